@@ -1,0 +1,160 @@
+/* env.h -- the outside world as a table: clock, chance, files and tasks.
+ *
+ * Whatever makes two runs of a program differ is reached through an env, so a
+ * test can hold it still.  There are two:
+ *
+ *   rn_env_real   the machine (env_real.c)
+ *   rn_sim        a seeded one with a virtual clock, a disk that forgets what
+ *                 was not synced, and tasks stepped by one thread (sim.h)
+ *
+ * File calls return 0 or an errno value, never -1; rn_fail_errno makes a
+ * sentence of it.  Reads and writes are whole or an error: no short counts
+ * except a read past the end, which tells how much there was.  EINTR is
+ * retried inside.
+ *
+ * Threads: an env may be used by any thread; a file by one at a time unless
+ * the calls are pread, pwrite or sync, which may overlap.
+ */
+#ifndef RN_BASE_ENV_H
+#define RN_BASE_ENV_H
+
+#include "base/mem.h"
+
+#include <stdint.h>
+
+struct rn_env {
+    const struct rn_env_ops *ops;
+};
+
+struct rn_file {
+    struct rn_env *env;
+};
+
+enum rn_open {
+    RN_OPEN_READ,   /* must exist */
+    RN_OPEN_WRITE,  /* must exist; reads and writes */
+    RN_OPEN_CREATE, /* reads and writes; made (0600) if absent */
+    RN_OPEN_NEW,    /* reads and writes; emptied if present */
+};
+
+enum rn_file_lock { RN_LOCK_SHARED, RN_LOCK_EXCLUSIVE, RN_LOCK_NONE };
+
+enum rn_reserve {
+    RN_RESERVE_GROW, /* the file's length becomes at least offset + len */
+    RN_RESERVE_KEEP, /* blocks only; the length stays */
+};
+
+/* A piece of work that runs beside others: a loop, the committer, the
+ * checkpointer.  The real env gives each a thread; the simulated one calls the
+ * steps in an order drawn from its seed. */
+struct rn_task {
+    const char *name;
+    /* Does a bounded bit of work and says when it wants to run again: 0 at
+     * once, n in n nanoseconds, RN_TASK_IDLE only when woken. */
+    int64_t (*step)(void *context);
+    void *context;
+    void *running; /* the env's own; NULL while not started */
+};
+
+enum { RN_TASK_NOW = 0 };
+#define RN_TASK_IDLE INT64_MAX
+
+typedef void rn_env_list_fn(void *context, const char *name);
+
+struct rn_env_ops {
+    const char *name;
+
+    /* Milliseconds since 1970; may jump. */
+    int64_t (*wall_ms)(struct rn_env *env);
+    /* Nanoseconds since some start; never goes back. */
+    int64_t (*mono_ns)(struct rn_env *env);
+    void (*sleep)(struct rn_env *env, int64_t ns);
+    void (*random)(struct rn_env *env, void *out, size_t len);
+
+    int (*open)(struct rn_env *env, const char *path, enum rn_open how,
+                struct rn_file **out);
+    void (*close)(struct rn_file *file); /* NULL is fine */
+    /* `*got` is less than `len` only at the end of the file. */
+    int (*pread)(struct rn_file *file, void *out, size_t len, uint64_t offset,
+                 size_t *got);
+    int (*pwrite)(struct rn_file *file, struct rn_view bytes, uint64_t offset);
+    int (*sync)(struct rn_file *file); /* fdatasync */
+    /* Starts writing back and waits for it; a hint that promises nothing. */
+    int (*write_back)(struct rn_file *file, uint64_t offset, uint64_t len);
+    /* Allocates blocks ahead.  EOPNOTSUPP where the file system cannot. */
+    int (*reserve)(struct rn_file *file, uint64_t offset, uint64_t len,
+                   enum rn_reserve how);
+    int (*truncate)(struct rn_file *file, uint64_t len);
+    int (*size)(struct rn_file *file, uint64_t *out);
+    /* Does not wait: EAGAIN if another open file holds it. */
+    int (*lock)(struct rn_file *file, enum rn_file_lock how);
+
+    int (*rename)(struct rn_env *env, const char *from, const char *to);
+    int (*remove)(struct rn_env *env, const char *path);
+    int (*make_dir)(struct rn_env *env, const char *path); /* 0700 */
+    int (*sync_dir)(struct rn_env *env, const char *path);
+    int (*list)(struct rn_env *env, const char *path, rn_env_list_fn *each,
+                void *context);
+    int (*space)(struct rn_env *env, const char *path, uint64_t *free_bytes);
+
+    int (*task_start)(struct rn_env *env, struct rn_task *task);
+    void (*task_wake)(struct rn_env *env, struct rn_task *task);
+    /* Returns when no step is running and none will be.  Harmless on a task
+     * that was never started. */
+    void (*task_stop)(struct rn_env *env, struct rn_task *task);
+};
+
+/* The machine.  Needs no closing. */
+struct rn_env *rn_env_real(void);
+
+/* The calls, so that callers need not spell the table. */
+static inline int64_t rn_wall_ms(struct rn_env *env)
+{
+    return env->ops->wall_ms(env);
+}
+
+static inline int64_t rn_mono_ns(struct rn_env *env)
+{
+    return env->ops->mono_ns(env);
+}
+
+static inline void rn_random(struct rn_env *env, void *out, size_t len)
+{
+    env->ops->random(env, out, len);
+}
+
+static inline int rn_file_open(struct rn_env *env, const char *path,
+                               enum rn_open how, struct rn_file **out)
+{
+    return env->ops->open(env, path, how, out);
+}
+
+static inline void rn_file_close(struct rn_file *file)
+{
+    if (file)
+        file->env->ops->close(file);
+}
+
+static inline int rn_file_read(struct rn_file *file, void *out, size_t len,
+                               uint64_t offset, size_t *got)
+{
+    return file->env->ops->pread(file, out, len, offset, got);
+}
+
+static inline int rn_file_write(struct rn_file *file, struct rn_view bytes,
+                                uint64_t offset)
+{
+    return file->env->ops->pwrite(file, bytes, offset);
+}
+
+static inline int rn_file_sync(struct rn_file *file)
+{
+    return file->env->ops->sync(file);
+}
+
+static inline int rn_file_size(struct rn_file *file, uint64_t *out)
+{
+    return file->env->ops->size(file, out);
+}
+
+#endif

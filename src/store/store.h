@@ -1,0 +1,192 @@
+/* store.h -- the narrow waist between what Runnel means and where bytes lie.
+ *
+ * A store is an ordered map from byte strings to byte strings with atomic
+ * transactions.  That is all.  Documents, containers, the change feed, unique
+ * keys and leases are built above, once, out of keys (see engine/key.h), so a
+ * new store is one file and passes tests/store/conformance_test.c unchanged.
+ *
+ * Contract every store keeps, and store.c asserts on the way in and out:
+ *
+ *   order       keys compare as unsigned bytes, shorter first on a tie
+ *   snapshot    a transaction sees the state at its begin, plus its own writes
+ *   atomicity   after commit returns RN_OK all writes survive a crash; after
+ *               RN_UNKNOWN they may, decided at the next open at the latest;
+ *               after any other return, or abort, none do
+ *   durable     nothing is visible to another transaction before it would
+ *               survive a crash
+ *   writers     one at a time per *lock*: begin(WRITE) names the catalog or one
+ *               range of one container; it waits, or returns RN_BUSY once
+ *               `opts.busy_ms` have passed
+ *   full        a write that finds no space fails with RN_FULL and changes
+ *               nothing; reads go on; writes work again when space is back.
+ *               RN_TXN_SHRINK is a write that may use the reserve because it
+ *               frees more than it takes
+ *   damage      bytes that are not what was written are never handed out:
+ *               RN_CORRUPT instead
+ *   views       bytes handed out are borrowed: from a read transaction they
+ *               last until it ends, from a writing one until the next put or
+ *               del or its end
+ *
+ * Threads: `struct rn_store` any thread; a transaction and its cursors belong
+ * to the thread that began it.
+ */
+#ifndef RN_STORE_STORE_H
+#define RN_STORE_STORE_H
+
+#include "base/env.h"
+#include "base/mem.h"
+
+#include <stdint.h>
+
+enum {
+    RN_KEY_MAX = 480,        /* LMDB allows 511; the rest is ours in reserve */
+    RN_VALUE_MAX = 8 << 20,  /* the largest answer we ever keep, with slack */
+    RN_TXN_REDO_MAX = 16 << 20, /* what one transaction may write */
+};
+
+enum rn_txn_mode { RN_TXN_READ, RN_TXN_WRITE, RN_TXN_SHRINK };
+
+/* What a write locks.  All zero is the catalog. */
+struct rn_lock {
+    uint64_t container;
+    uint32_t range;
+};
+
+/* Zero means the default written beside each. */
+struct rn_store_opts {
+    struct rn_env *env;  /* NULL: the real one */
+    const char *where;   /* directory, or libpq connection string */
+    uint64_t map_bytes;  /* address space; 0: 1 TiB, halved while refused */
+    uint32_t busy_ms;    /* how long begin(WRITE) waits; 0: 10,000 */
+    uint32_t readers_max;    /* read transactions at once; 0: 1,024 */
+    uint32_t reader_ms_max;  /* a read older than this ends; 0: 30,000 */
+    uint64_t segment_bytes;  /* of the log; 0: 32 MiB */
+    uint64_t log_bytes;      /* ceiling of all segments; 0: 256 MiB */
+    uint64_t checkpoint_bytes; /* written to the map; 0: 64 MiB */
+    uint32_t checkpoint_ms;    /* 0: 5,000 */
+    uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
+    uint64_t reserve_bytes;    /* disk kept free for deletes; 0: 64 MiB */
+    uint64_t ahead_bytes;      /* map space allocated ahead; 0: 64 MiB */
+    bool manual; /* no background task: the test steps it (local.h) */
+    bool must_exist; /* do not create */
+};
+
+/* What an operator wants to see; filled by rn_store_status. */
+struct rn_store_status {
+    bool read_only;
+    char reason[160]; /* why, if read_only or full */
+    bool full;
+    uint64_t commits, syncs, checkpoints;
+    uint64_t sync_ns_total, sync_ns_max;
+    uint64_t data_bytes;  /* length of the map file */
+    uint64_t live_bytes;  /* of it, in use */
+    uint64_t log_bytes;   /* in all segments */
+    uint64_t disk_free_bytes, reserve_bytes;
+    uint64_t corrupt_total; /* damaged records met */
+    uint32_t readers;
+    int64_t oldest_reader_ms;
+    uint64_t recovered_records; /* replayed at open */
+    int64_t recovery_ms;
+    uint64_t thinned_pages;
+};
+
+/* Keys from <= key < before, in order, or backward from the last of them. */
+struct rn_range {
+    struct rn_view from;   /* inclusive; empty means from the first key */
+    struct rn_view before; /* exclusive; empty means no end */
+    bool backward;
+};
+
+/* The base of every implementation's own struct, as its first member. */
+struct rn_store {
+    const struct rn_store_ops *ops;
+};
+struct rn_txn {
+    const struct rn_store_ops *ops;
+    struct rn_store *store;
+    enum rn_txn_mode mode;
+    uint64_t redo_bytes; /* keys and values written so far; kept by store.c */
+    struct rn_err fault; /* words for the last RN_IO or RN_CORRUPT */
+};
+struct rn_cursor {
+    struct rn_txn *txn;
+};
+
+/* What an implementation supplies.  Every slot is filled: a store that cannot
+ * do one of these is not a store.  Callers never touch the table; they call the
+ * functions below, which check the contract and then call through it. */
+struct rn_store_ops {
+    const char *name; /* as in `runnel serve --store NAME` */
+
+    enum rn_code (*open)(const struct rn_store_opts *opts,
+                         struct rn_store **out, struct rn_err *err);
+    void (*close)(struct rn_store *s);
+    void (*status)(struct rn_store *s, struct rn_store_status *out);
+
+    enum rn_code (*begin)(struct rn_store *s, enum rn_txn_mode mode,
+                          struct rn_lock lock, struct rn_txn **out,
+                          struct rn_err *err);
+    enum rn_code (*commit)(struct rn_txn *t, struct rn_err *err);
+    void (*abort)(struct rn_txn *t);
+
+    enum rn_code (*get)(struct rn_txn *t, struct rn_view key,
+                        struct rn_view *out);
+    enum rn_code (*put)(struct rn_txn *t, struct rn_view key,
+                        struct rn_view value);
+    enum rn_code (*del)(struct rn_txn *t, struct rn_view key);
+
+    enum rn_code (*scan)(struct rn_txn *t, const struct rn_range *range,
+                         struct rn_cursor **out);
+    enum rn_code (*next)(struct rn_cursor *c, struct rn_view *key,
+                         struct rn_view *value); /* RN_NOT_FOUND at the end */
+    void (*end)(struct rn_cursor *c);
+};
+
+/* mem.c, for tests; local.c, embedded; pg.c, PostgreSQL (to come). */
+extern const struct rn_store_ops rn_store_mem;
+extern const struct rn_store_ops rn_store_local;
+
+enum rn_code rn_store_open(const char *name, const struct rn_store_opts *opts,
+                           struct rn_store **out, struct rn_err *err) RN_CHECK;
+void rn_store_close(struct rn_store *s); /* NULL is fine */
+void rn_store_status(struct rn_store *s, struct rn_store_status *out);
+
+enum rn_code rn_txn_begin(struct rn_store *s, enum rn_txn_mode mode,
+                          struct rn_lock lock, struct rn_txn **out,
+                          struct rn_err *err) RN_CHECK;
+/* Ends the transaction whatever it returns.  A transaction whose put or del
+ * failed with a fault must be aborted. */
+enum rn_code rn_txn_commit(struct rn_txn *t, struct rn_err *err) RN_CHECK;
+void rn_txn_abort(struct rn_txn *t); /* NULL is fine */
+
+/* The reason behind `rc` in words: the fault's own, or else the code's name. */
+const char *rn_txn_why(const struct rn_txn *t, enum rn_code rc);
+
+/* RN_NOT_FOUND if absent, for get and del alike. */
+enum rn_code rn_txn_get(struct rn_txn *t, struct rn_view key,
+                        struct rn_view *out) RN_CHECK;
+/* RN_TOO_LARGE past RN_VALUE_MAX or RN_TXN_REDO_MAX; keys are our own making
+ * and a key too long is a bug. */
+enum rn_code rn_txn_put(struct rn_txn *t, struct rn_view key,
+                        struct rn_view value) RN_CHECK;
+enum rn_code rn_txn_del(struct rn_txn *t, struct rn_view key) RN_CHECK;
+
+/* A cursor sees the transaction's own writes made before the scan; to write
+ * while scanning, end the cursor first and start another after the write. */
+enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_range *range,
+                         struct rn_cursor **out) RN_CHECK;
+enum rn_code rn_cursor_next(struct rn_cursor *c, struct rn_view *key,
+                            struct rn_view *value) RN_CHECK;
+void rn_cursor_end(struct rn_cursor *c); /* NULL is fine */
+
+/* ---- overlay ------------------------------------------------------------- */
+
+/* A transaction upon a transaction: reads look through it to `below`, writes
+ * stay in it until commit pours them into `below`, abort forgets them.  For
+ * operations of several writes that must happen in whole or not at all beside
+ * neighbours in the same transaction.  `below` must not be written to
+ * meanwhile. */
+enum rn_code rn_overlay_begin(struct rn_txn *below, struct rn_txn **out)
+    RN_CHECK;
+
+#endif
