@@ -39,8 +39,8 @@
 #include <stdint.h>
 
 enum {
-    RN_KEY_MAX = 480,        /* LMDB allows 511; the rest is ours in reserve */
-    RN_VALUE_MAX = 8 << 20,  /* the largest answer we ever keep, with slack */
+    RN_KEY_MAX = 480,       /* LMDB allows 511; the rest is ours in reserve */
+    RN_VALUE_MAX = 8 << 20, /* the largest answer we ever keep, with slack */
     RN_TXN_REDO_MAX = 16 << 20, /* what one transaction may write */
 };
 
@@ -54,20 +54,20 @@ struct rn_lock {
 
 /* Zero means the default written beside each. */
 struct rn_store_opts {
-    struct rn_env *env;  /* NULL: the real one */
-    const char *where;   /* directory, or libpq connection string */
-    uint64_t map_bytes;  /* address space; 0: 1 TiB, halved while refused */
-    uint32_t busy_ms;    /* how long begin(WRITE) waits; 0: 10,000 */
-    uint32_t readers_max;    /* read transactions at once; 0: 1,024 */
-    uint32_t reader_ms_max;  /* a read older than this ends; 0: 30,000 */
-    uint64_t segment_bytes;  /* of the log; 0: 32 MiB */
-    uint64_t log_bytes;      /* ceiling of all segments; 0: 256 MiB */
+    struct rn_env *env;     /* NULL: the real one */
+    const char *where;      /* directory, or libpq connection string */
+    uint64_t map_bytes;     /* address space; 0: 1 TiB, halved while refused */
+    uint32_t busy_ms;       /* how long begin(WRITE) waits; 0: 10,000 */
+    uint32_t readers_max;   /* read transactions at once; 0: 1,024 */
+    uint32_t reader_ms_max; /* a read older than this ends; 0: 30,000 */
+    uint64_t segment_bytes; /* of the log; 0: 32 MiB */
+    uint64_t log_bytes;     /* ceiling of all segments; 0: 256 MiB */
     uint64_t checkpoint_bytes; /* written to the map; 0: 64 MiB */
     uint32_t checkpoint_ms;    /* 0: 5,000 */
     uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
     uint64_t reserve_bytes;    /* disk kept free for deletes; 0: 64 MiB */
     uint64_t ahead_bytes;      /* map space allocated ahead; 0: 64 MiB */
-    bool manual; /* no background task: the test steps it (local.h) */
+    bool manual;     /* no background task: the test steps it (local.h) */
     bool must_exist; /* do not create */
 };
 
@@ -78,9 +78,9 @@ struct rn_store_status {
     bool full;
     uint64_t commits, syncs, checkpoints;
     uint64_t sync_ns_total, sync_ns_max;
-    uint64_t data_bytes;  /* length of the map file */
-    uint64_t live_bytes;  /* of it, in use */
-    uint64_t log_bytes;   /* in all segments */
+    uint64_t data_bytes; /* length of the map file */
+    uint64_t live_bytes; /* of it, in use */
+    uint64_t log_bytes;  /* in all segments */
     uint64_t disk_free_bytes, reserve_bytes;
     uint64_t corrupt_total; /* damaged records met */
     uint32_t readers;
@@ -186,7 +186,7 @@ void rn_cursor_end(struct rn_cursor *c); /* NULL is fine */
  * operations of several writes that must happen in whole or not at all beside
  * neighbours in the same transaction.  `below` must not be written to
  * meanwhile. */
-enum rn_code rn_overlay_begin(struct rn_txn *below, struct rn_txn **out)
-    RN_CHECK;
+enum rn_code rn_overlay_begin(struct rn_txn *below,
+                              struct rn_txn **out) RN_CHECK;
 
 #endif
