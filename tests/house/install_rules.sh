@@ -1,0 +1,64 @@
+#!/bin/bash
+# install_rules.sh -- `make install` puts files where DESTDIR and PREFIX say.
+#
+# The rules are the real ones; what they install is a program and a library of
+# one line each, so that this takes no time.  A user of the library is then
+# compiled with what pkg-config says of it.
+. "$(dirname "$0")/check.sh"
+
+cd "$scratch" || exit 1
+mkdir -p tree/include/runnel
+for part in Makefile CMakePresets.json LICENSE README.md CHANGELOG.md \
+    SECURITY.md docs tools; do
+    cp -r "$root/$part" tree/
+done
+echo 'int runnel_sample(void);' >tree/include/runnel/runnel.h
+echo 'int runnel_sample(void); int runnel_sample(void) { return 42; }' \
+    >tree/sample.c
+echo 'int main(void) { return 0; }' >tree/main.c
+awk '
+    /^runnel_module\(/ && !skipping++ {
+        print "add_executable(runnel main.c)"
+        print "add_library(librunnel STATIC sample.c)"
+        print "set_target_properties(librunnel PROPERTIES OUTPUT_NAME runnel)"
+    }
+    /^# What `make install` copies/ { skipping = 0 }
+    !skipping { print }' "$root/CMakeLists.txt" >tree/CMakeLists.txt
+
+install_it()
+{
+    env -u MAKEFLAGS -u MAKELEVEL make -C tree install PREFIX=/opt/rn \
+        DESTDIR="$scratch/dest"
+}
+
+check 'make install succeeds' install_it
+dest=$scratch/dest/opt/rn
+check 'the program is there' test -x "$dest/bin/runnel"
+check 'the licence is there' test -f "$dest/share/doc/runnel/LICENSE"
+check 'the ledger is there' \
+    test -f "$dest/share/doc/runnel/compatibility.md"
+check 'the public header is there' test -f "$dest/include/runnel/runnel.h"
+check 'nothing lies outside the prefix' \
+    test "$(cd dest && find . -type f ! -path './opt/rn/*' | wc -l)" -eq 0
+
+PKG_CONFIG_PATH=$(dirname "$(find dest -name runnel.pc)")
+export PKG_CONFIG_PATH
+export PKG_CONFIG_SYSROOT_DIR=$scratch/dest
+compile()
+{
+    # shellcheck disable=SC2046
+    gcc use.c $(pkg-config --cflags --libs runnel) -o use && ./use
+}
+cat >use.c <<'EOF'
+#include <runnel/runnel.h>
+
+int main(void)
+{
+    return runnel_sample() != 42;
+}
+EOF
+check 'a program compiles by pkg-config' compile
+check 'pkg-config tells the version of the project' \
+    grep -qF "VERSION $(pkg-config --modversion runnel) " "$root/CMakeLists.txt"
+
+done_checking

@@ -1,0 +1,182 @@
+#!/bin/bash
+# runner_rules.sh -- tools/test.sh counts what ran, case by case, and believes
+# no test that died, lied or lost a case.
+#
+# A small project with the real tools runs its own tests: first all good, then
+# with one of every way to fail.
+. "$(dirname "$0")/check.sh"
+
+cp -r "$root/tools" "$scratch/tools"
+cd "$scratch" || exit 1
+mkdir -p docs tests/suites
+printf '| A | a thing | yes | `unit.good/it_holds`, `talk/it talks` |\n' |
+    sed 's/it talks/it_talks/' >docs/compatibility.md
+cat >CMakePresets.json <<'EOF'
+{ "version": 3, "configurePresets": [
+  { "name": "dev", "generator": "Ninja", "binaryDir": "build/dev" },
+  { "name": "tsan", "inherits": "dev", "binaryDir": "build/tsan" },
+  { "name": "bench", "inherits": "dev", "binaryDir": "build/bench" },
+  { "name": "release", "inherits": "dev", "binaryDir": "build/release" } ] }
+EOF
+cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.22)
+project(sample C)
+enable_testing()
+add_executable(sample sample.c)
+target_link_libraries(sample cmocka)
+add_test(NAME unit.good COMMAND sample good)
+set_tests_properties(unit.good PROPERTIES LABELS "concurrent;proof")
+add_test(NAME plain COMMAND true)
+add_test(NAME absent COMMAND sh -c "exit 77")
+set_tests_properties(absent PROPERTIES SKIP_RETURN_CODE 77)
+EOF
+cat >sample.c <<'EOF'
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void it_holds(void **s)
+{
+    (void)s;
+    puts("a word of its own");
+}
+
+static void it_breaks(void **s)
+{
+    (void)s;
+    assert_int_equal(6, 7);
+}
+
+static void it_waits(void **s)
+{
+    (void)s;
+    skip();
+}
+
+static void it_dies(void **s)
+{
+    (void)s;
+    _exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest good[] = {
+        cmocka_unit_test(it_holds),
+        cmocka_unit_test(it_waits),
+    };
+    const struct CMUnitTest more[] = { cmocka_unit_test(it_holds) };
+    const struct CMUnitTest bad[] = {
+        cmocka_unit_test(it_holds),
+        cmocka_unit_test(it_breaks),
+    };
+    const struct CMUnitTest dying[] = {
+        cmocka_unit_test(it_holds),
+        cmocka_unit_test(it_dies),
+        cmocka_unit_test(it_holds),
+    };
+
+    if (argc < 2)
+        return 1;
+    if (!strcmp(argv[1], "good"))
+        return cmocka_run_group_tests(good, NULL, NULL) +
+               cmocka_run_group_tests_name("more", more, NULL, NULL);
+    if (!strcmp(argv[1], "bad"))
+        return cmocka_run_group_tests(bad, NULL, NULL);
+    if (!strcmp(argv[1], "dying"))
+        return cmocka_run_group_tests(dying, NULL, NULL);
+    cmocka_run_group_tests(more, NULL, NULL);
+    return 3; /* as a leak found at exit does */
+}
+EOF
+cat >tests/suites/talk.sh <<'EOF'
+#!/bin/sh
+echo "some noise"
+echo "ok 1 - it talks"
+echo "ok it_talks_more"
+echo "ok # SKIP it sleeps"
+EOF
+printf 'echo "ok never"\n' >tests/suites/not_executable.sh
+chmod +x tests/suites/talk.sh
+
+has()
+{
+    grep -qxF -- "$1" build/results.txt || { cat build/results.txt; return 1; }
+}
+
+last_line()
+{
+    [ "$(tail -n 1 out)" = "$1" ] || { cat out; return 1; }
+}
+
+tools/test.sh >out 2>&1
+check 'a good run succeeds' test $? -eq 0
+# three builds, twice two cases, plain, two of the suite, the ledger
+check 'its closing line counts cases and lone tests' \
+    last_line '11 passed, 0 failed'
+check 'a case has its name' has 'pass unit.good/it_holds'
+check 'a test has its name' has 'pass unit.good'
+check 'a skipped case is no failure' has 'skip unit.good/it_waits'
+check 'a skipped test is no failure' has 'skip absent'
+check 'concurrent tests run in the TSan build too' \
+    has 'pass tsan.unit.good/it_holds'
+check 'others do not' says 1 '' has 'pass tsan.plain'
+check 'a suite is counted by its lines' has 'pass talk/it_talks_more'
+check 'a suite may skip' has 'skip talk/it_sleeps'
+check 'a file that is not executable is no suite' \
+    says 1 '' has 'pass not_executable/never'
+
+tools/test.sh prove >out 2>&1
+check 'proofs run alone' last_line '3 passed, 0 failed'
+
+cat >>CMakeLists.txt <<'EOF'
+add_test(NAME unit.bad COMMAND sample bad)
+add_test(NAME unit.dying COMMAND sample dying)
+add_test(NAME unit.leaking COMMAND sample leaking)
+add_test(NAME unit.missing COMMAND no-such-program)
+add_test(NAME lying COMMAND sh -c "echo 'not ok 1 - it lies'")
+EOF
+printf '#!/bin/sh\necho "ok begun"\nexit 4\n' >tests/suites/ends_badly.sh
+printf '#!/bin/sh\necho nothing\n' >tests/suites/silent.sh
+printf '#!/bin/sh\necho "not ok it_fails"\n' >tests/suites/fails.sh
+printf '#!/bin/sh\nexit 77\n' >tests/suites/absent_suite.sh
+printf '| B | x | yes | `unit.bad/it_breaks` |\n' >>docs/compatibility.md
+chmod +x tests/suites/{ends_badly,silent,fails,absent_suite}.sh
+tools/test.sh >out 2>&1
+check 'a bad run fails' test $? -eq 1
+# unit.bad/it_breaks, dying, leaking, missing, lying/it_lies, ends_badly,
+# silent, fails/it_fails, the ledger
+check 'its closing line counts every failure once' \
+    last_line '14 passed, 9 failed'
+check 'a failed case has its name' has 'fail unit.bad/it_breaks'
+check 'what the failed case said is shown' grep -q '0x6 != 0x7' out
+check 'what a test printed that lied is shown' grep -q '^  not ok 1 - it lies' out
+check 'cases beside it still passed' has 'pass unit.bad/it_holds'
+check 'a test that lost cases failed, whatever it returned' \
+    has 'fail unit.dying'
+check 'and it is said why' \
+    grep -q '^unit.dying: 3 cases announced, 1 shown$' out
+check 'a test that fails beside its cases failed' has 'fail unit.leaking'
+check 'a test that cannot start failed' has 'fail unit.missing'
+check 'a case that failed fails a test that returned 0' has 'fail lying'
+check 'a suite that ends badly failed' has 'fail ends_badly'
+check 'a suite that shows nothing failed' has 'fail silent'
+check 'a suite may be skipped' has 'skip absent_suite'
+check 'the ledger is held against it' \
+    grep -q 'B: marked yes, but unit.bad/it_breaks failed' out
+
+echo 'this is not C' >>sample.c
+tools/test.sh >out 2>&1
+check 'a build that fails is a failure' has 'fail build.dev'
+check 'what the compiler said is shown' grep -q 'error:' out
+check 'the closing line is there all the same' \
+    grep -qxE '[0-9]+ passed, [0-9]+ failed' out
+
+done_checking

@@ -1,0 +1,156 @@
+#!/bin/bash
+# deps.sh -- installs the Debian packages that are missing.
+#
+#   tools/deps.sh build|test|bench ...
+#
+# Asks nothing and says what it does.  When everything is there it does nothing
+# and touches no network.  Needs root or a sudo that asks no password; where it
+# has neither it names the packages and exits with status 2.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+# One package a line.  A command behind a name: the package is not wanted where
+# that command exists, wherever it came from.
+list_build='
+build-essential
+cmake             cmake
+ninja-build       ninja
+pkgconf           pkg-config
+liblmdb-dev
+libxxhash-dev
+libssl-dev
+libpcre2-dev
+'
+list_test='
+libcmocka-dev
+libjansson-dev
+clang             clang
+clang-format      clang-format
+clang-tidy        clang-tidy
+valgrind          valgrind
+strace            strace
+spin              spin
+'
+# What the published Cosmos SDKs run on; wanted once tests/sdk is there.
+list_sdk='
+nodejs            node
+npm               npm
+default-jdk-headless javac
+maven             mvn
+golang            go
+python3-venv
+'
+list_bench='
+librocksdb-dev
+nginx-light       nginx
+redis-server      redis-server
+postgresql        psql
+wrk               wrk
+'
+
+fail()
+{
+    echo "deps: $*" >&2
+    exit 2
+}
+
+installed()
+{
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# clang's sanitizers are a package of their own, named after its version, which
+# is known once clang is there; hence the two rounds below.
+clang_runtime()
+{
+    local major
+
+    major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
+    if [ -n "$major" ]; then
+        echo "libclang-rt-$major-dev"
+    fi
+}
+
+wanted()
+{
+    local group
+
+    for group in "$@"; do
+        case $group in
+        build) echo "$list_build" ;;
+        test)
+            echo "$list_test"
+            clang_runtime
+            if [ -d tests/sdk ]; then echo "$list_sdk"; fi
+            ;;
+        bench) echo "$list_bench" ;;
+        esac
+    done
+}
+
+missing()
+{
+    local package command
+
+    wanted "$@" | while read -r package command; do
+        [ -n "$package" ] || continue
+        [ -n "$command" ] && command -v "$command" >/dev/null && continue
+        installed "$package" || echo "$package"
+    done
+}
+
+apt()
+{
+    $sudo env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -y -o DPkg::Lock::Timeout=400 "$@"
+}
+
+# Another apt-get may hold the lists; unlike dpkg's lock, apt does not wait for
+# that one by itself.
+update()
+{
+    local try
+
+    for try in 1 2 3 4 5 6; do
+        apt update && return 0
+        echo "deps: apt-get update failed, try $try of 6" >&2
+        sleep 10
+    done
+    return 1
+}
+
+install()
+{
+    echo "deps: installing: $*"
+    # Lists that do not know a package are absent or old.
+    if apt-cache show --no-all-versions "$@" >/dev/null 2>&1 &&
+        apt install --no-install-recommends "$@"; then
+        return 0
+    fi
+    update && apt install --no-install-recommends "$@"
+}
+
+[ $# -gt 0 ] || fail 'usage: tools/deps.sh build|test|bench ...'
+for group in "$@"; do
+    case $group in
+    build | test | bench) ;;
+    *) fail "there is no list '$group' (build, test, bench)" ;;
+    esac
+done
+
+sudo=
+for round in 1 2; do
+    packages=$(missing "$@" | sort -u | tr '\n' ' ')
+    [ -n "$packages" ] || exit 0
+    command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
+        fail "this is not Debian; install what these give: $packages"
+    if [ "$(id -u)" -ne 0 ]; then
+        sudo -n true 2>/dev/null ||
+            fail "not root and sudo asks a password; install: $packages"
+        sudo='sudo -n'
+    fi
+    # shellcheck disable=SC2086
+    install $packages || fail "apt-get could not install: $packages"
+done
+packages=$(missing "$@" | tr '\n' ' ')
+[ -z "$packages" ] || fail "still missing after installing: $packages"

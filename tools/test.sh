@@ -1,0 +1,183 @@
+#!/bin/bash
+# test.sh -- builds everything, runs every test, and says how many passed.
+#
+#   tools/test.sh          all tests, as `make test` runs them
+#   tools/test.sh prove    the tests labelled "proof", at their long counts
+#
+# What runs:
+#   build/dev      gcc, ASan + UBSan        every ctest test
+#   build/tsan     clang, TSan              the tests labelled "concurrent"
+#   tests/suites   each executable *.sh     told where the programs are by
+#                  RUNNEL and RUNNEL_DEV (the ASan one); prints "ok NAME" or
+#                  "not ok NAME" lines; exit status 77 means skipped
+#   the ledger     docs/compatibility.md against what passed
+#
+# build/results.txt (build/proofs.txt for proofs) gets "pass NAME", "fail NAME"
+# or "skip NAME" for every test and for every case in it (TEST/CASE); tests of
+# the TSan build are called tsan.TEST.  The closing line counts cases, a test
+# without cases as one, and a test that failed although its cases did not as one
+# failure.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/.." || exit 1
+mode=${1:-test}
+jobs=$(nproc)
+results=build/results.txt
+if [ "$mode" = prove ]; then results=build/proofs.txt; fi
+started=$SECONDS
+
+mkdir -p build/suites
+: >"$results"
+export CMOCKA_MESSAGE_OUTPUT=TAP
+: "${UBSAN_OPTIONS:=print_stacktrace=1}" "${TSAN_OPTIONS:=halt_on_error=1}"
+export UBSAN_OPTIONS TSAN_OPTIONS
+# A test may wait for another process; nothing may wait for ever.
+limit=900
+
+# TSan cannot live with every layout of the address space.
+under=
+fixed=
+if setarch -R true 2>/dev/null; then fixed='setarch -R'; fi
+
+build()
+{
+    local log=build/$1.log
+
+    echo "== building $1"
+    if cmake --preset "$1" >"$log" 2>&1 &&
+        cmake --build "build/$1" -j "$jobs" >>"$log" 2>&1; then
+        echo "pass build.$1" >>"$results"
+    else
+        tail -n 80 "$log"
+        echo "fail build.$1" >>"$results"
+        return 1
+    fi
+}
+
+# show_failures RESULTS LOG PREFIX: what each failed test printed, its beginning
+# and its end.
+show_failures()
+{
+    awk -v prefix="$3" '
+        FNR == 1 { file++ }
+        file == 1 && $1 == "fail" { failed[$2] = 1 }
+        file == 2 && /^ +Start +[0-9]+: / {
+            id = $2
+            sub(/:$/, "", id)
+            if (failed[prefix $3])
+                name[id] = prefix $3
+        }
+        file == 2 && /^[0-9]+: / {
+            id = $0
+            sub(/:.*/, "", id)
+            if (id in name) {
+                sub(/^[0-9]+: /, "")
+                line[id, n[id]++] = $0
+            }
+        }
+        END {
+            for (id in name) {
+                print "---- " name[id] " failed"
+                for (i = 0; i < n[id]; i++)
+                    if (i < 100 || i >= n[id] - 200)
+                        print "  " line[id, i]
+                    else if (i == 100)
+                        print "  [...]"
+            }
+        }' "$1" "$2"
+}
+
+# run BUILD PREFIX [ctest option...]: progress is shown, the rest is kept.
+run()
+{
+    local name=$1 prefix=$2 log=build/$1.tests.log status
+
+    shift 2
+    echo "== testing build/$name (everything printed: $log)"
+    $under ctest --test-dir "build/$name" -V -j "$jobs" --timeout "$limit" "$@" 2>&1 |
+        tee "$log" | grep --line-buffered -E '^ *[0-9]+/[0-9]+ Test +#'
+    status=${PIPESTATUS[0]}
+    awk -v prefix="$prefix" -f tools/results.awk "$log" >"$log.results"
+    cat "$log.results" >>"$results"
+    if grep -q '^fail' "$log.results"; then
+        show_failures "$log.results" "$log" "$prefix"
+    elif [ "$status" -ne 0 ]; then
+        tail -n 20 "$log"
+        echo "fail ctest.$name" >>"$results"
+    fi
+    rm -f "$log.results"
+}
+
+run_suite()
+{
+    local name log status
+
+    name=$(basename "$1" .sh)
+    log=build/suites/$name.log
+    echo "== suite $name (everything printed: $log)"
+    RUNNEL=$PWD/build/release/runnel RUNNEL_DEV=$PWD/build/dev/runnel \
+        timeout -k 10 "$limit" "$1" </dev/null >"$log" 2>&1
+    status=$?
+    awk -v suite="$name" -v status="$status" -f tools/results.awk "$log" \
+        >"$log.results"
+    cat "$log.results" >>"$results"
+    if grep -q '^fail' "$log.results"; then
+        echo "---- suite $name failed, exit status $status"
+        tail -n 200 "$log"
+    fi
+    rm -f "$log.results"
+}
+
+test_all()
+{
+    local suite
+
+    build release
+    build dev && run dev '' --no-tests=error
+    build tsan && under=$fixed run tsan tsan. -L '^concurrent$'
+    for suite in tests/suites/*.sh; do
+        if [ -x "$suite" ]; then run_suite "$suite"; fi
+    done
+    echo '== the ledger'
+    if tools/ledger.sh docs/compatibility.md "$results"; then
+        echo 'pass house.ledger' >>"$results"
+    else
+        echo 'fail house.ledger' >>"$results"
+    fi
+}
+
+close()
+{
+    echo
+    grep -E '^skip' "$results"
+    grep -E '^fail' "$results"
+    echo "took $((SECONDS - started)) s; every result: $results"
+    awk '
+        { test = $2; sub(/\/.*/, "", test) }
+        $2 == test { whole[test] = $1; next }
+        { cases[test]++; n[$1]++ }
+        $1 == "fail" { failing[test]++ }
+        END {
+            for (test in whole)
+                if (!cases[test])
+                    n[whole[test]]++
+                else if (whole[test] == "fail" && !failing[test])
+                    n["fail"]++
+            printf "%d passed, %d failed\n", n["pass"], n["fail"]
+            exit !(n["fail"] == 0 && n["pass"] > 0)
+        }' "$results"
+}
+
+case $mode in
+test) test_all ;;
+prove)
+    limit=86400
+    export RUNNEL_PROVE=1
+    build bench && run bench '' -L '^proof$' --no-tests=error
+    ;;
+*)
+    echo 'usage: tools/test.sh [prove]' >&2
+    exit 2
+    ;;
+esac
+close

@@ -1,0 +1,101 @@
+#!/bin/bash
+# tidy.sh -- the rules of the house that a compiler does not know.
+#
+#   tools/tidy.sh [DIR]        DIR: the tree to look at, this one by default
+#
+# Prints file:line: what is wrong, and exits with status 1 if anything is.
+# tests/house/tidy_rules.sh shows each rule at work.
+set -u
+export LC_ALL=C
+tools=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-$tools/..}" || exit 2
+
+# A function that may be called only in the places named: files, directories
+# ("base/"), or nowhere ("-").  The first list holds for tests too, the others
+# for src/ and include/.
+export BANNED='
+- | strcpy strcat sprintf vsprintf strtok gets atoi atol gmtime localtime alloca
+'
+export KEPT='
+base/ | malloc calloc realloc reallocarray free strdup strndup asprintf
+base/ | vasprintf aligned_alloc posix_memalign
+base/ | time clock_gettime gettimeofday sleep usleep nanosleep
+base/ | rand random srand srandom getrandom getentropy
+cli/ server/ base/log.c | printf fprintf vprintf vfprintf dprintf vdprintf
+cli/ server/ base/log.c | puts putchar perror
+'
+# A foreign library enters in one place (ARCHITECTURE.md).
+export FOREIGN='
+openssl/         net/tls.c cosmos/sign.c base/
+lmdb.h           store/lmdb.c
+libpq-fe.h       store/pg.c
+pcre2.h          query/
+xxhash.h         base/hash.c
+curl/            client/
+JavaScriptCore/  script/
+jansson.h        -
+sys/epoll.h      net/ base/
+sys/eventfd.h    net/ base/
+'
+
+bad=0
+
+# mapfile over `find`, since a tree from a tarball has no git to ask.
+look_in=()
+for dir in src include tests bench examples; do
+    if [ -d "$dir" ]; then look_in+=("$dir"); fi
+done
+c_files=()
+if [ ${#look_in[@]} -gt 0 ]; then
+    mapfile -t c_files < <(find "${look_in[@]}" -name node_modules -prune -o \
+        -type f -name '*.[ch]' -print | sort)
+fi
+if [ ${#c_files[@]} -gt 0 ]; then
+    awk -f "$tools/tidy.awk" "${c_files[@]}" || bad=1
+fi
+
+# Sources are listed by hand; a file that is not listed is not compiled.
+listed=$(sed 's/#.*//; s/[()]/ & /g' CMakeLists.txt 2>/dev/null | awk '
+    {
+        for (i = 1; i <= NF; i++) {
+            if (module == "?" && $i != "(") module = $i
+            else if ($i == "runnel_module") module = "?"
+            else if ($i == ")") module = ""
+            else if ($i ~ /^src\/.*\.c$/) print $i
+            else if (module != "" && $i ~ /\.c$/)
+                print "src/" module "/" $i
+        }
+    }')
+for file in "${c_files[@]}"; do
+    case $file in
+    src/*.c)
+        grep -qxF "$file" <<<"$listed" || {
+            echo "$file:1: not listed in CMakeLists.txt"
+            bad=1
+        }
+        ;;
+    esac
+done
+
+found()
+{
+    if [ -n "$2" ]; then
+        sed "s|^\./||; s|\$|: $1|" <<<"$2"
+        bad=1
+    fi
+}
+
+text=(--include='*.sh' --include='*.awk' --include='*.md' --include='*.py'
+    --include='*.js' --include='*.json' --include='*.cmake'
+    --include=CMakeLists.txt)
+everywhere=(--exclude-dir=.git --exclude=.git --exclude-dir=build
+    --exclude-dir=node_modules --exclude-dir=__pycache__)
+found 'trailing blank' "$(grep -rnIE "${text[@]}" "${everywhere[@]}" \
+    '[[:blank:]]+$' . | cut -d: -f1,2)"
+found 'tab' "$(grep -rnI "${text[@]}" "${everywhere[@]}" $'\t' . |
+    cut -d: -f1,2)"
+found 'a path of one machine' "$(grep -rnIE "${everywhere[@]}" \
+    '(^|[^A-Za-z0-9._$}])/([w]ork|[r]oot|[h]ome/[a-z]+|[U]sers)/' . |
+    cut -d: -f1,2)"
+
+exit $bad
