@@ -79,7 +79,8 @@ struct rn_env_ops {
                  size_t *got);
     int (*pwrite)(struct rn_file *file, struct rn_view bytes, uint64_t offset);
     int (*sync)(struct rn_file *file); /* fdatasync */
-    /* Starts writing back and waits for it; a hint that promises nothing. */
+    /* Starts writing back and waits for it; a hint that promises nothing.  But
+     * an error is the sync's: it is told once, and the next sync is silent. */
     int (*write_back)(struct rn_file *file, uint64_t offset, uint64_t len);
     /* Allocates blocks ahead.  EOPNOTSUPP where the file system cannot. */
     int (*reserve)(struct rn_file *file, uint64_t offset, uint64_t len,
@@ -97,7 +98,10 @@ struct rn_env_ops {
                 void *context);
     int (*space)(struct rn_env *env, const char *path, uint64_t *free_bytes);
 
+    /* The first step is due at once. */
     int (*task_start)(struct rn_env *env, struct rn_task *task);
+    /* Never lost: a wake during a step brings another.  Not to be called while
+     * another thread stops the same task. */
     void (*task_wake)(struct rn_env *env, struct rn_task *task);
     /* Returns when no step is running and none will be.  Harmless on a task
      * that was never started. */

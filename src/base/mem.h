@@ -52,7 +52,8 @@ static inline int rn_view_compare(struct rn_view a, struct rn_view b)
 
 static inline bool rn_view_starts(struct rn_view v, struct rn_view prefix)
 {
-    return v.len >= prefix.len && memcmp(v.at, prefix.at, prefix.len) == 0;
+    return v.len >= prefix.len &&
+           (prefix.len == 0 || memcmp(v.at, prefix.at, prefix.len) == 0);
 }
 
 /* Memory for one object whose size the program knows; zeroed.  NULL when there

@@ -1,0 +1,631 @@
+/* base_env_test.c -- the machine keeps the promises of env.h.
+ *
+ * In a directory of its own under TMPDIR.  System calls are wrapped (ld
+ * --wrap), so that they can be interrupted, cut short or refused on demand: the
+ * kernel does so too seldom for a test.  Tasks are checked by conditions they
+ * set under a lock; nothing sleeps to wait for them.
+ */
+#include "base/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- system calls that misbehave ----------------------------------------- */
+
+static struct {
+    int interrupts;   /* so many calls end in EINTR first */
+    size_t bytes_max; /* a read or write moves no more; 0: no limit */
+    int error;        /* the next call fails with this */
+    int calls;
+} mood;
+
+/* True if the call is to fail with errno set. */
+static bool refused(void)
+{
+    mood.calls++;
+    if (mood.interrupts > 0) {
+        mood.interrupts--;
+        errno = EINTR;
+        return true;
+    }
+    if (mood.error) {
+        errno = mood.error;
+        mood.error = 0;
+        return true;
+    }
+    return false;
+}
+
+static size_t clipped(size_t len)
+{
+    return mood.bytes_max && len > mood.bytes_max ? mood.bytes_max : len;
+}
+
+ssize_t __real_pread(int fd, void *out, size_t len, off_t offset);
+ssize_t __real_pwrite(int fd, const void *at, size_t len, off_t offset);
+int __real_fdatasync(int fd);
+int __real_sync_file_range(int fd, off64_t from, off64_t len, unsigned how);
+int __real_fallocate(int fd, int mode, off_t offset, off_t len);
+ssize_t __real_getrandom(void *out, size_t len, unsigned flags);
+ssize_t __wrap_pread(int fd, void *out, size_t len, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *at, size_t len, off_t offset);
+int __wrap_fdatasync(int fd);
+int __wrap_sync_file_range(int fd, off64_t from, off64_t len, unsigned how);
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t len);
+ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags);
+
+ssize_t __wrap_pread(int fd, void *out, size_t len, off_t offset)
+{
+    return refused() ? -1 : __real_pread(fd, out, clipped(len), offset);
+}
+
+ssize_t __wrap_pwrite(int fd, const void *at, size_t len, off_t offset)
+{
+    return refused() ? -1 : __real_pwrite(fd, at, clipped(len), offset);
+}
+
+int __wrap_fdatasync(int fd)
+{
+    return refused() ? -1 : __real_fdatasync(fd);
+}
+
+int __wrap_sync_file_range(int fd, off64_t from, off64_t len, unsigned how)
+{
+    return refused() ? -1 : __real_sync_file_range(fd, from, len, how);
+}
+
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t len)
+{
+    return refused() ? -1 : __real_fallocate(fd, mode, offset, len);
+}
+
+ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags)
+{
+    return refused() ? -1 : __real_getrandom(out, clipped(len), flags);
+}
+
+/* ---- a directory of our own ---------------------------------------------- */
+
+static struct rn_env *env;
+static char dir[200];
+
+static const char *in_dir(const char *name)
+{
+    static char path[300];
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return path;
+}
+
+static void remove_entry(void *context, const char *name)
+{
+    (void)context;
+    env->ops->remove(env, in_dir(name));
+}
+
+static int enter_dir(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)state;
+    env = rn_env_real();
+    snprintf(dir, sizeof(dir), "%s/rn_env_XXXXXX", tmp ? tmp : "/tmp");
+    memset(&mood, 0, sizeof(mood));
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int leave_dir(void **state)
+{
+    (void)state;
+    memset(&mood, 0, sizeof(mood));
+    env->ops->list(env, dir, remove_entry, NULL);
+    return env->ops->remove(env, dir);
+}
+
+static struct rn_file *open_file(const char *name, enum rn_open how)
+{
+    struct rn_file *file = NULL;
+
+    assert_int_equal(rn_file_open(env, in_dir(name), how, &file), 0);
+    assert_non_null(file);
+    return file;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static void reads_and_writes_are_whole(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    char out[100], in[100];
+    size_t got;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        in[i] = (char)i;
+    mood.bytes_max = 7;
+    mood.interrupts = 3;
+    assert_int_equal(rn_file_write(f, rn_view_of(in, 100), 50), 0);
+    assert_true(mood.calls >= 18);
+    mood.interrupts = 3;
+    assert_int_equal(rn_file_read(f, out, 100, 50, &got), 0);
+    assert_int_equal(got, 100);
+    assert_memory_equal(out, in, 100);
+    rn_file_close(f);
+}
+
+static void a_read_past_the_end_tells_how_much_there_was(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    char out[100];
+    size_t got = 9;
+
+    (void)state;
+    assert_int_equal(rn_file_write(f, RN_LIT("0123456789"), 0), 0);
+    assert_int_equal(rn_file_read(f, out, 100, 4, &got), 0);
+    assert_int_equal(got, 6);
+    assert_memory_equal(out, "456789", 6);
+    assert_int_equal(rn_file_read(f, out, 100, 10, &got), 0);
+    assert_int_equal(got, 0);
+    assert_int_equal(rn_file_read(f, out, 0, 0, &got), 0);
+    assert_int_equal(got, 0);
+    rn_file_close(f);
+}
+
+static void errors_come_back_as_errno_values(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    struct rn_file *none = NULL;
+    char out[4];
+    size_t got = 5;
+
+    (void)state;
+    mood.error = ENOSPC;
+    assert_int_equal(rn_file_write(f, RN_LIT("x"), 0), ENOSPC);
+    mood.error = EIO;
+    assert_int_equal(rn_file_read(f, out, 4, 0, &got), EIO);
+    assert_int_equal(got, 0);
+    mood.error = EIO;
+    assert_int_equal(rn_file_sync(f), EIO);
+    assert_int_equal(rn_file_write(f, RN_LIT("x"), UINT64_MAX), EFBIG);
+    assert_int_equal(env->ops->truncate(f, UINT64_MAX), EFBIG);
+    assert_int_equal(rn_file_read(f, out, 4, UINT64_MAX - 1, &got), EINVAL);
+    rn_file_close(f);
+
+    assert_int_equal(rn_file_open(env, in_dir("no"), RN_OPEN_READ, &none),
+                     ENOENT);
+    assert_int_equal(rn_file_open(env, in_dir("no"), RN_OPEN_WRITE, &none),
+                     ENOENT);
+    assert_int_equal(env->ops->rename(env, in_dir("no"), dir), ENOENT);
+    assert_int_equal(env->ops->remove(env, in_dir("no")), ENOENT);
+    assert_int_equal(env->ops->make_dir(env, dir), EEXIST);
+    assert_int_equal(env->ops->sync_dir(env, in_dir("no")), ENOENT);
+    assert_int_equal(env->ops->sync_dir(env, in_dir("a")), ENOTDIR);
+    assert_int_equal(env->ops->list(env, in_dir("no"), remove_entry, NULL),
+                     ENOENT);
+    assert_null(none);
+}
+
+static void interruptions_are_not_seen(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    char bytes[40] = { 0 };
+
+    (void)state;
+    mood.interrupts = 2;
+    assert_int_equal(rn_file_sync(f), 0);
+    mood.interrupts = 2;
+    assert_int_equal(env->ops->write_back(f, 0, 100), 0);
+    mood.interrupts = 2;
+    assert_int_equal(env->ops->reserve(f, 0, 100, RN_RESERVE_KEEP), 0);
+    mood.interrupts = 2;
+    mood.bytes_max = 16;
+    rn_random(env, bytes, sizeof(bytes));
+    assert_true(memcmp(bytes, bytes + 20, 20) != 0);
+    rn_file_close(f);
+}
+
+static void write_back_is_a_hint_but_its_errors_are_not(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+
+    (void)state;
+    mood.error = EINVAL;
+    assert_int_equal(env->ops->write_back(f, 0, 100), 0);
+    mood.error = ENOSYS;
+    assert_int_equal(env->ops->write_back(f, 0, 100), 0);
+    mood.error = EIO;
+    assert_int_equal(env->ops->write_back(f, 0, 100), EIO);
+    rn_file_close(f);
+}
+
+static void reserving_keeps_or_grows_the_length(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    uint64_t size = 1;
+
+    (void)state;
+    assert_int_equal(env->ops->reserve(f, 0, 8192, RN_RESERVE_KEEP), 0);
+    assert_int_equal(rn_file_size(f, &size), 0);
+    assert_int_equal(size, 0);
+    assert_int_equal(env->ops->reserve(f, 4096, 4096, RN_RESERVE_GROW), 0);
+    assert_int_equal(rn_file_size(f, &size), 0);
+    assert_int_equal(size, 8192);
+    assert_int_equal(env->ops->reserve(f, 0, 0, RN_RESERVE_GROW), 0);
+    mood.error = ENOSYS;
+    assert_int_equal(env->ops->reserve(f, 0, 1, RN_RESERVE_GROW), EOPNOTSUPP);
+    assert_int_equal(env->ops->truncate(f, 10), 0);
+    assert_int_equal(rn_file_size(f, &size), 0);
+    assert_int_equal(size, 10);
+    rn_file_close(f);
+}
+
+static void opening_new_empties_creating_does_not(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    uint64_t size = 0;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(rn_file_write(f, RN_LIT("old"), 0), 0);
+    rn_file_close(f);
+    assert_int_equal(stat(in_dir("a"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+
+    f = open_file("a", RN_OPEN_CREATE);
+    assert_int_equal(rn_file_size(f, &size), 0);
+    assert_int_equal(size, 3);
+    rn_file_close(f);
+    f = open_file("a", RN_OPEN_READ);
+    assert_int_equal(rn_file_write(f, RN_LIT("x"), 0), EBADF);
+    rn_file_close(f);
+    f = open_file("a", RN_OPEN_NEW);
+    assert_int_equal(rn_file_size(f, &size), 0);
+    assert_int_equal(size, 0);
+    rn_file_close(f);
+    rn_file_close(NULL);
+    env->ops->close(NULL);
+}
+
+/* A link, a directory or a FIFO in a file's place is refused, and at once. */
+static void only_plain_files_are_opened(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    char target[300];
+
+    (void)state;
+    rn_file_close(f);
+    f = NULL;
+    snprintf(target, sizeof(target), "%s", in_dir("a"));
+    assert_int_equal(symlink(target, in_dir("link")), 0);
+    assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
+    assert_int_equal(rn_file_open(env, in_dir("link"), RN_OPEN_READ, &f),
+                     ELOOP);
+    assert_int_equal(rn_file_open(env, in_dir("link"), RN_OPEN_NEW, &f), ELOOP);
+    assert_int_equal(rn_file_open(env, dir, RN_OPEN_READ, &f), EISDIR);
+    assert_int_equal(rn_file_open(env, in_dir("fifo"), RN_OPEN_READ, &f),
+                     EINVAL);
+    assert_null(f);
+}
+
+static void files_are_closed_in_children(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    bool found = false;
+
+    (void)state;
+    for (int fd = 3; fd < 100; fd++) {
+        char link[64], path[300] = "";
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        if (readlink(link, path, sizeof(path) - 1) < 0 ||
+            strcmp(path + strlen(path) - 2, "/a") != 0)
+            continue;
+        found = true;
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+    assert_true(found);
+    rn_file_close(f);
+}
+
+static void locks_refuse_without_waiting(void **state)
+{
+    struct rn_file *a = open_file("a", RN_OPEN_CREATE);
+    struct rn_file *b = open_file("a", RN_OPEN_CREATE);
+
+    (void)state;
+    assert_int_equal(env->ops->lock(a, RN_LOCK_EXCLUSIVE), 0);
+    assert_int_equal(env->ops->lock(b, RN_LOCK_EXCLUSIVE), EAGAIN);
+    assert_int_equal(env->ops->lock(b, RN_LOCK_SHARED), EAGAIN);
+    assert_int_equal(env->ops->lock(a, RN_LOCK_SHARED), 0);
+    assert_int_equal(env->ops->lock(b, RN_LOCK_SHARED), 0);
+    assert_int_equal(env->ops->lock(a, RN_LOCK_NONE), 0);
+    assert_int_equal(env->ops->lock(b, RN_LOCK_EXCLUSIVE), 0);
+    rn_file_close(b); /* closing unlocks */
+    assert_int_equal(env->ops->lock(a, RN_LOCK_EXCLUSIVE), 0);
+    rn_file_close(a);
+}
+
+/* ---- names, time, chance ------------------------------------------------- */
+
+static void count_entry(void *context, const char *name)
+{
+    int *counts = context;
+
+    counts[0] += strcmp(name, "b") == 0;
+    counts[1]++;
+}
+
+static void names_are_made_moved_listed_and_removed(void **state)
+{
+    char from[300];
+    int counts[2] = { 0 };
+
+    (void)state;
+    rn_file_close(open_file("a", RN_OPEN_CREATE));
+    snprintf(from, sizeof(from), "%s", in_dir("a"));
+    assert_int_equal(env->ops->rename(env, from, in_dir("b")), 0);
+    assert_int_equal(env->ops->make_dir(env, in_dir("sub")), 0);
+    assert_int_equal(env->ops->sync_dir(env, dir), 0);
+    assert_int_equal(env->ops->list(env, dir, count_entry, counts), 0);
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[1], 2);
+    assert_int_equal(env->ops->remove(env, in_dir("sub")), 0);
+    assert_int_equal(env->ops->remove(env, in_dir("b")), 0);
+}
+
+static void there_is_space_and_it_is_finite(void **state)
+{
+    uint64_t free_bytes = 0;
+
+    (void)state;
+    assert_int_equal(env->ops->space(env, dir, &free_bytes), 0);
+    assert_in_range(free_bytes, 1, UINT64_C(1) << 60);
+    assert_int_equal(env->ops->space(env, in_dir("no"), &free_bytes), ENOENT);
+}
+
+static void clocks_go_forward(void **state)
+{
+    int64_t before = rn_mono_ns(env), wall = rn_wall_ms(env);
+
+    (void)state;
+    env->ops->sleep(env, 2000000);
+    assert_true(rn_mono_ns(env) - before >= 2000000);
+    env->ops->sleep(env, 0);
+    env->ops->sleep(env, -1);
+    assert_in_range(wall, INT64_C(1600000000000), INT64_C(9999999999999));
+}
+
+/* ---- tasks --------------------------------------------------------------- */
+
+/* Counts its steps; waits as told. */
+struct counter {
+    struct rn_task task;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int steps;
+    int64_t answer;
+    char name[16];
+    sigset_t blocked;
+};
+
+static int64_t count_step(void *context)
+{
+    struct counter *c = context;
+    int64_t answer;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->steps++ == 0) {
+        pthread_getname_np(pthread_self(), c->name, sizeof(c->name));
+        pthread_sigmask(SIG_BLOCK, NULL, &c->blocked);
+    }
+    answer = c->answer;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    return answer;
+}
+
+static void start_counter(struct counter *c, int64_t answer)
+{
+    *c = (struct counter){ .answer = answer };
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->changed, NULL);
+    c->task = (struct rn_task){ .name = "a task with a long name",
+                                .step = count_step,
+                                .context = c };
+    assert_int_equal(env->ops->task_start(env, &c->task), 0);
+}
+
+static void wait_for_steps(struct counter *c, int steps)
+{
+    pthread_mutex_lock(&c->lock);
+    while (c->steps < steps)
+        pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void an_idle_task_steps_once_per_wake(void **state)
+{
+    struct counter c;
+
+    (void)state;
+    start_counter(&c, RN_TASK_IDLE);
+    for (int i = 1; i <= 1000; i++) {
+        wait_for_steps(&c, i);
+        env->ops->task_wake(env, &c.task);
+    }
+    wait_for_steps(&c, 1001);
+    env->ops->task_stop(env, &c.task);
+    assert_int_equal(c.steps, 1001);
+    assert_null(c.task.running);
+}
+
+static void a_task_runs_again_when_its_time_has_come(void **state)
+{
+    struct counter c;
+    int64_t before = rn_mono_ns(env);
+
+    (void)state;
+    start_counter(&c, 2000000);
+    wait_for_steps(&c, 4);
+    env->ops->task_stop(env, &c.task);
+    assert_true(rn_mono_ns(env) - before >= 6000000);
+
+    start_counter(&c, RN_TASK_NOW);
+    wait_for_steps(&c, 100);
+    env->ops->task_stop(env, &c.task);
+}
+
+static void a_wake_ends_a_long_wait(void **state)
+{
+    struct counter c;
+
+    (void)state;
+    start_counter(&c, INT64_MAX - 1); /* the sum must not overflow either */
+    wait_for_steps(&c, 1);
+    env->ops->task_wake(env, &c.task);
+    wait_for_steps(&c, 2);
+    env->ops->task_stop(env, &c.task); /* and so does a stop */
+    assert_int_equal(c.steps, 2);
+}
+
+struct self_waker {
+    struct rn_task task;
+    int steps;
+    pthread_mutex_t lock;
+};
+
+static int64_t wake_self(void *context)
+{
+    struct self_waker *w = context;
+    bool more;
+
+    pthread_mutex_lock(&w->lock);
+    more = ++w->steps < 50;
+    pthread_mutex_unlock(&w->lock);
+    if (more)
+        env->ops->task_wake(env, &w->task);
+    return RN_TASK_IDLE;
+}
+
+static void a_wake_during_a_step_is_kept_for_the_next(void **state)
+{
+    struct self_waker w = { .task = { .name = "self", .step = wake_self } };
+    int steps;
+
+    (void)state;
+    w.task.context = &w;
+    pthread_mutex_init(&w.lock, NULL);
+    assert_int_equal(env->ops->task_start(env, &w.task), 0);
+    do {
+        pthread_mutex_lock(&w.lock);
+        steps = w.steps;
+        pthread_mutex_unlock(&w.lock);
+        sched_yield();
+    } while (steps < 50);
+    env->ops->task_stop(env, &w.task);
+    assert_int_equal(w.steps, 50);
+}
+
+static void *wake_often(void *context)
+{
+    struct counter *c = context;
+
+    for (int i = 0; i < 20000; i++)
+        env->ops->task_wake(env, &c->task);
+    return NULL;
+}
+
+static void many_may_wake_one(void **state)
+{
+    struct counter c;
+    pthread_t wakers[4];
+    int steps;
+
+    (void)state;
+    start_counter(&c, RN_TASK_IDLE);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&wakers[i], NULL, wake_often, &c), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(wakers[i], NULL);
+    /* after the last wake there is a step that began after it */
+    pthread_mutex_lock(&c.lock);
+    steps = c.steps;
+    pthread_mutex_unlock(&c.lock);
+    env->ops->task_wake(env, &c.task);
+    wait_for_steps(&c, steps + 1);
+    env->ops->task_stop(env, &c.task);
+}
+
+static void a_task_thread_has_its_name_and_no_signals(void **state)
+{
+    struct counter c;
+    sigset_t before, after;
+
+    (void)state;
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    start_counter(&c, RN_TASK_IDLE);
+    wait_for_steps(&c, 1);
+    env->ops->task_stop(env, &c.task);
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+
+    assert_string_equal(c.name, "a task with a l");
+    assert_true(sigismember(&c.blocked, SIGTERM));
+    assert_true(sigismember(&c.blocked, SIGINT));
+    assert_true(sigismember(&c.blocked, SIGPIPE));
+    assert_false(sigismember(&c.blocked, SIGSEGV));
+    assert_false(sigismember(&c.blocked, SIGBUS));
+    assert_false(sigismember(&c.blocked, SIGFPE));
+    assert_false(sigismember(&c.blocked, SIGILL));
+    assert_int_equal(sigismember(&before, SIGTERM),
+                     sigismember(&after, SIGTERM));
+}
+
+static void stopping_what_never_started_is_harmless(void **state)
+{
+    struct rn_task task = { .name = "none" };
+
+    (void)state;
+    env->ops->task_wake(env, &task);
+    env->ops->task_stop(env, &task);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_dir, leave_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(reads_and_writes_are_whole),
+        TEST(a_read_past_the_end_tells_how_much_there_was),
+        TEST(errors_come_back_as_errno_values),
+        TEST(interruptions_are_not_seen),
+        TEST(write_back_is_a_hint_but_its_errors_are_not),
+        TEST(reserving_keeps_or_grows_the_length),
+        TEST(opening_new_empties_creating_does_not),
+        TEST(only_plain_files_are_opened),
+        TEST(files_are_closed_in_children),
+        TEST(locks_refuse_without_waiting),
+        TEST(names_are_made_moved_listed_and_removed),
+        TEST(there_is_space_and_it_is_finite),
+        TEST(clocks_go_forward),
+        TEST(an_idle_task_steps_once_per_wake),
+        TEST(a_task_runs_again_when_its_time_has_come),
+        TEST(a_wake_ends_a_long_wait),
+        TEST(a_wake_during_a_step_is_kept_for_the_next),
+        TEST(many_may_wake_one),
+        TEST(a_task_thread_has_its_name_and_no_signals),
+        TEST(stopping_what_never_started_is_harmless),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
