@@ -1,0 +1,32 @@
+/* queue.c -- see queue.h. */
+#include "base/queue.h"
+
+/* The usual trap of such stacks, a top that went and came back between look and
+ * exchange, does no harm here: nobody pops one alone, so whatever top the
+ * exchange finds is a right `next`. */
+bool rn_queue_push(struct rn_queue *q, struct rn_link *link)
+{
+    struct rn_link *newest =
+        atomic_load_explicit(&q->newest, memory_order_relaxed);
+
+    do
+        link->next = newest;
+    while (!atomic_compare_exchange_weak_explicit(
+        &q->newest, &newest, link, memory_order_release, memory_order_relaxed));
+    return newest == NULL;
+}
+
+struct rn_link *rn_queue_take_all(struct rn_queue *q)
+{
+    struct rn_link *newest =
+        atomic_exchange_explicit(&q->newest, NULL, memory_order_acquire);
+    struct rn_link *oldest = NULL;
+
+    while (newest) {
+        struct rn_link *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}

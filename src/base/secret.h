@@ -1,0 +1,15 @@
+/* secret.h -- handling bytes that must not leak: keys, signatures, tokens. */
+#ifndef RN_BASE_SECRET_H
+#define RN_BASE_SECRET_H
+
+#include "base/mem.h"
+
+/* Equal?  Takes the same time wherever the first difference is, so that a
+ * guesser learns nothing from it; lengths are not secret. */
+bool rn_equal_secret(struct rn_view a, struct rn_view b);
+
+/* Zeroes memory that is about to be given up.  Unlike memset it is not removed
+ * by the compiler. */
+void rn_wipe_secret(void *at, size_t len);
+
+#endif
