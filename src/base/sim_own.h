@@ -1,0 +1,40 @@
+/* sim_own.h -- the inside of a simulation, for sim.c and sim_calls.c. */
+#ifndef RN_BASE_SIM_OWN_H
+#define RN_BASE_SIM_OWN_H
+
+#include "base/sim.h"
+#include "base/sim_disk.h"
+
+struct rn_fault {
+    uint64_t nth; /* calls until it strikes; 0 is never */
+    int error;
+    enum rn_sim_times times;
+};
+
+struct rn_sim {
+    struct rn_env env; /* first: rn_sim_of */
+    struct rn_env_ops ops;
+    struct rn_chance chance;
+    struct rn_disk disk;
+    int64_t now_ns, wall_ms_ahead;
+    struct rn_sim_task *tasks, *stepping;
+    struct rn_fault faults[RN_SIM_CALLS];
+    uint64_t calls[RN_SIM_CALLS];
+    uint64_t cut_in; /* changes until the power goes; 0 is never */
+    bool is_cut;
+    rn_sim_trace_fn *trace;
+    void *trace_context;
+};
+
+static inline struct rn_sim *rn_sim_of(struct rn_env *env)
+{
+    return (struct rn_sim *)env;
+}
+
+/* A line of the trace. */
+void rn_sim_note(struct rn_sim *sim, const char *fmt, ...) RN_PRINTF(2, 3);
+
+/* Fills in the slots of the disk (sim_calls.c). */
+void rn_sim_fill_disk_ops(struct rn_env_ops *ops);
+
+#endif
