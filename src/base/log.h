@@ -1,0 +1,110 @@
+/* log.h -- what the program tells its operator, a line at a time.
+ *
+ * A line is a time, a level, a constant message and typed fields:
+ *
+ *   rn_log_info(log, "store opened", RN_STR("dir", dir), RN_U64("records", n));
+ *
+ *   {"ts":"2026-11-15T20:23:10.123000Z","level":"info","msg":"store opened",
+ *    "dir":"/var/lib/runnel","records":412}                     (one line)
+ *   2026-11-15T20:23:10.123000Z info  store opened dir=/var/lib/runnel ...
+ *
+ * Field values may come from strangers.  Quotes, line ends, escapes and all
+ * other control characters are escaped, bytes that are not UTF-8 appear as
+ * \xHH, and a line has at most 8 KiB: what did not fit is cut and the line
+ * marked.  So a line is always one line, and always whole JSON.
+ *
+ * Only server and cli log; libraries return errors.  A NULL logger is silent.
+ *
+ * Threads: any.  A line is written by one write(2); lines never mix.
+ */
+#ifndef RN_BASE_LOG_H
+#define RN_BASE_LOG_H
+
+#include "base/env.h"
+
+#include <stdatomic.h>
+
+struct rn_log;
+
+enum rn_log_level { RN_LOG_ERROR, RN_LOG_WARN, RN_LOG_INFO, RN_LOG_DEBUG };
+enum rn_log_form { RN_LOG_JSON, RN_LOG_TEXT };
+
+enum { RN_LOG_LINE_MAX = 8192 }; /* the line's end included */
+
+enum rn_field_type {
+    RN_FIELD_STR,
+    RN_FIELD_I64,
+    RN_FIELD_U64,
+    RN_FIELD_F64,
+    RN_FIELD_BOOL,
+};
+
+struct rn_field {
+    enum rn_field_type type;
+    union {
+        struct rn_view str;
+        int64_t i64;
+        uint64_t u64;
+        double f64;
+        bool flag;
+    };
+    const char *key; /* a plain word of ours; last, see RN_LOG_FIELDS */
+};
+
+/* clang-format off */
+#define RN_STR(k, v) ((struct rn_field){ .type = RN_FIELD_STR, .str = (v), .key = (k) })
+#define RN_TEXT(k, v) RN_STR((k), rn_view_text(v)) /* NUL-terminated */
+#define RN_I64(k, v) ((struct rn_field){ .type = RN_FIELD_I64, .i64 = (v), .key = (k) })
+#define RN_U64(k, v) ((struct rn_field){ .type = RN_FIELD_U64, .u64 = (v), .key = (k) })
+#define RN_F64(k, v) ((struct rn_field){ .type = RN_FIELD_F64, .f64 = (v), .key = (k) })
+#define RN_BOOL(k, v) ((struct rn_field){ .type = RN_FIELD_BOOL, .flag = (v), .key = (k) })
+/* clang-format on */
+
+/* The message and the fields as one array that an empty key ends.  The message
+ * fills the key of the first element; `key` being the last member, what comes
+ * next in the list is the second element. */
+#define RN_LOG_FIELDS(...)                                                     \
+    ((const struct rn_field[]){ [0].key = __VA_ARGS__, { .key = NULL } })
+
+#define rn_log_error(log, ...)                                                 \
+    rn_log_at(log, RN_LOG_ERROR, RN_LOG_FIELDS(__VA_ARGS__))
+#define rn_log_warn(log, ...)                                                  \
+    rn_log_at(log, RN_LOG_WARN, RN_LOG_FIELDS(__VA_ARGS__))
+#define rn_log_info(log, ...)                                                  \
+    rn_log_at(log, RN_LOG_INFO, RN_LOG_FIELDS(__VA_ARGS__))
+#define rn_log_debug(log, ...)                                                 \
+    rn_log_at(log, RN_LOG_DEBUG, RN_LOG_FIELDS(__VA_ARGS__))
+
+/* Writes to `fd`, which stays the caller's, lines of `level` and graver.  NULL
+ * without memory. */
+struct rn_log *rn_log_new(struct rn_env *env, int fd, enum rn_log_form form,
+                          enum rn_log_level level) RN_CHECK;
+void rn_log_free(struct rn_log *log); /* NULL is fine */
+
+/* What the macros above call. */
+void rn_log_at(struct rn_log *log, enum rn_log_level level,
+               const struct rn_field *fields);
+
+/* ---- repeats ------------------------------------------------------------- */
+
+/* For a message that one cause may repeat a thousand times: at most one line
+ * per `every_ms`; the next line that passes tells how many were held back
+ * ("more":412, or "...and 412 more").  One static struct per message. */
+struct rn_log_limit {
+    int64_t every_ms;
+    _Atomic int64_t next_ns;
+    _Atomic uint64_t held;
+};
+
+#define RN_LOG_LIMIT_INIT(ms)                                                  \
+    {                                                                          \
+        .every_ms = (ms)                                                       \
+    }
+
+#define rn_log_seldom(log, limit, level, ...)                                  \
+    rn_log_at_seldom(log, limit, level, RN_LOG_FIELDS(__VA_ARGS__))
+
+void rn_log_at_seldom(struct rn_log *log, struct rn_log_limit *limit,
+                      enum rn_log_level level, const struct rn_field *fields);
+
+#endif
