@@ -4,9 +4,9 @@
 /* The usual trap of such stacks, a top that went and came back between look and
  * exchange, does no harm here: nobody pops one alone, so whatever top the
  * exchange finds is a right `next`. */
-bool rn_queue_push(struct rn_queue *q, struct rn_link *link)
+bool rn_queue_push(struct rn_queue *q, struct rn_queued *link)
 {
-    struct rn_link *newest =
+    struct rn_queued *newest =
         atomic_load_explicit(&q->newest, memory_order_relaxed);
 
     do
@@ -16,14 +16,14 @@ bool rn_queue_push(struct rn_queue *q, struct rn_link *link)
     return newest == NULL;
 }
 
-struct rn_link *rn_queue_take_all(struct rn_queue *q)
+struct rn_queued *rn_queue_take_all(struct rn_queue *q)
 {
-    struct rn_link *newest =
+    struct rn_queued *newest =
         atomic_exchange_explicit(&q->newest, NULL, memory_order_acquire);
-    struct rn_link *oldest = NULL;
+    struct rn_queued *oldest = NULL;
 
     while (newest) {
-        struct rn_link *next = newest->next;
+        struct rn_queued *next = newest->next;
         newest->next = oldest;
         oldest = newest;
         newest = next;

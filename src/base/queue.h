@@ -21,13 +21,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct rn_link {
-    struct rn_link *next;
+struct rn_queued {
+    struct rn_queued *next;
 };
 
 /* Zeroed memory is an empty queue too.  Needs no release. */
 struct rn_queue {
-    _Atomic(struct rn_link *) newest;
+    _Atomic(struct rn_queued *) newest;
 };
 
 #define RN_QUEUE_INIT                                                          \
@@ -36,15 +36,15 @@ struct rn_queue {
     }
 
 /* The struct of type `type` whose member `member` this link is. */
-#define RN_LINKED(link, type, member)                                          \
+#define RN_QUEUED(link, type, member)                                          \
     ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 /* True if the queue was empty.  The link must stay until taken, and is in one
  * queue at most. */
-bool rn_queue_push(struct rn_queue *q, struct rn_link *link);
+bool rn_queue_push(struct rn_queue *q, struct rn_queued *link);
 
 /* Everything pushed so far, oldest first, linked by `next`; NULL if nothing.
  * The last `next` is NULL. */
-struct rn_link *rn_queue_take_all(struct rn_queue *q);
+struct rn_queued *rn_queue_take_all(struct rn_queue *q);
 
 #endif

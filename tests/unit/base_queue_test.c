@@ -19,7 +19,7 @@ enum { THREADS = 4, EACH = 50000 };
 
 struct thing {
     int thread, number;
-    struct rn_link link;
+    struct rn_queued link;
 };
 
 static struct rn_queue queue;
@@ -40,7 +40,7 @@ static void pushed_things_come_out_oldest_first(void **state)
 {
     struct thing things[5];
     struct rn_queue q = RN_QUEUE_INIT;
-    struct rn_link *link;
+    struct rn_queued *link;
 
     (void)state;
     assert_null(rn_queue_take_all(&q));
@@ -50,7 +50,7 @@ static void pushed_things_come_out_oldest_first(void **state)
     }
     link = rn_queue_take_all(&q);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(RN_LINKED(link, struct thing, link)->number, i);
+        assert_int_equal(RN_QUEUED(link, struct thing, link)->number, i);
         link = link->next;
     }
     assert_null(link);
@@ -76,10 +76,10 @@ static void the_first_push_wakes_and_nothing_is_lost(void **state)
             pthread_create(&threads[t], NULL, push_all, things + t * EACH), 0);
     }
     while (taken < THREADS * EACH) {
-        struct rn_link *link;
+        struct rn_queued *link;
         sem_wait(&wake);
         for (link = rn_queue_take_all(&queue); link; link = link->next) {
-            struct thing *thing = RN_LINKED(link, struct thing, link);
+            struct thing *thing = RN_QUEUED(link, struct thing, link);
             assert_int_equal(thing->number, next[thing->thread]);
             next[thing->thread]++;
             taken++;
