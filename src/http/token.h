@@ -1,0 +1,57 @@
+/* token.h -- which bytes may stand where in HTTP.
+ *
+ * For the files of this directory only.  Values, no state.
+ */
+#ifndef RN_HTTP_TOKEN_H
+#define RN_HTTP_TOKEN_H
+
+#include "base/mem.h"
+
+/* A byte of a token (RFC 9110, 5.6.2) in lower case, or 0 for any other. */
+extern const unsigned char rn_http_lower[256];
+
+static inline unsigned char rn_http_token_byte(char c)
+{
+    return rn_http_lower[(unsigned char)c];
+}
+
+static inline bool rn_http_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* What may not stand in a line: controls other than the tab. */
+static inline bool rn_http_is_control(char c)
+{
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+/* Printable and not a blank. */
+static inline bool rn_http_is_visible(char c)
+{
+    return c > 0x20 && c < 0x7f;
+}
+
+/* 0 to 15, or -1. */
+int rn_http_hex(char c);
+
+bool rn_http_is_token(struct rn_view v);
+
+/* Without regard to case, for letters of ASCII only. */
+bool rn_http_same(struct rn_view a, struct rn_view b);
+
+/* The same for names that are the same, and mostly only for these.  No name is
+ * empty. */
+static inline uint16_t rn_http_name_key(struct rn_view name)
+{
+    return (uint16_t)(name.len << 8 |
+                      rn_http_token_byte(name.at[name.len - 1]));
+}
+
+/* The first control byte of [at, end), or `end`. */
+const char *rn_http_find_control(const char *at, const char *end);
+
+/* Without the blanks and tabs around it. */
+struct rn_view rn_http_trim(struct rn_view v);
+
+#endif
