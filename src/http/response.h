@@ -1,0 +1,60 @@
+/* response.h -- an answer, from its parts to bytes.
+ *
+ *   rn_http_response_init(&res, &reader.request);
+ *   res.status = 200;
+ *   rn_http_response_add(&res, RN_LIT("content-type"), RN_LIT("text/plain"));
+ *   res.body = body;
+ *   rc = rn_http_response_print(&res, &out);          all of it, or
+ *   rc = rn_http_response_print_head(&res, &out);     to be followed by
+ *   body = rn_http_response_body(&res);               this, e.g. in one writev
+ *
+ * Content-Length and Connection are ours to say; Date and the rest the
+ * caller's.  Adding cannot fail at once: what went wrong first, be it memory or
+ * a value with a control byte that would have become a header of its own, is
+ * returned when printing, and then nothing is printed.
+ */
+#ifndef RN_HTTP_RESPONSE_H
+#define RN_HTTP_RESPONSE_H
+
+#include "http/request.h"
+
+enum { RN_HTTP_RESPONSE_FIELDS_MAX = 65536 }; /* bytes of all headers */
+
+#define RN_HTTP_CONTINUE RN_LIT("HTTP/1.1 100 Continue\r\n\r\n")
+
+struct rn_http_response {
+    int status;
+    struct rn_view body; /* not copied until printed */
+    bool keep_alive;     /* clear it to close after this answer */
+
+    /* Its own. */
+    bool is_head, is_1_0;
+    enum rn_code failed;
+    struct rn_buf fields;
+};
+
+/* `req` is NULL if there was no request to speak of: then the answer closes. */
+void rn_http_response_init(struct rn_http_response *res,
+                           const struct rn_http_request *req);
+void rn_http_response_release(struct rn_http_response *res);
+
+/* `name` is the program's own and must be a token; `value` may come from
+ * anywhere. */
+void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
+                          struct rn_view value);
+void rn_http_response_add_number(struct rn_http_response *res,
+                                 struct rn_view name, uint64_t value);
+
+/* Both add to `out`, and leave it as it was when they fail. */
+enum rn_code rn_http_response_print(const struct rn_http_response *res,
+                                    struct rn_buf *out) RN_CHECK;
+enum rn_code rn_http_response_print_head(const struct rn_http_response *res,
+                                         struct rn_buf *out) RN_CHECK;
+
+/* What must follow the head: nothing after HEAD and with 204 and 304. */
+struct rn_view rn_http_response_body(const struct rn_http_response *res);
+
+/* A constant such as "Not Found"; empty for a status we never send. */
+const char *rn_http_reason(int status);
+
+#endif
