@@ -1,0 +1,97 @@
+/* scan.h -- the inside of strings: how far plain text goes, many bytes at a
+ * time, and hexadecimal digits.
+ *
+ * Plain is what may stand in a JSON string as it is and needs no further look:
+ * ASCII from the space on, without the quote and the backslash.  Both ways give
+ * the same answer; rn_scan_plain is the faster one the machine has.
+ */
+#ifndef RN_JSON_SCAN_H
+#define RN_JSON_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool rn_scan_is_plain(char c)
+{
+    return (signed char)c >= ' ' && c != '"' && c != '\\';
+}
+
+/* True if one of the eight bytes of `x` may not be plain.  The high bit of a
+ * byte of (y - ones) & ~y tells that the byte of y is zero; a borrow can tell
+ * so wrongly, but only of a byte above one of which it is true. */
+static inline bool rn_scan_word_stops(uint64_t x)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t quote = x ^ (ones * '"');
+    uint64_t slash = x ^ (ones * '\\');
+    uint64_t stops = x | ((x - ones * ' ') & ~x) | ((quote - ones) & ~quote) |
+                     ((slash - ones) & ~slash);
+
+    return (stops & (ones * 0x80)) != 0;
+}
+
+/* The first byte from `at` on that is not plain, or `end`. */
+static inline const char *rn_scan_plain_words(const char *at, const char *end)
+{
+    uint64_t word;
+
+    while (end - at >= 8) {
+        memcpy(&word, at, sizeof(word));
+        if (rn_scan_word_stops(word))
+            break;
+        at += 8;
+    }
+    while (at < end && rn_scan_is_plain(*at))
+        at++;
+    return at;
+}
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+/* Signed: what is below the space includes all that has its high bit set. */
+static inline const char *rn_scan_plain(const char *at, const char *end)
+{
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i slash = _mm_set1_epi8('\\');
+    const __m128i space = _mm_set1_epi8(' ');
+
+    while (end - at >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i stop = _mm_or_si128(
+            _mm_cmplt_epi8(v, space),
+            _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
+        int mask = _mm_movemask_epi8(stop);
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+        at += 16;
+    }
+    return rn_scan_plain_words(at, end);
+}
+#else
+static inline const char *rn_scan_plain(const char *at, const char *end)
+{
+    return rn_scan_plain_words(at, end);
+}
+#endif
+
+/* The value of the four hexadecimal digits at `at`, or -1 if they are not. */
+static inline int rn_scan_hex4(const char *at)
+{
+    int value = 0;
+
+    for (int i = 0; i < 4; i++) {
+        int c = (unsigned char)at[i];
+        int lower = c | 0x20;
+        if (c >= '0' && c <= '9')
+            value = value * 16 + (c - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            value = value * 16 + (lower - 'a' + 10);
+        else
+            return -1;
+    }
+    return value;
+}
+
+#endif
