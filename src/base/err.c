@@ -41,6 +41,7 @@ enum rn_code rn_fail(struct rn_err *err, enum rn_code code, const char *fmt,
     if (!err)
         return code;
     err->code = code;
+    err->reason = 0;
     va_start(args, fmt);
     vsnprintf(err->text, sizeof(err->text), fmt, args);
     va_end(args);

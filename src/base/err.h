@@ -46,6 +46,7 @@ enum rn_code {
 
 struct rn_err {
     enum rn_code code;
+    int reason; /* a finer code that the dialect names; 0: none */
     char text[252];
 };
 
