@@ -1,0 +1,67 @@
+/* link.h -- which resource a path means, and how that is signed.
+ *
+ *   /dbs/{db}/colls/{c}/docs/{id}     a resource: an even number of segments
+ *   /dbs/{db}/colls/{c}/docs          the list of them: an odd number
+ *   /dbs/{db}/colls/{c}/operations/partitionkeydelete
+ *
+ * Ids are names or, all of them, rids; a path is by rids if each segment could
+ * be one and they belong together, and then names are still possible: a
+ * database may be called like a rid.  Look it up by rid first.
+ *
+ * What clients sign (sign.h) beside the kind's word is a link:
+ *
+ *   by name   the path of the resource, or of the owner of a list, decoded, in
+ *             its own case                               dbs/shop/colls/Orders
+ *   by rid    the last rid alone, in lower case          sbntal0kkga=
+ *   as sent   Go signs the path with its escapes         dbs/Db%20One
+ *
+ * All three bind to the same resource, so a server tries each.
+ *
+ * Views point to what parse was given.  Any thread.
+ */
+#ifndef RN_COSMOS_LINK_H
+#define RN_COSMOS_LINK_H
+
+#include "cosmos/kind.h"
+#include "cosmos/rid.h"
+
+enum {
+    RN_ID_CHARS_MAX = 255,  /* UTF-16 units of any id but a document's */
+    RN_ID_BYTES_MAX = 1023, /* UTF-8 bytes of a document's */
+};
+
+struct rn_link {
+    enum rn_kind kind; /* what is addressed, or listed */
+    bool is_list;
+    bool is_rid;        /* by rids, most likely */
+    bool is_key_delete; /* the operation on a container; kind says container */
+    size_t depth;       /* how many ids there are */
+    struct rn_view ids[RN_KIND_DEPTH];
+};
+
+enum rn_link_form { RN_LINK_BY_RID, RN_LINK_BY_NAME, RN_LINK_AS_SENT };
+
+/* Takes the segments of a path, decoded, without empty ones.  RN_NOT_FOUND if
+ * there is no such path, RN_BAD_REQUEST if an id is none. */
+enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
+                           struct rn_link *out, struct rn_err *err) RN_CHECK;
+
+/* The last rid of a link by rids: of the resource, or of the owner of a list;
+ * it names all the others. */
+struct rn_rid rn_link_rid(const struct rn_link *l);
+
+/* Appends the link that is signed.  RN_NOT_FOUND if a path has no such form,
+ * or if as sent is no different from by name.  `wire` is the path before it was
+ * decoded; only as sent needs it. */
+enum rn_code rn_link_print(const struct rn_link *l, enum rn_link_form form,
+                           struct rn_view wire, struct rn_buf *out) RN_CHECK;
+
+/* Appends the path to ask for, with escapes. */
+enum rn_code rn_link_print_target(const struct rn_link *l,
+                                  struct rn_buf *out) RN_CHECK;
+
+/* May a resource of this kind be called so?  RN_BAD_REQUEST. */
+enum rn_code rn_id_check(enum rn_kind kind, struct rn_view id,
+                         struct rn_err *err) RN_CHECK;
+
+#endif
