@@ -39,7 +39,8 @@
 #include <stdint.h>
 
 enum {
-    RN_KEY_MAX = 480,       /* LMDB allows 511; the rest is ours in reserve */
+    RN_KEY_MAX = 480, /* LMDB allows 511; the rest is ours in reserve */
+    RN_BOUND_MAX = RN_KEY_MAX + 1, /* a key and a zero byte: just after it */
     RN_VALUE_MAX = 8 << 20, /* the largest answer we ever keep, with slack */
     RN_TXN_REDO_MAX = 16 << 20, /* what one transaction may write */
 };
@@ -90,14 +91,16 @@ struct rn_store_status {
     uint64_t thinned_pages;
 };
 
-/* Keys from <= key < before, in order, or backward from the last of them. */
+/* Keys from <= key < before, in order, or backward from the last of them.  The
+ * bounds are lent for the call; the cursor has its own copy. */
 struct rn_range {
     struct rn_view from;   /* inclusive; empty means from the first key */
     struct rn_view before; /* exclusive; empty means no end */
     bool backward;
 };
 
-/* The base of every implementation's own struct, as its first member. */
+/* The base of every implementation's own struct, as its first member, zeroed.
+ * store.c fills it once open, begin or scan has returned, and keeps it. */
 struct rn_store {
     const struct rn_store_ops *ops;
 };
@@ -105,11 +108,18 @@ struct rn_txn {
     const struct rn_store_ops *ops;
     struct rn_store *store;
     enum rn_txn_mode mode;
-    uint64_t redo_bytes; /* keys and values written so far; kept by store.c */
-    struct rn_err fault; /* words for the last RN_IO or RN_CORRUPT */
+    uint64_t redo_bytes;  /* keys and values written so far */
+    uint32_t cursors;     /* begun and not ended */
+    enum rn_code failed;  /* the fault of a put or del; only abort is left */
+    struct rn_txn *above; /* the overlay upon it */
+    struct rn_err fault;  /* the implementation's: words for its last fault */
 };
 struct rn_cursor {
     struct rn_txn *txn;
+    struct rn_range range; /* copied into `bounds`; an implementation's next
+                              may use it */
+    struct rn_view last;   /* the key handed out before */
+    char bounds[2 * RN_BOUND_MAX];
 };
 
 /* What an implementation supplies.  Every slot is filled: a store that cannot
@@ -154,10 +164,13 @@ void rn_store_status(struct rn_store *s, struct rn_store_status *out);
 enum rn_code rn_txn_begin(struct rn_store *s, enum rn_txn_mode mode,
                           struct rn_lock lock, struct rn_txn **out,
                           struct rn_err *err) RN_CHECK;
-/* Ends the transaction whatever it returns.  A transaction whose put or del
- * failed with a fault must be aborted. */
+/* Ends the transaction whatever it returns.  One whose put or del failed with a
+ * fault must be aborted: committing it writes nothing and returns the fault. */
 enum rn_code rn_txn_commit(struct rn_txn *t, struct rn_err *err) RN_CHECK;
-void rn_txn_abort(struct rn_txn *t); /* NULL is fine */
+void rn_txn_abort(struct rn_txn *t); /* NULL is fine; the end of every read */
+
+/* RN_OK, or the fault of a put or del that left only abort. */
+enum rn_code rn_txn_fault(const struct rn_txn *t);
 
 /* The reason behind `rc` in words: the fault's own, or else the code's name. */
 const char *rn_txn_why(const struct rn_txn *t, enum rn_code rc);
@@ -172,7 +185,8 @@ enum rn_code rn_txn_put(struct rn_txn *t, struct rn_view key,
 enum rn_code rn_txn_del(struct rn_txn *t, struct rn_view key) RN_CHECK;
 
 /* A cursor sees the transaction's own writes made before the scan; to write
- * while scanning, end the cursor first and start another after the write. */
+ * while scanning, end the cursor first and start another after the write.  A
+ * key out of order or out of range is damage: RN_CORRUPT. */
 enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_range *range,
                          struct rn_cursor **out) RN_CHECK;
 enum rn_code rn_cursor_next(struct rn_cursor *c, struct rn_view *key,
