@@ -1,0 +1,480 @@
+/* commit.c -- see commit.h.
+ *
+ * An operation is always in exactly one list, and moves only so:
+ *
+ *   queued  -> pending   at the start of a step              [collect]
+ *   pending -> group     when run in the group's transaction [run_some]
+ *   group   -> answered  committed, or failed for good       [answer]
+ *   group   -> again     the store failed in mid-group       [fail_group]
+ *   again   -> answered  run in a transaction of its own     [step_alone]
+ *
+ * `queued` and the counts are shared, under the lock; all else belongs to the
+ * step.  The lock is never held while foreign code (run, publish, done, the
+ * store) is called.
+ */
+#include "engine/commit.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+enum { CLIENT, BACKGROUND, LANES };
+
+/* Between two attempts to begin on a busy store, which has itself waited. */
+#define RETRY_NS INT64_C(5000000)
+
+struct list {
+    struct rn_operation *head, *tail;
+    uint32_t count;
+};
+
+struct rn_committer {
+    struct rn_env *env;
+    struct rn_store *store;
+    struct rn_committer_opts opts;
+    struct rn_task task;
+
+    pthread_mutex_t lock;
+    struct list queued[LANES];
+    uint32_t in_flight[LANES];
+    struct rn_committer_status status;
+    bool is_closing;
+
+    struct list pending[LANES];
+    struct list group;
+    struct list again;
+    bool slice_first;   /* the next group is the slice that found no room */
+    bool alone_shrinks; /* the first of `again` is to try the reserve */
+    bool is_draining;   /* the last steps, by who frees us */
+};
+
+/* ---- lists --------------------------------------------------------------- */
+
+static void list_add(struct list *l, struct rn_operation *op)
+{
+    op->next = NULL;
+    if (l->tail)
+        l->tail->next = op;
+    else
+        l->head = op;
+    l->tail = op;
+    l->count++;
+}
+
+static struct rn_operation *list_take(struct list *l)
+{
+    struct rn_operation *op = l->head;
+
+    assert(op);
+    l->head = op->next;
+    if (!l->head)
+        l->tail = NULL;
+    l->count--;
+    op->next = NULL;
+    return op;
+}
+
+/* Appends all of `from`, which is then empty. */
+static void list_move(struct list *to, struct list *from)
+{
+    if (!from->head)
+        return;
+    if (to->tail)
+        to->tail->next = from->head;
+    else
+        to->head = from->head;
+    to->tail = from->tail;
+    to->count += from->count;
+    *from = (struct list){ 0 };
+}
+
+static unsigned lane_of(const struct rn_operation *op)
+{
+    return op->flags & RN_OPERATION_BACKGROUND ? BACKGROUND : CLIENT;
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+/* The counts go down first, so that a `done` may queue its successor. */
+static void answer(struct rn_committer *c, struct list *l)
+{
+    uint32_t answered[LANES] = { 0 };
+    struct list told = { 0 };
+
+    for (struct rn_operation *op = l->head; op; op = op->next)
+        answered[lane_of(op)]++;
+    pthread_mutex_lock(&c->lock);
+    for (unsigned i = 0; i < LANES; i++)
+        c->in_flight[i] -= answered[i];
+    c->status.operations += l->count;
+    pthread_mutex_unlock(&c->lock);
+
+    list_move(&told, l);
+    while (told.head) {
+        struct rn_operation *op = list_take(&told);
+        op->done(op, op->code, &op->err);
+    }
+}
+
+/* The store's words, or else the code's name. */
+static void fail_one(struct rn_operation *op, enum rn_code rc,
+                     const struct rn_err *err)
+{
+    op->code = rc;
+    op->err = *err;
+    if (!err->text[0])
+        rn_fail(&op->err, rc, "%s", rn_code_name(rc));
+}
+
+static void fail_all(struct list *l, enum rn_code rc, const struct rn_err *err)
+{
+    for (struct rn_operation *op = l->head; op; op = op->next)
+        fail_one(op, rc, err);
+}
+
+static void committed(struct rn_committer *c, struct list *l)
+{
+    pthread_mutex_lock(&c->lock);
+    c->status.groups++;
+    if (c->status.largest < l->count)
+        c->status.largest = l->count;
+    pthread_mutex_unlock(&c->lock);
+    if (c->opts.publish)
+        c->opts.publish(c->opts.publish_context, l->head);
+}
+
+static void count(struct rn_committer *c, uint64_t *counter)
+{
+    pthread_mutex_lock(&c->lock);
+    ++*counter;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- one operation ------------------------------------------------------- */
+
+static enum rn_code run_in_overlay(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_txn *over = NULL;
+    enum rn_code rc = rn_overlay_begin(txn, &over);
+
+    if (rc)
+        return rc;
+    rc = op->run(op, over);
+    if (!rc)
+        return rn_txn_commit(over, &op->err);
+    if (!op->err.text[0])
+        rn_fail(&op->err, rc, "%s", rn_txn_why(over, rc));
+    rn_txn_abort(over);
+    return rc;
+}
+
+static enum rn_code run_one(struct rn_operation *op, struct rn_txn *txn)
+{
+    enum rn_code rc;
+
+    op->err = (struct rn_err){ 0 };
+    if (op->flags & RN_OPERATION_MULTI)
+        rc = run_in_overlay(op, txn);
+    else
+        rc = op->run(op, txn);
+    if (!rc)
+        rc = rn_txn_fault(txn); /* it took no notice */
+    if (rc && !op->err.text[0])
+        rn_fail(&op->err, rc, "%s", rn_txn_why(txn, rc));
+    op->code = rc;
+    return rc;
+}
+
+/* ---- a group ------------------------------------------------------------- */
+
+static bool fits(const struct rn_committer *c, const struct rn_txn *txn,
+                 const struct rn_operation *op)
+{
+    if (c->group.count == 0)
+        return true;
+    return txn->redo_bytes + op->bytes <= RN_GROUP_REDO_MAX;
+}
+
+/* Nothing but what frees space may run in a full store. */
+static bool may_run(const struct rn_txn *txn, const struct rn_operation *op)
+{
+    return txn->mode != RN_TXN_SHRINK || op->flags & RN_OPERATION_FREES;
+}
+
+/* Runs up to `max` of a lane.  One that does not fit beside its predecessors
+ * stays where it is, and ends the group.  Returns other than RN_OK if the
+ * transaction is spoilt: the store failed, or an operation that failed had
+ * already written. */
+static enum rn_code run_some(struct rn_committer *c, struct rn_txn *txn,
+                             unsigned lane, uint32_t max)
+{
+    struct rn_operation *op;
+    enum rn_code rc;
+
+    while ((op = c->pending[lane].head) && max-- > 0 && fits(c, txn, op)) {
+        uint64_t before = txn->redo_bytes;
+
+        rc = may_run(txn, op) ? run_one(op, txn) : RN_OK;
+        if (rc == RN_TOO_LARGE && before > 0 && txn->redo_bytes == before)
+            break; /* perhaps not too large without its neighbours */
+        list_add(&c->group, list_take(&c->pending[lane]));
+        if (rn_txn_fault(txn))
+            return rn_txn_fault(txn);
+        if (rc && txn->redo_bytes != before)
+            return rc;
+    }
+    return RN_OK;
+}
+
+static enum rn_code run_group(struct rn_committer *c, struct rn_txn *txn)
+{
+    const struct rn_operation *slice = c->pending[BACKGROUND].head;
+    enum rn_code rc = RN_OK;
+
+    if (!c->slice_first)
+        rc = run_some(c, txn, CLIENT, RN_GROUP_MAX - (slice ? 1 : 0));
+    if (!rc)
+        rc = run_some(c, txn, BACKGROUND, 1);
+    c->slice_first = slice && slice == c->pending[BACKGROUND].head;
+    return rc;
+}
+
+/* What the store refused: after these it would fail again, or must not. */
+static bool is_final(enum rn_code rc)
+{
+    return rc == RN_UNKNOWN || rc == RN_READ_ONLY;
+}
+
+static void fail_group(struct rn_committer *c, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    if (is_final(rc)) {
+        fail_all(&c->group, rc, err);
+        answer(c, &c->group);
+        return;
+    }
+    count(c, &c->status.aborted);
+    list_move(&c->again, &c->group);
+}
+
+/* Those that the full store did not let run. */
+static void refuse_full(struct rn_committer *c, const struct rn_txn *txn,
+                        const struct rn_err *err)
+{
+    for (struct rn_operation *op = c->group.head; op; op = op->next) {
+        if (!may_run(txn, op))
+            fail_one(op, RN_FULL, err);
+    }
+}
+
+static void finish_group(struct rn_committer *c, struct rn_txn *txn,
+                         const struct rn_err *full)
+{
+    struct rn_err err = { 0 };
+    enum rn_code rc = run_group(c, txn);
+
+    if (rc) {
+        rn_fail(&err, rc, "%s", rn_txn_why(txn, rc));
+        rn_txn_abort(txn);
+        fail_group(c, rc, &err);
+        return;
+    }
+    refuse_full(c, txn, full);
+    if (txn->redo_bytes == 0) {
+        rn_txn_abort(txn); /* a sync for nothing */
+        answer(c, &c->group);
+        return;
+    }
+    rc = rn_txn_commit(txn, &err);
+    if (rc) {
+        fail_group(c, rc, &err);
+        return;
+    }
+    committed(c, &c->group);
+    answer(c, &c->group);
+}
+
+/* ---- steps --------------------------------------------------------------- */
+
+/* Takes over what has been queued; false if there is nothing to do. */
+static bool collect(struct rn_committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    for (unsigned i = 0; i < LANES; i++)
+        list_move(&c->pending[i], &c->queued[i]);
+    pthread_mutex_unlock(&c->lock);
+    return c->again.head || c->pending[CLIENT].head ||
+           c->pending[BACKGROUND].head;
+}
+
+static void refuse_pending(struct rn_committer *c, enum rn_code rc,
+                           const struct rn_err *err)
+{
+    struct list all = { 0 };
+
+    for (unsigned i = 0; i < LANES; i++)
+        list_move(&all, &c->pending[i]);
+    fail_all(&all, rc, err);
+    answer(c, &all);
+}
+
+static enum rn_code begin(struct rn_committer *c, enum rn_txn_mode mode,
+                          struct rn_txn **txn, struct rn_err *err)
+{
+    enum rn_code rc = rn_txn_begin(c->store, mode, c->opts.lock, txn, err);
+
+    if (rc == RN_BUSY)
+        count(c, &c->status.busy);
+    return rc;
+}
+
+static int64_t step_group(struct rn_committer *c)
+{
+    struct rn_err err = { 0 }, full = { 0 };
+    struct rn_txn *txn = NULL;
+    enum rn_code rc = begin(c, RN_TXN_WRITE, &txn, &err);
+
+    if (rc == RN_FULL) {
+        full = err;
+        rc = begin(c, RN_TXN_SHRINK, &txn, &err);
+    }
+    if (rc == RN_BUSY && !c->is_draining)
+        return RETRY_NS; /* nothing has been taken yet */
+    if (rc)
+        refuse_pending(c, rc, &err);
+    else
+        finish_group(c, txn, &full);
+    return RN_TASK_NOW;
+}
+
+/* Runs it in a transaction of its own, which ends. */
+static enum rn_code run_alone(struct rn_committer *c, struct list *one,
+                              struct rn_txn *txn)
+{
+    struct rn_operation *op = one->head;
+    enum rn_code rc = run_one(op, txn);
+
+    if (rc || txn->redo_bytes == 0) {
+        rn_txn_abort(txn);
+        return rc;
+    }
+    rc = rn_txn_commit(txn, &op->err);
+    if (!rc)
+        committed(c, one);
+    return rc;
+}
+
+static int64_t step_alone(struct rn_committer *c)
+{
+    enum rn_txn_mode mode = c->alone_shrinks ? RN_TXN_SHRINK : RN_TXN_WRITE;
+    struct rn_operation *op = list_take(&c->again);
+    struct rn_err err = { 0 };
+    struct rn_txn *txn = NULL;
+    struct list one = { 0 };
+    enum rn_code rc = begin(c, mode, &txn, &err);
+    bool later = rc == RN_BUSY && !c->is_draining;
+
+    list_add(&one, op);
+    if (txn)
+        rc = run_alone(c, &one, txn);
+    else
+        op->err = err;
+    c->alone_shrinks =
+        rc == RN_FULL && mode == RN_TXN_WRITE && op->flags & RN_OPERATION_FREES;
+    if (later || c->alone_shrinks) {
+        list_move(&one, &c->again);
+        c->again = one;
+        return later ? RETRY_NS : RN_TASK_NOW;
+    }
+    if (rc)
+        fail_one(op, rc, &op->err);
+    answer(c, &one);
+    return RN_TASK_NOW;
+}
+
+static int64_t step(void *context)
+{
+    struct rn_committer *c = context;
+
+    if (!collect(c))
+        return RN_TASK_IDLE;
+    return c->again.head ? step_alone(c) : step_group(c);
+}
+
+/* ---- from outside -------------------------------------------------------- */
+
+enum rn_code rn_committer_new(struct rn_env *env, struct rn_store *store,
+                              const struct rn_committer_opts *opts,
+                              struct rn_committer **out, struct rn_err *err)
+{
+    struct rn_committer *c = rn_new(sizeof(*c));
+    int error;
+
+    *out = NULL;
+    if (!c)
+        return rn_fail(err, RN_NOMEM, "no memory for a committer");
+    c->env = env;
+    c->store = store;
+    c->opts = *opts;
+    if (!c->opts.queue_max)
+        c->opts.queue_max = RN_COMMITTER_QUEUE_MAX;
+    c->task = (struct rn_task){ .name = "commit", .step = step, .context = c };
+    error = pthread_mutex_init(&c->lock, NULL);
+    if (error)
+        goto out;
+    error = env->ops->task_start(env, &c->task);
+    if (error)
+        pthread_mutex_destroy(&c->lock);
+out:
+    if (error) {
+        rn_free(c);
+        return rn_fail_errno(err, error, "starting the committer");
+    }
+    *out = c;
+    return RN_OK;
+}
+
+void rn_committer_free(struct rn_committer *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->is_closing = true;
+    pthread_mutex_unlock(&c->lock);
+    c->env->ops->task_stop(c->env, &c->task);
+    c->is_draining = true;
+    while (step(c) != RN_TASK_IDLE)
+        ;
+    pthread_mutex_destroy(&c->lock);
+    rn_free(c);
+}
+
+/* Whoever finds the lane empty wakes the task: all later ones will be collected
+ * together with the first.  Under the lock, so that the task is still there. */
+enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
+{
+    unsigned lane = lane_of(op);
+    enum rn_code rc = RN_OK;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->is_closing) {
+        rc = RN_BUSY;
+    } else if (c->in_flight[lane] >= c->opts.queue_max) {
+        rc = RN_THROTTLED;
+    } else {
+        c->in_flight[lane]++;
+        list_add(&c->queued[lane], op);
+        if (c->queued[lane].count == 1)
+            c->env->ops->task_wake(c->env, &c->task);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+void rn_committer_status(struct rn_committer *c,
+                         struct rn_committer_status *out)
+{
+    pthread_mutex_lock(&c->lock);
+    *out = c->status;
+    out->in_flight = c->in_flight[CLIENT] + c->in_flight[BACKGROUND];
+    pthread_mutex_unlock(&c->lock);
+}
