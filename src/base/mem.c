@@ -23,6 +23,11 @@ void rn_free(void *object)
     free(object);
 }
 
+char *rn_new_text(const char *text)
+{
+    return strdup(text);
+}
+
 /* ---- buffers ------------------------------------------------------------- */
 
 enum rn_code rn_buf_reserve(struct rn_buf *b, size_t more)

@@ -13,7 +13,7 @@ enum { REDO_OVERHEAD = 16 }; /* of one put or del in a log: lengths, kind */
 
 static const struct rn_store_ops *const stores[] = {
     &rn_store_mem,
-    /* a row for each store */
+    &rn_store_local,
 };
 
 enum { STORES = sizeof(stores) / sizeof(stores[0]) };

@@ -1,0 +1,48 @@
+/* cmd_backup.c -- `runnel backup` and `runnel restore`. */
+#include "cli/command.h"
+#include "store/backup.h"
+
+#include <stdio.h>
+
+static int run_backup(int argc, char **argv)
+{
+    struct rn_err err = { 0 };
+    enum rn_code rc;
+
+    if (!rn_command_operands(&rn_command_backup, argc, argv, 2))
+        return RN_EXIT_REFUSED;
+    rc = rn_backup(rn_env_real(), argv[1], argv[2], &err);
+    return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
+}
+
+static int run_restore(int argc, char **argv)
+{
+    struct rn_err err = { 0 };
+    enum rn_code rc;
+
+    if (!rn_command_operands(&rn_command_restore, argc, argv, 2))
+        return RN_EXIT_REFUSED;
+    rc = rn_restore(rn_env_real(), argv[1], argv[2], &err);
+    return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
+}
+
+const struct rn_command rn_command_backup = {
+    .name = "backup",
+    .usage = "DIR COPY",
+    .summary = "Copy a data directory, while the server runs on it or not",
+    .help = "COPY must be empty or absent; it becomes a data directory with "
+            "every write that\nwas acknowledged before the command began.  "
+            "Writes go on meanwhile.  A copy that\nwas cut off is refused by "
+            "every command.\n",
+    .run = run_backup,
+};
+
+const struct rn_command rn_command_restore = {
+    .name = "restore",
+    .usage = "COPY DIR",
+    .summary = "Make a new data directory from a backup",
+    .help = "DIR must be empty or absent.  It gets a new identity and is "
+            "marked as restored, so\nthat readers of the old store's feed can "
+            "be told from readers of the new one.\n",
+    .run = run_restore,
+};

@@ -1,0 +1,36 @@
+/* command.h -- what a subcommand of `runnel` is.
+ *
+ * One row in main.c, one file cmd_*.c.  Exit status: 0 done, 1 could not
+ * finish, 2 the command line or the data directory will not do; the reason is
+ * one line on standard error.
+ */
+#ifndef RN_CLI_COMMAND_H
+#define RN_CLI_COMMAND_H
+
+#include "base/err.h"
+
+enum { RN_EXIT_OK = 0, RN_EXIT_FAILED = 1, RN_EXIT_REFUSED = 2 };
+
+struct rn_command {
+    const char *name;
+    const char *usage;                 /* what follows the name */
+    const char *summary;               /* one line, for the list */
+    const char *help;                  /* the rest of its page */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct rn_command rn_command_verify;
+extern const struct rn_command rn_command_dump;
+extern const struct rn_command rn_command_backup;
+extern const struct rn_command rn_command_restore;
+extern const struct rn_command rn_command_compact;
+
+/* Says "runnel: <text>" and returns the exit status for `rc`. */
+int rn_command_fail(enum rn_code rc, const struct rn_err *err);
+
+/* Checks that exactly `count` operands follow the command and that none looks
+ * like an option; says so and returns false otherwise. */
+int rn_command_operands(const struct rn_command *c, int argc, char **argv,
+                        int count);
+
+#endif

@@ -1,0 +1,122 @@
+/* main.c -- the program `runnel`: finds the subcommand and runs it. */
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct rn_command *const commands[] = {
+    &rn_command_dump,
+    &rn_command_backup,
+    &rn_command_restore,
+    &rn_command_compact,
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_overview(FILE *to)
+{
+    fprintf(to, "Usage: runnel COMMAND [ARGUMENTS]\n"
+                "\n"
+                "A document database whose change feed is the point.\n"
+                "\n"
+                "Commands:\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "\n"
+                "  runnel help COMMAND    tells about one of them\n"
+                "  runnel version         tells which Runnel this is\n"
+                "\n"
+                "Exit status: 0 done, 1 could not finish, 2 the command line "
+                "or the data\ndirectory will not do.\n");
+}
+
+static void print_help(const struct rn_command *c)
+{
+    printf("Usage: runnel %s %s\n\n%s.\n\n%s", c->name, c->usage, c->summary,
+           c->help);
+}
+
+static const struct rn_command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    fprintf(stderr, "runnel: there is no command '%s'; see 'runnel --help'\n",
+            name);
+    return RN_EXIT_REFUSED;
+}
+
+static int help(const char *name)
+{
+    const struct rn_command *c;
+
+    if (!name) {
+        print_overview(stdout);
+        return RN_EXIT_OK;
+    }
+    c = find(name);
+    if (!c)
+        return unknown(name);
+    print_help(c);
+    return RN_EXIT_OK;
+}
+
+static int is_one_of(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+int rn_command_fail(enum rn_code rc, const struct rn_err *err)
+{
+    fprintf(stderr, "runnel: %s\n",
+            err->text[0] ? err->text : rn_code_name(rc));
+    return rc == RN_NOMEM || rc == RN_FULL ? RN_EXIT_FAILED : RN_EXIT_REFUSED;
+}
+
+int rn_command_operands(const struct rn_command *c, int argc, char **argv,
+                        int count)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            fprintf(stderr, "runnel: %s has no option '%s'\n", c->name,
+                    argv[i]);
+            return 0;
+        }
+    }
+    if (argc - 1 == count)
+        return 1;
+    fprintf(stderr, "runnel: usage: runnel %s %s\n", c->name, c->usage);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct rn_command *c;
+
+    umask(077);
+    if (argc < 2) {
+        print_overview(stderr);
+        return RN_EXIT_REFUSED;
+    }
+    if (is_one_of(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
+        return help(argc > 2 ? argv[2] : NULL);
+    if (is_one_of(argv[1], "version", "--version")) {
+        printf("runnel %s\n", RUNNEL_VERSION);
+        return RN_EXIT_OK;
+    }
+    c = find(argv[1]);
+    if (!c)
+        return unknown(argv[1]);
+    if (argc == 3 && is_one_of(argv[2], "--help", "-h")) {
+        print_help(c);
+        return RN_EXIT_OK;
+    }
+    return c->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,22 @@
+/* backup.h -- copies of a data directory, of a running store too.
+ *
+ * Both read files only: the map of the durable checkpoint, whose pages stay
+ * whole while the lock on the file `backup` is held (keeper.c), and the log
+ * after it, record by record to its end.  The copy is a data directory like any
+ * other.  It has every write that was acknowledged before the copy began.
+ */
+#ifndef RN_STORE_BACKUP_H
+#define RN_STORE_BACKUP_H
+
+#include "base/env.h"
+
+/* `to` must be empty or absent.  The copy keeps the store's identity. */
+enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,
+                       struct rn_err *err) RN_CHECK;
+
+/* The same with a new identity, one restore further, so that whoever followed
+ * the old store can tell that time may have gone back. */
+enum rn_code rn_restore(struct rn_env *env, const char *from, const char *to,
+                        struct rn_err *err) RN_CHECK;
+
+#endif

@@ -1,0 +1,35 @@
+/* bug.h -- wrong variants of the store, to prove that the proofs see them.
+ *
+ * A suite that has never failed proves little.  In the build of the proofs
+ * (RN_BUGS defined) each of these can be switched on by number, and the suite
+ * must find it; tests/store/bugs.sh does.  Everywhere else RN_BUG is the
+ * constant false and the compiler removes the variant.
+ */
+#ifndef RN_STORE_BUG_H
+#define RN_STORE_BUG_H
+
+enum rn_bug {
+    RN_BUG_NONE,
+    RN_BUG_ANSWER_BEFORE_SYNC,
+    RN_BUG_VISIBLE_BEFORE_SYNC,
+    RN_BUG_NO_PIN,
+    RN_BUG_NO_PIN_AFTER_OPEN,
+    RN_BUG_PIN_RELEASED_EARLY,
+    RN_BUG_CHECKPOINT_BEFORE_DATA_SYNC,
+    RN_BUG_NO_DIR_SYNC,
+    RN_BUG_SEQ_REUSED_AFTER_RECOVERY,
+    RN_BUG_STALE_RECORD_ACCEPTED,
+    RN_BUG_STOP_AT_ROT,
+    RN_BUG_FAILED_MAP_COMMIT_IGNORED,
+    RN_BUG_NEIGHBOURS_LOST,
+    RN_BUGS_END,
+};
+
+#ifdef RN_BUGS
+extern int rn_bug_on;
+#define RN_BUG(name) (rn_bug_on == RN_BUG_##name)
+#else
+#define RN_BUG(name) 0
+#endif
+
+#endif

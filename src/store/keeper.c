@@ -1,0 +1,259 @@
+/* keeper.c -- what the local store does beside commits.
+ *
+ * One task: keeps a log segment ready, takes a checkpoint when it is due, gives
+ * up what the last one needed.  A checkpoint is due when the map has been
+ * written to by `checkpoint_bytes`, the log by half of its ceiling, or
+ * `checkpoint_ms` have passed since the last, whichever comes first; not at
+ * all if nothing was committed.
+ *
+ * The threshold alone bounds nothing: while a checkpoint is being written, the
+ * next one's pages pile up.  So writers are slowed down in proportion, once
+ * more than half of `throttle_bytes` was written since the last durable one.
+ */
+#include "store/local.h"
+
+#include "store/bug.h"
+
+#include <assert.h>
+#include <errno.h>
+
+enum {
+    RETRY_MS = 1000,        /* after a checkpoint that found no space */
+    THROTTLE_NS = 10000000, /* a writer's wait at the limit */
+    THROTTLE_NS_MAX = 40000000,
+};
+
+static uint64_t map_written(struct rn_local *l)
+{
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    return stat.written;
+}
+
+bool rn_local_has_news(struct rn_local *l)
+{
+    return rn_log_end(l->log).seq != l->durable.seq;
+}
+
+/* Limits are for large stores.  A small one is held to a share of its own size,
+ * or what waits for a checkpoint would make its file many times its data. */
+static uint64_t limit_for(struct rn_local *l, uint64_t limit, uint64_t share,
+                          uint64_t least)
+{
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    if (stat.live_bytes / share < least)
+        return least < limit ? least : limit;
+    return stat.live_bytes / share < limit ? stat.live_bytes / share : limit;
+}
+
+static uint64_t checkpoint_bytes(struct rn_local *l)
+{
+    return limit_for(l, l->opts.checkpoint_bytes, 16, 8 << 20);
+}
+
+static uint64_t written_since_capture(struct rn_local *l)
+{
+    return map_written(l) -
+           __atomic_load_n(&l->written_at_capture, __ATOMIC_RELAXED);
+}
+
+/* 0: now; else how long until the checkpoint is due; IDLE: nothing to do. */
+static int64_t due_in(struct rn_local *l)
+{
+    int64_t now = rn_mono_ns(l->env);
+    int64_t due = l->captured_ns + (int64_t)l->opts.checkpoint_ms * 1000000;
+
+    if (!rn_local_has_news(l))
+        return RN_TASK_IDLE;
+    if (now < l->retry_ns)
+        return l->retry_ns - now;
+    if (written_since_capture(l) >= checkpoint_bytes(l) ||
+        rn_log_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
+        return 0;
+    return due > now ? due - now : 0;
+}
+
+/* The only moment at which a checkpoint holds up the writer. */
+static enum rn_code capture(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_checkpoint *c = &l->checkpoint;
+    enum rn_code rc;
+
+    pthread_mutex_lock(&l->writer);
+    rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
+    c->place = rn_log_end(l->log);
+    c->generation = l->generation;
+    __atomic_store_n(&l->written_at_capture, map_written(l), __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&l->writer);
+    if (rc)
+        return rc;
+    if (RN_BUG(NO_PIN)) {
+        l->map->ops->release(l->map, l->new_pin);
+        l->new_pin = NULL;
+    }
+    if (RN_BUG(PIN_RELEASED_EARLY)) {
+        l->map->ops->release(l->map, l->pin);
+        l->pin = NULL;
+    }
+    l->captured_ns = rn_mono_ns(l->env);
+    c->number++;
+    c->step = RN_CHECKPOINT_FLUSH;
+    return RN_OK;
+}
+
+/* A backup reads the files of the checkpoint that was durable when it began; as
+ * long as it holds this lock, neither its pages nor its log may go. */
+static bool backup_runs(struct rn_local *l)
+{
+    int error = l->env->ops->lock(l->backup_file, RN_LOCK_EXCLUSIVE);
+
+    if (error)
+        return true;
+    (void)l->env->ops->lock(l->backup_file, RN_LOCK_NONE);
+    return false;
+}
+
+/* S3: the new checkpoint is durable; what only the old one needed may go.  The
+ * oldest pin held keeps every later state as well. */
+static void finish(struct rn_local *l)
+{
+    bool backup = backup_runs(l);
+    struct rn_map_pin *old = l->pin;
+
+    l->pin = l->new_pin;
+    l->new_pin = NULL;
+    l->durable = l->checkpoint.place;
+    __atomic_store_n(&l->written_at_durable, l->written_at_capture,
+                     __ATOMIC_RELAXED);
+    if (backup && !l->held) {
+        l->held = old;
+        old = NULL;
+    }
+    if (!backup) {
+        l->map->ops->release(l->map, l->held);
+        l->held = NULL;
+        rn_log_forget(l->log, l->durable);
+    }
+    l->map->ops->release(l->map, old);
+    l->checkpoint.step = RN_CHECKPOINT_IDLE;
+    pthread_mutex_lock(&l->state);
+    l->counts.checkpoints++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+}
+
+/* Before the rename the old checkpoint is untouched and the new one can be
+ * dropped.  A sync of the map that failed may have lost pages that look clean,
+ * and after the rename either file may be the one on disk: no way on. */
+static void give_up(struct rn_local *l, const struct rn_err *err)
+{
+    struct rn_checkpoint *c = &l->checkpoint;
+
+    if (c->step == RN_CHECKPOINT_WRITE || c->step == RN_CHECKPOINT_SYNC) {
+        rn_file_close(c->file);
+        c->file = NULL;
+        l->map->ops->release(l->map, l->new_pin);
+        l->new_pin = NULL;
+        c->step = RN_CHECKPOINT_IDLE;
+        l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+        return;
+    }
+    rn_local_poison(l, err->text);
+}
+
+static void advance(struct rn_local *l)
+{
+    struct rn_err err = { 0 };
+
+    if (rn_checkpoint_advance(&l->checkpoint, l->env, l->dir, l->map, &err))
+        give_up(l, &err);
+    else if (l->checkpoint.step == RN_CHECKPOINT_DONE)
+        finish(l);
+}
+
+/* A full disk is no reason to stop: the current segment may do for long. */
+static void prepare_segment(struct rn_local *l)
+{
+    struct rn_err err = { 0 };
+    bool ready = false;
+
+    if (rn_log_prepare(l->log, &ready, &err) || !ready)
+        return;
+    pthread_mutex_lock(&l->state);
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+}
+
+int64_t rn_local_keep(void *local)
+{
+    struct rn_local *l = local;
+    struct rn_err err = { 0 };
+    int64_t wait;
+
+    if (rn_local_is_poisoned(l))
+        return RN_TASK_IDLE;
+    prepare_segment(l);
+    if (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
+        advance(l);
+        return RN_TASK_NOW;
+    }
+    pthread_mutex_lock(&l->state);
+    wait = due_in(l);
+    l->keeper_idle = wait == RN_TASK_IDLE;
+    pthread_mutex_unlock(&l->state);
+    if (wait > 0)
+        return wait;
+    if (capture(l, &err))
+        l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+    return RN_TASK_NOW;
+}
+
+enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
+{
+    if (l->checkpoint.step == RN_CHECKPOINT_IDLE) {
+        enum rn_code rc = capture(l, err);
+        if (rc)
+            return rc;
+    }
+    while (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
+        if (rn_local_is_poisoned(l))
+            return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
+        advance(l);
+    }
+    prepare_segment(l);
+    if (l->durable.seq != l->checkpoint.place.seq)
+        return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",
+                       l->dir);
+    return RN_OK;
+}
+
+void rn_local_nudge(struct rn_local *l)
+{
+    bool wake;
+
+    if (l->opts.manual)
+        return;
+    pthread_mutex_lock(&l->state);
+    wake = l->keeper_idle;
+    l->keeper_idle = false;
+    pthread_mutex_unlock(&l->state);
+    if (wake || written_since_capture(l) >= checkpoint_bytes(l) ||
+        !rn_log_has_room(l->log, RN_TXN_REDO_MAX))
+        l->env->ops->task_wake(l->env, &l->keeper);
+}
+
+int64_t rn_local_throttle_ns(struct rn_local *l)
+{
+    uint64_t half = limit_for(l, l->opts.throttle_bytes, 2, 64 << 20) / 2;
+    uint64_t written = map_written(l) - __atomic_load_n(&l->written_at_durable,
+                                                        __ATOMIC_RELAXED);
+    int64_t wait;
+
+    if (written <= half)
+        return 0;
+    wait = (int64_t)((double)(written - half) / (double)half * THROTTLE_NS);
+    return wait < THROTTLE_NS_MAX ? wait : THROTTLE_NS_MAX;
+}

@@ -1,0 +1,112 @@
+/* local.h -- the embedded store from within: what its files share.
+ *
+ * A log for durability, a map for order (log.h, map.h):
+ *
+ *   local.c     transactions: the table of store.h
+ *   recover.c   opening, always the same way
+ *   keeper.c    checkpoints and log segments, beside commits
+ *
+ * Invariants (tests and comments cite them)
+ *   S1  A group is in the log and synced before the map's commit makes it
+ *       visible, and visible before it is answered.
+ *   S2  The map's seq row equals the seq of the last record applied to it.
+ *   S3  The pinned state of the durable checkpoint stays whole on disk, and so
+ *       does the log behind it, until a later checkpoint is durable.
+ *   S4  Once a sync has failed, or the map could not follow the log, nothing
+ *       is written any more: the store is poisoned until it is reopened.
+ *
+ * Locks, in rising rank: writer (held by a write transaction for its life),
+ * state.  The log and the map have one of their own each, below both.
+ */
+#ifndef RN_STORE_LOCAL_H
+#define RN_STORE_LOCAL_H
+
+#include "store/checkpoint.h"
+#include "store/format.h"
+#include "store/store.h"
+
+#include <pthread.h>
+
+struct local_txn;
+
+struct rn_local {
+    struct rn_store base;
+    struct rn_store_opts opts; /* with the defaults filled in */
+    struct rn_env *env;
+    char *dir;
+    struct rn_format format;
+    struct rn_file *lock_file;
+
+    const struct rn_map_ops *map_ops;
+    struct rn_log *log;
+    struct rn_map *map;
+    uint64_t generation;
+
+    pthread_mutex_t writer;
+    struct rn_buf redo; /* the writer's record: header, then payload */
+
+    pthread_mutex_t state;  /* guards all that follows */
+    pthread_cond_t changed; /* the log has room, or never will */
+    bool poisoned;
+    char reason[160];
+    struct rn_store_status counts;
+    struct local_txn *readers;
+
+    /* The keeper's own, except where noted. */
+    struct rn_task keeper;
+    struct rn_checkpoint checkpoint;
+    struct rn_map_pin *pin;     /* of the durable checkpoint */
+    struct rn_map_pin *new_pin; /* of the one in progress */
+    struct rn_map_pin *held;    /* of an older one that a backup reads */
+    struct rn_file *backup_file;
+    struct rn_log_place durable; /* where the durable checkpoint's log starts */
+    uint64_t written_at_durable; /* map bytes when it was captured; atomic */
+    uint64_t written_at_capture;
+    int64_t captured_ns;
+    int64_t retry_ns; /* no new attempt before this */
+    bool keeper_idle; /* under state: wants a wake-up at the next commit */
+};
+
+/* local.c */
+
+/* The store with another map under it; for the simulation. */
+enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
+                                const struct rn_store_opts *opts,
+                                struct rn_store **out,
+                                struct rn_err *err) RN_CHECK;
+/* S4.  The first reason stays. */
+void rn_local_poison(struct rn_local *l, const char *reason);
+bool rn_local_is_poisoned(struct rn_local *l);
+void rn_local_path(const struct rn_local *l, const char *name,
+                   char out[RN_PATH_MAX]);
+void rn_local_map_path(const char *dir, uint64_t generation,
+                       char out[RN_PATH_MAX]);
+/* Puts the writes of a log record's payload into a map's transaction. */
+enum rn_code rn_local_apply(struct rn_map *map, struct rn_map_txn *txn,
+                            struct rn_view payload);
+
+/* recover.c */
+
+/* Opens log and map at the newest durable state; creates them in an empty
+ * directory.  Damage is found before anything is changed. */
+enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err) RN_CHECK;
+
+/* Removes maps that the checkpoint does not name: what a compaction leaves. */
+enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
+                            struct rn_err *err) RN_CHECK;
+
+/* keeper.c */
+
+/* A step of the keeper; the env's task, or the test's hand if opts.manual. */
+int64_t rn_local_keep(void *local);
+/* Starts a checkpoint if none is in progress and works it to its end. */
+enum rn_code rn_local_checkpoint(struct rn_local *l,
+                                 struct rn_err *err) RN_CHECK;
+/* True if commits have happened that the durable checkpoint does not have. */
+bool rn_local_has_news(struct rn_local *l);
+/* After a commit: wakes the keeper if there is something to do. */
+void rn_local_nudge(struct rn_local *l);
+/* How long a writer must wait for the checkpoint to come after; 0: not. */
+int64_t rn_local_throttle_ns(struct rn_local *l);
+
+#endif

@@ -1,0 +1,867 @@
+/* log.c -- segments, records and the chain through them; see log.h. */
+#include "store/log.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "store/bug.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    MAGIC = 0x314c4e52, /* "RNL1" */
+    SEGMENTS_MAX = 4096,
+    PATH_BYTES = 4096,
+    CHUNK = 1 << 20, /* zeros are written in pieces of this size */
+};
+
+/* A file of the log.  `number` is in its name. */
+struct segment {
+    struct rn_file *file;
+    uint64_t number, bytes;
+};
+
+struct rn_log {
+    struct rn_log_opts opts;
+    char *dir;
+
+    /* Guards the two rows, which the keeper changes and the writer reads. */
+    pthread_mutex_t lock;
+    /* In order of their numbers: those that hold records since the last
+     * checkpoint, the current one, and perhaps one standing ready. */
+    struct segment row[SEGMENTS_MAX];
+    size_t row_len;
+    size_t current; /* index in row of the segment that `end` lies in */
+    /* Files whose records are not needed any more. */
+    struct segment spare[SEGMENTS_MAX];
+    size_t spare_len;
+
+    struct rn_log_place end;
+};
+
+struct header {
+    uint64_t sum;
+    uint32_t magic, length;
+    uint64_t seq, prev;
+};
+
+static uint64_t align_up(uint64_t n)
+{
+    return (n + RN_LOG_BLOCK - 1) / RN_LOG_BLOCK * RN_LOG_BLOCK;
+}
+
+static void segment_path(const struct rn_log *log, uint64_t number,
+                         char out[PATH_BYTES])
+{
+    snprintf(out, PATH_BYTES, "%s/log-%010" PRIu64, log->dir, number);
+}
+
+/* ---- records ------------------------------------------------------------- */
+
+static struct header header_decode(const char *at)
+{
+    return (struct header){
+        .sum = rn_get_u64(at),
+        .magic = rn_get_u32(at + 8),
+        .length = rn_get_u32(at + 12),
+        .seq = rn_get_u64(at + 16),
+        .prev = rn_get_u64(at + 24),
+    };
+}
+
+/* The sum covers everything behind itself. */
+static uint64_t record_sum(const char *record, uint32_t length)
+{
+    return rn_hash64(rn_view_of(record + 8, RN_LOG_HEADER - 8 + length), 0);
+}
+
+static enum rn_code segment_read(const struct segment *s, uint64_t offset,
+                                 void *out, size_t len, size_t *got,
+                                 struct rn_err *err)
+{
+    int error = rn_file_read(s->file, out, len, offset, got);
+
+    if (error)
+        return rn_fail_errno(err, error,
+                             "log-%010" PRIu64 ": reading at %" PRIu64,
+                             s->number, offset);
+    return RN_OK;
+}
+
+/* Reads a record at `offset` into `record`.  RN_NOT_FOUND if there is no good
+ * one. */
+static enum rn_code record_read(const struct segment *s, uint64_t offset,
+                                struct rn_buf *record, struct header *out,
+                                struct rn_err *err)
+{
+    size_t got = 0, len;
+    enum rn_code rc;
+
+    rn_buf_clear(record);
+    if (offset + RN_LOG_HEADER > s->bytes)
+        return RN_NOT_FOUND;
+    rc = rn_buf_reserve(record, RN_LOG_BLOCK);
+    if (!rc)
+        rc = segment_read(s, offset, record->at, RN_LOG_BLOCK, &got, err);
+    if (rc)
+        return rc;
+    if (got < RN_LOG_HEADER)
+        return RN_NOT_FOUND;
+    *out = header_decode(record->at);
+    if (out->magic != MAGIC || out->length > s->bytes - offset - RN_LOG_HEADER)
+        return RN_NOT_FOUND;
+    len = RN_LOG_HEADER + out->length;
+    if (len > got) {
+        size_t rest = 0;
+        record->len = got;
+        rc = rn_buf_reserve(record, len - got);
+        if (!rc)
+            rc = segment_read(s, offset + got, record->at + got, len - got,
+                              &rest, err);
+        if (rc)
+            return rc;
+        if (rest < len - got)
+            return RN_NOT_FOUND;
+    }
+    record->len = len;
+    return record_sum(record->at, out->length) == out->sum ? RN_OK
+                                                           : RN_NOT_FOUND;
+}
+
+static struct segment *row_find(struct rn_log *log, uint64_t number)
+{
+    for (size_t i = 0; i < log->row_len; i++) {
+        if (log->row[i].number == number)
+            return &log->row[i];
+    }
+    return NULL;
+}
+
+static bool continues(const struct header *h, const struct rn_log_place *at)
+{
+    if (RN_BUG(STALE_RECORD_ACCEPTED))
+        return true;
+    return h->seq == at->seq + 1 && h->prev == at->chain;
+}
+
+/* Reads the record that continues the chain at `*at` and moves `*at` behind
+ * it: the one right there, or the first of the next segment if the writer
+ * found no room here.  RN_NOT_FOUND at the end. */
+static enum rn_code chain_next(struct rn_log *log, struct rn_log_place *at,
+                               struct rn_buf *record, struct rn_err *err)
+{
+    uint64_t offset = at->offset;
+
+    for (uint64_t i = 0; i < 2; i++, offset = 0) {
+        struct segment *s = row_find(log, at->segment + i);
+        struct header h;
+        enum rn_code rc;
+
+        if (!s)
+            return RN_NOT_FOUND;
+        rc = record_read(s, offset, record, &h, err);
+        if (rc == RN_NOT_FOUND || (!rc && !continues(&h, at)))
+            continue;
+        if (rc)
+            return rc;
+        *at = (struct rn_log_place){
+            .segment = s->number,
+            .offset = offset + align_up(record->len),
+            .seq = h.seq,
+            .chain = h.sum,
+        };
+        return RN_OK;
+    }
+    return RN_NOT_FOUND;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static void row_sort(struct rn_log *log)
+{
+    for (size_t i = 1; i < log->row_len; i++) {
+        struct segment s = log->row[i];
+        size_t j = i;
+        for (; j > 0 && log->row[j - 1].number > s.number; j--)
+            log->row[j] = log->row[j - 1];
+        log->row[j] = s;
+    }
+}
+
+struct names {
+    uint64_t numbers[SEGMENTS_MAX];
+    size_t len;
+};
+
+static void note_name(void *context, const char *name)
+{
+    struct names *names = context;
+    char *end = NULL;
+    uint64_t number;
+
+    if (strncmp(name, "log-", 4) != 0 || strlen(name) != 14)
+        return;
+    number = strtoull(name + 4, &end, 10);
+    if (*end == '\0' && names->len < SEGMENTS_MAX)
+        names->numbers[names->len++] = number;
+}
+
+static enum rn_code segment_open(struct rn_log *log, uint64_t number,
+                                 enum rn_open how, struct segment *out,
+                                 struct rn_err *err)
+{
+    char path[PATH_BYTES];
+    int error;
+
+    segment_path(log, number, path);
+    *out = (struct segment){ .number = number };
+    error = rn_file_open(log->opts.env, path, how, &out->file);
+    if (!error)
+        error = rn_file_size(out->file, &out->bytes);
+    if (error) {
+        rn_file_close(out->file);
+        out->file = NULL;
+        return rn_fail_errno(err, error, "%s", path);
+    }
+    return RN_OK;
+}
+
+static enum rn_code log_new(const struct rn_log_opts *opts, struct rn_log **out)
+{
+    struct rn_log *log = rn_new(sizeof(*log));
+
+    if (!log)
+        return RN_NOMEM;
+    log->opts = *opts;
+    log->dir = rn_new_text(opts->dir);
+    if (!log->dir) {
+        rn_free(log);
+        return RN_NOMEM;
+    }
+    log->opts.dir = log->dir;
+    pthread_mutex_init(&log->lock, NULL);
+    *out = log;
+    return RN_OK;
+}
+
+/* Opens every segment file of the directory into the row. */
+static enum rn_code open_all(struct rn_log *log, enum rn_open how,
+                             struct rn_err *err)
+{
+    struct names *names = rn_new(sizeof(*names));
+    enum rn_code rc = RN_OK;
+    int error;
+
+    if (!names)
+        return rn_fail(err, RN_NOMEM, "%s: out of memory", log->dir);
+    error = log->opts.env->ops->list(log->opts.env, log->dir, note_name, names);
+    if (error)
+        rc = rn_fail_errno(err, error, "%s", log->dir);
+    for (size_t i = 0; !rc && i < names->len; i++) {
+        rc = segment_open(log, names->numbers[i], how, &log->row[log->row_len],
+                          err);
+        log->row_len += !rc;
+    }
+    rn_free(names);
+    row_sort(log);
+    return rc;
+}
+
+/* L3: looks in `s` from `offset` on for a good record beyond the next. */
+static enum rn_code find_beyond(struct rn_log *log, const struct segment *s,
+                                uint64_t offset, struct rn_buf *scratch,
+                                struct rn_err *err)
+{
+    char block[RN_LOG_HEADER];
+
+    for (; offset + RN_LOG_HEADER <= s->bytes; offset += RN_LOG_BLOCK) {
+        struct header h;
+        size_t got = 0;
+        enum rn_code rc =
+            segment_read(s, offset, block, sizeof(block), &got, err);
+
+        if (rc)
+            return rc;
+        h = header_decode(block);
+        if (got < sizeof(block) || h.magic != MAGIC ||
+            h.seq <= log->end.seq + 1)
+            continue;
+        rc = record_read(s, offset, scratch, &h, err);
+        if (rc == RN_NOT_FOUND)
+            continue;
+        if (rc)
+            return rc;
+        return rn_fail(err, RN_CORRUPT,
+                       "%s/log-%010" PRIu64 ": damaged at offset %" PRIu64
+                       ": record %" PRIu64 " is missing, but %" PRIu64
+                       " follows",
+                       log->dir, log->end.segment, log->end.offset,
+                       log->end.seq + 1, h.seq);
+    }
+    return RN_OK;
+}
+
+/* Walks the chain from `from` to its end, then makes sure that it is the end.
+ */
+static enum rn_code find_end(struct rn_log *log, struct rn_log_place from,
+                             struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    enum rn_code rc;
+
+    log->end = from;
+    do
+        rc = chain_next(log, &log->end, &record, err);
+    while (!rc);
+    if (rc == RN_NOT_FOUND)
+        rc = RN_OK;
+    for (size_t i = 0; !rc && i < log->row_len; i++) {
+        const struct segment *s = &log->row[i];
+        if (RN_BUG(STOP_AT_ROT) || s->number < from.segment)
+            continue;
+        if (s->number < log->end.segment)
+            continue; /* the chain went all through it */
+        rc = find_beyond(log, s,
+                         s->number == log->end.segment ? log->end.offset : 0,
+                         &record, err);
+    }
+    rn_buf_release(&record);
+    return rc;
+}
+
+/* Leaves in the row what holds records after `from`; the rest is spare. */
+static void put_spares_aside(struct rn_log *log, uint64_t from)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < log->row_len; i++) {
+        struct segment s = log->row[i];
+        if (s.number < from || s.number > log->end.segment)
+            log->spare[log->spare_len++] = s;
+        else
+            log->row[kept++] = s;
+    }
+    log->row_len = kept;
+    log->current = kept - 1;
+}
+
+enum rn_code rn_log_open(const struct rn_log_opts *opts,
+                         struct rn_log_place from, struct rn_log **out,
+                         struct rn_err *err)
+{
+    struct rn_log *log = NULL;
+    struct segment *first;
+    enum rn_code rc = log_new(opts, &log);
+
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", opts->dir);
+    rc = open_all(log, RN_OPEN_WRITE, err);
+    if (rc)
+        goto out;
+    first = row_find(log, from.segment);
+    if (!first || first->bytes < from.offset) {
+        rc = rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s", log->dir,
+                     from.segment, first ? "cut short" : "missing");
+        goto out;
+    }
+    rc = find_end(log, from, err);
+    if (rc)
+        goto out;
+    put_spares_aside(log, from.segment);
+    if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && log->end.seq > from.seq)
+        log->end.seq--;
+    *out = log;
+    log = NULL;
+out:
+    rn_log_close(log);
+    return rc;
+}
+
+enum rn_code rn_log_find(const struct rn_log_opts *opts, bool *found,
+                         struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    struct rn_log *log = NULL;
+    enum rn_code rc = log_new(opts, &log);
+
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", opts->dir);
+    *found = false;
+    rc = open_all(log, RN_OPEN_READ, err);
+    for (size_t i = 0; !rc && !*found && i < log->row_len; i++) {
+        uint64_t offset = 0;
+        for (; !rc && !*found && offset < log->row[i].bytes;
+             offset += RN_LOG_BLOCK) {
+            struct header h;
+            rc = record_read(&log->row[i], offset, &record, &h, err);
+            *found = !rc;
+            if (rc == RN_NOT_FOUND)
+                rc = RN_OK;
+        }
+    }
+    rn_buf_release(&record);
+    rn_log_close(log);
+    return rc;
+}
+
+enum rn_code rn_log_replay(struct rn_log *log, struct rn_log_place from,
+                           rn_log_each_fn *each, void *context,
+                           struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    struct rn_log_place at = from;
+    enum rn_code rc = RN_OK;
+
+    while (!rc && at.seq < log->end.seq) {
+        rc = chain_next(log, &at, &record, err);
+        if (rc == RN_NOT_FOUND)
+            rc = rn_fail(err, RN_CORRUPT, "%s: the log changed while read",
+                         log->dir);
+        if (!rc)
+            rc = each(context, at.seq,
+                      rn_view_of(record.at + RN_LOG_HEADER,
+                                 record.len - RN_LOG_HEADER));
+    }
+    rn_buf_release(&record);
+    return rc;
+}
+
+/* The copy's segment `number`, as long as its model. */
+static enum rn_code copy_segment(struct rn_log *to, const struct segment *s,
+                                 struct rn_err *err)
+{
+    struct segment *out = &to->row[to->row_len];
+    enum rn_code rc = segment_open(to, s->number, RN_OPEN_NEW, out, err);
+    int error;
+
+    if (rc)
+        return rc;
+    to->row_len++;
+    error = to->opts.env->ops->truncate(out->file, s->bytes);
+    return error ? rn_fail_errno(err, error, "%s", to->dir) : RN_OK;
+}
+
+static enum rn_code copy_records(struct rn_log *log, struct rn_log_place at,
+                                 struct rn_log *to, struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    enum rn_code rc = copy_segment(to, row_find(log, at.segment), err);
+
+    while (!rc) {
+        uint64_t segment = at.segment;
+        int error;
+
+        rc = chain_next(log, &at, &record, err);
+        if (!rc && at.segment != segment)
+            rc = copy_segment(to, row_find(log, at.segment), err);
+        if (rc)
+            break;
+        error =
+            rn_file_write(to->row[to->row_len - 1].file, rn_buf_view(&record),
+                          at.offset - align_up(record.len));
+        if (error)
+            rc = rn_fail_errno(err, error, "%s: copying the log", to->dir);
+    }
+    rn_buf_release(&record);
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+enum rn_code rn_log_copy(const struct rn_log_opts *opts,
+                         struct rn_log_place from, const char *to,
+                         struct rn_err *err)
+{
+    struct rn_log_opts target = { .env = opts->env, .dir = to };
+    struct rn_log *log = NULL, *copy = NULL;
+    enum rn_code rc = log_new(opts, &log);
+
+    if (!rc)
+        rc = log_new(&target, &copy);
+    if (rc)
+        rn_fail(err, rc, "%s: out of memory", opts->dir);
+    if (!rc)
+        rc = open_all(log, RN_OPEN_READ, err);
+    if (!rc && !row_find(log, from.segment))
+        rc = rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": missing",
+                     opts->dir, from.segment);
+    if (!rc)
+        rc = copy_records(log, from, copy, err);
+    if (!rc)
+        rc = rn_log_settle(copy, err);
+    rn_log_close(copy);
+    rn_log_close(log);
+    return rc;
+}
+
+enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err)
+{
+    for (size_t i = 0; i < log->row_len; i++) {
+        int error = rn_file_sync(log->row[i].file);
+        if (error)
+            return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": syncing",
+                                 log->dir, log->row[i].number);
+    }
+    return RN_OK;
+}
+
+static void close_row(struct segment *row, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        rn_file_close(row[i].file);
+}
+
+void rn_log_close(struct rn_log *log)
+{
+    if (!log)
+        return;
+    close_row(log->row, log->row_len);
+    close_row(log->spare, log->spare_len);
+    pthread_mutex_destroy(&log->lock);
+    rn_free(log->dir);
+    rn_free(log);
+}
+
+/* ---- segments ------------------------------------------------------------ */
+
+/* Writing zeros, not only allocating, is what makes later syncs cheap: the
+ * file system need not note for each that a block now holds data. */
+static int write_zeros(struct segment *s, uint64_t to)
+{
+    char *zeros = rn_new(CHUNK);
+    int error = zeros ? 0 : ENOMEM;
+
+    for (uint64_t at = s->bytes; !error && at < to; at += CHUNK) {
+        uint64_t len = to - at < CHUNK ? to - at : CHUNK;
+        error = rn_file_write(s->file, rn_view_of(zeros, (size_t)len), at);
+    }
+    rn_free(zeros);
+    return error;
+}
+
+static int segment_fill(struct segment *s, uint64_t bytes)
+{
+    int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_KEEP);
+
+    if (error && error != EOPNOTSUPP)
+        return error;
+    error = write_zeros(s, bytes);
+    if (!error)
+        error = rn_file_sync(s->file);
+    if (!error)
+        s->bytes = bytes;
+    return error;
+}
+
+enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
+                           struct rn_err *err)
+{
+    struct rn_log *log = NULL;
+    struct segment *s;
+    enum rn_code rc = log_new(opts, &log);
+    int error;
+
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", opts->dir);
+    s = &log->row[0];
+    rc = segment_open(log, 1, RN_OPEN_NEW, s, err);
+    if (rc)
+        goto out;
+    log->row_len = 1;
+    /* The first is only allocated, so that a first start is quick. */
+    error = opts->env->ops->reserve(s->file, 0, opts->segment_bytes,
+                                    RN_RESERVE_GROW);
+    if (error == EOPNOTSUPP)
+        error = segment_fill(s, opts->segment_bytes);
+    if (!error)
+        error = rn_file_sync(s->file);
+    if (error) {
+        rc =
+            rn_fail_errno(err, error, "%s/log-%010d: allocating", opts->dir, 1);
+        goto out;
+    }
+    s->bytes = opts->segment_bytes;
+    log->end = (struct rn_log_place){ .segment = 1 };
+    *out = log;
+    log = NULL;
+out:
+    rn_log_close(log);
+    return rc;
+}
+
+/* Takes the spare that already has the wanted name, else any, else none. */
+static bool spare_take(struct rn_log *log, uint64_t number, struct segment *out)
+{
+    size_t pick = 0;
+    bool any;
+
+    pthread_mutex_lock(&log->lock);
+    any = log->spare_len > 0;
+    for (size_t i = 0; i < log->spare_len; i++) {
+        if (log->spare[i].number == number)
+            pick = i;
+    }
+    if (any) {
+        *out = log->spare[pick];
+        log->spare[pick] = log->spare[--log->spare_len];
+    }
+    pthread_mutex_unlock(&log->lock);
+    return any;
+}
+
+static void spare_give(struct rn_log *log, struct segment s)
+{
+    pthread_mutex_lock(&log->lock);
+    log->spare[log->spare_len++] = s;
+    pthread_mutex_unlock(&log->lock);
+}
+
+static int segment_rename(struct rn_log *log, struct segment *s,
+                          uint64_t number)
+{
+    char from[PATH_BYTES], to[PATH_BYTES];
+    struct rn_env *env = log->opts.env;
+    int error;
+
+    segment_path(log, s->number, from);
+    segment_path(log, number, to);
+    error = s->number == number ? 0 : env->ops->rename(env, from, to);
+    if (error)
+        return error;
+    s->number = number;
+    return RN_BUG(NO_DIR_SYNC) ? 0 : env->ops->sync_dir(env, log->dir); /* L4 */
+}
+
+/* One ready segment for the row: a spare under a new name, or a new file. */
+static enum rn_code segment_ready(struct rn_log *log, uint64_t number,
+                                  struct segment *s, struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+    int error = 0;
+
+    if (!spare_take(log, number, s))
+        rc = segment_open(log, number, RN_OPEN_NEW, s, err);
+    if (rc)
+        return rc;
+    if (s->bytes < log->opts.segment_bytes)
+        error = segment_fill(s, log->opts.segment_bytes);
+    if (!error)
+        error = segment_rename(log, s, number);
+    if (error) {
+        spare_give(log, *s);
+        return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing",
+                             log->dir, number);
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)
+{
+    struct segment s = { 0 };
+    uint64_t number, bytes;
+    bool spare;
+    enum rn_code rc;
+
+    pthread_mutex_lock(&log->lock);
+    *ready = log->current + 1 < log->row_len;
+    number = log->row[log->row_len - 1].number + 1;
+    bytes = 0;
+    for (size_t i = 0; i < log->row_len; i++)
+        bytes += log->row[i].bytes;
+    spare = log->spare_len > 0;
+    pthread_mutex_unlock(&log->lock);
+
+    if (*ready)
+        return RN_OK;
+    if (!spare && bytes + log->opts.segment_bytes > log->opts.bytes_max)
+        return RN_OK; /* at the ceiling: a checkpoint must come first */
+    rc = segment_ready(log, number, &s, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&log->lock);
+    assert(log->row_len < SEGMENTS_MAX);
+    log->row[log->row_len++] = s;
+    pthread_mutex_unlock(&log->lock);
+    *ready = true;
+    return RN_OK;
+}
+
+/* What is over the ceiling is given back to the disk. */
+static void drop_surplus(struct rn_log *log)
+{
+    uint64_t bytes = rn_log_bytes(log);
+
+    while (log->spare_len > 0 && bytes > log->opts.bytes_max) {
+        struct segment s = log->spare[--log->spare_len];
+        char path[PATH_BYTES];
+        segment_path(log, s.number, path);
+        rn_file_close(s.file);
+        (void)log->opts.env->ops->remove(log->opts.env, path);
+        bytes -= s.bytes;
+    }
+}
+
+void rn_log_forget(struct rn_log *log, struct rn_log_place place)
+{
+    size_t gone = 0;
+
+    pthread_mutex_lock(&log->lock);
+    while (gone < log->current && log->row[gone].number < place.segment)
+        log->spare[log->spare_len++] = log->row[gone++];
+    memmove(log->row, log->row + gone,
+            (log->row_len - gone) * sizeof(log->row[0]));
+    log->row_len -= gone;
+    log->current -= gone;
+    pthread_mutex_unlock(&log->lock);
+    drop_surplus(log);
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+struct rn_log_place rn_log_end(struct rn_log *log)
+{
+    struct rn_log_place end;
+
+    pthread_mutex_lock(&log->lock);
+    end = log->end;
+    pthread_mutex_unlock(&log->lock);
+    return end;
+}
+
+bool rn_log_has_room(struct rn_log *log, uint64_t payload_bytes)
+{
+    const struct segment *s;
+    bool room;
+
+    pthread_mutex_lock(&log->lock);
+    s = &log->row[log->current];
+    room =
+        log->current + 1 < log->row_len ||
+        log->end.offset + align_up(RN_LOG_HEADER + payload_bytes) <= s->bytes;
+    pthread_mutex_unlock(&log->lock);
+    return room;
+}
+
+/* Where a record of `bytes` goes: behind the last, or at the start of the
+ * segment that stands ready. */
+static bool find_room(struct rn_log *log, uint64_t bytes, struct segment *out,
+                      uint64_t *offset)
+{
+    size_t i;
+    bool found = true;
+
+    pthread_mutex_lock(&log->lock);
+    i = log->current;
+    *offset = log->end.offset;
+    if (*offset + bytes > log->row[i].bytes) {
+        i++;
+        *offset = 0;
+        found = i < log->row_len && bytes <= log->row[i].bytes;
+    }
+    if (found)
+        *out = log->row[i];
+    pthread_mutex_unlock(&log->lock);
+    return found;
+}
+
+/* A record that was refused must not come to life at the next open. */
+static enum rn_code take_back(const struct segment *s, uint64_t offset)
+{
+    char zeros[RN_LOG_BLOCK] = { 0 };
+    int error =
+        rn_file_write(s->file, rn_view_of(zeros, sizeof(zeros)), offset);
+
+    if (!error)
+        error = rn_file_sync(s->file);
+    return error ? RN_UNKNOWN : RN_OK;
+}
+
+enum rn_code rn_log_append(struct rn_log *log, struct rn_buf *record,
+                           struct rn_err *err)
+{
+    uint64_t offset = 0, bytes = align_up(record->len);
+    uint32_t length = (uint32_t)(record->len - RN_LOG_HEADER);
+    struct segment s = { 0 };
+    enum rn_code rc;
+    int error;
+
+    if (!find_room(log, bytes, &s, &offset))
+        return rn_fail(err, RN_BUSY, "%s: the log is full", log->dir);
+    rc = rn_buf_reserve(record, (size_t)(bytes - record->len));
+    if (rc)
+        return rn_fail(err, rc, "%s: a group is too large", log->dir);
+    memset(record->at + record->len, 0, (size_t)(bytes - record->len));
+    rn_put_u32(record->at + 8, MAGIC);
+    rn_put_u32(record->at + 12, length);
+    rn_put_u64(record->at + 16, log->end.seq + 1);
+    rn_put_u64(record->at + 24, log->end.chain);
+    rn_put_u64(record->at, record_sum(record->at, length));
+
+    error =
+        rn_file_write(s.file, rn_view_of(record->at, (size_t)bytes), offset);
+    if (error) {
+        rc = take_back(&s, offset);
+        rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": writing", log->dir,
+                      s.number);
+        return rc ? rc : (error == ENOSPC ? RN_FULL : RN_IO);
+    }
+    pthread_mutex_lock(&log->lock);
+    /* The row may have lost segments at its front meanwhile. */
+    while (log->row[log->current].number != s.number)
+        log->current++;
+    log->end = (struct rn_log_place){
+        .segment = s.number,
+        .offset = offset + bytes,
+        .seq = log->end.seq + 1,
+        .chain = rn_get_u64(record->at),
+    };
+    pthread_mutex_unlock(&log->lock);
+    return RN_OK;
+}
+
+enum rn_code rn_log_sync(struct rn_log *log, struct rn_err *err)
+{
+    struct segment s;
+    int error;
+
+    pthread_mutex_lock(&log->lock);
+    s = log->row[log->current];
+    pthread_mutex_unlock(&log->lock);
+    error = rn_file_sync(s.file);
+    if (error)
+        return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": syncing",
+                             log->dir, s.number);
+    return RN_OK;
+}
+
+/* ---- sizes --------------------------------------------------------------- */
+
+uint64_t rn_log_bytes(struct rn_log *log)
+{
+    uint64_t bytes = 0;
+
+    pthread_mutex_lock(&log->lock);
+    for (size_t i = 0; i < log->row_len; i++)
+        bytes += log->row[i].bytes;
+    for (size_t i = 0; i < log->spare_len; i++)
+        bytes += log->spare[i].bytes;
+    pthread_mutex_unlock(&log->lock);
+    return bytes;
+}
+
+uint64_t rn_log_bytes_since(struct rn_log *log, struct rn_log_place place)
+{
+    uint64_t bytes = 0;
+
+    pthread_mutex_lock(&log->lock);
+    for (size_t i = 0; i < log->row_len; i++) {
+        if (log->row[i].number >= place.segment &&
+            log->row[i].number < log->end.segment)
+            bytes += log->row[i].bytes;
+    }
+    bytes += log->end.offset;
+    pthread_mutex_unlock(&log->lock);
+    return bytes > place.offset ? bytes - place.offset : 0;
+}

@@ -1,0 +1,122 @@
+/* log.h -- the durable record of every committed group.
+ *
+ * The log is a row of segments, files of one size named log-NNNNNNNNNN by a
+ * number that only rises.  A segment whose records are all behind the
+ * checkpoint is renamed to the next number and written over: its blocks are
+ * allocated and were written before, which makes a sync 1.6 times faster.
+ *
+ * Record, little endian, starting on a 4 KiB boundary, never split over two
+ * segments:
+ *
+ *      0  sum     u64   xxh3 of all that follows, to the end of the payload
+ *      8  magic   u32   "RNL1"
+ *     12  length  u32   of the payload
+ *     16  seq     u64   one more than the record before
+ *     24  prev    u64   `sum` of the record before: the chain
+ *     32  payload       then zeros to the next boundary
+ *
+ * Invariants
+ *   L1  A record counts only if its sum is right, its seq is the next one and
+ *       its prev is the sum of the record before.  Old records in reused
+ *       space have right sums, but neither of the others.
+ *   L2  No block that holds a record that was synced is written again before a
+ *       checkpoint has passed it.
+ *   L3  At most one record is in flight.  So a good record numbered beyond the
+ *       next means that something before it is damaged: the log refuses.
+ *   L4  A segment's name is durable before a record in it is.
+ *
+ * Threads: append, sync and has_room belong to the writer; prepare, forget and
+ * bytes to the keeper; both may run at once.
+ */
+#ifndef RN_STORE_LOG_H
+#define RN_STORE_LOG_H
+
+#include "base/env.h"
+
+enum {
+    RN_LOG_BLOCK = 4096,
+    RN_LOG_HEADER = 32,
+};
+
+struct rn_log;
+
+/* Between two records: where the next one goes, and what it must continue. */
+struct rn_log_place {
+    uint64_t segment, offset;
+    uint64_t seq;   /* of the last record */
+    uint64_t chain; /* its sum */
+};
+
+struct rn_log_opts {
+    struct rn_env *env;
+    const char *dir;
+    uint64_t segment_bytes;
+    uint64_t bytes_max; /* of all segments */
+};
+
+/* A new log with one segment, its name not yet synced. */
+enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
+                           struct rn_err *err) RN_CHECK;
+
+/* True if a directory holds any good record: then it is no place to create. */
+enum rn_code rn_log_find(const struct rn_log_opts *opts, bool *found,
+                         struct rn_err *err) RN_CHECK;
+
+/* Opens at `from`, which a checkpoint noted, and reads on to the end of the
+ * chain without changing anything.  RN_CORRUPT, naming file and offset, if a
+ * segment is missing or a good record follows a bad one. */
+enum rn_code rn_log_open(const struct rn_log_opts *opts,
+                         struct rn_log_place from, struct rn_log **out,
+                         struct rn_err *err) RN_CHECK;
+void rn_log_close(struct rn_log *log); /* NULL is fine */
+
+/* Gives each record after `from` to `each`, in order, up to the end found by
+ * open.  Stops at the first failure of `each`. */
+typedef enum rn_code rn_log_each_fn(void *context, uint64_t seq,
+                                    struct rn_view payload);
+enum rn_code rn_log_replay(struct rn_log *log, struct rn_log_place from,
+                           rn_log_each_fn *each, void *context,
+                           struct rn_err *err) RN_CHECK;
+
+/* Copies the records after `from` into the directory `to`, at the same places,
+ * up to the end of the chain, and syncs them.  The log may be in use: what is
+ * being written at this moment is behind the end. */
+enum rn_code rn_log_copy(const struct rn_log_opts *opts,
+                         struct rn_log_place from, const char *to,
+                         struct rn_err *err) RN_CHECK;
+
+/* Makes the last records durable that a dead process may have left in the page
+ * cache only. */
+enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err) RN_CHECK;
+
+/* Where the next record goes. */
+struct rn_log_place rn_log_end(struct rn_log *log);
+
+/* True if a record with that payload fits without waiting for the keeper. */
+bool rn_log_has_room(struct rn_log *log, uint64_t payload_bytes);
+
+/* Writes `record` as the next one: RN_LOG_HEADER bytes that are filled in here,
+ * then the payload.  The buffer is padded, so its ceiling must leave a block of
+ * room.  After a failure the end has not moved; RN_UNKNOWN if the half-written
+ * record could not be taken back. */
+enum rn_code rn_log_append(struct rn_log *log, struct rn_buf *record,
+                           struct rn_err *err) RN_CHECK;
+
+/* Makes it durable.  After a failure nothing may be appended any more. */
+enum rn_code rn_log_sync(struct rn_log *log, struct rn_err *err) RN_CHECK;
+
+/* Sees to it that a segment stands ready behind the current one: one that was
+ * forgotten, or a new one while the ceiling allows.  `*ready` tells whether
+ * there is one now. */
+enum rn_code rn_log_prepare(struct rn_log *log, bool *ready,
+                            struct rn_err *err) RN_CHECK;
+
+/* Records before `place` are no longer needed; their segments may be reused.
+ */
+void rn_log_forget(struct rn_log *log, struct rn_log_place place);
+
+/* All segments together; from `place` to the end. */
+uint64_t rn_log_bytes(struct rn_log *log);
+uint64_t rn_log_bytes_since(struct rn_log *log, struct rn_log_place place);
+
+#endif

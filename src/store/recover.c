@@ -1,0 +1,313 @@
+/* recover.c -- opening a data directory, always the same way.
+ *
+ * After a clean stop, a kill or a power cut alike:
+ *
+ *   1  take the lock                        another process: refuse
+ *   2  read `format`, `checkpoint`          damaged, newer, foreign: refuse
+ *   3  follow the log to its end            damaged in the middle: refuse
+ *   4  put the checkpoint's meta pages back into the map, open it, pin T
+ *   5  sync the log: its tail may be in the page cache only
+ *   6  replay what follows T
+ *
+ * Up to 3 nothing is changed.  T stays pinned, and the log behind it kept,
+ * until the next checkpoint is durable, so a crash at any later moment, in here
+ * or after, finds T and the log whole again.  (Without the pin of step 4 a
+ * second crash before that would meet a T whose pages replay had reused.)
+ *
+ * Creation makes the files first, syncs the directory, and puts the first
+ * checkpoint there last: as long as it is missing nothing was acknowledged, and
+ * creation starts over.
+ */
+#include "store/local.h"
+
+#include "store/bug.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum {
+    REPLAY_BYTES = 32 << 20, /* of log in one transaction of the map */
+    FIRST_GENERATION = 1,
+};
+
+/* ---- locks --------------------------------------------------------------- */
+
+static enum rn_code take_lock(struct rn_local *l, struct rn_err *err)
+{
+    char path[RN_PATH_MAX];
+    int error;
+
+    rn_local_path(l, "lock", path);
+    error = rn_file_open(l->env, path, RN_OPEN_CREATE, &l->lock_file);
+    if (!error)
+        error = l->env->ops->lock(l->lock_file, RN_LOCK_EXCLUSIVE);
+    if (error == EAGAIN)
+        return rn_fail(err, RN_BUSY, "%s: in use by another process", path);
+    if (error)
+        return rn_fail_errno(err, error, "%s", path);
+    rn_local_path(l, "backup", path);
+    error = rn_file_open(l->env, path, RN_OPEN_CREATE, &l->backup_file);
+    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+}
+
+static struct rn_log_opts log_opts(const struct rn_local *l)
+{
+    return (struct rn_log_opts){
+        .env = l->env,
+        .dir = l->dir,
+        .segment_bytes = l->opts.segment_bytes,
+        .bytes_max = l->opts.log_bytes,
+    };
+}
+
+static enum rn_code open_map(struct rn_local *l, struct rn_view image,
+                             struct rn_err *err)
+{
+    char path[RN_PATH_MAX];
+    struct rn_map_opts opts = {
+        .env = l->env,
+        .path = path,
+        .map_bytes = l->opts.map_bytes,
+        .ahead_bytes = l->opts.ahead_bytes,
+        .readers_max = l->opts.readers_max,
+        .image = image,
+    };
+
+    rn_local_map_path(l->dir, l->generation, path);
+    return l->map_ops->open(&opts, &l->map, &l->pin, err);
+}
+
+/* ---- creation ------------------------------------------------------------ */
+
+static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_log_opts opts = log_opts(l);
+    bool found = false;
+    enum rn_code rc = rn_log_find(&opts, &found, err);
+    int error;
+
+    if (rc)
+        return rc;
+    if (found)
+        return rn_fail(err, RN_CORRUPT,
+                       "%s/checkpoint: missing, but the log has records",
+                       l->dir);
+    l->generation = FIRST_GENERATION;
+    rc = rn_log_create(&opts, &l->log, err);
+    if (!rc)
+        rc = open_map(l, (struct rn_view){ 0 }, err);
+    if (rc || RN_BUG(NO_DIR_SYNC))
+        return rc;
+    error = l->env->ops->sync_dir(l->env, l->dir);
+    return error ? rn_fail_errno(err, error, "%s", l->dir) : RN_OK;
+}
+
+static enum rn_code create(struct rn_local *l, struct rn_err *err)
+{
+    enum rn_code rc = create_files(l, err);
+
+    return rc ? rc : rn_local_checkpoint(l, err);
+}
+
+/* ---- replay -------------------------------------------------------------- */
+
+struct replay {
+    struct rn_local *l;
+    struct rn_map_txn *txn;
+    uint64_t seq, bytes, records;
+    struct rn_err *err;
+};
+
+static enum rn_code replay_commit(struct replay *r)
+{
+    struct rn_map *map = r->l->map;
+    enum rn_code rc = map->ops->set_seq(r->txn, r->seq);
+
+    if (rc) {
+        map->ops->abort(r->txn);
+        rn_fail(r->err, rc, "%s: replaying the log: %s", r->l->dir,
+                rn_code_name(rc));
+    } else {
+        rc = map->ops->commit(r->txn, r->err);
+    }
+    r->txn = NULL;
+    r->bytes = 0;
+    return rc;
+}
+
+/* Several records share a transaction: opening is faster, and nobody reads yet.
+ */
+static enum rn_code replay_record(void *context, uint64_t seq,
+                                  struct rn_view payload)
+{
+    struct replay *r = context;
+    struct rn_map *map = r->l->map;
+    enum rn_code rc = RN_OK;
+
+    if (!r->txn)
+        rc = map->ops->begin(map, RN_TXN_WRITE, &r->txn, r->err);
+    if (rc)
+        return rc;
+    rc = rn_local_apply(map, r->txn, payload);
+    if (rc)
+        return rn_fail(r->err, rc, "%s: replaying record %llu: %s", r->l->dir,
+                       (unsigned long long)seq, rn_code_name(rc));
+    r->seq = seq;
+    r->records++;
+    r->bytes += payload.len;
+    return r->bytes >= REPLAY_BYTES ? replay_commit(r) : RN_OK;
+}
+
+static enum rn_code replay(struct rn_local *l, struct rn_err *err)
+{
+    struct replay r = { .l = l, .err = err };
+    enum rn_code rc = rn_log_replay(l->log, l->durable, replay_record, &r, err);
+
+    if (!rc && r.txn)
+        rc = replay_commit(&r);
+    if (r.txn)
+        l->map->ops->abort(r.txn);
+    l->counts.recovered_records = r.records;
+    return rc;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* S2: the state that was restored must be the one that the checkpoint says. */
+static enum rn_code check_seq(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_map_txn *txn = NULL;
+    uint64_t seq = 0;
+    enum rn_code rc = l->map->ops->begin(l->map, RN_TXN_READ, &txn, err);
+
+    if (rc)
+        return rc;
+    rc = l->map->ops->seq(txn, &seq);
+    l->map->ops->abort(txn);
+    if (rc || seq != l->durable.seq)
+        return rn_fail(err, RN_CORRUPT,
+                       "%s: the map is at group %llu, the checkpoint at %llu",
+                       l->dir, (unsigned long long)seq,
+                       (unsigned long long)l->durable.seq);
+    return RN_OK;
+}
+
+static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_log_opts opts = log_opts(l);
+    enum rn_code rc;
+
+    l->generation = l->checkpoint.generation;
+    l->durable = l->checkpoint.place;
+    rc = rn_log_open(&opts, l->durable, &l->log, err);
+    if (!rc)
+        rc = open_map(l, rn_buf_view(&l->checkpoint.image), err);
+    if (!rc)
+        rc = check_seq(l, err);
+    if (!rc && (RN_BUG(NO_PIN_AFTER_OPEN) || RN_BUG(NO_PIN))) {
+        l->map->ops->release(l->map, l->pin);
+        l->pin = NULL;
+    }
+    if (!rc)
+        rc = rn_log_settle(l->log, err);
+    if (!rc)
+        rc = replay(l, err);
+    return rc;
+}
+
+/* ---- leftovers ----------------------------------------------------------- */
+
+struct sweep {
+    struct rn_env *env;
+    const char *dir;
+    char keep[64]; /* the map's name; its lock file begins with it */
+};
+
+static void sweep_name(void *context, const char *name)
+{
+    struct sweep *s = context;
+    size_t len = strlen(s->keep);
+    char path[RN_PATH_MAX];
+
+    if (strncmp(name, "map-", 4) != 0)
+        return;
+    if (strncmp(name, s->keep, len) == 0 &&
+        (name[len] == '\0' || name[len] == '-'))
+        return;
+    snprintf(path, sizeof(path), "%s/%s", s->dir, name);
+    (void)s->env->ops->remove(s->env, path);
+}
+
+enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
+                            struct rn_err *err)
+{
+    struct sweep s = { .env = env, .dir = dir };
+    struct rn_checkpoint c;
+    enum rn_code rc;
+    int error;
+
+    rn_checkpoint_init(&c);
+    rc = rn_checkpoint_read(env, dir, &c, err);
+    snprintf(s.keep, sizeof(s.keep), "map-%llu",
+             (unsigned long long)c.generation);
+    rn_checkpoint_release(&c);
+    if (rc)
+        return rc;
+    error = env->ops->list(env, dir, sweep_name, &s);
+    return error ? rn_fail_errno(err, error, "%s", dir) : RN_OK;
+}
+
+/* ---- the directory ------------------------------------------------------- */
+
+static enum rn_code make_directory(struct rn_local *l, struct rn_err *err)
+{
+    int error;
+
+    if (l->opts.must_exist)
+        return rn_fail(err, RN_NOT_FOUND, "%s: no such directory", l->dir);
+    error = l->env->ops->make_dir(l->env, l->dir);
+    return error && error != EEXIST ? rn_fail_errno(err, error, "%s", l->dir)
+                                    : RN_OK;
+}
+
+/* A new directory gets its identity first.  One in which an earlier attempt
+ * ended before the first checkpoint has it already. */
+static enum rn_code identify(struct rn_local *l, bool *fresh,
+                             struct rn_err *err)
+{
+    enum rn_code rc = rn_format_read(l->env, l->dir, &l->format, err);
+
+    *fresh = rc == RN_NOT_FOUND;
+    if (!*fresh)
+        return rc;
+    if (l->opts.must_exist)
+        return rn_fail(err, RN_NOT_FOUND, "%s: no data directory", l->dir);
+    return make_directory(l, err);
+}
+
+enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)
+{
+    int64_t begun = rn_mono_ns(l->env);
+    bool fresh = false;
+    enum rn_code rc = identify(l, &fresh, err);
+
+    if (!rc)
+        rc = take_lock(l, err);
+    if (!rc && fresh) {
+        l->format.version = RN_FORMAT_VERSION;
+        rn_format_draw_id(l->env, &l->format);
+        rc = rn_format_write(l->env, l->dir, &l->format, err);
+    }
+    if (rc)
+        return rc;
+    rc = rn_checkpoint_read(l->env, l->dir, &l->checkpoint, err);
+    if (!rc)
+        rc = reopen(l, err);
+    else if (rc == RN_NOT_FOUND)
+        rc = create(l, err);
+    if (!rc)
+        rc = rn_local_sweep(l->env, l->dir, err);
+    l->counts.recovery_ms = (rn_mono_ns(l->env) - begun) / 1000000;
+    l->captured_ns = rn_mono_ns(l->env);
+    return rc;
+}
