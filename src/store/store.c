@@ -34,7 +34,7 @@ static enum rn_code no_such_store(const char *name, struct rn_err *err)
         snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
                  stores[i]->name);
     }
-    return rn_fail(err, RN_BAD_REQUEST, "no store is named '%s'; there is: %s",
+    return rn_fail(err, RN_BAD_REQUEST, "no store is named '%s', only: %s",
                    name, known);
 }
 
