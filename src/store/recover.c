@@ -259,15 +259,43 @@ enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
 
 /* ---- the directory ------------------------------------------------------- */
 
+static void parent_of(const char *dir, char out[RN_PATH_MAX])
+{
+    size_t len;
+
+    snprintf(out, RN_PATH_MAX, "%s", dir);
+    len = strlen(out);
+    while (len > 1 && out[len - 1] == '/')
+        len--;
+    while (len > 0 && out[len - 1] != '/')
+        len--;
+    while (len > 1 && out[len - 1] == '/')
+        len--;
+    if (len == 0)
+        out[len++] = '.';
+    out[len] = '\0';
+}
+
+/* Its own name must last as long as what will be acknowledged in it.  If it was
+ * there before, it may be an earlier attempt's, but where we may not look it is
+ * the administrator's. */
 static enum rn_code make_directory(struct rn_local *l, struct rn_err *err)
 {
+    char parent[RN_PATH_MAX];
+    bool existed;
     int error;
 
     if (l->opts.must_exist)
         return rn_fail(err, RN_NOT_FOUND, "%s: no such directory", l->dir);
     error = l->env->ops->make_dir(l->env, l->dir);
-    return error && error != EEXIST ? rn_fail_errno(err, error, "%s", l->dir)
-                                    : RN_OK;
+    existed = error == EEXIST;
+    if (error && !existed)
+        return rn_fail_errno(err, error, "%s", l->dir);
+    parent_of(l->dir, parent);
+    error = RN_BUG(NO_DIR_SYNC) ? 0 : l->env->ops->sync_dir(l->env, parent);
+    if (error && !(existed && error == EACCES))
+        return rn_fail_errno(err, error, "%s", parent);
+    return RN_OK;
 }
 
 /* A new directory gets its identity first.  One in which an earlier attempt
