@@ -25,7 +25,7 @@ static void note_name(void *context, const char *name)
     /* What a crash in the middle of creation may leave, and the mount point
      * of an empty file system. */
     else if (strcmp(name, "format.tmp") != 0 && strcmp(name, "lock") != 0 &&
-             strcmp(name, "lost+found") != 0)
+             strcmp(name, "backup") != 0 && strcmp(name, "lost+found") != 0)
         l->other = true;
 }
 
