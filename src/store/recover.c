@@ -5,13 +5,15 @@
  *   1  take the lock                        another process: refuse
  *   2  read `format`, `checkpoint`          damaged, newer, foreign: refuse
  *   3  follow the log to its end            damaged in the middle: refuse
- *   4  put the checkpoint's meta pages back into the map, open it, pin T
- *   5  sync the log: its tail may be in the page cache only
- *   6  replay what follows T
+ *   4  sync the directory: the checkpoint's name may be in the cache only, and
+ *      from here on the one before it is not kept
+ *   5  put the checkpoint's meta pages back into the map, open it, pin T
+ *   6  sync the log: its tail may be in the page cache only
+ *   7  replay what follows T
  *
  * Up to 3 nothing is changed.  T stays pinned, and the log behind it kept,
  * until the next checkpoint is durable, so a crash at any later moment, in here
- * or after, finds T and the log whole again.  (Without the pin of step 4 a
+ * or after, finds T and the log whole again.  (Without the pin of step 5 a
  * second crash before that would meet a T whose pages replay had reused.)
  *
  * Creation makes the files first, syncs the directory, and puts the first
@@ -192,6 +194,14 @@ static enum rn_code check_seq(struct rn_local *l, struct rn_err *err)
     return RN_OK;
 }
 
+static enum rn_code sync_names(struct rn_local *l, struct rn_err *err)
+{
+    int error =
+        RN_BUG(NO_DIR_SYNC_AT_OPEN) ? 0 : l->env->ops->sync_dir(l->env, l->dir);
+
+    return error ? rn_fail_errno(err, error, "%s", l->dir) : RN_OK;
+}
+
 static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
 {
     struct rn_log_opts opts = log_opts(l);
@@ -201,6 +211,8 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
     l->durable = l->checkpoint.place;
     rc = rn_log_open(&opts, l->durable, &l->log, err);
     if (!rc)
+        rc = sync_names(l, err);
+    if (!rc)
         rc = open_map(l, rn_buf_view(&l->checkpoint.image), err);
     if (!rc)
         rc = check_seq(l, err);
@@ -208,7 +220,7 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
         l->map->ops->release(l->map, l->pin);
         l->pin = NULL;
     }
-    if (!rc)
+    if (!rc && !RN_BUG(NO_LOG_SYNC_AT_OPEN))
         rc = rn_log_settle(l->log, err);
     if (!rc)
         rc = replay(l, err);
