@@ -213,6 +213,8 @@ int64_t rn_local_keep(void *local)
 
 enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
 {
+    uint64_t before = l->counts.checkpoints;
+
     if (l->checkpoint.step == RN_CHECKPOINT_IDLE) {
         enum rn_code rc = capture(l, err);
         if (rc)
@@ -224,7 +226,7 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
         advance(l);
     }
     prepare_segment(l);
-    if (l->durable.seq != l->checkpoint.place.seq)
+    if (l->counts.checkpoints == before)
         return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",
                        l->dir);
     return RN_OK;
