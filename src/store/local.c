@@ -312,17 +312,19 @@ static uint64_t largest_record(const struct rn_local *l)
                                                    : RN_TXN_REDO_MAX;
 }
 
-/* Without a keeper's thread the waiting writer does the keeper's work. */
+/* Without a keeper's thread the waiting writer does the keeper's work.  The
+ * checkpoint in progress may have been captured too early to free a segment;
+ * the one after it is not. */
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
     bool ready = false;
     enum rn_code rc = rn_log_prepare(l->log, &ready, err);
 
-    if (rc || ready)
-        return rc;
-    rc = rn_local_checkpoint(l, err);
-    if (!rc)
-        rc = rn_log_prepare(l->log, &ready, err);
+    for (int i = 0; !rc && !ready && i < 2; i++) {
+        rc = rn_local_checkpoint(l, err);
+        if (!rc)
+            rc = rn_log_prepare(l->log, &ready, err);
+    }
     if (!rc && !ready)
         rc = rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
     return rc;
