@@ -167,7 +167,7 @@ enum rn_code rn_checkpoint_advance(struct rn_checkpoint *c, struct rn_env *env,
         break;
     case RN_CHECKPOINT_IDLE:
     case RN_CHECKPOINT_DONE:
-        assert(!"a checkpoint in progress");
+        assert(false && "a checkpoint in progress");
     }
     if (error)
         rc = rn_fail_errno(err, error, "%s", path);

@@ -372,8 +372,6 @@ enum rn_code rn_log_open(const struct rn_log_opts *opts,
     if (rc)
         goto out;
     put_spares_aside(log, from.segment);
-    if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && log->end.seq > from.seq)
-        log->end.seq--;
     *out = log;
     log = NULL;
 out:
@@ -427,6 +425,8 @@ enum rn_code rn_log_replay(struct rn_log *log, struct rn_log_place from,
                                  record.len - RN_LOG_HEADER));
     }
     rn_buf_release(&record);
+    if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && log->end.seq > from.seq)
+        log->end.seq--;
     return rc;
 }
 
