@@ -1,0 +1,63 @@
+/* work.h -- groups of writes that can be told again from their numbers.
+ *
+ * A group is a pure function of the plan, its number and its generation (which
+ * life of the store wrote it), so what the store must hold after group n is
+ * known without having kept anything.
+ */
+#ifndef POWER_WORK_H
+#define POWER_WORK_H
+
+#include "disk.h"
+
+#include "store/local.h"
+
+enum {
+    WORK_KEYS_MAX = 512,
+    WORK_WRITES_MAX = 24,
+    WORK_TEXT_MAX = 256,
+};
+
+/* One recording: how large, how fast, how cruel. */
+struct work_plan {
+    uint64_t seed;
+    uint32_t keys, groups;
+    uint64_t segment_bytes, log_bytes, checkpoint_bytes;
+    unsigned keep_percent; /* keeper's steps after a commit */
+    struct disk_style style;
+};
+
+struct work {
+    const struct work_plan *plan;
+    struct dice dice; /* for what is not part of a group */
+    struct rn_store *store;
+    uint64_t number; /* of the last group that must be there */
+    uint16_t generation;
+    enum rn_code code;        /* of an open that failed */
+    char text[WORK_TEXT_MAX]; /* what is wrong, once something is */
+};
+
+/* An env whose clock stands still and whose chance repeats. */
+struct rn_env *work_env(void);
+
+/* Opens `dir`; the number of the last group is read from its contents. */
+bool work_open(struct work *w, const struct work_plan *plan, const char *dir);
+void work_close(struct work *w);
+
+/* Commits the next group and notes its fate with the recorder. */
+enum rn_code work_try(struct work *w, struct rn_err *err);
+bool work_commit(struct work *w);
+/* The keeper's steps as the plan has them; perhaps none. */
+void work_keep(struct work *w);
+bool work_commits(struct work *w, uint32_t groups);
+
+bool work_can_read(struct work *w);
+/* The number of the group that a reader sees now. */
+bool work_visible(struct work *w, uint64_t *number);
+
+/* Whether the store holds exactly what groups 1 to w->number leave. */
+bool work_check(struct work *w, const uint16_t generation[DISK_GROUPS_MAX]);
+
+/* Notes what went wrong and returns false. */
+bool work_fail(struct work *w, const char *format, ...) RN_PRINTF(2, 3);
+
+#endif
