@@ -29,6 +29,7 @@ enum {
     REDO_PUT = 1,
     REDO_DEL = 2,
     REDO_HEADER = 8, /* u8 kind, u8 zero, u16 key length, u32 value length */
+    SEGMENT_MIN = 64 << 10,
 };
 
 struct local_txn {
@@ -92,6 +93,8 @@ bool rn_local_is_poisoned(struct rn_local *l)
 /* One segment being written, one ready, one behind the checkpoint. */
 static void fit_log(struct rn_store_opts *o)
 {
+    if (o->segment_bytes < SEGMENT_MIN)
+        o->segment_bytes = SEGMENT_MIN;
     o->segment_bytes =
         (o->segment_bytes + RN_LOG_BLOCK - 1) / RN_LOG_BLOCK * RN_LOG_BLOCK;
     if (o->log_bytes < 3 * o->segment_bytes)
@@ -576,7 +579,8 @@ static enum rn_code redo_add(struct rn_local *l, int kind, struct rn_view key,
     char *at;
 
     /* A record and its padding must fit a segment. */
-    if (l->redo.len + need + RN_LOG_BLOCK > l->opts.segment_bytes)
+    if (l->redo.len + need + RN_LOG_BLOCK + RN_LOG_MARKS >
+        l->opts.segment_bytes)
         return RN_TOO_LARGE;
     rc = rn_buf_reserve(&l->redo, need);
     if (rc)

@@ -13,7 +13,12 @@
 #include <stdlib.h>
 
 enum {
-    MAGIC = 0x314c4e52, /* "RNL1" */
+    MAGIC = 0x314c4e52,       /* "RNL1" */
+    MAGIC_END = 0x454c4e52,   /* "RNLE" */
+    MAGIC_READY = 0x4e4c4e52, /* "RNLN" */
+    MARK_BYTES = 24,          /* sum u64, magic u32, zero u32, number u64 */
+    IN_THE_MAKING = 0,        /* number of a segment without a mark yet */
+    FIRST = 1,
     SEGMENTS_MAX = 4096,
     PATH_BYTES = 4096,
     CHUNK = 1 << 20, /* zeros are written in pieces of this size */
@@ -92,6 +97,12 @@ static enum rn_code segment_read(const struct segment *s, uint64_t offset,
     return RN_OK;
 }
 
+/* Where the marks begin and records must end. */
+static uint64_t room_of(const struct segment *s)
+{
+    return s->bytes > RN_LOG_MARKS ? s->bytes - RN_LOG_MARKS : 0;
+}
+
 /* Reads a record at `offset` into `record`.  RN_NOT_FOUND if there is no good
  * one. */
 static enum rn_code record_read(const struct segment *s, uint64_t offset,
@@ -102,7 +113,7 @@ static enum rn_code record_read(const struct segment *s, uint64_t offset,
     enum rn_code rc;
 
     rn_buf_clear(record);
-    if (offset + RN_LOG_HEADER > s->bytes)
+    if (offset + RN_LOG_HEADER > room_of(s))
         return RN_NOT_FOUND;
     rc = rn_buf_reserve(record, RN_LOG_BLOCK);
     if (!rc)
@@ -112,7 +123,8 @@ static enum rn_code record_read(const struct segment *s, uint64_t offset,
     if (got < RN_LOG_HEADER)
         return RN_NOT_FOUND;
     *out = header_decode(record->at);
-    if (out->magic != MAGIC || out->length > s->bytes - offset - RN_LOG_HEADER)
+    if (out->magic != MAGIC ||
+        out->length > room_of(s) - offset - RN_LOG_HEADER)
         return RN_NOT_FOUND;
     len = RN_LOG_HEADER + out->length;
     if (len > got) {
@@ -179,6 +191,53 @@ static enum rn_code chain_next(struct rn_log *log, struct rn_log_place *at,
     return RN_NOT_FOUND;
 }
 
+/* ---- marks --------------------------------------------------------------- */
+
+static uint64_t mark_place(const struct segment *s, uint32_t magic)
+{
+    return magic == MAGIC_END ? s->bytes - RN_LOG_BLOCK
+                              : s->bytes - RN_LOG_MARKS;
+}
+
+static uint64_t mark_number(const struct segment *s, uint32_t magic)
+{
+    return magic == MAGIC_END ? s->bytes : s->number;
+}
+
+/* In a block of its own, so that a write that goes wrong spoils nothing else.
+ */
+static int mark_write(const struct segment *s, struct rn_file *file,
+                      uint32_t magic)
+{
+    char block[RN_LOG_BLOCK] = { 0 };
+
+    rn_put_u32(block + 8, magic);
+    rn_put_u64(block + 16, mark_number(s, magic));
+    rn_put_u64(block, rn_hash64(rn_view_of(block + 8, MARK_BYTES - 8), 0));
+    return rn_file_write(file, rn_view_of(block, sizeof(block)),
+                         mark_place(s, magic));
+}
+
+static enum rn_code mark_find(const struct segment *s, uint32_t magic,
+                              bool *found, struct rn_err *err)
+{
+    char mark[MARK_BYTES];
+    size_t got = 0;
+    enum rn_code rc;
+
+    *found = false;
+    if (s->bytes <= RN_LOG_MARKS || s->bytes % RN_LOG_BLOCK)
+        return RN_OK;
+    rc = segment_read(s, mark_place(s, magic), mark, sizeof(mark), &got, err);
+    if (rc)
+        return rc;
+    *found =
+        got == sizeof(mark) && rn_get_u32(mark + 8) == magic &&
+        rn_get_u64(mark + 16) == mark_number(s, magic) &&
+        rn_get_u64(mark) == rn_hash64(rn_view_of(mark + 8, MARK_BYTES - 8), 0);
+    return RN_OK;
+}
+
 /* ---- opening ------------------------------------------------------------- */
 
 static void row_sort(struct rn_log *log)
@@ -200,14 +259,12 @@ struct names {
 static void note_name(void *context, const char *name)
 {
     struct names *names = context;
-    char *end = NULL;
-    uint64_t number;
 
-    if (strncmp(name, "log-", 4) != 0 || strlen(name) != 14)
+    if (strncmp(name, "log-", 4) != 0 || strlen(name) != 14 ||
+        strspn(name + 4, "0123456789") != 10)
         return;
-    number = strtoull(name + 4, &end, 10);
-    if (*end == '\0' && names->len < SEGMENTS_MAX)
-        names->numbers[names->len++] = number;
+    if (names->len < SEGMENTS_MAX)
+        names->numbers[names->len++] = strtoull(name + 4, NULL, 10);
 }
 
 static enum rn_code segment_open(struct rn_log *log, uint64_t number,
@@ -271,6 +328,31 @@ static enum rn_code open_all(struct rn_log *log, enum rn_open how,
     return rc;
 }
 
+static void note_damage(struct rn_log *log, uint64_t segment, uint64_t offset)
+{
+    if (log->opts.damaged)
+        *log->opts.damaged =
+            (struct rn_log_place){ .segment = segment, .offset = offset };
+}
+
+/* A good record was found at `offset` of `s`, the next one was not.  That lies
+ * right behind the end, or at the start of a later segment, before the one that
+ * was found. */
+static enum rn_code fail_beyond(struct rn_log *log, const struct segment *s,
+                                uint64_t offset, uint64_t seq,
+                                struct rn_err *err)
+{
+    bool later = s->number > log->end.segment && offset > 0;
+    uint64_t number = later ? s->number : log->end.segment;
+    uint64_t at = later ? 0 : log->end.offset;
+
+    note_damage(log, number, at);
+    return rn_fail(err, RN_CORRUPT,
+                   "%s/log-%010" PRIu64 ": damaged at offset %" PRIu64
+                   ": record %" PRIu64 " is missing, but %" PRIu64 " follows",
+                   log->dir, number, at, log->end.seq + 1, seq);
+}
+
 /* L3: looks in `s` from `offset` on for a good record beyond the next. */
 static enum rn_code find_beyond(struct rn_log *log, const struct segment *s,
                                 uint64_t offset, struct rn_buf *scratch,
@@ -278,7 +360,7 @@ static enum rn_code find_beyond(struct rn_log *log, const struct segment *s,
 {
     char block[RN_LOG_HEADER];
 
-    for (; offset + RN_LOG_HEADER <= s->bytes; offset += RN_LOG_BLOCK) {
+    for (; offset + RN_LOG_HEADER <= room_of(s); offset += RN_LOG_BLOCK) {
         struct header h;
         size_t got = 0;
         enum rn_code rc =
@@ -286,21 +368,17 @@ static enum rn_code find_beyond(struct rn_log *log, const struct segment *s,
 
         if (rc)
             return rc;
+        if (got < sizeof(block))
+            continue;
         h = header_decode(block);
-        if (got < sizeof(block) || h.magic != MAGIC ||
-            h.seq <= log->end.seq + 1)
+        if (h.magic != MAGIC || h.seq <= log->end.seq + 1)
             continue;
         rc = record_read(s, offset, scratch, &h, err);
         if (rc == RN_NOT_FOUND)
             continue;
         if (rc)
             return rc;
-        return rn_fail(err, RN_CORRUPT,
-                       "%s/log-%010" PRIu64 ": damaged at offset %" PRIu64
-                       ": record %" PRIu64 " is missing, but %" PRIu64
-                       " follows",
-                       log->dir, log->end.segment, log->end.offset,
-                       log->end.seq + 1, h.seq);
+        return fail_beyond(log, s, offset, h.seq, err);
     }
     return RN_OK;
 }
@@ -349,26 +427,44 @@ static void put_spares_aside(struct rn_log *log, uint64_t from)
     log->current = kept - 1;
 }
 
+/* From the checkpoint's segment on, each must be whole, and must be there if
+ * the one before announced it. */
+static enum rn_code check_row(struct rn_log *log, struct rn_log_place from,
+                              struct rn_err *err)
+{
+    bool wanted = true, whole = false;
+    enum rn_code rc = RN_OK;
+
+    for (uint64_t n = from.segment; !rc && wanted; n++) {
+        const struct segment *s = row_find(log, n);
+        if (s)
+            rc = mark_find(s, MAGIC_END, &whole, err);
+        if (rc)
+            return rc;
+        if (!s || !whole || (n == from.segment && s->bytes < from.offset)) {
+            note_damage(log, n, s ? s->bytes : 0);
+            return rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s",
+                           log->dir, n, s ? "cut short" : "missing");
+        }
+        rc = mark_find(s, MAGIC_READY, &wanted, err);
+    }
+    return rc;
+}
+
 enum rn_code rn_log_open(const struct rn_log_opts *opts,
                          struct rn_log_place from, struct rn_log **out,
                          struct rn_err *err)
 {
     struct rn_log *log = NULL;
-    struct segment *first;
     enum rn_code rc = log_new(opts, &log);
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
-    rc = open_all(log, RN_OPEN_WRITE, err);
-    if (rc)
-        goto out;
-    first = row_find(log, from.segment);
-    if (!first || first->bytes < from.offset) {
-        rc = rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s", log->dir,
-                     from.segment, first ? "cut short" : "missing");
-        goto out;
-    }
-    rc = find_end(log, from, err);
+    rc = open_all(log, opts->read_only ? RN_OPEN_READ : RN_OPEN_WRITE, err);
+    if (!rc)
+        rc = check_row(log, from, err);
+    if (!rc)
+        rc = find_end(log, from, err);
     if (rc)
         goto out;
     put_spares_aside(log, from.segment);
@@ -392,6 +488,7 @@ enum rn_code rn_log_find(const struct rn_log_opts *opts, bool *found,
     rc = open_all(log, RN_OPEN_READ, err);
     for (size_t i = 0; !rc && !*found && i < log->row_len; i++) {
         uint64_t offset = 0;
+        *found = log->row[i].number != FIRST;
         for (; !rc && !*found && offset < log->row[i].bytes;
              offset += RN_LOG_BLOCK) {
             struct header h;
@@ -541,49 +638,53 @@ static int write_zeros(struct segment *s, uint64_t to)
     return error;
 }
 
+/* Gives a new file its length, the mark that tells it, and a sync. */
 static int segment_fill(struct segment *s, uint64_t bytes)
 {
     int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_KEEP);
 
     if (error && error != EOPNOTSUPP)
         return error;
-    error = write_zeros(s, bytes);
+    error = write_zeros(s, bytes - RN_LOG_BLOCK);
+    s->bytes = bytes;
     if (!error)
-        error = rn_file_sync(s->file);
+        error = mark_write(s, s->file, MAGIC_END);
+    return error ? error : rn_file_sync(s->file);
+}
+
+/* The first is only allocated, so that a first start is quick. */
+static int first_fill(struct segment *s, uint64_t bytes)
+{
+    int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_GROW);
+
+    if (error == EOPNOTSUPP)
+        return segment_fill(s, bytes);
+    s->bytes = bytes;
     if (!error)
-        s->bytes = bytes;
-    return error;
+        error = mark_write(s, s->file, MAGIC_END);
+    return error ? error : rn_file_sync(s->file);
 }
 
 enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
                            struct rn_err *err)
 {
     struct rn_log *log = NULL;
-    struct segment *s;
     enum rn_code rc = log_new(opts, &log);
     int error;
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
-    s = &log->row[0];
-    rc = segment_open(log, 1, RN_OPEN_NEW, s, err);
+    rc = segment_open(log, FIRST, RN_OPEN_NEW, &log->row[0], err);
     if (rc)
         goto out;
     log->row_len = 1;
-    /* The first is only allocated, so that a first start is quick. */
-    error = opts->env->ops->reserve(s->file, 0, opts->segment_bytes,
-                                    RN_RESERVE_GROW);
-    if (error == EOPNOTSUPP)
-        error = segment_fill(s, opts->segment_bytes);
-    if (!error)
-        error = rn_file_sync(s->file);
+    error = first_fill(&log->row[0], opts->segment_bytes);
     if (error) {
-        rc =
-            rn_fail_errno(err, error, "%s/log-%010d: allocating", opts->dir, 1);
+        rc = rn_fail_errno(err, error, "%s/log-%010d: allocating", opts->dir,
+                           FIRST);
         goto out;
     }
-    s->bytes = opts->segment_bytes;
-    log->end = (struct rn_log_place){ .segment = 1 };
+    log->end = (struct rn_log_place){ .segment = FIRST };
     *out = log;
     log = NULL;
 out:
@@ -634,40 +735,99 @@ static int segment_rename(struct rn_log *log, struct segment *s,
     return RN_BUG(NO_DIR_SYNC) ? 0 : env->ops->sync_dir(env, log->dir); /* L4 */
 }
 
-/* One ready segment for the row: a spare under a new name, or a new file. */
-static enum rn_code segment_ready(struct rn_log *log, uint64_t number,
+static void segment_drop(struct rn_log *log, struct segment *s)
+{
+    char path[PATH_BYTES];
+
+    segment_path(log, s->number, path);
+    rn_file_close(s->file);
+    (void)log->opts.env->ops->remove(log->opts.env, path);
+    *s = (struct segment){ 0 };
+}
+
+/* A spare, if there is one that is whole and large enough.  Of those that are
+ * not, one with the wanted name stays until the new one takes its place: it was
+ * announced. */
+static enum rn_code find_spare(struct rn_log *log, uint64_t number,
+                               struct segment *s, struct rn_err *err)
+{
+    bool whole = false;
+
+    while (spare_take(log, number, s)) {
+        enum rn_code rc = mark_find(s, MAGIC_END, &whole, err);
+        if (!rc && whole && s->bytes >= log->opts.segment_bytes)
+            return RN_OK;
+        if (rc || s->number == number)
+            rn_file_close(s->file);
+        else
+            segment_drop(log, s);
+        if (rc)
+            return rc;
+    }
+    *s = (struct segment){ 0 };
+    return RN_OK;
+}
+
+/* Through a file of its own: the kernel tells a failed write-back once to each
+ * open file, and the writer must not miss it because we heard of it first. */
+static int announce(struct rn_log *log, const struct segment *before)
+{
+    struct rn_file *file = NULL;
+    char path[PATH_BYTES];
+    int error;
+
+    segment_path(log, before->number, path);
+    error = rn_file_open(log->opts.env, path, RN_OPEN_WRITE, &file);
+    if (!error)
+        error = mark_write(before, file, MAGIC_READY);
+    if (!error)
+        error = rn_file_sync(file);
+    rn_file_close(file);
+    return error;
+}
+
+/* One ready segment behind `before`: a spare under a new name, or a new file,
+ * which gets its name when it is whole. */
+static enum rn_code segment_ready(struct rn_log *log,
+                                  const struct segment *before,
                                   struct segment *s, struct rn_err *err)
 {
-    enum rn_code rc = RN_OK;
+    uint64_t number = before->number + 1;
+    enum rn_code rc = find_spare(log, number, s, err);
     int error = 0;
 
-    if (!spare_take(log, number, s))
-        rc = segment_open(log, number, RN_OPEN_NEW, s, err);
     if (rc)
         return rc;
-    if (s->bytes < log->opts.segment_bytes)
+    if (!s->file) {
+        rc = segment_open(log, IN_THE_MAKING, RN_OPEN_NEW, s, err);
+        if (rc)
+            return rc;
         error = segment_fill(s, log->opts.segment_bytes);
+    }
     if (!error)
         error = segment_rename(log, s, number);
-    if (error) {
+    if (!error)
+        error = announce(log, before);
+    if (!error)
+        return RN_OK;
+    if (s->number == IN_THE_MAKING)
+        segment_drop(log, s);
+    else
         spare_give(log, *s);
-        return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing",
-                             log->dir, number);
-    }
-    return RN_OK;
+    return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing",
+                         log->dir, number);
 }
 
 enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)
 {
-    struct segment s = { 0 };
-    uint64_t number, bytes;
+    struct segment s = { 0 }, last;
+    uint64_t bytes = 0;
     bool spare;
     enum rn_code rc;
 
     pthread_mutex_lock(&log->lock);
     *ready = log->current + 1 < log->row_len;
-    number = log->row[log->row_len - 1].number + 1;
-    bytes = 0;
+    last = log->row[log->row_len - 1];
     for (size_t i = 0; i < log->row_len; i++)
         bytes += log->row[i].bytes;
     spare = log->spare_len > 0;
@@ -677,7 +837,7 @@ enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)
         return RN_OK;
     if (!spare && bytes + log->opts.segment_bytes > log->opts.bytes_max)
         return RN_OK; /* at the ceiling: a checkpoint must come first */
-    rc = segment_ready(log, number, &s, err);
+    rc = segment_ready(log, &last, &s, err);
     if (rc)
         return rc;
     pthread_mutex_lock(&log->lock);
@@ -688,19 +848,31 @@ enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)
     return RN_OK;
 }
 
+/* A spare that lies behind the row: one before it may have been announced, and
+ * must be there. */
+static bool surplus_take(struct rn_log *log, struct segment *out)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&log->lock);
+    for (size_t i = 0; !found && i < log->spare_len; i++) {
+        if (log->spare[i].number > log->row[0].number)
+            continue;
+        *out = log->spare[i];
+        log->spare[i] = log->spare[--log->spare_len];
+        found = true;
+    }
+    pthread_mutex_unlock(&log->lock);
+    return found;
+}
+
 /* What is over the ceiling is given back to the disk. */
 static void drop_surplus(struct rn_log *log)
 {
-    uint64_t bytes = rn_log_bytes(log);
+    struct segment s;
 
-    while (log->spare_len > 0 && bytes > log->opts.bytes_max) {
-        struct segment s = log->spare[--log->spare_len];
-        char path[PATH_BYTES];
-        segment_path(log, s.number, path);
-        rn_file_close(s.file);
-        (void)log->opts.env->ops->remove(log->opts.env, path);
-        bytes -= s.bytes;
-    }
+    while (rn_log_bytes(log) > log->opts.bytes_max && surplus_take(log, &s))
+        segment_drop(log, &s);
 }
 
 void rn_log_forget(struct rn_log *log, struct rn_log_place place)
@@ -739,7 +911,7 @@ bool rn_log_has_room(struct rn_log *log, uint64_t payload_bytes)
     s = &log->row[log->current];
     room =
         log->current + 1 < log->row_len ||
-        log->end.offset + align_up(RN_LOG_HEADER + payload_bytes) <= s->bytes;
+        log->end.offset + align_up(RN_LOG_HEADER + payload_bytes) <= room_of(s);
     pthread_mutex_unlock(&log->lock);
     return room;
 }
@@ -755,10 +927,10 @@ static bool find_room(struct rn_log *log, uint64_t bytes, struct segment *out,
     pthread_mutex_lock(&log->lock);
     i = log->current;
     *offset = log->end.offset;
-    if (*offset + bytes > log->row[i].bytes) {
+    if (*offset + bytes > room_of(&log->row[i])) {
         i++;
         *offset = 0;
-        found = i < log->row_len && bytes <= log->row[i].bytes;
+        found = i < log->row_len && bytes <= room_of(&log->row[i]);
     }
     if (found)
         *out = log->row[i];

@@ -15,6 +15,16 @@
  *     24  prev    u64   `sum` of the record before: the chain
  *     32  payload       then zeros to the next boundary
  *
+ * The last two blocks of a segment hold no records but marks (sum, magic, a
+ * number), because a file that was cut short or is gone looks much like a log
+ * that ends there:
+ *
+ *   "RNLE"  in the last block: the length of the file
+ *   "RNLN"  in the one before: the number of this segment; it says that the
+ *           next one stands ready, and so must be there
+ *
+ * log-0000000000 is a segment in the making.
+ *
  * Invariants
  *   L1  A record counts only if its sum is right, its seq is the next one and
  *       its prev is the sum of the record before.  Old records in reused
@@ -23,7 +33,8 @@
  *       checkpoint has passed it.
  *   L3  At most one record is in flight.  So a good record numbered beyond the
  *       next means that something before it is damaged: the log refuses.
- *   L4  A segment's name is durable before a record in it is.
+ *   L4  A segment's name, its last mark, and the mark that announces it are
+ *       durable before a record in it is.
  *
  * Threads: append, sync and has_room belong to the writer; prepare, forget and
  * bytes to the keeper; both may run at once.
@@ -36,6 +47,7 @@
 enum {
     RN_LOG_BLOCK = 4096,
     RN_LOG_HEADER = 32,
+    RN_LOG_MARKS = 2 * RN_LOG_BLOCK, /* of a segment, not for records */
 };
 
 struct rn_log;
@@ -52,13 +64,17 @@ struct rn_log_opts {
     const char *dir;
     uint64_t segment_bytes;
     uint64_t bytes_max; /* of all segments */
+    bool read_only;     /* to look at only */
+    /* Filled with segment and offset when open finds damage; may be NULL. */
+    struct rn_log_place *damaged;
 };
 
 /* A new log with one segment, its name not yet synced. */
 enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
                            struct rn_err *err) RN_CHECK;
 
-/* True if a directory holds any good record: then it is no place to create. */
+/* True if a directory holds any good record, or any segment but the first: then
+ * it is no place to create. */
 enum rn_code rn_log_find(const struct rn_log_opts *opts, bool *found,
                          struct rn_err *err) RN_CHECK;
 
