@@ -12,7 +12,8 @@
  *
  * The names in a data directory:
  *
- *     format  lock  backup  checkpoint  map-N  map-N-lock  log-NNNNNNNNNN
+ *     format  lock  backup  checkpoint  log-NNNNNNNNNN
+ *     map-N  map-N-lock  map-N-sums
  */
 #ifndef RN_STORE_FORMAT_H
 #define RN_STORE_FORMAT_H

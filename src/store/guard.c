@@ -1,6 +1,7 @@
 /* guard.c -- see guard.h. */
 #include "store/guard.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,34 +14,52 @@ static const int signals[2] = { SIGBUS, SIGSEGV };
 
 /* Without a guard the fault is not ours: whoever had the signal before gets
  * it, when the instruction faults again. */
-static void on_fault(int number)
+static void on_fault(int number, siginfo_t *info, void *context)
 {
     struct rn_guard *g = current;
+    int error = errno;
+    bool mended;
 
-    if (g)
+    (void)context;
+    if (!g) {
+        sigaction(number, &before[number == SIGBUS ? 0 : 1], NULL);
+        return;
+    }
+    mended = number == SIGSEGV && g->remedy &&
+             g->remedy->mend(g->remedy, info->si_addr);
+    errno = error;
+    if (!mended)
         siglongjmp(g->back, 1);
-    sigaction(number, &before[number == SIGBUS ? 0 : 1], NULL);
 }
 
-static void install(void)
+static void install(int i)
 {
-    struct sigaction action = { .sa_handler = on_fault,
-                                .sa_flags = SA_NODEFER | SA_ONSTACK };
+    struct sigaction action = { .sa_sigaction = on_fault,
+                                .sa_flags =
+                                    SA_NODEFER | SA_ONSTACK | SA_SIGINFO };
+    struct sigaction now;
 
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < 2; i++)
-        sigaction(signals[i], &action, &before[i]);
+    sigaction(signals[i], NULL, &now);
+    if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault)
+        return;
+    before[i] = now;
+    sigaction(signals[i], &action, NULL);
 }
 
 void rn_guard_install(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-    pthread_once(&once, install);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 2; i++)
+        install(i);
+    pthread_mutex_unlock(&lock);
 }
 
-void rn_guard_enter(struct rn_guard *g)
+void rn_guard_enter(struct rn_guard *g, struct rn_guard_remedy *remedy)
 {
+    g->remedy = remedy;
     current = g;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }

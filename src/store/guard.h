@@ -9,12 +9,13 @@
  *
  *     if (sigsetjmp(guard.back, 0))
  *         return rn_guard_caught(&guard);
- *     rn_guard_enter(&guard);
+ *     rn_guard_enter(&guard, NULL);
  *     ... calls that touch the mapping, no locks taken ...
  *     rn_guard_leave(&guard);
  *
  * Between enter and leave a thread must not take what it would have to give
- * back.  Guards do not nest.  A fault outside of a guard is a bug and does what
+ * back.  A guard may be given a remedy: memory that is not there yet (watch.h).
+ * Guards do not nest.  A fault outside of a guard is a bug and does what
  * it always does.
  */
 #ifndef RN_STORE_GUARD_H
@@ -23,15 +24,25 @@
 #include "base/err.h"
 
 #include <setjmp.h>
+#include <stdbool.h>
+
+/* Called for a fault at `address`, in the signal handler.  True: it was mended,
+ * try again. */
+struct rn_guard_remedy {
+    bool (*mend)(struct rn_guard_remedy *remedy, const void *address);
+};
 
 struct rn_guard {
     sigjmp_buf back;
+    struct rn_guard_remedy *remedy;
 };
 
-/* Once per process, before the first guard; further calls do nothing. */
+/* Takes SIGBUS and SIGSEGV, if they are not taken yet.  Whoever else wants them
+ * must come before the first store is opened; he gets what is not ours. */
 void rn_guard_install(void);
 
-void rn_guard_enter(struct rn_guard *g);
+void rn_guard_enter(struct rn_guard *g,
+                    struct rn_guard_remedy *remedy); /* NULL: none */
 void rn_guard_leave(struct rn_guard *g);
 /* After a fault: ends the guard and returns RN_CORRUPT. */
 enum rn_code rn_guard_caught(struct rn_guard *g);

@@ -151,8 +151,11 @@ static void finish(struct rn_local *l)
 static void give_up(struct rn_local *l, const struct rn_err *err)
 {
     struct rn_checkpoint *c = &l->checkpoint;
+    bool unsynced = c->step == RN_CHECKPOINT_FLUSH &&
+                    (err->code == RN_FULL || err->code == RN_NOMEM);
 
-    if (c->step == RN_CHECKPOINT_WRITE || c->step == RN_CHECKPOINT_SYNC) {
+    if (unsynced || c->step == RN_CHECKPOINT_WRITE ||
+        c->step == RN_CHECKPOINT_SYNC) {
         rn_file_close(c->file);
         c->file = NULL;
         l->map->ops->release(l->map, l->new_pin);

@@ -537,14 +537,21 @@ static enum rn_code local_commit(struct rn_txn *base, struct rn_err *err)
 static enum rn_code note_damage(struct rn_txn *base, enum rn_code rc)
 {
     struct rn_local *l = local_of(base);
+    struct rn_map_stat map;
 
     if (rc != RN_CORRUPT)
         return rc;
+    l->map->ops->stat(l->map, &map);
     pthread_mutex_lock(&l->state);
     l->counts.corrupt_total++;
     pthread_mutex_unlock(&l->state);
-    return rn_fail(&base->fault, RN_CORRUPT, "%s/map-%llu: damaged record",
-                   l->dir, (unsigned long long)l->generation);
+    if (!map.damaged_at && !(map.damaged_suffix && *map.damaged_suffix))
+        return rn_fail(&base->fault, RN_CORRUPT, "%s/map-%llu: damaged record",
+                       l->dir, (unsigned long long)l->generation);
+    return rn_fail(&base->fault, RN_CORRUPT,
+                   "%s/map-%llu%s: damaged at offset %llu", l->dir,
+                   (unsigned long long)l->generation, map.damaged_suffix,
+                   (unsigned long long)map.damaged_at);
 }
 
 static enum rn_code local_get(struct rn_txn *base, struct rn_view key,

@@ -39,6 +39,10 @@ struct rn_map_stat {
     uint64_t file_bytes; /* length of the file */
     uint64_t live_bytes; /* of it, holding the current state */
     uint64_t written;    /* bytes dirtied since open; only ever rises */
+    /* Where damage was last met: in the map's file, or that with a suffix.  0
+     * and no suffix: nowhere yet, or in a record itself. */
+    uint64_t damaged_at;
+    const char *damaged_suffix; /* "" or NULL: none */
 };
 
 struct rn_map_ops {
@@ -50,13 +54,18 @@ struct rn_map_ops {
     void (*close)(struct rn_map *m);
     void (*stat)(struct rn_map *m, struct rn_map_stat *out);
 
-    /* Pins the current state and describes it in `image`. */
+    /* Pins the current state and describes it in `image`, which must stay where
+     * it is until the state is flushed: flush may add to it. */
     enum rn_code (*capture)(struct rn_map *m, struct rn_buf *image,
                             struct rn_map_pin **pin, struct rn_err *err);
     /* Moves the captured state's bytes to disk, a slice a call; `*done` after
-     * the sync that makes them durable. */
+     * the sync that makes them durable.  RN_FULL or RN_NOMEM: it can be given
+     * up and another captured later.  Any other failure may have lost pages
+     * that look clean. */
     enum rn_code (*flush)(struct rn_map *m, bool *done, struct rn_err *err);
-    void (*release)(struct rn_map *m, struct rn_map_pin *pin); /* NULL fine */
+    /* NULL is fine.  Until a captured state is durable no other pin than its
+     * own may be released. */
+    void (*release)(struct rn_map *m, struct rn_map_pin *pin);
 
     /* RN_FULL if the space that a transaction may need cannot be had. */
     enum rn_code (*reserve)(struct rn_map *m, enum rn_txn_mode mode);

@@ -1,0 +1,77 @@
+/* lmdb_map.h -- the map over LMDB from within: what its two files share.
+ *
+ *   lmdb.c        transactions, keys and values
+ *   lmdb_state.c  opening at a saved state, and saving one
+ *
+ * The only place that includes <lmdb.h>.
+ */
+#ifndef RN_STORE_LMDB_MAP_H
+#define RN_STORE_LMDB_MAP_H
+
+#include "store/map.h"
+#include "store/watch.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+
+enum { RN_LMDB_PATH_MAX = 4096 };
+
+struct lmdb {
+    struct rn_map base;
+    struct rn_env *env;
+    struct rn_file *file; /* the map's file, beside LMDB's own descriptor */
+    MDB_env *mdb;
+    MDB_dbi kv, main;
+    size_t page_bytes;
+    uint64_t map_bytes; /* of address space */
+
+    uint64_t ahead_bytes, reserved_to;
+    bool no_reserve; /* the file system cannot allocate ahead */
+    bool wild;       /* a fault left LMDB's writer in the middle */
+
+    uint64_t flush_at, flush_to;
+
+    /* The sums of the last durable state's pages.  A captured one has its own
+     * once it is flushed; they count from the moment that it is durable, which
+     * the release of another pin, or the next capture, tells. */
+    struct rn_sums *sums;
+    uint64_t sums_txnid; /* of that state; 0: none yet */
+    struct rn_watch watch;
+    MDB_txn *captured; /* the pin; NULL: none in progress */
+    bool captured_sums;
+    struct rn_buf *image;  /* the caller's, until it is flushed */
+    struct rn_buf changes; /* scratch */
+
+    /* How much was dirtied: see meter(). */
+    MDB_txn *meter_txn;
+    MDB_cursor *meter_cursor;
+    uint64_t written, tree_pages;
+
+    pthread_mutex_t lock; /* guards the pool */
+    struct rn_map_txn *pool;
+    char path[RN_LMDB_PATH_MAX];
+};
+
+struct rn_map_txn {
+    struct lmdb *m;
+    MDB_txn *txn;
+    enum rn_txn_mode mode;
+    bool wild;
+    struct rn_map_txn *next; /* in the pool */
+};
+
+/* LMDB's code, or an errno value, as a failure with words. */
+enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
+                          struct rn_err *err);
+int rn_lmdb_meter_open(struct lmdb *m);
+
+/* Of the table in map.h. */
+enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
+                          struct rn_map_pin **pin, struct rn_err *err);
+void rn_lmdb_close(struct rn_map *base);
+enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
+                             struct rn_map_pin **pin, struct rn_err *err);
+enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
+void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
+
+#endif

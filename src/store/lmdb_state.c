@@ -1,0 +1,541 @@
+/* lmdb_state.c -- opening the map at a saved state, and saving one.
+ *
+ * What is relied on is in lmdb.c, M1 to M5.
+ */
+#include "store/lmdb_map.h"
+
+#include "store/image.h"
+#include "store/seal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+enum {
+    READERS_OURS = 8, /* pins and the meter, beside the store's readers */
+    LOCK_BYTES_PER_READER = 64,
+    SLICE_BYTES = 4 << 20, /* of write-back, so that log syncs get between */
+    MAP_BYTES_MIN = 64 << 20,
+    PAGE_BYTES_MAX = 32 << 10,
+};
+
+/* LMDB asserts on some kinds of damage; that must not end the process. */
+static void on_assert(MDB_env *env, const char *message)
+{
+    (void)env;
+    (void)message;
+    rn_guard_trip();
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* A lock file with holes would fault when a reader slot is first used on a full
+ * disk, so it is allocated whole before LMDB maps it. */
+static enum rn_code make_lock_file(struct lmdb *m, uint32_t readers,
+                                   struct rn_err *err)
+{
+    struct rn_file *file = NULL;
+    char path[RN_LMDB_PATH_MAX + 8];
+    int error;
+
+    snprintf(path, sizeof(path), "%s-lock", m->path);
+    (void)m->env->ops->remove(m->env, path); /* stale pins of a dead process */
+    error = rn_file_open(m->env, path, RN_OPEN_NEW, &file);
+    if (!error)
+        error = m->env->ops->reserve(
+            file, 0, (uint64_t)(readers + READERS_OURS) * LOCK_BYTES_PER_READER,
+            RN_RESERVE_GROW);
+    rn_file_close(file); /* M5: LMDB has not opened it yet */
+    if (error && error != EOPNOTSUPP)
+        return rn_fail_errno(err, error, "%s", path);
+    return RN_OK;
+}
+
+/* The map is reserved once; only address space, so ask for much and take what
+ * one gets.  The sums are mapped as well, at 1/255 of the size. */
+static uint64_t address_space(uint64_t want)
+{
+    for (; want > MAP_BYTES_MIN; want /= 2) {
+        size_t bytes = (size_t)(want + want / 128);
+        void *at = mmap(NULL, bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at != MAP_FAILED) {
+            munmap(at, bytes);
+            break;
+        }
+    }
+    return want;
+}
+
+static enum rn_code env_open(struct lmdb *m, const struct rn_map_opts *opts,
+                             struct rn_err *err)
+{
+    int rc = mdb_env_create(&m->mdb);
+
+    if (rc)
+        return rn_lmdb_fail(m, rc, "opening", err);
+    rc = mdb_env_set_mapsize(m->mdb, (size_t)m->map_bytes);
+    if (!rc)
+        rc = mdb_env_set_maxdbs(m->mdb, 2);
+    if (!rc)
+        rc = mdb_env_set_maxreaders(m->mdb, opts->readers_max + READERS_OURS);
+    if (!rc)
+        rc = mdb_env_set_assert(m->mdb, on_assert);
+    if (!rc)
+        rc = mdb_env_open(m->mdb, m->path,
+                          MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOTLS, 0600);
+    if (!rc)
+        return RN_OK;
+    mdb_env_close(m->mdb);
+    m->mdb = NULL;
+    return rn_lmdb_fail(m, rc, "opening", err);
+}
+
+static enum rn_code tables_create(struct lmdb *m, struct rn_err *err)
+{
+    char zero[8] = { 0 };
+    MDB_val key = { 3, (void *)"seq" }, value = { 8, zero };
+    MDB_txn *txn = NULL;
+    int rc = mdb_txn_begin(m->mdb, NULL, 0, &txn);
+
+    if (!rc)
+        rc = mdb_dbi_open(txn, NULL, 0, &m->main);
+    if (!rc)
+        rc = mdb_dbi_open(txn, "kv", MDB_CREATE, &m->kv);
+    if (!rc)
+        rc = mdb_put(txn, m->main, &key, &value, 0);
+    if (rc) {
+        mdb_txn_abort(txn);
+        return rn_lmdb_fail(m, rc, "creating", err);
+    }
+    rc = mdb_txn_commit(txn);
+    return rc ? rn_lmdb_fail(m, rc, "creating", err) : RN_OK;
+}
+
+/* Where the value of the seq row lies in the file.  Its page is the root of the
+ * main table, which has two rows and so never more than that one. */
+static enum rn_code find_seq(struct lmdb *m, const struct rn_page_meta *meta,
+                             uint64_t *offset, struct rn_err *err)
+{
+    uint64_t root = meta->main.root, place = root * meta->page_bytes;
+    char bytes[PAGE_BYTES_MAX];
+    struct rn_page page = { 0 };
+    size_t got = 0;
+    int error = rn_file_read(m->file, bytes, meta->page_bytes, place, &got);
+
+    if (error)
+        return rn_fail_errno(err, error, "%s: reading", m->path);
+    if (got == meta->page_bytes && rn_watch_check(&m->watch, root) &&
+        !rn_page_check(rn_view_of(bytes, got), root, RN_PAGE_BYTES, &page)) {
+        for (unsigned i = 0; i < page.nodes; i++) {
+            struct rn_page_node node = rn_page_node(&page, i);
+            if (!rn_view_eq(node.key, RN_LIT("seq")) || !node.value.at)
+                continue;
+            *offset = place + (uint64_t)(node.value.at - bytes);
+            return RN_OK;
+        }
+    }
+    return rn_fail(err, RN_CORRUPT, "%s: damaged at offset %llu", m->path,
+                   (unsigned long long)place);
+}
+
+/* LMDB does not say where it has mapped the file; but where a row lies in
+ * memory tells, if one knows where it lies in the file.  Nothing but the page
+ * of that row, which find_seq has checked, is touched before the watch. */
+static enum rn_code watch_begin(struct lmdb *m, uint64_t seq_offset,
+                                struct rn_err *err)
+{
+    MDB_val key = { 3, (void *)"seq" }, value = { 0 };
+    MDB_txn *txn = NULL;
+    char *base = NULL;
+    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &txn);
+
+    if (!rc)
+        rc = mdb_dbi_open(txn, NULL, 0, &m->main);
+    if (!rc)
+        rc = mdb_get(txn, m->main, &key, &value);
+    if (!rc)
+        base = (char *)value.mv_data - seq_offset;
+    if (!rc && (uintptr_t)base % m->page_bytes)
+        rc = MDB_CORRUPTED;
+    mdb_txn_abort(txn);
+    if (rc)
+        return rn_lmdb_fail(m, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc,
+                            "opening", err);
+    return rn_watch_begin(&m->watch, base, m->path, err);
+}
+
+/* Opens the tables and takes the pin, in this order and before any write. */
+static enum rn_code tables_open(struct lmdb *m, MDB_txn **pin,
+                                struct rn_err *err)
+{
+    MDB_txn *txn = NULL;
+    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &txn);
+
+    if (!rc)
+        rc = mdb_dbi_open(txn, NULL, 0, &m->main);
+    if (!rc)
+        rc = mdb_dbi_open(txn, "kv", 0, &m->kv);
+    if (!rc)
+        rc = mdb_txn_commit(txn); /* keeps the handles */
+    else
+        mdb_txn_abort(txn);
+    if (!rc)
+        rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, pin);
+    if (rc == MDB_NOTFOUND)
+        rc = MDB_CORRUPTED;
+    return rc ? rn_lmdb_fail(m, rc, "opening", err) : RN_OK;
+}
+
+/* With no homes, new ones. */
+static enum rn_code open_sums(struct lmdb *m, struct rn_view homes,
+                              uint64_t pages, struct rn_err *err)
+{
+    char path[RN_LMDB_PATH_MAX + 8];
+    struct rn_sums_opts opts = {
+        .env = m->env,
+        .path = path,
+        .pages_max = m->map_bytes / m->page_bytes,
+        .homes = homes,
+    };
+
+    if (opts.pages_max < pages)
+        opts.pages_max = pages;
+    snprintf(path, sizeof(path), "%s-sums", m->path);
+    return rn_sums_open(&opts, &m->sums, err);
+}
+
+/* Whatever the map's file and its sums must have for the image, checked before
+ * anything is changed.  The length above all: reading a mapping past the end of
+ * its file is a SIGBUS. */
+static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
+                              struct rn_err *err)
+{
+    uint64_t size = 0;
+    int error = rn_file_open(m->env, m->path, RN_OPEN_WRITE, &m->file);
+    enum rn_code rc;
+
+    if (!error)
+        error = rn_file_size(m->file, &size);
+    if (error == ENOENT)
+        return rn_fail(err, RN_CORRUPT, "%s: missing", m->path);
+    if (error)
+        return rn_fail_errno(err, error, "%s", m->path);
+    if (size < image->length)
+        return rn_fail(err, RN_CORRUPT,
+                       "%s: cut short: %llu bytes, the checkpoint has %llu",
+                       m->path, (unsigned long long)size,
+                       (unsigned long long)image->length);
+    m->page_bytes = image->page_bytes;
+    m->sums_txnid = image->txnid;
+    rc = open_sums(m, image->homes, image->meta.last + 1, err);
+    return rc ? rc
+              : rn_watch_open(&m->watch, m->path, m->sums, m->page_bytes,
+                              image->length, err);
+}
+
+/* M2.  No sync: whatever a power cut leaves of them, the next open puts them
+ * back again. */
+static enum rn_code restore_metas(struct lmdb *m, const struct rn_image *image,
+                                  struct rn_err *err)
+{
+    int error = rn_file_write(m->file, image->metas, 0);
+
+    return error ? rn_fail_errno(err, error, "%s: restoring", m->path) : RN_OK;
+}
+
+static enum rn_code open_image(struct lmdb *m, const struct rn_map_opts *opts,
+                               const struct rn_image *image, MDB_txn **pin,
+                               struct rn_err *err)
+{
+    uint64_t seq_offset = 0;
+    enum rn_code rc = fit_image(m, image, err);
+
+    if (!rc)
+        rc = find_seq(m, &image->meta, &seq_offset, err);
+    if (!rc)
+        rc = restore_metas(m, image, err);
+    if (!rc)
+        rc = make_lock_file(m, opts->readers_max, err);
+    if (!rc)
+        rc = env_open(m, opts, err);
+    if (!rc)
+        rc = watch_begin(m, seq_offset, err);
+    return rc ? rc : tables_open(m, pin, err);
+}
+
+static enum rn_code open_at(struct lmdb *m, const struct rn_map_opts *opts,
+                            MDB_txn **pin, struct rn_err *err)
+{
+    struct rn_guard guard;
+    struct rn_image image;
+    enum rn_code rc;
+
+    if (!rn_image_decode(opts->image, &image))
+        return rn_fail(err, RN_CORRUPT, "%s: the checkpoint does not fit",
+                       m->path);
+    if (sigsetjmp(guard.back, 0)) {
+        rn_guard_caught(&guard);
+        return rn_watch_fail(&m->watch, m->path, err);
+    }
+    rn_guard_enter(&guard, &m->watch.remedy);
+    rc = open_image(m, opts, &image, pin, err);
+    rn_guard_leave(&guard);
+    if (!rc &&
+        mdb_txn_id(*pin) != image.txnid) /* another process has it open */
+        rc =
+            rn_fail(err, RN_CORRUPT, "%s: opened at state %zu instead of %llu",
+                    m->path, mdb_txn_id(*pin), (unsigned long long)image.txnid);
+    return rc;
+}
+static enum rn_code new_watch(struct lmdb *m, struct rn_err *err)
+{
+    char metas[RN_PAGE_METAS * PAGE_BYTES_MAX];
+    struct rn_page_meta meta;
+    uint64_t seq_offset = 0;
+    size_t got = 0;
+    enum rn_code rc = open_sums(m, (struct rn_view){ 0 }, 0, err);
+    int error;
+
+    if (!rc)
+        rc = rn_watch_open(&m->watch, m->path, m->sums, m->page_bytes, 0, err);
+    if (rc)
+        return rc;
+    error =
+        rn_file_read(m->file, metas, RN_PAGE_METAS * m->page_bytes, 0, &got);
+    if (error)
+        return rn_fail_errno(err, error, "%s", m->path);
+    if (!rn_page_meta_pick(rn_view_of(metas, got), &meta))
+        return rn_fail(err, RN_CORRUPT, "%s: not an LMDB file", m->path);
+    rc = find_seq(m, &meta, &seq_offset, err);
+    return rc ? rc : watch_begin(m, seq_offset, err);
+}
+
+static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
+                             struct rn_err *err)
+{
+    MDB_stat stat;
+    enum rn_code rc;
+    int error;
+
+    (void)m->env->ops->remove(m->env, m->path);
+    rc = make_lock_file(m, opts->readers_max, err);
+    if (!rc)
+        rc = env_open(m, opts, err);
+    if (!rc)
+        rc = tables_create(m, err);
+    if (rc)
+        return rc;
+    error = rn_file_open(m->env, m->path, RN_OPEN_WRITE, &m->file);
+    if (error)
+        return rn_fail_errno(err, error, "%s", m->path);
+    error = mdb_env_stat(m->mdb, &stat);
+    if (error)
+        return rn_lmdb_fail(m, error, "opening", err);
+    m->page_bytes = stat.ms_psize;
+    return new_watch(m, err);
+}
+
+enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
+                          struct rn_map_pin **pin, struct rn_err *err)
+{
+    struct lmdb *m = rn_new(sizeof(*m));
+    MDB_txn *pinned = NULL;
+    enum rn_code rc;
+    int error;
+
+    if (!m)
+        return rn_fail(err, RN_NOMEM, "%s: out of memory", opts->path);
+    rn_guard_install();
+    m->base.ops = &rn_map_lmdb;
+    m->env = opts->env;
+    m->ahead_bytes = opts->ahead_bytes;
+    m->map_bytes = address_space(opts->map_bytes);
+    m->changes = RN_BUF_INIT(SIZE_MAX / 2);
+    pthread_mutex_init(&m->lock, NULL);
+    snprintf(m->path, sizeof(m->path), "%s", opts->path);
+    rc = opts->image.len ? open_at(m, opts, &pinned, err)
+                         : open_new(m, opts, err);
+    if (rc)
+        goto out;
+    error = rn_lmdb_meter_open(m);
+    if (error) {
+        rc = rn_lmdb_fail(m, error, "opening", err);
+        goto out;
+    }
+    *pin = (struct rn_map_pin *)pinned;
+    *out = &m->base;
+    return RN_OK;
+out:
+    mdb_txn_abort(pinned);
+    rn_lmdb_close(&m->base);
+    return rc;
+}
+
+void rn_lmdb_close(struct rn_map *base)
+{
+    struct lmdb *m = (struct lmdb *)base;
+
+    while (m->pool) {
+        struct rn_map_txn *t = m->pool;
+        m->pool = t->next;
+        mdb_txn_abort(t->txn);
+        rn_free(t);
+    }
+    if (m->meter_cursor)
+        mdb_cursor_close(m->meter_cursor);
+    if (m->meter_txn)
+        mdb_txn_abort(m->meter_txn);
+    if (m->mdb)
+        mdb_env_close(m->mdb);
+    rn_watch_close(&m->watch);
+    rn_sums_close(m->sums);
+    rn_buf_release(&m->changes);
+    rn_file_close(m->file);
+    pthread_mutex_destroy(&m->lock);
+    rn_free(m);
+}
+
+/* ---- checkpoints --------------------------------------------------------- */
+
+/* What was captured last is durable now. */
+static void adopt_captured(struct lmdb *m)
+{
+    if (m->captured && m->captured_sums) {
+        m->sums_txnid = mdb_txn_id(m->captured);
+        rn_sums_adopt(m->sums);
+    }
+    m->captured = NULL;
+    m->captured_sums = false;
+}
+
+/* Reads the metas that describe the state which `pin` keeps. */
+static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
+                               struct rn_buf *image, struct rn_err *err)
+{
+    size_t metas = RN_PAGE_METAS * m->page_bytes, got = 0;
+    struct rn_image head = { .page_bytes = (uint32_t)m->page_bytes,
+                             .txnid = mdb_txn_id(pin) };
+    int error =
+        rn_file_read(m->file, image->at + RN_IMAGE_HEADER, metas, 0, &got);
+
+    if (!error && got < metas)
+        error = EIO;
+    if (!error)
+        error = rn_file_size(m->file, &head.length);
+    if (error)
+        return rn_fail_errno(err, error, "%s: reading", m->path);
+    rn_image_encode(&head, image->at);
+    image->len = RN_IMAGE_HEADER + metas;
+    /* The meta of the state must be the newest one, or opening would not find
+     * the way back. */
+    if (!rn_image_decode(rn_buf_view(image), &head))
+        return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
+    m->flush_at = 0;
+    m->flush_to = head.length;
+    return RN_OK;
+}
+
+enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
+                             struct rn_map_pin **pin, struct rn_err *err)
+{
+    struct lmdb *m = (struct lmdb *)base;
+    MDB_txn *txn = NULL;
+    enum rn_code rc;
+    int error;
+
+    adopt_captured(m);
+    rn_buf_clear(image);
+    rc = rn_buf_reserve(image, RN_IMAGE_HEADER + RN_PAGE_METAS * m->page_bytes);
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", m->path);
+    error = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &txn);
+    if (error)
+        return rn_lmdb_fail(m, error, "pinning", err);
+    rc = read_image(m, txn, image, err);
+    if (rc) {
+        mdb_txn_abort(txn);
+        return rc;
+    }
+    m->captured = txn;
+    m->image = image;
+    *pin = (struct rn_map_pin *)txn;
+    return RN_OK;
+}
+
+/* Notes the sums of the captured state's pages, in the file and, as to where in
+ * the file, in the image. */
+static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
+{
+    struct rn_guard guard;
+    struct rn_image image;
+    struct rn_seal_opts opts = { .base = m->watch.base,
+                                 .sums = m->sums,
+                                 .since = m->sums_txnid,
+                                 .meta = &image.meta };
+    enum rn_code rc;
+
+    if (!rn_image_decode(rn_buf_view(m->image), &image))
+        return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
+    if (sigsetjmp(guard.back, 0)) {
+        rn_guard_caught(&guard);
+        return rn_watch_fail(&m->watch, m->path, err);
+    }
+    rn_buf_clear(&m->changes);
+    rn_guard_enter(&guard, &m->watch.remedy);
+    rc = rn_seal(&opts, &m->changes, err);
+    if (rc)
+        rn_err_during(err, "%s", m->path);
+    else
+        rc = rn_sums_save(m->sums, image.txnid,
+                          (struct rn_sums_change *)(void *)m->changes.at,
+                          m->changes.len / sizeof(struct rn_sums_change),
+                          m->image, err);
+    rn_guard_leave(&guard);
+    m->captured_sums = !rc;
+    return rc;
+}
+
+/* One fdatasync over hundreds of dirty megabytes would hold up the log's syncs
+ * for as long; so most is written back in slices first. */
+enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
+{
+    struct lmdb *m = (struct lmdb *)base;
+    uint64_t slice = m->flush_to / 16384;
+    enum rn_code rc = RN_OK;
+    int error;
+
+    if (slice < SLICE_BYTES)
+        slice = SLICE_BYTES;
+    if (!m->captured_sums)
+        rc = write_sums(m, err);
+    *done = m->flush_at >= m->flush_to;
+    if (!rc && *done)
+        rc = rn_sums_sync(m->sums, err);
+    if (rc)
+        return rc;
+    error = *done ? rn_file_sync(m->file)
+                  : m->env->ops->write_back(m->file, m->flush_at, slice);
+    m->flush_at += slice;
+    /* Not RN_FULL, whatever the reason: pages may be lost. */
+    return error ? rn_fail(err, RN_IO, "%s: syncing: %s", m->path,
+                           strerror(error))
+                 : RN_OK;
+}
+
+/* The pin of the state in progress: it came to nothing.  Any other: a later
+ * state is durable, and LMDB may write over this one's pages from here on. */
+void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin)
+{
+    struct lmdb *m = (struct lmdb *)base;
+
+    if (!pin)
+        return;
+    if ((MDB_txn *)pin == m->captured) {
+        m->captured = NULL;
+        m->captured_sums = false;
+    } else {
+        adopt_captured(m);
+    }
+    mdb_txn_abort((MDB_txn *)pin);
+}

@@ -1,0 +1,161 @@
+/* watch.c -- see watch.h. */
+#include "store/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    STEP_MIN = 128 << 10, /* what the kernel reads ahead anyway */
+    /* Each may become a mapping of its own, and a process may have 65,530. */
+    STEPS_MAX = 16384,
+    BATCH = 32 << 10, /* read at once; LMDB's largest page */
+};
+
+/* Not on the stack: a handler may run on a small one. */
+static _Thread_local char pages[BATCH];
+
+/* A file that ends early leaves zeros. */
+static bool read_pages(const struct rn_watch *w, size_t len, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n =
+            pread(w->fd, pages + done, len - done, (off_t)(offset + done));
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n == 0)
+            break;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    memset(pages + done, 0, len - done);
+    return true;
+}
+
+static bool note_damage(struct rn_watch *w, uint64_t at, bool is_a_sum)
+{
+    __atomic_store_n(&w->damaged_at, at, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->damaged_is_a_sum, is_a_sum, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* True if `at`, the bytes at `offset` of the file, are what was written; NULL
+ * if they could not be read. */
+static bool check_page(struct rn_watch *w, const char *at, uint64_t offset)
+{
+    uint64_t number = offset / w->page_bytes, sum = 0;
+
+    if (!rn_sums_get(w->sums, number, &sum))
+        return note_damage(w, rn_sums_place(w->sums, number), true);
+    if (!sum)
+        return true;
+    if (at && sum == rn_sums_of(rn_view_of(at, w->page_bytes), number))
+        return true;
+    return note_damage(w, offset, false);
+}
+
+static bool check_span(struct rn_watch *w, uint64_t from, uint64_t to)
+{
+    size_t batch = BATCH / w->page_bytes * w->page_bytes;
+
+    for (uint64_t at = from; at < to; at += batch) {
+        size_t len = to - at < batch ? (size_t)(to - at) : batch;
+        bool readable = read_pages(w, len, at);
+        for (size_t i = 0; i < len; i += w->page_bytes) {
+            if (!check_page(w, readable ? pages + i : NULL, at + i))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A checkpoint that is adopted meanwhile can free a page that was just about to
+ * be checked, and LMDB write over it: then only a second look counts. */
+static bool check_settled(struct rn_watch *w, uint64_t from, uint64_t to)
+{
+    uint64_t version;
+    bool good;
+
+    do {
+        version = rn_sums_version(w->sums);
+        good = check_span(w, from, to);
+    } while (version != rn_sums_version(w->sums));
+    return good;
+}
+
+bool rn_watch_check(struct rn_watch *w, uint64_t number)
+{
+    uint64_t at = number * w->page_bytes;
+
+    return at >= w->bytes || check_settled(w, at, at + w->page_bytes);
+}
+
+static bool open_step(struct rn_watch *w, uint64_t offset)
+{
+    uint64_t from = offset / w->step * w->step, to = from + w->step;
+
+    if (to > w->bytes)
+        to = w->bytes;
+    return check_settled(w, from, to) &&
+           mprotect(w->base + from, (size_t)(to - from), PROT_READ) == 0;
+}
+
+static bool watch_mend(struct rn_guard_remedy *remedy, const void *address)
+{
+    struct rn_watch *w = (struct rn_watch *)remedy;
+    uintptr_t at = (uintptr_t)address, base = (uintptr_t)w->base;
+
+    if (!base || at < base || at - base >= w->bytes)
+        return false;
+    return open_step(w, at - base);
+}
+
+enum rn_code rn_watch_open(struct rn_watch *w, const char *path,
+                           struct rn_sums *sums, size_t page_bytes,
+                           uint64_t bytes, struct rn_err *err)
+{
+    uint64_t want = bytes / STEPS_MAX;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return rn_fail_errno(err, errno, "%s", path);
+    *w = (struct rn_watch){
+        .remedy.mend = watch_mend,
+        .sums = sums,
+        .fd = fd,
+        .page_bytes = page_bytes,
+        .bytes = bytes / page_bytes * page_bytes,
+        .step = STEP_MIN,
+    };
+    while (w->step < want)
+        w->step *= 2;
+    return RN_OK;
+}
+
+void rn_watch_close(struct rn_watch *w)
+{
+    if (w->remedy.mend)
+        close(w->fd);
+    *w = (struct rn_watch){ 0 };
+}
+
+enum rn_code rn_watch_fail(const struct rn_watch *w, const char *path,
+                           struct rn_err *err)
+{
+    return rn_fail(err, RN_CORRUPT, "%s%s: damaged at offset %llu", path,
+                   w->damaged_is_a_sum ? "-sums" : "",
+                   (unsigned long long)w->damaged_at);
+}
+
+enum rn_code rn_watch_begin(struct rn_watch *w, void *base, const char *path,
+                            struct rn_err *err)
+{
+    w->base = base;
+    if (mprotect(w->base, (size_t)w->bytes, PROT_NONE) != 0)
+        return rn_fail_errno(err, errno, "%s: watching", path);
+    return open_step(w, 0) ? RN_OK : rn_watch_fail(w, path, err);
+}

@@ -1,0 +1,60 @@
+/* watch.h -- checks each page of the map before LMDB first sees it.
+ *
+ * LMDB reads its file through a mapping.  At open, the part of the mapping that
+ * holds the checkpoint's state is made unreadable.  The first touch of any of
+ * it faults; the handler (guard.h) compares the pages around that place with
+ * their sums (sums.h), makes them readable, and the read goes on as if nothing
+ * had been.  If a sum is wrong, the call is left with RN_CORRUPT instead.
+ *
+ *   - Whoever reads, lookup, scan, or LMDB itself when it merges pages or looks
+ *     for free ones, reads nothing that was not checked.
+ *   - A page that was touched costs nothing from then on.
+ *   - Pages written since open are not checked: LMDB made them here, and the
+ *     log will make them again.
+ *
+ * A page that goes bad after it was checked is not met here again until the
+ * next open; a record's own sum still covers its value.
+ *
+ * Threads: check and the remedy from any, also in a signal handler: no locks,
+ * no memory.
+ */
+#ifndef RN_STORE_WATCH_H
+#define RN_STORE_WATCH_H
+
+#include "store/guard.h"
+#include "store/sums.h"
+
+struct rn_watch {
+    struct rn_guard_remedy remedy; /* to enter guards with */
+    struct rn_sums *sums;          /* borrowed */
+    int fd;                        /* of the map's file */
+    size_t page_bytes;
+    uint64_t bytes; /* watched, from the start of the file */
+    char *base;     /* of LMDB's mapping, once it began */
+    size_t step;    /* bytes checked and opened at once */
+    /* Where damage was last met: an offset in the map's file, or in that of the
+     * sums; 0 in neither: not yet. */
+    uint64_t damaged_at;   /* atomic */
+    bool damaged_is_a_sum; /* atomic */
+};
+
+/* For the first `bytes` of the file at `path`. */
+enum rn_code rn_watch_open(struct rn_watch *w, const char *path,
+                           struct rn_sums *sums, size_t page_bytes,
+                           uint64_t bytes, struct rn_err *err) RN_CHECK;
+void rn_watch_close(struct rn_watch *w); /* zeroed is fine */
+
+/* True if page `number` is what was written, or is not watched.  A guard must
+ * be set: the sums are mapped too. */
+bool rn_watch_check(struct rn_watch *w, uint64_t number);
+
+/* Words for the last damage: "damaged at offset 4096". */
+enum rn_code rn_watch_fail(const struct rn_watch *w, const char *path,
+                           struct rn_err *err);
+
+/* Begins.  The first pages are checked at once: the metas are among them, and
+ * LMDB reads those at times when no guard is set. */
+enum rn_code rn_watch_begin(struct rn_watch *w, void *base, const char *path,
+                            struct rn_err *err) RN_CHECK;
+
+#endif
