@@ -62,9 +62,10 @@ static int copy_bytes(struct rn_file *from, struct rn_file *to)
     return error ? error : rn_file_sync(to);
 }
 
+/* Copies the map's file, or with `suffix` one that goes with it. */
 static enum rn_code copy_map(struct rn_env *env, const char *from,
                              const char *to, uint64_t generation,
-                             struct rn_err *err)
+                             const char *suffix, struct rn_err *err)
 {
     char source[RN_PATH_MAX], target[RN_PATH_MAX];
     struct rn_file *in = NULL, *out = NULL;
@@ -72,6 +73,8 @@ static enum rn_code copy_map(struct rn_env *env, const char *from,
 
     rn_local_map_path(from, generation, source);
     rn_local_map_path(to, generation, target);
+    strncat(source, suffix, RN_PATH_MAX - strlen(source) - 1);
+    strncat(target, suffix, RN_PATH_MAX - strlen(target) - 1);
     error = rn_file_open(env, source, RN_OPEN_READ, &in);
     if (error) {
         rn_fail_errno(err, error, "%s", source);
@@ -87,6 +90,28 @@ static enum rn_code copy_map(struct rn_env *env, const char *from,
     return error ? RN_IO : RN_OK;
 }
 
+/* The sums of the map's pages have two homes, of which each checkpoint writes
+ * the one that the last did not (sums.h).  So they are good for this checkpoint
+ * if it still was the durable one after they were copied. */
+static enum rn_code copy_sums(struct rn_env *env, const char *from,
+                              const char *to, struct rn_checkpoint *c,
+                              struct rn_err *err)
+{
+    enum rn_code rc = rn_checkpoint_read(env, from, c, err);
+
+    for (int i = 0; !rc && i < LOCK_TRIES; i++) {
+        uint64_t number = c->number;
+
+        rc = copy_map(env, from, to, c->generation, "-sums", err);
+        if (!rc)
+            rc = rn_checkpoint_read(env, from, c, err);
+        if (!rc && c->number == number)
+            return RN_OK;
+    }
+    return rc ? rc
+              : rn_fail(err, RN_BUSY, "%s: checkpoints come too fast", from);
+}
+
 static enum rn_code copy_state(struct rn_env *env, const char *from,
                                const char *to, struct rn_err *err)
 {
@@ -95,11 +120,11 @@ static enum rn_code copy_state(struct rn_env *env, const char *from,
     enum rn_code rc;
 
     rn_checkpoint_init(&c);
-    rc = rn_checkpoint_read(env, from, &c, err);
+    rc = copy_sums(env, from, to, &c, err);
     if (!rc)
         rc = rn_log_copy(&log, c.place, to, err);
     if (!rc)
-        rc = copy_map(env, from, to, c.generation, err);
+        rc = copy_map(env, from, to, c.generation, "", err);
     if (!rc)
         rc = rn_checkpoint_write(&c, env, to, err);
     rn_checkpoint_release(&c);

@@ -228,10 +228,12 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
             return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
         advance(l);
     }
-    prepare_segment(l);
     if (l->counts.checkpoints == before)
         return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",
                        l->dir);
+    /* Not before: a second segment without any checkpoint means that the
+     * checkpoint was lost. */
+    prepare_segment(l);
     return RN_OK;
 }
 

@@ -135,6 +135,8 @@ int rn_lmdb_meter_open(struct lmdb *m)
         rc = mdb_cursor_open(m->meter_txn, 0, &m->meter_cursor);
     if (m->meter_txn)
         mdb_txn_reset(m->meter_txn);
+    if (!rc)
+        meter(m, 0); /* for the size of the tree */
     return rc;
 }
 

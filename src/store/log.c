@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "store/bug.h"
+#include "store/segment.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,21 +14,11 @@
 #include <stdlib.h>
 
 enum {
-    MAGIC = 0x314c4e52,       /* "RNL1" */
-    MAGIC_END = 0x454c4e52,   /* "RNLE" */
-    MAGIC_READY = 0x4e4c4e52, /* "RNLN" */
-    MARK_BYTES = 24,          /* sum u64, magic u32, zero u32, number u64 */
-    IN_THE_MAKING = 0,        /* number of a segment without a mark yet */
+    MAGIC = 0x314c4e52, /* "RNL1" */
+    IN_THE_MAKING = 0,  /* number of a segment without a mark yet */
     FIRST = 1,
     SEGMENTS_MAX = 4096,
     PATH_BYTES = 4096,
-    CHUNK = 1 << 20, /* zeros are written in pieces of this size */
-};
-
-/* A file of the log.  `number` is in its name. */
-struct segment {
-    struct rn_file *file;
-    uint64_t number, bytes;
 };
 
 struct rn_log {
@@ -38,11 +29,11 @@ struct rn_log {
     pthread_mutex_t lock;
     /* In order of their numbers: those that hold records since the last
      * checkpoint, the current one, and perhaps one standing ready. */
-    struct segment row[SEGMENTS_MAX];
+    struct rn_segment row[SEGMENTS_MAX];
     size_t row_len;
     size_t current; /* index in row of the segment that `end` lies in */
     /* Files whose records are not needed any more. */
-    struct segment spare[SEGMENTS_MAX];
+    struct rn_segment spare[SEGMENTS_MAX];
     size_t spare_len;
 
     struct rn_log_place end;
@@ -84,28 +75,9 @@ static uint64_t record_sum(const char *record, uint32_t length)
     return rn_hash64(rn_view_of(record + 8, RN_LOG_HEADER - 8 + length), 0);
 }
 
-static enum rn_code segment_read(const struct segment *s, uint64_t offset,
-                                 void *out, size_t len, size_t *got,
-                                 struct rn_err *err)
-{
-    int error = rn_file_read(s->file, out, len, offset, got);
-
-    if (error)
-        return rn_fail_errno(err, error,
-                             "log-%010" PRIu64 ": reading at %" PRIu64,
-                             s->number, offset);
-    return RN_OK;
-}
-
-/* Where the marks begin and records must end. */
-static uint64_t room_of(const struct segment *s)
-{
-    return s->bytes > RN_LOG_MARKS ? s->bytes - RN_LOG_MARKS : 0;
-}
-
 /* Reads a record at `offset` into `record`.  RN_NOT_FOUND if there is no good
  * one. */
-static enum rn_code record_read(const struct segment *s, uint64_t offset,
+static enum rn_code record_read(const struct rn_segment *s, uint64_t offset,
                                 struct rn_buf *record, struct header *out,
                                 struct rn_err *err)
 {
@@ -113,18 +85,18 @@ static enum rn_code record_read(const struct segment *s, uint64_t offset,
     enum rn_code rc;
 
     rn_buf_clear(record);
-    if (offset + RN_LOG_HEADER > room_of(s))
+    if (offset + RN_LOG_HEADER > rn_segment_room(s))
         return RN_NOT_FOUND;
     rc = rn_buf_reserve(record, RN_LOG_BLOCK);
     if (!rc)
-        rc = segment_read(s, offset, record->at, RN_LOG_BLOCK, &got, err);
+        rc = rn_segment_read(s, offset, record->at, RN_LOG_BLOCK, &got, err);
     if (rc)
         return rc;
     if (got < RN_LOG_HEADER)
         return RN_NOT_FOUND;
     *out = header_decode(record->at);
     if (out->magic != MAGIC ||
-        out->length > room_of(s) - offset - RN_LOG_HEADER)
+        out->length > rn_segment_room(s) - offset - RN_LOG_HEADER)
         return RN_NOT_FOUND;
     len = RN_LOG_HEADER + out->length;
     if (len > got) {
@@ -132,8 +104,8 @@ static enum rn_code record_read(const struct segment *s, uint64_t offset,
         record->len = got;
         rc = rn_buf_reserve(record, len - got);
         if (!rc)
-            rc = segment_read(s, offset + got, record->at + got, len - got,
-                              &rest, err);
+            rc = rn_segment_read(s, offset + got, record->at + got, len - got,
+                                 &rest, err);
         if (rc)
             return rc;
         if (rest < len - got)
@@ -144,7 +116,7 @@ static enum rn_code record_read(const struct segment *s, uint64_t offset,
                                                            : RN_NOT_FOUND;
 }
 
-static struct segment *row_find(struct rn_log *log, uint64_t number)
+static struct rn_segment *row_find(struct rn_log *log, uint64_t number)
 {
     for (size_t i = 0; i < log->row_len; i++) {
         if (log->row[i].number == number)
@@ -169,7 +141,7 @@ static enum rn_code chain_next(struct rn_log *log, struct rn_log_place *at,
     uint64_t offset = at->offset;
 
     for (uint64_t i = 0; i < 2; i++, offset = 0) {
-        struct segment *s = row_find(log, at->segment + i);
+        struct rn_segment *s = row_find(log, at->segment + i);
         struct header h;
         enum rn_code rc;
 
@@ -191,59 +163,12 @@ static enum rn_code chain_next(struct rn_log *log, struct rn_log_place *at,
     return RN_NOT_FOUND;
 }
 
-/* ---- marks --------------------------------------------------------------- */
-
-static uint64_t mark_place(const struct segment *s, uint32_t magic)
-{
-    return magic == MAGIC_END ? s->bytes - RN_LOG_BLOCK
-                              : s->bytes - RN_LOG_MARKS;
-}
-
-static uint64_t mark_number(const struct segment *s, uint32_t magic)
-{
-    return magic == MAGIC_END ? s->bytes : s->number;
-}
-
-/* In a block of its own, so that a write that goes wrong spoils nothing else.
- */
-static int mark_write(const struct segment *s, struct rn_file *file,
-                      uint32_t magic)
-{
-    char block[RN_LOG_BLOCK] = { 0 };
-
-    rn_put_u32(block + 8, magic);
-    rn_put_u64(block + 16, mark_number(s, magic));
-    rn_put_u64(block, rn_hash64(rn_view_of(block + 8, MARK_BYTES - 8), 0));
-    return rn_file_write(file, rn_view_of(block, sizeof(block)),
-                         mark_place(s, magic));
-}
-
-static enum rn_code mark_find(const struct segment *s, uint32_t magic,
-                              bool *found, struct rn_err *err)
-{
-    char mark[MARK_BYTES];
-    size_t got = 0;
-    enum rn_code rc;
-
-    *found = false;
-    if (s->bytes <= RN_LOG_MARKS || s->bytes % RN_LOG_BLOCK)
-        return RN_OK;
-    rc = segment_read(s, mark_place(s, magic), mark, sizeof(mark), &got, err);
-    if (rc)
-        return rc;
-    *found =
-        got == sizeof(mark) && rn_get_u32(mark + 8) == magic &&
-        rn_get_u64(mark + 16) == mark_number(s, magic) &&
-        rn_get_u64(mark) == rn_hash64(rn_view_of(mark + 8, MARK_BYTES - 8), 0);
-    return RN_OK;
-}
-
 /* ---- opening ------------------------------------------------------------- */
 
 static void row_sort(struct rn_log *log)
 {
     for (size_t i = 1; i < log->row_len; i++) {
-        struct segment s = log->row[i];
+        struct rn_segment s = log->row[i];
         size_t j = i;
         for (; j > 0 && log->row[j - 1].number > s.number; j--)
             log->row[j] = log->row[j - 1];
@@ -268,14 +193,14 @@ static void note_name(void *context, const char *name)
 }
 
 static enum rn_code segment_open(struct rn_log *log, uint64_t number,
-                                 enum rn_open how, struct segment *out,
+                                 enum rn_open how, struct rn_segment *out,
                                  struct rn_err *err)
 {
     char path[PATH_BYTES];
     int error;
 
     segment_path(log, number, path);
-    *out = (struct segment){ .number = number };
+    *out = (struct rn_segment){ .number = number };
     error = rn_file_open(log->opts.env, path, how, &out->file);
     if (!error)
         error = rn_file_size(out->file, &out->bytes);
@@ -338,7 +263,7 @@ static void note_damage(struct rn_log *log, uint64_t segment, uint64_t offset)
 /* A good record was found at `offset` of `s`, the next one was not.  That lies
  * right behind the end, or at the start of a later segment, before the one that
  * was found. */
-static enum rn_code fail_beyond(struct rn_log *log, const struct segment *s,
+static enum rn_code fail_beyond(struct rn_log *log, const struct rn_segment *s,
                                 uint64_t offset, uint64_t seq,
                                 struct rn_err *err)
 {
@@ -354,17 +279,18 @@ static enum rn_code fail_beyond(struct rn_log *log, const struct segment *s,
 }
 
 /* L3: looks in `s` from `offset` on for a good record beyond the next. */
-static enum rn_code find_beyond(struct rn_log *log, const struct segment *s,
+static enum rn_code find_beyond(struct rn_log *log, const struct rn_segment *s,
                                 uint64_t offset, struct rn_buf *scratch,
                                 struct rn_err *err)
 {
     char block[RN_LOG_HEADER];
 
-    for (; offset + RN_LOG_HEADER <= room_of(s); offset += RN_LOG_BLOCK) {
+    for (; offset + RN_LOG_HEADER <= rn_segment_room(s);
+         offset += RN_LOG_BLOCK) {
         struct header h;
         size_t got = 0;
         enum rn_code rc =
-            segment_read(s, offset, block, sizeof(block), &got, err);
+            rn_segment_read(s, offset, block, sizeof(block), &got, err);
 
         if (rc)
             return rc;
@@ -398,7 +324,7 @@ static enum rn_code find_end(struct rn_log *log, struct rn_log_place from,
     if (rc == RN_NOT_FOUND)
         rc = RN_OK;
     for (size_t i = 0; !rc && i < log->row_len; i++) {
-        const struct segment *s = &log->row[i];
+        const struct rn_segment *s = &log->row[i];
         if (RN_BUG(STOP_AT_ROT) || s->number < from.segment)
             continue;
         if (s->number < log->end.segment)
@@ -417,7 +343,7 @@ static void put_spares_aside(struct rn_log *log, uint64_t from)
     size_t kept = 0;
 
     for (size_t i = 0; i < log->row_len; i++) {
-        struct segment s = log->row[i];
+        struct rn_segment s = log->row[i];
         if (s.number < from || s.number > log->end.segment)
             log->spare[log->spare_len++] = s;
         else
@@ -436,9 +362,9 @@ static enum rn_code check_row(struct rn_log *log, struct rn_log_place from,
     enum rn_code rc = RN_OK;
 
     for (uint64_t n = from.segment; !rc && wanted; n++) {
-        const struct segment *s = row_find(log, n);
+        const struct rn_segment *s = row_find(log, n);
         if (s)
-            rc = mark_find(s, MAGIC_END, &whole, err);
+            rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
         if (rc)
             return rc;
         if (!s || !whole || (n == from.segment && s->bytes < from.offset)) {
@@ -446,7 +372,7 @@ static enum rn_code check_row(struct rn_log *log, struct rn_log_place from,
             return rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s",
                            log->dir, n, s ? "cut short" : "missing");
         }
-        rc = mark_find(s, MAGIC_READY, &wanted, err);
+        rc = rn_segment_has_mark(s, RN_MARK_READY, &wanted, err);
     }
     return rc;
 }
@@ -528,17 +454,17 @@ enum rn_code rn_log_replay(struct rn_log *log, struct rn_log_place from,
 }
 
 /* The copy's segment `number`, as long as its model. */
-static enum rn_code copy_segment(struct rn_log *to, const struct segment *s,
+static enum rn_code copy_segment(struct rn_log *to, const struct rn_segment *s,
                                  struct rn_err *err)
 {
-    struct segment *out = &to->row[to->row_len];
+    struct rn_segment *out = &to->row[to->row_len];
     enum rn_code rc = segment_open(to, s->number, RN_OPEN_NEW, out, err);
     int error;
 
     if (rc)
         return rc;
     to->row_len++;
-    error = to->opts.env->ops->truncate(out->file, s->bytes);
+    error = rn_segment_fill_first(out, s->bytes);
     return error ? rn_fail_errno(err, error, "%s", to->dir) : RN_OK;
 }
 
@@ -604,7 +530,7 @@ enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err)
     return RN_OK;
 }
 
-static void close_row(struct segment *row, size_t len)
+static void close_row(struct rn_segment *row, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         rn_file_close(row[i].file);
@@ -623,48 +549,6 @@ void rn_log_close(struct rn_log *log)
 
 /* ---- segments ------------------------------------------------------------ */
 
-/* Writing zeros, not only allocating, is what makes later syncs cheap: the
- * file system need not note for each that a block now holds data. */
-static int write_zeros(struct segment *s, uint64_t to)
-{
-    char *zeros = rn_new(CHUNK);
-    int error = zeros ? 0 : ENOMEM;
-
-    for (uint64_t at = s->bytes; !error && at < to; at += CHUNK) {
-        uint64_t len = to - at < CHUNK ? to - at : CHUNK;
-        error = rn_file_write(s->file, rn_view_of(zeros, (size_t)len), at);
-    }
-    rn_free(zeros);
-    return error;
-}
-
-/* Gives a new file its length, the mark that tells it, and a sync. */
-static int segment_fill(struct segment *s, uint64_t bytes)
-{
-    int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_KEEP);
-
-    if (error && error != EOPNOTSUPP)
-        return error;
-    error = write_zeros(s, bytes - RN_LOG_BLOCK);
-    s->bytes = bytes;
-    if (!error)
-        error = mark_write(s, s->file, MAGIC_END);
-    return error ? error : rn_file_sync(s->file);
-}
-
-/* The first is only allocated, so that a first start is quick. */
-static int first_fill(struct segment *s, uint64_t bytes)
-{
-    int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_GROW);
-
-    if (error == EOPNOTSUPP)
-        return segment_fill(s, bytes);
-    s->bytes = bytes;
-    if (!error)
-        error = mark_write(s, s->file, MAGIC_END);
-    return error ? error : rn_file_sync(s->file);
-}
-
 enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
                            struct rn_err *err)
 {
@@ -678,7 +562,7 @@ enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
     if (rc)
         goto out;
     log->row_len = 1;
-    error = first_fill(&log->row[0], opts->segment_bytes);
+    error = rn_segment_fill_first(&log->row[0], opts->segment_bytes);
     if (error) {
         rc = rn_fail_errno(err, error, "%s/log-%010d: allocating", opts->dir,
                            FIRST);
@@ -693,7 +577,8 @@ out:
 }
 
 /* Takes the spare that already has the wanted name, else any, else none. */
-static bool spare_take(struct rn_log *log, uint64_t number, struct segment *out)
+static bool spare_take(struct rn_log *log, uint64_t number,
+                       struct rn_segment *out)
 {
     size_t pick = 0;
     bool any;
@@ -712,14 +597,14 @@ static bool spare_take(struct rn_log *log, uint64_t number, struct segment *out)
     return any;
 }
 
-static void spare_give(struct rn_log *log, struct segment s)
+static void spare_give(struct rn_log *log, struct rn_segment s)
 {
     pthread_mutex_lock(&log->lock);
     log->spare[log->spare_len++] = s;
     pthread_mutex_unlock(&log->lock);
 }
 
-static int segment_rename(struct rn_log *log, struct segment *s,
+static int segment_rename(struct rn_log *log, struct rn_segment *s,
                           uint64_t number)
 {
     char from[PATH_BYTES], to[PATH_BYTES];
@@ -735,26 +620,26 @@ static int segment_rename(struct rn_log *log, struct segment *s,
     return RN_BUG(NO_DIR_SYNC) ? 0 : env->ops->sync_dir(env, log->dir); /* L4 */
 }
 
-static void segment_drop(struct rn_log *log, struct segment *s)
+static void segment_drop(struct rn_log *log, struct rn_segment *s)
 {
     char path[PATH_BYTES];
 
     segment_path(log, s->number, path);
     rn_file_close(s->file);
     (void)log->opts.env->ops->remove(log->opts.env, path);
-    *s = (struct segment){ 0 };
+    *s = (struct rn_segment){ 0 };
 }
 
 /* A spare, if there is one that is whole and large enough.  Of those that are
  * not, one with the wanted name stays until the new one takes its place: it was
  * announced. */
 static enum rn_code find_spare(struct rn_log *log, uint64_t number,
-                               struct segment *s, struct rn_err *err)
+                               struct rn_segment *s, struct rn_err *err)
 {
     bool whole = false;
 
     while (spare_take(log, number, s)) {
-        enum rn_code rc = mark_find(s, MAGIC_END, &whole, err);
+        enum rn_code rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
         if (!rc && whole && s->bytes >= log->opts.segment_bytes)
             return RN_OK;
         if (rc || s->number == number)
@@ -764,13 +649,13 @@ static enum rn_code find_spare(struct rn_log *log, uint64_t number,
         if (rc)
             return rc;
     }
-    *s = (struct segment){ 0 };
+    *s = (struct rn_segment){ 0 };
     return RN_OK;
 }
 
 /* Through a file of its own: the kernel tells a failed write-back once to each
  * open file, and the writer must not miss it because we heard of it first. */
-static int announce(struct rn_log *log, const struct segment *before)
+static int announce(struct rn_log *log, const struct rn_segment *before)
 {
     struct rn_file *file = NULL;
     char path[PATH_BYTES];
@@ -779,7 +664,7 @@ static int announce(struct rn_log *log, const struct segment *before)
     segment_path(log, before->number, path);
     error = rn_file_open(log->opts.env, path, RN_OPEN_WRITE, &file);
     if (!error)
-        error = mark_write(before, file, MAGIC_READY);
+        error = rn_segment_mark(before, file, RN_MARK_READY);
     if (!error)
         error = rn_file_sync(file);
     rn_file_close(file);
@@ -789,8 +674,8 @@ static int announce(struct rn_log *log, const struct segment *before)
 /* One ready segment behind `before`: a spare under a new name, or a new file,
  * which gets its name when it is whole. */
 static enum rn_code segment_ready(struct rn_log *log,
-                                  const struct segment *before,
-                                  struct segment *s, struct rn_err *err)
+                                  const struct rn_segment *before,
+                                  struct rn_segment *s, struct rn_err *err)
 {
     uint64_t number = before->number + 1;
     enum rn_code rc = find_spare(log, number, s, err);
@@ -802,7 +687,7 @@ static enum rn_code segment_ready(struct rn_log *log,
         rc = segment_open(log, IN_THE_MAKING, RN_OPEN_NEW, s, err);
         if (rc)
             return rc;
-        error = segment_fill(s, log->opts.segment_bytes);
+        error = rn_segment_fill(s, log->opts.segment_bytes);
     }
     if (!error)
         error = segment_rename(log, s, number);
@@ -820,7 +705,7 @@ static enum rn_code segment_ready(struct rn_log *log,
 
 enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)
 {
-    struct segment s = { 0 }, last;
+    struct rn_segment s = { 0 }, last;
     uint64_t bytes = 0;
     bool spare;
     enum rn_code rc;
@@ -850,7 +735,7 @@ enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)
 
 /* A spare that lies behind the row: one before it may have been announced, and
  * must be there. */
-static bool surplus_take(struct rn_log *log, struct segment *out)
+static bool surplus_take(struct rn_log *log, struct rn_segment *out)
 {
     bool found = false;
 
@@ -869,7 +754,7 @@ static bool surplus_take(struct rn_log *log, struct segment *out)
 /* What is over the ceiling is given back to the disk. */
 static void drop_surplus(struct rn_log *log)
 {
-    struct segment s;
+    struct rn_segment s;
 
     while (rn_log_bytes(log) > log->opts.bytes_max && surplus_take(log, &s))
         segment_drop(log, &s);
@@ -904,22 +789,22 @@ struct rn_log_place rn_log_end(struct rn_log *log)
 
 bool rn_log_has_room(struct rn_log *log, uint64_t payload_bytes)
 {
-    const struct segment *s;
+    const struct rn_segment *s;
     bool room;
 
     pthread_mutex_lock(&log->lock);
     s = &log->row[log->current];
-    room =
-        log->current + 1 < log->row_len ||
-        log->end.offset + align_up(RN_LOG_HEADER + payload_bytes) <= room_of(s);
+    room = log->current + 1 < log->row_len ||
+           log->end.offset + align_up(RN_LOG_HEADER + payload_bytes) <=
+               rn_segment_room(s);
     pthread_mutex_unlock(&log->lock);
     return room;
 }
 
 /* Where a record of `bytes` goes: behind the last, or at the start of the
  * segment that stands ready. */
-static bool find_room(struct rn_log *log, uint64_t bytes, struct segment *out,
-                      uint64_t *offset)
+static bool find_room(struct rn_log *log, uint64_t bytes,
+                      struct rn_segment *out, uint64_t *offset)
 {
     size_t i;
     bool found = true;
@@ -927,10 +812,10 @@ static bool find_room(struct rn_log *log, uint64_t bytes, struct segment *out,
     pthread_mutex_lock(&log->lock);
     i = log->current;
     *offset = log->end.offset;
-    if (*offset + bytes > room_of(&log->row[i])) {
+    if (*offset + bytes > rn_segment_room(&log->row[i])) {
         i++;
         *offset = 0;
-        found = i < log->row_len && bytes <= room_of(&log->row[i]);
+        found = i < log->row_len && bytes <= rn_segment_room(&log->row[i]);
     }
     if (found)
         *out = log->row[i];
@@ -939,7 +824,7 @@ static bool find_room(struct rn_log *log, uint64_t bytes, struct segment *out,
 }
 
 /* A record that was refused must not come to life at the next open. */
-static enum rn_code take_back(const struct segment *s, uint64_t offset)
+static enum rn_code take_back(const struct rn_segment *s, uint64_t offset)
 {
     char zeros[RN_LOG_BLOCK] = { 0 };
     int error =
@@ -955,7 +840,7 @@ enum rn_code rn_log_append(struct rn_log *log, struct rn_buf *record,
 {
     uint64_t offset = 0, bytes = align_up(record->len);
     uint32_t length = (uint32_t)(record->len - RN_LOG_HEADER);
-    struct segment s = { 0 };
+    struct rn_segment s = { 0 };
     enum rn_code rc;
     int error;
 
@@ -995,7 +880,7 @@ enum rn_code rn_log_append(struct rn_log *log, struct rn_buf *record,
 
 enum rn_code rn_log_sync(struct rn_log *log, struct rn_err *err)
 {
-    struct segment s;
+    struct rn_segment s;
     int error;
 
     pthread_mutex_lock(&log->lock);

@@ -1,0 +1,38 @@
+/* segment.h -- one file of the log: its length, and the marks at its end.
+ *
+ * log.h has the format.  Internal to the log.
+ */
+#ifndef RN_STORE_SEGMENT_H
+#define RN_STORE_SEGMENT_H
+
+#include "base/env.h"
+
+enum {
+    RN_MARK_END = 0x454c4e52,   /* "RNLE": how long the file is */
+    RN_MARK_READY = 0x4e4c4e52, /* "RNLN": the next segment stands ready */
+};
+
+/* `number` is in its name. */
+struct rn_segment {
+    struct rn_file *file;
+    uint64_t number, bytes;
+};
+
+/* Bytes that records may take. */
+uint64_t rn_segment_room(const struct rn_segment *s);
+enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
+                             void *out, size_t len, size_t *got,
+                             struct rn_err *err) RN_CHECK;
+
+/* Writes a mark through `file`, which may be another handle of the same. */
+int rn_segment_mark(const struct rn_segment *s, struct rn_file *file,
+                    uint32_t magic);
+enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
+                                 bool *found, struct rn_err *err) RN_CHECK;
+
+/* Both give a new file its length, the mark that tells it, and a sync; the
+ * first one by writing zeros, which makes later syncs cheap. */
+int rn_segment_fill(struct rn_segment *s, uint64_t bytes);
+int rn_segment_fill_first(struct rn_segment *s, uint64_t bytes);
+
+#endif
