@@ -1,10 +1,12 @@
 /* names.c -- see names.h.
  *
- * Few names are told apart by a fingerprint, and compared each with each if
- * that fails.  Many go through a table of slots with open addressing, at most
- * half full, hashed with the caller's seed: without it a sender could choose
- * names that all fall on one slot, and a hundred thousand of them would cost
- * five thousand million comparisons.  The few need no seed, being few.
+ * Names go through a table of slots with open addressing, at most half full,
+ * hashed with the caller's seed: without it a sender could choose names that
+ * all fall on one slot, and a hundred thousand of them would cost five thousand
+ * million comparisons.
+ *
+ * Few names are mostly told apart by a fingerprint, which is cheaper.  A sender
+ * may make fingerprints collide, but gains no more than the use of the table.
  */
 #include "json/names.h"
 
@@ -12,7 +14,11 @@
 
 #include <endian.h>
 
-enum { FEW = 64 }; /* at worst 32 comparisons a name */
+enum {
+    FINGERPRINT_BITS = 10,
+    FINGERPRINTS = 1 << FINGERPRINT_BITS,
+    FEW = 64, /* of more, two are likely to have one fingerprint */
+};
 
 /* Node 0 is the root and never a name, so a zeroed slot is an empty one. */
 struct slot {
@@ -68,18 +74,6 @@ static enum rn_code met_again(struct rn_json *j, uint32_t earlier,
     return RN_OK;
 }
 
-/* Looks for `name` among those before the node `end`. */
-static enum rn_code compare_earlier(struct rn_json *j, uint32_t object,
-                                    struct rn_view name, uint32_t end,
-                                    uint32_t *dropped)
-{
-    for (uint32_t o = object + 1; o < end; o = next_name(j, o)) {
-        if (rn_json_string_is(j, o, name))
-            return met_again(j, o, dropped);
-    }
-    return RN_OK;
-}
-
 /* The first bytes of the name, eight at most, as a number.  To read eight at
  * once saves a jump that is hard to foresee. */
 static uint64_t head(const struct plain *plain)
@@ -97,7 +91,8 @@ static uint64_t head(const struct plain *plain)
     return name.len < 8 ? x & ((UINT64_C(1) << 8 * name.len) - 1) : x;
 }
 
-/* Nine bits of a name, from its length and its first and last eight bytes. */
+/* A number below FINGERPRINTS made of a name's length and its first and last
+ * eight bytes. */
 static uint32_t fingerprint(const struct plain *plain)
 {
     struct rn_view name = plain->name;
@@ -109,32 +104,28 @@ static uint32_t fingerprint(const struct plain *plain)
     }
     x += name.len;
     x ^= x >> 32;
-    return (uint32_t)(x * 0xd6e8feb86659fd93u >> 55);
+    return (uint32_t)(x * 0xd6e8feb86659fd93u >> (64 - FINGERPRINT_BITS));
 }
 
-/* Names that differ mostly differ in their fingerprint; only one whose
- * fingerprint has been seen is compared with those before it. */
-static enum rn_code check_few(struct rn_json *j, uint32_t object,
-                              uint32_t *dropped, uint32_t *again)
+/* Yes if no two names have one fingerprint, so that no two are the same. */
+static enum rn_code surely_differ(struct rn_json *j, uint32_t object, bool *yes)
 {
-    uint64_t seen[8] = { 0 };
+    uint64_t seen[FINGERPRINTS / 64] = { 0 };
     struct plain plain;
     enum rn_code rc;
 
+    *yes = false;
     for (uint32_t n = object + 1; n < j->count; n = next_name(j, n)) {
         uint32_t print;
-        *again = n;
         rc = take_name(j, n, &plain);
         if (rc)
             return rc;
         print = fingerprint(&plain);
-        if (seen[print / 64] >> (print % 64) & 1) {
-            rc = compare_earlier(j, object, plain.name, n, dropped);
-            if (rc)
-                return rc;
-        }
+        if (seen[print / 64] >> (print % 64) & 1)
+            return RN_OK;
         seen[print / 64] |= UINT64_C(1) << (print % 64);
     }
+    *yes = true;
     return RN_OK;
 }
 
@@ -142,7 +133,7 @@ static enum rn_code check_few(struct rn_json *j, uint32_t object,
 static enum rn_code slots_new(struct rn_json *j, uint32_t count,
                               struct slot **out, uint32_t *mask)
 {
-    size_t size = 2 * (size_t)FEW;
+    size_t size = 16;
     enum rn_code rc;
 
     while (size < 2 * (size_t)count)
@@ -173,9 +164,8 @@ static struct slot *slot_find(const struct rn_json *j, struct slot *slots,
     }
 }
 
-static enum rn_code check_many(struct rn_json *j, uint32_t object,
-                               uint32_t count, uint32_t *dropped,
-                               uint32_t *again)
+static enum rn_code compare(struct rn_json *j, uint32_t object, uint32_t count,
+                            uint32_t *dropped, uint32_t *again)
 {
     struct plain plain;
     struct slot *slots;
@@ -218,12 +208,13 @@ enum rn_code rn_json_names_check(struct rn_json *j, uint32_t object,
                                  uint32_t *count, uint32_t *again)
 {
     uint32_t dropped = 0;
-    enum rn_code rc;
+    enum rn_code rc = RN_OK;
+    bool differ = false;
 
     if (*count <= FEW)
-        rc = check_few(j, object, &dropped, again);
-    else
-        rc = check_many(j, object, *count, &dropped, again);
+        rc = surely_differ(j, object, &differ);
+    if (!rc && !differ)
+        rc = compare(j, object, *count, &dropped, again);
     if (rc || dropped == 0)
         return rc;
     drop_marked(j, object);
