@@ -317,13 +317,18 @@ static const char *take_exponent(struct parser *p, const char *at)
     return take_digits(p, at);
 }
 
-/* Two hundred digits and an exponent of two more are within the range of a
- * double; only what is longer needs to be looked at. */
-enum { DIGITS_SURE = 200, EXPONENT_SURE = 3 };
+/* Two hundred digits with an exponent of two more, or a negative one, are
+ * within the range of a double; only what is longer needs to be computed. */
+static bool is_finite(const char *from, const char *exponent, const char *end)
+{
+    if (exponent - from <= 200 && (end - exponent <= 3 || exponent[1] == '-'))
+        return true;
+    return isfinite(rn_number_double(rn_view_of(from, (size_t)(end - from))));
+}
 
 static const char *take_number(struct parser *p, const char *at)
 {
-    const char *from = at, *mantissa_end;
+    const char *from = at, *exponent;
 
     if (*at == '-')
         at++;
@@ -336,14 +341,12 @@ static const char *take_number(struct parser *p, const char *at)
     }
     if (at && at < p->end && *at == '.')
         at = take_digits(p, at + 1);
-    mantissa_end = at;
+    exponent = at;
     if (at && at < p->end && (*at == 'e' || *at == 'E'))
         at = take_exponent(p, at);
     if (!at)
         return NULL;
-    if ((mantissa_end - from > DIGITS_SURE ||
-         at - mantissa_end > EXPONENT_SURE) &&
-        isinf(rn_number_double(rn_view_of(from, (size_t)(at - from)))))
+    if (!is_finite(from, exponent, at))
         return refuse(p, from, "this number exceeds what a double can hold");
     return push(p, scalar(RN_JSON_NUMBER, false), from, at) ? at : NULL;
 }

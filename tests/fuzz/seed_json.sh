@@ -1,5 +1,5 @@
 #!/bin/sh
-# seed_json.sh DIRECTORY -- writes tests/json/cases.txt as a corpus for json_fuzz.
+# seed_json.sh DIRECTORY -- tests/json/cases.txt as a corpus for json_fuzz.
 set -e
 mkdir -p "$1"
 n=0
