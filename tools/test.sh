@@ -7,6 +7,8 @@
 # What runs:
 #   build/dev      gcc, ASan + UBSan        every ctest test
 #   build/tsan     clang, TSan              the tests labelled "concurrent"
+#   build/proof    as released              the tests labelled "proof", which
+#                                           want speed for their counts
 #   tests/suites   each executable *.sh     told where the programs are by
 #                  RUNNEL and RUNNEL_DEV (the ASan one); prints "ok NAME" or
 #                  "not ok NAME" lines; exit status 77 means skipped
@@ -14,9 +16,9 @@
 #
 # build/results.txt (build/proofs.txt for proofs) gets "pass NAME", "fail NAME"
 # or "skip NAME" for every test and for every case in it (TEST/CASE); tests of
-# the TSan build are called tsan.TEST.  The closing line counts cases, a test
-# without cases as one, and a test that failed although its cases did not as one
-# failure.
+# the TSan build are called tsan.TEST, of the proof build proof.TEST.  The
+# closing line counts cases, a test without cases as one, and a test that failed
+# although its cases did not as one failure.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
@@ -135,6 +137,7 @@ test_all()
     build release
     build dev && run dev '' --no-tests=error
     build tsan && under=$fixed run tsan tsan. -L '^concurrent$'
+    build proof && run proof proof. -L '^proof$'
     for suite in tests/suites/*.sh; do
         if [ -x "$suite" ]; then run_suite "$suite"; fi
     done
@@ -173,7 +176,7 @@ test) test_all ;;
 prove)
     limit=86400
     export RUNNEL_PROVE=1
-    build bench && run bench '' -L '^proof$' --no-tests=error
+    build proof && run proof proof. -L '^proof$' --no-tests=error
     ;;
 *)
     echo 'usage: tools/test.sh [prove]' >&2

@@ -6,10 +6,8 @@
 #include <sys/stat.h>
 
 static const struct rn_command *const commands[] = {
-    &rn_command_dump,
-    &rn_command_backup,
-    &rn_command_restore,
-    &rn_command_compact,
+    &rn_command_verify,  &rn_command_dump,    &rn_command_backup,
+    &rn_command_restore, &rn_command_compact,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -15,7 +15,7 @@ cat >CMakePresets.json <<'EOF'
 { "version": 3, "configurePresets": [
   { "name": "dev", "generator": "Ninja", "binaryDir": "build/dev" },
   { "name": "tsan", "inherits": "dev", "binaryDir": "build/tsan" },
-  { "name": "bench", "inherits": "dev", "binaryDir": "build/bench" },
+  { "name": "proof", "inherits": "dev", "binaryDir": "build/proof" },
   { "name": "release", "inherits": "dev", "binaryDir": "build/release" } ] }
 EOF
 cat >CMakeLists.txt <<'EOF'
@@ -118,9 +118,9 @@ last_line()
 
 tools/test.sh >out 2>&1
 check 'a good run succeeds' test $? -eq 0
-# three builds, twice two cases, plain, two of the suite, the ledger
+# four builds, thrice two cases, plain, two of the suite, the ledger
 check 'its closing line counts cases and lone tests' \
-    last_line '11 passed, 0 failed'
+    last_line '14 passed, 0 failed'
 check 'a case has its name' has 'pass unit.good/it_holds'
 check 'a test has its name' has 'pass unit.good'
 check 'a skipped case is no failure' has 'skip unit.good/it_waits'
@@ -128,6 +128,7 @@ check 'a skipped test is no failure' has 'skip absent'
 check 'concurrent tests run in the TSan build too' \
     has 'pass tsan.unit.good/it_holds'
 check 'others do not' says 1 '' has 'pass tsan.plain'
+check 'proofs run in the release build too' has 'pass proof.unit.good/it_holds'
 check 'a suite is counted by its lines' has 'pass talk/it_talks_more'
 check 'a suite may skip' has 'skip talk/it_sleeps'
 check 'a file that is not executable is no suite' \
@@ -154,7 +155,7 @@ check 'a bad run fails' test $? -eq 1
 # unit.bad/it_breaks, dying, leaking, missing, lying/it_lies, ends_badly,
 # silent, fails/it_fails, the ledger
 check 'its closing line counts every failure once' \
-    last_line '14 passed, 9 failed'
+    last_line '17 passed, 9 failed'
 check 'a failed case has its name' has 'fail unit.bad/it_breaks'
 check 'what the failed case said is shown' grep -q '0x6 != 0x7' out
 check 'what a test printed that lied is shown' grep -q '^  not ok 1 - it lies' out

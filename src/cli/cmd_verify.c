@@ -1,0 +1,39 @@
+/* cmd_verify.c -- `runnel verify`: read everything, name what is damaged. */
+#include "cli/command.h"
+#include "store/verify.h"
+
+#include <stdio.h>
+
+static void print_damage(void *context, const struct rn_damage *damage)
+{
+    printf("%s/%s: offset %llu: %s\n", (const char *)context, damage->file,
+           (unsigned long long)damage->offset, damage->what);
+}
+
+static int run(int argc, char **argv)
+{
+    struct rn_verify_counts counts = { 0 };
+    struct rn_err err = { 0 };
+    enum rn_code rc;
+
+    if (!rn_command_operands(&rn_command_verify, argc, argv, 1))
+        return RN_EXIT_REFUSED;
+    rc =
+        rn_verify(rn_env_real(), argv[1], print_damage, argv[1], &counts, &err);
+    if (rc)
+        return rn_command_fail(rc, &err);
+    printf("sound: %llu records in %llu pages, %llu records in the log\n",
+           (unsigned long long)counts.records, (unsigned long long)counts.pages,
+           (unsigned long long)counts.log_records);
+    return RN_EXIT_OK;
+}
+
+const struct rn_command rn_command_verify = {
+    .name = "verify",
+    .usage = "DIR",
+    .summary = "Read all of a data directory and name what is damaged",
+    .help = "Changes nothing.  Each damage is a line with file, offset and "
+            "what is wrong, and\nthe exit status is then 2.  The server must "
+            "not be running on DIR.\n",
+    .run = run,
+};
