@@ -37,6 +37,7 @@ struct lmdb {
     struct rn_sums *sums;
     uint64_t sums_txnid; /* of that state; 0: none yet */
     struct rn_watch watch;
+    MDB_txn *opening;  /* of open, where a guard may leave it behind */
     MDB_txn *captured; /* the pin; NULL: none in progress */
     bool captured_sums;
     struct rn_buf *image;  /* the caller's, until it is flushed */

@@ -146,19 +146,19 @@ static enum rn_code watch_begin(struct lmdb *m, uint64_t seq_offset,
                                 struct rn_err *err)
 {
     MDB_val key = { 3, (void *)"seq" }, value = { 0 };
-    MDB_txn *txn = NULL;
     char *base = NULL;
-    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &txn);
+    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &m->opening);
 
     if (!rc)
-        rc = mdb_dbi_open(txn, NULL, 0, &m->main);
+        rc = mdb_dbi_open(m->opening, NULL, 0, &m->main);
     if (!rc)
-        rc = mdb_get(txn, m->main, &key, &value);
+        rc = mdb_get(m->opening, m->main, &key, &value);
     if (!rc)
         base = (char *)value.mv_data - seq_offset;
     if (!rc && (uintptr_t)base % m->page_bytes)
         rc = MDB_CORRUPTED;
-    mdb_txn_abort(txn);
+    mdb_txn_abort(m->opening);
+    m->opening = NULL;
     if (rc)
         return rn_lmdb_fail(m, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc,
                             "opening", err);
@@ -169,17 +169,17 @@ static enum rn_code watch_begin(struct lmdb *m, uint64_t seq_offset,
 static enum rn_code tables_open(struct lmdb *m, MDB_txn **pin,
                                 struct rn_err *err)
 {
-    MDB_txn *txn = NULL;
-    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &txn);
+    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &m->opening);
 
     if (!rc)
-        rc = mdb_dbi_open(txn, NULL, 0, &m->main);
+        rc = mdb_dbi_open(m->opening, NULL, 0, &m->main);
     if (!rc)
-        rc = mdb_dbi_open(txn, "kv", 0, &m->kv);
+        rc = mdb_dbi_open(m->opening, "kv", 0, &m->kv);
     if (!rc)
-        rc = mdb_txn_commit(txn); /* keeps the handles */
+        rc = mdb_txn_commit(m->opening); /* keeps the handles */
     else
-        mdb_txn_abort(txn);
+        mdb_txn_abort(m->opening);
+    m->opening = NULL;
     if (!rc)
         rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, pin);
     if (rc == MDB_NOTFOUND)
@@ -386,6 +386,7 @@ void rn_lmdb_close(struct rn_map *base)
         mdb_cursor_close(m->meter_cursor);
     if (m->meter_txn)
         mdb_txn_abort(m->meter_txn);
+    mdb_txn_abort(m->opening); /* NULL is fine */
     if (m->mdb)
         mdb_env_close(m->mdb);
     rn_watch_close(&m->watch);
