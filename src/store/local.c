@@ -400,10 +400,8 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
         if (rc)
             rn_fail(err, rc, "%s: no space ahead of the data", l->dir);
     }
-    if (!rc)
-        rc = l->map->ops->begin(l->map, mode, &t->map, err);
     rn_buf_clear(&l->redo);
-    if (!rc)
+    if (!rc) {
         rc = rn_buf_reserve(&l->redo, RN_LOG_HEADER);
     if (rc) {
         pthread_mutex_unlock(&l->writer);
@@ -417,6 +415,11 @@ static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
                                 struct rn_lock lock, struct rn_txn **out,
                                 struct rn_err *err)
 {
+        if (rc)
+            rn_fail(err, rc, "%s: out of memory", l->dir);
+    }
+    if (!rc)
+        rc = l->map->ops->begin(l->map, mode, &t->map, err);
     struct rn_local *l = (struct rn_local *)s;
     struct local_txn *t = rn_new(sizeof(*t));
     enum rn_code rc;
