@@ -78,6 +78,12 @@ static enum rn_code code_of(int rc)
     }
 }
 
+/* A put that does not find what it looks for has met a damaged tree. */
+static enum rn_code put_code(int rc)
+{
+    return rc == MDB_NOTFOUND ? RN_CORRUPT : code_of(rc);
+}
+
 enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                           struct rn_err *err)
 {
@@ -313,7 +319,7 @@ static enum rn_code lmdb_set_seq(struct rn_map_txn *t, uint64_t seq)
     rn_guard_enter(&guard, &t->m->watch.remedy);
     rc = mdb_put(t->txn, t->m->main, &key, &value, 0);
     rn_guard_leave(&guard);
-    return code_of(rc);
+    return put_code(rc);
 }
 
 /* ---- keys and values ----------------------------------------------------- */
@@ -353,7 +359,7 @@ static enum rn_code put_flagged(struct rn_map_txn *t, struct rn_view key,
             memcpy((char *)v.mv_data + RN_RECORD_HEADER, value.at, value.len);
     }
     rn_guard_leave(&guard);
-    return code_of(rc);
+    return put_code(rc);
 }
 
 static enum rn_code lmdb_put(struct rn_map_txn *t, struct rn_view key,

@@ -302,6 +302,17 @@ static enum rn_code check_space(struct rn_local *l, enum rn_txn_mode mode,
 
 /* Locks and conditions wait by the machine's clock, whatever the env's. */
 static struct timespec after_ms(uint32_t ms)
+/* A file that is gone or out of reach is an answer where it was asked for;
+ * under a write it is a fault like any other. */
+static enum rn_code as_fault(enum rn_code rc, struct rn_err *err)
+{
+    if (!rc || rc >= RN_BUSY)
+        return rc;
+    if (err)
+        err->code = RN_IO;
+    return RN_IO;
+}
+
 {
     int64_t ns = rn_mono_ns(rn_env_real()) + (int64_t)ms * 1000000;
 
@@ -432,7 +443,7 @@ static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
                              : begin_write(l, t, mode, err);
     if (rc) {
         rn_free(t);
-        return rc;
+        return as_fault(rc, err);
     }
     *out = &t->base;
     return RN_OK;
@@ -568,17 +579,24 @@ static enum rn_code local_get(struct rn_txn *base, struct rn_view key,
     return note_damage(base, rc);
 }
 
-/* Writing on into a damaged tree could spread the damage: stop. */
+/* Writing on into a damaged tree could spread the damage: stop.  What is left
+ * of a transaction whose write failed cannot be committed, so any failure is a
+ * fault, but for the absence of what was to be deleted. */
 static enum rn_code write_failed(struct rn_txn *base, enum rn_code rc)
 {
     struct local_txn *t = (struct local_txn *)base;
 
     if (rc == RN_CORRUPT) {
+    if (rc == RN_NOT_FOUND)
+        return rc;
         t->failed = true;
         rn_local_poison(local_of(base),
                         "the map is damaged; see runnel verify");
     }
     return note_damage(base, rc);
+    if (rc == RN_TOO_LARGE)
+        rc = rn_fail(&base->fault, RN_FULL, "%s: a group is too large",
+                     local_of(base)->dir);
 }
 
 static enum rn_code redo_add(struct rn_local *l, int kind, struct rn_view key,
