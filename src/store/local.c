@@ -153,7 +153,8 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
     l->redo = RN_BUF_INIT(2 * (size_t)RN_TXN_REDO_MAX);
     rn_checkpoint_init(&l->checkpoint);
     l->dir = rn_new_text(opts->where);
-    rc = l->dir ? rn_local_recover(l, err) : RN_NOMEM;
+    rc = l->dir ? rn_local_recover(l, err)
+                : rn_fail(err, RN_NOMEM, "%s: out of memory", opts->where);
     if (rc)
         goto out;
     l->keeper = (struct rn_task){ "keeper", rn_local_keep, l, NULL };

@@ -75,42 +75,50 @@ static uint64_t record_sum(const char *record, uint32_t length)
     return rn_hash64(rn_view_of(record + 8, RN_LOG_HEADER - 8 + length), 0);
 }
 
+/* Reads on until `record` has `len` bytes, or the file ends. */
+static enum rn_code read_up_to(const struct rn_segment *s, uint64_t offset,
+                               struct rn_buf *record, size_t len,
+                               struct rn_err *err)
+{
+    size_t more = len - record->len, got = 0;
+    enum rn_code rc = rn_buf_reserve(record, more);
+
+    if (rc)
+        return rn_fail(err, rc, "log-%010" PRIu64 ": out of memory", s->number);
+    rc = rn_segment_read(s, offset + record->len, record->at + record->len, more,
+                      &got, err);
+    record->len += got;
+    return rc;
+}
+
 /* Reads a record at `offset` into `record`.  RN_NOT_FOUND if there is no good
  * one. */
 static enum rn_code record_read(const struct rn_segment *s, uint64_t offset,
                                 struct rn_buf *record, struct header *out,
                                 struct rn_err *err)
 {
-    size_t got = 0, len;
     enum rn_code rc;
+    size_t len;
 
     rn_buf_clear(record);
     if (offset + RN_LOG_HEADER > rn_segment_room(s))
         return RN_NOT_FOUND;
-    rc = rn_buf_reserve(record, RN_LOG_BLOCK);
-    if (!rc)
-        rc = rn_segment_read(s, offset, record->at, RN_LOG_BLOCK, &got, err);
+    rc = read_up_to(s, offset, record, RN_LOG_BLOCK, err);
     if (rc)
         return rc;
-    if (got < RN_LOG_HEADER)
+    if (record->len < RN_LOG_HEADER)
         return RN_NOT_FOUND;
     *out = header_decode(record->at);
     if (out->magic != MAGIC ||
         out->length > rn_segment_room(s) - offset - RN_LOG_HEADER)
         return RN_NOT_FOUND;
     len = RN_LOG_HEADER + out->length;
-    if (len > got) {
-        size_t rest = 0;
-        record->len = got;
-        rc = rn_buf_reserve(record, len - got);
-        if (!rc)
-            rc = rn_segment_read(s, offset + got, record->at + got, len - got,
-                                 &rest, err);
-        if (rc)
-            return rc;
-        if (rest < len - got)
-            return RN_NOT_FOUND;
-    }
+    if (len > record->len)
+        rc = read_up_to(s, offset, record, len, err);
+    if (rc)
+        return rc;
+    if (record->len < len)
+        return RN_NOT_FOUND;
     record->len = len;
     return record_sum(record->at, out->length) == out->sum ? RN_OK
                                                            : RN_NOT_FOUND;
