@@ -177,13 +177,23 @@ static void advance(struct rn_local *l)
         finish(l);
 }
 
+enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
+                              struct rn_err *err)
+{
+    enum rn_code rc = rn_log_prepare(l->log, ready, err);
+
+    if (rc == RN_UNKNOWN)
+        rn_local_poison(l, err ? err->text : "a sync of the log failed");
+    return rc;
+}
+
 /* A full disk is no reason to stop: the current segment may do for long. */
 static void prepare_segment(struct rn_local *l)
 {
     struct rn_err err = { 0 };
     bool ready = false;
 
-    if (rn_log_prepare(l->log, &ready, &err) || !ready)
+    if (rn_local_prepare(l, &ready, &err) || !ready)
         return;
     pthread_mutex_lock(&l->state);
     pthread_cond_broadcast(&l->changed);
@@ -214,9 +224,19 @@ int64_t rn_local_keep(void *local)
     return RN_TASK_NOW;
 }
 
+static uint64_t checkpoints(struct rn_local *l)
+{
+    uint64_t n;
+
+    pthread_mutex_lock(&l->state);
+    n = l->counts.checkpoints;
+    pthread_mutex_unlock(&l->state);
+    return n;
+}
+
 enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
 {
-    uint64_t before = l->counts.checkpoints;
+    uint64_t before = checkpoints(l);
 
     if (l->checkpoint.step == RN_CHECKPOINT_IDLE) {
         enum rn_code rc = capture(l, err);
@@ -228,11 +248,10 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
             return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
         advance(l);
     }
-    if (l->counts.checkpoints == before)
+    /* Not before: where there is a second segment, there was a checkpoint. */
+    if (checkpoints(l) == before)
         return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",
                        l->dir);
-    /* Not before: a second segment without any checkpoint means that the
-     * checkpoint was lost. */
     prepare_segment(l);
     return RN_OK;
 }

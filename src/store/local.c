@@ -301,8 +301,6 @@ static enum rn_code check_space(struct rn_local *l, enum rn_txn_mode mode,
                    (unsigned long long)(l->opts.reserve_bytes >> 20));
 }
 
-/* Locks and conditions wait by the machine's clock, whatever the env's. */
-static struct timespec after_ms(uint32_t ms)
 /* A file that is gone or out of reach is an answer where it was asked for;
  * under a write it is a fault like any other. */
 static enum rn_code as_fault(enum rn_code rc, struct rn_err *err)
@@ -314,6 +312,8 @@ static enum rn_code as_fault(enum rn_code rc, struct rn_err *err)
     return RN_IO;
 }
 
+/* Locks and conditions wait by the machine's clock, whatever the env's. */
+static struct timespec after_ms(uint32_t ms)
 {
     int64_t ns = rn_mono_ns(rn_env_real()) + (int64_t)ms * 1000000;
 
@@ -333,12 +333,12 @@ static uint64_t largest_record(const struct rn_local *l)
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
     bool ready = false;
-    enum rn_code rc = rn_log_prepare(l->log, &ready, err);
+    enum rn_code rc = rn_local_prepare(l, &ready, err);
 
     for (int i = 0; !rc && !ready && i < 2; i++) {
         rc = rn_local_checkpoint(l, err);
         if (!rc)
-            rc = rn_log_prepare(l->log, &ready, err);
+            rc = rn_local_prepare(l, &ready, err);
     }
     if (!rc && !ready)
         rc = rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
@@ -415,6 +415,11 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
     rn_buf_clear(&l->redo);
     if (!rc) {
         rc = rn_buf_reserve(&l->redo, RN_LOG_HEADER);
+        if (rc)
+            rn_fail(err, rc, "%s: out of memory", l->dir);
+    }
+    if (!rc)
+        rc = l->map->ops->begin(l->map, mode, &t->map, err);
     if (rc) {
         pthread_mutex_unlock(&l->writer);
         return rc;
@@ -427,11 +432,6 @@ static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
                                 struct rn_lock lock, struct rn_txn **out,
                                 struct rn_err *err)
 {
-        if (rc)
-            rn_fail(err, rc, "%s: out of memory", l->dir);
-    }
-    if (!rc)
-        rc = l->map->ops->begin(l->map, mode, &t->map, err);
     struct rn_local *l = (struct rn_local *)s;
     struct local_txn *t = rn_new(sizeof(*t));
     enum rn_code rc;
@@ -587,17 +587,17 @@ static enum rn_code write_failed(struct rn_txn *base, enum rn_code rc)
 {
     struct local_txn *t = (struct local_txn *)base;
 
-    if (rc == RN_CORRUPT) {
     if (rc == RN_NOT_FOUND)
         return rc;
+    if (rc == RN_CORRUPT) {
         t->failed = true;
         rn_local_poison(local_of(base),
                         "the map is damaged; see runnel verify");
     }
-    return note_damage(base, rc);
     if (rc == RN_TOO_LARGE)
         rc = rn_fail(&base->fault, RN_FULL, "%s: a group is too large",
                      local_of(base)->dir);
+    return note_damage(base, rc);
 }
 
 static enum rn_code redo_add(struct rn_local *l, int kind, struct rn_view key,

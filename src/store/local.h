@@ -99,6 +99,9 @@ enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
 
 /* A step of the keeper; the env's task, or the test's hand if opts.manual. */
 int64_t rn_local_keep(void *local);
+/* rn_log_prepare; if it lost something, the store is poisoned. */
+enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
+                              struct rn_err *err) RN_CHECK;
 /* Starts a checkpoint if none is in progress and works it to its end. */
 enum rn_code rn_local_checkpoint(struct rn_local *l,
                                  struct rn_err *err) RN_CHECK;

@@ -662,8 +662,10 @@ static enum rn_code find_spare(struct rn_log *log, uint64_t number,
 }
 
 /* Through a file of its own: the kernel tells a failed write-back once to each
- * open file, and the writer must not miss it because we heard of it first. */
-static int announce(struct rn_log *log, const struct rn_segment *before)
+ * open file, and the writer must not miss it because we heard of it first.
+ * `*lost`: the sync failed, and with it perhaps a record's. */
+static int announce(struct rn_log *log, const struct rn_segment *before,
+                    bool *lost)
 {
     struct rn_file *file = NULL;
     char path[PATH_BYTES];
@@ -673,8 +675,10 @@ static int announce(struct rn_log *log, const struct rn_segment *before)
     error = rn_file_open(log->opts.env, path, RN_OPEN_WRITE, &file);
     if (!error)
         error = rn_segment_mark(before, file, RN_MARK_READY);
-    if (!error)
+    if (!error) {
         error = rn_file_sync(file);
+        *lost = error;
+    }
     rn_file_close(file);
     return error;
 }
@@ -687,6 +691,7 @@ static enum rn_code segment_ready(struct rn_log *log,
 {
     uint64_t number = before->number + 1;
     enum rn_code rc = find_spare(log, number, s, err);
+    bool lost = false;
     int error = 0;
 
     if (rc)
@@ -700,15 +705,16 @@ static enum rn_code segment_ready(struct rn_log *log,
     if (!error)
         error = segment_rename(log, s, number);
     if (!error)
-        error = announce(log, before);
+        error = announce(log, before, &lost);
     if (!error)
         return RN_OK;
     if (s->number == IN_THE_MAKING)
         segment_drop(log, s);
     else
         spare_give(log, *s);
-    return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing",
-                         log->dir, number);
+    rc = rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing", log->dir,
+                       number);
+    return lost ? RN_UNKNOWN : rc;
 }
 
 enum rn_code rn_log_prepare(struct rn_log *log, bool *ready, struct rn_err *err)

@@ -123,7 +123,8 @@ enum rn_code rn_log_sync(struct rn_log *log, struct rn_err *err) RN_CHECK;
 
 /* Sees to it that a segment stands ready behind the current one: one that was
  * forgotten, or a new one while the ceiling allows.  `*ready` tells whether
- * there is one now. */
+ * there is one now.  RN_UNKNOWN if a sync of the current one failed: nothing
+ * may be appended any more. */
 enum rn_code rn_log_prepare(struct rn_log *log, bool *ready,
                             struct rn_err *err) RN_CHECK;
 
