@@ -153,6 +153,8 @@ void lab_lie(struct lab_report *r, const char *fmt, ...)
 void lab_group_draw(struct lab_dice *d, struct lab_mind *m, unsigned keys,
                     struct lab_group *out)
 {
+    size_t bytes = 0;
+
     out->len = 1 + (unsigned)lab_below(d, LAB_GROUP_MAX);
     for (unsigned i = 0; i < out->len; i++) {
         unsigned index = (unsigned)lab_below(d, keys);
@@ -166,6 +168,10 @@ void lab_group_draw(struct lab_dice *d, struct lab_mind *m, unsigned keys,
         out->change[i].index = index;
         out->change[i].version =
             there && lab_below(d, 4) == 0 ? 0 : ++m->last_version;
+        if (out->change[i].version)
+            bytes += lab_value(index, out->change[i].version).len;
+        if (bytes > LAB_VALUE_MAX)
+            out->len = i + 1; /* small segments must hold a group */
     }
 }
 

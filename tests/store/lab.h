@@ -61,7 +61,8 @@ struct lab_report {
     unsigned refused, corrupt, right; /* opens; answers */
     uint64_t commits;
     char refusal[256];
-    int phase; /* for the reader of a crash */
+    bool fired; /* the fault that was to happen */
+    int phase;  /* for the reader of a crash */
 };
 
 void lab_lie(struct lab_report *r, const char *fmt, ...) RN_PRINTF(2, 3);
