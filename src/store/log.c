@@ -85,8 +85,8 @@ static enum rn_code read_up_to(const struct rn_segment *s, uint64_t offset,
 
     if (rc)
         return rn_fail(err, rc, "log-%010" PRIu64 ": out of memory", s->number);
-    rc = rn_segment_read(s, offset + record->len, record->at + record->len, more,
-                      &got, err);
+    rc = rn_segment_read(s, offset + record->len, record->at + record->len,
+                         more, &got, err);
     record->len += got;
     return rc;
 }
