@@ -87,6 +87,10 @@ struct rn_env_ops {
                    enum rn_reserve how);
     int (*truncate)(struct rn_file *file, uint64_t len);
     int (*size)(struct rn_file *file, uint64_t *out);
+    /* Makes the next read of a stretch come from the device.  After a failed
+     * sync what was written is still read back, but may not be there; this
+     * tells.  What is not yet synced stays. */
+    void (*reread)(struct rn_file *file, uint64_t offset, uint64_t len);
     /* Does not wait: EAGAIN if another open file holds it. */
     int (*lock)(struct rn_file *file, enum rn_file_lock how);
 

@@ -276,6 +276,15 @@ static int real_size(struct rn_file *file, uint64_t *out)
     return 0;
 }
 
+/* Advice, but followed for pages that are clean and not mapped; those that a
+ * failed sync left behind look clean. */
+static void real_reread(struct rn_file *file, uint64_t offset, uint64_t len)
+{
+    if (len > 0 && fits_off_t(offset, len))
+        (void)posix_fadvise(fd_of(file), (off_t)offset, (off_t)len,
+                            POSIX_FADV_DONTNEED);
+}
+
 static int real_lock(struct rn_file *file, enum rn_file_lock how)
 {
     static const int operations[] = {
@@ -525,6 +534,7 @@ static const struct rn_env_ops real_ops = {
     .reserve = real_reserve,
     .truncate = real_truncate,
     .size = real_size,
+    .reread = real_reread,
     .lock = real_lock,
     .rename = real_rename,
     .remove = real_remove,

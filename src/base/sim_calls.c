@@ -281,6 +281,27 @@ static int sim_truncate(struct rn_file *file, uint64_t len)
                  f->path, llu(len));
 }
 
+/* The cache shows what was written, the device what was synced.  They differ
+ * where a failed sync has lost something. */
+static void sim_reread(struct rn_file *file, uint64_t offset, uint64_t len)
+{
+    struct rn_sim *sim = rn_sim_of(file->env);
+    struct rn_disk_file *f = disk_file(file);
+    struct rn_node *node = f->node;
+    uint64_t end = offset + len;
+
+    if (!node || sim->is_cut || node->change_count)
+        return;
+    if (end > node->now.len)
+        end = node->now.len;
+    if (end > node->synced.len)
+        end = node->synced.len;
+    if (offset < end)
+        memcpy(node->now.at + offset, node->synced.at + offset,
+               (size_t)(end - offset));
+    leave(sim, 0, "reread %s %llu+%llu", f->path, llu(offset), llu(len));
+}
+
 static int sim_size(struct rn_file *file, uint64_t *out)
 {
     struct pass pass = admit_file(file, RN_SIM_SIZE);
@@ -400,6 +421,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->reserve = sim_reserve;
     ops->truncate = sim_truncate;
     ops->size = sim_size;
+    ops->reread = sim_reread;
     ops->lock = sim_lock;
     ops->rename = sim_rename;
     ops->remove = sim_remove;

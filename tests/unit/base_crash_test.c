@@ -256,6 +256,39 @@ static void a_later_sync_does_not_mend_a_failed_one(void **state)
     assert_true(kept > 20);
 }
 
+/* What rereading shows is what a crash will leave; what is not yet synced stays
+ * as it is. */
+static void rereading_tells_what_a_failed_sync_lost(void **state)
+{
+    char now[BIG], after[BIG];
+    int lost = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        struct rn_file *f;
+        begin(seed);
+        f = synced_file("f", 'a', 8192);
+        write_fill(f, 'b', 4096, 0);
+        rn_sim_fail(sim, RN_SIM_SYNC, 1, EIO, RN_SIM_ONCE);
+        assert_int_equal(rn_file_sync(f), EIO);
+        write_fill(f, 'c', 4096, 4096);
+        env->ops->reread(f, 0, 8192);
+        assert_int_equal(read_file("f", now, sizeof(now)), 8192);
+        assert_true(all(now, 'b', 4096) && all(now + 4096, 'c', 4096));
+        assert_int_equal(rn_file_sync(f), 0);
+        env->ops->reread(f, 0, 100000);
+        assert_int_equal(read_file("f", now, sizeof(now)), 8192);
+        assert_true(all(now + 4096, 'c', 4096));
+        lost += all(now, 'a', 4096);
+        rn_sim_crash(sim);
+        assert_int_equal(read_file("f", after, sizeof(after)), 8192);
+        assert_memory_equal(now, after, 8192);
+        rn_file_close(f);
+        end();
+    }
+    assert_true(lost > 20);
+}
+
 /* All the states a file has had since its last sync. */
 struct past {
     char bytes[64][BIG];
@@ -614,6 +647,7 @@ int main(void)
         cmocka_unit_test(spoilt_blocks_lose_neighbours_but_not_other_blocks),
         cmocka_unit_test(a_length_is_one_the_file_had),
         cmocka_unit_test(a_later_sync_does_not_mend_a_failed_one),
+        cmocka_unit_test(rereading_tells_what_a_failed_sync_lost),
         cmocka_unit_test(no_byte_is_invented),
         cmocka_unit_test(syncing_a_file_does_not_save_its_name),
         cmocka_unit_test(a_careful_replacement_is_atomic),

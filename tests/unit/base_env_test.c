@@ -250,6 +250,28 @@ static void write_back_is_a_hint_but_its_errors_are_not(void **state)
     rn_file_close(f);
 }
 
+static void rereading_loses_nothing(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    static char page[4096], out[2 * sizeof(page)];
+    size_t got = 0;
+
+    (void)state;
+    memset(page, 'x', sizeof(page));
+    assert_int_equal(rn_file_write(f, rn_view_of(page, sizeof(page)), 0), 0);
+    assert_int_equal(rn_file_sync(f), 0);
+    assert_int_equal(
+        rn_file_write(f, rn_view_of(page, sizeof(page)), sizeof(page)), 0);
+    env->ops->reread(f, 0, sizeof(out));
+    env->ops->reread(f, 0, 0);
+    env->ops->reread(f, UINT64_MAX, 1);
+    assert_int_equal(rn_file_read(f, out, sizeof(out), 0, &got), 0);
+    assert_int_equal(got, sizeof(out));
+    assert_memory_equal(out, page, sizeof(page));
+    assert_memory_equal(out + sizeof(page), page, sizeof(page));
+    rn_file_close(f);
+}
+
 static void reserving_keeps_or_grows_the_length(void **state)
 {
     struct rn_file *f = open_file("a", RN_OPEN_CREATE);
@@ -610,6 +632,7 @@ int main(void)
         TEST(errors_come_back_as_errno_values),
         TEST(interruptions_are_not_seen),
         TEST(write_back_is_a_hint_but_its_errors_are_not),
+        TEST(rereading_loses_nothing),
         TEST(reserving_keeps_or_grows_the_length),
         TEST(opening_new_empties_creating_does_not),
         TEST(only_plain_files_are_opened),
