@@ -37,6 +37,7 @@ struct rn_log {
     size_t spare_len;
 
     struct rn_log_place end;
+    struct rn_log_place before_last; /* of the records found by open */
 };
 
 struct header {
@@ -325,10 +326,15 @@ static enum rn_code find_end(struct rn_log *log, struct rn_log_place from,
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
     enum rn_code rc;
 
-    log->end = from;
-    do
-        rc = chain_next(log, &log->end, &record, err);
-    while (!rc);
+    log->end = log->before_last = from;
+    for (;;) {
+        struct rn_log_place next = log->end;
+        rc = chain_next(log, &next, &record, err);
+        if (rc)
+            break;
+        log->before_last = log->end;
+        log->end = next;
+    }
     if (rc == RN_NOT_FOUND)
         rc = RN_OK;
     for (size_t i = 0; !rc && i < log->row_len; i++) {
@@ -527,6 +533,29 @@ enum rn_code rn_log_copy(const struct rn_log_opts *opts,
     return rc;
 }
 
+/* A record whose sync failed, in a process that is gone, may be in the cache
+ * alone, and no later sync would tell.  Only the last one can be: each before
+ * it was synced before the next was written.  So it is read again, from the
+ * device; if it is not there, it never was. */
+static enum rn_code check_last(struct rn_log *log, struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    struct rn_log_place end = log->before_last;
+    struct segment *s = row_find(log, log->end.segment);
+    uint64_t from = end.segment == s->number ? end.offset : 0;
+    enum rn_code rc;
+
+    log->opts.env->ops->reread(s->file, from, log->end.offset - from);
+    rc = chain_next(log, &end, &record, err);
+    rn_buf_release(&record);
+    if (rc && rc != RN_NOT_FOUND)
+        return rc;
+    log->end = end;
+    while (log->row[log->current].number > end.segment)
+        log->current--; /* what was thought to be current stands ready */
+    return RN_OK;
+}
+
 enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err)
 {
     for (size_t i = 0; i < log->row_len; i++) {
@@ -535,7 +564,7 @@ enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err)
             return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": syncing",
                                  log->dir, log->row[i].number);
     }
-    return RN_OK;
+    return log->end.seq == log->before_last.seq ? RN_OK : check_last(log, err);
 }
 
 static void close_row(struct rn_segment *row, size_t len)

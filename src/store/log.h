@@ -102,7 +102,7 @@ enum rn_code rn_log_copy(const struct rn_log_opts *opts,
                          struct rn_err *err) RN_CHECK;
 
 /* Makes the last records durable that a dead process may have left in the page
- * cache only. */
+ * cache only, and drops one that a failed sync has lost. */
 enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err) RN_CHECK;
 
 /* Where the next record goes. */

@@ -8,7 +8,8 @@
  *   4  sync the directory: the checkpoint's name may be in the cache only, and
  *      from here on the one before it is not kept
  *   5  put the checkpoint's meta pages back into the map, open it, pin T
- *   6  sync the log: its tail may be in the page cache only
+ *   6  sync the log: its tail may be in the page cache only; and read its last
+ *      record again, from the device: a failed sync may have lost it there
  *   7  replay what follows T
  *
  * Up to 3 nothing is changed.  T stays pinned, and the log behind it kept,
