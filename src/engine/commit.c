@@ -14,6 +14,8 @@
  */
 #include "engine/commit.h"
 
+#include "store/bug.h"
+
 #include <assert.h>
 #include <pthread.h>
 
@@ -275,7 +277,10 @@ static void finish_group(struct rn_committer *c, struct rn_txn *txn,
     if (rc) {
         rn_fail(&err, rc, "%s", rn_txn_why(txn, rc));
         rn_txn_abort(txn);
-        fail_group(c, rc, &err);
+        if (RN_BUG(NEIGHBOURS_LOST))
+            answer(c, &c->group);
+        else
+            fail_group(c, rc, &err);
         return;
     }
     refuse_full(c, txn, full);

@@ -11,7 +11,7 @@
  */
 #include "round.h"
 
-#include "store/bug.h"
+#include "../bugs.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -193,43 +193,6 @@ static uint64_t from_env(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-#ifdef RN_BUGS
-static bool set_bug(const char *name)
-{
-    static const char *const names[] = {
-        [RN_BUG_NONE] = "none",
-        [RN_BUG_ANSWER_BEFORE_SYNC] = "answer-before-sync",
-        [RN_BUG_VISIBLE_BEFORE_SYNC] = "visible-before-sync",
-        [RN_BUG_NO_PIN] = "no-pin",
-        [RN_BUG_NO_PIN_AFTER_OPEN] = "no-pin-after-open",
-        [RN_BUG_PIN_RELEASED_EARLY] = "pin-released-early",
-        [RN_BUG_CHECKPOINT_BEFORE_DATA_SYNC] = "checkpoint-before-data-sync",
-        [RN_BUG_NO_DIR_SYNC] = "no-dir-sync",
-        [RN_BUG_NO_DIR_SYNC_AT_OPEN] = "no-dir-sync-at-open",
-        [RN_BUG_NO_LOG_SYNC_AT_OPEN] = "no-log-sync-at-open",
-        [RN_BUG_SEQ_REUSED_AFTER_RECOVERY] = "seq-reused-after-recovery",
-        [RN_BUG_STALE_RECORD_ACCEPTED] = "stale-record-accepted",
-        [RN_BUG_STOP_AT_ROT] = "stop-at-rot",
-        [RN_BUG_FAILED_MAP_COMMIT_IGNORED] = "failed-map-commit-ignored",
-        [RN_BUG_NEIGHBOURS_LOST] = "neighbours-lost",
-    };
-
-    for (int i = RN_BUG_NONE; i < RN_BUGS_END; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            rn_bug_on = i;
-            return true;
-        }
-    }
-    return false;
-}
-#else
-static bool set_bug(const char *name)
-{
-    (void)name;
-    return false; /* there are none in this build */
-}
-#endif
-
 static bool take_aim(struct options *o, const char *text)
 {
     static const char *const aims[] = {
@@ -265,7 +228,7 @@ static bool take_option(struct options *o, int option, const char *text)
         return take_aim(o, text);
     else if (option == 'b') {
         o->round.violations_max = 1; /* that it is found is all we ask */
-        return set_bug(text);
+        return bug_switch_on(text);
     } else if (option == 'r') {
         o->replay = o->round.verbose = true;
         o->replay_round = strtoull(text, &rest, 10);

@@ -1,0 +1,359 @@
+/* sim_store_test.c -- the store keeps its promises on a disk that does not.
+ *
+ * Goal: D1 to D6 for committer, local store, log and checkpoints together.
+ * Method: a seed is a world (base/sim.h) in which clients, committer and keeper
+ * are tasks of one thread and the map is a tree over the world's files
+ * (map_tree.h).  A world has several lives; each ends by a power cut at some
+ * call, by a stop, or by a program that gives up on a failing disk.  Calls fail
+ * and the disk fills up by the seed.  After each life the store is opened again
+ * and compared with what the clients were told (clients.h).
+ *
+ * A seed that fails is printed; `--seed N --trace` shows all it did.
+ */
+#include "clients.h"
+#include "map_tree.h"
+
+#include "../store/bugs.h"
+#include "store/local.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    WORKERS_MAX = 64,
+    STEPS_MAX = 250, /* of one life */
+    RELIEF_MS = 5000,
+};
+
+struct shared {
+    atomic_ullong seeds, lives, cuts, faults, acked, unknowns, full, reads;
+    atomic_ullong failures;
+    atomic_ullong now[WORKERS_MAX]; /* the seed a worker is at */
+};
+
+struct options {
+    uint64_t first, seeds, seconds, failures_max;
+    unsigned workers;
+    bool trace;
+    int64_t deadline_ns;
+};
+
+struct world {
+    struct rn_sim *sim;
+    struct rn_chance *chance;
+    struct clients clients;
+    struct rn_store *store;
+    bool faulty; /* calls fail in this life */
+    struct shared *shared;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* ---- trouble ------------------------------------------------------------- */
+
+static void draw_fault(struct world *w)
+{
+    static const enum rn_sim_call calls[] = {
+        RN_SIM_OPEN,  RN_SIM_PWRITE,  RN_SIM_PWRITE, RN_SIM_SYNC,
+        RN_SIM_SYNC,  RN_SIM_RESERVE, RN_SIM_RENAME, RN_SIM_REMOVE,
+        RN_SIM_SPACE, RN_SIM_PREAD,   RN_SIM_SIZE,   RN_SIM_SYNC_DIR,
+    };
+    enum rn_sim_call call =
+        calls[rn_chance_below(w->chance, sizeof(calls) / sizeof(calls[0]))];
+    bool common = call == RN_SIM_PWRITE || call == RN_SIM_SYNC ||
+                  call == RN_SIM_PREAD || call == RN_SIM_SIZE;
+
+    rn_sim_fail(w->sim, call, 1 + rn_chance_below(w->chance, common ? 80 : 8),
+                rn_chance_percent(w->chance, 50) ? EIO : ENOSPC,
+                rn_chance_percent(w->chance, 70) ? RN_SIM_ONCE
+                                                 : RN_SIM_FOR_EVER);
+    w->faulty = true;
+    atomic_fetch_add(&w->shared->faults, 1);
+}
+
+static void draw_trouble(struct world *w)
+{
+    if (rn_chance_percent(w->chance, 60))
+        rn_sim_cut_after(w->sim, 1 + rn_chance_below(w->chance, 250));
+    if (rn_chance_percent(w->chance, 40))
+        draw_fault(w);
+    rn_sim_spoil(w->sim, rn_chance_percent(w->chance, 30) ? 40 : 0);
+}
+
+static void end_trouble(struct world *w)
+{
+    for (int call = 0; call < RN_SIM_CALLS; call++)
+        rn_sim_fail(w->sim, (enum rn_sim_call)call, 0, 0, RN_SIM_ONCE);
+    rn_sim_disk_limit(w->sim, UINT64_MAX);
+    w->faulty = false;
+}
+
+static void lose_power(struct world *w)
+{
+    rn_sim_crash(w->sim);
+    atomic_fetch_add(&w->shared->cuts, 1);
+}
+
+/* ---- lives --------------------------------------------------------------- */
+
+static enum rn_code open_store(struct world *w, struct rn_err *err)
+{
+    struct rn_store_opts opts = {
+        .env = rn_sim_env(w->sim),
+        .where = "/data",
+        .busy_ms = 1, /* of real time, while no task can make room */
+        .readers_max = 8,
+        .reader_ms_max = 1000,
+        .segment_bytes = 64 << 10,
+        .log_bytes = 4 * (64 << 10),
+        .checkpoint_bytes = 30 << 10,
+        .checkpoint_ms = 50,
+        .throttle_bytes = 200 << 10,
+        .reserve_bytes = 32 << 10,
+        .ahead_bytes = 32 << 10,
+    };
+
+    return rn_local_open_with(&rn_map_tree, &opts, &w->store, err);
+}
+
+/* A fault, or a cut, may spoil an attempt; without them it must succeed. */
+static bool open_somehow(struct world *w)
+{
+    struct rn_err err = { 0 };
+    enum rn_code rc = open_store(w, &err);
+
+    if (rc && (w->faulty || rn_sim_is_cut(w->sim))) {
+        if (rn_sim_is_cut(w->sim) || rn_chance_percent(w->chance, 30)) {
+            rn_sim_cut_after(w->sim, 0);
+            lose_power(w);
+        }
+        rn_sim_cut_after(w->sim, UINT64_MAX);
+        end_trouble(w);
+        rc = open_store(w, &err);
+    }
+    if (rc)
+        clients_wrong(&w->clients, "opening: %s", err.text);
+    return !rc;
+}
+
+/* D6: the disk fills up, and soon after there is space again all is well. */
+static void fill_up(struct world *w)
+{
+    struct rn_env *env = rn_sim_env(w->sim);
+    uint64_t limit = rn_chance_below(w->chance, 1 << 20), before;
+    int64_t until;
+
+    rn_sim_disk_limit(w->sim, limit);
+    for (int i = 0; i < STEPS_MAX / 4; i++)
+        rn_sim_step(w->sim);
+    rn_sim_disk_limit(w->sim, UINT64_MAX);
+    before = w->clients.acked;
+    until = rn_mono_ns(env) + RELIEF_MS * INT64_C(1000000);
+    while (w->clients.acked == before && !w->clients.ended &&
+           rn_mono_ns(env) < until && rn_sim_step(w->sim))
+        ;
+    if (w->clients.acked == before && !w->clients.ended && !w->faulty &&
+        !rn_sim_is_cut(w->sim))
+        clients_wrong(&w->clients, "no write %d ms after space came back",
+                      RELIEF_MS);
+}
+
+static void live(struct world *w)
+{
+    struct rn_err err = { 0 };
+
+    clients_settle(&w->clients, w->store);
+    if (clients_start(&w->clients, w->store, &err)) {
+        clients_wrong(&w->clients, "%s", err.text);
+        return;
+    }
+    if (rn_chance_percent(w->chance, 25))
+        fill_up(w);
+    for (int i = 0; i < STEPS_MAX && !w->clients.wrong[0]; i++) {
+        if (!rn_sim_step(w->sim))
+            break;
+    }
+    if (rn_chance_percent(w->chance, 30))
+        rn_sim_cut_after(w->sim, 0);
+    clients_stop(&w->clients);
+    rn_store_close(w->store);
+    w->store = NULL;
+}
+
+static void one_life(struct world *w)
+{
+    draw_trouble(w);
+    if (open_somehow(w))
+        live(w);
+    if (rn_sim_is_cut(w->sim) || rn_chance_percent(w->chance, 50)) {
+        rn_sim_cut_after(w->sim, 0);
+        lose_power(w);
+    }
+    rn_sim_cut_after(w->sim, UINT64_MAX);
+    end_trouble(w);
+    atomic_fetch_add(&w->shared->lives, 1);
+}
+
+static void print_line(void *context, const char *line)
+{
+    (void)context;
+    puts(line);
+}
+
+static void run_seed(uint64_t seed, struct shared *shared, bool trace)
+{
+    struct world w = { .sim = rn_sim_new(seed), .shared = shared };
+    uint64_t lives;
+
+    w.chance = rn_sim_chance(w.sim);
+    if (trace)
+        rn_sim_trace(w.sim, print_line, NULL);
+    clients_init(&w.clients, w.sim);
+    lives = 3 + rn_chance_below(w.chance, 5);
+    for (uint64_t i = 0; i < lives && !w.clients.wrong[0]; i++)
+        one_life(&w);
+    if (!w.clients.wrong[0] && rn_sim_open_files(w.sim))
+        clients_wrong(&w.clients, "%u files left open",
+                      rn_sim_open_files(w.sim));
+    if (w.clients.wrong[0]) {
+        fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed,
+                w.clients.wrong);
+        atomic_fetch_add(&shared->failures, 1);
+    }
+    atomic_fetch_add(&shared->acked, w.clients.acked);
+    atomic_fetch_add(&shared->unknowns, w.clients.unknowns);
+    atomic_fetch_add(&shared->full, w.clients.full);
+    atomic_fetch_add(&shared->reads, w.clients.reads);
+    atomic_fetch_add(&shared->seeds, 1);
+    rn_sim_free(w.sim);
+}
+
+/* ---- many ---------------------------------------------------------------- */
+
+static void work(const struct options *o, struct shared *s, unsigned index)
+{
+    for (uint64_t i = index; i < o->seeds && now_ns() < o->deadline_ns;
+         i += o->workers) {
+        if (atomic_load(&s->failures) >= o->failures_max)
+            break;
+        atomic_store(&s->now[index], o->first + i);
+        alarm(60);
+        run_seed(o->first + i, s, o->trace);
+        alarm(0);
+    }
+}
+
+static void run_all(const struct options *o, struct shared *s)
+{
+    pid_t pid[WORKERS_MAX];
+    int status;
+
+    for (unsigned i = 0; i < o->workers; i++) {
+        pid[i] = fork();
+        if (pid[i] < 0)
+            perror("fork");
+        if (pid[i] == 0) {
+            work(o, s, i);
+            exit(0);
+        }
+    }
+    for (unsigned i = 0; i < o->workers; i++) {
+        if (waitpid(pid[i], &status, 0) == pid[i] && status == 0)
+            continue;
+        fprintf(stderr, "seed %llu: the program dies, status %#x\n",
+                (unsigned long long)atomic_load(&s->now[i]), status);
+        atomic_fetch_add(&s->failures, 1);
+    }
+}
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static bool take_options(struct options *o, int argc, char **argv)
+{
+    static const struct option names[] = {
+        { "seeds", required_argument, NULL, 'n' },
+        { "seconds", required_argument, NULL, 't' },
+        { "first", required_argument, NULL, 'f' },
+        { "seed", required_argument, NULL, 's' },
+        { "workers", required_argument, NULL, 'w' },
+        { "bug", required_argument, NULL, 'b' },
+        { "trace", no_argument, NULL, 'v' },
+        { 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        uint64_t n = optarg ? strtoull(optarg, NULL, 10) : 0;
+        if (option == 'n')
+            o->seeds = n;
+        else if (option == 't')
+            o->seconds = n;
+        else if (option == 'f' || option == 's')
+            o->first = n;
+        else if (option == 'w')
+            o->workers = (unsigned)n;
+        else if (option == 'v')
+            o->trace = true;
+        else if (option != 'b' || !bug_switch_on(optarg))
+            return false;
+        if (option == 's')
+            o->seeds = o->workers = 1;
+        if (option == 'b')
+            o->failures_max = 1; /* that it is found is all we ask */
+    }
+    return optind == argc && o->workers >= 1 && o->workers <= WORKERS_MAX;
+}
+
+int main(int argc, char **argv)
+{
+    bool prove = from_env("RUNNEL_PROVE", 0);
+    int64_t begun = now_ns();
+    struct options o = {
+        .first = from_env("RUNNEL_SIM_SEED", 1),
+        .seeds = from_env("RUNNEL_SIM_SEEDS", prove ? 200000 : 1000),
+        .seconds = from_env("RUNNEL_SIM_SECONDS", prove ? 6 * 3600 : 60),
+        .failures_max = 10,
+        .workers = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+    };
+    struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (o.workers > WORKERS_MAX)
+        o.workers = WORKERS_MAX;
+    if (s == MAP_FAILED || !take_options(&o, argc, argv)) {
+        fprintf(stderr,
+                "usage: %s [--seeds N] [--seconds S] [--first X] "
+                "[--workers N] [--bug NAME] [--seed X [--trace]]\n",
+                argv[0]);
+        return 2;
+    }
+    o.deadline_ns = begun + (int64_t)o.seconds * INT64_C(1000000000);
+    run_all(&o, s);
+    printf("%llu seeds, %llu failures, %.0f s\n"
+           "  %llu lives, %llu power cuts, %llu faults ordered; operations: "
+           "%llu acknowledged, %llu unknown, %llu full; %llu reads\n",
+           (unsigned long long)s->seeds, (unsigned long long)s->failures,
+           (double)(now_ns() - begun) / 1e9, (unsigned long long)s->lives,
+           (unsigned long long)s->cuts, (unsigned long long)s->faults,
+           (unsigned long long)s->acked, (unsigned long long)s->unknowns,
+           (unsigned long long)s->full, (unsigned long long)s->reads);
+    return s->failures || !s->acked ? 1 : 0;
+}
