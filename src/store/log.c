@@ -541,7 +541,7 @@ static enum rn_code check_last(struct rn_log *log, struct rn_err *err)
 {
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
     struct rn_log_place end = log->before_last;
-    struct segment *s = row_find(log, log->end.segment);
+    struct rn_segment *s = row_find(log, log->end.segment);
     uint64_t from = end.segment == s->number ? end.offset : 0;
     enum rn_code rc;
 
