@@ -1,6 +1,7 @@
 /* compact.c -- see compact.h. */
 #include "store/compact.h"
 
+#include "store/bug.h"
 #include "store/local.h"
 
 enum { BATCH_BYTES = 16 << 20 }; /* copied in one transaction */
@@ -57,7 +58,8 @@ static enum rn_code copy_all(struct rn_local *l, struct rn_map *to,
     return rc;
 }
 
-/* Makes the new map durable and the checkpoint name it. */
+/* Makes the new map durable, its name included, and then the checkpoint name
+ * it. */
 static enum rn_code switch_over(struct rn_local *l, struct rn_map *to,
                                 uint64_t generation, struct rn_err *err)
 {
@@ -65,6 +67,7 @@ static enum rn_code switch_over(struct rn_local *l, struct rn_map *to,
     struct rn_map_pin *pin = NULL;
     bool done = false;
     enum rn_code rc;
+    int error;
 
     rn_checkpoint_init(&c);
     c.number = l->checkpoint.number + 1;
@@ -73,6 +76,10 @@ static enum rn_code switch_over(struct rn_local *l, struct rn_map *to,
     rc = to->ops->capture(to, &c.image, &pin, err);
     while (!rc && !done)
         rc = to->ops->flush(to, &done, err);
+    error =
+        rc || RN_BUG(NO_DIR_SYNC) ? 0 : l->env->ops->sync_dir(l->env, l->dir);
+    if (error)
+        rc = rn_fail_errno(err, error, "%s", l->dir);
     if (!rc)
         rc = rn_checkpoint_write(&c, l->env, l->dir, err);
     to->ops->release(to, pin);
