@@ -289,24 +289,28 @@ static void parent_of(const char *dir, char out[RN_PATH_MAX])
     out[len] = '\0';
 }
 
-/* Its own name must last as long as what will be acknowledged in it.  If it was
- * there before, it may be an earlier attempt's, but where we may not look it is
- * the administrator's. */
-static enum rn_code make_directory(struct rn_local *l, struct rn_err *err)
+static enum rn_code make_directory(struct rn_local *l, bool *made,
+                                   struct rn_err *err)
+{
+    int error = l->env->ops->make_dir(l->env, l->dir);
+
+    *made = !error;
+    return error && error != EEXIST ? rn_fail_errno(err, error, "%s", l->dir)
+                                    : RN_OK;
+}
+
+/* Its own name must last as long as what will be acknowledged in it, whoever
+ * made it: we, a restore, or an administrator.  The last may have done so where
+ * we must not look; then it is up to him. */
+static enum rn_code sync_own_name(struct rn_local *l, bool made,
+                                  struct rn_err *err)
 {
     char parent[RN_PATH_MAX];
-    bool existed;
     int error;
 
-    if (l->opts.must_exist)
-        return rn_fail(err, RN_NOT_FOUND, "%s: no such directory", l->dir);
-    error = l->env->ops->make_dir(l->env, l->dir);
-    existed = error == EEXIST;
-    if (error && !existed)
-        return rn_fail_errno(err, error, "%s", l->dir);
     parent_of(l->dir, parent);
     error = RN_BUG(NO_DIR_SYNC) ? 0 : l->env->ops->sync_dir(l->env, parent);
-    if (error && !(existed && error == EACCES))
+    if (error && (made || error != EACCES))
         return rn_fail_errno(err, error, "%s", parent);
     return RN_OK;
 }
@@ -317,13 +321,14 @@ static enum rn_code identify(struct rn_local *l, bool *fresh,
                              struct rn_err *err)
 {
     enum rn_code rc = rn_format_read(l->env, l->dir, &l->format, err);
+    bool made = false;
 
     *fresh = rc == RN_NOT_FOUND;
-    if (!*fresh)
-        return rc;
-    if (l->opts.must_exist)
+    if (*fresh && l->opts.must_exist)
         return rn_fail(err, RN_NOT_FOUND, "%s: no data directory", l->dir);
-    return make_directory(l, err);
+    if (*fresh)
+        rc = make_directory(l, &made, err);
+    return rc ? rc : sync_own_name(l, made, err);
 }
 
 enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)
