@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { CHUNK = 1 << 16, LARGE = 8 << 20 };
+
 static void must_do(long rc, const char *what)
 {
     if (rc >= 0)
@@ -66,12 +68,26 @@ static void write_raw(int fd, const char *bytes, uint64_t len, uint64_t at)
     }
 }
 
+/* A large file is mostly zeros: those are left to the file system. */
+static void lay_bytes(const struct disk_file *f, int fd)
+{
+    static const char zeros[CHUNK];
+
+    if (f->len > LARGE)
+        must_do(syscall(SYS_ftruncate, fd, 0), "ftruncate");
+    for (uint64_t at = 0; at < f->len; at += CHUNK) {
+        uint64_t len = f->len - at < CHUNK ? f->len - at : CHUNK;
+        if (f->len <= LARGE || memcmp(f->bytes + at, zeros, len) != 0)
+            write_raw(fd, f->bytes + at, len, at);
+    }
+    must_do(syscall(SYS_ftruncate, fd, f->len), "ftruncate");
+}
+
 static void lay_file(const struct disk_file *f, int fd)
 {
     uint64_t len = f->len;
 
-    write_raw(fd, f->bytes, f->len, 0);
-    must_do(syscall(SYS_ftruncate, fd, f->len), "ftruncate");
+    lay_bytes(f, fd);
     for (size_t i = 0; i < f->pending_len; i++) {
         const struct event *e = f->pending[i];
         if (e->kind == EVENT_WRITE) {

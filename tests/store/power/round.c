@@ -111,6 +111,7 @@ static void draw_plan(struct round *r)
         p->style.garbage_percent = 25;
     if (cruelty == 2)
         p->style = (struct disk_style){ 80, 50 };
+    r->shallow = false;
     r->aim = r->opts->aim;
     if (r->aim == AIM_ALL && r->number % KILLS_EVERY == KILLS_EVERY - 1)
         r->aim = AIM_KILLS;
@@ -216,7 +217,7 @@ static bool is_naming(const struct event *e)
            e->kind == EVENT_RENAME || e->kind == EVENT_REMOVE;
 }
 
-static bool is_border(const struct event *e)
+bool round_is_border(const struct event *e)
 {
     return is_naming(e) || e->kind == EVENT_SYNC || e->kind == EVENT_SYNC_DIR ||
            e->kind == EVENT_SYNC_PARENT || e->kind == EVENT_ACKED ||
@@ -247,7 +248,7 @@ static size_t draw_cut(size_t from, size_t to, struct dice *dice)
 
     if (dice_percent(dice, 50))
         return at;
-    border = find_event(at, to, is_border);
+    border = find_event(at, to, round_is_border);
     return border == to ? at : border + dice_below(dice, 2);
 }
 
@@ -347,7 +348,7 @@ static void try_state(struct round *r, int level, struct dice *dice)
 {
     struct disk *d = r->level[level];
     struct work w = { .dice = *dice };
-    bool deeper = level + 1 < ROUND_LEVELS &&
+    bool deeper = level + 1 < ROUND_LEVELS && !r->shallow &&
                   dice_percent(dice, r->aim == AIM_KILLS ? 80 : 50);
     uint32_t groups = 0;
     size_t mark = record_mark();
@@ -409,15 +410,19 @@ static void try_states(struct round *r, size_t events, uint64_t first,
 
 void round_run(struct round *r, uint64_t number, uint64_t first, bool alone)
 {
+    static void (*const special[])(struct round *, uint64_t, bool) = {
+        [ROUND_ROT] = round_rot,
+        [ROUND_FAULTS] = round_faults,
+        [ROUND_COMPACTION] = round_compaction,
+        [ROUND_RESTORED] = round_restored,
+    };
     size_t events;
 
     r->number = number;
     round_at(r, first);
     draw_plan(r);
-    if (number == ROUND_ROT) {
-        round_rot(r, first, alone);
-    } else if (number == ROUND_FAULTS) {
-        round_faults(r, first, alone);
+    if (number < ROUND_RECORDED) {
+        special[number](r, first, alone);
     } else {
         events = record(r);
         if (events)

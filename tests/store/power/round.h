@@ -42,6 +42,7 @@ struct round {
 
     struct work_plan plan;
     enum round_aim aim;
+    bool shallow; /* one cut only */
     struct disk *base, *level[ROUND_LEVELS];
     struct disk_lock lock;
 };
@@ -51,7 +52,13 @@ void round_init(struct round *r, const struct round_opts *opts,
 void round_release(struct round *r);
 
 /* Rounds of their own kind come first; the others are recordings. */
-enum { ROUND_ROT, ROUND_FAULTS, ROUND_RECORDED };
+enum {
+    ROUND_ROT,
+    ROUND_FAULTS,
+    ROUND_COMPACTION,
+    ROUND_RESTORED,
+    ROUND_RECORDED,
+};
 
 /* Does round `number`: its states from `first` on, only that one if `alone`. */
 void round_run(struct round *r, uint64_t number, uint64_t first, bool alone);
@@ -64,14 +71,19 @@ void round_violation(const struct round *r, const char *what);
 
 /* True of a write that appends a record to the log. */
 bool round_is_record(const struct event *e);
+/* True of a sync, a change of names or a promise. */
+bool round_is_border(const struct event *e);
 
-/* fault.c: not what a power cut leaves, but what a disk may do besides. */
+/* fault.c, command.c */
 void round_rot(struct round *r, uint64_t first, bool alone);
 void round_faults(struct round *r, uint64_t first, bool alone);
+void round_compaction(struct round *r, uint64_t first, bool alone);
+void round_restored(struct round *r, uint64_t first, bool alone);
 
 /* For them: notes the state to be tried; starts a recording in an empty
- * directory; ends it, with all its events applied to r->base; cuts the power or
- * kills the program at event `at`, where `from` is, and tries what is left. */
+ * directory; ends it, with all its events applied to r->base; draws a place for
+ * a cut; cuts the power or kills the program at event `at`, where `from` is,
+ * and tries what is left. */
 void round_at(struct round *r, uint64_t state);
 void round_begin(struct round *r);
 size_t round_end(struct round *r);
