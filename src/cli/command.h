@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+#include <stdio.h>
+
 enum { RN_EXIT_OK = 0, RN_EXIT_FAILED = 1, RN_EXIT_REFUSED = 2 };
 
 struct rn_command {
@@ -16,9 +18,11 @@ struct rn_command {
     const char *usage;                 /* what follows the name */
     const char *summary;               /* one line, for the list */
     const char *help;                  /* the rest of its page */
+    void (*more_help)(FILE *to);       /* behind it; may be NULL */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
+extern const struct rn_command rn_command_serve;
 extern const struct rn_command rn_command_verify;
 extern const struct rn_command rn_command_dump;
 extern const struct rn_command rn_command_backup;

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 static const struct rn_command *const commands[] = {
-    &rn_command_verify,  &rn_command_dump,    &rn_command_backup,
-    &rn_command_restore, &rn_command_compact,
+    &rn_command_serve,  &rn_command_verify,  &rn_command_dump,
+    &rn_command_backup, &rn_command_restore, &rn_command_compact,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -33,6 +33,8 @@ static void print_help(const struct rn_command *c)
 {
     printf("Usage: runnel %s %s\n\n%s.\n\n%s", c->name, c->usage, c->summary,
            c->help);
+    if (c->more_help)
+        c->more_help(stdout);
 }
 
 static const struct rn_command *find(const char *name)

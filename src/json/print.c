@@ -246,6 +246,16 @@ void rn_json_out_value(struct rn_json_out *o, const struct rn_json *j,
         put_tree(o, j, value);
 }
 
+void rn_json_out_member(struct rn_json_out *o, const struct rn_json *j,
+                        uint32_t name, uint32_t value)
+{
+    put_comma(o);
+    put(o, source(j, name));
+    put(o, RN_LIT(":"));
+    o->needs_comma = false;
+    rn_json_out_value(o, j, value);
+}
+
 enum rn_code rn_json_out_finish(const struct rn_json_out *o)
 {
     assert(o->rc || o->depth == 0);

@@ -56,6 +56,10 @@ void rn_json_out_raw(struct rn_json_out *o, struct rn_view json);
 void rn_json_out_value(struct rn_json_out *o, const struct rn_json *j,
                        uint32_t value);
 
+/* A parsed object's member, its name and value as they were sent. */
+void rn_json_out_member(struct rn_json_out *o, const struct rn_json *j,
+                        uint32_t name, uint32_t value);
+
 /* The first failure, if any.  Everything begun must have been ended. */
 enum rn_code rn_json_out_finish(const struct rn_json_out *o) RN_CHECK;
 

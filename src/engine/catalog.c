@@ -1,0 +1,208 @@
+/* catalog.c -- the catalog in memory; see catalog.h. */
+#include "engine/catalog.h"
+
+#include "engine/own.h"
+
+/* Keys of the two trees: kind, owner, then the id or the rid. */
+static void tree_key(enum rn_kind kind, struct rn_rid owner, struct rn_key *out)
+{
+    out->bytes[0] = (char)kind;
+    out->len = 1;
+    if (owner.kind != RN_KIND_ACCOUNT) {
+        unsigned char bytes[RN_RID_BYTES_MAX];
+        size_t len = rn_rid_encode(owner, bytes);
+        memcpy(out->bytes + 1, bytes, len);
+        out->len += len;
+    }
+}
+
+static void rid_key(struct rn_rid rid, struct rn_key *out)
+{
+    unsigned char bytes[RN_RID_BYTES_MAX];
+    size_t len = rn_rid_encode(rid, bytes);
+
+    tree_key(rid.kind, rn_rid_owner(rid), out);
+    memcpy(out->bytes + out->len, bytes, len);
+    out->len += len;
+}
+
+/* Ids are up to 255 characters, which may be more bytes than a tree's key of
+ * our own making; the name key's hash stands for them here too. */
+static void name_key(enum rn_kind kind, struct rn_rid owner, struct rn_view id,
+                     struct rn_key *out)
+{
+    rn_key_name(kind, owner, id, out);
+}
+
+static struct rn_object *object_at(const struct rn_tree_entry *entry)
+{
+    struct rn_object *o;
+
+    memcpy(&o, entry->value.at, sizeof(struct rn_object *));
+    return o;
+}
+
+static struct rn_object *find(struct rn_engine *e, const struct rn_tree *tree,
+                              struct rn_view key)
+{
+    const struct rn_tree_entry *entry;
+    struct rn_object *o = NULL;
+
+    pthread_mutex_lock(&e->lock);
+    entry = rn_tree_find(tree, key);
+    if (entry)
+        o = rn_object_share(object_at(entry));
+    pthread_mutex_unlock(&e->lock);
+    return o;
+}
+
+struct rn_object *rn_catalog_find(struct rn_engine *e, enum rn_kind kind,
+                                  struct rn_rid owner, struct rn_view id)
+{
+    struct rn_key key;
+
+    name_key(kind, owner, id, &key);
+    return find(e, &e->by_name, rn_key_view(&key));
+}
+
+struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid)
+{
+    struct rn_key key;
+
+    rid_key(rid, &key);
+    return find(e, &e->by_rid, rn_key_view(&key));
+}
+
+size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
+                       struct rn_rid owner, const struct rn_rid *after,
+                       struct rn_object **out, size_t max)
+{
+    const struct rn_tree_entry *entry = NULL;
+    struct rn_key from, before;
+    struct rn_range range;
+    size_t count = 0;
+
+    tree_key(kind, owner, &from);
+    before = from;
+    memset(before.bytes + before.len, 0xff, RN_RID_BYTES_MAX + 1);
+    before.len += RN_RID_BYTES_MAX + 1;
+    if (after) {
+        rid_key(*after, &from);
+        from.bytes[from.len++] = 0; /* just behind it */
+    }
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    pthread_mutex_lock(&e->lock);
+    while (count < max) {
+        entry = rn_tree_next(&e->by_rid, &range, entry);
+        if (!entry)
+            break;
+        out[count++] = rn_object_share(object_at(entry));
+    }
+    pthread_mutex_unlock(&e->lock);
+    return count;
+}
+
+/* ---- changes ------------------------------------------------------------- */
+
+static struct rn_view pointer_view(struct rn_object *const *o)
+{
+    return rn_view_of((const void *)o, sizeof(*o));
+}
+
+enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
+{
+    const struct rn_tree_entry *entry;
+    struct rn_object *old = NULL;
+    struct rn_key name, rid;
+    enum rn_code rc;
+
+    name_key(o->kind, rn_rid_owner(o->rid), o->id, &name);
+    rid_key(o->rid, &rid);
+    pthread_mutex_lock(&e->lock);
+    entry = rn_tree_find(&e->by_rid, rn_key_view(&rid));
+    if (entry)
+        old = object_at(entry);
+    rc = rn_tree_put(&e->by_name, rn_key_view(&name), pointer_view(&o));
+    if (!rc)
+        rc = rn_tree_put(&e->by_rid, rn_key_view(&rid), pointer_view(&o));
+    if (!rc)
+        (void)rn_object_share(o);
+    pthread_mutex_unlock(&e->lock);
+    if (!rc)
+        rn_object_release(old);
+    return rc;
+}
+
+void rn_catalog_remove(struct rn_engine *e, struct rn_object *o)
+{
+    struct rn_key name, rid;
+    enum rn_code rc;
+
+    name_key(o->kind, rn_rid_owner(o->rid), o->id, &name);
+    rid_key(o->rid, &rid);
+    pthread_mutex_lock(&e->lock);
+    (void)!rn_tree_del(&e->by_name, rn_key_view(&name));
+    rc = rn_tree_del(&e->by_rid, rn_key_view(&rid));
+    pthread_mutex_unlock(&e->lock);
+    if (!rc)
+        rn_object_release(o);
+}
+
+static enum rn_code load_object(struct rn_engine *e, struct rn_txn *txn,
+                                struct rn_view key, struct rn_view value,
+                                struct rn_err *err)
+{
+    struct rn_object *o = NULL;
+    struct rn_rid rid;
+    enum rn_code rc;
+
+    if (key.len < RN_KEY_HEAD + 2 ||
+        !rn_rid_decode(
+            rn_view_of(key.at + RN_KEY_HEAD + 1, key.len - RN_KEY_HEAD - 1),
+            &rid))
+        return rn_fail(err, RN_CORRUPT, "a catalog key is damaged");
+    rid.kind = (enum rn_kind)key.at[RN_KEY_HEAD];
+    rc = rn_object_decode(txn, rid.kind, rid, value, &o, err);
+    if (!rc)
+        rc = rn_catalog_put(e, o);
+    rn_object_release(o);
+    return rc;
+}
+
+enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err)
+{
+    struct rn_key from, before;
+    struct rn_range range;
+    struct rn_cursor *c = NULL;
+    struct rn_txn *txn = NULL;
+    struct rn_view key, value;
+    enum rn_code rc =
+        rn_txn_begin(e->store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, err);
+
+    if (rc)
+        return rc;
+    rn_key_span_tag(RN_CATALOG_NUMBER, RN_TAG_OBJECT, &from, &before);
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    rc = rn_txn_scan(txn, &range, &c);
+    while (!rc) {
+        rc = rn_cursor_next(c, &key, &value);
+        if (!rc)
+            rc = load_object(e, txn, key, value, err);
+    }
+    rn_cursor_end(c);
+    rn_txn_abort(txn);
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+void rn_catalog_unload(struct rn_engine *e)
+{
+    const struct rn_tree_entry *entry = NULL;
+    struct rn_range all = { 0 };
+
+    while ((entry = rn_tree_next(&e->by_rid, &all, entry)))
+        rn_object_release(object_at(entry));
+    rn_tree_release(&e->by_name);
+    rn_tree_release(&e->by_rid);
+}

@@ -1,0 +1,85 @@
+/* catalog.h -- databases, containers and the other named objects.
+ *
+ * All of it is in memory, loaded at open, and on disk in container number 0.
+ * An object is immutable and counted by reference; a change makes a new one and
+ * puts it in place once it is durable.  Readers therefore never wait.
+ *
+ * What a change decides on is read in its own transaction, not from memory, so
+ * that changes of one group see each other.
+ */
+#ifndef RN_ENGINE_CATALOG_H
+#define RN_ENGINE_CATALOG_H
+
+#include "cosmos/etag.h"
+#include "cosmos/rid.h"
+#include "engine/engine.h"
+
+#include <stdatomic.h>
+
+struct rn_container; /* container.h */
+
+struct rn_object {
+    enum rn_kind kind;
+    struct rn_rid rid;
+    struct rn_view id;
+    struct rn_view body; /* JSON as served */
+    struct rn_etag etag;
+    int64_t ts;
+    uint32_t throughput, autoscale; /* RU/s; 0: none of its own */
+    uint32_t number;                /* of a container, in keys */
+    struct rn_container *container; /* of a container, else NULL */
+    atomic_uint owners;
+};
+
+/* Both give a shared object, to be released, or NULL.  `owner` is all zero for
+ * the account. */
+struct rn_object *rn_catalog_find(struct rn_engine *e, enum rn_kind kind,
+                                  struct rn_rid owner, struct rn_view id);
+struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid);
+struct rn_object *rn_object_share(struct rn_object *o);
+void rn_object_release(struct rn_object *o); /* NULL is fine */
+
+/* Objects of a kind under an owner in the order of their rids, after the rid
+ * `after` (NULL: from the first): at most `max`, shared; how many. */
+size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
+                       struct rn_rid owner, const struct rn_rid *after,
+                       struct rn_object **out, size_t max);
+
+enum rn_catalog_verb {
+    RN_CATALOG_CREATE,
+    RN_CATALOG_REPLACE,
+    RN_CATALOG_DELETE,
+};
+
+struct rn_catalog_change {
+    struct rn_done done; /* set by the caller */
+
+    /* In; borrowed until done. */
+    enum rn_catalog_verb verb;
+    enum rn_kind kind; /* a database or a container */
+    struct rn_rid owner;
+    struct rn_view id;              /* all but CREATE */
+    struct rn_view body;            /* all but DELETE: JSON as sent */
+    struct rn_view if_match;        /* a condition; at NULL: none */
+    uint32_t throughput, autoscale; /* with CREATE; 0: none */
+
+    /* Out, in done.call and until released. */
+    struct rn_object *object; /* as it is now; after DELETE, as it was */
+
+    /* Its own. */
+    struct rn_operation operation;
+    struct rn_engine *engine;
+    struct rn_arena arena;
+    struct rn_buf text;  /* the client's part of the body, normalised */
+    struct rn_view name; /* the id in the body */
+};
+
+/* Checks the body and queues the change.  What is wrong with the body is told
+ * at once, and then `done` is not called.  Decided in order: RN_CONFLICT,
+ * RN_NOT_FOUND (reason OWNER if the database is missing), RN_PRECONDITION. */
+enum rn_code rn_catalog_change_start(struct rn_engine *e,
+                                     struct rn_catalog_change *c,
+                                     struct rn_err *err) RN_CHECK;
+void rn_catalog_change_release(struct rn_catalog_change *c);
+
+#endif

@@ -1,0 +1,194 @@
+/* container.c -- see container.h. */
+#include "engine/container.h"
+
+#include "base/bytes.h"
+#include "engine/own.h"
+
+#include <assert.h>
+
+enum { ARENA_MAX = 4 << 20 };
+
+/* ---- ranges -------------------------------------------------------------- */
+
+const struct rn_range_span *rn_container_range_of(const struct rn_container *c,
+                                                  struct rn_view epk)
+{
+    size_t low = 0, high = c->range_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (rn_view_compare(rn_epk_view(&c->ranges[middle].epks.min), epk) <= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &c->ranges[low];
+}
+
+const struct rn_range_span *rn_container_range(const struct rn_container *c,
+                                               uint32_t id)
+{
+    for (size_t i = 0; i < c->range_count; i++) {
+        if (c->ranges[i].id == id)
+            return &c->ranges[i];
+    }
+    return NULL;
+}
+
+enum rn_code rn_range_read(struct rn_txn *txn, const struct rn_container *c,
+                           uint32_t range, struct rn_row_range *out)
+{
+    struct rn_key key;
+    struct rn_view bytes;
+    enum rn_code rc;
+
+    rn_key_range(c->number, range, &key);
+    rc = rn_txn_get(txn, rn_key_view(&key), &bytes);
+    return rc ? rc : rn_row_range_decode(bytes, out);
+}
+
+static enum rn_code range_put(struct rn_txn *txn, uint32_t number,
+                              uint32_t range, const struct rn_row_range *row)
+{
+    char bytes[RN_ROW_RANGE_MAX];
+    struct rn_key key;
+
+    rn_key_range(number, range, &key);
+    return rn_txn_put(txn, rn_key_view(&key),
+                      rn_view_of(bytes, rn_row_range_encode(row, bytes)));
+}
+
+enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
+                            uint32_t range, const struct rn_row_range *row)
+{
+    return range_put(txn, c->number, range, row);
+}
+
+enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
+                                      const struct rn_pkdef *def,
+                                      uint32_t count)
+{
+    struct rn_row_range row = { .next_rid = 1 };
+    enum rn_code rc = RN_OK;
+
+    row.epks.min = rn_epk_all.min;
+    for (uint32_t i = 0; !rc && i < count; i++) {
+        row.epks.max = rn_epk_all.max;
+        if (i + 1 < count && !rn_epk_even(def, i + 1, count, &row.epks.max))
+            count = i + 1; /* keys without a hash cannot be shared out */
+        rc = range_put(txn, number, i, &row);
+        row.epks.min = row.epks.max;
+    }
+    return rc;
+}
+
+static int order_of(const struct rn_range_span *a,
+                    const struct rn_range_span *b)
+{
+    return rn_epk_compare(&a->epks.min, &b->epks.min);
+}
+
+static void insert_range(struct rn_container *c,
+                         const struct rn_range_span *span)
+{
+    size_t at = c->range_count++;
+
+    for (; at > 0 && order_of(&c->ranges[at - 1], span) > 0; at--)
+        c->ranges[at] = c->ranges[at - 1];
+    c->ranges[at] = *span;
+}
+
+static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
+{
+    struct rn_key from, before;
+    struct rn_range range;
+    struct rn_cursor *cursor = NULL;
+    struct rn_view key, value;
+    enum rn_code rc;
+
+    c->ranges = rn_arena_alloc(&c->arena, RN_RANGES_MAX * sizeof(c->ranges[0]));
+    if (!c->ranges)
+        return RN_NOMEM;
+    rn_key_span_tag(c->number, RN_TAG_RANGE, &from, &before);
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    rc = rn_txn_scan(txn, &range, &cursor);
+    while (!rc && c->range_count < RN_RANGES_MAX) {
+        struct rn_range_span span;
+        struct rn_row_range row;
+
+        rc = rn_cursor_next(cursor, &key, &value);
+        if (!rc && key.len != RN_KEY_HEAD + 4)
+            rc = RN_CORRUPT;
+        if (!rc)
+            rc = rn_row_range_decode(value, &row);
+        if (rc || row.state != RN_RANGE_ALIVE)
+            continue;
+        span.id = rn_get_u32_be(key.at + RN_KEY_HEAD);
+        span.epks = row.epks;
+        insert_range(c, &span);
+    }
+    rn_cursor_end(cursor);
+    if (rc == RN_NOT_FOUND)
+        rc = c->range_count ? RN_OK : RN_CORRUPT;
+    return rc;
+}
+
+/* ---- definitions --------------------------------------------------------- */
+
+static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
+                                    struct rn_err *err)
+{
+    struct rn_json json;
+    uint32_t ttl;
+    int64_t seconds = RN_TTL_OFF;
+    enum rn_code rc;
+
+    rn_json_init(&json, NULL);
+    rc = rn_json_parse(&json, body, err);
+    if (!rc)
+        rc = rn_pkdef_parse(&json,
+                            rn_json_find(&json, 0, RN_LIT("partitionKey")),
+                            &c->arena, &c->pkdef, err);
+    if (!rc) {
+        ttl = rn_json_find(&json, 0, RN_LIT("defaultTtl"));
+        if (rn_json_kind(&json, ttl) == RN_JSON_NUMBER)
+            (void)rn_json_int64(&json, ttl, &seconds);
+        c->default_ttl = (int32_t)seconds;
+    }
+    rn_json_release(&json);
+    return rc;
+}
+
+enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
+                              struct rn_container **out, struct rn_err *err)
+{
+    struct rn_container *c = rn_new(sizeof(*c));
+    struct rn_view body;
+    enum rn_code rc;
+
+    if (!c)
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    c->arena = RN_ARENA_INIT(ARENA_MAX);
+    c->number = o->number;
+    c->rid = o->rid;
+    /* pkdef borrows from what it is parsed from. */
+    body = rn_arena_copy(&c->arena, o->body);
+    rc = body.at ? read_definition(c, body, err) : RN_NOMEM;
+    if (!rc)
+        rc = load_ranges(txn, c);
+    if (rc) {
+        rn_container_free(c);
+        return rc;
+    }
+    *out = c;
+    return RN_OK;
+}
+
+void rn_container_free(struct rn_container *c)
+{
+    if (!c)
+        return;
+    rn_arena_release(&c->arena);
+    rn_free(c);
+}

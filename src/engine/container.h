@@ -1,0 +1,49 @@
+/* container.h -- a container's definition, as the engine uses it, and its
+ * partition key ranges.
+ *
+ * The definition is parsed once from the object's JSON and lives as long as the
+ * object; so do the intervals of its ranges.  What changes with every write, a
+ * range's LSN above all, is a row of the store, read in whatever snapshot one
+ * has.
+ */
+#ifndef RN_ENGINE_CONTAINER_H
+#define RN_ENGINE_CONTAINER_H
+
+#include "cosmos/epk.h"
+#include "cosmos/pkdef.h"
+#include "cosmos/rid.h"
+#include "engine/row.h"
+#include "store/store.h"
+
+enum { RN_TTL_OFF = 0, RN_TTL_NEVER = -1, RN_RANGES_MAX = 1024 };
+
+/* A partition key range: an interval of EPKs with one sequence of LSNs. */
+struct rn_range_span {
+    uint32_t id;
+    struct rn_epk_range epks;
+};
+
+struct rn_container {
+    uint32_t number; /* in keys; never used again */
+    struct rn_rid rid;
+    struct rn_pkdef pkdef;
+    int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
+    size_t range_count;
+    struct rn_range_span *ranges; /* in the order of their intervals */
+    struct rn_arena arena;        /* what all this points into */
+};
+
+/* The range that holds an EPK.  There always is one. */
+const struct rn_range_span *rn_container_range_of(const struct rn_container *c,
+                                                  struct rn_view epk);
+/* By its id; NULL if there is none. */
+const struct rn_range_span *rn_container_range(const struct rn_container *c,
+                                               uint32_t id);
+/* Its row.  RN_NOT_FOUND if the container has been deleted. */
+enum rn_code rn_range_read(struct rn_txn *txn, const struct rn_container *c,
+                           uint32_t range, struct rn_row_range *out) RN_CHECK;
+enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
+                            uint32_t range,
+                            const struct rn_row_range *row) RN_CHECK;
+
+#endif

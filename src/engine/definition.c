@@ -1,0 +1,255 @@
+/* definition.c -- a container's definition as the service would answer it.
+ *
+ * Clients compare what they get with what they sent, and count on defaults that
+ * they did not send, so these are filled in exactly:
+ *
+ *   indexingPolicy   consistent, automatic, everything included, the etag
+ *                    excluded; that is added to a policy that lacks it
+ *   partitionKey     kind Hash; an absent version stays absent, because
+ *                    clients hash accordingly
+ *   uniqueKeyPolicy, conflictResolutionPolicy, geospatialConfig
+ *
+ * Everything else is kept as it was sent.
+ */
+#include "engine/own.h"
+
+#include "cosmos/link.h"
+#include "json/print.h"
+
+static const char etag_path[] = "/\"_etag\"/?";
+
+/* ---- checks -------------------------------------------------------------- */
+
+static enum rn_code check_ttl(const struct rn_json *j, uint32_t ttl,
+                              struct rn_err *err)
+{
+    int64_t seconds = 0;
+
+    if (rn_json_kind(j, ttl) == RN_JSON_UNDEFINED)
+        return RN_OK;
+    if (rn_json_kind(j, ttl) != RN_JSON_NUMBER ||
+        !rn_json_int64(j, ttl, &seconds) || seconds == 0 || seconds < -1 ||
+        seconds > INT32_MAX)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The value of defaultTtl must be -1 or a positive "
+                       "32-bit integer");
+    return RN_OK;
+}
+
+static enum rn_code check_same(const struct rn_json *j,
+                               const struct rn_object *old,
+                               const struct rn_pkdef *def, struct rn_err *err)
+{
+    if (!old)
+        return RN_OK;
+    if (!rn_json_string_is(j, rn_json_find(j, 0, RN_LIT("id")), old->id))
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The id of a container cannot be replaced");
+    if (!rn_pkdef_eq(def, &old->container->pkdef))
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The partition key of a container cannot be replaced");
+    return RN_OK;
+}
+
+/* ---- printing ------------------------------------------------------------ */
+
+static bool is_system(const struct rn_json *j, uint32_t name)
+{
+    static const char *const names[] = {
+        "_rid",    "_self",     "_etag", "_ts",        "_docs",
+        "_sprocs", "_triggers", "_udfs", "_conflicts",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (rn_json_string_is(j, name, rn_view_text(names[i])))
+            return true;
+    }
+    return false;
+}
+
+static void print_path(struct rn_json_out *o, const char *path)
+{
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("path"));
+    rn_json_out_string(o, rn_view_text(path));
+    rn_json_out_object_end(o);
+}
+
+static bool has_etag_path(const struct rn_json *j, uint32_t paths)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, paths);
+
+    while (rn_json_walk_next(&w)) {
+        if (rn_json_string_is(j, rn_json_find(j, w.value, RN_LIT("path")),
+                              rn_view_text(etag_path)))
+            return true;
+    }
+    return false;
+}
+
+/* A list of paths as it was sent, or the one default. */
+static void print_paths(struct rn_json_out *o, const struct rn_json *j,
+                        uint32_t policy, struct rn_view name,
+                        const char *otherwise, bool always)
+{
+    uint32_t paths = rn_json_find(j, policy, name);
+    struct rn_json_walk w = rn_json_walk_begin(j, paths);
+
+    rn_json_out_key(o, name);
+    rn_json_out_array_begin(o);
+    while (rn_json_walk_next(&w))
+        rn_json_out_value(o, j, w.value);
+    if (rn_json_kind(j, paths) == RN_JSON_UNDEFINED ||
+        (always && !has_etag_path(j, paths)))
+        print_path(o, otherwise);
+    rn_json_out_array_end(o);
+}
+
+static void print_mode(struct rn_json_out *o, const struct rn_json *j,
+                       uint32_t policy)
+{
+    uint32_t mode = rn_json_find(j, policy, RN_LIT("indexingMode"));
+    struct rn_view text = rn_json_text(j, mode);
+    char lower[16];
+
+    rn_json_out_key(o, RN_LIT("indexingMode"));
+    if (rn_json_kind(j, mode) != RN_JSON_STRING || text.len >= sizeof(lower)) {
+        rn_json_out_string(o, RN_LIT("consistent"));
+        return;
+    }
+    for (size_t i = 0; i < text.len; i++)
+        lower[i] = (char)(text.at[i] >= 'A' && text.at[i] <= 'Z'
+                              ? text.at[i] + 'a' - 'A'
+                              : text.at[i]);
+    rn_json_out_string(o, rn_view_of(lower, text.len));
+}
+
+static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
+                           uint32_t policy)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, policy);
+    uint32_t automatic = rn_json_find(j, policy, RN_LIT("automatic"));
+    bool none = rn_json_string_is(
+        j, rn_json_find(j, policy, RN_LIT("indexingMode")), RN_LIT("none"));
+
+    rn_json_out_object_begin(o);
+    print_mode(o, j, policy);
+    rn_json_out_key(o, RN_LIT("automatic"));
+    rn_json_out_bool(o, rn_json_kind(j, automatic) != RN_JSON_FALSE);
+    print_paths(o, j, policy, RN_LIT("includedPaths"), none ? "" : "/*", false);
+    print_paths(o, j, policy, RN_LIT("excludedPaths"), etag_path, !none);
+    while (rn_json_walk_next(&w)) {
+        struct rn_view name = rn_json_text(j, w.name);
+        if (rn_view_eq(name, RN_LIT("indexingMode")) ||
+            rn_view_eq(name, RN_LIT("automatic")) ||
+            rn_view_eq(name, RN_LIT("includedPaths")) ||
+            rn_view_eq(name, RN_LIT("excludedPaths")))
+            continue;
+        rn_json_out_member(o, j, w.name, w.value);
+    }
+    rn_json_out_object_end(o);
+}
+
+/* A member as it was sent, or its default. */
+static void print_or(struct rn_json_out *o, const struct rn_json *j,
+                     struct rn_view name, const char *otherwise)
+{
+    uint32_t value = rn_json_find(j, 0, name);
+
+    rn_json_out_key(o, name);
+    if (rn_json_kind(j, value) == RN_JSON_UNDEFINED ||
+        rn_json_kind(j, value) == RN_JSON_NULL)
+        rn_json_out_raw(o, rn_view_text(otherwise));
+    else
+        rn_json_out_value(o, j, value);
+}
+
+static bool is_printed_apart(struct rn_view name)
+{
+    static const char *const names[] = {
+        "id",
+        "indexingPolicy",
+        "partitionKey",
+        "uniqueKeyPolicy",
+        "conflictResolutionPolicy",
+        "geospatialConfig",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (rn_view_eq(name, rn_view_text(names[i])))
+            return true;
+    }
+    return false;
+}
+
+static enum rn_code print_all(const struct rn_json *j,
+                              const struct rn_pkdef *def, struct rn_buf *out)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(out);
+    struct rn_json_walk w = rn_json_walk_begin(j, 0);
+    struct rn_buf key = RN_BUF_INIT(64 << 10);
+    enum rn_code rc = rn_pkdef_print(def, &key);
+
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("id"));
+    rn_json_out_value(&o, j, rn_json_find(j, 0, RN_LIT("id")));
+    rn_json_out_key(&o, RN_LIT("indexingPolicy"));
+    print_indexing(&o, j, rn_json_find(j, 0, RN_LIT("indexingPolicy")));
+    rn_json_out_key(&o, RN_LIT("partitionKey"));
+    rn_json_out_raw(&o, rn_buf_view(&key));
+    print_or(&o, j, RN_LIT("uniqueKeyPolicy"), "{\"uniqueKeys\":[]}");
+    print_or(&o, j, RN_LIT("conflictResolutionPolicy"),
+             "{\"mode\":\"LastWriterWins\",\"conflictResolutionPath\":\"/_ts\","
+             "\"conflictResolutionProcedure\":\"\"}");
+    print_or(&o, j, RN_LIT("geospatialConfig"), "{\"type\":\"Geography\"}");
+    while (rn_json_walk_next(&w)) {
+        struct rn_view name = rn_json_text(j, w.name);
+        if (is_printed_apart(name) || is_system(j, w.name))
+            continue;
+        rn_json_out_member(&o, j, w.name, w.value);
+    }
+    rn_json_out_object_end(&o);
+    rn_buf_release(&key);
+    if (!rc)
+        rc = rn_json_out_finish(&o);
+    if (!rc)
+        out->len--; /* the closing brace: system properties follow */
+    return rc;
+}
+
+enum rn_code rn_definition_print(struct rn_view json,
+                                 const struct rn_object *old,
+                                 struct rn_buf *out, struct rn_err *err)
+{
+    struct rn_arena arena = RN_ARENA_INIT(1 << 20);
+    struct rn_pkdef def;
+    struct rn_json j;
+    uint32_t key;
+    enum rn_code rc;
+
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, json, err);
+    if (rc)
+        goto out;
+    key = rn_json_find(&j, 0, RN_LIT("partitionKey"));
+    if (rn_json_kind(&j, key) == RN_JSON_UNDEFINED) {
+        rc = rn_fail(err, RN_BAD_REQUEST,
+                     "The partition key definition is missing");
+        goto out;
+    }
+    rc = rn_pkdef_parse(&j, key, &arena, &def, err);
+    if (!rc)
+        rc = check_ttl(&j, rn_json_find(&j, 0, RN_LIT("defaultTtl")), err);
+    if (!rc)
+        rc = check_same(&j, old, &def, err);
+    if (!rc) {
+        rc = print_all(&j, &def, out);
+        if (rc)
+            rn_fail(err, rc, "the definition of a container: %s",
+                    rn_code_name(rc));
+    }
+out:
+    rn_json_release(&j);
+    rn_arena_release(&arena);
+    return rc;
+}

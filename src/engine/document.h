@@ -1,0 +1,120 @@
+/* document.h -- create, read, replace, upsert, delete; and lists of documents.
+ *
+ * A document is kept as the JSON that is served: the client's properties as it
+ * sent them, then _rid, _self, _etag, _attachments, _ts.  A version is named by
+ * (range, LSN, n), of which its etag is made.
+ */
+#ifndef RN_ENGINE_DOCUMENT_H
+#define RN_ENGINE_DOCUMENT_H
+
+#include "cosmos/epk.h"
+#include "cosmos/etag.h"
+#include "cosmos/pk.h"
+#include "engine/container.h"
+#include "engine/engine.h"
+#include "engine/key.h"
+
+enum {
+    RN_DOCUMENT_MAX = 2 << 20, /* bytes of JSON as sent */
+    RN_PLACE_MAX = RN_KEY_MAX, /* of a place in a list */
+};
+
+/* Where a read or a write took place, for the headers of its answer. */
+struct rn_document_place {
+    uint32_t range;
+    uint64_t lsn;        /* of the range at that moment */
+    struct rn_etag etag; /* of the document, if there is one */
+};
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* A snapshot; short-lived, one thread.  Views from it last until its end. */
+struct rn_reading {
+    struct rn_engine *engine;
+    const struct rn_container *container;
+    struct rn_txn *txn;
+    int64_t now; /* expired documents are not there */
+};
+
+enum rn_code rn_reading_begin(struct rn_reading *r, struct rn_engine *e,
+                              const struct rn_container *c,
+                              struct rn_err *err) RN_CHECK;
+void rn_reading_end(struct rn_reading *r); /* zeroed is fine */
+
+/* RN_NOT_FOUND if there is none or it has expired; `place` is filled even so,
+ * all but the etag. */
+enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
+                              struct rn_view id, struct rn_view *body,
+                              struct rn_document_place *place) RN_CHECK;
+enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
+                                  struct rn_view *body,
+                                  struct rn_document_place *place) RN_CHECK;
+
+/* Documents in the order of their keys (EPK, then id), which updates do not
+ * change, so a list that is read page by page has each once. */
+struct rn_documents {
+    struct rn_reading *reading;
+    struct rn_cursor *cursor;
+    const struct rn_pk *pk; /* only documents of this key; NULL: all */
+    struct rn_view at;      /* the place of the document given last */
+};
+
+struct rn_documents_scan {
+    struct rn_epk_range epks;
+    const struct rn_pk *pk; /* outlives the list */
+    struct rn_view after;   /* a place; empty: from the start */
+};
+
+enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
+                               const struct rn_documents_scan *scan) RN_CHECK;
+/* RN_NOT_FOUND at the end; then, and on failure, d->at is where it got to. */
+enum rn_code rn_documents_next(struct rn_documents *d,
+                               struct rn_view *body) RN_CHECK;
+void rn_documents_close(struct rn_documents *d); /* zeroed is fine */
+
+/* ---- writing ------------------------------------------------------------- */
+
+enum rn_document_verb {
+    RN_DOCUMENT_CREATE,
+    RN_DOCUMENT_UPSERT,
+    RN_DOCUMENT_REPLACE,
+    RN_DOCUMENT_DELETE,
+};
+
+struct rn_document_write {
+    struct rn_done done; /* set by the caller */
+
+    /* In; borrowed until done. */
+    enum rn_document_verb verb;
+    const struct rn_container *container;
+    const struct rn_pk *pk; /* as the header says; NULL: as the body says */
+    struct rn_view id;      /* REPLACE, DELETE */
+    struct rn_view body;    /* all but DELETE: JSON as sent */
+    struct rn_view if_match, if_none_match; /* conditions; at NULL: none */
+
+    /* Out. */
+    bool created;
+    struct rn_document_place place;
+    struct rn_view stored; /* the document as served; empty after DELETE */
+
+    /* Its own. */
+    struct rn_operation operation;
+    struct rn_engine *engine;
+    struct rn_arena arena;
+    struct rn_buf row; /* feed row: header, epk, JSON with slots */
+    size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
+    struct rn_key *key; /* its key under 'd', in the arena */
+    int32_t ttl;
+};
+
+/* Parses and checks the body, finds where it goes, renders it, queues it.  What
+ * is wrong with it is told at once, and then `done` is not called:
+ * RN_BAD_REQUEST (reason KEY_MISMATCH where the key is the trouble),
+ * RN_TOO_LARGE.  Decided in order: RN_CONFLICT, RN_NOT_FOUND,
+ * RN_PRECONDITION. */
+enum rn_code rn_document_write_start(struct rn_engine *e,
+                                     struct rn_document_write *w,
+                                     struct rn_err *err) RN_CHECK;
+void rn_document_write_release(struct rn_document_write *w);
+
+#endif

@@ -1,0 +1,50 @@
+/* engine.h -- a database: what the store's bytes mean.
+ *
+ * One engine per open store.  It knows no HTTP, no SQL text, no sockets.
+ *
+ *   catalog.h    databases, containers ...: named objects
+ *   container.h  a container's definition and its partition key ranges
+ *   document.h   documents, one at a time and in lists
+ *
+ * Reads are answered at once, by any thread, from a snapshot.  Writes are
+ * prepared by any thread and decided in the committer, one after another; they
+ * finish on the committer's thread, when they are durable and visible.
+ */
+#ifndef RN_ENGINE_ENGINE_H
+#define RN_ENGINE_ENGINE_H
+
+#include "engine/commit.h"
+#include "store/store.h"
+
+struct rn_engine;
+
+struct rn_engine_opts {
+    struct rn_env *env;      /* NULL: the real one */
+    struct rn_store *store;  /* borrowed; outlives the engine */
+    uint32_t ranges_default; /* of a new container; 0: by its throughput */
+    uint32_t queue_max;      /* writes in flight; 0: 4,096 */
+};
+
+/* Loads the catalog and starts the committer. */
+enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
+                            struct rn_engine **out,
+                            struct rn_err *err) RN_CHECK;
+/* Finishes what is queued.  NULL is fine. */
+void rn_engine_close(struct rn_engine *e);
+
+struct rn_env *rn_engine_env(struct rn_engine *e);
+struct rn_store *rn_engine_store(struct rn_engine *e);
+void rn_engine_commit_status(struct rn_engine *e,
+                             struct rn_committer_status *out);
+
+/* Seconds since 1970, for _ts and expiry. */
+int64_t rn_engine_now(struct rn_engine *e);
+
+/* How a write ends.  Embedded in the caller's own struct; `call` may release
+ * it.  Thread: committer; must not block. */
+struct rn_done {
+    void (*call)(struct rn_done *done, enum rn_code rc,
+                 const struct rn_err *err);
+};
+
+#endif

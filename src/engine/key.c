@@ -1,0 +1,146 @@
+/* key.c -- see key.h. */
+#include "engine/key.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+
+#include <assert.h>
+
+enum { ID_WHOLE_MAX = 200, ID_HEAD = 168, EPK_END = 0x01, EPK_ZERO = 0xff };
+
+static void begin(struct rn_key *k, uint32_t c, char tag)
+{
+    rn_put_u32_be(k->bytes, c);
+    k->bytes[4] = tag;
+    k->len = RN_KEY_HEAD;
+}
+
+static void add_u32(struct rn_key *k, uint32_t n)
+{
+    rn_put_u32_be(k->bytes + k->len, n);
+    k->len += 4;
+}
+
+static void add_u64(struct rn_key *k, uint64_t n)
+{
+    rn_put_u64_be(k->bytes + k->len, n);
+    k->len += 8;
+}
+
+static void add(struct rn_key *k, struct rn_view v)
+{
+    assert(k->len + v.len <= RN_KEY_MAX);
+    if (v.len)
+        memcpy(k->bytes + k->len, v.at, v.len);
+    k->len += v.len;
+}
+
+static void add_epk(struct rn_key *k, const struct rn_epk *epk)
+{
+    for (size_t i = 0; i < epk->len; i++) {
+        k->bytes[k->len++] = (char)epk->bytes[i];
+        if (epk->bytes[i] == 0)
+            k->bytes[k->len++] = (char)EPK_ZERO;
+    }
+}
+
+static void add_id(struct rn_key *k, struct rn_view id)
+{
+    struct rn_hash128 hash;
+
+    if (id.len <= ID_WHOLE_MAX) {
+        add(k, id);
+        return;
+    }
+    hash = rn_hash128(id, 0);
+    add(k, rn_view_of(id.at, ID_HEAD));
+    add_u64(k, hash.high);
+    add_u64(k, hash.low);
+}
+
+void rn_key_span_tag(uint32_t c, char tag, struct rn_key *from,
+                     struct rn_key *before)
+{
+    begin(from, c, tag);
+    begin(before, c, (char)(tag + 1));
+}
+
+void rn_key_span_container(uint32_t c, struct rn_key *from,
+                           struct rn_key *before)
+{
+    assert(c < UINT32_MAX);
+    begin(from, c, 0);
+    begin(before, c + 1, 0);
+}
+
+void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
+                           struct rn_key *out)
+{
+    begin(out, c, RN_TAG_DOCUMENT);
+    add_epk(out, epk);
+}
+
+void rn_key_document(uint32_t c, const struct rn_pkdef *def,
+                     const struct rn_epk *epk, const struct rn_pk *pk,
+                     struct rn_view id, struct rn_key *out)
+{
+    char encoded[RN_PK_BYTES_MAX];
+
+    rn_key_document_bound(c, epk, out);
+    out->bytes[out->len++] = 0;
+    out->bytes[out->len++] = EPK_END;
+    if (def->kind == RN_PKDEF_HASH && rn_pkdef_version(def) == 1)
+        add_u64(out,
+                rn_hash64(rn_view_of(encoded, rn_pk_encode(pk, encoded)), 0));
+    add_id(out, id);
+}
+
+void rn_key_feed(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
+                 struct rn_key *out)
+{
+    begin(out, c, RN_TAG_FEED);
+    add_u32(out, range);
+    add_u64(out, lsn);
+    add_u32(out, n);
+}
+
+void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out)
+{
+    begin(out, c, RN_TAG_RID);
+    add_u64(out, number);
+}
+
+void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out)
+{
+    begin(out, c, RN_TAG_RANGE);
+    add_u32(out, range);
+}
+
+void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out)
+{
+    unsigned char bytes[RN_RID_BYTES_MAX];
+    size_t len = rn_rid_encode(rid, bytes);
+
+    begin(out, RN_CATALOG_NUMBER, RN_TAG_OBJECT);
+    out->bytes[out->len++] = (char)kind;
+    add(out, rn_view_of(bytes, len));
+}
+
+void rn_key_name(enum rn_kind kind, struct rn_rid owner, struct rn_view id,
+                 struct rn_key *out)
+{
+    unsigned char bytes[RN_RID_BYTES_MAX];
+    struct rn_hash128 hash = rn_hash128(id, 0);
+
+    begin(out, RN_CATALOG_NUMBER, RN_TAG_NAME);
+    out->bytes[out->len++] = (char)kind;
+    if (owner.kind != RN_KIND_ACCOUNT)
+        add(out, rn_view_of(bytes, rn_rid_encode(owner, bytes)));
+    add_u64(out, hash.high);
+    add_u64(out, hash.low);
+}
+
+void rn_key_counters(struct rn_key *out)
+{
+    begin(out, RN_CATALOG_NUMBER, RN_TAG_COUNTERS);
+}

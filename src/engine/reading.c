@@ -1,0 +1,181 @@
+/* reading.c -- documents out of a snapshot; see document.h. */
+#include "engine/document.h"
+
+#include "engine/own.h"
+
+enum rn_code rn_reading_begin(struct rn_reading *r, struct rn_engine *e,
+                              const struct rn_container *c, struct rn_err *err)
+{
+    *r = (struct rn_reading){
+        .engine = e,
+        .container = c,
+        .now = rn_engine_now(e),
+    };
+    return rn_txn_begin(e->store, RN_TXN_READ,
+                        (struct rn_lock){ .container = c->number }, &r->txn,
+                        err);
+}
+
+void rn_reading_end(struct rn_reading *r)
+{
+    rn_txn_abort(r->txn);
+    r->txn = NULL;
+}
+
+/* ---- one document -------------------------------------------------------- */
+
+bool rn_document_is_expired(const struct rn_container *c,
+                            const struct rn_row_feed *row, int64_t now)
+{
+    int64_t ttl = row->ttl ? row->ttl : c->default_ttl;
+
+    return c->default_ttl != RN_TTL_OFF && ttl > 0 && row->ts + ttl <= now;
+}
+
+/* The body that a 'd' row points to. */
+enum rn_code rn_document_follow(struct rn_txn *txn,
+                                const struct rn_container *c,
+                                const struct rn_row_document *d,
+                                struct rn_row_feed *out)
+{
+    struct rn_key key;
+    struct rn_view bytes;
+    enum rn_code rc;
+
+    rn_key_feed(c->number, d->range, d->lsn, d->n, &key);
+    rc = rn_txn_get(txn, rn_key_view(&key), &bytes);
+    if (rc == RN_NOT_FOUND)
+        return RN_CORRUPT; /* the row says that it is there */
+    return rc ? rc : rn_row_feed_decode(bytes, out);
+}
+
+static enum rn_code fill_place(struct rn_reading *r, struct rn_view epk,
+                               struct rn_document_place *place)
+{
+    const struct rn_range_span *span = rn_container_range_of(r->container, epk);
+    struct rn_row_range row;
+    enum rn_code rc = rn_range_read(r->txn, r->container, span->id, &row);
+
+    if (rc)
+        return rc;
+    place->range = span->id;
+    place->lsn = row.lsn;
+    return RN_OK;
+}
+
+/* Reads the document under a 'd' key. */
+static enum rn_code read_at(struct rn_reading *r, struct rn_view key,
+                            struct rn_view *body,
+                            struct rn_document_place *place)
+{
+    struct rn_row_document d;
+    struct rn_row_feed row;
+    struct rn_view bytes;
+    enum rn_code rc = rn_txn_get(r->txn, key, &bytes);
+
+    if (!rc)
+        rc = rn_row_document_decode(bytes, &d);
+    if (!rc)
+        rc = rn_document_follow(r->txn, r->container, &d, &row);
+    if (rc)
+        return rc;
+    if (rn_document_is_expired(r->container, &row, r->now))
+        return RN_NOT_FOUND;
+    place->etag = (struct rn_etag){ .lsn = d.lsn, .range = d.range, .n = d.n };
+    *body = row.json;
+    return RN_OK;
+}
+
+enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
+                              struct rn_view id, struct rn_view *body,
+                              struct rn_document_place *place)
+{
+    struct rn_epk epk;
+    struct rn_key key;
+    enum rn_code rc;
+
+    rn_epk_of(&r->container->pkdef, pk, &epk);
+    rn_key_document(r->container->number, &r->container->pkdef, &epk, pk, id,
+                    &key);
+    rc = fill_place(r, rn_epk_view(&epk), place);
+    return rc ? rc : read_at(r, rn_key_view(&key), body, place);
+}
+
+enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
+                                  struct rn_view *body,
+                                  struct rn_document_place *place)
+{
+    struct rn_key key, document, end;
+    struct rn_view tail;
+    enum rn_code rc;
+
+    rn_key_rid(r->container->number, number, &key);
+    rc = rn_txn_get(r->txn, rn_key_view(&key), &tail);
+    if (rc)
+        return rc;
+    rn_key_span_tag(r->container->number, RN_TAG_DOCUMENT, &document, &end);
+    if (document.len + tail.len > RN_KEY_MAX)
+        return RN_CORRUPT;
+    memcpy(document.bytes + document.len, tail.at, tail.len);
+    document.len += tail.len;
+    rc = fill_place(r, rn_view_of("", 0), place);
+    return rc ? rc : read_at(r, rn_key_view(&document), body, place);
+}
+
+/* ---- lists --------------------------------------------------------------- */
+
+enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
+                               const struct rn_documents_scan *scan)
+{
+    uint32_t number = r->container->number;
+    struct rn_key from, before, end;
+    struct rn_range range;
+
+    *d = (struct rn_documents){ .reading = r, .pk = scan->pk };
+    rn_key_document_bound(number, &scan->epks.min, &from);
+    rn_key_document_bound(number, &scan->epks.max, &before);
+    if (rn_epk_compare(&scan->epks.max, &rn_epk_all.max) == 0)
+        rn_key_span_tag(number, RN_TAG_DOCUMENT, &end, &before);
+    if (scan->after.len && scan->after.len < RN_KEY_MAX - RN_KEY_HEAD) {
+        rn_key_span_tag(number, RN_TAG_DOCUMENT, &from, &end);
+        memcpy(from.bytes + from.len, scan->after.at, scan->after.len);
+        from.len += scan->after.len;
+        from.bytes[from.len++] = 0; /* just behind it */
+    }
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    if (rn_view_compare(range.from, range.before) >= 0)
+        return RN_OK; /* nothing: next ends at once */
+    return rn_txn_scan(r->txn, &range, &d->cursor);
+}
+
+enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
+{
+    struct rn_reading *r = d->reading;
+    struct rn_row_document row;
+    struct rn_row_feed feed;
+    struct rn_view key, value;
+    enum rn_code rc;
+
+    if (!d->cursor)
+        return RN_NOT_FOUND;
+    do {
+        rc = rn_cursor_next(d->cursor, &key, &value);
+        if (rc)
+            return rc;
+        rc = rn_row_document_decode(value, &row);
+        if (!rc)
+            rc = rn_document_follow(r->txn, r->container, &row, &feed);
+        if (rc)
+            return rc;
+    } while (rn_document_is_expired(r->container, &feed, r->now));
+    d->at = rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD);
+    *body = feed.json;
+    return RN_OK;
+}
+
+void rn_documents_close(struct rn_documents *d)
+{
+    rn_cursor_end(d->cursor);
+    d->cursor = NULL;
+}

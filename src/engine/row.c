@@ -1,0 +1,119 @@
+/* row.c -- see row.h. */
+#include "engine/row.h"
+
+#include "base/bytes.h"
+
+#include <assert.h>
+
+enum { FEED_VERSION = 1, RANGE_HEADER = 34 };
+
+void rn_row_document_encode(const struct rn_row_document *d,
+                            char out[RN_ROW_DOCUMENT_BYTES])
+{
+    rn_put_u64_be(out, d->rid);
+    rn_put_u32_be(out + 8, d->range);
+    rn_put_u64_be(out + 12, d->lsn);
+    rn_put_u32_be(out + 20, d->n);
+}
+
+enum rn_code rn_row_document_decode(struct rn_view bytes,
+                                    struct rn_row_document *out)
+{
+    if (bytes.len != RN_ROW_DOCUMENT_BYTES)
+        return RN_CORRUPT;
+    out->rid = rn_get_u64_be(bytes.at);
+    out->range = rn_get_u32_be(bytes.at + 8);
+    out->lsn = rn_get_u64_be(bytes.at + 12);
+    out->n = rn_get_u32_be(bytes.at + 20);
+    return RN_OK;
+}
+
+size_t rn_row_feed_encode(const struct rn_row_feed *f, char *out)
+{
+    assert(f->epk.len <= RN_EPK_MAX);
+    out[0] = FEED_VERSION;
+    out[1] = (char)f->epk.len;
+    out[2] = out[3] = 0;
+    rn_put_u32_be(out + 4, (uint32_t)f->ttl);
+    rn_put_u64_be(out + 8, (uint64_t)f->ts);
+    rn_put_u64_be(out + 16, f->rid);
+    memcpy(out + RN_ROW_FEED_HEADER, f->epk.at, f->epk.len);
+    return RN_ROW_FEED_HEADER + f->epk.len;
+}
+
+enum rn_code rn_row_feed_decode(struct rn_view bytes, struct rn_row_feed *out)
+{
+    size_t epk, head;
+
+    if (bytes.len < RN_ROW_FEED_HEADER || bytes.at[0] != FEED_VERSION)
+        return RN_CORRUPT;
+    epk = (unsigned char)bytes.at[1];
+    head = RN_ROW_FEED_HEADER + epk;
+    if (bytes.len < head)
+        return RN_CORRUPT;
+    out->ttl = (int32_t)rn_get_u32_be(bytes.at + 4);
+    out->ts = (int64_t)rn_get_u64_be(bytes.at + 8);
+    out->rid = rn_get_u64_be(bytes.at + 16);
+    out->epk = rn_view_of(bytes.at + RN_ROW_FEED_HEADER, epk);
+    out->json = rn_view_of(bytes.at + head, bytes.len - head);
+    return RN_OK;
+}
+
+static char *put_epk(char *at, const struct rn_epk *epk)
+{
+    *at++ = (char)epk->len;
+    memcpy(at, epk->bytes, epk->len);
+    return at + epk->len;
+}
+
+/* False if it does not fit before `end`. */
+static bool take_epk(const char **at, const char *end, struct rn_epk *out)
+{
+    size_t len;
+
+    if (*at >= end)
+        return false;
+    len = (unsigned char)*(*at)++;
+    if (len > RN_EPK_MAX || len > (size_t)(end - *at))
+        return false;
+    out->len = len;
+    memcpy(out->bytes, *at, len);
+    *at += len;
+    return true;
+}
+
+size_t rn_row_range_encode(const struct rn_row_range *r,
+                           char out[RN_ROW_RANGE_MAX])
+{
+    char *at = out + RANGE_HEADER;
+
+    rn_put_u64_be(out, r->lsn);
+    rn_put_u64_be(out + 8, (uint64_t)r->last_ts);
+    rn_put_u64_be(out + 16, r->next_rid);
+    out[24] = (char)r->state;
+    out[25] = (char)r->parent_count;
+    rn_put_u32_be(out + 26, r->parents[0]);
+    rn_put_u32_be(out + 30, r->parents[1]);
+    at = put_epk(at, &r->epks.min);
+    at = put_epk(at, &r->epks.max);
+    return (size_t)(at - out);
+}
+
+enum rn_code rn_row_range_decode(struct rn_view bytes, struct rn_row_range *out)
+{
+    const char *at = bytes.at + RANGE_HEADER, *end = bytes.at + bytes.len;
+
+    if (bytes.len < RANGE_HEADER)
+        return RN_CORRUPT;
+    out->lsn = rn_get_u64_be(bytes.at);
+    out->last_ts = (int64_t)rn_get_u64_be(bytes.at + 8);
+    out->next_rid = rn_get_u64_be(bytes.at + 16);
+    out->state = (enum rn_range_state)bytes.at[24];
+    out->parent_count = (unsigned char)bytes.at[25];
+    out->parents[0] = rn_get_u32_be(bytes.at + 26);
+    out->parents[1] = rn_get_u32_be(bytes.at + 30);
+    if (out->parent_count > 2 || !take_epk(&at, end, &out->epks.min) ||
+        !take_epk(&at, end, &out->epks.max) || at != end)
+        return RN_CORRUPT;
+    return RN_OK;
+}

@@ -1,0 +1,64 @@
+/* row.h -- what lies under the keys, byte by byte; all big endian.
+ *
+ *   'd'  rid 8 | range 4 | lsn 8 | n 4
+ *   'f'  version 1 | epk length 1 | reserved 2 | ttl 4 | _ts 8 | rid 8 |
+ *        epk | JSON
+ *   'r'  lsn 8 | last _ts 8 | next rid counter 8 | state 1 | parents 1 |
+ *        parent 4 * 2 | min length 1 | min | max length 1 | max
+ *
+ * Decoding is of our own bytes, whose sum the store has checked: what does not
+ * fit is damage, RN_CORRUPT.
+ */
+#ifndef RN_ENGINE_ROW_H
+#define RN_ENGINE_ROW_H
+
+#include "cosmos/epk.h"
+
+enum {
+    RN_ROW_DOCUMENT_BYTES = 24,
+    RN_ROW_FEED_HEADER = 24, /* before the epk */
+    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX,
+};
+
+struct rn_row_document {
+    uint64_t rid;
+    uint32_t range;
+    uint64_t lsn;
+    uint32_t n;
+};
+
+struct rn_row_feed {
+    int32_t ttl; /* the document's own; 0: none */
+    int64_t ts;
+    uint64_t rid;
+    struct rn_view epk;
+    struct rn_view json;
+};
+
+enum rn_range_state { RN_RANGE_ALIVE, RN_RANGE_SPLIT };
+
+struct rn_row_range {
+    uint64_t lsn;
+    int64_t last_ts;
+    uint64_t next_rid;
+    enum rn_range_state state;
+    uint32_t parent_count, parents[2];
+    struct rn_epk_range epks;
+};
+
+void rn_row_document_encode(const struct rn_row_document *d,
+                            char out[RN_ROW_DOCUMENT_BYTES]);
+enum rn_code rn_row_document_decode(struct rn_view bytes,
+                                    struct rn_row_document *out) RN_CHECK;
+
+/* The header and the epk only; the JSON follows. */
+size_t rn_row_feed_encode(const struct rn_row_feed *f, char *out);
+enum rn_code rn_row_feed_decode(struct rn_view bytes,
+                                struct rn_row_feed *out) RN_CHECK;
+
+size_t rn_row_range_encode(const struct rn_row_range *r,
+                           char out[RN_ROW_RANGE_MAX]);
+enum rn_code rn_row_range_decode(struct rn_view bytes,
+                                 struct rn_row_range *out) RN_CHECK;
+
+#endif

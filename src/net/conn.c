@@ -1,0 +1,379 @@
+/* conn.c -- see conn.h.
+ *
+ * Reading and writing share one watch.  The states are few: sniffing the first
+ * byte, then open; `waiting` stops reading but keeps listening for the peer's
+ * end; `closing` sends what is queued and then ends.
+ */
+#include "net/conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    OUT_MAX = 64 << 20,   /* queued for one peer; answers are far smaller */
+    READS_MAX = 16,       /* in a row, before others get their turn */
+    TLS_HANDSHAKE = 0x16, /* the first byte of a client's hello */
+};
+
+struct rn_conn {
+    struct rn_watch watch;
+    struct rn_loop *loop;
+    struct rn_tls *tls;
+    struct rn_tls_session *session;
+    const struct rn_conn_user *ops;
+    void *user;
+    struct rn_buf out;
+    size_t out_at; /* sent of it */
+    uint32_t write_stall_ms;
+    int64_t user_deadline_ns, stall_ns;
+    bool sniffed, waiting, closing, tls_wants_write, in_callback, dropped;
+    char address[RN_CONN_ADDRESS_MAX];
+};
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void conn_free(struct rn_conn *c)
+{
+    c->ops->closed(c->user);
+    rn_tls_session_free(c->session);
+    rn_tls_close(c->tls);
+    close(c->watch.fd);
+    rn_buf_release(&c->out);
+    rn_free(c);
+}
+
+/* A callback may ask for the end of the connection it was called for; that is
+ * done when it has returned. */
+void rn_conn_drop(struct rn_conn *c)
+{
+    if (c->in_callback) {
+        c->dropped = true;
+        return;
+    }
+    rn_loop_remove(c->loop, &c->watch);
+    conn_free(c);
+}
+
+static void on_ended(struct rn_watch *watch)
+{
+    conn_free((struct rn_conn *)watch);
+}
+
+/* ---- deadlines ----------------------------------------------------------- */
+
+static void set_deadline(struct rn_conn *c)
+{
+    int64_t user = c->user_deadline_ns, stall = c->stall_ns;
+
+    c->watch.deadline_ns = !user || (stall && stall < user) ? stall : user;
+}
+
+void rn_conn_deadline(struct rn_conn *c, uint32_t ms)
+{
+    c->user_deadline_ns =
+        ms ? rn_loop_now_ns(c->loop) + (int64_t)ms * 1000000 : 0;
+    set_deadline(c);
+}
+
+static void on_late(struct rn_watch *watch)
+{
+    struct rn_conn *c = (struct rn_conn *)watch;
+
+    if (c->stall_ns && c->stall_ns <= rn_loop_now_ns(c->loop)) {
+        rn_conn_drop(c);
+        return;
+    }
+    c->user_deadline_ns = 0;
+    set_deadline(c);
+    c->in_callback = true;
+    c->ops->late(c->user);
+    c->in_callback = false;
+    if (c->dropped)
+        rn_conn_drop(c);
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static void watch_for(struct rn_conn *c)
+{
+    uint32_t events = EPOLLRDHUP;
+
+    if (!c->waiting && !c->closing)
+        events |= EPOLLIN;
+    if (c->out.len > c->out_at || c->tls_wants_write)
+        events |= EPOLLOUT;
+    rn_loop_change(c->loop, &c->watch, events);
+}
+
+/* Hands bytes to the kernel: how many, 0 if it takes none now, -1 if the peer
+ * is gone. */
+static ptrdiff_t write_some(struct rn_conn *c, struct rn_view bytes)
+{
+    size_t moved = 0;
+    enum rn_tls_step step;
+    ssize_t n;
+
+    if (!c->session) {
+        n = send(c->watch.fd, bytes.at, bytes.len, MSG_NOSIGNAL);
+        return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? 0 : -1;
+    }
+    step = rn_tls_write(c->session, bytes, &moved);
+    if (step == RN_TLS_OK)
+        return (ptrdiff_t)moved;
+    return step == RN_TLS_END ? -1 : 0;
+}
+
+/* False if the peer is gone. */
+static bool flush(struct rn_conn *c)
+{
+    bool moved = false;
+
+    while (c->out.len > c->out_at) {
+        ptrdiff_t n = write_some(
+            c, rn_view_of(c->out.at + c->out_at, c->out.len - c->out_at));
+        if (n < 0)
+            return false;
+        if (n == 0)
+            break;
+        moved = true;
+        c->out_at += (size_t)n;
+    }
+    if (c->out.len == c->out_at) {
+        rn_buf_clear(&c->out);
+        c->out_at = 0;
+        c->stall_ns = 0;
+    } else if (moved || !c->stall_ns) {
+        c->stall_ns =
+            rn_loop_now_ns(c->loop) + (int64_t)c->write_stall_ms * 1000000;
+    }
+    set_deadline(c);
+    return true;
+}
+
+/* Sends head and body in one call where nothing waits before them; returns how
+ * many bytes went. */
+static ptrdiff_t write_both(struct rn_conn *c, struct rn_view head,
+                            struct rn_view body)
+{
+    struct iovec parts[2] = { { (void *)head.at, head.len },
+                              { (void *)body.at, body.len } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+    ssize_t n;
+
+    if (c->session || c->out.len > c->out_at)
+        return 0;
+    n = sendmsg(c->watch.fd, &message, MSG_NOSIGNAL);
+    return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? 0 : -1;
+}
+
+enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
+                          struct rn_view body)
+{
+    ptrdiff_t n = write_both(c, head, body);
+    size_t sent = n > 0 ? (size_t)n : 0;
+    enum rn_code rc = RN_OK;
+
+    if (n < 0)
+        return RN_IO;
+    if (sent < head.len) {
+        rc = rn_buf_add(&c->out, rn_view_of(head.at + sent, head.len - sent));
+        sent = head.len;
+    }
+    if (!rc && sent - head.len < body.len)
+        rc = rn_buf_add(&c->out, rn_view_of(body.at + (sent - head.len),
+                                            body.len - (sent - head.len)));
+    if (!rc && c->out.len > c->out_at && !flush(c))
+        rc = RN_IO;
+    watch_for(c);
+    return rc;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* As write_some: 0 for nothing now, -1 for the end. */
+static ptrdiff_t read_some(struct rn_conn *c, char *at, size_t len)
+{
+    size_t moved = 0;
+    enum rn_tls_step step;
+    ssize_t n;
+
+    if (!c->session) {
+        n = recv(c->watch.fd, at, len, 0);
+        if (n > 0)
+            return n;
+        return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    }
+    step = rn_tls_read(c->session, at, len, &moved);
+    c->tls_wants_write = step == RN_TLS_WRITE;
+    if (step == RN_TLS_OK)
+        return (ptrdiff_t)moved;
+    return step == RN_TLS_END ? -1 : 0;
+}
+
+/* False if the connection must end. */
+static bool sniff(struct rn_conn *c)
+{
+    unsigned char first;
+    ssize_t n = recv(c->watch.fd, &first, 1, MSG_PEEK);
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    if (n == 0)
+        return false;
+    c->sniffed = true;
+    if (first != TLS_HANDSHAKE || !c->tls)
+        return true;
+    return rn_tls_session_new(c->tls, c->watch.fd, &c->session) == RN_OK;
+}
+
+/* What the user answered; false if the connection has ended. */
+static bool obey(struct rn_conn *c, enum rn_conn_next next)
+{
+    c->waiting = next == RN_CONN_WAIT;
+    c->closing = c->closing || next == RN_CONN_CLOSE;
+    if (c->dropped || (c->closing && c->out.len == c->out_at)) {
+        c->in_callback = false;
+        rn_conn_drop(c);
+        return false;
+    }
+    return true;
+}
+
+/* Reads what is there.  False if the connection has ended. */
+static bool read_all(struct rn_conn *c)
+{
+    for (int i = 0; i < READS_MAX && !c->waiting && !c->closing; i++) {
+        size_t len = 0;
+        char *at = NULL;
+        ptrdiff_t n = -1;
+        enum rn_conn_next next;
+
+        if (!c->ops->space(c->user, &at, &len))
+            n = read_some(c, at, len);
+        if (n < 0) {
+            rn_conn_drop(c);
+            return false;
+        }
+        if (n == 0)
+            break;
+        c->in_callback = true;
+        next = c->ops->fed(c->user, (size_t)n);
+        c->in_callback = false;
+        if (!obey(c, next))
+            return false;
+        /* A short read of a plain socket has emptied it. */
+        if (!c->session && (size_t)n < len)
+            break;
+    }
+    return true;
+}
+
+void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next)
+{
+    if (!obey(c, next))
+        return;
+    if (next == RN_CONN_MORE && c->session && rn_tls_pending(c->session) &&
+        !read_all(c))
+        return;
+    watch_for(c);
+}
+
+static bool on_writable(struct rn_conn *c)
+{
+    c->tls_wants_write = false;
+    if (!flush(c)) {
+        rn_conn_drop(c);
+        return false;
+    }
+    if (c->out.len > c->out_at)
+        return true;
+    if (c->closing) {
+        rn_conn_drop(c);
+        return false;
+    }
+    c->in_callback = true;
+    c->ops->sent(c->user);
+    c->in_callback = false;
+    if (c->dropped) {
+        rn_conn_drop(c);
+        return false;
+    }
+    return true;
+}
+
+static void on_ready(struct rn_watch *watch, uint32_t events)
+{
+    struct rn_conn *c = (struct rn_conn *)watch;
+
+    if ((events & (EPOLLERR | EPOLLHUP)) ||
+        (c->waiting && (events & EPOLLRDHUP))) {
+        rn_conn_drop(c);
+        return;
+    }
+    if ((events & EPOLLOUT) && !on_writable(c))
+        return;
+    if (events & (EPOLLIN | EPOLLRDHUP)) {
+        if (!c->sniffed && !sniff(c)) {
+            rn_conn_drop(c);
+            return;
+        }
+        if (c->sniffed && !read_all(c))
+            return;
+    }
+    watch_for(c);
+}
+
+enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
+{
+    struct rn_conn *c = rn_new(sizeof(*c));
+
+    if (!c) {
+        close(opts->fd);
+        return RN_NOMEM;
+    }
+    c->watch = (struct rn_watch){ .fd = opts->fd,
+                                  .events = EPOLLIN | EPOLLRDHUP,
+                                  .ready = on_ready,
+                                  .late = on_late,
+                                  .ended = on_ended };
+    c->loop = opts->loop;
+    c->tls = opts->tls ? rn_tls_share(opts->tls) : NULL;
+    c->ops = opts->ops;
+    c->user = opts->user;
+    c->write_stall_ms = opts->write_stall_ms;
+    c->out = RN_BUF_INIT(OUT_MAX);
+    snprintf(c->address, sizeof(c->address), "%s", opts->address);
+    if (rn_loop_add(c->loop, &c->watch)) {
+        rn_tls_close(c->tls);
+        close(opts->fd);
+        rn_free(c);
+        return RN_NOMEM;
+    }
+    *out = c;
+    return RN_OK;
+}
+
+bool rn_conn_is_tls(const struct rn_conn *c)
+{
+    return c->session != NULL;
+}
+
+bool rn_conn_is_sending(const struct rn_conn *c)
+{
+    return c->out.len > c->out_at;
+}
+
+const char *rn_conn_address(const struct rn_conn *c)
+{
+    return c->address;
+}
+
+struct rn_loop *rn_conn_loop(const struct rn_conn *c)
+{
+    return c->loop;
+}

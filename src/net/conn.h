@@ -1,0 +1,72 @@
+/* conn.h -- one client's connection: bytes in, bytes out, plain or TLS.
+ *
+ * The first byte decides: 0x16 begins a TLS handshake, anything else is plain.
+ * A connection belongs to its loop and to that loop's thread.  What the bytes
+ * mean is its user's affair:
+ *
+ *   space, fed   where bytes should be read to, and that some were.  `fed`
+ *                answers what to do next: MORE, WAIT (for rn_conn_resume: an
+ *                answer is being made, read nothing), CLOSE (after what is
+ *                queued has been sent)
+ *   sent         everything queued has been handed to the kernel
+ *   late         the deadline has passed
+ *   closed       the connection is gone; the last call
+ *
+ * Deadlines are the user's: rn_conn_deadline.  A peer that reads nothing meets
+ * the write deadline, which is the connection's own.
+ */
+#ifndef RN_NET_CONN_H
+#define RN_NET_CONN_H
+
+#include "net/loop.h"
+#include "net/tls.h"
+
+struct rn_conn;
+
+enum rn_conn_next { RN_CONN_MORE, RN_CONN_WAIT, RN_CONN_CLOSE };
+
+struct rn_conn_user {
+    enum rn_code (*space)(void *user, char **at, size_t *len);
+    enum rn_conn_next (*fed)(void *user, size_t len);
+    void (*sent)(void *user);
+    void (*late)(void *user);
+    void (*closed)(void *user);
+};
+
+enum { RN_CONN_ADDRESS_MAX = 64 };
+
+struct rn_conn_opts {
+    struct rn_loop *loop;
+    int fd;             /* taken over, non-blocking */
+    struct rn_tls *tls; /* NULL: plain only; shared */
+    const struct rn_conn_user *ops;
+    void *user;
+    uint32_t write_stall_ms;
+    const char *address; /* the peer's, for logs; copied */
+};
+
+/* Thread: the loop's.  On failure the descriptor is closed and `closed` is not
+ * called. */
+enum rn_code rn_conn_new(const struct rn_conn_opts *opts,
+                         struct rn_conn **out) RN_CHECK;
+
+/* Queues bytes to be sent after what is queued already: `head` is copied,
+ * `body` only as far as it cannot be sent at once. */
+enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
+                          struct rn_view body) RN_CHECK;
+
+/* After WAIT: what `fed` would have answered.  With MORE reading goes on. */
+void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next);
+
+/* Milliseconds from now; 0: none. */
+void rn_conn_deadline(struct rn_conn *c, uint32_t ms);
+
+/* Drops it at once.  `closed` is called before this returns. */
+void rn_conn_drop(struct rn_conn *c);
+
+bool rn_conn_is_tls(const struct rn_conn *c);
+bool rn_conn_is_sending(const struct rn_conn *c);
+const char *rn_conn_address(const struct rn_conn *c);
+struct rn_loop *rn_conn_loop(const struct rn_conn *c);
+
+#endif

@@ -1,0 +1,219 @@
+/* listener.c -- see listener.h. */
+#include "net/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 1024,
+    ACCEPTS_MAX = 64, /* in a row */
+    PAUSE_MS = 100,   /* when there are no descriptors left */
+    HOST_MAX = 256,
+};
+
+struct rn_listener {
+    struct rn_watch watch;
+    struct rn_loop *loop;
+    rn_listener_accepted_fn *accepted;
+    void *context;
+    bool stopped, loopback;
+    char address[RN_ADDRESS_TEXT_MAX];
+};
+
+/* ---- addresses ----------------------------------------------------------- */
+
+static void print_address(const struct sockaddr *sa,
+                          char out[RN_ADDRESS_TEXT_MAX])
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    if (sa->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)(void *)sa;
+        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+        snprintf(out, RN_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(in->sin_port));
+    } else {
+        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(void *)sa;
+        inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
+        snprintf(out, RN_ADDRESS_TEXT_MAX, "[%s]:%u", host,
+                 ntohs(in->sin6_port));
+    }
+}
+
+static bool is_loopback(const struct sockaddr *sa)
+{
+    if (sa->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)(void *)sa;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    return IN6_IS_ADDR_LOOPBACK(
+        &((const struct sockaddr_in6 *)(void *)sa)->sin6_addr);
+}
+
+/* Takes HOST:PORT apart; a colon in HOST needs brackets around it. */
+static bool split(const char *where, char host[HOST_MAX], const char **port)
+{
+    const char *end = strrchr(where, ':');
+    size_t len = end ? (size_t)(end - where) : 0;
+
+    if (len == 0 || len >= HOST_MAX || end[1] == '\0')
+        return false;
+    *port = end + 1;
+    if (where[0] == '[' && where[len - 1] == ']') {
+        where++;
+        len -= 2;
+    }
+    memcpy(host, where, len);
+    host[len] = '\0';
+    return true;
+}
+
+static int bind_to(const struct addrinfo *info, int *fd)
+{
+    int on = 1;
+
+    *fd =
+        socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (*fd < 0)
+        return errno;
+    (void)setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(*fd, info->ai_addr, info->ai_addrlen) || listen(*fd, BACKLOG)) {
+        int error = errno;
+        close(*fd);
+        return error;
+    }
+    return 0;
+}
+
+enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
+                              struct rn_err *err)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo *info = NULL;
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof(bound);
+    struct rn_listener *l;
+    char host[HOST_MAX];
+    const char *port;
+    int fd = -1, error;
+
+    if (!split(where, host, &port))
+        return rn_fail(err, RN_BAD_REQUEST, "'%s' is not HOST:PORT", where);
+    error = getaddrinfo(host, port, &hints, &info);
+    if (error)
+        return rn_fail(err, RN_BAD_REQUEST, "%s: %s", where,
+                       gai_strerror(error));
+    error = bind_to(info, &fd);
+    freeaddrinfo(info);
+    if (error)
+        return rn_fail_errno(err, error, "listening on %s", where);
+    l = rn_new(sizeof(*l));
+    if (!l) {
+        close(fd);
+        return rn_fail(err, RN_NOMEM, "listening on %s: out of memory", where);
+    }
+    l->watch.fd = fd;
+    (void)getsockname(fd, (struct sockaddr *)&bound, &len);
+    print_address((struct sockaddr *)&bound, l->address);
+    l->loopback = is_loopback((struct sockaddr *)&bound);
+    *out = l;
+    return RN_OK;
+}
+
+/* ---- accepting ----------------------------------------------------------- */
+
+/* Without descriptors accept would fail again at once, for ever: look away for
+ * a moment. */
+static void pause_accepting(struct rn_listener *l)
+{
+    rn_loop_change(l->loop, &l->watch, 0);
+    l->watch.deadline_ns =
+        rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000);
+}
+
+static void on_late(struct rn_watch *watch)
+{
+    struct rn_listener *l = (struct rn_listener *)watch;
+
+    watch->deadline_ns = 0;
+    if (!l->stopped)
+        rn_loop_change(l->loop, watch, EPOLLIN);
+}
+
+static void on_ready(struct rn_watch *watch, uint32_t events)
+{
+    struct rn_listener *l = (struct rn_listener *)watch;
+
+    (void)events;
+    for (int i = 0; i < ACCEPTS_MAX; i++) {
+        struct sockaddr_storage peer;
+        socklen_t len = sizeof(peer);
+        char address[RN_ADDRESS_TEXT_MAX];
+        int on = 1;
+        int fd = accept4(watch->fd, (struct sockaddr *)&peer, &len,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+                errno == ENOMEM)
+                pause_accepting(l);
+            return;
+        }
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        print_address((struct sockaddr *)&peer, address);
+        l->accepted(l->context, fd, address);
+    }
+}
+
+static void on_ended(struct rn_watch *watch)
+{
+    rn_listener_close((struct rn_listener *)watch);
+}
+
+enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
+                               rn_listener_accepted_fn *accepted, void *context,
+                               struct rn_err *err)
+{
+    int error;
+
+    l->loop = loop;
+    l->accepted = accepted;
+    l->context = context;
+    l->watch.events = EPOLLIN;
+    l->watch.ready = on_ready;
+    l->watch.late = on_late;
+    l->watch.ended = on_ended;
+    error = rn_loop_add(loop, &l->watch);
+    return error ? rn_fail_errno(err, error, "listening on %s", l->address)
+                 : RN_OK;
+}
+
+void rn_listener_stop(struct rn_listener *l)
+{
+    l->stopped = true;
+    rn_loop_change(l->loop, &l->watch, 0);
+}
+
+void rn_listener_close(struct rn_listener *l)
+{
+    if (!l)
+        return;
+    close(l->watch.fd);
+    rn_free(l);
+}
+
+const char *rn_listener_address(const struct rn_listener *l)
+{
+    return l->address;
+}
+
+bool rn_listener_is_loopback(const struct rn_listener *l)
+{
+    return l->loopback;
+}

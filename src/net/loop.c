@@ -1,0 +1,218 @@
+/* loop.c -- see loop.h. */
+#include "net/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    EVENTS_MAX = 128, /* taken at once */
+    TICK_MS = 1000,
+};
+
+struct rn_loop {
+    struct rn_env *env;
+    struct rn_task task;
+    int epoll_fd, wake_fd;
+    struct rn_queue posts;
+    struct rn_watch *watches;
+    atomic_uint watch_count;
+    atomic_bool stopping;
+    int64_t now_ns, ticked_ns;
+    /* Those at hand; a watch that is removed takes its own out. */
+    struct epoll_event events[EVENTS_MAX];
+    int event_count, event_at;
+};
+
+static void wake(struct rn_loop *loop)
+{
+    uint64_t one = 1;
+
+    /* Full means that a wake-up is under way already. */
+    (void)!write(loop->wake_fd, &one, sizeof(one));
+}
+
+static void run_posts(struct rn_loop *loop)
+{
+    struct rn_queued *link = rn_queue_take_all(&loop->posts);
+
+    while (link) {
+        struct rn_post *post = RN_QUEUED(link, struct rn_post, link);
+        link = link->next; /* run may free the post */
+        post->run(post);
+    }
+}
+
+static void drain_wakes(struct rn_loop *loop)
+{
+    uint64_t count;
+
+    (void)!read(loop->wake_fd, &count, sizeof(count));
+}
+
+static void tick(struct rn_loop *loop)
+{
+    struct rn_watch *w = loop->watches;
+
+    if (loop->now_ns - loop->ticked_ns < TICK_MS * INT64_C(1000000))
+        return;
+    loop->ticked_ns = loop->now_ns;
+    while (w) {
+        struct rn_watch *after = w->after; /* late may remove w */
+        if (w->deadline_ns && w->deadline_ns <= loop->now_ns)
+            w->late(w);
+        w = after;
+    }
+}
+
+static int64_t step(void *context)
+{
+    struct rn_loop *loop = context;
+    int timeout = loop->watches ? TICK_MS : -1;
+    int n;
+
+    if (atomic_load(&loop->stopping))
+        return RN_TASK_IDLE;
+    n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_MAX, timeout);
+    loop->now_ns = rn_mono_ns(loop->env);
+    loop->event_count = n > 0 ? n : 0;
+    for (loop->event_at = 0; loop->event_at < loop->event_count;
+         loop->event_at++) {
+        struct epoll_event *e = &loop->events[loop->event_at];
+        struct rn_watch *w = e->data.ptr;
+        if (!w)
+            drain_wakes(loop);
+        else
+            w->ready(w, e->events);
+    }
+    run_posts(loop);
+    tick(loop);
+    return RN_TASK_NOW;
+}
+
+enum rn_code rn_loop_new(struct rn_env *env, const char *name,
+                         struct rn_loop **out, struct rn_err *err)
+{
+    struct rn_loop *loop = rn_new(sizeof(*loop));
+    struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL };
+
+    if (!loop)
+        return rn_fail(err, RN_NOMEM, "event loop: out of memory");
+    loop->env = env;
+    loop->task = (struct rn_task){ name, step, loop, NULL };
+    loop->now_ns = rn_mono_ns(env);
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->epoll_fd < 0 || loop->wake_fd < 0 ||
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->wake_fd, &e)) {
+        int error = errno;
+        rn_loop_free(loop);
+        return rn_fail_errno(err, error, "event loop");
+    }
+    *out = loop;
+    return RN_OK;
+}
+
+enum rn_code rn_loop_start(struct rn_loop *loop, struct rn_err *err)
+{
+    int error = loop->env->ops->task_start(loop->env, &loop->task);
+
+    return error ? rn_fail_errno(err, error, "event loop") : RN_OK;
+}
+
+void rn_loop_halt(struct rn_loop *loop)
+{
+    atomic_store(&loop->stopping, true);
+    if (loop->wake_fd >= 0)
+        wake(loop);
+    loop->env->ops->task_stop(loop->env, &loop->task);
+}
+
+void rn_loop_free(struct rn_loop *loop)
+{
+    if (!loop)
+        return;
+    rn_loop_halt(loop);
+    run_posts(loop);
+    while (loop->watches) {
+        struct rn_watch *w = loop->watches;
+        rn_loop_remove(loop, w);
+        w->ended(w);
+    }
+    if (loop->epoll_fd >= 0)
+        close(loop->epoll_fd);
+    if (loop->wake_fd >= 0)
+        close(loop->wake_fd);
+    rn_free(loop);
+}
+
+void rn_loop_post(struct rn_loop *loop, struct rn_post *post)
+{
+    if (rn_queue_push(&loop->posts, &post->link))
+        wake(loop);
+}
+
+int rn_loop_add(struct rn_loop *loop, struct rn_watch *watch)
+{
+    struct epoll_event e = { .events = watch->events, .data.ptr = watch };
+
+    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &e))
+        return errno;
+    watch->before = NULL;
+    watch->after = loop->watches;
+    if (loop->watches)
+        loop->watches->before = watch;
+    loop->watches = watch;
+    atomic_fetch_add(&loop->watch_count, 1);
+    return 0;
+}
+
+void rn_loop_change(struct rn_loop *loop, struct rn_watch *watch,
+                    uint32_t events)
+{
+    struct epoll_event e = { .events = events, .data.ptr = watch };
+
+    if (watch->events == events)
+        return;
+    watch->events = events;
+    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &e);
+}
+
+static void forget_events(struct rn_loop *loop, struct rn_watch *watch)
+{
+    int kept = loop->event_at + 1;
+
+    for (int i = kept; i < loop->event_count; i++) {
+        if (loop->events[i].data.ptr != watch)
+            loop->events[kept++] = loop->events[i];
+    }
+    if (kept < loop->event_count)
+        loop->event_count = kept;
+}
+
+void rn_loop_remove(struct rn_loop *loop, struct rn_watch *watch)
+{
+    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    if (watch->before)
+        watch->before->after = watch->after;
+    else
+        loop->watches = watch->after;
+    if (watch->after)
+        watch->after->before = watch->before;
+    forget_events(loop, watch);
+    atomic_fetch_sub(&loop->watch_count, 1);
+}
+
+int64_t rn_loop_now_ns(const struct rn_loop *loop)
+{
+    return loop->now_ns;
+}
+
+uint32_t rn_loop_watches(const struct rn_loop *loop)
+{
+    return atomic_load(&loop->watch_count);
+}

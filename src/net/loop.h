@@ -1,0 +1,63 @@
+/* loop.h -- a thread's event loop: the connections it owns and their events.
+ *
+ * A loop is one task of the env.  Everything about a connection happens in its
+ * loop's thread; other threads reach it only with rn_loop_post.  A loop never
+ * waits for anything but events, so what takes long is done elsewhere and comes
+ * back as a post.
+ *
+ * Idle costs nothing: with no connection the loop sleeps until an event, with
+ * some it looks at their deadlines once a second.
+ */
+#ifndef RN_NET_LOOP_H
+#define RN_NET_LOOP_H
+
+#include "base/env.h"
+#include "base/queue.h"
+
+struct rn_loop;
+
+/* Something to do in the loop's thread; embedded in its owner. */
+struct rn_post {
+    struct rn_queued link;
+    void (*run)(struct rn_post *post);
+};
+
+enum rn_code rn_loop_new(struct rn_env *env, const char *name,
+                         struct rn_loop **out, struct rn_err *err) RN_CHECK;
+/* Ends the thread.  Posts are kept for rn_loop_free. */
+void rn_loop_halt(struct rn_loop *loop);
+/* Halts, runs what was posted, closes what connections are left, frees.  NULL
+ * is fine. */
+void rn_loop_free(struct rn_loop *loop);
+
+enum rn_code rn_loop_start(struct rn_loop *loop, struct rn_err *err) RN_CHECK;
+
+/* Has `post->run` called in the loop's thread, soon.  Any thread. */
+void rn_loop_post(struct rn_loop *loop, struct rn_post *post);
+
+/* ---- for connections and listeners; thread: loop ------------------------- */
+
+/* A descriptor in the loop's set; embedded in its owner. */
+struct rn_watch {
+    int fd;
+    uint32_t events; /* EPOLL* wanted now */
+    void (*ready)(struct rn_watch *watch, uint32_t events);
+    /* Looked at once a second; when it has passed, `late` is called.  0: no
+     * deadline. */
+    int64_t deadline_ns;
+    void (*late)(struct rn_watch *watch);
+    /* The loop ends: close, free. */
+    void (*ended)(struct rn_watch *watch);
+    struct rn_watch *before, *after; /* the loop's own */
+};
+
+int rn_loop_add(struct rn_loop *loop, struct rn_watch *watch); /* errno */
+void rn_loop_change(struct rn_loop *loop, struct rn_watch *watch,
+                    uint32_t events);
+void rn_loop_remove(struct rn_loop *loop, struct rn_watch *watch);
+
+/* The time at which the current events were taken; cheap. */
+int64_t rn_loop_now_ns(const struct rn_loop *loop);
+uint32_t rn_loop_watches(const struct rn_loop *loop);
+
+#endif

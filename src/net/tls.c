@@ -1,0 +1,169 @@
+/* tls.c -- see tls.h.  The only file of net/ that knows OpenSSL. */
+#include "net/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <stdatomic.h>
+#include <time.h>
+
+struct rn_tls {
+    SSL_CTX *ctx;
+    atomic_uint owners;
+    int64_t not_after;
+};
+
+struct rn_tls_session {
+    struct rn_tls *tls;
+    SSL *ssl;
+};
+
+static enum rn_code fail_ssl(struct rn_err *err, const char *path)
+{
+    unsigned long code = ERR_get_error();
+    char words[128] = "not usable";
+
+    if (code)
+        ERR_error_string_n(code, words, sizeof(words));
+    ERR_clear_error();
+    return rn_fail(err, RN_BAD_REQUEST, "%s: %s", path, words);
+}
+
+/* The SDKs speak HTTP/1.1 to us; a client that offers more must hear it. */
+static int choose_protocol(SSL *ssl, const unsigned char **out,
+                           unsigned char *out_len, const unsigned char *in,
+                           unsigned in_len, void *context)
+{
+    static const unsigned char ours[] = "\x08http/1.1";
+    unsigned char *chosen = NULL;
+
+    (void)ssl;
+    (void)context;
+    if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in,
+                              in_len) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+static int64_t not_after(SSL_CTX *ctx)
+{
+    X509 *cert = SSL_CTX_get0_certificate(ctx);
+    struct tm tm;
+
+    if (!cert || !ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm))
+        return 0;
+    return (int64_t)timegm(&tm);
+}
+
+enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
+                         struct rn_tls **out, struct rn_err *err)
+{
+    struct rn_tls *tls = rn_new(sizeof(*tls));
+    enum rn_code rc = RN_OK;
+
+    if (!tls)
+        return rn_fail(err, RN_NOMEM, "%s: out of memory", cert_path);
+    atomic_init(&tls->owners, 1);
+    tls->ctx = SSL_CTX_new(TLS_server_method());
+    if (!tls->ctx || !SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION))
+        rc = fail_ssl(err, "TLS");
+    else if (SSL_CTX_use_certificate_chain_file(tls->ctx, cert_path) != 1)
+        rc = fail_ssl(err, cert_path);
+    else if (SSL_CTX_use_PrivateKey_file(tls->ctx, key_path,
+                                         SSL_FILETYPE_PEM) != 1 ||
+             SSL_CTX_check_private_key(tls->ctx) != 1)
+        rc = fail_ssl(err, key_path);
+    if (rc) {
+        rn_tls_close(tls);
+        return rc;
+    }
+    SSL_CTX_set_mode(tls->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                   SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(tls->ctx, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_alpn_select_cb(tls->ctx, choose_protocol, NULL);
+    tls->not_after = not_after(tls->ctx);
+    *out = tls;
+    return RN_OK;
+}
+
+struct rn_tls *rn_tls_share(struct rn_tls *tls)
+{
+    atomic_fetch_add(&tls->owners, 1);
+    return tls;
+}
+
+void rn_tls_close(struct rn_tls *tls)
+{
+    if (!tls || atomic_fetch_sub(&tls->owners, 1) != 1)
+        return;
+    SSL_CTX_free(tls->ctx);
+    rn_free(tls);
+}
+
+int64_t rn_tls_not_after(const struct rn_tls *tls)
+{
+    return tls->not_after;
+}
+
+enum rn_code rn_tls_session_new(struct rn_tls *tls, int fd,
+                                struct rn_tls_session **out)
+{
+    struct rn_tls_session *s = rn_new(sizeof(*s));
+
+    if (!s)
+        return RN_NOMEM;
+    s->ssl = SSL_new(tls->ctx);
+    if (!s->ssl || SSL_set_fd(s->ssl, fd) != 1) {
+        SSL_free(s->ssl);
+        rn_free(s);
+        return RN_NOMEM;
+    }
+    SSL_set_accept_state(s->ssl); /* reading or writing shakes hands first */
+    s->tls = rn_tls_share(tls);
+    *out = s;
+    return RN_OK;
+}
+
+void rn_tls_session_free(struct rn_tls_session *s)
+{
+    if (!s)
+        return;
+    (void)SSL_shutdown(s->ssl); /* says goodbye; does not wait for an answer */
+    ERR_clear_error();
+    SSL_free(s->ssl);
+    rn_tls_close(s->tls);
+    rn_free(s);
+}
+
+static enum rn_tls_step step_of(struct rn_tls_session *s, int rc)
+{
+    int error = SSL_get_error(s->ssl, rc);
+
+    ERR_clear_error();
+    if (error == SSL_ERROR_WANT_READ)
+        return RN_TLS_READ;
+    return error == SSL_ERROR_WANT_WRITE ? RN_TLS_WRITE : RN_TLS_END;
+}
+
+enum rn_tls_step rn_tls_read(struct rn_tls_session *s, char *at, size_t len,
+                             size_t *moved)
+{
+    int rc = SSL_read_ex(s->ssl, at, len, moved);
+
+    return rc == 1 ? RN_TLS_OK : step_of(s, rc);
+}
+
+enum rn_tls_step rn_tls_write(struct rn_tls_session *s, struct rn_view bytes,
+                              size_t *moved)
+{
+    int rc = SSL_write_ex(s->ssl, bytes.at, bytes.len, moved);
+
+    return rc == 1 ? RN_TLS_OK : step_of(s, rc);
+}
+
+bool rn_tls_pending(const struct rn_tls_session *s)
+{
+    return SSL_pending(s->ssl) > 0;
+}

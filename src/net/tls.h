@@ -1,0 +1,41 @@
+/* tls.h -- TLS for connections: a certificate, and a session upon a socket.
+ *
+ * A context holds the server's certificate and key.  Sessions keep the context
+ * they began with, so a new certificate can be put in place at any time.
+ *
+ * Threads: a context any; a session one at a time.
+ */
+#ifndef RN_NET_TLS_H
+#define RN_NET_TLS_H
+
+#include "base/mem.h"
+
+struct rn_tls;         /* a context, counted by reference */
+struct rn_tls_session; /* one connection's */
+
+enum rn_tls_step {
+    RN_TLS_OK,    /* some bytes were moved */
+    RN_TLS_READ,  /* wait until the socket can be read */
+    RN_TLS_WRITE, /* wait until it can be written */
+    RN_TLS_END,   /* the peer has closed, or is none */
+};
+
+/* PEM files; the certificate's may hold its chain. */
+enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
+                         struct rn_tls **out, struct rn_err *err) RN_CHECK;
+struct rn_tls *rn_tls_share(struct rn_tls *tls);
+void rn_tls_close(struct rn_tls *tls); /* NULL is fine */
+/* When the certificate ends, seconds since 1970. */
+int64_t rn_tls_not_after(const struct rn_tls *tls);
+
+enum rn_code rn_tls_session_new(struct rn_tls *tls, int fd,
+                                struct rn_tls_session **out) RN_CHECK;
+void rn_tls_session_free(struct rn_tls_session *s); /* NULL is fine */
+enum rn_tls_step rn_tls_read(struct rn_tls_session *s, char *at, size_t len,
+                             size_t *moved);
+enum rn_tls_step rn_tls_write(struct rn_tls_session *s, struct rn_view bytes,
+                              size_t *moved);
+/* True if decrypted bytes wait that epoll cannot see. */
+bool rn_tls_pending(const struct rn_tls_session *s);
+
+#endif

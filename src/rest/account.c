@@ -1,0 +1,99 @@
+/* account.c -- GET /: what a client asks first. */
+#include "rest/own.h"
+
+#include "json/print.h"
+
+#include <stdio.h>
+
+enum { ENDPOINT_MAX = 1024 };
+
+/* Clients send everything else to the endpoint they find here, so it is the one
+ * they came by, unless the operator knows better. */
+static void print_endpoint(const struct rn_context *x, char out[ENDPOINT_MAX])
+{
+    struct rn_view host = x->call->req->host;
+
+    if (x->rest->opts.advertise)
+        snprintf(out, ENDPOINT_MAX, "%s", x->rest->opts.advertise);
+    else
+        snprintf(out, ENDPOINT_MAX, "http%s://%.*s/",
+                 x->call->is_tls ? "s" : "", RN_FMT(host));
+}
+
+static void print_locations(struct rn_json_out *o, const char *name,
+                            const char *endpoint)
+{
+    rn_json_out_key(o, rn_view_text(name));
+    rn_json_out_array_begin(o);
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("name"));
+    rn_json_out_string(o, RN_LIT("Runnel"));
+    rn_json_out_key(o, RN_LIT("databaseAccountEndpoint"));
+    rn_json_out_string(o, rn_view_text(endpoint));
+    rn_json_out_object_end(o);
+    rn_json_out_array_end(o);
+}
+
+static void print_raw(struct rn_json_out *o, const char *name, const char *json)
+{
+    rn_json_out_key(o, rn_view_text(name));
+    rn_json_out_raw(o, rn_view_text(json));
+}
+
+/* A string that holds JSON: Java reads it so. */
+static const char engine_configuration[] =
+    "{\"maxSqlQueryInputLength\":262144,\"maxJoinsPerSqlQuery\":5,"
+    "\"maxLogicalAndPerSqlQuery\":500,\"maxLogicalOrPerSqlQuery\":500,"
+    "\"maxUdfRefPerSqlQuery\":10,\"maxInExpressionItemsCount\":16000,"
+    "\"queryMaxInMemorySortDocumentCount\":500,"
+    "\"maxQueryRequestTimeoutFraction\":0.9,"
+    "\"sqlAllowNonFiniteNumbers\":false,\"sqlAllowAggregateFunctions\":true,"
+    "\"sqlAllowSubQuery\":true,\"sqlAllowScalarSubQuery\":true,"
+    "\"allowNewKeywords\":true,\"sqlAllowLike\":true,"
+    "\"sqlAllowGroupByClause\":true,\"maxSpatialQueryCells\":12,"
+    "\"spatialMaxGeometryPointCount\":256,\"sqlDisableOptimizationFlags\":0,"
+    "\"sqlAllowTop\":true,\"enableSpatialIndexing\":true}";
+
+enum rn_rest_step rn_rest_account_read(struct rn_context *x)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
+    char endpoint[ENDPOINT_MAX];
+
+    print_endpoint(x, endpoint);
+    rn_json_out_object_begin(&o);
+    print_raw(&o, "_self", "\"\"");
+    print_raw(&o, "id", "\"runnel\""); /* JS distrusts "localhost" */
+    print_raw(&o, "_rid", "\"runnel\"");
+    print_raw(&o, "media", "\"//media/\"");
+    print_raw(&o, "addresses", "\"//addresses/\"");
+    print_raw(&o, "_dbs", "\"//dbs/\"");
+    print_locations(&o, "writableLocations", endpoint);
+    print_locations(&o, "readableLocations", endpoint);
+    print_raw(&o, "enableMultipleWriteLocations", "false");
+    print_raw(&o, "continuousBackupEnabled", "false");
+    print_raw(&o, "enableNRegionSynchronousCommit", "false");
+    print_raw(&o, "enablePerPartitionFailoverBehavior", "false");
+    print_raw(&o, "userReplicationPolicy",
+              "{\"asyncReplication\":false,\"minReplicaSetSize\":1,"
+              "\"maxReplicasetSize\":4}");
+    rn_json_out_key(&o, RN_LIT("userConsistencyPolicy"));
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("defaultConsistencyLevel"));
+    rn_json_out_string(&o,
+                       rn_view_text(rn_consistency_name(x->rest->consistency)));
+    rn_json_out_object_end(&o);
+    print_raw(&o, "systemReplicationPolicy",
+              "{\"minReplicaSetSize\":1,\"maxReplicasetSize\":4,"
+              "\"asyncReplication\":false}");
+    print_raw(&o, "readPolicy",
+              "{\"primaryReadCoefficient\":1,\"secondaryReadCoefficient\":1}");
+    rn_json_out_key(&o, RN_LIT("queryEngineConfiguration"));
+    rn_json_out_string(&o, RN_LIT(engine_configuration));
+    rn_json_out_object_end(&o);
+    if (rn_json_out_finish(&o))
+        return rn_reply_fail(x, RN_NOMEM);
+    rn_reply_text(x, RN_HEADER_MEDIA_MAX_MB, "10240");
+    rn_reply_text(x, RN_HEADER_MEDIA_MB, "0");
+    rn_reply_charge(x, 1);
+    return rn_reply_json(x, RN_STATUS_OK);
+}

@@ -1,0 +1,172 @@
+/* auth.c -- is the signature right, and may this key do that. */
+#include "rest/own.h"
+
+#include <stdio.h>
+
+enum { TEXT_MAX = 32 << 10 };
+
+/* ---- signers ------------------------------------------------------------- */
+
+void rn_signers_free(struct rn_signers *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        rn_signer_free(s->of[i]);
+    rn_free(s);
+}
+
+static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
+                                struct rn_signers **out)
+{
+    struct rn_signers *s = rn_new(sizeof(*s));
+    enum rn_code rc = s ? RN_OK : RN_NOMEM;
+
+    for (unsigned i = 0; !rc && i < RN_KEYS; i++) {
+        if (!keys->len[i])
+            continue;
+        rc = rn_signer_new(rn_view_of(keys->bytes[i], keys->len[i]),
+                           &s->of[s->count]);
+        s->which[s->count] = i;
+        s->count += !rc;
+    }
+    if (rc) {
+        rn_signers_free(s);
+        return rc;
+    }
+    s->version = version;
+    *out = s;
+    return RN_OK;
+}
+
+/* An idle set of the present keys, or a new one. */
+static enum rn_code borrow(struct rn_rest *r, struct rn_signers **out)
+{
+    struct rn_signers *s, *stale = NULL;
+    struct rn_keys keys;
+    uint64_t version;
+
+    pthread_mutex_lock(&r->lock);
+    s = r->idle;
+    if (s)
+        r->idle = s->next;
+    version = r->keys_version;
+    if (s && s->version != version) {
+        stale = s;
+        s = NULL;
+    }
+    if (!s)
+        keys = r->keys;
+    pthread_mutex_unlock(&r->lock);
+    rn_signers_free(stale);
+    *out = s;
+    return s ? RN_OK : signers_new(&keys, version, out);
+}
+
+static void give_back(struct rn_rest *r, struct rn_signers *s)
+{
+    pthread_mutex_lock(&r->lock);
+    s->next = r->idle;
+    r->idle = s;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- signatures ---------------------------------------------------------- */
+
+/* Tries the forms in which clients sign one and the same resource. */
+static enum rn_code match(struct rn_context *x, struct rn_signers *s,
+                          const struct rn_auth *auth, size_t *which)
+{
+    static const enum rn_link_form forms[] = { RN_LINK_BY_RID, RN_LINK_BY_NAME,
+                                               RN_LINK_AS_SENT };
+    const char *verb = rn_http_method_name(x->call->req->method);
+    struct rn_sign_parts parts = {
+        .verb = rn_view_text(verb),
+        .word = rn_kind_word(x->link.kind),
+        .x_date = rn_context_header(x, RN_HEADER_X_DATE),
+    };
+    struct rn_buf link = RN_BUF_INIT(TEXT_MAX), text = RN_BUF_INIT(TEXT_MAX);
+    enum rn_code rc = RN_UNAUTHORIZED;
+
+    if (!parts.x_date.len)
+        parts.date = rn_context_header(x, RN_HEADER_DATE);
+    for (size_t i = 0; rc == RN_UNAUTHORIZED && i < 3; i++) {
+        rn_buf_clear(&link);
+        rn_buf_clear(&text);
+        rc = rn_link_print(&x->link, forms[i], x->target.path, &link);
+        if (rc == RN_NOT_FOUND) {
+            rc = RN_UNAUTHORIZED;
+            continue;
+        }
+        parts.link = rn_buf_view(&link);
+        if (!rc)
+            rc = rn_sign_print(&parts, &text);
+        if (!rc)
+            rc = rn_signer_match(s->of, s->count, rn_buf_view(&text),
+                                 auth->signature, which);
+    }
+    rn_buf_release(&link);
+    rn_buf_release(&text);
+    return rc;
+}
+
+static enum rn_code check_master(struct rn_context *x,
+                                 const struct rn_auth *auth)
+{
+    struct rn_signers *s = NULL;
+    size_t which = 0;
+    enum rn_code rc = borrow(x->rest, &s);
+
+    if (rc)
+        return rn_fail(&x->err, rc, "out of memory");
+    rc = match(x, s, auth, &which);
+    if (!rc) {
+        unsigned key = s->which[which];
+        x->rights = RN_MAY_READ;
+        if (key < 2 || key == RN_KEY_WELL_KNOWN)
+            x->rights |= RN_MAY_WRITE;
+    }
+    give_back(x->rest, s);
+    if (rc == RN_UNAUTHORIZED)
+        rn_fail(&x->err, rc,
+                "The input authorization token can't serve the request. The "
+                "wrong key is being used or the expected payload is not built "
+                "as per the protocol.");
+    return rc;
+}
+
+static enum rn_code authorize(struct rn_context *x)
+{
+    struct rn_view header = rn_context_header(x, RN_HEADER_AUTHORIZATION);
+    struct rn_auth auth;
+    enum rn_code rc;
+
+    if (!header.len ||
+        rn_http_header_repeats(x->call->req, RN_LIT(RN_HEADER_AUTHORIZATION)))
+        return rn_fail(&x->err, RN_UNAUTHORIZED,
+                       "Required Header authorization is missing. Ensure a "
+                       "valid Authorization token is passed.");
+    rc = rn_auth_parse(header, &x->call->arena, &auth, &x->err);
+    if (rc)
+        return rc;
+    if (auth.type == RN_AUTH_AAD)
+        return rn_fail(&x->err, RN_UNAUTHORIZED,
+                       "Microsoft Entra tokens (type=aad) are not supported "
+                       "by this server; use an account key");
+    if (auth.type == RN_AUTH_RESOURCE)
+        return rn_fail(&x->err, RN_UNAUTHORIZED,
+                       "This resource token is not valid here");
+    rc = rn_auth_check_date(rn_context_header(x, RN_HEADER_X_DATE),
+                            rn_context_header(x, RN_HEADER_DATE),
+                            rn_wall_ms(x->rest->opts.env) / 1000, &x->err);
+    return rc ? rc : check_master(x, &auth);
+}
+
+enum rn_code rn_rest_authorize(struct rn_context *x)
+{
+    enum rn_code rc = authorize(x);
+
+    if (rc)
+        atomic_fetch_add(&x->rest->auth_failures, 1);
+    return rc;
+}

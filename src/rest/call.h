@@ -1,0 +1,65 @@
+/* call.h -- one request on its way to its answer.
+ *
+ * The server's loop makes a call for each request and asks rn_rest_serve to
+ * answer it.  The answer may come at once, or later:
+ *
+ *   RN_REST_DONE      call->res is complete
+ *   RN_REST_PENDING   a write is on its way to disk.  Somebody calls call->wake
+ *                     from any thread, once; the loop then calls
+ *                     rn_rest_resume, which says how it goes on
+ *   RN_REST_WORK      this would take too long in a loop (queries, long lists):
+ *                     a worker thread calls rn_rest_resume and hands the call
+ *                     back to the loop
+ *
+ * A call outlives its connection: if the client is gone, whatever was begun is
+ * finished and the answer dropped.
+ *
+ * Threads: one at a time; who may touch it is told by the last step.
+ */
+#ifndef RN_REST_CALL_H
+#define RN_REST_CALL_H
+
+#include "http/request.h"
+#include "http/response.h"
+#include "http/target.h"
+
+enum rn_rest_step { RN_REST_DONE, RN_REST_PENDING, RN_REST_WORK };
+
+enum { RN_CALL_ARENA_MAX = 64 << 20, RN_CALL_BODY_MAX = 48 << 20 };
+
+struct rn_rest;
+
+struct rn_call {
+    /* Set by the server. */
+    const struct rn_http_request *req; /* valid until the call is released */
+    bool is_tls, is_loopback;
+    const char *peer;
+    int64_t begun_ns;
+    void (*wake)(struct rn_call *call); /* any thread, after PENDING only */
+
+    /* The answer: status, headers, and `body`, which res.body views. */
+    struct rn_http_response res;
+    struct rn_buf body;
+
+    /* For whoever answers: memory that dies with the call, and what to do when
+     * it is resumed. */
+    struct rn_arena arena;
+    struct rn_rest *rest;
+    enum rn_rest_step (*next)(struct rn_call *call);
+    void *state;                        /* in the arena */
+    void (*undo)(struct rn_call *call); /* gives back what `state` holds */
+};
+
+void rn_call_init(struct rn_call *call, struct rn_rest *rest,
+                  const struct rn_http_request *req);
+/* Ready for another request, memory kept. */
+void rn_call_clear(struct rn_call *call);
+void rn_call_release(struct rn_call *call);
+
+/* rest/serve.c: what every request shares, around its handler. */
+enum rn_rest_step rn_rest_serve(struct rn_call *call);
+enum rn_rest_step rn_rest_resume(struct rn_call *call);
+/* An answer to what was no request; closes. */
+void rn_rest_refuse(struct rn_call *call, int status, const char *why);
+
+#endif

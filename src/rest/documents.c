@@ -1,0 +1,198 @@
+/* documents.c -- documents, one at a time. */
+#include "rest/own.h"
+
+#include <strings.h>
+
+/* ---- keys ---------------------------------------------------------------- */
+
+/* A read or a write of one document needs its whole key. */
+static enum rn_code whole_key(struct rn_context *x)
+{
+    if (x->has_pk)
+        return rn_pkdef_fit(&x->container->container->pkdef, &x->pk, &x->err);
+    return rn_fail(&x->err, RN_BAD_REQUEST,
+                   "PartitionKey value must be supplied for this operation.");
+}
+
+/* The name of the document: in a path by rids, the last is the rid. */
+static bool is_by_rid(const struct rn_context *x, struct rn_rid *rid)
+{
+    return x->link.is_rid && rn_rid_parse(x->link.ids[2], rid) &&
+           rid->kind == RN_KIND_DOCUMENT;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* A token that has seen more than we have is from another life of the data. */
+static enum rn_code check_session(struct rn_context *x,
+                                  const struct rn_document_place *p)
+{
+    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
+    uint64_t lsn = 0;
+    enum rn_code rc;
+
+    if (!token.len)
+        return RN_OK;
+    rc = rn_session_find(token, p->range, &lsn, &x->err);
+    if (!rc && lsn > p->lsn)
+        rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
+                            "The read session is not available for the input "
+                            "session token.");
+    return rc;
+}
+
+static enum rn_rest_step answer_read(struct rn_context *x,
+                                     const struct rn_document_place *p,
+                                     struct rn_view body)
+{
+    struct rn_view none = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
+    char etag[RN_ETAG_LEN];
+
+    rn_reply_etag(x, p->etag);
+    rn_etag_print(p->etag, etag);
+    if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN)))
+        return rn_reply_fail(x, RN_NOT_MODIFIED);
+    rn_reply_charge(x, rn_charge_read(body.len));
+    if (rn_buf_add(&x->call->body, body))
+        return rn_reply_fail(x, RN_NOMEM);
+    return rn_reply_json(x, RN_STATUS_OK);
+}
+
+enum rn_rest_step rn_rest_document_read(struct rn_context *x)
+{
+    struct rn_document_place place = { 0 };
+    struct rn_reading reading = { 0 };
+    struct rn_rid rid;
+    struct rn_view body;
+    enum rn_rest_step step;
+    bool by_rid;
+    enum rn_code rc = rn_context_find_container(x);
+
+    by_rid = !rc && is_by_rid(x, &rid);
+    if (!rc && !by_rid)
+        rc = whole_key(x);
+    if (!rc)
+        rc = rn_reading_begin(&reading, x->rest->engine,
+                              x->container->container, &x->err);
+    if (!rc)
+        rc = by_rid ? rn_document_read_rid(&reading, rid.number, &body, &place)
+                    : rn_document_read(&reading, &x->pk, x->link.ids[2], &body,
+                                       &place);
+    rn_reply_owner(x);
+    if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
+        enum rn_code session = check_session(x, &place);
+        rn_reply_place(x, &place);
+        if (session)
+            rc = session;
+        else if (rc)
+            rn_fail(&x->err, rc,
+                    "Entity with the specified id does not exist "
+                    "in the system.");
+    }
+    step = rc ? rn_reply_fail(x, rc) : answer_read(x, &place, body);
+    rn_reading_end(&reading); /* the body has been copied */
+    return step;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static bool wants_minimal(const struct rn_context *x)
+{
+    struct rn_view prefer = rn_context_header(x, RN_HEADER_PREFER);
+
+    return prefer.len == 14 &&
+           strncasecmp(prefer.at, "return=minimal", 14) == 0;
+}
+
+static int success(const struct rn_document_write *w)
+{
+    if (w->verb == RN_DOCUMENT_DELETE)
+        return RN_STATUS_NO_CONTENT;
+    return w->created ? RN_STATUS_CREATED : RN_STATUS_OK;
+}
+
+static enum rn_rest_step finish_write(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+    struct rn_document_write *w = &x->write;
+    enum rn_rest_step step;
+
+    rn_reply_owner(x);
+    if (w->place.lsn)
+        rn_reply_place(x, &w->place);
+    if (x->rc) {
+        step = rn_reply_fail(x, x->rc);
+    } else {
+        rn_reply_charge(x, rn_charge_write(w->stored.len));
+        if (w->stored.len)
+            rn_reply_etag(x, w->place.etag);
+        if (w->stored.len && !wants_minimal(x))
+            x->rc = rn_buf_add(&call->body, w->stored);
+        if (x->rc)
+            step = rn_reply_fail(x, x->rc);
+        else
+            step = call->body.len ? rn_reply_json(x, success(w))
+                                  : rn_reply_empty(x, success(w));
+    }
+    rn_document_write_release(w);
+    return step;
+}
+
+/* Thread: committer. */
+static void write_done(struct rn_done *done, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    struct rn_context *x =
+        (struct rn_context *)(void *)((char *)done -
+                                      offsetof(struct rn_context, write.done));
+
+    x->rc = rc;
+    if (rc)
+        x->err = *err;
+    x->call->wake(x->call);
+}
+
+static enum rn_rest_step start_write(struct rn_context *x,
+                                     enum rn_document_verb verb)
+{
+    struct rn_document_write *w = &x->write;
+    enum rn_code rc = rn_context_find_container(x);
+
+    if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||
+                verb == RN_DOCUMENT_DELETE))
+        rc = whole_key(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    w->done.call = write_done;
+    w->verb = verb;
+    w->container = x->container->container;
+    w->pk = x->has_pk ? &x->pk : NULL;
+    if (!x->link.is_list)
+        w->id = x->link.ids[2];
+    w->body = x->call->req->body;
+    w->if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
+    w->if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
+    x->call->next = finish_write;
+    rc = rn_document_write_start(x->rest->engine, w, &x->err);
+    return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;
+}
+
+enum rn_rest_step rn_rest_document_create(struct rn_context *x)
+{
+    return start_write(x, RN_DOCUMENT_CREATE);
+}
+
+enum rn_rest_step rn_rest_document_upsert(struct rn_context *x)
+{
+    return start_write(x, RN_DOCUMENT_UPSERT);
+}
+
+enum rn_rest_step rn_rest_document_replace(struct rn_context *x)
+{
+    return start_write(x, RN_DOCUMENT_REPLACE);
+}
+
+enum rn_rest_step rn_rest_document_delete(struct rn_context *x)
+{
+    return start_write(x, RN_DOCUMENT_DELETE);
+}

@@ -1,0 +1,100 @@
+/* health.c -- what may be asked without a signature: is it alive, is it ready.
+ *
+ * By exact path, and none takes input.
+ */
+#include "rest/own.h"
+
+#include "json/print.h"
+
+#include <stdio.h>
+
+static void answer_ready(struct rn_context *x)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
+    struct rn_store_status s;
+    bool ready;
+
+    rn_store_status(rn_engine_store(x->rest->engine), &s);
+    ready = !s.read_only && !s.full && !atomic_load(&x->rest->stopping);
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("ready"));
+    rn_json_out_bool(&o, ready);
+    if (s.read_only || s.full) {
+        rn_json_out_key(&o, RN_LIT("reason"));
+        rn_json_out_string(&o, s.read_only ? rn_view_text(s.reason)
+                                           : RN_LIT("disk below the reserve"));
+    }
+    rn_json_out_object_end(&o);
+    (void)!rn_json_out_finish(&o);
+    rn_reply_json(x, ready ? RN_STATUS_OK
+                           : rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http);
+}
+
+static void metric(struct rn_buf *out, const char *name, const char *type,
+                   double value)
+{
+    (void)!rn_buf_printf(out, "# TYPE %s %s\n%s %.17g\n", name, type, name,
+                         value);
+}
+
+static void answer_metrics(struct rn_context *x)
+{
+    struct rn_buf *out = &x->call->body;
+    struct rn_rest *r = x->rest;
+    struct rn_committer_status c;
+    struct rn_store_status s;
+
+    rn_store_status(rn_engine_store(r->engine), &s);
+    rn_engine_commit_status(r->engine, &c);
+    metric(out, "runnel_http_requests_total", "counter",
+           (double)atomic_load(&r->requests));
+    metric(out, "runnel_http_failures_total", "counter",
+           (double)atomic_load(&r->failures));
+    metric(out, "runnel_auth_failures_total", "counter",
+           (double)atomic_load(&r->auth_failures));
+    metric(out, "runnel_inflight_requests", "gauge",
+           (double)atomic_load(&r->calls));
+    metric(out, "runnel_commits_total", "counter", (double)s.commits);
+    metric(out, "runnel_commit_operations_total", "counter",
+           (double)c.operations);
+    metric(out, "runnel_commit_queue_depth", "gauge", (double)c.in_flight);
+    metric(out, "runnel_wal_fsync_seconds_total", "counter",
+           (double)s.sync_ns_total / 1e9);
+    metric(out, "runnel_checkpoints_total", "counter", (double)s.checkpoints);
+    metric(out, "runnel_corruption_detected_total", "counter",
+           (double)s.corrupt_total);
+    metric(out, "runnel_store_read_only", "gauge", s.read_only);
+    metric(out, "runnel_disk_free_bytes", "gauge", (double)s.disk_free_bytes);
+    metric(out, "runnel_disk_reserve_bytes", "gauge", (double)s.reserve_bytes);
+    metric(out, "runnel_db_size_bytes", "gauge", (double)s.data_bytes);
+    metric(out, "runnel_oldest_reader_seconds", "gauge",
+           (double)s.oldest_reader_ms / 1e3);
+    metric(out, "runnel_recovery_duration_seconds", "gauge",
+           (double)s.recovery_ms / 1e3);
+    x->call->res.status = RN_STATUS_OK;
+    x->call->res.body = rn_buf_view(out);
+    rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4");
+}
+
+static void answer_alive(struct rn_context *x)
+{
+    (void)!rn_buf_add(&x->call->body, RN_LIT("{\"alive\":true}"));
+    rn_reply_json(x, RN_STATUS_OK);
+}
+
+bool rn_rest_public(struct rn_context *x)
+{
+    struct rn_view target = x->call->req->target;
+
+    if (x->call->req->method != RN_HTTP_GET)
+        return false;
+    if (rn_view_eq(target, RN_LIT("/healthz")))
+        answer_alive(x);
+    else if (rn_view_eq(target, RN_LIT("/readyz")))
+        answer_ready(x);
+    else if (rn_view_eq(target, RN_LIT("/metrics")) && x->call->is_loopback)
+        answer_metrics(x);
+    else
+        return false;
+    return true;
+}

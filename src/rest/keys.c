@@ -1,0 +1,162 @@
+/* keys.c -- the account's keys: four random ones, in a file of their own.
+ *
+ * The file `keys` in the data directory, mode 0600, is a JSON object with the
+ * members primary, secondary, primaryReadOnly and secondaryReadOnly, each 64
+ * bytes in base64.  The first start makes it.  On loopback the key that all
+ * emulators share is valid as well, so that clients need no configuration.
+ */
+#include "rest/own.h"
+
+#include "base/base64.h"
+#include "base/secret.h"
+#include "json/json.h"
+#include "json/print.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { FILE_MAX = 64 << 10, PATH_BYTES = 4096 };
+
+static const char *const names[RN_KEYS] = {
+    "primary",
+    "secondary",
+    "primaryReadOnly",
+    "secondaryReadOnly",
+};
+
+static enum rn_code set_key(struct rn_keys *keys, size_t i, struct rn_view text,
+                            struct rn_err *err)
+{
+    size_t len = 0;
+    enum rn_code rc = text.len < RN_KEY_TEXT_MAX ? RN_OK : RN_TOO_LARGE;
+
+    if (!rc)
+        rc = rn_base64_decode(text, RN_BASE64_STANDARD, keys->bytes[i],
+                              RN_KEY_TEXT_MAX, &len);
+    if (rc || len == 0)
+        return rn_fail(err, RN_BAD_REQUEST, "the key %s is not base64",
+                       names[i] ? names[i] : "");
+    memcpy(keys->text[i], text.at, text.len);
+    keys->text[i][text.len] = '\0';
+    keys->len[i] = len;
+    return RN_OK;
+}
+
+static enum rn_code parse(struct rn_view text, struct rn_keys *out,
+                          struct rn_err *err)
+{
+    struct rn_json j;
+    enum rn_code rc;
+
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, text, err);
+    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++) {
+        uint32_t value = rn_json_find(&j, 0, rn_view_text(names[i]));
+        if (rn_json_kind(&j, value) != RN_JSON_STRING)
+            rc =
+                rn_fail(err, RN_BAD_REQUEST, "the key %s is missing", names[i]);
+        else
+            rc = set_key(out, i, rn_json_text(&j, value), err);
+    }
+    rn_json_release(&j);
+    return rc;
+}
+
+static enum rn_code draw(struct rn_env *env, struct rn_keys *out,
+                         struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++) {
+        char bytes[RN_KEY_BYTES], text[RN_BASE64_LEN(RN_KEY_BYTES)];
+        rn_random(env, bytes, sizeof(bytes));
+        rc = set_key(out, i,
+                     rn_base64_encode(rn_view_of(bytes, sizeof(bytes)),
+                                      RN_BASE64_STANDARD, text),
+                     err);
+        rn_wipe_secret(bytes, sizeof(bytes));
+    }
+    return rc;
+}
+
+static enum rn_code write_file(struct rn_env *env, const char *data_dir,
+                               const struct rn_keys *keys, struct rn_err *err)
+{
+    char path[PATH_BYTES], temporary[PATH_BYTES];
+    struct rn_buf text = RN_BUF_INIT(FILE_MAX);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&text);
+    struct rn_file *file = NULL;
+    int error;
+
+    rn_json_out_object_begin(&o);
+    for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
+        rn_json_out_key(&o, rn_view_text(names[i]));
+        rn_json_out_string(&o, rn_view_text(keys->text[i]));
+    }
+    rn_json_out_object_end(&o);
+    snprintf(path, sizeof(path), "%s/keys", data_dir);
+    snprintf(temporary, sizeof(temporary), "%s/keys.tmp", data_dir);
+    error = rn_json_out_finish(&o)
+                ? ENOMEM
+                : rn_file_open(env, temporary, RN_OPEN_NEW, &file);
+    if (!error)
+        error = rn_file_write(file, rn_buf_view(&text), 0);
+    if (!error)
+        error = rn_file_sync(file);
+    rn_file_close(file);
+    if (!error)
+        error = env->ops->rename(env, temporary, path);
+    if (!error)
+        error = env->ops->sync_dir(env, data_dir);
+    rn_buf_release(&text);
+    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+}
+
+enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
+                          struct rn_keys *out, struct rn_err *err)
+{
+    enum rn_code rc = draw(env, out, err);
+
+    return rc || !data_dir ? rc : write_file(env, data_dir, out, err);
+}
+
+static enum rn_code read_file(struct rn_env *env, const char *data_dir,
+                              struct rn_keys *out, struct rn_err *err)
+{
+    char path[PATH_BYTES], *text = rn_new(FILE_MAX);
+    struct rn_file *file = NULL;
+    size_t got = 0;
+    enum rn_code rc;
+    int error;
+
+    snprintf(path, sizeof(path), "%s/keys", data_dir);
+    error = text ? rn_file_open(env, path, RN_OPEN_READ, &file) : ENOMEM;
+    if (!error)
+        error = rn_file_read(file, text, FILE_MAX, 0, &got);
+    rn_file_close(file);
+    if (error) {
+        rc = rn_fail_errno(err, error, "%s", path);
+    } else {
+        rc = parse(rn_view_of(text, got), out, err);
+        if (rc)
+            rn_err_during(err, "%s", path);
+        rn_wipe_secret(text, FILE_MAX);
+    }
+    rn_free(text);
+    return rc;
+}
+
+enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
+                          struct rn_err *err)
+{
+    enum rn_code rc = RN_NOT_FOUND;
+
+    if (opts->data_dir)
+        rc = read_file(opts->env, opts->data_dir, out, err);
+    if (rc == RN_NOT_FOUND)
+        rc = rn_keys_make(opts->env, opts->data_dir, out, err);
+    if (!rc && opts->well_known_key)
+        rc = set_key(out, RN_KEY_WELL_KNOWN, RN_LIT(RN_ACCOUNT_EMULATOR_KEY),
+                     err);
+    return rc;
+}

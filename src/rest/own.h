@@ -1,0 +1,173 @@
+/* own.h -- the REST side from within: what its files share.
+ *
+ *   serve.c      around every request: identity, rights, route, answer
+ *   auth.c       is the signature right, and may this key do that
+ *   keys.c       the account's keys
+ *   route.c      verb, path and headers -> handler, one table
+ *   reply.c      common headers, error bodies, charges
+ *   account.c objects.c documents.c lists.c ranges.c health.c   handlers
+ */
+#ifndef RN_REST_OWN_H
+#define RN_REST_OWN_H
+
+#include "base/uuid.h"
+#include "cosmos/account.h"
+#include "cosmos/auth.h"
+#include "cosmos/header.h"
+#include "cosmos/link.h"
+#include "cosmos/session.h"
+#include "cosmos/status.h"
+#include "engine/catalog.h"
+#include "engine/document.h"
+#include "rest/rest.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    RN_KEYS = 5, /* primary, secondary, both read-only, the emulators' */
+    RN_KEY_WELL_KNOWN = 4,
+    RN_KEY_BYTES = 64,
+    RN_KEY_TEXT_MAX = 128,
+};
+
+/* The account's keys, as text and as bytes.  An unused one is empty. */
+struct rn_keys {
+    char text[RN_KEYS][RN_KEY_TEXT_MAX];
+    char bytes[RN_KEYS][RN_KEY_TEXT_MAX];
+    size_t len[RN_KEYS];
+};
+
+/* Signers belong to one thread at a time, so each request borrows a set. */
+struct rn_signers {
+    struct rn_signer *of[RN_KEYS];
+    unsigned which[RN_KEYS]; /* the key each is of */
+    size_t count;
+    uint64_t version;
+    struct rn_signers *next;
+};
+
+struct rn_rest {
+    struct rn_rest_opts opts;
+    struct rn_engine *engine;
+    enum rn_consistency consistency;
+    atomic_uint calls;
+    atomic_bool stopping;
+    atomic_ullong requests, failures, auth_failures;
+
+    pthread_mutex_t lock; /* guards the keys and the idle signers */
+    struct rn_keys keys;
+    uint64_t keys_version;
+    struct rn_signers *idle;
+};
+
+enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };
+
+/* A request, understood so far. */
+struct rn_context {
+    struct rn_call *call;
+    struct rn_rest *rest;
+    const struct rn_route *route;
+    struct rn_http_target target;
+    struct rn_link link;
+    unsigned rights;
+    struct rn_err err;
+
+    /* What the path names, as far as it is there. */
+    struct rn_object *database, *container;
+
+    /* What handlers need to keep until a write is done. */
+    struct rn_pk pk;
+    bool has_pk;
+    enum rn_code rc;
+    union {
+        struct rn_catalog_change change;
+        struct rn_document_write write;
+    };
+};
+
+typedef enum rn_rest_step rn_handler_fn(struct rn_context *x);
+
+/* The header's value; at NULL if there is none. */
+struct rn_view rn_context_header(const struct rn_context *x, const char *name);
+/* True for "true" in any case. */
+bool rn_context_flag(const struct rn_context *x, const char *name);
+
+/* ---- keys.c -------------------------------------------------------------- */
+
+enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
+                          struct rn_err *err) RN_CHECK;
+/* Draws new keys and writes them. */
+enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
+                          struct rn_keys *out, struct rn_err *err) RN_CHECK;
+
+/* ---- auth.c -------------------------------------------------------------- */
+
+/* Fills x->rights.  RN_UNAUTHORIZED or RN_FORBIDDEN. */
+enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
+void rn_signers_free(struct rn_signers *s);
+
+/* ---- route.c ------------------------------------------------------------- */
+
+enum {
+    RN_ROUTE_WRITES = 1 << 0, /* needs RN_MAY_WRITE */
+    RN_ROUTE_KEYED = 1 << 1,  /* needs a whole partition key in the header */
+};
+
+struct rn_route {
+    enum rn_http_method method;
+    enum rn_kind kind;
+    bool is_list;
+    const char *given; /* a header that must be true, or there; NULL: none */
+    rn_handler_fn *run;
+    unsigned traits;
+};
+
+/* NULL if there is none. */
+const struct rn_route *rn_route_find(const struct rn_context *x);
+
+/* ---- reply.c ------------------------------------------------------------- */
+
+/* Each completes the answer and says RN_REST_DONE, so that answering is one
+ * statement. */
+enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc);
+enum rn_rest_step rn_reply_empty(struct rn_context *x, int status);
+/* With call->body as the body. */
+enum rn_rest_step rn_reply_json(struct rn_context *x, int status);
+
+void rn_reply_header(struct rn_context *x, const char *name,
+                     struct rn_view value);
+void rn_reply_text(struct rn_context *x, const char *name, const char *value);
+void rn_reply_number(struct rn_context *x, const char *name, uint64_t value);
+/* The headers every answer has. */
+void rn_reply_common(struct rn_context *x);
+void rn_reply_charge(struct rn_context *x, double units);
+void rn_reply_etag(struct rn_context *x, struct rn_etag etag);
+/* x-ms-content-path and x-ms-alt-content-path: whose child this is. */
+void rn_reply_owner(struct rn_context *x);
+/* Session token and LSNs of a range. */
+void rn_reply_place(struct rn_context *x, const struct rn_document_place *p);
+
+/* What an operation costs; docs/operations.md has the formula. */
+double rn_charge_read(size_t bytes);
+double rn_charge_write(size_t bytes);
+
+/* ---- handlers ------------------------------------------------------------ */
+
+rn_handler_fn rn_rest_account_read;
+rn_handler_fn rn_rest_object_create, rn_rest_object_read,
+    rn_rest_object_replace, rn_rest_object_delete, rn_rest_object_list;
+rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
+    rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
+    rn_rest_document_list;
+rn_handler_fn rn_rest_range_list;
+
+/* health.c: the paths that need no signature.  False if this is none. */
+bool rn_rest_public(struct rn_context *x);
+
+/* objects.c: finds what the path names.  RN_NOT_FOUND, reason OWNER if it is
+ * not the last of them that is missing. */
+enum rn_code rn_context_find_database(struct rn_context *x) RN_CHECK;
+enum rn_code rn_context_find_container(struct rn_context *x) RN_CHECK;
+
+#endif

@@ -1,0 +1,176 @@
+/* reply.c -- the answer: common headers, error bodies, charges. */
+#include "rest/own.h"
+
+#include "base/clock.h"
+#include "json/print.h"
+
+#include <stdio.h>
+
+enum { SMALL = 64, RETRY_AFTER_MS = 50 };
+
+void rn_reply_header(struct rn_context *x, const char *name,
+                     struct rn_view value)
+{
+    rn_http_response_add(&x->call->res, rn_view_text(name), value);
+}
+
+void rn_reply_text(struct rn_context *x, const char *name, const char *value)
+{
+    rn_reply_header(x, name, rn_view_text(value));
+}
+
+void rn_reply_number(struct rn_context *x, const char *name, uint64_t value)
+{
+    rn_http_response_add_number(&x->call->res, rn_view_text(name), value);
+}
+
+/* The client's own activity id comes back, if it is one. */
+static void add_activity(struct rn_context *x)
+{
+    struct rn_view sent = rn_context_header(x, RN_HEADER_ACTIVITY_ID);
+    char text[RN_UUID_TEXT_MAX];
+    struct rn_uuid id;
+
+    if (!rn_uuid_parse(sent, &id))
+        id = rn_uuid_random(x->rest->opts.env);
+    rn_reply_header(x, RN_HEADER_ACTIVITY_ID, rn_uuid_print(id, text));
+}
+
+void rn_reply_common(struct rn_context *x)
+{
+    char date[RN_DATE_TEXT_MAX];
+    int64_t now = rn_wall_ms(x->rest->opts.env) / 1000;
+
+    rn_reply_header(x, RN_HEADER_DATE, rn_date_print(now, date));
+    add_activity(x);
+    rn_reply_text(x, RN_HEADER_GATEWAY_VERSION, "version=2.14.0");
+    rn_reply_text(x, RN_HEADER_SERVICE_VERSION, "version=2.14.0.0");
+}
+
+void rn_reply_charge(struct rn_context *x, double units)
+{
+    char text[SMALL];
+
+    snprintf(text, sizeof(text), "%.2f", units);
+    rn_reply_text(x, RN_HEADER_CHARGE, text);
+}
+
+void rn_reply_etag(struct rn_context *x, struct rn_etag etag)
+{
+    char text[RN_ETAG_LEN];
+
+    rn_etag_print(etag, text);
+    rn_reply_header(x, RN_HEADER_ETAG, rn_view_of(text, RN_ETAG_LEN));
+}
+
+void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
+{
+    char text[RN_SESSION_LSN_TEXT_MAX];
+
+    rn_reply_header(x, RN_HEADER_SESSION_TOKEN,
+                    rn_session_print_lsn(p->range, p->lsn, text));
+    rn_reply_number(x, RN_HEADER_LSN, p->lsn);
+    rn_reply_number(x, RN_HEADER_RANGE_ID, p->range);
+}
+
+/* ASCII only, as headers must be: what is not is escaped. */
+static void add_escaped(struct rn_buf *out, struct rn_view name)
+{
+    bool plain = true;
+
+    for (size_t i = 0; i < name.len; i++)
+        plain = plain && name.at[i] >= ' ' && name.at[i] < 0x7f;
+    for (size_t i = 0; i < name.len; i++) {
+        if (plain)
+            (void)!rn_buf_add(out, rn_view_of(name.at + i, 1));
+        else
+            (void)!rn_buf_printf(out, "%%%02X", (unsigned char)name.at[i]);
+    }
+}
+
+/* Clients keep session tokens under this name, and parse the rid. */
+void rn_reply_owner(struct rn_context *x)
+{
+    const struct rn_object *owner =
+        x->link.kind == RN_KIND_CONTAINER ? x->database : x->container;
+    struct rn_buf path = RN_BUF_INIT(8 << 10);
+    char rid[RN_RID_TEXT_MAX];
+
+    if (!owner || !x->database || x->link.kind == RN_KIND_DATABASE)
+        return;
+    (void)!rn_buf_add(&path, RN_LIT("dbs/"));
+    add_escaped(&path, x->database->id);
+    if (owner == x->container) {
+        (void)!rn_buf_add(&path, RN_LIT("/colls/"));
+        add_escaped(&path, x->container->id);
+    }
+    rn_reply_header(x, RN_HEADER_ALT_CONTENT_PATH, rn_buf_view(&path));
+    rn_reply_header(x, RN_HEADER_CONTENT_PATH, rn_rid_print(owner->rid, rid));
+    rn_buf_release(&path);
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+enum rn_rest_step rn_reply_empty(struct rn_context *x, int status)
+{
+    x->call->res.status = status;
+    return RN_REST_DONE;
+}
+
+enum rn_rest_step rn_reply_json(struct rn_context *x, int status)
+{
+    x->call->res.status = status;
+    x->call->res.body = rn_buf_view(&x->call->body);
+    rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "application/json");
+    return RN_REST_DONE;
+}
+
+/* JSON with a message in any case: clients parse it unasked. */
+static void print_error(struct rn_context *x, const struct rn_status *status)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
+    struct rn_view text = rn_view_text(x->err.text);
+
+    if (!text.len)
+        text = rn_view_text(status->text ? status->text : status->word);
+    rn_buf_clear(&x->call->body);
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("code"));
+    rn_json_out_string(&o, rn_view_text(status->word));
+    rn_json_out_key(&o, RN_LIT("message"));
+    rn_json_out_string(&o, text);
+    rn_json_out_object_end(&o);
+    (void)!rn_json_out_finish(&o);
+}
+
+enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
+{
+    const struct rn_status *status =
+        rn_status_of(rc, (enum rn_reason)x->err.reason);
+
+    atomic_fetch_add(&x->rest->failures, 1);
+    if (status->sub)
+        rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
+    if (rc == RN_THROTTLED)
+        rn_reply_number(x, RN_HEADER_RETRY_AFTER_MS, RETRY_AFTER_MS);
+    rn_reply_charge(x, 1);
+    if (rc == RN_NOT_MODIFIED)
+        return rn_reply_empty(x, status->http);
+    print_error(x, status);
+    return rn_reply_json(x, status->http);
+}
+
+/* ---- charges ------------------------------------------------------------- */
+
+/* One unit reads a kilobyte; a write costs five times that and a start. */
+double rn_charge_read(size_t bytes)
+{
+    size_t kilobytes = (bytes + 1023) / 1024;
+
+    return kilobytes ? (double)kilobytes : 1;
+}
+
+double rn_charge_write(size_t bytes)
+{
+    return 1.29 + 5 * rn_charge_read(bytes);
+}

@@ -1,0 +1,36 @@
+/* rest.h -- the server's side of the dialect: what all calls share.
+ */
+#ifndef RN_REST_REST_H
+#define RN_REST_REST_H
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "rest/call.h"
+
+struct rn_rest_opts {
+    struct rn_env *env;
+    struct rn_engine *engine;
+    struct rn_log *log;
+    const char *data_dir;    /* where the keys are; NULL: keep them in memory */
+    const char *advertise;   /* NULL: echo Host and scheme */
+    const char *consistency; /* the account's default level */
+    bool test_mode, admin;
+    bool well_known_key; /* the emulators' key is valid */
+    bool loopback_only;  /* check Host against DNS rebinding */
+    const char *host;    /* a name that is ours besides; NULL: none */
+    uint32_t slow_ms;
+};
+
+/* Reads or makes the keys. */
+enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
+                          struct rn_err *err) RN_CHECK;
+void rn_rest_close(struct rn_rest *r); /* NULL is fine */
+/* Reads the keys again. */
+enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err) RN_CHECK;
+
+/* Calls that have begun and not been answered. */
+uint32_t rn_rest_calls(struct rn_rest *r);
+/* The server stops: whoever waits for a change is answered now. */
+void rn_rest_quiesce(struct rn_rest *r);
+
+#endif

@@ -1,0 +1,66 @@
+/* route.c -- every request we answer; the first row that fits wins.
+ *
+ * A path may mean several things, told apart by a header the request carries
+ * (`given`).  What the rows share is done by serve.c around the handler.
+ */
+#include "rest/own.h"
+
+/* clang-format off */
+static const struct rn_route routes[] = {
+    { RN_HTTP_GET,    RN_KIND_ACCOUNT,   false, NULL, rn_rest_account_read,    0 },
+
+    { RN_HTTP_POST,   RN_KIND_DATABASE,  true,  NULL, rn_rest_object_create,   RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_DATABASE,  true,  NULL, rn_rest_object_list,     0 },
+    { RN_HTTP_GET,    RN_KIND_DATABASE,  false, NULL, rn_rest_object_read,     0 },
+    { RN_HTTP_DELETE, RN_KIND_DATABASE,  false, NULL, rn_rest_object_delete,   RN_ROUTE_WRITES },
+
+    { RN_HTTP_POST,   RN_KIND_CONTAINER, true,  NULL, rn_rest_object_create,   RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_CONTAINER, true,  NULL, rn_rest_object_list,     0 },
+    { RN_HTTP_GET,    RN_KIND_CONTAINER, false, NULL, rn_rest_object_read,     0 },
+    { RN_HTTP_PUT,    RN_KIND_CONTAINER, false, NULL, rn_rest_object_replace,  RN_ROUTE_WRITES },
+    { RN_HTTP_DELETE, RN_KIND_CONTAINER, false, NULL, rn_rest_object_delete,   RN_ROUTE_WRITES },
+
+    { RN_HTTP_GET,    RN_KIND_RANGE,     true,  NULL, rn_rest_range_list,      0 },
+
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_UPSERT,
+                                                      rn_rest_document_upsert, RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_create, RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_list,   0 },
+    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_read,   0 },
+    { RN_HTTP_PUT,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_replace, RN_ROUTE_WRITES },
+    { RN_HTTP_DELETE, RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_delete, RN_ROUTE_WRITES },
+};
+/* clang-format on */
+
+/* Requests that look like another until their headers are read; they must not
+ * be taken for a create. */
+static bool is_query(const struct rn_context *x)
+{
+    return rn_context_flag(x, RN_HEADER_IS_QUERY) ||
+           rn_context_flag(x, RN_HEADER_QUERY) ||
+           rn_context_flag(x, RN_HEADER_IS_QUERY_PLAN) ||
+           rn_view_starts(rn_context_header(x, RN_HEADER_CONTENT_TYPE),
+                          RN_LIT("application/query+json"));
+}
+
+static bool fits(const struct rn_route *r, const struct rn_context *x)
+{
+    return r->method == x->call->req->method && r->kind == x->link.kind &&
+           r->is_list == x->link.is_list &&
+           (!r->given || rn_context_flag(x, r->given));
+}
+
+const struct rn_route *rn_route_find(const struct rn_context *x)
+{
+    if (x->link.is_key_delete ||
+        (x->call->req->method == RN_HTTP_POST &&
+         (is_query(x) || rn_context_flag(x, RN_HEADER_BATCH))) ||
+        (x->link.kind == RN_KIND_DOCUMENT && x->link.is_list &&
+         rn_context_header(x, RN_HEADER_A_IM).at))
+        return NULL;
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        if (fits(&routes[i], x))
+            return &routes[i];
+    }
+    return NULL;
+}

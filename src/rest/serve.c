@@ -1,0 +1,288 @@
+/* serve.c -- what every request shares, around its handler.
+ *
+ * In this order, so that nobody learns anything without a right to it: public
+ * paths, Host, path, signature, rights, route, handler.
+ */
+#include "rest/own.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <strings.h>
+
+/* ---- calls --------------------------------------------------------------- */
+
+void rn_call_init(struct rn_call *call, struct rn_rest *rest,
+                  const struct rn_http_request *req)
+{
+    *call = (struct rn_call){
+        .req = req,
+        .rest = rest,
+        .body = RN_BUF_INIT(RN_CALL_BODY_MAX),
+        .arena = RN_ARENA_INIT(RN_CALL_ARENA_MAX),
+    };
+}
+
+static void end(struct rn_call *call)
+{
+    if (call->undo)
+        call->undo(call);
+    call->undo = NULL;
+    call->next = NULL;
+    call->state = NULL;
+}
+
+enum { BODY_KEPT = 64 << 10 }; /* memory a connection may keep for the next */
+
+void rn_call_clear(struct rn_call *call)
+{
+    end(call);
+    rn_http_response_release(&call->res);
+    if (call->body.room > BODY_KEPT)
+        rn_buf_release(&call->body);
+    rn_buf_clear(&call->body);
+    rn_arena_clear(&call->arena);
+}
+
+void rn_call_release(struct rn_call *call)
+{
+    end(call);
+    rn_http_response_release(&call->res);
+    rn_buf_release(&call->body);
+    rn_arena_release(&call->arena);
+}
+
+/* ---- context ------------------------------------------------------------- */
+
+struct rn_view rn_context_header(const struct rn_context *x, const char *name)
+{
+    return rn_http_header(x->call->req, rn_view_text(name));
+}
+
+bool rn_context_flag(const struct rn_context *x, const char *name)
+{
+    struct rn_view v = rn_context_header(x, name);
+
+    return v.len == 4 && strncasecmp(v.at, "true", 4) == 0;
+}
+
+static void undo(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+
+    rn_object_release(x->container);
+    rn_object_release(x->database);
+    atomic_fetch_sub(&x->rest->calls, 1);
+}
+
+static struct rn_context *context_new(struct rn_call *call)
+{
+    struct rn_context *x = rn_arena_alloc(&call->arena, sizeof(*x));
+
+    if (!x)
+        return NULL;
+    memset(x, 0, sizeof(*x));
+    x->call = call;
+    x->rest = call->rest;
+    call->state = x;
+    call->undo = undo;
+    atomic_fetch_add(&x->rest->calls, 1);
+    atomic_fetch_add(&x->rest->requests, 1);
+    return x;
+}
+
+/* ---- steps --------------------------------------------------------------- */
+
+/* A page on the web can make a browser call us under a name of its own that
+ * leads to this machine; it cannot make the Host header lie. */
+static enum rn_code check_host(struct rn_context *x)
+{
+    struct rn_view host = x->call->req->host;
+    size_t len = host.len;
+
+    if (!x->rest->opts.loopback_only || host.len == 0)
+        return RN_OK;
+    for (size_t i = host.len; i > 0; i--) {
+        if (host.at[i - 1] == ':') {
+            len = i - 1;
+            break;
+        }
+        if (host.at[i - 1] == ']')
+            break;
+    }
+    host.len = len;
+    if ((host.len == 9 && strncasecmp(host.at, "localhost", 9) == 0) ||
+        rn_view_eq(host, RN_LIT("[::1]")) ||
+        rn_view_starts(host, RN_LIT("127.")) ||
+        rn_view_eq(host,
+                   rn_view_text(x->rest->opts.host ? x->rest->opts.host : "")))
+        return RN_OK;
+    return rn_fail(&x->err, RN_FORBIDDEN,
+                   "the server listens on loopback only and is not called "
+                   "'%.*s'",
+                   RN_FMT(host));
+}
+
+/* The path, taken apart.  What is wrong with it is told after the signature
+ * has been checked. */
+static enum rn_code read_path(struct rn_context *x)
+{
+    enum rn_code rc =
+        rn_http_target_parse(x->call->req->target, RN_HTTP_QUESTION_IS_NAME,
+                             &x->call->arena, &x->target, &x->err);
+
+    return rc ? rc
+              : rn_link_parse(x->target.segments, x->target.segment_count,
+                              &x->link, &x->err);
+}
+
+static enum rn_code check_rights(struct rn_context *x)
+{
+    unsigned need =
+        x->route->traits & RN_ROUTE_WRITES ? RN_MAY_WRITE : RN_MAY_READ;
+
+    if (x->rights & need)
+        return RN_OK;
+    return rn_fail(&x->err, RN_FORBIDDEN,
+                   "The given request requires a read-write key");
+}
+
+static enum rn_code read_key(struct rn_context *x)
+{
+    struct rn_view text = rn_context_header(x, RN_HEADER_PARTITION_KEY);
+
+    if (!text.at)
+        return RN_OK;
+    x->has_pk = true;
+    return rn_pk_parse(text, &x->call->arena, &x->pk, &x->err);
+}
+
+static enum rn_rest_step begin(struct rn_context *x)
+{
+    enum rn_code path, rc;
+
+    rn_reply_common(x);
+    if (rn_rest_public(x))
+        return RN_REST_DONE;
+    rc = check_host(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    path = read_path(x);
+    if (path) {
+        struct rn_err why = x->err;
+        /* A stranger is told 401 whatever the path is. */
+        if (!rn_context_header(x, RN_HEADER_AUTHORIZATION).len)
+            return rn_reply_fail(
+                x, rn_fail(&x->err, RN_UNAUTHORIZED,
+                           "Required Header authorization is missing. Ensure "
+                           "a valid Authorization token is passed."));
+        x->err = why;
+        return rn_reply_fail(x, path);
+    }
+    rc = rn_rest_authorize(x);
+    if (!rc)
+        rc = read_key(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    x->route = rn_route_find(x);
+    if (!x->route)
+        return rn_reply_fail(
+            x, rn_fail_reason(&x->err, RN_REASON_METHOD,
+                              "Operation is not allowed on this resource"));
+    rc = check_rights(x);
+    return rc ? rn_reply_fail(x, rc) : x->route->run(x);
+}
+
+enum rn_rest_step rn_rest_serve(struct rn_call *call)
+{
+    struct rn_context *x = context_new(call);
+
+    if (!x) {
+        rn_rest_refuse(call, 503, "out of memory");
+        return RN_REST_DONE;
+    }
+    return begin(x);
+}
+
+enum rn_rest_step rn_rest_resume(struct rn_call *call)
+{
+    assert(call->next);
+    return call->next(call);
+}
+
+void rn_rest_refuse(struct rn_call *call, int status, const char *why)
+{
+    rn_http_response_release(&call->res);
+    rn_http_response_init(&call->res, call->req);
+    call->res.status = status;
+    call->res.keep_alive = false;
+    rn_buf_clear(&call->body);
+    (void)!rn_buf_printf(&call->body,
+                         "{\"code\":\"BadRequest\",\"message\":\"%s\"}", why);
+    call->res.body = rn_buf_view(&call->body);
+    rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CONTENT_TYPE),
+                         RN_LIT("application/json"));
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
+                          struct rn_err *err)
+{
+    struct rn_rest *r = rn_new(sizeof(*r));
+    enum rn_code rc;
+
+    if (!r)
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    r->opts = *opts;
+    r->engine = opts->engine;
+    pthread_mutex_init(&r->lock, NULL);
+    rc = rn_consistency_parse(rn_view_text(opts->consistency), &r->consistency,
+                              err);
+    if (!rc)
+        rc = rn_keys_load(opts, &r->keys, err);
+    if (rc) {
+        rn_rest_close(r);
+        return rc;
+    }
+    *out = r;
+    return RN_OK;
+}
+
+enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err)
+{
+    struct rn_keys keys = { 0 };
+    enum rn_code rc = rn_keys_load(&r->opts, &keys, err);
+
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&r->lock);
+    r->keys = keys;
+    r->keys_version++;
+    pthread_mutex_unlock(&r->lock);
+    return RN_OK;
+}
+
+void rn_rest_close(struct rn_rest *r)
+{
+    if (!r)
+        return;
+    while (r->idle) {
+        struct rn_signers *s = r->idle;
+        r->idle = s->next;
+        rn_signers_free(s);
+    }
+    pthread_mutex_destroy(&r->lock);
+    rn_free(r);
+}
+
+uint32_t rn_rest_calls(struct rn_rest *r)
+{
+    return atomic_load(&r->calls);
+}
+
+void rn_rest_quiesce(struct rn_rest *r)
+{
+    atomic_store(&r->stopping, true);
+}

@@ -1,0 +1,268 @@
+/* exchange.c -- see exchange.h.
+ *
+ * The life of an exchange, beside its connection's:
+ *
+ *   reading   bytes go to the reader                       [fed]
+ *   serving   a call is under way; nothing is read         [serve]
+ *   orphaned  the connection is gone while a call is under way: freed when the
+ *             call comes back                              [closed, come_back]
+ */
+#include "server/exchange.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+struct exchange {
+    struct rn_call call; /* first: wake gets this */
+    const struct rn_exchange_opts *opts;
+    struct rn_conn *conn; /* NULL once it is gone */
+    struct rn_loop *loop;
+    struct rn_http_reader reader;
+    struct rn_post back; /* from another thread */
+    struct rn_work work;
+    struct rn_buf head;
+    uint32_t requests;
+    bool serving, is_loopback;
+};
+
+enum { HEAD_MAX = 128 << 10 };
+
+static void exchange_free(struct exchange *x)
+{
+    rn_call_release(&x->call);
+    rn_http_reader_release(&x->reader);
+    rn_buf_release(&x->head);
+    atomic_fetch_sub(x->opts->open, 1);
+    rn_free(x);
+}
+
+/* ---- answering ----------------------------------------------------------- */
+
+/* Sends the answer; says how the connection goes on. */
+static enum rn_conn_next send_answer(struct exchange *x)
+{
+    struct rn_http_response *res = &x->call.res;
+    bool keep = res->keep_alive && x->requests < x->opts->requests_max &&
+                !atomic_load_explicit(x->opts->draining, memory_order_relaxed);
+
+    res->keep_alive = keep;
+    rn_buf_clear(&x->head);
+    if (rn_http_response_print_head(res, &x->head) ||
+        rn_conn_send(x->conn, rn_buf_view(&x->head),
+                     rn_http_response_body(res)))
+        return RN_CONN_CLOSE;
+    return keep ? RN_CONN_MORE : RN_CONN_CLOSE;
+}
+
+static void refuse(struct exchange *x)
+{
+    const struct rn_http_refusal *no = &x->reader.refusal;
+    struct rn_call *call = &x->call;
+
+    rn_call_clear(call);
+    call->req = NULL;
+    rn_rest_refuse(call, no->status, no->why);
+    (void)send_answer(x);
+}
+
+static void to_worker(struct exchange *x);
+
+static enum rn_conn_next serve(struct exchange *x);
+
+/* After a step of the call: WAIT while it is not done. */
+static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
+{
+    enum rn_conn_next next;
+
+    if (step == RN_REST_WORK)
+        to_worker(x);
+    if (step != RN_REST_DONE)
+        return RN_CONN_WAIT;
+    x->serving = false;
+    if (!x->conn)
+        return RN_CONN_CLOSE;
+    next = send_answer(x);
+    rn_call_clear(&x->call);
+    if (next != RN_CONN_MORE)
+        return next;
+    rn_conn_deadline(x->conn, x->opts->idle_ms);
+    switch (rn_http_reader_next(&x->reader)) {
+    case RN_HTTP_DONE:
+        return serve(x);
+    case RN_HTTP_REFUSED:
+        refuse(x);
+        return RN_CONN_CLOSE;
+    case RN_HTTP_MORE:
+        break;
+    }
+    if (rn_http_reader_is_idle(&x->reader))
+        rn_http_reader_trim(&x->reader);
+    return RN_CONN_MORE;
+}
+
+static enum rn_conn_next serve(struct exchange *x)
+{
+    struct rn_call *call = &x->call;
+
+    x->serving = true;
+    x->requests++;
+    rn_conn_deadline(x->conn, 0); /* the client has done its part */
+    call->req = &x->reader.request;
+    call->is_tls = rn_conn_is_tls(x->conn);
+    call->is_loopback = x->is_loopback;
+    call->peer = rn_conn_address(x->conn);
+    call->begun_ns = rn_mono_ns(x->opts->env);
+    rn_http_response_init(&call->res, call->req);
+    return proceed(x, rn_rest_serve(call));
+}
+
+/* ---- other threads ------------------------------------------------------- */
+
+/* Thread: loop.  The call was woken, or a worker is finished with it. */
+static void come_back(struct rn_post *post)
+{
+    struct exchange *x = RN_QUEUED(post, struct exchange, back);
+    enum rn_conn_next next = proceed(x, rn_rest_resume(&x->call));
+
+    if (next == RN_CONN_WAIT)
+        return;
+    if (x->conn)
+        rn_conn_resume(x->conn, next);
+    else
+        exchange_free(x);
+}
+
+static void wake(struct rn_call *call)
+{
+    struct exchange *x = (struct exchange *)call;
+
+    x->back.run = come_back;
+    rn_loop_post(x->loop, &x->back);
+}
+
+static void come_back_done(struct rn_post *post)
+{
+    struct exchange *x = RN_QUEUED(post, struct exchange, back);
+    enum rn_conn_next next = proceed(x, RN_REST_DONE);
+
+    if (x->conn && next != RN_CONN_WAIT)
+        rn_conn_resume(x->conn, next);
+    else if (!x->conn && !x->serving)
+        exchange_free(x);
+}
+
+/* Thread: worker. */
+static void run_work(struct rn_work *work)
+{
+    struct exchange *x = RN_QUEUED(work, struct exchange, work);
+    enum rn_rest_step step;
+
+    do
+        step = rn_rest_resume(&x->call);
+    while (step == RN_REST_WORK);
+    if (step == RN_REST_PENDING)
+        return; /* wake brings it back */
+    x->back.run = come_back_done;
+    rn_loop_post(x->loop, &x->back);
+}
+
+static void to_worker(struct exchange *x)
+{
+    x->work.run = run_work;
+    rn_workers_add(x->opts->workers, &x->work);
+}
+
+/* ---- the connection's user ----------------------------------------------- */
+
+static enum rn_code on_space(void *user, char **at, size_t *len)
+{
+    struct exchange *x = user;
+
+    return rn_http_reader_space(&x->reader, at, len);
+}
+
+static enum rn_conn_next on_fed(void *user, size_t len)
+{
+    struct exchange *x = user;
+    bool was_idle = rn_http_reader_is_idle(&x->reader);
+
+    switch (rn_http_reader_fed(&x->reader, len)) {
+    case RN_HTTP_DONE:
+        return serve(x);
+    case RN_HTTP_REFUSED:
+        refuse(x);
+        return RN_CONN_CLOSE;
+    case RN_HTTP_MORE:
+        break;
+    }
+    if (was_idle)
+        rn_conn_deadline(x->conn, x->opts->head_ms);
+    if (rn_http_reader_wants_continue(&x->reader) &&
+        rn_conn_send(x->conn, RN_HTTP_CONTINUE, (struct rn_view){ 0 }))
+        return RN_CONN_CLOSE;
+    return RN_CONN_MORE;
+}
+
+static void on_sent(void *user)
+{
+    (void)user; /* nothing is streamed: the next request is read meanwhile */
+}
+
+static void on_late(void *user)
+{
+    struct exchange *x = user;
+
+    rn_conn_drop(x->conn);
+}
+
+static void on_closed(void *user)
+{
+    struct exchange *x = user;
+
+    x->conn = NULL;
+    if (!x->serving)
+        exchange_free(x);
+}
+
+static const struct rn_conn_user conn_user = {
+    .space = on_space,
+    .fed = on_fed,
+    .sent = on_sent,
+    .late = on_late,
+    .closed = on_closed,
+};
+
+void rn_exchange_begin(const struct rn_exchange_opts *opts,
+                       struct rn_loop *loop, struct rn_tls *tls, int fd,
+                       const char *address, bool is_loopback)
+{
+    struct exchange *x = rn_new(sizeof(*x));
+    struct rn_conn_opts conn = {
+        .loop = loop,
+        .fd = fd,
+        .tls = tls,
+        .ops = &conn_user,
+        .user = x,
+        .write_stall_ms = opts->stall_ms,
+        .address = address,
+    };
+
+    atomic_fetch_add(opts->open, 1);
+    if (x) {
+        x->opts = opts;
+        x->loop = loop;
+        x->is_loopback = is_loopback;
+        x->head = RN_BUF_INIT(HEAD_MAX);
+        rn_http_reader_init(&x->reader, opts->limits);
+        rn_call_init(&x->call, opts->rest, NULL);
+        x->call.wake = wake;
+    }
+    if (!x || rn_conn_new(&conn, &x->conn)) {
+        if (x)
+            exchange_free(x);
+        else
+            atomic_fetch_sub(opts->open, 1);
+        return;
+    }
+    rn_conn_deadline(x->conn, opts->head_ms);
+}

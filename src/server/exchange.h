@@ -1,0 +1,35 @@
+/* exchange.h -- HTTP on a connection: requests in, calls made, answers out.
+ *
+ * One per connection, in its loop.  Requests are answered in order, one at a
+ * time; what is pipelined behind waits in the reader.
+ */
+#ifndef RN_SERVER_EXCHANGE_H
+#define RN_SERVER_EXCHANGE_H
+
+#include "http/parse.h"
+#include "net/conn.h"
+#include "rest/call.h"
+#include "server/worker.h"
+
+#include <stdatomic.h>
+
+struct rn_exchange_opts {
+    struct rn_rest *rest;
+    struct rn_workers *workers;
+    struct rn_env *env;
+    const struct rn_http_limits *limits;
+    uint32_t head_ms;      /* from its first byte to the end of a request's head
+                              and body */
+    uint32_t idle_ms;      /* between requests */
+    uint32_t stall_ms;     /* without a byte being taken by the client */
+    uint32_t requests_max; /* per connection */
+    atomic_uint *open;     /* how many connections there are */
+    atomic_bool *draining; /* close after the answer in progress */
+};
+
+/* Takes over the socket, in any case.  Thread: the loop's. */
+void rn_exchange_begin(const struct rn_exchange_opts *opts,
+                       struct rn_loop *loop, struct rn_tls *tls, int fd,
+                       const char *address, bool is_loopback);
+
+#endif

@@ -1,0 +1,336 @@
+/* options.c -- see options.h. */
+#include "server/options.h"
+
+#include "base/env.h"
+#include "json/json.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum kind { TEXT, FLAG, COUNT, BYTES, MILLIS };
+
+struct option {
+    const char *name;
+    enum kind kind;
+    size_t offset; /* in struct rn_options */
+    const char *otherwise;
+    uint64_t least, most; /* of a number */
+    const char *value;    /* what the help calls it */
+    const char *help;
+};
+
+#define AT(member) offsetof(struct rn_options, member)
+
+/* clang-format off */
+static const struct option table[] = {
+    { "config", TEXT, AT(config), NULL, 0, 0, "FILE",
+      "Read options from a JSON object first." },
+    { "listen", TEXT, AT(listen), "127.0.0.1:8081", 0, 0, "HOST:PORT",
+      "Address to serve HTTP and HTTPS on; port 0 takes any and prints it." },
+    { "data", TEXT, AT(data), "runnel-data", 0, 0, "DIR",
+      "Directory of the data; made if absent." },
+    { "store", TEXT, AT(store), "local", 0, 0, "NAME",
+      "local keeps data in DIR; mem keeps nothing." },
+    { "advertise", TEXT, AT(advertise), NULL, 0, 0, "URL",
+      "Endpoint that clients are sent to; else the one they came by." },
+    { "consistency", TEXT, AT(consistency), "Session", 0, 0, "LEVEL",
+      "Default consistency level of the account." },
+    { "ranges", COUNT, AT(ranges), "0", 0, 1024, "N",
+      "Partition key ranges of a new container; 0: by its throughput." },
+    { "tls-cert", TEXT, AT(tls_cert), NULL, 0, 0, "FILE",
+      "Certificate chain (PEM); with it HTTPS is served on the same port." },
+    { "tls-key", TEXT, AT(tls_key), NULL, 0, 0, "FILE",
+      "Its private key (PEM)." },
+    { "admin", FLAG, AT(admin), NULL, 0, 0, NULL,
+      "Serve the control routes under /_runnel/ off loopback too." },
+    { "test-mode", FLAG, AT(test_mode), NULL, 0, 0, NULL,
+      "Serve test routes: a clock to turn, faults to order." },
+    { "allow-well-known-key-on-network", FLAG, AT(allow_well_known_key), NULL,
+      0, 0, NULL, "Accept the emulators' public key off loopback." },
+    { "allow-plain-http-on-network", FLAG, AT(allow_plain_http), NULL, 0, 0,
+      NULL, "Serve without TLS off loopback." },
+    { "log-format", TEXT, AT(log_format), "json", 0, 0, "json|text",
+      "One JSON object a line, or text." },
+    { "log-level", TEXT, AT(log_level), "info", 0, 0, "LEVEL",
+      "error, warn, info or debug." },
+    { "slow-ms", MILLIS, AT(slow_ms), "100", 0, 3600000, "MS",
+      "Log requests that take longer." },
+    { "loops", COUNT, AT(loops), "0", 0, 64, "N",
+      "Threads that serve connections; 0: one per core." },
+    { "workers", COUNT, AT(workers), "2", 1, 64, "N",
+      "Threads that run queries." },
+    { "connections-max", COUNT, AT(connections_max), "10000", 1, 1000000, "N",
+      "Connections at once; more are closed." },
+    { "requests-max", COUNT, AT(requests_max), "10000", 1, 4000000000, "N",
+      "Requests on one connection; then it is closed." },
+    { "body-bytes-max", BYTES, AT(body_bytes_max), "4M", 1024, 64 << 20,
+      "BYTES", "Size of a request's body." },
+    { "head-ms", MILLIS, AT(head_ms), "10000", 100, 3600000, "MS",
+      "Time for a request to arrive." },
+    { "idle-ms", MILLIS, AT(idle_ms), "120000", 100, 86400000, "MS",
+      "Time between requests." },
+    { "stall-ms", MILLIS, AT(stall_ms), "30000", 100, 3600000, "MS",
+      "Time without a byte of an answer being taken." },
+    { "drain-ms", MILLIS, AT(drain_ms), "5000", 0, 3600000, "MS",
+      "Time for requests to finish when stopping." },
+    { "reserve-bytes", BYTES, AT(reserve_bytes), "64M", 1 << 20, UINT64_MAX,
+      "BYTES", "Disk kept free: below it writes are refused." },
+    { "log-bytes", BYTES, AT(log_bytes), "256M", 48 << 20, UINT64_MAX,
+      "BYTES", "Ceiling of the log." },
+    { "checkpoint-ms", MILLIS, AT(checkpoint_ms), "5000", 100, 3600000, "MS",
+      "Longest time between checkpoints." },
+};
+/* clang-format on */
+
+enum { OPTIONS = sizeof(table) / sizeof(table[0]), CONFIG_MAX = 1 << 20 };
+
+static const struct option *find(struct rn_view name)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (rn_view_eq(rn_view_text(table[i].name), name))
+            return &table[i];
+    }
+    return NULL;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static bool read_number(const struct option *o, const char *text, uint64_t *out)
+{
+    char *end = NULL;
+    unsigned shift = 0;
+    uint64_t n;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    n = strtoull(text, &end, 10);
+    if (o->kind == BYTES && *end) {
+        const char *suffix = strchr("KMG", toupper((unsigned char)*end));
+        if (!suffix || end[1])
+            return false;
+        shift = (*suffix == 'K' ? 10 : *suffix == 'M' ? 20 : 30);
+        end++;
+    }
+    if (*end || n > UINT64_MAX >> shift)
+        return false;
+    *out = n << shift;
+    return *out >= o->least && *out <= o->most;
+}
+
+static bool read_flag(const char *text, bool *out)
+{
+    *out = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *out || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+static enum rn_code set(struct rn_options *options, const struct option *o,
+                        const char *text, struct rn_err *err)
+{
+    char *at = (char *)options + o->offset;
+    bool good = true;
+
+    if (o->kind == TEXT)
+        memcpy(at, &text, sizeof(text));
+    else if (o->kind == FLAG)
+        good = read_flag(text, (bool *)(void *)at);
+    else
+        good = read_number(o, text, (uint64_t *)(void *)at);
+    if (good)
+        return RN_OK;
+    if (o->kind == FLAG)
+        return rn_fail(err, RN_BAD_REQUEST, "--%s is true or false, not '%s'",
+                       o->name, text);
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "--%s is a number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                   o->name, o->least, o->most, text);
+}
+
+static void set_defaults(struct rn_options *out)
+{
+    *out = (struct rn_options){ 0 };
+    for (size_t i = 0; i < OPTIONS; i++) {
+        struct rn_err err;
+        if (table[i].otherwise)
+            (void)!set(out, &table[i], table[i].otherwise, &err);
+    }
+}
+
+/* ---- sources ------------------------------------------------------------- */
+
+static const char *text_of(const struct rn_json *j, uint32_t value,
+                           struct rn_arena *arena)
+{
+    struct rn_view text = rn_json_text(j, value);
+    char *copy;
+
+    if (rn_json_kind(j, value) == RN_JSON_STRING &&
+        rn_json_string_get(j, value, arena, &text))
+        return NULL;
+    copy = rn_arena_alloc(arena, text.len + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, text.at, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
+                              struct rn_options *out, struct rn_err *err)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, 0);
+    enum rn_code rc = RN_OK;
+
+    if (rn_json_kind(j, 0) != RN_JSON_OBJECT)
+        return rn_fail(err, RN_BAD_REQUEST, "not a JSON object");
+    while (!rc && rn_json_walk_next(&w)) {
+        struct rn_view name = rn_json_text(j, w.name);
+        const struct option *o = find(name);
+        const char *text = text_of(j, w.value, arena);
+        if (!o)
+            rc = rn_fail(err, RN_BAD_REQUEST, "there is no option '%.*s'",
+                         RN_FMT(name));
+        else
+            rc = text ? set(out, o, text, err) : RN_NOMEM;
+    }
+    return rc;
+}
+
+static enum rn_code from_file(const char *path, struct rn_arena *arena,
+                              struct rn_options *out, struct rn_err *err)
+{
+    struct rn_env *env = rn_env_real();
+    struct rn_file *file = NULL;
+    char *text = rn_arena_alloc(arena, CONFIG_MAX);
+    struct rn_json json;
+    size_t got = 0;
+    enum rn_code rc;
+    int error;
+
+    if (!text)
+        return RN_NOMEM;
+    error = rn_file_open(env, path, RN_OPEN_READ, &file);
+    if (!error)
+        error = rn_file_read(file, text, CONFIG_MAX, 0, &got);
+    rn_file_close(file);
+    if (error)
+        return rn_fail_errno(err, error, "%s", path);
+    rn_json_init(&json, NULL);
+    rc = rn_json_parse(&json, rn_view_of(text, got), err);
+    if (!rc)
+        rc = from_json(&json, arena, out, err);
+    rn_json_release(&json);
+    if (rc)
+        rn_err_during(err, "%s", path);
+    return rc;
+}
+
+/* RUNNEL_LOG_FORMAT for log-format. */
+static bool is_variable_of(const char *variable, const struct option *o,
+                           const char **value)
+{
+    const char *at = variable + strlen("RUNNEL_");
+    const char *name = o->name;
+
+    if (strncmp(variable, "RUNNEL_", strlen("RUNNEL_")) != 0)
+        return false;
+    for (; *name; name++, at++) {
+        if (*at != (*name == '-' ? '_' : toupper((unsigned char)*name)))
+            return false;
+    }
+    *value = at + 1;
+    return *at == '=';
+}
+
+static enum rn_code from_environment(char **environment, struct rn_options *out,
+                                     struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    for (; !rc && *environment; environment++) {
+        for (size_t i = 0; !rc && i < OPTIONS; i++) {
+            const char *value;
+            if (is_variable_of(*environment, &table[i], &value))
+                rc = set(out, &table[i], value, err);
+        }
+    }
+    return rc;
+}
+
+/* Finds the option and value at argv[*at] and moves on behind them. */
+static enum rn_code next_argument(int argc, char **argv, int *at,
+                                  const struct option **o, const char **value,
+                                  struct rn_err *err)
+{
+    const char *text = argv[*at];
+    const char *equals = strchr(text, '=');
+    struct rn_view name = { text + 2, equals ? (size_t)(equals - text) - 2
+                                             : strlen(text) - 2 };
+
+    if (strncmp(text, "--", 2) != 0)
+        return rn_fail(err, RN_BAD_REQUEST, "'%s' is not an option", text);
+    *o = find(name);
+    if (!*o)
+        return rn_fail(err, RN_BAD_REQUEST, "there is no option '--%.*s'",
+                       RN_FMT(name));
+    *at += 1;
+    *value = equals ? equals + 1 : (*o)->kind == FLAG ? "true" : NULL;
+    if (!*value && *at < argc)
+        *value = argv[(*at)++];
+    return *value
+               ? RN_OK
+               : rn_fail(err, RN_BAD_REQUEST, "--%s needs a value", (*o)->name);
+}
+
+static enum rn_code from_arguments(int argc, char **argv,
+                                   struct rn_options *out, struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+    int at = 1;
+
+    while (!rc && at < argc) {
+        const struct option *o = NULL;
+        const char *value = NULL;
+        rc = next_argument(argc, argv, &at, &o, &value, err);
+        if (!rc)
+            rc = set(out, o, value, err);
+    }
+    return rc;
+}
+
+enum rn_code rn_options_read(int argc, char **argv, char **environment,
+                             struct rn_arena *arena, struct rn_options *out,
+                             struct rn_err *err)
+{
+    const char *config;
+    enum rn_code rc;
+
+    /* Once to learn of the file, then again so that it comes first. */
+    set_defaults(out);
+    rc = from_environment(environment, out, err);
+    if (!rc)
+        rc = from_arguments(argc, argv, out, err);
+    config = out->config;
+    if (rc || !config)
+        return rc;
+    set_defaults(out);
+    rc = from_file(config, arena, out, err);
+    if (!rc)
+        rc = from_environment(environment, out, err);
+    if (!rc)
+        rc = from_arguments(argc, argv, out, err);
+    return rc;
+}
+
+void rn_options_print_help(FILE *to)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const struct option *o = &table[i];
+        fprintf(to, "  --%s%s%s\n        %s", o->name, o->value ? " " : "",
+                o->value ? o->value : "", o->help);
+        if (o->otherwise)
+            fprintf(to, " Default: %s.", o->otherwise);
+        fprintf(to, "\n");
+    }
+}

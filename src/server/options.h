@@ -1,0 +1,47 @@
+/* options.h -- everything that can be set, in one table.
+ *
+ * Each option has one name and three spellings, in rising order of precedence:
+ *
+ *   the configuration file   {"log-format": "text"}
+ *   the environment          RUNNEL_LOG_FORMAT=text
+ *   the command line         --log-format text   or  --log-format=text
+ *
+ * Sizes take the suffixes K, M, G; times are in milliseconds.  An option that
+ * is no option, a value out of range, or one of the wrong kind is refused by
+ * name.
+ */
+#ifndef RN_SERVER_OPTIONS_H
+#define RN_SERVER_OPTIONS_H
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+struct rn_options {
+    const char *config;
+    const char *listen;
+    const char *data;
+    const char *store;
+    const char *advertise;
+    const char *consistency;
+    const char *tls_cert, *tls_key;
+    const char *log_format, *log_level;
+    bool admin, test_mode;
+    bool allow_well_known_key, allow_plain_http;
+    uint64_t ranges, loops, workers;
+    uint64_t connections_max, requests_max;
+    uint64_t body_bytes_max;
+    uint64_t head_ms, idle_ms, stall_ms, drain_ms, slow_ms;
+    uint64_t reserve_bytes, log_bytes, checkpoint_ms;
+};
+
+/* Fills `out` from defaults, file, environment and argv[1..].  Strings live in
+ * the arena or in argv.  RN_BAD_REQUEST with the option's name. */
+enum rn_code rn_options_read(int argc, char **argv, char **environment,
+                             struct rn_arena *arena, struct rn_options *out,
+                             struct rn_err *err) RN_CHECK;
+
+/* The options' part of the manual page. */
+void rn_options_print_help(FILE *to);
+
+#endif

@@ -1,0 +1,328 @@
+/* server.c -- see server.h.
+ *
+ * Order of opening: data, engine, REST, workers, loops, listener.  Stopping
+ * goes the other way, so that nothing is asked of what is gone: first no new
+ * connections, then no requests, then no writes, then the data.
+ */
+#include "server/server.h"
+
+#include "engine/engine.h"
+#include "net/listener.h"
+#include "rest/rest.h"
+#include "server/exchange.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOOPS_MAX = 64, DRAIN_STEP_NS = 5000000 };
+
+struct rn_server {
+    const struct rn_options *options;
+    struct rn_log *log;
+    struct rn_env *env;
+    struct rn_store *store;
+    struct rn_engine *engine;
+    struct rn_rest *rest;
+    struct rn_workers *workers;
+    struct rn_loop *loops[LOOPS_MAX];
+    unsigned loop_count;
+    struct rn_listener *listener;
+    bool listening; /* the listener is its loop's */
+    struct rn_http_limits limits;
+    struct rn_exchange_opts exchange;
+    atomic_uint open, turn;
+    atomic_bool draining;
+
+    pthread_mutex_t tls_lock;
+    struct rn_tls *tls; /* guarded; NULL: plain only */
+};
+
+/* ---- connections --------------------------------------------------------- */
+
+/* A new socket on its way to its loop. */
+struct arrival {
+    struct rn_post post;
+    struct rn_server *server;
+    struct rn_loop *loop;
+    int fd;
+    char address[RN_ADDRESS_TEXT_MAX];
+};
+
+static struct rn_tls *current_tls(struct rn_server *s)
+{
+    struct rn_tls *tls;
+
+    pthread_mutex_lock(&s->tls_lock);
+    tls = s->tls ? rn_tls_share(s->tls) : NULL;
+    pthread_mutex_unlock(&s->tls_lock);
+    return tls;
+}
+
+static bool is_loopback_peer(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 ||
+           strncmp(address, "[::1]", 5) == 0;
+}
+
+static void arrive(struct rn_post *post)
+{
+    struct arrival *a = (struct arrival *)post;
+    struct rn_tls *tls = current_tls(a->server);
+
+    rn_exchange_begin(&a->server->exchange, a->loop, tls, a->fd, a->address,
+                      is_loopback_peer(a->address));
+    rn_tls_close(tls);
+    rn_free(a);
+}
+
+static void on_accepted(void *context, int fd, const char *address)
+{
+    struct rn_server *s = context;
+    struct arrival *a = NULL;
+
+    if (atomic_load(&s->open) < s->options->connections_max)
+        a = rn_new(sizeof(*a));
+    if (!a) {
+        close(fd);
+        return;
+    }
+    a->post.run = arrive;
+    a->server = s;
+    a->loop = s->loops[atomic_fetch_add(&s->turn, 1) % s->loop_count];
+    a->fd = fd;
+    snprintf(a->address, sizeof(a->address), "%s", address);
+    rn_loop_post(a->loop, &a->post);
+}
+
+/* ---- starting ------------------------------------------------------------ */
+
+static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
+{
+    const struct rn_options *o = s->options;
+    struct rn_store_opts store = {
+        .env = s->env,
+        .where = o->data,
+        .reserve_bytes = o->reserve_bytes,
+        .log_bytes = o->log_bytes,
+        .checkpoint_ms = (uint32_t)o->checkpoint_ms,
+    };
+    struct rn_engine_opts engine = { .env = s->env,
+                                     .ranges_default = (uint32_t)o->ranges };
+    enum rn_code rc = rn_store_open(o->store, &store, &s->store, err);
+
+    if (rc)
+        return rc;
+    engine.store = s->store;
+    return rn_engine_open(&engine, &s->engine, err);
+}
+
+static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
+{
+    const struct rn_options *o = s->options;
+    struct rn_tls *tls = NULL, *old;
+    enum rn_code rc;
+
+    if (!o->tls_cert && !o->tls_key)
+        return RN_OK;
+    if (!o->tls_cert || !o->tls_key)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "--tls-cert and --tls-key go together");
+    rc = rn_tls_open(o->tls_cert, o->tls_key, &tls, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&s->tls_lock);
+    old = s->tls;
+    s->tls = tls;
+    pthread_mutex_unlock(&s->tls_lock);
+    rn_tls_close(old);
+    return RN_OK;
+}
+
+static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
+{
+    const struct rn_options *o = s->options;
+    struct rn_rest_opts opts = {
+        .env = s->env,
+        .engine = s->engine,
+        .log = s->log,
+        .data_dir = strcmp(o->store, "mem") == 0 ? NULL : o->data,
+        .advertise = o->advertise,
+        .consistency = o->consistency,
+        .test_mode = o->test_mode,
+        .admin = o->admin,
+        .well_known_key =
+            rn_listener_is_loopback(s->listener) || o->allow_well_known_key,
+        .loopback_only = rn_listener_is_loopback(s->listener),
+        .slow_ms = (uint32_t)o->slow_ms,
+    };
+
+    return rn_rest_open(&opts, &s->rest, err);
+}
+
+static enum rn_code start_loops(struct rn_server *s, struct rn_err *err)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t want = s->options->loops ? s->options->loops
+                    : cores > 0       ? (uint64_t)cores
+                                      : 1;
+    enum rn_code rc =
+        rn_workers_new(s->env, (unsigned)s->options->workers, &s->workers, err);
+
+    for (; !rc && s->loop_count < want && s->loop_count < LOOPS_MAX;
+         s->loop_count += !rc)
+        rc = rn_loop_new(s->env, "loop", &s->loops[s->loop_count], err);
+    return rc;
+}
+
+static void describe_exchanges(struct rn_server *s)
+{
+    const struct rn_options *o = s->options;
+
+    s->limits = rn_http_limits_default;
+    s->limits.body_bytes_max = (size_t)o->body_bytes_max;
+    s->exchange = (struct rn_exchange_opts){
+        .rest = s->rest,
+        .workers = s->workers,
+        .env = s->env,
+        .limits = &s->limits,
+        .head_ms = (uint32_t)o->head_ms,
+        .idle_ms = (uint32_t)o->idle_ms,
+        .stall_ms = (uint32_t)o->stall_ms,
+        .requests_max = (uint32_t)o->requests_max,
+        .open = &s->open,
+        .draining = &s->draining,
+    };
+}
+
+static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
+{
+    enum rn_code rc =
+        rn_listener_start(s->listener, s->loops[0], on_accepted, s, err);
+
+    s->listening = !rc;
+    for (unsigned i = 0; !rc && i < s->loop_count; i++)
+        rc = rn_loop_start(s->loops[i], err);
+    return rc;
+}
+
+/* Secure by default: off loopback a password that everyone knows, or none of
+ * the traffic encrypted, must be asked for by name. */
+static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
+{
+    if (rn_listener_is_loopback(s->listener))
+        return RN_OK;
+    if (!s->tls && !s->options->allow_plain_http)
+        return rn_fail(err, RN_FORBIDDEN,
+                       "%s is not loopback: give --tls-cert and --tls-key, or "
+                       "--allow-plain-http-on-network",
+                       rn_listener_address(s->listener));
+    return RN_OK;
+}
+
+enum rn_code rn_server_start(const struct rn_options *options,
+                             struct rn_log *log, struct rn_server **out,
+                             struct rn_err *err)
+{
+    struct rn_server *s = rn_new(sizeof(*s));
+    enum rn_code rc;
+
+    if (!s)
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    s->options = options;
+    s->log = log;
+    s->env = rn_env_real();
+    pthread_mutex_init(&s->tls_lock, NULL);
+    rc = load_tls(s, err);
+    if (!rc)
+        rc = rn_listener_open(options->listen, &s->listener, err);
+    if (!rc)
+        rc = check_exposure(s, err);
+    if (!rc)
+        rc = open_data(s, err);
+    if (!rc)
+        rc = open_rest(s, err);
+    if (!rc)
+        rc = start_loops(s, err);
+    if (!rc) {
+        describe_exchanges(s);
+        rc = start_listening(s, err);
+    }
+    if (rc) {
+        rn_server_stop(s);
+        return rc;
+    }
+    *out = s;
+    return RN_OK;
+}
+
+const char *rn_server_address(const struct rn_server *s)
+{
+    return rn_listener_address(s->listener);
+}
+
+enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err)
+{
+    enum rn_code rc = load_tls(s, err);
+
+    return rc ? rc : rn_rest_reload(s->rest, err);
+}
+
+/* ---- stopping ------------------------------------------------------------ */
+
+struct stop_post {
+    struct rn_post post;
+    struct rn_listener *listener;
+    atomic_bool done;
+};
+
+static void stop_listening(struct rn_post *post)
+{
+    struct stop_post *p = (struct stop_post *)post;
+
+    rn_listener_stop(p->listener);
+    atomic_store(&p->done, true);
+}
+
+/* Connections that are between requests are simply dropped with the loops;
+ * those in a request get their time. */
+static void drain(struct rn_server *s)
+{
+    struct stop_post p = { .post.run = stop_listening,
+                           .listener = s->listener };
+    int64_t until =
+        rn_mono_ns(s->env) + (int64_t)s->options->drain_ms * 1000000;
+
+    rn_loop_post(s->loops[0], &p.post);
+    while (!atomic_load(&p.done))
+        s->env->ops->sleep(s->env, DRAIN_STEP_NS);
+    atomic_store(&s->draining, true);
+    while (rn_rest_calls(s->rest) > 0 && rn_mono_ns(s->env) < until)
+        s->env->ops->sleep(s->env, DRAIN_STEP_NS);
+}
+
+void rn_server_stop(struct rn_server *s)
+{
+    if (!s)
+        return;
+    if (s->listening)
+        drain(s);
+    else
+        rn_listener_close(s->listener);
+    /* No loop takes anything from now on, but what the engine still has to
+     * answer comes to them: they are freed after it. */
+    for (unsigned i = 0; i < s->loop_count; i++)
+        rn_loop_halt(s->loops[i]);
+    rn_workers_free(s->workers);
+    if (s->rest)
+        rn_rest_quiesce(s->rest);
+    rn_engine_close(s->engine);
+    for (unsigned i = 0; i < s->loop_count; i++)
+        rn_loop_free(s->loops[i]);
+    rn_rest_close(s->rest);
+    rn_store_close(s->store);
+    rn_tls_close(s->tls);
+    pthread_mutex_destroy(&s->tls_lock);
+    rn_free(s);
+}

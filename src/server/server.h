@@ -1,0 +1,28 @@
+/* server.h -- the running server: store, engine, loops and listeners, put
+ * together and taken apart in the right order.
+ */
+#ifndef RN_SERVER_SERVER_H
+#define RN_SERVER_SERVER_H
+
+#include "base/log.h"
+#include "server/options.h"
+
+struct rn_server;
+
+/* Opens the data, binds the address and starts to serve. */
+enum rn_code rn_server_start(const struct rn_options *options,
+                             struct rn_log *log, struct rn_server **out,
+                             struct rn_err *err) RN_CHECK;
+
+/* Where it listens, with the real port. */
+const char *rn_server_address(const struct rn_server *s);
+
+/* Reads certificates and keys again.  What fails to load leaves the old ones
+ * in place. */
+enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err) RN_CHECK;
+
+/* Accepts no more, lets requests in progress finish for `drain_ms`, closes
+ * everything.  NULL is fine. */
+void rn_server_stop(struct rn_server *s);
+
+#endif
