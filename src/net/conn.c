@@ -21,7 +21,7 @@ enum {
 };
 
 struct rn_conn {
-    struct rn_watch watch;
+    struct rn_socket watch;
     struct rn_loop *loop;
     struct rn_tls *tls;
     struct rn_tls_session *session;
@@ -59,7 +59,7 @@ void rn_conn_drop(struct rn_conn *c)
     conn_free(c);
 }
 
-static void on_ended(struct rn_watch *watch)
+static void on_ended(struct rn_socket *watch)
 {
     conn_free((struct rn_conn *)watch);
 }
@@ -80,7 +80,7 @@ void rn_conn_deadline(struct rn_conn *c, uint32_t ms)
     set_deadline(c);
 }
 
-static void on_late(struct rn_watch *watch)
+static void on_late(struct rn_socket *watch)
 {
     struct rn_conn *c = (struct rn_conn *)watch;
 
@@ -306,7 +306,7 @@ static bool on_writable(struct rn_conn *c)
     return true;
 }
 
-static void on_ready(struct rn_watch *watch, uint32_t events)
+static void on_ready(struct rn_socket *watch, uint32_t events)
 {
     struct rn_conn *c = (struct rn_conn *)watch;
 
@@ -336,11 +336,11 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
         close(opts->fd);
         return RN_NOMEM;
     }
-    c->watch = (struct rn_watch){ .fd = opts->fd,
-                                  .events = EPOLLIN | EPOLLRDHUP,
-                                  .ready = on_ready,
-                                  .late = on_late,
-                                  .ended = on_ended };
+    c->watch = (struct rn_socket){ .fd = opts->fd,
+                                   .events = EPOLLIN | EPOLLRDHUP,
+                                   .ready = on_ready,
+                                   .late = on_late,
+                                   .ended = on_ended };
     c->loop = opts->loop;
     c->tls = opts->tls ? rn_tls_share(opts->tls) : NULL;
     c->ops = opts->ops;

@@ -19,7 +19,7 @@ enum {
 };
 
 struct rn_listener {
-    struct rn_watch watch;
+    struct rn_socket watch;
     struct rn_loop *loop;
     rn_listener_accepted_fn *accepted;
     void *context;
@@ -138,7 +138,7 @@ static void pause_accepting(struct rn_listener *l)
         rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000);
 }
 
-static void on_late(struct rn_watch *watch)
+static void on_late(struct rn_socket *watch)
 {
     struct rn_listener *l = (struct rn_listener *)watch;
 
@@ -147,7 +147,7 @@ static void on_late(struct rn_watch *watch)
         rn_loop_change(l->loop, watch, EPOLLIN);
 }
 
-static void on_ready(struct rn_watch *watch, uint32_t events)
+static void on_ready(struct rn_socket *watch, uint32_t events)
 {
     struct rn_listener *l = (struct rn_listener *)watch;
 
@@ -171,7 +171,7 @@ static void on_ready(struct rn_watch *watch, uint32_t events)
     }
 }
 
-static void on_ended(struct rn_watch *watch)
+static void on_ended(struct rn_socket *watch)
 {
     rn_listener_close((struct rn_listener *)watch);
 }

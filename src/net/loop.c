@@ -19,7 +19,7 @@ struct rn_loop {
     struct rn_task task;
     int epoll_fd, wake_fd;
     struct rn_queue posts;
-    struct rn_watch *watches;
+    struct rn_socket *watches;
     atomic_uint watch_count;
     atomic_bool stopping;
     int64_t now_ns, ticked_ns;
@@ -56,13 +56,13 @@ static void drain_wakes(struct rn_loop *loop)
 
 static void tick(struct rn_loop *loop)
 {
-    struct rn_watch *w = loop->watches;
+    struct rn_socket *w = loop->watches;
 
     if (loop->now_ns - loop->ticked_ns < TICK_MS * INT64_C(1000000))
         return;
     loop->ticked_ns = loop->now_ns;
     while (w) {
-        struct rn_watch *after = w->after; /* late may remove w */
+        struct rn_socket *after = w->after; /* late may remove w */
         if (w->deadline_ns && w->deadline_ns <= loop->now_ns)
             w->late(w);
         w = after;
@@ -83,7 +83,7 @@ static int64_t step(void *context)
     for (loop->event_at = 0; loop->event_at < loop->event_count;
          loop->event_at++) {
         struct epoll_event *e = &loop->events[loop->event_at];
-        struct rn_watch *w = e->data.ptr;
+        struct rn_socket *w = e->data.ptr;
         if (!w)
             drain_wakes(loop);
         else
@@ -139,7 +139,7 @@ void rn_loop_free(struct rn_loop *loop)
     rn_loop_halt(loop);
     run_posts(loop);
     while (loop->watches) {
-        struct rn_watch *w = loop->watches;
+        struct rn_socket *w = loop->watches;
         rn_loop_remove(loop, w);
         w->ended(w);
     }
@@ -156,7 +156,7 @@ void rn_loop_post(struct rn_loop *loop, struct rn_post *post)
         wake(loop);
 }
 
-int rn_loop_add(struct rn_loop *loop, struct rn_watch *watch)
+int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch)
 {
     struct epoll_event e = { .events = watch->events, .data.ptr = watch };
 
@@ -171,7 +171,7 @@ int rn_loop_add(struct rn_loop *loop, struct rn_watch *watch)
     return 0;
 }
 
-void rn_loop_change(struct rn_loop *loop, struct rn_watch *watch,
+void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,
                     uint32_t events)
 {
     struct epoll_event e = { .events = events, .data.ptr = watch };
@@ -182,7 +182,7 @@ void rn_loop_change(struct rn_loop *loop, struct rn_watch *watch,
     (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &e);
 }
 
-static void forget_events(struct rn_loop *loop, struct rn_watch *watch)
+static void forget_events(struct rn_loop *loop, struct rn_socket *watch)
 {
     int kept = loop->event_at + 1;
 
@@ -194,7 +194,7 @@ static void forget_events(struct rn_loop *loop, struct rn_watch *watch)
         loop->event_count = kept;
 }
 
-void rn_loop_remove(struct rn_loop *loop, struct rn_watch *watch)
+void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch)
 {
     (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     if (watch->before)

@@ -38,23 +38,23 @@ void rn_loop_post(struct rn_loop *loop, struct rn_post *post);
 /* ---- for connections and listeners; thread: loop ------------------------- */
 
 /* A descriptor in the loop's set; embedded in its owner. */
-struct rn_watch {
+struct rn_socket {
     int fd;
     uint32_t events; /* EPOLL* wanted now */
-    void (*ready)(struct rn_watch *watch, uint32_t events);
+    void (*ready)(struct rn_socket *watch, uint32_t events);
     /* Looked at once a second; when it has passed, `late` is called.  0: no
      * deadline. */
     int64_t deadline_ns;
-    void (*late)(struct rn_watch *watch);
+    void (*late)(struct rn_socket *watch);
     /* The loop ends: close, free. */
-    void (*ended)(struct rn_watch *watch);
-    struct rn_watch *before, *after; /* the loop's own */
+    void (*ended)(struct rn_socket *watch);
+    struct rn_socket *before, *after; /* the loop's own */
 };
 
-int rn_loop_add(struct rn_loop *loop, struct rn_watch *watch); /* errno */
-void rn_loop_change(struct rn_loop *loop, struct rn_watch *watch,
+int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch); /* errno */
+void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,
                     uint32_t events);
-void rn_loop_remove(struct rn_loop *loop, struct rn_watch *watch);
+void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch);
 
 /* The time at which the current events were taken; cheap. */
 int64_t rn_loop_now_ns(const struct rn_loop *loop);
