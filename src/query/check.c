@@ -1,0 +1,433 @@
+/* check.c -- binding names, parameters and calls. */
+#include "query/check.h"
+
+#include "query/function.h"
+#include "query/run.h"
+
+#include <stdio.h>
+
+struct scope {
+    const struct scope *outer;
+    const struct rn_select *select;
+    uint32_t count; /* sources bound so far */
+};
+
+/* Where an expression stands decides which calls it may make. */
+enum where { IN_ROW, IN_ITEMS, IN_AGGREGATE };
+
+struct place {
+    const struct scope *scope;
+    struct rn_select *select;
+    enum where where;
+};
+
+static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
+                                 const struct scope *outer);
+static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
+                               const struct place *at);
+
+static enum rn_code new_slot(struct rn_check *c, int32_t *out)
+{
+    if (c->slots == RN_QUERY_SLOTS_MAX)
+        return rn_faults_add(c->faults, NULL, 0, 0,
+                             "The query has too many sources or aggregates.");
+    *out = (int32_t)c->slots++;
+    return RN_OK;
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static int32_t find_name(const struct scope *scope, struct rn_view name)
+{
+    for (; scope; scope = scope->outer) {
+        for (uint32_t i = scope->count; i-- > 0;) {
+            if (rn_view_eq(scope->select->from[i].bound, name))
+                return scope->select->from[i].slot;
+        }
+    }
+    return RN_SLOT_NONE;
+}
+
+const struct rn_expr *rn_expr_root(const struct rn_expr *e)
+{
+    while (e->kind == RN_EXPR_MEMBER || e->kind == RN_EXPR_INDEX)
+        e = e->kids[0];
+    return e->kind == RN_EXPR_NAME ? e : NULL;
+}
+
+static enum rn_code check_name(struct rn_check *c, struct rn_expr *e,
+                               const struct place *at)
+{
+    e->slot = find_name(at->scope, e->name);
+    if (e->slot != RN_SLOT_NONE)
+        return RN_OK;
+    return rn_faults_add(c->faults, "SC2001", e->start, e->end,
+                         "Identifier '%.*s' could not be resolved.",
+                         RN_FMT(e->name));
+}
+
+static enum rn_code bind_parameter(struct rn_check *c, struct rn_expr *e)
+{
+    struct rn_json_walk w;
+
+    if (c->json) {
+        w = rn_json_walk_begin(c->json, c->parameters);
+        while (rn_json_walk_next(&w)) {
+            uint32_t name = rn_json_find(c->json, w.value, RN_LIT("name"));
+            if (rn_json_string_is(c->json, name, e->name))
+                return rn_value_of_json(
+                    c->json, rn_json_find(c->json, w.value, RN_LIT("value")),
+                    c->arena, &e->value);
+        }
+    }
+    return rn_faults_add(c->faults, "SC2010", e->start, e->end,
+                         "The parameter '%.*s' has not been supplied.",
+                         RN_FMT(e->name));
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+static enum rn_code wrong_arity(struct rn_check *c, const struct rn_expr *e)
+{
+    const struct rn_function *f = e->function;
+    char wanted[32];
+
+    if (f->max == RN_ARITY_ANY)
+        snprintf(wanted, sizeof(wanted), "at least %d", f->min);
+    else if (f->min == f->max)
+        snprintf(wanted, sizeof(wanted), "%d", f->min);
+    else
+        snprintf(wanted, sizeof(wanted), "%d to %d", f->min, f->max);
+    return rn_faults_add(c->faults, "SC2050", e->start, e->end,
+                         "The %s function requires %s argument(s).", f->name,
+                         wanted);
+}
+
+static enum rn_code check_aggregate(struct rn_check *c, struct rn_expr *e,
+                                    const struct place *at)
+{
+    struct rn_select *s = at->select;
+
+    if (at->where == IN_AGGREGATE)
+        return rn_faults_add(c->faults, "SC2101", e->start, e->end,
+                             "Cannot perform an aggregate function on an "
+                             "expression containing an aggregate or a "
+                             "subquery.");
+    if (at->where == IN_ROW)
+        return rn_faults_add(c->faults, NULL, 0, 0,
+                             "Aggregate functions are allowed only in the "
+                             "select list.");
+    s->aggregates = rn_ast_grow(c->arena, s->aggregates, s->aggregate_count,
+                                &s->aggregate_room, sizeof(struct rn_expr *));
+    if (!s->aggregates)
+        return RN_TOO_LARGE;
+    s->aggregates[s->aggregate_count++] = e;
+    return new_slot(c, &e->slot);
+}
+
+static bool holds_aggregate(const struct rn_expr *e)
+{
+    const struct rn_function *f;
+
+    if (e->kind == RN_EXPR_CALL) {
+        f = rn_function_find(e->name);
+        if (f && f->aggregate && !e->is_bracket)
+            return true;
+    }
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (holds_aggregate(e->kids[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
+                               const struct place *at)
+{
+    struct place inner = *at;
+    enum rn_code rc = RN_OK;
+
+    if (e->is_bracket)
+        return rn_faults_add(c->faults, "SC2005", e->start, e->end,
+                             "'%.*s' is not a recognized user defined "
+                             "function name.",
+                             RN_FMT(e->name));
+    e->function = rn_function_find(e->name);
+    if (!e->function)
+        return rn_faults_add(
+            c->faults, "SC2005", e->start, e->start + e->name.len,
+            "'%.*s' is not a recognized built-in function name.",
+            RN_FMT(e->name));
+    if (e->count < e->function->min ||
+        (e->function->max != RN_ARITY_ANY && e->count > e->function->max))
+        return wrong_arity(c, e);
+    if (e->function->aggregate) {
+        /* The outer call is the one to blame. */
+        if (at->where != IN_AGGREGATE && holds_aggregate(e->kids[0]))
+            return check_aggregate(
+                c, e, &(struct place){ at->scope, at->select, IN_AGGREGATE });
+        rc = check_aggregate(c, e, at);
+        inner.where = IN_AGGREGATE;
+    }
+    for (uint32_t i = 0; i < e->count && !rc; i++)
+        rc = check_expr(c, e->kids[i], &inner);
+    return rc;
+}
+
+/* A row with one name twice would not be JSON. */
+static enum rn_code name_once(struct rn_check *c, struct rn_keyset *names,
+                              struct rn_view name, const struct rn_expr *e)
+{
+    uint32_t place;
+    bool is_new;
+    enum rn_code rc = rn_keyset_add(names, name, &place, &is_new);
+
+    if (!rc && !is_new)
+        rc = rn_faults_add(c->faults, "SC2004", e->start, e->end,
+                           "The property name '%.*s' is specified more than "
+                           "once.",
+                           name.len < 60 ? (int)name.len : 60, name.at);
+    return rc;
+}
+
+static enum rn_code check_names(struct rn_check *c, const struct rn_expr *e)
+{
+    struct rn_keyset names = { .arena = c->arena };
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < e->count && e->count > 1 && !rc; i++)
+        rc = name_once(c, &names, e->names[i], e->kids[i]);
+    return rc;
+}
+
+static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
+                               const struct place *at)
+{
+    enum rn_code rc = e->kind == RN_EXPR_OBJECT ? check_names(c, e) : RN_OK;
+
+    if (e->kind == RN_EXPR_NAME)
+        return check_name(c, e, at);
+    if (e->kind == RN_EXPR_PARAMETER)
+        return bind_parameter(c, e);
+    if (e->kind == RN_EXPR_CALL)
+        return check_call(c, e, at);
+    if (e->kind == RN_EXPR_QUERY)
+        return check_select(c, e->query, at->scope);
+    for (uint32_t i = 0; i < e->count && !rc; i++)
+        rc = check_expr(c, e->kids[i], at);
+    return rc;
+}
+
+/* ---- clauses ------------------------------------------------------------- */
+
+/* The first name of the first source that nothing else binds is the container,
+ * whatever it is called. */
+static enum rn_code bind_path(struct rn_check *c, struct rn_from *f,
+                              bool is_first, const struct place *at)
+{
+    struct rn_expr *root = f->path;
+
+    while (root->kind == RN_EXPR_MEMBER || root->kind == RN_EXPR_INDEX)
+        root = root->kids[0];
+    root->slot = find_name(at->scope, root->name);
+    if (root->slot == RN_SLOT_NONE && is_first)
+        root->slot = 0;
+    return root->slot == RN_SLOT_NONE ? check_name(c, root, at) : RN_OK;
+}
+
+static struct rn_view bound_name(const struct rn_from *f)
+{
+    if (f->alias.len)
+        return f->alias;
+    if (f->query || f->path->kind == RN_EXPR_INDEX)
+        return (struct rn_view){ 0 };
+    return f->path->name;
+}
+
+static enum rn_code check_from(struct rn_check *c, struct rn_select *s,
+                               struct scope *scope)
+{
+    struct place at = { scope, s, IN_ROW };
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < s->from_count && !rc; i++) {
+        struct rn_from *f = &s->from[i];
+        rc = f->query ? check_select(c, f->query, scope)
+                      : bind_path(c, f, i == 0, &at);
+        if (!rc)
+            rc = new_slot(c, &f->slot);
+        f->bound = bound_name(f);
+        if (!rc && f->bound.len && i > 0) {
+            for (uint32_t j = 0; j < i && !rc; j++) {
+                if (rn_view_eq(s->from[j].bound, f->bound))
+                    rc = rn_faults_add(
+                        c->faults, "SC2003", 0, 0,
+                        "The input alias '%.*s' is specified more than once "
+                        "in the FROM clause.",
+                        RN_FMT(f->bound));
+            }
+        }
+        scope->count = i + 1;
+    }
+    return rc;
+}
+
+static enum rn_code check_count(struct rn_check *c, struct rn_expr *e,
+                                const char *code, const char *message)
+{
+    enum rn_code rc = RN_OK;
+
+    if (!e)
+        return RN_OK;
+    if (e->kind == RN_EXPR_PARAMETER)
+        rc = bind_parameter(c, e);
+    if (!rc && (e->value.kind != RN_VALUE_NUMBER || !e->value.is_integer ||
+                e->value.integer < 0 || e->value.integer > UINT32_MAX))
+        rc = rn_faults_add(c->faults, code, e->start, e->end, "%s", message);
+    return rc;
+}
+
+static enum rn_code check_counts(struct rn_check *c, struct rn_select *s)
+{
+    enum rn_code rc;
+
+    rc = check_count(c, s->top, "SC2060",
+                     "The count value provided for a TOP clause must be an "
+                     "integer.");
+    if (!rc)
+        rc = check_count(c, s->offset, "SC2062",
+                         "The OFFSET count value exceeds the maximum allowed "
+                         "value.");
+    if (!rc)
+        rc = check_count(c, s->limit, "SC2061",
+                         "The LIMIT count value exceeds the maximum allowed "
+                         "value.");
+    return rc;
+}
+
+/* The alias, else the last name of a path, else $1, $2, ... for those that
+ * have none. */
+static enum rn_code name_item(struct rn_check *c, struct rn_item *item,
+                              uint32_t *unnamed)
+{
+    const struct rn_expr *e = item->expr;
+    char text[16];
+    int len;
+
+    if (item->alias.len) {
+        item->name = item->alias;
+    } else if (e->kind == RN_EXPR_NAME || e->kind == RN_EXPR_MEMBER) {
+        item->name = e->name;
+    } else {
+        len = snprintf(text, sizeof(text), "$%u", ++*unnamed);
+        item->name = rn_arena_copy(c->arena, rn_view_of(text, (size_t)len));
+        if (!item->name.at)
+            return RN_TOO_LARGE;
+    }
+    return RN_OK;
+}
+
+static enum rn_code check_items(struct rn_check *c, struct rn_select *s,
+                                const struct scope *scope)
+{
+    struct place at = { scope, s, IN_ITEMS };
+    struct rn_keyset names = { .arena = c->arena };
+    uint32_t unnamed = 0;
+    enum rn_code rc = RN_OK;
+
+    if (s->kind == RN_SELECT_STAR && s->group_count)
+        return rn_faults_add(c->faults, "SC2041", s->star, s->star + 1,
+                             "'SELECT *' is not allowed with GROUP BY.");
+    if (s->kind == RN_SELECT_STAR && s->from_count != 1)
+        return rn_faults_add(c->faults, "SC2040", s->star, s->star + 1,
+                             "'SELECT *' is only valid with a single input "
+                             "set.");
+    for (uint32_t i = 0; i < s->item_count && !rc; i++) {
+        rc = check_expr(c, s->items[i].expr, &at);
+        if (!rc)
+            rc = name_item(c, &s->items[i], &unnamed);
+        if (!rc)
+            rc = name_once(c, &names, s->items[i].name, s->items[i].expr);
+    }
+    return rc;
+}
+
+static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
+                                const struct scope *scope)
+{
+    struct place at = { scope, s, IN_ROW };
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < s->order_count && !rc; i++)
+        rc = check_expr(c, s->order[i].expr, &at);
+    return rc;
+}
+
+static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
+                                 const struct scope *outer)
+{
+    struct scope scope = { outer, s, 0 };
+    struct place at = { &scope, s, IN_ROW };
+    enum rn_code rc;
+
+    rc = check_from(c, s, &scope);
+    if (!rc)
+        rc = check_counts(c, s);
+    if (!rc && s->where)
+        rc = check_expr(c, s->where, &at);
+    for (uint32_t i = 0; i < s->group_count && !rc; i++)
+        rc = check_expr(c, s->group[i], &at);
+    if (!rc)
+        rc = check_items(c, s, &scope);
+    if (!rc)
+        rc = check_order(c, s, &scope);
+    s->group_slot = (int32_t)c->slots;
+    for (uint32_t i = 0; i < s->group_count && !rc; i++)
+        rc = new_slot(c, &at.select->group_slot);
+    s->group_slot -= s->group_count ? (int32_t)s->group_count - 1 : 0;
+    if (!rc && (s->group_count || s->aggregate_count))
+        rc = rn_check_groups(c, s);
+    return rc;
+}
+
+/* Only what an index could serve can be sorted by: paths of the document. */
+static enum rn_code check_order_paths(struct rn_check *c,
+                                      const struct rn_select *s)
+{
+    bool is_plain = s->from_count == 1 && !s->from[0].query &&
+                    !s->from[0].is_each && rn_expr_root(s->from[0].path);
+
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        const struct rn_expr *e = s->order[i].expr;
+        const struct rn_expr *root = rn_expr_root(e);
+        if (e->kind == RN_EXPR_CALL && e->function &&
+            (s->is_rank || rn_view_eq(rn_view_text(e->function->name),
+                                      RN_LIT("VectorDistance"))))
+            continue;
+        if (!root)
+            return rn_faults_add(c->faults, "2206", 0, 0,
+                                 "Unsupported ORDER BY clause. ORDER BY item "
+                                 "expression could not be mapped to a "
+                                 "document path.");
+        if (!is_plain && (s->from_count == 0 || s->from[0].query ||
+                          root->slot != s->from[0].slot))
+            return rn_faults_add(c->faults, NULL, 0, 0,
+                                 "Order-by over correlated collections is "
+                                 "not supported.");
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
+{
+    enum rn_code rc;
+
+    c->slots = 1; /* the document's */
+    rc = check_select(c, s, NULL);
+    if (!rc && !s->aggregate_count)
+        rc = check_order_paths(c, s);
+    if (!rc && s->group_count && s->order_count)
+        rc = rn_faults_add(c->faults, NULL, 0, 0,
+                           "ORDER BY is not allowed with GROUP BY.");
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* plan.h -- what a query needs when several ranges answer it; the module's own.
+ *
+ * An SDK sends the rewritten text to each range and merges the rows by what the
+ * plan says: sorts by orderByItems, adds up aggregates, groups by groupByItems,
+ * drops repetitions, cuts to TOP or OFFSET and LIMIT.
+ */
+#ifndef RN_QUERY_PLAN_H
+#define RN_QUERY_PLAN_H
+
+#include "query/ast.h"
+#include "query/query.h"
+
+struct rn_plan {
+    const struct rn_query *query;
+    const struct rn_select *select; /* of a DCOUNT: the inner one */
+    bool is_whole;                  /* one partition answers it by itself */
+    bool is_ordered, is_grouped, is_vector;
+    /* SELECT COUNT(1) FROM (SELECT DISTINCT ...): the name of the count. */
+    bool is_dcount;
+    struct rn_view dcount_alias;
+    bool has_top, has_offset;
+    uint64_t top, offset, limit;
+};
+
+/* RN_BAD_REQUEST with a fault if the rows could not be merged. */
+enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
+                          struct rn_faults *faults,
+                          struct rn_plan *out) RN_CHECK;
+
+/* The text for each range; empty if the original will do. */
+enum rn_code rn_plan_rewrite(const struct rn_plan *p,
+                             struct rn_buf *out) RN_CHECK;
+
+/* The call, if the expression is nothing but an aggregate; else NULL. */
+const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e);
+
+#endif

@@ -1,0 +1,139 @@
+/* query.h -- text to rows: the SQL dialect of Cosmos DB over JSON documents.
+ *
+ *   rn_query_parse   text and parameters -> a checked query
+ *   rn_query_run     documents in, rows out
+ *   rn_query_plan    what SDKs ask for before they send a query to each range
+ *
+ * Documents are known only as JSON texts that a source hands out one by one;
+ * rows leave as JSON texts into a sink.  Everything has a limit: the text, the
+ * nesting, the memory, and the steps a run may take.
+ *
+ * Paging.  A sink may stop a run after any row.  The place it stopped at goes
+ * into the next run.  A streaming query (no ORDER BY, DISTINCT, GROUP BY,
+ * aggregate) resumes with the source standing at the document of the last row;
+ * any other computes its answer again and skips what was sent.
+ *
+ * Threads: a parsed query is only read; each run is its own.
+ */
+#ifndef RN_QUERY_QUERY_H
+#define RN_QUERY_QUERY_H
+
+#include "query/fault.h"
+#include "query/value.h"
+#include "json/json.h"
+#include "json/path.h"
+
+struct rn_query;
+
+struct rn_query_input {
+    struct rn_view text;
+    /* [{"name":"@x","value":...}] on this tape; NULL: no parameters. */
+    const struct rn_json *json;
+    uint32_t parameters;
+};
+
+/* The query lives in the arena and borrows text and tape.  RN_BAD_REQUEST with
+ * the faults told, and the first one in `err`; RN_TOO_LARGE. */
+enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
+                            struct rn_query **out, struct rn_faults *faults,
+                            struct rn_err *err) RN_CHECK;
+
+/* ---- running ------------------------------------------------------------- */
+
+/* Gives the next document, valid until the next call; RN_NOT_FOUND after the
+ * last. */
+struct rn_source {
+    void *context;
+    enum rn_code (*next)(void *context, struct rn_view *document,
+                         struct rn_err *err);
+};
+
+/* Takes a row, valid during the call.  Sets `*is_full` to end the run after
+ * it. */
+struct rn_sink {
+    void *context;
+    enum rn_code (*row)(void *context, struct rn_view json, bool *is_full,
+                        struct rn_err *err);
+};
+
+/* Where a run ended.  All zero: at the start. */
+struct rn_query_place {
+    uint64_t rows;          /* sent so far, over all pages */
+    uint64_t passed;        /* rows that reached OFFSET and LIMIT so far */
+    uint32_t document_rows; /* of the last document, those already passed */
+};
+
+struct rn_query_limits {
+    uint64_t steps;      /* 0: 100,000,000 */
+    size_t memory_bytes; /* 0: 64 MiB */
+    int64_t now_us;      /* since 1970; what GetCurrentDateTime says */
+    uint64_t seed;       /* of RAND */
+    struct rn_query_place from;
+};
+
+struct rn_query_stats {
+    uint64_t documents, document_bytes; /* read */
+    uint64_t rows, row_bytes;           /* sent in this run */
+    uint64_t steps;
+    bool is_done; /* false: the sink stopped it, go on from `place` */
+    struct rn_query_place place;
+};
+
+/* RN_TIMEOUT: more steps than allowed.  RN_TOO_LARGE: more memory.  Else what
+ * the source or the sink failed with, or RN_BAD_REQUEST where a scalar
+ * subquery has several rows. */
+enum rn_code
+rn_query_run(const struct rn_query *q, const struct rn_source *source,
+             const struct rn_sink *sink, const struct rn_query_limits *limits,
+             struct rn_query_stats *stats, struct rn_err *err) RN_CHECK;
+
+/* True if rows leave in the order of the documents, so that a page can resume
+ * at a document. */
+bool rn_query_is_streaming(const struct rn_query *q);
+/* False if the answer depends on no document. */
+bool rn_query_reads_documents(const struct rn_query *q);
+
+/* ---- what an engine asks before running ---------------------------------- */
+
+/* The values to which WHERE pins a path of the document. */
+struct rn_query_pins {
+    bool is_pinned; /* false: any value may occur */
+    const struct rn_value *values;
+    uint32_t count; /* 0: no document can match */
+};
+
+/* With a pinned id and partition key, a point read answers the query. */
+enum rn_code rn_query_pin(const struct rn_query *q,
+                          const struct rn_json_path *path, struct rn_arena *a,
+                          struct rn_query_pins *out) RN_CHECK;
+
+/* The keys of ORDER BY: how many, and each as a path of the document.  The
+ * path is empty if the key is not one. */
+uint32_t rn_query_order_count(const struct rn_query *q);
+enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
+                                struct rn_arena *a, struct rn_json_path *path,
+                                bool *is_descending) RN_CHECK;
+
+/* ---- plans --------------------------------------------------------------- */
+
+/* Where documents live, by the values of their partition key. */
+struct rn_plan_keys {
+    const struct rn_json_path *paths;
+    uint32_t count;
+    bool is_hierarchical; /* some of the first values already give a range */
+    void *context;
+    /* Writes the effective partition key of `count` values; if these are not
+     * all, also where the range of their prefix ends. */
+    enum rn_code (*place)(void *context, const struct rn_value *values,
+                          uint32_t count, struct rn_buf *min,
+                          struct rn_buf *max);
+};
+
+/* The body of the answer to a plan request.  RN_BAD_REQUEST with a fault when
+ * the query cannot be merged from several ranges. */
+enum rn_code rn_query_plan_print(const struct rn_query *q,
+                                 const struct rn_plan_keys *keys,
+                                 struct rn_faults *faults, struct rn_buf *out,
+                                 struct rn_err *err) RN_CHECK;
+
+#endif

@@ -1,0 +1,143 @@
+/* run.h -- one execution of a query; the module's own.
+ *
+ * Rows are pushed: sources call the next source for each of their rows, the
+ * last one calls what gathers rows, and that calls the row's taker.  Nothing
+ * is kept that need not be: a row without ORDER BY, GROUP BY or DISTINCT goes
+ * through at once.
+ *
+ * Two arenas.  `arena` is cleared before each document; `keep` lives as long as
+ * the run.  What outlives its document is copied.
+ */
+#ifndef RN_QUERY_RUN_H
+#define RN_QUERY_RUN_H
+
+#include "base/chance.h"
+#include "query/ast.h"
+#include "query/query.h"
+
+struct rn_run {
+    const struct rn_query *query;
+    const struct rn_source *source;
+    struct rn_value *frame; /* by slot */
+    struct rn_arena *arena;
+    struct rn_arena keep;
+    struct rn_arena scratch;
+    struct rn_json json; /* of the document */
+    struct rn_query_limits limits;
+    struct rn_query_stats *stats;
+    struct rn_chance chance;
+    struct rn_buf encoded; /* of the value being looked up */
+    uint32_t document_rows;
+    uint32_t skip_rows; /* of the first document, on resuming */
+    const struct rn_sink *sink;
+    struct rn_buf row;  /* being printed */
+    uint64_t skip_sent; /* rows of earlier pages, if computed again */
+    bool is_full;       /* the sink wants no more */
+    struct rn_err *err;
+};
+
+/* Counts `n` steps; RN_TIMEOUT when there were too many. */
+enum rn_code rn_run_step(struct rn_run *r, uint64_t n) RN_CHECK;
+
+/* The value of an expression on the current frame. */
+enum rn_code rn_eval(struct rn_run *r, const struct rn_expr *e,
+                     struct rn_value *out) RN_CHECK;
+enum rn_code rn_eval_subquery(struct rn_run *r, const struct rn_expr *e,
+                              struct rn_value *out) RN_CHECK;
+/* LIKE; `escape` is empty or one character. */
+enum rn_code rn_like(struct rn_run *r, struct rn_view text,
+                     struct rn_view pattern, struct rn_view escape,
+                     bool *out) RN_CHECK;
+/* True and the text it stands for if the pattern has no wildcard. */
+bool rn_like_is_plain(struct rn_view pattern, struct rn_view escape,
+                      struct rn_arena *a, struct rn_view *out);
+
+/* Takes a row; sets `*stop` when it wants no more. */
+typedef enum rn_code rn_row_fn(void *context, const struct rn_value *row,
+                               bool *stop);
+
+/* How rows that wait for the end are held. */
+enum rn_hold {
+    RN_HOLD_NOTHING, /* inside one document: they are still there */
+    RN_HOLD_COPY,    /* someone will read them */
+    RN_HOLD_TEXT,    /* they will only be printed */
+};
+
+/* Runs a SELECT and hands its rows to `row`. */
+enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
+                           enum rn_hold hold, rn_row_fn *row,
+                           void *context) RN_CHECK;
+/* The row that SELECT makes of the frame; may be undefined. */
+enum rn_code rn_select_project(struct rn_run *r, const struct rn_select *s,
+                               struct rn_value *out) RN_CHECK;
+
+/* ---- a set of values ----------------------------------------------------- */
+
+struct rn_keyset {
+    struct rn_arena *arena;
+    struct rn_keyset_entry *slots;
+    uint32_t count, room;
+};
+
+/* The place of the key among those added, in order; `*is_new` if it was not
+ * there. */
+enum rn_code rn_keyset_add(struct rn_keyset *k, struct rn_view key,
+                           uint32_t *place, bool *is_new) RN_CHECK;
+
+/* ---- aggregates ---------------------------------------------------------- */
+
+struct rn_aggregate {
+    const struct rn_function *function;
+    uint64_t count; /* of defined inputs */
+    double sum;
+    bool is_spoilt; /* an input was of a wrong type */
+    struct rn_value best;
+    size_t best_room; /* of the memory behind a best string */
+    struct rn_value *list;
+    uint32_t list_count, list_room;
+    struct rn_keyset set;
+};
+
+enum rn_code rn_aggregate_add(struct rn_run *r, struct rn_aggregate *a,
+                              const struct rn_value *v, enum rn_hold hold,
+                              struct rn_arena *arena) RN_CHECK;
+struct rn_value rn_aggregate_end(const struct rn_aggregate *a);
+
+/* ---- sorted and grouped rows --------------------------------------------- */
+
+struct rn_sorter {
+    struct rn_run *run;
+    const struct rn_select *select;
+    enum rn_hold hold;
+    uint64_t most; /* rows that can matter */
+    struct rn_arena *arena, own[2];
+    struct rn_sorted *rows;
+    uint32_t count, room;
+    uint64_t taken;
+    struct rn_buf memory; /* of rows */
+    enum rn_code rc;
+};
+
+/* Adds the row with the keys of the current frame. */
+enum rn_code rn_sorter_add(struct rn_sorter *s,
+                           const struct rn_value *row) RN_CHECK;
+enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row,
+                           void *context) RN_CHECK;
+void rn_sorter_release(struct rn_sorter *s);
+
+struct rn_groups {
+    struct rn_run *run;
+    const struct rn_select *select;
+    enum rn_hold hold;
+    struct rn_arena *arena;
+    struct rn_keyset keys;
+    struct rn_group *list;
+    uint32_t room;
+};
+
+enum rn_code rn_groups_add(struct rn_groups *g) RN_CHECK;
+/* Hands out one row per group; without GROUP BY there is always one. */
+enum rn_code rn_groups_end(struct rn_groups *g, rn_row_fn *row,
+                           void *context) RN_CHECK;
+
+#endif

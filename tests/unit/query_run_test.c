@@ -1,0 +1,435 @@
+/* query_run_test.c -- limits, faults, pages and pins of queries.
+ *
+ * The recorded queries say what rows come out; here is what they do not say:
+ * what the module does at its limits, how it tells where a text is wrong, that
+ * pages add up, and what it tells an engine before it runs.  Documents are
+ * made up by a small source; tables hold the cases.
+ */
+#include "query/query.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* Documents {"id":"7","n":7,"m":1,"tags":["a","b"]} for 0 to count - 1. */
+struct maker {
+    uint32_t next, count;
+    char text[128];
+};
+
+static enum rn_code make_next(void *context, struct rn_view *document,
+                              struct rn_err *err)
+{
+    struct maker *m = context;
+    int len;
+
+    (void)err;
+    if (m->next == m->count)
+        return RN_NOT_FOUND;
+    len = snprintf(m->text, sizeof(m->text),
+                   "{\"id\":\"%u\",\"n\":%u,\"m\":%u,\"tags\":[\"a\",\"b\"]}",
+                   m->next, m->next, m->next % 3);
+    m->next++;
+    *document = rn_view_of(m->text, (size_t)len);
+    return RN_OK;
+}
+
+struct page {
+    struct rn_buf text;
+    uint32_t rows, most;
+};
+
+static enum rn_code take_row(void *context, struct rn_view json, bool *is_full,
+                             struct rn_err *err)
+{
+    struct page *p = context;
+    enum rn_code rc = rn_buf_add(&p->text, json);
+
+    (void)err;
+    p->rows++;
+    *is_full = p->most && p->rows % p->most == 0;
+    return rc ? rc : rn_buf_add(&p->text, RN_LIT(" "));
+}
+
+struct outcome {
+    enum rn_code rc;
+    struct rn_err err;
+    struct rn_faults faults;
+    struct rn_query_stats stats;
+    struct page page;
+};
+
+/* Runs over `documents`, in pages of `most` rows (0: in one go). */
+static void run(struct rn_view text, uint32_t documents, uint32_t most,
+                struct rn_query_limits limits, struct outcome *o)
+{
+    struct rn_arena a = RN_ARENA_INIT(32 << 20);
+    struct rn_query_input in = { .text = text };
+    struct rn_sink sink = { &o->page, take_row };
+    uint32_t done = 0;
+    struct rn_query *q;
+
+    memset(o, 0, sizeof(*o));
+    o->page = (struct page){ RN_BUF_INIT(1 << 20), 0, most };
+    o->rc = rn_query_parse(&in, &a, &q, &o->faults, &o->err);
+    while (!o->rc && !o->stats.is_done) {
+        struct maker m = { .count = documents };
+        struct rn_source source = { &m, make_next };
+        m.next = rn_query_is_streaming(q) ? done : 0;
+        o->rc = rn_query_run(q, &source, &sink, &limits, &o->stats, &o->err);
+        limits.from = o->stats.place;
+        done = m.next ? m.next - 1 : 0;
+    }
+    rn_arena_release(&a);
+}
+
+static void gives(const char *text, uint32_t documents, uint32_t most,
+                  const char *wanted)
+{
+    struct outcome o;
+    struct rn_query_limits limits = { 0 };
+
+    run(rn_view_text(text), documents, most, limits, &o);
+    if (o.rc || o.page.text.len != strlen(wanted) ||
+        memcmp(o.page.text.at ? o.page.text.at : "", wanted, strlen(wanted)) !=
+            0)
+        print_message("# %s (%u a page): %s %.*s\n", text, most, o.err.text,
+                      RN_FMT(rn_buf_view(&o.page.text)));
+    assert_int_equal(o.rc, RN_OK);
+    assert_int_equal(o.page.text.len, strlen(wanted));
+    assert_memory_equal(o.page.text.at ? o.page.text.at : "", wanted,
+                        strlen(wanted));
+    rn_buf_release(&o.page.text);
+}
+
+static void pages_of_any_size_add_up(void **state)
+{
+    static const struct {
+        const char *text, *rows;
+    } cases[] = {
+        { "SELECT VALUE c.n FROM c", "0 1 2 3 4 " },
+        { "SELECT VALUE c.n FROM c OFFSET 1 LIMIT 3", "1 2 3 " },
+        { "SELECT TOP 2 VALUE c.n FROM c", "0 1 " },
+        { "SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.n < 2",
+          "\"a\" \"b\" \"a\" \"b\" " },
+        { "SELECT VALUE t FROM c JOIN t IN c.tags OFFSET 3 LIMIT 2",
+          "\"b\" \"a\" " },
+        { "SELECT VALUE c.n FROM c ORDER BY c.n DESC", "4 3 2 1 0 " },
+        { "SELECT DISTINCT VALUE c.m FROM c", "0 1 2 " },
+        { "SELECT c.m, COUNT(1) AS k FROM c GROUP BY c.m",
+          "{\"m\":0,\"k\":2} {\"m\":1,\"k\":2} {\"m\":2,\"k\":1} " },
+        { "SELECT VALUE COUNT(1) FROM c", "5 " },
+        { "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.m FROM c)",
+          "3 " },
+        { "SELECT VALUE 1", "1 " },
+        { "SELECT TOP 0 * FROM c", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (uint32_t most = 0; most < 6; most++)
+            gives(cases[i].text, 5, most, cases[i].rows);
+    }
+}
+
+/* Text that clients make by themselves; see the SDKs' readMany and leases. */
+static void texts_that_clients_make_run(void **state)
+{
+    static const struct {
+        const char *text, *rows;
+    } cases[] = {
+        { "SELECT VALUE root FROM root WHERE (root[\"n\"] = 9)", "" },
+        { "SELECT VALUE c.id FROM c WHERE c.id IN ( \"1\", \"2\" )",
+          "\"1\" \"2\" " },
+        { "SELECT VALUE c.id FROM c WHERE ( c.id = \"1\" AND c[\"m\"] = 1 ) "
+          "OR ( c.id = \"2\" AND c[\"m\"] = 0 )",
+          "\"1\" " },
+        { "SELECT VALUE c.id FROM c WHERE STARTSWITH(c.id, \"2\")", "\"2\" " },
+        { "SELECT COUNT(1) AS c FROM root c", "{\"c\":3} " },
+        { "Select VALUE r.n from root r", "0 1 2 " },
+        { "SELECT VALUE c.n FROM c WHERE ( c.n > 1 OR IS_STRING(c.n) OR "
+          "IS_ARRAY(c.n) OR IS_OBJECT(c.n) )",
+          "2 " },
+        { "SELECT VALUE c.n FROM c WHERE NOT IS_DEFINED(c.x) AND "
+          "(c.n <= 0 OR IS_BOOLEAN(c.n) OR c.n > null)",
+          "0 " },
+        { "SELECT VALUE [{\"item\": MIN(c.x), \"item2\": {\"min\": "
+          "MIN(c.x), \"count\": COUNT(c.x)}}] FROM c",
+          "[{\"item2\":{\"count\":0}}] " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        gives(cases[i].text, 3, 0, cases[i].rows);
+}
+
+static void sorting_the_first_few_of_many_keeps_them(void **state)
+{
+    (void)state;
+    gives("SELECT TOP 3 VALUE c.n FROM c ORDER BY c.n DESC", 5000, 0,
+          "4999 4998 4997 ");
+    gives("SELECT VALUE c.n FROM c ORDER BY c.m OFFSET 2 LIMIT 2", 5000, 0,
+          "6 9 ");
+}
+
+static void numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    gives("SELECT VALUE 9007199254740993 = 9007199254740992.0", 0, 0, "false ");
+    gives("SELECT VALUE 9223372036854775807", 0, 0, "9223372036854775807 ");
+    gives("SELECT VALUE ABS(-9007199254740993)", 0, 0, "9007199254740993 ");
+    gives("SELECT VALUE IS_INTEGER(9.2233720368547758e+18)", 0, 0, "false ");
+    gives("SELECT VALUE [1/0, 0/0, 1]", 0, 0, "[1] ");
+    gives("SELECT VALUE 1/0", 0, 0, "");
+    gives("SELECT VALUE {\"a\": -2147483649 | 0, \"b\": -1 >>> 0}", 0, 0,
+          "{\"a\":2147483647,\"b\":4294967295} ");
+}
+
+/* U+FFFD comes after U+1F600 in UTF-16, before it in UTF-8. */
+static void strings_compare_by_utf16(void **state)
+{
+    (void)state;
+    gives("SELECT VALUE '\\uD83D\\uDE00' < '\\uFFFD'", 0, 0, "true ");
+    gives("SELECT VALUE LENGTH('\\uD83D\\uDE00')", 0, 0, "2 ");
+    gives("SELECT VALUE UPPER('\xC3\xA9\xD1\x8F')", 0, 0,
+          "\"\xC3\x89\xD0\xAF\" ");
+}
+
+/* ---- faults -------------------------------------------------------------- */
+
+static void a_fault_says_where(void **state)
+{
+    static const struct {
+        const char *text, *code;
+        uint32_t start, end;
+    } cases[] = {
+        { "SELECT 1,", "SC1001", 9, 9 },
+        { "SELECT * FROM c WHERE c.a === 1", "SC1001", 27, 28 },
+        { "SELECT '\xC3\xA9' FRUM c x", "SC1001", 16, 17 },
+        { "SELECT VALUE 'a", "SC1001", 13, 15 },
+        { "SELECT VALUE 'a\xFF'", "SC1012", 15, 16 },
+        { "SELECT * FROM c WHERE x = 1", "SC2001", 22, 23 },
+        { "SELECT VALUE BADFUNC(1)", "SC2005", 13, 20 },
+        { "SELECT VALUE STARTSWITH('a')", "SC2050", 13, 28 },
+        { "SELECT VALUE @x", "SC2010", 13, 15 },
+        { "SELECT c.a, c.b AS a FROM c", "SC2004", 12, 15 },
+        { "SELECT VALUE {\"a\": 1, \"a\": 2}", "SC2004", 27, 28 },
+        { "SELECT c.a, COUNT(1) AS n FROM c", "SC2102", 7, 10 },
+        { "SELECT * FROM c JOIN t IN c.tags", "SC2040", 7, 8 },
+        { "SELECT VALUE MAX(MIN(r)) FROM r", "SC2101", 13, 24 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_query_limits limits = { 0 };
+        struct outcome o;
+        run(rn_view_text(cases[i].text), 0, 0, limits, &o);
+        print_message("# %s\n", cases[i].text);
+        assert_int_equal(o.rc, RN_BAD_REQUEST);
+        assert_string_equal(o.faults.list[0].code, cases[i].code);
+        assert_int_equal(o.faults.list[0].start, cases[i].start);
+        assert_int_equal(o.faults.list[0].end, cases[i].end);
+        rn_buf_release(&o.page.text);
+    }
+}
+
+/* A text made of `n` times `part` between `head` and `tail`. */
+static struct rn_buf repeat(const char *head, const char *part, uint32_t n,
+                            const char *tail)
+{
+    struct rn_buf b = RN_BUF_INIT(4 << 20);
+
+    assert_int_equal(rn_buf_add(&b, rn_view_text(head)), RN_OK);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(rn_buf_add(&b, rn_view_text(part)), RN_OK);
+    assert_int_equal(rn_buf_add(&b, rn_view_text(tail)), RN_OK);
+    return b;
+}
+
+static void no_text_exhausts_the_stack(void **state)
+{
+    static const struct {
+        const char *head, *part, *tail;
+        uint32_t most, least; /* times that pass, times that are refused */
+    } cases[] = {
+        { "SELECT VALUE ", "(", "1", 0, 100000 },
+        { "SELECT VALUE ", "-", "c", 0, 100000 },
+        { "SELECT VALUE ", "NOT ", "true", 200, 100000 },
+        { "SELECT VALUE ", "[", "1", 0, 100000 },
+        { "SELECT VALUE 1", " + 1", "", 200, 100000 },
+        { "SELECT VALUE ", "1 ? 1 : ", "2", 100, 50000 },
+        { "SELECT VALUE c", ".a", " FROM c", 200, 100000 },
+        { "SELECT * FROM ", "(SELECT * FROM ", "c", 0, 20000 },
+        { "SELECT VALUE ", "EXISTS(SELECT VALUE ", "1", 0, 20000 },
+        { "SELECT VALUE 1 FROM c", " JOIN c", "", 0, 20000 },
+        { "SELECT VALUE true", " OR false", "", 40000, 100000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_query_limits limits = { 0 };
+        struct outcome o;
+        for (int pass = 0; pass < 2; pass++) {
+            uint32_t n = pass ? cases[i].least : cases[i].most;
+            struct rn_buf b =
+                repeat(cases[i].head, cases[i].part, n, cases[i].tail);
+            run(rn_buf_view(&b), 1, 0, limits, &o);
+            print_message("# %s x %u: %s\n", cases[i].part, n, o.err.text);
+            if (!pass && n)
+                assert_int_equal(o.rc, RN_OK);
+            else if (pass)
+                assert_int_equal(o.rc, RN_BAD_REQUEST);
+            rn_buf_release(&o.page.text);
+            rn_buf_release(&b);
+        }
+    }
+}
+
+static void a_run_ends_at_its_limits(void **state)
+{
+    static const struct {
+        const char *text;
+        struct rn_query_limits limits;
+        enum rn_code rc;
+    } cases[] = {
+        { "SELECT VALUE c.n FROM c", { .steps = 100 }, RN_TIMEOUT },
+        { "SELECT VALUE COUNT(1) FROM c JOIN a IN c.tags JOIN b IN c.tags "
+          "JOIN d IN c.tags",
+          { .steps = 5000 },
+          RN_TIMEOUT },
+        { "SELECT DISTINCT VALUE c.n FROM c",
+          { .memory_bytes = 20000 },
+          RN_TOO_LARGE },
+        { "SELECT VALUE c FROM c ORDER BY c.n",
+          { .memory_bytes = 50000 },
+          RN_TOO_LARGE },
+        { "SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n",
+          { .memory_bytes = 50000 },
+          RN_TOO_LARGE },
+        { "SELECT VALUE MAKELIST(c) FROM c",
+          { .memory_bytes = 50000 },
+          RN_TOO_LARGE },
+        { "SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c",
+          { 0 },
+          RN_BAD_REQUEST },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcome o;
+        run(rn_view_text(cases[i].text), 1000, 0, cases[i].limits, &o);
+        print_message("# %s: %s\n", cases[i].text, o.err.text);
+        assert_int_equal(o.rc, cases[i].rc);
+        assert_int_equal(o.err.code, cases[i].rc);
+        assert_true(o.err.text[0] != '\0');
+        rn_buf_release(&o.page.text);
+    }
+}
+
+static void a_hostile_pattern_is_given_up(void **state)
+{
+    (void)state;
+    gives("SELECT VALUE RegexMatch('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab', "
+          "'^(a+)+$')",
+          0, 0, "");
+    gives("SELECT VALUE RegexMatch('abc', '(')", 0, 0, "");
+    gives("SELECT VALUE RegexMatch('xABC', 'abc', 'i')", 0, 0, "true ");
+}
+
+/* ---- pins ---------------------------------------------------------------- */
+
+static void where_pins_a_path(void **state)
+{
+    static const struct {
+        const char *where;
+        int count; /* -1: not pinned */
+    } cases[] = {
+        { "c.a.b = 1", 1 },
+        { "1 = c[\"a\"].b", 1 },
+        { "c.a.b = 1 AND c.x > 2", 1 },
+        { "c.a.b = 1 AND c.a.b = 2", 0 },
+        { "c.a.b = 1 OR c.a.b = 2", 2 },
+        { "c.a.b = 1 OR c.x = 2", -1 },
+        { "c.a.b IN (1, 2, 3)", 3 },
+        { "NOT (c.a.b != 5)", 1 },
+        { "c.a.b > 1", -1 },
+        { "c.a = 1", -1 },
+        { "c.a.b.c = 1", -1 },
+        { "c.a.b = c.x", -1 },
+        { "c.a.b = 1 + 1", 1 },
+        { "c.a.b = undefined", 0 },
+        { "false", 0 },
+        { "c.a.b LIKE 'x'", 1 },
+        { "c.a.b LIKE 'x%'", -1 },
+        { "EXISTS(SELECT VALUE 1 FROM c WHERE c.a.b = 1)", -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_arena a = RN_ARENA_INIT(1 << 20);
+        struct rn_buf text =
+            repeat("SELECT * FROM c WHERE ", cases[i].where, 1, "");
+        struct rn_query_input in = { .text = rn_buf_view(&text) };
+        struct rn_json_path path;
+        struct rn_query_pins pins;
+        struct rn_faults faults;
+        struct rn_query *q;
+        print_message("# %s\n", cases[i].where);
+        assert_int_equal(rn_json_path_parse(RN_LIT("/a/b"), &a, &path, NULL),
+                         RN_OK);
+        assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+        assert_int_equal(rn_query_pin(q, &path, &a, &pins), RN_OK);
+        assert_int_equal(pins.is_pinned, cases[i].count >= 0);
+        if (pins.is_pinned)
+            assert_int_equal(pins.count, cases[i].count);
+        rn_buf_release(&text);
+        rn_arena_release(&a);
+    }
+}
+
+static void order_keys_are_paths(void **state)
+{
+    struct rn_arena a = RN_ARENA_INIT(1 << 20);
+    struct rn_query_input in = {
+        .text = RN_LIT("SELECT * FROM c ORDER BY c.a[\"b c\"] DESC, c.d")
+    };
+    struct rn_json_path path;
+    struct rn_faults faults;
+    struct rn_query *q;
+    bool is_descending;
+
+    (void)state;
+    assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+    assert_int_equal(rn_query_order_count(q), 2);
+    assert_int_equal(rn_query_order_key(q, 0, &a, &path, &is_descending),
+                     RN_OK);
+    assert_true(is_descending);
+    assert_int_equal(path.count, 2);
+    assert_true(rn_view_eq(path.names[1], RN_LIT("b c")));
+    assert_int_equal(rn_query_order_key(q, 1, &a, &path, &is_descending),
+                     RN_OK);
+    assert_false(is_descending);
+    assert_int_equal(path.count, 1);
+    rn_arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_of_any_size_add_up),
+        cmocka_unit_test(texts_that_clients_make_run),
+        cmocka_unit_test(sorting_the_first_few_of_many_keeps_them),
+        cmocka_unit_test(numbers_keep_their_digits),
+        cmocka_unit_test(strings_compare_by_utf16),
+        cmocka_unit_test(a_fault_says_where),
+        cmocka_unit_test(no_text_exhausts_the_stack),
+        cmocka_unit_test(a_run_ends_at_its_limits),
+        cmocka_unit_test(a_hostile_pattern_is_given_up),
+        cmocka_unit_test(where_pins_a_path),
+        cmocka_unit_test(order_keys_are_paths),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
