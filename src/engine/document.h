@@ -63,6 +63,7 @@ struct rn_documents_scan {
     struct rn_epk_range epks;
     const struct rn_pk *pk; /* outlives the list */
     struct rn_view after;   /* a place; empty: from the start */
+    bool from_there;        /* begin with that place itself, if it is there */
 };
 
 enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,

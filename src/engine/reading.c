@@ -140,7 +140,8 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
         rn_key_span_tag(number, RN_TAG_DOCUMENT, &from, &end);
         memcpy(from.bytes + from.len, scan->after.at, scan->after.len);
         from.len += scan->after.len;
-        from.bytes[from.len++] = 0; /* just behind it */
+        if (!scan->from_there)
+            from.bytes[from.len++] = 0; /* just behind it */
     }
     range = (struct rn_range){ .from = rn_key_view(&from),
                                .before = rn_key_view(&before) };

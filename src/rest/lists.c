@@ -16,7 +16,7 @@ enum {
     PAGE_BYTES = 4 << 20,
 };
 
-static enum rn_code read_count(struct rn_context *x, size_t *out)
+enum rn_code rn_context_count(struct rn_context *x, size_t *out)
 {
     struct rn_view text = rn_context_header(x, RN_HEADER_MAX_ITEM_COUNT);
     size_t n = 0;
@@ -83,8 +83,8 @@ static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
 }
 
 /* What part of the container is asked for. */
-static enum rn_code read_scope(struct rn_context *x,
-                               struct rn_documents_scan *scan)
+enum rn_code rn_context_scope(struct rn_context *x,
+                              struct rn_documents_scan *scan)
 {
     struct rn_view range = rn_context_header(x, RN_HEADER_RANGE_ID);
     const struct rn_pkdef *def = &x->container->container->pkdef;
@@ -174,9 +174,9 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
     enum rn_code rc = rn_context_find_container(x);
 
     if (!rc)
-        rc = read_count(x, &max);
+        rc = rn_context_count(x, &max);
     if (!rc)
-        rc = read_scope(x, &scan);
+        rc = rn_context_scope(x, &scan);
     if (!rc)
         rc = read_token(x, &scan);
     if (!rc)

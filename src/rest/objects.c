@@ -8,9 +8,7 @@
 #include "json/json.h"
 #include "json/print.h"
 
-#include <stdlib.h>
-
-enum { LIST_DEFAULT = 100, LIST_MAX = 1000, RU_MAX = 100000000 };
+enum { RU_MAX = 100000000 };
 
 /* ---- what a path names --------------------------------------------------- */
 
@@ -131,29 +129,6 @@ enum rn_rest_step rn_rest_object_read(struct rn_context *x)
 
 /* ---- lists --------------------------------------------------------------- */
 
-static enum rn_code read_page_size(struct rn_context *x, size_t *out)
-{
-    struct rn_view text = rn_context_header(x, RN_HEADER_MAX_ITEM_COUNT);
-    char digits[16];
-    long n;
-    char *end;
-
-    *out = LIST_DEFAULT;
-    if (!text.len || rn_view_eq(text, RN_LIT("-1")))
-        return RN_OK;
-    if (text.len >= sizeof(digits))
-        return rn_fail(&x->err, RN_BAD_REQUEST,
-                       "x-ms-max-item-count is not a number of items");
-    memcpy(digits, text.at, text.len);
-    digits[text.len] = '\0';
-    n = strtol(digits, &end, 10);
-    if (*end || n < 1)
-        return rn_fail(&x->err, RN_BAD_REQUEST,
-                       "x-ms-max-item-count is not a number of items");
-    *out = (size_t)(n < LIST_MAX ? n : LIST_MAX);
-    return RN_OK;
-}
-
 static void print_list(struct rn_context *x, struct rn_rid owner,
                        struct rn_object **objects, size_t count)
 {
@@ -185,7 +160,7 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
     enum rn_code rc = find_all(x);
 
     if (!rc)
-        rc = read_page_size(x, &size);
+        rc = rn_context_count(x, &size);
     if (!rc && token.len && !rn_rid_parse(token, &after))
         rc = rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
     if (rc)

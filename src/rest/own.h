@@ -161,9 +161,16 @@ rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
     rn_rest_document_list;
 rn_handler_fn rn_rest_range_list;
+rn_handler_fn rn_rest_query, rn_rest_query_plan;
 
 /* health.c: the paths that need no signature.  False if this is none. */
 bool rn_rest_public(struct rn_context *x);
+
+/* lists.c: what part of the container a request is about, and how many it wants
+ * at most. */
+enum rn_code rn_context_scope(struct rn_context *x,
+                              struct rn_documents_scan *scan) RN_CHECK;
+enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
 
 /* objects.c: finds what the path names.  RN_NOT_FOUND, reason OWNER if it is
  * not the last of them that is missing. */

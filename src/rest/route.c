@@ -6,6 +6,15 @@
 #include "rest/own.h"
 
 /* clang-format off */
+static const struct rn_route queries[] = {
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_QUERY_PLAN,
+                                                      rn_rest_query_plan,      0 },
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_DATABASE,  true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_CONTAINER, true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_OFFER,     true,  NULL, rn_rest_query,           0 },
+};
+
 static const struct rn_route routes[] = {
     { RN_HTTP_GET,    RN_KIND_ACCOUNT,   false, NULL, rn_rest_account_read,    0 },
 
@@ -50,17 +59,25 @@ static bool fits(const struct rn_route *r, const struct rn_context *x)
            (!r->given || rn_context_flag(x, r->given));
 }
 
+static const struct rn_route *find(const struct rn_route *table, size_t count,
+                                   const struct rn_context *x)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fits(&table[i], x))
+            return &table[i];
+    }
+    return NULL;
+}
+
 const struct rn_route *rn_route_find(const struct rn_context *x)
 {
+    if (x->call->req->method == RN_HTTP_POST && is_query(x))
+        return find(queries, sizeof(queries) / sizeof(queries[0]), x);
     if (x->link.is_key_delete ||
         (x->call->req->method == RN_HTTP_POST &&
-         (is_query(x) || rn_context_flag(x, RN_HEADER_BATCH))) ||
+         rn_context_flag(x, RN_HEADER_BATCH)) ||
         (x->link.kind == RN_KIND_DOCUMENT && x->link.is_list &&
          rn_context_header(x, RN_HEADER_A_IM).at))
         return NULL;
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-        if (fits(&routes[i], x))
-            return &routes[i];
-    }
-    return NULL;
+    return find(routes, sizeof(routes) / sizeof(routes[0]), x);
 }

@@ -1,0 +1,23 @@
+/* asked.h -- a query as a request brings it: text and parameters, parsed. */
+#ifndef RN_REST_ASKED_H
+#define RN_REST_ASKED_H
+
+#include "query/query.h"
+#include "rest/own.h"
+
+struct rn_asked {
+    struct rn_json json;
+    struct rn_query *query; /* in the call's arena */
+    struct rn_faults faults;
+};
+
+/* Reads {"query":...,"parameters":[...]}.  On failure the faults, if any, say
+ * why; the caller refuses. */
+enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x) RN_CHECK;
+void rn_asked_release(struct rn_asked *a);
+
+/* Answers with what is wrong, in the service's form, and releases. */
+enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
+                                  enum rn_code rc);
+
+#endif
