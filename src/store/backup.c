@@ -21,7 +21,7 @@ static enum rn_code hold(struct rn_env *env, const char *dir,
     int error;
 
     snprintf(path, sizeof(path), "%s/backup", dir);
-    error = rn_file_open(env, path, RN_OPEN_WRITE, out);
+    error = rn_file_open(env, path, RN_OPEN_CREATE, out);
     for (int i = 0; !error && i < LOCK_TRIES; i++) {
         error = env->ops->lock(*out, RN_LOCK_SHARED);
         if (error != EAGAIN)
