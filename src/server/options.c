@@ -5,6 +5,7 @@
 #include "json/json.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -105,7 +106,10 @@ static bool read_number(const struct option *o, const char *text, uint64_t *out)
 
     if (!isdigit((unsigned char)text[0]))
         return false;
+    errno = 0;
     n = strtoull(text, &end, 10);
+    if (errno)
+        return false;
     if (o->kind == BYTES && *end) {
         const char *suffix = strchr("KMG", toupper((unsigned char)*end));
         if (!suffix || end[1])
@@ -159,6 +163,7 @@ static void set_defaults(struct rn_options *out)
 
 /* ---- sources ------------------------------------------------------------- */
 
+/* NULL without memory, or if it is no C string. */
 static const char *text_of(const struct rn_json *j, uint32_t value,
                            struct rn_arena *arena)
 {
@@ -169,11 +174,44 @@ static const char *text_of(const struct rn_json *j, uint32_t value,
         rn_json_string_get(j, value, arena, &text))
         return NULL;
     copy = rn_arena_alloc(arena, text.len + 1);
-    if (!copy)
+    if (!copy || memchr(text.at, '\0', text.len))
         return NULL;
     memcpy(copy, text.at, text.len);
     copy[text.len] = '\0';
     return copy;
+}
+
+/* Text is a string; anything else may be one, as on the command line. */
+static bool is_of_kind(const struct option *o, enum rn_json_kind kind)
+{
+    switch (kind) {
+    case RN_JSON_STRING:
+        return true;
+    case RN_JSON_TRUE:
+    case RN_JSON_FALSE:
+        return o->kind == FLAG;
+    case RN_JSON_NUMBER:
+        return o->kind != TEXT && o->kind != FLAG;
+    default:
+        return false;
+    }
+}
+
+static enum rn_code set_json(const struct rn_json *j, uint32_t value,
+                             const struct option *o, struct rn_arena *arena,
+                             struct rn_options *out, struct rn_err *err)
+{
+    const char *text;
+
+    if (!is_of_kind(o, rn_json_kind(j, value)))
+        return rn_fail(err, RN_BAD_REQUEST, "%s cannot be '%.*s'", o->name,
+                       RN_FMT(rn_json_text(j, value)));
+    text = text_of(j, value, arena);
+    return text ? set(out, o, text, err)
+                : rn_fail(err, RN_BAD_REQUEST,
+                          "%s is too long, or has a zero "
+                          "byte",
+                          o->name);
 }
 
 static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
@@ -187,12 +225,12 @@ static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
     while (!rc && rn_json_walk_next(&w)) {
         struct rn_view name = rn_json_text(j, w.name);
         const struct option *o = find(name);
-        const char *text = text_of(j, w.value, arena);
+
         if (!o)
             rc = rn_fail(err, RN_BAD_REQUEST, "there is no option '%.*s'",
                          RN_FMT(name));
         else
-            rc = text ? set(out, o, text, err) : RN_NOMEM;
+            rc = set_json(j, w.value, o, arena, out, err);
     }
     return rc;
 }

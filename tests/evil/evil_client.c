@@ -167,7 +167,7 @@ static int take_answer(struct line *l, bool has_body)
         return 0;
     if (memcmp(at, "HTTP/1.1 ", 9) != 0)
         return -1;
-    status = atoi(at + 9);
+    status = (int)strtol(at + 9, NULL, 10);
     body = has_body && status >= 200 ? body_length(at, end) : 0;
     if ((size_t)(end - at) + body > len)
         return 0;
@@ -469,11 +469,11 @@ int main(int argc, char **argv)
 {
     const char *verb = argc > 2 ? argv[1] : "";
 
-    port = (uint16_t)(argc > 2 ? atoi(argv[2]) : 0);
+    port = (uint16_t)(argc > 2 ? strtoul(argv[2], NULL, 10) : 0);
     if (strcmp(verb, "framing") == 0 && argc == 4)
         return run_framing(argv[3]);
     if (strcmp(verb, "pace") == 0 && argc == 4)
-        return run_pace(atoll(argv[3]));
+        return run_pace(strtoll(argv[3], NULL, 10));
     if (strcmp(verb, "stall") == 0)
         return run_stall();
     if (strcmp(verb, "noise") == 0)
