@@ -42,7 +42,7 @@ enum rn_code rn_reading_begin(struct rn_reading *r, struct rn_engine *e,
 void rn_reading_end(struct rn_reading *r); /* zeroed is fine */
 
 /* RN_NOT_FOUND if there is none or it has expired; `place` is filled even so,
- * all but the etag. */
+ * all but the etag, unless nobody knows where a rid would lie. */
 enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
                               struct rn_view id, struct rn_view *body,
                               struct rn_document_place *place) RN_CHECK;
@@ -55,17 +55,17 @@ enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
 struct rn_documents {
     struct rn_reading *reading;
     struct rn_cursor *cursor;
-    const struct rn_pk *pk; /* only documents of this key; NULL: all */
     struct rn_view at;      /* the place of the document given last */
 };
 
 struct rn_documents_scan {
     struct rn_epk_range epks;
-    const struct rn_pk *pk; /* outlives the list */
+    const struct rn_pk *pk; /* only documents of this key; NULL: all */
     struct rn_view after;   /* a place; empty: from the start */
     bool from_there;        /* begin with that place itself, if it is there */
 };
 
+/* RN_BAD_REQUEST if `after` is no place. */
 enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
                                const struct rn_documents_scan *scan) RN_CHECK;
 /* RN_NOT_FOUND at the end; then, and on failure, d->at is where it got to. */

@@ -63,26 +63,27 @@ static enum rn_code fill_place(struct rn_reading *r, struct rn_view epk,
     return RN_OK;
 }
 
-/* Reads the document under a 'd' key. */
-static enum rn_code read_at(struct rn_reading *r, struct rn_view key,
-                            struct rn_view *body,
-                            struct rn_document_place *place)
+/* The rows of the document under a 'd' key. */
+static enum rn_code find_at(struct rn_reading *r, struct rn_view key,
+                            struct rn_row_document *d, struct rn_row_feed *row)
 {
-    struct rn_row_document d;
-    struct rn_row_feed row;
     struct rn_view bytes;
     enum rn_code rc = rn_txn_get(r->txn, key, &bytes);
 
     if (!rc)
-        rc = rn_row_document_decode(bytes, &d);
-    if (!rc)
-        rc = rn_document_follow(r->txn, r->container, &d, &row);
-    if (rc)
-        return rc;
-    if (rn_document_is_expired(r->container, &row, r->now))
+        rc = rn_row_document_decode(bytes, d);
+    return rc ? rc : rn_document_follow(r->txn, r->container, d, row);
+}
+
+static enum rn_code show(struct rn_reading *r, const struct rn_row_document *d,
+                         const struct rn_row_feed *row, struct rn_view *body,
+                         struct rn_document_place *place)
+{
+    if (rn_document_is_expired(r->container, row, r->now))
         return RN_NOT_FOUND;
-    place->etag = (struct rn_etag){ .lsn = d.lsn, .range = d.range, .n = d.n };
-    *body = row.json;
+    place->etag =
+        (struct rn_etag){ .lsn = d->lsn, .range = d->range, .n = d->n };
+    *body = row->json;
     return RN_OK;
 }
 
@@ -90,6 +91,8 @@ enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
                               struct rn_view id, struct rn_view *body,
                               struct rn_document_place *place)
 {
+    struct rn_row_document d;
+    struct rn_row_feed row;
     struct rn_epk epk;
     struct rn_key key;
     enum rn_code rc;
@@ -98,7 +101,9 @@ enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
     rn_key_document(r->container->number, &r->container->pkdef, &epk, pk, id,
                     &key);
     rc = fill_place(r, rn_epk_view(&epk), place);
-    return rc ? rc : read_at(r, rn_key_view(&key), body, place);
+    if (!rc)
+        rc = find_at(r, rn_key_view(&key), &d, &row);
+    return rc ? rc : show(r, &d, &row, body, place);
 }
 
 enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
@@ -106,6 +111,8 @@ enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
                                   struct rn_document_place *place)
 {
     struct rn_key key, document, end;
+    struct rn_row_document d;
+    struct rn_row_feed row;
     struct rn_view tail;
     enum rn_code rc;
 
@@ -118,30 +125,62 @@ enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
         return RN_CORRUPT;
     memcpy(document.bytes + document.len, tail.at, tail.len);
     document.len += tail.len;
-    rc = fill_place(r, rn_view_of("", 0), place);
-    return rc ? rc : read_at(r, rn_key_view(&document), body, place);
+    rc = find_at(r, rn_key_view(&document), &d, &row);
+    if (!rc)
+        rc = fill_place(r, row.epk, place);
+    return rc ? rc : show(r, &d, &row, body, place);
 }
 
 /* ---- lists --------------------------------------------------------------- */
+
+/* Bounds only ever narrow. */
+static void lift(struct rn_key *from, const struct rn_key *to)
+{
+    if (rn_view_compare(rn_key_view(from), rn_key_view(to)) < 0)
+        *from = *to;
+}
+
+/* The keys of one partition key value.  Its EPK does not do: another value may
+ * have the same. */
+static void narrow(const struct rn_container *c, const struct rn_pk *pk,
+                   struct rn_key *from, struct rn_key *before)
+{
+    struct rn_epk epk;
+    struct rn_key key;
+
+    rn_epk_of(&c->pkdef, pk, &epk);
+    rn_key_document(c->number, &c->pkdef, &epk, pk, RN_LIT(""), &key);
+    lift(from, &key);
+    while ((unsigned char)key.bytes[key.len - 1] == 0xff)
+        key.len--;
+    key.bytes[key.len - 1]++; /* past all that begin so */
+    if (rn_view_compare(rn_key_view(&key), rn_key_view(before)) < 0)
+        *before = key;
+}
 
 enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
                                const struct rn_documents_scan *scan)
 {
     uint32_t number = r->container->number;
-    struct rn_key from, before, end;
+    struct rn_key from, before, end, after;
     struct rn_range range;
 
-    *d = (struct rn_documents){ .reading = r, .pk = scan->pk };
+    *d = (struct rn_documents){ .reading = r };
     rn_key_document_bound(number, &scan->epks.min, &from);
     rn_key_document_bound(number, &scan->epks.max, &before);
     if (rn_epk_compare(&scan->epks.max, &rn_epk_all.max) == 0)
         rn_key_span_tag(number, RN_TAG_DOCUMENT, &end, &before);
-    if (scan->after.len && scan->after.len < RN_KEY_MAX - RN_KEY_HEAD) {
-        rn_key_span_tag(number, RN_TAG_DOCUMENT, &from, &end);
-        memcpy(from.bytes + from.len, scan->after.at, scan->after.len);
-        from.len += scan->after.len;
+    if (scan->pk && scan->pk->count == r->container->pkdef.count)
+        narrow(r->container, scan->pk, &from, &before);
+    if (scan->after.len > RN_KEY_MAX - RN_KEY_HEAD)
+        return RN_BAD_REQUEST;
+    if (scan->after.len) {
+        rn_key_span_tag(number, RN_TAG_DOCUMENT, &after, &end);
+        memcpy(after.bytes + after.len, scan->after.at, scan->after.len);
+        after.len += scan->after.len;
         if (!scan->from_there)
-            from.bytes[from.len++] = 0; /* just behind it */
+            after.bytes[after.len++] = 0; /* just behind it */
+        lift(&from, &after);
     }
     range = (struct rn_range){ .from = rn_key_view(&from),
                                .before = rn_key_view(&before) };

@@ -97,6 +97,7 @@ enum rn_code rn_context_scope(struct rn_context *x,
         rc = rn_pkdef_fit_prefix(def, &x->pk, &x->err);
         if (!rc)
             rn_epk_range_of(def, &x->pk, &scan->epks);
+        scan->pk = &x->pk;
     }
     return rc ? rc : read_epks(x, &scan->epks);
 }

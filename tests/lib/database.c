@@ -1,0 +1,289 @@
+/* database.c -- see database.h. */
+#include "lib/database.h"
+
+#include "base/queue.h"
+#include "json/json.h"
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ARENA = 1 << 20 };
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void open_engine(struct database *d)
+{
+    struct rn_engine_opts opts = { .env = d->env,
+                                   .store = d->store,
+                                   .ranges_default = d->ranges };
+    struct rn_err err = { 0 };
+
+    if (rn_engine_open(&opts, &d->engine, &err))
+        fail_msg("%s", err.text);
+}
+
+void database_open(struct database *d, bool is_simulated, uint32_t ranges)
+{
+    struct rn_store_opts opts = { 0 };
+    struct rn_err err = { 0 };
+
+    *d = (struct database){ .ranges = ranges };
+    d->sim = is_simulated ? rn_sim_new(1) : NULL;
+    d->env = d->sim ? rn_sim_env(d->sim) : rn_env_real();
+    opts.env = d->env;
+    if (rn_store_open("mem", &opts, &d->store, &err))
+        fail_msg("%s", err.text);
+    open_engine(d);
+}
+
+void database_reopen(struct database *d)
+{
+    rn_engine_close(d->engine);
+    open_engine(d);
+}
+
+void database_close(struct database *d)
+{
+    rn_engine_close(d->engine);
+    rn_store_close(d->store);
+    rn_sim_free(d->sim);
+}
+
+void database_settle(struct database *d)
+{
+    rn_sim_run(d->sim, 1000000);
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+struct wait {
+    struct rn_done done;
+    sem_t ended;
+    bool is_ended;
+    enum rn_code rc;
+    struct rn_err err;
+};
+
+static void wait_done(struct rn_done *done, enum rn_code rc,
+                      const struct rn_err *err)
+{
+    struct wait *w = RN_QUEUED(done, struct wait, done);
+
+    w->rc = rc;
+    w->err = *err;
+    w->is_ended = true;
+    sem_post(&w->ended);
+}
+
+static void wait_begin(struct wait *w)
+{
+    memset(w, 0, sizeof(*w));
+    sem_init(&w->ended, 0, 0);
+    w->done.call = wait_done;
+}
+
+/* `rc` is what starting it gave. */
+static enum rn_code wait_end(struct database *d, struct wait *w,
+                             enum rn_code rc)
+{
+    while (!rc && d->sim && !w->is_ended)
+        assert_true(rn_sim_step(d->sim));
+    if (!rc)
+        sem_wait(&w->ended);
+    sem_destroy(&w->ended);
+    return rc ? rc : w->rc;
+}
+
+/* ---- the catalog --------------------------------------------------------- */
+
+struct change {
+    struct wait wait;
+    struct rn_catalog_change change;
+};
+
+static void change_done(struct rn_done *done, enum rn_code rc,
+                        const struct rn_err *err)
+{
+    struct rn_catalog_change *c =
+        RN_QUEUED(done, struct rn_catalog_change, done);
+
+    wait_done(&RN_QUEUED(c, struct change, change)->wait.done, rc, err);
+}
+
+enum rn_code change(struct database *d, enum rn_catalog_verb verb,
+                    struct rn_rid owner, const char *id, const char *body,
+                    struct rn_object **out)
+{
+    struct rn_err err = { 0 };
+    struct change c = {
+        .change = { .done.call = change_done, .verb = verb, .owner = owner }
+    };
+    enum rn_code rc;
+
+    wait_begin(&c.wait);
+    c.change.kind =
+        owner.kind == RN_KIND_ACCOUNT ? RN_KIND_DATABASE : RN_KIND_CONTAINER;
+    if (id)
+        c.change.id = rn_view_text(id);
+    if (body)
+        c.change.body = rn_view_text(body);
+    rc = rn_catalog_change_start(d->engine, &c.change, &err);
+    if (rc)
+        return wait_end(d, &c.wait, rc);
+    rc = wait_end(d, &c.wait, rc);
+    if (!rc && out)
+        *out = rn_object_share(c.change.object);
+    rn_catalog_change_release(&c.change);
+    return rc;
+}
+
+struct rn_rid make_database(struct database *d, const char *id)
+{
+    struct rn_object *o = NULL;
+    struct rn_rid rid;
+    char body[200];
+
+    snprintf(body, sizeof(body), "{\"id\":\"%s\"}", id);
+    assert_int_equal(
+        change(d, RN_CATALOG_CREATE, (struct rn_rid){ 0 }, NULL, body, &o),
+        RN_OK);
+    rid = o->rid;
+    rn_object_release(o);
+    return rid;
+}
+
+struct rn_object *make_container(struct database *d, struct rn_rid owner,
+                                 const char *body)
+{
+    struct rn_object *o = NULL;
+
+    assert_int_equal(change(d, RN_CATALOG_CREATE, owner, NULL, body, &o),
+                     RN_OK);
+    return o;
+}
+
+/* ---- documents ----------------------------------------------------------- */
+
+struct write {
+    struct wait wait;
+    struct rn_document_write write;
+};
+
+static void write_done(struct rn_done *done, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    struct rn_document_write *w =
+        RN_QUEUED(done, struct rn_document_write, done);
+
+    wait_done(&RN_QUEUED(w, struct write, write)->wait.done, rc, err);
+}
+
+void document_clear(struct document *doc)
+{
+    free(doc->body);
+    memset(doc, 0, sizeof(*doc));
+}
+
+static void keep(struct document *doc, struct rn_view body)
+{
+    struct rn_view text;
+    struct rn_rid rid;
+    struct rn_json j;
+
+    rn_etag_print(doc->place.etag, doc->etag);
+    if (!body.len)
+        return;
+    doc->body = strndup(body.at, body.len);
+    rn_json_init(&j, NULL);
+    assert_int_equal(rn_json_parse(&j, body, NULL), RN_OK);
+    assert_true(
+        rn_json_int64(&j, rn_json_find(&j, 0, RN_LIT("_ts")), &doc->ts));
+    text = rn_json_text(&j, rn_json_find(&j, 0, RN_LIT("_rid")));
+    assert_true(rn_rid_parse(text, &rid));
+    doc->rid = rid.number;
+    rn_json_release(&j);
+}
+
+static struct rn_view view_or_none(const char *text)
+{
+    return text ? rn_view_text(text) : (struct rn_view){ 0 };
+}
+
+enum rn_code write_document(struct database *d, const struct rn_object *c,
+                            enum rn_document_verb verb, const char *body,
+                            const struct asked *asked, struct document *out)
+{
+    struct rn_arena arena = RN_ARENA_INIT(ARENA);
+    struct asked none = { 0 };
+    struct rn_pk pk;
+    struct write w = { .write = { .done.call = write_done,
+                                  .verb = verb,
+                                  .container = c->container,
+                                  .body = view_or_none(body) } };
+
+    document_clear(out);
+    asked = asked ? asked : &none;
+    w.write.id = view_or_none(asked->id);
+    w.write.if_match = view_or_none(asked->if_match);
+    w.write.if_none_match = view_or_none(asked->if_none_match);
+    if (asked->pk) {
+        assert_int_equal(
+            rn_pk_parse(rn_view_text(asked->pk), &arena, &pk, NULL), RN_OK);
+        w.write.pk = &pk;
+    }
+    wait_begin(&w.wait);
+    out->rc = rn_document_write_start(d->engine, &w.write, &out->err);
+    if (out->rc) {
+        wait_end(d, &w.wait, out->rc);
+    } else {
+        out->rc = wait_end(d, &w.wait, RN_OK);
+        out->err = w.wait.err;
+        out->created = w.write.created;
+        out->place = w.write.place;
+        if (!out->rc)
+            keep(out, w.write.stored);
+        rn_document_write_release(&w.write);
+    }
+    rn_arena_release(&arena);
+    return out->rc;
+}
+
+enum rn_code read_document(struct database *d, const struct rn_object *c,
+                           const char *pk_text, const char *id,
+                           struct document *out)
+{
+    struct rn_arena arena = RN_ARENA_INIT(ARENA);
+    struct rn_reading r = { 0 };
+    struct rn_view body;
+    struct rn_pk pk;
+
+    document_clear(out);
+    assert_int_equal(rn_pk_parse(rn_view_text(pk_text), &arena, &pk, NULL),
+                     RN_OK);
+    out->rc = rn_reading_begin(&r, d->engine, c->container, &out->err);
+    if (!out->rc)
+        out->rc =
+            rn_document_read(&r, &pk, rn_view_text(id), &body, &out->place);
+    if (!out->rc)
+        keep(out, body);
+    rn_reading_end(&r);
+    rn_arena_release(&arena);
+    return out->rc;
+}
+
+enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
+                               uint64_t rid, struct document *out)
+{
+    struct rn_reading r = { 0 };
+    struct rn_view body;
+
+    document_clear(out);
+    out->rc = rn_reading_begin(&r, d->engine, c->container, &out->err);
+    if (!out->rc)
+        out->rc = rn_document_read_rid(&r, rid, &body, &out->place);
+    if (!out->rc)
+        keep(out, body);
+    rn_reading_end(&r);
+    return out->rc;
+}

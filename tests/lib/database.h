@@ -1,0 +1,79 @@
+/* database.h -- an engine over `mem`, and writes that have ended when they
+ * return.
+ *
+ * Simulated, it has a clock that the test turns and runs in the test's thread;
+ * or else it has the machine's clock and threads, and any thread may call.
+ */
+#ifndef RN_TESTS_LIB_DATABASE_H
+#define RN_TESTS_LIB_DATABASE_H
+
+#include "base/sim.h"
+#include "engine/catalog.h"
+#include "engine/document.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct database {
+    struct rn_sim *sim; /* NULL: real */
+    struct rn_env *env;
+    struct rn_store *store;
+    struct rn_engine *engine;
+    uint32_t ranges;
+};
+
+void database_open(struct database *d, bool is_simulated, uint32_t ranges);
+/* The engine again, upon the same store. */
+void database_reopen(struct database *d);
+void database_close(struct database *d);
+/* Lets background work end; simulated only. */
+void database_settle(struct database *d);
+
+/* ---- the catalog --------------------------------------------------------- */
+
+/* `out` may be NULL; else it is released by the caller. */
+enum rn_code change(struct database *d, enum rn_catalog_verb verb,
+                    struct rn_rid owner, const char *id, const char *body,
+                    struct rn_object **out);
+/* A new database's rid. */
+struct rn_rid make_database(struct database *d, const char *id);
+/* A new container of a definition like {"id":"c",...}. */
+struct rn_object *make_container(struct database *d, struct rn_rid owner,
+                                 const char *body);
+
+/* ---- documents ----------------------------------------------------------- */
+
+/* The answer to a read or a write; `body` is freed by document_clear. */
+struct document {
+    enum rn_code rc;
+    struct rn_err err;
+    bool created;
+    struct rn_document_place place;
+    char etag[RN_ETAG_LEN + 1];
+    char *body;
+    int64_t ts;
+    uint64_t rid; /* its number */
+};
+void document_clear(struct document *doc);
+
+/* What else a write may have. */
+struct asked {
+    const char *pk; /* JSON, as in the header */
+    const char *id, *if_match, *if_none_match;
+};
+
+/* Replaces what was in `out`. */
+enum rn_code write_document(struct database *d, const struct rn_object *c,
+                            enum rn_document_verb verb, const char *body,
+                            const struct asked *asked, struct document *out);
+enum rn_code read_document(struct database *d, const struct rn_object *c,
+                           const char *pk, const char *id,
+                           struct document *out);
+enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
+                               uint64_t rid, struct document *out);
+
+#endif
