@@ -6,7 +6,9 @@
 
 #include <assert.h>
 
-enum { ID_WHOLE_MAX = 200, ID_HEAD = 168, EPK_END = 0x01, EPK_ZERO = 0xff };
+/* A head and a hash are longer than any id kept whole, so neither is taken for
+ * the other. */
+enum { ID_WHOLE_MAX = 200, ID_HEAD = 185, EPK_END = 0x01, EPK_ZERO = 0xff };
 
 static void begin(struct rn_key *k, uint32_t c, char tag)
 {

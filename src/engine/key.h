@@ -3,17 +3,19 @@
  * All integers big endian, so that keys sort as numbers do.  `c` is the
  * container's number, never used twice; 0 is the catalog.
  *
- *   c | 'd' | epk | idkey          -> rid, range, lsn, n     latest version
- *   c | 'f' | range | lsn | n      -> header, JSON as served  bodies, feed
- * order c | 'i' | rid                  -> epk | idkey             by rid c |
- * 'r' | range                -> range row               LSN, counters 0 | 'm' |
- * kind | owner | hash  -> rid                      by name 0 | 'o' | kind | rid
- * -> catalog object 0 | 'n'                        -> the catalog's counters 0
- * | 'x' | number               -> a container whose keys must go
+ *   c | 'd' | epk | idkey          -> rid, range, lsn, n      latest version
+ *   c | 'f' | range | lsn | n      -> header, JSON as served  bodies, in feed
+ *                                                             order
+ *   c | 'i' | rid                  -> epk | idkey             by rid
+ *   c | 'r' | range                -> range row               LSN, counters
+ *   0 | 'm' | kind | owner | hash  -> rid                     by name
+ *   0 | 'o' | kind | rid           -> catalog object
+ *   0 | 'n'                        -> the catalog's counters
+ *   0 | 'x' | number               -> a container whose keys must go
  *
  * epk     escaped (00 becomes 00 FF) and ended by 00 01, so that it sorts and
  *         what follows it cannot be taken for a part of it
- * idkey   the id, or if it is longer than 200 bytes its first 168 and a 128-bit
+ * idkey   the id, or if it is longer than 200 bytes its first 185 and a 128-bit
  *         hash; before it, in containers of hash version 1, 64 bits of hash of
  *         the whole key value, because that version cuts strings and so gives
  *         different values one EPK
