@@ -16,6 +16,8 @@
 #include "cosmos/link.h"
 #include "json/print.h"
 
+#include <strings.h>
+
 static const char etag_path[] = "/\"_etag\"/?";
 
 /* ---- checks -------------------------------------------------------------- */
@@ -33,6 +35,53 @@ static enum rn_code check_ttl(const struct rn_json *j, uint32_t ttl,
         return rn_fail(err, RN_BAD_REQUEST,
                        "The value of defaultTtl must be -1 or a positive "
                        "32-bit integer");
+    return RN_OK;
+}
+
+enum mode { MODE_CONSISTENT, MODE_LAZY, MODE_NONE, MODES };
+static const char *const modes[] = { "consistent", "lazy", "none" };
+
+/* MODES if there is none of that name, which may be in any case. */
+static enum mode mode_of(const struct rn_json *j, uint32_t policy)
+{
+    uint32_t value = rn_json_find(j, policy, RN_LIT("indexingMode"));
+    struct rn_view text = rn_json_text(j, value);
+    enum mode mode = MODE_CONSISTENT;
+
+    if (rn_json_kind(j, value) == RN_JSON_UNDEFINED)
+        return mode;
+    if (rn_json_kind(j, value) != RN_JSON_STRING)
+        return MODES;
+    while (mode < MODES && (strlen(modes[mode]) != text.len ||
+                            strncasecmp(modes[mode], text.at, text.len) != 0))
+        mode++;
+    return mode;
+}
+
+static bool is_list(const struct rn_json *j, uint32_t policy,
+                    struct rn_view name)
+{
+    enum rn_json_kind kind = rn_json_kind(j, rn_json_find(j, policy, name));
+
+    return kind == RN_JSON_UNDEFINED || kind == RN_JSON_ARRAY;
+}
+
+static enum rn_code check_indexing(const struct rn_json *j, uint32_t policy,
+                                   struct rn_err *err)
+{
+    enum rn_json_kind kind = rn_json_kind(j, policy);
+
+    if (kind == RN_JSON_UNDEFINED || kind == RN_JSON_NULL)
+        return RN_OK;
+    if (kind != RN_JSON_OBJECT)
+        return rn_fail(err, RN_BAD_REQUEST, "indexingPolicy is not an object");
+    if (mode_of(j, policy) == MODES)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "indexingMode must be consistent, lazy or none");
+    if (!is_list(j, policy, RN_LIT("includedPaths")) ||
+        !is_list(j, policy, RN_LIT("excludedPaths")))
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "includedPaths and excludedPaths must be arrays");
     return RN_OK;
 }
 
@@ -87,41 +136,22 @@ static bool has_etag_path(const struct rn_json *j, uint32_t paths)
     return false;
 }
 
-/* A list of paths as it was sent, or the one default. */
+/* A list of paths as it was sent, or the one default, if any. */
 static void print_paths(struct rn_json_out *o, const struct rn_json *j,
                         uint32_t policy, struct rn_view name,
                         const char *otherwise, bool always)
 {
     uint32_t paths = rn_json_find(j, policy, name);
     struct rn_json_walk w = rn_json_walk_begin(j, paths);
+    bool is_absent = rn_json_kind(j, paths) == RN_JSON_UNDEFINED;
 
     rn_json_out_key(o, name);
     rn_json_out_array_begin(o);
     while (rn_json_walk_next(&w))
         rn_json_out_value(o, j, w.value);
-    if (rn_json_kind(j, paths) == RN_JSON_UNDEFINED ||
-        (always && !has_etag_path(j, paths)))
+    if (otherwise && (is_absent || (always && !has_etag_path(j, paths))))
         print_path(o, otherwise);
     rn_json_out_array_end(o);
-}
-
-static void print_mode(struct rn_json_out *o, const struct rn_json *j,
-                       uint32_t policy)
-{
-    uint32_t mode = rn_json_find(j, policy, RN_LIT("indexingMode"));
-    struct rn_view text = rn_json_text(j, mode);
-    char lower[16];
-
-    rn_json_out_key(o, RN_LIT("indexingMode"));
-    if (rn_json_kind(j, mode) != RN_JSON_STRING || text.len >= sizeof(lower)) {
-        rn_json_out_string(o, RN_LIT("consistent"));
-        return;
-    }
-    for (size_t i = 0; i < text.len; i++)
-        lower[i] = (char)(text.at[i] >= 'A' && text.at[i] <= 'Z'
-                              ? text.at[i] + 'a' - 'A'
-                              : text.at[i]);
-    rn_json_out_string(o, rn_view_of(lower, text.len));
 }
 
 static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
@@ -129,15 +159,18 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
 {
     struct rn_json_walk w = rn_json_walk_begin(j, policy);
     uint32_t automatic = rn_json_find(j, policy, RN_LIT("automatic"));
-    bool none = rn_json_string_is(
-        j, rn_json_find(j, policy, RN_LIT("indexingMode")), RN_LIT("none"));
+    enum mode mode = mode_of(j, policy);
+    bool none = mode == MODE_NONE;
 
     rn_json_out_object_begin(o);
-    print_mode(o, j, policy);
+    rn_json_out_key(o, RN_LIT("indexingMode"));
+    rn_json_out_string(o, rn_view_text(modes[mode]));
     rn_json_out_key(o, RN_LIT("automatic"));
     rn_json_out_bool(o, rn_json_kind(j, automatic) != RN_JSON_FALSE);
-    print_paths(o, j, policy, RN_LIT("includedPaths"), none ? "" : "/*", false);
-    print_paths(o, j, policy, RN_LIT("excludedPaths"), etag_path, !none);
+    print_paths(o, j, policy, RN_LIT("includedPaths"), none ? NULL : "/*",
+                false);
+    print_paths(o, j, policy, RN_LIT("excludedPaths"), none ? NULL : etag_path,
+                true);
     while (rn_json_walk_next(&w)) {
         struct rn_view name = rn_json_text(j, w.name);
         if (rn_view_eq(name, RN_LIT("indexingMode")) ||
@@ -240,6 +273,9 @@ enum rn_code rn_definition_print(struct rn_view json,
     rc = rn_pkdef_parse(&j, key, &arena, &def, err);
     if (!rc)
         rc = check_ttl(&j, rn_json_find(&j, 0, RN_LIT("defaultTtl")), err);
+    if (!rc)
+        rc = check_indexing(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
+                            err);
     if (!rc)
         rc = check_same(&j, old, &def, err);
     if (!rc) {

@@ -1,0 +1,236 @@
+/* engine_definition_test.c -- container definitions in and out.
+ *
+ * A table of definitions as clients send them, and what must be answered, in
+ * whole; and one of those that are refused, with a word that the refusal has.
+ * What stands in every answer is written once.
+ */
+#include "engine/own.h"
+
+#include "json/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define PK "\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\"}"
+#define ETAG "{\"path\":\"/\\\"_etag\\\"/?\"}"
+#define INDEXING                                                               \
+    "\"indexingPolicy\":{\"indexingMode\":\"consistent\",\"automatic\":true,"  \
+    "\"includedPaths\":[{\"path\":\"/*\"}],\"excludedPaths\":[" ETAG "]}"
+#define UNIQUE "\"uniqueKeyPolicy\":{\"uniqueKeys\":[]}"
+#define CONFLICT                                                               \
+    "\"conflictResolutionPolicy\":{\"mode\":\"LastWriterWins\","               \
+    "\"conflictResolutionPath\":\"/_ts\",\"conflictResolutionProcedure\":"     \
+    "\"\"}"
+#define GEO "\"geospatialConfig\":{\"type\":\"Geography\"}"
+#define REST UNIQUE "," CONFLICT "," GEO
+
+static const struct row {
+    const char *in, *out; /* out: without its closing brace */
+} rows[] = {
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    /* An absent version stays absent, a given one stays. */
+    { "{\"partitionKey\":{\"version\":2,\"kind\":\"Hash\",\"paths\":[\"/pk\"]},"
+      "\"id\":\"c\"}",
+      "{\"id\":\"c\"," INDEXING ",\"partitionKey\":{\"paths\":[\"/pk\"],"
+      "\"kind\":\"Hash\",\"version\":2}," REST },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/a\",\"/b/c\"],\"kind\":"
+      "\"MultiHash\",\"version\":2}}",
+      "{\"id\":\"c\"," INDEXING ",\"partitionKey\":{\"paths\":[\"/a\","
+      "\"/b/c\"],\"kind\":\"MultiHash\",\"version\":2}," REST },
+    /* What is ours is not taken from the client. */
+    { "{\"id\":\"c\"," PK ",\"_rid\":\"x\",\"_ts\":1,\"_self\":\"x\",\"_etag\":"
+      "\"x\",\"_docs\":\"x\",\"_sprocs\":\"x\",\"_triggers\":\"x\",\"_udfs\":"
+      "\"x\",\"_conflicts\":\"x\"}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    /* The rest is kept, behind. */
+    { "{\"mine\":[1.0,{\"a\":null}],\"id\":\"c\"," PK ",\"defaultTtl\":-1}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST
+      ",\"mine\":[1.0,{\"a\":null}],\"defaultTtl\":-1" },
+    { "{\"id\":\"c\"," PK ",\"defaultTtl\":2147483647}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST ",\"defaultTtl\":2147483647" },
+    /* Null is as absent. */
+    { "{\"id\":\"c\"," PK ",\"uniqueKeyPolicy\":null,"
+      "\"conflictResolutionPolicy\":null,\"geospatialConfig\":null,"
+      "\"indexingPolicy\":null}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    /* Policies. */
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":"
+      "\"Consistent\",\"automatic\":false}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":false,\"includedPaths\":[{\"path\":\"/*\"}],"
+      "\"excludedPaths\":[" ETAG "]}," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[{\"path\":"
+      "\"/a/?\"}],\"excludedPaths\":[{\"path\":\"/*\"}],\"compositeIndexes\":"
+      "[[{\"path\":\"/a\",\"order\":\"ascending\"}]]}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":true,\"includedPaths\":[{\"path\":\"/a/?\"}],"
+      "\"excludedPaths\":[{\"path\":\"/*\"}," ETAG "],\"compositeIndexes\":"
+      "[[{\"path\":\"/a\",\"order\":\"ascending\"}]]}," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"excludedPaths\":[" ETAG "]}}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":"
+      "[\"/u\"]}]},\"geospatialConfig\":{\"type\":\"Geometry\"}}",
+      "{\"id\":\"c\"," INDEXING "," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":"
+      "[{\"paths\":[\"/u\"]}]}," CONFLICT ",\"geospatialConfig\":{\"type\":"
+      "\"Geometry\"}" },
+    /* Nothing is indexed: no path either. */
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"none\","
+      "\"automatic\":false,\"includedPaths\":[],\"excludedPaths\":[]}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"none\","
+      "\"automatic\":false,\"includedPaths\":[],\"excludedPaths\":[]}," PK
+      "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"none\","
+      "\"automatic\":false}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"none\","
+      "\"automatic\":false,\"includedPaths\":[],\"excludedPaths\":[]}," PK
+      "," REST },
+};
+
+static const struct {
+    const char *in, *word;
+} refused[] = {
+    { "", "" },
+    { "{", "" },
+    { "[]", "partition key" },
+    { "{\"id\":\"c\"}", "partition key" },
+    { "{\"id\":\"c\",\"partitionKey\":null}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":\"/pk\"}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":{}}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[]}}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"pk\"]}}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[1]}}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/a\",\"/b\"]}}", "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/a\"],\"kind\":\"X\"}}",
+      "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/a\"],\"version\":3}}",
+      "" },
+    { "{\"id\":\"c\"," PK ",\"defaultTtl\":0}", "defaultTtl" },
+    { "{\"id\":\"c\"," PK ",\"defaultTtl\":-2}", "defaultTtl" },
+    { "{\"id\":\"c\"," PK ",\"defaultTtl\":2147483648}", "defaultTtl" },
+    { "{\"id\":\"c\"," PK ",\"defaultTtl\":\"5\"}", "defaultTtl" },
+    { "{\"id\":\"c\"," PK ",\"defaultTtl\":1.5}", "defaultTtl" },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":7}", "indexingPolicy" },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"x\"}}",
+      "indexingMode" },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":\"/*\"}}",
+      "includedPaths" },
+};
+
+static struct rn_buf out = { .ceiling = 1 << 20 };
+
+static enum rn_code print(const char *in, const struct rn_object *old,
+                          struct rn_err *err)
+{
+    rn_buf_clear(&out);
+    *err = (struct rn_err){ 0 };
+    return rn_definition_print(rn_view_text(in), old, &out, err);
+}
+
+static void definitions_are_answered_with_every_default(void **state)
+{
+    struct rn_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (print(rows[i].in, NULL, &err))
+            fail_msg("%s: %s", rows[i].in, err.text);
+        if (!rn_view_eq(rn_buf_view(&out), rn_view_text(rows[i].out)))
+            fail_msg("%s\n%.*s\n%s", rows[i].in, RN_FMT(rn_buf_view(&out)),
+                     rows[i].out);
+    }
+}
+
+static void an_answer_sent_back_is_answered_alike(void **state)
+{
+    struct rn_err err;
+    char text[4096];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t len = strlen(rows[i].out);
+
+        memcpy(text, rows[i].out, len);
+        memcpy(text + len, "}", 2);
+        assert_int_equal(print(text, NULL, &err), RN_OK);
+        text[len] = '\0';
+        if (!rn_view_eq(rn_buf_view(&out), rn_view_text(text)))
+            fail_msg("%s\n%.*s", text, RN_FMT(rn_buf_view(&out)));
+    }
+}
+
+static void bad_definitions_are_refused_in_words(void **state)
+{
+    struct rn_err err;
+    int wrong = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (print(refused[i].in, NULL, &err) == RN_BAD_REQUEST && err.text[0] &&
+            strstr(err.text, refused[i].word))
+            continue;
+        print_error("%s: %d '%s'\n", refused[i].in, err.code, err.text);
+        wrong++;
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void a_replacement_keeps_id_and_partition_key(void **state)
+{
+    static const struct {
+        const char *in;
+        enum rn_code rc;
+    } replacements[] = {
+        { "{\"id\":\"c\"," PK ",\"defaultTtl\":7}", RN_OK },
+        { "{\"id\":\"d\"," PK "}", RN_BAD_REQUEST },
+        { "{\"id\":\"c\"}", RN_BAD_REQUEST },
+        { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/q\"]}}",
+          RN_BAD_REQUEST },
+        { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],\"version\":2}}",
+          RN_BAD_REQUEST },
+        { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],\"version\":1}}",
+          RN_OK },
+    };
+    struct rn_arena arena = RN_ARENA_INIT(1 << 16);
+    struct rn_container container = { 0 };
+    struct rn_object old = { .kind = RN_KIND_CONTAINER,
+                             .id = RN_LIT("c"),
+                             .container = &container };
+    struct rn_err err;
+    struct rn_json j;
+
+    (void)state;
+    rn_json_init(&j, NULL);
+    assert_int_equal(rn_json_parse(&j, RN_LIT("{\"paths\":[\"/pk\"]}"), &err),
+                     RN_OK);
+    assert_int_equal(rn_pkdef_parse(&j, 0, &arena, &container.pkdef, &err),
+                     RN_OK);
+    for (size_t i = 0; i < sizeof(replacements) / sizeof(replacements[0]); i++)
+        if (print(replacements[i].in, &old, &err) != replacements[i].rc)
+            fail_msg("%s: %d %s", replacements[i].in, err.code, err.text);
+    rn_json_release(&j);
+    rn_arena_release(&arena);
+}
+
+static int release(void **state)
+{
+    (void)state;
+    rn_buf_release(&out);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(definitions_are_answered_with_every_default),
+        cmocka_unit_test(an_answer_sent_back_is_answered_alike),
+        cmocka_unit_test(bad_definitions_are_refused_in_words),
+        cmocka_unit_test(a_replacement_keeps_id_and_partition_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, release);
+}
