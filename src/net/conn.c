@@ -101,8 +101,11 @@ static void on_late(struct rn_socket *watch)
 
 static void watch_for(struct rn_conn *c)
 {
-    uint32_t events = EPOLLRDHUP;
+    uint32_t events = 0;
 
+    /* Who is sent his last bytes may be done speaking; that is no event. */
+    if (!c->closing)
+        events |= EPOLLRDHUP;
     if (!c->waiting && !c->closing)
         events |= EPOLLIN;
     if (c->out.len > c->out_at || c->tls_wants_write)
@@ -255,6 +258,10 @@ static bool read_all(struct rn_conn *c)
 
         if (!c->ops->space(c->user, &at, &len))
             n = read_some(c, at, len);
+        if (n < 0 && c->out.len > c->out_at) {
+            c->closing = true; /* done speaking; he may still listen */
+            break;
+        }
         if (n < 0) {
             rn_conn_drop(c);
             return false;
