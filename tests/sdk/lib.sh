@@ -1,0 +1,113 @@
+# lib.sh -- what the SDK suites share: a server of their own, and its end.
+#
+# Sourced by tests/suites/sdk_*.sh.  A suite calls, in this order,
+#
+#   sdk_begin LANG       packages go to $kit, build/sdk/LANG
+#   sdk_install CMD...   runs CMD, which gets packages; skips if it fails
+#   sdk_run CMD...       runs CMD ENDPOINT everyday, then CMD ENDPOINT write,
+#                        kills the server, starts it again on the same data,
+#                        runs CMD ENDPOINT reopened, and asks it to stop
+#
+# The server is the sanitized one.  Its end is a case: status 0 after SIGTERM
+# and nothing said by a sanitizer, by any of the servers there were.
+set -u
+export LC_ALL=C.UTF-8
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+: "${RUNNEL_DEV:=$PWD/build/dev/runnel}"
+root=$PWD
+failures=0
+server=
+endpoint=
+
+sdk_end()
+{
+    if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null; fi
+    rm -rf "$work"
+}
+
+sdk_begin()
+{
+    sources=$root/tests/sdk/$1
+    kit=$root/build/sdk/$1
+    mkdir -p "$kit" || exit 1
+    work=$(mktemp -d) || exit 1
+    trap sdk_end EXIT
+}
+
+sdk_skip()
+{
+    echo "skipped: $*"
+    exit 77
+}
+
+sdk_need()
+{
+    command -v "$1" >/dev/null || sdk_skip "there is no $1"
+}
+
+sdk_install()
+{
+    ("$@") >"$work/install" 2>&1 && return
+    tail -n 20 "$work/install"
+    sdk_skip 'the packages cannot be had from their registry'
+}
+
+sdk_report()
+{
+    if [ "$1" -eq 0 ]; then
+        echo "ok $2"
+    else
+        echo "not ok $2"
+        failures=$((failures + 1))
+    fi
+}
+
+sdk_start()
+{
+    local tries
+
+    : >"$work/stdout"
+    "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "$work/data" \
+        --log-format text >"$work/stdout" 2>>"$work/stderr" &
+    server=$!
+    for ((tries = 0; tries < 300; tries++)); do
+        endpoint=$(sed -n 's/^listening on //p' "$work/stdout")
+        if [ -n "$endpoint" ]; then return; fi
+        kill -0 "$server" 2>/dev/null || break
+        sleep 0.1
+    done
+    cat "$work/stderr"
+    echo 'not ok the server starts'
+    exit 1
+}
+
+sdk_phase()
+{
+    local phase=$1
+
+    shift
+    timeout 300 "$@" "$endpoint" "$phase"
+    sdk_report $? "the $phase part of the tests comes to its end"
+}
+
+sdk_run()
+{
+    local status
+
+    sdk_start
+    sdk_phase everyday "$@"
+    sdk_phase write "$@"
+    kill -KILL "$server"
+    wait "$server" 2>/dev/null
+    sdk_start
+    sdk_phase reopened "$@"
+    kill -TERM "$server"
+    wait "$server"
+    status=$?
+    server=
+    sdk_report "$status" 'the server ends with status 0 when asked to'
+    ! grep -E 'Sanitizer|runtime error:' "$work/stderr"
+    sdk_report $? 'no sanitizer has anything to report'
+    if [ "$failures" -ne 0 ]; then tail -n 50 "$work/stderr"; fi
+    exit $((failures != 0))
+}

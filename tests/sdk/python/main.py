@@ -1,0 +1,41 @@
+"""main.py -- everyday work with the published client, and what must outlive a
+kill.
+
+    python main.py ENDPOINT everyday|write|reopened
+
+Method: each case uses names of its own, so that none depends on another.
+"write" leaves documents behind, "reopened" expects them after the server was
+killed and started again on the same data.
+"""
+import sys
+
+from azure.cosmos import CosmosClient
+
+import harness
+
+# The key that all emulators share; public.
+KEY = ("C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMs"
+       "EcaGQy67XIw/Jw==")
+
+
+def main():
+    endpoint, phase = sys.argv[1:]
+
+    def connect(key=KEY):
+        return CosmosClient(endpoint, key, retry_total=0)
+
+    client = connect()
+    if phase == "everyday":
+        import documents
+        import keys
+        import objects
+        objects.add(client, connect)
+        documents.add(client)
+        keys.add(client)
+    else:
+        import durable
+        durable.add(client, phase)
+    return 1 if harness.run_all() else 0
+
+
+sys.exit(main())

@@ -1,0 +1,17 @@
+#!/bin/bash
+# sdk_python.sh -- the published Python client works against the server.
+. "$(dirname "$0")/../sdk/lib.sh"
+
+# What is there is not fetched again.
+install()
+{
+    cmp -s "$sources/requirements.txt" "$kit/installed" && return
+    timeout 60 python3 -m venv --clear "$kit" &&
+        timeout 400 "$kit/bin/pip" install -r "$sources/requirements.txt" &&
+        cp "$sources/requirements.txt" "$kit/installed"
+}
+
+sdk_begin python
+sdk_need python3
+sdk_install install
+PYTHONDONTWRITEBYTECODE=1 sdk_run "$kit/bin/python" -u "$sources/main.py"
