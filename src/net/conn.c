@@ -2,7 +2,8 @@
  *
  * Reading and writing share one watch.  The states are few: sniffing the first
  * byte, then open; `waiting` stops reading but keeps listening for the peer's
- * end; `closing` sends what is queued and then ends.
+ * end; `closing` sends what is queued; `lingering` then throws away what the
+ * peer is still sending, until it ends or the time is up.
  */
 #include "net/conn.h"
 
@@ -18,6 +19,7 @@ enum {
     OUT_MAX = 64 << 20,   /* queued for one peer; answers are far smaller */
     READS_MAX = 16,       /* in a row, before others get their turn */
     TLS_HANDSHAKE = 0x16, /* the first byte of a client's hello */
+    LINGER_MS = 2000,     /* for a peer to notice the end */
 };
 
 struct rn_conn {
@@ -31,7 +33,8 @@ struct rn_conn {
     size_t out_at; /* sent of it */
     uint32_t write_stall_ms;
     int64_t user_deadline_ns, stall_ns;
-    bool sniffed, waiting, closing, tls_wants_write, in_callback, dropped;
+    bool sniffed, waiting, closing, lingering;
+    bool tls_wants_write, in_callback, dropped;
     char address[RN_CONN_ADDRESS_MAX];
 };
 
@@ -84,7 +87,8 @@ static void on_late(struct rn_socket *watch)
 {
     struct rn_conn *c = (struct rn_conn *)watch;
 
-    if (c->stall_ns && c->stall_ns <= rn_loop_now_ns(c->loop)) {
+    if (c->lingering ||
+        (c->stall_ns && c->stall_ns <= rn_loop_now_ns(c->loop))) {
         rn_conn_drop(c);
         return;
     }
@@ -104,9 +108,9 @@ static void watch_for(struct rn_conn *c)
     uint32_t events = 0;
 
     /* Who is sent his last bytes may be done speaking; that is no event. */
-    if (!c->closing)
+    if (!c->closing || c->lingering)
         events |= EPOLLRDHUP;
-    if (!c->waiting && !c->closing)
+    if (c->lingering || (!c->waiting && !c->closing))
         events |= EPOLLIN;
     if (c->out.len > c->out_at || c->tls_wants_write)
         events |= EPOLLOUT;
@@ -234,17 +238,45 @@ static bool sniff(struct rn_conn *c)
     return rn_tls_session_new(c->tls, c->watch.fd, &c->session) == RN_OK;
 }
 
-/* What the user answered; false if the connection has ended. */
+/* All is sent.  To close while the peer still sends would make the kernel reset
+ * the connection, and the peer lose the answer that tells it why. */
+static void linger(struct rn_conn *c)
+{
+    c->lingering = true;
+    c->waiting = false;
+    c->tls_wants_write = false;
+    rn_tls_session_free(c->session);
+    c->session = NULL;
+    (void)shutdown(c->watch.fd, SHUT_WR);
+    rn_conn_deadline(c, LINGER_MS);
+    watch_for(c);
+}
+
+static void discard(struct rn_conn *c)
+{
+    char bytes[4096];
+    ssize_t n = 1;
+
+    for (int i = 0; i < READS_MAX && n > 0; i++)
+        n = recv(c->watch.fd, bytes, sizeof(bytes), 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        rn_conn_drop(c);
+}
+
+/* What the user answered; false if the connection has ended or lingers. */
 static bool obey(struct rn_conn *c, enum rn_conn_next next)
 {
     c->waiting = next == RN_CONN_WAIT;
     c->closing = c->closing || next == RN_CONN_CLOSE;
-    if (c->dropped || (c->closing && c->out.len == c->out_at)) {
+    if (c->dropped) {
         c->in_callback = false;
         rn_conn_drop(c);
         return false;
     }
-    return true;
+    if (!c->closing || c->out.len > c->out_at)
+        return true;
+    linger(c);
+    return false;
 }
 
 /* Reads what is there.  False if the connection has ended. */
@@ -300,7 +332,7 @@ static bool on_writable(struct rn_conn *c)
     if (c->out.len > c->out_at)
         return true;
     if (c->closing) {
-        rn_conn_drop(c);
+        linger(c);
         return false;
     }
     c->in_callback = true;
@@ -320,6 +352,10 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
     if ((events & (EPOLLERR | EPOLLHUP)) ||
         (c->waiting && (events & EPOLLRDHUP))) {
         rn_conn_drop(c);
+        return;
+    }
+    if (c->lingering) {
+        discard(c);
         return;
     }
     if ((events & EPOLLOUT) && !on_writable(c))

@@ -193,6 +193,14 @@ def add_limits(database, container):
         container.create_item({"id": "b", "pk": "p", "text": text[4096:]})
         equal(len(container.read_item("b", "p")["text"]), len(text) - 4096)
 
+    @case("a body over every limit is refused and the client goes on")
+    def _():
+        text = "x" * (5 * 1024 * 1024)
+        for _ in range(20):
+            fails(413, container.create_item,
+                  {"id": "h", "pk": "p", "text": text})
+        life_of(container, "after-huge")
+
     @case("many documents are written at once")
     def _():
         def write(n):
