@@ -31,6 +31,21 @@ static enum rn_code parse_kind(const struct rn_json *j, uint32_t value,
                    "The partition key kind must be Hash or MultiHash.");
 }
 
+/* A number, or the name that the Java client sends for it; 0 for none. */
+static int64_t version_of(const struct rn_json *j, uint32_t value)
+{
+    int64_t version = 0;
+
+    if (rn_json_kind(j, value) == RN_JSON_STRING)
+        return rn_json_string_is(j, value, RN_LIT("V1"))   ? 1
+               : rn_json_string_is(j, value, RN_LIT("V2")) ? 2
+                                                           : 0;
+    return rn_json_kind(j, value) == RN_JSON_NUMBER &&
+                   rn_json_int64(j, value, &version)
+               ? version
+               : 0;
+}
+
 /* Hierarchical keys came with the second hash and know no other. */
 static enum rn_code parse_version(const struct rn_json *j, uint32_t value,
                                   struct rn_pkdef *out, struct rn_err *err)
@@ -40,8 +55,8 @@ static enum rn_code parse_version(const struct rn_json *j, uint32_t value,
 
     if (kind == RN_JSON_UNDEFINED || kind == RN_JSON_NULL)
         return RN_OK;
-    if (kind != RN_JSON_NUMBER || !rn_json_int64(j, value, &version) ||
-        version < 1 || version > 2 ||
+    version = version_of(j, value);
+    if (version < 1 || version > 2 ||
         (version == 1 && out->kind == RN_PKDEF_MULTIHASH)) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The partition key version must be 1 or 2, and 2 for "

@@ -75,6 +75,9 @@ static void definitions_are_read_and_printed(void **state)
         { "{\"paths\":[\"/pk\"],\"version\":2.0}",
           "{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}",
           RN_PKDEF_HASH, 2 },
+        { "{\"paths\":[\"/pk\"],\"version\":\"V2\"}",
+          "{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}",
+          RN_PKDEF_HASH, 2 },
         { "{\"paths\":[\"/a\",\"/b\",\"/c\"],\"kind\":\"MultiHash\","
           "\"version\":2}",
           "{\"paths\":[\"/a\",\"/b\",\"/c\"],\"kind\":\"MultiHash\","
@@ -151,6 +154,7 @@ static void refusals_are_in_the_services_words(void **state)
         { "{\"paths\":[\"/a\"],\"version\":3}", "version" },
         { "{\"paths\":[\"/a\"],\"version\":1.5}", "version" },
         { "{\"paths\":[\"/a\"],\"version\":\"2\"}", "version" },
+        { "{\"paths\":[\"/a\"],\"version\":\"V3\"}", "version" },
         { "{\"paths\":[\"/a\"],\"version\":1e30}", "version" },
         { "{\"paths\":[\"/a\"],\"kind\":\"MultiHash\",\"version\":1}",
           "version" },
