@@ -98,7 +98,10 @@ static void insert_range(struct rn_container *c,
     c->ranges[at] = *span;
 }
 
-static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
+/* Calls `each` with every range that is alive, in the order of their ids. */
+static enum rn_code walk_ranges(struct rn_txn *txn, struct rn_container *c,
+                                void (*each)(struct rn_container *c,
+                                             const struct rn_range_span *span))
 {
     struct rn_key from, before;
     struct rn_range range;
@@ -106,14 +109,11 @@ static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
     struct rn_view key, value;
     enum rn_code rc;
 
-    c->ranges = rn_arena_alloc(&c->arena, RN_RANGES_MAX * sizeof(c->ranges[0]));
-    if (!c->ranges)
-        return RN_NOMEM;
     rn_key_span_tag(c->number, RN_TAG_RANGE, &from, &before);
     range = (struct rn_range){ .from = rn_key_view(&from),
                                .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &cursor);
-    while (!rc && c->range_count < RN_RANGES_MAX) {
+    while (!rc) {
         struct rn_range_span span;
         struct rn_row_range row;
 
@@ -126,12 +126,33 @@ static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
             continue;
         span.id = rn_get_u32_be(key.at + RN_KEY_HEAD);
         span.epks = row.epks;
-        insert_range(c, &span);
+        each(c, &span);
     }
     rn_cursor_end(cursor);
-    if (rc == RN_NOT_FOUND)
-        rc = c->range_count ? RN_OK : RN_CORRUPT;
-    return rc;
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+static void count_range(struct rn_container *c,
+                        const struct rn_range_span *span)
+{
+    (void)span;
+    c->range_count++;
+}
+
+static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
+{
+    enum rn_code rc = walk_ranges(txn, c, count_range);
+
+    if (rc)
+        return rc;
+    if (c->range_count == 0)
+        return RN_CORRUPT;
+    c->ranges =
+        rn_arena_alloc(&c->arena, c->range_count * sizeof(c->ranges[0]));
+    if (!c->ranges)
+        return RN_NOMEM;
+    c->range_count = 0;
+    return walk_ranges(txn, c, insert_range);
 }
 
 /* ---- definitions --------------------------------------------------------- */

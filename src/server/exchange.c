@@ -97,6 +97,8 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
     }
     if (rn_http_reader_is_idle(&x->reader))
         rn_http_reader_trim(&x->reader);
+    else
+        rn_conn_deadline(x->conn, x->opts->head_ms);
     return RN_CONN_MORE;
 }
 
