@@ -82,12 +82,12 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     struct rn_checkpoint *c = &l->checkpoint;
     enum rn_code rc;
 
-    pthread_mutex_lock(&l->writer);
+    rn_local_enter(l);
     rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
     c->place = rn_log_end(l->log);
     c->generation = l->generation;
     __atomic_store_n(&l->written_at_capture, map_written(l), __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&l->writer);
+    rn_local_leave(l);
     if (rc)
         return rc;
     if (RN_BUG(NO_PIN)) {

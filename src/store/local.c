@@ -4,8 +4,8 @@
  *
  *   begin    poisoned: RN_READ_ONLY.  Disk below the reserve, or no space ahead
  *            of the map: RN_FULL.  Wait for a log segment and for a checkpoint
- *            that lags, before taking the writer's lock: capturing the
- *            checkpoint needs that lock.
+ *            that lags, before taking the writer's turn: capturing the
+ *            checkpoint needs that turn.
  *   put, del go to the map's open transaction and, as redo, to a buffer.
  *   commit   1 seq row into the map          fails: nothing happened
  *            2 append the redo to the log    fails: nothing happened
@@ -105,11 +105,11 @@ static void init_locks(struct rn_local *l)
 {
     pthread_condattr_t attr;
 
-    pthread_mutex_init(&l->writer, NULL);
     pthread_mutex_init(&l->state, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&l->changed, &attr);
+    pthread_cond_init(&l->left, &attr);
     pthread_condattr_destroy(&attr);
 }
 
@@ -127,9 +127,9 @@ static void local_free(struct rn_local *l)
     rn_file_close(l->backup_file);
     rn_file_close(l->lock_file); /* and with it the lock */
     rn_buf_release(&l->redo);
+    pthread_cond_destroy(&l->left);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->state);
-    pthread_mutex_destroy(&l->writer);
     rn_free(l->dir);
     rn_free(l);
 }
@@ -281,6 +281,42 @@ static enum rn_code check_age(struct rn_txn *base)
 
 /* ---- the writer ---------------------------------------------------------- */
 
+/* A mutex would do, were it fair: a writer that commits one group after the
+ * other could keep the keeper out for long, and checkpoints with it. */
+static bool enter(struct rn_local *l, const struct timespec *until)
+{
+    bool entered;
+    int rc = 0;
+
+    pthread_mutex_lock(&l->state);
+    while ((l->writing || l->keeper_waits) && !rc)
+        rc = pthread_cond_timedwait(&l->left, &l->state, until);
+    entered = !l->writing && !l->keeper_waits;
+    if (entered)
+        l->writing = true;
+    pthread_mutex_unlock(&l->state);
+    return entered;
+}
+
+void rn_local_enter(struct rn_local *l)
+{
+    pthread_mutex_lock(&l->state);
+    l->keeper_waits = true;
+    while (l->writing)
+        pthread_cond_wait(&l->left, &l->state);
+    l->keeper_waits = false;
+    l->writing = true;
+    pthread_mutex_unlock(&l->state);
+}
+
+void rn_local_leave(struct rn_local *l)
+{
+    pthread_mutex_lock(&l->state);
+    l->writing = false;
+    pthread_cond_broadcast(&l->left);
+    pthread_mutex_unlock(&l->state);
+}
+
 static enum rn_code refuse_poisoned(struct rn_local *l, struct rn_err *err)
 {
     return rn_fail(err, RN_READ_ONLY, "%s: read-only: %s", l->dir, l->reason);
@@ -378,12 +414,12 @@ static enum rn_code lock_writer(struct rn_local *l,
         rc = wait_for_room(l, until, err);
         if (rc)
             return rc;
-        if (pthread_mutex_clocklock(&l->writer, CLOCK_MONOTONIC, until))
+        if (!enter(l, until))
             return rn_fail(err, RN_BUSY, "%s: another write is under way",
                            l->dir);
         if (rn_log_has_room(l->log, largest_record(l)))
             return RN_OK;
-        pthread_mutex_unlock(&l->writer);
+        rn_local_leave(l);
     }
 }
 
@@ -421,7 +457,7 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
     if (!rc)
         rc = l->map->ops->begin(l->map, mode, &t->map, err);
     if (rc) {
-        pthread_mutex_unlock(&l->writer);
+        rn_local_leave(l);
         return rc;
     }
     l->redo.len = RN_LOG_HEADER; /* the log fills it in */
@@ -459,7 +495,7 @@ static void local_abort(struct rn_txn *base)
     if (base->mode == RN_TXN_READ)
         readers_remove(l, t);
     else
-        pthread_mutex_unlock(&l->writer);
+        rn_local_leave(l);
     rn_free(t);
 }
 
@@ -541,7 +577,7 @@ static enum rn_code local_commit(struct rn_txn *base, struct rn_err *err)
     }
     if (!ended)
         l->map->ops->abort(t->map);
-    pthread_mutex_unlock(&l->writer);
+    rn_local_leave(l);
     rn_free(t);
     rn_local_nudge(l);
     return rc;

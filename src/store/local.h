@@ -15,7 +15,7 @@
  *   S4  Once a sync has failed, or the map could not follow the log, nothing
  *       is written any more: the store is poisoned until it is reopened.
  *
- * Locks, in rising rank: writer (held by a write transaction for its life),
+ * Locks: the writer's turn, which a write transaction has for its life, then
  * state.  The log and the map have one of their own each, below both.
  */
 #ifndef RN_STORE_LOCAL_H
@@ -42,11 +42,13 @@ struct rn_local {
     struct rn_map *map;
     uint64_t generation;
 
-    pthread_mutex_t writer;
     struct rn_buf redo; /* the writer's record: header, then payload */
 
     pthread_mutex_t state;  /* guards all that follows */
     pthread_cond_t changed; /* the log has room, or never will */
+    pthread_cond_t left;    /* the writer's turn is free */
+    bool writing;           /* it is taken */
+    bool keeper_waits;      /* for it, and comes before any writer */
     bool poisoned;
     char reason[160];
     struct rn_store_status counts;
@@ -77,6 +79,9 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
 /* S4.  The first reason stays. */
 void rn_local_poison(struct rn_local *l, const char *reason);
 bool rn_local_is_poisoned(struct rn_local *l);
+/* The keeper's way to the writer's turn, ahead of those who wait for it. */
+void rn_local_enter(struct rn_local *l);
+void rn_local_leave(struct rn_local *l);
 void rn_local_path(const struct rn_local *l, const char *name,
                    char out[RN_PATH_MAX]);
 void rn_local_map_path(const char *dir, uint64_t generation,
