@@ -482,6 +482,37 @@ static enum rn_code copy_segment(struct rn_log *to, const struct rn_segment *s,
     return error ? rn_fail_errno(err, error, "%s", to->dir) : RN_OK;
 }
 
+/* The chain ends at `at`.  Is that the end of the log, or damage? */
+static enum rn_code check_end(struct rn_log *log, struct rn_log_place at,
+                              struct rn_buf *scratch, struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    log->end = at;
+    for (size_t i = 0; !rc && i < log->row_len; i++) {
+        const struct rn_segment *s = &log->row[i];
+        if (s->number >= at.segment)
+            rc = find_beyond(log, s, s->number == at.segment ? at.offset : 0,
+                             scratch, err);
+    }
+    return rc;
+}
+
+/* Gives the next record of a log that may be in use.  What looks like damage
+ * may be a writer who has gone on meanwhile, so the end is looked at twice. */
+static enum rn_code copy_next(struct rn_log *log, struct rn_log_place *at,
+                              struct rn_buf *record, struct rn_err *err)
+{
+    enum rn_code rc = chain_next(log, at, record, err);
+
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    rc = check_end(log, *at, record, err);
+    if (!rc)
+        return RN_NOT_FOUND;
+    return chain_next(log, at, record, err) ? rc : RN_OK;
+}
+
 static enum rn_code copy_records(struct rn_log *log, struct rn_log_place at,
                                  struct rn_log *to, struct rn_err *err)
 {
@@ -492,7 +523,7 @@ static enum rn_code copy_records(struct rn_log *log, struct rn_log_place at,
         uint64_t segment = at.segment;
         int error;
 
-        rc = chain_next(log, &at, &record, err);
+        rc = copy_next(log, &at, &record, err);
         if (!rc && at.segment != segment)
             rc = copy_segment(to, row_find(log, at.segment), err);
         if (rc)

@@ -84,21 +84,6 @@ all_refuse()
         no_store "$2.backup" "$2.restore"
 }
 
-# lacking NAME COMMAND...: what should hold and is known not to.  Shown as
-# skipped; a failure once it holds, so that it becomes a check.
-lacking()
-{
-    local name=$1
-
-    shift
-    if "$@" >/dev/null 2>&1; then
-        check "$name, which was lacking" false
-    else
-        checked=$((checked + 1))
-        echo "ok # SKIP $name"
-    fi
-}
-
 no_store()
 {
     local dir
@@ -184,7 +169,7 @@ dd if=/dev/zero of=bad_log/log-0000000006 bs=4096 seek=8 count=4 conv=notrunc \
     status=none
 readers_refuse 'damaged in its log' bad_log bad_log/log-0000000006
 for command in backup restore; do
-    lacking "$command refuses a directory that is damaged in its log" \
+    check "$command refuses a directory that is damaged in its log" \
         refused bad_log bad_log/log-0000000006 \
         "$dev" "$command" bad_log "bad_log.$command"
 done
