@@ -46,11 +46,6 @@ struct header {
     uint64_t seq, prev;
 };
 
-static uint64_t align_up(uint64_t n)
-{
-    return (n + RN_LOG_BLOCK - 1) / RN_LOG_BLOCK * RN_LOG_BLOCK;
-}
-
 static void segment_path(const struct rn_log *log, uint64_t number,
                          char out[PATH_BYTES])
 {
@@ -163,7 +158,7 @@ static enum rn_code chain_next(struct rn_log *log, struct rn_log_place *at,
             return rc;
         *at = (struct rn_log_place){
             .segment = s->number,
-            .offset = offset + align_up(record->len),
+            .offset = offset + rn_segment_align(record->len),
             .seq = h.seq,
             .chain = h.sum,
         };
@@ -530,7 +525,7 @@ static enum rn_code copy_records(struct rn_log *log, struct rn_log_place at,
             break;
         error =
             rn_file_write(to->row[to->row_len - 1].file, rn_buf_view(&record),
-                          at.offset - align_up(record.len));
+                          at.offset - rn_segment_align(record.len));
         if (error)
             rc = rn_fail_errno(err, error, "%s: copying the log", to->dir);
     }
@@ -763,6 +758,9 @@ static enum rn_code segment_ready(struct rn_log *log,
         if (rc)
             return rc;
         error = rn_segment_fill(s, log->opts.segment_bytes);
+    } else {
+        /* A killed process may have left it whole in the page cache only. */
+        error = rn_file_sync(s->file);
     }
     if (!error)
         error = segment_rename(log, s, number);
@@ -871,7 +869,7 @@ bool rn_log_has_room(struct rn_log *log, uint64_t payload_bytes)
     pthread_mutex_lock(&log->lock);
     s = &log->row[log->current];
     room = log->current + 1 < log->row_len ||
-           log->end.offset + align_up(RN_LOG_HEADER + payload_bytes) <=
+           log->end.offset + rn_segment_align(RN_LOG_HEADER + payload_bytes) <=
                rn_segment_room(s);
     pthread_mutex_unlock(&log->lock);
     return room;
@@ -914,7 +912,7 @@ static enum rn_code take_back(const struct rn_segment *s, uint64_t offset)
 enum rn_code rn_log_append(struct rn_log *log, struct rn_buf *record,
                            struct rn_err *err)
 {
-    uint64_t offset = 0, bytes = align_up(record->len);
+    uint64_t offset = 0, bytes = rn_segment_align(record->len);
     uint32_t length = (uint32_t)(record->len - RN_LOG_HEADER);
     struct rn_segment s = { 0 };
     enum rn_code rc;

@@ -5,7 +5,7 @@
 #ifndef RN_STORE_SEGMENT_H
 #define RN_STORE_SEGMENT_H
 
-#include "base/env.h"
+#include "store/log.h"
 
 enum {
     RN_MARK_END = 0x454c4e52,   /* "RNLE": how long the file is */
@@ -17,6 +17,12 @@ struct rn_segment {
     struct rn_file *file;
     uint64_t number, bytes;
 };
+
+/* To the next block, where a record may begin. */
+static inline uint64_t rn_segment_align(uint64_t n)
+{
+    return (n + RN_LOG_BLOCK - 1) / RN_LOG_BLOCK * RN_LOG_BLOCK;
+}
 
 /* Bytes that records may take. */
 uint64_t rn_segment_room(const struct rn_segment *s);

@@ -25,7 +25,7 @@ function connect(options = {}) {
 }
 
 const parts = {
-  everyday: ["./objects", "./documents", "./keys"],
+  everyday: ["./objects", "./documents", "./keys", "./queries"],
   write: ["./durable"],
   reopened: ["./durable"],
 };
