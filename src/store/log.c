@@ -761,6 +761,7 @@ static enum rn_code segment_ready(struct rn_log *log,
     } else {
         /* A killed process may have left it whole in the page cache only. */
         error = rn_file_sync(s->file);
+        lost = error;
     }
     if (!error)
         error = segment_rename(log, s, number);
