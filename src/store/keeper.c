@@ -70,6 +70,8 @@ static int64_t due_in(struct rn_local *l)
         return RN_TASK_IDLE;
     if (now < l->retry_ns)
         return l->retry_ns - now;
+    if (l->hurry)
+        return 0;
     if (written_since_capture(l) >= checkpoint_bytes(l) ||
         rn_log_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
         return 0;
@@ -216,6 +218,7 @@ int64_t rn_local_keep(void *local)
     pthread_mutex_lock(&l->state);
     wait = due_in(l);
     l->keeper_idle = wait == RN_TASK_IDLE;
+    l->hurry = l->hurry && wait > 0;
     pthread_mutex_unlock(&l->state);
     if (wait > 0)
         return wait;
@@ -254,6 +257,29 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
                        l->dir);
     prepare_segment(l);
     return RN_OK;
+}
+
+bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
+{
+    uint64_t before = checkpoints(l);
+    struct rn_err err = { 0 };
+    bool late = false, done;
+
+    if (!rn_local_has_news(l))
+        return false;
+    if (l->opts.manual)
+        return !rn_local_checkpoint(l, &err);
+    pthread_mutex_lock(&l->state);
+    l->hurry = true;
+    pthread_mutex_unlock(&l->state);
+    l->env->ops->task_wake(l->env, &l->keeper);
+    pthread_mutex_lock(&l->state);
+    while (l->counts.checkpoints == before && !l->poisoned && !late)
+        late =
+            pthread_cond_timedwait(&l->changed, &l->state, until) == ETIMEDOUT;
+    done = l->counts.checkpoints != before;
+    pthread_mutex_unlock(&l->state);
+    return done;
 }
 
 void rn_local_nudge(struct rn_local *l)

@@ -28,6 +28,8 @@
 #include "store/record.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 
 struct rn_map_cursor {
     struct rn_map_txn *txn;
@@ -165,28 +167,132 @@ static void lmdb_stat(struct rn_map *base, struct rn_map_stat *out)
 
 /* ---- transactions -------------------------------------------------------- */
 
-static enum rn_code lmdb_reserve(struct rn_map *base, enum rn_txn_mode mode)
+/* Of the lines of mdb_reader_list the last word is the state that is read. */
+static int note_oldest(const char *line, void *context)
+{
+    const char *word = strrchr(line, ' ');
+    uint64_t *oldest = context, txnid;
+    char *end = NULL;
+
+    if (!word)
+        return 0;
+    txnid = strtoull(word + 1, &end, 10);
+    if (end > word + 1 && txnid < *oldest)
+        *oldest = txnid;
+    return 0;
+}
+
+/* What the durable state leaves free, less all that was written since: LMDB
+ * takes it before it lets the file grow, unless somebody still reads an older
+ * state. */
+static uint64_t room_within(struct lmdb *m)
+{
+    uint64_t room = __atomic_load_n(&m->free_bytes, __ATOMIC_RELAXED);
+    uint64_t used = __atomic_load_n(&m->written, __ATOMIC_RELAXED) -
+                    __atomic_load_n(&m->free_written, __ATOMIC_RELAXED);
+    uint64_t oldest = UINT64_MAX;
+
+    if (room <= used)
+        return 0;
+    mdb_reader_list(m->mdb, note_oldest, &oldest);
+    if (oldest < __atomic_load_n(&m->sums_txnid, __ATOMIC_RELAXED))
+        return 0;
+    return room - used;
+}
+
+/* How long a file may become.  Allocating ahead does not ask. */
+static uint64_t length_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return limit.rlim_cur;
+}
+
+/* Allocated behind the end of the map. */
+static uint64_t room_behind(struct lmdb *m, uint64_t *end)
+{
+    uint64_t to = __atomic_load_n(&m->reserved_to, __ATOMIC_RELAXED);
+    uint64_t limit = length_limit();
+    MDB_envinfo info;
+
+    if (to > limit)
+        to = limit;
+    *end = 0;
+    if (!mdb_env_info(m->mdb, &info))
+        *end = (info.me_last_pgno + 1) * m->page_bytes;
+    return to > *end ? to - *end : 0;
+}
+
+static bool has_room(struct lmdb *m, uint64_t bytes)
+{
+    uint64_t end, behind = room_behind(m, &end);
+
+    return behind >= bytes || behind + room_within(m) >= bytes;
+}
+
+static bool lmdb_has_room(struct rn_map *base)
 {
     struct lmdb *m = (struct lmdb *)base;
-    MDB_envinfo info;
-    uint64_t end, want;
+
+    return has_room(m, m->ahead_bytes);
+}
+
+/* Allocates `bytes` behind the end, if `keep` of the disk stay free.  That is
+ * asked first: a file system that runs out on the way may keep what it has
+ * allocated so far. */
+static bool grow(struct lmdb *m, uint64_t bytes, uint64_t keep)
+{
+    uint64_t end, behind = room_behind(m, &end), free_bytes = 0;
     int error;
 
-    if (m->no_reserve || mdb_env_info(m->mdb, &info))
-        return RN_OK;
-    end = (info.me_last_pgno + 1) * m->page_bytes;
-    want = end + (mode == RN_TXN_SHRINK ? m->ahead_bytes / 4 : m->ahead_bytes);
-    if (want <= m->reserved_to)
-        return RN_OK;
-    want = end + m->ahead_bytes + m->ahead_bytes / 2;
-    if (m->reserved_to < end)
-        m->reserved_to = end;
-    error = m->env->ops->reserve(m->file, m->reserved_to, want - m->reserved_to,
+    if (behind >= bytes)
+        return true;
+    if (end + bytes > length_limit())
+        return false;
+    if (!m->env->ops->space(m->env, m->path, &free_bytes) &&
+        free_bytes < keep + (bytes - behind))
+        return false;
+    error = m->env->ops->reserve(m->file, end + behind, bytes - behind,
                                  RN_RESERVE_KEEP);
     m->no_reserve = error == EOPNOTSUPP;
     if (!error)
-        m->reserved_to = want;
-    return error && !m->no_reserve ? RN_FULL : RN_OK;
+        __atomic_store_n(&m->reserved_to, end + bytes, __ATOMIC_RELAXED);
+    return !error || m->no_reserve;
+}
+
+/* Deletes take what is within the file first, so that the reserve lasts for as
+ * long as there is something to delete. */
+static bool reserve_shrink(struct lmdb *m)
+{
+    return room_within(m) >= m->ahead_bytes / 4 ||
+           grow(m, m->ahead_bytes / 4, m->reserve_bytes / 4);
+}
+
+/* A write wants `ahead_bytes`, and gets half as much again to be spared the
+ * next call.  Where there is as much within the file it makes do with little
+ * behind it, for values whose pages must lie side by side; where there is
+ * plenty, those will find a place within too. */
+static bool reserve_write(struct lmdb *m)
+{
+    uint64_t ahead = m->ahead_bytes, reserve = m->reserve_bytes;
+
+    return grow(m, ahead + ahead / 2, reserve) ||
+           (has_room(m, ahead) && grow(m, ahead / 16, reserve / 8)) ||
+           room_within(m) >= 4 * ahead;
+}
+
+static enum rn_code lmdb_reserve(struct rn_map *base, enum rn_txn_mode mode)
+{
+    struct lmdb *m = (struct lmdb *)base;
+    uint64_t end;
+
+    if (m->no_reserve || room_behind(m, &end) >= m->ahead_bytes)
+        return RN_OK;
+    if (mode == RN_TXN_SHRINK ? reserve_shrink(m) : reserve_write(m))
+        return RN_OK;
+    return RN_FULL;
 }
 
 static struct rn_map_txn *pool_take(struct lmdb *m)
@@ -499,6 +605,7 @@ const struct rn_map_ops rn_map_lmdb = {
     .flush = rn_lmdb_flush,
     .release = rn_lmdb_release,
     .reserve = lmdb_reserve,
+    .has_room = lmdb_has_room,
     .begin = lmdb_begin,
     .commit = lmdb_commit,
     .abort = lmdb_abort,

@@ -25,7 +25,7 @@ struct lmdb {
     size_t page_bytes;
     uint64_t map_bytes; /* of address space */
 
-    uint64_t ahead_bytes, reserved_to;
+    uint64_t ahead_bytes, reserve_bytes, reserved_to;
     bool no_reserve; /* the file system cannot allocate ahead */
     bool wild;       /* a fault left LMDB's writer in the middle */
 
@@ -35,11 +35,14 @@ struct lmdb {
      * once it is flushed; they count from the moment that it is durable, which
      * the release of another pin, or the next capture, tells. */
     struct rn_sums *sums;
-    uint64_t sums_txnid; /* of that state; 0: none yet */
+    uint64_t sums_txnid;   /* of that state; 0: none yet */
+    uint64_t free_bytes;   /* of pages that it does not use; atomic */
+    uint64_t free_written; /* `written` when it was captured; atomic */
     struct rn_watch watch;
     MDB_txn *opening;  /* of open, where a guard may leave it behind */
     MDB_txn *captured; /* the pin; NULL: none in progress */
     bool captured_sums;
+    uint64_t captured_written;
     struct rn_buf *image;  /* the caller's, until it is flushed */
     struct rn_buf changes; /* scratch */
 

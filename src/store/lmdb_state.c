@@ -244,6 +244,30 @@ static enum rn_code restore_metas(struct lmdb *m, const struct rn_image *image,
     return error ? rn_fail_errno(err, error, "%s: restoring", m->path) : RN_OK;
 }
 
+/* Notes how much of the file the state at `txn` leaves free.  LMDB may write
+ * there as soon as no older state is pinned. */
+static void note_free(struct lmdb *m, MDB_txn *txn, uint64_t written)
+{
+    const MDB_dbi tables[] = { 0, m->main, m->kv };
+    uint64_t used = RN_PAGE_METAS, end;
+    MDB_envinfo info;
+    MDB_stat stat;
+
+    if (mdb_env_info(m->mdb, &info))
+        return;
+    end = info.me_last_pgno + 1;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        if (mdb_stat(txn, tables[i], &stat))
+            return;
+        used +=
+            stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    }
+    __atomic_store_n(&m->free_bytes,
+                     end > used ? (end - used) * m->page_bytes : 0,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&m->free_written, written, __ATOMIC_RELAXED);
+}
+
 static enum rn_code open_image(struct lmdb *m, const struct rn_map_opts *opts,
                                const struct rn_image *image, MDB_txn **pin,
                                struct rn_err *err)
@@ -261,7 +285,11 @@ static enum rn_code open_image(struct lmdb *m, const struct rn_map_opts *opts,
         rc = env_open(m, opts, err);
     if (!rc)
         rc = watch_begin(m, seq_offset, err);
-    return rc ? rc : tables_open(m, pin, err);
+    if (!rc)
+        rc = tables_open(m, pin, err);
+    if (!rc)
+        note_free(m, *pin, 0);
+    return rc;
 }
 
 static enum rn_code open_at(struct lmdb *m, const struct rn_map_opts *opts,
@@ -350,6 +378,7 @@ enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
     m->base.ops = &rn_map_lmdb;
     m->env = opts->env;
     m->ahead_bytes = opts->ahead_bytes;
+    m->reserve_bytes = opts->reserve_bytes;
     m->map_bytes = address_space(opts->map_bytes);
     m->changes = RN_BUF_INIT(SIZE_MAX / 2);
     pthread_mutex_init(&m->lock, NULL);
@@ -405,6 +434,7 @@ static void adopt_captured(struct lmdb *m)
     if (m->captured && m->captured_sums) {
         m->sums_txnid = mdb_txn_id(m->captured);
         rn_sums_adopt(m->sums);
+        note_free(m, m->captured, m->captured_written);
     }
     m->captured = NULL;
     m->captured_sums = false;
@@ -459,6 +489,7 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
         return rc;
     }
     m->captured = txn;
+    m->captured_written = __atomic_load_n(&m->written, __ATOMIC_RELAXED);
     m->image = image;
     *pin = (struct rn_map_pin *)txn;
     return RN_OK;

@@ -331,6 +331,10 @@ static enum rn_code check_space(struct rn_local *l, enum rn_txn_mode mode,
         l->env->ops->space(l->env, l->dir, &free_bytes) ||
         free_bytes >= l->opts.reserve_bytes)
         return RN_OK;
+    /* Checkpoints need a little of the disk, whatever else does not. */
+    if (free_bytes >= l->opts.reserve_bytes / 16 && l->map->ops->has_room &&
+        l->map->ops->has_room(l->map))
+        return RN_OK;
     return rn_fail(err, RN_FULL,
                    "%s: %llu MiB free, %llu MiB are kept in reserve", l->dir,
                    (unsigned long long)(free_bytes >> 20),
@@ -423,10 +427,36 @@ static enum rn_code lock_writer(struct rn_local *l,
     }
 }
 
+/* The writer's lock, and the space that its transaction may need.  What deletes
+ * have given up can be used again after a checkpoint, so a delete waits for
+ * that rather than fail. */
+static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
+                                     struct rn_err *err)
+{
+    struct timespec until = after_ms(l->opts.busy_ms);
+    enum rn_code rc;
+
+    for (;;) {
+        rc = lock_writer(l, &until, err);
+        if (rc)
+            return rc;
+        if (rn_local_is_poisoned(l))
+            rc = refuse_poisoned(l, err);
+        else if (l->map->ops->reserve(l->map, mode))
+            rc =
+                rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
+        if (!rc)
+            return RN_OK;
+        pthread_mutex_unlock(&l->writer);
+        if (rc != RN_FULL || mode != RN_TXN_SHRINK ||
+            !rn_local_await_checkpoint(l, &until))
+            return rc;
+    }
+}
+
 static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
                                 enum rn_txn_mode mode, struct rn_err *err)
 {
-    struct timespec until = after_ms(l->opts.busy_ms);
     int64_t throttle_ns;
     enum rn_code rc;
 
@@ -438,23 +468,14 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
     throttle_ns = l->opts.manual ? 0 : rn_local_throttle_ns(l);
     if (throttle_ns)
         l->env->ops->sleep(l->env, throttle_ns);
-    rc = lock_writer(l, &until, err);
+    rc = lock_and_reserve(l, mode, err);
     if (rc)
         return rc;
-    if (rn_local_is_poisoned(l))
-        rc = refuse_poisoned(l, err);
-    if (!rc) {
-        rc = l->map->ops->reserve(l->map, mode);
-        if (rc)
-            rn_fail(err, rc, "%s: no space ahead of the data", l->dir);
-    }
     rn_buf_clear(&l->redo);
-    if (!rc) {
-        rc = rn_buf_reserve(&l->redo, RN_LOG_HEADER);
-        if (rc)
-            rn_fail(err, rc, "%s: out of memory", l->dir);
-    }
-    if (!rc)
+    rc = rn_buf_reserve(&l->redo, RN_LOG_HEADER);
+    if (rc)
+        rn_fail(err, rc, "%s: out of memory", l->dir);
+    else
         rc = l->map->ops->begin(l->map, mode, &t->map, err);
     if (rc) {
         rn_local_leave(l);

@@ -67,6 +67,7 @@ struct rn_local {
     int64_t captured_ns;
     int64_t retry_ns; /* no new attempt before this */
     bool keeper_idle; /* under state: wants a wake-up at the next commit */
+    bool hurry;       /* under state: somebody waits for a checkpoint */
 };
 
 /* local.c */
@@ -110,6 +111,10 @@ enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
 /* Starts a checkpoint if none is in progress and works it to its end. */
 enum rn_code rn_local_checkpoint(struct rn_local *l,
                                  struct rn_err *err) RN_CHECK;
+/* Waits until another checkpoint is durable.  False if none is to be had by
+ * then, or if it would bring nothing new. */
+bool rn_local_await_checkpoint(struct rn_local *l,
+                               const struct timespec *until);
 /* True if commits have happened that the durable checkpoint does not have. */
 bool rn_local_has_news(struct rn_local *l);
 /* After a commit: wakes the keeper if there is something to do. */

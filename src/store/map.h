@@ -30,6 +30,7 @@ struct rn_map_opts {
     struct rn_env *env;
     const char *path; /* of the map's file */
     uint64_t map_bytes, ahead_bytes;
+    uint64_t reserve_bytes; /* of disk that growing must leave free */
     uint32_t readers_max;
     /* What capture gave for the state to open; empty: a new, empty map. */
     struct rn_view image;
@@ -69,6 +70,9 @@ struct rn_map_ops {
 
     /* RN_FULL if the space that a transaction may need cannot be had. */
     enum rn_code (*reserve)(struct rn_map *m, enum rn_txn_mode mode);
+    /* True if the file has that space within itself, given back by deletes.
+     * May be NULL: never. */
+    bool (*has_room)(struct rn_map *m);
     enum rn_code (*begin)(struct rn_map *m, enum rn_txn_mode mode,
                           struct rn_map_txn **out, struct rn_err *err);
     /* Makes the writes visible and stores `seq` beside them. */

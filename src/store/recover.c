@@ -72,6 +72,7 @@ static enum rn_code open_map(struct rn_local *l, struct rn_view image,
         .path = path,
         .map_bytes = l->opts.map_bytes,
         .ahead_bytes = l->opts.ahead_bytes,
+        .reserve_bytes = l->opts.reserve_bytes,
         .readers_max = l->opts.readers_max,
         .image = image,
     };
