@@ -447,7 +447,7 @@ static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
                 rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
         if (!rc)
             return RN_OK;
-        pthread_mutex_unlock(&l->writer);
+        rn_local_leave(l);
         if (rc != RN_FULL || mode != RN_TXN_SHRINK ||
             !rn_local_await_checkpoint(l, &until))
             return rc;

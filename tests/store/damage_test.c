@@ -281,7 +281,7 @@ struct plan {
     const char *name;
     unsigned rounds, groups; /* groups, then a checkpoint; so many times */
     unsigned tail;           /* groups after the last checkpoint */
-    bool closed;             /* by the book, and opened again to look */
+    bool closed;             /* and opened again to look */
 };
 
 static void build(struct scene *scene, const struct plan *plan, uint64_t seed)
@@ -293,11 +293,10 @@ static void build(struct scene *scene, const struct plan *plan, uint64_t seed)
     m = (struct lab_mind){ .count = 1 };
     scene->name = plan->name;
     lab_dir_remove(work);
-    s = open_or_die(work, !plan->closed);
+    s = open_or_die(work, true);
     for (unsigned i = 0; i < plan->rounds; i++) {
         write_groups(s, &m, &d, plan->groups);
-        if (!plan->closed)
-            checkpoint_or_die(s);
+        checkpoint_or_die(s);
         if (i + OLD_MAX >= plan->rounds)
             lab_tree_load(&scene->old[scene->olds++], work);
     }

@@ -405,13 +405,13 @@ void lab_tree_load(struct lab_tree *t, const char *dir)
         snprintf(path, sizeof(path), "%s/%s", dir, f->name);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         must(fd >= 0 && fstat(fd, &st) == 0, path);
-        f->len = (size_t)st.st_size;
+        f->len = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
         f->at = mmap(NULL, f->len + 1, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         must(f->at != MAP_FAILED, "mmap");
         /* Children have no use for it, and forking is quicker without. */
         must(madvise(f->at, f->len + 1, MADV_DONTFORK) == 0, "madvise");
-        must(read(fd, f->at, f->len) == (ssize_t)f->len, path);
+        must(!f->len || read(fd, f->at, f->len) == (ssize_t)f->len, path);
         close(fd);
         t->count++;
     }
