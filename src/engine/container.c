@@ -58,6 +58,37 @@ static enum rn_code range_put(struct rn_txn *txn, uint32_t number,
                       rn_view_of(bytes, rn_row_range_encode(row, bytes)));
 }
 
+/* From a dead range to the child that holds `epk`. */
+static enum rn_code step_down(struct rn_txn *txn, const struct rn_container *c,
+                              struct rn_view epk, uint32_t *range,
+                              struct rn_row_range *row)
+{
+    struct rn_row_range parent = *row;
+
+    for (uint32_t i = 0; i < parent.child_count; i++) {
+        enum rn_code rc = rn_range_read(txn, c, parent.children[i], row);
+        if (rc)
+            return rc;
+        *range = parent.children[i];
+        if (rn_epk_range_has(&row->epks, epk))
+            return RN_OK;
+    }
+    return RN_CORRUPT; /* the children of a dead range cover it */
+}
+
+enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
+                           struct rn_view epk, uint32_t *range,
+                           struct rn_row_range *out)
+{
+    enum rn_code rc;
+
+    *range = rn_container_range_of(c, epk)->id;
+    rc = rn_range_read(txn, c, *range, out);
+    while (!rc && out->state != RN_RANGE_ALIVE)
+        rc = step_down(txn, c, epk, range, out);
+    return rc;
+}
+
 enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
                             uint32_t range, const struct rn_row_range *row)
 {

@@ -42,6 +42,11 @@ const struct rn_range_span *rn_container_range(const struct rn_container *c,
 /* Its row.  RN_NOT_FOUND if the container has been deleted. */
 enum rn_code rn_range_read(struct rn_txn *txn, const struct rn_container *c,
                            uint32_t range, struct rn_row_range *out) RN_CHECK;
+/* The living range that holds an EPK, and its row.  After a split or a merge it
+ * is none of those that the container, as the caller has it, names. */
+enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
+                           struct rn_view epk, uint32_t *range,
+                           struct rn_row_range *out) RN_CHECK;
 enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
                             uint32_t range,
                             const struct rn_row_range *row) RN_CHECK;

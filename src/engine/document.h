@@ -7,17 +7,10 @@
 #ifndef RN_ENGINE_DOCUMENT_H
 #define RN_ENGINE_DOCUMENT_H
 
-#include "cosmos/epk.h"
-#include "cosmos/etag.h"
-#include "cosmos/pk.h"
-#include "engine/container.h"
 #include "engine/engine.h"
-#include "engine/key.h"
+#include "engine/version.h"
 
-enum {
-    RN_DOCUMENT_MAX = 2 << 20, /* bytes of JSON as sent */
-    RN_PLACE_MAX = RN_KEY_MAX, /* of a place in a list */
-};
+enum { RN_PLACE_MAX = RN_KEY_MAX }; /* of a place in a list */
 
 /* Where a read or a write took place, for the headers of its answer. */
 struct rn_document_place {
@@ -102,10 +95,7 @@ struct rn_document_write {
     struct rn_operation operation;
     struct rn_engine *engine;
     struct rn_arena arena;
-    struct rn_buf row; /* feed row: header, epk, JSON with slots */
-    size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
-    struct rn_key *key; /* its key under 'd', in the arena */
-    int32_t ttl;
+    struct rn_version version;
 };
 
 /* Parses and checks the body, finds where it goes, renders it, queues it.  What

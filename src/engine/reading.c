@@ -52,15 +52,13 @@ enum rn_code rn_document_follow(struct rn_txn *txn,
 static enum rn_code fill_place(struct rn_reading *r, struct rn_view epk,
                                struct rn_document_place *place)
 {
-    const struct rn_range_span *span = rn_container_range_of(r->container, epk);
     struct rn_row_range row;
-    enum rn_code rc = rn_range_read(r->txn, r->container, span->id, &row);
+    enum rn_code rc =
+        rn_range_find(r->txn, r->container, epk, &place->range, &row);
 
-    if (rc)
-        return rc;
-    place->range = span->id;
-    place->lsn = row.lsn;
-    return RN_OK;
+    if (!rc)
+        place->lsn = row.lsn;
+    return rc;
 }
 
 /* The rows of the document under a 'd' key. */

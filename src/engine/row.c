@@ -96,7 +96,21 @@ size_t rn_row_range_encode(const struct rn_row_range *r,
     rn_put_u32_be(out + 30, r->parents[1]);
     at = put_epk(at, &r->epks.min);
     at = put_epk(at, &r->epks.max);
+    *at++ = (char)r->child_count;
+    for (uint32_t i = 0; i < r->child_count; i++, at += 4)
+        rn_put_u32_be(at, r->children[i]);
     return (size_t)(at - out);
+}
+
+static bool take_children(const char *at, const char *end,
+                          struct rn_row_range *out)
+{
+    out->child_count = at < end ? (unsigned char)*at++ : 3;
+    if (out->child_count > 2 || end - at != 4 * (long)out->child_count)
+        return false;
+    for (uint32_t i = 0; i < out->child_count; i++)
+        out->children[i] = rn_get_u32_be(at + 4 * i);
+    return true;
 }
 
 enum rn_code rn_row_range_decode(struct rn_view bytes, struct rn_row_range *out)
@@ -113,7 +127,7 @@ enum rn_code rn_row_range_decode(struct rn_view bytes, struct rn_row_range *out)
     out->parents[0] = rn_get_u32_be(bytes.at + 26);
     out->parents[1] = rn_get_u32_be(bytes.at + 30);
     if (out->parent_count > 2 || !take_epk(&at, end, &out->epks.min) ||
-        !take_epk(&at, end, &out->epks.max) || at != end)
+        !take_epk(&at, end, &out->epks.max))
         return RN_CORRUPT;
-    return RN_OK;
+    return take_children(at, end, out) ? RN_OK : RN_CORRUPT;
 }

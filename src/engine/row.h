@@ -4,7 +4,8 @@
  *   'f'  version 1 | epk length 1 | reserved 2 | ttl 4 | _ts 8 | rid 8 |
  *        epk | JSON
  *   'r'  lsn 8 | last _ts 8 | next rid counter 8 | state 1 | parents 1 |
- *        parent 4 * 2 | min length 1 | min | max length 1 | max
+ *        parent 4 * 2 | min length 1 | min | max length 1 | max |
+ *        children 1 | child 4 * children
  *
  * Decoding is of our own bytes, whose sum the store has checked: what does not
  * fit is damage, RN_CORRUPT.
@@ -17,7 +18,7 @@
 enum {
     RN_ROW_DOCUMENT_BYTES = 24,
     RN_ROW_FEED_HEADER = 24, /* before the epk */
-    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX,
+    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX + 9,
 };
 
 struct rn_row_document {
@@ -35,7 +36,9 @@ struct rn_row_feed {
     struct rn_view json;
 };
 
-enum rn_range_state { RN_RANGE_ALIVE, RN_RANGE_SPLIT };
+/* A dead range takes no writes: its children do, two of a split, one of a
+ * merge, which together cover it. */
+enum rn_range_state { RN_RANGE_ALIVE, RN_RANGE_DEAD };
 
 struct rn_row_range {
     uint64_t lsn;
@@ -43,6 +46,7 @@ struct rn_row_range {
     uint64_t next_rid;
     enum rn_range_state state;
     uint32_t parent_count, parents[2];
+    uint32_t child_count, children[2];
     struct rn_epk_range epks;
 };
 

@@ -1,0 +1,177 @@
+/* turn.c -- see turn.h. */
+#include "engine/turn.h"
+
+#include "cosmos/status.h"
+#include "engine/own.h"
+
+#include <assert.h>
+
+/* ---- the range ----------------------------------------------------------- */
+
+enum rn_code rn_turn_begin(struct rn_turn *t, struct rn_engine *e,
+                           struct rn_txn *txn, const struct rn_container *c,
+                           struct rn_view epk, struct rn_err *err)
+{
+    enum rn_code rc;
+
+    *t = (struct rn_turn){
+        .engine = e,
+        .txn = txn,
+        .container = c,
+        .now = rn_engine_now(e),
+    };
+    rc = rn_range_find(txn, c, epk, &t->range, &t->row);
+    if (rc == RN_NOT_FOUND)
+        return rn_fail_reason(err, RN_REASON_OWNER,
+                              "Owner resource does not exist");
+    return rc;
+}
+
+void rn_turn_next(struct rn_turn *t)
+{
+    t->lsn = 0;
+    t->n = 0;
+}
+
+enum rn_code rn_turn_end(struct rn_turn *t)
+{
+    return t->wrote ? rn_range_write(t->txn, t->container, t->range, &t->row)
+                    : RN_OK;
+}
+
+/* The place in the feed of what is written now. */
+static struct rn_row_document take_place(struct rn_turn *t)
+{
+    if (!t->lsn) {
+        t->lsn = ++t->row.lsn;
+        if (t->row.last_ts < t->now)
+            t->row.last_ts = t->now;
+    }
+    t->wrote = true;
+    return (struct rn_row_document){ .range = t->range,
+                                     .lsn = t->lsn,
+                                     .n = t->n++ };
+}
+
+/* ---- finding ------------------------------------------------------------- */
+
+enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
+                          struct rn_found *out)
+{
+    struct rn_row_feed feed;
+    struct rn_view bytes;
+    enum rn_code rc = rn_txn_get(t->txn, rn_key_view(key), &bytes);
+
+    *out = (struct rn_found){ 0 };
+    if (rc == RN_NOT_FOUND)
+        return RN_OK;
+    if (!rc)
+        rc = rn_row_document_decode(bytes, &out->row);
+    if (!rc && t->container->default_ttl != RN_TTL_OFF) {
+        rc = rn_document_follow(t->txn, t->container, &out->row, &feed);
+        out->expired =
+            !rc && rn_document_is_expired(t->container, &feed, t->now);
+    }
+    out->exists = !rc && !out->expired;
+    return rc;
+}
+
+struct rn_etag rn_found_etag(const struct rn_found *f)
+{
+    return (struct rn_etag){ .lsn = f->row.lsn,
+                             .range = f->row.range,
+                             .n = f->row.n };
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static enum rn_code remove_feed_row(struct rn_turn *t,
+                                    const struct rn_row_document *old)
+{
+    struct rn_key key;
+
+    rn_key_feed(t->container->number, old->range, old->lsn, old->n, &key);
+    return rn_txn_del(t->txn, rn_key_view(&key));
+}
+
+static enum rn_code remove_rid_row(struct rn_turn *t, uint64_t rid)
+{
+    struct rn_key key;
+
+    rn_key_rid(t->container->number, rid, &key);
+    return rn_txn_del(t->txn, rn_key_view(&key));
+}
+
+static enum rn_code add_rid_row(struct rn_turn *t, const struct rn_key *at,
+                                uint64_t rid)
+{
+    struct rn_key key;
+
+    rn_key_rid(t->container->number, rid, &key);
+    return rn_txn_put(
+        t->txn, rn_key_view(&key),
+        rn_view_of(at->bytes + RN_KEY_HEAD, at->len - RN_KEY_HEAD));
+}
+
+static enum rn_code remove_rows(struct rn_turn *t, const struct rn_key *key,
+                                const struct rn_found *old)
+{
+    enum rn_code rc = remove_feed_row(t, &old->row);
+
+    if (!rc)
+        rc = remove_rid_row(t, old->row.rid);
+    return rc ? rc : rn_txn_del(t->txn, rn_key_view(key));
+}
+
+/* An expired version is deleted with an LSN of its own, before another takes
+ * its place; in the middle of a request, with that request's. */
+static enum rn_code bury_expired(struct rn_turn *t, const struct rn_key *key,
+                                 const struct rn_found *old)
+{
+    bool first = !t->lsn;
+    enum rn_code rc;
+
+    (void)take_place(t);
+    rc = remove_rows(t, key, old);
+    if (first)
+        rn_turn_next(t);
+    return rc;
+}
+
+enum rn_code rn_turn_delete(struct rn_turn *t, const struct rn_key *key,
+                            const struct rn_found *old)
+{
+    assert(old->exists || old->expired);
+    (void)take_place(t);
+    return remove_rows(t, key, old);
+}
+
+enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
+                         const struct rn_found *old, struct rn_etag *etag)
+{
+    char bytes[RN_ROW_DOCUMENT_BYTES];
+    struct rn_row_document row;
+    struct rn_key feed;
+    enum rn_code rc = RN_OK;
+
+    if (old->expired)
+        rc = bury_expired(t, &v->key, old);
+    else if (old->exists)
+        rc = remove_feed_row(t, &old->row);
+    if (rc)
+        return rc;
+    row = take_place(t);
+    row.rid =
+        old->exists ? old->row.rid : rn_rid_number(t->range, t->row.next_rid++);
+    *etag = (struct rn_etag){ .lsn = row.lsn, .range = row.range, .n = row.n };
+    rn_version_fill(v, row.rid, *etag, t->row.last_ts);
+    rn_key_feed(t->container->number, row.range, row.lsn, row.n, &feed);
+    rn_row_document_encode(&row, bytes);
+    rc = rn_txn_put(t->txn, rn_key_view(&feed), rn_buf_view(&v->row));
+    if (!rc)
+        rc = rn_txn_put(t->txn, rn_key_view(&v->key),
+                        rn_view_of(bytes, sizeof(bytes)));
+    if (!rc && !old->exists)
+        rc = add_rid_row(t, &v->key, row.rid);
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* turn.h -- a request's turn in the committer: where documents are written.
+ *
+ * Every write of a document, by whatever way it came, is made here, so that
+ * what belongs to a version is written with it, in one place:
+ *
+ *   r   the range's row: the next LSN and _ts, and the next rid for a new one
+ *   d   which version is the latest
+ *   f   the old version's row goes, the new one's comes
+ *   i   by rid, for a new one
+ *
+ * A turn is of one range.  All it writes has one LSN and is told apart by n,
+ * unless rn_turn_next is called in between.
+ */
+#ifndef RN_ENGINE_TURN_H
+#define RN_ENGINE_TURN_H
+
+#include "engine/engine.h"
+#include "engine/version.h"
+
+struct rn_turn {
+    struct rn_engine *engine;
+    struct rn_txn *txn;
+    const struct rn_container *container;
+    int64_t now;
+    uint32_t range;          /* its id */
+    struct rn_row_range row; /* as it will be written at the end */
+    uint64_t lsn;            /* taken; 0: not yet */
+    uint32_t n;              /* of the next write under that LSN */
+    bool wrote;
+};
+
+/* The version of a document that is there now. */
+struct rn_found {
+    bool exists;  /* for the client */
+    bool expired; /* its rows are there, but its time is over */
+    struct rn_row_document row;
+};
+
+/* Finds the range that holds `epk` now: after a split or a merge it is not the
+ * one that the container, as the caller knows it, names.  RN_NOT_FOUND with
+ * reason OWNER if the container is gone. */
+enum rn_code rn_turn_begin(struct rn_turn *t, struct rn_engine *e,
+                           struct rn_txn *txn, const struct rn_container *c,
+                           struct rn_view epk, struct rn_err *err) RN_CHECK;
+/* What is written from here on takes an LSN of its own. */
+void rn_turn_next(struct rn_turn *t);
+/* Writes the range's row, if anything was written. */
+enum rn_code rn_turn_end(struct rn_turn *t) RN_CHECK;
+
+/* Looks under a 'd' key; RN_OK whether or not there is one. */
+enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
+                          struct rn_found *out) RN_CHECK;
+struct rn_etag rn_found_etag(const struct rn_found *f);
+
+/* Both are for what rn_turn_find has just found under that key.  Putting fills
+ * the version's slots and tells its etag. */
+enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
+                         const struct rn_found *old,
+                         struct rn_etag *etag) RN_CHECK;
+enum rn_code rn_turn_delete(struct rn_turn *t, const struct rn_key *key,
+                            const struct rn_found *old) RN_CHECK;
+
+#endif

@@ -1,0 +1,231 @@
+/* version.c -- see version.h. */
+#include "engine/version.h"
+
+#include "base/bytes.h"
+#include "cosmos/link.h"
+#include "cosmos/status.h"
+#include "json/print.h"
+
+#include <stdio.h>
+
+enum {
+    ROW_MAX = RN_DOCUMENT_MAX + (64 << 10),
+    TS_DIGITS = 10, /* until the year 2286 */
+};
+
+/* ---- rendering ----------------------------------------------------------- */
+
+static const char *const system_names[] = { "_rid",         "_self", "_etag",
+                                            "_attachments", "_ts",   "_lsn" };
+
+static bool is_system(const struct rn_json *j, uint32_t name)
+{
+    struct rn_view text = rn_json_text(j, name);
+
+    if (text.len == 0 || (text.at[0] != '_' && text.at[0] != '\\'))
+        return false;
+    for (size_t i = 0; i < sizeof(system_names) / sizeof(system_names[0]); i++)
+        if (rn_json_string_is(j, name, rn_view_text(system_names[i])))
+            return true;
+    return false;
+}
+
+/* Clients send back what they were sent; those properties are ours. */
+static void print_members(struct rn_json_out *o, const struct rn_json *j)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, 0);
+
+    rn_json_out_object_begin(o);
+    while (rn_json_walk_next(&w)) {
+        if (is_system(j, w.name))
+            continue;
+        rn_json_out_member(o, j, w.name, w.value);
+    }
+    rn_json_out_object_end(o);
+}
+
+/* Appends `text` and notes where it begins. */
+static enum rn_code add_slot(struct rn_buf *row, struct rn_view before,
+                             struct rn_view text, size_t *slot)
+{
+    enum rn_code rc = rn_buf_add(row, before);
+
+    *slot = row->len;
+    return rc ? rc : rn_buf_add(row, text);
+}
+
+/* The row as far as it is known now. */
+static enum rn_code render(struct rn_version *v, const struct rn_json *j)
+{
+    static const char blank[] = "                                      "
+                                "                                      "
+                                "    ";
+    struct rn_rid rid = rn_rid_child(v->container->rid, RN_KIND_DOCUMENT, 1);
+    struct rn_row_feed head = { .ttl = v->ttl, .epk = rn_epk_view(&v->epk) };
+    struct rn_json_out o = RN_JSON_OUT_INIT(&v->row);
+    char self[RN_RID_SELF_MAX];
+    size_t self_len = rn_rid_print_self(rid, self).len;
+    bool empty;
+    enum rn_code rc = rn_buf_reserve(&v->row, RN_ROW_FEED_HEADER + RN_EPK_MAX);
+
+    if (rc)
+        return rc;
+    v->row.len = rn_row_feed_encode(&head, v->row.at);
+    print_members(&o, j);
+    rc = rn_json_out_finish(&o);
+    if (rc)
+        return rc;
+    v->row.len--; /* the closing brace */
+    empty = v->row.at[v->row.len - 1] == '{';
+    rc = add_slot(&v->row,
+                  empty ? RN_LIT("\"_rid\":\"") : RN_LIT(",\"_rid\":\""),
+                  rn_view_of(blank, RN_RID_TEXT_MAX), &v->rid_slot);
+    if (!rc)
+        rc = add_slot(&v->row, RN_LIT("\",\"_self\":\""),
+                      rn_view_of(blank, self_len), &v->self_slot);
+    if (!rc)
+        rc = add_slot(&v->row, RN_LIT("\",\"_etag\":\"\\\""),
+                      rn_view_of(blank, RN_ETAG_LEN - 2), &v->etag_slot);
+    if (!rc)
+        rc = add_slot(&v->row,
+                      RN_LIT("\\\"\",\"_attachments\":\"attachments/\","
+                             "\"_ts\":"),
+                      rn_view_of(blank, TS_DIGITS), &v->ts_slot);
+    return rc ? rc : rn_buf_add(&v->row, RN_LIT("}"));
+}
+
+static enum rn_code read_ttl(struct rn_version *v, const struct rn_json *j,
+                             struct rn_err *err)
+{
+    uint32_t ttl = rn_json_find(j, 0, RN_LIT("ttl"));
+    int64_t seconds = 0;
+
+    if (rn_json_kind(j, ttl) == RN_JSON_UNDEFINED)
+        return RN_OK;
+    if (rn_json_kind(j, ttl) != RN_JSON_NUMBER ||
+        !rn_json_int64(j, ttl, &seconds) || seconds == 0 || seconds < -1 ||
+        seconds > INT32_MAX)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The ttl of an item must be -1 or a positive 32-bit "
+                       "integer");
+    v->ttl = (int32_t)seconds;
+    return RN_OK;
+}
+
+/* The id in the body; `asked` is the one in the path, if there is one. */
+static enum rn_code read_id(struct rn_version *v, const struct rn_json *j,
+                            struct rn_view asked, struct rn_arena *arena,
+                            struct rn_err *err)
+{
+    uint32_t id = rn_json_find(j, 0, RN_LIT("id"));
+    enum rn_code rc;
+
+    if (rn_json_kind(j, 0) != RN_JSON_OBJECT)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The input content is invalid: an item is a JSON "
+                       "object");
+    if (rn_json_kind(j, id) == RN_JSON_UNDEFINED)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "Message: {\"Errors\":[\"The input content is invalid "
+                       "because the required properties - 'id; ' - are "
+                       "missing\"]}");
+    if (rn_json_kind(j, id) != RN_JSON_STRING)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The input content is invalid: 'id' must be a string");
+    rc = rn_json_string_get(j, id, arena, &v->id);
+    if (!rc)
+        rc = rn_id_check(RN_KIND_DOCUMENT, v->id, err);
+    if (!rc && asked.at && !rn_view_eq(v->id, asked))
+        rc = rn_fail(err, RN_BAD_REQUEST,
+                     "The id in the body is not the id of the item that is "
+                     "replaced");
+    return rc;
+}
+
+static enum rn_code check_key(const struct rn_pk *asked,
+                              const struct rn_pk *found, struct rn_err *err)
+{
+    if (!asked || rn_pk_eq(asked, found))
+        return RN_OK;
+    return rn_fail_reason(err, RN_REASON_KEY_MISMATCH,
+                          "Message: {\"Errors\":[\"PartitionKey extracted "
+                          "from document doesn't match the one specified in "
+                          "the header\"]}");
+}
+
+void rn_version_aim(struct rn_version *v, const struct rn_container *c,
+                    const struct rn_pk *pk, struct rn_view id)
+{
+    v->container = c;
+    rn_epk_of(&c->pkdef, pk, &v->epk);
+    rn_key_document(c->number, &c->pkdef, &v->epk, pk, id, &v->key);
+}
+
+enum rn_code rn_version_render(struct rn_version *v,
+                               const struct rn_container *c,
+                               struct rn_view body, const struct rn_pk *pk,
+                               struct rn_view id, struct rn_arena *arena,
+                               struct rn_err *err)
+{
+    struct rn_json j;
+    struct rn_pk found;
+    enum rn_code rc;
+
+    *v = (struct rn_version){ .container = c, .row = RN_BUF_INIT(ROW_MAX) };
+    if (body.len > RN_DOCUMENT_MAX)
+        return rn_fail(err, RN_TOO_LARGE,
+                       "Message: {\"Errors\":[\"Request size is too "
+                       "large\"]}");
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, body, err);
+    if (!rc)
+        rc = read_id(v, &j, id, arena, err);
+    if (!rc)
+        rc = read_ttl(v, &j, err);
+    if (!rc)
+        rc = rn_pkdef_extract(&c->pkdef, &j, 0, arena, &found, err);
+    if (!rc)
+        rc = rn_pk_check_size(&found, err);
+    if (!rc)
+        rc = check_key(pk, &found, err);
+    if (!rc) {
+        rn_version_aim(v, c, &found, v->id);
+        rc = render(v, &j);
+    }
+    rn_json_release(&j);
+    return rc;
+}
+
+/* ---- filling ------------------------------------------------------------- */
+
+void rn_version_fill(struct rn_version *v, uint64_t rid_number,
+                     struct rn_etag tag, int64_t ts)
+{
+    struct rn_rid rid =
+        rn_rid_child(v->container->rid, RN_KIND_DOCUMENT, rid_number);
+    char text[RN_RID_TEXT_MAX], self[RN_RID_SELF_MAX], etag[RN_ETAG_LEN];
+    char digits[TS_DIGITS + 12];
+    struct rn_view view = rn_rid_print(rid, text);
+
+    memcpy(v->row.at + v->rid_slot, view.at, view.len);
+    view = rn_rid_print_self(rid, self);
+    memcpy(v->row.at + v->self_slot, view.at, view.len);
+    rn_etag_print(tag, etag);
+    memcpy(v->row.at + v->etag_slot, etag + 1, RN_ETAG_LEN - 2);
+    snprintf(digits, sizeof(digits), "%*lld", TS_DIGITS, (long long)ts);
+    memcpy(v->row.at + v->ts_slot, digits, TS_DIGITS);
+    rn_put_u64_be(v->row.at + 8, (uint64_t)ts); /* the row's header */
+    rn_put_u64_be(v->row.at + 16, rid_number);
+}
+
+struct rn_view rn_version_json(const struct rn_version *v)
+{
+    size_t head = RN_ROW_FEED_HEADER + (unsigned char)v->row.at[1];
+
+    return rn_view_of(v->row.at + head, v->row.len - head);
+}
+
+void rn_version_release(struct rn_version *v)
+{
+    rn_buf_release(&v->row);
+}

@@ -1,0 +1,51 @@
+/* version.h -- a document made ready to be written.
+ *
+ * What grows with the document is done here, by whoever asks and before the
+ * write is queued: the body is parsed, its key hashed, its row rendered with
+ * slots of fixed width for what only the committer knows (_rid, _self, _etag,
+ * _ts).  turn.h fills them.
+ */
+#ifndef RN_ENGINE_VERSION_H
+#define RN_ENGINE_VERSION_H
+
+#include "cosmos/etag.h"
+#include "cosmos/pk.h"
+#include "engine/container.h"
+#include "engine/key.h"
+
+enum { RN_DOCUMENT_MAX = 2 << 20 }; /* bytes of JSON as sent */
+
+struct rn_version {
+    const struct rn_container *container;
+    struct rn_epk epk;
+    struct rn_key key; /* under 'd' */
+    int32_t ttl;       /* its own; 0: none */
+
+    /* Of a rendered one. */
+    struct rn_view id; /* in the arena */
+    struct rn_buf row; /* feed row: header, epk, JSON with slots */
+    size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
+};
+
+/* Where the document of a key and an id lies; enough to delete it. */
+void rn_version_aim(struct rn_version *v, const struct rn_container *c,
+                    const struct rn_pk *pk, struct rn_view id);
+
+/* Parses and checks `body` and renders it.  `pk`, unless NULL, and `id`, unless
+ * at NULL, are what the request says and the body must agree with.
+ * RN_BAD_REQUEST (reason KEY_MISMATCH where the key is the trouble),
+ * RN_TOO_LARGE. */
+enum rn_code rn_version_render(struct rn_version *v,
+                               const struct rn_container *c,
+                               struct rn_view body, const struct rn_pk *pk,
+                               struct rn_view id, struct rn_arena *arena,
+                               struct rn_err *err) RN_CHECK;
+
+/* Writes what the committer decided into the slots. */
+void rn_version_fill(struct rn_version *v, uint64_t rid, struct rn_etag etag,
+                     int64_t ts);
+/* The document as served, once filled. */
+struct rn_view rn_version_json(const struct rn_version *v);
+void rn_version_release(struct rn_version *v); /* zeroed is fine */
+
+#endif
