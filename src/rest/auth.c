@@ -93,7 +93,11 @@ static enum rn_code match(struct rn_context *x, struct rn_signers *s,
     for (size_t i = 0; rc == RN_UNAUTHORIZED && i < 3; i++) {
         rn_buf_clear(&link);
         rn_buf_clear(&text);
-        rc = rn_link_print(&x->link, forms[i], x->target.path, &link);
+        if (x->is_control)
+            rc = rn_buf_add(&link, rn_view_of(x->call->req->target.at + 1,
+                                              x->call->req->target.len - 1));
+        else
+            rc = rn_link_print(&x->link, forms[i], x->target.path, &link);
         if (rc == RN_NOT_FOUND) {
             rc = RN_UNAUTHORIZED;
             continue;

@@ -40,6 +40,7 @@ struct rn_call {
     /* The answer: status, headers, and `body`, which res.body views. */
     struct rn_http_response res;
     struct rn_buf body;
+    bool is_lost; /* a test wants it so: close without answering */
 
     /* For whoever answers: memory that dies with the call, and what to do when
      * it is resumed. */

@@ -5,6 +5,8 @@
  *   keys.c       the account's keys
  *   route.c      verb, path and headers -> handler, one table
  *   reply.c      common headers, error bodies, charges
+ *   control.c    what only an operator may ask for
+ *   order.c      faults that a test has ordered
  *   account.c objects.c documents.c lists.c ranges.c health.c   handlers
  */
 #ifndef RN_REST_OWN_H
@@ -17,9 +19,11 @@
 #include "cosmos/link.h"
 #include "cosmos/session.h"
 #include "cosmos/status.h"
+#include "engine/advance.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
 #include "rest/rest.h"
+#include "json/json.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,6 +51,31 @@ struct rn_signers {
     struct rn_signers *next;
 };
 
+/* What an ordered fault does to a request: an answer, or none. */
+struct rn_order_blow {
+    const struct rn_status *status;
+    bool loses; /* the connection ends instead */
+};
+
+/* A fault for requests to come. */
+struct rn_order {
+    struct rn_order_blow blow;
+    bool after;           /* the request has been carried out */
+    uint32_t count, skip; /* left to strike; left to spare, first */
+    char method[12];      /* empty: any */
+    char path[512];       /* how the target begins */
+    char header[64];      /* must be there; empty: none */
+};
+
+enum { RN_ORDERS_MAX = 32 };
+
+struct rn_orders {
+    struct rn_order of[RN_ORDERS_MAX];
+    size_t count;
+    uint64_t taken;
+    atomic_bool any;
+};
+
 struct rn_rest {
     struct rn_rest_opts opts;
     struct rn_engine *engine;
@@ -55,10 +84,11 @@ struct rn_rest {
     atomic_bool stopping;
     atomic_ullong requests, failures, auth_failures;
 
-    pthread_mutex_t lock; /* guards the keys and the idle signers */
+    pthread_mutex_t lock; /* guards the keys, the idle signers, the orders */
     struct rn_keys keys;
     uint64_t keys_version;
     struct rn_signers *idle;
+    struct rn_orders orders;
 };
 
 enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };
@@ -71,6 +101,8 @@ struct rn_context {
     struct rn_http_target target;
     struct rn_link link;
     unsigned rights;
+    bool is_control; /* a path under /_runnel/, which is signed as it is */
+    struct rn_order_blow blow; /* to come when the handler is done */
     struct rn_err err;
 
     /* What the path names, as far as it is there. */
@@ -83,6 +115,7 @@ struct rn_context {
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
+        struct rn_advance advance;
     };
 };
 
@@ -162,6 +195,39 @@ rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_list;
 rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
+
+/* ---- control.c ----------------------------------------------------------- */
+
+/* Is the path one of theirs?  Then rn_rest_control does all the rest. */
+bool rn_control_is(const struct rn_context *x);
+rn_handler_fn rn_rest_control;
+
+/* For their handlers, which answer what fails.  `j` has been initialised and is
+ * the caller's to release; `known` are the members there may be, ended by
+ * NULL. */
+enum rn_code rn_control_body(struct rn_context *x, struct rn_json *j,
+                             const char *const *known) RN_CHECK;
+/* A member that is absent leaves the number as it is, the text empty. */
+enum rn_code rn_control_number(struct rn_context *x, const struct rn_json *j,
+                               const char *name, int64_t most,
+                               int64_t *out) RN_CHECK;
+enum rn_code rn_control_text(struct rn_context *x, const struct rn_json *j,
+                             const char *name, char *out, size_t room) RN_CHECK;
+/* Finds x->container by the member "container", a path. */
+enum rn_code rn_control_container(struct rn_context *x,
+                                  const struct rn_json *j) RN_CHECK;
+
+/* ---- order.c ------------------------------------------------------------- */
+
+enum rn_code rn_order_add(struct rn_rest *r, const struct rn_order *order,
+                          struct rn_err *err) RN_CHECK;
+void rn_order_clear(struct rn_rest *r);
+/* How many strikes are left, and how many there were. */
+uint64_t rn_order_waiting(struct rn_rest *r, uint64_t *taken);
+/* True if a fault has answered in the handler's place. */
+bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step);
+/* The answer is complete: spoils it if that was ordered. */
+void rn_order_strike_after(struct rn_context *x);
 
 /* health.c: the paths that need no signature.  False if this is none. */
 bool rn_rest_public(struct rn_context *x);

@@ -4,6 +4,7 @@
 #define RN_REST_REST_H
 
 #include "base/log.h"
+#include "base/turned.h"
 #include "engine/engine.h"
 #include "rest/call.h"
 
@@ -14,10 +15,11 @@ struct rn_rest_opts {
     const char *data_dir;    /* where the keys are; NULL: keep them in memory */
     const char *advertise;   /* NULL: echo Host and scheme */
     const char *consistency; /* the account's default level */
-    bool test_mode, admin;
-    bool well_known_key; /* the emulators' key is valid */
-    bool loopback_only;  /* check Host against DNS rebinding */
-    const char *host;    /* a name that is ours besides; NULL: none */
+    bool admin;
+    struct rn_turned *clock; /* the engine's, in test mode; NULL otherwise */
+    bool well_known_key;     /* the emulators' key is valid */
+    bool loopback_only;      /* check Host against DNS rebinding */
+    const char *host;        /* a name that is ours besides; NULL: none */
     uint32_t slow_ms;
 };
 

@@ -31,6 +31,7 @@ static void end(struct rn_call *call)
     call->undo = NULL;
     call->next = NULL;
     call->state = NULL;
+    call->is_lost = false;
 }
 
 enum { BODY_KEPT = 64 << 10 }; /* memory a connection may keep for the next */
@@ -160,6 +161,7 @@ static enum rn_code read_key(struct rn_context *x)
 
 static enum rn_rest_step begin(struct rn_context *x)
 {
+    enum rn_rest_step step;
     enum rn_code path, rc;
 
     rn_reply_common(x);
@@ -168,6 +170,8 @@ static enum rn_rest_step begin(struct rn_context *x)
     rc = check_host(x);
     if (rc)
         return rn_reply_fail(x, rc);
+    if (rn_control_is(x))
+        return rn_rest_control(x);
     path = read_path(x);
     if (path) {
         struct rn_err why = x->err;
@@ -191,7 +195,17 @@ static enum rn_rest_step begin(struct rn_context *x)
             x, rn_fail_reason(&x->err, RN_REASON_METHOD,
                               "Operation is not allowed on this resource"));
     rc = check_rights(x);
-    return rc ? rn_reply_fail(x, rc) : x->route->run(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    return rn_order_strike(x, &step) ? step : x->route->run(x);
+}
+
+/* What every request shares behind its handler. */
+static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
+{
+    if (step == RN_REST_DONE)
+        rn_order_strike_after(call->state);
+    return step;
 }
 
 enum rn_rest_step rn_rest_serve(struct rn_call *call)
@@ -202,13 +216,13 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
         rn_rest_refuse(call, 503, "out of memory");
         return RN_REST_DONE;
     }
-    return begin(x);
+    return finish(call, begin(x));
 }
 
 enum rn_rest_step rn_rest_resume(struct rn_call *call)
 {
     assert(call->next);
-    return call->next(call);
+    return finish(call, call->next(call));
 }
 
 void rn_rest_refuse(struct rn_call *call, int status, const char *why)

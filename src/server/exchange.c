@@ -45,6 +45,8 @@ static enum rn_conn_next send_answer(struct exchange *x)
     bool keep = res->keep_alive && x->requests < x->opts->requests_max &&
                 !atomic_load_explicit(x->opts->draining, memory_order_relaxed);
 
+    if (x->call.is_lost)
+        return RN_CONN_CLOSE;
     res->keep_alive = keep;
     rn_buf_clear(&x->head);
     if (rn_http_response_print_head(res, &x->head) ||

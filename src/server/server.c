@@ -22,6 +22,7 @@ struct rn_server {
     const struct rn_options *options;
     struct rn_log *log;
     struct rn_env *env;
+    struct rn_turned turned; /* in test mode the engine's clock */
     struct rn_store *store;
     struct rn_engine *engine;
     struct rn_rest *rest;
@@ -108,7 +109,8 @@ static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
         .log_bytes = o->log_bytes,
         .checkpoint_ms = (uint32_t)o->checkpoint_ms,
     };
-    struct rn_engine_opts engine = { .env = s->env,
+    struct rn_engine_opts engine = { .env =
+                                         o->test_mode ? &s->turned.env : s->env,
                                      .ranges_default = (uint32_t)o->ranges };
     enum rn_code rc = rn_store_open(o->store, &store, &s->store, err);
 
@@ -150,8 +152,8 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .data_dir = strcmp(o->store, "mem") == 0 ? NULL : o->data,
         .advertise = o->advertise,
         .consistency = o->consistency,
-        .test_mode = o->test_mode,
         .admin = o->admin,
+        .clock = o->test_mode ? &s->turned : NULL,
         .well_known_key =
             rn_listener_is_loopback(s->listener) || o->allow_well_known_key,
         .loopback_only = rn_listener_is_loopback(s->listener),
@@ -233,6 +235,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     s->options = options;
     s->log = log;
     s->env = rn_env_real();
+    rn_turned_init(&s->turned);
     pthread_mutex_init(&s->tls_lock, NULL);
     rc = load_tls(s, err);
     if (!rc)

@@ -1,0 +1,203 @@
+"""lib.py -- a server of one's own, signed requests, and cases.
+
+Only the standard library.  RUNNEL_DEV names the program (with sanitizers).
+"""
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import urllib.parse
+from email.utils import formatdate
+
+RUNNEL = os.environ["RUNNEL_DEV"]
+EMULATOR_KEY = ("C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mG"
+                "GyPMbIZnqyMsEcaGQy67XIw/Jw==")
+KINDS = ("dbs", "colls", "docs", "pkranges", "offers")
+LIMIT_S = 30
+
+
+class Server:
+    """`runnel serve` on a port of its own; ends with the block, cleanly."""
+
+    def __init__(self, *options, data=None, listen="127.0.0.1:0"):
+        self.options, self.listen = options, listen
+        self.home = tempfile.mkdtemp()
+        self.data = data or os.path.join(self.home, "data")
+        self.lines = []
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [RUNNEL, "serve", "--listen", self.listen, "--data", self.data,
+             *self.options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        first = self.process.stdout.readline()
+        found = re.match(r"listening on (https?)://(.*):(\d+)\n", first)
+        if not found:
+            self.process.wait(LIMIT_S)
+            self.reader.join(LIMIT_S)
+            raise AssertionError("does not start: " + "\n".join(self.lines))
+        self.scheme, self.port = found[1], int(found[3])
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip("\n"))
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(LIMIT_S)
+        self.reader.join(LIMIT_S)
+        self.process.stdout.close()
+        said = "\n".join(self.lines)
+        assert status == 0, f"status {status}: {said}"
+        assert not re.search("Sanitizer|runtime error:", said), said
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind:
+                self.process.kill()
+                self.process.wait()
+            else:
+                self.stop()
+        finally:
+            shutil.rmtree(self.home)
+
+    def wait_for_line(self, pattern):
+        """The first line of the log like that; it must come."""
+        for _ in range(LIMIT_S * 100):
+            for line in list(self.lines):
+                if re.search(pattern, line):
+                    return line
+            threading.Event().wait(0.01)
+        raise AssertionError(f"no '{pattern}' in " + "\n".join(self.lines))
+
+    def connect(self, cafile=None):
+        if cafile:
+            return http.client.HTTPSConnection(
+                "localhost", self.port, timeout=LIMIT_S,
+                context=ssl.create_default_context(cafile=cafile))
+        return http.client.HTTPConnection("127.0.0.1", self.port,
+                                          timeout=LIMIT_S)
+
+    def ask(self, method, path, body=None, headers=None, key=EMULATOR_KEY,
+            cafile=None, raw=False):
+        """Status, headers (lower case) and body of a signed request."""
+        sent = {"x-ms-version": "2018-12-31"}
+        if key:
+            sent.update(sign(method, path, key))
+        sent.update(headers or {})
+        if body is not None and not isinstance(body, (str, bytes)):
+            body = json.dumps(body)
+        connection = self.connect(cafile)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            text = answer.read()
+        finally:
+            connection.close()
+        if not raw:
+            text = json.loads(text) if text else None
+        return (answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                text)
+
+    def post(self, path, body, **more):
+        return self.ask("POST", path, body, **more)
+
+    def metrics(self):
+        """Every sample of /metrics by its name with labels."""
+        _, _, text = self.ask("GET", "/metrics", key=None, raw=True)
+        samples = [line.rsplit(" ", 1) for line in text.decode().splitlines()
+                   if not line.startswith("#")]
+        return {name: float(value) for name, value in samples}
+
+    def make(self, database="d", container="c", **definition):
+        """A database with a container, by its path; keyed by /pk."""
+        self.post("/dbs", {"id": database})
+        status, _, body = self.post(f"/dbs/{database}/colls", {
+            "id": container, "partitionKey": {"paths": ["/pk"], "kind": "Hash"},
+            **definition})
+        equal(status, 201, body)
+        return f"/dbs/{database}/colls/{container}"
+
+    def put(self, container, document, **more):
+        return self.post(f"{container}/docs", document, **more)
+
+    def get(self, container, identity, pk):
+        return self.ask("GET", f"{container}/docs/{identity}",
+                        headers=pk_header(pk))
+
+
+def pk_header(*values):
+    return {"x-ms-documentdb-partitionkey": json.dumps(list(values))}
+
+
+def sign(method, path, key, date=None):
+    """The two headers of a request signed with an account key."""
+    parts = [part for part in path.split("?")[0].split("/") if part]
+    if parts and parts[0] == "_runnel":
+        kind, link = "", "/".join(parts)
+    elif len(parts) % 2:
+        kind, link = parts[-1], "/".join(parts[:-1])
+    else:
+        kind = parts[-2] if parts else ""
+        link = "/".join(parts)
+    date = date or formatdate(usegmt=True)
+    text = f"{method.lower()}\n{kind}\n{link}\n{date.lower()}\n\n"
+    mac = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
+    token = ("type=master&ver=1.0&sig="
+             + base64.b64encode(mac.digest()).decode())
+    return {"authorization": urllib.parse.quote(token, safe=""),
+            "x-ms-date": date}
+
+
+def run(*arguments, **more):
+    """Exit status, standard output and standard error of `runnel ...`."""
+    done = subprocess.run([RUNNEL, *arguments], capture_output=True, text=True,
+                          timeout=LIMIT_S, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+def equal(found, expected, why=""):
+    assert found == expected, f"{found!r} is not {expected!r} {why}"
+
+
+_cases = []
+
+
+def case(name):
+    """Makes a function a case; the name is a sentence that holds if it ends."""
+    def keep(function):
+        _cases.append((name, function))
+        return function
+    return keep
+
+
+def run_cases():
+    failed = 0
+    for name, function in _cases:
+        try:
+            function()
+            print(f"ok {name}", flush=True)
+        except Exception:  # a case may fail in any way
+            failed += 1
+            print(f"not ok {name}")
+            text = traceback.format_exc()[-3000:]
+            print("    " + text.replace("\n", "\n    "), flush=True)
+    sys.exit(failed > 0)
