@@ -119,7 +119,7 @@ static bool start_server(void)
     while (lines && !port && fgets(line, sizeof(line), lines)) {
         const char *colon = strrchr(line, ':');
         if (strncmp(line, "listening on ", 13) == 0 && colon)
-            port = atoi(colon + 1);
+            port = (int)strtol(colon + 1, NULL, 10);
     }
     if (lines)
         fclose(lines);
@@ -259,7 +259,7 @@ static bool read_answer(struct client *c, struct answer *out)
         if (!receive(c))
             return false;
     head.at = c->in.at; /* it may have moved */
-    *out = (struct answer){ .status = atoi(head.at + 9),
+    *out = (struct answer){ .status = (int)strtol(head.at + 9, NULL, 10),
                             .etag = header(head, "etag"),
                             .body = rn_view_of(head.at + head.len + 2, body) };
     token = header(head, "x-ms-session-token");
@@ -532,7 +532,7 @@ static bool read_page(struct client *c, uint32_t range, uint64_t *place)
 static void *run_reader(void *arg)
 {
     struct client *c = arg;
-    uint32_t ranges = (uint32_t)atoi(world.ranges);
+    uint32_t ranges = (uint32_t)(int)strtol(world.ranges, NULL, 10);
     uint32_t range = c->number % ranges;
     uint64_t place = 0;
 
@@ -577,7 +577,7 @@ static bool set_up(struct client *c)
 /* Everything once more, when nobody writes. */
 static void read_all(struct client *c)
 {
-    uint32_t ranges = (uint32_t)atoi(world.ranges);
+    uint32_t ranges = (uint32_t)(int)strtol(world.ranges, NULL, 10);
 
     for (uint32_t d = 0; d < DOCUMENTS; d++) {
         struct history_entry e = { .client = c->number,
