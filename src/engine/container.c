@@ -202,6 +202,10 @@ static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
         rc = rn_pkdef_parse(&json,
                             rn_json_find(&json, 0, RN_LIT("partitionKey")),
                             &c->arena, &c->pkdef, err);
+    if (!rc)
+        rc = rn_unique_parse(&json,
+                             rn_json_find(&json, 0, RN_LIT("uniqueKeyPolicy")),
+                             &c->arena, &c->unique, err);
     if (!rc) {
         ttl = rn_json_find(&json, 0, RN_LIT("defaultTtl"));
         if (rn_json_kind(&json, ttl) == RN_JSON_NUMBER)

@@ -13,6 +13,7 @@
 #include "cosmos/pkdef.h"
 #include "cosmos/rid.h"
 #include "engine/row.h"
+#include "engine/unique.h"
 #include "store/store.h"
 
 enum { RN_TTL_OFF = 0, RN_TTL_NEVER = -1, RN_RANGES_MAX = 1024 };
@@ -27,6 +28,7 @@ struct rn_container {
     uint32_t number; /* in keys; never used again */
     struct rn_rid rid;
     struct rn_pkdef pkdef;
+    struct rn_unique unique;
     int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
     size_t range_count;
     struct rn_range_span *ranges; /* in the order of their intervals */

@@ -85,6 +85,30 @@ static enum rn_code check_indexing(const struct rn_json *j, uint32_t policy,
     return RN_OK;
 }
 
+static bool is_given(const struct rn_json *j, uint32_t value)
+{
+    return rn_json_kind(j, value) != RN_JSON_UNDEFINED &&
+           rn_json_kind(j, value) != RN_JSON_NULL;
+}
+
+/* A replacement that does not speak of unique keys keeps them. */
+static enum rn_code check_unique(const struct rn_json *j,
+                                 const struct rn_object *old,
+                                 struct rn_arena *arena, struct rn_err *err)
+{
+    uint32_t policy = rn_json_find(j, 0, RN_LIT("uniqueKeyPolicy"));
+    struct rn_unique unique;
+    enum rn_code rc = rn_unique_parse(j, policy, arena, &unique, err);
+
+    if (!rc && old && is_given(j, policy) &&
+        !rn_unique_eq(&unique, &old->container->unique)) {
+        rc = rn_fail(err, RN_BAD_REQUEST,
+                     "The unique key policy of a container cannot be "
+                     "replaced");
+    }
+    return rc;
+}
+
 static enum rn_code check_same(const struct rn_json *j,
                                const struct rn_object *old,
                                const struct rn_pkdef *def, struct rn_err *err)
@@ -185,16 +209,15 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
 
 /* A member as it was sent, or its default. */
 static void print_or(struct rn_json_out *o, const struct rn_json *j,
-                     struct rn_view name, const char *otherwise)
+                     struct rn_view name, struct rn_view otherwise)
 {
     uint32_t value = rn_json_find(j, 0, name);
 
     rn_json_out_key(o, name);
-    if (rn_json_kind(j, value) == RN_JSON_UNDEFINED ||
-        rn_json_kind(j, value) == RN_JSON_NULL)
-        rn_json_out_raw(o, rn_view_text(otherwise));
-    else
+    if (is_given(j, value))
         rn_json_out_value(o, j, value);
+    else
+        rn_json_out_raw(o, otherwise);
 }
 
 static bool is_printed_apart(struct rn_view name)
@@ -216,7 +239,8 @@ static bool is_printed_apart(struct rn_view name)
 }
 
 static enum rn_code print_all(const struct rn_json *j,
-                              const struct rn_pkdef *def, struct rn_buf *out)
+                              const struct rn_pkdef *def,
+                              const struct rn_object *old, struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     struct rn_json_walk w = rn_json_walk_begin(j, 0);
@@ -230,11 +254,13 @@ static enum rn_code print_all(const struct rn_json *j,
     print_indexing(&o, j, rn_json_find(j, 0, RN_LIT("indexingPolicy")));
     rn_json_out_key(&o, RN_LIT("partitionKey"));
     rn_json_out_raw(&o, rn_buf_view(&key));
-    print_or(&o, j, RN_LIT("uniqueKeyPolicy"), "{\"uniqueKeys\":[]}");
+    print_or(&o, j, RN_LIT("uniqueKeyPolicy"),
+             old ? old->container->unique.text : RN_LIT("{\"uniqueKeys\":[]}"));
     print_or(&o, j, RN_LIT("conflictResolutionPolicy"),
-             "{\"mode\":\"LastWriterWins\",\"conflictResolutionPath\":\"/_ts\","
-             "\"conflictResolutionProcedure\":\"\"}");
-    print_or(&o, j, RN_LIT("geospatialConfig"), "{\"type\":\"Geography\"}");
+             RN_LIT("{\"mode\":\"LastWriterWins\",\"conflictResolutionPath\":"
+                    "\"/_ts\",\"conflictResolutionProcedure\":\"\"}"));
+    print_or(&o, j, RN_LIT("geospatialConfig"),
+             RN_LIT("{\"type\":\"Geography\"}"));
     while (rn_json_walk_next(&w)) {
         struct rn_view name = rn_json_text(j, w.name);
         if (is_printed_apart(name) || is_system(j, w.name))
@@ -278,8 +304,10 @@ enum rn_code rn_definition_print(struct rn_view json,
                             err);
     if (!rc)
         rc = check_same(&j, old, &def, err);
+    if (!rc)
+        rc = check_unique(&j, old, &arena, err);
     if (!rc) {
-        rc = print_all(&j, &def, out);
+        rc = print_all(&j, &def, old, out);
         if (rc)
             rn_fail(err, rc, "the definition of a container: %s",
                     rn_code_name(rc));

@@ -2,7 +2,6 @@
 #include "engine/key.h"
 
 #include "base/bytes.h"
-#include "base/hash.h"
 
 #include <assert.h>
 
@@ -37,13 +36,19 @@ static void add(struct rn_key *k, struct rn_view v)
     k->len += v.len;
 }
 
-static void add_epk(struct rn_key *k, const struct rn_epk *epk)
+static void add_epk(struct rn_key *k, struct rn_view epk)
 {
-    for (size_t i = 0; i < epk->len; i++) {
-        k->bytes[k->len++] = (char)epk->bytes[i];
-        if (epk->bytes[i] == 0)
+    for (size_t i = 0; i < epk.len; i++) {
+        k->bytes[k->len++] = epk.at[i];
+        if (epk.at[i] == 0)
             k->bytes[k->len++] = (char)EPK_ZERO;
     }
+}
+
+static void end_epk(struct rn_key *k)
+{
+    k->bytes[k->len++] = 0;
+    k->bytes[k->len++] = EPK_END;
 }
 
 static void add_id(struct rn_key *k, struct rn_view id)
@@ -79,7 +84,7 @@ void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
                            struct rn_key *out)
 {
     begin(out, c, RN_TAG_DOCUMENT);
-    add_epk(out, epk);
+    add_epk(out, rn_epk_view(epk));
 }
 
 void rn_key_document(uint32_t c, const struct rn_pkdef *def,
@@ -89,8 +94,7 @@ void rn_key_document(uint32_t c, const struct rn_pkdef *def,
     char encoded[RN_PK_BYTES_MAX];
 
     rn_key_document_bound(c, epk, out);
-    out->bytes[out->len++] = 0;
-    out->bytes[out->len++] = EPK_END;
+    end_epk(out);
     if (def->kind == RN_PKDEF_HASH && rn_pkdef_version(def) == 1)
         add_u64(out,
                 rn_hash64(rn_view_of(encoded, rn_pk_encode(pk, encoded)), 0));
@@ -116,6 +120,22 @@ void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out)
 {
     begin(out, c, RN_TAG_RANGE);
     add_u32(out, range);
+}
+
+void rn_key_unique(uint32_t c, struct rn_view epk, uint32_t key,
+                   struct rn_hash128 hash, struct rn_key *out)
+{
+    begin(out, c, RN_TAG_UNIQUE);
+    add_epk(out, epk);
+    end_epk(out);
+    out->bytes[out->len++] = (char)key;
+    add_u64(out, hash.high);
+    add_u64(out, hash.low);
+}
+
+void rn_key_add_rid(struct rn_key *k, uint64_t rid)
+{
+    add_u64(k, rid);
 }
 
 void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out)

@@ -7,6 +7,7 @@
  *   c | 'f' | range | lsn | n      -> header, JSON as served  bodies, in feed
  *                                                             order
  *   c | 'i' | rid                  -> epk | idkey             by rid
+ *   c | 'u' | epk | key | hash | rid  -> nothing              unique keys
  *   c | 'r' | range                -> range row               LSN, counters
  *   0 | 'm' | kind | owner | hash  -> rid                     by name
  *   0 | 'o' | kind | rid           -> catalog object
@@ -25,6 +26,7 @@
 #ifndef RN_ENGINE_KEY_H
 #define RN_ENGINE_KEY_H
 
+#include "base/hash.h"
 #include "cosmos/epk.h"
 #include "cosmos/rid.h"
 #include "store/store.h"
@@ -35,6 +37,7 @@ enum {
     RN_TAG_FEED = 'f',
     RN_TAG_RID = 'i',
     RN_TAG_RANGE = 'r',
+    RN_TAG_UNIQUE = 'u',
     RN_TAG_OBJECT = 'o',
     RN_TAG_COUNTERS = 'n',
     RN_TAG_NAME = 'm',
@@ -68,6 +71,11 @@ void rn_key_feed(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
                  struct rn_key *out);
 void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out);
 void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out);
+/* `hash` is of the values of the container's unique key number `key`; the
+ * document's rid is yet to be added. */
+void rn_key_unique(uint32_t c, struct rn_view epk, uint32_t key,
+                   struct rn_hash128 hash, struct rn_key *out);
+void rn_key_add_rid(struct rn_key *k, uint64_t rid);
 void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out);
 /* Names are as long as they like, so their 128-bit hash stands for them. */
 void rn_key_name(enum rn_kind kind, struct rn_rid owner, struct rn_view id,

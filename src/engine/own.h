@@ -72,6 +72,11 @@ enum rn_code rn_document_follow(struct rn_txn *txn,
                                 const struct rn_row_document *d,
                                 struct rn_row_feed *out) RN_CHECK;
 
+/* The 'd' key of the document of a rid. */
+enum rn_code rn_document_key_of(struct rn_txn *txn,
+                                const struct rn_container *c, uint64_t rid,
+                                struct rn_key *out) RN_CHECK;
+
 /* sweep.c */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
 void rn_sweeper_wake(struct rn_engine *e);

@@ -104,26 +104,37 @@ enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
     return rc ? rc : show(r, &d, &row, body, place);
 }
 
+enum rn_code rn_document_key_of(struct rn_txn *txn,
+                                const struct rn_container *c, uint64_t rid,
+                                struct rn_key *out)
+{
+    struct rn_key key, end;
+    struct rn_view tail;
+    enum rn_code rc;
+
+    rn_key_rid(c->number, rid, &key);
+    rc = rn_txn_get(txn, rn_key_view(&key), &tail);
+    if (rc)
+        return rc;
+    rn_key_span_tag(c->number, RN_TAG_DOCUMENT, out, &end);
+    if (out->len + tail.len > RN_KEY_MAX)
+        return RN_CORRUPT;
+    memcpy(out->bytes + out->len, tail.at, tail.len);
+    out->len += tail.len;
+    return RN_OK;
+}
+
 enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
                                   struct rn_view *body,
                                   struct rn_document_place *place)
 {
-    struct rn_key key, document, end;
     struct rn_row_document d;
     struct rn_row_feed row;
-    struct rn_view tail;
-    enum rn_code rc;
+    struct rn_key key;
+    enum rn_code rc = rn_document_key_of(r->txn, r->container, number, &key);
 
-    rn_key_rid(r->container->number, number, &key);
-    rc = rn_txn_get(r->txn, rn_key_view(&key), &tail);
-    if (rc)
-        return rc;
-    rn_key_span_tag(r->container->number, RN_TAG_DOCUMENT, &document, &end);
-    if (document.len + tail.len > RN_KEY_MAX)
-        return RN_CORRUPT;
-    memcpy(document.bytes + document.len, tail.at, tail.len);
-    document.len += tail.len;
-    rc = find_at(r, rn_key_view(&document), &d, &row);
+    if (!rc)
+        rc = find_at(r, rn_key_view(&key), &d, &row);
     if (!rc)
         rc = fill_place(r, row.epk, place);
     return rc ? rc : show(r, &d, &row, body, place);

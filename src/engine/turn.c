@@ -18,6 +18,7 @@ enum rn_code rn_turn_begin(struct rn_turn *t, struct rn_engine *e,
         .engine = e,
         .txn = txn,
         .container = c,
+        .err = err,
         .now = rn_engine_now(e),
     };
     rc = rn_range_find(txn, c, epk, &t->range, &t->row);
@@ -113,11 +114,43 @@ static enum rn_code add_rid_row(struct rn_turn *t, const struct rn_key *at,
         rn_view_of(at->bytes + RN_KEY_HEAD, at->len - RN_KEY_HEAD));
 }
 
+/* The unique values of the version that is there. */
+static enum rn_code old_unique(struct rn_turn *t, const struct rn_found *old,
+                               struct rn_epk *epk, struct rn_unique_hashes *out)
+{
+    struct rn_row_feed feed;
+    enum rn_code rc =
+        rn_document_follow(t->txn, t->container, &old->row, &feed);
+
+    if (rc)
+        return rc;
+    epk->len = feed.epk.len;
+    memcpy(epk->bytes, feed.epk.at, feed.epk.len);
+    return rn_unique_hash_stored(t->container, feed.json, out);
+}
+
+static enum rn_code remove_unique_rows(struct rn_turn *t,
+                                       const struct rn_found *old)
+{
+    struct rn_unique_hashes was;
+    struct rn_epk epk;
+    enum rn_code rc;
+
+    if (!t->container->unique.count)
+        return RN_OK;
+    rc = old_unique(t, old, &epk, &was);
+    return rc ? rc
+              : rn_unique_write(t->txn, t->container, rn_epk_view(&epk),
+                                old->row.rid, &was, NULL);
+}
+
 static enum rn_code remove_rows(struct rn_turn *t, const struct rn_key *key,
                                 const struct rn_found *old)
 {
-    enum rn_code rc = remove_feed_row(t, &old->row);
+    enum rn_code rc = remove_unique_rows(t, old);
 
+    if (!rc)
+        rc = remove_feed_row(t, &old->row);
     if (!rc)
         rc = remove_rid_row(t, old->row.rid);
     return rc ? rc : rn_txn_del(t->txn, rn_key_view(key));
@@ -146,23 +179,100 @@ enum rn_code rn_turn_delete(struct rn_turn *t, const struct rn_key *key,
     return remove_rows(t, key, old);
 }
 
+/* Looks for another document that has the version's values of one unique key
+ * (there is no rid 0).  RN_NOT_FOUND if there is none. */
+static enum rn_code find_holder(struct rn_turn *t, const struct rn_version *v,
+                                const struct rn_found *old, uint32_t i,
+                                struct rn_key *key, struct rn_found *out)
+{
+    struct rn_unique_ask ask = { .container = t->container,
+                                 .key = i,
+                                 .epk = rn_epk_view(&v->epk),
+                                 .json = rn_version_json(v),
+                                 .hash = v->unique.of[i],
+                                 .rid = old->row.rid };
+    struct rn_row_document row;
+    enum rn_code rc = rn_unique_find(t->txn, &ask, key, &row);
+
+    return rc ? rc : rn_turn_find(t, key, out);
+}
+
+/* Makes sure that the version's unique values are free, before anything is
+ * written; then buries those expired documents that still had them. */
+static enum rn_code free_values(struct rn_turn *t, const struct rn_version *v,
+                                const struct rn_found *old)
+{
+    uint32_t keys = t->container->unique.count;
+    bool bury[RN_UNIQUE_KEYS_MAX] = { false };
+    struct rn_found holder;
+    struct rn_key key;
+    enum rn_code rc;
+
+    for (uint32_t i = 0; i < keys; i++) {
+        rc = find_holder(t, v, old, i, &key, &holder);
+        if (rc && rc != RN_NOT_FOUND)
+            return rc;
+        bury[i] = !rc;
+        if (!rc && holder.exists) {
+            return rn_fail(t->err, RN_CONFLICT,
+                           "Message: {\"Errors\":[\"Unique index constraint "
+                           "violation.\"]}");
+        }
+    }
+    for (uint32_t i = 0; i < keys; i++) {
+        rc = bury[i] ? find_holder(t, v, old, i, &key, &holder) : RN_NOT_FOUND;
+        if (!rc)
+            rc = bury_expired(t, &key, &holder);
+        if (rc && rc != RN_NOT_FOUND)
+            return rc;
+    }
+    return RN_OK;
+}
+
+static enum rn_code write_unique_rows(struct rn_turn *t,
+                                      const struct rn_version *v,
+                                      const struct rn_found *old, uint64_t rid)
+{
+    struct rn_unique_hashes was;
+    struct rn_epk epk;
+    enum rn_code rc = RN_OK;
+
+    if (!t->container->unique.count)
+        return RN_OK;
+    if (old->exists)
+        rc = old_unique(t, old, &epk, &was);
+    return rc ? rc
+              : rn_unique_write(t->txn, t->container, rn_epk_view(&v->epk), rid,
+                                old->exists ? &was : NULL, &v->unique);
+}
+
+static enum rn_code remove_old(struct rn_turn *t, const struct rn_version *v,
+                               const struct rn_found *old)
+{
+    if (old->expired)
+        return bury_expired(t, &v->key, old);
+    return old->exists ? remove_feed_row(t, &old->row) : RN_OK;
+}
+
 enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
                          const struct rn_found *old, struct rn_etag *etag)
 {
     char bytes[RN_ROW_DOCUMENT_BYTES];
     struct rn_row_document row;
     struct rn_key feed;
-    enum rn_code rc = RN_OK;
+    uint64_t rid = old->row.rid;
+    enum rn_code rc = free_values(t, v, old);
 
-    if (old->expired)
-        rc = bury_expired(t, &v->key, old);
-    else if (old->exists)
-        rc = remove_feed_row(t, &old->row);
+    if (!rc && !old->exists)
+        rid = rn_rid_number(t->range, t->row.next_rid++);
+    if (!rc)
+        rc = write_unique_rows(t, v, old, rid);
+    if (!rc)
+        rc = remove_old(t, v, old);
     if (rc)
         return rc;
     row = take_place(t);
-    row.rid =
-        old->exists ? old->row.rid : rn_rid_number(t->range, t->row.next_rid++);
+    row.rid = rid;
     *etag = (struct rn_etag){ .lsn = row.lsn, .range = row.range, .n = row.n };
     rn_version_fill(v, row.rid, *etag, t->row.last_ts);
     rn_key_feed(t->container->number, row.range, row.lsn, row.n, &feed);

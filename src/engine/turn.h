@@ -7,6 +7,7 @@
  *   d   which version is the latest
  *   f   the old version's row goes, the new one's comes
  *   i   by rid, for a new one
+ *   u   its unique values
  *
  * A turn is of one range.  All it writes has one LSN and is told apart by n,
  * unless rn_turn_next is called in between.
@@ -20,6 +21,7 @@
 struct rn_turn {
     struct rn_engine *engine;
     struct rn_txn *txn;
+    struct rn_err *err; /* words for a refusal */
     const struct rn_container *container;
     int64_t now;
     uint32_t range;          /* its id */
@@ -53,7 +55,8 @@ enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
 struct rn_etag rn_found_etag(const struct rn_found *f);
 
 /* Both are for what rn_turn_find has just found under that key.  Putting fills
- * the version's slots and tells its etag. */
+ * the version's slots and tells its etag; before it writes anything it makes
+ * sure that no other document has the version's unique values: RN_CONFLICT. */
 enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
                          const struct rn_found *old,
                          struct rn_etag *etag) RN_CHECK;

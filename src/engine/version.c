@@ -54,7 +54,7 @@ static enum rn_code add_slot(struct rn_buf *row, struct rn_view before,
     return rc ? rc : rn_buf_add(row, text);
 }
 
-/* The row as far as it is known now. */
+/* The row as far as it is known now; it is JSON even so. */
 static enum rn_code render(struct rn_version *v, const struct rn_json *j)
 {
     static const char blank[] = "                                      "
@@ -90,7 +90,7 @@ static enum rn_code render(struct rn_version *v, const struct rn_json *j)
         rc = add_slot(&v->row,
                       RN_LIT("\\\"\",\"_attachments\":\"attachments/\","
                              "\"_ts\":"),
-                      rn_view_of(blank, TS_DIGITS), &v->ts_slot);
+                      RN_LIT("         0"), &v->ts_slot);
     return rc ? rc : rn_buf_add(&v->row, RN_LIT("}"));
 }
 
@@ -192,6 +192,8 @@ enum rn_code rn_version_render(struct rn_version *v,
         rn_version_aim(v, c, &found, v->id);
         rc = render(v, &j);
     }
+    if (!rc && c->unique.count)
+        rc = rn_unique_hash(c, &j, &v->unique);
     rn_json_release(&j);
     return rc;
 }

@@ -22,8 +22,9 @@ struct rn_version {
     int32_t ttl;       /* its own; 0: none */
 
     /* Of a rendered one. */
-    struct rn_view id; /* in the arena */
-    struct rn_buf row; /* feed row: header, epk, JSON with slots */
+    struct rn_unique_hashes unique; /* of its unique values */
+    struct rn_view id;              /* in the arena */
+    struct rn_buf row;              /* feed row: header, epk, JSON with slots */
     size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
 };
 

@@ -9,7 +9,9 @@
  *   array     its count, its elements
  *   object    its count, its members by name
  *
- * They live in memory only, so the machine's byte order will do.
+ * Numbers are in the machine's byte order, little endian wherever a store can
+ * be opened.  Stores keep hashes of these bytes (engine/unique.h), so they do
+ * not change.
  */
 #include "query/value.h"
 

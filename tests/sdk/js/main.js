@@ -25,7 +25,7 @@ function connect(options = {}) {
 }
 
 const parts = {
-  everyday: ["./objects", "./documents", "./keys", "./queries"],
+  everyday: ["./objects", "./documents", "./keys", "./queries", "./unique"],
   write: ["./durable"],
   reopened: ["./durable"],
 };

@@ -29,9 +29,11 @@ def main():
         import documents
         import keys
         import objects
+        import unique
         objects.add(client, connect)
         documents.add(client)
         keys.add(client)
+        unique.add(client)
     else:
         import durable
         durable.add(client, phase)

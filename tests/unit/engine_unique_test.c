@@ -1,0 +1,446 @@
+/* engine_unique_test.c -- no two documents of a partition key value share the
+ * values of a unique key.
+ *
+ * An engine over `mem` in the simulation.  Tables say which values are equal;
+ * a long walk of random writes is held against a plain list of what must be
+ * there; and the rows that stand for the values are counted, so that none is
+ * left behind.
+ */
+#include "lib/database.h"
+
+#include "base/chance.h"
+#include "engine/own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFINITION(id, version, policy)                                        \
+    "{\"id\":\"" id "\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":"       \
+    "\"Hash\"" version "},\"defaultTtl\":-1,\"uniqueKeyPolicy\":"              \
+    "{\"uniqueKeys\":[" policy "]}}"
+#define V2 ",\"version\":2"
+
+static struct database db;
+static struct rn_rid owner;
+static struct rn_object *box;
+static struct document doc;
+
+static int setup(void **state)
+{
+    (void)state;
+    database_open(&db, true, 1);
+    owner = make_database(&db, "d");
+    box =
+        make_container(&db, owner, DEFINITION("c", V2, "{\"paths\":[\"/u\"]}"));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    document_clear(&doc);
+    rn_object_release(box);
+    database_close(&db);
+    return 0;
+}
+
+static void use(const char *definition)
+{
+    rn_object_release(box);
+    box = make_container(&db, owner, definition);
+}
+
+static enum rn_code put(enum rn_document_verb verb, const char *id,
+                        const char *more)
+{
+    struct asked asked = { .id = verb == RN_DOCUMENT_REPLACE ? id : NULL };
+    char body[1000];
+
+    snprintf(body, sizeof(body), "{\"id\":\"%s\"%s}", id, more);
+    return write_document(&db, box, verb, body, &asked, &doc);
+}
+
+static enum rn_code del(const char *pk, const char *id)
+{
+    struct asked asked = { .pk = pk, .id = id };
+
+    return write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc);
+}
+
+static void turn_clock(int64_t seconds)
+{
+    rn_sim_run(db.sim, seconds * 1000000000);
+}
+
+/* How many rows of a tag the container has. */
+static size_t count_rows(char tag)
+{
+    struct rn_key from, before;
+    struct rn_range range;
+    struct rn_cursor *c = NULL;
+    struct rn_txn *txn = NULL;
+    struct rn_view key, value;
+    size_t count = 0;
+
+    rn_key_span_tag(box->number, tag, &from, &before);
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    assert_int_equal(
+        rn_txn_begin(db.store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, NULL),
+        RN_OK);
+    assert_int_equal(rn_txn_scan(txn, &range, &c), RN_OK);
+    while (!rn_cursor_next(c, &key, &value))
+        count++;
+    rn_cursor_end(c);
+    rn_txn_abort(txn);
+    return count;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static void a_value_is_taken_once_in_a_partition_key_value(void **state)
+{
+    (void)state;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":\"x\""),
+                     RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":\"x\""),
+                     RN_CONFLICT);
+    assert_string_equal(doc.err.text,
+                        "Message: {\"Errors\":[\"Unique index constraint "
+                        "violation.\"]}");
+    assert_int_equal(doc.place.lsn, 1); /* nothing was written */
+    assert_int_equal(put(RN_DOCUMENT_UPSERT, "b", ",\"pk\":1,\"u\":\"x\""),
+                     RN_CONFLICT);
+    assert_int_equal(read_document(&db, box, "[1]", "b", &doc), RN_NOT_FOUND);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":2,\"u\":\"x\""),
+                     RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":\"y\""),
+                     RN_OK);
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), 3);
+}
+
+static void values_are_equal_as_a_query_finds_them(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool equal;
+    } rows[] = {
+        { ",\"u\":1", ",\"u\":1.0", true },
+        { ",\"u\":1", ",\"u\":\"1\"", false },
+        { ",\"u\":0", ",\"u\":-0.0", true },
+        { ",\"u\":1", ",\"u\":true", false },
+        { ",\"u\":9007199254740993", ",\"u\":9007199254740992", false },
+        { ",\"u\":\"a\"", ",\"u\":\"A\"", false },
+        { ",\"u\":\"a\"", ",\"u\":\"\\u0061\"", true },
+        { ",\"u\":\"a\"", ",\"u\":\"a \"", false },
+        { ",\"u\":\"\"", ",\"u\":null", false },
+        { ",\"u\":false", ",\"u\":null", false },
+        { "", ",\"u\":null", true },
+        { "", "", true },
+        { ",\"u\":[1,2]", ",\"u\":[ 1.0, 2 ]", true },
+        { ",\"u\":[1,2]", ",\"u\":[2,1]", false },
+        { ",\"u\":{\"a\":1,\"b\":2}", ",\"u\":{\"b\":2,\"a\":1}", true },
+        { ",\"u\":{\"a\":1}", ",\"u\":{\"a\":null}", false },
+    };
+    char more[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum rn_code want = rows[i].equal ? RN_CONFLICT : RN_OK;
+
+        snprintf(more, sizeof(more), ",\"pk\":%zu%s", i, rows[i].a);
+        assert_int_equal(put(RN_DOCUMENT_CREATE, "a", more), RN_OK);
+        snprintf(more, sizeof(more), ",\"pk\":%zu%s", i, rows[i].b);
+        if (put(RN_DOCUMENT_CREATE, "b", more) != want)
+            fail_msg("%s and %s: %d", rows[i].a, rows[i].b, doc.rc);
+    }
+}
+
+static void several_paths_make_one_key(void **state)
+{
+    static const struct {
+        const char *more;
+        enum rn_code rc;
+    } rows[] = {
+        { ",\"a\":1,\"b\":{\"c\":1},\"d\":1", RN_OK },
+        { ",\"a\":1,\"b\":{\"c\":2},\"d\":2", RN_OK },
+        { ",\"a\":2,\"b\":{\"c\":1},\"d\":3", RN_OK },
+        { ",\"a\":2,\"b\":{\"c\":1},\"d\":4", RN_CONFLICT }, /* the first */
+        { ",\"a\":3,\"b\":{\"c\":3},\"d\":1", RN_CONFLICT }, /* the second */
+        { ",\"a\":5,\"d\":5", RN_OK },
+        { ",\"a\":5,\"b\":{\"c\":null},\"d\":6", RN_CONFLICT },
+        { ",\"a\":5,\"b\":7,\"d\":7", RN_CONFLICT }, /* no such member */
+    };
+    char id[8];
+
+    (void)state;
+    use(DEFINITION("two", V2,
+                   "{\"paths\":[\"/a\",\"/b/c\"]},{\"paths\":[\"/d\"]}"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(id, sizeof(id), "%zu", i);
+        if (put(RN_DOCUMENT_CREATE, id, rows[i].more) != rows[i].rc)
+            fail_msg("%s: %d", rows[i].more, doc.rc);
+    }
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), 8);
+}
+
+/* Hash version 1 looks at the first hundred characters only. */
+static void two_key_values_with_one_epk_do_not_meet(void **state)
+{
+    char more[300], text[160];
+
+    (void)state;
+    use(DEFINITION("old", "", "{\"paths\":[\"/u\"]}"));
+    memset(text, 'k', sizeof(text));
+    text[150] = '\0';
+    snprintf(more, sizeof(more), ",\"pk\":\"%s1\",\"u\":1", text);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", more), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", more), RN_CONFLICT);
+    snprintf(more, sizeof(more), ",\"pk\":\"%s2\",\"u\":1", text);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", more), RN_OK);
+}
+
+/* ---- a document's life --------------------------------------------------- */
+
+static void a_replaced_value_is_free_and_a_new_one_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":2"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_REPLACE, "b", ",\"pk\":1,\"u\":1"),
+                     RN_CONFLICT);
+    assert_int_equal(put(RN_DOCUMENT_REPLACE, "b", ",\"pk\":1,\"u\":2,\"x\":1"),
+                     RN_OK); /* its own */
+    assert_int_equal(put(RN_DOCUMENT_REPLACE, "a", ",\"pk\":1,\"u\":3"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_REPLACE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":2"), RN_OK);
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), 3);
+}
+
+static void a_deleted_value_is_free(void **state)
+{
+    (void)state;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(del("[1]", "a"), RN_OK);
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), 0);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
+}
+
+static void values_are_taken_after_a_restart(void **state)
+{
+    (void)state;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    rn_object_release(box);
+    database_reopen(&db);
+    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    assert_non_null(box);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
+                     RN_CONFLICT);
+    assert_int_equal(del("[1]", "a"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
+}
+
+/* A row may stand for other values that have the same hash. */
+static void only_the_hash_being_the_same_is_no_conflict(void **state)
+{
+    struct rn_unique_hashes hashes;
+    struct rn_row_document row;
+    struct rn_row_feed feed;
+    struct rn_txn *txn = NULL;
+    struct rn_key key;
+    struct rn_view bytes;
+
+    (void)state;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(rn_unique_hash_stored(
+                         box->container, RN_LIT("{\"pk\":1,\"u\":2}"), &hashes),
+                     RN_OK);
+    assert_int_equal(
+        rn_txn_begin(db.store, RN_TXN_WRITE, (struct rn_lock){ 0 }, &txn, NULL),
+        RN_OK);
+    assert_int_equal(rn_document_key_of(txn, box->container, doc.rid, &key),
+                     RN_OK);
+    assert_int_equal(rn_txn_get(txn, rn_key_view(&key), &bytes), RN_OK);
+    assert_int_equal(rn_row_document_decode(bytes, &row), RN_OK);
+    assert_int_equal(rn_document_follow(txn, box->container, &row, &feed),
+                     RN_OK);
+    rn_key_unique(box->number, feed.epk, 0, hashes.of[0], &key);
+    rn_key_add_rid(&key, doc.rid);
+    assert_int_equal(rn_txn_put(txn, rn_key_view(&key), RN_LIT("")), RN_OK);
+    assert_int_equal(rn_txn_commit(txn, NULL), RN_OK);
+
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":2"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":2"),
+                     RN_CONFLICT);
+}
+
+/* ---- random writes ------------------------------------------------------- */
+
+enum { IDS = 8, VALUES = 6, KEYS = 2, STEPS = 4000 };
+
+static bool is_taken(int held[KEYS][IDS], int pk, int id, int value)
+{
+    for (int i = 0; i < IDS; i++)
+        if (i != id && held[pk][i] == value)
+            return true;
+    return false;
+}
+
+static void random_writes_never_make_two_of_a_value(void **state)
+{
+    struct rn_chance *chance = rn_sim_chance(db.sim);
+    int held[KEYS][IDS] = { 0 }; /* 0: no document */
+    size_t count = 0;
+    char id[8], pk[8], more[60];
+
+    (void)state;
+    for (int step = 0; step < STEPS; step++) {
+        int k = (int)rn_chance_below(chance, KEYS);
+        int i = (int)rn_chance_below(chance, IDS);
+        int u = 1 + (int)rn_chance_below(chance, VALUES);
+        enum rn_code want;
+
+        snprintf(id, sizeof(id), "%d", i);
+        snprintf(pk, sizeof(pk), "[%d]", k);
+        snprintf(more, sizeof(more), ",\"pk\":%d,\"u\":%d", k, u);
+        if (rn_chance_below(chance, 4) == 0) {
+            want = held[k][i] ? RN_OK : RN_NOT_FOUND;
+            assert_int_equal(del(pk, id), want);
+            held[k][i] = 0;
+            continue;
+        }
+        want = is_taken(held, k, i, u) ? RN_CONFLICT : RN_OK;
+        assert_int_equal(put(RN_DOCUMENT_UPSERT, id, more), want);
+        if (!want)
+            held[k][i] = u;
+    }
+    for (int i = 0; i < KEYS * IDS; i++)
+        count += held[i / IDS][i % IDS] != 0;
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), count);
+}
+
+/* ---- policies ------------------------------------------------------------ */
+
+static void a_policy_that_is_none_is_refused(void **state)
+{
+    static const char *const policies[] = {
+        "1",
+        "[]",
+        "{\"uniqueKeys\":{}}",
+        "{\"uniqueKeys\":[1]}",
+        "{\"uniqueKeys\":[{}]}",
+        "{\"uniqueKeys\":[{\"paths\":[]}]}",
+        "{\"uniqueKeys\":[{\"paths\":[1]}]}",
+        "{\"uniqueKeys\":[{\"paths\":[\"a\"]}]}",
+        "{\"uniqueKeys\":[{\"paths\":[\"/a/*\"]}]}",
+        "{\"uniqueKeys\":[{\"paths\":[\"/a\",\"/a\",\"/a\",\"/a\",\"/a\","
+        "\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\",\"/a\","
+        "\"/a\",\"/a\",\"/a\"]}]}",
+    };
+    char body[500];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        snprintf(body, sizeof(body),
+                 "{\"id\":\"bad\",\"partitionKey\":{\"paths\":[\"/pk\"]},"
+                 "\"uniqueKeyPolicy\":%s}",
+                 policies[i]);
+        if (change(&db, RN_CATALOG_CREATE, owner, NULL, body, NULL) !=
+            RN_BAD_REQUEST)
+            fail_msg("%s", policies[i]);
+    }
+}
+
+static void a_policy_cannot_be_replaced(void **state)
+{
+    static const char pk[] = "\"partitionKey\":{\"paths\":[\"/pk\"],"
+                             "\"kind\":\"Hash\",\"version\":2}";
+    static const struct {
+        const char *policy;
+        enum rn_code rc;
+    } rows[] = {
+        { ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":[\"/u\"]}]}",
+          RN_OK },
+        { ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[]}", RN_BAD_REQUEST },
+        { ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":[\"/v\"]}]}",
+          RN_BAD_REQUEST },
+        { ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":[\"/u\",\"/v\"]}]}",
+          RN_BAD_REQUEST },
+        { "", RN_OK },
+    };
+    char body[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(body, sizeof(body), "{\"id\":\"c\",%s%s}", pk, rows[i].policy);
+        if (change(&db, RN_CATALOG_REPLACE, owner, "c", body, NULL) !=
+            rows[i].rc)
+            fail_msg("%s", rows[i].policy);
+    }
+    rn_object_release(box);
+    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"u\":1"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"u\":1"), RN_CONFLICT);
+}
+
+/* ---- expiry -------------------------------------------------------------- */
+
+static void an_expired_document_holds_no_value(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1,\"ttl\":5"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
+                     RN_CONFLICT);
+    turn_clock(6);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(doc.place.lsn, 3); /* the delete has one of its own */
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), 1);
+    assert_int_equal(count_rows(RN_TAG_DOCUMENT), 1);
+}
+
+static void a_create_over_an_expired_document_takes_its_value(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1,\"ttl\":5"), RN_OK);
+    turn_clock(6);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(count_rows(RN_TAG_UNIQUE), 1);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
+                     RN_CONFLICT);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_value_is_taken_once_in_a_partition_key_value, setup, teardown),
+        cmocka_unit_test_setup_teardown(values_are_equal_as_a_query_finds_them,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(several_paths_make_one_key, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(two_key_values_with_one_epk_do_not_meet,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_replaced_value_is_free_and_a_new_one_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_deleted_value_is_free, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(values_are_taken_after_a_restart, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            only_the_hash_being_the_same_is_no_conflict, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_writes_never_make_two_of_a_value,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_policy_that_is_none_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_policy_cannot_be_replaced, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_expired_document_holds_no_value,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_create_over_an_expired_document_takes_its_value, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
