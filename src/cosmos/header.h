@@ -25,6 +25,7 @@
 #define RN_HEADER_IF_MODIFIED_SINCE    "if-modified-since"
 #define RN_HEADER_IF_NONE_MATCH        "if-none-match"
 #define RN_HEADER_PREFER               "prefer"
+#define RN_HEADER_PREFERENCE_APPLIED   "preference-applied"
 #define RN_HEADER_USER_AGENT           "user-agent"
 
 /* ---- every request ------------------------------------------------------- */

@@ -37,31 +37,56 @@ enum rn_code rn_context_count(struct rn_context *x, size_t *out)
     return RN_OK;
 }
 
-/* The range of a request: by its id, `0` or `{rid},0`. */
-static enum rn_code read_range(struct rn_context *x, struct rn_view text,
-                               struct rn_epk_range *out)
+/* A rid before the range's id must be this container's. */
+static enum rn_code check_rid(struct rn_context *x, struct rn_view rid)
 {
-    const struct rn_range_span *span = NULL;
+    char text[RN_RID_TEXT_MAX];
+
+    if (rn_view_eq(rid, rn_rid_print(x->container->rid, text)))
+        return RN_OK;
+    return rn_fail_reason(&x->err, RN_REASON_NAME_STALE,
+                          "the partition key range is one of another "
+                          "container, '%.*s'",
+                          RN_FMT(rid));
+}
+
+/* By its id, `0` or `{rid},0`. */
+enum rn_code rn_context_range(struct rn_context *x,
+                              const struct rn_range_span **out)
+{
+    struct rn_view text = rn_context_header(x, RN_HEADER_RANGE_ID);
+    const char *comma = text.len ? memchr(text.at, ',', text.len) : NULL;
+    enum rn_code rc = RN_OK;
     uint32_t id = 0;
     bool good = true;
 
-    for (size_t i = text.len; i > 0; i--) {
-        if (text.at[i - 1] == ',') {
-            text = rn_view_of(text.at + i, text.len - i);
-            break;
-        }
+    *out = NULL;
+    if (!text.len)
+        return RN_OK;
+    if (comma) {
+        size_t rid = (size_t)(comma - text.at);
+        rc = check_rid(x, rn_view_of(text.at, rid));
+        text = rn_view_of(comma + 1, text.len - rid - 1);
     }
     for (size_t i = 0; i < text.len; i++) {
         good = good && text.at[i] >= '0' && text.at[i] <= '9' && i < 9;
         id = id * 10 + (uint32_t)(text.at[i] - '0');
     }
-    if (good && text.len)
-        span = rn_container_range(x->container->container, id);
-    if (!span)
-        return rn_fail(&x->err, RN_GONE,
-                       "there is no partition key range '%.*s'", RN_FMT(text));
-    *out = span->epks;
-    return RN_OK;
+    if (!rc && good && text.len)
+        *out = rn_container_range(x->container->container, id);
+    if (!rc && !*out) {
+        rc = rn_fail(&x->err, RN_GONE,
+                     "PartitionKeyRange with id '%.*s' in the container "
+                     "doesn't exist: read the ranges again",
+                     (int)(text.len < 32 ? text.len : 32), text.at);
+    }
+    return rc;
+}
+
+static void narrow(struct rn_epk_range *epks, const struct rn_epk_range *to)
+{
+    if (!rn_epk_range_meet(epks, to, epks))
+        epks->max = epks->min; /* nothing in common */
 }
 
 static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
@@ -77,26 +102,27 @@ static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
         rc = rn_epk_parse(start, &given.min, &x->err);
     if (!rc && end.len)
         rc = rn_epk_parse(end, &given.max, &x->err);
-    if (!rc && !rn_epk_range_meet(epks, &given, epks))
-        epks->max = epks->min; /* nothing in common */
+    if (!rc)
+        narrow(epks, &given);
     return rc;
 }
 
-/* What part of the container is asked for. */
+/* What part of the container is asked for: what all of the headers agree on. */
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan)
 {
-    struct rn_view range = rn_context_header(x, RN_HEADER_RANGE_ID);
     const struct rn_pkdef *def = &x->container->container->pkdef;
-    enum rn_code rc = RN_OK;
+    const struct rn_range_span *span = NULL;
+    struct rn_epk_range given;
+    enum rn_code rc = rn_context_range(x, &span);
 
-    scan->epks = rn_epk_all;
-    if (range.len)
-        rc = read_range(x, range, &scan->epks);
+    scan->epks = span ? span->epks : rn_epk_all;
     if (!rc && x->has_pk) {
         rc = rn_pkdef_fit_prefix(def, &x->pk, &x->err);
-        if (!rc)
-            rn_epk_range_of(def, &x->pk, &scan->epks);
+        if (!rc) {
+            rn_epk_range_of(def, &x->pk, &given);
+            narrow(&scan->epks, &given);
+        }
         scan->pk = &x->pk;
     }
     return rc ? rc : read_epks(x, &scan->epks);

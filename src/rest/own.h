@@ -7,7 +7,8 @@
  *   reply.c      common headers, error bodies, charges
  *   control.c    what only an operator may ask for
  *   order.c      faults that a test has ordered
- *   account.c objects.c documents.c lists.c ranges.c health.c   handlers
+ *   account.c objects.c documents.c lists.c feeds.c ranges.c health.c
+ *                handlers
  */
 #ifndef RN_REST_OWN_H
 #define RN_REST_OWN_H
@@ -93,6 +94,8 @@ struct rn_rest {
 
 enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };
 
+struct rn_feed_page;
+
 /* A request, understood so far. */
 struct rn_context {
     struct rn_call *call;
@@ -112,6 +115,7 @@ struct rn_context {
     struct rn_pk pk;
     bool has_pk;
     enum rn_code rc;
+    struct rn_feed_page *feed; /* feeds.c, in the arena */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
@@ -193,6 +197,7 @@ rn_handler_fn rn_rest_object_create, rn_rest_object_read,
 rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
     rn_rest_document_list;
+rn_handler_fn rn_rest_feed_read;
 rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
 
@@ -237,6 +242,9 @@ bool rn_rest_public(struct rn_context *x);
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan) RN_CHECK;
 enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
+/* The range that a request names; NULL if it names none.  RN_GONE. */
+enum rn_code rn_context_range(struct rn_context *x,
+                              const struct rn_range_span **out) RN_CHECK;
 
 /* objects.c: finds what the path names.  RN_NOT_FOUND, reason OWNER if it is
  * not the last of them that is missing. */

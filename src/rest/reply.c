@@ -148,7 +148,8 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
     const struct rn_status *status =
         rn_status_of(rc, (enum rn_reason)x->err.reason);
 
-    atomic_fetch_add(&x->rest->failures, 1);
+    if (rc != RN_NOT_MODIFIED)
+        atomic_fetch_add(&x->rest->failures, 1);
     if (status->sub)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     if (rc == RN_THROTTLED)

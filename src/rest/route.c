@@ -15,6 +15,10 @@ static const struct rn_route queries[] = {
     { RN_HTTP_POST,   RN_KIND_OFFER,     true,  NULL, rn_rest_query,           0 },
 };
 
+/* With A-IM, a list of documents is their change feed. */
+static const struct rn_route feed =
+    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_feed_read,       0 };
+
 static const struct rn_route routes[] = {
     { RN_HTTP_GET,    RN_KIND_ACCOUNT,   false, NULL, rn_rest_account_read,    0 },
 
@@ -73,11 +77,10 @@ const struct rn_route *rn_route_find(const struct rn_context *x)
 {
     if (x->call->req->method == RN_HTTP_POST && is_query(x))
         return find(queries, sizeof(queries) / sizeof(queries[0]), x);
-    if (x->link.is_key_delete ||
-        (x->call->req->method == RN_HTTP_POST &&
-         rn_context_flag(x, RN_HEADER_BATCH)) ||
-        (x->link.kind == RN_KIND_DOCUMENT && x->link.is_list &&
-         rn_context_header(x, RN_HEADER_A_IM).at))
+    if (x->link.is_key_delete || (x->call->req->method == RN_HTTP_POST &&
+                                  rn_context_flag(x, RN_HEADER_BATCH)))
         return NULL;
+    if (fits(&feed, x) && rn_context_header(x, RN_HEADER_A_IM).at)
+        return &feed;
     return find(routes, sizeof(routes) / sizeof(routes[0]), x);
 }

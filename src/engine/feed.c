@@ -1,0 +1,387 @@
+/* feed.c -- see feed.h. */
+#include "engine/feed.h"
+
+#include "base/bytes.h"
+#include "engine/own.h"
+
+#include <stdlib.h>
+
+enum {
+    FEED_KEY = RN_KEY_HEAD + 4 + 8 + 4,
+    ARENA_MAX = 1 << 20,
+    KEYS_PER_ENTRY = 4, /* a key costs a fraction of an entry */
+};
+
+/* One feed among those that are merged. */
+struct rn_feed_source {
+    uint32_t range;
+    struct rn_cursor *cursor;
+    enum { BEHIND, READY, UNREAD, ENDED } state;
+    struct rn_row_document place; /* READY, UNREAD */
+    struct rn_row_feed row;       /* READY */
+};
+
+static int order_of(const struct rn_row_document *a,
+                    const struct rn_row_document *b)
+{
+    if (a->lsn != b->lsn)
+        return a->lsn < b->lsn ? -1 : 1;
+    if (a->range != b->range)
+        return a->range < b->range ? -1 : 1;
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+enum rn_code rn_feed_range(struct rn_reading *r, uint32_t range,
+                           struct rn_row_range *out, struct rn_err *err)
+{
+    enum rn_code rc = rn_range_read(r->txn, r->container, range, out);
+
+    if (rc == RN_NOT_FOUND || (!rc && out->state != RN_RANGE_ALIVE)) {
+        return rn_fail(err, RN_GONE,
+                       "the partition key range '%u' has been split, merged or "
+                       "deleted: read the ranges again",
+                       range);
+    }
+    return rc;
+}
+
+/* ---- one entry ----------------------------------------------------------- */
+
+/* Hash version 1 gives different keys one EPK. */
+static bool is_of_key(const struct rn_feed *f, struct rn_view json)
+{
+    const struct rn_pkdef *def = &f->reading->container->pkdef;
+    struct rn_arena arena = RN_ARENA_INIT(ARENA_MAX);
+    struct rn_json j;
+    struct rn_pk pk;
+    bool is_same;
+
+    if (!f->scan->pk || f->scan->pk->count != def->count ||
+        def->kind != RN_PKDEF_HASH || rn_pkdef_version(def) != 1)
+        return true;
+    rn_json_init(&j, NULL);
+    is_same = !rn_json_parse(&j, json, NULL) &&
+              !rn_pkdef_extract(def, &j, 0, &arena, &pk, NULL) &&
+              rn_pk_eq(&pk, f->scan->pk);
+    rn_json_release(&j);
+    rn_arena_release(&arena);
+    return is_same;
+}
+
+static bool is_wanted(const struct rn_feed *f, const struct rn_row_feed *row)
+{
+    return rn_epk_range_has(&f->scan->epks, row->epk) &&
+           row->ts >= f->scan->since &&
+           !rn_document_is_expired(f->reading->container, row,
+                                   f->reading->now) &&
+           is_of_key(f, row->json);
+}
+
+static bool is_tired(const struct rn_feed *f)
+{
+    return f->entries >= f->scan->entries_max || f->bytes >= f->scan->bytes_max;
+}
+
+static void give(struct rn_feed *f, const struct rn_row_document *place,
+                 const struct rn_row_feed *row, struct rn_change *out)
+{
+    f->last = *place;
+    *out =
+        (struct rn_change){ .place = *place, .ts = row->ts, .json = row->json };
+}
+
+/* ---- by keys ------------------------------------------------------------- */
+
+static int sort_order(const void *a, const void *b)
+{
+    return order_of(a, b);
+}
+
+static size_t found_count(const struct rn_feed *f)
+{
+    return f->found.len / sizeof(struct rn_row_document);
+}
+
+/* A transaction larger than the budget is still read in whole. */
+static bool has_room(const struct rn_feed *f)
+{
+    return f->found.len + KEYS_PER_ENTRY * sizeof(struct rn_row_document) <=
+           f->found.ceiling;
+}
+
+static void close_sources(struct rn_feed *f)
+{
+    for (size_t i = 0; i < f->source_count; i++)
+        rn_cursor_end(f->sources[i].cursor);
+    rn_free(f->sources);
+    f->sources = NULL;
+    f->source_count = 0;
+}
+
+/* Some more of the keys; at their end the list takes over. */
+static enum rn_code walk_keys(struct rn_feed *f)
+{
+    struct rn_documents_scan scan = { .epks = f->scan->epks,
+                                      .pk = f->scan->pk };
+    struct rn_row_document row;
+    struct rn_view key, value;
+    enum rn_code rc = RN_OK;
+
+    if (!f->keys.reading)
+        rc = rn_documents_open(&f->keys, f->reading, &scan);
+    for (int i = 0; !rc && i < KEYS_PER_ENTRY; i++) {
+        rc = f->keys.cursor ? rn_cursor_next(f->keys.cursor, &key, &value)
+                            : RN_NOT_FOUND;
+        if (!rc)
+            rc = rn_row_document_decode(value, &row);
+        if (!rc && row.lsn > f->scan->after && row.lsn <= f->scan->upto)
+            rc = rn_buf_add(&f->found, rn_view_of(&row, sizeof(row)));
+    }
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    if (f->found.len)
+        qsort(f->found.at, found_count(f), sizeof(row), sort_order);
+    f->is_listed = true;
+    return RN_OK;
+}
+
+static enum rn_code next_listed(struct rn_feed *f, struct rn_change *out)
+{
+    const struct rn_row_document *list = (const void *)f->found.at;
+    struct rn_row_feed row;
+
+    while (f->found_at < found_count(f)) {
+        const struct rn_row_document *place = &list[f->found_at];
+        enum rn_code rc;
+
+        if (order_of(place, &f->last) <= 0) {
+            f->found_at++;
+            continue;
+        }
+        if (is_tired(f) && place->lsn != f->last.lsn) {
+            f->seen = place->lsn - 1;
+            return RN_NOT_FOUND;
+        }
+        f->found_at++;
+        rc = rn_document_follow(f->reading->txn, f->reading->container, place,
+                                &row);
+        if (rc)
+            return rc;
+        f->entries++;
+        f->bytes += row.json.len;
+        f->last = *place;
+        if (is_wanted(f, &row)) {
+            give(f, place, &row, out);
+            return RN_OK;
+        }
+    }
+    f->seen = f->scan->upto;
+    return RN_NOT_FOUND;
+}
+
+/* ---- by feeds ------------------------------------------------------------ */
+
+static enum rn_code read_entry(struct rn_feed_source *s, uint64_t *lsn,
+                               struct rn_view *value)
+{
+    struct rn_view key;
+    enum rn_code rc = rn_cursor_next(s->cursor, &key, value);
+
+    if (rc)
+        return rc;
+    if (key.len != FEED_KEY)
+        return RN_CORRUPT;
+    *lsn = s->place.lsn;
+    s->place.range = s->range;
+    s->place.lsn = rn_get_u64_be(key.at + RN_KEY_HEAD + 4);
+    s->place.n = rn_get_u32_be(key.at + RN_KEY_HEAD + 12);
+    return RN_OK;
+}
+
+/* To the next entry that is wanted, unless the list takes over meanwhile. */
+static enum rn_code advance(struct rn_feed *f, struct rn_feed_source *s)
+{
+    struct rn_view value;
+    uint64_t before = 0;
+    enum rn_code rc;
+
+    while (!f->is_listed) {
+        rc = read_entry(s, &before, &value);
+        if (rc) {
+            s->state = ENDED;
+            return rc == RN_NOT_FOUND ? RN_OK : rc;
+        }
+        if (is_tired(f) && s->place.lsn != before) {
+            s->state = UNREAD;
+            return RN_OK;
+        }
+        f->entries++;
+        f->bytes += value.len;
+        rc = rn_row_feed_decode(value, &s->row);
+        if (rc)
+            return rc;
+        if (is_wanted(f, &s->row)) {
+            s->state = READY;
+            return RN_OK;
+        }
+        rc = f->is_part && has_room(f) ? walk_keys(f) : RN_OK;
+        if (rc)
+            return rc;
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out)
+{
+    struct rn_feed_source *first = NULL;
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; !rc && i < f->source_count; i++) {
+        struct rn_feed_source *s = &f->sources[i];
+        if (s->state == BEHIND)
+            rc = advance(f, s);
+        if (s->state != ENDED &&
+            (!first || order_of(&s->place, &first->place) < 0))
+            first = s;
+    }
+    if (rc)
+        return rc;
+    if (f->is_listed) {
+        close_sources(f);
+        return next_listed(f, out);
+    }
+    if (!first || first->state == UNREAD) {
+        f->seen = first ? first->place.lsn - 1 : f->scan->upto;
+        return RN_NOT_FOUND;
+    }
+    first->state = BEHIND;
+    give(f, &first->place, &first->row, out);
+    return RN_OK;
+}
+
+static enum rn_code open_source(struct rn_feed *f, uint32_t range)
+{
+    uint32_t number = f->reading->container->number;
+    struct rn_feed_source *s = &f->sources[f->source_count];
+    struct rn_key from, before;
+    struct rn_range bounds;
+
+    *s = (struct rn_feed_source){ .range = range };
+    rn_key_feed(number, range, f->scan->after + 1, 0, &from);
+    rn_key_feed(number, range, f->scan->upto + 1, 0, &before);
+    bounds = (struct rn_range){ .from = rn_key_view(&from),
+                                .before = rn_key_view(&before) };
+    f->source_count++;
+    if (f->scan->after >= f->scan->upto) {
+        s->state = ENDED;
+        return RN_OK;
+    }
+    return rn_txn_scan(f->reading->txn, &bounds, &s->cursor);
+}
+
+enum rn_code rn_feed_open(struct rn_feed *f, struct rn_reading *r,
+                          const struct rn_feed_scan *scan, struct rn_err *err)
+{
+    size_t found_max =
+        ((size_t)scan->entries_max + 1) * KEYS_PER_ENTRY * sizeof(f->last);
+    struct rn_row_range row;
+    enum rn_code rc;
+
+    *f = (struct rn_feed){ .reading = r,
+                           .scan = scan,
+                           .seen = scan->after,
+                           .last.lsn = scan->after,
+                           .last.range = UINT32_MAX,
+                           .last.n = UINT32_MAX,
+                           .found = RN_BUF_INIT(found_max) };
+    rc = rn_feed_range(r, scan->range, &row, err);
+    if (rc)
+        return rc;
+    f->is_part = rn_epk_compare(&scan->epks.min, &row.epks.min) > 0 ||
+                 rn_epk_compare(&scan->epks.max, &row.epks.max) < 0;
+    f->sources = rn_new(sizeof(*f->sources));
+    if (!f->sources)
+        return RN_NOMEM;
+    return open_source(f, scan->range);
+}
+
+void rn_feed_close(struct rn_feed *f)
+{
+    close_sources(f);
+    rn_documents_close(&f->keys);
+    rn_buf_release(&f->found);
+}
+
+/* ---- by time ------------------------------------------------------------- */
+
+/* The first entry of a feed from an LSN on. */
+static enum rn_code entry_from(struct rn_reading *r, uint32_t range,
+                               uint64_t lsn, uint64_t *found, int64_t *ts)
+{
+    struct rn_feed_source s = { .range = range };
+    struct rn_key from, before;
+    struct rn_range bounds;
+    struct rn_row_feed row;
+    struct rn_view value;
+    uint64_t none;
+    enum rn_code rc;
+
+    rn_key_feed(r->container->number, range, lsn, 0, &from);
+    rn_key_feed(r->container->number, range, UINT64_MAX, UINT32_MAX, &before);
+    bounds = (struct rn_range){ .from = rn_key_view(&from),
+                                .before = rn_key_view(&before) };
+    rc = rn_txn_scan(r->txn, &bounds, &s.cursor);
+    if (!rc)
+        rc = read_entry(&s, &none, &value);
+    if (!rc)
+        rc = rn_row_feed_decode(value, &row);
+    if (!rc) {
+        *found = s.place.lsn;
+        *ts = row.ts;
+    }
+    rn_cursor_end(s.cursor);
+    return rc;
+}
+
+/* By bisection: _ts does not fall along a feed.  Up to `low` all are too early;
+ * from `high` on none is. */
+static enum rn_code bisect(struct rn_reading *r, uint32_t range, int64_t ts,
+                           uint64_t *high)
+{
+    uint64_t low = 0, middle, found = 0;
+    int64_t at = 0;
+
+    while (*high - low > 1) {
+        enum rn_code rc;
+
+        middle = low + (*high - low) / 2;
+        rc = entry_from(r, range, middle, &found, &at);
+        if (rc && rc != RN_NOT_FOUND)
+            return rc;
+        if (rc || at >= ts)
+            *high = middle;
+        else
+            low = found;
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_feed_find_time(struct rn_reading *r, uint32_t range, int64_t ts,
+                               uint64_t *lsn)
+{
+    struct rn_row_range row;
+    uint64_t high, found = 0;
+    int64_t at = 0;
+    enum rn_code rc = rn_feed_range(r, range, &row, NULL);
+
+    if (rc)
+        return rc;
+    *lsn = row.lsn;
+    high = row.lsn + 1;
+    rc = bisect(r, range, ts, &high);
+    if (!rc)
+        rc = entry_from(r, range, high, &found, &at);
+    if (!rc)
+        *lsn = found - 1;
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
