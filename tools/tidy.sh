@@ -26,7 +26,7 @@ cli/ server/ base/log.c | puts putchar perror
 '
 # A foreign library enters in one place (ARCHITECTURE.md).
 export FOREIGN='
-openssl/         net/tls.c cosmos/sign.c base/
+openssl/         net/tls.c net/authority.c cosmos/sign.c base/
 lmdb.h           store/lmdb.c store/lmdb_map.h
 libpq-fe.h       store/pg.c
 pcre2.h          query/
