@@ -42,7 +42,7 @@ const struct rn_command rn_command_restore = {
     .usage = "COPY DIR",
     .summary = "Make a new data directory from a backup",
     .help = "DIR must be empty or absent.  It gets a new identity and is "
-            "marked as restored, so\nthat readers of the old store's feed can "
+            "marked as restored,\nso that readers of the old store's feed can "
             "be told from readers of the new one.\n",
     .run = run_restore,
 };

@@ -77,8 +77,8 @@ static int run(int argc, char **argv)
     if (!rc)
         rc = rn_server_start(&options, log, &server, &err);
     if (!rc) {
-        printf("listening on http%s://%s\n", options.tls_cert ? "s" : "",
-               rn_server_address(server));
+        printf("listening on http%s://%s\n",
+               rn_server_has_tls(server) ? "s" : "", rn_server_address(server));
         fflush(stdout);
         wait_for_end(server, log, &set);
         rn_log_info(log, "stopping");
@@ -89,19 +89,66 @@ static int run(int argc, char **argv)
     return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
 }
 
+static void print_more(FILE *to)
+{
+    rn_options_print_help(to);
+    fprintf(
+        to,
+        "\n"
+        "Environment and file\n"
+        "  Each option has three spellings; the command line wins over the "
+        "environment,\n  which wins over the file that --config names:\n"
+        "    --log-format text    RUNNEL_LOG_FORMAT=text    "
+        "{\"log-format\": \"text\"}\n"
+        "  A flag is given alone on the command line, and is true or false "
+        "elsewhere.\n"
+        "\n"
+        "Signals\n"
+        "  SIGTERM, SIGINT   accept nothing more, finish what is under way "
+        "for up to\n                    --drain-ms, exit with 0\n"
+        "  SIGHUP            read certificates and keys again; what fails to "
+        "load leaves\n                    the old ones in place\n"
+        "  SIGKILL           needs no care: every write that was answered is "
+        "there at the\n                    next start\n"
+        "\n"
+        "Files in DIR\n"
+        "  keys              the account's keys; see 'runnel help keys'\n"
+        "  tls/              certificates; see 'runnel help tls'\n"
+        "  all others        the data; docs/storage-format.md\n"
+        "\n"
+        "Paths that need no signature\n"
+        "  /healthz /readyz  is it alive, is it ready to take writes\n"
+        "  /metrics          for Prometheus, to clients on loopback\n"
+        "  /_explorer/emulator.pem\n"
+        "                    the authority that 'runnel tls init' made\n"
+        "\n"
+        "Examples\n"
+        "  runnel serve\n"
+        "        On 127.0.0.1:8081 with the data in ./runnel-data and the "
+        "emulators' key.\n"
+        "  runnel tls init /var/lib/runnel db.example.org\n"
+        "  runnel serve --data /var/lib/runnel --listen 0.0.0.0:8081\n"
+        "        On all addresses, over TLS, with the keys of 'runnel keys "
+        "show'.\n"
+        "  runnel serve --store mem --listen 127.0.0.1:0 --test-mode\n"
+        "        For a test: any port, which it prints, and nothing kept.\n");
+}
+
 const struct rn_command rn_command_serve = {
     .name = "serve",
     .usage = "[OPTIONS]",
     .summary = "Run the server",
     .help =
         "Serves the Azure Cosmos DB NoSQL dialect over HTTP and, with a "
-        "certificate, HTTPS on\none port.  Clients use gateway mode.  The "
-        "account's keys are in DIR/keys, made at the\nfirst start; on loopback "
-        "the key that all emulators share is valid too.\n\n"
-        "SIGTERM and SIGINT finish what is under way and stop; SIGHUP reads "
-        "certificates and\nkeys again.  Each option can also be set in the "
-        "environment (RUNNEL_LOG_FORMAT) or\nin the configuration file "
-        "({\"log-format\":\"text\"}); the command line wins.\n\nOptions:\n",
-    .more_help = rn_options_print_help,
+        "certificate,\nHTTPS on one port.  Clients use gateway mode.  When it "
+        "serves, it prints one\nline, 'listening on URL'; its log goes to "
+        "standard error.\n"
+        "\n"
+        "The account's keys are made at the first start.  On loopback the key "
+        "that all\nemulators share is valid too; off loopback that, and plain "
+        "HTTP, must be asked\nfor.\n"
+        "\n"
+        "Options\n",
+    .more_help = print_more,
     .run = run,
 };

@@ -23,6 +23,8 @@ struct rn_command {
 };
 
 extern const struct rn_command rn_command_serve;
+extern const struct rn_command rn_command_keys;
+extern const struct rn_command rn_command_tls;
 extern const struct rn_command rn_command_verify;
 extern const struct rn_command rn_command_dump;
 extern const struct rn_command rn_command_backup;

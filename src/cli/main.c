@@ -6,8 +6,9 @@
 #include <sys/stat.h>
 
 static const struct rn_command *const commands[] = {
-    &rn_command_serve,  &rn_command_verify,  &rn_command_dump,
-    &rn_command_backup, &rn_command_restore, &rn_command_compact,
+    &rn_command_serve,   &rn_command_keys,    &rn_command_tls,
+    &rn_command_verify,  &rn_command_dump,    &rn_command_backup,
+    &rn_command_restore, &rn_command_compact,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -35,6 +36,11 @@ static void print_help(const struct rn_command *c)
            c->help);
     if (c->more_help)
         c->more_help(stdout);
+    printf("\n"
+           "Exit status\n"
+           "  0 done, 1 could not finish (no memory, no space), 2 the command "
+           "line or the\n  data directory will not do; one line on standard "
+           "error says why.\n");
 }
 
 static const struct rn_command *find(const char *name)

@@ -71,6 +71,9 @@ static void answer_metrics(struct rn_context *x)
            (double)s.oldest_reader_ms / 1e3);
     metric(out, "runnel_recovery_duration_seconds", "gauge",
            (double)s.recovery_ms / 1e3);
+    if (r->opts.tls_not_after && atomic_load(r->opts.tls_not_after))
+        metric(out, "runnel_tls_cert_not_after_seconds", "gauge",
+               (double)atomic_load(r->opts.tls_not_after));
     x->call->res.status = RN_STATUS_OK;
     x->call->res.body = rn_buf_view(out);
     rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4");
@@ -80,6 +83,26 @@ static void answer_alive(struct rn_context *x)
 {
     (void)!rn_buf_add(&x->call->body, RN_LIT("{\"alive\":true}"));
     rn_reply_json(x, RN_STATUS_OK);
+}
+
+/* Where the emulators have it.  Public by nature. */
+static void answer_authority(struct rn_context *x)
+{
+    struct rn_rest *r = x->rest;
+    enum rn_code rc;
+
+    pthread_mutex_lock(&r->lock);
+    rc = rn_buf_add(&x->call->body, rn_buf_view(&r->authority));
+    pthread_mutex_unlock(&r->lock);
+    if (rc || !x->call->body.len) {
+        rn_reply_fail(x, rn_fail(&x->err, rc ? rc : RN_NOT_FOUND,
+                                 "This server has no authority of its own; "
+                                 "see 'runnel tls init'"));
+        return;
+    }
+    x->call->res.status = RN_STATUS_OK;
+    x->call->res.body = rn_buf_view(&x->call->body);
+    rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "application/x-pem-file");
 }
 
 bool rn_rest_public(struct rn_context *x)
@@ -94,6 +117,8 @@ bool rn_rest_public(struct rn_context *x)
         answer_ready(x);
     else if (rn_view_eq(target, RN_LIT("/metrics")) && x->call->is_loopback)
         answer_metrics(x);
+    else if (rn_view_eq(target, RN_LIT("/_explorer/emulator.pem")))
+        answer_authority(x);
     else
         return false;
     return true;

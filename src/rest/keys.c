@@ -1,14 +1,9 @@
-/* keys.c -- the account's keys: four random ones, in a file of their own.
- *
- * The file `keys` in the data directory, mode 0600, is a JSON object with the
- * members primary, secondary, primaryReadOnly and secondaryReadOnly, each 64
- * bytes in base64.  The first start makes it.  On loopback the key that all
- * emulators share is valid as well, so that clients need no configuration.
- */
-#include "rest/own.h"
+/* keys.c -- see keys.h. */
+#include "rest/keys.h"
 
 #include "base/base64.h"
 #include "base/secret.h"
+#include "rest/own.h"
 #include "json/json.h"
 #include "json/print.h"
 
@@ -23,6 +18,11 @@ static const char *const names[RN_KEYS] = {
     "primaryReadOnly",
     "secondaryReadOnly",
 };
+
+const char *rn_keys_name(size_t which)
+{
+    return which < RN_KEYS ? names[which] : NULL;
+}
 
 static enum rn_code set_key(struct rn_keys *keys, size_t i, struct rn_view text,
                             struct rn_err *err)
@@ -62,20 +62,19 @@ static enum rn_code parse(struct rn_view text, struct rn_keys *out,
     return rc;
 }
 
-static enum rn_code draw(struct rn_env *env, struct rn_keys *out,
+static enum rn_code draw(struct rn_env *env, size_t which, struct rn_keys *out,
                          struct rn_err *err)
 {
-    enum rn_code rc = RN_OK;
+    char bytes[RN_KEY_BYTES], text[RN_BASE64_LEN(RN_KEY_BYTES)];
+    enum rn_code rc;
 
-    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++) {
-        char bytes[RN_KEY_BYTES], text[RN_BASE64_LEN(RN_KEY_BYTES)];
-        rn_random(env, bytes, sizeof(bytes));
-        rc = set_key(out, i,
-                     rn_base64_encode(rn_view_of(bytes, sizeof(bytes)),
-                                      RN_BASE64_STANDARD, text),
-                     err);
-        rn_wipe_secret(bytes, sizeof(bytes));
-    }
+    rn_random(env, bytes, sizeof(bytes));
+    rc = set_key(out, which,
+                 rn_base64_encode(rn_view_of(bytes, sizeof(bytes)),
+                                  RN_BASE64_STANDARD, text),
+                 err);
+    rn_wipe_secret(bytes, sizeof(bytes));
+    rn_wipe_secret(text, sizeof(text));
     return rc;
 }
 
@@ -115,13 +114,15 @@ static enum rn_code write_file(struct rn_env *env, const char *data_dir,
 enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err)
 {
-    enum rn_code rc = draw(env, out, err);
+    enum rn_code rc = RN_OK;
 
+    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++)
+        rc = draw(env, i, out, err);
     return rc || !data_dir ? rc : write_file(env, data_dir, out, err);
 }
 
-static enum rn_code read_file(struct rn_env *env, const char *data_dir,
-                              struct rn_keys *out, struct rn_err *err)
+enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
+                          struct rn_keys *out, struct rn_err *err)
 {
     char path[PATH_BYTES], *text = rn_new(FILE_MAX);
     struct rn_file *file = NULL;
@@ -146,15 +147,46 @@ static enum rn_code read_file(struct rn_env *env, const char *data_dir,
     return rc;
 }
 
+enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
+                            size_t which, struct rn_err *err)
+{
+    struct rn_keys keys = { 0 };
+    enum rn_code rc = rn_keys_read(env, data_dir, &keys, err);
+
+    if (!rc)
+        rc = draw(env, which, &keys, err);
+    if (!rc)
+        rc = write_file(env, data_dir, &keys, err);
+    rn_wipe_secret(&keys, sizeof(keys));
+    return rc;
+}
+
+/* On a network a key is all that stands between a stranger and the data. */
+static enum rn_code check_lengths(const struct rn_keys *keys,
+                                  struct rn_err *err)
+{
+    for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
+        if (keys->len[i] < RN_KEY_BYTES) {
+            return rn_fail(err, RN_FORBIDDEN,
+                           "the key %s has less than %d bytes, which will not "
+                           "do off loopback; see 'runnel keys rotate'",
+                           names[i], RN_KEY_BYTES);
+        }
+    }
+    return RN_OK;
+}
+
 enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
                           struct rn_err *err)
 {
     enum rn_code rc = RN_NOT_FOUND;
 
     if (opts->data_dir)
-        rc = read_file(opts->env, opts->data_dir, out, err);
+        rc = rn_keys_read(opts->env, opts->data_dir, out, err);
     if (rc == RN_NOT_FOUND)
         rc = rn_keys_make(opts->env, opts->data_dir, out, err);
+    if (!rc && !opts->loopback_only)
+        rc = check_lengths(out, err);
     if (!rc && opts->well_known_key)
         rc = set_key(out, RN_KEY_WELL_KNOWN, RN_LIT(RN_ACCOUNT_EMULATOR_KEY),
                      err);

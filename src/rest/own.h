@@ -23,25 +23,12 @@
 #include "engine/advance.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
+#include "rest/keys.h"
 #include "rest/rest.h"
 #include "json/json.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-enum {
-    RN_KEYS = 5, /* primary, secondary, both read-only, the emulators' */
-    RN_KEY_WELL_KNOWN = 4,
-    RN_KEY_BYTES = 64,
-    RN_KEY_TEXT_MAX = 128,
-};
-
-/* The account's keys, as text and as bytes.  An unused one is empty. */
-struct rn_keys {
-    char text[RN_KEYS][RN_KEY_TEXT_MAX];
-    char bytes[RN_KEYS][RN_KEY_TEXT_MAX];
-    size_t len[RN_KEYS];
-};
 
 /* Signers belong to one thread at a time, so each request borrows a set. */
 struct rn_signers {
@@ -89,6 +76,7 @@ struct rn_rest {
     struct rn_keys keys;
     uint64_t keys_version;
     struct rn_signers *idle;
+    struct rn_buf authority; /* tls/ca.pem; guarded too */
     struct rn_orders orders;
 };
 
@@ -132,11 +120,10 @@ bool rn_context_flag(const struct rn_context *x, const char *name);
 
 /* ---- keys.c -------------------------------------------------------------- */
 
+/* What the file has, made if it is not there, and the emulators' if it is
+ * valid. */
 enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
                           struct rn_err *err) RN_CHECK;
-/* Draws new keys and writes them. */
-enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
-                          struct rn_keys *out, struct rn_err *err) RN_CHECK;
 
 /* ---- auth.c -------------------------------------------------------------- */
 

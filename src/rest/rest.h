@@ -21,6 +21,8 @@ struct rn_rest_opts {
     bool loopback_only;      /* check Host against DNS rebinding */
     const char *host;        /* a name that is ours besides; NULL: none */
     uint32_t slow_ms;
+    /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
+    _Atomic int64_t *tls_not_after;
 };
 
 /* Reads or makes the keys. */

@@ -34,7 +34,10 @@ static void end(struct rn_call *call)
     call->is_lost = false;
 }
 
-enum { BODY_KEPT = 64 << 10 }; /* memory a connection may keep for the next */
+enum {
+    BODY_KEPT = 64 << 10, /* memory a connection may keep for the next */
+    AUTHORITY_MAX = 16 << 10,
+};
 
 void rn_call_clear(struct rn_call *call)
 {
@@ -241,6 +244,28 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 
 /* ---- the whole ----------------------------------------------------------- */
 
+/* The authority that clients may ask for; none is no failure. */
+static void load_authority(struct rn_rest *r)
+{
+    struct rn_env *env = r->opts.env;
+    struct rn_buf text = RN_BUF_INIT(AUTHORITY_MAX), old;
+    struct rn_file *file = NULL;
+    char path[4096];
+
+    if (!r->opts.data_dir)
+        return;
+    snprintf(path, sizeof(path), "%s/tls/ca.pem", r->opts.data_dir);
+    if (!rn_file_open(env, path, RN_OPEN_READ, &file) &&
+        !rn_buf_reserve(&text, AUTHORITY_MAX))
+        (void)!rn_file_read(file, text.at, AUTHORITY_MAX, 0, &text.len);
+    rn_file_close(file);
+    pthread_mutex_lock(&r->lock);
+    old = r->authority;
+    r->authority = text;
+    pthread_mutex_unlock(&r->lock);
+    rn_buf_release(&old);
+}
+
 enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                           struct rn_err *err)
 {
@@ -256,6 +281,7 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                               err);
     if (!rc)
         rc = rn_keys_load(opts, &r->keys, err);
+    load_authority(r);
     if (rc) {
         rn_rest_close(r);
         return rc;
@@ -275,6 +301,7 @@ enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err)
     r->keys = keys;
     r->keys_version++;
     pthread_mutex_unlock(&r->lock);
+    load_authority(r);
     return RN_OK;
 }
 
@@ -287,6 +314,7 @@ void rn_rest_close(struct rn_rest *r)
         r->idle = s->next;
         rn_signers_free(s);
     }
+    rn_buf_release(&r->authority);
     pthread_mutex_destroy(&r->lock);
     rn_free(r);
 }

@@ -41,13 +41,15 @@ static const struct option table[] = {
     { "ranges", COUNT, AT(ranges), "0", 0, 1024, "N",
       "Partition key ranges of a new container; 0: by its throughput." },
     { "tls-cert", TEXT, AT(tls_cert), NULL, 0, 0, "FILE",
-      "Certificate chain (PEM); with it HTTPS is served on the same port." },
+      "Certificate chain (PEM) for HTTPS, on the same port; else "
+      "DIR/tls/cert.pem, if it is there." },
     { "tls-key", TEXT, AT(tls_key), NULL, 0, 0, "FILE",
-      "Its private key (PEM)." },
+      "Its private key (PEM), of mode 0640 at most; else DIR/tls/key.pem." },
     { "admin", FLAG, AT(admin), NULL, 0, 0, NULL,
       "Serve the control routes under /_runnel/ off loopback too." },
     { "test-mode", FLAG, AT(test_mode), NULL, 0, 0, NULL,
-      "Serve test routes: a clock to turn, faults to order." },
+      "Serve the test routes: a clock to turn, faults to order, an LSN to put "
+      "forward." },
     { "allow-well-known-key-on-network", FLAG, AT(allow_well_known_key), NULL,
       0, 0, NULL, "Accept the emulators' public key off loopback." },
     { "allow-plain-http-on-network", FLAG, AT(allow_plain_http), NULL, 0, 0,
@@ -361,14 +363,37 @@ enum rn_code rn_options_read(int argc, char **argv, char **environment,
     return rc;
 }
 
+/* The words of `text`, in lines of 80 columns behind eight blanks. */
+static size_t print_words(FILE *to, const char *text, size_t column)
+{
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        if (column == 0 || column + 1 + len > 80)
+            column = (size_t)fprintf(to, "%s%8s%.*s", column ? "\n" : "", "",
+                                     (int)len, text) -
+                     (column ? 1 : 0);
+        else
+            column += (size_t)fprintf(to, " %.*s", (int)len, text);
+        text += len;
+        text += *text == ' ';
+    }
+    return column;
+}
+
 void rn_options_print_help(FILE *to)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option *o = &table[i];
-        fprintf(to, "  --%s%s%s\n        %s", o->name, o->value ? " " : "",
-                o->value ? o->value : "", o->help);
-        if (o->otherwise)
-            fprintf(to, " Default: %s.", o->otherwise);
+        size_t column;
+
+        fprintf(to, "  --%s%s%s\n", o->name, o->value ? " " : "",
+                o->value ? o->value : "");
+        column = print_words(to, o->help, 0);
+        if (o->otherwise) {
+            char text[64];
+            snprintf(text, sizeof(text), "Default: %s.", o->otherwise);
+            print_words(to, text, column);
+        }
         fprintf(to, "\n");
     }
 }

@@ -16,7 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOOPS_MAX = 64, DRAIN_STEP_NS = 5000000 };
+enum {
+    LOOPS_MAX = 64,
+    DRAIN_STEP_NS = 5000000,
+    PATH_BYTES = 4096,
+    WARN_DAYS = 30,
+};
 
 struct rn_server {
     const struct rn_options *options;
@@ -37,7 +42,8 @@ struct rn_server {
     atomic_bool draining;
 
     pthread_mutex_t tls_lock;
-    struct rn_tls *tls; /* guarded; NULL: plain only */
+    struct rn_tls *tls;            /* guarded; NULL: plain only */
+    _Atomic int64_t tls_not_after; /* 0: none */
 };
 
 /* ---- connections --------------------------------------------------------- */
@@ -120,20 +126,48 @@ static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
     return rn_engine_open(&engine, &s->engine, err);
 }
 
+/* The files that were given, or those in DIR/tls, if there are any; false
+ * without, which is a failure only if `err` says so. */
+static bool find_tls(const struct rn_options *o, char cert[PATH_BYTES],
+                     char key[PATH_BYTES], struct rn_err *err)
+{
+    if (!o->tls_cert != !o->tls_key) {
+        rn_fail(err, RN_BAD_REQUEST, "--tls-cert and --tls-key go together");
+        return false;
+    }
+    if (o->tls_cert) {
+        snprintf(cert, PATH_BYTES, "%s", o->tls_cert);
+        snprintf(key, PATH_BYTES, "%s", o->tls_key);
+        return true;
+    }
+    snprintf(cert, PATH_BYTES, "%s/tls/cert.pem", o->data);
+    snprintf(key, PATH_BYTES, "%s/tls/key.pem", o->data);
+    return access(cert, F_OK) == 0;
+}
+
+static void warn_of_end(struct rn_server *s, const char *cert,
+                        int64_t not_after)
+{
+    int64_t days = (not_after - rn_wall_ms(s->env) / 1000) / 86400;
+
+    if (days < WARN_DAYS)
+        rn_log_warn(s->log, "the certificate ends soon, or has ended",
+                    RN_TEXT("file", cert), RN_I64("days", days));
+}
+
 static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
 {
-    const struct rn_options *o = s->options;
+    char cert[PATH_BYTES], key[PATH_BYTES];
     struct rn_tls *tls = NULL, *old;
     enum rn_code rc;
 
-    if (!o->tls_cert && !o->tls_key)
-        return RN_OK;
-    if (!o->tls_cert || !o->tls_key)
-        return rn_fail(err, RN_BAD_REQUEST,
-                       "--tls-cert and --tls-key go together");
-    rc = rn_tls_open(o->tls_cert, o->tls_key, &tls, err);
+    if (!find_tls(s->options, cert, key, err))
+        return err->code;
+    rc = rn_tls_open(cert, key, &tls, err);
     if (rc)
         return rc;
+    warn_of_end(s, cert, rn_tls_not_after(tls));
+    atomic_store(&s->tls_not_after, rn_tls_not_after(tls));
     pthread_mutex_lock(&s->tls_lock);
     old = s->tls;
     s->tls = tls;
@@ -158,6 +192,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
             rn_listener_is_loopback(s->listener) || o->allow_well_known_key,
         .loopback_only = rn_listener_is_loopback(s->listener),
         .slow_ms = (uint32_t)o->slow_ms,
+        .tls_not_after = &s->tls_not_after,
     };
 
     return rn_rest_open(&opts, &s->rest, err);
@@ -217,7 +252,8 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
         return RN_OK;
     if (!s->tls && !s->options->allow_plain_http)
         return rn_fail(err, RN_FORBIDDEN,
-                       "%s is not loopback: give --tls-cert and --tls-key, or "
+                       "%s is not loopback: make a certificate with 'runnel "
+                       "tls init', or give "
                        "--allow-plain-http-on-network",
                        rn_listener_address(s->listener));
     return RN_OK;
@@ -263,6 +299,11 @@ enum rn_code rn_server_start(const struct rn_options *options,
 const char *rn_server_address(const struct rn_server *s)
 {
     return rn_listener_address(s->listener);
+}
+
+bool rn_server_has_tls(const struct rn_server *s)
+{
+    return atomic_load(&s->tls_not_after) != 0;
 }
 
 enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err)

@@ -16,6 +16,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
 
 /* Where it listens, with the real port. */
 const char *rn_server_address(const struct rn_server *s);
+bool rn_server_has_tls(const struct rn_server *s);
 
 /* Reads certificates and keys again.  What fails to load leaves the old ones
  * in place. */

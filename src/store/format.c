@@ -22,10 +22,11 @@ static void note_name(void *context, const char *name)
 
     if (strcmp(name, "format") == 0)
         l->format = true;
-    /* What a crash in the middle of creation may leave, and the mount point
-     * of an empty file system. */
+    /* What a crash in the middle of creation may leave, the mount point of an
+     * empty file system, and certificates made before the first start. */
     else if (strcmp(name, "format.tmp") != 0 && strcmp(name, "lock") != 0 &&
-             strcmp(name, "backup") != 0 && strcmp(name, "lost+found") != 0)
+             strcmp(name, "backup") != 0 && strcmp(name, "lost+found") != 0 &&
+             strcmp(name, "tls") != 0)
         l->other = true;
 }
 

@@ -1,0 +1,101 @@
+/* cmd_keys.c -- `runnel keys`: the account's keys in a data directory. */
+#include "base/secret.h"
+#include "cli/command.h"
+#include "rest/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool find_key(const char *name, size_t *which)
+{
+    for (*which = 0; *which < RN_KEY_WELL_KNOWN; ++*which) {
+        if (strcmp(name, rn_keys_name(*which)) == 0)
+            return true;
+    }
+    fprintf(stderr,
+            "runnel: '%s' is no key; there are primary, secondary, "
+            "primaryReadOnly and secondaryReadOnly\n",
+            name);
+    return false;
+}
+
+static int show(const char *dir, const char *name)
+{
+    struct rn_keys keys = { 0 };
+    struct rn_err err = { 0 };
+    size_t which = 0;
+    enum rn_code rc;
+
+    if (name && !find_key(name, &which))
+        return RN_EXIT_REFUSED;
+    rc = rn_keys_read(rn_env_real(), dir, &keys, &err);
+    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++) {
+        if (!name)
+            printf("%-17s %s\n", rn_keys_name(i), keys.text[i]);
+        else if (i == which)
+            printf("%s\n", keys.text[i]);
+    }
+    rn_wipe_secret(&keys, sizeof(keys));
+    return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
+}
+
+static int rotate(const char *dir, const char *name)
+{
+    struct rn_err err = { 0 };
+    size_t which = 0;
+    enum rn_code rc;
+
+    if (!find_key(name, &which))
+        return RN_EXIT_REFUSED;
+    rc = rn_keys_rotate(rn_env_real(), dir, which, &err);
+    if (rc)
+        return rn_command_fail(rc, &err);
+    printf("%s is drawn anew; a running server takes it at SIGHUP\n", name);
+    return RN_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    bool shows = argc > 1 && strcmp(argv[1], "show") == 0;
+    bool rotates = argc > 1 && strcmp(argv[1], "rotate") == 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') {
+            fprintf(stderr, "runnel: keys has no option '%s'\n", argv[i]);
+            return RN_EXIT_REFUSED;
+        }
+    }
+    if (shows && (argc == 3 || argc == 4))
+        return show(argv[2], argc == 4 ? argv[3] : NULL);
+    if (rotates && argc == 4)
+        return rotate(argv[2], argv[3]);
+    fprintf(stderr, "runnel: usage: runnel keys %s\n", rn_command_keys.usage);
+    return RN_EXIT_REFUSED;
+}
+
+const struct rn_command rn_command_keys = {
+    .name = "keys",
+    .usage = "show DIR [KEY] | rotate DIR KEY",
+    .summary = "Show the account's keys, or draw one anew",
+    .help =
+        "  show DIR [KEY]\n"
+        "        Print the keys of the data directory DIR, one a line with "
+        "its name; or\n        the one that is named, alone.\n"
+        "  rotate DIR KEY\n"
+        "        Draw KEY anew: 64 random bytes.  The other keys stay, so "
+        "that clients\n        can change from primary to secondary and back "
+        "while the server runs.\n"
+        "\n"
+        "KEY is primary, secondary, primaryReadOnly or secondaryReadOnly.  "
+        "The first two\nmay read and write, the others only read.\n"
+        "\n"
+        "The keys are in DIR/keys, which the first start of the server makes.  "
+        "A running\nserver reads them again at SIGHUP; from then on the old "
+        "key is refused.\n"
+        "\n"
+        "Example, a rotation without a pause:\n"
+        "  runnel keys rotate DIR secondary && kill -HUP PID\n"
+        "  (give clients the new secondary key)\n"
+        "  runnel keys rotate DIR primary && kill -HUP PID\n",
+    .run = run,
+};

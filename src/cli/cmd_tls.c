@@ -1,0 +1,126 @@
+/* cmd_tls.c -- `runnel tls`: certificates for a server of one's own. */
+#include "cli/command.h"
+#include "net/authority.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* What each client must be told, once. */
+static void print_trust(const char *pem, const char *p12)
+{
+    printf("\nLet clients trust %s:\n"
+           "  curl         --cacert %s\n"
+           "  JavaScript   NODE_EXTRA_CA_CERTS=%s\n"
+           "  Python       REQUESTS_CA_BUNDLE=%s, or connection_verify=\n"
+           "  Go           SSL_CERT_FILE=%s (in place of the system's)\n",
+           pem, pem, pem, pem, pem);
+    if (p12) {
+        printf("  Java         -Djavax.net.ssl.trustStore=%s\n"
+               "               -Djavax.net.ssl.trustStorePassword=%s\n",
+               p12, RN_AUTHORITY_PASSWORD);
+    } else {
+        printf("  Java         see 'runnel tls export'\n");
+    }
+    printf(
+        "  .NET         CosmosClientOptions.HttpClientFactory with a handler "
+        "that\n"
+        "               trusts it; or system-wide\n"
+        "  system-wide  cp %s /usr/local/share/ca-certificates/runnel.crt\n"
+        "               update-ca-certificates\n"
+        "Do not turn verification off: then anybody can be the server.\n",
+        pem);
+}
+
+static int init(const char *data, char **names, int count)
+{
+    char dir[PATH_BYTES], pem[PATH_BYTES + 8];
+    struct rn_err err = { 0 };
+    bool made = false;
+    struct rn_env *env = rn_env_real();
+    int error = env->ops->make_dir(env, data);
+    enum rn_code rc = RN_OK;
+
+    snprintf(dir, sizeof(dir), "%s/tls", data);
+    snprintf(pem, sizeof(pem), "%s/ca.pem", dir);
+    if (error && error != EEXIST)
+        rc = rn_fail_errno(&err, error, "%s", data);
+    if (!rc)
+        rc = rn_authority_issue(env, dir, (const char *const *)names,
+                                (size_t)count, &made, &err);
+    if (rc)
+        return rn_command_fail(rc, &err);
+    printf("%s/cert.pem is new, by %s authority; 'runnel serve --data %s' "
+           "uses it,\na running one from SIGHUP on\n",
+           dir, made ? "a new" : "the same", data);
+    print_trust(pem, NULL);
+    return RN_EXIT_OK;
+}
+
+static int export(const char *data, const char *to)
+{
+    char dir[PATH_BYTES], pem[PATH_BYTES], p12[PATH_BYTES];
+    struct rn_err err = { 0 };
+    enum rn_code rc;
+
+    snprintf(dir, sizeof(dir), "%s/tls", data);
+    snprintf(pem, sizeof(pem), "%s/ca.pem", to);
+    snprintf(p12, sizeof(p12), "%s/ca.p12", to);
+    rc = rn_authority_export(rn_env_real(), dir, to, &err);
+    if (rc)
+        return rn_command_fail(rc, &err);
+    printf("%s and %s hold the authority, and nothing secret\n", pem, p12);
+    print_trust(pem, p12);
+    return RN_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') {
+            fprintf(stderr, "runnel: tls has no option '%s'\n", argv[i]);
+            return RN_EXIT_REFUSED;
+        }
+    }
+    if (argc >= 3 && strcmp(argv[1], "init") == 0)
+        return init(argv[2], argv + 3, argc - 3);
+    if (argc == 4 && strcmp(argv[1], "export") == 0)
+        return export(argv[2], argv[3]);
+    fprintf(stderr, "runnel: usage: runnel tls %s\n", rn_command_tls.usage);
+    return RN_EXIT_REFUSED;
+}
+
+const struct rn_command rn_command_tls = {
+    .name = "tls",
+    .usage = "init DIR [NAME ...] | export DIR TO",
+    .summary = "Make certificates for the server, and files for its clients",
+    .help =
+        "  init DIR [NAME ...]\n"
+        "        Make a certificate for localhost, 127.0.0.1, ::1 and each "
+        "NAME, a host\n        name or an address, by an authority of DIR's "
+        "own, which is made if there\n        is none.  Run it again before "
+        "the certificate ends, after 825 days;\n        clients that trust "
+        "the authority notice nothing.\n"
+        "  export DIR TO\n"
+        "        Write what clients need to trust the server to the directory "
+        "TO: ca.pem,\n        and ca.p12 (PKCS#12, password "
+        "\"" RN_AUTHORITY_PASSWORD "\") for Java.\n"
+        "\n"
+        "Both print how each SDK is told to trust the authority.  It can vouch "
+        "for the\nnames it was made with and for no others; for a new name, "
+        "remove ca.pem and\nca-key.pem and begin again.\n"
+        "\n"
+        "Files in DIR/tls, all of mode 0600:\n"
+        "  ca.pem       the authority's certificate, 10 years; also at\n"
+        "               https://HOST:PORT/_explorer/emulator.pem\n"
+        "  ca-key.pem   its key; the server does not need it, so it may be "
+        "kept elsewhere\n"
+        "  cert.pem     the server's certificate, 825 days\n"
+        "  key.pem      its key\n"
+        "\n"
+        "'runnel serve' uses DIR/tls unless it is given --tls-cert and "
+        "--tls-key, and\nreads the files again at SIGHUP.\n",
+    .run = run,
+};

@@ -1,0 +1,139 @@
+"""keys.py -- `runnel keys`, and how a running server takes new ones.
+
+Method: the commands on the data directory of a server that runs.
+"""
+import base64
+import json
+import os
+import signal
+import stat
+import tempfile
+
+from lib import (EMULATOR_KEY, Server, case, equal, run, run_cases)
+
+NAMES = ["primary", "secondary", "primaryReadOnly", "secondaryReadOnly"]
+
+
+def keys_of(server):
+    status, out, err = run("keys", "show", server.data)
+    equal((status, err), (0, ""))
+    return dict(line.split() for line in out.splitlines())
+
+
+def reload(server):
+    count = sum("reloaded" in line for line in server.lines)
+    server.process.send_signal(signal.SIGHUP)
+    while sum("reloaded" in line for line in server.lines) == count:
+        server.wait_for_line("reloaded")
+
+
+def works(server, key):
+    """What a key may do: '' nothing, 'r' read, 'rw' write as well."""
+    read = server.ask("GET", "/dbs", key=key)[0]
+    write = server.post("/dbs", {"id": "k"}, key=key)[0]
+    return ("r" if read == 200 else "") + ("w" if write in (201, 409) else "")
+
+
+def refused(*arguments, words):
+    status, out, err = run(*arguments)
+    equal((status, out), (2, ""), err)
+    equal(err.count("\n"), 1)
+    assert err.startswith("runnel: ") and words in err, err
+
+
+@case("keys show tells the four keys, and one alone")
+def _():
+    with Server() as server:
+        keys = keys_of(server)
+        equal(list(keys), NAMES)
+        equal({len(base64.b64decode(key)) for key in keys.values()}, {64})
+        equal(len(set(keys.values())), 4)
+        for name in NAMES:
+            equal(run("keys", "show", server.data, name)[1], keys[name] + "\n")
+        mode = os.stat(os.path.join(server.data, "keys")).st_mode
+        equal(stat.S_IMODE(mode), 0o600)
+
+
+@case("two keys read and write and two only read")
+def _():
+    with Server() as server:
+        keys = keys_of(server)
+        equal([works(server, keys[name]) for name in NAMES],
+              ["rw", "rw", "r", "r"])
+        equal(works(server, EMULATOR_KEY), "rw")
+
+
+@case("a rotated key counts from SIGHUP on, and the old one no more")
+def _():
+    with Server() as server:
+        for name in NAMES:
+            before = keys_of(server)
+            equal(run("keys", "rotate", server.data, name)[0], 0)
+            after = keys_of(server)
+            equal([n for n in NAMES if before[n] != after[n]], [name])
+            rights = works(server, before[name])
+            reload(server)
+            equal(works(server, before[name]), "")
+            equal(works(server, after[name]), rights)
+            equal([n for n in NAMES if not works(server, after[n])], [])
+
+
+@case("rotated keys outlive a restart")
+def _():
+    with Server() as server:
+        run("keys", "rotate", server.data, "primary")
+        keys = keys_of(server)
+        server.stop()
+        server.start()
+        equal(works(server, keys["primary"]), "rw")
+        equal(keys_of(server), keys)
+
+
+@case("a keys file that will not do leaves the old keys in place")
+def _():
+    with Server() as server:
+        keys = keys_of(server)
+        path = os.path.join(server.data, "keys")
+        with open(path) as file:
+            text = file.read()
+        for bad in ["{", "{}", text.replace(keys["primary"], "???")]:
+            with open(path, "w") as file:
+                file.write(bad)
+            server.lines.clear()
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("reload failed")
+            equal(works(server, keys["primary"]), "rw")
+
+
+@case("what is no key and no directory is refused")
+def _():
+    with Server() as server:
+        refused("keys", "rotate", server.data, "Primary", words="'Primary'")
+        refused("keys", "show", server.data, "all", words="'all'")
+        refused("keys", "rotate", server.data, words="usage")
+        refused("keys", words="usage")
+        refused("keys", "drop", server.data, words="usage")
+        refused("keys", "show", "--all", server.data, words="--all")
+    with tempfile.TemporaryDirectory() as empty:
+        refused("keys", "show", empty, words="keys")
+        refused("keys", "rotate", empty, "primary", words="keys")
+        equal(os.listdir(empty), [])
+
+
+@case("off loopback a short key is refused at the start")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        with Server(data=data):
+            pass
+        with open(os.path.join(data, "keys")) as file:
+            keys = json.load(file)
+        keys["secondary"] = base64.b64encode(b"x" * 63).decode()
+        with open(os.path.join(data, "keys"), "w") as file:
+            json.dump(keys, file)
+        with Server(data=data):
+            pass
+        refused("serve", "--data", data, "--listen", "0.0.0.0:0",
+                "--allow-plain-http-on-network", words="secondary")
+
+
+run_cases()

@@ -1,0 +1,219 @@
+"""tls.py -- `runnel tls`, and the server on the certificates it makes.
+
+Method: the commands on fresh directories; Python's ssl as the client that
+verifies, OpenSSL's command where it must be asked what a file holds.
+"""
+import os
+import signal
+import ssl
+import stat
+import subprocess
+import tempfile
+
+from lib import Server, case, equal, run, run_cases
+
+
+def init(data, *names):
+    status, out, err = run("tls", "init", data, *names)
+    equal((status, err), (0, ""))
+    return out
+
+
+def openssl(*arguments):
+    return subprocess.run(["openssl", *arguments], capture_output=True,
+                          text=True, check=True).stdout
+
+
+def serial(path):
+    return openssl("x509", "-in", path, "-noout", "-serial")
+
+
+def peer_serial(server, cafile):
+    connection = server.connect(cafile)
+    connection.connect()
+    try:
+        return connection.sock.getpeercert()["serialNumber"]
+    finally:
+        connection.close()
+
+
+def refused(*arguments, words):
+    status, out, err = run(*arguments)
+    equal((status, out), (2, ""), err)
+    assert err.startswith("runnel: ") and words in err, err
+
+
+@case("tls init makes files for their owner only")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = os.path.join(home, "data")
+        init(data)
+        equal(sorted(os.listdir(data + "/tls")),
+              ["ca-key.pem", "ca.pem", "cert.pem", "key.pem"])
+        for name in os.listdir(data + "/tls"):
+            mode = os.stat(f"{data}/tls/{name}").st_mode
+            equal(stat.S_IMODE(mode), 0o600, name)
+
+
+@case("the certificate is for localhost, its addresses and the names given")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data, "db.example.org", "10.1.2.3", "fd00::5")
+        for name in ["localhost", "db.example.org"]:
+            openssl("verify", "-CAfile", data + "/tls/ca.pem",
+                    "-verify_hostname", name, data + "/tls/cert.pem")
+        for address in ["127.0.0.1", "::1", "10.1.2.3", "fd00::5"]:
+            openssl("verify", "-CAfile", data + "/tls/ca.pem",
+                    "-verify_ip", address, data + "/tls/cert.pem")
+
+
+@case("the authority can vouch for no other name")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        before = serial(data + "/tls/cert.pem")
+        refused("tls", "init", data, "example.org", words="ca-key.pem")
+        equal(serial(data + "/tls/cert.pem"), before)
+        os.remove(data + "/tls/ca.pem")
+        os.remove(data + "/tls/ca-key.pem")
+        assert "a new authority" in init(data, "example.org")
+
+
+@case("what is no name is refused and makes nothing")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        for name in ["a b", "a,DNS:b", "", "*.x", ".x", "x.", "a..b", "x" * 254,
+                     "1.2.3.4/8", "a/b"]:
+            refused("tls", "init", data, name, words="neither")
+        refused("tls", "init", data, *[f"n{i}" for i in range(65)],
+                words="64")
+        refused("tls", "init", words="usage")
+        refused("tls", "export", data, words="usage")
+        refused("tls", "init", "--force", data, words="--force")
+        equal(os.listdir(data), [])
+
+
+@case("the server uses what it finds in its directory, beside plain HTTP")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        with Server(data=data) as server:
+            equal(server.scheme, "https")
+            cafile = data + "/tls/ca.pem"
+            equal(server.ask("GET", "/dbs", cafile=cafile)[0], 200)
+            equal(server.ask("GET", "/dbs")[0], 200)
+            account = server.ask("GET", "/", cafile=cafile)[2]
+            equal(account["writableLocations"][0]["databaseAccountEndpoint"],
+                  f"https://localhost:{server.port}/")
+            assert server.metrics()["runnel_tls_cert_not_after_seconds"] > 0
+
+
+@case("a client that was not told to trust the authority refuses the server")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        with Server(data=data) as server:
+            try:
+                server.ask("GET", "/dbs", cafile="/etc/ssl/certs/ca-"
+                           "certificates.crt")
+            except (ssl.SSLCertVerificationError, FileNotFoundError):
+                return
+        raise AssertionError("it was trusted")
+
+
+@case("emulator.pem is the authority, for anybody, and absent without one")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        path = "/_explorer/emulator.pem"
+        with Server(data=data) as server:
+            equal(server.ask("GET", path, key=None)[0], 404)
+            equal(server.scheme, "http")
+            init(data)
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("reloaded")
+            status, headers, text = server.ask("GET", path, key=None, raw=True)
+            with open(data + "/tls/ca.pem", "rb") as file:
+                equal((status, text), (200, file.read()))
+            assert b"PRIVATE" not in text
+            equal(headers["content-type"], "application/x-pem-file")
+            cafile = data + "/tls/ca.pem"
+            equal(server.ask("GET", "/dbs", cafile=cafile)[0], 200)
+
+
+@case("SIGHUP puts a new certificate in place that old trust covers")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        cafile = data + "/tls/ca.pem"
+        with Server(data=data) as server:
+            first = peer_serial(server, cafile)
+            assert "the same authority" in init(data)
+            equal(peer_serial(server, cafile), first)
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("reloaded")
+            second = peer_serial(server, cafile)
+            assert first != second
+            equal(f"serial={second}\n", serial(data + "/tls/cert.pem"))
+            with open(data + "/tls/cert.pem", "w") as file:
+                file.write("none")
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("reload failed.*cert.pem")
+            equal(peer_serial(server, cafile), second)
+
+
+@case("a private key that others may read is refused")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        os.chmod(data + "/tls/key.pem", 0o644)
+        refused("serve", "--data", data, "--listen", "127.0.0.1:0",
+                words="key.pem: has mode 0644")
+
+
+@case("tls export writes what clients need and nothing secret")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data, to = home + "/data", home + "/to"
+        refused("tls", "export", data, to, words="ca.pem")
+        init(data)
+        status, out, err = run("tls", "export", data, to)
+        equal((status, err, sorted(os.listdir(to))),
+              (0, "", ["ca.p12", "ca.pem"]))
+        for words in ["NODE_EXTRA_CA_CERTS=", "REQUESTS_CA_BUNDLE=",
+                      "trustStore=" + to, "SSL_CERT_FILE=",
+                      "HttpClientFactory", "--cacert"]:
+            assert words in out, words
+        held = openssl("pkcs12", "-in", to + "/ca.p12", "-passin",
+                       "pass:runnel")
+        assert "PRIVATE" not in held and "2.16.840.1.113894.746875.1.1" in held
+        with open(data + "/tls/ca.pem") as file:
+            assert file.read() in held
+
+
+@case("off loopback the server wants a certificate")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        refused("serve", "--data", data, "--listen", "0.0.0.0:0",
+                words="runnel tls init")
+        equal(os.listdir(data), [])
+        init(data)
+        with Server(data=data, listen="0.0.0.0:0") as server:
+            equal(server.scheme, "https")
+
+
+@case("help tells every command, option and signal within 80 columns")
+def _():
+    status, out, _ = run("serve", "--help")
+    equal(status, 0)
+    for words in ["Usage: runnel serve", "--listen HOST:PORT", "--test-mode",
+                  "Default: 127.0.0.1:8081.", "RUNNEL_LOG_FORMAT", "SIGHUP",
+                  "Examples", "Exit status"]:
+        assert words in out, words
+    for command in ["serve", "keys", "tls", "verify", "dump", "backup",
+                    "restore", "compact"]:
+        equal([line for line in run("help", command)[1].splitlines()
+               if len(line) > 80 or line != line.rstrip()], [])
+        assert command in run("--help")[1]
+
+
+run_cases()
