@@ -115,14 +115,14 @@ static enum rn_code copy_sums(struct rn_env *env, const char *from,
 static enum rn_code copy_state(struct rn_env *env, const char *from,
                                const char *to, struct rn_err *err)
 {
-    struct rn_log_opts log = { .env = env, .dir = from };
+    struct rn_wal_opts log = { .env = env, .dir = from };
     struct rn_checkpoint c;
     enum rn_code rc;
 
     rn_checkpoint_init(&c);
     rc = copy_sums(env, from, to, &c, err);
     if (!rc)
-        rc = rn_log_copy(&log, c.place, to, err);
+        rc = rn_wal_copy(&log, c.place, to, err);
     if (!rc)
         rc = copy_map(env, from, to, c.generation, "", err);
     if (!rc)

@@ -41,7 +41,7 @@ static bool decode(struct rn_view bytes, struct rn_checkpoint *out)
         return false;
     out->number = rn_get_u64(bytes.at + 8);
     out->generation = rn_get_u64(bytes.at + 16);
-    out->place = (struct rn_log_place){
+    out->place = (struct rn_wal_place){
         .segment = rn_get_u64(bytes.at + 24),
         .offset = rn_get_u64(bytes.at + 32),
         .seq = rn_get_u64(bytes.at + 40),

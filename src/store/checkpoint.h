@@ -8,7 +8,7 @@
  *     16  generation  u64  the map is the file map-<generation>
  *     24  segment     u64  \
  *     32  offset      u64   | the log after the captured state
- *     40  seq         u64   | (struct rn_log_place)
+ *     40  seq         u64   | (struct rn_wal_place)
  *     48  chain       u64  /
  *     56  length      u64  of the image
  *     64  image            what the map wants back (lmdb.c)
@@ -31,8 +31,8 @@
 #ifndef RN_STORE_CHECKPOINT_H
 #define RN_STORE_CHECKPOINT_H
 
-#include "store/log.h"
 #include "store/map.h"
+#include "store/wal.h"
 
 enum rn_checkpoint_step {
     RN_CHECKPOINT_IDLE,
@@ -46,7 +46,7 @@ enum rn_checkpoint_step {
 
 struct rn_checkpoint {
     uint64_t number, generation;
-    struct rn_log_place place;
+    struct rn_wal_place place;
     struct rn_buf image;
 
     enum rn_checkpoint_step step;

@@ -33,7 +33,7 @@ static uint64_t map_written(struct rn_local *l)
 
 bool rn_local_has_news(struct rn_local *l)
 {
-    return rn_log_end(l->log).seq != l->durable.seq;
+    return rn_wal_end(l->log).seq != l->durable.seq;
 }
 
 /* Limits are for large stores.  A small one is held to a share of its own size,
@@ -73,7 +73,7 @@ static int64_t due_in(struct rn_local *l)
     if (l->hurry)
         return 0;
     if (written_since_capture(l) >= checkpoint_bytes(l) ||
-        rn_log_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
+        rn_wal_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
         return 0;
     return due > now ? due - now : 0;
 }
@@ -86,7 +86,7 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
 
     rn_local_enter(l);
     rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
-    c->place = rn_log_end(l->log);
+    c->place = rn_wal_end(l->log);
     c->generation = l->generation;
     __atomic_store_n(&l->written_at_capture, map_written(l), __ATOMIC_RELAXED);
     rn_local_leave(l);
@@ -137,7 +137,7 @@ static void finish(struct rn_local *l)
     if (!backup) {
         l->map->ops->release(l->map, l->held);
         l->held = NULL;
-        rn_log_forget(l->log, l->durable);
+        rn_wal_forget(l->log, l->durable);
     }
     l->map->ops->release(l->map, old);
     l->checkpoint.step = RN_CHECKPOINT_IDLE;
@@ -182,7 +182,7 @@ static void advance(struct rn_local *l)
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
                               struct rn_err *err)
 {
-    enum rn_code rc = rn_log_prepare(l->log, ready, err);
+    enum rn_code rc = rn_wal_prepare(l->log, ready, err);
 
     if (rc == RN_UNKNOWN)
         rn_local_poison(l, err ? err->text : "a sync of the log failed");
@@ -293,7 +293,7 @@ void rn_local_nudge(struct rn_local *l)
     l->keeper_idle = false;
     pthread_mutex_unlock(&l->state);
     if (wake || written_since_capture(l) >= checkpoint_bytes(l) ||
-        !rn_log_has_room(l->log, RN_TXN_REDO_MAX))
+        !rn_wal_has_room(l->log, RN_TXN_REDO_MAX))
         l->env->ops->task_wake(l->env, &l->keeper);
 }
 

@@ -96,7 +96,7 @@ static void fit_log(struct rn_store_opts *o)
     if (o->segment_bytes < SEGMENT_MIN)
         o->segment_bytes = SEGMENT_MIN;
     o->segment_bytes =
-        (o->segment_bytes + RN_LOG_BLOCK - 1) / RN_LOG_BLOCK * RN_LOG_BLOCK;
+        (o->segment_bytes + RN_WAL_BLOCK - 1) / RN_WAL_BLOCK * RN_WAL_BLOCK;
     if (o->log_bytes < 3 * o->segment_bytes)
         o->log_bytes = 3 * o->segment_bytes;
 }
@@ -122,7 +122,7 @@ static void local_free(struct rn_local *l)
         l->map->ops->release(l->map, l->pin);
         l->map->ops->close(l->map);
     }
-    rn_log_close(l->log);
+    rn_wal_close(l->log);
     rn_checkpoint_release(&l->checkpoint);
     rn_file_close(l->backup_file);
     rn_file_close(l->lock_file); /* and with it the lock */
@@ -211,7 +211,7 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->oldest_reader_ms = (now - oldest) / 1000000;
     out->data_bytes = map.file_bytes;
     out->live_bytes = map.live_bytes;
-    out->log_bytes = rn_log_bytes(l->log);
+    out->log_bytes = rn_wal_bytes(l->log);
     out->reserve_bytes = l->opts.reserve_bytes;
     (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
     out->full = out->disk_free_bytes < l->opts.reserve_bytes;
@@ -391,7 +391,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
 {
     bool late = false;
 
-    while (!rn_log_has_room(l->log, largest_record(l))) {
+    while (!rn_wal_has_room(l->log, largest_record(l))) {
         if (rn_local_is_poisoned(l))
             return refuse_poisoned(l, err);
         if (l->opts.manual)
@@ -400,7 +400,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
             return rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
         l->env->ops->task_wake(l->env, &l->keeper);
         pthread_mutex_lock(&l->state);
-        if (!rn_log_has_room(l->log, largest_record(l)))
+        if (!rn_wal_has_room(l->log, largest_record(l)))
             late = pthread_cond_timedwait(&l->changed, &l->state, until) ==
                    ETIMEDOUT;
         pthread_mutex_unlock(&l->state);
@@ -421,7 +421,7 @@ static enum rn_code lock_writer(struct rn_local *l,
         if (!enter(l, until))
             return rn_fail(err, RN_BUSY, "%s: another write is under way",
                            l->dir);
-        if (rn_log_has_room(l->log, largest_record(l)))
+        if (rn_wal_has_room(l->log, largest_record(l)))
             return RN_OK;
         rn_local_leave(l);
     }
@@ -472,7 +472,7 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
     if (rc)
         return rc;
     rn_buf_clear(&l->redo);
-    rc = rn_buf_reserve(&l->redo, RN_LOG_HEADER);
+    rc = rn_buf_reserve(&l->redo, RN_WAL_HEADER);
     if (rc)
         rn_fail(err, rc, "%s: out of memory", l->dir);
     else
@@ -481,7 +481,7 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
         rn_local_leave(l);
         return rc;
     }
-    l->redo.len = RN_LOG_HEADER; /* the log fills it in */
+    l->redo.len = RN_WAL_HEADER; /* the log fills it in */
     return RN_OK;
 }
 
@@ -524,7 +524,7 @@ static enum rn_code sync_log(struct rn_local *l, struct rn_err *err)
 {
     int64_t begun = rn_mono_ns(l->env);
     enum rn_code rc =
-        RN_BUG(ANSWER_BEFORE_SYNC) ? RN_OK : rn_log_sync(l->log, err);
+        RN_BUG(ANSWER_BEFORE_SYNC) ? RN_OK : rn_wal_sync(l->log, err);
     uint64_t took = (uint64_t)(rn_mono_ns(l->env) - begun);
 
     pthread_mutex_lock(&l->state);
@@ -552,13 +552,13 @@ static enum rn_code outcome_unknown(struct rn_local *l, struct rn_err *err)
 static enum rn_code commit_group(struct rn_local *l, struct local_txn *t,
                                  bool *ended, struct rn_err *err)
 {
-    uint64_t seq = rn_log_end(l->log).seq + 1;
+    uint64_t seq = rn_wal_end(l->log).seq + 1;
     enum rn_code rc = l->map->ops->set_seq(t->map, seq);
 
     *ended = false;
     if (rc)
         return rn_fail(err, rc, "%s: %s", l->dir, rn_code_name(rc));
-    rc = rn_log_append(l->log, &l->redo, err);
+    rc = rn_wal_append(l->log, &l->redo, err);
     if (rc == RN_UNKNOWN)
         return outcome_unknown(l, err);
     if (rc)
@@ -585,7 +585,7 @@ static enum rn_code local_commit(struct rn_txn *base, struct rn_err *err)
     bool ended = false;
     enum rn_code rc;
 
-    if (base->mode == RN_TXN_READ || l->redo.len == RN_LOG_HEADER) {
+    if (base->mode == RN_TXN_READ || l->redo.len == RN_WAL_HEADER) {
         local_abort(base);
         return RN_OK;
     }
@@ -665,7 +665,7 @@ static enum rn_code redo_add(struct rn_local *l, int kind, struct rn_view key,
     char *at;
 
     /* A record and its padding must fit a segment. */
-    if (l->redo.len + need + RN_LOG_BLOCK + RN_LOG_MARKS >
+    if (l->redo.len + need + RN_WAL_BLOCK + RN_WAL_MARKS >
         l->opts.segment_bytes)
         return RN_TOO_LARGE;
     rc = rn_buf_reserve(&l->redo, need);

@@ -1,6 +1,6 @@
 /* local.h -- the embedded store from within: what its files share.
  *
- * A log for durability, a map for order (log.h, map.h):
+ * A log for durability, a map for order (wal.h, map.h):
  *
  *   local.c     transactions: the table of store.h
  *   recover.c   opening, always the same way
@@ -38,7 +38,7 @@ struct rn_local {
     struct rn_file *lock_file;
 
     const struct rn_map_ops *map_ops;
-    struct rn_log *log;
+    struct rn_wal *log;
     struct rn_map *map;
     uint64_t generation;
 
@@ -61,7 +61,7 @@ struct rn_local {
     struct rn_map_pin *new_pin; /* of the one in progress */
     struct rn_map_pin *held;    /* of an older one that a backup reads */
     struct rn_file *backup_file;
-    struct rn_log_place durable; /* where the durable checkpoint's log starts */
+    struct rn_wal_place durable; /* where the durable checkpoint's log starts */
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
     int64_t captured_ns;
@@ -105,7 +105,7 @@ enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
 
 /* A step of the keeper; the env's task, or the test's hand if opts.manual. */
 int64_t rn_local_keep(void *local);
-/* rn_log_prepare; if it lost something, the store is poisoned. */
+/* rn_wal_prepare; if it lost something, the store is poisoned. */
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
                               struct rn_err *err) RN_CHECK;
 /* Starts a checkpoint if none is in progress and works it to its end. */

@@ -53,9 +53,9 @@ static enum rn_code take_lock(struct rn_local *l, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
-static struct rn_log_opts log_opts(const struct rn_local *l)
+static struct rn_wal_opts log_opts(const struct rn_local *l)
 {
-    return (struct rn_log_opts){
+    return (struct rn_wal_opts){
         .env = l->env,
         .dir = l->dir,
         .segment_bytes = l->opts.segment_bytes,
@@ -85,9 +85,9 @@ static enum rn_code open_map(struct rn_local *l, struct rn_view image,
 
 static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
 {
-    struct rn_log_opts opts = log_opts(l);
+    struct rn_wal_opts opts = log_opts(l);
     bool found = false;
-    enum rn_code rc = rn_log_find(&opts, &found, err);
+    enum rn_code rc = rn_wal_find(&opts, &found, err);
     int error;
 
     if (rc)
@@ -97,7 +97,7 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
                        "%s/checkpoint: missing, but the log has records",
                        l->dir);
     l->generation = FIRST_GENERATION;
-    rc = rn_log_create(&opts, &l->log, err);
+    rc = rn_wal_create(&opts, &l->log, err);
     if (!rc)
         rc = open_map(l, (struct rn_view){ 0 }, err);
     if (rc || RN_BUG(NO_DIR_SYNC))
@@ -165,7 +165,7 @@ static enum rn_code replay_record(void *context, uint64_t seq,
 static enum rn_code replay(struct rn_local *l, struct rn_err *err)
 {
     struct replay r = { .l = l, .err = err };
-    enum rn_code rc = rn_log_replay(l->log, l->durable, replay_record, &r, err);
+    enum rn_code rc = rn_wal_replay(l->log, l->durable, replay_record, &r, err);
 
     if (!rc && r.txn)
         rc = replay_commit(&r);
@@ -206,12 +206,12 @@ static enum rn_code sync_names(struct rn_local *l, struct rn_err *err)
 
 static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
 {
-    struct rn_log_opts opts = log_opts(l);
+    struct rn_wal_opts opts = log_opts(l);
     enum rn_code rc;
 
     l->generation = l->checkpoint.generation;
     l->durable = l->checkpoint.place;
-    rc = rn_log_open(&opts, l->durable, &l->log, err);
+    rc = rn_wal_open(&opts, l->durable, &l->log, err);
     if (!rc)
         rc = sync_names(l, err);
     if (!rc)
@@ -223,7 +223,7 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
         l->pin = NULL;
     }
     if (!rc && !RN_BUG(NO_LOG_SYNC_AT_OPEN))
-        rc = rn_log_settle(l->log, err);
+        rc = rn_wal_settle(l->log, err);
     if (!rc)
         rc = replay(l, err);
     return rc;

@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "store/log.h"
+#include "store/wal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,13 +29,13 @@ enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
 /* Where the marks begin and records must end. */
 uint64_t rn_segment_room(const struct rn_segment *s)
 {
-    return s->bytes > RN_LOG_MARKS ? s->bytes - RN_LOG_MARKS : 0;
+    return s->bytes > RN_WAL_MARKS ? s->bytes - RN_WAL_MARKS : 0;
 }
 
 static uint64_t mark_place(const struct rn_segment *s, uint32_t magic)
 {
-    return magic == RN_MARK_END ? s->bytes - RN_LOG_BLOCK
-                                : s->bytes - RN_LOG_MARKS;
+    return magic == RN_MARK_END ? s->bytes - RN_WAL_BLOCK
+                                : s->bytes - RN_WAL_MARKS;
 }
 
 static uint64_t mark_number(const struct rn_segment *s, uint32_t magic)
@@ -48,7 +48,7 @@ static uint64_t mark_number(const struct rn_segment *s, uint32_t magic)
 int rn_segment_mark(const struct rn_segment *s, struct rn_file *file,
                     uint32_t magic)
 {
-    char block[RN_LOG_BLOCK] = { 0 };
+    char block[RN_WAL_BLOCK] = { 0 };
 
     rn_put_u32(block + 8, magic);
     rn_put_u64(block + 16, mark_number(s, magic));
@@ -65,7 +65,7 @@ enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
     enum rn_code rc;
 
     *found = false;
-    if (s->bytes <= RN_LOG_MARKS || s->bytes % RN_LOG_BLOCK)
+    if (s->bytes <= RN_WAL_MARKS || s->bytes % RN_WAL_BLOCK)
         return RN_OK;
     rc =
         rn_segment_read(s, mark_place(s, magic), mark, sizeof(mark), &got, err);
@@ -100,7 +100,7 @@ int rn_segment_fill(struct rn_segment *s, uint64_t bytes)
 
     if (error && error != EOPNOTSUPP)
         return error;
-    error = write_zeros(s, bytes - RN_LOG_BLOCK);
+    error = write_zeros(s, bytes - RN_WAL_BLOCK);
     s->bytes = bytes;
     if (!error)
         error = rn_segment_mark(s, s->file, RN_MARK_END);

@@ -1,11 +1,11 @@
 /* segment.h -- one file of the log: its length, and the marks at its end.
  *
- * log.h has the format.  Internal to the log.
+ * wal.h has the format.  Internal to the log.
  */
 #ifndef RN_STORE_SEGMENT_H
 #define RN_STORE_SEGMENT_H
 
-#include "store/log.h"
+#include "store/wal.h"
 
 enum {
     RN_MARK_END = 0x454c4e52,   /* "RNLE": how long the file is */
@@ -21,7 +21,7 @@ struct rn_segment {
 /* To the next block, where a record may begin. */
 static inline uint64_t rn_segment_align(uint64_t n)
 {
-    return (n + RN_LOG_BLOCK - 1) / RN_LOG_BLOCK * RN_LOG_BLOCK;
+    return (n + RN_WAL_BLOCK - 1) / RN_WAL_BLOCK * RN_WAL_BLOCK;
 }
 
 /* Bytes that records may take. */

@@ -304,13 +304,13 @@ static enum rn_code count_record(void *context, uint64_t seq,
 
 static enum rn_code verify_log(struct verify *v, struct rn_err *err)
 {
-    struct rn_log_place damaged = { 0 };
-    struct rn_log_opts opts = {
+    struct rn_wal_place damaged = { 0 };
+    struct rn_wal_opts opts = {
         .env = v->env, .dir = v->dir, .read_only = true, .damaged = &damaged
     };
-    struct rn_log *log = NULL;
+    struct rn_wal *log = NULL;
     char name[NAME_BYTES];
-    enum rn_code rc = rn_log_open(&opts, v->checkpoint.place, &log, err);
+    enum rn_code rc = rn_wal_open(&opts, v->checkpoint.place, &log, err);
 
     if (rc == RN_CORRUPT) {
         snprintf(name, sizeof(name), "log-%010" PRIu64, damaged.segment);
@@ -318,8 +318,8 @@ static enum rn_code verify_log(struct verify *v, struct rn_err *err)
         return RN_OK;
     }
     if (!rc)
-        rc = rn_log_replay(log, v->checkpoint.place, count_record, v, err);
-    rn_log_close(log);
+        rc = rn_wal_replay(log, v->checkpoint.place, count_record, v, err);
+    rn_wal_close(log);
     return rc;
 }
 
@@ -328,11 +328,11 @@ static enum rn_code verify_log(struct verify *v, struct rn_err *err)
 /* No checkpoint: all is well only where nothing was ever committed. */
 static enum rn_code verify_empty(struct verify *v, struct rn_err *err)
 {
-    struct rn_log_opts opts = { .env = v->env,
+    struct rn_wal_opts opts = { .env = v->env,
                                 .dir = v->dir,
                                 .read_only = true };
     bool found = false;
-    enum rn_code rc = rn_log_find(&opts, &found, err);
+    enum rn_code rc = rn_wal_find(&opts, &found, err);
 
     if (!rc && found)
         damage(v, "checkpoint", 0, "missing");

@@ -146,13 +146,13 @@ static void write_groups(struct rn_store *s, struct lab_mind *m,
 static void write_last(struct scene *scene, struct rn_store *s,
                        struct lab_mind *m, struct lab_dice *d)
 {
-    struct rn_log *log = ((struct rn_local *)s)->log;
-    struct rn_log_place before = rn_log_end(log), after = before;
+    struct rn_wal *log = ((struct rn_local *)s)->log;
+    struct rn_wal_place before = rn_wal_end(log), after = before;
 
     while (after.seq == before.seq) {
         scene->before_last = m->states[0];
         write_groups(s, m, d, 1);
-        after = rn_log_end(log);
+        after = rn_wal_end(log);
     }
     snprintf(scene->last_file, LAB_NAME, "log-%010" PRIu64, after.segment);
     scene->last_from = after.segment == before.segment ? before.offset : 0;
@@ -232,14 +232,14 @@ static bool is_last(const struct scene *s, const struct lab_file *f,
 /* True if segment `n`, which is `f`, says that the next one is there. */
 static bool announces(const struct lab_file *f, uint64_t n)
 {
-    const char *mark = f->at + f->len - RN_LOG_MARKS;
+    const char *mark = f->at + f->len - RN_WAL_MARKS;
 
     return memcmp(mark + 8, "RNLN", 4) == 0 && rn_get_u64(mark + 16) == n;
 }
 
 /* The records after the checkpoint, all but the last, and the marks. */
-static void mark_log(struct scene *s, struct rn_log_place from,
-                     struct rn_log_place end)
+static void mark_log(struct scene *s, struct rn_wal_place from,
+                     struct rn_wal_place end)
 {
     const struct lab_file *f = NULL;
     uint64_t seq = from.seq;
@@ -253,9 +253,9 @@ static void mark_log(struct scene *s, struct rn_log_place from,
         f = lab_tree_find(&s->now, name);
         assert_non_null(f);
         mark_used(s, name, f->len - PAGE, f->len - PAGE + LOG_MARK);
-        while (at + RN_LOG_HEADER + RN_LOG_MARKS <= f->len &&
+        while (at + RN_WAL_HEADER + RN_WAL_MARKS <= f->len &&
                rn_get_u64(f->at + at + 16) == seq + 1) {
-            uint64_t len = RN_LOG_HEADER + rn_get_u32(f->at + at + 12);
+            uint64_t len = RN_WAL_HEADER + rn_get_u32(f->at + at + 12);
             if (!is_last(s, f, at))
                 mark_used(s, name, at, at + len);
             at += (len + PAGE - 1) / PAGE * PAGE;
@@ -271,7 +271,7 @@ static void mark_all(struct scene *s, struct rn_local *l)
 
     assert_true(rn_image_decode(rn_buf_view(&l->checkpoint.image), &image));
     mark_map(s, &image);
-    mark_log(s, l->durable, rn_log_end(l->log));
+    mark_log(s, l->durable, rn_wal_end(l->log));
     mark_used(s, "checkpoint", 0, UINT64_MAX);
     mark_used(s, "format", 0, UINT64_MAX);
 }

@@ -31,8 +31,8 @@ enum {
 static void flip(struct disk *d, const struct event *e, uint64_t which,
                  struct dice *dice)
 {
-    static const unsigned fields[] = { 0, 8, 12, 16, 24, RN_LOG_HEADER };
-    uint64_t len = RN_LOG_HEADER + rn_get_u32(e->bytes + 12);
+    static const unsigned fields[] = { 0, 8, 12, 16, 24, RN_WAL_HEADER };
+    uint64_t len = RN_WAL_HEADER + rn_get_u32(e->bytes + 12);
     uint64_t at = which < 6 ? fields[which] : dice_below(dice, len);
 
     d->file[e->file].bytes[e->at + at] ^= (char)(1 << dice_below(dice, 8));

@@ -226,7 +226,7 @@ bool round_is_border(const struct event *e)
 
 bool round_is_record(const struct event *e)
 {
-    return e->kind == EVENT_WRITE && e->len > RN_LOG_HEADER &&
+    return e->kind == EVENT_WRITE && e->len > RN_WAL_HEADER &&
            strncmp(record_name_text(record_name_of(e->file)), "log-", 4) == 0 &&
            memcmp(e->bytes + 8, "RNL1", 4) == 0;
 }

@@ -1,4 +1,4 @@
-/* log.h -- the durable record of every committed group.
+/* wal.h -- the durable record of every committed group.
  *
  * The log is a row of segments, files of one size named log-NNNNNNNNNN by a
  * number that only rises.  A segment whose records are all behind the
@@ -39,101 +39,101 @@
  * Threads: append, sync and has_room belong to the writer; prepare, forget and
  * bytes to the keeper; both may run at once.
  */
-#ifndef RN_STORE_LOG_H
-#define RN_STORE_LOG_H
+#ifndef RN_STORE_WAL_H
+#define RN_STORE_WAL_H
 
 #include "base/env.h"
 
 enum {
-    RN_LOG_BLOCK = 4096,
-    RN_LOG_HEADER = 32,
-    RN_LOG_MARKS = 2 * RN_LOG_BLOCK, /* of a segment, not for records */
+    RN_WAL_BLOCK = 4096,
+    RN_WAL_HEADER = 32,
+    RN_WAL_MARKS = 2 * RN_WAL_BLOCK, /* of a segment, not for records */
 };
 
-struct rn_log;
+struct rn_wal;
 
 /* Between two records: where the next one goes, and what it must continue. */
-struct rn_log_place {
+struct rn_wal_place {
     uint64_t segment, offset;
     uint64_t seq;   /* of the last record */
     uint64_t chain; /* its sum */
 };
 
-struct rn_log_opts {
+struct rn_wal_opts {
     struct rn_env *env;
     const char *dir;
     uint64_t segment_bytes;
     uint64_t bytes_max; /* of all segments */
     bool read_only;     /* to look at only */
     /* Filled with segment and offset when open finds damage; may be NULL. */
-    struct rn_log_place *damaged;
+    struct rn_wal_place *damaged;
 };
 
 /* A new log with one segment, its name not yet synced. */
-enum rn_code rn_log_create(const struct rn_log_opts *opts, struct rn_log **out,
+enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
                            struct rn_err *err) RN_CHECK;
 
 /* True if a directory holds any good record, or any segment but the first: then
  * it is no place to create. */
-enum rn_code rn_log_find(const struct rn_log_opts *opts, bool *found,
+enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
                          struct rn_err *err) RN_CHECK;
 
 /* Opens at `from`, which a checkpoint noted, and reads on to the end of the
  * chain without changing anything.  RN_CORRUPT, naming file and offset, if a
  * segment is missing or a good record follows a bad one. */
-enum rn_code rn_log_open(const struct rn_log_opts *opts,
-                         struct rn_log_place from, struct rn_log **out,
+enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
+                         struct rn_wal_place from, struct rn_wal **out,
                          struct rn_err *err) RN_CHECK;
-void rn_log_close(struct rn_log *log); /* NULL is fine */
+void rn_wal_close(struct rn_wal *log); /* NULL is fine */
 
 /* Gives each record after `from` to `each`, in order, up to the end found by
  * open.  Stops at the first failure of `each`. */
-typedef enum rn_code rn_log_each_fn(void *context, uint64_t seq,
+typedef enum rn_code rn_wal_each_fn(void *context, uint64_t seq,
                                     struct rn_view payload);
-enum rn_code rn_log_replay(struct rn_log *log, struct rn_log_place from,
-                           rn_log_each_fn *each, void *context,
+enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
+                           rn_wal_each_fn *each, void *context,
                            struct rn_err *err) RN_CHECK;
 
 /* Copies the records after `from` into the directory `to`, at the same places,
  * up to the end of the chain, and syncs them.  The log may be in use: what is
  * being written at this moment is behind the end. */
-enum rn_code rn_log_copy(const struct rn_log_opts *opts,
-                         struct rn_log_place from, const char *to,
+enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
+                         struct rn_wal_place from, const char *to,
                          struct rn_err *err) RN_CHECK;
 
 /* Makes the last records durable that a dead process may have left in the page
  * cache only, and drops one that a failed sync has lost. */
-enum rn_code rn_log_settle(struct rn_log *log, struct rn_err *err) RN_CHECK;
+enum rn_code rn_wal_settle(struct rn_wal *log, struct rn_err *err) RN_CHECK;
 
 /* Where the next record goes. */
-struct rn_log_place rn_log_end(struct rn_log *log);
+struct rn_wal_place rn_wal_end(struct rn_wal *log);
 
 /* True if a record with that payload fits without waiting for the keeper. */
-bool rn_log_has_room(struct rn_log *log, uint64_t payload_bytes);
+bool rn_wal_has_room(struct rn_wal *log, uint64_t payload_bytes);
 
-/* Writes `record` as the next one: RN_LOG_HEADER bytes that are filled in here,
+/* Writes `record` as the next one: RN_WAL_HEADER bytes that are filled in here,
  * then the payload.  The buffer is padded, so its ceiling must leave a block of
  * room.  After a failure the end has not moved; RN_UNKNOWN if the half-written
  * record could not be taken back. */
-enum rn_code rn_log_append(struct rn_log *log, struct rn_buf *record,
+enum rn_code rn_wal_append(struct rn_wal *log, struct rn_buf *record,
                            struct rn_err *err) RN_CHECK;
 
 /* Makes it durable.  After a failure nothing may be appended any more. */
-enum rn_code rn_log_sync(struct rn_log *log, struct rn_err *err) RN_CHECK;
+enum rn_code rn_wal_sync(struct rn_wal *log, struct rn_err *err) RN_CHECK;
 
 /* Sees to it that a segment stands ready behind the current one: one that was
  * forgotten, or a new one while the ceiling allows.  `*ready` tells whether
  * there is one now.  RN_UNKNOWN if a sync of the current one failed: nothing
  * may be appended any more. */
-enum rn_code rn_log_prepare(struct rn_log *log, bool *ready,
+enum rn_code rn_wal_prepare(struct rn_wal *log, bool *ready,
                             struct rn_err *err) RN_CHECK;
 
 /* Records before `place` are no longer needed; their segments may be reused.
  */
-void rn_log_forget(struct rn_log *log, struct rn_log_place place);
+void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place);
 
 /* All segments together; from `place` to the end. */
-uint64_t rn_log_bytes(struct rn_log *log);
-uint64_t rn_log_bytes_since(struct rn_log *log, struct rn_log_place place);
+uint64_t rn_wal_bytes(struct rn_wal *log);
+uint64_t rn_wal_bytes_since(struct rn_wal *log, struct rn_wal_place place);
 
 #endif
