@@ -114,6 +114,19 @@ static bool watch_mend(struct rn_guard_remedy *remedy, const void *address)
     return open_step(w, at - base);
 }
 
+enum rn_code rn_watch_fail(const struct rn_watch *w, const char *path,
+                           struct rn_err *err)
+{
+    return rn_fail(err, RN_CORRUPT, "%s%s: damaged at offset %llu", path,
+                   w->damaged_is_a_sum ? "-sums" : "",
+                   (unsigned long long)w->damaged_at);
+}
+
+static uint64_t first_step(const struct rn_watch *w)
+{
+    return w->bytes < w->step ? w->bytes : w->step;
+}
+
 enum rn_code rn_watch_open(struct rn_watch *w, const char *path,
                            struct rn_sums *sums, size_t page_bytes,
                            uint64_t bytes, struct rn_err *err)
@@ -133,7 +146,8 @@ enum rn_code rn_watch_open(struct rn_watch *w, const char *path,
     };
     while (w->step < want)
         w->step *= 2;
-    return RN_OK;
+    return check_settled(w, 0, first_step(w)) ? RN_OK
+                                              : rn_watch_fail(w, path, err);
 }
 
 void rn_watch_close(struct rn_watch *w)
@@ -143,19 +157,13 @@ void rn_watch_close(struct rn_watch *w)
     *w = (struct rn_watch){ 0 };
 }
 
-enum rn_code rn_watch_fail(const struct rn_watch *w, const char *path,
-                           struct rn_err *err)
-{
-    return rn_fail(err, RN_CORRUPT, "%s%s: damaged at offset %llu", path,
-                   w->damaged_is_a_sum ? "-sums" : "",
-                   (unsigned long long)w->damaged_at);
-}
-
 enum rn_code rn_watch_begin(struct rn_watch *w, void *base, const char *path,
                             struct rn_err *err)
 {
+    uint64_t first = first_step(w);
+
     w->base = base;
-    if (mprotect(w->base, (size_t)w->bytes, PROT_NONE) != 0)
+    if (mprotect(w->base + first, (size_t)(w->bytes - first), PROT_NONE) != 0)
         return rn_fail_errno(err, errno, "%s: watching", path);
-    return open_step(w, 0) ? RN_OK : rn_watch_fail(w, path, err);
+    return RN_OK;
 }

@@ -38,7 +38,9 @@ struct rn_watch {
     bool damaged_is_a_sum; /* atomic */
 };
 
-/* For the first `bytes` of the file at `path`. */
+/* For the first `bytes` of the file at `path`.  The very first pages are
+ * checked at once, RN_CORRUPT: the metas are among them, and LMDB reads those
+ * at times when no guard is set.  One must be set here. */
 enum rn_code rn_watch_open(struct rn_watch *w, const char *path,
                            struct rn_sums *sums, size_t page_bytes,
                            uint64_t bytes, struct rn_err *err) RN_CHECK;
@@ -52,8 +54,7 @@ bool rn_watch_check(struct rn_watch *w, uint64_t number);
 enum rn_code rn_watch_fail(const struct rn_watch *w, const char *path,
                            struct rn_err *err);
 
-/* Begins.  The first pages are checked at once: the metas are among them, and
- * LMDB reads those at times when no guard is set. */
+/* Begins: nothing that was not checked can be read from here on. */
 enum rn_code rn_watch_begin(struct rn_watch *w, void *base, const char *path,
                             struct rn_err *err) RN_CHECK;
 
