@@ -12,6 +12,7 @@ enum {
     /* Each may become a mapping of its own, and a process may have 65,530. */
     STEPS_MAX = 16384,
     BATCH = 32 << 10, /* read at once; LMDB's largest page */
+    PAGE_BYTES_MIN = 512,
 };
 
 /* Not on the stack: a handler may run on a small one. */
@@ -43,19 +44,42 @@ static bool note_damage(struct rn_watch *w, uint64_t at, bool is_a_sum)
     return false;
 }
 
-/* True if `at`, the bytes at `offset` of the file, are what was written; NULL
- * if they could not be read. */
-static bool check_page(struct rn_watch *w, const char *at, uint64_t offset)
+/* The sums of the pages from `offset` on; `*any`: at least one is in use. */
+static bool read_sums(struct rn_watch *w, uint64_t offset, size_t count,
+                      uint64_t *out, bool *any)
 {
-    uint64_t number = offset / w->page_bytes, sum = 0;
+    uint64_t number = offset / w->page_bytes;
 
-    if (!rn_sums_get(w->sums, number, &sum))
-        return note_damage(w, rn_sums_place(w->sums, number), true);
-    if (!sum)
+    *any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!rn_sums_get(w->sums, number + i, &out[i]))
+            return note_damage(w, rn_sums_place(w->sums, number + i), true);
+        *any = *any || out[i];
+    }
+    return true;
+}
+
+/* True if the pages at `offset`, `len` bytes of them, are what was written.
+ * Where none is in use there is nothing to read. */
+static bool check_batch(struct rn_watch *w, size_t len, uint64_t offset)
+{
+    uint64_t sums[BATCH / PAGE_BYTES_MIN];
+    size_t page = w->page_bytes;
+    bool any = false, readable;
+
+    if (!read_sums(w, offset, len / page, sums, &any))
+        return false;
+    if (!any)
         return true;
-    if (at && sum == rn_sums_of(rn_view_of(at, w->page_bytes), number))
-        return true;
-    return note_damage(w, offset, false);
+    readable = read_pages(w, len, offset);
+    for (size_t i = 0; i < len / page; i++) {
+        uint64_t number = offset / page + i;
+        if (sums[i] &&
+            (!readable ||
+             sums[i] != rn_sums_of(rn_view_of(pages + i * page, page), number)))
+            return note_damage(w, offset + i * page, false);
+    }
+    return true;
 }
 
 static bool check_span(struct rn_watch *w, uint64_t from, uint64_t to)
@@ -64,11 +88,8 @@ static bool check_span(struct rn_watch *w, uint64_t from, uint64_t to)
 
     for (uint64_t at = from; at < to; at += batch) {
         size_t len = to - at < batch ? (size_t)(to - at) : batch;
-        bool readable = read_pages(w, len, at);
-        for (size_t i = 0; i < len; i += w->page_bytes) {
-            if (!check_page(w, readable ? pages + i : NULL, at + i))
-                return false;
-        }
+        if (!check_batch(w, len, at))
+            return false;
     }
     return true;
 }
