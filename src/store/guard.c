@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 /* Per thread, so that one thread's fault leaves the others alone. */
 static _Thread_local struct rn_guard *volatile current;
@@ -17,10 +18,10 @@ static const int signals[2] = { SIGBUS, SIGSEGV };
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     struct rn_guard *g = current;
+    ucontext_t *interrupted = context;
     int error = errno;
     bool mended;
 
-    (void)context;
     if (!g) {
         sigaction(number, &before[number == SIGBUS ? 0 : 1], NULL);
         return;
@@ -28,8 +29,12 @@ static void on_fault(int number, siginfo_t *info, void *context)
     mended = number == SIGSEGV && g->remedy &&
              g->remedy->mend(g->remedy, info->si_addr);
     errno = error;
-    if (!mended)
-        siglongjmp(g->back, 1);
+    if (mended)
+        return;
+    /* A handler that is left by a jump does not give back the signals that were
+     * blocked for it; ours blocks none, but it may have been called by one. */
+    pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
+    siglongjmp(g->back, 1);
 }
 
 static void install(int i)
