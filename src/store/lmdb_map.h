@@ -35,7 +35,7 @@ struct lmdb {
      * once it is flushed; they count from the moment that it is durable, which
      * the release of another pin, or the next capture, tells. */
     struct rn_sums *sums;
-    uint64_t sums_txnid;   /* of that state; 0: none yet */
+    uint64_t sums_txnid;   /* of that state; 0: none yet; atomic */
     uint64_t free_bytes;   /* of pages that it does not use; atomic */
     uint64_t free_written; /* `written` when it was captured; atomic */
     struct rn_watch watch;

@@ -432,7 +432,8 @@ void rn_lmdb_close(struct rn_map *base)
 static void adopt_captured(struct lmdb *m)
 {
     if (m->captured && m->captured_sums) {
-        m->sums_txnid = mdb_txn_id(m->captured);
+        __atomic_store_n(&m->sums_txnid, mdb_txn_id(m->captured),
+                         __ATOMIC_RELAXED);
         rn_sums_adopt(m->sums);
         note_free(m, m->captured, m->captured_written);
     }
