@@ -562,11 +562,12 @@ static enum rn_code cursor_step(struct rn_map_cursor *c, struct rn_view *key,
     MDB_val k = { 0 }, v = { 0 };
     int rc;
 
-    if (c->started)
+    if (c->started) {
         rc = mdb_cursor_get(c->cursor, &k, &v,
                             c->range.backward ? MDB_PREV : MDB_NEXT);
-    else
+    } else {
         rc = cursor_start(c, &k, &v);
+    }
     c->started = true;
     if (rc)
         return code_of(rc);

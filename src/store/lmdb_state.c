@@ -41,10 +41,11 @@ static enum rn_code make_lock_file(struct lmdb *m, uint32_t readers,
     snprintf(path, sizeof(path), "%s-lock", m->path);
     (void)m->env->ops->remove(m->env, path); /* stale pins of a dead process */
     error = rn_file_open(m->env, path, RN_OPEN_NEW, &file);
-    if (!error)
+    if (!error) {
         error = m->env->ops->reserve(
             file, 0, (uint64_t)(readers + READERS_OURS) * LOCK_BYTES_PER_READER,
             RN_RESERVE_GROW);
+    }
     rn_file_close(file); /* M5: LMDB has not opened it yet */
     if (error && error != EOPNOTSUPP)
         return rn_fail_errno(err, error, "%s", path);
@@ -221,11 +222,12 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
         return rn_fail(err, RN_CORRUPT, "%s: missing", m->path);
     if (error)
         return rn_fail_errno(err, error, "%s", m->path);
-    if (size < image->length)
+    if (size < image->length) {
         return rn_fail(err, RN_CORRUPT,
                        "%s: cut short: %llu bytes, the checkpoint has %llu",
                        m->path, (unsigned long long)size,
                        (unsigned long long)image->length);
+    }
     m->page_bytes = image->page_bytes;
     m->sums_txnid = image->txnid;
     rc = open_sums(m, image->homes, image->meta.last + 1, err);
@@ -310,10 +312,11 @@ static enum rn_code open_at(struct lmdb *m, const struct rn_map_opts *opts,
     rc = open_image(m, opts, &image, pin, err);
     rn_guard_leave(&guard);
     if (!rc &&
-        mdb_txn_id(*pin) != image.txnid) /* another process has it open */
+        mdb_txn_id(*pin) != image.txnid) { /* another process has it open */
         rc =
             rn_fail(err, RN_CORRUPT, "%s: opened at state %zu instead of %llu",
                     m->path, mdb_txn_id(*pin), (unsigned long long)image.txnid);
+    }
     return rc;
 }
 static enum rn_code new_watch(struct lmdb *m, struct rn_err *err)
@@ -519,11 +522,12 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
     rc = rn_seal(&opts, &m->changes, err);
     if (rc)
         rn_err_during(err, "%s", m->path);
-    else
+    else {
         rc = rn_sums_save(m->sums, image.txnid,
                           (struct rn_sums_change *)(void *)m->changes.at,
                           m->changes.len / sizeof(struct rn_sums_change),
                           m->image, err);
+    }
     rn_guard_leave(&guard);
     m->captured_sums = !rc;
     return rc;

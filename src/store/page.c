@@ -8,6 +8,7 @@ enum {
     NODE_TABLE = 2,
     META_BYTES = 136,
     TREE_BYTES = 48,
+    META_LAST = 24 + 2 * TREE_BYTES, /* after the two tables */
 };
 
 static const uint32_t meta_magic = 0xBEEFC0DE;
@@ -62,8 +63,8 @@ static bool meta_decode(const char *page, struct rn_page_meta *out)
     if (load32(meta) != meta_magic || load32(meta + 4) != 1)
         return false;
     out->page_bytes = load32(meta + 24);
-    out->last = load64(meta + 24 + 2 * TREE_BYTES);
-    out->txnid = load64(meta + 24 + 2 * TREE_BYTES + 8);
+    out->last = load64(meta + META_LAST);
+    out->txnid = load64(meta + META_LAST + 8);
     return rn_page_tree_decode(rn_view_of(meta + 24, TREE_BYTES), &out->free) &&
            rn_page_tree_decode(rn_view_of(meta + 24 + TREE_BYTES, TREE_BYTES),
                                &out->main);

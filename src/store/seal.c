@@ -49,11 +49,12 @@ static bool seal_reach(void *context, uint64_t number, uint64_t count)
         seal_bad(s, number, "its sum is damaged");
     if (s->rc || known)
         return false;
-    for (uint64_t n = number; n < number + count; n++)
+    for (uint64_t n = number; n < number + count; n++) {
         seal_add(
             s, n,
             rn_sums_of(rn_view_of(s->opts->base + n * page_bytes, page_bytes),
                        n));
+    }
     return true;
 }
 

@@ -106,10 +106,11 @@ static enum rn_code check_length(struct rn_sums *s, struct rn_err *err)
     want = blocks ? offset_of(blocks - 1, home_of(s->current, blocks - 1)) +
                         RN_SUMS_BLOCK
                   : 0;
-    if (size < want)
+    if (size < want) {
         return rn_fail(err, RN_CORRUPT,
                        "%s: cut short: %llu bytes instead of %llu", s->path,
                        (unsigned long long)size, (unsigned long long)want);
+    }
     return RN_OK;
 }
 
@@ -164,12 +165,13 @@ enum rn_code rn_sums_open(const struct rn_sums_opts *opts, struct rn_sums **out,
     s->map_bytes = (size_t)offset_of(s->blocks_max, false);
     snprintf(s->path, sizeof(s->path), "%s", opts->path);
     rc = rows_init(s, opts->homes);
-    if (rc)
+    if (rc) {
         rn_fail(err, rc, "%s: %s", s->path,
                 rc == RN_CORRUPT ? "the checkpoint does not fit"
                                  : "out of memory");
-    else
+    } else {
         rc = open_file(s, opts, err);
+    }
     if (rc) {
         rn_sums_close(s);
         return rc;
@@ -249,34 +251,39 @@ static int by_page(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
-/* Writes block `block` with the changes that fall into it, which are the first
- * of `*changes`, to the home that is not current. */
-static enum rn_code save_block(struct rn_sums *s, struct row *next,
-                               uint64_t block, uint64_t txnid,
-                               const struct rn_sums_change **changes,
-                               const struct rn_sums_change *end,
+/* A save on its way. */
+struct save {
+    struct rn_sums *sums;
+    struct row *next;
+    uint64_t txnid;
+    const struct rn_sums_change *at, *end; /* the changes still to be made */
+};
+
+/* Writes block `block`, with the next changes as far as they fall into it, to
+ * the home that is not current. */
+static enum rn_code save_block(struct save *v, uint64_t block,
                                struct rn_err *err)
 {
+    struct rn_sums *s = v->sums;
     char bytes[RN_SUMS_BLOCK] = { 0 };
-    const struct rn_sums_change *c = *changes;
     bool known = block < s->current->blocks;
     bool home = known && !home_of(s->current, block);
     int error;
 
     if (known) {
         const char *at = block_get(s, s->current, block);
+        uint64_t place = offset_of(block, !home);
         if (!at)
             return rn_fail(err, RN_CORRUPT, "%s: damaged at offset %llu",
-                           s->path,
-                           (unsigned long long)offset_of(block, !home));
+                           s->path, (unsigned long long)place);
         memcpy(bytes, at, sizeof(bytes));
     }
-    for (; c < end && c->page / RN_SUMS_PER_BLOCK == block; c++)
-        rn_put_u64(bytes + HEADER + c->page % RN_SUMS_PER_BLOCK * 8, c->sum);
-    *changes = c;
-    rn_put_u64(bytes + 8, txnid);
+    for (; v->at < v->end && v->at->page / RN_SUMS_PER_BLOCK == block; v->at++)
+        rn_put_u64(bytes + HEADER + v->at->page % RN_SUMS_PER_BLOCK * 8,
+                   v->at->sum);
+    rn_put_u64(bytes + 8, v->txnid);
     rn_put_u64(bytes, block_sum(bytes, block));
-    set_home(next, block, home);
+    set_home(v->next, block, home);
     error = rn_file_write(s->file, rn_view_of(bytes, sizeof(bytes)),
                           offset_of(block, home));
     return error ? rn_fail_errno(err, error, "%s: writing", s->path) : RN_OK;
@@ -296,18 +303,15 @@ static enum rn_code add_homes(const struct row *r, struct rn_buf *out)
 
 /* The changes to known blocks first; then every block behind them, so that the
  * file has no holes. */
-static enum rn_code save_blocks(struct rn_sums *s, struct row *next,
-                                uint64_t txnid, const struct rn_sums_change *at,
-                                const struct rn_sums_change *end,
-                                struct rn_err *err)
+static enum rn_code save_blocks(struct save *v, struct rn_err *err)
 {
+    uint64_t known = v->sums->current->blocks;
     enum rn_code rc = RN_OK;
 
-    while (!rc && at < end && at->page / RN_SUMS_PER_BLOCK < s->current->blocks)
-        rc = save_block(s, next, at->page / RN_SUMS_PER_BLOCK, txnid, &at, end,
-                        err);
-    for (uint64_t b = s->current->blocks; !rc && b < next->blocks; b++)
-        rc = save_block(s, next, b, txnid, &at, end, err);
+    while (!rc && v->at < v->end && v->at->page / RN_SUMS_PER_BLOCK < known)
+        rc = save_block(v, v->at->page / RN_SUMS_PER_BLOCK, err);
+    for (uint64_t b = known; !rc && b < v->next->blocks; b++)
+        rc = save_block(v, b, err);
     return rc;
 }
 
@@ -316,6 +320,7 @@ enum rn_code rn_sums_save(struct rn_sums *s, uint64_t txnid,
                           struct rn_buf *homes, struct rn_err *err)
 {
     struct row *now = s->current, *next = &s->rows[now == s->rows];
+    struct save v = { s, next, txnid, changes, changes + len };
     uint64_t blocks = 0;
     enum rn_code rc;
 
@@ -327,7 +332,7 @@ enum rn_code rn_sums_save(struct rn_sums *s, uint64_t txnid,
     assert(next->blocks <= s->blocks_max);
     memcpy(next->homes, now->homes, (size_t)(now->blocks / 8 + 1));
     memset(next->trusted, 0, (size_t)next->blocks);
-    rc = save_blocks(s, next, txnid, changes, changes + len, err);
+    rc = save_blocks(&v, err);
     if (rc)
         return rc;
     rc = add_homes(next, homes);
