@@ -244,8 +244,8 @@ static void mark_log(struct scene *s, struct rn_wal_place from,
     const struct lab_file *f = NULL;
     uint64_t seq = from.seq;
 
-    for (uint64_t n = from.segment; n <= end.segment || announces(f, n - 1);
-         n++) {
+    for (uint64_t n = from.segment;
+         n <= end.segment || (f && announces(f, n - 1)); n++) {
         uint64_t at = n == from.segment ? from.offset : 0;
         char name[LAB_NAME];
 
@@ -754,10 +754,11 @@ static void print_table(uint64_t counts[KINDS][OUTCOMES])
 {
     printf("# %-18s %9s %9s %9s\n", "damage", "harmless", "reported",
            "refused");
-    for (int k = 0; k < KINDS; k++)
+    for (int k = 0; k < KINDS; k++) {
         printf("# %-18s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n",
                kind_names[k], counts[k][HARMLESS], counts[k][REPORTED],
                counts[k][REFUSED]);
+    }
 }
 
 static void no_single_damage_is_believed(void **state)

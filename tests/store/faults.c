@@ -157,7 +157,7 @@ REPLACES int open(const char *path, int flags, ...)
 
     va_start(args, flags);
     if (flags & O_CREAT)
-        mode = va_arg(args, mode_t);
+        mode = va_arg(args, mode_t); /* NOLINT(clang-analyzer-valist*) */
     va_end(args);
     if (strikes(FAULT_OPEN))
         return -1;
@@ -224,7 +224,8 @@ REPLACES int posix_memalign(void **out, size_t alignment, size_t size)
     return 0;
 }
 
-/* env_real is the only one who starts threads; it reports what it is told. */
+/* env_real is the only one who starts threads; it reports what it is told.  The
+ * names are the linker's.  NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
@@ -237,3 +238,4 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
         return EAGAIN;
     return __real_pthread_create(thread, attr, run, argument);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */

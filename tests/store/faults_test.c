@@ -36,44 +36,44 @@ enum { DEADLINE_S = 60, GROUPS = 24, EVERY = 6 };
 
 static const struct row {
     struct fault fault;
-    const char *what;
     bool manual;
+    const char *what;
 } rows[] = {
-    { { FAULT_PWRITE, EIO, false }, "EIO", true },
-    { { FAULT_PWRITE, ENOSPC, false }, "ENOSPC", true },
-    { { FAULT_PWRITE, ENOSPC, true }, "ENOSPC from then on", true },
-    { { FAULT_PWRITE, FAULT_SHORT, false }, "short", true },
-    { { FAULT_PWRITE, EINTR, false }, "EINTR", true },
-    { { FAULT_WRITEV, EIO, false }, "EIO", true },
-    { { FAULT_WRITEV, ENOSPC, true }, "ENOSPC from then on", true },
-    { { FAULT_WRITEV, FAULT_SHORT, false }, "short", true },
-    { { FAULT_WRITEV, EINTR, false }, "EINTR", true },
-    { { FAULT_PREAD, EIO, false }, "EIO", true },
-    { { FAULT_PREAD, FAULT_SHORT, false }, "short", true },
-    { { FAULT_PREAD, EINTR, false }, "EINTR", true },
-    { { FAULT_FDATASYNC, EIO, false }, "EIO", true },
-    { { FAULT_FDATASYNC, EIO, true }, "EIO from then on", true },
-    { { FAULT_FDATASYNC, ENOSPC, false }, "ENOSPC", true },
-    { { FAULT_FDATASYNC, EINTR, false }, "EINTR", true },
-    { { FAULT_FSYNC, EIO, false }, "EIO", true },
-    { { FAULT_FALLOCATE, ENOSPC, false }, "ENOSPC", true },
-    { { FAULT_FALLOCATE, ENOSPC, true }, "ENOSPC from then on", true },
-    { { FAULT_FALLOCATE, EOPNOTSUPP, true }, "EOPNOTSUPP", true },
-    { { FAULT_FALLOCATE, EINTR, false }, "EINTR", true },
-    { { FAULT_OPEN, EMFILE, false }, "EMFILE", true },
-    { { FAULT_OPEN, EACCES, true }, "EACCES from then on", true },
-    { { FAULT_OPEN, EINTR, false }, "EINTR", true },
-    { { FAULT_RENAME, EIO, false }, "EIO", true },
-    { { FAULT_RENAME, ENOSPC, true }, "ENOSPC from then on", true },
-    { { FAULT_MMAP, ENOMEM, false }, "ENOMEM", true },
-    { { FAULT_MMAP, ENOMEM, true }, "ENOMEM from then on", true },
-    { { FAULT_MPROTECT, ENOMEM, false }, "ENOMEM", true },
-    { { FAULT_MALLOC, ENOMEM, false }, "NULL", true },
-    { { FAULT_MALLOC, ENOMEM, true }, "NULL from then on", true },
-    { { FAULT_THREAD, EAGAIN, false }, "EAGAIN", false },
-    { { FAULT_PWRITE, EIO, false }, "EIO beside a keeper", false },
-    { { FAULT_FDATASYNC, EIO, false }, "EIO beside a keeper", false },
-    { { FAULT_MALLOC, ENOMEM, false }, "NULL beside a keeper", false },
+    { { FAULT_PWRITE, EIO, false }, true, "EIO" },
+    { { FAULT_PWRITE, ENOSPC, false }, true, "ENOSPC" },
+    { { FAULT_PWRITE, ENOSPC, true }, true, "ENOSPC from then on" },
+    { { FAULT_PWRITE, FAULT_SHORT, false }, true, "short" },
+    { { FAULT_PWRITE, EINTR, false }, true, "EINTR" },
+    { { FAULT_WRITEV, EIO, false }, true, "EIO" },
+    { { FAULT_WRITEV, ENOSPC, true }, true, "ENOSPC from then on" },
+    { { FAULT_WRITEV, FAULT_SHORT, false }, true, "short" },
+    { { FAULT_WRITEV, EINTR, false }, true, "EINTR" },
+    { { FAULT_PREAD, EIO, false }, true, "EIO" },
+    { { FAULT_PREAD, FAULT_SHORT, false }, true, "short" },
+    { { FAULT_PREAD, EINTR, false }, true, "EINTR" },
+    { { FAULT_FDATASYNC, EIO, false }, true, "EIO" },
+    { { FAULT_FDATASYNC, EIO, true }, true, "EIO from then on" },
+    { { FAULT_FDATASYNC, ENOSPC, false }, true, "ENOSPC" },
+    { { FAULT_FDATASYNC, EINTR, false }, true, "EINTR" },
+    { { FAULT_FSYNC, EIO, false }, true, "EIO" },
+    { { FAULT_FALLOCATE, ENOSPC, false }, true, "ENOSPC" },
+    { { FAULT_FALLOCATE, ENOSPC, true }, true, "ENOSPC from then on" },
+    { { FAULT_FALLOCATE, EOPNOTSUPP, true }, true, "EOPNOTSUPP" },
+    { { FAULT_FALLOCATE, EINTR, false }, true, "EINTR" },
+    { { FAULT_OPEN, EMFILE, false }, true, "EMFILE" },
+    { { FAULT_OPEN, EACCES, true }, true, "EACCES from then on" },
+    { { FAULT_OPEN, EINTR, false }, true, "EINTR" },
+    { { FAULT_RENAME, EIO, false }, true, "EIO" },
+    { { FAULT_RENAME, ENOSPC, true }, true, "ENOSPC from then on" },
+    { { FAULT_MMAP, ENOMEM, false }, true, "ENOMEM" },
+    { { FAULT_MMAP, ENOMEM, true }, true, "ENOMEM from then on" },
+    { { FAULT_MPROTECT, ENOMEM, false }, true, "ENOMEM" },
+    { { FAULT_MALLOC, ENOMEM, false }, true, "NULL" },
+    { { FAULT_MALLOC, ENOMEM, true }, true, "NULL from then on" },
+    { { FAULT_THREAD, EAGAIN, false }, false, "EAGAIN" },
+    { { FAULT_PWRITE, EIO, false }, false, "EIO beside a keeper" },
+    { { FAULT_FDATASYNC, EIO, false }, false, "EIO beside a keeper" },
+    { { FAULT_MALLOC, ENOMEM, false }, false, "NULL beside a keeper" },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -304,10 +304,11 @@ static uint64_t run_row(const struct row *row, uint64_t from, uint64_t to,
         lab_fork(run_one, &run, DEADLINE_S, report);
         runs++;
         refused += report->refused > 0;
-        if (report->lied && ++*lies <= 40)
+        if (report->lied && ++*lies <= 40) {
             printf("# LIE: row %zu, %s %s, nth %" PRIu64 ": phase %d: %s\n",
                    (size_t)(row - rows), fault_names[row->fault.call],
                    row->what, n, report->phase, report->lie);
+        }
     } while (report->fired && n++ < to && lab_seconds() < until);
     printf("# %-14s %-20s %5" PRIu64 " runs%s, %" PRIu64 " refused\n",
            fault_names[row->fault.call], row->what, runs,

@@ -331,10 +331,10 @@ static void expect_writes(struct full *f, const char *after)
     enum rn_code rc;
 
     for (unsigned i = 0; i < 20 && !f->report->lied; i++) {
-        do
+        do {
             rc = commit(f, RN_TXN_WRITE, (unsigned)lab_below(&f->dice, KEYS),
                         GROUP, true, &err);
-        while (rc && lab_seconds() < until);
+        } while (rc && lab_seconds() < until);
         if (rc)
             lab_lie(f->report, "cycle %" PRIu64 ": no writes after %s: %s",
                     f->done, after, err.text);
@@ -409,11 +409,12 @@ static void nothing_left(struct full *f)
     struct rn_err err = { 0 };
 
     take_space(f, 0);
-    for (int i = 0; i < 20 && !f->report->lied; i++)
+    for (int i = 0; i < 20 && !f->report->lied; i++) {
         is_full(f,
                 commit(f, i % 2 ? RN_TXN_WRITE : RN_TXN_SHRINK,
                        (unsigned)lab_below(&f->dice, KEYS), GROUP, i % 2, &err),
                 &err);
+    }
     if (!f->report->lied)
         check_all(f);
     give_space(f);

@@ -146,6 +146,7 @@ void lab_lie(struct lab_report *r, const char *fmt, ...)
         return;
     r->lied = true;
     va_start(args, fmt);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     vsnprintf(r->lie, sizeof(r->lie), fmt, args);
     va_end(args);
 }
@@ -474,10 +475,11 @@ uint64_t lab_tree_hash(const char *dir)
     uint64_t sum = 0;
 
     lab_tree_load(&t, dir);
-    for (unsigned i = 0; i < t.count; i++)
+    for (unsigned i = 0; i < t.count; i++) {
         sum += rn_hash64_two(rn_view_text(t.files[i].name),
                              rn_view_of(t.files[i].at, t.files[i].len),
                              t.files[i].len);
+    }
     sum += t.count;
     lab_tree_release(&t);
     return sum;
@@ -527,12 +529,13 @@ void lab_fork(void (*run)(void *context), void *context, unsigned seconds,
     }
     while (waitpid(pid, &status, 0) < 0)
         must(errno == EINTR, "waitpid");
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status)) {
         lab_lie(shared, "killed by signal %d (%s) in phase %d",
                 WTERMSIG(status), strsignal(WTERMSIG(status)), shared->phase);
-    else if (WEXITSTATUS(status))
+    } else if (WEXITSTATUS(status)) {
         lab_lie(shared, "exit code %d in phase %d", WEXITSTATUS(status),
                 shared->phase);
+    }
 }
 
 bool lab_is_sanitized(void)
