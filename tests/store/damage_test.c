@@ -763,8 +763,8 @@ static void print_table(uint64_t counts[KINDS][OUTCOMES])
 
 static void no_single_damage_is_believed(void **state)
 {
-    uint64_t count = lab_number("RUNNEL_DAMAGE_COUNT", 1000, 100);
-    uint64_t limit = lab_number("RUNNEL_DAMAGE_SECONDS", 60, 60);
+    uint64_t count = lab_amount("RUNNEL_DAMAGE_COUNT", 1000, 100, 100000);
+    uint64_t limit = lab_amount("RUNNEL_DAMAGE_SECONDS", 60, 60, 7200);
     uint64_t seed = lab_number("RUNNEL_DAMAGE_SEED", 1, 1), i;
     uint64_t counts[KINDS][OUTCOMES] = { 0 }, lies = 0, aimed = 0;
     struct lab_report *report = lab_report_new();

@@ -319,7 +319,7 @@ static uint64_t run_row(const struct row *row, uint64_t from, uint64_t to,
 static void a_failed_call_is_told_and_loses_nothing(void **state)
 {
     uint64_t calls = lab_number("RUNNEL_FAULT_CALLS", 0, 12);
-    uint64_t limit = lab_number("RUNNEL_FAULT_SECONDS", 120, 120);
+    uint64_t limit = lab_amount("RUNNEL_FAULT_SECONDS", 120, 120, 3600);
     uint64_t row = lab_number("RUNNEL_FAULT_ROW", ROWS, ROWS);
     uint64_t nth = lab_number("RUNNEL_FAULT_NTH", 0, 0);
     double begun = lab_seconds(), until = begun + (double)limit;

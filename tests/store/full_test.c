@@ -42,7 +42,7 @@ enum {
     DISK_BYTES = 64 << 20,
     RESERVE = 4 << 20,
     AHEAD = 2 << 20,
-    DEADLINE_S = 900,
+    DEADLINE_S = 3600,
     ANSWER_S = 1, /* in which a write must be refused */
     RELIEF_S = 5, /* in which writes must work again */
 };
@@ -463,12 +463,13 @@ static void cycles_on(enum disk disk)
 {
     struct full f = {
         .disk = disk,
-        .cycles = lab_number("RUNNEL_FULL_CYCLES", 20, 6),
+        .cycles = lab_amount("RUNNEL_FULL_CYCLES", 20, 6, 500),
         .seed = lab_number("RUNNEL_FULL_SEED", 1, 1),
         .report = lab_report_new(),
     };
 
-    f.until = lab_seconds() + (double)lab_number("RUNNEL_FULL_SECONDS", 60, 60);
+    f.until =
+        lab_seconds() + (double)lab_amount("RUNNEL_FULL_SECONDS", 60, 60, 1800);
     f.dice.state = f.seed;
     snprintf(f.mount, sizeof(f.mount), "%s", work);
     snprintf(f.image, sizeof(f.image), "%.200s.img", work);

@@ -563,6 +563,13 @@ uint64_t lab_number(const char *variable, uint64_t otherwise,
     return lab_is_sanitized() ? sanitized : otherwise;
 }
 
+uint64_t lab_amount(const char *variable, uint64_t otherwise,
+                    uint64_t sanitized, uint64_t prove)
+{
+    return lab_number(variable, getenv("RUNNEL_PROVE") ? prove : otherwise,
+                      sanitized);
+}
+
 double lab_seconds(void)
 {
     struct timespec t;

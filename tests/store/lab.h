@@ -134,6 +134,9 @@ struct lab_report *lab_report_new(void); /* in shared memory */
 /* From the environment, or the default; a smaller one under a sanitizer. */
 uint64_t lab_number(const char *variable, uint64_t otherwise,
                     uint64_t sanitized);
+/* The same for how much is done: `prove` where RUNNEL_PROVE asks for it. */
+uint64_t lab_amount(const char *variable, uint64_t otherwise,
+                    uint64_t sanitized, uint64_t prove);
 bool lab_is_sanitized(void);
 double lab_seconds(void);
 
