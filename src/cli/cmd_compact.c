@@ -1,18 +1,23 @@
 /* cmd_compact.c -- `runnel compact`: give unused space back to the disk. */
 #include "cli/command.h"
 #include "store/compact.h"
+#include "store/verify.h"
 
 #include <stdio.h>
 
 static int run(int argc, char **argv)
 {
-    struct rn_compacted done;
+    struct rn_compacted done = { 0 };
+    struct rn_verify_counts counts;
     struct rn_err err = { 0 };
     enum rn_code rc;
 
     if (!rn_command_operands(&rn_command_compact, argc, argv, 1))
         return RN_EXIT_REFUSED;
-    rc = rn_compact(rn_env_real(), argv[1], &done, &err);
+    /* First, because opening recovers: what is damaged is left as it is. */
+    rc = rn_verify(rn_env_real(), argv[1], NULL, NULL, &counts, &err);
+    if (!rc)
+        rc = rn_compact(rn_env_real(), argv[1], &done, &err);
     if (rc)
         return rn_command_fail(rc, &err);
     printf("%llu records, %llu bytes before, %llu after\n",

@@ -1,6 +1,7 @@
 /* cmd_dump.c -- `runnel dump`: every committed record as a line of JSON. */
 #include "cli/command.h"
 #include "store/store.h"
+#include "store/verify.h"
 
 #include <stdio.h>
 
@@ -46,6 +47,7 @@ static int run(int argc, char **argv)
     struct rn_store_opts opts = { .must_exist = true,
                                   .manual = true,
                                   .reader_ms_max = UINT32_MAX };
+    struct rn_verify_counts counts;
     struct rn_store *store = NULL;
     struct rn_txn *txn = NULL;
     struct rn_err err = { 0 };
@@ -54,7 +56,10 @@ static int run(int argc, char **argv)
     if (!rn_command_operands(&rn_command_dump, argc, argv, 1))
         return RN_EXIT_REFUSED;
     opts.where = argv[1];
-    rc = rn_store_open("local", &opts, &store, &err);
+    /* First, because opening recovers: what is damaged is left as it is. */
+    rc = rn_verify(rn_env_real(), argv[1], NULL, NULL, &counts, &err);
+    if (!rc)
+        rc = rn_store_open("local", &opts, &store, &err);
     if (!rc)
         rc =
             rn_txn_begin(store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, &err);
