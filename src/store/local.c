@@ -16,8 +16,8 @@
  */
 #include "store/local.h"
 
-#include "base/bytes.h"
 #include "store/bug.h"
+#include "store/redo.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,12 +25,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum {
-    REDO_PUT = 1,
-    REDO_DEL = 2,
-    REDO_HEADER = 8, /* u8 kind, u8 zero, u16 key length, u32 value length */
-    SEGMENT_MIN = 64 << 10,
-};
+enum { SEGMENT_MIN = 64 << 10 };
 
 struct local_txn {
     struct rn_txn base;
@@ -657,30 +652,15 @@ static enum rn_code write_failed(struct rn_txn *base, enum rn_code rc)
     return note_damage(base, rc);
 }
 
-static enum rn_code redo_add(struct rn_local *l, int kind, struct rn_view key,
-                             struct rn_view value)
+static enum rn_code log_write(struct rn_local *l, struct rn_redo write)
 {
-    size_t need = REDO_HEADER + key.len + value.len;
-    enum rn_code rc;
-    char *at;
+    size_t need = RN_REDO_HEADER + write.key.len + write.value.len;
 
     /* A record and its padding must fit a segment. */
     if (l->redo.len + need + RN_WAL_BLOCK + RN_WAL_MARKS >
         l->opts.segment_bytes)
         return RN_TOO_LARGE;
-    rc = rn_buf_reserve(&l->redo, need);
-    if (rc)
-        return rc;
-    at = l->redo.at + l->redo.len;
-    at[0] = (char)kind;
-    at[1] = 0;
-    rn_put_u16(at + 2, (uint16_t)key.len);
-    rn_put_u32(at + 4, (uint32_t)value.len);
-    memcpy(at + REDO_HEADER, key.at, key.len);
-    if (value.len)
-        memcpy(at + REDO_HEADER + key.len, value.at, value.len);
-    l->redo.len += need;
-    return RN_OK;
+    return rn_redo_add(&l->redo, &write);
 }
 
 static enum rn_code local_put(struct rn_txn *base, struct rn_view key,
@@ -688,7 +668,7 @@ static enum rn_code local_put(struct rn_txn *base, struct rn_view key,
 {
     struct local_txn *t = (struct local_txn *)base;
     struct rn_local *l = local_of(base);
-    enum rn_code rc = redo_add(l, REDO_PUT, key, value);
+    enum rn_code rc = log_write(l, (struct rn_redo){ RN_REDO_PUT, key, value });
 
     if (!rc)
         rc = l->map->ops->put(t->map, key, value);
@@ -702,33 +682,8 @@ static enum rn_code local_del(struct rn_txn *base, struct rn_view key)
     enum rn_code rc = l->map->ops->del(t->map, key);
 
     if (!rc)
-        rc = redo_add(l, REDO_DEL, key, (struct rn_view){ 0 });
+        rc = log_write(l, (struct rn_redo){ .kind = RN_REDO_DEL, .key = key });
     return rc ? write_failed(base, rc) : RN_OK;
-}
-
-enum rn_code rn_local_apply(struct rn_map *map, struct rn_map_txn *txn,
-                            struct rn_view payload)
-{
-    const char *at = payload.at, *end = payload.at + payload.len;
-    enum rn_code rc = RN_OK;
-
-    while (!rc && at < end) {
-        struct rn_view key, value;
-        if (end - at < REDO_HEADER)
-            return RN_CORRUPT;
-        key = rn_view_of(at + REDO_HEADER, rn_get_u16(at + 2));
-        value = rn_view_of(key.at + key.len, rn_get_u32(at + 4));
-        if (key.len + value.len > (size_t)(end - at - REDO_HEADER))
-            return RN_CORRUPT;
-        if (at[0] == REDO_PUT)
-            rc = map->ops->put(txn, key, value);
-        else if (at[0] == REDO_DEL)
-            rc = map->ops->del(txn, key);
-        else
-            rc = RN_CORRUPT;
-        at = value.at + value.len;
-    }
-    return rc;
 }
 
 /* ---- cursors ------------------------------------------------------------- */

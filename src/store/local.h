@@ -3,7 +3,7 @@
  * A log for durability, a map for order (wal.h, map.h):
  *
  *   local.c     transactions: the table of store.h
- *   recover.c   opening, always the same way
+ *   recover.c   opening, always the same way, and replay.c
  *   keeper.c    checkpoints and log segments, beside commits
  *
  * Invariants (tests and comments cite them)
@@ -87,9 +87,6 @@ void rn_local_path(const struct rn_local *l, const char *name,
                    char out[RN_PATH_MAX]);
 void rn_local_map_path(const char *dir, uint64_t generation,
                        char out[RN_PATH_MAX]);
-/* Puts the writes of a log record's payload into a map's transaction. */
-enum rn_code rn_local_apply(struct rn_map *map, struct rn_map_txn *txn,
-                            struct rn_view payload);
 
 /* recover.c */
 

@@ -24,14 +24,12 @@
 #include "store/local.h"
 
 #include "store/bug.h"
+#include "store/replay.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-enum {
-    REPLAY_BYTES = 32 << 20, /* of log in one transaction of the map */
-    FIRST_GENERATION = 1,
-};
+enum { FIRST_GENERATION = 1 };
 
 /* ---- locks --------------------------------------------------------------- */
 
@@ -113,68 +111,6 @@ static enum rn_code create(struct rn_local *l, struct rn_err *err)
     return rc ? rc : rn_local_checkpoint(l, err);
 }
 
-/* ---- replay -------------------------------------------------------------- */
-
-struct replay {
-    struct rn_local *l;
-    struct rn_map_txn *txn;
-    uint64_t seq, bytes, records;
-    struct rn_err *err;
-};
-
-static enum rn_code replay_commit(struct replay *r)
-{
-    struct rn_map *map = r->l->map;
-    enum rn_code rc = map->ops->set_seq(r->txn, r->seq);
-
-    if (rc) {
-        map->ops->abort(r->txn);
-        rn_fail(r->err, rc, "%s: replaying the log: %s", r->l->dir,
-                rn_code_name(rc));
-    } else {
-        rc = map->ops->commit(r->txn, r->err);
-    }
-    r->txn = NULL;
-    r->bytes = 0;
-    return rc;
-}
-
-/* Several records share a transaction: opening is faster, and nobody reads yet.
- */
-static enum rn_code replay_record(void *context, uint64_t seq,
-                                  struct rn_view payload)
-{
-    struct replay *r = context;
-    struct rn_map *map = r->l->map;
-    enum rn_code rc = RN_OK;
-
-    if (!r->txn)
-        rc = map->ops->begin(map, RN_TXN_WRITE, &r->txn, r->err);
-    if (rc)
-        return rc;
-    rc = rn_local_apply(map, r->txn, payload);
-    if (rc)
-        return rn_fail(r->err, rc, "%s: replaying record %llu: %s", r->l->dir,
-                       (unsigned long long)seq, rn_code_name(rc));
-    r->seq = seq;
-    r->records++;
-    r->bytes += payload.len;
-    return r->bytes >= REPLAY_BYTES ? replay_commit(r) : RN_OK;
-}
-
-static enum rn_code replay(struct rn_local *l, struct rn_err *err)
-{
-    struct replay r = { .l = l, .err = err };
-    enum rn_code rc = rn_wal_replay(l->log, l->durable, replay_record, &r, err);
-
-    if (!rc && r.txn)
-        rc = replay_commit(&r);
-    if (r.txn)
-        l->map->ops->abort(r.txn);
-    l->counts.recovered_records = r.records;
-    return rc;
-}
-
 /* ---- opening ------------------------------------------------------------- */
 
 /* S2: the state that was restored must be the one that the checkpoint says. */
@@ -225,7 +161,7 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
     if (!rc && !RN_BUG(NO_LOG_SYNC_AT_OPEN))
         rc = rn_wal_settle(l->log, err);
     if (!rc)
-        rc = replay(l, err);
+        rc = rn_replay(l, err);
     return rc;
 }
 
