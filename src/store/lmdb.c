@@ -31,27 +31,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-struct rn_map_cursor {
-    struct rn_map_txn *txn;
-    MDB_cursor *cursor;
-    struct rn_range range;
-    bool started;
-    char from[RN_BOUND_MAX], before[RN_BOUND_MAX];
-};
-
-static MDB_val val_of(struct rn_view v)
-{
-    return (MDB_val){ v.len, (void *)v.at };
-}
-
-static struct rn_view view_of(MDB_val v)
-{
-    return (struct rn_view){ v.mv_data, v.mv_size };
-}
-
-/* LMDB's codes and errno values in ours.  A short write on a full tmpfs comes
- * as EIO: the store asks the file system itself how full it is. */
-static enum rn_code code_of(int rc)
+enum rn_code rn_lmdb_code(int rc)
 {
     switch (rc) {
     case MDB_SUCCESS:
@@ -80,16 +60,15 @@ static enum rn_code code_of(int rc)
     }
 }
 
-/* A put that does not find what it looks for has met a damaged tree. */
-static enum rn_code put_code(int rc)
+enum rn_code rn_lmdb_put_code(int rc)
 {
-    return rc == MDB_NOTFOUND ? RN_CORRUPT : code_of(rc);
+    return rc == MDB_NOTFOUND ? RN_CORRUPT : rn_lmdb_code(rc);
 }
 
 enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                           struct rn_err *err)
 {
-    return rn_fail(err, code_of(rc), "%s: %s: %s", m->path, doing,
+    return rn_fail(err, rn_lmdb_code(rc), "%s: %s: %s", m->path, doing,
                    mdb_strerror(rc));
 }
 
@@ -352,9 +331,7 @@ static enum rn_code lmdb_begin(struct rn_map *base, enum rn_txn_mode mode,
     return RN_OK;
 }
 
-/* A fault in the middle of a write leaves LMDB's lists half changed: nothing of
- * that transaction may be touched again, and none may follow it. */
-static enum rn_code write_caught(struct rn_map_txn *t, struct rn_guard *guard)
+enum rn_code rn_lmdb_write_caught(struct rn_map_txn *t, struct rn_guard *guard)
 {
     t->wild = true;
     t->m->wild = true;
@@ -380,7 +357,7 @@ static enum rn_code lmdb_commit(struct rn_map_txn *t, struct rn_err *err)
     int rc;
 
     if (sigsetjmp(guard.back, 0)) {
-        write_caught(t, &guard);
+        rn_lmdb_write_caught(t, &guard);
         rn_free(t);
         return rn_fail(err, RN_CORRUPT, "%s: damaged", m->path);
     }
@@ -409,7 +386,7 @@ static enum rn_code lmdb_seq(struct rn_map_txn *t, uint64_t *out)
     else
         rc = MDB_CORRUPTED;
     rn_guard_leave(&guard);
-    return code_of(rc);
+    return rn_lmdb_code(rc);
 }
 
 static enum rn_code lmdb_set_seq(struct rn_map_txn *t, uint64_t seq)
@@ -421,181 +398,11 @@ static enum rn_code lmdb_set_seq(struct rn_map_txn *t, uint64_t seq)
 
     rn_put_u64(bytes, seq);
     if (sigsetjmp(guard.back, 0))
-        return write_caught(t, &guard);
+        return rn_lmdb_write_caught(t, &guard);
     rn_guard_enter(&guard, &t->m->watch.remedy);
     rc = mdb_put(t->txn, t->m->main, &key, &value, 0);
     rn_guard_leave(&guard);
-    return put_code(rc);
-}
-
-/* ---- keys and values ----------------------------------------------------- */
-
-static enum rn_code lmdb_get(struct rn_map_txn *t, struct rn_view key,
-                             struct rn_view *out)
-{
-    MDB_val k = val_of(key), v;
-    struct rn_guard guard;
-    enum rn_code code;
-    int rc;
-
-    if (sigsetjmp(guard.back, 0))
-        return rn_guard_caught(&guard);
-    rn_guard_enter(&guard, &t->m->watch.remedy);
-    rc = mdb_get(t->txn, t->m->kv, &k, &v);
-    code = rc ? code_of(rc) : rn_record_open(key, view_of(v), out);
-    rn_guard_leave(&guard);
-    return code;
-}
-
-static enum rn_code put_flagged(struct rn_map_txn *t, struct rn_view key,
-                                struct rn_view value, unsigned flags)
-{
-    MDB_val k = val_of(key), v = { value.len + RN_RECORD_HEADER, NULL };
-    uint64_t sum = rn_record_sum(key, value);
-    struct rn_guard guard;
-    int rc;
-
-    if (sigsetjmp(guard.back, 0))
-        return write_caught(t, &guard);
-    rn_guard_enter(&guard, &t->m->watch.remedy);
-    rc = mdb_put(t->txn, t->m->kv, &k, &v, MDB_RESERVE | flags);
-    if (!rc) {
-        rn_put_u64(v.mv_data, sum);
-        if (value.len)
-            memcpy((char *)v.mv_data + RN_RECORD_HEADER, value.at, value.len);
-    }
-    rn_guard_leave(&guard);
-    return put_code(rc);
-}
-
-static enum rn_code lmdb_put(struct rn_map_txn *t, struct rn_view key,
-                             struct rn_view value)
-{
-    return put_flagged(t, key, value, 0);
-}
-
-static enum rn_code lmdb_append(struct rn_map_txn *t, struct rn_view key,
-                                struct rn_view value)
-{
-    return put_flagged(t, key, value, MDB_APPEND);
-}
-
-static enum rn_code lmdb_del(struct rn_map_txn *t, struct rn_view key)
-{
-    MDB_val k = val_of(key);
-    struct rn_guard guard;
-    int rc;
-
-    if (sigsetjmp(guard.back, 0))
-        return write_caught(t, &guard);
-    rn_guard_enter(&guard, &t->m->watch.remedy);
-    rc = mdb_del(t->txn, t->m->kv, &k, NULL);
-    rn_guard_leave(&guard);
-    return code_of(rc);
-}
-
-/* ---- cursors ------------------------------------------------------------- */
-
-static enum rn_code lmdb_scan(struct rn_map_txn *t, const struct rn_range *r,
-                              struct rn_map_cursor **out)
-{
-    struct rn_map_cursor *c = rn_new(sizeof(*c));
-    struct rn_guard guard;
-    MDB_stat stat;
-    int rc;
-
-    if (!c)
-        return RN_NOMEM;
-    if (sigsetjmp(guard.back, 0)) {
-        rn_free(c);
-        return rn_guard_caught(&guard);
-    }
-    c->txn = t;
-    c->range = *r;
-    if (r->from.len)
-        memcpy(c->from, r->from.at, r->from.len);
-    if (r->before.len)
-        memcpy(c->before, r->before.at, r->before.len);
-    c->range.from.at = c->from;
-    c->range.before.at = c->before;
-    /* The first look at a table in a transaction reads its root: here, where
-     * LMDB has nothing to lose, and not after it has made a cursor. */
-    rn_guard_enter(&guard, &t->m->watch.remedy);
-    rc = mdb_stat(t->txn, t->m->kv, &stat);
-    rn_guard_leave(&guard);
-    if (!rc)
-        rc = mdb_cursor_open(t->txn, t->m->kv, &c->cursor);
-    if (rc) {
-        rn_free(c);
-        return code_of(rc);
-    }
-    *out = c;
-    return RN_OK;
-}
-
-/* The first entry: at `from`, or the last one before `before`. */
-static int cursor_start(struct rn_map_cursor *c, MDB_val *k, MDB_val *v)
-{
-    struct rn_view bound = c->range.backward ? c->range.before : c->range.from;
-    int rc;
-
-    if (!bound.len)
-        return mdb_cursor_get(c->cursor, k, v,
-                              c->range.backward ? MDB_LAST : MDB_FIRST);
-    *k = val_of(bound);
-    rc = mdb_cursor_get(c->cursor, k, v, MDB_SET_RANGE);
-    if (!c->range.backward)
-        return rc;
-    return mdb_cursor_get(c->cursor, k, v, rc ? MDB_LAST : MDB_PREV);
-}
-
-static bool in_range(const struct rn_map_cursor *c, struct rn_view key)
-{
-    if (rn_view_compare(key, c->range.from) < 0)
-        return false;
-    return !c->range.before.len || rn_view_compare(key, c->range.before) < 0;
-}
-
-static enum rn_code cursor_step(struct rn_map_cursor *c, struct rn_view *key,
-                                struct rn_view *value)
-{
-    MDB_val k = { 0 }, v = { 0 };
-    int rc;
-
-    if (c->started) {
-        rc = mdb_cursor_get(c->cursor, &k, &v,
-                            c->range.backward ? MDB_PREV : MDB_NEXT);
-    } else {
-        rc = cursor_start(c, &k, &v);
-    }
-    c->started = true;
-    if (rc)
-        return code_of(rc);
-    *key = view_of(k);
-    if (!in_range(c, *key))
-        return RN_NOT_FOUND;
-    return rn_record_open(*key, view_of(v), value);
-}
-
-static enum rn_code lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
-                              struct rn_view *value)
-{
-    struct rn_guard guard;
-    enum rn_code code;
-
-    if (sigsetjmp(guard.back, 0))
-        return rn_guard_caught(&guard);
-    rn_guard_enter(&guard, &c->txn->m->watch.remedy);
-    code = cursor_step(c, key, value);
-    rn_guard_leave(&guard);
-    return code;
-}
-
-static void lmdb_end(struct rn_map_cursor *c)
-{
-    if (!c->txn->wild)
-        mdb_cursor_close(c->cursor);
-    rn_free(c);
+    return rn_lmdb_put_code(rc);
 }
 
 const struct rn_map_ops rn_map_lmdb = {
@@ -612,11 +419,11 @@ const struct rn_map_ops rn_map_lmdb = {
     .abort = lmdb_abort,
     .seq = lmdb_seq,
     .set_seq = lmdb_set_seq,
-    .get = lmdb_get,
-    .put = lmdb_put,
-    .del = lmdb_del,
-    .append = lmdb_append,
-    .scan = lmdb_scan,
-    .next = lmdb_next,
-    .end = lmdb_end,
+    .get = rn_lmdb_get,
+    .put = rn_lmdb_put,
+    .del = rn_lmdb_del,
+    .append = rn_lmdb_append,
+    .scan = rn_lmdb_scan,
+    .next = rn_lmdb_next,
+    .end = rn_lmdb_end,
 };

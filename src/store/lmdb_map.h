@@ -1,6 +1,7 @@
-/* lmdb_map.h -- the map over LMDB from within: what its two files share.
+/* lmdb_map.h -- the map over LMDB from within: what its files share.
  *
- *   lmdb.c        transactions, keys and values
+ *   lmdb.c        transactions
+ *   lmdb_rows.c   keys and values, cursors
  *   lmdb_state.c  opening at a saved state, and saving one
  *
  * The only place that includes <lmdb.h>.
@@ -64,7 +65,17 @@ struct rn_map_txn {
     struct rn_map_txn *next; /* in the pool */
 };
 
-/* LMDB's code, or an errno value, as a failure with words. */
+/* LMDB's codes and errno values in ours.  A short write on a full tmpfs comes
+ * as EIO: the store asks the file system itself how full it is. */
+enum rn_code rn_lmdb_code(int rc);
+/* The same of a put: one that does not find what it looks for has met a damaged
+ * tree. */
+enum rn_code rn_lmdb_put_code(int rc);
+/* Ends a guard after a fault in the middle of a write, which leaves LMDB's
+ * lists half changed: nothing of that transaction may be touched again, and
+ * none may follow it. */
+enum rn_code rn_lmdb_write_caught(struct rn_map_txn *t, struct rn_guard *guard);
+/* A failure with words. */
 enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                           struct rn_err *err);
 int rn_lmdb_meter_open(struct lmdb *m);
@@ -77,5 +88,17 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
                              struct rn_map_pin **pin, struct rn_err *err);
 enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
+enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
+                         struct rn_view *out);
+enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,
+                         struct rn_view value);
+enum rn_code rn_lmdb_append(struct rn_map_txn *t, struct rn_view key,
+                            struct rn_view value);
+enum rn_code rn_lmdb_del(struct rn_map_txn *t, struct rn_view key);
+enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_range *r,
+                          struct rn_map_cursor **out);
+enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
+                          struct rn_view *value);
+void rn_lmdb_end(struct rn_map_cursor *c);
 
 #endif
