@@ -73,6 +73,14 @@ struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid)
     return find(e, &e->by_rid, rn_key_view(&key));
 }
 
+struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of)
+{
+    char name[RN_RID_TEXT_MAX];
+
+    return rn_catalog_find(e, RN_KIND_OFFER, (struct rn_rid){ 0 },
+                           rn_rid_print(of, name));
+}
+
 size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
                        struct rn_rid owner, const struct rn_rid *after,
                        struct rn_object **out, size_t max)
@@ -128,6 +136,10 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
         rc = rn_tree_put(&e->by_rid, rn_key_view(&rid), pointer_view(&o));
     if (!rc)
         (void)rn_object_share(o);
+    if (!rc && old && !rn_view_eq(old->id, o->id)) {
+        name_key(old->kind, rn_rid_owner(old->rid), old->id, &name);
+        (void)!rn_tree_del(&e->by_name, rn_key_view(&name));
+    }
     pthread_mutex_unlock(&e->lock);
     if (!rc)
         rn_object_release(old);

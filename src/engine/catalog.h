@@ -1,4 +1,5 @@
-/* catalog.h -- databases, containers and the other named objects.
+/* catalog.h -- databases, containers and the other named objects: users, their
+ * permissions, client encryption keys, offers.
  *
  * All of it is in memory, loaded at open, and on disk in container number 0.
  * An object is immutable and counted by reference; a change makes a new one and
@@ -25,8 +26,10 @@ struct rn_object {
     struct rn_view body; /* JSON as served */
     struct rn_etag etag;
     int64_t ts;
-    uint32_t throughput, autoscale; /* RU/s; 0: none of its own */
-    uint32_t number;                /* of a container, in keys */
+    uint32_t throughput, autoscale; /* of an offer, RU/s; one of them is 0 */
+    uint32_t number; /* of a container, in keys; of an offer, the most RU/s it
+                        ever had */
+    atomic_ullong spent;            /* of an offer: see rest/budget.c */
     struct rn_container *container; /* of a container, else NULL */
     atomic_uint owners;
 };
@@ -36,6 +39,8 @@ struct rn_object {
 struct rn_object *rn_catalog_find(struct rn_engine *e, enum rn_kind kind,
                                   struct rn_rid owner, struct rn_view id);
 struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid);
+/* The offer of a database or container; NULL if it has none of its own. */
+struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of);
 struct rn_object *rn_object_share(struct rn_object *o);
 void rn_object_release(struct rn_object *o); /* NULL is fine */
 
@@ -45,8 +50,34 @@ size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
                        struct rn_rid owner, const struct rn_rid *after,
                        struct rn_object **out, size_t max);
 
+/* What an offer offers: RU/s by hand, or a ceiling to scale up to. */
+struct rn_terms {
+    uint32_t manual, autoscale; /* at most one is not 0 */
+    struct rn_view upgrade;     /* the autoUpgradePolicy, JSON; at NULL: none */
+};
+
+/* Reads the value of x-ms-offer-throughput, and of
+ * x-ms-cosmos-offer-autopilot-settings, whose text `out` borrows.
+ * RN_BAD_REQUEST. */
+enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
+                                   struct rn_err *err) RN_CHECK;
+enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
+                                      struct rn_err *err) RN_CHECK;
+
+/* RU/s below which an offer cannot be replaced. */
+uint32_t rn_offer_minimum(const struct rn_object *offer);
+
+/* How an offer changes from one kind of terms to the other: the service wants a
+ * word for it beside the terms. */
+enum rn_offer_move {
+    RN_OFFER_STAYS,
+    RN_OFFER_TO_AUTOSCALE,
+    RN_OFFER_TO_MANUAL
+};
+
 enum rn_catalog_verb {
     RN_CATALOG_CREATE,
+    RN_CATALOG_UPSERT, /* users and permissions */
     RN_CATALOG_REPLACE,
     RN_CATALOG_DELETE,
 };
@@ -56,17 +87,20 @@ struct rn_catalog_change {
 
     /* In; borrowed until done. */
     enum rn_catalog_verb verb;
-    enum rn_kind kind; /* a database or a container */
+    enum rn_kind kind;
     struct rn_rid owner;
-    struct rn_view id;              /* all but CREATE */
-    struct rn_view body;            /* all but DELETE: JSON as sent */
-    struct rn_view if_match;        /* a condition; at NULL: none */
-    uint32_t throughput, autoscale; /* with CREATE; 0: none */
+    struct rn_view id;       /* REPLACE, DELETE: the object's */
+    struct rn_view body;     /* all but DELETE: JSON as sent */
+    struct rn_view if_match; /* a condition; at NULL: none */
+    struct rn_terms terms;   /* CREATE of a database or container; 0: none */
+    enum rn_offer_move move; /* REPLACE of an offer */
 
     /* Out, in done.call and until released. */
+    bool created;
     struct rn_object *object; /* as it is now; after DELETE, as it was */
 
     /* Its own. */
+    struct rn_object *offer; /* made with `object` */
     struct rn_operation operation;
     struct rn_engine *engine;
     struct rn_arena arena;

@@ -45,6 +45,60 @@ enum rn_code rn_object_decode(struct rn_txn *txn, enum rn_kind kind,
                               struct rn_object **out,
                               struct rn_err *err) RN_CHECK;
 
+/* catalog_rows.c: the same within a transaction, with its names.  Putting fails
+ * with RN_CONFLICT if a permission's resource is taken; whether the id is, the
+ * caller has asked. */
+enum rn_code rn_object_get(struct rn_txn *txn, struct rn_rid rid,
+                           struct rn_object **out, struct rn_err *err) RN_CHECK;
+enum rn_code rn_object_put(struct rn_txn *txn, const struct rn_object *o,
+                           struct rn_err *err) RN_CHECK;
+enum rn_code rn_object_del(struct rn_txn *txn,
+                           const struct rn_object *o) RN_CHECK;
+/* The rid under a name. */
+enum rn_code rn_name_get(struct rn_txn *txn, enum rn_kind kind,
+                         struct rn_rid owner, struct rn_view id,
+                         struct rn_rid *out) RN_CHECK;
+
+/* Numbers that are never given twice: u32 database | u32 container and user |
+ * u32 container number in keys | u64 etag, permission, client key | u32 offer.
+ */
+struct rn_counters {
+    uint32_t database, container, number;
+    uint64_t etag;
+    uint32_t offer;
+};
+enum rn_code rn_counters_take(struct rn_engine *e, struct rn_txn *txn,
+                              struct rn_counters *out) RN_CHECK;
+enum rn_code rn_counters_give(struct rn_txn *txn,
+                              const struct rn_counters *c) RN_CHECK;
+
+/* body.c: the JSON of an object.  The client's part, without the closing brace
+ * (not of a container or an offer), and the whole object with the system
+ * properties; rid, etag, _ts and numbers are those of `like`. */
+enum rn_code rn_body_print(enum rn_kind kind, struct rn_view json,
+                           struct rn_buf *out, struct rn_err *err) RN_CHECK;
+enum rn_code rn_body_finish(const struct rn_object *like, struct rn_view id,
+                            struct rn_view text,
+                            struct rn_object **out) RN_CHECK;
+
+/* remove.c: an object and all that lies in it. */
+enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
+                              struct rn_err *err) RN_CHECK;
+/* The same in memory, once that is durable. */
+void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid);
+
+/* offer.c */
+enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
+                             struct rn_counters *n,
+                             struct rn_err *err) RN_CHECK;
+/* The client's part of an offer that replaces `old`, and its new numbers. */
+enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
+                              const struct rn_object *old,
+                              struct rn_object *like, struct rn_buf *text,
+                              struct rn_err *err) RN_CHECK;
+/* How many ranges these terms want. */
+uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t);
+
 /* definition.c: checks the JSON of a new or replaced container and prints it
  * with every default filled in, as the service answers it, without the system
  * properties and the closing brace.  `old` is what it replaces, or NULL. */

@@ -40,7 +40,7 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
 }
 
 /* An idle set of the present keys, or a new one. */
-static enum rn_code borrow(struct rn_rest *r, struct rn_signers **out)
+enum rn_code rn_signers_borrow(struct rn_rest *r, struct rn_signers **out)
 {
     struct rn_signers *s, *stale = NULL;
     struct rn_keys keys;
@@ -63,7 +63,7 @@ static enum rn_code borrow(struct rn_rest *r, struct rn_signers **out)
     return s ? RN_OK : signers_new(&keys, version, out);
 }
 
-static void give_back(struct rn_rest *r, struct rn_signers *s)
+void rn_signers_return(struct rn_rest *r, struct rn_signers *s)
 {
     pthread_mutex_lock(&r->lock);
     s->next = r->idle;
@@ -119,7 +119,7 @@ static enum rn_code check_master(struct rn_context *x,
 {
     struct rn_signers *s = NULL;
     size_t which = 0;
-    enum rn_code rc = borrow(x->rest, &s);
+    enum rn_code rc = rn_signers_borrow(x->rest, &s);
 
     if (rc)
         return rn_fail(&x->err, rc, "out of memory");
@@ -130,7 +130,7 @@ static enum rn_code check_master(struct rn_context *x,
         if (key < 2 || key == RN_KEY_WELL_KNOWN)
             x->rights |= RN_MAY_WRITE;
     }
-    give_back(x->rest, s);
+    rn_signers_return(x->rest, s);
     if (rc == RN_UNAUTHORIZED)
         rn_fail(&x->err, rc,
                 "The input authorization token can't serve the request. The "
@@ -158,8 +158,7 @@ static enum rn_code authorize(struct rn_context *x)
                        "Microsoft Entra tokens (type=aad) are not supported "
                        "by this server; use an account key");
     if (auth.type == RN_AUTH_RESOURCE)
-        return rn_fail(&x->err, RN_UNAUTHORIZED,
-                       "This resource token is not valid here");
+        return rn_permission_authorize(x, auth.token);
     rc = rn_auth_check_date(rn_context_header(x, RN_HEADER_X_DATE),
                             rn_context_header(x, RN_HEADER_DATE),
                             rn_wall_ms(x->rest->opts.env) / 1000, &x->err);

@@ -1,26 +1,39 @@
-/* objects.c -- databases and containers: create, read, replace, delete, list.
+/* objects.c -- the catalog's objects: create, read, replace, delete, list.
  *
- * One body for both: they differ in their rows of the route table and in what
- * lies above them.
+ * One body for all: databases, containers, users, permissions, client keys and
+ * offers differ in their rows of the route table and in what lies above them.
  */
 #include "rest/own.h"
 
 #include "json/json.h"
 #include "json/print.h"
 
-enum { RU_MAX = 100000000 };
-
 /* ---- what a path names --------------------------------------------------- */
 
-static struct rn_object *find(struct rn_context *x, enum rn_kind kind,
-                              struct rn_rid owner, struct rn_view id)
+static struct rn_object *find(struct rn_rest *r, const struct rn_link *l,
+                              enum rn_kind kind, struct rn_rid owner, size_t at)
 {
     struct rn_object *o = NULL;
     struct rn_rid rid;
 
-    if (x->link.is_rid && rn_rid_parse(id, &rid) && rid.kind == kind)
-        o = rn_catalog_find_rid(x->rest->engine, rid);
-    return o ? o : rn_catalog_find(x->rest->engine, kind, owner, id);
+    if (l->is_rid && rn_rid_parse(l->ids[at], &rid) && rid.kind == kind)
+        o = rn_catalog_find_rid(r->engine, rid);
+    return o ? o : rn_catalog_find(r->engine, kind, owner, l->ids[at]);
+}
+
+struct rn_object *rn_rest_find_container(struct rn_rest *r,
+                                         const struct rn_link *l)
+{
+    struct rn_object *database, *container;
+
+    if (l->depth < 2)
+        return NULL;
+    database = find(r, l, RN_KIND_DATABASE, (struct rn_rid){ 0 }, 0);
+    if (!database)
+        return NULL;
+    container = find(r, l, RN_KIND_CONTAINER, database->rid, 1);
+    rn_object_release(database);
+    return container;
 }
 
 /* Missing above what is asked for, or the thing itself. */
@@ -39,7 +52,7 @@ static enum rn_code missing(struct rn_context *x, size_t at)
 enum rn_code rn_context_find_database(struct rn_context *x)
 {
     x->database =
-        find(x, RN_KIND_DATABASE, (struct rn_rid){ 0 }, x->link.ids[0]);
+        find(x->rest, &x->link, RN_KIND_DATABASE, (struct rn_rid){ 0 }, 0);
     return x->database ? RN_OK : missing(x, 0);
 }
 
@@ -61,22 +74,78 @@ enum rn_code rn_context_find_container(struct rn_context *x)
 
     if (rc)
         return rc;
-    x->container = find(x, RN_KIND_CONTAINER, x->database->rid, x->link.ids[1]);
+    x->container =
+        find(x->rest, &x->link, RN_KIND_CONTAINER, x->database->rid, 1);
     return x->container ? check_intended(x) : missing(x, 1);
 }
 
-/* The owner of a list, and for anything else the resource as well. */
-static enum rn_code find_all(struct rn_context *x)
+/* What the path names at `at`, in `owner`. */
+static enum rn_code find_at(struct rn_context *x, enum rn_kind kind,
+                            struct rn_rid owner, size_t at,
+                            struct rn_object **out)
 {
-    if (x->link.kind == RN_KIND_DATABASE)
-        return x->link.is_list ? RN_OK : rn_context_find_database(x);
-    return x->link.is_list ? rn_context_find_database(x)
-                           : rn_context_find_container(x);
+    *out = find(x->rest, &x->link, kind, owner, at);
+    return *out ? RN_OK : missing(x, at);
 }
 
-static struct rn_object *target(const struct rn_context *x)
+static enum rn_code find_permission(struct rn_context *x)
 {
-    return x->link.kind == RN_KIND_DATABASE ? x->database : x->container;
+    enum rn_code rc = rn_permission_read_seconds(x);
+
+    if (!rc)
+        rc = find_at(x, RN_KIND_USER, x->database->rid, 1, &x->user);
+    if (rc || x->link.is_list)
+        return rc;
+    return find_at(x, RN_KIND_PERMISSION, x->user->rid, 2, &x->object);
+}
+
+/* An offer is named by its rid. */
+static enum rn_code find_offer(struct rn_context *x)
+{
+    struct rn_rid rid;
+
+    if (x->link.is_list)
+        return RN_OK;
+    if (rn_rid_parse(x->link.ids[0], &rid) && rid.kind == RN_KIND_OFFER)
+        x->object = rn_catalog_find_rid(x->rest->engine, rid);
+    return x->object ? RN_OK : missing(x, 0);
+}
+
+enum rn_code rn_context_find(struct rn_context *x)
+{
+    enum rn_kind kind = x->link.kind;
+    enum rn_code rc;
+
+    if (kind == RN_KIND_OFFER)
+        return find_offer(x);
+    if (kind == RN_KIND_DATABASE && x->link.is_list)
+        return RN_OK;
+    if (kind == RN_KIND_CONTAINER && !x->link.is_list)
+        rc = rn_context_find_container(x);
+    else
+        rc = rn_context_find_database(x);
+    if (rc)
+        return rc;
+    if (kind == RN_KIND_PERMISSION)
+        return find_permission(x);
+    if (x->link.is_list)
+        return RN_OK;
+    if (kind == RN_KIND_DATABASE || kind == RN_KIND_CONTAINER) {
+        x->object = rn_object_share(kind == RN_KIND_DATABASE ? x->database
+                                                             : x->container);
+        return RN_OK;
+    }
+    return find_at(x, kind, x->database->rid, 1, &x->object);
+}
+
+/* What the objects of a list, or the one named, lie in. */
+struct rn_rid rn_context_owner(const struct rn_context *x)
+{
+    if (x->link.kind == RN_KIND_PERMISSION)
+        return x->user->rid;
+    if (x->link.kind == RN_KIND_DATABASE || !x->database)
+        return (struct rn_rid){ 0 };
+    return x->database->rid;
 }
 
 /* ---- answers ------------------------------------------------------------- */
@@ -87,8 +156,14 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
     rn_reply_etag(x, o->etag);
     rn_reply_owner(x);
     rn_reply_charge(x, status == RN_STATUS_OK ? 1 : 5);
+    if (o->kind == RN_KIND_OFFER) {
+        rn_reply_text(x, RN_HEADER_OFFER_PENDING, "false");
+        rn_reply_number(x, RN_HEADER_MIN_THROUGHPUT, rn_offer_minimum(o));
+    }
     rn_buf_clear(&x->call->body);
-    if (rn_buf_add(&x->call->body, o->body))
+    if (o->kind == RN_KIND_PERMISSION
+            ? rn_permission_print(x, o, &x->call->body)
+            : rn_buf_add(&x->call->body, o->body))
         return rn_reply_fail(x, RN_NOMEM);
     return rn_reply_json(x, status);
 }
@@ -110,24 +185,40 @@ static void add_quota(struct rn_context *x)
 enum rn_rest_step rn_rest_object_read(struct rn_context *x)
 {
     struct rn_view none = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
-    enum rn_code rc = find_all(x);
+    enum rn_code rc = rn_context_find(x);
     char etag[RN_ETAG_LEN];
 
     if (rc)
         return rn_reply_fail(x, rc);
-    rn_etag_print(target(x)->etag, etag);
+    rn_etag_print(x->object->etag, etag);
     if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN))) {
-        rn_reply_etag(x, target(x)->etag);
+        rn_reply_etag(x, x->object->etag);
         return rn_reply_fail(x, RN_NOT_MODIFIED);
     }
     if (x->link.kind == RN_KIND_CONTAINER) {
         add_quota(x);
         rn_reply_text(x, RN_HEADER_INDEX_PROGRESS, "100");
     }
-    return answer(x, RN_STATUS_OK, target(x));
+    return answer(x, RN_STATUS_OK, x->object);
 }
 
 /* ---- lists --------------------------------------------------------------- */
+
+static void print_item(struct rn_context *x, struct rn_json_out *o,
+                       const struct rn_object *object)
+{
+    struct rn_buf text = RN_BUF_INIT(RN_CALL_BODY_MAX);
+
+    if (object->kind != RN_KIND_PERMISSION) {
+        rn_json_out_raw(o, object->body);
+        return;
+    }
+    if (rn_permission_print(x, object, &text))
+        o->rc = RN_NOMEM;
+    else
+        rn_json_out_raw(o, rn_buf_view(&text));
+    rn_buf_release(&text);
+}
 
 static void print_list(struct rn_context *x, struct rn_rid owner,
                        struct rn_object **objects, size_t count)
@@ -143,7 +234,7 @@ static void print_list(struct rn_context *x, struct rn_rid owner,
     rn_json_out_key(&o, rn_kind_list(x->link.kind));
     rn_json_out_array_begin(&o);
     for (size_t i = 0; i < count; i++)
-        rn_json_out_raw(&o, objects[i]->body);
+        print_item(x, &o, objects[i]);
     rn_json_out_array_end(&o);
     rn_json_out_key(&o, RN_LIT("_count"));
     rn_json_out_uint(&o, count);
@@ -154,10 +245,10 @@ static void print_list(struct rn_context *x, struct rn_rid owner,
 enum rn_rest_step rn_rest_object_list(struct rn_context *x)
 {
     struct rn_view token = rn_context_header(x, RN_HEADER_CONTINUATION);
-    struct rn_rid owner = { 0 }, after;
+    struct rn_rid owner, after;
     struct rn_object **page;
     size_t size = 0, count;
-    enum rn_code rc = find_all(x);
+    enum rn_code rc = rn_context_find(x);
 
     if (!rc)
         rc = rn_context_count(x, &size);
@@ -168,8 +259,7 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
     page = rn_arena_alloc(&x->call->arena, (size + 1) * sizeof(*page));
     if (!page)
         return rn_reply_fail(x, RN_NOMEM);
-    if (x->database)
-        owner = x->database->rid;
+    owner = rn_context_owner(x);
     count = rn_catalog_list(x->rest->engine, x->link.kind, owner,
                             token.len ? &after : NULL, page, size + 1);
     if (count > size) {
@@ -202,9 +292,8 @@ static enum rn_rest_step finish_change(struct rn_call *call)
         rn_reply_charge(x, 5);
         step = rn_reply_empty(x, RN_STATUS_NO_CONTENT);
     } else {
-        step = answer(
-            x, c->verb == RN_CATALOG_CREATE ? RN_STATUS_CREATED : RN_STATUS_OK,
-            c->object);
+        step =
+            answer(x, c->created ? RN_STATUS_CREATED : RN_STATUS_OK, c->object);
     }
     rn_catalog_change_release(c);
     return step;
@@ -233,56 +322,14 @@ static enum rn_rest_step start_change(struct rn_context *x,
     c->done.call = change_done;
     c->verb = verb;
     c->kind = x->link.kind;
-    if (x->link.kind == RN_KIND_CONTAINER)
-        c->owner = x->database->rid;
-    if (verb != RN_CATALOG_CREATE)
-        c->id = target(x)->id;
+    c->owner = rn_context_owner(x);
+    if (x->object)
+        c->id = x->object->id;
     c->body = x->call->req->body;
     c->if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     x->call->next = finish_change;
     rc = rn_catalog_change_start(x->rest->engine, c, &x->err);
     return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;
-}
-
-static enum rn_code read_units(struct rn_context *x, struct rn_view text,
-                               uint32_t *out)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9' || n > RU_MAX)
-            return rn_fail(&x->err, RN_BAD_REQUEST,
-                           "'%.*s' is not a throughput", RN_FMT(text));
-        n = n * 10 + (uint64_t)(text.at[i] - '0');
-    }
-    if (n < 400 || n > RU_MAX)
-        return rn_fail(&x->err, RN_BAD_REQUEST,
-                       "Requested throughput %llu is less than required "
-                       "minimum throughput 400, or absurd",
-                       (unsigned long long)n);
-    *out = (uint32_t)n;
-    return RN_OK;
-}
-
-static enum rn_code read_autoscale(struct rn_context *x, struct rn_view text)
-{
-    struct rn_json j;
-    int64_t n = 0;
-    uint32_t max;
-    enum rn_code rc;
-
-    rn_json_init(&j, NULL);
-    rc = rn_json_parse(&j, text, &x->err);
-    max = rn_json_find(&j, 0, RN_LIT("maxThroughput"));
-    if (!rc && (rn_json_kind(&j, max) != RN_JSON_NUMBER ||
-                !rn_json_int64(&j, max, &n) || n < 1000 || n > RU_MAX))
-        rc = rn_fail(&x->err, RN_BAD_REQUEST,
-                     "Requested throughput %lld is less than required minimum "
-                     "throughput 1000",
-                     (long long)n);
-    rn_json_release(&j);
-    x->change.autoscale = (uint32_t)n;
-    return rc;
 }
 
 static enum rn_code read_throughput(struct rn_context *x)
@@ -296,29 +343,43 @@ static enum rn_code read_throughput(struct rn_context *x)
                        "x-ms-cosmos-offer-autopilot-settings exclude each "
                        "other");
     if (manual.len)
-        return read_units(x, manual, &x->change.throughput);
-    return autoscale.len ? read_autoscale(x, autoscale) : RN_OK;
+        return rn_terms_parse_manual(manual, &x->change.terms, &x->err);
+    return autoscale.len
+               ? rn_terms_parse_autoscale(autoscale, &x->change.terms, &x->err)
+               : RN_OK;
 }
 
 enum rn_rest_step rn_rest_object_create(struct rn_context *x)
 {
-    enum rn_code rc = find_all(x);
+    enum rn_code rc = rn_context_find(x);
 
-    if (!rc)
+    if (!rc &&
+        (x->link.kind == RN_KIND_DATABASE || x->link.kind == RN_KIND_CONTAINER))
         rc = read_throughput(x);
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_CREATE);
 }
 
+enum rn_rest_step rn_rest_object_upsert(struct rn_context *x)
+{
+    enum rn_code rc = rn_context_find(x);
+
+    return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_UPSERT);
+}
+
 enum rn_rest_step rn_rest_object_replace(struct rn_context *x)
 {
-    enum rn_code rc = find_all(x);
+    enum rn_code rc = rn_context_find(x);
 
+    if (rn_context_flag(x, RN_HEADER_TO_AUTOSCALE))
+        x->change.move = RN_OFFER_TO_AUTOSCALE;
+    else if (rn_context_flag(x, RN_HEADER_TO_MANUAL))
+        x->change.move = RN_OFFER_TO_MANUAL;
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_REPLACE);
 }
 
 enum rn_rest_step rn_rest_object_delete(struct rn_context *x)
 {
-    enum rn_code rc = find_all(x);
+    enum rn_code rc = rn_context_find(x);
 
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_DELETE);
 }

@@ -7,7 +7,9 @@
  *   reply.c      common headers, error bodies, charges
  *   control.c    what only an operator may ask for
  *   order.c      faults that a test has ordered
- *   account.c objects.c documents.c lists.c feeds.c ranges.c health.c
+ *   permissions.c  resource tokens: made, read, and what they allow
+ *   account.c objects.c documents.c lists.c feeds.c ranges.c conflicts.c
+ *   health.c
  *                handlers
  */
 #ifndef RN_REST_OWN_H
@@ -18,6 +20,7 @@
 #include "cosmos/auth.h"
 #include "cosmos/header.h"
 #include "cosmos/link.h"
+#include "cosmos/permission.h"
 #include "cosmos/session.h"
 #include "cosmos/status.h"
 #include "engine/advance.h"
@@ -96,8 +99,15 @@ struct rn_context {
     struct rn_order_blow blow; /* to come when the handler is done */
     struct rn_err err;
 
-    /* What the path names, as far as it is there. */
-    struct rn_object *database, *container;
+    /* By which permission, if it is not by a key. */
+    bool is_granted;
+    struct rn_permission permission;
+    struct rn_grant grant;
+    uint32_t token_seconds; /* of tokens made here */
+
+    /* What the path names, as far as it is there; `object` is the last, if it
+     * is in the catalog. */
+    struct rn_object *database, *container, *user, *object;
 
     /* What handlers need to keep until a write is done. */
     struct rn_pk pk;
@@ -127,9 +137,29 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
 
 /* ---- auth.c -------------------------------------------------------------- */
 
-/* Fills x->rights.  RN_UNAUTHORIZED or RN_FORBIDDEN. */
+/* Fills x->rights, or what a permission grants.  RN_UNAUTHORIZED or
+ * RN_FORBIDDEN. */
 enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
+/* Signers of the present keys; the first is the primary key's. */
+enum rn_code rn_signers_borrow(struct rn_rest *r,
+                               struct rn_signers **out) RN_CHECK;
+void rn_signers_return(struct rn_rest *r, struct rn_signers *s);
 void rn_signers_free(struct rn_signers *s);
+
+/* ---- permissions.c ------------------------------------------------------- */
+
+/* Reads a resource token.  RN_UNAUTHORIZED or RN_FORBIDDEN. */
+enum rn_code rn_permission_authorize(struct rn_context *x,
+                                     struct rn_view token) RN_CHECK;
+/* Does what is granted allow this, on this?  The route is known.
+ * RN_FORBIDDEN. */
+enum rn_code rn_permission_check(struct rn_context *x) RN_CHECK;
+/* How long the tokens are to last that this request makes. */
+enum rn_code rn_permission_read_seconds(struct rn_context *x) RN_CHECK;
+/* Appends a permission's JSON with a fresh token. */
+enum rn_code rn_permission_print(struct rn_context *x,
+                                 const struct rn_object *permission,
+                                 struct rn_buf *out) RN_CHECK;
 
 /* ---- route.c ------------------------------------------------------------- */
 
@@ -179,13 +209,14 @@ double rn_charge_write(size_t bytes);
 /* ---- handlers ------------------------------------------------------------ */
 
 rn_handler_fn rn_rest_account_read;
-rn_handler_fn rn_rest_object_create, rn_rest_object_read,
+rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
     rn_rest_object_replace, rn_rest_object_delete, rn_rest_object_list;
 rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
     rn_rest_document_list;
 rn_handler_fn rn_rest_feed_read;
 rn_handler_fn rn_rest_range_list;
+rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
 
 /* ---- control.c ----------------------------------------------------------- */
@@ -237,5 +268,12 @@ enum rn_code rn_context_range(struct rn_context *x,
  * not the last of them that is missing. */
 enum rn_code rn_context_find_database(struct rn_context *x) RN_CHECK;
 enum rn_code rn_context_find_container(struct rn_context *x) RN_CHECK;
+/* For the catalog's objects: all of the path.  Of a list, its owner. */
+enum rn_code rn_context_find(struct rn_context *x) RN_CHECK;
+/* What they lie in; all zero if that is the account. */
+struct rn_rid rn_context_owner(const struct rn_context *x);
+/* The container in which a link lies, to be released; NULL if there is none. */
+struct rn_object *rn_rest_find_container(struct rn_rest *r,
+                                         const struct rn_link *l);
 
 #endif

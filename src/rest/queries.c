@@ -98,6 +98,7 @@ struct run {
 
     /* The catalog's objects. */
     struct rn_object *objects[OBJECTS_AT_ONCE];
+    struct rn_buf text; /* of a permission, with its token */
     size_t object_count, object_at;
     struct rn_rid last;
     bool any, ended;
@@ -133,24 +134,28 @@ static enum rn_code next_object(void *context, struct rn_view *document,
                                 struct rn_err *err)
 {
     struct run *r = context;
-    struct rn_rid owner = { 0 };
+    struct rn_object *o;
 
-    (void)err;
-    if (r->x->link.kind == RN_KIND_OFFER)
+    if (r->x->container) /* conflicts and scripts: there are none */
         return RN_NOT_FOUND;
-    if (r->x->database)
-        owner = r->x->database->rid;
     if (r->object_at == r->object_count) {
         release_objects(r);
-        r->object_count = rn_catalog_list(r->x->rest->engine, r->x->link.kind,
-                                          owner, r->any ? &r->last : NULL,
-                                          r->objects, OBJECTS_AT_ONCE);
+        r->object_count = rn_catalog_list(
+            r->x->rest->engine, r->x->link.kind, rn_context_owner(r->x),
+            r->any ? &r->last : NULL, r->objects, OBJECTS_AT_ONCE);
         if (r->object_count == 0)
             return RN_NOT_FOUND;
     }
-    r->last = r->objects[r->object_at]->rid;
+    o = r->objects[r->object_at++];
+    r->last = o->rid;
     r->any = true;
-    *document = r->objects[r->object_at++]->body;
+    *document = o->body;
+    if (o->kind != RN_KIND_PERMISSION)
+        return RN_OK;
+    rn_buf_clear(&r->text);
+    if (rn_permission_print(r->x, o, &r->text))
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    *document = rn_buf_view(&r->text);
     return RN_OK;
 }
 
@@ -256,7 +261,9 @@ static enum rn_code run_page(struct run *r, const struct rn_source *source,
 {
     struct rn_sink sink = { r, take_row };
     struct rn_context *x = r->x;
-    const struct rn_object *owner = x->container ? x->container : x->database;
+    const struct rn_object *owner = x->container ? x->container
+                                    : x->user    ? x->user
+                                                 : x->database;
     char rid[RN_RID_TEXT_MAX];
     enum rn_code rc;
 
@@ -288,6 +295,7 @@ static enum rn_rest_step run(struct rn_call *call)
         return rn_reply_fail(x, RN_NOMEM);
     memset(r, 0, sizeof(*r));
     r->x = x;
+    r->text = RN_BUF_INIT(RN_CALL_BODY_MAX);
     r->limits.now_us = rn_wall_ms(x->rest->opts.env) * 1000;
     rn_random(x->rest->opts.env, &r->limits.seed, sizeof(r->limits.seed));
     rc = rn_asked_read(&r->asked, x);
@@ -302,6 +310,7 @@ static enum rn_rest_step run(struct rn_call *call)
     rn_documents_close(&r->documents);
     rn_reading_end(&r->reading);
     release_objects(r);
+    rn_buf_release(&r->text);
     if (rc)
         return rn_asked_refuse(&r->asked, x, rc);
     if (!stats.is_done)
@@ -316,12 +325,10 @@ static enum rn_rest_step run(struct rn_call *call)
 
 enum rn_rest_step rn_rest_query(struct rn_context *x)
 {
-    enum rn_code rc = RN_OK;
+    enum rn_code rc = rn_kind_owner(x->link.kind) == RN_KIND_CONTAINER
+                          ? rn_context_find_container(x)
+                          : rn_context_find(x);
 
-    if (x->link.kind == RN_KIND_DOCUMENT)
-        rc = rn_context_find_container(x);
-    else if (x->link.kind == RN_KIND_CONTAINER)
-        rc = rn_context_find_database(x);
     if (rc)
         return rn_reply_fail(x, rc);
     x->call->next = run;

@@ -88,21 +88,40 @@ static void add_escaped(struct rn_buf *out, struct rn_view name)
     }
 }
 
+/* What the thing asked about lies in. */
+static const struct rn_object *owner_of(const struct rn_context *x)
+{
+    switch (x->link.kind) {
+    case RN_KIND_ACCOUNT:
+    case RN_KIND_DATABASE:
+    case RN_KIND_OFFER:
+        return NULL;
+    case RN_KIND_CONTAINER:
+    case RN_KIND_USER:
+    case RN_KIND_CLIENT_KEY:
+        return x->database;
+    case RN_KIND_PERMISSION:
+        return x->user;
+    default:
+        return x->container;
+    }
+}
+
 /* Clients keep session tokens under this name, and parse the rid. */
 void rn_reply_owner(struct rn_context *x)
 {
-    const struct rn_object *owner =
-        x->link.kind == RN_KIND_CONTAINER ? x->database : x->container;
+    const struct rn_object *owner = owner_of(x);
     struct rn_buf path = RN_BUF_INIT(8 << 10);
     char rid[RN_RID_TEXT_MAX];
 
-    if (!owner || !x->database || x->link.kind == RN_KIND_DATABASE)
+    if (!owner || !x->database)
         return;
     (void)!rn_buf_add(&path, RN_LIT("dbs/"));
     add_escaped(&path, x->database->id);
-    if (owner == x->container) {
-        (void)!rn_buf_add(&path, RN_LIT("/colls/"));
-        add_escaped(&path, x->container->id);
+    if (owner != x->database) {
+        (void)!rn_buf_add(&path, owner == x->user ? RN_LIT("/users/")
+                                                  : RN_LIT("/colls/"));
+        add_escaped(&path, owner->id);
     }
     rn_reply_header(x, RN_HEADER_ALT_CONTENT_PATH, rn_buf_view(&path));
     rn_reply_header(x, RN_HEADER_CONTENT_PATH, rn_rid_print(owner->rid, rid));

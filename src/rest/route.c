@@ -13,6 +13,13 @@ static const struct rn_route queries[] = {
     { RN_HTTP_POST,   RN_KIND_DATABASE,  true,  NULL, rn_rest_query,           0 },
     { RN_HTTP_POST,   RN_KIND_CONTAINER, true,  NULL, rn_rest_query,           0 },
     { RN_HTTP_POST,   RN_KIND_OFFER,     true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_USER,      true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_PERMISSION, true, NULL, rn_rest_query,           RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_CLIENT_KEY, true, NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_CONFLICT,  true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_PROCEDURE, true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_TRIGGER,   true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_FUNCTION,  true,  NULL, rn_rest_query,           0 },
 };
 
 /* With A-IM, a list of documents is their change feed. */
@@ -32,6 +39,55 @@ static const struct rn_route routes[] = {
     { RN_HTTP_GET,    RN_KIND_CONTAINER, false, NULL, rn_rest_object_read,     0 },
     { RN_HTTP_PUT,    RN_KIND_CONTAINER, false, NULL, rn_rest_object_replace,  RN_ROUTE_WRITES },
     { RN_HTTP_DELETE, RN_KIND_CONTAINER, false, NULL, rn_rest_object_delete,   RN_ROUTE_WRITES },
+
+    { RN_HTTP_GET,    RN_KIND_OFFER,     true,  NULL, rn_rest_object_list,     0 },
+    { RN_HTTP_GET,    RN_KIND_OFFER,     false, NULL, rn_rest_object_read,     0 },
+    { RN_HTTP_PUT,    RN_KIND_OFFER,     false, NULL, rn_rest_object_replace,  RN_ROUTE_WRITES },
+
+    { RN_HTTP_POST,   RN_KIND_USER,      true,  RN_HEADER_IS_UPSERT,
+                                                      rn_rest_object_upsert,   RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_USER,      true,  NULL, rn_rest_object_create,   RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_USER,      true,  NULL, rn_rest_object_list,     0 },
+    { RN_HTTP_GET,    RN_KIND_USER,      false, NULL, rn_rest_object_read,     0 },
+    { RN_HTTP_PUT,    RN_KIND_USER,      false, NULL, rn_rest_object_replace,  RN_ROUTE_WRITES },
+    { RN_HTTP_DELETE, RN_KIND_USER,      false, NULL, rn_rest_object_delete,   RN_ROUTE_WRITES },
+
+    /* Reading a permission hands out a token, for writing perhaps: as in the
+     * service, a read-only key does not do. */
+    { RN_HTTP_POST,   RN_KIND_PERMISSION, true,  RN_HEADER_IS_UPSERT,
+                                                      rn_rest_object_upsert,   RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_PERMISSION, true,  NULL, rn_rest_object_create,  RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_PERMISSION, true,  NULL, rn_rest_object_list,    RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_PERMISSION, false, NULL, rn_rest_object_read,    RN_ROUTE_WRITES },
+    { RN_HTTP_PUT,    RN_KIND_PERMISSION, false, NULL, rn_rest_object_replace, RN_ROUTE_WRITES },
+    { RN_HTTP_DELETE, RN_KIND_PERMISSION, false, NULL, rn_rest_object_delete,  RN_ROUTE_WRITES },
+
+    { RN_HTTP_POST,   RN_KIND_CLIENT_KEY, true,  NULL, rn_rest_object_create,  RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_CLIENT_KEY, true,  NULL, rn_rest_object_list,    0 },
+    { RN_HTTP_GET,    RN_KIND_CLIENT_KEY, false, NULL, rn_rest_object_read,    0 },
+    { RN_HTTP_PUT,    RN_KIND_CLIENT_KEY, false, NULL, rn_rest_object_replace, RN_ROUTE_WRITES },
+
+    /* There is one region, so nothing ever conflicts.  Scripts cannot be made
+     * yet, so there are none. */
+    { RN_HTTP_GET,    RN_KIND_CONFLICT,  true,  NULL, rn_rest_empty_list,      0 },
+    { RN_HTTP_GET,    RN_KIND_CONFLICT,  false, NULL, rn_rest_empty_read,      0 },
+    { RN_HTTP_DELETE, RN_KIND_CONFLICT,  false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_PROCEDURE, true,  NULL, rn_rest_empty_list,      0 },
+    { RN_HTTP_GET,    RN_KIND_PROCEDURE, false, NULL, rn_rest_empty_read,      0 },
+    { RN_HTTP_DELETE, RN_KIND_PROCEDURE, false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_PUT,    RN_KIND_PROCEDURE, false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_PROCEDURE, true,  NULL, rn_rest_script_create,   RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_PROCEDURE, false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_TRIGGER,   true,  NULL, rn_rest_empty_list,      0 },
+    { RN_HTTP_GET,    RN_KIND_TRIGGER,   false, NULL, rn_rest_empty_read,      0 },
+    { RN_HTTP_DELETE, RN_KIND_TRIGGER,   false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_PUT,    RN_KIND_TRIGGER,   false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_TRIGGER,   true,  NULL, rn_rest_script_create,   RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_FUNCTION,  true,  NULL, rn_rest_empty_list,      0 },
+    { RN_HTTP_GET,    RN_KIND_FUNCTION,  false, NULL, rn_rest_empty_read,      0 },
+    { RN_HTTP_DELETE, RN_KIND_FUNCTION,  false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_PUT,    RN_KIND_FUNCTION,  false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_FUNCTION,  true,  NULL, rn_rest_script_create,   RN_ROUTE_WRITES },
 
     { RN_HTTP_GET,    RN_KIND_RANGE,     true,  NULL, rn_rest_range_list,      0 },
 

@@ -75,6 +75,8 @@ static void undo(struct rn_call *call)
 {
     struct rn_context *x = call->state;
 
+    rn_object_release(x->object);
+    rn_object_release(x->user);
     rn_object_release(x->container);
     rn_object_release(x->database);
     atomic_fetch_sub(&x->rest->calls, 1);
@@ -146,6 +148,8 @@ static enum rn_code check_rights(struct rn_context *x)
     unsigned need =
         x->route->traits & RN_ROUTE_WRITES ? RN_MAY_WRITE : RN_MAY_READ;
 
+    if (x->is_granted)
+        return rn_permission_check(x);
     if (x->rights & need)
         return RN_OK;
     return rn_fail(&x->err, RN_FORBIDDEN,

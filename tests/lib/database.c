@@ -111,23 +111,16 @@ static void change_done(struct rn_done *done, enum rn_code rc,
     wait_done(&RN_QUEUED(c, struct change, change)->wait.done, rc, err);
 }
 
-enum rn_code change(struct database *d, enum rn_catalog_verb verb,
-                    struct rn_rid owner, const char *id, const char *body,
-                    struct rn_object **out)
+enum rn_code change_like(struct database *d,
+                         const struct rn_catalog_change *like,
+                         struct rn_object **out)
 {
     struct rn_err err = { 0 };
-    struct change c = {
-        .change = { .done.call = change_done, .verb = verb, .owner = owner }
-    };
+    struct change c = { .change = *like };
     enum rn_code rc;
 
     wait_begin(&c.wait);
-    c.change.kind =
-        owner.kind == RN_KIND_ACCOUNT ? RN_KIND_DATABASE : RN_KIND_CONTAINER;
-    if (id)
-        c.change.id = rn_view_text(id);
-    if (body)
-        c.change.body = rn_view_text(body);
+    c.change.done.call = change_done;
     rc = rn_catalog_change_start(d->engine, &c.change, &err);
     if (rc)
         return wait_end(d, &c.wait, rc);
@@ -136,6 +129,21 @@ enum rn_code change(struct database *d, enum rn_catalog_verb verb,
         *out = rn_object_share(c.change.object);
     rn_catalog_change_release(&c.change);
     return rc;
+}
+
+enum rn_code change(struct database *d, enum rn_catalog_verb verb,
+                    struct rn_rid owner, const char *id, const char *body,
+                    struct rn_object **out)
+{
+    struct rn_catalog_change like = { .verb = verb, .owner = owner };
+
+    like.kind =
+        owner.kind == RN_KIND_ACCOUNT ? RN_KIND_DATABASE : RN_KIND_CONTAINER;
+    if (id)
+        like.id = rn_view_text(id);
+    if (body)
+        like.body = rn_view_text(body);
+    return change_like(d, &like, out);
 }
 
 struct rn_rid make_database(struct database *d, const char *id)

@@ -39,6 +39,10 @@ void database_settle(struct database *d);
 enum rn_code change(struct database *d, enum rn_catalog_verb verb,
                     struct rn_rid owner, const char *id, const char *body,
                     struct rn_object **out);
+/* The same of any kind; what is set of `like` beside the verb is asked. */
+enum rn_code change_like(struct database *d,
+                         const struct rn_catalog_change *like,
+                         struct rn_object **out);
 /* A new database's rid. */
 struct rn_rid make_database(struct database *d, const char *id);
 /* A new container of a definition like {"id":"c",...}. */

@@ -78,6 +78,7 @@ func main() {
 		testObjects(client, os.Args[1])
 		testDocuments(client)
 		testIDs(client)
+		testOffers(client)
 		testKeys(client)
 	case "write":
 		testWrite(client)

@@ -7,6 +7,7 @@
 // container by its _rid, parses every x-ms-content-path, compares the session
 // tokens of answers, and wants no content back for writes.
 import com.azure.cosmos.ConsistencyLevel;
+import com.azure.cosmos.CosmosAsyncClient;
 import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosClientBuilder;
 import com.azure.cosmos.CosmosContainer;
@@ -39,10 +40,13 @@ public final class Main {
 
     private Main() {}
 
-    private static CosmosClient connect(String endpoint, String key) {
+    private static CosmosClientBuilder builder(String endpoint, String key) {
         return new CosmosClientBuilder().endpoint(endpoint).key(key)
-            .gatewayMode().consistencyLevel(ConsistencyLevel.SESSION)
-            .buildClient();
+            .gatewayMode().consistencyLevel(ConsistencyLevel.SESSION);
+    }
+
+    private static CosmosClient connect(String endpoint, String key) {
+        return builder(endpoint, key).buildClient();
     }
 
     private static ObjectNode document(String id) {
@@ -248,6 +252,10 @@ public final class Main {
             case "everyday":
                 testObjects(client, args[0]);
                 testDocuments(client);
+                try (CosmosAsyncClient async = builder(args[0], KEY)
+                        .buildAsyncClient()) {
+                    Users.test(client, async, args[0]);
+                }
                 testKeys(client);
                 break;
             case "write":

@@ -25,7 +25,16 @@ function connect(options = {}) {
 }
 
 const parts = {
-  everyday: ["./objects", "./documents", "./keys", "./queries", "./unique"],
+  everyday: [
+    "./objects",
+    "./documents",
+    "./keys",
+    "./queries",
+    "./unique",
+    "./offers",
+    "./users",
+    "./others",
+  ],
   write: ["./durable"],
   reopened: ["./durable"],
 };

@@ -29,11 +29,15 @@ def main():
         import documents
         import keys
         import objects
+        import offers
         import unique
+        import users
         objects.add(client, connect)
         documents.add(client)
         keys.add(client)
         unique.add(client)
+        offers.add(client)
+        users.add(client, connect)
     else:
         import durable
         durable.add(client, phase)

@@ -1,0 +1,83 @@
+/* permission.h -- what a user may do, and the token that says so.
+ *
+ * A permission is a resource like any other, in JSON:
+ *
+ *   {"id":"p","permissionMode":"Read","resource":"dbs/shop/colls/orders",
+ *    "resourcePartitionKey":["x"]}
+ *
+ * The mode is All, Read or none, in any case.  The resource is a container or
+ * what lies in one, by names or by rids.  With a partition key, it is only that
+ * key's part of it.
+ *
+ * A token is handed out with the permission whenever that is read, and is good
+ * for a time:
+ *
+ *   type=resource&ver=1&sig=<base64 of a signature>;<base64 of the grant>;
+ *
+ *   grant = version 1, permission's rid 16, LSN of its etag 8, container's rid
+ *           8, last second of validity 8; all big endian
+ *
+ * It holds no rights: those are the permission's, which must still be there as
+ * it was.  The container's rid is there lest the token fit another container
+ * that has taken the name.
+ *
+ * Any thread.
+ */
+#ifndef RN_COSMOS_PERMISSION_H
+#define RN_COSMOS_PERMISSION_H
+
+#include "cosmos/link.h"
+#include "cosmos/pk.h"
+#include "cosmos/sign.h"
+
+enum rn_permission_mode {
+    RN_PERMISSION_NONE,
+    RN_PERMISSION_READ,
+    RN_PERMISSION_ALL
+};
+
+enum {
+    RN_PERMISSION_CLAIM_MAX = 16 << 10,
+    RN_GRANT_BYTES = 41,
+    RN_GRANT_TEXT_MAX = 160, /* of the whole token; no NUL */
+    RN_GRANT_SECONDS = 3600, /* how long, if nobody says otherwise */
+    RN_GRANT_SECONDS_MIN = 10,
+    RN_GRANT_SECONDS_MAX = 18000,
+};
+
+struct rn_permission {
+    enum rn_permission_mode mode;
+    struct rn_link resource;
+    bool has_pk;
+    struct rn_pk pk;
+};
+
+/* Reads the JSON; views point to it and to the arena.  RN_BAD_REQUEST. */
+enum rn_code rn_permission_parse(struct rn_view json, struct rn_arena *arena,
+                                 struct rn_permission *out,
+                                 struct rn_err *err) RN_CHECK;
+
+/* What it is for, as a text that two permissions for the same share. */
+enum rn_code rn_permission_print_claim(const struct rn_permission *p,
+                                       struct rn_buf *out) RN_CHECK;
+
+struct rn_grant {
+    struct rn_rid permission;
+    uint64_t lsn;            /* of the permission's etag */
+    struct rn_rid container; /* all zero: there was none */
+    int64_t until;           /* seconds since 1970 */
+};
+
+/* A token, to be released to the user. */
+enum rn_code rn_grant_print(const struct rn_grant *g, struct rn_signer *signer,
+                            char out[RN_GRANT_TEXT_MAX],
+                            struct rn_view *text) RN_CHECK;
+
+/* Reads what stands behind sig= and finds the signer; RN_UNAUTHORIZED if it is
+ * no token or nobody's. */
+enum rn_code rn_grant_parse(struct rn_view text,
+                            struct rn_signer *const *signers, size_t count,
+                            struct rn_grant *out, size_t *which,
+                            struct rn_err *err) RN_CHECK;
+
+#endif
