@@ -210,6 +210,8 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
         rc = rn_reading_begin(&reading, x->rest->engine,
                               x->container->container, &x->err);
     if (!rc)
+        rc = rn_session_check(x, &reading, &scan.epks);
+    if (!rc)
         rc = rn_documents_open(&documents, &reading, &scan);
     if (!rc)
         rc = print_page(x, &documents, max, &count, &more);

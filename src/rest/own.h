@@ -8,9 +8,8 @@
  *   control.c    what only an operator may ask for
  *   order.c      faults that a test has ordered
  *   permissions.c  resource tokens: made, read, and what they allow
- *   account.c objects.c documents.c lists.c feeds.c ranges.c conflicts.c
- *   health.c
- *                handlers
+ *   sessions.c   consistency levels and session tokens
+ *   the others   handlers
  */
 #ifndef RN_REST_OWN_H
 #define RN_REST_OWN_H
@@ -205,6 +204,17 @@ void rn_reply_place(struct rn_context *x, const struct rn_document_place *p);
 /* What an operation costs; docs/operations.md has the formula. */
 double rn_charge_read(size_t bytes);
 double rn_charge_write(size_t bytes);
+
+/* ---- sessions.c ---------------------------------------------------------- */
+
+/* Does the account promise the consistency that is asked for?
+ * RN_BAD_REQUEST. */
+enum rn_code rn_session_check_level(struct rn_context *x) RN_CHECK;
+/* Of a read of several documents: is there all that the client's session token
+ * has seen in this part of the container?  Adds the answer's own token, if it
+ * is of one range.  RN_NOT_FOUND (reason SESSION), RN_BAD_REQUEST. */
+enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
+                              const struct rn_epk_range *epks) RN_CHECK;
 
 /* ---- handlers ------------------------------------------------------------ */
 

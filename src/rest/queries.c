@@ -252,6 +252,8 @@ static enum rn_code open_source(struct run *r, struct rn_source *source)
     if (!rc)
         rc = rn_reading_begin(&r->reading, x->rest->engine,
                               x->container->container, &x->err);
+    if (!rc)
+        rc = rn_session_check(x, &r->reading, &r->scan.epks);
     return rc ? rc : rn_documents_open(&r->documents, &r->reading, &r->scan);
 }
 

@@ -202,6 +202,8 @@ static enum rn_rest_step begin(struct rn_context *x)
             x, rn_fail_reason(&x->err, RN_REASON_METHOD,
                               "Operation is not allowed on this resource"));
     rc = check_rights(x);
+    if (!rc)
+        rc = rn_session_check_level(x);
     if (rc)
         return rn_reply_fail(x, rc);
     return rn_order_strike(x, &step) ? step : x->route->run(x);

@@ -34,6 +34,7 @@ const parts = {
     "./offers",
     "./users",
     "./others",
+    "./sessions",
   ],
   write: ["./durable"],
   reopened: ["./durable"],

@@ -1,0 +1,131 @@
+/* sessions.c -- what a reader may rely on: its consistency level, and what it
+ * has already seen.
+ *
+ * There is one copy of the data and every read sees all that was acknowledged
+ * before it, so any level is met.  What is left to do is to refuse what the
+ * account does not promise, and a session token that has seen more than there
+ * is: that is from another life of the data.
+ */
+#include "rest/own.h"
+
+#include <strings.h>
+
+/* ---- levels -------------------------------------------------------------- */
+
+static enum rn_code check_strategy(struct rn_context *x,
+                                   struct rn_view strategy)
+{
+    static const char *const names[] = { "Default", "Eventual", "Session",
+                                         "LatestCommitted", "GlobalStrong" };
+    enum { STRATEGIES = sizeof(names) / sizeof(names[0]) };
+    size_t i = 0;
+
+    while (i < STRATEGIES &&
+           (strategy.len != strlen(names[i]) ||
+            strncasecmp(strategy.at, names[i], strategy.len) != 0))
+        i++;
+    if (i == STRATEGIES)
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "'%.*s' is not a read consistency strategy",
+                       strategy.len > 40 ? 40 : (int)strategy.len, strategy.at);
+    if (i == STRATEGIES - 1 && x->rest->consistency != RN_CONSISTENCY_STRONG)
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "The read consistency strategy GlobalStrong needs an "
+                       "account whose default consistency level is Strong");
+    return RN_OK;
+}
+
+enum rn_code rn_session_check_level(struct rn_context *x)
+{
+    struct rn_view level = rn_context_header(x, RN_HEADER_CONSISTENCY);
+    struct rn_view strategy = rn_context_header(x, RN_HEADER_READ_STRATEGY);
+    enum rn_consistency asked;
+    enum rn_code rc;
+
+    if (x->route->traits & RN_ROUTE_WRITES)
+        return RN_OK;
+    if (level.len && strategy.len)
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "x-ms-consistency-level and "
+                       "x-ms-cosmos-read-consistency-strategy exclude each "
+                       "other");
+    if (strategy.len)
+        return check_strategy(x, strategy);
+    if (!level.len)
+        return RN_OK;
+    rc = rn_consistency_parse(level, &asked, &x->err);
+    if (rc || asked <= x->rest->consistency)
+        return rc;
+    return rn_fail(&x->err, RN_BAD_REQUEST,
+                   "ConsistencyLevel %s specified in the request is invalid "
+                   "when service is configured with consistency level %s. "
+                   "Ensure the request consistency level is not stronger than "
+                   "the service consistency level.",
+                   rn_consistency_name(asked),
+                   rn_consistency_name(x->rest->consistency));
+}
+
+/* ---- tokens -------------------------------------------------------------- */
+
+/* What a token demands of a range; one taken before a split names a parent,
+ * at whose LSN the range began. */
+static enum rn_code demand(struct rn_context *x, struct rn_view token,
+                           uint32_t range, const struct rn_row_range *row,
+                           uint64_t *out)
+{
+    enum rn_code rc = rn_session_find(token, range, out, &x->err);
+
+    for (uint32_t i = 0; !rc && i < row->parent_count; i++) {
+        uint64_t lsn = 0;
+        rc = rn_session_find(token, row->parents[i], &lsn, &x->err);
+        if (lsn > *out)
+            *out = lsn;
+    }
+    return rc;
+}
+
+static enum rn_code check_range(struct rn_context *x, struct rn_reading *r,
+                                uint32_t range, uint64_t *lsn)
+{
+    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
+    struct rn_row_range row;
+    uint64_t seen = 0;
+    enum rn_code rc = rn_range_read(r->txn, r->container, range, &row);
+
+    if (rc == RN_NOT_FOUND)
+        return rn_fail_reason(&x->err, RN_REASON_OWNER,
+                              "Owner resource does not exist");
+    if (!rc && token.len)
+        rc = demand(x, token, range, &row, &seen);
+    if (rc)
+        return rc;
+    *lsn = row.lsn;
+    if (seen > row.lsn)
+        return rn_fail_reason(&x->err, RN_REASON_SESSION,
+                              "The read session is not available for the input "
+                              "session token.");
+    return RN_OK;
+}
+
+enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
+                              const struct rn_epk_range *epks)
+{
+    const struct rn_container *c = r->container;
+    struct rn_document_place place = { 0 };
+    size_t count = 0;
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; !rc && i < c->range_count; i++) {
+        struct rn_epk_range both;
+        if (!rn_epk_range_meet(&c->ranges[i].epks, epks, &both))
+            continue;
+        place.range = c->ranges[i].id;
+        rc = check_range(x, r, place.range, &place.lsn);
+        count++;
+    }
+    /* Of several ranges a client could not keep the token: Java takes it for
+     * one of the first. */
+    if (!rc && count == 1)
+        rn_reply_place(x, &place);
+    return rc;
+}

@@ -1,0 +1,118 @@
+"""sessions.py -- consistency levels and session tokens on the wire."""
+from wire import Client, Server, case, equal
+
+C = "/dbs/d/colls/c"
+LEVELS = ["Eventual", "ConsistentPrefix", "Session", "BoundedStaleness",
+          "Strong"]
+
+
+def prepare(server):
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"], "version": 2}},
+                x_ms_offer_throughput=20000)
+    for pk in "abcdefgh":
+        client.must(201, "POST", C + "/docs", {"id": "1", "pk": pk}, pk=[pk])
+    return client
+
+
+@case("of five levels those not above the account's are met, by name in any "
+      "case")
+def _():
+    for most, account in enumerate(LEVELS):
+        server = Server("--consistency", account)
+        client = prepare(server)
+        found = client.must(200, "GET", "/").json["userConsistencyPolicy"]
+        equal(found["defaultConsistencyLevel"], account)
+        for i, level in enumerate(LEVELS):
+            want = 200 if i <= most else 400
+            for name in (level, level.lower()):
+                client.must(want, "GET", C + "/docs/1", pk=["a"],
+                            x_ms_consistency_level=name)
+                client.must(want, "GET", C + "/docs",
+                            x_ms_consistency_level=name)
+                client.must(want, "POST", C + "/docs", "SELECT * FROM c",
+                            query=True, x_ms_consistency_level=name)
+            client.must(200, "PUT", C + "/docs/1", {"id": "1", "pk": "a"},
+                        pk=["a"], x_ms_consistency_level=level)
+        client.must(400, "GET", C, x_ms_consistency_level="Perfect")
+        for strategy, want in (("Eventual", 200), ("Session", 200),
+                               ("LatestCommitted", 200), ("Odd", 400),
+                               ("GlobalStrong", 200 if most == 4 else 400)):
+            client.must(want, "GET", C + "/docs/1", pk=["a"],
+                        x_ms_cosmos_read_consistency_strategy=strategy)
+        client.must(400, "GET", C + "/docs/1", pk=["a"],
+                    x_ms_cosmos_read_consistency_strategy="Session",
+                    x_ms_consistency_level="Eventual")
+        server.end()
+
+
+@case("a token from the future gives 404/1002 on reads, lists and queries, and "
+      "only of the ranges asked for")
+def _():
+    server = Server()
+    client = prepare(server)
+    tokens = {}
+    for pk in "abcdefgh":
+        answer = client.must(200, "GET", C + "/docs/1", pk=[pk])
+        token = answer.headers["x-ms-session-token"]
+        tokens[token.split(":")[0]] = (pk, token)
+    equal(sorted(tokens), ["0", "1"])
+    (zero, now0), (one, now1) = tokens["0"], tokens["1"]
+    future = "0:-1#1000000"
+
+    def asks(pk, token):
+        yield client.ask("GET", C + "/docs/1", pk=[pk],
+                         x_ms_session_token=token)
+        yield client.ask("GET", C + "/docs/none", pk=[pk],
+                         x_ms_session_token=token)
+        yield client.ask("GET", C + "/docs", pk=[pk], x_ms_session_token=token)
+        yield client.ask("POST", C + "/docs", "SELECT * FROM c", pk=[pk],
+                         query=True, x_ms_session_token=token)
+
+    for token in (future, "0:1#1000000#1=2#3=4", "0:1000000", f"{now1},{future}",
+                  f"{future},{now1}"):
+        equal([(each.status, each.substatus) for each in asks(zero, token)],
+              [(404, 1002)] * 4)
+        equal([each.status for each in asks(one, token)], [200, 404, 200, 200])
+        equal([each.status for each in (
+            client.ask("GET", C + "/docs", x_ms_session_token=token),
+            client.ask("POST", C + "/docs", "SELECT * FROM c", query=True,
+                       x_ms_session_token=token))], [404, 404])
+    for token in (now0, f"{now0},{now1}", f"{now1},{now0}", "5:-1#1000000"):
+        for pk in (zero, one):
+            equal([each.status for each in asks(pk, token)],
+                  [200, 404, 200, 200])
+    for token in ("x", "0:", ":1", "0:-1", "0:-2#1", "0:-1#", "0:-1#1#", "0:-1#1,",
+                  ",0:-1#1", "0:-1#1#1", "0:-1#99999999999999999999"):
+        for each in asks(zero, token):
+            equal((each.status, each.json["code"]), (400, "BadRequest"))
+    server.end()
+
+
+@case("answers about documents carry the token of the range they are about")
+def _():
+    server = Server()
+    client = prepare(server)
+    answers = [
+        client.ask("GET", C + "/docs/1", pk=["a"]),
+        client.ask("GET", C + "/docs/none", pk=["a"]),
+        client.ask("GET", C + "/docs", pk=["a"]),
+        client.ask("POST", C + "/docs", "SELECT * FROM c", pk=["a"],
+                   query=True),
+        client.ask("POST", C + "/docs", {"id": "1", "pk": "a"}, pk=["a"]),
+        client.ask("PUT", C + "/docs/1", {"id": "1", "pk": "a"}, pk=["a"]),
+        client.ask("PUT", C + "/docs/1", {"id": "1", "pk": "a"}, pk=["a"],
+                   if_match='"no"'),
+        client.ask("DELETE", C + "/docs/none", pk=["a"]),
+    ]
+    equal([each.status for each in answers],
+          [200, 404, 200, 200, 409, 200, 412, 404])
+    ranges = set()
+    for each in answers:
+        token = each.headers["x-ms-session-token"]
+        ranges.add(token.split(":-1#")[0])
+        equal(token.split("#")[1], each.headers["lsn"])
+    equal(len(ranges), 1)
+    server.end()
