@@ -64,6 +64,12 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
         r->skip_sent--;
         return RN_OK;
     }
+    if (r->is_full) {
+        r->is_cut = true;
+        r->has_row = true;
+        *stop = true;
+        return RN_OK;
+    }
     rn_buf_clear(&r->row);
     rn_value_print(row, &o);
     rc = rn_json_out_finish(&o);
@@ -73,10 +79,8 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
         return rc;
     r->stats->rows++;
     r->stats->row_bytes += r->row.len;
-    rc = r->sink->row(r->sink->context, rn_buf_view(&r->row), &r->is_full,
-                      r->err);
-    *stop = r->is_full;
-    return rc;
+    return r->sink->row(r->sink->context, rn_buf_view(&r->row), &r->is_full,
+                        r->err);
 }
 
 static enum rn_code run(struct rn_run *r)
@@ -92,9 +96,8 @@ static enum rn_code run(struct rn_run *r)
     if (!rn_query_is_streaming(r->query))
         r->skip_sent = r->limits.from.rows;
     rc = rn_select_run(r, r->query->select, RN_HOLD_TEXT, send_row, r);
-    r->stats->is_done = !r->is_full;
+    r->stats->is_done = !r->is_cut;
     r->stats->place.rows = r->limits.from.rows + r->stats->rows;
-    r->stats->place.document_rows = r->document_rows;
     return rc;
 }
 

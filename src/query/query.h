@@ -48,8 +48,8 @@ struct rn_source {
                          struct rn_err *err);
 };
 
-/* Takes a row, valid during the call.  Sets `*is_full` to end the run after
- * it. */
+/* Takes a row, valid during the call.  Sets `*is_full` if it wants no more: the
+ * run ends when it knows whether there is more, or soon. */
 struct rn_sink {
     void *context;
     enum rn_code (*row)(void *context, struct rn_view json, bool *is_full,
@@ -75,7 +75,7 @@ struct rn_query_stats {
     uint64_t documents, document_bytes; /* read */
     uint64_t rows, row_bytes;           /* sent in this run */
     uint64_t steps;
-    bool is_done; /* false: the sink stopped it, go on from `place` */
+    bool is_done; /* false: the sink was full, go on from `place` */
     struct rn_query_place place;
 };
 

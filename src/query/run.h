@@ -32,7 +32,10 @@ struct rn_run {
     const struct rn_sink *sink;
     struct rn_buf row;  /* being printed */
     uint64_t skip_sent; /* rows of earlier pages, if computed again */
-    bool is_full;       /* the sink wants no more */
+    bool is_full;       /* the sink wants no more: is there more? */
+    bool is_cut;        /* stopped with more to come, or perhaps */
+    bool has_row;       /* stopped by a row, which was not sent */
+    uint32_t ahead;     /* documents looked at since the sink was full */
     struct rn_err *err;
 };
 

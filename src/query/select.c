@@ -5,6 +5,11 @@
  */
 #include "query/run.h"
 
+/* How many documents are looked at for a row beyond a full page, so that the
+ * last page says that it is the last: clients count on it where documents are
+ * few.  Where rows are rare, a page must not wait for the next one. */
+enum { LOOK_AHEAD_MAX = 64 };
+
 struct flow {
     struct rn_run *run;
     const struct rn_select *select;
@@ -195,13 +200,20 @@ static enum rn_code next_document(struct rn_run *r, bool *is_end)
     return rc ? rc : rn_value_of_json(&r->json, 0, r->arena, &r->frame[0]);
 }
 
+static bool has_looked_far(struct rn_run *r)
+{
+    if (r->is_full && r->ahead++ == LOOK_AHEAD_MAX)
+        r->is_cut = true;
+    return r->is_cut;
+}
+
 static enum rn_code join_documents(struct flow *f)
 {
     struct rn_value v;
     bool is_end;
     enum rn_code rc = RN_OK;
 
-    while (!rc && !f->stop) {
+    while (!rc && !f->stop && !has_looked_far(f->run)) {
         rc = next_document(f->run, &is_end);
         if (is_end)
             break;
@@ -288,10 +300,10 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
         rc = rn_groups_end(&f.groups, drop_seen, &f);
     else if (!rc && s->order_count)
         rc = rn_sorter_end(&f.sorter, hand_on, &f);
-    if (s == r->query->select) {
-        r->stats->place.passed = f.passed;
-        r->is_full = r->is_full && f.passed < f.end;
-    }
+    if (s == r->query->select)
+        r->stats->place.passed = f.passed - r->has_row;
+    if (f.is_resumable)
+        r->stats->place.document_rows = r->document_rows - r->has_row;
     rn_sorter_release(&f.sorter);
     return rc;
 }

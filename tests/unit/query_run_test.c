@@ -59,6 +59,7 @@ struct outcome {
     struct rn_faults faults;
     struct rn_query_stats stats;
     struct page page;
+    uint32_t runs;
 };
 
 /* Runs over `documents`, in pages of `most` rows (0: in one go). */
@@ -81,6 +82,7 @@ static void run(struct rn_view text, uint32_t documents, uint32_t most,
         o->rc = rn_query_run(q, &source, &sink, &limits, &o->stats, &o->err);
         limits.from = o->stats.place;
         done = m.next ? m.next - 1 : 0;
+        o->runs++;
     }
     rn_arena_release(&a);
 }
@@ -131,6 +133,44 @@ static void pages_of_any_size_add_up(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (uint32_t most = 0; most < 6; most++)
             gives(cases[i].text, 5, most, cases[i].rows);
+    }
+}
+
+/* Clients take a page that has a successor for one that is not the last; their
+ * own tests fail if nothing comes after it. */
+static void a_full_page_that_is_the_last_says_so(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t documents, most, runs;
+    } cases[] = {
+        { "SELECT VALUE c.n FROM c", 4, 2, 2 },
+        { "SELECT VALUE c.n FROM c", 5, 2, 3 },
+        { "SELECT VALUE c.n FROM c WHERE c.n < 2", 5, 2, 1 },
+        { "SELECT VALUE t FROM c JOIN t IN c.tags", 2, 2, 2 },
+        { "SELECT VALUE c.n FROM c OFFSET 1 LIMIT 2", 5, 2, 1 },
+        { "SELECT VALUE c.n FROM c ORDER BY c.n", 4, 2, 2 },
+        { "SELECT DISTINCT VALUE c.m FROM c", 9, 3, 1 },
+        { "SELECT c.m, COUNT(1) AS k FROM c GROUP BY c.m", 9, 3, 1 },
+        { "SELECT VALUE COUNT(1) FROM c", 9, 1, 1 },
+        { "SELECT VALUE 1", 0, 1, 1 },
+        /* The next row is far: a page does not wait for it. */
+        { "SELECT VALUE c.n FROM c WHERE c.n = 0", 60, 1, 1 },
+        { "SELECT VALUE c.n FROM c WHERE c.n = 0", 5000, 1, 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_query_limits limits = { 0 };
+        struct outcome o;
+
+        run(rn_view_text(cases[i].text), cases[i].documents, cases[i].most,
+            limits, &o);
+        assert_int_equal(o.rc, RN_OK);
+        if (o.runs != cases[i].runs)
+            print_message("# %s: %u pages\n", cases[i].text, o.runs);
+        assert_int_equal(o.runs, cases[i].runs);
+        rn_buf_release(&o.page.text);
     }
 }
 
@@ -419,6 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_of_any_size_add_up),
+        cmocka_unit_test(a_full_page_that_is_the_last_says_so),
         cmocka_unit_test(texts_that_clients_make_run),
         cmocka_unit_test(sorting_the_first_few_of_many_keeps_them),
         cmocka_unit_test(numbers_keep_their_digits),
