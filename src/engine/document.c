@@ -63,6 +63,11 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
     struct rn_found old;
     enum rn_code rc = rn_turn_find(t, &w->version.key, &old);
 
+    /* Another one may have come in its place since it was looked up. */
+    if (!rc && w->rid && old.exists && old.row.rid != w->rid)
+        return rn_fail(err, RN_NOT_FOUND,
+                       "Entity with the specified id does not exist in the "
+                       "system.");
     w->place.range = t->range;
     w->place.lsn = t->row.lsn; /* told with a refusal, too */
     if (!rc)

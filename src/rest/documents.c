@@ -1,6 +1,8 @@
 /* documents.c -- documents, one at a time. */
 #include "rest/own.h"
 
+#include "json/json.h"
+
 #include <strings.h>
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -96,6 +98,47 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
 
 /* ---- writing ------------------------------------------------------------- */
 
+static enum rn_code copy_id(struct rn_context *x, struct rn_view body,
+                            struct rn_view *out)
+{
+    struct rn_json j;
+    enum rn_code rc;
+
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, body, &x->err);
+    if (!rc)
+        rc = rn_json_string_copy(&j, rn_json_find(&j, 0, RN_LIT("id")),
+                                 &x->call->arena, out);
+    rn_json_release(&j);
+    return rc;
+}
+
+enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
+{
+    struct rn_document_place place = { 0 };
+    struct rn_reading reading = { 0 };
+    struct rn_view body;
+    struct rn_rid rid;
+    enum rn_code rc;
+
+    *number = 0;
+    if (x->link.is_list || !is_by_rid(x, &rid))
+        return RN_OK;
+    rc = rn_reading_begin(&reading, x->rest->engine, x->container->container,
+                          &x->err);
+    if (rc)
+        return rc;
+    rc = rn_document_read_rid(&reading, rid.number, &body, &place);
+    if (rc == RN_NOT_FOUND)
+        rn_fail(&x->err, rc,
+                "Entity with the specified id does not exist in the system.");
+    if (!rc)
+        rc = copy_id(x, body, &x->link.ids[2]);
+    *number = rid.number;
+    rn_reading_end(&reading);
+    return rc;
+}
+
 static bool wants_minimal(const struct rn_context *x)
 {
     struct rn_view prefer = rn_context_header(x, RN_HEADER_PREFER);
@@ -158,6 +201,8 @@ static enum rn_rest_step start_write(struct rn_context *x,
     struct rn_document_write *w = &x->write;
     enum rn_code rc = rn_context_find_container(x);
 
+    if (!rc)
+        rc = rn_context_name_document(x, &w->rid);
     if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||
                 verb == RN_DOCUMENT_DELETE))
         rc = whole_key(x);

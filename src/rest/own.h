@@ -262,6 +262,11 @@ bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step);
 /* The answer is complete: spoils it if that was ordered. */
 void rn_order_strike_after(struct rn_context *x);
 
+/* documents.c: where the path has a document's rid, puts its id there and tells
+ * the number of the rid, else 0.  RN_NOT_FOUND. */
+enum rn_code rn_context_name_document(struct rn_context *x,
+                                      uint64_t *number) RN_CHECK;
+
 /* health.c: the paths that need no signature.  False if this is none. */
 bool rn_rest_public(struct rn_context *x);
 

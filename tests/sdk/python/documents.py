@@ -55,6 +55,19 @@ def add_life(database, container):
         equal(after["_rid"], made["_rid"])
         assert after["_etag"] != made["_etag"]
 
+    @case("a document is replaced and deleted by its own link")
+    def _():
+        made = container.create_item({"id": "own link", "pk": "p"})
+        after = container.replace_item(made, {"id": "own link", "pk": "p", "n": 2})
+        equal(after["_rid"], made["_rid"])
+        equal(container.read_item(made, "p")["n"], 2)
+        fails(400, container.replace_item, made, {"id": "other", "pk": "p"})
+        container.delete_item(made, "p")
+        fails(404, container.delete_item, made, "p")
+        again = container.create_item({"id": "own link", "pk": "p"})
+        fails(404, container.replace_item, made, {"id": "own link", "pk": "p"})
+        equal(container.read_item("own link", "p")["_rid"], again["_rid"])
+
     @case("a document comes back exactly as it was written")
     def _():
         body = {"id": "exact", "pk": "p", "empty": "", "nil": None, "yes": True,
