@@ -160,6 +160,25 @@ static bool has_etag_path(const struct rn_json *j, uint32_t paths)
     return false;
 }
 
+/* As it was sent, but for `indexes`: the kinds of index that older clients give
+ * a path are taken and no longer told, as in the service. */
+static void print_given_path(struct rn_json_out *o, const struct rn_json *j,
+                             uint32_t path)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, path);
+
+    if (rn_json_kind(j, path) != RN_JSON_OBJECT) {
+        rn_json_out_value(o, j, path);
+        return;
+    }
+    rn_json_out_object_begin(o);
+    while (rn_json_walk_next(&w)) {
+        if (!rn_json_string_is(j, w.name, RN_LIT("indexes")))
+            rn_json_out_member(o, j, w.name, w.value);
+    }
+    rn_json_out_object_end(o);
+}
+
 /* A list of paths as it was sent, or the one default, if any. */
 static void print_paths(struct rn_json_out *o, const struct rn_json *j,
                         uint32_t policy, struct rn_view name,
@@ -172,7 +191,7 @@ static void print_paths(struct rn_json_out *o, const struct rn_json *j,
     rn_json_out_key(o, name);
     rn_json_out_array_begin(o);
     while (rn_json_walk_next(&w))
-        rn_json_out_value(o, j, w.value);
+        print_given_path(o, j, w.value);
     if (otherwise && (is_absent || (always && !has_etag_path(j, paths))))
         print_path(o, otherwise);
     rn_json_out_array_end(o);

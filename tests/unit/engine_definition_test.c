@@ -71,6 +71,9 @@ static const struct row {
       "\"automatic\":true,\"includedPaths\":[{\"path\":\"/a/?\"}],"
       "\"excludedPaths\":[{\"path\":\"/*\"}," ETAG "],\"compositeIndexes\":"
       "[[{\"path\":\"/a\",\"order\":\"ascending\"}]]}," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[{\"path\":"
+      "\"/*\",\"indexes\":[{\"kind\":\"Hash\",\"dataType\":\"String\"}]}]}}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"excludedPaths\":[" ETAG "]}}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":"
