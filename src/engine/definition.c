@@ -14,6 +14,7 @@
 #include "engine/own.h"
 
 #include "cosmos/link.h"
+#include "query/query.h"
 #include "json/print.h"
 
 #include <strings.h>
@@ -107,6 +108,15 @@ static enum rn_code check_unique(const struct rn_json *j,
                      "replaced");
     }
     return rc;
+}
+
+static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
+                                   struct rn_err *err)
+{
+    struct rn_policy policy;
+    enum rn_code rc = rn_policy_read(j, a, &policy);
+
+    return rc ? rc : rn_query_check_policy(&policy, a, err);
 }
 
 static enum rn_code check_same(const struct rn_json *j,
@@ -321,6 +331,8 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc = check_indexing(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
                             err);
+    if (!rc)
+        rc = check_computed(&j, &arena, err);
     if (!rc)
         rc = check_same(&j, old, &def, err);
     if (!rc)

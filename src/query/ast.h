@@ -11,6 +11,7 @@
 #ifndef RN_QUERY_AST_H
 #define RN_QUERY_AST_H
 
+#include "query/policy.h"
 #include "query/value.h"
 
 enum {
@@ -81,10 +82,12 @@ enum { RN_SLOT_NONE = -1 };
 
 struct rn_expr {
     uint8_t kind;    /* enum rn_expr_kind */
-    uint8_t op;      /* enum rn_op; of a query: enum rn_subquery */
+    uint8_t op;      /* enum rn_op; of a query: enum rn_subquery; of a
+                      * call: what the checker tells the function */
     bool is_negated; /* NOT BETWEEN, NOT IN, NOT LIKE */
     bool is_bracket; /* a member in brackets; a udf call */
     uint16_t depth;
+    bool is_document;      /* a name that stands for the whole document */
     uint32_t start, end;   /* bytes of the text */
     uint32_t count, room;  /* of kids */
     int32_t slot;          /* where its value is, if not computed */
@@ -95,6 +98,7 @@ struct rn_expr {
         struct rn_view *names;   /* of an object's members */
         struct rn_select *query; /* of a subquery */
         const struct rn_function *function;
+        const struct rn_expr *computed; /* what a member stands for */
     };
 };
 
@@ -104,6 +108,7 @@ struct rn_from {
     struct rn_select *query;
     struct rn_expr *path; /* of names, members and constant indexes */
     int32_t slot;
+    bool is_document;     /* its rows are whole documents */
     struct rn_view bound; /* the name it binds */
 };
 
@@ -117,7 +122,8 @@ enum rn_direction { RN_ORDER_UNSAID, RN_ORDER_ASC, RN_ORDER_DESC };
 
 struct rn_order {
     struct rn_expr *expr;
-    enum rn_direction direction;
+    enum rn_direction direction; /* as written */
+    bool is_descending;
 };
 
 enum rn_select_kind { RN_SELECT_STAR, RN_SELECT_VALUE, RN_SELECT_LIST };
@@ -143,6 +149,7 @@ struct rn_select {
 };
 
 struct rn_query {
+    const struct rn_policy *policy; /* NULL: none */
     struct rn_view text;
     struct rn_select *select;
     uint32_t slots;

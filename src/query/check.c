@@ -37,15 +37,19 @@ static enum rn_code new_slot(struct rn_check *c, int32_t *out)
 
 /* ---- names --------------------------------------------------------------- */
 
-static int32_t find_name(const struct scope *scope, struct rn_view name)
+static bool find_name(const struct scope *scope, struct rn_expr *e)
 {
     for (; scope; scope = scope->outer) {
         for (uint32_t i = scope->count; i-- > 0;) {
-            if (rn_view_eq(scope->select->from[i].bound, name))
-                return scope->select->from[i].slot;
+            const struct rn_from *from = &scope->select->from[i];
+            if (rn_view_eq(from->bound, e->name)) {
+                e->slot = from->slot;
+                e->is_document = from->is_document;
+                return true;
+            }
         }
     }
-    return RN_SLOT_NONE;
+    return false;
 }
 
 const struct rn_expr *rn_expr_root(const struct rn_expr *e)
@@ -58,12 +62,25 @@ const struct rn_expr *rn_expr_root(const struct rn_expr *e)
 static enum rn_code check_name(struct rn_check *c, struct rn_expr *e,
                                const struct place *at)
 {
-    e->slot = find_name(at->scope, e->name);
-    if (e->slot != RN_SLOT_NONE)
+    if (find_name(at->scope, e))
         return RN_OK;
     return rn_faults_add(c->faults, "SC2001", e->start, e->end,
                          "Identifier '%.*s' could not be resolved.",
                          RN_FMT(e->name));
+}
+
+/* c.name may stand for an expression that the container defines. */
+static enum rn_code check_member(struct rn_check *c, struct rn_expr *e)
+{
+    struct rn_expr *computed = NULL;
+    enum rn_code rc = RN_OK;
+
+    if (e->kind != RN_EXPR_MEMBER)
+        return RN_OK;
+    if (c->policy && e->kids[0]->is_document)
+        rc = rn_check_computed(c, e->name, &computed);
+    e->computed = computed;
+    return rc;
 }
 
 static enum rn_code bind_parameter(struct rn_check *c, struct rn_expr *e)
@@ -141,6 +158,45 @@ static bool holds_aggregate(const struct rn_expr *e)
     return false;
 }
 
+/* The option of a call may say how vectors are compared. */
+static void read_distance(struct rn_check *c, struct rn_expr *call)
+{
+    const struct rn_expr *e = call->count > 3 ? call->kids[3] : NULL;
+    struct rn_value v = rn_value_undefined();
+    enum rn_distance distance;
+
+    if (e && e->kind == RN_EXPR_PARAMETER &&
+        rn_value_member(&e->value, RN_LIT("distanceFunction"), c->arena, &v))
+        return;
+    for (uint32_t i = 0; e && e->kind == RN_EXPR_OBJECT && i < e->count; i++) {
+        if (rn_view_eq(e->names[i], RN_LIT("distanceFunction")) &&
+            e->kids[i]->kind == RN_EXPR_LITERAL)
+            v = e->kids[i]->value;
+    }
+    if (v.kind == RN_VALUE_STRING && rn_distance_named(v.text, &distance))
+        call->op = (uint8_t)distance;
+}
+
+/* Else it is as the policy says of the path. */
+static enum rn_code set_distance(struct rn_check *c, struct rn_expr *e,
+                                 const struct rn_select *s)
+{
+    const struct rn_policy_vector *vector;
+    struct rn_json_path path;
+
+    e->op = RN_DISTANCE_COSINE;
+    for (uint32_t i = 0; i < 2; i++) {
+        enum rn_code rc = rn_expr_path(s, e->kids[i], c->arena, &path);
+        if (rc)
+            return rc;
+        vector = rn_policy_find_vector(c->policy, &path);
+        if (vector)
+            e->op = (uint8_t)vector->distance;
+    }
+    read_distance(c, e);
+    return RN_OK;
+}
+
 static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
                                const struct place *at)
 {
@@ -158,6 +214,10 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
             c->faults, "SC2005", e->start, e->start + e->name.len,
             "'%.*s' is not a recognized built-in function name.",
             RN_FMT(e->name));
+    if (e->function->is_refused)
+        return rn_faults_add(
+            c->faults, "SC2005", e->start, e->start + e->name.len,
+            "The function '%s' is not supported.", e->function->name);
     if (e->count < e->function->min ||
         (e->function->max != RN_ARITY_ANY && e->count > e->function->max))
         return wrong_arity(c, e);
@@ -171,6 +231,8 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     }
     for (uint32_t i = 0; i < e->count && !rc; i++)
         rc = check_expr(c, e->kids[i], &inner);
+    if (!rc && e->function->is_vector)
+        rc = set_distance(c, e, at->select);
     return rc;
 }
 
@@ -215,7 +277,7 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
         return check_select(c, e->query, at->scope);
     for (uint32_t i = 0; i < e->count && !rc; i++)
         rc = check_expr(c, e->kids[i], at);
-    return rc;
+    return rc ? rc : check_member(c, e);
 }
 
 /* ---- clauses ------------------------------------------------------------- */
@@ -225,14 +287,21 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
 static enum rn_code bind_path(struct rn_check *c, struct rn_from *f,
                               bool is_first, const struct place *at)
 {
-    struct rn_expr *root = f->path;
+    struct rn_expr *root = f->path, *first = NULL;
+    enum rn_code rc = RN_OK;
 
-    while (root->kind == RN_EXPR_MEMBER || root->kind == RN_EXPR_INDEX)
+    while (root->kind == RN_EXPR_MEMBER || root->kind == RN_EXPR_INDEX) {
+        first = root;
         root = root->kids[0];
-    root->slot = find_name(at->scope, root->name);
-    if (root->slot == RN_SLOT_NONE && is_first)
+    }
+    if (!find_name(at->scope, root) && is_first) {
         root->slot = 0;
-    return root->slot == RN_SLOT_NONE ? check_name(c, root, at) : RN_OK;
+        root->is_document = true;
+    }
+    if (root->slot == RN_SLOT_NONE)
+        rc = check_name(c, root, at);
+    f->is_document = !f->is_each && !first && root->is_document;
+    return rc || !first ? rc : check_member(c, first);
 }
 
 static struct rn_view bound_name(const struct rn_from *f)
@@ -358,8 +427,11 @@ static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
     struct place at = { scope, s, IN_ROW };
     enum rn_code rc = RN_OK;
 
-    for (uint32_t i = 0; i < s->order_count && !rc; i++)
+    for (uint32_t i = 0; i < s->order_count && !rc; i++) {
         rc = check_expr(c, s->order[i].expr, &at);
+        if (!rc)
+            rn_order_set_direction(&s->order[i]);
+    }
     return rc;
 }
 
@@ -390,32 +462,14 @@ static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
     return rc;
 }
 
-/* Only what an index could serve can be sorted by: paths of the document. */
-static enum rn_code check_order_paths(struct rn_check *c,
-                                      const struct rn_select *s)
+enum rn_code rn_check_item(struct rn_check *c, struct rn_select *s)
 {
-    bool is_plain = s->from_count == 1 && !s->from[0].query &&
-                    !s->from[0].is_each && rn_expr_root(s->from[0].path);
+    struct scope scope = { NULL, s, 1 };
+    struct place at = { &scope, s, IN_ROW };
 
-    for (uint32_t i = 0; i < s->order_count; i++) {
-        const struct rn_expr *e = s->order[i].expr;
-        const struct rn_expr *root = rn_expr_root(e);
-        if (e->kind == RN_EXPR_CALL && e->function &&
-            (s->is_rank || rn_view_eq(rn_view_text(e->function->name),
-                                      RN_LIT("VectorDistance"))))
-            continue;
-        if (!root)
-            return rn_faults_add(c->faults, "2206", 0, 0,
-                                 "Unsupported ORDER BY clause. ORDER BY item "
-                                 "expression could not be mapped to a "
-                                 "document path.");
-        if (!is_plain && (s->from_count == 0 || s->from[0].query ||
-                          root->slot != s->from[0].slot))
-            return rn_faults_add(c->faults, NULL, 0, 0,
-                                 "Order-by over correlated collections is "
-                                 "not supported.");
-    }
-    return RN_OK;
+    s->from[0].slot = 0;
+    s->from[0].bound = bound_name(&s->from[0]);
+    return check_expr(c, s->items[0].expr, &at);
 }
 
 enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
@@ -425,7 +479,7 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
     c->slots = 1; /* the document's */
     rc = check_select(c, s, NULL);
     if (!rc && !s->aggregate_count)
-        rc = check_order_paths(c, s);
+        rc = rn_check_order(c, s);
     if (!rc && s->group_count && s->order_count)
         rc = rn_faults_add(c->faults, NULL, 0, 0,
                            "ORDER BY is not allowed with GROUP BY.");

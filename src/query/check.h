@@ -12,9 +12,11 @@
 struct rn_check {
     struct rn_arena *arena;
     struct rn_faults *faults;
-    const struct rn_json *json; /* of the parameters; NULL: none */
-    uint32_t parameters;        /* an array of {name, value} */
-    uint32_t slots;             /* given out so far */
+    const struct rn_json *json;     /* of the parameters; NULL: none */
+    uint32_t parameters;            /* an array of {name, value} */
+    uint32_t slots;                 /* given out so far */
+    const struct rn_policy *policy; /* of the container; NULL: none */
+    struct rn_expr **computed;      /* of the policy, those met so far */
 };
 
 /* Checks a whole query, whose slots are then counted in `c->slots`.
@@ -23,6 +25,25 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
 /* Checks SELECT and GROUP BY against each other; the checker's own. */
 enum rn_code rn_check_groups(struct rn_check *c, struct rn_select *s) RN_CHECK;
+
+/* Refuses orders that no index of the container serves; the checker's own. */
+enum rn_code rn_check_order(struct rn_check *c, struct rn_select *s) RN_CHECK;
+
+/* Decides which way a checked key goes if nobody said. */
+void rn_order_set_direction(struct rn_order *order);
+
+/* The expression that the policy gives the name; NULL if it gives none. */
+enum rn_code rn_check_computed(struct rn_check *c, struct rn_view name,
+                               struct rn_expr **out) RN_CHECK;
+/* Binds the one item of a SELECT VALUE from one whole document, whose slot is
+ * 0. */
+enum rn_code rn_check_item(struct rn_check *c, struct rn_select *s) RN_CHECK;
+
+/* The path of the document that an expression reads, if that is all it does;
+ * else it is empty. */
+enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
+                          struct rn_arena *a,
+                          struct rn_json_path *out) RN_CHECK;
 
 /* True if both say the same, with names bound the same. */
 bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b);

@@ -202,6 +202,8 @@ static enum rn_code eval_unary(struct rn_run *r, const struct rn_expr *e,
         return RN_OK;
     if (e->op == RN_OP_PLUS)
         *out = v;
+    else if (e->op == RN_OP_MINUS && v.is_integer && v.integer != INT64_MIN)
+        *out = rn_value_int(-v.integer);
     else if (e->op == RN_OP_MINUS)
         *out = rn_value_double(-rn_value_real(&v));
     else
@@ -346,7 +348,9 @@ static enum rn_code eval_call(struct rn_run *r, const struct rn_expr *e,
                               struct rn_value *out)
 {
     struct rn_value few[8], *args = few;
-    struct rn_args a = { .run = r, .arena = r->arena, .count = e->count };
+    struct rn_args a = {
+        .run = r, .arena = r->arena, .count = e->count, .mode = e->op
+    };
     enum rn_code rc = RN_OK;
 
     if (e->count > sizeof(few) / sizeof(few[0]))
@@ -363,8 +367,11 @@ static enum rn_code eval_member(struct rn_run *r, const struct rn_expr *e,
                                 struct rn_value *out)
 {
     struct rn_value of;
-    enum rn_code rc = rn_eval(r, e->kids[0], &of);
+    enum rn_code rc;
 
+    if (e->computed)
+        return rn_eval(r, e->computed, out);
+    rc = rn_eval(r, e->kids[0], &of);
     return rc ? rc : rn_value_member(&of, e->name, r->arena, out);
 }
 

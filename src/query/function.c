@@ -6,10 +6,11 @@
 const struct rn_function *rn_function_find(struct rn_view name)
 {
     static const struct rn_function *const tables[] = {
-        rn_functions_aggregate, rn_functions_array, rn_functions_math,
-        rn_functions_number,    rn_functions_regex, rn_functions_set,
-        rn_functions_string,    rn_functions_text,  rn_functions_time,
-        rn_functions_type,
+        rn_functions_aggregate, rn_functions_array,   rn_functions_math,
+        rn_functions_number,    rn_functions_regex,   rn_functions_search,
+        rn_functions_set,       rn_functions_spatial, rn_functions_string,
+        rn_functions_text,      rn_functions_time,    rn_functions_type,
+        rn_functions_vector,
     };
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {

@@ -18,6 +18,7 @@ struct rn_args {
     struct rn_arena *arena; /* for what the result needs */
     const struct rn_value *at;
     uint32_t count;
+    uint8_t mode; /* what the checker found out for this call */
 };
 
 typedef enum rn_code rn_function_fn(const struct rn_args *a,
@@ -43,6 +44,9 @@ struct rn_function {
     rn_function_fn *run; /* out is undefined before the call */
     bool is_volatile;    /* differs from call to call */
     enum rn_aggregate_kind aggregate;
+    bool is_vector;  /* its mode is an enum rn_distance */
+    bool is_spatial; /* not for computed properties */
+    bool is_refused; /* the service has it, and we have not */
 };
 
 /* In any case of letters; NULL if there is none. */
@@ -54,11 +58,14 @@ extern const struct rn_function rn_functions_array[];
 extern const struct rn_function rn_functions_math[];
 extern const struct rn_function rn_functions_number[];
 extern const struct rn_function rn_functions_regex[];
+extern const struct rn_function rn_functions_search[];
 extern const struct rn_function rn_functions_set[];
+extern const struct rn_function rn_functions_spatial[];
 extern const struct rn_function rn_functions_string[];
 extern const struct rn_function rn_functions_text[];
 extern const struct rn_function rn_functions_time[];
 extern const struct rn_function rn_functions_type[];
+extern const struct rn_function rn_functions_vector[];
 
 /* ---- helpers ------------------------------------------------------------- */
 

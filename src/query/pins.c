@@ -134,7 +134,7 @@ static bool is_path(const struct pinner *p, const struct rn_expr *e)
             in_from = true;
         } else if (in->kind == RN_EXPR_NAME) {
             return left == 0 && in->slot == 0;
-        } else if (in->kind != RN_EXPR_MEMBER || left == 0 ||
+        } else if (in->kind != RN_EXPR_MEMBER || in->computed || left == 0 ||
                    !rn_view_eq(in->name, p->path->names[--left])) {
             return false;
         } else {

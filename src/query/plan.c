@@ -164,9 +164,8 @@ static void out_orders(struct rn_json_out *o, const struct rn_plan *p)
     rn_json_out_key(o, RN_LIT("orderBy"));
     rn_json_out_array_begin(o);
     for (uint32_t i = 0; i < count; i++)
-        rn_json_out_string(o, s->order[i].direction == RN_ORDER_DESC
-                                  ? RN_LIT("Descending")
-                                  : RN_LIT("Ascending"));
+        rn_json_out_string(o, s->order[i].is_descending ? RN_LIT("Descending")
+                                                        : RN_LIT("Ascending"));
     rn_json_out_array_end(o);
     rn_json_out_key(o, RN_LIT("orderByExpressions"));
     rn_json_out_array_begin(o);
@@ -404,19 +403,6 @@ enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
                                 struct rn_arena *a, struct rn_json_path *path,
                                 bool *is_descending)
 {
-    const struct rn_expr *e = q->select->order[i].expr;
-    uint32_t n = 0;
-    struct rn_view *names = rn_arena_alloc(a, e->depth * sizeof(*names));
-
-    *path = (struct rn_json_path){ 0 };
-    *is_descending = q->select->order[i].direction == RN_ORDER_DESC;
-    if (!names)
-        return RN_TOO_LARGE;
-    for (const struct rn_expr *m = e; m->kind == RN_EXPR_MEMBER; m = m->kids[0])
-        n++;
-    for (uint32_t k = n; k-- > 0; e = e->kids[0])
-        names[k] = e->name;
-    if (e->kind == RN_EXPR_NAME)
-        *path = (struct rn_json_path){ names, n };
-    return RN_OK;
+    *is_descending = q->select->order[i].is_descending;
+    return rn_expr_path(q->select, q->select->order[i].expr, a, path);
 }

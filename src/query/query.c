@@ -13,6 +13,7 @@ enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
     struct rn_check check = { .arena = a,
                               .faults = faults,
                               .json = in->json,
+                              .policy = in->policy,
                               .parameters = in->parameters };
     enum rn_code rc = q ? RN_OK : RN_TOO_LARGE;
 
@@ -27,6 +28,7 @@ enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
         return rn_fail(err, rc, "the query needs more than %zu bytes to parse",
                        a->ceiling);
     q->text = in->text;
+    q->policy = in->policy;
     q->slots = check.slots;
     *out = q;
     return RN_OK;

@@ -19,6 +19,7 @@
 #define RN_QUERY_QUERY_H
 
 #include "query/fault.h"
+#include "query/policy.h"
 #include "query/value.h"
 #include "json/json.h"
 #include "json/path.h"
@@ -30,6 +31,9 @@ struct rn_query_input {
     /* [{"name":"@x","value":...}] on this tape; NULL: no parameters. */
     const struct rn_json *json;
     uint32_t parameters;
+    /* Of the container; borrowed by the query.  NULL: nothing is computed, and
+     * every order is served. */
+    const struct rn_policy *policy;
 };
 
 /* The query lives in the arena and borrows text and tape.  RN_BAD_REQUEST with
@@ -37,6 +41,12 @@ struct rn_query_input {
 enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
                             struct rn_query **out, struct rn_faults *faults,
                             struct rn_err *err) RN_CHECK;
+
+/* Looks through the expressions that a definition gives names to.
+ * RN_BAD_REQUEST says which is wrong, and why. */
+enum rn_code rn_query_check_policy(const struct rn_policy *p,
+                                   struct rn_arena *a,
+                                   struct rn_err *err) RN_CHECK;
 
 /* ---- running ------------------------------------------------------------- */
 

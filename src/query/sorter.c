@@ -29,10 +29,10 @@ static int by_keys(const void *a, const void *b, void *context)
             rn_value_compare(&x->keys[i], &y->keys[i], s->run->arena, &found);
         s->rc = s->rc ? s->rc : rc;
         if (found)
-            return order[i].direction == RN_ORDER_DESC ? -found : found;
+            return order[i].is_descending ? -found : found;
     }
     found = (x->place > y->place) - (x->place < y->place);
-    return order[0].direction == RN_ORDER_DESC ? -found : found;
+    return order[0].is_descending ? -found : found;
 }
 
 static enum rn_code sort(struct rn_sorter *s)

@@ -6,7 +6,8 @@
 #include "rest/own.h"
 
 struct rn_asked {
-    struct rn_json json;
+    struct rn_json json, definition; /* of the request, of the container */
+    struct rn_policy policy;
     struct rn_query *query; /* in the call's arena */
     struct rn_faults faults;
 };

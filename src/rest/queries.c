@@ -25,6 +25,15 @@ enum {
 
 /* ---- requests ------------------------------------------------------------ */
 
+static enum rn_code read_policy(struct rn_asked *a, struct rn_context *x)
+{
+    enum rn_code rc =
+        rn_json_parse(&a->definition, x->container->body, &x->err);
+
+    return rc ? rc
+              : rn_policy_read(&a->definition, &x->call->arena, &a->policy);
+}
+
 enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
 {
     struct rn_query_input in = { .json = &a->json };
@@ -33,7 +42,12 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
 
     *a = (struct rn_asked){ .query = NULL };
     rn_json_init(&a->json, NULL);
+    rn_json_init(&a->definition, NULL);
     rc = rn_json_parse(&a->json, x->call->req->body, &x->err);
+    if (!rc && x->link.kind == RN_KIND_DOCUMENT) {
+        rc = read_policy(a, x);
+        in.policy = &a->policy;
+    }
     if (rc)
         return rc;
     text = rn_json_find(&a->json, 0, RN_LIT("query"));
@@ -53,6 +67,7 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
 void rn_asked_release(struct rn_asked *a)
 {
     rn_json_release(&a->json);
+    rn_json_release(&a->definition);
 }
 
 enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,

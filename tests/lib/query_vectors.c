@@ -98,11 +98,13 @@ enum rn_code vector_sink_row(void *context, struct rn_view json, bool *is_full,
     return rc ? rc : rn_buf_add(&s->rows, json);
 }
 
+double vector_tolerance = 1e-12;
+
 static bool alike_numbers(const struct rn_value *a, const struct rn_value *b)
 {
     double x = rn_value_real(a), y = rn_value_real(b);
 
-    return x == y || fabs(x - y) <= 1e-12 * fmax(fabs(x), fabs(y));
+    return x == y || fabs(x - y) <= vector_tolerance * fmax(fabs(x), fabs(y));
 }
 
 static bool alike_members(const struct rn_value *a, const struct rn_value *b,

@@ -37,7 +37,10 @@ struct vector_sink {
 enum rn_code vector_sink_row(void *context, struct rn_view json, bool *is_full,
                              struct rn_err *err);
 
-/* Like equality, but doubles may differ in the last digits, and lists may be
+/* By how much of themselves doubles may differ. */
+extern double vector_tolerance;
+
+/* Like equality, but doubles may differ by that much, and lists may be
  * in any order down to `unordered` levels. */
 bool vector_alike(const struct rn_value *a, const struct rn_value *b,
                   int unordered, struct rn_arena *arena);
