@@ -114,6 +114,18 @@ static enum rn_code match(struct rn_context *x, struct rn_signers *s,
     return rc;
 }
 
+/* Tells when an old key is in use no more. */
+static void note_key(struct rn_context *x, unsigned key)
+{
+    int64_t now = rn_wall_ms(x->rest->opts.env) / 1000;
+    _Atomic int64_t *used = &x->rest->key_used[key];
+
+    x->call->note.key =
+        key == RN_KEY_WELL_KNOWN ? "emulator" : rn_keys_name(key);
+    if (atomic_load_explicit(used, memory_order_relaxed) != now)
+        atomic_store_explicit(used, now, memory_order_relaxed);
+}
+
 static enum rn_code check_master(struct rn_context *x,
                                  const struct rn_auth *auth)
 {
@@ -126,6 +138,7 @@ static enum rn_code check_master(struct rn_context *x,
     rc = match(x, s, auth, &which);
     if (!rc) {
         unsigned key = s->which[which];
+        note_key(x, key);
         x->rights = RN_MAY_READ;
         if (key < 2 || key == RN_KEY_WELL_KNOWN)
             x->rights |= RN_MAY_WRITE;
@@ -169,7 +182,13 @@ enum rn_code rn_rest_authorize(struct rn_context *x)
 {
     enum rn_code rc = authorize(x);
 
-    if (rc)
-        atomic_fetch_add(&x->rest->auth_failures, 1);
+    if (rc) {
+        bool any = rn_context_header(x, RN_HEADER_AUTHORIZATION).len > 0;
+        atomic_fetch_add(
+            &x->rest->auth_failures[!any                 ? RN_AUTH_MISSING
+                                    : rc == RN_FORBIDDEN ? RN_AUTH_EXPIRED
+                                                         : RN_AUTH_INVALID],
+            1);
+    }
     return rc;
 }

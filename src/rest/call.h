@@ -29,6 +29,22 @@ enum { RN_CALL_ARENA_MAX = 64 << 20, RN_CALL_BODY_MAX = 48 << 20 };
 
 struct rn_rest;
 
+/* What there is to say of a call besides its answer. */
+struct rn_call_note {
+    char activity[40];
+    struct rn_view resource; /* "docs"; empty: none */
+    enum rn_code code;       /* how it ended, and the service's finer number */
+    int sub;
+    const char *err; /* lives as long as the call */
+    double charge;
+    uint32_t range; /* where it read or wrote, if lsn is not 0 */
+    uint64_t lsn;
+    const char *key;        /* the name of the key that signed it */
+    const char *waited_for; /* "commit", "worker" */
+    int64_t ns;             /* from its last byte to its answer */
+    int64_t jump_ms;        /* it found that the wall clock had jumped */
+};
+
 struct rn_call {
     /* Set by the server. */
     const struct rn_http_request *req; /* valid until the call is released */
@@ -41,6 +57,7 @@ struct rn_call {
     struct rn_http_response res;
     struct rn_buf body;
     bool is_lost; /* a test wants it so: close without answering */
+    struct rn_call_note note;
 
     /* For whoever answers: memory that dies with the call, and what to do when
      * it is resumed. */

@@ -30,52 +30,14 @@ static void answer_ready(struct rn_context *x)
                            : rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http);
 }
 
-static void metric(struct rn_buf *out, const char *name, const char *type,
-                   double value)
-{
-    (void)!rn_buf_printf(out, "# TYPE %s %s\n%s %.17g\n", name, type, name,
-                         value);
-}
-
 static void answer_metrics(struct rn_context *x)
 {
-    struct rn_buf *out = &x->call->body;
-    struct rn_rest *r = x->rest;
-    struct rn_committer_status c;
-    struct rn_store_status s;
-
-    rn_store_status(rn_engine_store(r->engine), &s);
-    rn_engine_commit_status(r->engine, &c);
-    metric(out, "runnel_http_requests_total", "counter",
-           (double)atomic_load(&r->requests));
-    metric(out, "runnel_http_failures_total", "counter",
-           (double)atomic_load(&r->failures));
-    metric(out, "runnel_auth_failures_total", "counter",
-           (double)atomic_load(&r->auth_failures));
-    metric(out, "runnel_inflight_requests", "gauge",
-           (double)atomic_load(&r->calls));
-    metric(out, "runnel_commits_total", "counter", (double)s.commits);
-    metric(out, "runnel_commit_operations_total", "counter",
-           (double)c.operations);
-    metric(out, "runnel_commit_queue_depth", "gauge", (double)c.in_flight);
-    metric(out, "runnel_wal_fsync_seconds_total", "counter",
-           (double)s.sync_ns_total / 1e9);
-    metric(out, "runnel_checkpoints_total", "counter", (double)s.checkpoints);
-    metric(out, "runnel_corruption_detected_total", "counter",
-           (double)s.corrupt_total);
-    metric(out, "runnel_store_read_only", "gauge", s.read_only);
-    metric(out, "runnel_disk_free_bytes", "gauge", (double)s.disk_free_bytes);
-    metric(out, "runnel_disk_reserve_bytes", "gauge", (double)s.reserve_bytes);
-    metric(out, "runnel_db_size_bytes", "gauge", (double)s.data_bytes);
-    metric(out, "runnel_oldest_reader_seconds", "gauge",
-           (double)s.oldest_reader_ms / 1e3);
-    metric(out, "runnel_recovery_duration_seconds", "gauge",
-           (double)s.recovery_ms / 1e3);
-    if (r->opts.tls_not_after && atomic_load(r->opts.tls_not_after))
-        metric(out, "runnel_tls_cert_not_after_seconds", "gauge",
-               (double)atomic_load(r->opts.tls_not_after));
+    if (rn_metrics_print(x->rest, &x->call->body)) {
+        rn_reply_fail(x, RN_NOMEM);
+        return;
+    }
     x->call->res.status = RN_STATUS_OK;
-    x->call->res.body = rn_buf_view(out);
+    x->call->res.body = rn_buf_view(&x->call->body);
     rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4");
 }
 

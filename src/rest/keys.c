@@ -52,11 +52,12 @@ static enum rn_code parse(struct rn_view text, struct rn_keys *out,
     rc = rn_json_parse(&j, text, err);
     for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++) {
         uint32_t value = rn_json_find(&j, 0, rn_view_text(names[i]));
-        if (rn_json_kind(&j, value) != RN_JSON_STRING)
+        if (rn_json_kind(&j, value) != RN_JSON_STRING) {
             rc =
                 rn_fail(err, RN_BAD_REQUEST, "the key %s is missing", names[i]);
-        else
+        } else {
             rc = set_key(out, i, rn_json_text(&j, value), err);
+        }
     }
     rn_json_release(&j);
     return rc;

@@ -66,13 +66,25 @@ struct rn_orders {
     atomic_bool any;
 };
 
+/* Why a request is not authorized, as the metrics tell it. */
+enum {
+    RN_AUTH_MISSING, /* no token */
+    RN_AUTH_EXPIRED, /* its date is not of now */
+    RN_AUTH_INVALID, /* anything else */
+    RN_AUTH_FAILURES,
+};
+
 struct rn_rest {
     struct rn_rest_opts opts;
     struct rn_engine *engine;
     enum rn_consistency consistency;
     atomic_uint calls;
     atomic_bool stopping;
-    atomic_ullong requests, failures, auth_failures;
+    struct rn_tally *tally;
+    struct rn_jumps jumps;
+    atomic_ullong auth_failures[RN_AUTH_FAILURES];
+    _Atomic int64_t key_used[RN_KEYS]; /* seconds since 1970; 0: never */
+    int64_t started_s;
 
     pthread_mutex_t lock; /* guards the keys, the idle signers, the orders */
     struct rn_keys keys;
@@ -266,6 +278,9 @@ void rn_order_strike_after(struct rn_context *x);
  * the number of the rid, else 0.  RN_NOT_FOUND. */
 enum rn_code rn_context_name_document(struct rn_context *x,
                                       uint64_t *number) RN_CHECK;
+
+/* metrics.c: all of them, in Prometheus' text. */
+enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
 
 /* health.c: the paths that need no signature.  False if this is none. */
 bool rn_rest_public(struct rn_context *x);

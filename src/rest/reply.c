@@ -34,6 +34,7 @@ static void add_activity(struct rn_context *x)
     if (!rn_uuid_parse(sent, &id))
         id = rn_uuid_random(x->rest->opts.env);
     rn_reply_header(x, RN_HEADER_ACTIVITY_ID, rn_uuid_print(id, text));
+    memcpy(x->call->note.activity, text, RN_UUID_TEXT_MAX);
 }
 
 void rn_reply_common(struct rn_context *x)
@@ -51,6 +52,7 @@ void rn_reply_charge(struct rn_context *x, double units)
 {
     char text[SMALL];
 
+    x->call->note.charge = units;
     snprintf(text, sizeof(text), "%.2f", units);
     rn_reply_text(x, RN_HEADER_CHARGE, text);
 }
@@ -67,6 +69,8 @@ void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
 {
     char text[RN_SESSION_LSN_TEXT_MAX];
 
+    x->call->note.range = p->range;
+    x->call->note.lsn = p->lsn;
     rn_reply_header(x, RN_HEADER_SESSION_TOKEN,
                     rn_session_print_lsn(p->range, p->lsn, text));
     rn_reply_number(x, RN_HEADER_LSN, p->lsn);
@@ -167,8 +171,7 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
     const struct rn_status *status =
         rn_status_of(rc, (enum rn_reason)x->err.reason);
 
-    if (rc != RN_NOT_MODIFIED)
-        atomic_fetch_add(&x->rest->failures, 1);
+    x->err.code = rc;
     if (status->sub)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     if (rc == RN_THROTTLED)

@@ -7,6 +7,7 @@
 #include "base/turned.h"
 #include "engine/engine.h"
 #include "rest/call.h"
+#include "rest/tally.h"
 
 struct rn_rest_opts {
     struct rn_env *env;
@@ -20,9 +21,9 @@ struct rn_rest_opts {
     bool well_known_key;     /* the emulators' key is valid */
     bool loopback_only;      /* check Host against DNS rebinding */
     const char *host;        /* a name that is ours besides; NULL: none */
-    uint32_t slow_ms;
     /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
     _Atomic int64_t *tls_not_after;
+    atomic_uint *connections; /* how many are open; NULL is fine */
 };
 
 /* Reads or makes the keys. */
@@ -31,6 +32,9 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
 void rn_rest_close(struct rn_rest *r); /* NULL is fine */
 /* Reads the keys again. */
 enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err) RN_CHECK;
+
+/* Counts what never became a call. */
+void rn_rest_reject(struct rn_rest *r, enum rn_reject why);
 
 /* Calls that have begun and not been answered. */
 uint32_t rn_rest_calls(struct rn_rest *r);

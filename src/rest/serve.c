@@ -32,6 +32,7 @@ static void end(struct rn_call *call)
     call->next = NULL;
     call->state = NULL;
     call->is_lost = false;
+    call->note = (struct rn_call_note){ 0 };
 }
 
 enum {
@@ -94,7 +95,6 @@ static struct rn_context *context_new(struct rn_call *call)
     call->state = x;
     call->undo = undo;
     atomic_fetch_add(&x->rest->calls, 1);
-    atomic_fetch_add(&x->rest->requests, 1);
     return x;
 }
 
@@ -138,9 +138,19 @@ static enum rn_code read_path(struct rn_context *x)
         rn_http_target_parse(x->call->req->target, RN_HTTP_QUESTION_IS_NAME,
                              &x->call->arena, &x->target, &x->err);
 
-    return rc ? rc
-              : rn_link_parse(x->target.segments, x->target.segment_count,
-                              &x->link, &x->err);
+    if (rc)
+        return rc;
+    /* Where clients ask for the way to single replicas. */
+    if (x->target.segment_count > 0 &&
+        rn_view_eq(x->target.segments[0], RN_LIT("addresses"))) {
+        return rn_fail(
+            &x->err, RN_BAD_REQUEST,
+            "This server speaks gateway mode only. Java: "
+            "CosmosClientBuilder.gatewayMode(); .NET: "
+            "CosmosClientOptions.ConnectionMode = ConnectionMode.Gateway");
+    }
+    return rn_link_parse(x->target.segments, x->target.segment_count, &x->link,
+                         &x->err);
 }
 
 static enum rn_code check_rights(struct rn_context *x)
@@ -209,11 +219,42 @@ static enum rn_rest_step begin(struct rn_context *x)
     return rn_order_strike(x, &step) ? step : x->route->run(x);
 }
 
+/* Notes and counts what has become of it. */
+static void take_note(struct rn_context *x)
+{
+    struct rn_call *call = x->call;
+    struct rn_call_note *n = &call->note;
+    struct rn_env *env = x->rest->opts.env;
+    int64_t now_ns = rn_mono_ns(env);
+    struct rn_tally_request r = {
+        .method = call->req->method,
+        .kind = x->route ? x->link.kind : RN_KINDS,
+        .status = call->res.status,
+        .ns = now_ns - call->begun_ns,
+        .bytes_in = call->req->body.len,
+        .bytes_out = call->res.body.len,
+        .units = n->charge,
+    };
+
+    n->ns = r.ns;
+    n->resource = x->route ? rn_kind_word(x->link.kind) : RN_LIT("none");
+    n->code = x->err.code;
+    n->err = x->err.text;
+    n->jump_ms = rn_jumps_note(&x->rest->jumps, rn_wall_ms(env), now_ns);
+    if (n->code)
+        n->sub = rn_status_of(n->code, (enum rn_reason)x->err.reason)->sub;
+    rn_tally_request(x->rest->tally, &r);
+}
+
 /* What every request shares behind its handler. */
 static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
 {
-    if (step == RN_REST_DONE)
+    if (step == RN_REST_DONE) {
         rn_order_strike_after(call->state);
+        take_note(call->state);
+    } else {
+        call->note.waited_for = step == RN_REST_WORK ? "worker" : "commit";
+    }
     return step;
 }
 
@@ -234,18 +275,33 @@ enum rn_rest_step rn_rest_resume(struct rn_call *call)
     return finish(call, call->next(call));
 }
 
+void rn_rest_reject(struct rn_rest *r, enum rn_reject why)
+{
+    rn_tally_reject(r->tally, why);
+}
+
 void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 {
+    const struct rn_status *row = rn_status_read(status, 0);
+    struct rn_env *env = call->rest->opts.env;
+    char date[RN_DATE_TEXT_MAX];
+    struct rn_view id = rn_uuid_print(rn_uuid_random(env), call->note.activity);
+
+    rn_tally_reject(call->rest->tally, RN_REJECT_MALFORMED);
+    call->note.err = why;
     rn_http_response_release(&call->res);
     rn_http_response_init(&call->res, call->req);
     call->res.status = status;
     call->res.keep_alive = false;
     rn_buf_clear(&call->body);
-    (void)!rn_buf_printf(&call->body,
-                         "{\"code\":\"BadRequest\",\"message\":\"%s\"}", why);
+    (void)!rn_buf_printf(&call->body, "{\"code\":\"%s\",\"message\":\"%s\"}",
+                         row->word, why);
     call->res.body = rn_buf_view(&call->body);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CONTENT_TYPE),
                          RN_LIT("application/json"));
+    rn_http_response_add(&call->res, RN_LIT(RN_HEADER_ACTIVITY_ID), id);
+    rn_http_response_add(&call->res, RN_LIT(RN_HEADER_DATE),
+                         rn_date_print(rn_wall_ms(env) / 1000, date));
 }
 
 /* ---- the whole ----------------------------------------------------------- */
@@ -282,9 +338,13 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
         return rn_fail(err, RN_NOMEM, "out of memory");
     r->opts = *opts;
     r->engine = opts->engine;
+    r->started_s = rn_wall_ms(opts->env) / 1000;
+    r->tally = rn_tally_new();
     pthread_mutex_init(&r->lock, NULL);
-    rc = rn_consistency_parse(rn_view_text(opts->consistency), &r->consistency,
-                              err);
+    rc = r->tally ? RN_OK : rn_fail(err, RN_NOMEM, "out of memory");
+    if (!rc)
+        rc = rn_consistency_parse(rn_view_text(opts->consistency),
+                                  &r->consistency, err);
     if (!rc)
         rc = rn_keys_load(opts, &r->keys, err);
     load_authority(r);
@@ -321,6 +381,7 @@ void rn_rest_close(struct rn_rest *r)
         rn_signers_free(s);
     }
     rn_buf_release(&r->authority);
+    rn_tally_free(r->tally);
     pthread_mutex_destroy(&r->lock);
     rn_free(r);
 }

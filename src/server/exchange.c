@@ -9,6 +9,8 @@
  */
 #include "server/exchange.h"
 
+#include "rest/rest.h"
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -64,6 +66,7 @@ static void refuse(struct exchange *x)
     rn_call_clear(call);
     call->req = NULL;
     rn_rest_refuse(call, no->status, no->why);
+    rn_journal_call(x->opts->journal, call);
     (void)send_answer(x);
 }
 
@@ -81,6 +84,7 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
     if (step != RN_REST_DONE)
         return RN_CONN_WAIT;
     x->serving = false;
+    rn_journal_call(x->opts->journal, &x->call);
     if (!x->conn)
         return RN_CONN_CLOSE;
     next = send_answer(x);
@@ -216,6 +220,8 @@ static void on_late(void *user)
 {
     struct exchange *x = user;
 
+    if (!rn_http_reader_is_idle(&x->reader))
+        rn_rest_reject(x->opts->rest, RN_REJECT_TIMEOUT);
     rn_conn_drop(x->conn);
 }
 

@@ -9,6 +9,7 @@
 #include "http/parse.h"
 #include "net/conn.h"
 #include "rest/call.h"
+#include "server/journal.h"
 #include "server/worker.h"
 
 #include <stdatomic.h>
@@ -16,6 +17,7 @@
 struct rn_exchange_opts {
     struct rn_rest *rest;
     struct rn_workers *workers;
+    struct rn_journal *journal;
     struct rn_env *env;
     const struct rn_http_limits *limits;
     uint32_t head_ms;      /* from its first byte to the end of a request's head

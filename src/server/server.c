@@ -37,6 +37,7 @@ struct rn_server {
     struct rn_listener *listener;
     bool listening; /* the listener is its loop's */
     struct rn_http_limits limits;
+    struct rn_journal journal;
     struct rn_exchange_opts exchange;
     atomic_uint open, turn;
     atomic_bool draining;
@@ -92,6 +93,11 @@ static void on_accepted(void *context, int fd, const char *address)
     if (atomic_load(&s->open) < s->options->connections_max)
         a = rn_new(sizeof(*a));
     if (!a) {
+        static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
+        rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
+        rn_log_seldom(s->log, &limit, RN_LOG_WARN,
+                      "a connection is refused: --connections-max are open",
+                      RN_TEXT("client", address));
         close(fd);
         return;
     }
@@ -191,8 +197,8 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .well_known_key =
             rn_listener_is_loopback(s->listener) || o->allow_well_known_key,
         .loopback_only = rn_listener_is_loopback(s->listener),
-        .slow_ms = (uint32_t)o->slow_ms,
         .tls_not_after = &s->tls_not_after,
+        .connections = &s->open,
     };
 
     return rn_rest_open(&opts, &s->rest, err);
@@ -217,11 +223,13 @@ static void describe_exchanges(struct rn_server *s)
 {
     const struct rn_options *o = s->options;
 
+    rn_journal_init(&s->journal, s->log, o->log_requests, o->slow_ms);
     s->limits = rn_http_limits_default;
     s->limits.body_bytes_max = (size_t)o->body_bytes_max;
     s->exchange = (struct rn_exchange_opts){
         .rest = s->rest,
         .workers = s->workers,
+        .journal = &s->journal,
         .env = s->env,
         .limits = &s->limits,
         .head_ms = (uint32_t)o->head_ms,
@@ -259,6 +267,30 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
     return RN_OK;
 }
 
+/* What an operator wants to know when he reads the log from its start. */
+static void tell_start(struct rn_server *s)
+{
+    const struct rn_options *o = s->options;
+    bool exposed = !rn_listener_is_loopback(s->listener);
+    struct rn_store_status store;
+
+    rn_store_status(s->store, &store);
+    rn_log_info(s->log, "started", RN_TEXT("version", RUNNEL_VERSION),
+                RN_TEXT("listen", rn_server_address(s)),
+                RN_BOOL("tls", rn_server_has_tls(s)), RN_TEXT("data", o->data),
+                RN_TEXT("store", o->store),
+                RN_U64("recovered_records", store.recovered_records),
+                RN_I64("recovery_ms", store.recovery_ms));
+    if (exposed && o->allow_well_known_key)
+        rn_log_warn(s->log,
+                    "everybody on the network knows the emulators' key, which "
+                    "is valid");
+    if (exposed && !rn_server_has_tls(s))
+        rn_log_warn(s->log, "requests come over the network in plain text");
+    if (o->test_mode)
+        rn_log_warn(s->log, "the test mode is on: faults may be ordered");
+}
+
 enum rn_code rn_server_start(const struct rn_options *options,
                              struct rn_log *log, struct rn_server **out,
                              struct rn_err *err)
@@ -292,6 +324,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
         rn_server_stop(s);
         return rc;
     }
+    tell_start(s);
     *out = s;
     return RN_OK;
 }

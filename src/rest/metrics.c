@@ -1,0 +1,189 @@
+/* metrics.c -- the server in numbers, in Prometheus' text format.
+ *
+ * Names begin with runnel_, units are seconds and bytes; docs/operations.md
+ * says what to watch for.
+ */
+#include "rest/own.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void metric(struct rn_buf *out, const char *name, const char *type,
+                   double value)
+{
+    (void)!rn_buf_printf(out, "# TYPE %s %s\n%s %.17g\n", name, type, name,
+                         value);
+}
+
+static void labelled(struct rn_buf *out, const char *name, const char *label,
+                     const char *value, double n)
+{
+    (void)!rn_buf_printf(out, "%s{%s=\"%s\"} %.17g\n", name, label, value, n);
+}
+
+static void print_requests(struct rn_rest *r, struct rn_buf *out)
+{
+    static const char *const reasons[RN_AUTH_FAILURES] = { "missing", "expired",
+                                                           "invalid" };
+    const char *name = "runnel_auth_failures_total";
+    int throttled = rn_status_of(RN_THROTTLED, RN_REASON_NONE)->http;
+
+    (void)!rn_tally_print(r->tally, out);
+    metric(out, "runnel_inflight_requests", "gauge",
+           (double)atomic_load(&r->calls));
+    metric(out, "runnel_throttled_total", "counter",
+           (double)rn_tally_status(r->tally, throttled));
+    if (r->opts.connections) {
+        (void)!rn_buf_printf(out, "# TYPE runnel_http_connections gauge\n");
+        labelled(out, "runnel_http_connections", "state", "open",
+                 (double)atomic_load(r->opts.connections));
+    }
+    (void)!rn_buf_printf(out, "# TYPE %s counter\n", name);
+    for (size_t i = 0; i < RN_AUTH_FAILURES; i++)
+        labelled(out, name, "reason", reasons[i],
+                 (double)atomic_load(&r->auth_failures[i]));
+    name = "runnel_auth_key_last_used_timestamp_seconds";
+    (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
+    for (size_t i = 0; i < RN_KEYS; i++) {
+        labelled(out, name, "key",
+                 i == RN_KEY_WELL_KNOWN ? "emulator" : rn_keys_name(i),
+                 (double)atomic_load(&r->key_used[i]));
+    }
+}
+
+/* A sum and a count: their quotient is the mean. */
+static void summary(struct rn_buf *out, const char *name, double sum,
+                    double count)
+{
+    (void)!rn_buf_printf(out,
+                         "# TYPE %s summary\n%s_sum %.17g\n%s_count %.17g\n",
+                         name, name, sum, name, count);
+}
+
+static void print_commits(struct rn_rest *r, struct rn_buf *out)
+{
+    struct rn_committer_status c;
+
+    rn_engine_commit_status(r->engine, &c);
+    summary(out, "runnel_commit_batch_size", (double)c.operations,
+            (double)c.groups);
+    metric(out, "runnel_commit_operations_total", "counter",
+           (double)c.operations);
+    metric(out, "runnel_commit_queue_depth", "gauge", (double)c.in_flight);
+    metric(out, "runnel_commit_aborted_total", "counter", (double)c.aborted);
+    metric(out, "runnel_commit_busy_total", "counter", (double)c.busy);
+}
+
+static void print_store(struct rn_rest *r, struct rn_buf *out)
+{
+    struct rn_store_status s;
+
+    rn_store_status(rn_engine_store(r->engine), &s);
+    metric(out, "runnel_commits_total", "counter", (double)s.commits);
+    summary(out, "runnel_wal_fsync_duration_seconds",
+            (double)s.sync_ns_total / 1e9, (double)s.syncs);
+    metric(out, "runnel_wal_fsync_duration_seconds_max", "gauge",
+           (double)s.sync_ns_max / 1e9);
+    metric(out, "runnel_checkpoints_total", "counter", (double)s.checkpoints);
+    metric(out, "runnel_corruption_detected_total", "counter",
+           (double)s.corrupt_total);
+    metric(out, "runnel_store_read_only", "gauge", s.read_only);
+    metric(out, "runnel_store_full", "gauge", s.full);
+    metric(out, "runnel_disk_free_bytes", "gauge", (double)s.disk_free_bytes);
+    metric(out, "runnel_disk_reserve_bytes", "gauge", (double)s.reserve_bytes);
+    metric(out, "runnel_db_size_bytes", "gauge", (double)s.data_bytes);
+    metric(out, "runnel_db_live_bytes", "gauge", (double)s.live_bytes);
+    metric(out, "runnel_wal_size_bytes", "gauge", (double)s.log_bytes);
+    if (s.data_bytes)
+        metric(out, "runnel_store_map_used_ratio", "gauge",
+               (double)s.live_bytes / (double)s.data_bytes);
+    metric(out, "runnel_store_readers", "gauge", (double)s.readers);
+    metric(out, "runnel_oldest_reader_seconds", "gauge",
+           (double)s.oldest_reader_ms / 1e3);
+    metric(out, "runnel_recovery_duration_seconds", "gauge",
+           (double)s.recovery_ms / 1e3);
+    metric(out, "runnel_recovered_records_total", "counter",
+           (double)s.recovered_records);
+}
+
+static double resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    char text[128] = "", *end = text;
+    unsigned long pages = 0;
+
+    if (!file)
+        return 0;
+    if (fgets(text, sizeof(text), file)) {
+        (void)strtoul(text, &end, 10); /* all that is mapped */
+        pages = strtoul(end, NULL, 10);
+    }
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double open_files(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    double count = -3; /* itself, "." and ".." */
+
+    if (!dir)
+        return 0;
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void print_process(struct rn_rest *r, struct rn_buf *out)
+{
+    struct rlimit files = { 0 };
+    struct rusage used = { 0 };
+
+    (void)getrusage(RUSAGE_SELF, &used);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    metric(out, "process_cpu_seconds_total", "counter",
+           (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+               (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
+    metric(out, "process_resident_memory_bytes", "gauge", resident_bytes());
+    metric(out, "process_open_fds", "gauge", open_files());
+    metric(out, "process_max_fds", "gauge", (double)files.rlim_cur);
+    metric(out, "process_start_time_seconds", "gauge", (double)r->started_s);
+    metric(out, "runnel_clock_jump_total", "counter",
+           (double)atomic_load(&r->jumps.count));
+    (void)!rn_buf_printf(out,
+                         "# TYPE runnel_build_info gauge\n"
+                         "runnel_build_info{version=\"%s\"} 1\n",
+                         RUNNEL_VERSION);
+}
+
+static void print_security(struct rn_rest *r, struct rn_buf *out)
+{
+    const char *name = "runnel_insecure_config";
+    int64_t not_after =
+        r->opts.tls_not_after ? atomic_load(r->opts.tls_not_after) : 0;
+    bool exposed = !r->opts.loopback_only;
+
+    (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
+    labelled(out, name, "reason", "well_known_key",
+             exposed && r->opts.well_known_key);
+    labelled(out, name, "reason", "plain_http", exposed && !not_after);
+    labelled(out, name, "reason", "test_mode", r->opts.clock != NULL);
+    if (not_after)
+        metric(out, "runnel_tls_cert_not_after_seconds", "gauge",
+               (double)not_after);
+}
+
+enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out)
+{
+    print_requests(r, out);
+    print_commits(r, out);
+    print_store(r, out);
+    print_process(r, out);
+    print_security(r, out);
+    /* What did not fit is missing at the end; half a line is worse. */
+    return rn_buf_add(out, RN_LIT("# end\n"));
+}

@@ -1,0 +1,57 @@
+/* tally.h -- what is counted of requests, and how it is told to Prometheus.
+ *
+ * Names and labels are a fixed set: no id, no key, no name of a client's ever
+ * becomes a label.  Each thread counts in a stripe of its own, so that counting
+ * costs a few nanoseconds; the stripes are added up when somebody asks.
+ *
+ * Threads: any.
+ */
+#ifndef RN_REST_TALLY_H
+#define RN_REST_TALLY_H
+
+#include "cosmos/kind.h"
+#include "http/request.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct rn_tally;
+
+enum rn_reject {
+    RN_REJECT_CONNECTIONS, /* more than there may be */
+    RN_REJECT_TIMEOUT,     /* the request did not come in time */
+    RN_REJECT_MALFORMED,   /* what came was no request, or too large a one */
+    RN_REJECTS,
+};
+
+struct rn_tally_request {
+    enum rn_http_method method;
+    enum rn_kind kind; /* RN_KINDS: of none */
+    int status;
+    int64_t ns;
+    uint64_t bytes_in, bytes_out;
+    double units;
+};
+
+struct rn_tally *rn_tally_new(void) RN_CHECK; /* NULL without memory */
+void rn_tally_free(struct rn_tally *t);       /* NULL is fine */
+
+void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r);
+void rn_tally_reject(struct rn_tally *t, enum rn_reject why);
+/* How many answers had this status. */
+uint64_t rn_tally_status(struct rn_tally *t, int status);
+enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out) RN_CHECK;
+
+/* ---- the wall clock ------------------------------------------------------ */
+
+/* Sees when the wall clock and the steady one part.  Zeroed is ready. */
+struct rn_jumps {
+    _Atomic int64_t offset_ms; /* wall - steady; 0: not yet known */
+    atomic_ullong count;
+};
+
+/* By how many milliseconds the wall clock has jumped since it was last looked
+ * at; 0 if it ran on, or was merely slewed.  A jump is told to one caller. */
+int64_t rn_jumps_note(struct rn_jumps *j, int64_t wall_ms, int64_t mono_ns);
+
+#endif

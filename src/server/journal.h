@@ -1,0 +1,29 @@
+/* journal.h -- the log's lines about requests.
+ *
+ * Every request, if that is wanted; those that took long, with what they waited
+ * for; those that the server could not fulfil, and those whose signature was
+ * not right, a line now and then with how many there were.
+ *
+ * Fields are a fixed list: headers, bodies, keys and tokens are not in it.
+ *
+ * Threads: any.
+ */
+#ifndef RN_SERVER_JOURNAL_H
+#define RN_SERVER_JOURNAL_H
+
+#include "base/log.h"
+#include "rest/call.h"
+
+struct rn_journal {
+    struct rn_log *log;
+    bool all;        /* every request */
+    int64_t slow_ns; /* 0: none is slow */
+    struct rn_log_limit slow, failed, refused;
+};
+
+void rn_journal_init(struct rn_journal *j, struct rn_log *log, bool all,
+                     uint64_t slow_ms);
+/* The call is answered, or its client gone. */
+void rn_journal_call(struct rn_journal *j, const struct rn_call *call);
+
+#endif
