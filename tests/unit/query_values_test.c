@@ -284,6 +284,16 @@ static void strings_are_counted_in_utf16_units(void **state)
                           "a\"" },
         { "CONCAT('a', 'b', 'c')", "\"abc\"" },
         { "CONCAT('a', 1)", "undefined" },
+        { 0 },
+    };
+
+    (void)state;
+    all_come_to(cases);
+}
+
+static void strings_are_searched_and_trimmed(void **state)
+{
+    static const struct expected cases[] = {
         { "CONTAINS('abc', '')", "true" },
         { "CONTAINS('ABC', 'b')", "false" },
         { "CONTAINS('ABC', 'b', true)", "true" },
@@ -593,6 +603,7 @@ int main(void)
         cmocka_unit_test(undefined_is_a_value_of_its_own),
         cmocka_unit_test(like_has_its_own_patterns),
         cmocka_unit_test(strings_are_counted_in_utf16_units),
+        cmocka_unit_test(strings_are_searched_and_trimmed),
         cmocka_unit_test(mathematics_follows_ieee),
         cmocka_unit_test(arrays_and_sets_are_exact),
         cmocka_unit_test(moments_are_counted_in_utc),

@@ -52,6 +52,7 @@ static const struct known {
       .good = "text" },
     { "log-level", "LOG_LEVEL", AT(log_level), TEXT_DEFAULT("info"),
       .good = "debug" },
+    { "log-requests", "LOG_REQUESTS", AT(log_requests), FLAG },
     { "slow-ms", "SLOW_MS", AT(slow_ms), .number = 100, .good = "5",
       .good_number = 5, .least = "0", .most = "3600000", .above = "3600001" },
     { "loops", "LOOPS", AT(loops), .number = 0, .good = "3", .good_number = 3,
