@@ -80,6 +80,7 @@ func main() {
 		testIDs(client)
 		testOffers(client)
 		testKeys(client)
+		testFeed(client)
 	case "write":
 		testWrite(client)
 	case "reopened":

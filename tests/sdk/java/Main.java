@@ -257,6 +257,7 @@ public final class Main {
                     Users.test(client, async, args[0]);
                 }
                 testKeys(client);
+                Feed.test(client);
                 break;
             case "write":
                 testWrite(client);

@@ -35,6 +35,7 @@ const parts = {
     "./users",
     "./others",
     "./sessions",
+    "./feed",
   ],
   write: ["./durable"],
   reopened: ["./durable"],

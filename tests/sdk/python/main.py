@@ -27,6 +27,7 @@ def main():
     client = connect()
     if phase == "everyday":
         import documents
+        import feed
         import keys
         import objects
         import offers
@@ -38,6 +39,7 @@ def main():
         unique.add(client)
         offers.add(client)
         users.add(client, connect)
+        feed.add(client)
     else:
         import durable
         durable.add(client, phase)
