@@ -228,7 +228,10 @@ static enum rn_code run_delete(struct rn_catalog_change *c, struct rn_txn *txn,
 {
     enum rn_code rc = find_target(c, txn, &c->object, err);
 
-    return rc ? rc : rn_object_remove(txn, c->object, err);
+    if (rc)
+        return rc;
+    rn_engine_note_move(c->engine, RN_CONTAINER_ANY, RN_RANGE_ANY);
+    return rn_object_remove(txn, c->object, err);
 }
 
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)

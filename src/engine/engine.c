@@ -3,11 +3,44 @@
 
 #include "engine/own.h"
 
+/* ---- what has moved ------------------------------------------------------ */
+
+void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range)
+{
+    size_t n = e->moved_count;
+
+    if (n && e->moved[n - 1].container == container &&
+        e->moved[n - 1].range == range)
+        return;
+    if (n == RN_MOVED_MAX) { /* a crowd: let all look */
+        container = RN_CONTAINER_ANY;
+        range = RN_RANGE_ANY;
+        n = 0;
+    }
+    e->moved[n].container = container;
+    e->moved[n].range = range;
+    e->moved_count = n + 1;
+}
+
+static void publish(void *context, const struct rn_operation *group)
+{
+    struct rn_engine *e = context;
+
+    (void)group;
+    for (size_t i = 0; i < e->moved_count; i++)
+        rn_waiters_move(e->waiters, e->moved[i].container, e->moved[i].range);
+    e->moved_count = 0;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
 enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
                             struct rn_engine **out, struct rn_err *err)
 {
-    struct rn_committer_opts committer = { .queue_max = opts->queue_max };
     struct rn_engine *e = rn_new(sizeof(*e));
+    struct rn_committer_opts committer = { .queue_max = opts->queue_max,
+                                           .publish = publish,
+                                           .publish_context = e };
     enum rn_code rc;
 
     if (!e)
@@ -16,7 +49,9 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
     e->env = opts->env ? opts->env : rn_env_real();
     e->store = opts->store;
     pthread_mutex_init(&e->lock, NULL);
-    rc = rn_catalog_load(e, err);
+    rc = rn_waiters_new(e->env, &e->waiters, err);
+    if (!rc)
+        rc = rn_catalog_load(e, err);
     if (!rc)
         rc = rn_committer_new(e->env, e->store, &committer, &e->committer, err);
     if (rc) {
@@ -33,6 +68,7 @@ void rn_engine_close(struct rn_engine *e)
     if (!e)
         return;
     rn_committer_free(e->committer);
+    rn_waiters_free(e->waiters);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);
     rn_free(e);
@@ -46,6 +82,11 @@ struct rn_env *rn_engine_env(struct rn_engine *e)
 struct rn_store *rn_engine_store(struct rn_engine *e)
 {
     return e->store;
+}
+
+struct rn_waiters *rn_engine_waiters(struct rn_engine *e)
+{
+    return e->waiters;
 }
 
 void rn_engine_commit_status(struct rn_engine *e,

@@ -17,6 +17,7 @@
 #include "store/store.h"
 
 struct rn_engine;
+struct rn_waiters; /* feed/waiters.h */
 
 struct rn_engine_opts {
     struct rn_env *env;      /* NULL: the real one */
@@ -34,6 +35,8 @@ void rn_engine_close(struct rn_engine *e);
 
 struct rn_env *rn_engine_env(struct rn_engine *e);
 struct rn_store *rn_engine_store(struct rn_engine *e);
+/* Readers of feeds that wait for a change. */
+struct rn_waiters *rn_engine_waiters(struct rn_engine *e);
 void rn_engine_commit_status(struct rn_engine *e,
                              struct rn_committer_status *out);
 

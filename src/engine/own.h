@@ -7,9 +7,12 @@
 #include "engine/container.h"
 #include "engine/key.h"
 #include "engine/row.h"
+#include "feed/waiters.h"
 #include "store/tree.h"
 
 #include <pthread.h>
+
+enum { RN_MOVED_MAX = 256 };
 
 struct rn_engine {
     struct rn_engine_opts opts;
@@ -21,6 +24,15 @@ struct rn_engine {
     pthread_mutex_t lock;
     struct rn_tree by_name; /* kind, owner, id */
     struct rn_tree by_rid;  /* kind, owner, rid */
+
+    /* Ranges that were written to since the last publish.  Thread:
+     * committer. */
+    struct {
+        uint32_t container;
+        int64_t range;
+    } moved[RN_MOVED_MAX];
+    size_t moved_count;
+    struct rn_waiters *waiters;
 
     struct rn_operation sweep; /* sweep.c */
     atomic_bool sweeping;      /* it is queued */
@@ -130,6 +142,11 @@ enum rn_code rn_document_follow(struct rn_txn *txn,
 enum rn_code rn_document_key_of(struct rn_txn *txn,
                                 const struct rn_container *c, uint64_t rid,
                                 struct rn_key *out) RN_CHECK;
+
+/* engine.c: those who wait for this range, or (RN_RANGE_ANY) for any of the
+ * container, are to look again once it is committed.  Thread: committer. */
+void rn_engine_note_move(struct rn_engine *e, uint32_t container,
+                         int64_t range);
 
 /* sweep.c */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;

@@ -36,8 +36,10 @@ void rn_turn_next(struct rn_turn *t)
 
 enum rn_code rn_turn_end(struct rn_turn *t)
 {
-    return t->wrote ? rn_range_write(t->txn, t->container, t->range, &t->row)
-                    : RN_OK;
+    if (!t->wrote)
+        return RN_OK;
+    rn_engine_note_move(t->engine, t->container->number, t->range);
+    return rn_range_write(t->txn, t->container, t->range, &t->row);
 }
 
 /* The place in the feed of what is written now. */

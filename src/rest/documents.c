@@ -1,6 +1,7 @@
 /* documents.c -- documents, one at a time. */
 #include "rest/own.h"
 
+#include "cosmos/prefer.h"
 #include "json/json.h"
 
 #include <strings.h>
@@ -141,10 +142,11 @@ enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
 
 static bool wants_minimal(const struct rn_context *x)
 {
-    struct rn_view prefer = rn_context_header(x, RN_HEADER_PREFER);
+    struct rn_view value;
 
-    return prefer.len == 14 &&
-           strncasecmp(prefer.at, "return=minimal", 14) == 0;
+    return rn_prefer_find(rn_context_header(x, RN_HEADER_PREFER), "return",
+                          &value) &&
+           value.len == 7 && strncasecmp(value.at, "minimal", 7) == 0;
 }
 
 static int success(const struct rn_document_write *w)

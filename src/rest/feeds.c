@@ -12,13 +12,20 @@
  *                   is read.  A loop reads one slice; if that found nothing and
  *                   there is more, a worker reads on, a snapshot for each slice
  *                   and never beyond what the first one saw
+ *   wait_for_more   nothing was found and the client would wait: the call is
+ *                   parked until the range moves, and then reads from where it
+ *                   got to.  Of a part of the range it may find nothing again,
+ *                   and waits again; its client sees none of this
  *   answer          200 with the last document's LSN, or 304 with the range's
  */
 #include "rest/own.h"
 
 #include "base/clock.h"
+#include "base/queue.h"
 #include "cosmos/feed_token.h"
+#include "cosmos/prefer.h"
 #include "engine/feed.h"
+#include "feed/waiters.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -29,6 +36,7 @@ enum {
     WORK_ENTRIES = 64 << 10,
     LOOP_BYTES = 4 << 20,
     WORK_BYTES = 64 << 20,
+    WAIT_MAX_S = 300,
     TAIL_MAX = 160, /* what we add to a document */
 };
 
@@ -47,7 +55,7 @@ struct rn_feed_page {
     struct rn_context *x;
     enum mode mode;
     bool is_wrapped; /* each document in an envelope */
-    bool is_scoped, is_old, is_begun;
+    bool is_scoped, is_old, is_begun, is_again;
     size_t max, count;
     bool has_since;
     int64_t since;
@@ -55,6 +63,8 @@ struct rn_feed_page {
     struct rn_feed_token token;
     struct piece *pieces;
     size_t piece_count, at;
+    uint32_t wait_s; /* 0: it does not wait */
+    struct rn_waiter waiter;
 };
 
 /* ---- the request --------------------------------------------------------- */
@@ -158,6 +168,46 @@ static enum rn_code read_scope(struct rn_feed_page *f)
     return cut_pieces(f, span, &scan.epks);
 }
 
+static void wake(struct rn_waiter *w)
+{
+    struct rn_feed_page *f = RN_QUEUED(w, struct rn_feed_page, waiter);
+
+    f->x->call->wake(f->x->call);
+}
+
+static struct rn_waiters *waiters_of(const struct rn_feed_page *f)
+{
+    return rn_engine_waiters(f->x->rest->engine);
+}
+
+/* The client is gone.  Thread: loop. */
+static void gone(struct rn_call *call)
+{
+    struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
+
+    if (rn_waiters_dismiss(waiters_of(f), &f->waiter))
+        call->wake(call);
+}
+
+static void read_wait(struct rn_feed_page *f)
+{
+    struct rn_call *call = f->x->call;
+
+    f->wait_s = rn_prefer_wait(rn_context_header(f->x, RN_HEADER_PREFER));
+    if (!f->wait_s)
+        return;
+    if (f->wait_s > WAIT_MAX_S)
+        f->wait_s = WAIT_MAX_S;
+    f->waiter = (struct rn_waiter){
+        .container = f->x->container->number,
+        .range =
+            f->piece_count > 1 ? RN_RANGE_ANY : (int64_t)f->pieces[0].range,
+        .deadline_ns = call->begun_ns + f->wait_s * INT64_C(1000000000),
+        .wake = wake,
+    };
+    call->gone = gone;
+}
+
 static enum rn_code read_request(struct rn_feed_page *f)
 {
     enum rn_code rc = rn_context_find_container(f->x);
@@ -169,7 +219,11 @@ static enum rn_code read_request(struct rn_feed_page *f)
         rc = rn_context_count(f->x, &f->max);
     if (!rc)
         rc = read_place(f);
-    return rc ? rc : read_scope(f);
+    if (!rc)
+        rc = read_scope(f);
+    if (!rc && f->token.kind != RN_FEED_TOKEN_NOW && !f->is_old)
+        read_wait(f);
+    return rc;
 }
 
 /* ---- where to begin ------------------------------------------------------ */
@@ -309,6 +363,24 @@ static enum rn_code begin_pieces(struct rn_feed_page *f, struct rn_reading *r)
     return rc;
 }
 
+/* After a wait: as before, but up to where the ranges are now. */
+static enum rn_code extend_pieces(struct rn_feed_page *f, struct rn_reading *r)
+{
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; !rc && i < f->piece_count; i++) {
+        struct rn_row_range row;
+
+        rc = rn_feed_range(r, f->pieces[i].range, &row, &f->x->err);
+        f->pieces[i].after = f->pieces[i].upto;
+        if (!rc)
+            f->pieces[i].upto = row.lsn;
+    }
+    f->at = 0;
+    f->is_again = false;
+    return rc;
+}
+
 /* ---- the page ------------------------------------------------------------ */
 
 static enum rn_code begin_page(struct rn_feed_page *f)
@@ -428,12 +500,17 @@ static enum rn_code read_slice(struct rn_feed_page *f, uint32_t entries,
                                size_t bytes, enum end *end)
 {
     struct rn_reading r = { 0 };
-    enum rn_code rc = rn_reading_begin(&r, f->x->rest->engine,
-                                       f->x->container->container, &f->x->err);
+    enum rn_code rc;
 
+    if (f->wait_s && f->waiter.state == RN_WAITER_IDLE)
+        rn_waiters_begin(waiters_of(f), &f->waiter);
+    rc = rn_reading_begin(&r, f->x->rest->engine, f->x->container->container,
+                          &f->x->err);
     *end = ALL_READ;
     if (!rc && !f->is_begun)
         rc = begin_pieces(f, &r);
+    else if (!rc && f->is_again)
+        rc = extend_pieces(f, &r);
     if (!rc && f->token.kind != RN_FEED_TOKEN_NOW && !f->is_old)
         rc = read_pieces(f, &r, entries, bytes, end);
     rn_reading_end(&r);
@@ -513,6 +590,11 @@ static enum rn_rest_step answer(struct rn_feed_page *f)
     if (rc)
         return rn_reply_fail(x, rc);
     rn_reply_owner(x);
+    if (f->wait_s) {
+        char text[32];
+        snprintf(text, sizeof(text), "wait=%u", f->wait_s);
+        rn_reply_text(x, RN_HEADER_PREFERENCE_APPLIED, text);
+    }
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, f->count);
     if (!f->count)
         return rn_reply_fail(x, RN_NOT_MODIFIED);
@@ -522,14 +604,43 @@ static enum rn_rest_step answer(struct rn_feed_page *f)
 
 /* ---- steps --------------------------------------------------------------- */
 
+static enum rn_rest_step go_on(struct rn_call *call);
+static enum rn_rest_step look_again(struct rn_call *call);
+
+/* Once parked, the call may be resumed at any moment: nothing is touched any
+ * more. */
+static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
+{
+    struct rn_call *call = f->x->call;
+
+    f->is_again = true;
+    call->next = look_again;
+    switch (rn_waiters_park(waiters_of(f), &f->waiter)) {
+    case RN_PARKED:
+        return RN_REST_PENDING;
+    case RN_PARK_MOVED:
+        call->wake(call); /* in its turn: others use this thread too */
+        return RN_REST_PENDING;
+    case RN_PARK_OVER:
+        break;
+    }
+    return answer(f);
+}
+
 static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
                                      enum end end)
 {
-    if (rc)
-        return rn_reply_fail(f->x, rc);
-    if (end == BUDGET_SPENT && f->count == 0)
+    bool is_looking = f->waiter.state == RN_WAITER_LOOKING;
+
+    if (!rc && f->count == 0 && end == BUDGET_SPENT) {
+        f->x->call->next = go_on;
         return RN_REST_WORK; /* clients take an empty page for the end */
-    return answer(f);
+    }
+    if (!rc && f->count == 0 && is_looking)
+        return wait_for_more(f);
+    if (is_looking)
+        rn_waiters_end(waiters_of(f), &f->waiter);
+    return rc ? rn_reply_fail(f->x, rc) : answer(f);
 }
 
 /* Thread: worker. */
@@ -538,6 +649,16 @@ static enum rn_rest_step go_on(struct rn_call *call)
     struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
     enum end end;
     enum rn_code rc = read_slice(f, WORK_ENTRIES, WORK_BYTES, &end);
+
+    return after_slice(f, rc, end);
+}
+
+/* Something moved, or the time is over. */
+static enum rn_rest_step look_again(struct rn_call *call)
+{
+    struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
+    enum end end;
+    enum rn_code rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);
 
     return after_slice(f, rc, end);
 }
@@ -553,7 +674,6 @@ enum rn_rest_step rn_rest_feed_read(struct rn_context *x)
     memset(f, 0, sizeof(*f));
     f->x = x;
     x->feed = f;
-    x->call->next = go_on;
     rc = read_request(f);
     if (!rc)
         rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);

@@ -6,6 +6,7 @@
 #include "rest/own.h"
 
 #include "base/clock.h"
+#include "feed/waiters.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static void end(struct rn_call *call)
     if (call->undo)
         call->undo(call);
     call->undo = NULL;
+    call->gone = NULL;
     call->next = NULL;
     call->state = NULL;
     call->is_lost = false;
@@ -394,4 +396,5 @@ uint32_t rn_rest_calls(struct rn_rest *r)
 void rn_rest_quiesce(struct rn_rest *r)
 {
     atomic_store(&r->stopping, true);
+    rn_waiters_close(rn_engine_waiters(r->engine));
 }

@@ -232,6 +232,8 @@ static void on_closed(void *user)
     x->conn = NULL;
     if (!x->serving)
         exchange_free(x);
+    else if (x->call.gone)
+        x->call.gone(&x->call);
 }
 
 static const struct rn_conn_user conn_user = {

@@ -375,6 +375,7 @@ static void drain(struct rn_server *s)
     while (!atomic_load(&p.done))
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
     atomic_store(&s->draining, true);
+    rn_rest_quiesce(s->rest);
     while (rn_rest_calls(s->rest) > 0 && rn_mono_ns(s->env) < until)
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
 }

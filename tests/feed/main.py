@@ -18,9 +18,11 @@ def main():
         import bad
         import latest
         import scopes
+        import waits
         latest.add(server)
         scopes.add(server)
         bad.add(server)
+        waits.add(server)
     else:
         import durable
         durable.add(server, phase)
