@@ -6,6 +6,9 @@
 
 #include <strings.h>
 
+static const char missing[] =
+    "Entity with the specified id does not exist in the system.";
+
 /* ---- keys ---------------------------------------------------------------- */
 
 /* A read or a write of one document needs its whole key. */
@@ -61,36 +64,46 @@ static enum rn_rest_step answer_read(struct rn_context *x,
     return rn_reply_json(x, RN_STATUS_OK);
 }
 
+/* What looks like a rid may be an id. */
+static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
+                                  struct rn_view *body,
+                                  struct rn_document_place *place)
+{
+    struct rn_rid rid;
+    enum rn_code rc;
+
+    if (is_by_rid(x, &rid)) {
+        rc = rn_document_read_rid(r, rid.number, body, place);
+        if (rc != RN_NOT_FOUND || !x->has_pk)
+            return rc;
+    }
+    rc = whole_key(x);
+    return rc ? rc : rn_document_read(r, &x->pk, x->link.ids[2], body, place);
+}
+
 enum rn_rest_step rn_rest_document_read(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
     struct rn_reading reading = { 0 };
-    struct rn_rid rid;
     struct rn_view body;
     enum rn_rest_step step;
-    bool by_rid;
     enum rn_code rc = rn_context_find_container(x);
 
-    by_rid = !rc && is_by_rid(x, &rid);
-    if (!rc && !by_rid)
-        rc = whole_key(x);
     if (!rc)
         rc = rn_reading_begin(&reading, x->rest->engine,
                               x->container->container, &x->err);
     if (!rc)
-        rc = by_rid ? rn_document_read_rid(&reading, rid.number, &body, &place)
-                    : rn_document_read(&reading, &x->pk, x->link.ids[2], &body,
-                                       &place);
+        rc = find_document(x, &reading, &body, &place);
     rn_reply_owner(x);
-    if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
+    if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {
+        rn_fail(&x->err, rc, missing); /* nobody knows where it was */
+    } else if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
         enum rn_code session = check_session(x, &place);
         rn_reply_place(x, &place);
         if (session)
             rc = session;
         else if (rc)
-            rn_fail(&x->err, rc,
-                    "Entity with the specified id does not exist "
-                    "in the system.");
+            rn_fail(&x->err, rc, missing);
     }
     step = rc ? rn_reply_fail(x, rc) : answer_read(x, &place, body);
     rn_reading_end(&reading); /* the body has been copied */
@@ -130,11 +143,10 @@ enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
     if (rc)
         return rc;
     rc = rn_document_read_rid(&reading, rid.number, &body, &place);
-    if (rc == RN_NOT_FOUND)
-        rn_fail(&x->err, rc,
-                "Entity with the specified id does not exist in the system.");
     if (!rc)
         rc = copy_id(x, body, &x->link.ids[2]);
+    if (rc == RN_NOT_FOUND)
+        rn_fail(&x->err, rc, missing);
     *number = rid.number;
     rn_reading_end(&reading);
     return rc;
