@@ -143,6 +143,8 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
     pthread_mutex_unlock(&e->lock);
     if (!rc)
         rn_object_release(old);
+    if (!rc && o->kind == RN_KIND_CONTAINER)
+        rc = rn_expiry_learn(e, o);
     return rc;
 }
 

@@ -396,12 +396,31 @@ static int64_t step_alone(struct rn_committer *c)
     return RN_TASK_NOW;
 }
 
+/* Queues what has fallen due; returns when something else will. */
+static int64_t take_due(struct rn_committer *c)
+{
+    int64_t wait = RN_TASK_IDLE;
+    struct rn_operation *op = NULL;
+
+    if (c->opts.due && !c->is_draining)
+        op = c->opts.due(c->opts.due_context, &wait);
+    if (op) {
+        assert(lane_of(op) == BACKGROUND);
+        pthread_mutex_lock(&c->lock);
+        c->in_flight[BACKGROUND]++;
+        list_add(&c->queued[BACKGROUND], op);
+        pthread_mutex_unlock(&c->lock);
+    }
+    return wait;
+}
+
 static int64_t step(void *context)
 {
     struct rn_committer *c = context;
+    int64_t wait = take_due(c);
 
     if (!collect(c))
-        return RN_TASK_IDLE;
+        return wait;
     return c->again.head ? step_alone(c) : step_group(c);
 }
 
@@ -473,6 +492,14 @@ enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
     }
     pthread_mutex_unlock(&c->lock);
     return rc;
+}
+
+void rn_committer_wake(struct rn_committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->is_closing)
+        c->env->ops->task_wake(c->env, &c->task);
+    pthread_mutex_unlock(&c->lock);
 }
 
 void rn_committer_status(struct rn_committer *c,

@@ -21,7 +21,7 @@
  *   P8  of background slices a group holds at most one, after its clients'
  *       operations; one that found no room is a group by itself next time
  *
- * Threads: rn_committer_queue and rn_committer_status any; `step`, and with it
+ * Threads: rn_committer_queue, _wake and _status any; `step`, and with it
  * run, publish and done, one at a time, in the env's task.
  */
 #ifndef RN_ENGINE_COMMIT_H
@@ -43,12 +43,19 @@ struct rn_committer;
 typedef void rn_committer_publish_fn(void *context,
                                      const struct rn_operation *group);
 
+/* Asked at every step, on the committer's thread: a background slice that is
+ * due, or NULL and in `wait_ns` when to ask again at the latest. */
+typedef struct rn_operation *rn_committer_due_fn(void *context,
+                                                 int64_t *wait_ns);
+
 /* Zero means the default. */
 struct rn_committer_opts {
     struct rn_lock lock;              /* what its transactions name */
     uint32_t queue_max;               /* in flight; background apart */
     rn_committer_publish_fn *publish; /* NULL: nobody wants to know */
     void *publish_context;
+    rn_committer_due_fn *due; /* NULL: nothing falls due */
+    void *due_context;
 };
 
 struct rn_committer_status {
@@ -74,6 +81,9 @@ void rn_committer_free(struct rn_committer *c);
  * called. */
 enum rn_code rn_committer_queue(struct rn_committer *c,
                                 struct rn_operation *op) RN_CHECK;
+
+/* Makes it ask what is due: the clock has been put forward. */
+void rn_committer_wake(struct rn_committer *c);
 
 void rn_committer_status(struct rn_committer *c,
                          struct rn_committer_status *out);

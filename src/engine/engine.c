@@ -39,16 +39,20 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
 {
     struct rn_engine *e = rn_new(sizeof(*e));
     struct rn_committer_opts committer = { .queue_max = opts->queue_max,
+                                           .due = rn_expiry_take_due,
                                            .publish = publish,
+                                           .due_context = e,
                                            .publish_context = e };
     enum rn_code rc;
 
     if (!e)
         return rn_fail(err, RN_NOMEM, "out of memory");
+    committer.due_context = e;
     e->opts = *opts;
     e->env = opts->env ? opts->env : rn_env_real();
     e->store = opts->store;
     pthread_mutex_init(&e->lock, NULL);
+    rn_expiry_init(e);
     rc = rn_waiters_new(e->env, &e->waiters, err);
     if (!rc)
         rc = rn_catalog_load(e, err);
@@ -69,6 +73,7 @@ void rn_engine_close(struct rn_engine *e)
         return;
     rn_committer_free(e->committer);
     rn_waiters_free(e->waiters);
+    rn_expiry_release(e);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);
     rn_free(e);
@@ -93,6 +98,11 @@ void rn_engine_commit_status(struct rn_engine *e,
                              struct rn_committer_status *out)
 {
     rn_committer_status(e->committer, out);
+}
+
+void rn_engine_clock_turned(struct rn_engine *e)
+{
+    rn_committer_wake(e->committer);
 }
 
 int64_t rn_engine_now(struct rn_engine *e)

@@ -40,6 +40,10 @@ struct rn_waiters *rn_engine_waiters(struct rn_engine *e);
 void rn_engine_commit_status(struct rn_engine *e,
                              struct rn_committer_status *out);
 
+/* To be told when the clock has been put forward, so that what expired by that
+ * goes at once. */
+void rn_engine_clock_turned(struct rn_engine *e);
+
 /* Seconds since 1970, for _ts and expiry. */
 int64_t rn_engine_now(struct rn_engine *e);
 

@@ -116,6 +116,13 @@ void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out)
     add_u64(out, number);
 }
 
+void rn_key_time(uint32_t c, int64_t expiry, uint64_t rid, struct rn_key *out)
+{
+    begin(out, c, RN_TAG_TIME);
+    add_u64(out, (uint64_t)expiry);
+    add_u64(out, rid);
+}
+
 void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out)
 {
     begin(out, c, RN_TAG_RANGE);

@@ -8,6 +8,7 @@
  *                                                             order
  *   c | 'i' | rid                  -> epk | idkey             by rid
  *   c | 'u' | epk | key | hash | rid  -> nothing              unique keys
+ *   c | 't' | expiry | rid         -> nothing                 those with a ttl
  *   c | 'r' | range                -> range row               LSN, counters
  *   0 | 'm' | kind | owner | hash  -> rid                     by name
  *   0 | 'o' | kind | rid           -> catalog object
@@ -37,6 +38,7 @@ enum {
     RN_TAG_FEED = 'f',
     RN_TAG_RID = 'i',
     RN_TAG_RANGE = 'r',
+    RN_TAG_TIME = 't',
     RN_TAG_UNIQUE = 'u',
     RN_TAG_OBJECT = 'o',
     RN_TAG_COUNTERS = 'n',
@@ -70,6 +72,7 @@ void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
 void rn_key_feed(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
                  struct rn_key *out);
 void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out);
+void rn_key_time(uint32_t c, int64_t expiry, uint64_t rid, struct rn_key *out);
 void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out);
 /* `hash` is of the values of the container's unique key number `key`; the
  * document's rid is yet to be added. */

@@ -5,6 +5,7 @@
 #include "base/queue.h"
 #include "engine/catalog.h"
 #include "engine/container.h"
+#include "engine/expiry.h"
 #include "engine/key.h"
 #include "engine/row.h"
 #include "feed/waiters.h"
@@ -36,6 +37,8 @@ struct rn_engine {
 
     struct rn_operation sweep; /* sweep.c */
     atomic_bool sweeping;      /* it is queued */
+
+    struct rn_expiry expiry; /* the committer's */
 };
 
 /* catalog.c: puts an object in place, takes one out; the catalog shares it.

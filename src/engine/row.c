@@ -7,13 +7,15 @@
 
 enum { FEED_VERSION = 1, RANGE_HEADER = 34 };
 
+#define TIMED UINT32_C(0x80000000)
+
 void rn_row_document_encode(const struct rn_row_document *d,
                             char out[RN_ROW_DOCUMENT_BYTES])
 {
     rn_put_u64_be(out, d->rid);
     rn_put_u32_be(out + 8, d->range);
     rn_put_u64_be(out + 12, d->lsn);
-    rn_put_u32_be(out + 20, d->n);
+    rn_put_u32_be(out + 20, d->n | (d->is_timed ? TIMED : 0));
 }
 
 enum rn_code rn_row_document_decode(struct rn_view bytes,
@@ -24,7 +26,8 @@ enum rn_code rn_row_document_decode(struct rn_view bytes,
     out->rid = rn_get_u64_be(bytes.at);
     out->range = rn_get_u32_be(bytes.at + 8);
     out->lsn = rn_get_u64_be(bytes.at + 12);
-    out->n = rn_get_u32_be(bytes.at + 20);
+    out->n = rn_get_u32_be(bytes.at + 20) & ~TIMED;
+    out->is_timed = rn_get_u32_be(bytes.at + 20) & TIMED;
     return RN_OK;
 }
 

@@ -1,6 +1,6 @@
 /* row.h -- what lies under the keys, byte by byte; all big endian.
  *
- *   'd'  rid 8 | range 4 | lsn 8 | n 4
+ *   'd'  rid 8 | range 4 | lsn 8 | n 4; n's highest bit: there is a 't' row
  *   'f'  version 1 | epk length 1 | reserved 2 | ttl 4 | _ts 8 | rid 8 |
  *        epk | JSON
  *   'r'  lsn 8 | last _ts 8 | next rid counter 8 | state 1 | parents 1 |
@@ -26,6 +26,7 @@ struct rn_row_document {
     uint32_t range;
     uint64_t lsn;
     uint32_t n;
+    bool is_timed; /* it has a 't' row */
 };
 
 struct rn_row_feed {

@@ -146,13 +146,47 @@ static enum rn_code remove_unique_rows(struct rn_turn *t,
                                 old->row.rid, &was, NULL);
 }
 
+static enum rn_code add_time_row(struct rn_turn *t, int64_t expiry,
+                                 uint64_t rid)
+{
+    struct rn_key key;
+
+    rn_key_time(t->container->number, expiry, rid, &key);
+    return rn_txn_put(t->txn, rn_key_view(&key), RN_LIT(""));
+}
+
+static enum rn_code remove_time_row(struct rn_turn *t,
+                                    const struct rn_row_document *old)
+{
+    struct rn_row_feed feed;
+    struct rn_key key;
+    enum rn_code rc;
+
+    if (!old->is_timed)
+        return RN_OK;
+    rc = rn_document_follow(t->txn, t->container, old, &feed);
+    if (rc)
+        return rc;
+    rn_key_time(t->container->number, feed.ts + feed.ttl, old->rid, &key);
+    return rn_txn_del(t->txn, rn_key_view(&key));
+}
+
+/* What belongs to one version. */
+static enum rn_code remove_version(struct rn_turn *t,
+                                   const struct rn_row_document *old)
+{
+    enum rn_code rc = remove_time_row(t, old);
+
+    return rc ? rc : remove_feed_row(t, old);
+}
+
 static enum rn_code remove_rows(struct rn_turn *t, const struct rn_key *key,
                                 const struct rn_found *old)
 {
     enum rn_code rc = remove_unique_rows(t, old);
 
     if (!rc)
-        rc = remove_feed_row(t, &old->row);
+        rc = remove_version(t, &old->row);
     if (!rc)
         rc = remove_rid_row(t, old->row.rid);
     return rc ? rc : rn_txn_del(t->txn, rn_key_view(key));
@@ -253,15 +287,36 @@ static enum rn_code remove_old(struct rn_turn *t, const struct rn_version *v,
 {
     if (old->expired)
         return bury_expired(t, &v->key, old);
-    return old->exists ? remove_feed_row(t, &old->row) : RN_OK;
+    return old->exists ? remove_version(t, &old->row) : RN_OK;
+}
+
+/* The rows of a version that is new. */
+static enum rn_code add_version(struct rn_turn *t, const struct rn_version *v,
+                                struct rn_row_document *row)
+{
+    char bytes[RN_ROW_DOCUMENT_BYTES];
+    int64_t ts = t->row.last_ts;
+    struct rn_key feed;
+    enum rn_code rc = RN_OK;
+
+    row->is_timed = v->ttl > 0;
+    rn_key_feed(t->container->number, row->range, row->lsn, row->n, &feed);
+    rn_row_document_encode(row, bytes);
+    if (row->is_timed)
+        rc = add_time_row(t, ts + v->ttl, row->rid);
+    if (!rc)
+        rc = rn_txn_put(t->txn, rn_key_view(&feed), rn_buf_view(&v->row));
+    if (!rc)
+        rc = rn_txn_put(t->txn, rn_key_view(&v->key),
+                        rn_view_of(bytes, sizeof(bytes)));
+    rn_expiry_written(t->engine, t->container->number, v->ttl, ts);
+    return rc;
 }
 
 enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
                          const struct rn_found *old, struct rn_etag *etag)
 {
-    char bytes[RN_ROW_DOCUMENT_BYTES];
     struct rn_row_document row;
-    struct rn_key feed;
     uint64_t rid = old->row.rid;
     enum rn_code rc = free_values(t, v, old);
 
@@ -276,14 +331,9 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
     row = take_place(t);
     row.rid = rid;
     *etag = (struct rn_etag){ .lsn = row.lsn, .range = row.range, .n = row.n };
-    rn_version_fill(v, row.rid, *etag, t->row.last_ts);
-    rn_key_feed(t->container->number, row.range, row.lsn, row.n, &feed);
-    rn_row_document_encode(&row, bytes);
-    rc = rn_txn_put(t->txn, rn_key_view(&feed), rn_buf_view(&v->row));
-    if (!rc)
-        rc = rn_txn_put(t->txn, rn_key_view(&v->key),
-                        rn_view_of(bytes, sizeof(bytes)));
+    rn_version_fill(v, rid, *etag, t->row.last_ts);
+    rc = add_version(t, v, &row);
     if (!rc && !old->exists)
-        rc = add_rid_row(t, &v->key, row.rid);
+        rc = add_rid_row(t, &v->key, rid);
     return rc;
 }

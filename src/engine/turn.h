@@ -8,6 +8,7 @@
  *   f   the old version's row goes, the new one's comes
  *   i   by rid, for a new one
  *   u   its unique values
+ *   t   when it ends, if it has a ttl of its own
  *
  * A turn is of one range.  All it writes has one LSN and is told apart by n,
  * unless rn_turn_next is called in between.

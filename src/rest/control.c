@@ -206,7 +206,9 @@ static enum rn_rest_step turn_clock(struct rn_context *x)
     rn_json_release(&j);
     if (rc)
         return rn_reply_fail(x, rc);
-    return answer_clock(x, rn_turned_advance(x->rest->opts.clock, ms));
+    ms = rn_turned_advance(x->rest->opts.clock, ms);
+    rn_engine_clock_turned(x->rest->engine);
+    return answer_clock(x, ms);
 }
 
 /* ---- faults -------------------------------------------------------------- */

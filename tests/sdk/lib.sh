@@ -8,7 +8,7 @@
 #                        kills the server, starts it again on the same data,
 #                        runs CMD ENDPOINT reopened, and asks it to stop
 #
-# The server is the sanitized one.  Its end is a case: status 0 after SIGTERM
+# The server is the sanitized one, in test mode, so that its clock can be turned.  Its end is a case: status 0 after SIGTERM
 # and nothing said by a sanitizer, by any of the servers there were.
 set -u
 export LC_ALL=C.UTF-8
@@ -68,7 +68,7 @@ sdk_start()
 
     : >"$work/stdout"
     "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "$work/data" \
-        --log-format text >"$work/stdout" 2>>"$work/stderr" &
+        --test-mode --log-format text >"$work/stdout" 2>>"$work/stderr" &
     server=$!
     for ((tries = 0; tries < 300; tries++)); do
         endpoint=$(sed -n 's/^listening on //p' "$work/stdout")

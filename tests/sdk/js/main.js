@@ -36,6 +36,7 @@ const parts = {
     "./others",
     "./sessions",
     "./feed",
+    "./ttl",
   ],
   write: ["./durable"],
   reopened: ["./durable"],
@@ -44,7 +45,7 @@ const parts = {
 (async () => {
   const client = connect();
   for (const part of parts[phase])
-    await require(part)({ client, connect, endpoint, phase });
+    await require(part)({ client, connect, endpoint, key, phase });
   const failed = await harness.runAll();
   client.dispose();
   process.exitCode = failed ? 1 : 0;
