@@ -1,10 +1,10 @@
 /* keeper.c -- what the local store does beside commits.
  *
  * One task: keeps a log segment ready, takes a checkpoint when it is due, gives
- * up what the last one needed.  A checkpoint is due when the map has been
- * written to by `checkpoint_bytes`, the log by half of its ceiling, or
- * `checkpoint_ms` have passed since the last, whichever comes first; not at
- * all if nothing was committed.
+ * up what the last one needed, puts thin leaves together (thin.h).  A
+ * checkpoint is due when the map has been written to by `checkpoint_bytes`, the
+ * log by half of its ceiling, or `checkpoint_ms` have passed since the last,
+ * whichever comes first; not at all if nothing was committed.
  *
  * The threshold alone bounds nothing: while a checkpoint is being written, the
  * next one's pages pile up.  So writers are slowed down in proportion, once
@@ -60,20 +60,21 @@ static uint64_t written_since_capture(struct rn_local *l)
            __atomic_load_n(&l->written_at_capture, __ATOMIC_RELAXED);
 }
 
-/* 0: now; else how long until the checkpoint is due; IDLE: nothing to do. */
+/* 0: now; else how long until the checkpoint is due; IDLE: nothing to do.
+ * Thinning writes without news; what it frees waits for a checkpoint too. */
 static int64_t due_in(struct rn_local *l)
 {
     int64_t now = rn_mono_ns(l->env);
     int64_t due = l->captured_ns + (int64_t)l->opts.checkpoint_ms * 1000000;
+    bool much = written_since_capture(l) >= checkpoint_bytes(l);
 
-    if (!rn_local_has_news(l))
+    if (!much && !rn_local_has_news(l))
         return RN_TASK_IDLE;
     if (now < l->retry_ns)
         return l->retry_ns - now;
     if (l->hurry)
         return 0;
-    if (written_since_capture(l) >= checkpoint_bytes(l) ||
-        rn_wal_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
+    if (much || rn_wal_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
         return 0;
     return due > now ? due - now : 0;
 }
@@ -211,6 +212,8 @@ int64_t rn_local_keep(void *local)
     if (rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
     prepare_segment(l);
+    if (rn_thin_due(l))
+        rn_thin_slice(l);
     if (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
         advance(l);
         return RN_TASK_NOW;
@@ -221,7 +224,7 @@ int64_t rn_local_keep(void *local)
     l->hurry = l->hurry && wait > 0;
     pthread_mutex_unlock(&l->state);
     if (wait > 0)
-        return wait;
+        return rn_thin_due(l) ? RN_TASK_NOW : wait;
     if (capture(l, &err))
         l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
     return RN_TASK_NOW;
@@ -299,7 +302,7 @@ void rn_local_nudge(struct rn_local *l)
 
 int64_t rn_local_throttle_ns(struct rn_local *l)
 {
-    uint64_t half = limit_for(l, l->opts.throttle_bytes, 2, 64 << 20) / 2;
+    uint64_t half = limit_for(l, l->opts.throttle_bytes, 3, 32 << 20) / 2;
     uint64_t written = map_written(l) - __atomic_load_n(&l->written_at_durable,
                                                         __ATOMIC_RELAXED);
     int64_t wait;

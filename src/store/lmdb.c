@@ -135,6 +135,7 @@ static void lmdb_stat(struct rn_map *base, struct rn_map_stat *out)
         .written = __atomic_load_n(&m->written, __ATOMIC_RELAXED),
         .live_bytes =
             __atomic_load_n(&m->tree_pages, __ATOMIC_RELAXED) * m->page_bytes,
+        .page_bytes = m->page_bytes,
         .damaged_at = __atomic_load_n(&m->watch.damaged_at, __ATOMIC_RELAXED),
         .damaged_suffix =
             __atomic_load_n(&m->watch.damaged_is_a_sum, __ATOMIC_RELAXED)
@@ -349,6 +350,16 @@ static void lmdb_abort(struct rn_map_txn *t)
     rn_free(t);
 }
 
+/* After a meta page could not be written LMDB refuses everything, reads too: no
+ * full disk then, whatever the reason was, but the end until it is reopened. */
+static int as_fatal(struct lmdb *m, int rc)
+{
+    if (mdb_txn_renew(m->meter_txn) == MDB_PANIC)
+        return MDB_PANIC;
+    mdb_txn_reset(m->meter_txn);
+    return rc;
+}
+
 static enum rn_code lmdb_commit(struct rn_map_txn *t, struct rn_err *err)
 {
     struct lmdb *m = t->m;
@@ -366,7 +377,7 @@ static enum rn_code lmdb_commit(struct rn_map_txn *t, struct rn_err *err)
     rn_guard_leave(&guard);
     rn_free(t);
     if (rc)
-        return rn_lmdb_fail(m, rc, "committing", err);
+        return rn_lmdb_fail(m, as_fatal(m, rc), "committing", err);
     meter(m, txnid);
     return RN_OK;
 }
@@ -425,5 +436,6 @@ const struct rn_map_ops rn_map_lmdb = {
     .append = rn_lmdb_append,
     .scan = rn_lmdb_scan,
     .next = rn_lmdb_next,
+    .leaf = rn_lmdb_leaf,
     .end = rn_lmdb_end,
 };

@@ -15,7 +15,14 @@
 #include <lmdb.h>
 #include <pthread.h>
 
-enum { RN_LMDB_PATH_MAX = 4096 };
+enum { RN_LMDB_PATH_MAX = 4096, RN_LMDB_RUNS = 16 };
+
+/* Where rows are being put one behind the other; see put_packed(). */
+struct rn_lmdb_run {
+    char last[RN_BOUND_MAX]; /* the key put before */
+    size_t last_len;
+    uint64_t left; /* room behind it in its page, as far as known */
+};
 
 struct lmdb {
     struct rn_map base;
@@ -31,6 +38,7 @@ struct lmdb {
     bool wild;       /* a fault left LMDB's writer in the middle */
 
     uint64_t flush_at, flush_to;
+    struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* the writer's; by hash */
 
     /* The sums of the last durable state's pages.  A captured one has its own
      * once it is flushed; they count from the moment that it is durable, which
@@ -99,6 +107,7 @@ enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_range *r,
                           struct rn_map_cursor **out);
 enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
                           struct rn_view *value);
+enum rn_code rn_lmdb_leaf(struct rn_map_cursor *c, struct rn_map_leaf *out);
 void rn_lmdb_end(struct rn_map_cursor *c);
 
 #endif

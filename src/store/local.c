@@ -119,6 +119,7 @@ static void local_free(struct rn_local *l)
     }
     rn_wal_close(l->log);
     rn_checkpoint_release(&l->checkpoint);
+    rn_thin_release(&l->thin);
     rn_file_close(l->backup_file);
     rn_file_close(l->lock_file); /* and with it the lock */
     rn_buf_release(&l->redo);
@@ -147,6 +148,7 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
     l->map_ops = map_ops;
     l->redo = RN_BUF_INIT(2 * (size_t)RN_TXN_REDO_MAX);
     rn_checkpoint_init(&l->checkpoint);
+    rn_thin_init(&l->thin);
     l->dir = rn_new_text(opts->where);
     rc = l->dir ? rn_local_recover(l, err)
                 : rn_fail(err, RN_NOMEM, "%s: out of memory", opts->where);
@@ -317,8 +319,8 @@ static enum rn_code refuse_poisoned(struct rn_local *l, struct rn_err *err)
     return rn_fail(err, RN_READ_ONLY, "%s: read-only: %s", l->dir, l->reason);
 }
 
-static enum rn_code check_space(struct rn_local *l, enum rn_txn_mode mode,
-                                struct rn_err *err)
+enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
+                                  struct rn_err *err)
 {
     uint64_t free_bytes = UINT64_MAX;
 
@@ -457,7 +459,7 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
 
     if (rn_local_is_poisoned(l))
         return refuse_poisoned(l, err);
-    rc = check_space(l, mode, err);
+    rc = rn_local_check_space(l, mode, err);
     if (rc)
         return rc;
     throttle_ns = l->opts.manual ? 0 : rn_local_throttle_ns(l);
@@ -683,6 +685,7 @@ static enum rn_code local_del(struct rn_txn *base, struct rn_view key)
 
     if (!rc)
         rc = log_write(l, (struct rn_redo){ .kind = RN_REDO_DEL, .key = key });
+    __atomic_add_fetch(&l->thin.deleted, !rc, __ATOMIC_RELAXED);
     return rc ? write_failed(base, rc) : RN_OK;
 }
 

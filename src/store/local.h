@@ -5,6 +5,7 @@
  *   local.c     transactions: the table of store.h
  *   recover.c   opening, always the same way, and replay.c
  *   keeper.c    checkpoints and log segments, beside commits
+ *   thin.c      thinned-out leaves, likewise
  *
  * Invariants (tests and comments cite them)
  *   S1  A group is in the log and synced before the map's commit makes it
@@ -24,6 +25,7 @@
 #include "store/checkpoint.h"
 #include "store/format.h"
 #include "store/store.h"
+#include "store/thin.h"
 
 #include <pthread.h>
 
@@ -68,6 +70,7 @@ struct rn_local {
     int64_t retry_ns; /* no new attempt before this */
     bool keeper_idle; /* under state: wants a wake-up at the next commit */
     bool hurry;       /* under state: somebody waits for a checkpoint */
+    struct rn_thin thin;
 };
 
 /* local.c */
@@ -83,6 +86,9 @@ bool rn_local_is_poisoned(struct rn_local *l);
 /* The keeper's way to the writer's turn, ahead of those who wait for it. */
 void rn_local_enter(struct rn_local *l);
 void rn_local_leave(struct rn_local *l);
+/* RN_FULL if the disk is down to the reserve and `mode` may not use it. */
+enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
+                                  struct rn_err *err) RN_CHECK;
 void rn_local_path(const struct rn_local *l, const char *name,
                    char out[RN_PATH_MAX]);
 void rn_local_map_path(const char *dir, uint64_t generation,

@@ -40,10 +40,20 @@ struct rn_map_stat {
     uint64_t file_bytes; /* length of the file */
     uint64_t live_bytes; /* of it, holding the current state */
     uint64_t written;    /* bytes dirtied since open; only ever rises */
+    uint64_t page_bytes;
     /* Where damage was last met: in the map's file, or that with a suffix.  0
      * and no suffix: nowhere yet, or in a record itself. */
     uint64_t damaged_at;
     const char *damaged_suffix; /* "" or NULL: none */
+};
+
+/* A page of rows, as thinning sees it. */
+struct rn_map_leaf {
+    struct rn_view first; /* key; lent until the transaction ends */
+    uint64_t rows;
+    uint64_t room;  /* for rows, in the page */
+    uint64_t used;  /* of it */
+    uint64_t large; /* what these rows have in pages of their own */
 };
 
 struct rn_map_ops {
@@ -95,6 +105,10 @@ struct rn_map_ops {
                          struct rn_map_cursor **out);
     enum rn_code (*next)(struct rn_map_cursor *c, struct rn_view *key,
                          struct rn_view *value);
+    /* In a read transaction, instead of next: the page that the cursor has
+     * come to, as a whole, and on to the one behind it.  RN_NOT_FOUND at the
+     * end, or at once if the map has no pages that could thin out. */
+    enum rn_code (*leaf)(struct rn_map_cursor *c, struct rn_map_leaf *out);
     void (*end)(struct rn_map_cursor *c);
 };
 

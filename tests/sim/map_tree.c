@@ -398,6 +398,14 @@ static enum rn_code tree_next(struct rn_map_cursor *c, struct rn_view *key,
     return RN_OK;
 }
 
+/* No pages, so nothing that could thin out. */
+static enum rn_code tree_leaf(struct rn_map_cursor *c, struct rn_map_leaf *out)
+{
+    (void)c;
+    *out = (struct rn_map_leaf){ 0 };
+    return RN_NOT_FOUND;
+}
+
 static void tree_end(struct rn_map_cursor *c)
 {
     rn_free(c);
@@ -422,5 +430,6 @@ const struct rn_map_ops rn_map_tree = {
     .append = tree_put,
     .scan = tree_scan,
     .next = tree_next,
+    .leaf = tree_leaf,
     .end = tree_end,
 };

@@ -139,6 +139,7 @@ static void live_with_faults(struct round *r, struct work *w)
     for (int i = 0; ok && i < FAULT_GROUPS; i++) {
         ok = try_group(w, &ended, generation);
         work_keep(w);
+        ended = ended || rn_local_is_poisoned((struct rn_local *)w->store);
     }
     if (ok && (!ended || work_can_read(w)))
         ok = work_check(w, generation);

@@ -284,13 +284,15 @@ static void report(const struct options *o, const struct tally *t,
         all += n[i] = atomic_load(&t->states[i]);
     printf("%llu states, %llu violations, %.0f s, seed %llu\n"
            "  after one cut %llu, two in a row %llu, three %llu; %llu of them "
-           "kills; %llu rounds, %llu log segments reused\n",
+           "kills; %llu rounds, %llu log segments reused, %llu stretches "
+           "thinned\n",
            all, (unsigned long long)atomic_load(&t->violations),
            (double)(round_now_ns() - begun) / 1e9,
            (unsigned long long)o->round.seed, n[0], n[1], n[2],
            (unsigned long long)atomic_load(&t->kills),
            (unsigned long long)atomic_load(&t->rounds),
-           (unsigned long long)atomic_load(&t->segments_reused));
+           (unsigned long long)atomic_load(&t->segments_reused),
+           (unsigned long long)atomic_load(&t->thinned));
 }
 
 int main(int argc, char **argv)

@@ -111,6 +111,7 @@ static void draw_plan(struct round *r)
         p->style.garbage_percent = 25;
     if (cruelty == 2)
         p->style = (struct disk_style){ 80, 50 };
+    p->thin_percent = 10 * (unsigned)dice_below(&d, 6);
     r->shallow = false;
     r->aim = r->opts->aim;
     if (r->aim == AIM_ALL && r->number % KILLS_EVERY == KILLS_EVERY - 1)
@@ -206,6 +207,7 @@ static size_t record(struct round *r)
     if (!ok)
         round_violation(r, w.text);
     count_reused(r, events);
+    atomic_fetch_add(&r->tally->thinned, w.thinned);
     return ok ? events : 0;
 }
 

@@ -286,12 +286,24 @@ static bool abort_one(struct work *w)
     return rc ? work_fail(w, "a write: %s", rn_code_name(rc)) : true;
 }
 
+/* Any stretch of rows: there is not enough here for a thin one. */
+static void thin_some(struct work *w)
+{
+    char key[RN_KEY_MAX];
+    uint32_t first = (uint32_t)dice_below(&w->dice, w->plan->keys);
+    struct rn_range stretch = { .from = make_key(first, key) };
+
+    w->thinned += !rn_thin_rewrite((struct rn_local *)w->store, &stretch);
+}
+
 void work_keep(struct work *w)
 {
     struct rn_local *l = (struct rn_local *)w->store;
 
     while (dice_percent(&w->dice, w->plan->keep_percent))
         (void)rn_local_keep(l);
+    while (dice_percent(&w->dice, w->plan->thin_percent))
+        thin_some(w);
 }
 
 enum rn_code work_try(struct work *w, struct rn_err *err)
