@@ -47,7 +47,6 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
 
     if (!e)
         return rn_fail(err, RN_NOMEM, "out of memory");
-    committer.due_context = e;
     e->opts = *opts;
     e->env = opts->env ? opts->env : rn_env_real();
     e->store = opts->store;

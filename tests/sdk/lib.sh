@@ -6,10 +6,13 @@
 #   sdk_install CMD...   runs CMD, which gets packages; skips if it fails
 #   sdk_run CMD...       runs CMD ENDPOINT everyday, then CMD ENDPOINT write,
 #                        kills the server, starts it again on the same data,
-#                        runs CMD ENDPOINT reopened, and asks it to stop
+#                        runs CMD ENDPOINT reopened, and asks it to stop;
+#                        then the last two again, over TLS with an authority
+#                        that `runnel tls` made
 #
-# The server is the sanitized one, in test mode, so that its clock can be turned.  Its end is a case: status 0 after SIGTERM
-# and nothing said by a sanitizer, by any of the servers there were.
+# The server is the sanitized one, in test mode, so that its clock can be turned.
+# Its end is a case: status 0 after SIGTERM and nothing said by a sanitizer, by
+# any of the servers there were.
 set -u
 export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
@@ -62,12 +65,13 @@ sdk_report()
     fi
 }
 
+# sdk_start DATA
 sdk_start()
 {
     local tries
 
     : >"$work/stdout"
-    "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "$work/data" \
+    "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "$1" \
         --test-mode --log-format text >"$work/stdout" 2>>"$work/stderr" &
     server=$!
     for ((tries = 0; tries < 300; tries++)); do
@@ -90,22 +94,63 @@ sdk_phase()
     sdk_report $? "the $phase part of the tests comes to its end"
 }
 
-sdk_run()
+sdk_stop()
 {
     local status
 
-    sdk_start
-    sdk_phase everyday "$@"
-    sdk_phase write "$@"
-    kill -KILL "$server"
-    wait "$server" 2>/dev/null
-    sdk_start
-    sdk_phase reopened "$@"
     kill -TERM "$server"
     wait "$server"
     status=$?
     server=
     sdk_report "$status" 'the server ends with status 0 when asked to'
+}
+
+# sdk_trust DIR: each client is told in its own way, as `runnel tls` prints it.
+sdk_trust()
+{
+    export NODE_EXTRA_CA_CERTS=$1/ca.pem
+    export SSL_CERT_FILE=$1/ca.pem
+    export REQUESTS_CA_BUNDLE=$1/ca.pem
+    export JAVA_TOOL_OPTIONS="-Djavax.net.ssl.trustStore=$1/ca.p12 \
+-Djavax.net.ssl.trustStorePassword=runnel"
+}
+
+# A shorter round over TLS, with a new certificate put in place in its middle.
+sdk_tls()
+{
+    "$RUNNEL_DEV" tls init "$work/secure" >/dev/null &&
+        "$RUNNEL_DEV" tls export "$work/secure" "$work/trust" >/dev/null
+    sdk_report $? 'certificates are made'
+    sdk_trust "$work/trust"
+    sdk_start "$work/secure"
+    endpoint=https://localhost:${endpoint##*:}
+    sdk_phase write "$@"
+    kill -KILL "$server"
+    wait "$server" 2>/dev/null
+    "$RUNNEL_DEV" tls init "$work/secure" >/dev/null
+    sdk_report $? 'the certificate is renewed'
+    sdk_start "$work/secure"
+    endpoint=https://localhost:${endpoint##*:}
+    sdk_phase reopened "$@"
+    sdk_stop
+}
+
+sdk_run()
+{
+    local before
+
+    sdk_start "$work/data"
+    sdk_phase everyday "$@"
+    sdk_phase write "$@"
+    kill -KILL "$server"
+    wait "$server" 2>/dev/null
+    sdk_start "$work/data"
+    sdk_phase reopened "$@"
+    sdk_stop
+    before=$failures
+    sdk_tls "$@" >"$work/tls"
+    sed -E 's/^((not )?ok) /\1 over TLS, /' "$work/tls"
+    failures=$((before + $(grep -c '^not ok' "$work/tls")))
     ! grep -E 'Sanitizer|runtime error:' "$work/stderr"
     sdk_report $? 'no sanitizer has anything to report'
     if [ "$failures" -ne 0 ]; then tail -n 50 "$work/stderr"; fi
