@@ -94,6 +94,6 @@ enum rn_rest_step rn_rest_account_read(struct rn_context *x)
         return rn_reply_fail(x, RN_NOMEM);
     rn_reply_text(x, RN_HEADER_MEDIA_MAX_MB, "10240");
     rn_reply_text(x, RN_HEADER_MEDIA_MB, "0");
-    rn_reply_charge(x, 1);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }

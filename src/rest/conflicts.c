@@ -31,7 +31,7 @@ enum rn_rest_step rn_rest_empty_list(struct rn_context *x)
         return rn_reply_fail(x, RN_NOMEM);
     rn_reply_owner(x);
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, 0);
-    rn_reply_charge(x, 1);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }
 

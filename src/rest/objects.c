@@ -155,7 +155,9 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
 {
     rn_reply_etag(x, o->etag);
     rn_reply_owner(x);
-    rn_reply_charge(x, status == RN_STATUS_OK ? 1 : 5);
+    rn_reply_charge(x, x->call->req->method != RN_HTTP_GET
+                           ? RN_CHARGE_METADATA_WRITE
+                           : RN_CHARGE_METADATA);
     if (o->kind == RN_KIND_OFFER) {
         rn_reply_text(x, RN_HEADER_OFFER_PENDING, "false");
         rn_reply_number(x, RN_HEADER_MIN_THROUGHPUT, rn_offer_minimum(o));
@@ -273,7 +275,7 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
         rn_object_release(page[i]);
     if (x->rc)
         return rn_reply_fail(x, x->rc);
-    rn_reply_charge(x, 1);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }
 
@@ -289,7 +291,7 @@ static enum rn_rest_step finish_change(struct rn_call *call)
         step = rn_reply_fail(x, x->rc);
     } else if (c->verb == RN_CATALOG_DELETE) {
         rn_reply_owner(x);
-        rn_reply_charge(x, 5);
+        rn_reply_charge(x, RN_CHARGE_METADATA_WRITE);
         step = rn_reply_empty(x, RN_STATUS_NO_CONTENT);
     } else {
         step =

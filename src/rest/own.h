@@ -8,6 +8,7 @@
  *   control.c    what only an operator may ask for
  *   order.c      faults that a test has ordered
  *   permissions.c  resource tokens: made, read, and what they allow
+ *   budget.c     throughput, where it is enforced
  *   sessions.c   consistency levels and session tokens
  *   the others   handlers
  */
@@ -120,6 +121,9 @@ struct rn_context {
      * is in the catalog. */
     struct rn_object *database, *container, *user, *object;
 
+    struct rn_object *offer; /* what this is paid from; NULL: nothing */
+    uint32_t retry_ms;       /* with RN_THROTTLED; 0: not long */
+
     /* What handlers need to keep until a write is done. */
     struct rn_pk pk;
     bool has_pk;
@@ -214,8 +218,12 @@ void rn_reply_owner(struct rn_context *x);
 void rn_reply_place(struct rn_context *x, const struct rn_document_place *p);
 
 /* What an operation costs; docs/operations.md has the formula. */
-double rn_charge_read(size_t bytes);
-double rn_charge_write(size_t bytes);
+#define RN_CHARGE_METADATA 1.0 /* a read of it; also whatever is refused */
+#define RN_CHARGE_METADATA_WRITE 5.0
+#define RN_CHARGE_THROTTLED 0.38
+double rn_charge_read(size_t bytes);  /* of a document, or of a list's page */
+double rn_charge_write(size_t bytes); /* of the document as stored; 0: gone */
+double rn_charge_query(size_t bytes); /* of the documents looked at */
 
 /* ---- sessions.c ---------------------------------------------------------- */
 
@@ -227,6 +235,13 @@ enum rn_code rn_session_check_level(struct rn_context *x) RN_CHECK;
  * is of one range.  RN_NOT_FOUND (reason SESSION), RN_BAD_REQUEST. */
 enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
                               const struct rn_epk_range *epks) RN_CHECK;
+
+/* ---- budget.c ------------------------------------------------------------ */
+
+/* Finds the offer that pays for this request, if any does, and that it has
+ * something left.  RN_THROTTLED. */
+enum rn_code rn_budget_check(struct rn_context *x) RN_CHECK;
+void rn_budget_spend(struct rn_context *x, double units);
 
 /* ---- handlers ------------------------------------------------------------ */
 

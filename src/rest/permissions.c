@@ -70,7 +70,7 @@ enum rn_code rn_permission_print(struct rn_context *x,
     struct rn_grant g = {
         .permission = permission->rid,
         .lsn = permission->etag.lsn,
-        .until = rn_wall_ms(x->rest->opts.env) / 1000 + x->token_seconds,
+        .until = rn_engine_now(x->rest->engine) + x->token_seconds,
     };
     struct rn_view body = permission->body, token;
     char text[RN_GRANT_TEXT_MAX];
@@ -103,7 +103,7 @@ static enum rn_code refuse(struct rn_context *x)
 
 static enum rn_code check_time(struct rn_context *x)
 {
-    int64_t now = rn_wall_ms(x->rest->opts.env) / 1000;
+    int64_t now = rn_engine_now(x->rest->engine);
     char end[RN_DATE_TEXT_MAX], text[RN_DATE_TEXT_MAX];
 
     if (now < x->grant.until)

@@ -71,6 +71,6 @@ enum rn_rest_step rn_rest_query_plan(struct rn_context *x)
     if (rc)
         return rn_asked_refuse(&asked, x, rc);
     rn_asked_release(&asked);
-    rn_reply_charge(x, 1);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }

@@ -93,7 +93,7 @@ enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
     (void)!rn_json_out_finish(&o);
     rn_buf_release(&faults);
     rn_asked_release(a);
-    rn_reply_charge(x, 1);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, status->http);
 }
 
@@ -336,7 +336,7 @@ static enum rn_rest_step run(struct rn_call *call)
     rn_asked_release(&r->asked);
     rn_reply_owner(x);
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, r->count);
-    rn_reply_charge(x, 2 + rn_charge_read(stats.document_bytes / 10));
+    rn_reply_charge(x, rn_charge_query(stats.document_bytes));
     return rn_reply_json(x, RN_STATUS_OK);
 }
 

@@ -76,6 +76,6 @@ enum rn_rest_step rn_rest_range_list(struct rn_context *x)
     if (rn_json_out_finish(&o))
         return rn_reply_fail(x, RN_NOMEM);
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, c->range_count);
-    rn_reply_charge(x, 1);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }

@@ -55,6 +55,7 @@ void rn_reply_charge(struct rn_context *x, double units)
     x->call->note.charge = units;
     snprintf(text, sizeof(text), "%.2f", units);
     rn_reply_text(x, RN_HEADER_CHARGE, text);
+    rn_budget_spend(x, units);
 }
 
 void rn_reply_etag(struct rn_context *x, struct rn_etag etag)
@@ -175,8 +176,10 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
     if (status->sub)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     if (rc == RN_THROTTLED)
-        rn_reply_number(x, RN_HEADER_RETRY_AFTER_MS, RETRY_AFTER_MS);
-    rn_reply_charge(x, 1);
+        rn_reply_number(x, RN_HEADER_RETRY_AFTER_MS,
+                        x->retry_ms ? x->retry_ms : RETRY_AFTER_MS);
+    rn_reply_charge(x, rc == RN_THROTTLED ? RN_CHARGE_THROTTLED
+                                          : RN_CHARGE_METADATA);
     if (rc == RN_NOT_MODIFIED)
         return rn_reply_empty(x, status->http);
     print_error(x, status);
@@ -185,7 +188,6 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
 
 /* ---- charges ------------------------------------------------------------- */
 
-/* One unit reads a kilobyte; a write costs five times that and a start. */
 double rn_charge_read(size_t bytes)
 {
     size_t kilobytes = (bytes + 1023) / 1024;
@@ -196,4 +198,9 @@ double rn_charge_read(size_t bytes)
 double rn_charge_write(size_t bytes)
 {
     return 1.29 + 5 * rn_charge_read(bytes);
+}
+
+double rn_charge_query(size_t bytes)
+{
+    return 2 + rn_charge_read(bytes / 10);
 }

@@ -78,6 +78,7 @@ static void undo(struct rn_call *call)
 {
     struct rn_context *x = call->state;
 
+    rn_object_release(x->offer);
     rn_object_release(x->object);
     rn_object_release(x->user);
     rn_object_release(x->container);
@@ -216,6 +217,8 @@ static enum rn_rest_step begin(struct rn_context *x)
     rc = check_rights(x);
     if (!rc)
         rc = rn_session_check_level(x);
+    if (!rc)
+        rc = rn_budget_check(x);
     if (rc)
         return rn_reply_fail(x, rc);
     return rn_order_strike(x, &step) ? step : x->route->run(x);

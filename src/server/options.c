@@ -40,6 +40,8 @@ static const struct option table[] = {
       "Default consistency level of the account." },
     { "ranges", COUNT, AT(ranges), "0", 0, 1024, "N",
       "Partition key ranges of a new container; 0: by its throughput." },
+    { "enforce-throughput", FLAG, AT(enforce_throughput), NULL, 0, 0, NULL,
+      "Answer 429 to what a container's throughput does not cover." },
     { "tls-cert", TEXT, AT(tls_cert), NULL, 0, 0, "FILE",
       "Certificate chain (PEM) for HTTPS, on the same port; else "
       "DIR/tls/cert.pem, if it is there." },

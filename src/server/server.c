@@ -199,6 +199,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .loopback_only = rn_listener_is_loopback(s->listener),
         .tls_not_after = &s->tls_not_after,
         .connections = &s->open,
+        .enforce_throughput = o->enforce_throughput,
     };
 
     return rn_rest_open(&opts, &s->rest, err);

@@ -9,6 +9,9 @@
 #                        runs CMD ENDPOINT reopened, and asks it to stop;
 #                        then the last two again, over TLS with an authority
 #                        that `runnel tls` made
+#   sdk_run_once PHASE CMD...   or only one phase, with a server of its own
+#
+# The array sdk_options has what else the server is started with.
 #
 # The server is the sanitized one, in test mode, so that its clock can be turned.
 # Its end is a case: status 0 after SIGTERM and nothing said by a sanitizer, by
@@ -18,6 +21,7 @@ export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 : "${RUNNEL_DEV:=$PWD/build/dev/runnel}"
 root=$PWD
+sdk_options=()
 failures=0
 server=
 endpoint=
@@ -71,8 +75,9 @@ sdk_start()
     local tries
 
     : >"$work/stdout"
-    "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "$1" \
-        --test-mode --log-format text >"$work/stdout" 2>>"$work/stderr" &
+    "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "$1" --test-mode \
+        --log-format text "${sdk_options[@]}" >"$work/stdout" \
+        2>>"$work/stderr" &
     server=$!
     for ((tries = 0; tries < 300; tries++)); do
         endpoint=$(sed -n 's/^listening on //p' "$work/stdout")
@@ -135,6 +140,14 @@ sdk_tls()
     sdk_stop
 }
 
+sdk_finish()
+{
+    ! grep -E 'Sanitizer|runtime error:' "$work/stderr"
+    sdk_report $? 'no sanitizer has anything to report'
+    if [ "$failures" -ne 0 ]; then tail -n 50 "$work/stderr"; fi
+    exit $((failures != 0))
+}
+
 sdk_run()
 {
     local before
@@ -151,8 +164,13 @@ sdk_run()
     sdk_tls "$@" >"$work/tls"
     sed -E 's/^((not )?ok) /\1 over TLS, /' "$work/tls"
     failures=$((before + $(grep -c '^not ok' "$work/tls")))
-    ! grep -E 'Sanitizer|runtime error:' "$work/stderr"
-    sdk_report $? 'no sanitizer has anything to report'
-    if [ "$failures" -ne 0 ]; then tail -n 50 "$work/stderr"; fi
-    exit $((failures != 0))
+    sdk_finish
+}
+
+sdk_run_once()
+{
+    sdk_start "$work/data"
+    sdk_phase "$@"
+    sdk_stop
+    sdk_finish
 }

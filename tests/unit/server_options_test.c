@@ -44,6 +44,8 @@ static const struct known {
     { "tls-key", "TLS_KEY", AT(tls_key), TEXT_DEFAULT(NULL), .good = "k" },
     { "admin", "ADMIN", AT(admin), FLAG },
     { "test-mode", "TEST_MODE", AT(test_mode), FLAG },
+    { "enforce-throughput", "ENFORCE_THROUGHPUT", AT(enforce_throughput),
+      FLAG },
     { "allow-well-known-key-on-network", "ALLOW_WELL_KNOWN_KEY_ON_NETWORK",
       AT(allow_well_known_key), FLAG },
     { "allow-plain-http-on-network", "ALLOW_PLAIN_HTTP_ON_NETWORK",

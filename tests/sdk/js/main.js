@@ -1,7 +1,7 @@
 // main.js -- everyday work with the published client, and what must outlive a
 // kill.
 //
-//   node main.js ENDPOINT everyday|write|reopened
+//   node main.js ENDPOINT everyday|write|reopened|throttled
 //
 // Method: each case uses names of its own, so that none depends on another.
 // "write" leaves documents behind, "reopened" expects them after the server
@@ -37,6 +37,7 @@ const parts = {
     "./sessions",
     "./feed",
     "./ttl",
+    "./throttled",
   ],
   write: ["./durable"],
   reopened: ["./durable"],

@@ -1,0 +1,92 @@
+/* budget.c -- throughput, where the operator wants it enforced.
+ *
+ * An offer has so many units a second.  What requests cost is counted against
+ * it when they are answered, so that the cost need not be guessed; the debt of
+ * one second is taken from the next ones.  Once a second's units are used up,
+ * requests about the documents of the container, or of all the containers that
+ * share the offer, are answered 429 until there are units again.
+ *
+ * rn_object.spent: the second (of the monotonic clock) in the upper half, and
+ * what is spent in it, in hundredths of a unit, in the lower.
+ */
+#include "rest/own.h"
+
+enum { MS = 1000, CENTI = 100 };
+
+/* The container's own, or the one its database shares. */
+static struct rn_object *find_offer(struct rn_context *x)
+{
+    struct rn_object *container = rn_rest_find_container(x->rest, &x->link);
+    struct rn_object *offer;
+
+    if (!container)
+        return NULL;
+    offer = rn_catalog_find_offer(x->rest->engine, container->rid);
+    if (!offer)
+        offer = rn_catalog_find_offer(x->rest->engine,
+                                      rn_rid_owner(container->rid));
+    rn_object_release(container);
+    return offer;
+}
+
+static uint64_t budget_of(const struct rn_object *offer)
+{
+    return (uint64_t)CENTI *
+           (offer->autoscale ? offer->autoscale : offer->throughput);
+}
+
+static uint64_t now_ms(struct rn_context *x)
+{
+    return (uint64_t)rn_mono_ns(x->rest->opts.env) / 1000000;
+}
+
+/* What is spent by a second: each one since has paid a budget off. */
+static uint64_t spent_at(const struct rn_object *offer, uint64_t spent,
+                         uint64_t second)
+{
+    uint64_t since = second > spent >> 32 ? second - (spent >> 32) : 0;
+    uint64_t debt = spent & UINT32_MAX;
+    uint64_t paid = since * budget_of(offer);
+
+    return debt > paid ? debt - paid : 0;
+}
+
+enum rn_code rn_budget_check(struct rn_context *x)
+{
+    uint64_t now, debt, budget;
+
+    if (!x->rest->opts.enforce_throughput ||
+        rn_kind_owner(x->link.kind) != RN_KIND_CONTAINER ||
+        x->link.kind == RN_KIND_RANGE)
+        return RN_OK;
+    x->offer = find_offer(x);
+    if (!x->offer)
+        return RN_OK;
+    now = now_ms(x);
+    budget = budget_of(x->offer);
+    debt = spent_at(x->offer, atomic_load(&x->offer->spent), now / MS);
+    if (debt < budget)
+        return RN_OK;
+    x->retry_ms = (uint32_t)(debt / budget * MS - now % MS);
+    rn_object_release(x->offer); /* a refusal costs nothing */
+    x->offer = NULL;
+    return rn_fail(&x->err, RN_THROTTLED,
+                   "Request rate is large. More Request Units may be needed, "
+                   "so no changes were made. Please retry this request later.");
+}
+
+void rn_budget_spend(struct rn_context *x, double units)
+{
+    uint64_t second, old, spent;
+
+    if (!x->offer)
+        return;
+    second = now_ms(x) / MS;
+    old = atomic_load(&x->offer->spent);
+    do {
+        spent = spent_at(x->offer, old, second) + (uint64_t)(units * CENTI);
+        if (spent > UINT32_MAX)
+            spent = UINT32_MAX;
+    } while (!atomic_compare_exchange_weak(&x->offer->spent, &old,
+                                           second << 32 | spent));
+}

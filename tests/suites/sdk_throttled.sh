@@ -1,0 +1,7 @@
+#!/bin/bash
+# sdk_throttled.sh -- a server that enforces throughput, and a published client
+# that waits as it is told.
+. "$(dirname "$0")/../sdk/lib.sh"
+. "$(dirname "$0")/../sdk/js/install.sh"
+sdk_options=(--enforce-throughput)
+NODE_PATH=$kit/node_modules sdk_run_once throttled node "$sources/main.js"
