@@ -29,7 +29,7 @@ struct rn_object {
     uint32_t throughput, autoscale; /* of an offer, RU/s; one of them is 0 */
     uint32_t number; /* of a container, in keys; of an offer, the most RU/s it
                         ever had */
-    atomic_ullong spent; /* of an offer: see rest/budget.c */
+    atomic_ullong spent;            /* of an offer: see rest/budget.c */
     struct rn_container *container; /* of a container, else NULL */
     atomic_uint owners;
 };

@@ -24,7 +24,7 @@ struct rn_rest_opts {
     /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
     _Atomic int64_t *tls_not_after;
     atomic_uint *connections; /* how many are open; NULL is fine */
-    bool enforce_throughput; /* 429 beyond what an offer says */
+    bool enforce_throughput;  /* 429 beyond what an offer says */
 };
 
 /* Reads or makes the keys. */
