@@ -37,10 +37,10 @@ const parts = {
     "./sessions",
     "./feed",
     "./ttl",
-    "./throttled",
   ],
   write: ["./durable"],
   reopened: ["./durable"],
+  throttled: ["./throttled"],
 };
 
 (async () => {
