@@ -79,6 +79,14 @@ static enum rn_code open_map(struct rn_local *l, struct rn_view image,
     return l->map_ops->open(&opts, &l->map, &l->pin, err);
 }
 
+static enum rn_code sync_names(struct rn_local *l, struct rn_err *err)
+{
+    int error =
+        RN_BUG(NO_DIR_SYNC_AT_OPEN) ? 0 : l->env->ops->sync_dir(l->env, l->dir);
+
+    return error ? rn_fail_errno(err, error, "%s", l->dir) : RN_OK;
+}
+
 /* ---- creation ------------------------------------------------------------ */
 
 static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
@@ -104,10 +112,15 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", l->dir) : RN_OK;
 }
 
-static enum rn_code create(struct rn_local *l, struct rn_err *err)
+/* Where an earlier attempt ended after the format file was named, that name may
+ * be in the cache only; without it whatever is made now would be somebody
+ * else's after a power cut. */
+static enum rn_code create(struct rn_local *l, bool fresh, struct rn_err *err)
 {
-    enum rn_code rc = create_files(l, err);
+    enum rn_code rc = fresh ? RN_OK : sync_names(l, err);
 
+    if (!rc)
+        rc = create_files(l, err);
     return rc ? rc : rn_local_checkpoint(l, err);
 }
 
@@ -130,14 +143,6 @@ static enum rn_code check_seq(struct rn_local *l, struct rn_err *err)
                        l->dir, (unsigned long long)seq,
                        (unsigned long long)l->durable.seq);
     return RN_OK;
-}
-
-static enum rn_code sync_names(struct rn_local *l, struct rn_err *err)
-{
-    int error =
-        RN_BUG(NO_DIR_SYNC_AT_OPEN) ? 0 : l->env->ops->sync_dir(l->env, l->dir);
-
-    return error ? rn_fail_errno(err, error, "%s", l->dir) : RN_OK;
 }
 
 static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
@@ -287,7 +292,7 @@ enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)
     if (!rc)
         rc = reopen(l, err);
     else if (rc == RN_NOT_FOUND)
-        rc = create(l, err);
+        rc = create(l, fresh, err);
     if (!rc)
         rc = rn_local_sweep(l->env, l->dir, err);
     l->counts.recovery_ms = (rn_mono_ns(l->env) - begun) / 1000000;
