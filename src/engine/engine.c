@@ -32,6 +32,23 @@ static void publish(void *context, const struct rn_operation *group)
     e->moved_count = 0;
 }
 
+/* ---- what is due ------------------------------------------------------- */
+
+/* What is due of the engine's own accord. */
+static struct rn_operation *take_due(void *context, int64_t *wait_ns)
+{
+    struct rn_engine *e = context;
+    struct rn_operation *op = rn_purger_take_due(e, wait_ns);
+    int64_t purger_ns = *wait_ns;
+
+    if (op)
+        return op;
+    op = rn_expiry_take_due(e, wait_ns);
+    if (purger_ns < *wait_ns)
+        *wait_ns = purger_ns;
+    return op;
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
@@ -39,7 +56,7 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
 {
     struct rn_engine *e = rn_new(sizeof(*e));
     struct rn_committer_opts committer = { .queue_max = opts->queue_max,
-                                           .due = rn_expiry_take_due,
+                                           .due = take_due,
                                            .publish = publish,
                                            .due_context = e,
                                            .publish_context = e };
@@ -72,6 +89,7 @@ void rn_engine_close(struct rn_engine *e)
         return;
     rn_committer_free(e->committer);
     rn_waiters_free(e->waiters);
+    rn_purger_release(e);
     rn_expiry_release(e);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);

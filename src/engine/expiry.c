@@ -457,9 +457,8 @@ static void done(struct rn_operation *op, enum rn_code rc,
     }
 }
 
-struct rn_operation *rn_expiry_take_due(void *engine, int64_t *wait_ns)
+struct rn_operation *rn_expiry_take_due(struct rn_engine *e, int64_t *wait_ns)
 {
-    struct rn_engine *e = engine;
     struct rn_expiry *x = &e->expiry;
     int64_t wait_s;
 

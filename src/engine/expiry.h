@@ -43,6 +43,6 @@ void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
                        int64_t ts);
 
 /* For the committer: a slice, if one is due, or NULL and how long to wait. */
-struct rn_operation *rn_expiry_take_due(void *engine, int64_t *wait_ns);
+struct rn_operation *rn_expiry_take_due(struct rn_engine *e, int64_t *wait_ns);
 
 #endif

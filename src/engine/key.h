@@ -13,6 +13,7 @@
  *   0 | 'm' | kind | owner | hash  -> rid                     by name
  *   0 | 'o' | kind | rid           -> catalog object
  *   0 | 'n'                        -> the catalog's counters
+ *   0 | 'p' | number | epk | ...   -> a key whose documents must go
  *   0 | 'x' | number               -> a container whose keys must go
  *
  * epk     escaped (00 becomes 00 FF) and ended by 00 01, so that it sorts and

@@ -7,6 +7,7 @@
 #include "engine/container.h"
 #include "engine/expiry.h"
 #include "engine/key.h"
+#include "engine/purge.h"
 #include "engine/row.h"
 #include "feed/waiters.h"
 #include "store/tree.h"
@@ -38,7 +39,8 @@ struct rn_engine {
     struct rn_operation sweep; /* sweep.c */
     atomic_bool sweeping;      /* it is queued */
 
-    struct rn_expiry expiry; /* the committer's */
+    struct rn_expiry expiry; /* the committer's, */
+    struct rn_purger purger; /* and this */
 };
 
 /* catalog.c: puts an object in place, takes one out; the catalog shares it.

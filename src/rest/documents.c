@@ -11,8 +11,7 @@ static const char missing[] =
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* A read or a write of one document needs its whole key. */
-static enum rn_code whole_key(struct rn_context *x)
+enum rn_code rn_context_whole_key(struct rn_context *x)
 {
     if (x->has_pk)
         return rn_pkdef_fit(&x->container->container->pkdef, &x->pk, &x->err);
@@ -77,7 +76,7 @@ static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
         if (rc != RN_NOT_FOUND || !x->has_pk)
             return rc;
     }
-    rc = whole_key(x);
+    rc = rn_context_whole_key(x);
     return rc ? rc : rn_document_read(r, &x->pk, x->link.ids[2], body, place);
 }
 
@@ -219,7 +218,7 @@ static enum rn_rest_step start_write(struct rn_context *x,
         rc = rn_context_name_document(x, &w->rid);
     if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||
                 verb == RN_DOCUMENT_DELETE))
-        rc = whole_key(x);
+        rc = rn_context_whole_key(x);
     if (rc)
         return rn_reply_fail(x, rc);
     w->done.call = write_done;

@@ -26,6 +26,7 @@
 #include "engine/advance.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
+#include "engine/purge.h"
 #include "rest/keys.h"
 #include "rest/rest.h"
 #include "json/json.h"
@@ -132,6 +133,7 @@ struct rn_context {
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
+        struct rn_purge purge;
         struct rn_advance advance;
     };
 };
@@ -252,6 +254,7 @@ rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
     rn_rest_document_list;
 rn_handler_fn rn_rest_feed_read;
+rn_handler_fn rn_rest_partition_delete;
 rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
@@ -308,6 +311,9 @@ enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
 /* The range that a request names; NULL if it names none.  RN_GONE. */
 enum rn_code rn_context_range(struct rn_context *x,
                               const struct rn_range_span **out) RN_CHECK;
+
+/* documents.c: the header's key, which one document needs in whole. */
+enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
 
 /* objects.c: finds what the path names.  RN_NOT_FOUND, reason OWNER if it is
  * not the last of them that is missing. */

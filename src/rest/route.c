@@ -26,6 +26,10 @@ static const struct rn_route queries[] = {
 static const struct rn_route feed =
     { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_feed_read,       0 };
 
+/* An operation on a container that is no resource. */
+static const struct rn_route partition_delete =
+    { RN_HTTP_POST,   RN_KIND_CONTAINER, false, NULL, rn_rest_partition_delete, RN_ROUTE_WRITES };
+
 static const struct rn_route routes[] = {
     { RN_HTTP_GET,    RN_KIND_ACCOUNT,   false, NULL, rn_rest_account_read,    0 },
 
@@ -133,8 +137,10 @@ const struct rn_route *rn_route_find(const struct rn_context *x)
 {
     if (x->call->req->method == RN_HTTP_POST && is_query(x))
         return find(queries, sizeof(queries) / sizeof(queries[0]), x);
-    if (x->link.is_key_delete || (x->call->req->method == RN_HTTP_POST &&
-                                  rn_context_flag(x, RN_HEADER_BATCH)))
+    if (x->link.is_key_delete)
+        return x->call->req->method == RN_HTTP_POST ? &partition_delete : NULL;
+    if (x->call->req->method == RN_HTTP_POST &&
+        rn_context_flag(x, RN_HEADER_BATCH))
         return NULL;
     if (fits(&feed, x) && rn_context_header(x, RN_HEADER_A_IM).at)
         return &feed;

@@ -295,3 +295,40 @@ enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
     rn_reading_end(&r);
     return out->rc;
 }
+
+/* ---- rows ---------------------------------------------------------------- */
+
+size_t count_rows(struct database *d, const struct rn_object *c, char tag)
+{
+    struct rn_key from, before;
+    struct rn_range range;
+    struct rn_cursor *cursor = NULL;
+    struct rn_txn *txn = NULL;
+    struct rn_view key, value;
+    size_t count = 0;
+
+    rn_key_span_tag(c->number, tag, &from, &before);
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    assert_int_equal(
+        rn_txn_begin(d->store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, NULL),
+        RN_OK);
+    assert_int_equal(rn_txn_scan(txn, &range, &cursor), RN_OK);
+    while (!rn_cursor_next(cursor, &key, &value))
+        count++;
+    rn_cursor_end(cursor);
+    rn_txn_abort(txn);
+    return count;
+}
+
+uint64_t lsn_of(struct database *d, const struct rn_object *c, uint32_t range)
+{
+    struct rn_row_range row;
+    struct rn_reading r = { 0 };
+
+    assert_int_equal(rn_reading_begin(&r, d->engine, c->container, NULL),
+                     RN_OK);
+    assert_int_equal(rn_range_read(r.txn, c->container, range, &row), RN_OK);
+    rn_reading_end(&r);
+    return row.lsn;
+}

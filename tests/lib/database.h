@@ -80,4 +80,11 @@ enum rn_code read_document(struct database *d, const struct rn_object *c,
 enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
                                uint64_t rid, struct document *out);
 
+/* ---- rows ---------------------------------------------------------------- */
+
+/* How many rows of a tag (engine/key.h) a container has. */
+size_t count_rows(struct database *d, const struct rn_object *c, char tag);
+/* The LSN that a range has come to. */
+uint64_t lsn_of(struct database *d, const struct rn_object *c, uint32_t range);
+
 #endif

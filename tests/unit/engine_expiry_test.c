@@ -94,48 +94,13 @@ static void turn_clock(int64_t seconds)
     rn_sim_run(db.sim, seconds * 1000000000);
 }
 
-static size_t count_rows(char tag)
-{
-    struct rn_key from, before;
-    struct rn_range range;
-    struct rn_cursor *c = NULL;
-    struct rn_txn *txn = NULL;
-    struct rn_view key, value;
-    size_t count = 0;
-
-    rn_key_span_tag(box->number, tag, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
-    assert_int_equal(
-        rn_txn_begin(db.store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, NULL),
-        RN_OK);
-    assert_int_equal(rn_txn_scan(txn, &range, &c), RN_OK);
-    while (!rn_cursor_next(c, &key, &value))
-        count++;
-    rn_cursor_end(c);
-    rn_txn_abort(txn);
-    return count;
-}
-
 /* Documents that have rows; of `timed` ones a time, too. */
 static void assert_rows(size_t documents, size_t timed)
 {
-    assert_int_equal(count_rows(RN_TAG_DOCUMENT), documents);
-    assert_int_equal(count_rows(RN_TAG_FEED), documents);
-    assert_int_equal(count_rows(RN_TAG_RID), documents);
-    assert_int_equal(count_rows(RN_TAG_TIME), timed);
-}
-
-static uint64_t lsn_of(uint32_t range)
-{
-    struct rn_row_range row;
-    struct rn_reading r = { 0 };
-
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
-    assert_int_equal(rn_range_read(r.txn, box->container, range, &row), RN_OK);
-    rn_reading_end(&r);
-    return row.lsn;
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), documents);
+    assert_int_equal(count_rows(&db, box, RN_TAG_FEED), documents);
+    assert_int_equal(count_rows(&db, box, RN_TAG_RID), documents);
+    assert_int_equal(count_rows(&db, box, RN_TAG_TIME), timed);
 }
 
 static void set_default(const char *more)
@@ -182,10 +147,10 @@ static void a_document_with_a_ttl_goes_when_it_ends(void **state)
     assert_rows(4, 2);
     turn_clock(2);
     assert_rows(3, 1);
-    assert_int_equal(lsn_of(0), 5); /* a delete like any other */
+    assert_int_equal(lsn_of(&db, box, 0), 5); /* a delete like any other */
     turn_clock(10);
     assert_rows(2, 0);
-    assert_int_equal(lsn_of(0), 6);
+    assert_int_equal(lsn_of(&db, box, 0), 6);
     turn_clock(1000000);
     assert_rows(2, 0);
     assert_true(is_there(3));
@@ -221,7 +186,7 @@ static void a_deleted_document_leaves_no_time_behind(void **state)
         RN_OK);
     assert_rows(0, 0);
     turn_clock(20);
-    assert_int_equal(lsn_of(0), 2);
+    assert_int_equal(lsn_of(&db, box, 0), 2);
 }
 
 static void a_create_over_an_expired_document_first_deletes_it(void **state)
@@ -275,7 +240,9 @@ static void every_range_is_swept(void **state)
         create(i, i % 4 == 0 ? -1 : 0);
     turn_clock(101);
     assert_rows(20, 0);
-    assert_int_equal(lsn_of(0) + lsn_of(1) + lsn_of(2) + lsn_of(3), 80 + 60);
+    assert_int_equal(lsn_of(&db, box, 0) + lsn_of(&db, box, 1) +
+                         lsn_of(&db, box, 2) + lsn_of(&db, box, 3),
+                     80 + 60);
 }
 
 static void a_new_default_rewrites_nothing(void **state)
@@ -285,12 +252,12 @@ static void a_new_default_rewrites_nothing(void **state)
     (void)state;
     for (int i = 0; i < 20; i++)
         create(i, 0);
-    lsn = lsn_of(0);
+    lsn = lsn_of(&db, box, 0);
     turn_clock(50);
     set_default(",\"defaultTtl\":1000");
     turn_clock(500);
     assert_rows(20, 0);
-    assert_int_equal(lsn_of(0), lsn);
+    assert_int_equal(lsn_of(&db, box, 0), lsn);
     set_default(",\"defaultTtl\":-1");
     turn_clock(10000);
     assert_rows(20, 0);
@@ -300,7 +267,7 @@ static void a_new_default_rewrites_nothing(void **state)
     set_default(",\"defaultTtl\":5");
     database_settle(&db);
     assert_rows(0, 0);
-    assert_int_equal(lsn_of(0), lsn + 20);
+    assert_int_equal(lsn_of(&db, box, 0), lsn + 20);
 }
 
 static void a_ttl_counts_from_when_the_container_has_one(void **state)
@@ -330,7 +297,7 @@ static void many_go_in_slices(void **state)
     turn_clock(101);
     rn_engine_commit_status(db.engine, &after);
     assert_rows(0, 0);
-    assert_int_equal(lsn_of(0), 1000);
+    assert_int_equal(lsn_of(&db, box, 0), 1000);
     assert_true(after.groups - before.groups >= 500 / 64);
     assert_true(after.groups - before.groups <= 2 + 500 / 60);
 }
@@ -421,7 +388,7 @@ static void a_slice_that_was_undone_is_run_again(void **state)
     faulty_fail(db.store, FAULTY_DEL, 30, 1, RN_IO);
     turn_clock(60);
     assert_rows(25, 0);
-    assert_int_equal(lsn_of(0), 175);
+    assert_int_equal(lsn_of(&db, box, 0), 175);
 }
 
 static void a_slice_that_failed_is_tried_again_later(void **state)
@@ -432,7 +399,7 @@ static void a_slice_that_failed_is_tried_again_later(void **state)
         create(i, i % 4 == 0 ? -1 : i % 4 == 1 ? 50 : 0);
     faulty_fail(db.store, FAULTY_COMMIT, 1, 4, RN_FULL);
     turn_clock(101);
-    assert_int_equal(count_rows(RN_TAG_DOCUMENT), 100);
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 100);
     turn_clock(61);
     assert_rows(25, 0);
 }

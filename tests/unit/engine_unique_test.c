@@ -72,30 +72,6 @@ static void turn_clock(int64_t seconds)
     rn_sim_run(db.sim, seconds * 1000000000);
 }
 
-/* How many rows of a tag the container has. */
-static size_t count_rows(char tag)
-{
-    struct rn_key from, before;
-    struct rn_range range;
-    struct rn_cursor *c = NULL;
-    struct rn_txn *txn = NULL;
-    struct rn_view key, value;
-    size_t count = 0;
-
-    rn_key_span_tag(box->number, tag, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
-    assert_int_equal(
-        rn_txn_begin(db.store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, NULL),
-        RN_OK);
-    assert_int_equal(rn_txn_scan(txn, &range, &c), RN_OK);
-    while (!rn_cursor_next(c, &key, &value))
-        count++;
-    rn_cursor_end(c);
-    rn_txn_abort(txn);
-    return count;
-}
-
 /* ---- values -------------------------------------------------------------- */
 
 static void a_value_is_taken_once_in_a_partition_key_value(void **state)
@@ -116,7 +92,7 @@ static void a_value_is_taken_once_in_a_partition_key_value(void **state)
                      RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":\"y\""),
                      RN_OK);
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), 3);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
 }
 
 static void values_are_equal_as_a_query_finds_them(void **state)
@@ -181,7 +157,7 @@ static void several_paths_make_one_key(void **state)
         if (put(RN_DOCUMENT_CREATE, id, rows[i].more) != rows[i].rc)
             fail_msg("%s: %d", rows[i].more, doc.rc);
     }
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), 8);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 8);
 }
 
 /* Hash version 1 looks at the first hundred characters only. */
@@ -214,7 +190,7 @@ static void a_replaced_value_is_free_and_a_new_one_taken(void **state)
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "a", ",\"pk\":1,\"u\":3"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":2"), RN_OK);
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), 3);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
 }
 
 static void a_deleted_value_is_free(void **state)
@@ -222,7 +198,7 @@ static void a_deleted_value_is_free(void **state)
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
     assert_int_equal(del("[1]", "a"), RN_OK);
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), 0);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 0);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
 }
 
@@ -316,7 +292,7 @@ static void random_writes_never_make_two_of_a_value(void **state)
     }
     for (int i = 0; i < KEYS * IDS; i++)
         count += held[i / IDS][i % IDS] != 0;
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), count);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), count);
 }
 
 /* ---- policies ------------------------------------------------------------ */
@@ -395,8 +371,8 @@ static void an_expired_document_holds_no_value(void **state)
     turn_clock(6);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
     assert_int_equal(doc.place.lsn, 3); /* the delete has one of its own */
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), 1);
-    assert_int_equal(count_rows(RN_TAG_DOCUMENT), 1);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 1);
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 1);
 }
 
 static void a_create_over_an_expired_document_takes_its_value(void **state)
@@ -406,7 +382,7 @@ static void a_create_over_an_expired_document_takes_its_value(void **state)
         put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1,\"ttl\":5"), RN_OK);
     turn_clock(6);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    assert_int_equal(count_rows(RN_TAG_UNIQUE), 1);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 1);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
                      RN_CONFLICT);
 }

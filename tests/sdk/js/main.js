@@ -36,6 +36,7 @@ const parts = {
     "./others",
     "./sessions",
     "./feed",
+    "./purge",
     "./ttl",
   ],
   write: ["./durable"],

@@ -31,6 +31,7 @@ def main():
         import keys
         import objects
         import offers
+        import purge
         import unique
         import users
         objects.add(client, connect)
@@ -40,6 +41,7 @@ def main():
         offers.add(client)
         users.add(client, connect)
         feed.add(client)
+        purge.add(client)
     else:
         import durable
         durable.add(client, phase)

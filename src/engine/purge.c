@@ -1,0 +1,336 @@
+/* purge.c -- see purge.h.
+ *
+ * The order is 0 | 'p' | container number | epk and what else the keys of these
+ * documents begin with.  Its row:
+ *
+ *   lsn 8 | container rid 8 | epk length 1 | epk | where to go on
+ *
+ * Documents up to that LSN are meant.  Ranges only ever raise it, splits and
+ * merges included, so it means the same in whatever range the key is now.
+ */
+#include "engine/purge.h"
+
+#include "base/bytes.h"
+#include "engine/own.h"
+#include "engine/turn.h"
+
+#include <assert.h>
+
+#define NEVER INT64_MAX
+
+enum {
+    TAG_ORDER = 'p',
+    SLICE_KEYS = 256,
+    DOCUMENT_KEYS = 4,
+    SLICE_BYTES = 1 << 20,
+    RETRY_S = 60,
+    RID_BYTES = 8, /* of a container */
+    ROW_HEAD = 8 + RID_BYTES + 1,
+    ROW_MAX = ROW_HEAD + RN_EPK_MAX + RN_KEY_MAX,
+};
+
+/* An order, read. */
+struct order {
+    struct rn_key key;
+    uint64_t lsn;
+    struct rn_rid rid;
+    struct rn_epk epk;
+    struct rn_key after; /* a 'd' key; at first where they begin */
+};
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static enum rn_code write_order(struct rn_txn *txn, const struct order *o)
+{
+    char row[ROW_MAX];
+    size_t len = ROW_HEAD + o->epk.len;
+    unsigned char rid[RN_RID_BYTES_MAX];
+
+    (void)rn_rid_encode(o->rid, rid);
+    rn_put_u64_be(row, o->lsn);
+    memcpy(row + 8, rid, RID_BYTES);
+    row[8 + RID_BYTES] = (char)o->epk.len;
+    memcpy(row + ROW_HEAD, o->epk.bytes, o->epk.len);
+    memcpy(row + len, o->after.bytes, o->after.len);
+    return rn_txn_put(txn, rn_key_view(&o->key),
+                      rn_view_of(row, len + o->after.len));
+}
+
+static enum rn_code decode_order(struct rn_view key, struct rn_view row,
+                                 struct order *out)
+{
+    size_t epk, rest;
+
+    if (row.len < ROW_HEAD || key.len > RN_KEY_MAX)
+        return RN_CORRUPT;
+    epk = (unsigned char)row.at[ROW_HEAD - 1];
+    if (epk > RN_EPK_MAX || row.len < ROW_HEAD + epk ||
+        !rn_rid_decode(rn_view_of(row.at + 8, RID_BYTES), &out->rid))
+        return RN_CORRUPT;
+    rest = row.len - ROW_HEAD - epk;
+    if (rest > RN_KEY_MAX)
+        return RN_CORRUPT;
+    memcpy(out->key.bytes, key.at, key.len);
+    out->key.len = key.len;
+    out->lsn = rn_get_u64_be(row.at);
+    memcpy(out->epk.bytes, row.at + ROW_HEAD, epk);
+    out->epk.len = epk;
+    memcpy(out->after.bytes, row.at + ROW_HEAD + epk, rest);
+    out->after.len = rest;
+    return RN_OK;
+}
+
+/* The first order.  RN_NOT_FOUND if there is none. */
+static enum rn_code find_order(struct rn_txn *txn, struct order *out)
+{
+    struct rn_key from, before;
+    struct rn_range range;
+    struct rn_cursor *c = NULL;
+    struct rn_view key, value;
+    enum rn_code rc;
+
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_ORDER, &from, &before);
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    rc = rn_txn_scan(txn, &range, &c);
+    if (!rc)
+        rc = rn_cursor_next(c, &key, &value);
+    if (!rc)
+        rc = decode_order(key, value, out);
+    rn_cursor_end(c);
+    return rc;
+}
+
+/* ---- carrying it out ----------------------------------------------------- */
+
+/* The next 'd' key of the order's partition key value, if any. */
+static enum rn_code next_key(struct rn_txn *txn, const struct order *o,
+                             uint32_t number, struct rn_key *out)
+{
+    struct rn_key from = o->after, before;
+    struct rn_range range;
+    struct rn_cursor *c = NULL;
+    struct rn_view key, value;
+    enum rn_code rc;
+
+    rn_key_span_tag(number, RN_TAG_DOCUMENT, out, &before);
+    from.bytes[from.len++] = 0; /* no key is just the prefix */
+    range = (struct rn_range){ .from = rn_key_view(&from),
+                               .before = rn_key_view(&before) };
+    rc = rn_txn_scan(txn, &range, &c);
+    if (!rc)
+        rc = rn_cursor_next(c, &key, &value);
+    if (!rc) {
+        struct rn_view tail =
+            rn_view_of(o->key.bytes + RN_KEY_HEAD + 4,
+                       o->key.len - RN_KEY_HEAD - 4); /* behind the number */
+        if (rn_view_starts(
+                rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD),
+                tail)) {
+            memcpy(out->bytes, key.at, key.len);
+            out->len = key.len;
+        } else {
+            rc = RN_NOT_FOUND;
+        }
+    }
+    rn_cursor_end(c);
+    return rc;
+}
+
+/* Deletes up to a slice.  RN_NOT_FOUND when none is left. */
+static enum rn_code delete_some(struct rn_turn *t, struct order *o)
+{
+    uint64_t bytes = t->txn->redo_bytes + SLICE_BYTES;
+    int keys = SLICE_KEYS;
+    enum rn_code rc = RN_OK;
+
+    while (!rc && keys > 0 && t->txn->redo_bytes < bytes) {
+        struct rn_found found;
+        struct rn_key key;
+
+        rc = next_key(t->txn, o, t->container->number, &key);
+        if (!rc)
+            rc = rn_turn_find(t, &key, &found);
+        if (!rc && found.row.lsn <= o->lsn) {
+            rc = rn_turn_delete(t, &key, &found);
+            rn_turn_next(t);
+            keys -= DOCUMENT_KEYS;
+        }
+        if (!rc)
+            o->after = key;
+        keys--;
+    }
+    return rc;
+}
+
+/* RN_NOT_FOUND when it is done. */
+static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
+                              struct order *o)
+{
+    struct rn_object *object = rn_catalog_find_rid(e, o->rid);
+    struct rn_err err = { 0 };
+    struct rn_turn turn;
+    enum rn_code rc, ended;
+
+    if (!object)
+        return RN_NOT_FOUND;
+    rc = rn_turn_begin(&turn, e, txn, object->container, rn_epk_view(&o->epk),
+                       &err);
+    if (!rc) {
+        rc = delete_some(&turn, o);
+        ended = rc == RN_NOT_FOUND || !rc ? rn_turn_end(&turn) : RN_OK;
+        if (ended)
+            rc = ended;
+    }
+    rn_object_release(object);
+    return rc;
+}
+
+static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.slice);
+    struct order o;
+    enum rn_code rc = find_order(txn, &o);
+
+    if (rc)
+        return rc;
+    e->purger.order = o.key;
+    rc = carry_out(e, txn, &o);
+    e->purger.is_ended = rc == RN_NOT_FOUND;
+    if (rc == RN_NOT_FOUND)
+        return rn_txn_del(txn, rn_key_view(&o.key));
+    return rc ? rc : write_order(txn, &o);
+}
+
+/* ---- answering ----------------------------------------------------------- */
+
+/* Answers those who wait for `order` (NULL: all of them) if it has ended or
+ * they have waited long enough. */
+static void answer(struct rn_purger *x, const struct rn_key *order,
+                   enum rn_code rc, const struct rn_err *err)
+{
+    struct rn_purge **at = &x->waiting;
+
+    while (*at) {
+        struct rn_purge *p = *at;
+        bool is_meant =
+            !order || rn_view_eq(rn_key_view(order), rn_key_view(&p->order));
+
+        if (!is_meant ||
+            (order && !rc && !x->is_ended && ++p->slices < RN_PURGE_SLICES)) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        p->done.call(&p->done, rc, err);
+    }
+}
+
+static void slice_done(struct rn_operation *op, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.slice);
+    struct rn_purger *x = &e->purger;
+
+    x->is_queued = false;
+    x->due = rc ? rn_engine_now(e) + RETRY_S : 0;
+    if (rc == RN_NOT_FOUND)
+        x->due = NEVER;
+    else
+        answer(x, rc ? NULL : &x->order, rc, err);
+}
+
+struct rn_operation *rn_purger_take_due(struct rn_engine *e, int64_t *wait_ns)
+{
+    struct rn_purger *x = &e->purger;
+    int64_t wait_s;
+
+    *wait_ns = RN_TASK_IDLE;
+    if (x->due == NEVER || x->is_queued)
+        return NULL;
+    wait_s = x->due - rn_engine_now(e);
+    if (wait_s > 0) {
+        *wait_ns = wait_s * 1000000000;
+        return NULL;
+    }
+    x->is_queued = true;
+    x->is_ended = false;
+    x->slice = (struct rn_operation){
+        .run = run_slice,
+        .done = slice_done,
+        .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_FREES,
+    };
+    return &x->slice;
+}
+
+void rn_purger_release(struct rn_engine *e)
+{
+    struct rn_err none = { 0 };
+
+    answer(&e->purger, NULL, RN_OK, &none); /* the order is kept */
+}
+
+/* ---- ordering it --------------------------------------------------------- */
+
+static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_purge *p = RN_QUEUED(op, struct rn_purge, operation);
+    struct order o = { .key = p->order,
+                       .rid = p->container->rid,
+                       .epk = p->epk };
+    struct rn_turn turn;
+    enum rn_code rc = rn_turn_begin(&turn, p->engine, txn, p->container,
+                                    rn_epk_view(&p->epk), &op->err);
+
+    if (rc)
+        return rc;
+    p->place.range = turn.range;
+    p->place.lsn = o.lsn = turn.row.lsn;
+    rn_key_document(p->container->number, &p->container->pkdef, &p->epk, p->pk,
+                    RN_LIT(""), &o.after);
+    return write_order(txn, &o);
+}
+
+static void done(struct rn_operation *op, enum rn_code rc,
+                 const struct rn_err *err)
+{
+    struct rn_purge *p = RN_QUEUED(op, struct rn_purge, operation);
+    struct rn_purger *x = &p->engine->purger;
+
+    if (rc) {
+        p->done.call(&p->done, rc, err);
+        return;
+    }
+    p->next = x->waiting;
+    x->waiting = p;
+    x->due = 0;
+}
+
+enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
+                            struct rn_err *err)
+{
+    struct rn_key first, end;
+    enum rn_code rc;
+
+    p->engine = e;
+    p->slices = 0;
+    rn_epk_of(&p->container->pkdef, p->pk, &p->epk);
+    rn_key_document(p->container->number, &p->container->pkdef, &p->epk, p->pk,
+                    RN_LIT(""), &first);
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_ORDER, &p->order, &end);
+    rn_put_u32_be(p->order.bytes + p->order.len, p->container->number);
+    p->order.len += 4;
+    memcpy(p->order.bytes + p->order.len, first.bytes + RN_KEY_HEAD,
+           first.len - RN_KEY_HEAD);
+    p->order.len += first.len - RN_KEY_HEAD;
+    p->operation = (struct rn_operation){
+        .run = run,
+        .done = done,
+        .flags = RN_OPERATION_FREES,
+        .bytes = ROW_MAX,
+    };
+    rc = rn_committer_queue(e->committer, &p->operation);
+    if (rc)
+        rn_fail(err, rc, "too many writes are under way");
+    return rc;
+}
