@@ -43,6 +43,7 @@ static const struct rn_status table[] = {
     { RN_GONE,        RN_REASON_NAME_STALE,      410, 1000, "Gone", "The requested resource is no longer available at the server." },
     { RN_GONE,        RN_REASON_SPLITTING,       410, 1007, "Gone", "The partition key range is being split." },
     { RN_GONE,        RN_REASON_MIGRATING,       410, 1008, "Gone", "The partition key range is being moved." },
+    { RN_TOO_LARGE,   RN_REASON_SPLIT_BULK,      413, 3402, "RequestEntityTooLarge", "The operations of this request are too much for one." },
     { RN_CONFLICT,    RN_REASON_DEPENDENCY,      424, 0,    "FailedDependency", "Another operation of the batch failed." },
     { RN_CONFLICT,    RN_REASON_RETRY_WITH,      449, 0,    "RetryWith", "Conflicting request to resource has been attempted. Retry to avoid conflicts." },
     /* clang-format on */

@@ -37,6 +37,9 @@ enum rn_reason {
     RN_REASON_SPLITTING,
     RN_REASON_MIGRATING,
 
+    /* RN_TOO_LARGE */
+    RN_REASON_SPLIT_BULK, /* the client sends what is left in another request */
+
     /* RN_CONFLICT */
     RN_REASON_DEPENDENCY, /* of a batch, another operation failed */
     RN_REASON_RETRY_WITH, /* two writes met; repeat this one */

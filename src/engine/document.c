@@ -21,7 +21,8 @@ static enum rn_code refuse_condition(struct rn_err *err)
                    "specified precondition is not met.");
 }
 
-static enum rn_code check_conditions(const struct rn_document_write *w,
+static enum rn_code check_conditions(enum rn_document_verb verb,
+                                     const struct rn_document_conditions *c,
                                      const struct rn_found *old,
                                      struct rn_err *err)
 {
@@ -31,11 +32,12 @@ static enum rn_code check_conditions(const struct rn_document_write *w,
     if (!old->exists)
         return RN_OK; /* an upsert creates whatever the condition says */
     rn_etag_print(rn_found_etag(old), etag);
-    if (w->if_match.at && !rn_etag_matches(w->if_match, view))
+    if (c->if_match.at && !rn_etag_matches(c->if_match, view))
         return refuse_condition(err);
-    if (w->if_none_match.at && w->verb != RN_DOCUMENT_CREATE &&
-        rn_etag_matches(w->if_none_match, view))
-        return refuse_condition(err);
+    if (c->if_none_match.at && verb != RN_DOCUMENT_CREATE &&
+        rn_etag_matches(c->if_none_match, view))
+        return verb == RN_DOCUMENT_READ ? RN_NOT_MODIFIED
+                                        : refuse_condition(err);
     return RN_OK;
 }
 
@@ -47,12 +49,21 @@ static enum rn_code check_existence(enum rn_document_verb verb,
         return rn_fail(err, RN_CONFLICT,
                        "Entity with the specified id already exists in the "
                        "system.");
-    if ((verb == RN_DOCUMENT_REPLACE || verb == RN_DOCUMENT_DELETE) &&
+    if (verb != RN_DOCUMENT_CREATE && verb != RN_DOCUMENT_UPSERT &&
         !old->exists)
         return rn_fail(err, RN_NOT_FOUND,
                        "Entity with the specified id does not exist in the "
                        "system.");
     return RN_OK;
+}
+
+enum rn_code rn_document_decide(enum rn_document_verb verb,
+                                const struct rn_document_conditions *c,
+                                const struct rn_found *old, struct rn_err *err)
+{
+    enum rn_code rc = check_existence(verb, old, err);
+
+    return rc ? rc : check_conditions(verb, c, old, err);
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -71,9 +82,7 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
     w->place.range = t->range;
     w->place.lsn = t->row.lsn; /* told with a refusal, too */
     if (!rc)
-        rc = check_existence(w->verb, &old, err);
-    if (!rc)
-        rc = check_conditions(w, &old, err);
+        rc = rn_document_decide(w->verb, &w->conditions, &old, err);
     if (rc)
         return rc;
     w->created = !old.exists;

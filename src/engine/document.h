@@ -73,7 +73,20 @@ enum rn_document_verb {
     RN_DOCUMENT_UPSERT,
     RN_DOCUMENT_REPLACE,
     RN_DOCUMENT_DELETE,
+    RN_DOCUMENT_PATCH, /* these two in batch.h only */
+    RN_DOCUMENT_READ,
 };
+
+struct rn_document_conditions {
+    struct rn_view if_match, if_none_match; /* at NULL: none */
+};
+struct rn_found; /* turn.h */
+/* May `verb` be done to what there is?  In order: RN_CONFLICT, RN_NOT_FOUND,
+ * RN_PRECONDITION; of a READ, RN_NOT_MODIFIED. */
+enum rn_code rn_document_decide(enum rn_document_verb verb,
+                                const struct rn_document_conditions *c,
+                                const struct rn_found *old,
+                                struct rn_err *err) RN_CHECK;
 
 struct rn_document_write {
     struct rn_done done; /* set by the caller */
@@ -85,7 +98,7 @@ struct rn_document_write {
     struct rn_view id;      /* REPLACE, DELETE */
     uint64_t rid;           /* the document it must be; 0: any of that id */
     struct rn_view body;    /* all but DELETE: JSON as sent */
-    struct rn_view if_match, if_none_match; /* conditions; at NULL: none */
+    struct rn_document_conditions conditions;
 
     /* Out. */
     bool created;

@@ -151,7 +151,7 @@ enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
     return rc;
 }
 
-static bool wants_minimal(const struct rn_context *x)
+bool rn_context_wants_minimal(const struct rn_context *x)
 {
     struct rn_view value;
 
@@ -182,7 +182,7 @@ static enum rn_rest_step finish_write(struct rn_call *call)
         rn_reply_charge(x, rn_charge_write(w->stored.len));
         if (w->stored.len)
             rn_reply_etag(x, w->place.etag);
-        if (w->stored.len && !wants_minimal(x))
+        if (w->stored.len && !rn_context_wants_minimal(x))
             x->rc = rn_buf_add(&call->body, w->stored);
         if (x->rc)
             step = rn_reply_fail(x, x->rc);
@@ -228,8 +228,8 @@ static enum rn_rest_step start_write(struct rn_context *x,
     if (!x->link.is_list)
         w->id = x->link.ids[2];
     w->body = x->call->req->body;
-    w->if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
-    w->if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
+    w->conditions.if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
+    w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
     x->call->next = finish_write;
     rc = rn_document_write_start(x->rest->engine, w, &x->err);
     return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;

@@ -24,6 +24,7 @@
 #include "cosmos/session.h"
 #include "cosmos/status.h"
 #include "engine/advance.h"
+#include "engine/batch.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
 #include "engine/purge.h"
@@ -99,6 +100,8 @@ struct rn_rest {
 enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };
 
 struct rn_feed_page;
+struct rn_context;
+typedef enum rn_rest_step rn_handler_fn(struct rn_context *x);
 
 /* A request, understood so far. */
 struct rn_context {
@@ -136,9 +139,9 @@ struct rn_context {
         struct rn_purge purge;
         struct rn_advance advance;
     };
+    struct rn_batch *batch; /* in the call's arena */
+    rn_handler_fn *answer;  /* what to say when the batch is done */
 };
-
-typedef enum rn_rest_step rn_handler_fn(struct rn_context *x);
 
 /* The header's value; at NULL if there is none. */
 struct rn_view rn_context_header(const struct rn_context *x, const char *name);
@@ -255,6 +258,7 @@ rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_list;
 rn_handler_fn rn_rest_feed_read;
 rn_handler_fn rn_rest_partition_delete;
+rn_handler_fn rn_rest_document_patch;
 rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
@@ -299,6 +303,14 @@ enum rn_code rn_context_name_document(struct rn_context *x,
 
 /* metrics.c: all of them, in Prometheus' text. */
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
+/* documents.c: a read or a write of one document needs its whole key. */
+enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
+bool rn_context_wants_minimal(const struct rn_context *x);
+
+/* patches.c: runs x->batch to its end, then calls `answer`.  x->rc is what
+ * became of the whole. */
+enum rn_rest_step rn_context_run_batch(struct rn_context *x,
+                                       rn_handler_fn *answer);
 
 /* health.c: the paths that need no signature.  False if this is none. */
 bool rn_rest_public(struct rn_context *x);

@@ -101,6 +101,7 @@ static const struct rn_route routes[] = {
     { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_list,   0 },
     { RN_HTTP_GET,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_read,   0 },
     { RN_HTTP_PUT,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_replace, RN_ROUTE_WRITES },
+    { RN_HTTP_PATCH,  RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_patch,  RN_ROUTE_WRITES },
     { RN_HTTP_DELETE, RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_delete, RN_ROUTE_WRITES },
 };
 /* clang-format on */

@@ -233,8 +233,8 @@ enum rn_code write_document(struct database *d, const struct rn_object *c,
     document_clear(out);
     asked = asked ? asked : &none;
     w.write.id = view_or_none(asked->id);
-    w.write.if_match = view_or_none(asked->if_match);
-    w.write.if_none_match = view_or_none(asked->if_none_match);
+    w.write.conditions.if_match = view_or_none(asked->if_match);
+    w.write.conditions.if_none_match = view_or_none(asked->if_none_match);
     if (asked->pk) {
         assert_int_equal(
             rn_pk_parse(rn_view_text(asked->pk), &arena, &pk, NULL), RN_OK);
@@ -255,6 +255,32 @@ enum rn_code write_document(struct database *d, const struct rn_object *c,
     }
     rn_arena_release(&arena);
     return out->rc;
+}
+
+static void batch_done(struct rn_done *done, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    struct rn_batch *b = RN_QUEUED(done, struct rn_batch, done);
+
+    wait_done(&((struct wait *)b->owner)->done, rc, err);
+}
+
+enum rn_code run_batch(struct database *d, struct rn_batch *b,
+                       struct rn_err *err)
+{
+    struct wait w;
+    enum rn_code rc;
+
+    b->done.call = batch_done;
+    b->owner = &w;
+    do {
+        wait_begin(&w);
+        rc = b->engine ? rn_batch_resume(b, &w.err)
+                       : rn_batch_start(d->engine, b, &w.err);
+        rc = wait_end(d, &w, rc);
+    } while (!rc && b->is_unfinished);
+    *err = w.err;
+    return rc;
 }
 
 enum rn_code read_document(struct database *d, const struct rn_object *c,

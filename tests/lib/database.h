@@ -8,6 +8,7 @@
 #define RN_TESTS_LIB_DATABASE_H
 
 #include "base/sim.h"
+#include "engine/batch.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
 
@@ -74,6 +75,10 @@ struct asked {
 enum rn_code write_document(struct database *d, const struct rn_object *c,
                             enum rn_document_verb verb, const char *body,
                             const struct asked *asked, struct document *out);
+/* Runs a batch to its end, however often it must be resumed.  The caller
+ * releases it. */
+enum rn_code run_batch(struct database *d, struct rn_batch *b,
+                       struct rn_err *err);
 enum rn_code read_document(struct database *d, const struct rn_object *c,
                            const char *pk, const char *id,
                            struct document *out);

@@ -38,6 +38,7 @@ const parts = {
     "./feed",
     "./purge",
     "./ttl",
+    "./patch",
   ],
   write: ["./durable"],
   reopened: ["./durable"],

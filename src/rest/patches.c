@@ -1,0 +1,129 @@
+/* patches.c -- PATCH; and how batches, of which it is one, are run.
+ *
+ * A batch is begun in the loop and, if that would take too long there, goes on
+ * in a worker.  It comes back from the committer to the loop.
+ */
+#include "rest/own.h"
+
+#include "base/queue.h"
+
+/* ---- running ------------------------------------------------------------- */
+
+static enum rn_rest_step finish(struct rn_call *call);
+
+/* Thread: committer. */
+static void batch_done(struct rn_done *done, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    struct rn_batch *b = RN_QUEUED(done, struct rn_batch, done);
+    struct rn_context *x = b->owner;
+
+    x->rc = rc;
+    if (rc)
+        x->err = *err;
+    x->call->wake(x->call);
+}
+
+/* Thread: loop, or a worker if it is not light. */
+static enum rn_rest_step resume(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+    struct rn_batch *b = x->batch;
+    enum rn_code rc;
+
+    call->next = finish; /* from here on it may be woken */
+    rc = b->engine ? rn_batch_resume(b, &x->err)
+                   : rn_batch_start(x->rest->engine, b, &x->err);
+    if (!rc)
+        return RN_REST_PENDING; /* and may be over: nothing is ours */
+    if (rc == RN_TIMEOUT && b->is_light) {
+        b->is_light = false;
+        call->next = resume;
+        return RN_REST_WORK;
+    }
+    x->rc = rc;
+    return finish(call);
+}
+
+static enum rn_rest_step finish(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+    enum rn_rest_step step;
+
+    if (!x->rc && x->batch->is_unfinished) {
+        x->batch->is_light = true;
+        return resume(call);
+    }
+    rn_reply_owner(x);
+    if (!x->rc && x->batch->place.lsn)
+        rn_reply_place(x, &x->batch->place);
+    step = x->answer(x);
+    rn_batch_release(x->batch);
+    return step;
+}
+
+enum rn_rest_step rn_context_run_batch(struct rn_context *x,
+                                       rn_handler_fn *answer)
+{
+    x->answer = answer;
+    x->batch->done.call = batch_done;
+    x->batch->owner = x;
+    x->batch->is_light = true;
+    return resume(x->call);
+}
+
+/* ---- one document -------------------------------------------------------- */
+
+static enum rn_rest_step answer_patch(struct rn_context *x)
+{
+    const struct rn_batch_operation *op = x->batch->operations;
+
+    if (x->rc)
+        return rn_reply_fail(x, x->rc);
+    if (op->code) {
+        x->err = op->err;
+        return rn_reply_fail(x, op->code);
+    }
+    rn_reply_charge(x, rn_charge_write(op->stored.len));
+    rn_reply_etag(x, op->place.etag);
+    if (rn_context_wants_minimal(x))
+        return rn_reply_empty(x, RN_STATUS_OK);
+    if (rn_buf_add(&x->call->body, op->stored))
+        return rn_reply_fail(x, RN_NOMEM);
+    return rn_reply_json(x, RN_STATUS_OK);
+}
+
+enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
+{
+    enum rn_code rc = rn_context_find_container(x);
+    struct rn_batch *b;
+    struct rn_batch_operation *op;
+
+    if (!rc)
+        rc = rn_context_whole_key(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    if (x->call->req->body.len > RN_DOCUMENT_MAX)
+        return rn_reply_fail(x, rn_fail(&x->err, RN_TOO_LARGE,
+                                        "Message: {\"Errors\":[\"Request size "
+                                        "is too large\"]}"));
+    b = rn_arena_alloc(&x->call->arena, sizeof(*b));
+    op = rn_arena_alloc(&x->call->arena, sizeof(*op));
+    if (!b || !op)
+        return rn_reply_fail(x, RN_NOMEM);
+    *b = (struct rn_batch){ .mode = RN_BATCH_ATOMIC,
+                            .container = x->container->container,
+                            .pk = &x->pk,
+                            .operations = op,
+                            .count = 1 };
+    *op = (struct rn_batch_operation){
+        .verb = RN_DOCUMENT_PATCH,
+        .pk = &x->pk,
+        .id = x->link.ids[2],
+        .body = x->call->req->body,
+        .conditions = { rn_context_header(x, RN_HEADER_IF_MATCH),
+                        rn_context_header(x, RN_HEADER_IF_NONE_MATCH) },
+    };
+    x->batch = b;
+    return rn_context_run_batch(x, answer_patch);
+}
