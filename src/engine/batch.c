@@ -20,7 +20,7 @@ enum {
 static void make_patched(struct rn_batch *b, struct rn_batch_operation *op,
                          struct rn_view document)
 {
-    struct rn_buf text = RN_BUF_INIT(2 * RN_DOCUMENT_MAX);
+    struct rn_buf text = RN_BUF_INIT((size_t)2 * RN_DOCUMENT_MAX);
     enum rn_code rc = rn_patch_apply(op->patch, document,
                                      rn_engine_now(b->engine), &text, &op->why);
 
@@ -243,11 +243,11 @@ static enum rn_code read_here(struct rn_batch *b, struct rn_batch_operation *op,
         rc = rn_buf_add(&b->reads, feed.json);
     if (!rc)
         op->read_len = feed.json.len;
-    if (rc == RN_TOO_LARGE)
-        rc = rn_fail_reason(&op->err, RN_REASON_SPLIT_BULK,
-                            "The operations of this request are too much for "
-                            "one.");
-    return rc;
+    if (rc != RN_TOO_LARGE)
+        return rc;
+    return rn_fail_reason(&op->err, RN_REASON_SPLIT_BULK,
+                          "The operations of this request are too much for "
+                          "one.");
 }
 
 static enum rn_code refuse_unfit(struct rn_batch_operation *op)
@@ -265,6 +265,8 @@ static enum rn_code do_one(struct rn_batch *b, struct rn_batch_operation *op,
     if (op->is_ready && op->unfit)
         return refuse_unfit(op);
     rc = rn_turn_find(t, &op->version.key, &old);
+    if (!rc && op->rid && old.row.rid != op->rid)
+        old = (struct rn_found){ 0 }; /* another one has come in its place */
     if (!rc)
         rc = rn_document_decide(op->verb, &op->conditions, &old, &op->err);
     if (rc == RN_NOT_MODIFIED)
@@ -287,6 +289,7 @@ static enum rn_code run_one(struct rn_batch *b, struct rn_batch_operation *op,
                             struct rn_turn *t)
 {
     op->err = (struct rn_err){ 0 };
+    t->err = &op->err;
     op->place = (struct rn_document_place){ .range = t->range };
     op->read_len = 0;
     op->code = do_one(b, op, t);

@@ -34,6 +34,7 @@ struct rn_batch_operation {
     enum rn_document_verb verb;
     const struct rn_pk *pk; /* NULL: as the body says */
     struct rn_view id;      /* all but CREATE and UPSERT */
+    uint64_t rid;           /* of a PATCH, the document it must be; 0: any */
     struct rn_view body;    /* of a PATCH, the patch */
     struct rn_document_conditions conditions;
     /* What the caller finds wrong with it: it will fail with that. */

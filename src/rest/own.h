@@ -19,6 +19,7 @@
 #include "cosmos/account.h"
 #include "cosmos/auth.h"
 #include "cosmos/header.h"
+#include "cosmos/hybrid.h"
 #include "cosmos/link.h"
 #include "cosmos/permission.h"
 #include "cosmos/session.h"
@@ -139,8 +140,9 @@ struct rn_context {
         struct rn_purge purge;
         struct rn_advance advance;
     };
-    struct rn_batch *batch; /* in the call's arena */
-    rn_handler_fn *answer;  /* what to say when the batch is done */
+    struct rn_batch *batch;    /* in the call's arena */
+    struct rn_batch_ask *asks; /* likewise, one for each of its operations */
+    rn_handler_fn *answer;     /* what to say when the batch is done */
 };
 
 /* The header's value; at NULL if there is none. */
@@ -215,6 +217,7 @@ void rn_reply_text(struct rn_context *x, const char *name, const char *value);
 void rn_reply_number(struct rn_context *x, const char *name, uint64_t value);
 /* The headers every answer has. */
 void rn_reply_common(struct rn_context *x);
+enum { RN_RETRY_AFTER_MS = 50 }; /* told with 429 */
 void rn_reply_charge(struct rn_context *x, double units);
 void rn_reply_etag(struct rn_context *x, struct rn_etag etag);
 /* x-ms-content-path and x-ms-alt-content-path: whose child this is. */
@@ -258,7 +261,7 @@ rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_list;
 rn_handler_fn rn_rest_feed_read;
 rn_handler_fn rn_rest_partition_delete;
-rn_handler_fn rn_rest_document_patch;
+rn_handler_fn rn_rest_document_patch, rn_rest_batch;
 rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
@@ -303,6 +306,7 @@ enum rn_code rn_context_name_document(struct rn_context *x,
 
 /* metrics.c: all of them, in Prometheus' text. */
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
+
 /* documents.c: a read or a write of one document needs its whole key. */
 enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
 bool rn_context_wants_minimal(const struct rn_context *x);
@@ -323,9 +327,6 @@ enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
 /* The range that a request names; NULL if it names none.  RN_GONE. */
 enum rn_code rn_context_range(struct rn_context *x,
                               const struct rn_range_span **out) RN_CHECK;
-
-/* documents.c: the header's key, which one document needs in whole. */
-enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
 
 /* objects.c: finds what the path names.  RN_NOT_FOUND, reason OWNER if it is
  * not the last of them that is missing. */

@@ -98,7 +98,10 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
     enum rn_code rc = rn_context_find_container(x);
     struct rn_batch *b;
     struct rn_batch_operation *op;
+    uint64_t rid = 0;
 
+    if (!rc)
+        rc = rn_context_name_document(x, &rid);
     if (!rc)
         rc = rn_context_whole_key(x);
     if (rc)
@@ -120,6 +123,7 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
         .verb = RN_DOCUMENT_PATCH,
         .pk = &x->pk,
         .id = x->link.ids[2],
+        .rid = rid,
         .body = x->call->req->body,
         .conditions = { rn_context_header(x, RN_HEADER_IF_MATCH),
                         rn_context_header(x, RN_HEADER_IF_NONE_MATCH) },

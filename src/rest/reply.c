@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { SMALL = 64, RETRY_AFTER_MS = 50 };
+enum { SMALL = 64 };
 
 void rn_reply_header(struct rn_context *x, const char *name,
                      struct rn_view value)
@@ -177,7 +177,7 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     if (rc == RN_THROTTLED)
         rn_reply_number(x, RN_HEADER_RETRY_AFTER_MS,
-                        x->retry_ms ? x->retry_ms : RETRY_AFTER_MS);
+                        x->retry_ms ? x->retry_ms : RN_RETRY_AFTER_MS);
     rn_reply_charge(x, rc == RN_THROTTLED ? RN_CHARGE_THROTTLED
                                           : RN_CHARGE_METADATA);
     if (rc == RN_NOT_MODIFIED)

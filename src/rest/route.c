@@ -95,6 +95,8 @@ static const struct rn_route routes[] = {
 
     { RN_HTTP_GET,    RN_KIND_RANGE,     true,  NULL, rn_rest_range_list,      0 },
 
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_BATCH,
+                                                      rn_rest_batch,           RN_ROUTE_WRITES },
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_UPSERT,
                                                       rn_rest_document_upsert, RN_ROUTE_WRITES },
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_create, RN_ROUTE_WRITES },
@@ -141,7 +143,8 @@ const struct rn_route *rn_route_find(const struct rn_context *x)
     if (x->link.is_key_delete)
         return x->call->req->method == RN_HTTP_POST ? &partition_delete : NULL;
     if (x->call->req->method == RN_HTTP_POST &&
-        rn_context_flag(x, RN_HEADER_BATCH))
+        rn_context_flag(x, RN_HEADER_BATCH) &&
+        (x->link.kind != RN_KIND_DOCUMENT || !x->link.is_list))
         return NULL;
     if (fits(&feed, x) && rn_context_header(x, RN_HEADER_A_IM).at)
         return &feed;

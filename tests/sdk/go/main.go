@@ -81,6 +81,7 @@ func main() {
 		testOffers(client)
 		testKeys(client)
 		testFeed(client)
+		testBatch(client)
 	case "write":
 		testWrite(client)
 	case "reopened":

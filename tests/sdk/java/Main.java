@@ -258,6 +258,8 @@ public final class Main {
                 }
                 testKeys(client);
                 Feed.test(client);
+                Batch.test(container(database(client, "java-batch"),
+                    new CosmosContainerProperties("c", "/pk")));
                 break;
             case "write":
                 testWrite(client);

@@ -39,6 +39,7 @@ const parts = {
     "./purge",
     "./ttl",
     "./patch",
+    "./batch",
   ],
   write: ["./durable"],
   reopened: ["./durable"],

@@ -26,6 +26,7 @@ def main():
 
     client = connect()
     if phase == "everyday":
+        import batch
         import documents
         import feed
         import keys
@@ -42,6 +43,7 @@ def main():
         users.add(client, connect)
         feed.add(client)
         purge.add(client)
+        batch.add(client)
     else:
         import durable
         durable.add(client, phase)

@@ -1,0 +1,431 @@
+/* batches.c -- transactional batch and bulk, in JSON and in HybridRow.
+ *
+ * Both forms are read into the same operations (cosmos/hybrid.h) and answered
+ * in the form they came in.  Whether all is done or none, or each by itself, is
+ * said by headers.
+ */
+#include "rest/own.h"
+
+#include "json/print.h"
+
+enum { DEPTH = 130 }; /* a document of 128 levels inside an array */
+
+/* ---- reading ------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum rn_batch_type type;
+    enum rn_document_verb verb;
+} verbs[] = {
+    { "Create", RN_BATCH_CREATE, RN_DOCUMENT_CREATE },
+    { "Upsert", RN_BATCH_UPSERT, RN_DOCUMENT_UPSERT },
+    { "Read", RN_BATCH_READ, RN_DOCUMENT_READ },
+    { "Replace", RN_BATCH_REPLACE, RN_DOCUMENT_REPLACE },
+    { "Patch", RN_BATCH_PATCH, RN_DOCUMENT_PATCH },
+    { "Delete", RN_BATCH_DELETE, RN_DOCUMENT_DELETE },
+};
+
+enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+static int32_t type_of(const struct rn_json *j, uint32_t value)
+{
+    for (size_t i = 0; i < VERBS; i++)
+        if (rn_json_kind(j, value) == RN_JSON_STRING &&
+            rn_json_string_is(j, value, rn_view_text(verbs[i].name)))
+            return (int32_t)verbs[i].type;
+    return -1;
+}
+
+/* A member that is a string, or not there at all. */
+static enum rn_code get_text(struct rn_context *x, const struct rn_json *j,
+                             uint32_t object, const char *name,
+                             struct rn_view *out)
+{
+    uint32_t value = rn_json_find(j, object, rn_view_text(name));
+
+    if (rn_json_kind(j, value) == RN_JSON_UNDEFINED ||
+        rn_json_kind(j, value) == RN_JSON_NULL)
+        return RN_OK;
+    if (rn_json_kind(j, value) != RN_JSON_STRING)
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "The '%s' of a batch operation must be a string", name);
+    return rn_json_string_get(j, value, &x->call->arena, out);
+}
+
+/* The key is a text of JSON; who sends it as JSON is understood as well. */
+static enum rn_code get_key(struct rn_context *x, const struct rn_json *j,
+                            uint32_t object, struct rn_view *out)
+{
+    uint32_t key = rn_json_find(j, object, RN_LIT("partitionKey"));
+
+    if (rn_json_kind(j, key) != RN_JSON_ARRAY)
+        return get_text(x, j, object, "partitionKey", out);
+    *out = rn_json_text(j, key);
+    return RN_OK;
+}
+
+static enum rn_code read_ask(struct rn_context *x, const struct rn_json *j,
+                             uint32_t object, struct rn_batch_ask *out)
+{
+    uint32_t body = rn_json_find(j, object, RN_LIT("resourceBody"));
+    uint32_t minimal =
+        rn_json_find(j, object, RN_LIT("minimalReturnPreference"));
+    enum rn_code rc;
+
+    if (rn_json_kind(j, object) != RN_JSON_OBJECT)
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "A batch operation must be a JSON object");
+    *out = (struct rn_batch_ask){
+        .type = type_of(j, rn_json_find(j, object, RN_LIT("operationType"))),
+        .is_minimal = rn_json_kind(j, minimal) == RN_JSON_TRUE,
+    };
+    if (rn_json_kind(j, body) == RN_JSON_OBJECT ||
+        rn_json_kind(j, body) == RN_JSON_ARRAY)
+        out->body = rn_json_text(j, body);
+    rc = get_key(x, j, object, &out->pk);
+    if (!rc)
+        rc = get_text(x, j, object, "id", &out->id);
+    if (!rc)
+        rc = get_text(x, j, object, "ifMatch", &out->if_match);
+    return rc ? rc : get_text(x, j, object, "ifNoneMatch", &out->if_none_match);
+}
+
+static enum rn_code refuse_many(struct rn_context *x)
+{
+    return rn_fail(&x->err, RN_BAD_REQUEST,
+                   "Batch request has more operations than what is "
+                   "supported.");
+}
+
+static enum rn_code read_json(struct rn_context *x, size_t *count)
+{
+    struct rn_json_limits limits = { .depth = DEPTH };
+    struct rn_json j;
+    struct rn_json_walk w;
+    enum rn_code rc;
+
+    rn_json_init(&j, &limits);
+    rc = rn_json_parse(&j, x->call->req->body, &x->err);
+    if (!rc && rn_json_kind(&j, 0) != RN_JSON_ARRAY)
+        rc = rn_fail(&x->err, RN_BAD_REQUEST,
+                     "A batch request must be an array of operations");
+    if (!rc && rn_json_count(&j, 0) > RN_BATCH_MAX)
+        rc = refuse_many(x);
+    w = rn_json_walk_begin(&j, 0);
+    while (!rc && rn_json_walk_next(&w))
+        rc = read_ask(x, &j, w.value, &x->asks[(*count)++]);
+    rn_json_release(&j);
+    return rc;
+}
+
+static enum rn_code read_hybrid(struct rn_context *x, size_t *count)
+{
+    struct rn_view stream = x->call->req->body;
+    struct rn_batch_ask more;
+    enum rn_code rc = rn_hybrid_begin(&stream, &x->err);
+
+    while (!rc && *count < RN_BATCH_MAX) {
+        rc = rn_hybrid_next(&stream, &x->asks[*count], &x->err);
+        *count += !rc;
+    }
+    if (!rc)
+        rc = rn_hybrid_next(&stream, &more, &x->err) == RN_NOT_FOUND
+                 ? RN_NOT_FOUND
+                 : refuse_many(x);
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+static enum rn_code read_asks(struct rn_context *x, size_t *count)
+{
+    struct rn_view body = x->call->req->body;
+    enum rn_code rc;
+
+    *count = 0;
+    if (body.len > RN_DOCUMENT_MAX)
+        return rn_fail(&x->err, RN_TOO_LARGE,
+                       "Message: {\"Errors\":[\"Request size is too "
+                       "large\"]}");
+    x->asks = rn_arena_alloc(&x->call->arena, RN_BATCH_MAX * sizeof(*x->asks));
+    if (!x->asks)
+        return RN_NOMEM;
+    rc = rn_hybrid_is(body) ? read_hybrid(x, count) : read_json(x, count);
+    if (!rc && !*count)
+        rc = rn_fail(&x->err, RN_BAD_REQUEST,
+                     "Batch request has no operations.");
+    return rc;
+}
+
+/* ---- what is asked ------------------------------------------------------- */
+
+/* An operation's own key.  If the request has one it must be that: it is what
+ * the request was allowed to touch. */
+static enum rn_code set_key(struct rn_context *x,
+                            const struct rn_batch_ask *ask,
+                            struct rn_batch_operation *op)
+{
+    const struct rn_batch *b = x->batch;
+    struct rn_pk *pk;
+    enum rn_code rc;
+
+    op->pk = x->has_pk ? &x->pk : NULL;
+    if (!ask->pk.at)
+        return RN_OK;
+    pk = rn_arena_alloc(&x->call->arena, sizeof(*pk));
+    if (!pk)
+        return RN_NOMEM;
+    op->unfit = rn_pk_parse(ask->pk, &x->call->arena, pk, &op->why);
+    if (!op->unfit)
+        op->unfit = rn_pkdef_fit(&b->container->pkdef, pk, &op->why);
+    op->pk = pk;
+    rc = RN_OK;
+    if (x->has_pk && (op->unfit || !rn_pk_eq(pk, &x->pk)))
+        rc = rn_fail(&x->err, RN_BAD_REQUEST,
+                     "One or more operations within the batch request have a "
+                     "different partition key value than the request.");
+    return rc;
+}
+
+static enum rn_code unfit(struct rn_batch_operation *op, const char *why)
+{
+    return rn_fail(&op->why, RN_BAD_REQUEST, "%s", why);
+}
+
+/* What is missing, or cannot be meant. */
+static void check_ask(const struct rn_batch_ask *ask, bool is_known,
+                      struct rn_batch_operation *op)
+{
+    bool makes =
+        op->verb == RN_DOCUMENT_CREATE || op->verb == RN_DOCUMENT_UPSERT;
+
+    if (op->unfit)
+        return;
+    if (!is_known)
+        op->unfit = unfit(op, "The operationType of a batch operation must be "
+                              "Create, Upsert, Read, Replace, Patch or Delete");
+    else if (!makes && !ask->id.len)
+        op->unfit = unfit(op, "A batch operation upon an item needs its id");
+    else if (op->verb != RN_DOCUMENT_READ && op->verb != RN_DOCUMENT_DELETE &&
+             !ask->body.at)
+        op->unfit = unfit(op, "A batch operation that writes needs a "
+                              "resourceBody");
+    else if (!makes && !op->pk)
+        op->unfit = unfit(op, "PartitionKey value must be supplied for this "
+                              "operation.");
+}
+
+static enum rn_code set_operation(struct rn_context *x,
+                                  const struct rn_batch_ask *ask,
+                                  struct rn_batch_operation *op)
+{
+    bool is_known = false;
+    enum rn_code rc;
+
+    *op = (struct rn_batch_operation){
+        .id = ask->id,
+        .body = ask->body,
+        .conditions = { ask->if_match, ask->if_none_match },
+    };
+    for (size_t i = 0; i < VERBS; i++) {
+        if ((int32_t)verbs[i].type == ask->type) {
+            op->verb = verbs[i].verb;
+            is_known = true;
+        }
+    }
+    rc = set_key(x, ask, op);
+    if (!rc)
+        check_ask(ask, is_known, op);
+    return rc;
+}
+
+/* Who does not say, and sends one key, means a transaction. */
+static enum rn_batch_mode mode_of(const struct rn_context *x)
+{
+    bool has_range = rn_context_header(x, RN_HEADER_RANGE_ID).len > 0;
+
+    if (rn_context_flag(x, RN_HEADER_BATCH_ATOMIC) ||
+        (!rn_context_header(x, RN_HEADER_BATCH_ATOMIC).at && !has_range))
+        return RN_BATCH_ATOMIC;
+    if (rn_context_flag(x, RN_HEADER_BATCH_CONTINUE) ||
+        !rn_context_header(x, RN_HEADER_BATCH_CONTINUE).at)
+        return RN_BATCH_EACH;
+    return RN_BATCH_UNTIL_FAILURE;
+}
+
+static enum rn_code make_batch(struct rn_context *x, size_t count)
+{
+    const struct rn_range_span *range;
+    struct rn_batch *b = rn_arena_alloc(&x->call->arena, sizeof(*b));
+    struct rn_batch_operation *ops =
+        rn_arena_alloc(&x->call->arena, count * sizeof(*ops));
+    enum rn_code rc = RN_OK;
+
+    if (!b || !ops)
+        return RN_NOMEM;
+    *b = (struct rn_batch){ .mode = mode_of(x),
+                            .container = x->container->container,
+                            .pk = &x->pk,
+                            .operations = ops,
+                            .count = count };
+    x->batch = b;
+    if (b->mode == RN_BATCH_ATOMIC || x->has_pk)
+        rc = rn_context_whole_key(x);
+    else
+        b->has_range = rn_context_header(x, RN_HEADER_RANGE_ID).len > 0;
+    if (!rc && b->has_range) {
+        rc = rn_context_range(x, &range);
+        b->range = rc ? 0 : range->id;
+    }
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = set_operation(x, &x->asks[i], &ops[i]);
+    return rc;
+}
+
+/* ---- answering ----------------------------------------------------------- */
+
+static int status_of(const struct rn_batch_operation *op)
+{
+    if (op->verb == RN_DOCUMENT_DELETE)
+        return RN_STATUS_NO_CONTENT;
+    return op->created && op->verb != RN_DOCUMENT_READ ? RN_STATUS_CREATED
+                                                       : RN_STATUS_OK;
+}
+
+static double charge_of(const struct rn_batch_operation *op)
+{
+    if (op->code)
+        return op->err.reason == RN_REASON_DEPENDENCY ? 0 : 1;
+    return op->verb == RN_DOCUMENT_READ ? rn_charge_read(op->stored.len)
+                                        : rn_charge_write(op->stored.len);
+}
+
+static void fill_result(struct rn_context *x, size_t i, char etag[RN_ETAG_LEN],
+                        struct rn_batch_result *out)
+{
+    const struct rn_batch_operation *op = &x->batch->operations[i];
+    const struct rn_status *failure =
+        rn_status_of(op->code, (enum rn_reason)(op->code ? op->err.reason : 0));
+    bool is_minimal = x->asks[i].is_minimal || rn_context_wants_minimal(x);
+
+    *out = (struct rn_batch_result){
+        .status = op->code ? failure->http : status_of(op),
+        .sub = failure->sub,
+        .charge = charge_of(op),
+        .retry_after_ms = op->code == RN_THROTTLED ? RN_RETRY_AFTER_MS : 0,
+    };
+    if (op->place.etag.lsn && (!op->code || op->code == RN_NOT_MODIFIED)) {
+        rn_etag_print(op->place.etag, etag);
+        out->etag = rn_view_of(etag, RN_ETAG_LEN);
+    }
+    if (op->stored.len && (op->verb == RN_DOCUMENT_READ || !is_minimal))
+        out->body = op->stored;
+}
+
+static void print_result(struct rn_json_out *o, const struct rn_batch_result *r)
+{
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("statusCode"));
+    rn_json_out_int(o, r->status);
+    if (r->sub) {
+        rn_json_out_key(o, RN_LIT("subStatusCode"));
+        rn_json_out_int(o, r->sub);
+    }
+    if (r->retry_after_ms) {
+        rn_json_out_key(o, RN_LIT("retryAfterMilliseconds"));
+        rn_json_out_uint(o, r->retry_after_ms);
+    }
+    rn_json_out_key(o, RN_LIT("requestCharge"));
+    rn_json_out_double(o, r->charge);
+    if (r->etag.at) {
+        rn_json_out_key(o, RN_LIT("eTag"));
+        rn_json_out_string(o, r->etag);
+    }
+    if (r->body.at) {
+        rn_json_out_key(o, RN_LIT("resourceBody"));
+        rn_json_out_raw(o, r->body);
+    }
+    rn_json_out_object_end(o);
+}
+
+static enum rn_code print_json(struct rn_context *x)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
+    struct rn_batch_result result;
+    char etag[RN_ETAG_LEN];
+
+    rn_json_out_array_begin(&o);
+    for (size_t i = 0; i < x->batch->count; i++) {
+        fill_result(x, i, etag, &result);
+        print_result(&o, &result);
+    }
+    rn_json_out_array_end(&o);
+    return rn_json_out_finish(&o);
+}
+
+/* That client looks for the words of a failure in the body. */
+static enum rn_code print_hybrid(struct rn_context *x)
+{
+    struct rn_batch_result result;
+    char etag[RN_ETAG_LEN];
+    enum rn_code rc = rn_hybrid_put_head(&x->call->body);
+
+    for (size_t i = 0; !rc && i < x->batch->count; i++) {
+        const struct rn_batch_operation *op = &x->batch->operations[i];
+
+        fill_result(x, i, etag, &result);
+        if (rn_batch_is_refusal(op->code))
+            result.body = rn_view_text(op->err.text);
+        rc = rn_hybrid_put_result(&x->call->body, &result);
+    }
+    return rc;
+}
+
+/* A full queue is told to each operation of a bulk, as the service does: its
+ * clients send those again. */
+static void throttle_each(struct rn_context *x)
+{
+    for (size_t i = 0; i < x->batch->count; i++) {
+        struct rn_batch_operation *op = &x->batch->operations[i];
+
+        if (i >= x->batch->first) {
+            op->code = RN_THROTTLED;
+            op->err = x->err;
+        }
+    }
+    x->rc = RN_OK;
+}
+
+static enum rn_rest_step answer(struct rn_context *x)
+{
+    const struct rn_batch *b = x->batch;
+    double charge = 0;
+    int status = RN_STATUS_OK;
+
+    if (x->rc == RN_THROTTLED && b->mode != RN_BATCH_ATOMIC)
+        throttle_each(x);
+    if (!x->rc)
+        x->rc =
+            rn_hybrid_is(x->call->req->body) ? print_hybrid(x) : print_json(x);
+    if (x->rc)
+        return rn_reply_fail(x, x->rc);
+    for (size_t i = 0; i < b->count; i++) {
+        charge += charge_of(&b->operations[i]);
+        if (rn_batch_is_refusal(b->operations[i].code))
+            status = RN_STATUS_MULTI;
+    }
+    rn_reply_charge(x, charge);
+    return rn_reply_json(x, status);
+}
+
+enum rn_rest_step rn_rest_batch(struct rn_context *x)
+{
+    size_t count;
+    enum rn_code rc = rn_context_find_container(x);
+
+    if (!rc)
+        rc = read_asks(x, &count);
+    if (!rc)
+        rc = make_batch(x, count);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    return rn_context_run_batch(x, answer);
+}
