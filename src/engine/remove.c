@@ -46,26 +46,18 @@ static enum rn_code remove_one(struct rn_txn *txn, const struct rn_object *o,
     return rc ? rc : rn_doomed_put(txn, o->number);
 }
 
-/* The first object of a kind whose rid begins like that of `owner`. */
-static enum rn_code first_of(struct rn_txn *txn, enum rn_kind kind,
-                             struct rn_rid owner, struct rn_object **out,
-                             struct rn_err *err)
+/* The first object from a key on, which then is just behind it. */
+static enum rn_code next_of(struct rn_txn *txn, struct rn_key *from,
+                            const struct rn_key *before, struct rn_object **out,
+                            struct rn_err *err)
 {
-    struct rn_key from, before;
-    struct rn_range range;
+    struct rn_range range = { .from = rn_key_view(from),
+                              .before = rn_key_view(before) };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     struct rn_rid rid;
-    enum rn_code rc;
+    enum rn_code rc = rn_txn_scan(txn, &range, &c);
 
-    rn_key_object(owner.kind, owner, &from);
-    from.bytes[RN_KEY_HEAD] = (char)kind;
-    before = from;
-    memset(before.bytes + before.len, 0xff, RN_RID_BYTES_MAX);
-    before.len += RN_RID_BYTES_MAX;
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
-    rc = rn_txn_scan(txn, &range, &c);
     if (!rc)
         rc = rn_cursor_next(c, &key, &value);
     if (!rc && !rn_rid_decode(rn_view_of(key.at + RN_KEY_HEAD + 1,
@@ -73,17 +65,32 @@ static enum rn_code first_of(struct rn_txn *txn, enum rn_kind kind,
                               &rid))
         rc = RN_CORRUPT;
     if (!rc)
-        rc = rn_object_decode(txn, kind, rid, value, out, err);
+        rc = rn_object_decode(txn, (enum rn_kind)key.at[RN_KEY_HEAD], rid,
+                              value, out, err);
+    if (!rc) {
+        memcpy(from->bytes, key.at, key.len);
+        from->bytes[key.len] = 0;
+        from->len = key.len + 1;
+    }
     rn_cursor_end(c);
     return rc;
 }
 
+/* All objects of a kind whose rid begins like that of `owner`.  Each is looked
+ * for behind the last: from the start one would pass over all that are gone. */
 static enum rn_code remove_kind(struct rn_txn *txn, enum rn_kind kind,
                                 struct rn_rid owner, struct rn_err *err)
 {
+    struct rn_key from, before;
+
+    rn_key_object(owner.kind, owner, &from);
+    from.bytes[RN_KEY_HEAD] = (char)kind;
+    before = from;
+    memset(before.bytes + before.len, 0xff, RN_RID_BYTES_MAX);
+    before.len += RN_RID_BYTES_MAX;
     for (;;) {
         struct rn_object *child = NULL;
-        enum rn_code rc = first_of(txn, kind, owner, &child, err);
+        enum rn_code rc = next_of(txn, &from, &before, &child, err);
 
         if (!rc)
             rc = remove_one(txn, child, err);

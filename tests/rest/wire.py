@@ -24,18 +24,19 @@ PARTITION_KEY = "x-ms-documentdb-partitionkey"
 
 
 class Server:
-    """The sanitized program on a directory and a port of its own."""
+    """A server on a directory and a port of its own: the sanitized program, or
+    the one as released."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, released=False):
+        self.program = os.environ["RUNNEL" if released else "RUNNEL_DEV"]
         self.options = options
         self.work = tempfile.mkdtemp()
         self.start()
 
     def start(self):
-        program = os.environ.get("RUNNEL_DEV", "build/dev/runnel")
         self.errors = open(self.work + "/stderr", "ab")
         self.process = subprocess.Popen(
-            [program, "serve", "--listen", "127.0.0.1:0", "--data",
+            [self.program, "serve", "--listen", "127.0.0.1:0", "--data",
              self.work + "/data", *self.options],
             stdout=subprocess.PIPE, stderr=self.errors)
         line = self.process.stdout.readline().decode()
@@ -84,6 +85,8 @@ def sign(key, verb, path, date):
     link = "/".join(parts[:-1] if is_list else parts)
     if kind == "offers" and not is_list:
         link = parts[-1].lower()
+    if parts[:1] == ["_runnel"]:
+        kind, link = "", "/".join(parts)
     if "operations" in parts:
         kind, link = "colls", "/".join(parts[:-2])
     text = "\n".join([verb.lower(), kind, link, date.lower(), "", ""])

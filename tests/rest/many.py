@@ -1,0 +1,102 @@
+"""many.py -- ten thousand containers, and sixty-four who want the same one."""
+import threading
+import time
+
+from wire import Client, Server, case, equal
+
+COUNT = 10000
+CLIENTS = 64
+
+
+def definition(id):
+    return {"id": id, "partitionKey": {"paths": ["/pk"]}}
+
+
+def in_threads(count, work):
+    """Calls work(number) in so many threads that begin together; what they
+    returned."""
+    barrier = threading.Barrier(count)
+    results = [None] * count
+
+    def run(number):
+        barrier.wait(60)
+        results[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    return results
+
+
+def list_all(client):
+    ids, continuation = [], {}
+    while True:
+        page = client.must(200, "GET", "/dbs/d/colls",
+                           x_ms_max_item_count=777, **continuation)
+        got = page.json["DocumentCollections"]
+        assert len(got) <= 777 and len(got) == page.json["_count"]
+        ids += [each["id"] for each in got]
+        if "x-ms-continuation" not in page.headers:
+            return ids
+        continuation = {
+            "x_ms_continuation": page.headers["x-ms-continuation"]}
+
+
+@case("ten thousand containers are created, listed by pages, used, and there "
+      "after a restart")
+def _():
+    server = Server(released=True)
+    Client(server).must(201, "POST", "/dbs", {"id": "d"})
+    each = COUNT // 16
+
+    def create(number):
+        client = Client(server)
+        for i in range(number * each, number * each + each):
+            client.must(201, "POST", "/dbs/d/colls", definition(f"c{i}"))
+        return True
+
+    began = time.monotonic()
+    equal(in_threads(16, create), [True] * 16)
+    made = time.monotonic() - began
+    want = sorted(f"c{i}" for i in range(COUNT))
+    client = Client(server)
+    equal(sorted(list_all(client)), want)
+    for i in range(0, COUNT, 997):
+        client.must(201, "POST", f"/dbs/d/colls/c{i}/docs",
+                    {"id": "1", "pk": "x"}, pk=["x"])
+    status, said = server.stop()
+    assert status == 0 and not said, (status, said)
+    began = time.monotonic()
+    server.start()
+    opened = time.monotonic() - began
+    client = Client(server)
+    equal(sorted(list_all(client)), want)
+    for i in range(0, COUNT, 997):
+        client.must(200, "GET", f"/dbs/d/colls/c{i}/docs/1", pk=["x"])
+        client.must(404, "GET", f"/dbs/d/colls/c{i}/docs/2", pk=["x"])
+    found = client.must(200, "POST", "/offers", "SELECT VALUE COUNT(1) FROM o",
+                        query=True)
+    equal(found.json["Offers"], [COUNT])
+    client.must(204, "DELETE", "/dbs/d")
+    equal(client.must(200, "GET", "/offers").json["_count"], 0)
+    server.end()
+    print(f"# created in {made:.1f} s, opened in {opened:.2f} s")
+
+
+@case("of sixty-four clients that create one container at once one succeeds "
+      "and the others get 409")
+def _():
+    server = Server()
+    Client(server).must(201, "POST", "/dbs", {"id": "d"})
+    clients = [Client(server) for _ in range(CLIENTS)]
+    for client in clients:
+        client.must(200, "GET", "/")  # connected
+    for i in range(10):
+        got = in_threads(CLIENTS, lambda number: clients[number].ask(
+            "POST", "/dbs/d/colls", definition(f"c{i}")).status)
+        equal(sorted(got), [201] + [409] * (CLIENTS - 1))
+    equal(len(list_all(clients[0])), 10)
+    equal(clients[0].must(200, "GET", "/offers").json["_count"], 10)
+    server.end()

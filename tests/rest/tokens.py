@@ -1,0 +1,112 @@
+"""tokens.py -- how long a resource token lives."""
+import base64
+import json
+import secrets
+import signal
+import time
+
+from wire import Client, Server, case, equal
+
+C = "/dbs/d/colls/c"
+P = "/dbs/d/users/u/permissions"
+
+
+def prepare(server):
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
+    client.must(201, "POST", "/dbs/d/users", {"id": "u"})
+    made = client.must(201, "POST", P, {"id": "p", "permissionMode": "Read",
+                                        "resource": "dbs/d/colls/c"})
+    return client, made.json["_token"]
+
+
+@case("a token lives as long as was asked for, an hour if nothing was")
+def _():
+    server = Server("--test-mode")
+    client, token = prepare(server)
+    short = client.must(200, "GET", P + "/p",
+                        x_ms_documentdb_expiry_seconds=10).json["_token"]
+    long = client.must(200, "GET", P, x_ms_documentdb_expiry_seconds=18000)
+    long = long.json["Permissions"][0]["_token"]
+    for seconds in ("9", "18001", "x", "-10", "10.5", "99999999999"):
+        client.must(400, "GET", P + "/p", x_ms_documentdb_expiry_seconds=seconds)
+    for ahead, want in ((0, [200, 200, 200]), (15, [403, 200, 200]),
+                        (3500, [403, 200, 200]), (200, [403, 403, 200]),
+                        (14000, [403, 403, 200]), (600, [403, 403, 403])):
+        client.must(200, "POST", "/_runnel/clock", {"advanceMs": ahead * 1000})
+        got = [Client(server, token=each).ask("GET", C)
+               for each in (short, token, long)]
+        equal([each.status for each in got], want)
+        for each in got:
+            assert each.status == 200 or ("not valid at the current time" in
+                                          each.json["message"])
+    server.end()
+
+
+@case("a token outlives the server, and not the key")
+def _():
+    server = Server()
+    _client, token = prepare(server)
+    status, said = server.stop()
+    equal((status, said), (0, []))
+    server.start()
+    Client(server, token=token).must(200, "GET", C)
+    keys = server.keys()
+
+    def rotate(name):
+        keys[name] = base64.b64encode(secrets.token_bytes(64)).decode()
+        with open(server.work + "/data/keys", "w") as file:
+            json.dump(keys, file)
+        server.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 30
+        while Client(server, keys[name]).ask("GET", "/").status != 200:
+            assert time.monotonic() < deadline
+
+    for name in ("secondary", "primaryReadOnly", "secondaryReadOnly"):
+        rotate(name)
+        Client(server, token=token).must(200, "GET", C)
+    rotate("primary")
+    Client(server, token=token).must(401, "GET", C)
+    again = Client(server, keys["primary"]).must(200, "GET", P + "/p")
+    Client(server, token=again.json["_token"]).must(200, "GET", C)
+    server.end()
+
+
+@case("a token that names no partition key of a pair is for all that begin so")
+def _():
+    server = Server()
+    client, _token = prepare(server)
+    client.must(201, "POST", "/dbs/d/colls", {"id": "h", "partitionKey": {
+        "paths": ["/a", "/b"], "kind": "MultiHash", "version": 2}})
+    path = "/dbs/d/colls/h/docs"
+    for a in "xy":
+        for b in "12":
+            client.must(201, "POST", path, {"id": "1", "a": a, "b": b},
+                        pk=[a, b])
+    made = client.must(201, "POST", P, {
+        "id": "h", "permissionMode": "All", "resource": "dbs/d/colls/h",
+        "resourcePartitionKey": ["x"]})
+    mine = Client(server, token=made.json["_token"])
+    mine.must(200, "GET", path + "/1", pk=["x", "1"])
+    mine.must(200, "GET", path + "/1", pk=["x", "2"])
+    mine.must(403, "GET", path + "/1", pk=["y", "1"])
+    equal(mine.must(200, "POST", path, "SELECT * FROM c", query=True,
+                    pk=["x"]).json["_count"], 2)
+    mine.must(403, "POST", path, "SELECT * FROM c", query=True, pk=["y"])
+    mine.must(403, "POST", path, "SELECT * FROM c", query=True)
+    mine.must(403, "POST", path, {"id": "2", "a": "y", "b": "1"}, pk=["y", "1"])
+    mine.must(400, "POST", path, {"id": "2", "a": "y", "b": "1"}, pk=["x", "1"])
+    mine.must(201, "POST", path, {"id": "2", "a": "x", "b": "1"}, pk=["x", "1"])
+    server.end()
+
+
+@case("a token cannot be used for what only an operator may do")
+def _():
+    server = Server("--test-mode")
+    _client, token = prepare(server)
+    Client(server, token=token).must(403, "GET", "/_runnel/clock")
+    Client(server, server.keys()["primaryReadOnly"]).must(403, "GET",
+                                                          "/_runnel/clock")
+    server.end()
