@@ -116,3 +116,21 @@ def _():
         equal(token.split("#")[1], each.headers["lsn"])
     equal(len(ranges), 1)
     server.end()
+
+
+@case("a session reads its writes over another connection, and after a restart")
+def _():
+    server = Server()
+    client = prepare(server)
+    for pk in "abcdefgh":
+        made = client.must(200, "PUT", C + "/docs/1",
+                           {"id": "1", "pk": pk, "n": 2}, pk=[pk])
+        token = made.headers["x-ms-session-token"]
+        if pk == "d":
+            equal(server.stop(), (0, []))
+            server.start()
+        client = Client(server)
+        read = client.must(200, "GET", C + "/docs/1", pk=[pk],
+                           x_ms_session_token=token)
+        equal(read.json["n"], 2)
+    server.end()

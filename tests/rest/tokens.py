@@ -110,3 +110,12 @@ def _():
     Client(server, server.keys()["primaryReadOnly"]).must(403, "GET",
                                                           "/_runnel/clock")
     server.end()
+
+
+@case("a web token is refused with the reason")
+def _():
+    server = Server()
+    token = "type=aad&ver=1.0&sig=e30.e30.e30"
+    refused = Client(server, token=token).must(401, "GET", "/dbs")
+    assert "not supported" in refused.json["message"], refused.body
+    server.end()
