@@ -1,0 +1,255 @@
+#!/bin/bash
+# sdk-suites.sh -- runs the official SDKs' own tests against the server.
+#
+#   tools/sdk-suites.sh js|python|go CHECKOUT NAME...
+#
+# CHECKOUT is a clone of the SDK's repository, with or without a work tree; what
+# is committed there is taken, copied to a directory of our own and run there,
+# so that the clone stays as it is.  A NAME is a file of tests:
+#
+#   js       functional/container         sdk/cosmosdb/cosmos/test/public
+#   python   crud                         sdk/cosmos/azure-cosmos/tests/test_*
+#   go       container                    sdk/data/azcosmos/emulator_cosmos_*
+#
+# Each file has a server to itself, on a port of its own, with an empty
+# directory.  One line a file tells how many cases passed, failed and were
+# skipped; each that failed follows with the first line of its reason.  The exit
+# status is 1 if any failed.
+#
+#   RUNNEL=FILE       the server, else build/release/runnel
+#   RUNNEL_SERVE=...  further options of `runnel serve`
+#   SUITES_KIT=DIR    keeps the copy and the packages for the next time
+#   SUITES_LIMIT=N    seconds for a file, else 300
+set -u
+export LC_ALL=C.UTF-8
+if [ $# -lt 3 ]; then
+    sed -n 's/^# \{0,1\}//; 2,/^set/p' "$0" | sed '/^set/d'
+    exit 2
+fi
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+: "${RUNNEL:=$root/build/release/runnel}" "${SUITES_LIMIT:=300}"
+lang=$1
+checkout=$2
+shift 2
+work=$(mktemp -d) || exit 1
+kit=${SUITES_KIT:-$work}/$lang
+server=
+failures=0
+
+end()
+{
+    if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null; fi
+    rm -rf "$work"
+}
+trap end EXIT
+
+die()
+{
+    echo "sdk-suites.sh: $*" >&2
+    exit 1
+}
+
+# A path of what is committed, into the kit.  A clone that lacks some large file
+# elsewhere still gives what is asked for.
+take()
+{
+    git -C "$checkout" archive -o "$work/part.tar" HEAD "$@" 2>"$work/archive"
+    tar -x -C "$kit" -f "$work/part.tar" ||
+        die "$(tail -n 1 "$work/archive")"
+}
+
+start()
+{
+    local tries
+
+    rm -rf "$work/data"
+    : >"$work/stdout"
+    # shellcheck disable=SC2086
+    "$RUNNEL" serve --listen 127.0.0.1:0 --data "$work/data" \
+        ${RUNNEL_SERVE:-} >"$work/stdout" 2>"$work/stderr" &
+    server=$!
+    for ((tries = 0; tries < 100; tries++)); do
+        endpoint=$(sed -n 's/^listening on //p' "$work/stdout")
+        if [ -n "$endpoint" ]; then return; fi
+        kill -0 "$server" 2>/dev/null || break
+        sleep 0.1
+    done
+    die "the server does not start: $(tail -n 1 "$work/stderr")"
+}
+
+stop()
+{
+    kill -TERM "$server"
+    wait "$server" || echo "    the server ended with status $?"
+    server=
+}
+
+# ---- JavaScript ---------------------------------------------------------------
+
+# The sources are run as they are, under their own name, with a configuration
+# that has nothing of the repository's.
+js_prepare()
+{
+    package=$kit/sdk/cosmosdb/cosmos
+    [ -e "$kit/ready" ] && return
+    take sdk/cosmosdb/cosmos
+    rm -f "$package"/tsconfig*.json
+    echo '{"compilerOptions":{"target":"es2022"}}' >"$package/tsconfig.json"
+    cat >"$package/suites.mjs" <<'END'
+import { resolve } from "node:path";
+import { defineConfig } from "vitest/config";
+const src = resolve("src");
+export default defineConfig({ test: {
+  testTimeout: 120000, hookTimeout: 120000, fileParallelism: false,
+  fakeTimers: { toFake: ["setTimeout", "Date"] },
+  alias: [
+    { find: "@azure/cosmos", replacement: `${src}/index.ts` },
+    { find: /^\$internal\/(.*)$/, replacement: `${src}/$1` },
+  ],
+} });
+END
+    (cd "$package" && node -e '
+        const fs = require("fs");
+        const p = JSON.parse(fs.readFileSync("package.json"));
+        delete p.scripts;
+        p.devDependencies = { vitest: "^3.2.0", nock: "^14.0.0",
+            "@azure/identity": "^4.0.0", "assertion-error": "^2.0.1" };
+        fs.writeFileSync("package.json", JSON.stringify(p));' &&
+        npm install --no-package-lock --no-audit --no-fund \
+            --legacy-peer-deps) >"$work/install" 2>&1 ||
+        die "npm: $(tail -n 3 "$work/install")"
+    touch "$kit/ready"
+}
+
+js_run()
+{
+    (cd "$package" && ACCOUNT_HOST=$endpoint \
+        NODE_OPTIONS=--dns-result-order=ipv4first \
+        timeout "$SUITES_LIMIT" npx vitest run -c suites.mjs \
+        --reporter=json --outputFile="$work/result" \
+        "test/public/$1.spec.ts") >"$work/log" 2>&1
+}
+
+js_count()
+{
+    node -e '
+        const r = JSON.parse(require("fs").readFileSync(process.argv[1]));
+        const all = r.testResults.flatMap((f) => f.assertionResults);
+        const n = (s) => all.filter((c) => c.status === s).length;
+        const bad = n("failed");
+        console.log(n("passed"), bad, all.length - n("passed") - bad);
+        for (const f of r.testResults) {
+            if (!f.assertionResults.length) console.log(f.message);
+        }
+        for (const c of all) {
+            if (c.status === "failed") console.log(`${c.fullName}: ` +
+                c.failureMessages[0].split("\n")[0]);
+        }' "$work/result"
+}
+
+# ---- Python -------------------------------------------------------------------
+
+python_prepare()
+{
+    package=$kit/sdk/cosmos/azure-cosmos
+    [ -e "$kit/ready" ] && return
+    take sdk/cosmos/azure-cosmos eng/tools/azure-sdk-tools
+    (python3 -m venv "$kit/env" && "$kit/env/bin/pip" install pytest \
+        pytest-timeout 'aiohttp<=3.12.2' azure-identity six \
+        "$kit/eng/tools/azure-sdk-tools" "$package") >"$work/install" 2>&1 ||
+        die "pip: $(tail -n 3 "$work/install")"
+    touch "$kit/ready"
+}
+
+python_run()
+{
+    (cd "$package/tests" && ACCOUNT_HOST=$endpoint/ \
+        PYTHONDONTWRITEBYTECODE=1 timeout "$SUITES_LIMIT" \
+        "$kit/env/bin/python" -m pytest -p no:cacheprovider -q \
+        --timeout 100 --timeout-method=signal \
+        --junitxml="$work/result" "test_$1.py") >"$work/log" 2>&1
+}
+
+python_count()
+{
+    python3 - "$work/result" <<'END'
+import sys
+import xml.etree.ElementTree as tree
+suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
+tests, failed, errors, skipped = (
+    int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped"))
+print(tests - failed - errors - skipped, failed + errors, skipped)
+for case in suite.iter("testcase"):
+    for kind in ("failure", "error"):
+        for found in case.findall(kind):
+            text = (found.get("message") or "").splitlines() or [kind]
+            print(f"{case.get('name')}: {text[0]}")
+END
+}
+
+# ---- Go -----------------------------------------------------------------------
+
+# The address is written into the tests: our copy gets the server's.
+go_prepare()
+{
+    package=$kit/sdk/data/azcosmos
+    export GOMODCACHE=$kit/mod GOCACHE=$kit/cache GOWORK=off
+    export GOFLAGS='-modcacherw -mod=mod -buildvcs=false'
+    [ -e "$kit/ready" ] && return
+    take sdk/data/azcosmos
+    sed -i 's#"https://localhost:8[0-9]*/"#os.Getenv("ACCOUNT_HOST")#' \
+        "$package/emulator_test.go"
+    (cd "$package" && go test -c -o "$work/program") >"$work/install" 2>&1 ||
+        die "go: $(tail -n 3 "$work/install")"
+    touch "$kit/ready"
+}
+
+go_run()
+{
+    local names
+
+    names=$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' \
+        "$package/emulator_cosmos_$1_test.go" | paste -sd '|')
+    (cd "$package" && EMULATOR=true ACCOUNT_HOST=$endpoint/ \
+        timeout "$SUITES_LIMIT" go test -count=1 -v -run "^($names)\$" .) \
+        >"$work/result" 2>&1
+}
+
+go_count()
+{
+    awk '/^--- PASS/ { pass++ } /^--- FAIL/ { bad[++fail] = $3 }
+        /^--- SKIP/ { skip++ } /^=== RUN/ { name = $3 }
+        / +[a-z_]+_test\.go:[0-9]+: / && !(name in why) {
+            why[name] = $0; sub(/^ +/, "", why[name]) }
+        END { print pass + 0, fail + 0, skip + 0
+            for (i = 1; i <= fail; i++) print bad[i] ": " why[bad[i]] }' \
+        "$work/result"
+}
+
+# ---- the whole ----------------------------------------------------------------
+
+case $lang in
+js | python | go) ;;
+*) die "there are js, python and go, and no $lang" ;;
+esac
+[ -x "$RUNNEL" ] || die "there is no $RUNNEL"
+mkdir -p "$kit" || exit 1
+"${lang}_prepare"
+for name; do
+    rm -f "$work/result"
+    begun=$SECONDS
+    start
+    "${lang}_run" "$name"
+    stop
+    if "${lang}_count" >"$work/counts" 2>/dev/null; then
+        read -r passed failed skipped <"$work/counts"
+    else
+        tail -n 3 "$work/log" >"$work/counts"
+        passed=0 failed=1 skipped=0
+    fi
+    printf '%-40s %3d passed, %d failed, %d skipped (%d s)\n' "$name" \
+        "$passed" "$failed" "$skipped" $((SECONDS - begun))
+    sed -n '2,$s/^/    /p' "$work/counts" | cut -c 1-400
+    failures=$((failures + failed))
+done
+exit $((failures != 0))
