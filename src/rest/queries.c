@@ -108,7 +108,8 @@ struct run {
     struct rn_reading reading;
     struct rn_documents documents;
     struct rn_documents_scan scan;
-    char place[RN_PLACE_MAX]; /* of the document given last */
+    char place[RN_PLACE_MAX]; /* of the document given last; of objects, the
+                                 rid of the one before */
     size_t place_len;
 
     /* The catalog's objects. */
@@ -162,6 +163,7 @@ static enum rn_code next_object(void *context, struct rn_view *document,
             return RN_NOT_FOUND;
     }
     o = r->objects[r->object_at++];
+    r->place_len = r->any ? rn_rid_print(r->last, r->place).len : 0;
     r->last = o->rid;
     r->any = true;
     *document = o->body;
@@ -206,7 +208,11 @@ static enum rn_code read_token(struct run *r)
     r->limits.from.rows = rn_get_u64_be(bytes);
     r->limits.from.passed = rn_get_u64_be(bytes + 8);
     r->limits.from.document_rows = rn_get_u32_be(bytes + 16);
-    if (rn_query_is_streaming(r->asked.query)) {
+    if (rn_query_is_streaming(r->asked.query) &&
+        r->x->link.kind != RN_KIND_DOCUMENT)
+        r->any = rn_rid_parse(rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD),
+                              &r->last);
+    else if (rn_query_is_streaming(r->asked.query)) {
         r->scan.after = rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD);
         r->scan.from_there = true;
     }
