@@ -327,7 +327,8 @@ static enum rn_rest_step start_change(struct rn_context *x,
     c->owner = rn_context_owner(x);
     if (x->object)
         c->id = x->object->id;
-    c->body = x->call->req->body;
+    if (verb != RN_CATALOG_CREATE)
+        c->body = x->call->req->body;
     c->if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     x->call->next = finish_change;
     rc = rn_catalog_change_start(x->rest->engine, c, &x->err);
@@ -351,10 +352,52 @@ static enum rn_code read_throughput(struct rn_context *x)
                : RN_OK;
 }
 
+/* Before this version a container could do without a partition key.  Such a
+ * one has a path that clients do not use, and says that the key is ours. */
+static enum rn_code add_system_key(struct rn_context *x)
+{
+    static const char key[] = "{\"partitionKey\":{\"paths\":"
+                              "[\"/_partitionKey\"],\"kind\":\"Hash\","
+                              "\"systemKey\":true}";
+    struct rn_view version = rn_context_header(x, RN_HEADER_VERSION);
+    struct rn_view body = x->change.body;
+    struct rn_json j;
+    size_t at = 0;
+    char *text;
+    enum rn_code rc;
+
+    if (!version.len || rn_view_compare(version, RN_LIT("2018-12-31")) >= 0)
+        return RN_OK;
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, body, &x->err);
+    if (rc || rn_json_kind(&j, 0) != RN_JSON_OBJECT ||
+        rn_json_count(&j, 0) == 0 ||
+        rn_json_kind(&j, rn_json_find(&j, 0, RN_LIT("partitionKey"))) !=
+            RN_JSON_UNDEFINED)
+        goto out;
+    while (body.at[at] != '{')
+        at++;
+    text = rn_arena_alloc(&x->call->arena, sizeof(key) + body.len);
+    if (!text) {
+        rc = rn_fail(&x->err, RN_NOMEM, "out of memory");
+        goto out;
+    }
+    memcpy(text, key, sizeof(key) - 1);
+    memcpy(text + sizeof(key) - 1, body.at + at, body.len - at);
+    text[sizeof(key) - 1] = ','; /* in the place of the brace */
+    x->change.body = rn_view_of(text, sizeof(key) - 1 + body.len - at);
+out:
+    rn_json_release(&j);
+    return rc;
+}
+
 enum rn_rest_step rn_rest_object_create(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find(x);
 
+    x->change.body = x->call->req->body;
+    if (!rc && x->link.kind == RN_KIND_CONTAINER)
+        rc = add_system_key(x);
     if (!rc &&
         (x->link.kind == RN_KIND_DATABASE || x->link.kind == RN_KIND_CONTAINER))
         rc = read_throughput(x);

@@ -1,4 +1,4 @@
-"""objects.py -- the catalog's objects on the wire: pages."""
+"""objects.py -- the catalog's objects on the wire: pages, and clients of old."""
 from wire import Client, Server, case, equal
 
 
@@ -38,4 +38,37 @@ def _():
                 found = pages(client, path, text, size)
                 equal([each for page in found for each in page], wanted)
                 equal(len(found), -(-len(wanted) // size))
+    server.end()
+
+
+@case("a container that a client of old makes without a partition key has one "
+      "of the system's, and a later client must name its own")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(400, "POST", "/dbs/d/colls", {"id": "new"})
+    client.must(201, "POST", "/dbs/d/colls", {"id": "old"},
+                x_ms_version="2018-06-18")
+    client.must(409, "POST", "/dbs/d/colls", {"id": "old"},
+                x_ms_version="2018-06-18")
+    client.must(400, "POST", "/dbs/d/colls", {}, x_ms_version="2018-06-18")
+    client.must(400, "POST", "/dbs/d/colls", [], x_ms_version="2018-06-18")
+    key = {"paths": ["/a"], "kind": "Hash"}
+    made = client.must(201, "POST", "/dbs/d/colls",
+                       {"id": "keyed", "partitionKey": key},
+                       x_ms_version="2018-06-18")
+    equal(made.json["partitionKey"], key)
+    equal(client.must(200, "GET", "/dbs/d/colls/old").json["partitionKey"],
+          {"paths": ["/_partitionKey"], "kind": "Hash", "systemKey": True})
+    docs = "/dbs/d/colls/old/docs"
+    for pk in ([], [{}]):
+        client.must(201, "POST", docs, {"id": "1"}, pk=pk)
+        client.must(409, "POST", docs, {"id": "1"}, pk=[])
+        client.must(200, "GET", docs + "/1", pk=[{}])
+        client.must(200, "GET", docs + "/1", pk=[])
+        client.must(200, "PUT", docs + "/1", {"id": "1", "n": 2}, pk=pk)
+        equal(client.must(200, "POST", docs, "SELECT VALUE c.n FROM c",
+                          query=True).json["Documents"], [2])
+        client.must(204, "DELETE", docs + "/1", pk=pk)
     server.end()

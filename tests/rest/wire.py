@@ -122,7 +122,7 @@ class Client:
         date = date_of(time.time())
         sent = {name.replace("_", "-"): str(value)
                 for name, value in headers.items()}
-        sent["x-ms-version"] = "2020-07-15"
+        sent.setdefault("x-ms-version", "2020-07-15")
         if pk is not None:
             sent[PARTITION_KEY] = json.dumps(pk)
         if query:
