@@ -1,0 +1,462 @@
+/* load.c -- clients that ask one thing each, all the time, and are timed.
+ *
+ *   load KIND PORT CONNECTIONS SECONDS PID[,PID...]
+ *
+ *   make     a container with DOCUMENTS documents of 1 KB, on Runnel
+ *   read     one of them, by id and key
+ *   create   a new one
+ *   static   /doc.json, from a web server
+ *   set      a new value of 1 KB, in Redis
+ *
+ * KIND with an "s" behind a colon ("read:s") goes over TLS.  One thread; each
+ * connection sends its next request when its last answer is whole.  Prints
+ * one line: answers a second, the median and the 99th percentile of the time to
+ * an answer, and the CPU time that the processes used for one (of the whole
+ * run, sampled in hundredths of a second).
+ */
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "cosmos/account.h"
+#include "cosmos/auth.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    DOCUMENTS = 1000,
+    CONNECTIONS_MAX = 1024,
+    REQUEST_MAX = 4096,
+    ANSWER_MAX = 16384,
+    SLOTS = 1200, /* of the histogram: 2 % wide, from a microsecond on */
+};
+
+#define CONTAINER "dbs/bench/colls/docs"
+
+enum kind { MAKE, READ, CREATE, STATIC, SET, KINDS };
+
+static const char *const kind_names[KINDS] = { "make", "read", "create",
+                                               "static", "set" };
+
+struct client {
+    int fd;
+    SSL *ssl;
+    int64_t sent_ns;
+    char request[REQUEST_MAX], answer[ANSWER_MAX];
+    size_t length, at, got;
+};
+
+static struct {
+    enum kind kind;
+    int port, epoll_fd;
+    size_t connections, made;
+    SSL_CTX *tls;
+    char date[RN_DATE_TEXT_MAX], filler[1024];
+    char pid_text[256];
+    char authorization[RN_AUTH_TEXT_MAX * 2]; /* of a list of documents */
+    uint64_t answers, failures;
+    uint32_t slots[SLOTS];
+    unsigned run; /* tells the ids of one run from another's */
+} load;
+
+static void die(const char *what)
+{
+    fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static int64_t now_ns(void)
+{
+    return rn_mono_ns(rn_env_real());
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+static void sign(const char *verb, const char *word, const char *link,
+                 char *out)
+{
+    struct rn_sign_parts parts = { rn_view_text(verb),
+                                   rn_view_text(word),
+                                   rn_view_text(link),
+                                   rn_view_text(load.date),
+                                   { 0 } };
+    struct rn_buf text = RN_BUF_INIT(4096);
+    unsigned char key[128], signature[RN_SIGNATURE_LEN];
+    struct rn_signer *signer = NULL;
+    struct rn_view token;
+    size_t len = 0;
+
+    if (rn_base64_decode(RN_LIT(RN_ACCOUNT_EMULATOR_KEY), RN_BASE64_STANDARD,
+                         key, sizeof(key), &len) ||
+        rn_signer_new(rn_view_of(key, len), &signer) ||
+        rn_sign_print(&parts, &text) ||
+        rn_signer_sign(signer, rn_buf_view(&text), signature))
+        die("signing");
+    token = rn_auth_print(signature, out);
+    out[token.len] = '\0';
+    rn_signer_free(signer);
+    rn_buf_release(&text);
+}
+
+static size_t print_document(char *out, size_t room, const char *id)
+{
+    return (size_t)snprintf(out, room,
+                            "{\"id\":\"%s\",\"pk\":\"%s\",\"filler\":\"%.*s\"}",
+                            id, id, (int)(820 - 2 * strlen(id)), load.filler);
+}
+
+static void print_read(struct client *c, size_t number)
+{
+    char link[128], token[RN_AUTH_TEXT_MAX * 2];
+
+    snprintf(link, sizeof(link), CONTAINER "/docs/d%zu", number);
+    sign("get", "docs", link, token);
+    c->length = (size_t)snprintf(
+        c->request, REQUEST_MAX,
+        "GET /%s HTTP/1.1\r\nHost: localhost\r\nx-ms-version: 2018-12-31\r\n"
+        "x-ms-date: %s\r\nauthorization: %s\r\n"
+        "x-ms-documentdb-partitionkey: [\"d%zu\"]\r\nAccept: "
+        "application/json\r\n\r\n",
+        link, load.date, token, number);
+}
+
+static void print_create(struct client *c, const char *id)
+{
+    char body[2048];
+    size_t len = print_document(body, sizeof(body), id);
+
+    c->length = (size_t)snprintf(
+        c->request, REQUEST_MAX,
+        "POST /" CONTAINER "/docs HTTP/1.1\r\nHost: localhost\r\n"
+        "x-ms-version: 2018-12-31\r\nx-ms-date: %s\r\nauthorization: %s\r\n"
+        "x-ms-documentdb-partitionkey: [\"%s\"]\r\nAccept: application/json\r\n"
+        "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+        load.date, load.authorization, id, len, body);
+}
+
+static void print_next(struct client *c)
+{
+    char id[64];
+
+    load.made++;
+    snprintf(id, sizeof(id), "r%u-%zu", load.run, load.made);
+    switch (load.kind) {
+    case READ: /* the request of a connection stays the same */
+    case STATIC:
+        break;
+    case MAKE:
+        snprintf(id, sizeof(id), "d%zu", load.made - 1);
+        print_create(c, id);
+        break;
+    case CREATE:
+        print_create(c, id);
+        break;
+    case SET:
+        c->length = (size_t)snprintf(
+            c->request, REQUEST_MAX,
+            "*3\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$1024\r\n%.1024s\r\n", strlen(id),
+            id, load.filler);
+        break;
+    case KINDS:
+        break;
+    }
+}
+
+static void print_first(struct client *c, size_t number)
+{
+    if (load.kind == READ)
+        print_read(c, number * 7 % DOCUMENTS);
+    else if (load.kind == STATIC)
+        c->length = (size_t)snprintf(c->request, REQUEST_MAX,
+                                     "GET /doc.json HTTP/1.1\r\n"
+                                     "Host: localhost\r\n\r\n");
+}
+
+/* ---- sockets ------------------------------------------------------------- */
+
+static int dial(void)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)load.port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+        die("connecting");
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return fd;
+}
+
+static void open_client(struct client *c)
+{
+    c->fd = dial();
+    if (load.tls) {
+        c->ssl = SSL_new(load.tls);
+        if (!c->ssl || SSL_set_fd(c->ssl, c->fd) != 1 ||
+            SSL_connect(c->ssl) != 1)
+            die("shaking hands");
+    }
+    if (fcntl(c->fd, F_SETFL, O_NONBLOCK))
+        die("fcntl");
+}
+
+/* 0: nothing now. */
+static size_t read_some(struct client *c)
+{
+    ssize_t n;
+    size_t moved = 0;
+
+    if (c->ssl) {
+        if (SSL_read_ex(c->ssl, c->answer + c->got, ANSWER_MAX - c->got - 1,
+                        &moved))
+            return moved;
+        if (SSL_get_error(c->ssl, 0) != SSL_ERROR_WANT_READ)
+            die("reading");
+        return 0;
+    }
+    n = recv(c->fd, c->answer + c->got, ANSWER_MAX - c->got - 1, 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN))
+        die("reading");
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Requests fit the socket's buffer. */
+static void send_request(struct client *c)
+{
+    size_t moved = 0;
+    ssize_t n;
+
+    c->sent_ns = now_ns();
+    c->got = 0;
+    if (c->ssl) {
+        if (!SSL_write_ex(c->ssl, c->request, c->length, &moved))
+            die("writing");
+        return;
+    }
+    n = send(c->fd, c->request, c->length, MSG_NOSIGNAL);
+    if (n != (ssize_t)c->length)
+        die("writing");
+}
+
+/* Is the answer whole?  Then `*good` says whether it was the right one. */
+static bool is_whole(struct client *c, bool *good)
+{
+    char *end, *length;
+
+    c->answer[c->got] = '\0';
+    if (load.kind == SET) {
+        *good = c->answer[0] == '+';
+        return strstr(c->answer, "\r\n") != NULL;
+    }
+    end = strstr(c->answer, "\r\n\r\n");
+    if (!end)
+        return false;
+    *good = strncmp(c->answer + 9,
+                    load.kind == CREATE || load.kind == MAKE ? "201" : "200",
+                    3) == 0;
+    length = strcasestr(c->answer, "\r\ncontent-length:");
+    return !length || length > end ||
+           c->got >=
+               (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10);
+}
+
+/* ---- measuring ----------------------------------------------------------- */
+
+static void note_time(int64_t ns)
+{
+    double us = (double)ns / 1e3;
+    int slot = 0;
+
+    for (double width = 1; width < us && slot < SLOTS - 1; width *= 1.02)
+        slot++;
+    load.slots[slot]++;
+}
+
+static double percentile(double share)
+{
+    double left = share * (double)load.answers, us = 1;
+
+    for (int i = 0; i < SLOTS; i++, us *= 1.02) {
+        left -= load.slots[i];
+        if (left <= 0)
+            break;
+    }
+    return us;
+}
+
+/* Hundredths of a second that the processes, and their children that are gone,
+ * have used. */
+static uint64_t cpu_ticks(void)
+{
+    char pids[256], path[64], text[1024];
+    uint64_t total = 0;
+    char *rest = pids, *pid;
+
+    snprintf(pids, sizeof(pids), "%s", load.pid_text);
+    while ((pid = strsep(&rest, ",")) && *pid) {
+        unsigned long long ticks[4] = { 0 };
+        char *at;
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+        file = fopen(path, "re");
+        if (!file)
+            continue;
+        at = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+        fclose(file);
+        for (int field = 2; at && field < 13; field++)
+            at = strchr(at + 1, ' ');
+        for (int i = 0; at && i < 4; i++)
+            ticks[i] = strtoull(at + 1, &at, 10);
+        total += ticks[0] + ticks[1] + ticks[2] + ticks[3];
+    }
+    return total;
+}
+
+static void on_readable(struct client *c)
+{
+    size_t n;
+    bool good = false;
+
+    while ((n = read_some(c)) > 0) {
+        c->got += n;
+        if (c->got >= ANSWER_MAX - 1)
+            die("an answer is too long");
+        if (!c->ssl)
+            break;
+    }
+    if (c->got == 0 || !is_whole(c, &good))
+        return;
+    note_time(now_ns() - c->sent_ns);
+    load.answers++;
+    load.failures += !good;
+    if (!good && load.failures == 1)
+        fprintf(stderr, "load: %.300s\n", c->answer);
+    if (load.kind == MAKE && load.made >= DOCUMENTS)
+        return;
+    print_next(c);
+    send_request(c);
+}
+
+static void run(struct client *clients, double seconds)
+{
+    struct epoll_event events[256];
+    int64_t end;
+
+    for (size_t i = 0; i < load.connections; i++) {
+        struct epoll_event e = { .events = EPOLLIN, .data.ptr = &clients[i] };
+        open_client(&clients[i]);
+        if (epoll_ctl(load.epoll_fd, EPOLL_CTL_ADD, clients[i].fd, &e))
+            die("epoll");
+        print_first(&clients[i], i);
+    }
+    end = now_ns() + (int64_t)(seconds * 1e9);
+    for (size_t i = 0; i < load.connections; i++) {
+        print_next(&clients[i]);
+        send_request(&clients[i]);
+    }
+    while (now_ns() < end && (load.kind != MAKE || load.answers < DOCUMENTS)) {
+        int n = epoll_wait(load.epoll_fd, events, 256, 100);
+        for (int i = 0; i < n; i++)
+            on_readable(events[i].data.ptr);
+    }
+}
+
+/* ---- the container ------------------------------------------------------- */
+
+static void ask(const char *path, const char *word, const char *link,
+                const char *body)
+{
+    struct client *c = rn_new(sizeof(*c));
+    char token[RN_AUTH_TEXT_MAX * 2];
+    bool good;
+
+    if (!c)
+        die("memory");
+    sign("post", word, link, token);
+    c->length = (size_t)snprintf(
+        c->request, REQUEST_MAX,
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nx-ms-version: 2018-12-31\r\n"
+        "x-ms-date: %s\r\nauthorization: %s\r\nContent-Length: %zu\r\n\r\n%s",
+        path, load.date, token, strlen(body), body);
+    open_client(c);
+    if (fcntl(c->fd, F_SETFL, 0))
+        die("fcntl");
+    send_request(c);
+    while (!is_whole(c, &good))
+        c->got += read_some(c);
+    if (!good)
+        fprintf(stderr, "load: %.300s\n", c->answer);
+    close(c->fd);
+    rn_free(c);
+}
+
+static void read_kind(const char *text)
+{
+    size_t len = strcspn(text, ":");
+
+    for (load.kind = MAKE; load.kind < KINDS; load.kind++) {
+        if (strlen(kind_names[load.kind]) == len &&
+            strncmp(kind_names[load.kind], text, len) == 0)
+            break;
+    }
+    if (load.kind == KINDS || (text[len] && strcmp(text + len, ":s") != 0)) {
+        fprintf(stderr, "load: what is '%s'?\n", text);
+        exit(2);
+    }
+    if (text[len])
+        load.tls = SSL_CTX_new(TLS_client_method());
+}
+
+int main(int argc, char **argv)
+{
+    int64_t begun;
+    uint64_t ticks;
+    double seconds;
+    struct client *clients;
+
+    if (argc != 6) {
+        fprintf(stderr, "usage: load KIND PORT CONNECTIONS SECONDS PIDS\n");
+        return 2;
+    }
+    read_kind(argv[1]);
+    load.port = (int)strtol(argv[2], NULL, 10);
+    load.connections = strtoul(argv[3], NULL, 10);
+    snprintf(load.pid_text, sizeof(load.pid_text), "%s", argv[5]);
+    if (load.connections < 1 || load.connections > CONNECTIONS_MAX)
+        return 2;
+    load.run = (unsigned)getpid();
+    load.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    memset(load.filler, 'x', sizeof(load.filler));
+    rn_date_print(rn_wall_ms(rn_env_real()) / 1000, load.date);
+    sign("post", "docs", CONTAINER, load.authorization);
+    if (load.kind == MAKE) {
+        ask("/dbs", "dbs", "", "{\"id\":\"bench\"}");
+        ask("/dbs/bench/colls", "colls", "dbs/bench",
+            "{\"id\":\"docs\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":"
+            "\"Hash\",\"version\":2}}");
+    }
+    clients = rn_new(load.connections * sizeof(*clients));
+    if (!clients)
+        die("memory");
+    ticks = cpu_ticks();
+    begun = now_ns();
+    run(clients, strtod(argv[4], NULL));
+    seconds = (double)(now_ns() - begun) / 1e9;
+    ticks = cpu_ticks() - ticks;
+    printf("%s %zu %.0f %.0f %.0f %.1f %llu\n", argv[1], load.connections,
+           (double)load.answers / seconds, percentile(0.5), percentile(0.99),
+           load.answers ? (double)ticks * 1e6 / (double)sysconf(_SC_CLK_TCK) /
+                              (double)load.answers
+                        : 0,
+           (unsigned long long)load.failures);
+    return load.failures > 0;
+}
