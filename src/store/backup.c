@@ -3,7 +3,10 @@
 
 #include "store/checkpoint.h"
 #include "store/format.h"
+#include "store/guard.h"
+#include "store/image.h"
 #include "store/local.h"
+#include "store/sums.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,20 +15,32 @@ enum {
     CHUNK = 1 << 20,
     LOCK_TRIES = 100, /* the keeper holds it for moments only */
     LOCK_PAUSE_NS = 1000000,
+    COPY_TRIES = 3,
+    KEYS_MAX = 64 << 10,
 };
 
-static enum rn_code hold(struct rn_env *env, const char *dir,
-                         struct rn_file **out, struct rn_err *err)
+/* A copy on its way. */
+struct copying {
+    struct rn_env *env;
+    const char *from, *to;
+    struct rn_checkpoint checkpoint; /* that is being copied */
+    struct rn_image image;           /* of it */
+};
+
+static enum rn_code hold(struct rn_env *env, const char *dir, const char *name,
+                         enum rn_open how, struct rn_file **out,
+                         struct rn_err *err)
 {
     char path[RN_PATH_MAX];
     int error;
 
-    snprintf(path, sizeof(path), "%s/backup", dir);
-    error = rn_file_open(env, path, RN_OPEN_CREATE, out);
-    for (int i = 0; !error && i < LOCK_TRIES; i++) {
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    error = rn_file_open(env, path, how, out);
+    for (int i = 0; !error; i++) {
         error = env->ops->lock(*out, RN_LOCK_SHARED);
-        if (error != EAGAIN)
+        if (error != EAGAIN || i == LOCK_TRIES)
             break;
+        error = 0;
         env->ops->sleep(env, LOCK_PAUSE_NS);
     }
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
@@ -47,87 +62,225 @@ static enum rn_code make_target(struct rn_env *env, const char *dir,
                                     : RN_OK;
 }
 
-static int copy_bytes(struct rn_file *from, struct rn_file *to)
-{
-    char *chunk = rn_new(CHUNK);
-    size_t got = chunk ? CHUNK : 0;
-    int error = chunk ? 0 : ENOMEM;
+/* ---- the map ------------------------------------------------------------- */
 
-    for (uint64_t at = 0; !error && got == CHUNK; at += got) {
-        error = rn_file_read(from, chunk, CHUNK, at, &got);
-        if (!error && got)
-            error = rn_file_write(to, rn_view_of(chunk, got), at);
+/* A file that is being copied, and what of it is checked on the way. */
+struct copy {
+    struct rn_file *in, *out;
+    const char *path; /* of `in` */
+    char *chunk;
+    struct rn_sums *sums; /* NULL: nothing is */
+    size_t page_bytes;
+};
+
+/* Whether each whole page in the chunk, read at `at`, is the one that the
+ * checkpoint knows, as far as it knows it. */
+static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
+                                struct rn_err *err)
+{
+    uint64_t first = at / c->page_bytes, count = len / c->page_bytes, sum;
+    struct rn_guard guard;
+    volatile uint64_t i = 0;
+
+    if (sigsetjmp(guard.back, 0)) {
+        rn_guard_caught(&guard);
+        return rn_fail(err, RN_CORRUPT, "%s-sums: cannot be read", c->path);
     }
-    rn_free(chunk);
-    return error ? error : rn_file_sync(to);
+    rn_guard_enter(&guard, NULL);
+    for (; i < count; i++) {
+        struct rn_view page =
+            rn_view_of(c->chunk + i * c->page_bytes, c->page_bytes);
+        if (!rn_sums_get(c->sums, first + i, &sum) ||
+            (sum && sum != rn_sums_of(page, first + i)))
+            break;
+    }
+    rn_guard_leave(&guard);
+    if (i == count)
+        return RN_OK;
+    return rn_fail(err, RN_CORRUPT, "%s: damaged at offset %llu", c->path,
+                   (unsigned long long)((first + i) * c->page_bytes));
+}
+
+/* To the end of the file; `*total` is where that was. */
+static enum rn_code copy_bytes(struct copy *c, uint64_t *total,
+                               struct rn_err *err)
+{
+    size_t got = CHUNK;
+    enum rn_code rc = RN_OK;
+    int error = 0;
+
+    for (*total = 0; !rc && !error && got == CHUNK; *total += got) {
+        error = rn_file_read(c->in, c->chunk, CHUNK, *total, &got);
+        if (!error && c->sums)
+            rc = check_pages(c, *total, got, err);
+        if (!error && !rc && got)
+            error = rn_file_write(c->out, rn_view_of(c->chunk, got), *total);
+    }
+    if (!error && !rc)
+        error = rn_file_sync(c->out);
+    return error ? rn_fail_errno(err, error, "copying %s", c->path) : rc;
 }
 
 /* Copies the map's file, or with `suffix` one that goes with it. */
-static enum rn_code copy_map(struct rn_env *env, const char *from,
-                             const char *to, uint64_t generation,
-                             const char *suffix, struct rn_err *err)
+static enum rn_code copy_file(struct copying *b, const char *suffix,
+                              struct rn_sums *sums, uint64_t *total,
+                              struct rn_err *err)
 {
     char source[RN_PATH_MAX], target[RN_PATH_MAX];
-    struct rn_file *in = NULL, *out = NULL;
+    struct copy c = { .path = source,
+                      .sums = sums,
+                      .page_bytes = b->image.page_bytes,
+                      .chunk = rn_new(CHUNK) };
+    enum rn_code rc = RN_OK;
     int error;
 
-    rn_local_map_path(from, generation, source);
-    rn_local_map_path(to, generation, target);
+    rn_local_map_path(b->from, b->checkpoint.generation, source);
+    rn_local_map_path(b->to, b->checkpoint.generation, target);
     strncat(source, suffix, RN_PATH_MAX - strlen(source) - 1);
     strncat(target, suffix, RN_PATH_MAX - strlen(target) - 1);
-    error = rn_file_open(env, source, RN_OPEN_READ, &in);
+    error =
+        c.chunk ? rn_file_open(b->env, source, RN_OPEN_READ, &c.in) : ENOMEM;
     if (error) {
-        rn_fail_errno(err, error, "%s", source);
+        rc = rn_fail_errno(err, error, "%s", source);
     } else {
-        error = rn_file_open(env, target, RN_OPEN_NEW, &out);
-        if (!error)
-            error = copy_bytes(in, out);
+        error = rn_file_open(b->env, target, RN_OPEN_NEW, &c.out);
         if (error)
-            rn_fail_errno(err, error, "copying %s to %s", source, target);
+            rc = rn_fail_errno(err, error, "%s", target);
     }
-    rn_file_close(in);
-    rn_file_close(out);
-    return error ? RN_IO : RN_OK;
+    if (!rc)
+        rc = copy_bytes(&c, total, err);
+    rn_file_close(c.in);
+    rn_file_close(c.out);
+    rn_free(c.chunk);
+    return rc;
+}
+
+static enum rn_code read_checkpoint(struct copying *b, struct rn_err *err)
+{
+    enum rn_code rc = rn_checkpoint_read(b->env, b->from, &b->checkpoint, err);
+
+    if (!rc && !rn_image_decode(rn_buf_view(&b->checkpoint.image), &b->image))
+        rc = rn_fail(err, RN_CORRUPT, "%s/checkpoint: damaged", b->from);
+    return rc;
 }
 
 /* The sums of the map's pages have two homes, of which each checkpoint writes
  * the one that the last did not (sums.h).  So they are good for this checkpoint
  * if it still was the durable one after they were copied. */
-static enum rn_code copy_sums(struct rn_env *env, const char *from,
-                              const char *to, struct rn_checkpoint *c,
-                              struct rn_err *err)
+static enum rn_code copy_sums(struct copying *b, struct rn_err *err)
 {
-    enum rn_code rc = rn_checkpoint_read(env, from, c, err);
+    enum rn_code rc = read_checkpoint(b, err);
 
     for (int i = 0; !rc && i < LOCK_TRIES; i++) {
-        uint64_t number = c->number;
+        uint64_t number = b->checkpoint.number, total;
 
-        rc = copy_map(env, from, to, c->generation, "-sums", err);
+        rc = copy_file(b, "-sums", NULL, &total, err);
         if (!rc)
-            rc = rn_checkpoint_read(env, from, c, err);
-        if (!rc && c->number == number)
+            rc = read_checkpoint(b, err);
+        if (!rc && b->checkpoint.number == number)
             return RN_OK;
     }
     return rc ? rc
-              : rn_fail(err, RN_BUSY, "%s: checkpoints come too fast", from);
+              : rn_fail(err, RN_BUSY, "%s: checkpoints come too fast", b->from);
 }
 
-static enum rn_code copy_state(struct rn_env *env, const char *from,
-                               const char *to, struct rn_err *err)
+static enum rn_code copy_map(struct copying *b, struct rn_err *err)
 {
-    struct rn_wal_opts log = { .env = env, .dir = from };
-    struct rn_checkpoint c;
+    char path[RN_PATH_MAX];
+    struct rn_sums_opts opts = {
+        .env = b->env,
+        .path = path,
+        .pages_max = b->image.meta.last + 1,
+        .homes = b->image.homes,
+        .read_only = true,
+    };
+    struct rn_sums *sums = NULL;
+    uint64_t total = 0;
     enum rn_code rc;
 
-    rn_checkpoint_init(&c);
-    rc = copy_sums(env, from, to, &c, err);
+    rn_local_map_path(b->to, b->checkpoint.generation, path);
+    strncat(path, "-sums", RN_PATH_MAX - strlen(path) - 1);
+    rc = rn_sums_open(&opts, &sums, err);
     if (!rc)
-        rc = rn_wal_copy(&log, c.place, to, err);
+        rc = copy_file(b, "", sums, &total, err);
+    rn_sums_close(sums);
+    if (rc || total >= b->image.length)
+        return rc;
+    rn_local_map_path(b->from, b->checkpoint.generation, path);
+    return rn_fail(
+        err, RN_CORRUPT, "%s: cut short: %llu bytes, the checkpoint has %llu",
+        path, (unsigned long long)total, (unsigned long long)b->image.length);
+}
+
+/* ---- the directory ------------------------------------------------------- */
+
+static enum rn_code copy_state(struct copying *b, struct rn_err *err)
+{
+    struct rn_wal_opts log = { .env = b->env, .dir = b->from };
+    struct rn_file *held = NULL; /* the log */
+    enum rn_code rc = hold(b->env, b->from, "format", RN_OPEN_READ, &held, err);
+
     if (!rc)
-        rc = copy_map(env, from, to, c.generation, "", err);
+        rc = copy_sums(b, err);
     if (!rc)
-        rc = rn_checkpoint_write(&c, env, to, err);
-    rn_checkpoint_release(&c);
+        rc = rn_wal_copy(&log, b->checkpoint.place, b->to, err);
+    rn_file_close(held); /* and with it the lock */
+    if (!rc)
+        rc = copy_map(b, err);
+    if (!rc)
+        rc = rn_checkpoint_write(&b->checkpoint, b->env, b->to, err);
+    return rc;
+}
+
+/* What `copy_state` has left there. */
+static void remove_part(void *context, const char *name)
+{
+    const struct copying *b = context;
+    char path[RN_PATH_MAX];
+
+    if (strncmp(name, "map-", 4) != 0 && strncmp(name, "log-", 4) != 0)
+        return;
+    snprintf(path, sizeof(path), "%s/%s", b->to, name);
+    (void)b->env->ops->remove(b->env, path);
+}
+
+/* The lock holds what a running store needs for its checkpoint.  A store that
+ * is closed meanwhile, and opened again or compacted, does not know of it: the
+ * copy does not fit together then, which shows, and one begins again.  Without
+ * another checkpoint there is no such excuse. */
+static enum rn_code copy_until_whole(struct copying *b, struct rn_err *err)
+{
+    struct rn_err ignored;
+    enum rn_code rc = RN_OK;
+
+    for (int i = 0; i < COPY_TRIES; i++) {
+        uint64_t number;
+
+        rc = copy_state(b, err);
+        number = b->checkpoint.number;
+        if (!rc || rc == RN_NOMEM || rc == RN_FULL ||
+            read_checkpoint(b, &ignored) || b->checkpoint.number == number)
+            return rc;
+        (void)b->env->ops->list(b->env, b->to, remove_part, b);
+    }
+    return rc;
+}
+
+/* Beside the store's own files: without the keys of the account nobody would
+ * get at a copy. */
+static enum rn_code copy_keys(struct copying *b, struct rn_err *err)
+{
+    struct rn_buf keys = RN_BUF_INIT(KEYS_MAX);
+    char path[RN_PATH_MAX];
+    enum rn_code rc;
+
+    snprintf(path, sizeof(path), "%s/keys", b->from);
+    rc = rn_file_slurp(b->env, path, &keys, err);
+    if (!rc)
+        rc = rn_file_replace(b->env, b->to, "keys", rn_buf_view(&keys), err);
+    else if (rc == RN_NOT_FOUND)
+        rc = RN_OK;
+    rn_buf_release(&keys);
     return rc;
 }
 
@@ -135,17 +288,23 @@ static enum rn_code copy_state(struct rn_env *env, const char *from,
 static enum rn_code copy_store(struct rn_env *env, const char *from,
                                const char *to, bool restore, struct rn_err *err)
 {
+    struct copying b = { .env = env, .from = from, .to = to };
     struct rn_format format = { 0 };
     struct rn_file *held = NULL;
     enum rn_code rc = rn_format_read(env, from, &format, err);
 
+    rn_guard_install();
+    rn_checkpoint_init(&b.checkpoint);
     if (!rc)
         rc = make_target(env, to, err);
     if (!rc)
-        rc = hold(env, from, &held, err);
+        rc = hold(env, from, "backup", RN_OPEN_CREATE, &held, err);
     if (!rc)
-        rc = copy_state(env, from, to, err);
+        rc = copy_until_whole(&b, err);
+    if (!rc)
+        rc = copy_keys(&b, err);
     rn_file_close(held); /* and with it the lock */
+    rn_checkpoint_release(&b.checkpoint);
     if (rc)
         return rc;
     if (restore) {

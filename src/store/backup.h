@@ -3,7 +3,12 @@
  * Both read files only: the map of the durable checkpoint, whose pages stay
  * whole while the lock on the file `backup` is held (keeper.c), and the log
  * after it, record by record to its end.  The copy is a data directory like any
- * other.  It has every write that was acknowledged before the copy began.
+ * other, `keys` included.  It has every write that was acknowledged before the
+ * copy began.
+ *
+ * Pages are compared with their sums on the way, so what is damaged is refused,
+ * not copied; and so is a copy under which the store was restarted or
+ * compacted, if it cannot be made right by beginning again.
  */
 #ifndef RN_STORE_BACKUP_H
 #define RN_STORE_BACKUP_H

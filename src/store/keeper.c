@@ -107,15 +107,17 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     return RN_OK;
 }
 
-/* A backup reads the files of the checkpoint that was durable when it began; as
- * long as it holds this lock, neither its pages nor its log may go. */
-static bool backup_runs(struct rn_local *l)
+/* A backup reads the files of the checkpoint that was durable when it began. As
+ * long as it holds the lock on `backup`, the pages of that may not go, nor its
+ * log while it has `format`: that is less long, or a full log would hold up
+ * writers until the whole map was copied. */
+static bool is_held(struct rn_local *l, struct rn_file *file)
 {
-    int error = l->env->ops->lock(l->backup_file, RN_LOCK_EXCLUSIVE);
+    int error = l->env->ops->lock(file, RN_LOCK_EXCLUSIVE);
 
     if (error)
         return true;
-    (void)l->env->ops->lock(l->backup_file, RN_LOCK_NONE);
+    (void)l->env->ops->lock(file, RN_LOCK_NONE);
     return false;
 }
 
@@ -123,7 +125,7 @@ static bool backup_runs(struct rn_local *l)
  * oldest pin held keeps every later state as well. */
 static void finish(struct rn_local *l)
 {
-    bool backup = backup_runs(l);
+    bool backup = is_held(l, l->backup_file);
     struct rn_map_pin *old = l->pin;
 
     l->pin = l->new_pin;
@@ -138,8 +140,9 @@ static void finish(struct rn_local *l)
     if (!backup) {
         l->map->ops->release(l->map, l->held);
         l->held = NULL;
-        rn_wal_forget(l->log, l->durable);
     }
+    if (!is_held(l, l->format_file))
+        rn_wal_forget(l->log, l->durable);
     l->map->ops->release(l->map, old);
     l->checkpoint.step = RN_CHECKPOINT_IDLE;
     pthread_mutex_lock(&l->state);

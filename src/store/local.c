@@ -121,6 +121,7 @@ static void local_free(struct rn_local *l)
     rn_checkpoint_release(&l->checkpoint);
     rn_thin_release(&l->thin);
     rn_file_close(l->backup_file);
+    rn_file_close(l->format_file);
     rn_file_close(l->lock_file); /* and with it the lock */
     rn_buf_release(&l->redo);
     pthread_cond_destroy(&l->left);

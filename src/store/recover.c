@@ -51,6 +51,17 @@ static enum rn_code take_lock(struct rn_local *l, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
+/* For its lock, which those who copy the log take. */
+static enum rn_code open_format(struct rn_local *l, struct rn_err *err)
+{
+    char path[RN_PATH_MAX];
+    int error;
+
+    rn_local_path(l, "format", path);
+    error = rn_file_open(l->env, path, RN_OPEN_READ, &l->format_file);
+    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+}
+
 static struct rn_wal_opts log_opts(const struct rn_local *l)
 {
     return (struct rn_wal_opts){
@@ -286,6 +297,8 @@ enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)
         rn_format_draw_id(l->env, &l->format);
         rc = rn_format_write(l->env, l->dir, &l->format, err);
     }
+    if (!rc)
+        rc = open_format(l, err);
     if (rc)
         return rc;
     rc = rn_checkpoint_read(l->env, l->dir, &l->checkpoint, err);

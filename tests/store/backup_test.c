@@ -1,0 +1,451 @@
+/* backup_test.c -- a copy of a store in use is whole, or it is refused.
+ *
+ * Goal: what rn_backup says yes to can be restored, verified and read, and has
+ * every group that was acknowledged before it began, whatever the store does
+ * meanwhile: writes, takes checkpoints, is restarted, is compacted.
+ *
+ * Method: group n puts a few keys that follow from n, so the whole content is
+ * known from the number of the last group in it.  The copy reads through an env
+ * that does something to the store each time a chunk of the map, or of its
+ * sums, has been read; so each case happens in the middle of a copy, and every
+ * time in the same way.  The last case does it with threads and the clock.
+ */
+#include "lab.h"
+
+#include "store/backup.h"
+#include "store/compact.h"
+#include "store/local.h"
+#include "store/verify.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { KEYS = 900, WRITES = 8, FIRST_GROUPS = 400, PATH = 320, LOG = 8 << 20 };
+
+static char home[256];
+static struct {
+    char from[PATH], copy[PATH], restored[PATH];
+    struct rn_store *store;
+    uint64_t groups; /* acknowledged */
+} lab;
+
+/* ---- content ------------------------------------------------------------- */
+
+static uint64_t key_of(uint64_t group, unsigned i)
+{
+    return (group * 7919 + i * 131) % KEYS;
+}
+
+static struct rn_view key_text(uint64_t key, char out[16])
+{
+    return rn_view_of(out, (size_t)snprintf(out, 16, "k%04" PRIu64, key));
+}
+
+/* Long enough for a map of several chunks. */
+static struct rn_view value_text(uint64_t group, uint64_t key, char out[8192])
+{
+    size_t len = 1000 + (group * 31 + key * 17) % 7000;
+
+    memset(out, 'a' + (int)((group + key) % 26), len);
+    memcpy(out, &group, sizeof(group));
+    return rn_view_of(out, len);
+}
+
+static void write_group(void)
+{
+    static char value[8192];
+    uint64_t group = lab.groups + 1;
+    struct rn_err err = { 0 };
+    struct rn_txn *t = NULL;
+    char key[16];
+
+    if (rn_txn_begin(lab.store, RN_TXN_WRITE, (struct rn_lock){ 0 }, &t, &err))
+        fail_msg("%s", err.text);
+    for (unsigned i = 0; i < WRITES; i++) {
+        uint64_t k = key_of(group, i);
+        assert_int_equal(
+            rn_txn_put(t, key_text(k, key), value_text(group, k, value)),
+            RN_OK);
+    }
+    assert_int_equal(
+        rn_txn_put(t, RN_LIT("n"), rn_view_of(&group, sizeof(group))), RN_OK);
+    if (rn_txn_commit(t, &err))
+        fail_msg("%s", err.text);
+    __atomic_store_n(&lab.groups, group, __ATOMIC_RELEASE);
+}
+
+static uint64_t last_to(uint64_t key, uint64_t groups)
+{
+    for (uint64_t g = groups; g > 0; g--) {
+        for (unsigned i = 0; i < WRITES; i++) {
+            if (key_of(g, i) == key)
+                return g;
+        }
+    }
+    return 0;
+}
+
+/* The store at `dir` holds exactly what its groups leave, and at least those
+ * up to `least`. */
+static void expect_groups(const char *dir, uint64_t least)
+{
+    struct rn_store_opts opts = { .where = dir, .manual = true };
+    static char want[8192];
+    struct rn_store *s = NULL;
+    struct rn_txn *t = NULL;
+    struct rn_err err = { 0 };
+    struct rn_view value;
+    uint64_t groups;
+    char key[16];
+
+    if (rn_store_open("local", &opts, &s, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(
+        rn_txn_begin(s, RN_TXN_READ, (struct rn_lock){ 0 }, &t, &err), RN_OK);
+    assert_int_equal(rn_txn_get(t, RN_LIT("n"), &value), RN_OK);
+    memcpy(&groups, value.at, sizeof(groups));
+    assert_true(groups >= least);
+    for (uint64_t k = 0; k < KEYS; k++) {
+        uint64_t g = last_to(k, groups);
+        enum rn_code rc = rn_txn_get(t, key_text(k, key), &value);
+        assert_int_equal(rc, g ? RN_OK : RN_NOT_FOUND);
+        if (g)
+            assert_true(rn_view_eq(value, value_text(g, k, want)));
+    }
+    rn_txn_abort(t);
+    rn_store_close(s);
+}
+
+/* ---- stores -------------------------------------------------------------- */
+
+static void open_store(bool manual)
+{
+    struct rn_store_opts opts = {
+        .where = lab.from,
+        .manual = manual,
+        .segment_bytes = 512 << 10,
+        .log_bytes = LOG,
+        .checkpoint_bytes = 1 << 20,
+        .checkpoint_ms = 50,
+        .reserve_bytes = 1 << 20,
+    };
+    struct rn_err err = { 0 };
+
+    if (rn_store_open("local", &opts, &lab.store, &err))
+        fail_msg("%s", err.text);
+}
+
+static void checkpoint(void)
+{
+    struct rn_err err = { 0 };
+
+    if (rn_local_checkpoint((struct rn_local *)lab.store, &err))
+        fail_msg("%s", err.text);
+}
+
+static int setup(void **state)
+{
+    static int number;
+
+    (void)state;
+    number++;
+    snprintf(lab.from, PATH, "%s/%d", home, number);
+    snprintf(lab.copy, PATH, "%s/%d.copy", home, number);
+    snprintf(lab.restored, PATH, "%s/%d.restored", home, number);
+    lab.groups = 0;
+    open_store(true);
+    while (lab.groups < FIRST_GROUPS)
+        write_group();
+    checkpoint();
+    write_group();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    rn_store_close(lab.store);
+    lab.store = NULL;
+    return 0;
+}
+
+/* ---- an env in which things happen --------------------------------------- */
+
+static struct {
+    struct rn_env env;
+    struct rn_env_ops ops;
+    void (*happens)(void);
+    unsigned skip; /* chunks, before it does */
+    unsigned left; /* how often it may */
+    bool busy;
+} watcher;
+
+static int watch_read(struct rn_file *file, void *out, size_t len,
+                      uint64_t offset, size_t *got)
+{
+    int error = rn_env_real()->ops->pread(file, out, len, offset, got);
+
+    if (len < 1 << 20 || watcher.busy)
+        return error;
+    if (watcher.skip) {
+        watcher.skip--;
+    } else if (watcher.left) {
+        watcher.busy = true;
+        watcher.left--;
+        watcher.happens();
+        watcher.busy = false;
+    }
+    return error;
+}
+
+static int watch_open(struct rn_env *env, const char *path, enum rn_open how,
+                      struct rn_file **out)
+{
+    int error = rn_env_real()->ops->open(rn_env_real(), path, how, out);
+
+    if (!error)
+        (*out)->env = env;
+    return error;
+}
+
+static struct rn_env *env_where(void (*happens)(void), unsigned times)
+{
+    watcher.env = *rn_env_real();
+    watcher.ops = *rn_env_real()->ops;
+    watcher.ops.pread = watch_read;
+    watcher.ops.open = watch_open;
+    watcher.env.ops = &watcher.ops;
+    watcher.happens = happens;
+    watcher.left = times;
+    watcher.skip = 0;
+    watcher.busy = false;
+    return &watcher.env;
+}
+
+static void write_some(void)
+{
+    for (int i = 0; i < 20; i++)
+        write_group();
+}
+
+static void write_and_checkpoint(void)
+{
+    write_some();
+    checkpoint();
+}
+
+/* After which nothing knows of the checkpoint that is being copied, and its
+ * pages and its log are written over. */
+static void restart(void)
+{
+    write_and_checkpoint();
+    rn_store_close(lab.store);
+    open_store(true);
+    for (int i = 0; i < 4; i++)
+        write_and_checkpoint();
+}
+
+static void compact(void)
+{
+    struct rn_compacted done;
+    struct rn_err err = { 0 };
+
+    write_some();
+    rn_store_close(lab.store);
+    if (rn_compact(rn_env_real(), lab.from, &done, &err))
+        fail_msg("%s", err.text);
+    open_store(true);
+    write_and_checkpoint();
+}
+
+/* ---- cases --------------------------------------------------------------- */
+
+static void expect_whole(uint64_t least)
+{
+    struct rn_verify_counts counts;
+    struct rn_err err = { 0 };
+
+    if (rn_verify(rn_env_real(), lab.copy, NULL, NULL, &counts, &err))
+        fail_msg("%s", err.text);
+    if (rn_restore(rn_env_real(), lab.copy, lab.restored, &err))
+        fail_msg("%s", err.text);
+    expect_groups(lab.restored, least);
+}
+
+static void copied_while(void (*happens)(void), unsigned times, unsigned skip)
+{
+    struct rn_env *env = env_where(happens, times);
+    uint64_t least = lab.groups;
+    struct rn_err err = { 0 };
+
+    watcher.skip = skip;
+    if (rn_backup(env, lab.from, lab.copy, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(watcher.left, 0);
+    expect_whole(least);
+}
+
+static void a_copy_of_a_store_that_is_written_is_whole(void **state)
+{
+    (void)state;
+    copied_while(write_some, 3, 0);
+}
+
+static void a_copy_beside_checkpoints_is_whole(void **state)
+{
+    (void)state;
+    copied_while(write_and_checkpoint, 3, 0);
+}
+
+/* More than the log may hold, once the sums and the log have been read. */
+static void write_a_log_full(void)
+{
+    struct rn_store_status status;
+    uint64_t least = lab.groups + LOG / (WRITES * 1000);
+
+    while (lab.groups < least)
+        write_group();
+    rn_store_status(lab.store, &status);
+    assert_true(status.log_bytes <= LOG);
+}
+
+static void a_long_copy_does_not_hold_up_writers(void **state)
+{
+    (void)state;
+    copied_while(write_a_log_full, 1, 1);
+}
+
+/* In the middle of the sums, with the log to come; in the middle of the map. */
+static void a_copy_begins_again_if_the_store_is_restarted(void **state)
+{
+    (void)state;
+    copied_while(restart, 1, 0);
+}
+
+static void so_it_does_if_that_happens_later(void **state)
+{
+    (void)state;
+    copied_while(restart, 1, 1);
+}
+
+static void a_copy_begins_again_if_the_store_is_compacted(void **state)
+{
+    (void)state;
+    copied_while(compact, 1, 0);
+}
+
+static void so_it_does_if_that_happens_later_too(void **state)
+{
+    (void)state;
+    copied_while(compact, 1, 1);
+}
+
+static void a_copy_that_cannot_be_whole_is_refused(void **state)
+{
+    char format[PATH + 16];
+    struct rn_err err = { 0 };
+    enum rn_code rc;
+
+    (void)state;
+    rc = rn_backup(env_where(restart, 1000), lab.from, lab.copy, &err);
+    assert_true(rc == RN_CORRUPT || rc == RN_BUSY);
+    assert_non_null(strstr(err.text, lab.from));
+    snprintf(format, sizeof(format), "%s/format", lab.copy);
+    assert_int_equal(access(format, F_OK), -1);
+}
+
+static void the_keys_are_copied_for_their_owner_only(void **state)
+{
+    static const char keys[] = "{\"primary\":\"secret\"}";
+    struct rn_buf copied = RN_BUF_INIT(4096);
+    struct rn_err err = { 0 };
+    char path[PATH + 16];
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(
+        rn_file_replace(rn_env_real(), lab.from, "keys", RN_LIT(keys), &err),
+        RN_OK);
+    copied_while(write_some, 1, 0);
+    snprintf(path, sizeof(path), "%s/keys", lab.restored);
+    assert_int_equal(rn_file_slurp(rn_env_real(), path, &copied, &err), RN_OK);
+    assert_true(rn_view_eq(rn_buf_view(&copied), RN_LIT(keys)));
+    rn_buf_release(&copied);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 077, 0);
+}
+
+static void *write_on(void *stop)
+{
+    while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE))
+        write_group();
+    return NULL;
+}
+
+/* The keeper's own thread, a writer, and three copies one behind the other. */
+static void copies_under_load_are_whole(void **state)
+{
+    bool stop = false;
+    pthread_t writer;
+
+    (void)state;
+    rn_store_close(lab.store);
+    open_store(false);
+    assert_int_equal(pthread_create(&writer, NULL, write_on, &stop), 0);
+    for (int i = 0; i < 3; i++) {
+        uint64_t least = __atomic_load_n(&lab.groups, __ATOMIC_ACQUIRE);
+        struct rn_err err = { 0 };
+
+        if (rn_backup(rn_env_real(), lab.from, lab.copy, &err))
+            fail_msg("%s", err.text);
+        expect_whole(least);
+        lab_dir_remove(lab.copy);
+        lab_dir_remove(lab.restored);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+    pthread_join(writer, NULL);
+    assert_true(lab.groups > FIRST_GROUPS + 1);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    lab_dir_new(home, sizeof(home), "backup");
+    return 0;
+}
+
+static int end(void **state)
+{
+    char command[PATH];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -rf '%s'", home);
+    return system(command); // NOLINT: the test's own directory
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_copy_of_a_store_that_is_written_is_whole),
+        CASE(a_copy_beside_checkpoints_is_whole),
+        CASE(a_long_copy_does_not_hold_up_writers),
+        CASE(a_copy_begins_again_if_the_store_is_restarted),
+        CASE(so_it_does_if_that_happens_later),
+        CASE(a_copy_begins_again_if_the_store_is_compacted),
+        CASE(so_it_does_if_that_happens_later_too),
+        CASE(a_copy_that_cannot_be_whole_is_refused),
+        CASE(the_keys_are_copied_for_their_owner_only),
+        CASE(copies_under_load_are_whole),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
