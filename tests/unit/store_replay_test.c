@@ -181,11 +181,47 @@ static void what_are_no_writes_is_refused(void **state)
     }
 }
 
+/* With segments this small; by default one holds twice what a group may. */
+static void a_group_that_no_segment_can_hold_is_refused(void **state)
+{
+    static char large[60000];
+    char dir[PATH] = "/tmp/runnel-replay-XXXXXX", command[PATH + 16];
+    struct rn_store_opts opts = { .where = dir,
+                                  .manual = true,
+                                  .segment_bytes = 1 };
+    struct rn_view value = { large, sizeof(large) };
+    struct rn_store *s = NULL;
+    struct rn_txn *txn = NULL;
+    struct rn_err err = { 0 };
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_OK);
+    for (int i = 0; i < 2; i++) {
+        bool fits = i == 1;
+        assert_int_equal(
+            rn_txn_begin(s, RN_TXN_WRITE, (struct rn_lock){ 0 }, &txn, &err),
+            RN_OK);
+        assert_int_equal(rn_txn_put(txn, RN_LIT("a"), RN_LIT("small")), RN_OK);
+        if (!fits) {
+            assert_int_equal(rn_txn_put(txn, RN_LIT("b"), value), RN_FULL);
+            assert_non_null(strstr(rn_txn_why(txn, RN_FULL), "too large"));
+            rn_txn_abort(txn);
+            continue;
+        }
+        assert_int_equal(rn_txn_commit(txn, &err), RN_OK);
+    }
+    rn_store_close(s);
+    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0); // NOLINT: the test's own directory
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_committed_is_there_after_a_death),
         cmocka_unit_test(what_are_no_writes_is_refused),
+        cmocka_unit_test(a_group_that_no_segment_can_hold_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
