@@ -76,8 +76,8 @@ struct rn_json_limits {
     uint32_t depth; /* of containers in containers; 0: 128 */
     enum rn_json_twice twice;
     /* Keeps the cost of finding a repeated name out of a sender's hands; a
-     * server draws it at random.  0: from where the struct lies in memory.
-     * Never changes a result. */
+     * server draws it at random.  0: that of the process.  Never changes a
+     * result. */
     uint64_t seed;
 };
 
@@ -90,6 +90,10 @@ struct rn_json {
     struct rn_json_limits limits;
     struct rn_buf tape, slots, name; /* private */
 };
+
+/* The process' seed, to be set once, before there are threads.  Until then it
+ * is where the struct lies in memory. */
+void rn_json_seed_set(uint64_t seed);
 
 /* `limits` may be NULL. */
 void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits);

@@ -41,6 +41,13 @@ static uint32_t or_default(uint32_t given, uint32_t otherwise)
     return given ? given : otherwise;
 }
 
+static uint64_t process_seed;
+
+void rn_json_seed_set(uint64_t seed)
+{
+    process_seed = seed;
+}
+
 void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits)
 {
     struct rn_json_limits l = limits ? *limits : (struct rn_json_limits){ 0 };
@@ -50,7 +57,7 @@ void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits)
     l.names = or_default(l.names, 100000);
     l.depth = or_default(l.depth, 128);
     if (l.seed == 0)
-        l.seed = (uintptr_t)j;
+        l.seed = process_seed ? process_seed : (uintptr_t)j;
     assert(l.nodes < 1u << RN_JSON_COUNT_BITS);
     assert(l.depth <= RN_JSON_DEPTH_MAX);
     *j = (struct rn_json){

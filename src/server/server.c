@@ -10,6 +10,7 @@
 #include "net/listener.h"
 #include "rest/rest.h"
 #include "server/exchange.h"
+#include "json/json.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -297,6 +298,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
                              struct rn_err *err)
 {
     struct rn_server *s = rn_new(sizeof(*s));
+    uint64_t seed = 0;
     enum rn_code rc;
 
     if (!s)
@@ -306,6 +308,8 @@ enum rn_code rn_server_start(const struct rn_options *options,
     s->env = rn_env_real();
     rn_turned_init(&s->turned);
     pthread_mutex_init(&s->tls_lock, NULL);
+    rn_random(s->env, &seed, sizeof(seed));
+    rn_json_seed_set(seed);
     rc = load_tls(s, err);
     if (!rc)
         rc = rn_listener_open(options->listen, &s->listener, err);

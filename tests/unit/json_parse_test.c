@@ -558,6 +558,25 @@ static void the_seed_changes_no_result(void **state)
     free(bad);
 }
 
+static void the_seed_of_the_process_serves_all_that_have_none(void **state)
+{
+    struct rn_json_limits own = { .seed = 7 };
+    struct rn_json j;
+
+    (void)state;
+    rn_json_seed_set(42);
+    rn_json_init(&j, NULL);
+    assert_int_equal(j.limits.seed, 42);
+    assert_int_equal(rn_json_parse(&j, RN_LIT("{\"a\":1,\"b\":2}"), NULL),
+                     RN_OK);
+    assert_int_equal(rn_json_find(&j, 0, RN_LIT("b")), 3 + 1);
+    rn_json_release(&j);
+    rn_json_init(&j, &own);
+    assert_int_equal(j.limits.seed, 7);
+    rn_json_release(&j);
+    rn_json_seed_set(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +598,7 @@ int main(void)
             a_hundred_thousand_names_are_not_compared_each_with_each),
         cmocka_unit_test(names_made_to_collide_cost_little_more),
         cmocka_unit_test(the_seed_changes_no_result),
+        cmocka_unit_test(the_seed_of_the_process_serves_all_that_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
