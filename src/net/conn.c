@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,11 +17,17 @@
 #include <unistd.h>
 
 enum {
-    OUT_MAX = 64 << 20,   /* queued for one peer; answers are far smaller */
-    READS_MAX = 16,       /* in a row, before others get their turn */
-    TLS_HANDSHAKE = 0x16, /* the first byte of a client's hello */
-    LINGER_MS = 2000,     /* for a peer to notice the end */
+    OUT_MAX = 64 << 20,      /* queued for one peer; answers are far smaller */
+    OUT_ALL_MAX = 256 << 20, /* queued for all peers */
+    OUT_KEPT = 64 << 10,     /* memory that an idle connection may keep */
+    READS_MAX = 16,          /* in a row, before others get their turn */
+    TLS_HANDSHAKE = 0x16,    /* the first byte of a client's hello */
+    LINGER_MS = 2000,        /* for a peer to notice the end */
 };
+
+/* Room taken by all buffers of unsent bytes.  Memory is what must be bounded,
+ * so it is the process' and not a loop's. */
+static atomic_size_t queued_all;
 
 struct rn_conn {
     struct rn_socket watch;
@@ -34,11 +41,21 @@ struct rn_conn {
     uint32_t write_stall_ms;
     int64_t user_deadline_ns, stall_ns;
     bool sniffed, waiting, closing, lingering;
+    bool is_muted;  /* it spoke while it had to wait: not listened to */
+    bool has_ended; /* it is done speaking; what it said may not be read yet */
     bool tls_wants_write, in_callback, dropped;
     char address[RN_CONN_ADDRESS_MAX];
 };
 
 /* ---- life ---------------------------------------------------------------- */
+
+/* Gives the buffer's memory back. */
+static void drop_out(struct rn_conn *c)
+{
+    atomic_fetch_sub(&queued_all, c->out.room);
+    rn_buf_release(&c->out);
+    c->out_at = 0;
+}
 
 static void conn_free(struct rn_conn *c)
 {
@@ -46,7 +63,7 @@ static void conn_free(struct rn_conn *c)
     rn_tls_session_free(c->session);
     rn_tls_close(c->tls);
     close(c->watch.fd);
-    rn_buf_release(&c->out);
+    drop_out(c);
     rn_free(c);
 }
 
@@ -108,10 +125,14 @@ static void watch_for(struct rn_conn *c)
     uint32_t events = 0;
 
     /* Who is sent his last bytes may be done speaking; that is no event. */
-    if (!c->closing || c->lingering)
+    if ((!c->closing || c->lingering) && !c->has_ended)
         events |= EPOLLRDHUP;
     if (c->lingering || (!c->waiting && !c->closing))
         events |= EPOLLIN;
+    /* Most peers are silent until they have their answer: to look away from
+     * them costs two calls of the kernel, so it is done when they speak. */
+    if (c->waiting && !c->closing && !c->is_muted)
+        events |= c->watch.events & EPOLLIN;
     if (c->out.len > c->out_at || c->tls_wants_write)
         events |= EPOLLOUT;
     rn_loop_change(c->loop, &c->watch, events);
@@ -151,6 +172,8 @@ static bool flush(struct rn_conn *c)
         c->out_at += (size_t)n;
     }
     if (c->out.len == c->out_at) {
+        if (c->out.room > OUT_KEPT)
+            drop_out(c);
         rn_buf_clear(&c->out);
         c->out_at = 0;
         c->stall_ns = 0;
@@ -178,6 +201,19 @@ static ptrdiff_t write_both(struct rn_conn *c, struct rn_view head,
     return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
+static enum rn_code queue(struct rn_conn *c, struct rn_view bytes)
+{
+    size_t before = c->out.room;
+    enum rn_code rc;
+
+    if (bytes.len > before - c->out.len &&
+        atomic_load(&queued_all) + bytes.len > OUT_ALL_MAX)
+        return RN_TOO_LARGE;
+    rc = rn_buf_add(&c->out, bytes);
+    atomic_fetch_add(&queued_all, c->out.room - before);
+    return rc;
+}
+
 enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
                           struct rn_view body)
 {
@@ -188,12 +224,12 @@ enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
     if (n < 0)
         return RN_IO;
     if (sent < head.len) {
-        rc = rn_buf_add(&c->out, rn_view_of(head.at + sent, head.len - sent));
+        rc = queue(c, rn_view_of(head.at + sent, head.len - sent));
         sent = head.len;
     }
     if (!rc && sent - head.len < body.len)
-        rc = rn_buf_add(&c->out, rn_view_of(body.at + (sent - head.len),
-                                            body.len - (sent - head.len)));
+        rc = queue(c, rn_view_of(body.at + (sent - head.len),
+                                 body.len - (sent - head.len)));
     if (!rc && c->out.len > c->out_at && !flush(c))
         rc = RN_IO;
     watch_for(c);
@@ -267,6 +303,7 @@ static void discard(struct rn_conn *c)
 static bool obey(struct rn_conn *c, enum rn_conn_next next)
 {
     c->waiting = next == RN_CONN_WAIT;
+    c->is_muted = c->is_muted && c->waiting;
     c->closing = c->closing || next == RN_CONN_CLOSE;
     if (c->dropped) {
         c->in_callback = false;
@@ -312,18 +349,26 @@ static bool read_all(struct rn_conn *c)
     return true;
 }
 
-void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next)
+/* Obeys; what has been decrypted already brings no event, so it is read now.
+ * False if the connection has ended or lingers. */
+static bool go_on(struct rn_conn *c, enum rn_conn_next next)
 {
     if (!obey(c, next))
-        return;
-    if (next == RN_CONN_MORE && c->session && rn_tls_pending(c->session) &&
-        !read_all(c))
-        return;
-    watch_for(c);
+        return false;
+    return next != RN_CONN_MORE || !c->session || !rn_tls_pending(c->session) ||
+           read_all(c);
+}
+
+void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next)
+{
+    if (go_on(c, next))
+        watch_for(c);
 }
 
 static bool on_writable(struct rn_conn *c)
 {
+    enum rn_conn_next next;
+
     c->tls_wants_write = false;
     if (!flush(c)) {
         rn_conn_drop(c);
@@ -336,21 +381,16 @@ static bool on_writable(struct rn_conn *c)
         return false;
     }
     c->in_callback = true;
-    c->ops->sent(c->user);
+    next = c->ops->sent(c->user);
     c->in_callback = false;
-    if (c->dropped) {
-        rn_conn_drop(c);
-        return false;
-    }
-    return true;
+    return go_on(c, next);
 }
 
 static void on_ready(struct rn_socket *watch, uint32_t events)
 {
     struct rn_conn *c = (struct rn_conn *)watch;
 
-    if ((events & (EPOLLERR | EPOLLHUP)) ||
-        (c->waiting && (events & EPOLLRDHUP))) {
+    if (events & (EPOLLERR | EPOLLHUP)) {
         rn_conn_drop(c);
         return;
     }
@@ -358,9 +398,12 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         discard(c);
         return;
     }
+    c->has_ended = c->has_ended || (events & EPOLLRDHUP);
     if ((events & EPOLLOUT) && !on_writable(c))
         return;
-    if (events & (EPOLLIN | EPOLLRDHUP)) {
+    if (c->waiting) {
+        c->is_muted = c->is_muted || (events & EPOLLIN);
+    } else if (events & (EPOLLIN | EPOLLRDHUP)) {
         if (!c->sniffed && !sniff(c)) {
             rn_conn_drop(c);
             return;

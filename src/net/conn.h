@@ -8,12 +8,17 @@
  *                answers what to do next: MORE, WAIT (for rn_conn_resume: an
  *                answer is being made, read nothing), CLOSE (after what is
  *                queued has been sent)
- *   sent         everything queued has been handed to the kernel
+ *   sent         everything queued has been handed to the kernel; answers
+ *                like `fed`, WAIT as long as an answer is being made
  *   late         the deadline has passed
  *   closed       the connection is gone; the last call
  *
  * Deadlines are the user's: rn_conn_deadline.  A peer that reads nothing meets
- * the write deadline, which is the connection's own.
+ * the write deadline, which is the connection's own.  What waits for such peers
+ * has a ceiling for each, and one for all of them together.
+ *
+ * A peer that is done speaking may still listen, so its end is noticed when it
+ * is read, not while an answer is being made.
  */
 #ifndef RN_NET_CONN_H
 #define RN_NET_CONN_H
@@ -28,7 +33,7 @@ enum rn_conn_next { RN_CONN_MORE, RN_CONN_WAIT, RN_CONN_CLOSE };
 struct rn_conn_user {
     enum rn_code (*space)(void *user, char **at, size_t *len);
     enum rn_conn_next (*fed)(void *user, size_t len);
-    void (*sent)(void *user);
+    enum rn_conn_next (*sent)(void *user);
     void (*late)(void *user);
     void (*closed)(void *user);
 };
@@ -51,7 +56,9 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts,
                          struct rn_conn **out) RN_CHECK;
 
 /* Queues bytes to be sent after what is queued already: `head` is copied,
- * `body` only as far as it cannot be sent at once. */
+ * `body` only as far as it cannot be sent at once.  RN_TOO_LARGE at a ceiling:
+ * then close.  Who waits for `sent` when rn_conn_is_sending queues one answer
+ * at most. */
 enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
                           struct rn_view body) RN_CHECK;
 

@@ -4,6 +4,8 @@
  *
  *   reading   bytes go to the reader                       [fed]
  *   serving   a call is under way; nothing is read         [serve]
+ *   blocked   the client takes its answer slowly; nothing is read, so that
+ *             one answer waits at most                     [proceed, on_sent]
  *   orphaned  the connection is gone while a call is under way: freed when the
  *             call comes back                              [closed, come_back]
  */
@@ -25,6 +27,7 @@ struct exchange {
     struct rn_buf head;
     uint32_t requests;
     bool serving, is_loopback;
+    bool blocked; /* the next request waits until the answer is taken */
 };
 
 enum { HEAD_MAX = 128 << 10 };
@@ -73,6 +76,7 @@ static void refuse(struct exchange *x)
 static void to_worker(struct exchange *x);
 
 static enum rn_conn_next serve(struct exchange *x);
+static enum rn_conn_next go_on(struct exchange *x);
 
 /* After a step of the call: WAIT while it is not done. */
 static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
@@ -91,6 +95,13 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
     rn_call_clear(&x->call);
     if (next != RN_CONN_MORE)
         return next;
+    x->blocked = rn_conn_is_sending(x->conn);
+    return x->blocked ? RN_CONN_WAIT : go_on(x);
+}
+
+/* With what came behind the request that has been answered. */
+static enum rn_conn_next go_on(struct exchange *x)
+{
     rn_conn_deadline(x->conn, x->opts->idle_ms);
     switch (rn_http_reader_next(&x->reader)) {
     case RN_HTTP_DONE:
@@ -211,9 +222,14 @@ static enum rn_conn_next on_fed(void *user, size_t len)
     return RN_CONN_MORE;
 }
 
-static void on_sent(void *user)
+static enum rn_conn_next on_sent(void *user)
 {
-    (void)user; /* nothing is streamed: the next request is read meanwhile */
+    struct exchange *x = user;
+
+    if (!x->blocked)
+        return x->serving ? RN_CONN_WAIT : RN_CONN_MORE;
+    x->blocked = false;
+    return go_on(x);
 }
 
 static void on_late(void *user)

@@ -112,9 +112,11 @@ static enum rn_conn_next on_fed(void *context, size_t len)
     return next;
 }
 
-static void on_sent(void *context)
+static enum rn_conn_next on_sent(void *context)
 {
-    (void)context;
+    struct user *u = context;
+
+    return u->manner == HOLD ? RN_CONN_WAIT : RN_CONN_MORE;
 }
 
 static void on_late(void *context)
@@ -159,6 +161,14 @@ static void resume(void)
 {
     user.manner = COUNT;
     rn_conn_resume(user.conn, RN_CONN_MORE);
+}
+
+/* The answer that was held, and the end. */
+static void answer(void)
+{
+    user.manner = COUNT;
+    (void)!rn_conn_send(user.conn, RN_LIT("head"), rn_view_of(user.big, BIG));
+    rn_conn_resume(user.conn, RN_CONN_CLOSE);
 }
 
 /* ---- the peer ------------------------------------------------------------ */
@@ -321,6 +331,27 @@ static void a_peer_that_is_done_speaking_still_gets_its_answer(void **state)
     assert_int_equal(read_to_end(), BIG + 4);
 }
 
+static void whoever_ends_while_his_answer_is_made_still_gets_it(void **state)
+{
+    unsigned before;
+
+    (void)state;
+    user.manner = HOLD;
+    say("bytes");
+    wait_event();
+    say("more");
+    shutdown(peer, SHUT_WR);
+    in_loop(nothing);
+    in_loop(nothing);
+    assert_int_equal(user.closed, 0);
+    before = turns;
+    poll(NULL, 0, 50); /* the time that is measured */
+    assert_true(turns - before < 10);
+    in_loop(answer);
+    assert_int_equal(read_to_end(), BIG + 4);
+    assert_int_equal(user.bytes, 5);
+}
+
 static void a_loop_does_not_spin_for_a_peer_that_does_not_read(void **state)
 {
     unsigned before;
@@ -386,6 +417,7 @@ int main(void)
         TEST(a_user_may_drop_its_connection_while_it_is_fed),
         TEST(an_answer_is_sent_whole_before_the_end),
         TEST(a_peer_that_is_done_speaking_still_gets_its_answer),
+        TEST(whoever_ends_while_his_answer_is_made_still_gets_it),
         TEST(a_loop_does_not_spin_for_a_peer_that_does_not_read),
         TEST(a_peer_that_reads_nothing_is_cut_off),
         TEST(nothing_is_read_while_an_answer_is_awaited),

@@ -1,0 +1,113 @@
+"""clients.py -- clients that speak too soon, end too soon, or do not listen.
+
+Method: bytes on sockets.  Nothing is timed: a server that has answered fifty
+other requests since has had its chance.
+"""
+import socket
+
+from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
+                 run_cases, sign)
+
+DEAF = 4
+REQUESTS = 100
+
+
+def request(method, path, body=b"", headers=None):
+    lines = {"Host": "localhost", "x-ms-version": "2018-12-31",
+             **sign(method, path, EMULATOR_KEY), **(headers or {}),
+             **({"Content-Length": len(body)} if body else {})}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def open_socket(server):
+    return socket.create_connection(("127.0.0.1", server.port), LIMIT_S)
+
+
+def answers(connection, count):
+    """The statuses of that many answers, read one after the other."""
+    file = connection.makefile("rb")
+    found = []
+    for _ in range(count):
+        status = int(file.readline().split()[1])
+        length = 0
+        for line in iter(file.readline, b"\r\n"):
+            name, value = line.split(b":", 1)
+            if name.lower() == b"content-length":
+                length = int(value)
+        equal(len(file.read(length)), length)
+        found.append(status)
+    return found, file
+
+
+def count_reads(server):
+    return server.metrics().get('runnel_http_requests_total{op="GET",resource='
+                                '"docs",code="200"}', 0)
+
+
+@case("a client that is done speaking gets the answer to its write")
+def _():
+    with Server() as server:
+        container = server.make()
+        for i in range(20):
+            with open_socket(server) as connection:
+                connection.sendall(request(
+                    "POST", container + "/docs",
+                    b'{"id":"%d","pk":"x"}' % i))
+                connection.shutdown(socket.SHUT_WR)
+                found, file = answers(connection, 1)
+                equal((found, file.read()), ([201], b""))
+
+
+@case("what was sent before the end of speech is answered to the last")
+def _():
+    with Server() as server:
+        container = server.make()
+        text = b"".join(request("POST", container + "/docs",
+                                b'{"id":"%d","pk":"x"}' % i)
+                        for i in range(50))
+        with open_socket(server) as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            found, file = answers(connection, 50)
+            equal((found, file.read()), ([201] * 50, b""))
+
+
+@case("a deaf client has few answers made for it and gets all when it listens")
+def _():
+    with Server() as server:
+        container = server.make()
+        equal(server.put(container, {"id": "1", "pk": "x",
+                                     "filler": "x" * 1000000})[0], 201)
+        text = request("GET", container + "/docs/1",
+                       headers=pk_header("x")) * REQUESTS
+        deaf = [open_socket(server) for _ in range(DEAF)]
+        for connection in deaf:
+            connection.sendall(text)
+        for _ in range(50):
+            equal(server.ask("GET", "/healthz", key=None)[0], 200)
+        assert count_reads(server) < DEAF * REQUESTS / 2, count_reads(server)
+        for connection in deaf:
+            equal(answers(connection, REQUESTS)[0], [200] * REQUESTS)
+            connection.close()
+        equal(count_reads(server), DEAF * REQUESTS)
+
+
+@case("a client that is gone is forgotten with its answers")
+def _():
+    with Server() as server:
+        container = server.make()
+        server.put(container, {"id": "1", "pk": "x", "filler": "x" * 1000000})
+        text = request("GET", container + "/docs/1",
+                       headers=pk_header("x")) * 10
+        for _ in range(20):
+            with open_socket(server) as connection:
+                connection.sendall(text)
+        name = 'runnel_http_connections{state="open"}'
+        for _ in range(LIMIT_S * 100):
+            if server.metrics()[name] == 1:
+                return
+        raise AssertionError(server.metrics()[name])
+
+
+run_cases()
