@@ -8,7 +8,9 @@
 
 #include "json/print.h"
 
-enum { DEPTH = 130 }; /* a document of 128 levels inside an array */
+/* Deeper than a document may be, so that one that is too deep fails by itself.
+ */
+enum { DEPTH = 256 };
 
 /* ---- reading ------------------------------------------------------------- */
 

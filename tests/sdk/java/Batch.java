@@ -21,16 +21,16 @@ final class Batch {
 
     private Batch() {}
 
-    private static ObjectNode document(String id, Object pk, int n) {
+    private static ObjectNode document(String id, String pk, int n) {
         return JsonNodeFactory.instance.objectNode().put("id", id)
-            .putPOJO("pk", pk).put("n", n);
+            .put("pk", pk).put("n", n);
     }
 
     private static CosmosPatchOperations count() {
         return CosmosPatchOperations.create().increment("/n", 1);
     }
 
-    private static int read(CosmosContainer c, String id, Object pk) {
+    private static int read(CosmosContainer c, String id, String pk) {
         return c.readItem(id, new PartitionKey(pk), ObjectNode.class).getItem()
             .get("n").asInt();
     }
