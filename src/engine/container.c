@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { ARENA_MAX = 4 << 20 };
+enum { ARENA_MAX = 64 << 20, ROWS_MAX = 64 << 20 };
 
 /* ---- ranges -------------------------------------------------------------- */
 
@@ -76,6 +76,17 @@ static enum rn_code step_down(struct rn_txn *txn, const struct rn_container *c,
     return RN_CORRUPT; /* the children of a dead range cover it */
 }
 
+enum rn_code rn_range_descend(struct rn_txn *txn, const struct rn_container *c,
+                              struct rn_view epk, uint32_t *range,
+                              struct rn_row_range *row)
+{
+    enum rn_code rc = RN_OK;
+
+    while (!rc && row->state != RN_RANGE_ALIVE)
+        rc = step_down(txn, c, epk, range, row);
+    return rc;
+}
+
 enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
                            struct rn_view epk, uint32_t *range,
                            struct rn_row_range *out)
@@ -84,9 +95,7 @@ enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
 
     *range = rn_container_range_of(c, epk)->id;
     rc = rn_range_read(txn, c, *range, out);
-    while (!rc && out->state != RN_RANGE_ALIVE)
-        rc = step_down(txn, c, epk, range, out);
-    return rc;
+    return rc ? rc : rn_range_descend(txn, c, epk, range, out);
 }
 
 enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
@@ -129,61 +138,99 @@ static void insert_range(struct rn_container *c,
     c->ranges[at] = *span;
 }
 
-/* Calls `each` with every range that is alive, in the order of their ids. */
-static enum rn_code walk_ranges(struct rn_txn *txn, struct rn_container *c,
-                                void (*each)(struct rn_container *c,
-                                             const struct rn_range_span *span))
+/* Every row, alive or dead; their ids are 0, 1, 2 ... */
+static enum rn_code read_rows(struct rn_txn *txn, uint32_t number,
+                              struct rn_buf *out)
 {
     struct rn_key from, before;
     struct rn_range range;
     struct rn_cursor *cursor = NULL;
     struct rn_view key, value;
+    uint32_t id = 0;
     enum rn_code rc;
 
-    rn_key_span_tag(c->number, RN_TAG_RANGE, &from, &before);
+    rn_key_span_tag(number, RN_TAG_RANGE, &from, &before);
     range = (struct rn_range){ .from = rn_key_view(&from),
                                .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &cursor);
     while (!rc) {
-        struct rn_range_span span;
         struct rn_row_range row;
 
         rc = rn_cursor_next(cursor, &key, &value);
-        if (!rc && key.len != RN_KEY_HEAD + 4)
+        if (!rc && (key.len != RN_KEY_HEAD + 4 ||
+                    rn_get_u32_be(key.at + RN_KEY_HEAD) != id++))
             rc = RN_CORRUPT;
         if (!rc)
             rc = rn_row_range_decode(value, &row);
-        if (rc || row.state != RN_RANGE_ALIVE)
-            continue;
-        span.id = rn_get_u32_be(key.at + RN_KEY_HEAD);
-        span.epks = row.epks;
-        each(c, &span);
+        for (uint32_t i = 0; !rc && i < row.parent_count; i++)
+            rc = row.parents[i] + 1 < id ? RN_OK : RN_CORRUPT;
+        if (!rc)
+            rc = rn_buf_add(out, rn_view_of(&row, sizeof(row)));
     }
     rn_cursor_end(cursor);
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-static void count_range(struct rn_container *c,
-                        const struct rn_range_span *span)
+/* Parents have lower ids than their children, so one pass downward meets them
+ * all.  `seen` has a byte for each range. */
+static enum rn_code find_ancestors(struct rn_container *c,
+                                   const struct rn_row_range *rows, char *seen,
+                                   struct rn_range_span *span)
 {
-    (void)span;
-    c->range_count++;
+    uint32_t *list;
+    size_t count = 0;
+
+    memset(seen, 0, span->id + 1);
+    for (uint32_t i = span->id + 1; i-- > 0;) {
+        if (i != span->id && !seen[i])
+            continue;
+        for (uint32_t k = 0; k < rows[i].parent_count; k++) {
+            count += !seen[rows[i].parents[k]];
+            seen[rows[i].parents[k]] = 1;
+        }
+    }
+    if (count == 0)
+        return RN_OK;
+    list = rn_arena_alloc(&c->arena, count * sizeof(*list));
+    if (!list)
+        return RN_NOMEM;
+    for (uint32_t i = 0; i < span->id; i++) {
+        if (seen[i])
+            list[span->ancestor_count++] = i;
+    }
+    span->ancestors = list;
+    return RN_OK;
 }
 
 static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
 {
-    enum rn_code rc = walk_ranges(txn, c, count_range);
+    struct rn_buf buf = RN_BUF_INIT(ROWS_MAX);
+    const struct rn_row_range *rows;
+    size_t alive = 0;
+    char *seen = NULL;
+    enum rn_code rc = read_rows(txn, c->number, &buf);
 
-    if (rc)
-        return rc;
-    if (c->range_count == 0)
-        return RN_CORRUPT;
-    c->ranges =
-        rn_arena_alloc(&c->arena, c->range_count * sizeof(c->ranges[0]));
-    if (!c->ranges)
-        return RN_NOMEM;
-    c->range_count = 0;
-    return walk_ranges(txn, c, insert_range);
+    rows = (const void *)buf.at;
+    c->next_range = (uint32_t)(buf.len / sizeof(*rows));
+    for (uint32_t i = 0; i < c->next_range; i++)
+        alive += rows[i].state == RN_RANGE_ALIVE;
+    if (!rc && !alive)
+        rc = RN_CORRUPT;
+    if (!rc) {
+        c->ranges = rn_arena_alloc(&c->arena, alive * sizeof(c->ranges[0]));
+        seen = rn_new(c->next_range);
+        rc = c->ranges && seen ? RN_OK : RN_NOMEM;
+    }
+    for (uint32_t i = 0; !rc && i < c->next_range; i++) {
+        struct rn_range_span span = { .id = i, .epks = rows[i].epks };
+        if (rows[i].state != RN_RANGE_ALIVE)
+            continue;
+        rc = find_ancestors(c, rows, seen, &span);
+        insert_range(c, &span);
+    }
+    rn_free(seen);
+    rn_buf_release(&buf);
+    return rc;
 }
 
 /* ---- definitions --------------------------------------------------------- */

@@ -22,6 +22,8 @@ enum { RN_TTL_OFF = 0, RN_TTL_NEVER = -1, RN_RANGES_MAX = 1024 };
 struct rn_range_span {
     uint32_t id;
     struct rn_epk_range epks;
+    size_t ancestor_count;
+    const uint32_t *ancestors; /* all ranges it comes from, oldest first */
 };
 
 struct rn_container {
@@ -32,6 +34,7 @@ struct rn_container {
     int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
     size_t range_count;
     struct rn_range_span *ranges; /* in the order of their intervals */
+    uint32_t next_range;          /* the id that no range has had yet */
     struct rn_arena arena;        /* what all this points into */
 };
 
@@ -49,6 +52,11 @@ enum rn_code rn_range_read(struct rn_txn *txn, const struct rn_container *c,
 enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
                            struct rn_view epk, uint32_t *range,
                            struct rn_row_range *out) RN_CHECK;
+/* From a range that is dead to the one of its descendants that is alive and
+ * holds the EPK; `range` and `row` are where it begins and ends. */
+enum rn_code rn_range_descend(struct rn_txn *txn, const struct rn_container *c,
+                              struct rn_view epk, uint32_t *range,
+                              struct rn_row_range *row) RN_CHECK;
 enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
                             uint32_t range,
                             const struct rn_row_range *row) RN_CHECK;

@@ -79,6 +79,7 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
         return rc;
     }
     rn_sweeper_wake(e); /* what an earlier run did not finish */
+    rn_home_wake(e);
     *out = e;
     return RN_OK;
 }

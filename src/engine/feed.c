@@ -9,6 +9,7 @@
 enum {
     FEED_KEY = RN_KEY_HEAD + 4 + 8 + 4,
     ARENA_MAX = 1 << 20,
+    SOURCES_BYTES_MAX = 1 << 20,
     KEYS_PER_ENTRY = 4, /* a key costs a fraction of an entry */
 };
 
@@ -279,6 +280,59 @@ static enum rn_code open_source(struct rn_feed *f, uint32_t range)
     return rn_txn_scan(f->reading->txn, &bounds, &s->cursor);
 }
 
+static bool has_id(const struct rn_buf *ids, uint32_t id)
+{
+    for (size_t i = 0; i < ids->len; i += sizeof(id)) {
+        if (memcmp(ids->at + i, &id, sizeof(id)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The range, and its ancestors whose feeds may have something of it above an
+ * LSN.  A parent's last LSN is not above its child's, and what is empty has
+ * empty ancestors, so the way up ends early. */
+static enum rn_code find_sources(struct rn_reading *r, uint32_t range,
+                                 uint64_t after, struct rn_buf *ids)
+{
+    enum rn_code rc = rn_buf_add(ids, rn_view_of(&range, sizeof(range)));
+
+    for (size_t i = 0; !rc && i < ids->len; i += sizeof(range)) {
+        struct rn_row_range row, parent;
+
+        memcpy(&range, ids->at + i, sizeof(range));
+        rc = rn_range_read(r->txn, r->container, range, &row);
+        for (uint32_t k = 0; !rc && k < row.parent_count; k++) {
+            if (has_id(ids, row.parents[k]))
+                continue;
+            rc = rn_range_read(r->txn, r->container, row.parents[k], &parent);
+            if (!rc && parent.state == RN_RANGE_DEAD && parent.lsn > after)
+                rc = rn_buf_add(
+                    ids, rn_view_of(&row.parents[k], sizeof(row.parents[k])));
+        }
+    }
+    return rc;
+}
+
+static enum rn_code open_sources(struct rn_feed *f)
+{
+    struct rn_buf ids = RN_BUF_INIT(SOURCES_BYTES_MAX);
+    uint32_t id;
+    enum rn_code rc =
+        find_sources(f->reading, f->scan->range, f->scan->after, &ids);
+
+    if (!rc) {
+        f->sources = rn_new(ids.len / sizeof(id) * sizeof(*f->sources));
+        rc = f->sources ? RN_OK : RN_NOMEM;
+    }
+    for (size_t i = 0; !rc && i < ids.len; i += sizeof(id)) {
+        memcpy(&id, ids.at + i, sizeof(id));
+        rc = open_source(f, id);
+    }
+    rn_buf_release(&ids);
+    return rc;
+}
+
 enum rn_code rn_feed_open(struct rn_feed *f, struct rn_reading *r,
                           const struct rn_feed_scan *scan, struct rn_err *err)
 {
@@ -299,10 +353,7 @@ enum rn_code rn_feed_open(struct rn_feed *f, struct rn_reading *r,
         return rc;
     f->is_part = rn_epk_compare(&scan->epks.min, &row.epks.min) > 0 ||
                  rn_epk_compare(&scan->epks.max, &row.epks.max) < 0;
-    f->sources = rn_new(sizeof(*f->sources));
-    if (!f->sources)
-        return RN_NOMEM;
-    return open_source(f, scan->range);
+    return open_sources(f);
 }
 
 void rn_feed_close(struct rn_feed *f)
@@ -346,9 +397,9 @@ static enum rn_code entry_from(struct rn_reading *r, uint32_t range,
 /* By bisection: _ts does not fall along a feed.  Up to `low` all are too early;
  * from `high` on none is. */
 static enum rn_code bisect(struct rn_reading *r, uint32_t range, int64_t ts,
-                           uint64_t *high)
+                           uint64_t low, uint64_t *high)
 {
-    uint64_t low = 0, middle, found = 0;
+    uint64_t middle, found = 0;
     int64_t at = 0;
 
     while (*high - low > 1) {
@@ -366,22 +417,56 @@ static enum rn_code bisect(struct rn_reading *r, uint32_t range, int64_t ts,
     return RN_OK;
 }
 
+/* The first LSN of one feed at which an entry may be late enough, or beyond
+ * all.  Where a merge has mixed two orders nothing can be bisected, but all of
+ * it is older than what came later: if some of that is too early, so is it. */
+static enum rn_code find_in_feed(struct rn_reading *r, uint32_t range,
+                                 int64_t ts, uint64_t *lsn)
+{
+    struct rn_row_range row;
+    uint64_t found = 0;
+    int64_t at = 0;
+    enum rn_code rc = rn_range_read(r->txn, r->container, range, &row);
+
+    *lsn = UINT64_MAX;
+    if (rc || row.last_ts < ts)
+        return rc;
+    if (row.mixed) {
+        rc = entry_from(r, range, row.mixed + 1, &found, &at);
+        if (rc && rc != RN_NOT_FOUND)
+            return rc;
+        if (rc || at >= ts) {
+            *lsn = 1;
+            return RN_OK;
+        }
+    }
+    *lsn = row.lsn + 1;
+    rc = bisect(r, range, ts, row.mixed, lsn);
+    if (!rc)
+        rc = entry_from(r, range, *lsn, &found, &at);
+    *lsn = rc ? UINT64_MAX : found;
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
 enum rn_code rn_feed_find_time(struct rn_reading *r, uint32_t range, int64_t ts,
                                uint64_t *lsn)
 {
+    struct rn_buf ids = RN_BUF_INIT(SOURCES_BYTES_MAX);
     struct rn_row_range row;
-    uint64_t high, found = 0;
-    int64_t at = 0;
+    uint32_t id;
     enum rn_code rc = rn_feed_range(r, range, &row, NULL);
 
-    if (rc)
-        return rc;
+    if (!rc)
+        rc = find_sources(r, range, 0, &ids);
     *lsn = row.lsn;
-    high = row.lsn + 1;
-    rc = bisect(r, range, ts, &high);
-    if (!rc)
-        rc = entry_from(r, range, high, &found, &at);
-    if (!rc)
-        *lsn = found - 1;
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
+    for (size_t i = 0; !rc && i < ids.len; i += sizeof(id)) {
+        uint64_t first;
+
+        memcpy(&id, ids.at + i, sizeof(id));
+        rc = find_in_feed(r, id, ts, &first);
+        if (!rc && first - 1 < *lsn)
+            *lsn = first - 1;
+    }
+    rn_buf_release(&ids);
+    return rc;
 }

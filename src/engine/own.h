@@ -38,6 +38,8 @@ struct rn_engine {
 
     struct rn_operation sweep; /* sweep.c */
     atomic_bool sweeping;      /* it is queued */
+    struct rn_operation home;  /* home.c */
+    atomic_bool homing;        /* it is queued */
 
     struct rn_expiry expiry; /* the committer's, */
     struct rn_purger purger; /* and this */
@@ -152,6 +154,10 @@ enum rn_code rn_document_key_of(struct rn_txn *txn,
  * container, are to look again once it is committed.  Thread: committer. */
 void rn_engine_note_move(struct rn_engine *e, uint32_t container,
                          int64_t range);
+
+/* home.c */
+enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
+void rn_home_wake(struct rn_engine *e);
 
 /* sweep.c */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;

@@ -79,8 +79,7 @@ static enum rn_code show(struct rn_reading *r, const struct rn_row_document *d,
 {
     if (rn_document_is_expired(r->container, row, r->now))
         return RN_NOT_FOUND;
-    place->etag =
-        (struct rn_etag){ .lsn = d->lsn, .range = d->range, .n = d->n };
+    place->etag = rn_row_document_etag(d);
     *body = row->json;
     return RN_OK;
 }

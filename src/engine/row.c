@@ -5,29 +5,44 @@
 
 #include <assert.h>
 
-enum { FEED_VERSION = 1, RANGE_HEADER = 34 };
+enum {
+    FEED_VERSION = 1,
+    RANGE_HEADER = 34,
+    DOCUMENT_BYTES = 24,
+    MIXED_BYTES = 8
+};
 
 #define TIMED UINT32_C(0x80000000)
 
-void rn_row_document_encode(const struct rn_row_document *d,
-                            char out[RN_ROW_DOCUMENT_BYTES])
+size_t rn_row_document_encode(const struct rn_row_document *d,
+                              char out[RN_ROW_DOCUMENT_MAX])
 {
     rn_put_u64_be(out, d->rid);
     rn_put_u32_be(out + 8, d->range);
     rn_put_u64_be(out + 12, d->lsn);
     rn_put_u32_be(out + 20, d->n | (d->is_timed ? TIMED : 0));
+    if (!d->is_moved)
+        return DOCUMENT_BYTES;
+    rn_put_u32_be(out + 24, d->birth_range);
+    rn_put_u32_be(out + 28, d->birth_n);
+    return RN_ROW_DOCUMENT_MAX;
 }
 
 enum rn_code rn_row_document_decode(struct rn_view bytes,
                                     struct rn_row_document *out)
 {
-    if (bytes.len != RN_ROW_DOCUMENT_BYTES)
+    if (bytes.len != DOCUMENT_BYTES && bytes.len != RN_ROW_DOCUMENT_MAX)
         return RN_CORRUPT;
+    *out = (struct rn_row_document){ .is_moved = bytes.len > DOCUMENT_BYTES };
     out->rid = rn_get_u64_be(bytes.at);
     out->range = rn_get_u32_be(bytes.at + 8);
     out->lsn = rn_get_u64_be(bytes.at + 12);
     out->n = rn_get_u32_be(bytes.at + 20) & ~TIMED;
     out->is_timed = rn_get_u32_be(bytes.at + 20) & TIMED;
+    if (out->is_moved) {
+        out->birth_range = rn_get_u32_be(bytes.at + 24);
+        out->birth_n = rn_get_u32_be(bytes.at + 28);
+    }
     return RN_OK;
 }
 
@@ -102,6 +117,10 @@ size_t rn_row_range_encode(const struct rn_row_range *r,
     *at++ = (char)r->child_count;
     for (uint32_t i = 0; i < r->child_count; i++, at += 4)
         rn_put_u32_be(at, r->children[i]);
+    if (r->mixed) {
+        rn_put_u64_be(at, r->mixed);
+        at += MIXED_BYTES;
+    }
     return (size_t)(at - out);
 }
 
@@ -109,10 +128,14 @@ static bool take_children(const char *at, const char *end,
                           struct rn_row_range *out)
 {
     out->child_count = at < end ? (unsigned char)*at++ : 3;
-    if (out->child_count > 2 || end - at != 4 * (long)out->child_count)
+    if (out->child_count > 2 ||
+        (end - at != 4 * (long)out->child_count &&
+         end - at != 4 * (long)out->child_count + MIXED_BYTES))
         return false;
     for (uint32_t i = 0; i < out->child_count; i++)
         out->children[i] = rn_get_u32_be(at + 4 * i);
+    at += 4 * out->child_count;
+    out->mixed = at < end ? rn_get_u64_be(at) : 0;
     return true;
 }
 

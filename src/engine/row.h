@@ -1,11 +1,12 @@
 /* row.h -- what lies under the keys, byte by byte; all big endian.
  *
- *   'd'  rid 8 | range 4 | lsn 8 | n 4; n's highest bit: there is a 't' row
+ *   'd'  rid 8 | range 4 | lsn 8 | n 4 [| birth range 4 | birth n 4];
+ *        n's highest bit: there is a 't' row
  *   'f'  version 1 | epk length 1 | reserved 2 | ttl 4 | _ts 8 | rid 8 |
  *        epk | JSON
  *   'r'  lsn 8 | last _ts 8 | next rid counter 8 | state 1 | parents 1 |
  *        parent 4 * 2 | min length 1 | min | max length 1 | max |
- *        children 1 | child 4 * children
+ *        children 1 | child 4 * children [| mixed 8]
  *
  * Decoding is of our own bytes, whose sum the store has checked: what does not
  * fit is damage, RN_CORRUPT.
@@ -14,11 +15,12 @@
 #define RN_ENGINE_ROW_H
 
 #include "cosmos/epk.h"
+#include "cosmos/etag.h"
 
 enum {
-    RN_ROW_DOCUMENT_BYTES = 24,
+    RN_ROW_DOCUMENT_MAX = 32,
     RN_ROW_FEED_HEADER = 24, /* before the epk */
-    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX + 9,
+    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX + 9 + 8,
 };
 
 struct rn_row_document {
@@ -27,6 +29,10 @@ struct rn_row_document {
     uint64_t lsn;
     uint32_t n;
     bool is_timed; /* it has a 't' row */
+    /* Its row under 'f' was brought to another range: where it was born, which
+     * its etag tells. */
+    bool is_moved;
+    uint32_t birth_range, birth_n;
 };
 
 struct rn_row_feed {
@@ -39,7 +45,12 @@ struct rn_row_feed {
 
 /* A dead range takes no writes: its children do, two of a split, one of a
  * merge, which together cover it. */
-enum rn_range_state { RN_RANGE_ALIVE, RN_RANGE_DEAD };
+enum rn_range_state {
+    RN_RANGE_ALIVE,
+    RN_RANGE_DEAD,
+    RN_RANGE_EMPTY, /* dead, and what lay under it is with its descendants; so
+                       it is with all its ancestors */
+};
 
 struct rn_row_range {
     uint64_t lsn;
@@ -48,13 +59,24 @@ struct rn_row_range {
     enum rn_range_state state;
     uint32_t parent_count, parents[2];
     uint32_t child_count, children[2];
+    uint64_t mixed; /* up to this LSN _ts may fall along the feed, because of a
+                       merge; 0: nowhere */
     struct rn_epk_range epks;
 };
 
-void rn_row_document_encode(const struct rn_row_document *d,
-                            char out[RN_ROW_DOCUMENT_BYTES]);
+size_t rn_row_document_encode(const struct rn_row_document *d,
+                              char out[RN_ROW_DOCUMENT_MAX]);
 enum rn_code rn_row_document_decode(struct rn_view bytes,
                                     struct rn_row_document *out) RN_CHECK;
+
+/* Of the version it is, wherever its row lies. */
+static inline struct rn_etag
+rn_row_document_etag(const struct rn_row_document *d)
+{
+    return (struct rn_etag){ .lsn = d->lsn,
+                             .range = d->is_moved ? d->birth_range : d->range,
+                             .n = d->is_moved ? d->birth_n : d->n };
+}
 
 /* The header and the epk only; the JSON follows. */
 size_t rn_row_feed_encode(const struct rn_row_feed *f, char *out);

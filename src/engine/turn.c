@@ -81,9 +81,7 @@ enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
 
 struct rn_etag rn_found_etag(const struct rn_found *f)
 {
-    return (struct rn_etag){ .lsn = f->row.lsn,
-                             .range = f->row.range,
-                             .n = f->row.n };
+    return rn_row_document_etag(&f->row);
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -294,21 +292,20 @@ static enum rn_code remove_old(struct rn_turn *t, const struct rn_version *v,
 static enum rn_code add_version(struct rn_turn *t, const struct rn_version *v,
                                 struct rn_row_document *row)
 {
-    char bytes[RN_ROW_DOCUMENT_BYTES];
+    char bytes[RN_ROW_DOCUMENT_MAX];
     int64_t ts = t->row.last_ts;
     struct rn_key feed;
     enum rn_code rc = RN_OK;
 
     row->is_timed = v->ttl > 0;
     rn_key_feed(t->container->number, row->range, row->lsn, row->n, &feed);
-    rn_row_document_encode(row, bytes);
     if (row->is_timed)
         rc = add_time_row(t, ts + v->ttl, row->rid);
     if (!rc)
         rc = rn_txn_put(t->txn, rn_key_view(&feed), rn_buf_view(&v->row));
     if (!rc)
         rc = rn_txn_put(t->txn, rn_key_view(&v->key),
-                        rn_view_of(bytes, sizeof(bytes)));
+                        rn_view_of(bytes, rn_row_document_encode(row, bytes)));
     rn_expiry_written(t->engine, t->container->number, v->ttl, ts);
     return rc;
 }
@@ -330,7 +327,7 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
         return rc;
     row = take_place(t);
     row.rid = rid;
-    *etag = (struct rn_etag){ .lsn = row.lsn, .range = row.range, .n = row.n };
+    *etag = rn_row_document_etag(&row);
     rn_version_fill(v, rid, *etag, t->row.last_ts);
     rc = add_version(t, v, &row);
     if (!rc && !old->exists)

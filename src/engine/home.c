@@ -1,0 +1,213 @@
+/* home.c -- what lies in the feed of a dead range is brought to its living
+ * descendants, in slices.
+ *
+ * The row 0 | 'h' | number says that a container has dead ranges that may not
+ * be empty.  It is written in the transaction that kills a range and goes when
+ * the last of them is empty, so a crash in between only means that this goes on
+ * after the next start.
+ *
+ * The oldest range is emptied first: when one is empty all its ancestors are.
+ * An entry keeps its LSN and its document's etag; two that come from the two
+ * sides of a merge may have one LSN and one n, and then the later gets the next
+ * n that is free.
+ */
+#include "engine/own.h"
+
+#include "base/bytes.h"
+
+enum { SLICE_ENTRIES = 64, SLICE_BYTES = 1 << 20, TAG_HOMELESS = 'h' };
+
+static void homeless_key(uint32_t number, struct rn_key *out)
+{
+    struct rn_key end;
+
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_HOMELESS, out, &end);
+    rn_put_u32_be(out->bytes + out->len, number);
+    out->len += 4;
+}
+
+enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number)
+{
+    struct rn_key key;
+
+    homeless_key(number, &key);
+    return rn_txn_put(txn, rn_key_view(&key), RN_LIT(""));
+}
+
+/* The first key of a tag, and its value. */
+static enum rn_code first_of(struct rn_txn *txn, const struct rn_key *from,
+                             const struct rn_key *before, struct rn_key *key,
+                             struct rn_buf *value)
+{
+    struct rn_range range = { .from = rn_key_view(from),
+                              .before = rn_key_view(before) };
+    struct rn_cursor *c = NULL;
+    struct rn_view k, v;
+    enum rn_code rc = rn_txn_scan(txn, &range, &c);
+
+    if (!rc)
+        rc = rn_cursor_next(c, &k, &v);
+    if (!rc) {
+        memcpy(key->bytes, k.at, k.len);
+        key->len = k.len;
+        rn_buf_clear(value);
+        rc = rn_buf_add(value, v);
+    }
+    rn_cursor_end(c);
+    return rc;
+}
+
+/* The oldest range that is dead and not empty. */
+static enum rn_code find_dead(struct rn_txn *txn, const struct rn_container *c,
+                              uint32_t *id, struct rn_row_range *row)
+{
+    enum rn_code rc;
+
+    for (*id = 0;; ++*id) {
+        rc = rn_range_read(txn, c, *id, row);
+        if (rc || row->state == RN_RANGE_DEAD)
+            return rc;
+    }
+}
+
+/* A place in the feed that nobody has. */
+static enum rn_code find_room(struct rn_txn *txn, uint32_t number,
+                              struct rn_row_document *d, struct rn_key *out)
+{
+    struct rn_view taken;
+    enum rn_code rc;
+
+    for (;; d->n++) {
+        rn_key_feed(number, d->range, d->lsn, d->n, out);
+        rc = rn_txn_get(txn, rn_key_view(out), &taken);
+        if (rc)
+            return rc == RN_NOT_FOUND ? RN_OK : rc;
+    }
+}
+
+static enum rn_code move_document(struct rn_txn *txn,
+                                  const struct rn_container *c, uint64_t rid,
+                                  const struct rn_row_document *to)
+{
+    char bytes[RN_ROW_DOCUMENT_MAX];
+    struct rn_row_document row;
+    struct rn_view value;
+    struct rn_key key;
+    enum rn_code rc = rn_document_key_of(txn, c, rid, &key);
+
+    if (!rc)
+        rc = rn_txn_get(txn, rn_key_view(&key), &value);
+    if (!rc)
+        rc = rn_row_document_decode(value, &row);
+    if (rc)
+        return rc == RN_NOT_FOUND ? RN_CORRUPT : rc;
+    if (!row.is_moved) {
+        row.is_moved = true;
+        row.birth_range = row.range;
+        row.birth_n = row.n;
+    }
+    row.range = to->range;
+    row.n = to->n;
+    return rn_txn_put(txn, rn_key_view(&key),
+                      rn_view_of(bytes, rn_row_document_encode(&row, bytes)));
+}
+
+static enum rn_code move_entry(struct rn_txn *txn, const struct rn_container *c,
+                               const struct rn_row_range *dead, uint32_t from,
+                               const struct rn_key *key, struct rn_view value)
+{
+    struct rn_row_range row = *dead;
+    struct rn_row_document to = { .range = from };
+    struct rn_row_feed feed;
+    struct rn_key home;
+    enum rn_code rc = rn_row_feed_decode(value, &feed);
+
+    if (!rc)
+        rc = rn_range_descend(txn, c, feed.epk, &to.range, &row);
+    to.lsn = rn_get_u64_be(key->bytes + RN_KEY_HEAD + 4);
+    to.n = rn_get_u32_be(key->bytes + RN_KEY_HEAD + 12);
+    if (!rc)
+        rc = find_room(txn, c->number, &to, &home);
+    if (!rc)
+        rc = rn_txn_put(txn, rn_key_view(&home), value);
+    if (!rc)
+        rc = rn_txn_del(txn, rn_key_view(key));
+    return rc ? rc : move_document(txn, c, feed.rid, &to);
+}
+
+/* Some of a dead range's entries; it is empty when there are no more. */
+static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
+                               uint32_t id, struct rn_row_range *row)
+{
+    struct rn_buf value = RN_BUF_INIT(RN_VALUE_MAX);
+    struct rn_key from, before, key;
+    uint64_t bytes = 0;
+    enum rn_code rc = RN_OK;
+
+    rn_key_feed(c->number, id, 0, 0, &from);
+    rn_key_feed(c->number, id, UINT64_MAX, UINT32_MAX, &before);
+    for (int i = 0; !rc && i < SLICE_ENTRIES && bytes < SLICE_BYTES; i++) {
+        rc = first_of(txn, &from, &before, &key, &value);
+        if (!rc)
+            rc = move_entry(txn, c, row, id, &key, rn_buf_view(&value));
+        bytes += value.len;
+        from = key; /* what was moved is behind us */
+    }
+    rn_buf_release(&value);
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    row->state = RN_RANGE_EMPTY;
+    return rn_range_write(txn, c, id, row);
+}
+
+static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_buf value = RN_BUF_INIT(64);
+    struct rn_key from, before, key;
+    struct rn_container c = { 0 }; /* its number is all that is needed */
+    struct rn_row_range row;
+    uint32_t id;
+    enum rn_code rc;
+
+    (void)op;
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_HOMELESS, &from, &before);
+    rc = first_of(txn, &from, &before, &key, &value);
+    rn_buf_release(&value);
+    if (rc)
+        return rc;
+    if (key.len != RN_KEY_HEAD + 4)
+        return RN_CORRUPT;
+    c.number = rn_get_u32_be(key.bytes + RN_KEY_HEAD);
+    rc = find_dead(txn, &c, &id, &row);
+    if (!rc)
+        rc = empty_some(txn, &c, id, &row);
+    /* All are empty, or the container has been deleted. */
+    return rc == RN_NOT_FOUND ? rn_txn_del(txn, rn_key_view(&key)) : rc;
+}
+
+/* Goes on until all is at home; a store that is full or broken ends it until
+ * the next split or start. */
+static void done(struct rn_operation *op, enum rn_code rc,
+                 const struct rn_err *err)
+{
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, home);
+
+    (void)err;
+    atomic_store(&e->homing, false);
+    if (!rc)
+        rn_home_wake(e);
+}
+
+void rn_home_wake(struct rn_engine *e)
+{
+    if (atomic_exchange(&e->homing, true))
+        return;
+    e->home = (struct rn_operation){
+        .run = run,
+        .done = done,
+        .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_MULTI,
+        .bytes = 2 * SLICE_BYTES,
+    };
+    if (rn_committer_queue(e->committer, &e->home))
+        atomic_store(&e->homing, false);
+}

@@ -1,0 +1,326 @@
+/* reshape.c -- see reshape.h. */
+#include "engine/reshape.h"
+
+#include "base/bytes.h"
+#include "engine/own.h"
+
+enum { RANGE_IDS_MAX = 1 << 20 }; /* a rid has 20 bits for its birth range */
+
+/* ---- one change ---------------------------------------------------------- */
+
+static enum rn_code read_alive(struct rn_reshape *r, struct rn_txn *txn,
+                               uint32_t id, struct rn_row_range *row,
+                               struct rn_err *err)
+{
+    enum rn_code rc = rn_range_read(txn, r->container, id, row);
+
+    if (rc == RN_NOT_FOUND || (!rc && row->state != RN_RANGE_ALIVE))
+        return rn_fail(err, RN_GONE, "there is no partition key range '%u'",
+                       id);
+    return rc;
+}
+
+/* The id that comes after all that ever were. */
+static enum rn_code next_id(struct rn_reshape *r, struct rn_txn *txn,
+                            uint32_t count, uint32_t *out, struct rn_err *err)
+{
+    struct rn_key from, before;
+    struct rn_range range = { .backward = true };
+    struct rn_cursor *c = NULL;
+    struct rn_view key, value;
+    enum rn_code rc;
+
+    rn_key_span_tag(r->container->number, RN_TAG_RANGE, &from, &before);
+    range.from = rn_key_view(&from);
+    range.before = rn_key_view(&before);
+    rc = rn_txn_scan(txn, &range, &c);
+    if (!rc)
+        rc = rn_cursor_next(c, &key, &value);
+    if (!rc && key.len != RN_KEY_HEAD + 4)
+        rc = RN_CORRUPT;
+    if (!rc)
+        *out = rn_get_u32_be(key.at + RN_KEY_HEAD) + 1;
+    rn_cursor_end(c);
+    if (!rc && *out + count > RANGE_IDS_MAX)
+        rc = rn_fail(err, RN_BAD_REQUEST,
+                     "the container has had as many ranges as it can");
+    return rc;
+}
+
+static void inherit(struct rn_row_range *child, const struct rn_row_range *from,
+                    uint32_t parent)
+{
+    *child = (struct rn_row_range){ .lsn = from->lsn,
+                                    .last_ts = from->last_ts,
+                                    .next_rid = 1,
+                                    .parent_count = 1,
+                                    .parents = { parent },
+                                    .epks = from->epks,
+                                    .mixed = from->mixed };
+}
+
+static enum rn_code check_bound(const struct rn_row_range *row,
+                                const struct rn_epk *at, struct rn_err *err)
+{
+    if (rn_epk_compare(&row->epks.min, at) < 0 &&
+        rn_epk_compare(at, &row->epks.max) < 0)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "the bound of a split lies inside the range");
+}
+
+static enum rn_code split(struct rn_reshape *r, struct rn_txn *txn, uint32_t id,
+                          const struct rn_epk *at, struct rn_err *err)
+{
+    struct rn_row_range row, left, right;
+    struct rn_epk middle;
+    uint32_t new_id = 0;
+    enum rn_code rc = read_alive(r, txn, id, &row, err);
+
+    if (!rc && !at) {
+        at = &middle;
+        if (!rn_epk_middle(&r->container->pkdef, &row.epks, &middle))
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "the range '%u' is too narrow to be split, or its "
+                         "middle is not known: give the bound",
+                         id);
+    }
+    if (!rc)
+        rc = check_bound(&row, at, err);
+    if (!rc)
+        rc = next_id(r, txn, 2, &new_id, err);
+    if (rc)
+        return rc;
+    inherit(&left, &row, id);
+    inherit(&right, &row, id);
+    left.epks.max = right.epks.min = *at;
+    row.state = RN_RANGE_DEAD;
+    row.child_count = 2;
+    row.children[0] = new_id;
+    row.children[1] = new_id + 1;
+    rc = rn_range_write(txn, r->container, id, &row);
+    if (!rc)
+        rc = rn_range_write(txn, r->container, new_id, &left);
+    return rc ? rc : rn_range_write(txn, r->container, new_id + 1, &right);
+}
+
+static enum rn_code kill_parent(struct rn_reshape *r, struct rn_txn *txn,
+                                uint32_t id, struct rn_row_range *row,
+                                uint32_t child)
+{
+    row->state = RN_RANGE_DEAD;
+    row->child_count = 1;
+    row->children[0] = child;
+    return rn_range_write(txn, r->container, id, row);
+}
+
+static enum rn_code merge(struct rn_reshape *r, struct rn_txn *txn,
+                          struct rn_err *err)
+{
+    uint32_t low = r->range, high = r->with, new_id = 0;
+    struct rn_row_range a, b, child;
+    enum rn_code rc = read_alive(r, txn, low, &a, err);
+
+    if (!rc)
+        rc = read_alive(r, txn, high, &b, err);
+    if (!rc && rn_epk_compare(&b.epks.min, &a.epks.min) < 0) {
+        struct rn_row_range swap = a;
+        a = b;
+        b = swap;
+        low = r->with;
+        high = r->range;
+    }
+    if (!rc && rn_epk_compare(&a.epks.max, &b.epks.min) != 0)
+        rc = rn_fail(err, RN_BAD_REQUEST,
+                     "the ranges '%u' and '%u' are no neighbours", r->range,
+                     r->with);
+    if (!rc)
+        rc = next_id(r, txn, 1, &new_id, err);
+    if (rc)
+        return rc;
+    inherit(&child, &a, low);
+    child.epks.max = b.epks.max;
+    child.lsn = (a.lsn > b.lsn ? a.lsn : b.lsn) + 1;
+    child.last_ts = a.last_ts > b.last_ts ? a.last_ts : b.last_ts;
+    child.mixed = child.lsn;
+    child.parent_count = 2;
+    child.parents[1] = high;
+    rc = kill_parent(r, txn, low, &a, new_id);
+    if (!rc)
+        rc = kill_parent(r, txn, high, &b, new_id);
+    return rc ? rc : rn_range_write(txn, r->container, new_id, &child);
+}
+
+/* ---- many ---------------------------------------------------------------- */
+
+/* How wide an interval is, by its first bytes. */
+static uint64_t head_of(const struct rn_epk *epk)
+{
+    unsigned char bytes[8] = { 0 };
+
+    memcpy(bytes, epk->bytes, epk->len < 8 ? epk->len : 8);
+    return rn_get_u64_be((const char *)bytes);
+}
+
+static const struct rn_range_span *widest(const struct rn_container *c)
+{
+    const struct rn_range_span *best = NULL;
+    uint64_t width = 0;
+
+    for (size_t i = 0; i < c->range_count; i++) {
+        struct rn_epk middle;
+        uint64_t high = head_of(&c->ranges[i].epks.max);
+        uint64_t top = head_of(&(struct rn_epk){ 1, { 0x40 } });
+        uint64_t w = high - head_of(&c->ranges[i].epks.min);
+
+        if (c->pkdef.kind != RN_PKDEF_RANGE && high > top &&
+            rn_pkdef_version(&c->pkdef) == 2)
+            w = top - head_of(&c->ranges[i].epks.min); /* hashes end there */
+        if ((!best || w > width) &&
+            rn_epk_middle(&c->pkdef, &c->ranges[i].epks, &middle)) {
+            best = &c->ranges[i];
+            width = w;
+        }
+    }
+    return best;
+}
+
+/* The container as its rows say now. */
+static enum rn_code reload(struct rn_reshape *r, struct rn_txn *txn,
+                           struct rn_err *err)
+{
+    enum rn_code rc;
+
+    rn_object_release(r->object);
+    r->object = NULL;
+    rc = rn_object_get(txn, r->container->rid, &r->object, err);
+    if (rc == RN_NOT_FOUND)
+        rc = rn_fail(err, RN_NOT_FOUND, "the container has been deleted");
+    return rc;
+}
+
+static enum rn_code grow(struct rn_reshape *r, struct rn_txn *txn,
+                         struct rn_err *err)
+{
+    enum rn_code rc = reload(r, txn, err);
+
+    while (!rc && r->object->container->range_count < r->want) {
+        const struct rn_range_span *span = widest(r->object->container);
+
+        if (!span)
+            break; /* keys without a hash cannot be shared out */
+        rc = split(r, txn, span->id, NULL, err);
+        if (!rc)
+            rc = reload(r, txn, err);
+    }
+    return rc;
+}
+
+static enum rn_code check_room(struct rn_reshape *r, struct rn_err *err)
+{
+    if (r->object->container->range_count <= RN_RANGES_MAX)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST, "a container has at most %d ranges",
+                   RN_RANGES_MAX);
+}
+
+static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_reshape *r = RN_QUEUED(op, struct rn_reshape, operation);
+    enum rn_code rc = next_id(r, txn, 0, &r->first_new, &op->err);
+
+    if (rc == RN_NOT_FOUND)
+        return rn_fail(&op->err, rc, "the container has been deleted");
+    if (!rc && r->verb == RN_RESHAPE_SPLIT)
+        rc = split(r, txn, r->range, r->has_at ? &r->at : NULL, &op->err);
+    else if (!rc && r->verb == RN_RESHAPE_MERGE)
+        rc = merge(r, txn, &op->err);
+    else if (!rc)
+        rc = grow(r, txn, &op->err);
+    if (!rc && r->verb != RN_RESHAPE_GROW)
+        rc = reload(r, txn, &op->err);
+    if (!rc)
+        rc = check_room(r, &op->err);
+    if (!rc && r->object->container->next_range > r->first_new)
+        rc = rn_homeless_put(txn, r->container->number);
+    if (!rc)
+        rn_engine_note_move(r->engine, r->container->number, RN_RANGE_ANY);
+    return rc;
+}
+
+static void done(struct rn_operation *op, enum rn_code rc,
+                 const struct rn_err *err)
+{
+    struct rn_reshape *r = RN_QUEUED(op, struct rn_reshape, operation);
+
+    if (!rc) {
+        rc = rn_catalog_put(r->engine, r->object);
+        rn_home_wake(r->engine);
+    }
+    r->done.call(&r->done, rc, err);
+}
+
+enum rn_code rn_reshape_start(struct rn_engine *e, struct rn_reshape *r,
+                              struct rn_err *err)
+{
+    enum rn_code rc;
+
+    r->engine = e;
+    r->object = NULL;
+    r->operation = (struct rn_operation){
+        .run = run,
+        .done = done,
+        .flags = RN_OPERATION_MULTI,
+        .bytes = 4096,
+    };
+    rc = rn_committer_queue(e->committer, &r->operation);
+    return rc ? rn_fail(err, rc, "too many writes are under way") : RN_OK;
+}
+
+void rn_reshape_release(struct rn_reshape *r)
+{
+    rn_object_release(r->object);
+    r->object = NULL;
+}
+
+/* ---- unasked ------------------------------------------------------------- */
+
+struct growth {
+    struct rn_reshape reshape;
+    struct rn_object *container;
+};
+
+static void grown(struct rn_done *finished, enum rn_code rc,
+                  const struct rn_err *err)
+{
+    struct growth *g = (struct growth *)(void *)finished;
+
+    (void)rc;
+    (void)err;
+    rn_reshape_release(&g->reshape);
+    rn_object_release(g->container);
+    rn_free(g);
+}
+
+void rn_container_grow(struct rn_engine *e, struct rn_object *container,
+                       uint32_t want)
+{
+    struct growth *g;
+
+    if (container->container->range_count >= want)
+        return;
+    g = rn_new(sizeof(*g));
+    if (!g)
+        return;
+    g->container = rn_object_share(container);
+    g->reshape = (struct rn_reshape){
+        .done.call = grown,
+        .verb = RN_RESHAPE_GROW,
+        .container = container->container,
+        .want = want,
+    };
+    if (rn_reshape_start(e, &g->reshape, NULL)) {
+        rn_object_release(g->container);
+        rn_free(g);
+    }
+}
