@@ -5,9 +5,9 @@
 
 #include <assert.h>
 
-/* A head and a hash are longer than any id kept whole, so neither is taken for
- * the other. */
-enum { ID_WHOLE_MAX = 200, ID_HEAD = 185, EPK_END = 0x01, EPK_ZERO = 0xff };
+/* A head and its hashes are longer than any id kept whole, so neither is taken
+ * for the other. */
+enum { ID_WHOLE_MAX = 200, ID_HEAD = 169, EPK_END = 0x01, EPK_ZERO = 0xff };
 
 static void begin(struct rn_key *k, uint32_t c, char tag)
 {
@@ -59,8 +59,11 @@ static void add_id(struct rn_key *k, struct rn_view id)
         add(k, id);
         return;
     }
-    hash = rn_hash128(id, 0);
     add(k, rn_view_of(id.at, ID_HEAD));
+    hash = rn_hash128(id, 0);
+    add_u64(k, hash.high);
+    add_u64(k, hash.low);
+    hash = rn_murmur128(id, 0);
     add_u64(k, hash.high);
     add_u64(k, hash.low);
 }
@@ -87,17 +90,15 @@ void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
     add_epk(out, rn_epk_view(epk));
 }
 
-void rn_key_document(uint32_t c, const struct rn_pkdef *def,
-                     const struct rn_epk *epk, const struct rn_pk *pk,
-                     struct rn_view id, struct rn_key *out)
+void rn_key_document(uint32_t c, const struct rn_epk *epk,
+                     const struct rn_pk *pk, struct rn_view id,
+                     struct rn_key *out)
 {
     char encoded[RN_PK_BYTES_MAX];
 
     rn_key_document_bound(c, epk, out);
     end_epk(out);
-    if (def->kind == RN_PKDEF_HASH && rn_pkdef_version(def) == 1)
-        add_u64(out,
-                rn_hash64(rn_view_of(encoded, rn_pk_encode(pk, encoded)), 0));
+    add_u64(out, rn_hash64(rn_view_of(encoded, rn_pk_encode(pk, encoded)), 0));
     add_id(out, id);
 }
 

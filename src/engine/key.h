@@ -19,10 +19,10 @@
  *
  * epk     escaped (00 becomes 00 FF) and ended by 00 01, so that it sorts and
  *         what follows it cannot be taken for a part of it
- * idkey   the id, or if it is longer than 200 bytes its first 185 and a 128-bit
- *         hash; before it, in containers of hash version 1, 64 bits of hash of
- *         the whole key value, because that version cuts strings and so gives
- *         different values one EPK
+ * idkey   64 bits of hash of the whole key value, because different values may
+ *         have one EPK: version 1 cuts strings, and for version 2 a string that
+ *         has the EPK of another is found in a second.  Then the id, or if it
+ *         is longer than 200 bytes its first 169 and 256 bits of two hashes
  *
  * No key is longer than RN_KEY_MAX: version 1 makes EPKs of up to 110 bytes.
  */
@@ -65,9 +65,9 @@ void rn_key_span_tag(uint32_t c, char tag, struct rn_key *from,
                      struct rn_key *before);
 
 /* `id` empty: where documents of that EPK begin. */
-void rn_key_document(uint32_t c, const struct rn_pkdef *def,
-                     const struct rn_epk *epk, const struct rn_pk *pk,
-                     struct rn_view id, struct rn_key *out);
+void rn_key_document(uint32_t c, const struct rn_epk *epk,
+                     const struct rn_pk *pk, struct rn_view id,
+                     struct rn_key *out);
 /* Where documents of EPKs not less than this begin. */
 void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
                            struct rn_key *out);

@@ -286,8 +286,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
         return rc;
     p->place.range = turn.range;
     p->place.lsn = o.lsn = turn.row.lsn;
-    rn_key_document(p->container->number, &p->container->pkdef, &p->epk, p->pk,
-                    RN_LIT(""), &o.after);
+    rn_key_document(p->container->number, &p->epk, p->pk, RN_LIT(""), &o.after);
     return write_order(txn, &o);
 }
 
@@ -315,8 +314,7 @@ enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
     p->engine = e;
     p->slices = 0;
     rn_epk_of(&p->container->pkdef, p->pk, &p->epk);
-    rn_key_document(p->container->number, &p->container->pkdef, &p->epk, p->pk,
-                    RN_LIT(""), &first);
+    rn_key_document(p->container->number, &p->epk, p->pk, RN_LIT(""), &first);
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_ORDER, &p->order, &end);
     rn_put_u32_be(p->order.bytes + p->order.len, p->container->number);
     p->order.len += 4;

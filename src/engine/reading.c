@@ -95,8 +95,7 @@ enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
     enum rn_code rc;
 
     rn_epk_of(&r->container->pkdef, pk, &epk);
-    rn_key_document(r->container->number, &r->container->pkdef, &epk, pk, id,
-                    &key);
+    rn_key_document(r->container->number, &epk, pk, id, &key);
     rc = fill_place(r, rn_epk_view(&epk), place);
     if (!rc)
         rc = find_at(r, rn_key_view(&key), &d, &row);
@@ -157,7 +156,7 @@ static void narrow(const struct rn_container *c, const struct rn_pk *pk,
     struct rn_key key;
 
     rn_epk_of(&c->pkdef, pk, &epk);
-    rn_key_document(c->number, &c->pkdef, &epk, pk, RN_LIT(""), &key);
+    rn_key_document(c->number, &epk, pk, RN_LIT(""), &key);
     lift(from, &key);
     while ((unsigned char)key.bytes[key.len - 1] == 0xff)
         key.len--;

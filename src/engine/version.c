@@ -158,7 +158,7 @@ void rn_version_aim(struct rn_version *v, const struct rn_container *c,
 {
     v->container = c;
     rn_epk_of(&c->pkdef, pk, &v->epk);
-    rn_key_document(c->number, &c->pkdef, &v->epk, pk, id, &v->key);
+    rn_key_document(c->number, &v->epk, pk, id, &v->key);
 }
 
 enum rn_code rn_version_render(struct rn_version *v,

@@ -541,24 +541,22 @@ static void a_list_leaves_out_what_has_expired(void **state)
     assert_int_equal(l.seen[1], 1);
 }
 
-/* Version 1 cuts strings, so these two keys have one EPK. */
-static void keys_that_hash_alike_stay_apart(void **state)
+/* Two keys, as JSON strings, that have one EPK. */
+static void assert_apart(const char *definition, const char *const texts[2])
 {
-    struct rn_object *c = make_container(
-        &db, owner, "{\"id\":\"v1\",\"partitionKey\":{\"paths\":[\"/pk\"]}}");
+    struct rn_object *c = make_container(&db, owner, definition);
     char key[2][160], body[300];
     struct rn_epk epks[2];
     struct rn_pk pks[2];
     struct rn_arena arena = RN_ARENA_INIT(1 << 16);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
-        snprintf(key[i], sizeof(key[i]), "[\"%0140d%d\"]", 0, i);
+        snprintf(key[i], sizeof(key[i]), "[%s]", texts[i]);
         assert_int_equal(
             rn_pk_parse(rn_view_text(key[i]), &arena, &pks[i], NULL), RN_OK);
         rn_epk_of(&c->container->pkdef, &pks[i], &epks[i]);
-        snprintf(body, sizeof(body), "{\"id\":\"a\",\"pk\":%.*s,\"n\":%d}",
-                 (int)strlen(key[i]) - 2, key[i] + 1, i);
+        snprintf(body, sizeof(body), "{\"id\":\"a\",\"pk\":%s,\"n\":%d}",
+                 texts[i], i);
         assert_int_equal(
             write_document(&db, c, RN_DOCUMENT_CREATE, body, NULL, &doc),
             RN_OK);
@@ -577,6 +575,36 @@ static void keys_that_hash_alike_stay_apart(void **state)
     }
     rn_arena_release(&arena);
     rn_object_release(c);
+}
+
+/* Version 1 cuts strings. */
+static void long_keys_of_version_1_stay_apart(void **state)
+{
+    char text[2][160];
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        snprintf(text[i], sizeof(text[i]), "\"%0140d%d\"", 0, i);
+    assert_apart("{\"id\":\"v1\",\"partitionKey\":{\"paths\":[\"/pk\"]}}",
+                 (const char *const[]){ text[0], text[1] });
+}
+
+/* MurmurHash3 can be calculated backwards: the second was made for the first.
+ */
+static void keys_of_version_2_made_to_hash_alike_stay_apart(void **state)
+{
+    static const char *const texts[] = {
+        "\"aaaaaaaaaaaaaaabbbbbbbbbbbbbbbb\"",
+        "\"8:A>CI28MLPDOEFs1h0TX[xlf(k*2#U\""
+    };
+
+    (void)state;
+    assert_apart("{\"id\":\"v2\",\"partitionKey\":{\"paths\":[\"/pk\"],"
+                 "\"version\":2}}",
+                 texts);
+    assert_apart("{\"id\":\"tree\",\"partitionKey\":{\"paths\":[\"/pk\"],"
+                 "\"kind\":\"MultiHash\",\"version\":2}}",
+                 texts);
 }
 
 /* ---- containers ---------------------------------------------------------- */
@@ -688,7 +716,8 @@ int main(void)
         TEST(a_list_has_each_document_once_whatever_is_written),
         TEST_MANY(the_ranges_share_the_documents_out),
         TEST(a_list_leaves_out_what_has_expired),
-        TEST(keys_that_hash_alike_stay_apart),
+        TEST(long_keys_of_version_1_stay_apart),
+        TEST(keys_of_version_2_made_to_hash_alike_stay_apart),
         TEST(a_deleted_container_leaves_no_key_and_no_number),
         TEST(sweeping_goes_on_after_a_restart),
         TEST(everything_is_there_after_a_restart),

@@ -14,9 +14,6 @@
 #include <cmocka.h>
 
 static const struct rn_pkdef v1 = { .kind = RN_PKDEF_HASH, .count = 1 };
-static const struct rn_pkdef v2 = { .kind = RN_PKDEF_HASH,
-                                    .version = 2,
-                                    .count = 1 };
 
 static struct rn_pk pk_of(const char *text)
 {
@@ -68,7 +65,7 @@ static void document_key(size_t epk, size_t id, struct rn_key *out)
     struct rn_epk e = epk_of(epks[epk].at, epks[epk].len);
     struct rn_pk pk = pk_of("p");
 
-    rn_key_document(7, &v2, &e, &pk, ids[id], out);
+    rn_key_document(7, &e, &pk, ids[id], out);
 }
 
 static void documents_sort_by_epk_and_then_by_id(void **state)
@@ -115,7 +112,7 @@ static void keys_with_one_epk_stay_apart_in_version_1(void **state)
         text[i][159] = '\0';
         pk = pk_of(text[i]);
         rn_epk_of(&v1, &pk, &e[i]);
-        rn_key_document(7, &v1, &e[i], &pk, RN_LIT("id"), &keys[i]);
+        rn_key_document(7, &e[i], &pk, RN_LIT("id"), &keys[i]);
     }
     assert_int_equal(rn_epk_compare(&e[0], &e[1]), 0);
     assert_int_not_equal(compare(&keys[0], &keys[1]), 0);
@@ -134,15 +131,15 @@ static void long_ids_differ_wherever_they_do(void **state)
         struct rn_key whole, other;
 
         memset(id, 'x', sizeof(id));
-        rn_key_document(7, &v2, &e, &pk, rn_view_of(id, lens[i]), &whole);
+        rn_key_document(7, &e, &pk, rn_view_of(id, lens[i]), &whole);
         assert_true(whole.len <= RN_KEY_MAX);
         for (size_t at = 0; at < lens[i]; at++) {
             id[at] = 'y';
-            rn_key_document(7, &v2, &e, &pk, rn_view_of(id, lens[i]), &other);
+            rn_key_document(7, &e, &pk, rn_view_of(id, lens[i]), &other);
             assert_int_not_equal(compare(&whole, &other), 0);
             id[at] = 'x';
         }
-        rn_key_document(7, &v2, &e, &pk, rn_view_of(id, lens[i] - 1), &other);
+        rn_key_document(7, &e, &pk, rn_view_of(id, lens[i] - 1), &other);
         assert_int_not_equal(compare(&whole, &other), 0);
     }
 }
@@ -157,11 +154,11 @@ static void a_short_id_cannot_pass_for_a_long_one(void **state)
 
     (void)state;
     memset(id, 'x', sizeof(id));
-    rn_key_document(7, &v2, &e, &pk, RN_LIT(""), &none);
-    rn_key_document(7, &v2, &e, &pk, rn_view_of(id, 200), &whole);
+    rn_key_document(7, &e, &pk, RN_LIT(""), &none);
+    rn_key_document(7, &e, &pk, rn_view_of(id, 200), &whole);
     assert_int_equal(whole.len - none.len, 200);
     for (size_t len = 201; len <= sizeof(id); len++) {
-        rn_key_document(7, &v2, &e, &pk, rn_view_of(id, len), &key);
+        rn_key_document(7, &e, &pk, rn_view_of(id, len), &key);
         assert_true(key.len > whole.len);
     }
 }
@@ -177,11 +174,11 @@ static void the_longest_key_fits(void **state)
     memset(id, 'x', sizeof(id));
     for (size_t len = 1; len <= sizeof(id); len++) {
         /* Every byte a zero, which takes two. */
-        rn_key_document(UINT32_MAX, &v1, &e, &pk, rn_view_of(id, len), &key);
+        rn_key_document(UINT32_MAX, &e, &pk, rn_view_of(id, len), &key);
         assert_true(key.len <= RN_KEY_MAX);
     }
     e.len = RN_EPK_MAX;
-    rn_key_document(UINT32_MAX, &v2, &e, &pk, rn_view_of(id, 200), &key);
+    rn_key_document(UINT32_MAX, &e, &pk, rn_view_of(id, 200), &key);
     assert_true(key.len <= RN_KEY_MAX);
 }
 
@@ -202,7 +199,7 @@ static void every_partition_key_of_version_1_fits(void **state)
         pk = pk_of(text);
         rn_epk_of(&v1, &pk, &e);
         assert_true(e.len <= 110);
-        rn_key_document(1, &v1, &e, &pk, rn_view_of(id, 200), &key);
+        rn_key_document(1, &e, &pk, rn_view_of(id, 200), &key);
         assert_true(key.len <= RN_KEY_MAX);
     }
 }
@@ -240,7 +237,7 @@ static void a_container_holds_its_own_keys_and_no_others(void **state)
     for (size_t i = 0; i < 5; i++) {
         rn_key_span_container(numbers[i], &from, &before);
         for (size_t j = 0; j < 5; j++) {
-            rn_key_document(numbers[j], &v2, &e, &pk, RN_LIT("\xff"), &key[0]);
+            rn_key_document(numbers[j], &e, &pk, RN_LIT("\xff"), &key[0]);
             rn_key_feed(numbers[j], UINT32_MAX, UINT64_MAX, 0, &key[1]);
             rn_key_rid(numbers[j], UINT64_MAX, &key[2]);
             rn_key_range(numbers[j], UINT32_MAX, &key[3]);
@@ -261,7 +258,7 @@ static void a_tag_holds_its_own_keys_and_no_others(void **state)
     struct rn_pk pk = pk_of("p");
 
     (void)state;
-    rn_key_document(3, &v2, &e, &pk, RN_LIT("\xff"), &key[0]);
+    rn_key_document(3, &e, &pk, RN_LIT("\xff"), &key[0]);
     rn_key_feed(3, UINT32_MAX, UINT64_MAX, UINT32_MAX, &key[1]);
     rn_key_rid(3, UINT64_MAX, &key[2]);
     rn_key_range(3, UINT32_MAX, &key[3]);
