@@ -168,20 +168,25 @@ enum rn_rest_step rn_reply_json(struct rn_context *x, int status)
     return RN_REST_DONE;
 }
 
-/* JSON with a message in any case: clients parse it unasked. */
+/* JSON with a message in any case: clients parse it unasked.  As in the service
+ * it ends with the activity, which is what people copy when they ask for help,
+ * and which our log has. */
 static void print_error(struct rn_context *x, const struct rn_status *status)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-    struct rn_view text = rn_view_text(x->err.text);
+    const char *why = x->err.text[0] ? x->err.text
+                      : status->text ? status->text
+                                     : status->word;
+    char text[sizeof(x->err.text) + SMALL];
 
-    if (!text.len)
-        text = rn_view_text(status->text ? status->text : status->word);
+    snprintf(text, sizeof(text), "%s\r\nActivityId: %s", why,
+             x->call->note.activity);
     rn_buf_clear(&x->call->body);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("code"));
     rn_json_out_string(&o, rn_view_text(status->word));
     rn_json_out_key(&o, RN_LIT("message"));
-    rn_json_out_string(&o, text);
+    rn_json_out_string(&o, rn_view_text(text));
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
 }

@@ -1,4 +1,5 @@
-"""objects.py -- the catalog's objects on the wire: pages, and clients of old."""
+"""objects.py -- the catalog's objects on the wire: pages, clients of old, and
+what errors say."""
 from wire import Client, Server, case, equal
 
 
@@ -71,4 +72,20 @@ def _():
         equal(client.must(200, "POST", docs, "SELECT VALUE c.n FROM c",
                           query=True).json["Documents"], [2])
         client.must(204, "DELETE", docs + "/1", pk=pk)
+    server.end()
+
+
+@case("the message of an error ends with the activity that its headers name")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    for status, args in ((404, ("GET", "/dbs/none")),
+                         (409, ("POST", "/dbs", {"id": "d"})),
+                         (400, ("POST", "/dbs", {"id": ""})),
+                         (400, ("GET", "/nothing"))):
+        answer = client.must(status, *args)
+        activity = answer.headers["x-ms-activity-id"]
+        assert answer.json["message"].endswith(
+            f"\r\nActivityId: {activity}"), answer.body
     server.end()
