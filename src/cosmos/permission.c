@@ -58,10 +58,11 @@ static enum rn_code read_resource(const struct rn_json *j,
     size_t count;
     enum rn_code rc;
 
-    if (rn_json_kind(j, value) != RN_JSON_STRING)
+    if (rn_json_kind(j, value) != RN_JSON_STRING) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The input content is invalid because the required "
                        "properties - 'resource; ' - are missing");
+    }
     rc = rn_json_string_copy(j, value, arena, &text);
     if (rc)
         return rc;
@@ -70,11 +71,12 @@ static enum rn_code read_resource(const struct rn_json *j,
         count = 0;
     if (count == 0 || p->resource.is_list || p->resource.is_key_delete ||
         (p->resource.kind != RN_KIND_CONTAINER &&
-         rn_kind_owner(p->resource.kind) != RN_KIND_CONTAINER))
+         rn_kind_owner(p->resource.kind) != RN_KIND_CONTAINER)) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The resource of a permission must be a container or "
                        "lie in one: '%.*s'",
                        text.len > 120 ? 120 : (int)text.len, text.at);
+    }
     return RN_OK;
 }
 
@@ -221,10 +223,11 @@ enum rn_code rn_grant_parse(struct rn_view text,
                              signature, which);
     if (!rc && !decode(bytes + PURPOSE, out))
         rc = RN_UNAUTHORIZED;
-    if (rc)
+    if (rc) {
         return rn_fail(err, rc,
                        "The input authorization token can't serve the request: "
                        "it is no resource token of this account, or its key "
                        "has been replaced.");
+    }
     return RN_OK;
 }

@@ -45,10 +45,11 @@ static enum rn_code check_client_key(const struct rn_json *j,
 
     if (!rc)
         rc = check_text(j, "wrappedDataEncryptionKey", err);
-    if (!rc && rn_json_kind(j, metadata) != RN_JSON_OBJECT)
+    if (!rc && rn_json_kind(j, metadata) != RN_JSON_OBJECT) {
         rc = rn_fail(err, RN_BAD_REQUEST,
                      "The input content is invalid because the required "
                      "properties - 'keyWrapMetadata; ' - are missing");
+    }
     return rc;
 }
 
@@ -105,10 +106,11 @@ static struct rn_view lists(enum rn_kind kind)
 {
     if (kind == RN_KIND_DATABASE)
         return RN_LIT(",\"_colls\":\"colls/\",\"_users\":\"users/\"}");
-    if (kind == RN_KIND_CONTAINER)
+    if (kind == RN_KIND_CONTAINER) {
         return RN_LIT(",\"_docs\":\"docs/\",\"_sprocs\":\"sprocs/\","
                       "\"_triggers\":\"triggers/\",\"_udfs\":\"udfs/\","
                       "\"_conflicts\":\"conflicts/\"}");
+    }
     if (kind == RN_KIND_USER)
         return RN_LIT(",\"_permissions\":\"permissions/\"}");
     return RN_LIT("}");

@@ -129,12 +129,13 @@ static enum rn_code put_claim(struct rn_txn *txn, const struct rn_object *o,
     if (!rc) {
         rc = rn_name_get(txn, o->kind, rn_rid_owner(o->rid),
                          rn_buf_view(&claim), &taken);
-        if (!rc && !rn_rid_eq(taken, o->rid))
+        if (!rc && !rn_rid_eq(taken, o->rid)) {
             rc = rn_fail(err, RN_CONFLICT,
                          "The user already has a permission for this "
                          "resource.");
-        else if (rc == RN_NOT_FOUND)
+        } else if (rc == RN_NOT_FOUND) {
             rc = RN_OK;
+        }
     }
     if (!rc)
         rc = name_put(txn, o, rn_buf_view(&claim));

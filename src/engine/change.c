@@ -136,18 +136,20 @@ static enum rn_code find_target(struct rn_catalog_change *c, struct rn_txn *txn,
 
     if (!rc)
         rc = rn_object_get(txn, rid, out, err);
-    if (rc == RN_NOT_FOUND)
+    if (rc == RN_NOT_FOUND) {
         return rn_fail(err, rc,
                        "Entity with the specified id does not exist "
                        "in the system.");
+    }
     if (rc)
         return rc;
     rn_etag_print((*out)->etag, etag);
     if (c->if_match.at &&
-        !rn_etag_matches(c->if_match, rn_view_of(etag, RN_ETAG_LEN)))
+        !rn_etag_matches(c->if_match, rn_view_of(etag, RN_ETAG_LEN))) {
         return rn_fail(err, RN_PRECONDITION,
                        "Operation cannot be performed because one of the "
                        "specified precondition is not met.");
+    }
     return RN_OK;
 }
 
@@ -173,12 +175,13 @@ static enum rn_code put_replaced(struct rn_catalog_change *c,
 {
     enum rn_code rc = RN_OK;
 
-    if (!rn_view_eq(c->name, old->id))
+    if (!rn_view_eq(c->name, old->id)) {
         rc = c->kind == RN_KIND_CLIENT_KEY
                  ? rn_fail(err, RN_BAD_REQUEST,
                            "The id of a client encryption key cannot be "
                            "replaced")
                  : check_free(txn, c, err);
+    }
     if (!rc && c->kind != RN_KIND_CONTAINER)
         rc = rn_object_del(txn, old); /* its names, above all */
     return rc ? rc : rn_object_put(txn, c->object, err);
@@ -217,7 +220,7 @@ static enum rn_code run_replace(struct rn_catalog_change *c, struct rn_txn *txn,
 
     if (rc == RN_NOT_FOUND && c->verb == RN_CATALOG_UPSERT)
         rc = run_create(c, txn, err);
-    else if (!rc)
+    else if (!rc && old)
         rc = replace(c, txn, old, err);
     rn_object_release(old);
     return rc;
@@ -287,10 +290,11 @@ static enum rn_code read_name(struct rn_catalog_change *c, struct rn_err *err)
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, c->body, err);
     id = rn_json_find(&j, 0, RN_LIT("id"));
-    if (!rc && rn_json_kind(&j, id) != RN_JSON_STRING)
+    if (!rc && rn_json_kind(&j, id) != RN_JSON_STRING) {
         rc = rn_fail(err, RN_BAD_REQUEST,
                      "The input content is invalid because the required "
                      "properties - 'id; ' - are missing");
+    }
     if (!rc)
         rc = rn_json_string_copy(&j, id, &c->arena, &c->name);
     if (!rc)
@@ -306,10 +310,11 @@ static enum rn_code prepare_text(struct rn_catalog_change *c,
     struct rn_json_out o = RN_JSON_OUT_INIT(&c->text);
     enum rn_code rc;
 
-    if (c->kind == RN_KIND_CONTAINER)
+    if (c->kind == RN_KIND_CONTAINER) {
         return c->verb == RN_CATALOG_CREATE
                    ? rn_definition_print(c->body, NULL, &c->text, err)
                    : RN_OK;
+    }
     if (c->kind != RN_KIND_DATABASE)
         return rn_body_print(c->kind, c->body, &c->text, err);
     rn_json_out_object_begin(&o);

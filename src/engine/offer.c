@@ -27,16 +27,18 @@ enum {
 static enum rn_code check_units(int64_t units, uint32_t least, uint32_t step,
                                 uint32_t *out, struct rn_err *err)
 {
-    if (units < (int64_t)least)
+    if (units < (int64_t)least) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "Requested throughput %lld is less than required "
                        "minimum throughput %u",
                        (long long)units, least);
-    if (units > RU_MAX || units % step != 0)
+    }
+    if (units > RU_MAX || units % step != 0) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The offer should have valid throughput values between "
                        "%u and %u inclusive in increments of %u.",
                        least, RU_MAX, step);
+    }
     *out = (uint32_t)units;
     return RN_OK;
 }
@@ -70,10 +72,11 @@ static enum rn_code read_autoscale(const struct rn_json *j, uint32_t settings,
     int64_t units = 0;
 
     if (rn_json_kind(j, max) != RN_JSON_NUMBER ||
-        !rn_json_int64(j, max, &units))
+        !rn_json_int64(j, max, &units)) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "maxThroughput of the autoscale settings is not a "
                        "throughput");
+    }
     if (rn_json_kind(j, upgrade) == RN_JSON_OBJECT)
         out->upgrade = rn_json_text(j, upgrade);
     return check_units(units, least, AUTOSCALE_STEP, &out->autoscale, err);
@@ -281,17 +284,19 @@ static enum rn_code read_wish(const struct rn_json *j,
         return read_autoscale(j, settings, AUTOSCALE_MIN, out, err);
     if (old->autoscale && scales)
         return read_autoscale(j, settings, rn_offer_minimum(old), out, err);
-    if (old->autoscale || scales)
+    if (old->autoscale || scales) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "An offer changes between manual and autoscale "
                        "throughput by the headers "
                        "x-ms-cosmos-migrate-offer-to-autopilot and "
                        "x-ms-cosmos-migrate-offer-to-manual-throughput.");
+    }
     if (rn_json_kind(j, units) != RN_JSON_NUMBER ||
-        !rn_json_int64(j, units, &n))
+        !rn_json_int64(j, units, &n)) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The input content is invalid because the required "
                        "properties - 'offerThroughput; ' - are missing");
+    }
     return check_units(n, rn_offer_minimum(old), MANUAL_STEP, &out->manual,
                        err);
 }

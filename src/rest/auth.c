@@ -93,11 +93,12 @@ static enum rn_code match(struct rn_context *x, struct rn_signers *s,
     for (size_t i = 0; rc == RN_UNAUTHORIZED && i < 3; i++) {
         rn_buf_clear(&link);
         rn_buf_clear(&text);
-        if (x->is_control)
+        if (x->is_control) {
             rc = rn_buf_add(&link, rn_view_of(x->call->req->target.at + 1,
                                               x->call->req->target.len - 1));
-        else
+        } else {
             rc = rn_link_print(&x->link, forms[i], x->target.path, &link);
+        }
         if (rc == RN_NOT_FOUND) {
             rc = RN_UNAUTHORIZED;
             continue;
@@ -144,11 +145,12 @@ static enum rn_code check_master(struct rn_context *x,
             x->rights |= RN_MAY_WRITE;
     }
     rn_signers_return(x->rest, s);
-    if (rc == RN_UNAUTHORIZED)
+    if (rc == RN_UNAUTHORIZED) {
         rn_fail(&x->err, rc,
                 "The input authorization token can't serve the request. The "
                 "wrong key is being used or the expected payload is not built "
                 "as per the protocol.");
+    }
     return rc;
 }
 
@@ -159,17 +161,19 @@ static enum rn_code authorize(struct rn_context *x)
     enum rn_code rc;
 
     if (!header.len ||
-        rn_http_header_repeats(x->call->req, RN_LIT(RN_HEADER_AUTHORIZATION)))
+        rn_http_header_repeats(x->call->req, RN_LIT(RN_HEADER_AUTHORIZATION))) {
         return rn_fail(&x->err, RN_UNAUTHORIZED,
                        "Required Header authorization is missing. Ensure a "
                        "valid Authorization token is passed.");
+    }
     rc = rn_auth_parse(header, &x->call->arena, &auth, &x->err);
     if (rc)
         return rc;
-    if (auth.type == RN_AUTH_AAD)
+    if (auth.type == RN_AUTH_AAD) {
         return rn_fail(&x->err, RN_UNAUTHORIZED,
                        "Microsoft Entra tokens (type=aad) are not supported "
                        "by this server; use an account key");
+    }
     if (auth.type == RN_AUTH_RESOURCE)
         return rn_permission_authorize(x, auth.token);
     rc = rn_auth_check_date(rn_context_header(x, RN_HEADER_X_DATE),

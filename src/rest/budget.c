@@ -65,7 +65,7 @@ enum rn_code rn_budget_check(struct rn_context *x)
     now = now_ms(x);
     budget = budget_of(x->offer);
     debt = spent_at(x->offer, atomic_load(&x->offer->spent), now / MS);
-    if (debt < budget)
+    if (debt < budget || budget == 0)
         return RN_OK;
     x->retry_ms = (uint32_t)(debt / budget * MS - now % MS);
     rn_object_release(x->offer); /* a refusal costs nothing */
@@ -77,7 +77,8 @@ enum rn_code rn_budget_check(struct rn_context *x)
 
 void rn_budget_spend(struct rn_context *x, double units)
 {
-    uint64_t second, old, spent;
+    unsigned long long old;
+    uint64_t second, spent;
 
     if (!x->offer)
         return;

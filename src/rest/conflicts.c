@@ -39,10 +39,11 @@ enum rn_rest_step rn_rest_empty_read(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
-    if (!rc)
+    if (!rc) {
         rc = rn_fail(&x->err, RN_NOT_FOUND,
                      "Entity with the specified id does not exist in the "
                      "system.");
+    }
     rn_reply_owner(x);
     return rn_reply_fail(x, rc);
 }
@@ -51,9 +52,10 @@ enum rn_rest_step rn_rest_script_create(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
-    if (!rc)
+    if (!rc) {
         rc = rn_fail(&x->err, RN_BAD_REQUEST,
                      "Stored procedures, triggers and user-defined functions "
                      "are not supported by this server.");
+    }
     return rn_reply_fail(x, rc);
 }

@@ -340,11 +340,12 @@ static enum rn_code read_throughput(struct rn_context *x)
     struct rn_view manual = rn_context_header(x, RN_HEADER_THROUGHPUT);
     struct rn_view autoscale = rn_context_header(x, RN_HEADER_AUTOSCALE);
 
-    if (manual.len && autoscale.len)
+    if (manual.len && autoscale.len) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "x-ms-offer-throughput and "
                        "x-ms-cosmos-offer-autopilot-settings exclude each "
                        "other");
+    }
     if (manual.len)
         return rn_terms_parse_manual(manual, &x->change.terms, &x->err);
     return autoscale.len

@@ -35,11 +35,12 @@ enum rn_code rn_permission_read_seconds(struct rn_context *x)
             n = RN_GRANT_SECONDS_MAX; /* and more, by the next line */
         n = n * 10 + (uint32_t)((unsigned char)text.at[i] & 0xf);
     }
-    if (n < RN_GRANT_SECONDS_MIN || n > RN_GRANT_SECONDS_MAX)
+    if (n < RN_GRANT_SECONDS_MIN || n > RN_GRANT_SECONDS_MAX) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "x-ms-documentdb-expiry-seconds must be a number from "
                        "%d to %d",
                        RN_GRANT_SECONDS_MIN, RN_GRANT_SECONDS_MAX);
+    }
     x->token_seconds = n;
     return RN_OK;
 }
@@ -195,11 +196,12 @@ static bool is_document(struct rn_context *x, const struct rn_container *c,
     rc = rn_reading_begin(&reading, x->rest->engine, c, NULL);
     if (!rc && by_rid)
         rc = rn_document_read_rid(&reading, rid.number, &body, &place);
-    else if (!rc)
+    else if (!rc) {
         rc = x->has_pk && !rn_pkdef_fit(&c->pkdef, &x->pk, NULL)
                  ? rn_document_read(&reading, &x->pk, x->link.ids[2], &body,
                                     &place)
                  : RN_NOT_FOUND;
+    }
     if (!rc)
         rc = rn_json_parse(&j, body, NULL);
     if (!rc)

@@ -51,10 +51,11 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
     if (rc)
         return rc;
     text = rn_json_find(&a->json, 0, RN_LIT("query"));
-    if (rn_json_kind(&a->json, text) != RN_JSON_STRING)
+    if (rn_json_kind(&a->json, text) != RN_JSON_STRING) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "The input content is invalid because the required "
                        "properties - 'query; ' - are missing");
+    }
     rc = rn_json_string_get(&a->json, text, &x->call->arena, &in.text);
     if (rc)
         return rc;

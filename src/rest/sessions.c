@@ -24,14 +24,16 @@ static enum rn_code check_strategy(struct rn_context *x,
            (strategy.len != strlen(names[i]) ||
             strncasecmp(strategy.at, names[i], strategy.len) != 0))
         i++;
-    if (i == STRATEGIES)
+    if (i == STRATEGIES) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "'%.*s' is not a read consistency strategy",
                        strategy.len > 40 ? 40 : (int)strategy.len, strategy.at);
-    if (i == STRATEGIES - 1 && x->rest->consistency != RN_CONSISTENCY_STRONG)
+    }
+    if (i == STRATEGIES - 1 && x->rest->consistency != RN_CONSISTENCY_STRONG) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "The read consistency strategy GlobalStrong needs an "
                        "account whose default consistency level is Strong");
+    }
     return RN_OK;
 }
 
@@ -44,11 +46,12 @@ enum rn_code rn_session_check_level(struct rn_context *x)
 
     if (x->route->traits & RN_ROUTE_WRITES)
         return RN_OK;
-    if (level.len && strategy.len)
+    if (level.len && strategy.len) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "x-ms-consistency-level and "
                        "x-ms-cosmos-read-consistency-strategy exclude each "
                        "other");
+    }
     if (strategy.len)
         return check_strategy(x, strategy);
     if (!level.len)
@@ -100,10 +103,11 @@ static enum rn_code check_range(struct rn_context *x, struct rn_reading *r,
     if (rc)
         return rc;
     *lsn = row.lsn;
-    if (seen > row.lsn)
+    if (seen > row.lsn) {
         return rn_fail_reason(&x->err, RN_REASON_SESSION,
                               "The read session is not available for the input "
                               "session token.");
+    }
     return RN_OK;
 }
 
