@@ -305,7 +305,7 @@ void rn_local_nudge(struct rn_local *l)
 
 int64_t rn_local_throttle_ns(struct rn_local *l)
 {
-    uint64_t half = limit_for(l, l->opts.throttle_bytes, 3, 32 << 20) / 2;
+    uint64_t half = limit_for(l, l->opts.throttle_bytes, 2, 32 << 20) / 2;
     uint64_t written = map_written(l) - __atomic_load_n(&l->written_at_durable,
                                                         __ATOMIC_RELAXED);
     int64_t wait;
