@@ -48,7 +48,7 @@ enum rn_code rn_feed_range(struct rn_reading *r, uint32_t range,
 
 /* ---- one entry ----------------------------------------------------------- */
 
-/* Hash version 1 gives different keys one EPK. */
+/* Different keys may have one EPK; see key.h. */
 static bool is_of_key(const struct rn_feed *f, struct rn_view json)
 {
     const struct rn_pkdef *def = &f->reading->container->pkdef;
@@ -57,8 +57,7 @@ static bool is_of_key(const struct rn_feed *f, struct rn_view json)
     struct rn_pk pk;
     bool is_same;
 
-    if (!f->scan->pk || f->scan->pk->count != def->count ||
-        def->kind != RN_PKDEF_HASH || rn_pkdef_version(def) != 1)
+    if (!f->scan->pk || f->scan->pk->count != def->count)
         return true;
     rn_json_init(&j, NULL);
     is_same = !rn_json_parse(&j, json, NULL) &&
