@@ -390,7 +390,8 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
 {
     struct rn_conn *c = (struct rn_conn *)watch;
 
-    if (events & (EPOLLERR | EPOLLHUP)) {
+    if ((events & (EPOLLERR | EPOLLHUP)) ||
+        (c->waiting && (events & EPOLLRDHUP) && c->ops->ended(c->user))) {
         rn_conn_drop(c);
         return;
     }

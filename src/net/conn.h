@@ -10,15 +10,14 @@
  *                queued has been sent)
  *   sent         everything queued has been handed to the kernel; answers
  *                like `fed`, WAIT as long as an answer is being made
+ *   ended        the peer is done speaking while an answer is being made; true
+ *                if it shall be taken for gone, since it may still listen
  *   late         the deadline has passed
  *   closed       the connection is gone; the last call
  *
  * Deadlines are the user's: rn_conn_deadline.  A peer that reads nothing meets
  * the write deadline, which is the connection's own.  What waits for such peers
  * has a ceiling for each, and one for all of them together.
- *
- * A peer that is done speaking may still listen, so its end is noticed when it
- * is read, not while an answer is being made.
  */
 #ifndef RN_NET_CONN_H
 #define RN_NET_CONN_H
@@ -34,6 +33,7 @@ struct rn_conn_user {
     enum rn_code (*space)(void *user, char **at, size_t *len);
     enum rn_conn_next (*fed)(void *user, size_t len);
     enum rn_conn_next (*sent)(void *user);
+    bool (*ended)(void *user);
     void (*late)(void *user);
     void (*closed)(void *user);
 };

@@ -232,6 +232,15 @@ static enum rn_conn_next on_sent(void *user)
     return go_on(x);
 }
 
+/* A write is done whoever asked for it, and told to who may still listen; to
+ * wait for a change on behalf of nobody would keep it for minutes. */
+static bool on_ended(void *user)
+{
+    struct exchange *x = user;
+
+    return x->serving && x->call.gone;
+}
+
 static void on_late(void *user)
 {
     struct exchange *x = user;
@@ -256,6 +265,7 @@ static const struct rn_conn_user conn_user = {
     .space = on_space,
     .fed = on_fed,
     .sent = on_sent,
+    .ended = on_ended,
     .late = on_late,
     .closed = on_closed,
 };

@@ -22,7 +22,7 @@
 enum { BIG = 4 << 20, WAIT_MS = 20000, STALL_MS = 5000 };
 
 /* What the user of the connection does with bytes. */
-enum manner { COUNT, ANSWER, ANSWER_AND_CLOSE, DROP, HOLD };
+enum manner { COUNT, ANSWER, ANSWER_AND_CLOSE, DROP, HOLD, HOLD_UNTIL_END };
 
 static struct test_clock test_clock;
 static struct rn_loop *loop;
@@ -104,7 +104,7 @@ static enum rn_conn_next on_fed(void *context, size_t len)
         (void)!rn_conn_send(u->conn, RN_LIT("head"), rn_view_of(u->big, BIG));
     if (u->manner == ANSWER_AND_CLOSE)
         next = RN_CONN_CLOSE;
-    if (u->manner == HOLD)
+    if (u->manner == HOLD || u->manner == HOLD_UNTIL_END)
         next = RN_CONN_WAIT;
     if (u->manner == DROP)
         rn_conn_drop(u->conn);
@@ -117,6 +117,13 @@ static enum rn_conn_next on_sent(void *context)
     struct user *u = context;
 
     return u->manner == HOLD ? RN_CONN_WAIT : RN_CONN_MORE;
+}
+
+static bool on_ended(void *context)
+{
+    struct user *u = context;
+
+    return u->manner == HOLD_UNTIL_END;
 }
 
 static void on_late(void *context)
@@ -136,8 +143,8 @@ static void on_closed(void *context)
     sem_post(&u->event);
 }
 
-static const struct rn_conn_user ops = { on_space, on_fed, on_sent, on_late,
-                                         on_closed };
+static const struct rn_conn_user ops = { on_space, on_fed,  on_sent,
+                                         on_ended, on_late, on_closed };
 static int given; /* the server's end */
 
 static void make_conn(void)
@@ -352,6 +359,18 @@ static void whoever_ends_while_his_answer_is_made_still_gets_it(void **state)
     assert_int_equal(user.bytes, 5);
 }
 
+static void whoever_ends_is_dropped_if_the_user_wants_it_so(void **state)
+{
+    (void)state;
+    user.manner = HOLD_UNTIL_END;
+    say("bytes");
+    wait_event();
+    shutdown(peer, SHUT_WR);
+    wait_event();
+    assert_int_equal(user.closed, 1);
+    assert_int_equal(read_to_end(), 0);
+}
+
 static void a_loop_does_not_spin_for_a_peer_that_does_not_read(void **state)
 {
     unsigned before;
@@ -418,6 +437,7 @@ int main(void)
         TEST(an_answer_is_sent_whole_before_the_end),
         TEST(a_peer_that_is_done_speaking_still_gets_its_answer),
         TEST(whoever_ends_while_his_answer_is_made_still_gets_it),
+        TEST(whoever_ends_is_dropped_if_the_user_wants_it_so),
         TEST(a_loop_does_not_spin_for_a_peer_that_does_not_read),
         TEST(a_peer_that_reads_nothing_is_cut_off),
         TEST(nothing_is_read_while_an_answer_is_awaited),
