@@ -26,6 +26,7 @@ struct exchange {
     struct rn_work work;
     struct rn_buf head;
     uint32_t requests;
+    char address[RN_CONN_ADDRESS_MAX]; /* the log wants it after conn is gone */
     bool serving, is_loopback;
     bool blocked; /* the next request waits until the answer is taken */
 };
@@ -129,7 +130,7 @@ static enum rn_conn_next serve(struct exchange *x)
     call->req = &x->reader.request;
     call->is_tls = rn_conn_is_tls(x->conn);
     call->is_loopback = x->is_loopback;
-    call->peer = rn_conn_address(x->conn);
+    call->peer = x->address;
     call->begun_ns = rn_mono_ns(x->opts->env);
     rn_http_response_init(&call->res, call->req);
     return proceed(x, rn_rest_serve(call));
@@ -290,6 +291,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         x->opts = opts;
         x->loop = loop;
         x->is_loopback = is_loopback;
+        snprintf(x->address, sizeof(x->address), "%s", address);
         x->head = RN_BUF_INIT(HEAD_MAX);
         rn_http_reader_init(&x->reader, opts->limits);
         rn_call_init(&x->call, opts->rest, NULL);

@@ -3,6 +3,7 @@
 Method: bytes on sockets.  Nothing is timed: a server that has answered fifty
 other requests since has had its chance.
 """
+import json
 import socket
 
 from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
@@ -108,6 +109,25 @@ def _():
             if server.metrics()[name] == 1:
                 return
         raise AssertionError(server.metrics()[name])
+
+
+@case("a client that is gone before its answer is logged like any other")
+def _():
+    with Server("--log-requests") as server:
+        container = server.make()
+        for i in range(40):
+            connection = open_socket(server)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                  b"\x01\x00\x00\x00\x00\x00\x00\x00")
+            connection.sendall(request("POST", container + "/docs",
+                                       b'{"id":"%d","pk":"x"}' % i))
+            connection.close()  # with a reset
+        server.put(container, {"id": "last", "pk": "x"})
+        server.stop()
+        clients = [json.loads(line)["client"] for line in server.lines
+                   if '"resource":"docs"' in line]
+        assert all(c.startswith("127.0.0.1:") for c in clients), clients
+        server.start()
 
 
 run_cases()
