@@ -79,6 +79,7 @@ static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
                                 struct rn_err *err)
 {
     uint64_t first = at / c->page_bytes, count = len / c->page_bytes, sum;
+    uint64_t place;
     struct rn_guard guard;
     volatile uint64_t i = 0;
 
@@ -97,8 +98,9 @@ static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
     rn_guard_leave(&guard);
     if (i == count)
         return RN_OK;
+    place = (first + i) * c->page_bytes;
     return rn_fail(err, RN_CORRUPT, "%s: damaged at offset %llu", c->path,
-                   (unsigned long long)((first + i) * c->page_bytes));
+                   (unsigned long long)place);
 }
 
 /* To the end of the file; `*total` is where that was. */

@@ -109,10 +109,11 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
 
     if (rc)
         return rc;
-    if (found)
+    if (found) {
         return rn_fail(err, RN_CORRUPT,
                        "%s/checkpoint: missing, but the log has records",
                        l->dir);
+    }
     l->generation = FIRST_GENERATION;
     rc = rn_wal_create(&opts, &l->log, err);
     if (!rc)
@@ -148,11 +149,12 @@ static enum rn_code check_seq(struct rn_local *l, struct rn_err *err)
         return rc;
     rc = l->map->ops->seq(txn, &seq);
     l->map->ops->abort(txn);
-    if (rc || seq != l->durable.seq)
+    if (rc || seq != l->durable.seq) {
         return rn_fail(err, RN_CORRUPT,
                        "%s: the map is at group %llu, the checkpoint at %llu",
                        l->dir, (unsigned long long)seq,
                        (unsigned long long)l->durable.seq);
+    }
     return RN_OK;
 }
 

@@ -264,9 +264,9 @@ static enum rn_code find_end(struct rn_wal *log, struct rn_wal_place from,
         log->end = next;
     }
     if (rc == RN_NOT_FOUND)
-        rc = RN_BUG(STOP_AT_ROT)
-                 ? RN_OK
-                 : rn_wal_check_end(log, log->end, &record, err);
+        rc = RN_OK;
+    if (!rc && !RN_BUG(STOP_AT_ROT))
+        rc = rn_wal_check_end(log, log->end, &record, err);
     rn_buf_release(&record);
     return rc;
 }
@@ -379,10 +379,11 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
         if (rc == RN_NOT_FOUND)
             rc = rn_fail(err, RN_CORRUPT, "%s: the log changed while read",
                          log->dir);
-        if (!rc)
+        if (!rc) {
             rc = each(context, at.seq,
                       rn_view_of(record.at + RN_WAL_HEADER,
                                  record.len - RN_WAL_HEADER));
+        }
     }
     rn_buf_release(&record);
     if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && log->end.seq > from.seq)
