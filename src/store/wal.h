@@ -32,7 +32,9 @@
  *   L2  No block that holds a record that was synced is written again before a
  *       checkpoint has passed it.
  *   L3  At most one record is in flight.  So a good record numbered beyond the
- *       next means that something before it is damaged: the log refuses.
+ *       next means that something before it is damaged: the log refuses.  The
+ *       same goes for a header that names the sum of the next record, and for
+ *       the next record's own header in any other place than its.
  *   L4  A segment's name, its last mark, and the mark that announces it are
  *       durable before a record in it is.
  *

@@ -182,12 +182,11 @@ static void note_damage(struct rn_wal *log, uint64_t segment, uint64_t offset)
             (struct rn_wal_place){ .segment = segment, .offset = offset };
 }
 
-/* A good record was found at `offset` of `s`, the next one was not.  That lies
+/* There is more at `offset` of `s`, and the next record is not good.  That lies
  * right behind the end, or at the start of a later segment, before the one that
  * was found. */
 static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
-                                uint64_t offset, uint64_t seq,
-                                struct rn_err *err)
+                                uint64_t offset, struct rn_err *err)
 {
     bool later = s->number > log->end.segment && offset > 0;
     uint64_t number = later ? s->number : log->end.segment;
@@ -196,37 +195,96 @@ static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
     note_damage(log, number, at);
     return rn_fail(err, RN_CORRUPT,
                    "%s/log-%010" PRIu64 ": damaged at offset %" PRIu64
-                   ": record %" PRIu64 " is missing, but %" PRIu64 " follows",
-                   log->dir, number, at, log->end.seq + 1, seq);
+                   ": record %" PRIu64 " is missing, but the log goes on at "
+                   "offset %" PRIu64 " of log-%010" PRIu64,
+                   log->dir, number, at, log->end.seq + 1, offset, s->number);
 }
 
-/* L3: looks in `s` from `offset` on for a good record beyond the next. */
-static enum rn_code find_beyond(struct rn_wal *log, const struct rn_segment *s,
-                                uint64_t offset, struct rn_buf *scratch,
+/* What is behind the end of the chain: the sums, as their headers have them, of
+ * records that would be next if they were good.  One may be in each of the two
+ * places where the next is written. */
+struct behind {
+    uint64_t sums[2];
+    size_t len;
+};
+
+static enum rn_code header_read(const struct rn_segment *s, uint64_t offset,
+                                struct header *out, struct rn_err *err)
+{
+    char block[RN_WAL_HEADER] = { 0 };
+    size_t got = 0;
+    enum rn_code rc =
+        rn_segment_read(s, offset, block, sizeof(block), &got, err);
+
+    *out = header_decode(block);
+    if (got < sizeof(block) || out->magic != RN_WAL_MAGIC)
+        *out = (struct header){ 0 };
+    return rc;
+}
+
+static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
                                 struct rn_err *err)
 {
-    char block[RN_WAL_HEADER];
+    enum rn_code rc = RN_OK;
+
+    *out = (struct behind){ .len = 0 };
+    for (uint64_t i = 0; !rc && i < 2; i++) {
+        const struct rn_segment *s = rn_wal_row_find(log, log->end.segment + i);
+        struct header h = { 0 };
+        if (s)
+            rc = header_read(s, i ? 0 : log->end.offset, &h, err);
+        if (!rc && h.magic && continues(&h, &log->end))
+            out->sums[out->len++] = h.sum;
+    }
+    return rc;
+}
+
+/* L3: that a record stands at `offset` of `s` behind one that is not good,
+ * which therefore was.  A whole record beyond the next says so; but so does a
+ * header alone that names the sum of the next, or one that is the next, in a
+ * place where it was not written. */
+static enum rn_code is_beyond(struct rn_wal *log, const struct behind *behind,
+                              const struct rn_segment *s, uint64_t offset,
+                              struct rn_buf *scratch, bool *out,
+                              struct rn_err *err)
+{
+    const struct rn_wal_place *end = &log->end;
+    struct header h = { 0 };
+    enum rn_code rc = header_read(s, offset, &h, err);
+
+    *out = false;
+    if (rc || !h.magic || h.seq <= end->seq)
+        return rc;
+    if (h.seq == end->seq + 1) {
+        bool here = s->number == end->segment
+                        ? offset == end->offset
+                        : s->number == end->segment + 1 && offset == 0;
+        *out = !here && h.prev == end->chain;
+        return RN_OK;
+    }
+    for (size_t i = 0; h.seq == end->seq + 2 && i < behind->len; i++)
+        *out = *out || h.prev == behind->sums[i];
+    if (*out)
+        return RN_OK;
+    rc = record_read(s, offset, scratch, &h, err);
+    *out = !rc;
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+static enum rn_code find_beyond(struct rn_wal *log, const struct behind *behind,
+                                const struct rn_segment *s, uint64_t offset,
+                                struct rn_buf *scratch, struct rn_err *err)
+{
+    bool found = false;
 
     for (; offset + RN_WAL_HEADER <= rn_segment_room(s);
          offset += RN_WAL_BLOCK) {
-        struct header h;
-        size_t got = 0;
         enum rn_code rc =
-            rn_segment_read(s, offset, block, sizeof(block), &got, err);
-
+            is_beyond(log, behind, s, offset, scratch, &found, err);
         if (rc)
             return rc;
-        if (got < sizeof(block))
-            continue;
-        h = header_decode(block);
-        if (h.magic != RN_WAL_MAGIC || h.seq <= log->end.seq + 1)
-            continue;
-        rc = record_read(s, offset, scratch, &h, err);
-        if (rc == RN_NOT_FOUND)
-            continue;
-        if (rc)
-            return rc;
-        return fail_beyond(log, s, offset, h.seq, err);
+        if (found)
+            return fail_beyond(log, s, offset, err);
     }
     return RN_OK;
 }
@@ -234,14 +292,16 @@ static enum rn_code find_beyond(struct rn_wal *log, const struct rn_segment *s,
 enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
                               struct rn_buf *scratch, struct rn_err *err)
 {
-    enum rn_code rc = RN_OK;
+    struct behind behind;
+    enum rn_code rc;
 
     log->end = at;
+    rc = look_behind(log, &behind, err);
     for (size_t i = 0; !rc && i < log->row_len; i++) {
         const struct rn_segment *s = &log->row[i];
+        uint64_t from = s->number == at.segment ? at.offset : 0;
         if (s->number >= at.segment)
-            rc = find_beyond(log, s, s->number == at.segment ? at.offset : 0,
-                             scratch, err);
+            rc = find_beyond(log, &behind, s, from, scratch, err);
     }
     return rc;
 }
