@@ -274,7 +274,7 @@ static uint64_t group_bytes(void)
  * that, so there is none. */
 static void leave(const char *dir, uint64_t records, bool full)
 {
-    uint64_t room = UINT64_C(208) << 20; /* of 256, the first begun */
+    uint64_t room = UINT64_C(90) << 20; /* of 128, the first begun */
     uint64_t groups = full ? room / group_bytes() : records / 2 / GROUP;
     struct rn_store_status status;
     struct work w;

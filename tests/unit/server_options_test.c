@@ -86,7 +86,7 @@ static const struct known {
       .good = "3g", .good_number = UINT64_C(3) << 30, .least = "1M",
       .most = "18446744073709551615", .below = "1048575",
       .above = "18446744073709551616" },
-    { "log-bytes", "LOG_BYTES", AT(log_bytes), .number = 256 << 20,
+    { "log-bytes", "LOG_BYTES", AT(log_bytes), .number = 128 << 20,
       .good = "1G", .good_number = 1 << 30, .least = "48M",
       .most = "17179869183G", .below = "47M", .above = "17179869184G" },
     { "checkpoint-ms", "CHECKPOINT_MS", AT(checkpoint_ms), .number = 5000,
