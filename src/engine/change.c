@@ -8,6 +8,7 @@
 
 #include "cosmos/link.h"
 #include "cosmos/status.h"
+#include "engine/reshape.h"
 #include "json/print.h"
 
 enum { BODY_MAX = 2 << 20 };
@@ -260,6 +261,22 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 
 /* ---- after the commit ---------------------------------------------------- */
 
+/* More throughput than its ranges can give splits them.  Less merges none, as
+ * in the service. */
+static void follow_offer(struct rn_engine *e, const struct rn_object *offer)
+{
+    struct rn_terms terms = { .manual = offer->throughput,
+                              .autoscale = offer->autoscale };
+    struct rn_object *o = NULL;
+    struct rn_rid rid;
+
+    if (rn_rid_parse(offer->id, &rid) && rid.kind == RN_KIND_CONTAINER)
+        o = rn_catalog_find_rid(e, rid);
+    if (o)
+        rn_container_grow(e, o, rn_terms_ranges(e, &terms));
+    rn_object_release(o);
+}
+
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
@@ -270,11 +287,11 @@ static void done(struct rn_operation *op, enum rn_code rc,
         rn_catalog_forget(c->engine, c->object->rid);
         rn_sweeper_wake(c->engine);
     } else if (!rc) {
-        /* A container whose offer has been raised keeps its ranges: they are
-         * split here, by rn_terms_ranges, once a range can be split. */
         rc = rn_catalog_put(c->engine, c->object);
         if (!rc && c->offer)
             rc = rn_catalog_put(c->engine, c->offer);
+        if (!rc && c->kind == RN_KIND_OFFER)
+            follow_offer(c->engine, c->object);
     }
     c->done.call(&c->done, rc, err);
 }

@@ -206,7 +206,7 @@ void rn_home_wake(struct rn_engine *e)
         .run = run,
         .done = done,
         .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_MULTI,
-        .bytes = 2 * SLICE_BYTES,
+        .bytes = UINT64_C(2) * SLICE_BYTES,
     };
     if (rn_committer_queue(e->committer, &e->home))
         atomic_store(&e->homing, false);

@@ -79,11 +79,12 @@ static enum rn_code split(struct rn_reshape *r, struct rn_txn *txn, uint32_t id,
 
     if (!rc && !at) {
         at = &middle;
-        if (!rn_epk_middle(&r->container->pkdef, &row.epks, &middle))
+        if (!rn_epk_middle(&r->container->pkdef, &row.epks, &middle)) {
             rc = rn_fail(err, RN_BAD_REQUEST,
                          "the range '%u' is too narrow to be split, or its "
                          "middle is not known: give the bound",
                          id);
+        }
     }
     if (!rc)
         rc = check_bound(&row, at, err);
@@ -130,10 +131,11 @@ static enum rn_code merge(struct rn_reshape *r, struct rn_txn *txn,
         low = r->with;
         high = r->range;
     }
-    if (!rc && rn_epk_compare(&a.epks.max, &b.epks.min) != 0)
+    if (!rc && rn_epk_compare(&a.epks.max, &b.epks.min) != 0) {
         rc = rn_fail(err, RN_BAD_REQUEST,
                      "the ranges '%u' and '%u' are no neighbours", r->range,
                      r->with);
+    }
     if (!rc)
         rc = next_id(r, txn, 1, &new_id, err);
     if (rc)

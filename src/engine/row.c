@@ -133,8 +133,8 @@ static bool take_children(const char *at, const char *end,
          end - at != 4 * (long)out->child_count + MIXED_BYTES))
         return false;
     for (uint32_t i = 0; i < out->child_count; i++)
-        out->children[i] = rn_get_u32_be(at + 4 * i);
-    at += 4 * out->child_count;
+        out->children[i] = rn_get_u32_be(at + (size_t)4 * i);
+    at += (size_t)4 * out->child_count;
     out->mixed = at < end ? rn_get_u64_be(at) : 0;
     return true;
 }

@@ -63,7 +63,8 @@ struct rn_feed_page {
     struct rn_feed_token token;
     struct piece *pieces;
     size_t piece_count, at;
-    uint32_t wait_s; /* 0: it does not wait */
+    uint32_t wait_s;   /* 0: it does not wait */
+    int64_t parked_ns; /* when */
     struct rn_waiter waiter;
 };
 
@@ -606,6 +607,8 @@ static enum rn_rest_step answer(struct rn_feed_page *f)
 
 static enum rn_rest_step go_on(struct rn_call *call);
 static enum rn_rest_step look_again(struct rn_call *call);
+static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
+                                     enum end end);
 
 /* Once parked, the call may be resumed at any moment: nothing is touched any
  * more. */
@@ -614,6 +617,8 @@ static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
     struct rn_call *call = f->x->call;
 
     f->is_again = true;
+    f->parked_ns = rn_mono_ns(f->x->rest->opts.env);
+    call->note.waited_for = "change";
     call->next = look_again;
     switch (rn_waiters_park(waiters_of(f), &f->waiter)) {
     case RN_PARKED:
@@ -625,6 +630,31 @@ static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
         break;
     }
     return answer(f);
+}
+
+/* The container's ranges are others by now, which its reader, who names none,
+ * need not know: from the start again, with those that the catalog has. */
+static enum rn_rest_step start_again(struct rn_call *call)
+{
+    struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
+    enum end end = ALL_READ;
+    enum rn_code rc;
+
+    f->piece_count = f->at = f->count = 0;
+    f->is_begun = f->is_again = false;
+    rn_buf_clear(&call->body);
+    rc = read_scope(f);
+    if (!rc && f->wait_s)
+        f->waiter.range =
+            f->piece_count > 1 ? RN_RANGE_ANY : (int64_t)f->pieces[0].range;
+    if (!rc)
+        rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);
+    return after_slice(f, rc, end);
+}
+
+static bool names_no_range(const struct rn_feed_page *f)
+{
+    return !rn_context_header(f->x, RN_HEADER_RANGE_ID).len;
 }
 
 static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
@@ -640,6 +670,11 @@ static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
         return wait_for_more(f);
     if (is_looking)
         rn_waiters_end(waiters_of(f), &f->waiter);
+    if (rc == RN_GONE && names_no_range(f) && rn_context_refresh(f->x)) {
+        f->x->call->next = start_again;
+        f->x->call->wake(f->x->call);
+        return RN_REST_PENDING;
+    }
     return rc ? rn_reply_fail(f->x, rc) : answer(f);
 }
 
@@ -658,8 +693,10 @@ static enum rn_rest_step look_again(struct rn_call *call)
 {
     struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
     enum end end;
-    enum rn_code rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);
+    enum rn_code rc;
 
+    call->note.idle_ns += rn_mono_ns(f->x->rest->opts.env) - f->parked_ns;
+    rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);
     return after_slice(f, rc, end);
 }
 

@@ -79,6 +79,18 @@ enum rn_code rn_context_find_container(struct rn_context *x)
     return x->container ? check_intended(x) : missing(x, 1);
 }
 
+bool rn_context_refresh(struct rn_context *x)
+{
+    struct rn_object *now =
+        rn_catalog_find_rid(x->rest->engine, x->container->rid);
+
+    if (!now)
+        return false;
+    rn_object_release(x->container);
+    x->container = now;
+    return true;
+}
+
 /* What the path names at `at`, in `owner`. */
 static enum rn_code find_at(struct rn_context *x, enum rn_kind kind,
                             struct rn_rid owner, size_t at,

@@ -29,6 +29,7 @@
 #include "engine/catalog.h"
 #include "engine/document.h"
 #include "engine/purge.h"
+#include "engine/reshape.h"
 #include "rest/keys.h"
 #include "rest/rest.h"
 #include "json/json.h"
@@ -139,6 +140,7 @@ struct rn_context {
         struct rn_document_write write;
         struct rn_purge purge;
         struct rn_advance advance;
+        struct rn_reshape reshape;
     };
     struct rn_batch *batch;    /* in the call's arena */
     struct rn_batch_ask *asks; /* likewise, one for each of its operations */
@@ -263,6 +265,7 @@ rn_handler_fn rn_rest_feed_read;
 rn_handler_fn rn_rest_partition_delete;
 rn_handler_fn rn_rest_document_patch, rn_rest_batch;
 rn_handler_fn rn_rest_range_list;
+rn_handler_fn rn_rest_split, rn_rest_merge;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
 
@@ -332,6 +335,8 @@ enum rn_code rn_context_range(struct rn_context *x,
  * not the last of them that is missing. */
 enum rn_code rn_context_find_database(struct rn_context *x) RN_CHECK;
 enum rn_code rn_context_find_container(struct rn_context *x) RN_CHECK;
+/* The container as the catalog has it now; false if it has none any more. */
+bool rn_context_refresh(struct rn_context *x);
 /* For the catalog's objects: all of the path.  Of a list, its owner. */
 enum rn_code rn_context_find(struct rn_context *x) RN_CHECK;
 /* What they lie in; all zero if that is the account. */

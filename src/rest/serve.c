@@ -235,7 +235,7 @@ static void take_note(struct rn_context *x)
         .method = call->req->method,
         .kind = x->route ? x->link.kind : RN_KINDS,
         .status = call->res.status,
-        .ns = now_ns - call->begun_ns,
+        .ns = now_ns - call->begun_ns - n->idle_ns,
         .bytes_in = call->req->body.len,
         .bytes_out = call->res.body.len,
         .units = n->charge,
@@ -257,21 +257,26 @@ static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
     if (step == RN_REST_DONE) {
         rn_order_strike_after(call->state);
         take_note(call->state);
-    } else {
-        call->note.waited_for = step == RN_REST_WORK ? "worker" : "commit";
-    }
+    } else if (step == RN_REST_WORK) {
+        call->note.waited_for = "worker";
+    } /* a pending one may be another thread's by now */
     return step;
 }
 
 enum rn_rest_step rn_rest_serve(struct rn_call *call)
 {
     struct rn_context *x = context_new(call);
+    enum rn_rest_step step;
 
     if (!x) {
         rn_rest_refuse(call, 503, "out of memory");
         return RN_REST_DONE;
     }
-    return finish(call, begin(x));
+    call->note.waited_for = NULL;
+    step = finish(call, begin(x));
+    if (step == RN_REST_PENDING && !call->note.waited_for)
+        call->note.waited_for = "commit"; /* it comes back to this thread */
+    return step;
 }
 
 enum rn_rest_step rn_rest_resume(struct rn_call *call)

@@ -18,10 +18,12 @@ def main():
         import bad
         import latest
         import scopes
+        import splits
         import waits
         latest.add(server)
         scopes.add(server)
         bad.add(server)
+        splits.add(server)
         waits.add(server)
     else:
         import durable

@@ -80,8 +80,10 @@ class Server:
         names = path.strip("/").split("/")
         kind = names[-1] if len(names) % 2 else names[-2]
         link = "/".join(names[:-1] if len(names) % 2 else names)
+        if names[0] == "offers" and len(names) == 2:
+            link = names[1].lower()
         if names[0] == "_runnel":
-            kind, link = "", ""
+            kind, link = "", path[1:]
         date = formatdate(usegmt=True)
         text = f"{verb.lower()}\n{kind}\n{link}\n{date.lower()}\n\n"
         digest = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
@@ -150,6 +152,19 @@ class Box:
     def range(self, id, token=None, **headers):
         return self.feed(token, x_ms_documentdb_partitionkeyrangeid=id,
                          **headers)
+
+    def split(self, range, **more):
+        """Gives the ids of the children."""
+        return self.reshape("split", range=int(range), **more)
+
+    def merge(self, range, with_):
+        return self.reshape("merge", range=int(range), **{"with": int(with_)})[0]
+
+    def reshape(self, how, **what):
+        answer = self.server.ask("POST", f"/_runnel/{how}", {
+            "container": self.path[1:], **what})
+        assert answer.status == 200, answer.text
+        return answer.json["ranges"]
 
     def ranges(self):
         return self.server.ask("GET", self.path + "/pkranges").json[
