@@ -347,7 +347,7 @@ def token_admits(t, rights):
     if t.writes and rights["mode"] != "all":
         return False
     if "id" in rights and (t.kind, t.id) != ("doc", rights["id"]):
-        return False
+        return t.kind in ("coll", "ranges") and not t.writes
     if rights["pk"] is None or t.kind == "plan":
         return True
     if t.kind in ("coll", "ranges"):
