@@ -177,6 +177,41 @@ static enum rn_code next_object(void *context, struct rn_view *document,
     return RN_OK;
 }
 
+/* ---- scope ------------------------------------------------------------- */
+
+/* Clients that do not say where, and do not mean everywhere, have forgotten
+ * something; in the service they find out. */
+static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
+{
+    const struct rn_pkdef *def;
+    bool one = true;
+
+    if (x->link.kind != RN_KIND_DOCUMENT || x->has_pk ||
+        rn_context_flag(x, RN_HEADER_CROSS_PARTITION) ||
+        rn_context_header(x, RN_HEADER_RANGE_ID).at ||
+        rn_context_header(x, RN_HEADER_START_EPK).at ||
+        rn_context_header(x, RN_HEADER_END_EPK).at ||
+        !rn_query_reads_documents(q))
+        return RN_OK;
+    def = &x->container->container->pkdef;
+    for (size_t i = 0; one && i < def->count; i++) {
+        struct rn_query_pins pins;
+        enum rn_code rc =
+            rn_query_pin(q, &def->paths[i], &x->call->arena, &pins);
+        if (rc)
+            return rc;
+        one = pins.is_pinned && pins.count <= 1;
+    }
+    if (one)
+        return RN_OK;
+    return rn_fail(
+        &x->err, RN_BAD_REQUEST,
+        "Cross partition query is required but disabled. Please set "
+        "x-ms-documentdb-query-enablecrosspartition to true, specify "
+        "x-ms-documentdb-partitionkey, or revise your query to "
+        "avoid this exception.");
+}
+
 /* ---- pages --------------------------------------------------------------- */
 
 static enum rn_code take_row(void *context, struct rn_view json, bool *is_full,
@@ -323,6 +358,8 @@ static enum rn_rest_step run(struct rn_call *call)
     r->limits.now_us = rn_wall_ms(x->rest->opts.env) * 1000;
     rn_random(x->rest->opts.env, &r->limits.seed, sizeof(r->limits.seed));
     rc = rn_asked_read(&r->asked, x);
+    if (!rc)
+        rc = check_cross(x, r->asked.query);
     if (!rc)
         rc = rn_context_count(x, &r->max);
     if (!rc)

@@ -1,6 +1,8 @@
-"""objects.py -- the catalog's objects on the wire: pages, clients of old, and
-what errors say."""
+"""objects.py -- the catalog's objects on the wire: pages, clients of old, what
+errors say, what a query must say."""
 from wire import Client, Server, case, equal
+
+QUERY = "application/query+json"
 
 
 def pages(client, path, text, size):
@@ -88,4 +90,41 @@ def _():
         activity = answer.headers["x-ms-activity-id"]
         assert answer.json["message"].endswith(
             f"\r\nActivityId: {activity}"), answer.body
+    server.end()
+
+
+@case("a query says one partition, or by its filter means one, or says that it "
+      "crosses them")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    for name, paths in (("one", ["/pk"]), ("two", ["/a", "/b"])):
+        client.must(201, "POST", "/dbs/d/colls", {
+            "id": name, "partitionKey": {
+                "paths": paths, "version": 2,
+                "kind": "Hash" if len(paths) == 1 else "MultiHash"}})
+
+    def ask(status, name, text, **more):
+        answer = client.must(status, "POST", f"/dbs/d/colls/{name}/docs",
+                             {"query": text}, content_type=QUERY, **more)
+        if status == 400:
+            assert "Cross partition query is required but disabled" in \
+                answer.json["message"], answer.body
+
+    ask(400, "one", "SELECT * FROM c")
+    ask(400, "one", "SELECT * FROM c WHERE c.pk IN (1, 2)")
+    ask(400, "one", "SELECT * FROM c WHERE c.pk = 1 OR c.x = 2")
+    ask(400, "one", "SELECT * FROM c",
+        x_ms_documentdb_query_enablecrosspartition="False")
+    ask(400, "two", "SELECT * FROM c WHERE c.a = 1")
+    ask(200, "one", "SELECT * FROM c WHERE c.pk = 1 AND c.x > 2")
+    ask(200, "two", "SELECT * FROM c WHERE c.a = 1 AND c.b = 'x'")
+    ask(200, "one", "SELECT VALUE 1")
+    ask(200, "one", "SELECT * FROM c", pk=["x"])
+    ask(200, "two", "SELECT * FROM c", pk=["x"])
+    ask(200, "one", "SELECT * FROM c", x_ms_documentdb_partitionkeyrangeid="0")
+    ask(200, "one", "SELECT * FROM c", x_ms_start_epk="", x_ms_end_epk="FF")
+    ask(200, "one", "SELECT * FROM c",
+        x_ms_documentdb_query_enablecrosspartition="True")
     server.end()
