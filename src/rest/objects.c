@@ -162,6 +162,23 @@ struct rn_rid rn_context_owner(const struct rn_context *x)
 
 /* ---- answers ------------------------------------------------------------- */
 
+/* Which ranges there are.  How much they hold is not counted, and not told. */
+static enum rn_code add_statistics(struct rn_context *x)
+{
+    const struct rn_container *c = x->object->container;
+    struct rn_buf *out = &x->call->body;
+    enum rn_code rc;
+
+    if (!rn_context_flag(x, RN_HEADER_WANT_STATISTICS))
+        return RN_OK;
+    out->len--; /* the closing brace */
+    rc = rn_buf_add(out, RN_LIT(",\"statistics\":["));
+    for (size_t i = 0; !rc && i < c->range_count; i++)
+        rc = rn_buf_printf(out, "%s{\"id\":\"%u\",\"partitionKeys\":[]}",
+                           i ? "," : "", c->ranges[i].id);
+    return rc ? rc : rn_buf_add(out, RN_LIT("]}"));
+}
+
 static enum rn_rest_step answer(struct rn_context *x, int status,
                                 const struct rn_object *o)
 {
@@ -178,6 +195,9 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
     if (o->kind == RN_KIND_PERMISSION
             ? rn_permission_print(x, o, &x->call->body)
             : rn_buf_add(&x->call->body, o->body))
+        return rn_reply_fail(x, RN_NOMEM);
+    if (x->route->run == rn_rest_object_read && o->kind == RN_KIND_CONTAINER &&
+        add_statistics(x))
         return rn_reply_fail(x, RN_NOMEM);
     return rn_reply_json(x, status);
 }

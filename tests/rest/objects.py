@@ -128,3 +128,18 @@ def _():
     ask(200, "one", "SELECT * FROM c",
         x_ms_documentdb_query_enablecrosspartition="True")
     server.end()
+
+
+@case("a container tells its ranges when asked for statistics")
+def _():
+    server = Server("--ranges", "3")
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
+    plain = client.must(200, "GET", "/dbs/d/colls/c").json
+    told = client.must(200, "GET", "/dbs/d/colls/c",
+                       x_ms_documentdb_populatepartitionstatistics="True").json
+    equal([each["id"] for each in told.pop("statistics")], ["0", "1", "2"])
+    equal(told, plain)
+    server.end()
