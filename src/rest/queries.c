@@ -184,9 +184,9 @@ static enum rn_code next_object(void *context, struct rn_view *document,
 static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
 {
     const struct rn_pkdef *def;
-    bool one = true;
+    bool one = x->link.kind == RN_KIND_DOCUMENT;
 
-    if (x->link.kind != RN_KIND_DOCUMENT || x->has_pk ||
+    if ((!one && x->link.kind != RN_KIND_CONFLICT) || x->has_pk ||
         rn_context_flag(x, RN_HEADER_CROSS_PARTITION) ||
         rn_context_header(x, RN_HEADER_RANGE_ID).at ||
         rn_context_header(x, RN_HEADER_START_EPK).at ||
