@@ -26,91 +26,6 @@ static bool is_by_rid(const struct rn_context *x, struct rn_rid *rid)
            rid->kind == RN_KIND_DOCUMENT;
 }
 
-/* ---- reading ------------------------------------------------------------- */
-
-/* A token that has seen more than we have is from another life of the data. */
-static enum rn_code check_session(struct rn_context *x,
-                                  const struct rn_document_place *p)
-{
-    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
-    uint64_t lsn = 0;
-    enum rn_code rc;
-
-    if (!token.len)
-        return RN_OK;
-    rc = rn_session_find(token, p->range, &lsn, &x->err);
-    if (!rc && lsn > p->lsn)
-        rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
-                            "The read session is not available for the input "
-                            "session token.");
-    return rc;
-}
-
-static enum rn_rest_step answer_read(struct rn_context *x,
-                                     const struct rn_document_place *p,
-                                     struct rn_view body)
-{
-    struct rn_view none = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
-    char etag[RN_ETAG_LEN];
-
-    rn_reply_etag(x, p->etag);
-    rn_etag_print(p->etag, etag);
-    if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN)))
-        return rn_reply_fail(x, RN_NOT_MODIFIED);
-    rn_reply_charge(x, rn_charge_read(body.len));
-    if (rn_buf_add(&x->call->body, body))
-        return rn_reply_fail(x, RN_NOMEM);
-    return rn_reply_json(x, RN_STATUS_OK);
-}
-
-/* What looks like a rid may be an id. */
-static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
-                                  struct rn_view *body,
-                                  struct rn_document_place *place)
-{
-    struct rn_rid rid;
-    enum rn_code rc;
-
-    if (is_by_rid(x, &rid)) {
-        rc = rn_document_read_rid(r, rid.number, body, place);
-        if (rc != RN_NOT_FOUND || !x->has_pk)
-            return rc;
-    }
-    rc = rn_context_whole_key(x);
-    return rc ? rc : rn_document_read(r, &x->pk, x->link.ids[2], body, place);
-}
-
-enum rn_rest_step rn_rest_document_read(struct rn_context *x)
-{
-    struct rn_document_place place = { 0 };
-    struct rn_reading reading = { 0 };
-    struct rn_view body;
-    enum rn_rest_step step;
-    enum rn_code rc = rn_context_find_container(x);
-
-    if (!rc)
-        rc = rn_reading_begin(&reading, x->rest->engine,
-                              x->container->container, &x->err);
-    if (!rc)
-        rc = find_document(x, &reading, &body, &place);
-    rn_reply_owner(x);
-    if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {
-        rn_fail(&x->err, rc, missing); /* nobody knows where it was */
-    } else if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
-        enum rn_code session = check_session(x, &place);
-        rn_reply_place(x, &place);
-        if (session)
-            rc = session;
-        else if (rc)
-            rn_fail(&x->err, rc, missing);
-    }
-    step = rc ? rn_reply_fail(x, rc) : answer_read(x, &place, body);
-    rn_reading_end(&reading); /* the body has been copied */
-    return step;
-}
-
-/* ---- writing ------------------------------------------------------------- */
-
 static enum rn_code copy_id(struct rn_context *x, struct rn_view body,
                             struct rn_view *out)
 {
@@ -150,6 +65,108 @@ enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
     rn_reading_end(&reading);
     return rc;
 }
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* A token that has seen more than we have is from another life of the data. */
+static enum rn_code check_session(struct rn_context *x,
+                                  const struct rn_document_place *p)
+{
+    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
+    uint64_t lsn = 0;
+    enum rn_code rc;
+
+    if (!token.len)
+        return RN_OK;
+    rc = rn_session_find(token, p->range, &lsn, &x->err);
+    if (!rc && lsn > p->lsn)
+        rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
+                            "The read session is not available for the input "
+                            "session token.");
+    return rc;
+}
+
+static enum rn_rest_step answer_read(struct rn_context *x,
+                                     const struct rn_document_place *p,
+                                     struct rn_view body)
+{
+    struct rn_view none = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
+    char etag[RN_ETAG_LEN];
+
+    rn_reply_etag(x, p->etag);
+    rn_etag_print(p->etag, etag);
+    if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN)))
+        return rn_reply_fail(x, RN_NOT_MODIFIED);
+    rn_reply_charge(x, rn_charge_read(body.len));
+    if (rn_buf_add(&x->call->body, body))
+        return rn_reply_fail(x, RN_NOMEM);
+    return rn_reply_json(x, RN_STATUS_OK);
+}
+
+static bool is_that(struct rn_view body, struct rn_view rid)
+{
+    struct rn_json j;
+    bool same;
+
+    rn_json_init(&j, NULL);
+    same = !rn_json_parse(&j, body, NULL) &&
+           rn_json_string_is(&j, rn_json_find(&j, 0, RN_LIT("_rid")), rid);
+    rn_json_release(&j);
+    return same;
+}
+
+/* A rid alone finds its document.  With a key it must be one of that key's: a
+ * token may be good for that key only. */
+static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
+                                  struct rn_view *body,
+                                  struct rn_document_place *place)
+{
+    struct rn_view text = x->link.ids[2];
+    uint64_t number = 0;
+    struct rn_rid rid;
+    enum rn_code rc;
+
+    if (is_by_rid(x, &rid) && !x->has_pk)
+        return rn_document_read_rid(r, rid.number, body, place);
+    rc = rn_context_whole_key(x);
+    if (!rc)
+        rc = rn_context_name_document(x, &number);
+    if (rc && rc != RN_NOT_FOUND)
+        return rc;
+    rc = rn_document_read(r, &x->pk, x->link.ids[2], body, place);
+    return !rc && number && !is_that(*body, text) ? RN_NOT_FOUND : rc;
+}
+
+enum rn_rest_step rn_rest_document_read(struct rn_context *x)
+{
+    struct rn_document_place place = { 0 };
+    struct rn_reading reading = { 0 };
+    struct rn_view body;
+    enum rn_rest_step step;
+    enum rn_code rc = rn_context_find_container(x);
+
+    if (!rc)
+        rc = rn_reading_begin(&reading, x->rest->engine,
+                              x->container->container, &x->err);
+    if (!rc)
+        rc = find_document(x, &reading, &body, &place);
+    rn_reply_owner(x);
+    if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {
+        rn_fail(&x->err, rc, missing); /* nobody knows where it was */
+    } else if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
+        enum rn_code session = check_session(x, &place);
+        rn_reply_place(x, &place);
+        if (session)
+            rc = session;
+        else if (rc)
+            rn_fail(&x->err, rc, missing);
+    }
+    step = rc ? rn_reply_fail(x, rc) : answer_read(x, &place, body);
+    rn_reading_end(&reading); /* the body has been copied */
+    return step;
+}
+
+/* ---- writing ------------------------------------------------------------- */
 
 bool rn_context_wants_minimal(const struct rn_context *x)
 {

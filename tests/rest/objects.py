@@ -127,6 +127,30 @@ def _():
     ask(200, "one", "SELECT * FROM c", x_ms_start_epk="", x_ms_end_epk="FF")
     ask(200, "one", "SELECT * FROM c",
         x_ms_documentdb_query_enablecrosspartition="True")
+    client.must(400, "POST", "/dbs/d/colls/one/conflicts",
+                {"query": "SELECT * FROM c"}, content_type=QUERY)
+    client.must(200, "POST", "/dbs/d/colls/one/conflicts",
+                {"query": "SELECT * FROM c"}, pk=["x"], content_type=QUERY)
+    server.end()
+
+
+@case("a document that is asked for by rid is found under its own key only")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls", {"id": "c", "partitionKey": {
+        "paths": ["/a", "/b"], "kind": "MultiHash", "version": 2}})
+    for a in "xy":
+        client.must(201, "POST", "/dbs/d/colls/c/docs",
+                    {"id": "1", "a": a, "b": 1}, pk=[a, 1])
+    made = client.must(200, "GET", "/dbs/d/colls/c/docs/1", pk=["x", 1]).json
+    link = "/" + made["_self"]
+    for pk, status in ((["x", 1], 200), (["y", 1], 404), (["x", 2], 404),
+                       (["x"], 400), (None, 200)):
+        answer = client.must(status, "GET", link, pk=pk, rid=made["_rid"])
+        if status == 200:
+            equal(answer.json, made)
     server.end()
 
 

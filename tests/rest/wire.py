@@ -77,7 +77,7 @@ def date_of(seconds):
     return email.utils.formatdate(seconds, usegmt=True)
 
 
-def sign(key, verb, path, date):
+def sign(key, verb, path, date, rid=None):
     """The authorization of a request by a key."""
     parts = [part for part in urllib.parse.unquote(path).split("/") if part]
     is_list = len(parts) % 2
@@ -89,6 +89,8 @@ def sign(key, verb, path, date):
         kind, link = "", "/".join(parts)
     if "operations" in parts:
         kind, link = "colls", "/".join(parts[:-2])
+    if rid:
+        link = rid.lower()
     text = "\n".join([verb.lower(), kind, link, date.lower(), "", ""])
     digest = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
     return urllib.parse.quote("type=master&ver=1.0&sig=" +
@@ -117,8 +119,9 @@ class Client:
                                        for name, value in got.getheaders()),
                       got.read())
 
-    def ask(self, verb, path, body=None, pk=None, query=False, **headers):
-        """With what every request has."""
+    def ask(self, verb, path, body=None, pk=None, query=False, rid=None,
+            **headers):
+        """With what every request has.  `rid` is what a path by rids signs."""
         date = date_of(time.time())
         sent = {name.replace("_", "-"): str(value)
                 for name, value in headers.items()}
@@ -134,7 +137,7 @@ class Client:
             sent["authorization"] = urllib.parse.quote(self.token, "")
         else:
             sent["x-ms-date"] = date
-            sent["authorization"] = sign(self.key, verb, path, date)
+            sent["authorization"] = sign(self.key, verb, path, date, rid)
         return self.send(verb, path, body, sent)
 
     def must(self, status, *args, **kwargs):
