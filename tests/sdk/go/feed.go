@@ -101,9 +101,30 @@ func testFeedOf(container *azcosmos.ContainerClient, ranges int) {
 	})
 }
 
+func testFeedSplit(container *azcosmos.ContainerClient) {
+	test("a token goes on through splits", func() {
+		fillFeed(container, 0)
+		_, token := drainFeed(container, azcosmos.ChangeFeedOptions{}, 1)
+		must(container.ReplaceThroughput(ctx,
+			azcosmos.NewManualThroughputProperties(30000), nil))
+		deadline := time.Now().Add(time.Minute)
+		for len(must(container.ReadFeedRanges(ctx, nil))) != 3 {
+			if time.Now().After(deadline) {
+				fail("the ranges were not split")
+			}
+		}
+		fillFeed(container, 1000)
+		ids, _ := drainFeed(container,
+			azcosmos.ChangeFeedOptions{Continuation: &token}, 3)
+		equal(ids, feedIDs(-1, 1000))
+	})
+}
+
 func testFeed(client *azcosmos.Client) {
 	database := newDatabase(client, "go-feed")
 	must(database.CreateContainer(ctx, definition("one", 2, "/pk"), nil))
 	testFeedOf(must(database.NewContainer("one")), 1)
+	must(database.CreateContainer(ctx, definition("split", 2, "/pk"), nil))
+	testFeedSplit(must(database.NewContainer("split")))
 	testFeedOf(newContainer(database, definition("three", 2, "/pk")), 3)
 }

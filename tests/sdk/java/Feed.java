@@ -127,6 +127,31 @@ final class Feed {
                 ids(-1, 0, 1000)));
     }
 
+    private static void testSplits(CosmosDatabase database) {
+        Harness.test("tokens go on through splits", () -> {
+            database.createContainer(
+                new CosmosContainerProperties("split", "/pk"));
+            CosmosContainer c = database.getContainer("split");
+            fill(c, 0);
+            Read all = read(c, beginning(FeedRange.forFullRange()));
+            Read key = read(c, beginning(FeedRange.forLogicalPartition(
+                new PartitionKey("k3"))));
+            c.replaceThroughput(
+                ThroughputProperties.createManualThroughput(30000));
+            Instant late = Instant.now().plusSeconds(60);
+            while (c.getFeedRanges(true).size() != 3)
+                if (Instant.now().isAfter(late))
+                    throw new AssertionError("the ranges were not split");
+            fill(c, 1000);
+            Harness.equal(read(c, CosmosChangeFeedRequestOptions
+                .createForProcessingFromContinuation(all.token)).ids,
+                ids(-1, 1000));
+            Harness.equal(read(c, CosmosChangeFeedRequestOptions
+                .createForProcessingFromContinuation(key.token)).ids,
+                ids(3, 1000));
+        });
+    }
+
     static void test(CosmosClient client) {
         client.createDatabase("java-feed");
         CosmosDatabase database = client.getDatabase("java-feed");
@@ -141,6 +166,7 @@ final class Feed {
             testStarts(c, of);
             testScopes(c, ranges, of);
         }
+        testSplits(database);
         Harness.test("all versions and deletes are refused for now", () ->
             Harness.fails(400, 0, () -> read(database.getContainer("c1"),
                 CosmosChangeFeedRequestOptions.createForProcessingFromNow(

@@ -139,6 +139,59 @@ function treeCases(database) {
   });
 }
 
+// Raised throughput splits ranges; the client must find its way by itself.
+async function raise(container, units, ranges) {
+  const { resource: offer } = await container.readOffer();
+  offer.content.offerThroughput = units;
+  await container.database.client.offer(offer.id).replace(offer);
+  for (let tries = 0; tries < 3000; tries++) {
+    const { resources } = await container.readPartitionKeyRanges().fetchAll();
+    if (resources.length === ranges) return;
+  }
+  assert.fail("the ranges were not split");
+}
+
+function splitCases(database) {
+  test("readers follow their ranges through splits", async () => {
+    const { container } = await database().containers.create({ id: "split",
+      partitionKey: { paths: ["/pk"], version: 2 } });
+    await fill(container);
+    const start = { maxItemCount: 7,
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning() };
+    const all = container.items.getChangeFeedIterator(start);
+    const key = container.items.getChangeFeedIterator({ maxItemCount: 2,
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning("k3") });
+    const found = (await all.readNext()).result.map((d) => d.id);
+    const ofKey = (await key.readNext()).result.map((d) => d.id);
+    await raise(container, 30000, 3);
+    await fill(container, 1000);
+    const token = await follow(all, found, 4);
+    await follow(key, ofKey, 1);
+    assert.deepEqual(found.sort(), [...ids(), ...ids(1000)].sort());
+    assert.deepEqual(ofKey.sort(), [...ids(0, 8, 3), ...ids(1000, 8, 3)].sort());
+    await raise(container, 60000, 6);
+    await fill(container, 2000);
+    const rest = container.items.getChangeFeedIterator({ maxItemCount: 7,
+      changeFeedStartFrom: ChangeFeedStartFrom.Continuation(token) });
+    const later = [];
+    await follow(rest, later, 7);
+    assert.deepEqual(later.sort(), ids(2000));
+  });
+}
+
+// Reads on until nothing came for so many pages.
+async function follow(iterator, found, pages) {
+  let token;
+  for (let quiet = 0; quiet <= pages;) {
+    const page = await iterator.readNext();
+    quiet = page.statusCode === StatusCodes.NotModified ? quiet + 1 : 0;
+    if (page.statusCode !== StatusCodes.NotModified)
+      found.push(...page.result.map((d) => d.id));
+    token = page.continuationToken;
+  }
+  return token;
+}
+
 module.exports = async ({ client }) => {
   let database;
   const boxes = {};
@@ -154,4 +207,5 @@ module.exports = async ({ client }) => {
   startCases(() => boxes.one, 1);
   startCases(() => boxes.three, 3);
   treeCases(() => database);
+  splitCases(() => database);
 };

@@ -5,6 +5,7 @@ goes on from its continuation.
 """
 import base64
 import json
+import time
 from datetime import datetime, timedelta, timezone
 
 from azure.cosmos import PartitionKey
@@ -118,6 +119,23 @@ def add(client):
         for prefix, size in ((["a0"], 12), (["a1", 2], 4), (["none"], 0)):
             equal(len(read(tree, partition_key=prefix,
                            start_time="Beginning")[0]), size)
+
+    @case("tokens go on through splits")
+    def _():
+        box = database.create_container("split", PartitionKey(path="/pk"))
+        fill(box)
+        tokens = [read(box, start_time="Beginning")[1], read(
+            box, start_time="Beginning", partition_key="k3")[1]]
+        for units, ranges, start in ((30000, 3, 1000), (60000, 6, 2000)):
+            box.replace_throughput(units)
+            deadline = time.monotonic() + 60
+            while len(list(box.read_feed_ranges(force_refresh=True))) != ranges:
+                assert time.monotonic() < deadline
+            fill(box, start)
+            found, tokens[0] = read(box, continuation=tokens[0])
+            equal(found, ids(start))
+            found, tokens[1] = read(box, continuation=tokens[1])
+            equal(found, ids(start, key=3))
 
     @case("all versions and deletes are refused for now")
     def _():
