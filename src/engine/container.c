@@ -235,6 +235,24 @@ static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
 
 /* ---- definitions --------------------------------------------------------- */
 
+/* Definitions from a time before these were checked may have anything here,
+ * which is then as absent. */
+static enum rn_code read_policies(struct rn_container *c,
+                                  const struct rn_json *j, struct rn_err *err)
+{
+    uint32_t unique = rn_json_find(j, 0, RN_LIT("uniqueKeyPolicy"));
+    uint32_t feed = rn_json_find(j, 0, RN_LIT("changeFeedPolicy"));
+    enum rn_code rc = rn_unique_parse(j, unique, &c->arena, &c->unique, err);
+
+    if (rc == RN_BAD_REQUEST)
+        c->unique.count = 0;
+    else if (rc)
+        return rc;
+    if (rn_history_parse(j, feed, &c->history, err))
+        c->history = (struct rn_history_policy){ 0 };
+    return RN_OK;
+}
+
 static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
                                     struct rn_err *err)
 {
@@ -250,9 +268,7 @@ static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
                             rn_json_find(&json, 0, RN_LIT("partitionKey")),
                             &c->arena, &c->pkdef, err);
     if (!rc)
-        rc = rn_unique_parse(&json,
-                             rn_json_find(&json, 0, RN_LIT("uniqueKeyPolicy")),
-                             &c->arena, &c->unique, err);
+        rc = read_policies(c, &json, err);
     if (!rc) {
         ttl = rn_json_find(&json, 0, RN_LIT("defaultTtl"));
         if (rn_json_kind(&json, ttl) == RN_JSON_NUMBER)

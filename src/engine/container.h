@@ -12,6 +12,7 @@
 #include "cosmos/epk.h"
 #include "cosmos/pkdef.h"
 #include "cosmos/rid.h"
+#include "engine/history.h"
 #include "engine/row.h"
 #include "engine/unique.h"
 #include "store/store.h"
@@ -31,6 +32,7 @@ struct rn_container {
     struct rn_rid rid;
     struct rn_pkdef pkdef;
     struct rn_unique unique;
+    struct rn_history_policy history;
     int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
     size_t range_count;
     struct rn_range_span *ranges; /* in the order of their intervals */

@@ -310,6 +310,7 @@ enum rn_code rn_definition_print(struct rn_view json,
                                  struct rn_buf *out, struct rn_err *err)
 {
     struct rn_arena arena = RN_ARENA_INIT(1 << 20);
+    struct rn_history_policy history;
     struct rn_pkdef def;
     struct rn_json j;
     uint32_t key;
@@ -337,6 +338,10 @@ enum rn_code rn_definition_print(struct rn_view json,
         rc = check_same(&j, old, &def, err);
     if (!rc)
         rc = check_unique(&j, old, &arena, err);
+    if (!rc) {
+        rc = rn_history_parse(
+            &j, rn_json_find(&j, 0, RN_LIT("changeFeedPolicy")), &history, err);
+    }
     if (!rc) {
         rc = print_all(&j, &def, old, out);
         if (rc)

@@ -30,6 +30,7 @@ struct rn_expiry_clock {
     struct rn_rid rid;
     uint32_t number;
     int32_t default_ttl;
+    int64_t history; /* seconds; OFF: what there is goes; NEVER: it stays */
     int64_t due;
     int64_t then; /* the next, once the slice that has looked is durable */
     bool is_swept;
@@ -119,8 +120,10 @@ enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
     struct rn_expiry *x = &e->expiry;
     struct rn_expiry_clock *clock = find_clock(x, o->number);
     int32_t default_ttl = o->container->default_ttl;
+    int64_t history = o->container->history.seconds;
+    bool had_history = clock && clock->history != RN_HISTORY_OFF;
 
-    if (!clock && default_ttl == RN_TTL_OFF)
+    if (!clock && default_ttl == RN_TTL_OFF && history == RN_HISTORY_OFF)
         return RN_OK;
     if (!clock)
         clock = add_clock(x, o->number);
@@ -130,7 +133,10 @@ enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
     clock->default_ttl = default_ttl;
     clock->is_swept = false;
     rn_buf_clear(&clock->places);
-    set_due(x, clock, default_ttl == RN_TTL_OFF ? NEVER : 0);
+    clock->history = history;
+    set_due(x, clock,
+            default_ttl == RN_TTL_OFF && history <= 0 && !had_history ? NEVER
+                                                                      : 0);
     return RN_OK;
 }
 
@@ -149,6 +155,24 @@ void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
         ttl = clock->default_ttl;
     if (ttl > 0 && ts + ttl < clock->due)
         set_due(x, clock, ts + ttl);
+}
+
+void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts)
+{
+    struct rn_expiry *x = &e->expiry;
+    struct rn_expiry_clock *clock = find_clock(x, number);
+
+    if (clock && clock->history > 0 && ts + clock->history < clock->due)
+        set_due(x, clock, ts + clock->history);
+}
+
+void rn_expiry_moved(struct rn_engine *e, uint32_t number)
+{
+    struct rn_expiry *x = &e->expiry;
+    struct rn_expiry_clock *clock = find_clock(x, number);
+
+    if (clock)
+        rn_buf_clear(&clock->places);
 }
 
 /* ---- places -------------------------------------------------------------- */
@@ -377,6 +401,59 @@ static enum rn_code sweep_feeds(struct slice *s)
     return RN_OK;
 }
 
+/* ---- history ------------------------------------------------------------- */
+
+/* A reader of the range is told that it goes no further back. */
+static enum rn_code lose(struct slice *s, uint32_t range, uint64_t lsn)
+{
+    struct rn_row_range row;
+    enum rn_code rc = rn_range_read(s->txn, s->container, range, &row);
+
+    if (rc || row.lost >= lsn)
+        return rc;
+    row.lost = lsn;
+    return rn_range_write(s->txn, s->container, range, &row);
+}
+
+static enum rn_code sweep_history(struct slice *s)
+{
+    int64_t seconds = s->container->history.seconds;
+    uint32_t range = 0;
+
+    while (!is_spent(s)) {
+        struct rn_row_history row;
+        struct rn_key from, key;
+        struct rn_view value;
+        uint64_t lsn;
+        enum rn_code rc;
+
+        rn_key_history(s->container->number, range, 0, 0, &from);
+        rc = first_row(s, RN_TAG_HISTORY, &from, &key, &value);
+        if (rc)
+            return rc == RN_NOT_FOUND ? RN_OK : rc;
+        rc = key.len == RN_KEY_HEAD + 16 ? rn_row_history_decode(value, &row)
+                                         : RN_CORRUPT;
+        if (rc)
+            return rc;
+        range = rn_get_u32_be(key.bytes + RN_KEY_HEAD);
+        lsn = rn_get_u64_be(key.bytes + RN_KEY_HEAD + 4);
+        s->keys -= 2;
+        if (row.ts + seconds <= s->now) {
+            rc = rn_txn_del(s->txn, rn_key_view(&key));
+            if (!rc)
+                rc = lose(s, range, lsn);
+            if (rc)
+                return rc;
+            continue;
+        }
+        look_again(s, row.ts + seconds);
+        if (range == UINT32_MAX)
+            return RN_OK;
+        range++;
+    }
+    return RN_OK;
+}
+
 /* ---- the operation ------------------------------------------------------- */
 
 static enum rn_code sweep_container(struct slice *s)
@@ -388,6 +465,8 @@ static enum rn_code sweep_container(struct slice *s)
         rc = sweep_timed(s);
     if (!rc && s->container->default_ttl > 0)
         rc = sweep_feeds(s);
+    if (!rc && s->container->history.seconds != RN_HISTORY_FOR_EVER)
+        rc = sweep_history(s);
     if (is_spent(s) || rc)
         look_again(s, s->now);
     /* Deleted in this very transaction, it is not yet so in memory. */

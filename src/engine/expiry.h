@@ -10,9 +10,13 @@
  *               range's feed, along which _ts rises; so a new default rewrites
  *               nothing
  *
- * For each container that lets documents expire a clock says when to look next,
- * at the earliest; it may be early, never late.  The committer sleeps until the
- * first of them.
+ * So goes the history of a container (history.h) that is older than it is to be
+ * kept: 'v' rows, from the old end of each range's.
+ *
+ * For each container of which something can expire a clock says when to look
+ * next, at the earliest; it may be early; late only where a merge
+ * has mixed two feeds, by what their times differ.  The committer sleeps
+ * until the first of them.
  *
  * Threads: the committer's, or before there is one.
  */
@@ -41,6 +45,12 @@ enum rn_code rn_expiry_learn(struct rn_engine *e,
 /* A document has been written: its own ttl (0: none) and its _ts. */
 void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
                        int64_t ts);
+
+/* A change has been noted in the history: its _ts. */
+void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts);
+/* Rows of a container's feeds have been moved to another range: what was looked
+ * through is to be looked through again. */
+void rn_expiry_moved(struct rn_engine *e, uint32_t number);
 
 /* For the committer: a slice, if one is due, or NULL and how long to wait. */
 struct rn_operation *rn_expiry_take_due(struct rn_engine *e, int64_t *wait_ns);

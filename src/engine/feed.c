@@ -20,6 +20,7 @@ struct rn_feed_source {
     enum { BEHIND, READY, UNREAD, ENDED } state;
     struct rn_row_document place; /* READY, UNREAD */
     struct rn_row_feed row;       /* READY */
+    struct rn_row_history version;
 };
 
 static int order_of(const struct rn_row_document *a,
@@ -75,6 +76,14 @@ static bool is_wanted(const struct rn_feed *f, const struct rn_row_feed *row)
            !rn_document_is_expired(f->reading->container, row,
                                    f->reading->now) &&
            is_of_key(f, row->json);
+}
+
+static bool is_version_wanted(const struct rn_feed *f,
+                              const struct rn_row_history *h)
+{
+    return rn_epk_range_has(&f->scan->epks, h->epk) &&
+           h->ts >= f->scan->since &&
+           is_of_key(f, h->current.len ? h->current : h->previous);
 }
 
 static bool is_tired(const struct rn_feed *f)
@@ -198,11 +207,30 @@ static enum rn_code read_entry(struct rn_feed_source *s, uint64_t *lsn,
     return RN_OK;
 }
 
+static enum rn_code take_entry(struct rn_feed *f, struct rn_feed_source *s,
+                               struct rn_view value, bool *wanted)
+{
+    enum rn_code rc;
+
+    f->entries++;
+    f->bytes += value.len;
+    if (f->scan->all_versions) {
+        rc = rn_row_history_decode(value, &s->version);
+        *wanted = !rc && is_version_wanted(f, &s->version);
+        s->row.ts = s->version.ts;
+        return rc;
+    }
+    rc = rn_row_feed_decode(value, &s->row);
+    *wanted = !rc && is_wanted(f, &s->row);
+    return rc;
+}
+
 /* To the next entry that is wanted, unless the list takes over meanwhile. */
 static enum rn_code advance(struct rn_feed *f, struct rn_feed_source *s)
 {
     struct rn_view value;
     uint64_t before = 0;
+    bool wanted;
     enum rn_code rc;
 
     while (!f->is_listed) {
@@ -215,12 +243,10 @@ static enum rn_code advance(struct rn_feed *f, struct rn_feed_source *s)
             s->state = UNREAD;
             return RN_OK;
         }
-        f->entries++;
-        f->bytes += value.len;
-        rc = rn_row_feed_decode(value, &s->row);
+        rc = take_entry(f, s, value, &wanted);
         if (rc)
             return rc;
-        if (is_wanted(f, &s->row)) {
+        if (wanted) {
             s->state = READY;
             return RN_OK;
         }
@@ -256,6 +282,7 @@ enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out)
     }
     first->state = BEHIND;
     give(f, &first->place, &first->row, out);
+    out->version = first->version;
     return RN_OK;
 }
 
@@ -267,8 +294,13 @@ static enum rn_code open_source(struct rn_feed *f, uint32_t range)
     struct rn_range bounds;
 
     *s = (struct rn_feed_source){ .range = range };
-    rn_key_feed(number, range, f->scan->after + 1, 0, &from);
-    rn_key_feed(number, range, f->scan->upto + 1, 0, &before);
+    if (f->scan->all_versions) {
+        rn_key_history(number, range, f->scan->after + 1, 0, &from);
+        rn_key_history(number, range, f->scan->upto + 1, 0, &before);
+    } else {
+        rn_key_feed(number, range, f->scan->after + 1, 0, &from);
+        rn_key_feed(number, range, f->scan->upto + 1, 0, &before);
+    }
     bounds = (struct rn_range){ .from = rn_key_view(&from),
                                 .before = rn_key_view(&before) };
     f->source_count++;
@@ -290,9 +322,11 @@ static bool has_id(const struct rn_buf *ids, uint32_t id)
 
 /* The range, and its ancestors whose feeds may have something of it above an
  * LSN.  A parent's last LSN is not above its child's, and what is empty has
- * empty ancestors, so the way up ends early. */
+ * empty ancestors, so the way up ends early.  History is not brought home: of
+ * all versions no ancestor is empty. */
 static enum rn_code find_sources(struct rn_reading *r, uint32_t range,
-                                 uint64_t after, struct rn_buf *ids)
+                                 uint64_t after, bool all_versions,
+                                 struct rn_buf *ids)
 {
     enum rn_code rc = rn_buf_add(ids, rn_view_of(&range, sizeof(range)));
 
@@ -305,7 +339,8 @@ static enum rn_code find_sources(struct rn_reading *r, uint32_t range,
             if (has_id(ids, row.parents[k]))
                 continue;
             rc = rn_range_read(r->txn, r->container, row.parents[k], &parent);
-            if (!rc && parent.state == RN_RANGE_DEAD && parent.lsn > after)
+            if (!rc && parent.lsn > after &&
+                (all_versions || parent.state == RN_RANGE_DEAD))
                 rc = rn_buf_add(
                     ids, rn_view_of(&row.parents[k], sizeof(row.parents[k])));
         }
@@ -317,8 +352,8 @@ static enum rn_code open_sources(struct rn_feed *f)
 {
     struct rn_buf ids = RN_BUF_INIT(SOURCES_BYTES_MAX);
     uint32_t id;
-    enum rn_code rc =
-        find_sources(f->reading, f->scan->range, f->scan->after, &ids);
+    enum rn_code rc = find_sources(f->reading, f->scan->range, f->scan->after,
+                                   f->scan->all_versions, &ids);
 
     if (!rc) {
         f->sources = rn_new(ids.len / sizeof(id) * sizeof(*f->sources));
@@ -350,8 +385,9 @@ enum rn_code rn_feed_open(struct rn_feed *f, struct rn_reading *r,
     rc = rn_feed_range(r, scan->range, &row, err);
     if (rc)
         return rc;
-    f->is_part = rn_epk_compare(&scan->epks.min, &row.epks.min) > 0 ||
-                 rn_epk_compare(&scan->epks.max, &row.epks.max) < 0;
+    f->is_part = !scan->all_versions &&
+                 (rn_epk_compare(&scan->epks.min, &row.epks.min) > 0 ||
+                  rn_epk_compare(&scan->epks.max, &row.epks.max) < 0);
     return open_sources(f);
 }
 
@@ -456,7 +492,7 @@ enum rn_code rn_feed_find_time(struct rn_reading *r, uint32_t range, int64_t ts,
     enum rn_code rc = rn_feed_range(r, range, &row, NULL);
 
     if (!rc)
-        rc = find_sources(r, range, 0, &ids);
+        rc = find_sources(r, range, 0, false, &ids);
     *lsn = row.lsn;
     for (size_t i = 0; !rc && i < ids.len; i += sizeof(id)) {
         uint64_t first;

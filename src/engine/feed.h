@@ -12,6 +12,9 @@
  * they come to their end first, the changes are given from them, sorted.  The
  * cost is that of the shorter walk, twice at most.
  *
+ * Of all versions, the rows under 'v' are read in the same way; there is no
+ * shorter walk to them.
+ *
  * What always holds:
  *   - given in the order of LSNs; nothing above `upto`, nothing up to `after`
  *   - all with LSNs up to `seen` has been given, or is not there any more
@@ -23,6 +26,7 @@
 #define RN_ENGINE_FEED_H
 
 #include "engine/document.h"
+#include "engine/history.h"
 
 struct rn_feed_scan {
     uint32_t range;           /* alive */
@@ -30,6 +34,7 @@ struct rn_feed_scan {
     const struct rn_pk *pk;   /* only documents of this whole key; NULL: all */
     uint64_t after, upto;     /* LSNs */
     int64_t since;            /* only with this _ts or a later one */
+    bool all_versions;        /* the history (history.h), not the documents */
     uint32_t entries_max;     /* how much may be looked at */
     size_t bytes_max;
 };
@@ -37,7 +42,8 @@ struct rn_feed_scan {
 struct rn_change {
     struct rn_row_document place; /* but for the rid */
     int64_t ts;
-    struct rn_view json; /* until the reading ends */
+    struct rn_view json;           /* until the reading ends */
+    struct rn_row_history version; /* of all versions; likewise */
 };
 
 struct rn_feed {

@@ -169,7 +169,6 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     uint32_t id;
     enum rn_code rc;
 
-    (void)op;
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_HOMELESS, &from, &before);
     rc = first_of(txn, &from, &before, &key, &value);
     rn_buf_release(&value);
@@ -178,6 +177,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     if (key.len != RN_KEY_HEAD + 4)
         return RN_CORRUPT;
     c.number = rn_get_u32_be(key.bytes + RN_KEY_HEAD);
+    rn_expiry_moved(RN_QUEUED(op, struct rn_engine, home), c.number);
     rc = find_dead(txn, &c, &id, &row);
     if (!rc)
         rc = empty_some(txn, &c, id, &row);

@@ -111,6 +111,13 @@ void rn_key_feed(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
     add_u32(out, n);
 }
 
+void rn_key_history(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
+                    struct rn_key *out)
+{
+    rn_key_feed(c, range, lsn, n, out);
+    out->bytes[4] = RN_TAG_HISTORY;
+}
+
 void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out)
 {
     begin(out, c, RN_TAG_RID);

@@ -8,6 +8,7 @@
  *                                                             order
  *   c | 'i' | rid                  -> epk | idkey             by rid
  *   c | 'u' | epk | key | hash | rid  -> nothing              unique keys
+ *   c | 'v' | range | lsn | n      -> what it was, and is     all versions
  *   c | 't' | expiry | rid         -> nothing                 those with a ttl
  *   c | 'r' | range                -> range row               LSN, counters
  *   0 | 'm' | kind | owner | hash  -> rid                     by name
@@ -42,6 +43,7 @@ enum {
     RN_TAG_RANGE = 'r',
     RN_TAG_TIME = 't',
     RN_TAG_UNIQUE = 'u',
+    RN_TAG_HISTORY = 'v',
     RN_TAG_OBJECT = 'o',
     RN_TAG_COUNTERS = 'n',
     RN_TAG_NAME = 'm',
@@ -73,6 +75,8 @@ void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
                            struct rn_key *out);
 void rn_key_feed(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
                  struct rn_key *out);
+void rn_key_history(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
+                    struct rn_key *out);
 void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out);
 void rn_key_time(uint32_t c, int64_t expiry, uint64_t rid, struct rn_key *out);
 void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out);

@@ -9,7 +9,8 @@ enum {
     FEED_VERSION = 1,
     RANGE_HEADER = 34,
     DOCUMENT_BYTES = 24,
-    MIXED_BYTES = 8
+    MIXED_BYTES = 8,
+    LOST_BYTES = 8,
 };
 
 #define TIMED UINT32_C(0x80000000)
@@ -117,9 +118,13 @@ size_t rn_row_range_encode(const struct rn_row_range *r,
     *at++ = (char)r->child_count;
     for (uint32_t i = 0; i < r->child_count; i++, at += 4)
         rn_put_u32_be(at, r->children[i]);
-    if (r->mixed) {
+    if (r->mixed || r->lost != r->lsn) {
         rn_put_u64_be(at, r->mixed);
         at += MIXED_BYTES;
+    }
+    if (r->lost != r->lsn) {
+        rn_put_u64_be(at, r->lost);
+        at += LOST_BYTES;
     }
     return (size_t)(at - out);
 }
@@ -127,15 +132,19 @@ size_t rn_row_range_encode(const struct rn_row_range *r,
 static bool take_children(const char *at, const char *end,
                           struct rn_row_range *out)
 {
+    ptrdiff_t rest;
+
     out->child_count = at < end ? (unsigned char)*at++ : 3;
+    rest = end - at - 4 * (ptrdiff_t)out->child_count;
     if (out->child_count > 2 ||
-        (end - at != 4 * (long)out->child_count &&
-         end - at != 4 * (long)out->child_count + MIXED_BYTES))
+        (rest != 0 && rest != MIXED_BYTES && rest != MIXED_BYTES + LOST_BYTES))
         return false;
     for (uint32_t i = 0; i < out->child_count; i++)
         out->children[i] = rn_get_u32_be(at + (size_t)4 * i);
     at += (size_t)4 * out->child_count;
-    out->mixed = at < end ? rn_get_u64_be(at) : 0;
+    out->mixed = rest ? rn_get_u64_be(at) : 0;
+    if (rest > MIXED_BYTES)
+        out->lost = rn_get_u64_be(at + MIXED_BYTES);
     return true;
 }
 
@@ -145,7 +154,7 @@ enum rn_code rn_row_range_decode(struct rn_view bytes, struct rn_row_range *out)
 
     if (bytes.len < RANGE_HEADER)
         return RN_CORRUPT;
-    out->lsn = rn_get_u64_be(bytes.at);
+    out->lsn = out->lost = rn_get_u64_be(bytes.at);
     out->last_ts = (int64_t)rn_get_u64_be(bytes.at + 8);
     out->next_rid = rn_get_u64_be(bytes.at + 16);
     out->state = (enum rn_range_state)bytes.at[24];

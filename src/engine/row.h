@@ -6,7 +6,7 @@
  *        epk | JSON
  *   'r'  lsn 8 | last _ts 8 | next rid counter 8 | state 1 | parents 1 |
  *        parent 4 * 2 | min length 1 | min | max length 1 | max |
- *        children 1 | child 4 * children [| mixed 8]
+ *        children 1 | child 4 * children [| mixed 8 [| lost 8]]
  *
  * Decoding is of our own bytes, whose sum the store has checked: what does not
  * fit is damage, RN_CORRUPT.
@@ -20,7 +20,7 @@
 enum {
     RN_ROW_DOCUMENT_MAX = 32,
     RN_ROW_FEED_HEADER = 24, /* before the epk */
-    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX + 9 + 8,
+    RN_ROW_RANGE_MAX = 34 + 2 + 2 * RN_EPK_MAX + 9 + 16,
 };
 
 struct rn_row_document {
@@ -61,6 +61,9 @@ struct rn_row_range {
     uint32_t child_count, children[2];
     uint64_t mixed; /* up to this LSN _ts may fall along the feed, because of a
                        merge; 0: nowhere */
+    /* Up to this LSN there are writes of which no history is kept (history.h).
+     * Where none ever was this is `lsn`, and the row does not say it. */
+    uint64_t lost;
     struct rn_epk_range epks;
 };
 

@@ -2,6 +2,7 @@
 #include "engine/turn.h"
 
 #include "cosmos/status.h"
+#include "engine/history.h"
 #include "engine/own.h"
 
 #include <assert.h>
@@ -42,6 +43,11 @@ enum rn_code rn_turn_end(struct rn_turn *t)
     return rn_range_write(t->txn, t->container, t->range, &t->row);
 }
 
+static bool keeps_history(const struct rn_turn *t)
+{
+    return t->container->history.seconds != RN_HISTORY_OFF;
+}
+
 /* The place in the feed of what is written now. */
 static struct rn_row_document take_place(struct rn_turn *t)
 {
@@ -49,6 +55,8 @@ static struct rn_row_document take_place(struct rn_turn *t)
         t->lsn = ++t->row.lsn;
         if (t->row.last_ts < t->now)
             t->row.last_ts = t->now;
+        if (!keeps_history(t))
+            t->row.lost = t->lsn;
     }
     t->wrote = true;
     return (struct rn_row_document){ .range = t->range,
@@ -190,28 +198,88 @@ static enum rn_code remove_rows(struct rn_turn *t, const struct rn_key *key,
     return rc ? rc : rn_txn_del(t->txn, rn_key_view(key));
 }
 
+/* ---- history ------------------------------------------------------------- */
+
+enum { HISTORY_MAX = 2 * RN_DOCUMENT_MAX + (256 << 10) };
+
+/* The version that is there, copied, because what the store lends does not
+ * outlast a write. */
+static enum rn_code copy_old(struct rn_turn *t, const struct rn_found *old,
+                             struct rn_epk *epk, struct rn_buf *json)
+{
+    struct rn_row_feed feed;
+    enum rn_code rc =
+        rn_document_follow(t->txn, t->container, &old->row, &feed);
+
+    if (rc)
+        return rc;
+    epk->len = feed.epk.len;
+    memcpy(epk->bytes, feed.epk.at, feed.epk.len);
+    return rn_buf_add(json, feed.json);
+}
+
+static enum rn_code add_history_row(struct rn_turn *t,
+                                    const struct rn_row_document *at,
+                                    struct rn_row_history *h)
+{
+    struct rn_buf row = RN_BUF_INIT(HISTORY_MAX);
+    struct rn_key key;
+    enum rn_code rc;
+
+    h->ts = t->row.last_ts;
+    h->tells_previous = t->container->history.tells_previous;
+    rn_key_history(t->container->number, at->range, at->lsn, at->n, &key);
+    rc = rn_row_history_encode(h, &row);
+    if (!rc)
+        rc = rn_txn_put(t->txn, rn_key_view(&key), rn_buf_view(&row));
+    rn_buf_release(&row);
+    rn_expiry_noted(t->engine, t->container->number, h->ts);
+    return rc;
+}
+
+/* ---- deleting ------------------------------------------------------------ */
+
+enum rn_code rn_turn_delete(struct rn_turn *t, const struct rn_key *key,
+                            const struct rn_found *old)
+{
+    struct rn_buf json = RN_BUF_INIT(HISTORY_MAX);
+    struct rn_row_document at;
+    struct rn_epk epk = { 0 };
+    enum rn_code rc = RN_OK;
+
+    assert(old->exists || old->expired);
+    if (keeps_history(t))
+        rc = copy_old(t, old, &epk, &json);
+    if (!rc) {
+        at = take_place(t);
+        rc = remove_rows(t, key, old);
+    }
+    if (!rc && keeps_history(t)) {
+        struct rn_row_history h = { .operation = RN_HISTORY_DELETE,
+                                    .is_expired = old->expired,
+                                    .previous_lsn = old->row.lsn,
+                                    .epk = rn_epk_view(&epk),
+                                    .previous = rn_buf_view(&json) };
+        rc = add_history_row(t, &at, &h);
+    }
+    rn_buf_release(&json);
+    return rc;
+}
+
 /* An expired version is deleted with an LSN of its own, before another takes
  * its place; in the middle of a request, with that request's. */
 static enum rn_code bury_expired(struct rn_turn *t, const struct rn_key *key,
                                  const struct rn_found *old)
 {
     bool first = !t->lsn;
-    enum rn_code rc;
+    enum rn_code rc = rn_turn_delete(t, key, old);
 
-    (void)take_place(t);
-    rc = remove_rows(t, key, old);
     if (first)
         rn_turn_next(t);
     return rc;
 }
 
-enum rn_code rn_turn_delete(struct rn_turn *t, const struct rn_key *key,
-                            const struct rn_found *old)
-{
-    assert(old->exists || old->expired);
-    (void)take_place(t);
-    return remove_rows(t, key, old);
-}
+/* ---- putting ------------------------------------------------------------- */
 
 /* Looks for another document that has the version's values of one unique key
  * (there is no rid 0).  RN_NOT_FOUND if there is none. */
@@ -310,13 +378,34 @@ static enum rn_code add_version(struct rn_turn *t, const struct rn_version *v,
     return rc;
 }
 
+static enum rn_code add_put_history(struct rn_turn *t,
+                                    const struct rn_version *v,
+                                    const struct rn_found *old,
+                                    const struct rn_row_document *at,
+                                    struct rn_view previous)
+{
+    struct rn_row_history h = { .operation = old->exists ? RN_HISTORY_REPLACE
+                                                         : RN_HISTORY_CREATE,
+                                .previous_lsn = old->exists ? old->row.lsn : 0,
+                                .epk = rn_epk_view(&v->epk),
+                                .current = rn_version_json(v),
+                                .previous = previous };
+
+    return keeps_history(t) ? add_history_row(t, at, &h) : RN_OK;
+}
+
 enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
                          const struct rn_found *old, struct rn_etag *etag)
 {
+    struct rn_buf previous = RN_BUF_INIT(HISTORY_MAX);
     struct rn_row_document row;
+    struct rn_epk epk;
     uint64_t rid = old->row.rid;
     enum rn_code rc = free_values(t, v, old);
 
+    if (!rc && old->exists && keeps_history(t) &&
+        t->container->history.tells_previous)
+        rc = copy_old(t, old, &epk, &previous);
     if (!rc && !old->exists)
         rid = rn_rid_number(t->range, t->row.next_rid++);
     if (!rc)
@@ -324,7 +413,7 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
     if (!rc)
         rc = remove_old(t, v, old);
     if (rc)
-        return rc;
+        goto out;
     row = take_place(t);
     row.rid = rid;
     *etag = rn_row_document_etag(&row);
@@ -332,5 +421,9 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
     rc = add_version(t, v, &row);
     if (!rc && !old->exists)
         rc = add_rid_row(t, &v->key, rid);
+    if (!rc)
+        rc = add_put_history(t, v, old, &row, rn_buf_view(&previous));
+out:
+    rn_buf_release(&previous);
     return rc;
 }

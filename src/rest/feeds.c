@@ -75,6 +75,16 @@ static bool is_word(struct rn_view v, const char *word)
     return v.len == strlen(word) && strncasecmp(v.at, word, v.len) == 0;
 }
 
+static enum rn_code check_policy(struct rn_feed_page *f)
+{
+    if (f->x->container->container->history.seconds != RN_HISTORY_OFF)
+        return RN_OK;
+    return rn_fail(&f->x->err, RN_BAD_REQUEST,
+                   "Change Feed 'All Versions and Deletes' mode must be "
+                   "enabled: give the container a changeFeedPolicy with a "
+                   "retentionDuration in minutes");
+}
+
 static enum rn_code read_mode(struct rn_feed_page *f)
 {
     struct rn_view im = rn_context_header(f->x, RN_HEADER_A_IM);
@@ -83,12 +93,8 @@ static enum rn_code read_mode(struct rn_feed_page *f)
     if (is_word(im, "incremental feed"))
         return RN_OK;
     f->mode = ALL_VERSIONS;
-    if (is_word(im, "full-fidelity feed")) {
-        return rn_fail(&f->x->err, RN_BAD_REQUEST,
-                       "Change Feed 'All Versions and Deletes' mode must be "
-                       "enabled, and this server does not have it yet: read "
-                       "with A-IM: Incremental Feed");
-    }
+    if (is_word(im, "full-fidelity feed"))
+        return check_policy(f);
     return rn_fail(&f->x->err, RN_BAD_REQUEST,
                    "A-IM '%.*s' is neither 'Incremental Feed' nor "
                    "'Full-Fidelity Feed'",
@@ -317,6 +323,42 @@ static enum rn_code place_by_parts(struct rn_feed_page *f, struct rn_reading *r)
     return RN_OK;
 }
 
+/* All versions start where there is a place to start from, or from the oldest
+ * that a container keeps for ever. */
+static enum rn_code place_history(struct rn_feed_page *f, struct rn_reading *r,
+                                  struct piece *p)
+{
+    if (f->token.kind != RN_FEED_TOKEN_NONE)
+        return RN_OK;
+    if (!f->has_since && r->container->history.seconds == RN_HISTORY_FOR_EVER)
+        return rn_history_lost(r, p->range, &p->after);
+    return rn_fail(&f->x->err, RN_BAD_REQUEST,
+                   "Full-Fidelity Feed must have a valid If-None-Match header: "
+                   "'All Versions and Deletes' starts from now (*) or from a "
+                   "continuation, not from the beginning or a time");
+}
+
+/* Versions are kept from some LSN on, and nobody is moved past one that is
+ * not. */
+static enum rn_code check_history(struct rn_feed_page *f, struct rn_reading *r,
+                                  const struct piece *p)
+{
+    uint64_t lost = 0;
+    enum rn_code rc = RN_OK;
+
+    if (f->mode == ALL_VERSIONS)
+        rc = rn_history_lost(r, p->range, &lost);
+    if (!rc && p->after < lost) {
+        rc = rn_fail(&f->x->err, RN_BAD_REQUEST,
+                     "The continuation is at LSN %llu of range %u, but all "
+                     "versions are retained only after LSN %llu: changes in "
+                     "between have vanished, start again from now (*)",
+                     (unsigned long long)p->after, p->range,
+                     (unsigned long long)lost);
+    }
+    return rc;
+}
+
 static enum rn_code place_piece(struct rn_feed_page *f, struct rn_reading *r,
                                 struct piece *p)
 {
@@ -358,6 +400,8 @@ static enum rn_code begin_pieces(struct rn_feed_page *f, struct rn_reading *r)
         rc = check_session(f, p);
         if (!rc)
             rc = place_piece(f, r, p);
+        if (!rc && f->mode == ALL_VERSIONS)
+            rc = place_history(f, r, p);
         p->given = p->after;
     }
     f->is_begun = !rc;
@@ -403,6 +447,18 @@ static void add_number(struct rn_buf *b, const char *before, uint64_t number)
 {
     b->len += (size_t)snprintf(b->at + b->len, TAIL_MAX / 4, "%s%llu", before,
                                (unsigned long long)number);
+}
+
+static enum rn_code add_version(struct rn_feed_page *f,
+                                const struct rn_change *c)
+{
+    struct rn_buf *b = &f->x->call->body;
+    enum rn_code rc = f->count ? rn_buf_add(b, RN_LIT(",")) : begin_page(f);
+
+    f->count++;
+    return rc ? rc
+              : rn_history_print(&c->version, c->place.lsn,
+                                 &f->x->container->container->pkdef, b);
 }
 
 /* The document is JSON as it lies; only its end is ours. */
@@ -451,7 +507,8 @@ static enum rn_code read_piece(struct rn_feed_page *f, struct rn_feed *feed,
     while (!(rc = rn_feed_next(feed, &change))) {
         if (is_full(f) && (f->count == before || change.place.lsn != p->given))
             return RN_OK;
-        rc = add_change(f, &change);
+        rc = f->mode == ALL_VERSIONS ? add_version(f, &change)
+                                     : add_change(f, &change);
         if (rc)
             return rc;
         p->given = change.place.lsn;
@@ -478,12 +535,15 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
             .after = p->after,
             .upto = p->upto,
             .since = f->since,
+            .all_versions = f->mode == ALL_VERSIONS,
             .entries_max = entries,
             .bytes_max = bytes,
         };
         struct rn_feed feed = { 0 };
 
-        rc = rn_feed_open(&feed, r, &scan, &f->x->err);
+        rc = check_history(f, r, p);
+        if (!rc)
+            rc = rn_feed_open(&feed, r, &scan, &f->x->err);
         if (!rc)
             rc = read_piece(f, &feed, p, end);
         rn_feed_close(&feed);

@@ -19,12 +19,14 @@ def main():
         import latest
         import scopes
         import splits
+        import versions
         import waits
         latest.add(server)
         scopes.add(server)
         bad.add(server)
         splits.add(server)
         waits.add(server)
+        versions.add(server)
     else:
         import durable
         durable.add(server, phase)

@@ -37,6 +37,7 @@ const parts = {
     "./sessions",
     "./feed",
     "./purge",
+    "./versions",
     "./ttl",
     "./patch",
     "./batch",

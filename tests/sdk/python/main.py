@@ -35,6 +35,7 @@ def main():
         import purge
         import unique
         import users
+        import versions
         objects.add(client, connect)
         documents.add(client)
         keys.add(client)
@@ -44,6 +45,7 @@ def main():
         feed.add(client)
         purge.add(client)
         batch.add(client)
+        versions.add(client)
     else:
         import durable
         durable.add(client, phase)

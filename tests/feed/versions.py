@@ -1,0 +1,225 @@
+"""versions.py -- all versions and deletes: every change, as long as it is kept."""
+import json
+
+from wire import Box, case, equal
+
+KEPT = {"changeFeedPolicy": {"retentionDuration": 10}}
+FOR_EVER = {"changeFeedPolicy": {"retentionDuration": -1}}
+
+
+class History(Box):
+    def __init__(self, server, name, ranges=1, policy=KEPT, **more):
+        super().__init__(server, name, ranges, **policy, **more)
+
+    def feed(self, token=None, **headers):
+        return super().feed(token, A_IM="Full-Fidelity Feed", **{
+            "x_ms_cosmos_changefeed_wire_format_version": "2021-09-15",
+            **headers})
+
+    def now(self, range=0):
+        return self.range(range, "*")["etag"]
+
+
+def told(answer):
+    """What an answer tells, in short: type, id, LSN, the one before."""
+    if answer.status == 304:
+        return []
+    return [(d["metadata"]["operationType"],
+             d["metadata"].get("id") or d["current"]["id"],
+             d["metadata"]["lsn"], d["metadata"].get("previousImageLSN"))
+            for d in answer.json["Documents"]]
+
+
+def add(server):
+    def turn(seconds):
+        equal(server.ask("POST", "/_runnel/clock",
+                         {"advanceMs": seconds * 1000}).status, 200)
+
+    @case("all versions have creates, replaces and deletes in order")
+    def _():
+        box = History(server, "av-all")
+        start = box.now()
+        equal(start, '"0"')
+        first = box.put("p", "a", n=1).json
+        second = box.put("p", "a", n=2).json
+        box.delete("p", "a")
+        answer = box.range(0, start)
+        equal(answer.status, 200)
+        equal(answer["etag"], '"3"')
+        equal(answer["x-ms-item-count"], "3")
+        equal(answer["x-ms-session-token"], "0:-1#3")
+        equal(answer.json["_rid"], box.rid)
+        equal(answer.json["_count"], 3)
+        equal(answer.json["Documents"], [
+            {"current": first, "metadata": {
+                "lsn": 1, "crts": first["_ts"], "operationType": "create"}},
+            {"current": second, "metadata": {
+                "lsn": 2, "crts": second["_ts"], "operationType": "replace",
+                "previousImageLSN": 1}},
+            {"current": {}, "metadata": {
+                "lsn": 3, "crts": answer.json["Documents"][2]["metadata"]["crts"],
+                "operationType": "delete", "previousImageLSN": 2, "id": "a",
+                "partitionKey": {"pk": "p"}}},
+        ])
+        equal(box.range(0, '"3"').status, 304)
+
+    @case("all versions come by the page")
+    def _():
+        box = History(server, "av-pages")
+        token = box.now()
+        for n in range(20):
+            box.put("p", str(n % 3), n=n)
+        seen = []
+        while True:
+            answer = box.range(0, token, x_ms_max_item_count=3)
+            if answer.status == 304:
+                break
+            assert answer.json["_count"] <= 3
+            seen += told(answer)
+            token = answer["etag"]
+        equal([lsn for _, _, lsn, _ in seen], list(range(1, 21)))
+        equal(answer["etag"], '"20"')
+        equal(answer["x-ms-item-count"], "0")
+
+    @case("all versions tell an end by time")
+    def _():
+        box = History(server, "av-ttl", defaultTtl=-1)
+        token = box.now()
+        box.put("p", "a", ttl=5)
+        turn(6)
+        for _ in range(200):
+            answer = box.range(0, token)
+            if answer.json["_count"] == 2:
+                break
+        meta = answer.json["Documents"][1]["metadata"]
+        equal(meta["timeToLiveExpired"], True)
+        equal((meta["operationType"], meta["id"], meta["previousImageLSN"],
+               meta["partitionKey"]), ("delete", "a", 1, {"pk": "p"}))
+
+    @case("all versions of a hierarchical key tell all of it")
+    def _():
+        box = History(server, "av-deep", paths=("/a", "/b/c"))
+        token = box.now()
+        key = json.dumps(["x", 1])
+        box.put(["x", 1], "i", a="x", b={"c": 1})
+        server.ask("DELETE", box.path + "/docs/i", None,
+                   {"x-ms-documentdb-partitionkey": key})
+        answer = box.range(0, token)
+        equal(answer.json["Documents"][1]["metadata"]["partitionKey"],
+              {"a": "x", "b/c": 1})
+
+    @case("all versions have the scopes of a feed")
+    def _():
+        box = History(server, "av-scopes", 3)
+        ids = [r["id"] for r in box.ranges()]
+        tokens = {id: box.now(id) for id in ids}
+        whole = box.feed("*")["etag"]
+        for n in range(30):
+            box.put(f"k{n % 7}", str(n))
+        for n in range(0, 30, 3):
+            box.delete(f"k{n % 7}", str(n))
+        seen = {id: told(box.range(id, tokens[id])) for id in ids}
+        equal(sum(len(list_) for list_ in seen.values()), 40)
+        union = told(box.feed(whole, x_ms_max_item_count=1000))
+        equal(sorted(union), sorted(sum(seen.values(), [])))
+        one = [told(box.range(id, tokens[id],
+                              x_ms_documentdb_partitionkey='["k1"]'))
+               for id in ids]
+        mine = [(kind, int(id)) for list_ in one for kind, id, _, _ in list_]
+        want = [("create", n) for n in range(30) if n % 7 == 1] + [
+            ("delete", n) for n in range(0, 30, 3) if n % 7 == 1]
+        equal(sorted(mine), sorted(want))
+
+    @case("all versions are refused without a policy")
+    def _():
+        for name, policy in (("av-off", {}), ("av-zero", {
+                "changeFeedPolicy": {"retentionDuration": 0}})):
+            box = History(server, name, policy=policy)
+            for token in ("*", '"0"', None):
+                answer = box.range(0, token)
+                equal((answer.status, answer.json["code"]), (400, "BadRequest"))
+                assert "All Versions and Deletes" in answer.json["message"]
+                assert "must be enabled" in answer.json["message"]
+
+    @case("all versions are not read from the beginning or a time")
+    def _():
+        box = History(server, "av-start")
+        box.put("p", "a")
+        for headers in ({}, {"If_Modified_Since": "Tue, 14 Nov 2023 22:13:20 GMT"}):
+            answer = box.range(0, **headers)
+            equal(answer.status, 400)
+            assert "If-None-Match" in answer.json["message"]
+
+    @case("all versions that are kept for ever are read from the beginning")
+    def _():
+        box = History(server, "av-ever", policy=FOR_EVER)
+        for n in range(3):
+            box.put("p", "a", n=n)
+        turn(100000)
+        equal(told(box.range(0)), [("create", "a", 1, None),
+                                   ("replace", "a", 2, 1),
+                                   ("replace", "a", 3, 2)])
+
+    @case("a place before what is retained is refused, not moved")
+    def _():
+        box = History(server, "av-retention")
+        token = box.now()
+        box.put("p", "a")
+        later = box.now()
+        equal(told(box.range(0, token)), [("create", "a", 1, None)])
+        turn(601)
+        for _ in range(200):
+            answer = box.range(0, token)
+            if answer.status == 400:
+                break
+        equal(answer.status, 400)
+        assert "retained" in answer.json["message"], answer.text
+        equal(box.range(0, later).status, 304)
+        box.put("p", "b")
+        equal(told(box.range(0, later)), [("create", "b", 2, None)])
+
+    @case("what happened before a policy is refused, not skipped")
+    def _():
+        box = History(server, "av-late", policy={})
+        box.put("p", "a")
+        body = server.ask("GET", box.path).json
+        equal(server.ask("PUT", box.path, {**body, **KEPT}).status, 200)
+        equal(box.range(0, '"0"').status, 400)
+        token = box.now()
+        equal(token, '"1"')
+        box.put("p", "b")
+        equal(told(box.range(0, token)), [("create", "b", 2, None)])
+        equal(server.ask("PUT", box.path, body).status, 200)
+        box.put("p", "c")
+        equal(server.ask("PUT", box.path, {**body, **KEPT}).status, 200)
+        equal(box.range(0, token).status, 400)
+
+    @case("previous images are told where the policy says so")
+    def _():
+        policy = {"changeFeedPolicy": {"retentionDuration": 5,
+                                       "previousImages": True}}
+        box = History(server, "av-previous", policy=policy)
+        token = box.now()
+        docs = [box.put("p", "a", n=n).json for n in range(2)]
+        box.delete("p", "a")
+        answer = box.range(0, token)
+        equal([d.get("previous") for d in answer.json["Documents"]],
+              [None, docs[0], docs[1]])
+
+    @case("a bad change feed policy is refused with 400")
+    def _():
+        for policy in (1, [], {"retentionDuration": -2},
+                       {"retentionDuration": "5"}, {"retentionDuration": 0.5}):
+            answer = server.ask("POST", "/dbs/feed/colls", {
+                "id": "av-bad", "partitionKey": {"paths": ["/pk"]},
+                "changeFeedPolicy": policy})
+            equal((policy, answer.status), (policy, 400))
+
+    @case("documents read as they are, beside all versions")
+    def _():
+        box = History(server, "av-beside")
+        box.put("p", "a", n=1)
+        box.put("p", "a", n=2)
+        answer = Box.feed(box)
+        equal(answer.ids, ["a"])
+        equal(answer.json["Documents"][0]["_lsn"], 2)

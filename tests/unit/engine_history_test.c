@@ -1,0 +1,461 @@
+/* engine_history_test.c -- all versions and deletes: each change leaves one
+ * entry, as long as the container's policy says, and a gap is told.
+ *
+ * An engine over `mem` in the simulation.  What the history says is printed in
+ * short, a letter for the operation and what else it tells, and compared with
+ * what was done.
+ */
+#include "lib/database.h"
+
+#include "base/chance.h"
+#include "engine/feed.h"
+#include "engine/own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PK                                                                     \
+    "\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}"
+#define DEFINITION(more) "{\"id\":\"c\"," PK more "}"
+#define KEPT ",\"changeFeedPolicy\":{\"retentionDuration\":10}"
+#define FOR_EVER ",\"changeFeedPolicy\":{\"retentionDuration\":-1}"
+#define PREVIOUS                                                               \
+    ",\"changeFeedPolicy\":{\"retentionDuration\":-1,\"previousImages\":true}"
+
+static struct database db;
+static struct rn_rid owner;
+static struct rn_object *box;
+static struct document doc;
+static char story[100000];
+
+static int setup(void **state)
+{
+    (void)state;
+    database_open(&db, true, 1);
+    owner = make_database(&db, "d");
+    box = make_container(&db, owner, DEFINITION(KEPT ",\"defaultTtl\":-1"));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    document_clear(&doc);
+    rn_object_release(box);
+    database_close(&db);
+    return 0;
+}
+
+static void redefine(const char *definition)
+{
+    rn_object_release(box);
+    assert_int_equal(
+        change(&db, RN_CATALOG_REPLACE, owner, "c", definition, &box), RN_OK);
+}
+
+static void put(const char *body)
+{
+    assert_int_equal(
+        write_document(&db, box, RN_DOCUMENT_UPSERT, body, NULL, &doc), RN_OK);
+}
+
+static void del(const char *pk, const char *id)
+{
+    struct asked asked = { .pk = pk, .id = id };
+
+    assert_int_equal(
+        write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
+        RN_OK);
+}
+
+static void turn_clock(int64_t seconds)
+{
+    rn_sim_run(db.sim, seconds * 1000000000);
+}
+
+/* ---- what the history says ----------------------------------------------- */
+
+static struct rn_view value_of(struct rn_view json, const char *name,
+                               struct rn_json *j)
+{
+    if (!json.len)
+        return RN_LIT("-");
+    assert_int_equal(rn_json_parse(j, json, NULL), RN_OK);
+    return rn_json_text(j, rn_json_find(j, 0, rn_view_text(name)));
+}
+
+/* Like "c1:a=1 r2<1:a=2 d3<2:a!": operation, LSN, the previous one's, id, the
+ * value of x; ! if it had expired, (x) of the previous image if told. */
+static void tell(const struct rn_change *c, struct rn_buf *out)
+{
+    const struct rn_row_history *v = &c->version;
+    struct rn_json j;
+    struct rn_view whole = v->current.len ? v->current : v->previous;
+
+    rn_json_init(&j, NULL);
+    assert_int_equal(rn_buf_printf(out, "%s%c%llu", out->len ? " " : "",
+                                   "crd"[v->operation],
+                                   (unsigned long long)c -> place.lsn),
+                     RN_OK);
+    if (v->previous_lsn)
+        assert_int_equal(
+            rn_buf_printf(out, "<%llu", (unsigned long long)v->previous_lsn),
+            RN_OK);
+    assert_int_equal(
+        rn_buf_printf(out, ":%.*s", RN_FMT(value_of(whole, "id", &j))), RN_OK);
+    if (v->current.len)
+        assert_int_equal(
+            rn_buf_printf(out, "=%.*s", RN_FMT(value_of(v->current, "x", &j))),
+            RN_OK);
+    if (v->is_expired)
+        assert_int_equal(rn_buf_printf(out, "!"), RN_OK);
+    if (v->tells_previous && v->previous.len)
+        assert_int_equal(rn_buf_printf(out, "(%.*s)",
+                                       RN_FMT(value_of(v->previous, "x", &j))),
+                         RN_OK);
+    rn_json_release(&j);
+}
+
+static const char *history_of(uint32_t range, uint64_t after)
+{
+    struct rn_buf out = RN_BUF_INIT(sizeof(story) - 1);
+    struct rn_feed_scan scan = { .range = range,
+                                 .epks = rn_epk_all,
+                                 .after = after,
+                                 .upto = lsn_of(&db, box, range),
+                                 .since = INT64_MIN,
+                                 .all_versions = true,
+                                 .entries_max = 100000,
+                                 .bytes_max = 1 << 30 };
+    struct rn_reading r = { 0 };
+    struct rn_feed feed = { 0 };
+    struct rn_change c;
+
+    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+                     RN_OK);
+    assert_int_equal(rn_feed_open(&feed, &r, &scan, NULL), RN_OK);
+    while (!rn_feed_next(&feed, &c))
+        tell(&c, &out);
+    assert_int_equal(feed.seen, scan.upto);
+    rn_feed_close(&feed);
+    rn_reading_end(&r);
+    memcpy(story, out.at ? out.at : "", out.len);
+    story[out.len] = '\0';
+    rn_buf_release(&out);
+    return story;
+}
+
+static uint64_t lost(void)
+{
+    struct rn_reading r = { 0 };
+    uint64_t lsn = 0;
+
+    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+                     RN_OK);
+    assert_int_equal(rn_history_lost(&r, 0, &lsn), RN_OK);
+    rn_reading_end(&r);
+    return lsn;
+}
+
+/* ---- entries ------------------------------------------------------------- */
+
+static void each_change_leaves_an_entry(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    put("{\"id\":\"b\",\"pk\":2,\"x\":1}");
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2}"); /* the same is a change, too */
+    del("[1]", "a");
+    put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    assert_string_equal(history_of(0, 0), "c1:a=1 c2:b=1 r3<1:a=2 r4<3:a=2 "
+                                          "d5<4:a c6:a=3");
+    assert_string_equal(history_of(0, 4), "d5<4:a c6:a=3");
+    assert_string_equal(history_of(0, 6), "");
+    assert_int_equal(lost(), 0);
+}
+
+static void what_is_refused_leaves_none(void **state)
+{
+    struct asked asked = { .pk = "[1]", .id = "a", .if_match = "\"no\"" };
+
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    assert_int_equal(write_document(&db, box, RN_DOCUMENT_CREATE,
+                                    "{\"id\":\"a\",\"pk\":1,\"x\":2}", NULL,
+                                    &doc),
+                     RN_CONFLICT);
+    assert_int_equal(
+        write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
+        RN_PRECONDITION);
+    assert_string_equal(history_of(0, 0), "c1:a=1");
+}
+
+static void an_end_by_time_is_told_from_a_delete(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1,\"ttl\":5}");
+    put("{\"id\":\"b\",\"pk\":1,\"x\":1,\"ttl\":5}");
+    del("[1]", "b");
+    turn_clock(6);
+    assert_string_equal(history_of(0, 0), "c1:a=1 c2:b=1 d3<2:b d4<1:a!");
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2,\"ttl\":5}");
+    database_settle(&db);
+    rn_sim_wall_jump(db.sim, 10000);
+    put("{\"id\":\"a\",\"pk\":1,\"x\":3,\"ttl\":5}"); /* over the expired one */
+    assert_string_equal(history_of(0, 4), "c5:a=2 d6<5:a! c7:a=3");
+}
+
+static void previous_images_are_told_if_asked_for(void **state)
+{
+    (void)state;
+    redefine(DEFINITION(PREVIOUS));
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    del("[1]", "a");
+    assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2(1) d3<2:a(2)");
+}
+
+static void envelopes_are_as_clients_expect(void **state)
+{
+    static const char want[] =
+        "{\"current\":{},\"metadata\":{\"lsn\":9,\"crts\":7,\"operationType\":"
+        "\"delete\",\"previousImageLSN\":8,\"timeToLiveExpired\":true,\"id\":"
+        "\"a\\\"b\",\"partitionKey\":{\"pk\":[1,2]}}}";
+    struct rn_row_history h = {
+        .operation = RN_HISTORY_DELETE,
+        .is_expired = true,
+        .ts = 7,
+        .previous_lsn = 8,
+        .previous = RN_LIT("{\"id\":\"a\\\"b\",\"pk\":[1, 2]}"),
+    };
+    struct rn_buf out = RN_BUF_INIT(1000);
+
+    (void)state;
+    assert_int_equal(rn_history_print(&h, 9, &box->container->pkdef, &out),
+                     RN_OK);
+    assert_int_equal(rn_buf_add(&out, rn_view_of("", 1)), RN_OK);
+    assert_string_equal(out.at, want);
+    rn_buf_clear(&out);
+    h = (struct rn_row_history){ .operation = RN_HISTORY_REPLACE,
+                                 .tells_previous = true,
+                                 .ts = 7,
+                                 .previous_lsn = 8,
+                                 .current = RN_LIT("{\"x\":2}"),
+                                 .previous = RN_LIT("{\"x\":1}") };
+    assert_int_equal(rn_history_print(&h, 9, &box->container->pkdef, &out),
+                     RN_OK);
+    assert_int_equal(rn_buf_add(&out, rn_view_of("", 1)), RN_OK);
+    assert_string_equal(out.at,
+                        "{\"current\":{\"x\":2},\"previous\":{\"x\":1},"
+                        "\"metadata\":{\"lsn\":9,\"crts\":7,\"operationType\":"
+                        "\"replace\",\"previousImageLSN\":8}}");
+    rn_buf_release(&out);
+}
+
+/* ---- how long ------------------------------------------------------------ */
+
+static void entries_go_when_they_are_too_old(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    turn_clock(300);
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    turn_clock(299);
+    assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2");
+    turn_clock(2);
+    assert_string_equal(history_of(0, 0), "r2<1:a=2");
+    assert_int_equal(lost(), 1);
+    del("[1]", "a");
+    turn_clock(1000);
+    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(lost(), 3);
+    put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    assert_string_equal(history_of(0, 3), "c4:a=3");
+    assert_int_equal(lost(), 3);
+}
+
+static void many_entries_go_in_slices(void **state)
+{
+    char body[60];
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":1}", i);
+        put(body);
+    }
+    turn_clock(601);
+    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 1000);
+    assert_int_equal(lost(), 1000);
+    assert_int_equal(lsn_of(&db, box, 0), 1000); /* nothing was written */
+}
+
+static void entries_kept_for_ever_stay(void **state)
+{
+    (void)state;
+    redefine(DEFINITION(FOR_EVER));
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    turn_clock(100000000);
+    assert_string_equal(history_of(0, 0), "c1:a=1");
+    assert_int_equal(lost(), 0);
+}
+
+static void a_longer_or_shorter_time_counts_at_once(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    redefine(DEFINITION(",\"changeFeedPolicy\":{\"retentionDuration\":1000}"));
+    turn_clock(1000);
+    assert_string_equal(history_of(0, 0), "c1:a=1");
+    redefine(DEFINITION(KEPT));
+    database_settle(&db);
+    assert_string_equal(history_of(0, 0), "");
+    assert_int_equal(lost(), 1);
+}
+
+static void a_restart_goes_on_with_it(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    turn_clock(400);
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    rn_object_release(box);
+    database_reopen(&db);
+    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2");
+    turn_clock(201);
+    assert_string_equal(history_of(0, 0), "r2<1:a=2");
+}
+
+/* ---- gaps ---------------------------------------------------------------- */
+
+static void what_happened_without_a_policy_is_told_as_lost(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    redefine(DEFINITION(""));
+    assert_int_equal(lost(), 0); /* so far nothing is */
+    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    assert_int_equal(lost(), 2);
+    redefine(DEFINITION(FOR_EVER));
+    assert_int_equal(lost(), 2);
+    put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    assert_string_equal(history_of(0, 2), "r3<2:a=3");
+    assert_int_equal(lost(), 2);
+    rn_object_release(box);
+    database_reopen(&db);
+    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    assert_int_equal(lost(), 2);
+}
+
+static void a_policy_taken_away_takes_its_entries(void **state)
+{
+    (void)state;
+    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    redefine(DEFINITION(""));
+    database_settle(&db);
+    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(lost(), 1);
+}
+
+static void a_row_says_what_is_lost_only_where_it_must(void **state)
+{
+    struct rn_row_range row = { .lsn = 9, .lost = 9, .epks = rn_epk_all }, read;
+    char bytes[RN_ROW_RANGE_MAX];
+    size_t plain = rn_row_range_encode(&row, bytes);
+
+    (void)state;
+    assert_int_equal(rn_row_range_decode(rn_view_of(bytes, plain), &read),
+                     RN_OK);
+    assert_int_equal(read.lost, 9);
+    for (uint64_t n = 0; n < 9; n++) {
+        size_t len;
+
+        row.lost = n;
+        len = rn_row_range_encode(&row, bytes);
+        assert_true(len > plain && len <= sizeof(bytes));
+        assert_int_equal(rn_row_range_decode(rn_view_of(bytes, len), &read),
+                         RN_OK);
+        assert_int_equal(read.lost, n);
+        assert_int_equal(rn_row_range_decode(rn_view_of(bytes, len - 1), &read),
+                         RN_CORRUPT);
+    }
+}
+
+static void damaged_entries_are_reported(void **state)
+{
+    struct rn_row_history h = { .operation = RN_HISTORY_REPLACE,
+                                .epk = RN_LIT("epk"),
+                                .current = RN_LIT("{\"x\":2}"),
+                                .previous = RN_LIT("{\"x\":1}") };
+    struct rn_row_history read;
+    struct rn_buf row = RN_BUF_INIT(1000);
+
+    (void)state;
+    assert_int_equal(rn_row_history_encode(&h, &row), RN_OK);
+    assert_int_equal(rn_row_history_decode(rn_buf_view(&row), &read), RN_OK);
+    assert_true(rn_view_eq(read.current, h.current));
+    assert_true(rn_view_eq(read.previous, h.previous));
+    for (size_t len = 0; len < 24 + 3 + h.current.len; len++) {
+        char *cut = malloc(len + 1);
+
+        memcpy(cut, row.at, len);
+        assert_int_equal(rn_row_history_decode(rn_view_of(cut, len), &read),
+                         RN_CORRUPT);
+        free(cut);
+    }
+    row.at[1] = 3;
+    assert_int_equal(rn_row_history_decode(rn_buf_view(&row), &read),
+                     RN_CORRUPT);
+    rn_buf_release(&row);
+}
+
+static void a_policy_that_is_none_is_refused(void **state)
+{
+    static const char *const policies[] = {
+        "1",
+        "[]",
+        "\"on\"",
+        "{\"retentionDuration\":-2}",
+        "{\"retentionDuration\":1.5}",
+        "{\"retentionDuration\":\"5\"}",
+        "{\"retentionDuration\":null}",
+        "{\"retentionDuration\":2147483648}",
+        "{\"retentionDuration\":5,\"previousImages\":1}",
+    };
+    char body[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        snprintf(body, sizeof(body), DEFINITION(",\"changeFeedPolicy\":%s"),
+                 policies[i]);
+        if (change(&db, RN_CATALOG_REPLACE, owner, "c", body, NULL) !=
+            RN_BAD_REQUEST)
+            fail_msg("%s", policies[i]);
+    }
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    static const struct CMUnitTest tests[] = {
+        CASE(each_change_leaves_an_entry),
+        CASE(what_is_refused_leaves_none),
+        CASE(an_end_by_time_is_told_from_a_delete),
+        CASE(previous_images_are_told_if_asked_for),
+        CASE(envelopes_are_as_clients_expect),
+        CASE(entries_go_when_they_are_too_old),
+        CASE(many_entries_go_in_slices),
+        CASE(entries_kept_for_ever_stay),
+        CASE(a_longer_or_shorter_time_counts_at_once),
+        CASE(a_restart_goes_on_with_it),
+        CASE(what_happened_without_a_policy_is_told_as_lost),
+        CASE(a_policy_taken_away_takes_its_entries),
+        CASE(a_row_says_what_is_lost_only_where_it_must),
+        CASE(damaged_entries_are_reported),
+        CASE(a_policy_that_is_none_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
