@@ -10,6 +10,7 @@
 #include "base/chance.h"
 #include "engine/feed.h"
 #include "engine/own.h"
+#include "engine/reshape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,14 +120,16 @@ static void tell(const struct rn_change *c, struct rn_buf *out)
 static const char *history_of(uint32_t range, uint64_t after)
 {
     struct rn_buf out = RN_BUF_INIT(sizeof(story) - 1);
-    struct rn_feed_scan scan = { .range = range,
-                                 .epks = rn_epk_all,
-                                 .after = after,
-                                 .upto = lsn_of(&db, box, range),
-                                 .since = INT64_MIN,
-                                 .all_versions = true,
-                                 .entries_max = 100000,
-                                 .bytes_max = 1 << 30 };
+    struct rn_feed_scan scan = {
+        .range = range,
+        .epks = rn_container_range(box->container, range)->epks,
+        .after = after,
+        .upto = lsn_of(&db, box, range),
+        .since = INT64_MIN,
+        .all_versions = true,
+        .entries_max = 100000,
+        .bytes_max = 1 << 30
+    };
     struct rn_reading r = { 0 };
     struct rn_feed feed = { 0 };
     struct rn_change c;
@@ -328,6 +331,71 @@ static void a_restart_goes_on_with_it(void **state)
     assert_string_equal(history_of(0, 0), "r2<1:a=2");
 }
 
+/* ---- splits and merges --------------------------------------------------- */
+
+static bool is_reshaped;
+
+static void reshaped(struct rn_done *done, enum rn_code rc,
+                     const struct rn_err *err)
+{
+    (void)done;
+    (void)err;
+    assert_int_equal(rc, RN_OK);
+    is_reshaped = true;
+}
+
+static void reshape(enum rn_reshape_verb verb, uint32_t range, uint32_t with)
+{
+    struct rn_reshape r = { .done.call = reshaped,
+                            .verb = verb,
+                            .container = box->container,
+                            .range = range,
+                            .with = with };
+
+    is_reshaped = false;
+    assert_int_equal(rn_reshape_start(db.engine, &r, NULL), RN_OK);
+    while (!is_reshaped)
+        assert_true(rn_sim_step(db.sim));
+    rn_reshape_release(&r);
+    rn_object_release(box);
+    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+}
+
+static size_t entries_of(uint32_t range, uint64_t after)
+{
+    const char *text = history_of(range, after);
+    size_t count = *text != '\0';
+
+    for (; *text; text++)
+        count += *text == ' ';
+    return count;
+}
+
+static void descendants_tell_the_history_of_their_ancestors(void **state)
+{
+    char body[60], pk[12], id[12];
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i, i);
+        put(body);
+    }
+    reshape(RN_RESHAPE_SPLIT, 0, 0);
+    database_settle(&db); /* documents are at home by then */
+    assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 20);
+    assert_int_equal(entries_of(1, 20) + entries_of(2, 20), 0);
+    for (int i = 0; i < 20; i++) {
+        snprintf(pk, sizeof(pk), "[%d]", i);
+        snprintf(id, sizeof(id), "%d", i);
+        del(pk, id);
+    }
+    assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 40);
+    reshape(RN_RESHAPE_MERGE, 1, 2);
+    database_settle(&db);
+    assert_int_equal(entries_of(3, 0), 40);
+    assert_int_equal(entries_of(3, 20), 20);
+}
+
 /* ---- gaps ---------------------------------------------------------------- */
 
 static void what_happened_without_a_policy_is_told_as_lost(void **state)
@@ -450,6 +518,7 @@ int main(void)
         CASE(entries_kept_for_ever_stay),
         CASE(a_longer_or_shorter_time_counts_at_once),
         CASE(a_restart_goes_on_with_it),
+        CASE(descendants_tell_the_history_of_their_ancestors),
         CASE(what_happened_without_a_policy_is_told_as_lost),
         CASE(a_policy_taken_away_takes_its_entries),
         CASE(a_row_says_what_is_lost_only_where_it_must),
