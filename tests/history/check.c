@@ -102,6 +102,16 @@ static int by_range_lsn(const void *x, const void *y)
     return order ? order : COMPARE(a->n, b->n);
 }
 
+static int by_key_lsn(const void *x, const void *y)
+{
+    const entry *a = *(entry *const *)x, *b = *(entry *const *)y;
+    int order = COMPARE(a->key, b->key);
+
+    if (!order)
+        order = COMPARE(a->point, b->point);
+    return order ? order : COMPARE(a->n, b->n);
+}
+
 /* Pages keep their items behind them. */
 static int by_client(const void *x, const void *y)
 {
@@ -364,25 +374,35 @@ static int check_order(struct check *c, bool by_key)
 
 /* ---- the feed ------------------------------------------------------------ */
 
-/* Writes in a page's interval that are not in it must have been overtaken.
- * `writes` are those of the range, by LSN. */
-static void check_missing(struct check *c, entry **writes, size_t count,
-                          const entry *page, const entry *items, size_t n)
+static bool is_before(const entry *w, const entry *page)
 {
-    size_t low = 0, high = count, at = 0;
+    uint32_t a = page->of_key ? w->key : w->range;
+    uint32_t b = page->of_key ? page->key : page->range;
+
+    return a < b || (a == b && w->point <= page->from);
+}
+
+static bool is_within(const entry *w, const entry *page)
+{
+    return (page->of_key ? w->key == page->key : w->range == page->range) &&
+           w->point <= page->to;
+}
+
+/* Writes in a page's interval that are not in it must have been overtaken.
+ * `writes` are in the order of ranges, or of keys, and LSNs. */
+static void check_missing(struct check *c, entry **writes, const entry *page,
+                          const entry *items, size_t n)
+{
+    size_t low = 0, high = c->write_count, at = 0;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (writes[middle]->range < page->range ||
-            (writes[middle]->range == page->range &&
-             writes[middle]->point <= page->from))
+        if (is_before(writes[middle], page))
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < count && writes[low]->range == page->range &&
-           writes[low]->point <= page->to;
-         low++) {
+    for (; low < c->write_count && is_within(writes[low], page); low++) {
         const entry *w = writes[low];
 
         while (at < n && (items[at].version < w->point ||
@@ -415,15 +435,18 @@ static void check_page(struct check *c, const entry *page, const entry *items,
         tell(c, &c->verdict->feed, "feed", "304 is not of now", page);
 }
 
-static int check_feed(struct check *c)
+static bool goes_on(const entry *last, const entry *page)
 {
-    entry **writes = malloc((c->write_count + 1) * sizeof(entry *));
+    return !last || last->client != page->client || !page->from ||
+           (page->of_key ? last->key != page->key
+                         : last->range != page->range) ||
+           page->from == last->to;
+}
+
+static void check_pages(struct check *c, entry **by_range, entry **by_key)
+{
     const entry *last = NULL;
 
-    if (!writes)
-        return -1;
-    memcpy(writes, c->writes, c->write_count * sizeof(entry *));
-    sort(writes, c->write_count, by_range_lsn);
     for (size_t i = 0, end; i < c->count; i = end) {
         const entry *page = &c->all[i];
 
@@ -435,15 +458,30 @@ static int check_feed(struct check *c)
             end++;
         c->verdict->pages++;
         c->verdict->items += end - i - 1;
-        if (last && last->client == page->client &&
-            last->range == page->range && page->from && page->from != last->to)
+        if (!goes_on(last, page))
             tell(c, &c->verdict->feed, "feed", "it does not go on", page);
         last = page;
         check_page(c, page, page + 1, end - i - 1);
-        check_missing(c, writes, c->write_count, page, page + 1, end - i - 1);
+        check_missing(c, page->of_key ? by_key : by_range, page, page + 1,
+                      end - i - 1);
     }
-    free(writes);
-    return 0;
+}
+
+static int check_feed(struct check *c)
+{
+    size_t bytes = c->write_count * sizeof(entry *);
+    entry **by_range = malloc(bytes + 1), **by_key = malloc(bytes + 1);
+
+    if (by_range && by_key) {
+        memcpy(by_range, c->writes, bytes);
+        memcpy(by_key, c->writes, bytes);
+        sort(by_range, c->write_count, by_range_lsn);
+        sort(by_key, c->write_count, by_key_lsn);
+        check_pages(c, by_range, by_key);
+    }
+    free(by_range);
+    free(by_key);
+    return by_range && by_key ? 0 : -1;
 }
 
 static int check_unique(struct check *c)

@@ -11,9 +11,13 @@
  *            success or refusal (404, 409, 412) follows from that version
  *   unique   no two writes have one LSN
  *   phantom  nothing is seen that nobody wrote, nor under another LSN
- *   feed     a page's items rise, lie in its interval and are what was written;
- *            what is missing in it was replaced or deleted; a reader goes on
- *            where it was told to; 304 is a read whose point is its token
+ *   feed     of a range or of a key.  A page's items rise, lie in its interval
+ * and are what was written; what is missing in it was replaced or deleted; a
+ * reader goes on where it was told to; 304 is a read whose point is its token
+ *
+ * Ranges may be split and merged meanwhile: along the ranges that a key has
+ * been in LSNs rise, so what is said of keys holds; feeds of ranges are then
+ * not read, only those of keys.
  *
  * A write without an answer counts if somebody saw it.  If nobody did, it may
  * excuse what would be wrong without it, never what would be wrong with it.

@@ -20,7 +20,7 @@
 
 enum {
     CLIENTS = 8,
-    READERS = 2,
+    READERS = 4,
     DOCUMENTS = 6,
     KEYS = 3,
     STEPS = 1500,
@@ -96,8 +96,11 @@ static void decide(struct world *w, struct history_entry *e)
 static void follow(struct world *w, uint32_t reader)
 {
     uint64_t from = w->place[reader], lsn = from;
+    bool of_key = reader % 2;
     struct history_entry page = { .t0 = ++w->clock,
                                   .client = CLIENTS + reader,
+                                  .of_key = of_key,
+                                  .key = 1,
                                   .op = HISTORY_PAGE,
                                   .from = from,
                                   .point = w->lsn,
@@ -110,7 +113,8 @@ static void follow(struct world *w, uint32_t reader)
     while (n < 3 && lsn < w->lsn) {
         lsn++;
         for (uint32_t d = 0; d < DOCUMENTS; d++) {
-            if (w->now[d].lsn != lsn || !w->now[d].token)
+            if (w->now[d].lsn != lsn || !w->now[d].token ||
+                (of_key && d % KEYS != 1))
                 continue;
             items[n] = (struct history_entry){ .t0 = page.t0,
                                                .t1 = page.t1,

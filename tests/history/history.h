@@ -35,6 +35,7 @@ struct history_entry {
     uint32_t range;
     uint16_t op, status; /* status 0: nobody knows */
     uint32_t n;          /* of the version under its LSN */
+    uint32_t of_key;     /* 1: a page of the feed of `key`, not of `range` */
 };
 
 #endif

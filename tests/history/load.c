@@ -1,12 +1,14 @@
 /* load.c -- many clients at a real server that is killed again and again, and
  * whether what they saw can be true.
  *
- *   history_load PROGRAM DIR OPERATIONS KILLS RANGES SEED
+ *   history_load PROGRAM DIR OPERATIONS KILLS RANGES SHAPES SEED
  *
  * Starts PROGRAM on DIR, lets 64 clients read, write and compare-and-swap a few
- * hundred documents and 4 readers follow the change feed, kills the server with
- * SIGKILL every so many operations and starts it again.  At the end everything
- * is read once more, quietly, and the history checked (check.h).
+ * hundred documents, alone and in batches, and 4 readers follow the change
+ * feed, of ranges and of keys.  Kills the server with SIGKILL every so many
+ * operations and starts it again, and splits and merges ranges SHAPES times;
+ * then feeds are read by key only.  At the end everything is read once more,
+ * quietly, and the history checked (check.h).
  *
  * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
  * be done.
@@ -38,8 +40,11 @@
 enum {
     CLIENTS = 64,
     READERS = 4,
+    ALL =
+        CLIENTS + READERS + 2, /* one splits and merges, one begins and ends */
     DOCUMENTS = 300,
     KEYS = 40,
+    DOCUMENTS_EVEN = DOCUMENTS - DOCUMENTS % KEYS, /* d and d + KEYS: one key */
     HEAD_MAX = 2048,
     ANSWER_MAX = 4 << 20,
     ANSWER_S = 30,
@@ -56,8 +61,9 @@ static struct {
     pid_t pid;
     atomic_int port; /* 0: it is down */
     atomic_ulong left, done, tokens;
-    atomic_bool over, has_no_feed;
-    unsigned long kills, every;
+    atomic_bool over;
+    unsigned long kills, every, shapes;
+    unsigned split, merged; /* so many were */
     uint64_t seed;
     pthread_mutex_t lock;
     struct rn_etag seen[DOCUMENTS]; /* a version somebody was told; locked */
@@ -446,6 +452,84 @@ static void act(struct client *c, struct history_entry *e)
     note(c, e);
 }
 
+/* ---- batches ------------------------------------------------------------- */
+
+/* Two documents of one key are written at once: both or none. */
+static void read_results(struct client *c, const struct answer *a,
+                         struct history_entry *pair)
+{
+    struct rn_json j;
+    struct rn_json_walk walk;
+    char text[64];
+    size_t at = 0;
+
+    rn_json_init(&j, NULL);
+    if (rn_json_parse(&j, a->body, NULL)) {
+        c->broken = "a batch's answer cannot be read";
+    } else {
+        walk = rn_json_walk_begin(&j, 0);
+        while (rn_json_walk_next(&walk) && at < 2) {
+            struct history_entry *e = &pair[at++];
+            struct rn_view tag =
+                rn_json_text(&j, rn_json_find(&j, walk.value, RN_LIT("eTag")));
+            struct rn_etag etag;
+            size_t n = 0;
+
+            for (size_t i = 0; i < tag.len && n < sizeof(text); i++)
+                if (tag.at[i] != '\\' && tag.at[i] != '"')
+                    text[n++] = tag.at[i];
+            if (!rn_etag_parse(rn_view_of(text, n), &etag)) {
+                c->broken = "a batch's result has no etag";
+                break;
+            }
+            learn(e, rn_view_of(text, n));
+            e->point = e->version = etag.lsn;
+            e->n = etag.n;
+            e->range = a->range;
+            e->status = 200;
+        }
+        if (at != 2)
+            c->broken = "a batch has other than two results";
+    }
+    rn_json_release(&j);
+}
+
+static void act_together(struct client *c, const struct history_entry *first)
+{
+    struct history_entry pair[2] = { *first, *first };
+    char more[256], body[512];
+    struct answer a;
+
+    pair[1].document = (first->document + KEYS) % DOCUMENTS_EVEN;
+    pair[1].token = atomic_fetch_add(&world.tokens, 1) + 1;
+    snprintf(more, sizeof(more),
+             "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n"
+             "x-ms-cosmos-is-batch-request: True\r\n"
+             "x-ms-cosmos-batch-atomic: True\r\n",
+             first->key);
+    body[0] = 0;
+    for (size_t i = 0, n = 0; i < 2; i++)
+        n += (size_t)snprintf(
+            body + n, sizeof(body) - n,
+            "%c{\"operationType\":\"Upsert\",\"resourceBody\":{\"id\":"
+            "\"d%u\",\"pk\":\"k%u\",\"w\":%llu}}%s",
+            i ? ',' : '[', pair[i].document, pair[i].key,
+            (unsigned long long)pair[i].token, i ? "]" : "");
+    reach(c);
+    pair[0].t0 = pair[1].t0 = now_ns();
+    if (ask(c, "POST", "docs", "dbs/h/colls/c", "/dbs/h/colls/c/docs", more,
+            rn_view_text(body), &a) &&
+        a.status != 429 && a.status < 500) {
+        pair[0].t1 = pair[1].t1 = now_ns();
+        if (a.status == 200)
+            read_results(c, &a, pair);
+        else
+            c->broken = "a batch is refused";
+    }
+    note(c, &pair[0]);
+    note(c, &pair[1]);
+}
+
 static void *run_client(void *arg)
 {
     struct client *c = arg;
@@ -457,7 +541,11 @@ static void *run_client(void *arg)
             break;
         }
         draw(c, &e);
-        act(c, &e);
+        if (e.op == HISTORY_UPSERT && e.document < DOCUMENTS_EVEN &&
+            rn_chance_percent(&c->chance, 25))
+            act_together(c, &e);
+        else
+            act(c, &e);
         atomic_fetch_add(&world.done, 1);
     }
     return NULL;
@@ -492,37 +580,52 @@ static void note_items(struct client *c, const struct history_entry *page,
     rn_json_release(&j);
 }
 
+/* What a reader follows: a range or a key. */
+struct scope {
+    bool of_key;
+    uint32_t number;
+    uint64_t place;
+};
+
 /* Reads one page; false if it is the last for now. */
-static bool read_page(struct client *c, uint32_t range, uint64_t *place)
+static bool read_page(struct client *c, struct scope *s)
 {
     char more[512];
     int n = snprintf(more, sizeof(more),
-                     "A-IM: Incremental feed\r\nx-ms-max-item-count: %u\r\n"
-                     "x-ms-documentdb-partitionkeyrangeid: %u\r\n",
-                     1 + (unsigned)rn_chance_below(&c->chance, 200), range);
-    struct history_entry page = {
-        .client = c->number, .op = HISTORY_PAGE, .from = *place, .range = range
-    };
+                     "A-IM: Incremental feed\r\nx-ms-max-item-count: %u\r\n",
+                     1 + (unsigned)rn_chance_below(&c->chance, 200));
+    struct history_entry page = { .client = c->number,
+                                  .op = HISTORY_PAGE,
+                                  .from = s->place,
+                                  .of_key = s->of_key };
     struct answer a;
 
-    if (*place)
+    n += snprintf(more + n, sizeof(more) - (size_t)n,
+                  s->of_key ? "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n"
+                            : "x-ms-documentdb-partitionkeyrangeid: %u\r\n",
+                  s->number);
+    if (s->place)
         snprintf(more + n, sizeof(more) - (size_t)n,
-                 "If-None-Match: \"%llu\"\r\n", (unsigned long long)*place);
+                 "If-None-Match: \"%llu\"\r\n", (unsigned long long)s->place);
     reach(c);
     page.t0 = now_ns();
     if (!ask(c, "GET", "docs", "dbs/h/colls/c", "/dbs/h/colls/c/docs", more,
              (struct rn_view){ 0 }, &a))
         return true; /* the same again */
     page.t1 = now_ns();
-    if (a.status == 405)
-        atomic_store(&world.has_no_feed, true);
-    if (a.status != 200 && a.status != 304)
-        return a.status == 429 || a.status >= 500;
+    if (a.status != 200 && a.status != 304) {
+        if (a.status != 429 && a.status < 500)
+            c->broken = "a page is refused";
+        return true;
+    }
     page.status = (uint16_t)a.status;
     page.point = a.lsn;
+    page.range = a.range;
+    if (s->of_key)
+        page.key = s->number;
     if (rn_etag_parse_lsn(a.etag, &page.to, NULL))
         c->broken = "a page has no etag";
-    *place = page.to;
+    s->place = page.to;
     page = *note(c, &page);
     if (a.status == 200)
         note_items(c, &page, a.body);
@@ -532,14 +635,88 @@ static bool read_page(struct client *c, uint32_t range, uint64_t *place)
 static void *run_reader(void *arg)
 {
     struct client *c = arg;
-    uint32_t ranges = (uint32_t)(int)strtol(world.ranges, NULL, 10);
-    uint32_t range = c->number % ranges;
-    uint64_t place = 0;
+    uint32_t ranges = (uint32_t)strtoul(world.ranges, NULL, 10);
+    struct scope s = { .of_key = world.shapes || c->number % 2 };
 
-    while (!c->broken && !atomic_load(&world.over) &&
-           !atomic_load(&world.has_no_feed))
-        if (!read_page(c, range, &place))
+    s.number = s.of_key ? c->number % 8 : c->number / 2 % ranges;
+    while (!c->broken && !atomic_load(&world.over))
+        if (!read_page(c, &s))
             usleep(1000);
+    return NULL;
+}
+
+/* ---- splits and merges --------------------------------------------------- */
+
+enum { RANGES_MAX = 12 };
+
+/* The ids of the ranges there are, in the order of their intervals. */
+static size_t read_ranges(struct client *c, unsigned ids[RANGES_MAX])
+{
+    struct rn_json j;
+    struct rn_json_walk walk;
+    struct answer a;
+    size_t n = 0;
+
+    if (!ask(c, "GET", "pkranges", "dbs/h/colls/c", "/dbs/h/colls/c/pkranges",
+             "", (struct rn_view){ 0 }, &a) ||
+        a.status != 200)
+        return 0;
+    rn_json_init(&j, NULL);
+    if (!rn_json_parse(&j, a.body, NULL)) {
+        walk = rn_json_walk_begin(
+            &j, rn_json_find(&j, 0, RN_LIT("PartitionKeyRanges")));
+        while (rn_json_walk_next(&walk) && n < RANGES_MAX)
+            ids[n++] = (unsigned)strtoul(
+                rn_json_text(&j, rn_json_find(&j, walk.value, RN_LIT("id"))).at,
+                NULL, 10);
+    }
+    rn_json_release(&j);
+    return n;
+}
+
+static void reshape(struct client *c)
+{
+    unsigned ids[RANGES_MAX];
+    size_t n = read_ranges(c, ids), at;
+    bool splits =
+        n < 3 || (n < RANGES_MAX - 1 && rn_chance_percent(&c->chance, 50));
+    char body[160];
+    struct answer a;
+
+    if (!n)
+        return;
+    at = rn_chance_below(&c->chance, splits ? n : n - 1);
+    if (splits)
+        snprintf(body, sizeof(body),
+                 "{\"container\":\"dbs/h/colls/c\",\"range\":%u}", ids[at]);
+    else
+        snprintf(body, sizeof(body),
+                 "{\"container\":\"dbs/h/colls/c\",\"range\":%u,\"with\":%u}",
+                 ids[at], ids[at + 1]);
+    if (!ask(c, "POST", "", splits ? "_runnel/split" : "_runnel/merge",
+             splits ? "/_runnel/split" : "/_runnel/merge", "",
+             rn_view_text(body), &a))
+        return;
+    if (a.status >= 300 && a.status < 500 && a.status != 410)
+        c->broken = splits ? "a split is refused" : "a merge is refused";
+    if (a.status < 300 && splits)
+        world.split++;
+    else if (a.status < 300)
+        world.merged++;
+}
+
+/* Spread evenly over what the clients do. */
+static void *run_shaper(void *arg)
+{
+    struct client *c = arg;
+    unsigned long all = atomic_load(&world.left) + atomic_load(&world.done);
+
+    for (unsigned long i = 1; i <= world.shapes && !c->broken; i++) {
+        while (atomic_load(&world.done) < i * all / (world.shapes + 1) &&
+               atomic_load(&world.left))
+            usleep(500);
+        reshape(c);
+    }
     return NULL;
 }
 
@@ -587,9 +764,14 @@ static void read_all(struct client *c)
                                    .t1 = HISTORY_NEVER };
         act(c, &e);
     }
-    for (uint32_t r = 0; r < ranges && !world.has_no_feed; r++) {
-        uint64_t place = 0;
-        while (read_page(c, r, &place) && !c->broken)
+    for (uint32_t i = 0; i < KEYS; i++) {
+        struct scope s = { .of_key = true, .number = i };
+        while (read_page(c, &s) && !c->broken)
+            ;
+    }
+    for (uint32_t i = 0; !world.shapes && i < ranges; i++) {
+        struct scope s = { .number = i };
+        while (read_page(c, &s) && !c->broken)
             ;
     }
 }
@@ -638,12 +820,12 @@ static int judge(struct client *clients, size_t count)
 
 int main(int argc, char **argv)
 {
-    static struct client clients[CLIENTS + READERS + 1];
-    struct client *last = &clients[CLIENTS + READERS];
+    static struct client clients[ALL];
+    struct client *last = &clients[ALL - 1];
     bool alive;
     int rc;
 
-    if (argc != 7)
+    if (argc != 8)
         return 2;
     signal(SIGPIPE, SIG_IGN);
     world.program = argv[1];
@@ -652,21 +834,25 @@ int main(int argc, char **argv)
     world.kills = strtoul(argv[4], NULL, 10);
     world.every = atomic_load(&world.left) / (world.kills + 1);
     snprintf(world.ranges, sizeof(world.ranges), "%s", argv[5]);
-    world.seed = strtoull(argv[6], NULL, 10);
-    for (uint32_t i = 0; i <= CLIENTS + READERS; i++)
+    world.shapes = strtoul(argv[6], NULL, 10);
+    world.seed = strtoull(argv[7], NULL, 10);
+    for (uint32_t i = 0; i < ALL; i++)
         client_init(&clients[i], i);
     if (!start_server() || !set_up(last)) {
         printf("the server does not start\n");
         return 2;
     }
-    for (uint32_t i = 0; i < CLIENTS + READERS; i++)
+    for (uint32_t i = 0; i < ALL - 1; i++)
         pthread_create(&clients[i].thread, NULL,
-                       i < CLIENTS ? run_client : run_reader, &clients[i]);
+                       i < CLIENTS             ? run_client
+                       : i < CLIENTS + READERS ? run_reader
+                                               : run_shaper,
+                       &clients[i]);
     alive = keep_killing();
     for (uint32_t i = 0; alive && i < CLIENTS; i++)
         pthread_join(clients[i].thread, NULL);
     atomic_store(&world.over, true);
-    for (uint32_t i = CLIENTS; alive && i < CLIENTS + READERS; i++)
+    for (uint32_t i = CLIENTS; alive && i < ALL - 1; i++)
         pthread_join(clients[i].thread, NULL);
     if (!alive) {
         printf("the server does not start again\n");
@@ -674,8 +860,8 @@ int main(int argc, char **argv)
     }
     read_all(last);
     kill_server(SIGTERM);
-    rc = judge(clients, CLIENTS + READERS + 1);
-    for (uint32_t i = 0; i <= CLIENTS + READERS; i++) {
+    rc = judge(clients, ALL);
+    for (uint32_t i = 0; i < ALL; i++) {
         if (clients[i].broken) {
             printf("client %u: %s\n", i, clients[i].broken);
             rc = rc ? rc : 1;
@@ -686,7 +872,7 @@ int main(int argc, char **argv)
         if (clients[i].fd >= 0)
             close(clients[i].fd);
     }
-    if (world.has_no_feed)
-        printf("the server has no change feed\n");
+    printf("%lu kills, %u splits, %u merges\n", world.kills, world.split,
+           world.merged);
     return rc;
 }

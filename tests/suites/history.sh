@@ -21,7 +21,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 
-# check NAME PROGRAM OPERATIONS KILLS RANGES
+# check NAME PROGRAM OPERATIONS KILLS RANGES SHAPES
 check()
 {
     local name=$1
@@ -29,7 +29,7 @@ check()
     shift
     rm -rf "$scratch/data"
     if timeout -k 5 "${RUNNEL_LIMIT:-800}" "$load" "$1" "$scratch/data" "$2" \
-        "$3" "$4" "${RUNNEL_SEED:-1}"; then
+        "$3" "$4" "$5" "${RUNNEL_SEED:-1}"; then
         echo "ok $name"
     else
         echo "not ok $name"
@@ -38,9 +38,11 @@ check()
 }
 
 check 'histories of 64 clients are linearizable through 20 kills' \
-    "$server" "$operations" 20 3
+    "$server" "$operations" 20 3 0
+check 'and through 40 splits and merges' \
+    "$server" "$((operations / 3))" 10 1 40
 if [ -x "$dev" ]; then
     check 'and with a server under sanitizers' "$dev" \
-        "$((operations / 15))" 5 1
+        "$((operations / 15))" 5 1 10
 fi
 exit $failed
