@@ -46,6 +46,9 @@ enum rn_code rn_session_check_level(struct rn_context *x)
 
     if (x->route->traits & RN_ROUTE_WRITES)
         return RN_OK;
+    /* Java sends it beside a level with every read of a feed. */
+    if (strategy.len == 7 && strncasecmp(strategy.at, "Default", 7) == 0)
+        strategy.len = 0;
     if (level.len && strategy.len) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "x-ms-consistency-level and "
