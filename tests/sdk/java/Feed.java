@@ -164,7 +164,7 @@ final class Feed {
             testScopes(c, ranges, of);
         }
         testSplits(database);
-        Harness.test("all versions and deletes are refused for now", () ->
+        Harness.test("all versions and deletes are refused where they are not kept", () ->
             Harness.fails(400, 0, () -> read(database.getContainer("c1"),
                 CosmosChangeFeedRequestOptions.createForProcessingFromNow(
                     FeedRange.forFullRange()).allVersionsAndDeletes())));

@@ -137,7 +137,7 @@ def add(client):
             found, tokens[1] = read(box, continuation=tokens[1])
             equal(found, ids(start, key=3))
 
-    @case("all versions and deletes are refused for now")
+    @case("all versions and deletes are refused where they are not kept")
     def _():
         one = database.get_container_client("one")
         error = fails(400, lambda: list(one.query_items_change_feed(
