@@ -2,47 +2,18 @@
 
 Nothing but the standard library: what a case says is what is sent.
 """
-import base64
-import hashlib
-import hmac
 import http.client
 import json
+import os
+import sys
 import urllib.parse
-from email.utils import formatdate
 
-# The key that all emulators share; public.
-KEY = ("C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMs"
-       "EcaGQy67XIw/Jw==")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../lib"))
+from cases import EMULATOR_KEY as KEY  # noqa: E402
+from cases import case, equal, run_all, sign  # noqa: E402,F401
+
 INCREMENTAL = {"A-IM": "Incremental Feed"}
-
-_cases = []
-
-
-def case(name):
-    """Makes a function a case; the name is a sentence that holds if it ends."""
-    def keep(function):
-        _cases.append((name, function))
-        return function
-    return keep
-
-
-def run_all():
-    import traceback
-    failed = 0
-    for name, function in _cases:
-        try:
-            function()
-            print(f"ok {name}")
-        except Exception:  # a case may fail in any way
-            failed += 1
-            print(f"not ok {name}")
-            text = traceback.format_exc()[-2000:]
-            print("    " + text.replace("\n", "\n    "))
-    return failed
-
-
-def equal(found, expected):
-    assert found == expected, f"{found!r} is not {expected!r}"
 
 
 class Answer:
@@ -77,20 +48,7 @@ class Server:
     def begin(self, verb, path, body=None, headers=None, key=KEY,
               version="2020-07-15"):
         """Sends a request and leaves it at that."""
-        names = path.strip("/").split("/")
-        kind = names[-1] if len(names) % 2 else names[-2]
-        link = "/".join(names[:-1] if len(names) % 2 else names)
-        if names[0] == "offers" and len(names) == 2:
-            link = names[1].lower()
-        if names[0] == "_runnel":
-            kind, link = "", path[1:]
-        date = formatdate(usegmt=True)
-        text = f"{verb.lower()}\n{kind}\n{link}\n{date.lower()}\n\n"
-        digest = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
-        signature = base64.b64encode(digest.digest()).decode()
-        sent = {"x-ms-date": date, "x-ms-version": version,
-                "authorization": urllib.parse.quote(
-                    f"type=master&ver=1.0&sig={signature}", safe="")}
+        sent = {"x-ms-version": version, **sign(verb, path, key)}
         sent.update(headers or {})
         self.connection.request(
             verb, path, json.dumps(body) if body is not None else None, sent)

@@ -2,9 +2,6 @@
 
 Only the standard library.  RUNNEL_DEV names the program (with sanitizers).
 """
-import base64
-import hashlib
-import hmac
 import http.client
 import json
 import os
@@ -16,13 +13,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
-import urllib.parse
-from email.utils import formatdate
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../lib"))
+from cases import EMULATOR_KEY, case, equal, run_all, sign  # noqa: E402,F401
 
 RUNNEL = os.environ["RUNNEL_DEV"]
-EMULATOR_KEY = ("C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mG"
-                "GyPMbIZnqyMsEcaGQy67XIw/Jw==")
 KINDS = ("dbs", "colls", "docs", "pkranges", "offers")
 LIMIT_S = 30
 
@@ -148,25 +144,6 @@ def pk_header(*values):
     return {"x-ms-documentdb-partitionkey": json.dumps(list(values))}
 
 
-def sign(method, path, key, date=None):
-    """The two headers of a request signed with an account key."""
-    parts = [part for part in path.split("?")[0].split("/") if part]
-    if parts and parts[0] == "_runnel":
-        kind, link = "", "/".join(parts)
-    elif len(parts) % 2:
-        kind, link = parts[-1], "/".join(parts[:-1])
-    else:
-        kind = parts[-2] if parts else ""
-        link = "/".join(parts)
-    date = date or formatdate(usegmt=True)
-    text = f"{method.lower()}\n{kind}\n{link}\n{date.lower()}\n\n"
-    mac = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
-    token = ("type=master&ver=1.0&sig="
-             + base64.b64encode(mac.digest()).decode())
-    return {"authorization": urllib.parse.quote(token, safe=""),
-            "x-ms-date": date}
-
-
 def run(*arguments, **more):
     """Exit status, standard output and standard error of `runnel ...`."""
     done = subprocess.run([RUNNEL, *arguments], capture_output=True, text=True,
@@ -174,30 +151,5 @@ def run(*arguments, **more):
     return done.returncode, done.stdout, done.stderr
 
 
-def equal(found, expected, why=""):
-    assert found == expected, f"{found!r} is not {expected!r} {why}"
-
-
-_cases = []
-
-
-def case(name):
-    """Makes a function a case; the name is a sentence that holds if it ends."""
-    def keep(function):
-        _cases.append((name, function))
-        return function
-    return keep
-
-
 def run_cases():
-    failed = 0
-    for name, function in _cases:
-        try:
-            function()
-            print(f"ok {name}", flush=True)
-        except Exception:  # a case may fail in any way
-            failed += 1
-            print(f"not ok {name}")
-            text = traceback.format_exc()[-3000:]
-            print("    " + text.replace("\n", "\n    "), flush=True)
-    sys.exit(failed > 0)
+    sys.exit(run_all() > 0)

@@ -1,25 +1,24 @@
 """wire.py -- a server of one's own, and requests to it without an SDK between.
 
-Only the standard library.  Signatures are made here from the public
-documentation, not by the server's code.
+Only the standard library.
 """
-import base64
 import email.utils
-import hashlib
-import hmac
 import http.client
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.parse
 
-# The key that all emulators share; public.
-EMULATOR_KEY = ("C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGy"
-                "PMbIZnqyMsEcaGQy67XIw/Jw==")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../lib"))
+import cases  # noqa: E402
+from cases import EMULATOR_KEY, case, equal, run_all  # noqa: E402,F401
+
 PARTITION_KEY = "x-ms-documentdb-partitionkey"
 
 
@@ -79,22 +78,7 @@ def date_of(seconds):
 
 def sign(key, verb, path, date, rid=None):
     """The authorization of a request by a key."""
-    parts = [part for part in urllib.parse.unquote(path).split("/") if part]
-    is_list = len(parts) % 2
-    kind = parts[-1] if is_list else (parts[-2] if parts else "")
-    link = "/".join(parts[:-1] if is_list else parts)
-    if kind == "offers" and not is_list:
-        link = parts[-1].lower()
-    if parts[:1] == ["_runnel"]:
-        kind, link = "", "/".join(parts)
-    if "operations" in parts:
-        kind, link = "colls", "/".join(parts[:-2])
-    if rid:
-        link = rid.lower()
-    text = "\n".join([verb.lower(), kind, link, date.lower(), "", ""])
-    digest = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
-    return urllib.parse.quote("type=master&ver=1.0&sig=" +
-                              base64.b64encode(digest.digest()).decode(), "")
+    return cases.sign(verb, path, key, date, rid)["authorization"]
 
 
 class Client:
@@ -144,33 +128,3 @@ class Client:
         answer = self.ask(*args, **kwargs)
         assert answer.status == status, (args, answer.status, answer.body[:400])
         return answer
-
-
-_cases = []
-
-
-def case(name):
-    """Makes a function a case; the name is a sentence that holds if it ends."""
-    def keep(function):
-        _cases.append((name, function))
-        return function
-    return keep
-
-
-def run_all():
-    import traceback
-    failed = 0
-    for name, function in _cases:
-        try:
-            function()
-            print(f"ok {name}", flush=True)
-        except Exception:  # a case may fail in any way
-            failed += 1
-            text = traceback.format_exc()[-2000:]
-            print(f"not ok {name}\n    " + text.replace("\n", "\n    "),
-                  flush=True)
-    return failed
-
-
-def equal(found, expected):
-    assert found == expected, f"{found!r} is not {expected!r}"
