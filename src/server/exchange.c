@@ -256,7 +256,6 @@ static void on_closed(void *user)
     struct exchange *x = user;
 
     x->conn = NULL;
-    x->call.peer = NULL; /* it was the connection's */
     if (!x->serving)
         exchange_free(x);
     else if (x->call.gone)

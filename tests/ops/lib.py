@@ -19,7 +19,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 from cases import EMULATOR_KEY, case, equal, run_all, sign  # noqa: E402,F401
 
 RUNNEL = os.environ["RUNNEL_DEV"]
-KINDS = ("dbs", "colls", "docs", "pkranges", "offers")
 LIMIT_S = 30
 
 
