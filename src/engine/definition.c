@@ -110,6 +110,57 @@ static enum rn_code check_unique(const struct rn_json *j,
     return rc;
 }
 
+/* An index of vectors wants to know what they are like. */
+static enum rn_code check_vectors(const struct rn_json *j, uint32_t policy,
+                                  struct rn_err *err)
+{
+    uint32_t list = rn_json_find(j, policy, RN_LIT("vectorIndexes"));
+    uint32_t known =
+        rn_json_find(j, rn_json_find(j, 0, RN_LIT("vectorEmbeddingPolicy")),
+                     RN_LIT("vectorEmbeddings"));
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+
+    while (rn_json_walk_next(&w)) {
+        struct rn_view path =
+            rn_json_text(j, rn_json_find(j, w.value, RN_LIT("path")));
+        struct rn_json_walk e = rn_json_walk_begin(j, known);
+        bool found = false;
+        while (!found && rn_json_walk_next(&e))
+            found = rn_view_eq(
+                rn_json_text(j, rn_json_find(j, e.value, RN_LIT("path"))),
+                path);
+        if (!found)
+            return rn_fail(err, RN_BAD_REQUEST,
+                           "The vector index path %.*s not matching in "
+                           "Embedding's path",
+                           RN_FMT(path));
+    }
+    return RN_OK;
+}
+
+/* A plane has no bounds of its own; the earth has. */
+static enum rn_code check_boxes(const struct rn_json *j, uint32_t policy,
+                                struct rn_err *err)
+{
+    uint32_t list = rn_json_find(j, policy, RN_LIT("spatialIndexes"));
+    uint32_t config = rn_json_find(j, 0, RN_LIT("geospatialConfig"));
+    bool is_planar = rn_json_string_is(
+        j, rn_json_find(j, config, RN_LIT("type")), RN_LIT("Geometry"));
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+
+    while (rn_json_walk_next(&w)) {
+        uint32_t box = rn_json_find(j, w.value, RN_LIT("boundingBox"));
+        bool has_box = rn_json_kind(j, box) == RN_JSON_OBJECT;
+        if (has_box != is_planar)
+            return rn_fail(err, RN_BAD_REQUEST,
+                           is_planar ? "A spatial index needs a boundingBox in "
+                                       "a container of type Geometry"
+                                     : "A spatial index has no boundingBox in "
+                                       "a container of type Geography");
+    }
+    return RN_OK;
+}
+
 static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
                                    struct rn_err *err)
 {
@@ -332,6 +383,12 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc = check_indexing(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
                             err);
+    if (!rc)
+        rc = check_vectors(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
+                           err);
+    if (!rc)
+        rc =
+            check_boxes(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")), err);
     if (!rc)
         rc = check_computed(&j, &arena, err);
     if (!rc)

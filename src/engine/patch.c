@@ -339,10 +339,12 @@ static enum rn_code give_one(void *context, struct rn_view *document,
     return RN_OK;
 }
 
-static enum rn_code take_row(void *context, struct rn_view json, bool *is_full,
+static enum rn_code take_row(void *context, struct rn_view json,
+                             const struct rn_query_place *place, bool *is_full,
                              struct rn_err *err)
 {
     (void)json;
+    (void)place;
     (void)err;
     ((struct one *)context)->matched = true;
     *is_full = true;

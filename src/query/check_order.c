@@ -102,7 +102,7 @@ enum rn_code rn_check_order(struct rn_check *c, struct rn_select *s)
 
     for (uint32_t i = 0; i < s->order_count && !rc; i++)
         rc = check_path(c, s, &s->order[i], is_plain);
-    if (!rc && s->order_count && c->policy)
+    if (!rc && s->order_count && c->policy && !c->policy->is_any_order)
         rc = check_indexes(c, s);
     return rc;
 }

@@ -15,6 +15,8 @@
  */
 #include "query/value.h"
 
+#include "base/base64.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -107,5 +109,25 @@ enum rn_code rn_value_encode(const struct rn_value *v, struct rn_arena *arena,
     case RN_VALUE_OBJECT:
         return encode_object(v, arena, out);
     }
+    return RN_OK;
+}
+
+enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
+                          uint64_t *out, bool *found)
+{
+    unsigned char bytes[32];
+    struct rn_value rid;
+    size_t len = 0;
+    enum rn_code rc = rn_value_member(v, RN_LIT("_rid"), a, &rid);
+
+    *found = false;
+    if (rc || rid.kind != RN_VALUE_STRING ||
+        rn_base64_decode(rid.text, RN_BASE64_RID, bytes, sizeof(bytes), &len) ||
+        len < 8)
+        return rc;
+    *out = 0;
+    for (size_t i = len; i-- > len - 8;)
+        *out = *out << 8 | bytes[i];
+    *found = true;
     return RN_OK;
 }

@@ -136,7 +136,20 @@ static enum rn_code number_bin(const struct rn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
+/* The number of a document; nothing else has one. */
+static enum rn_code document_id(const struct rn_args *a, struct rn_value *out)
+{
+    uint64_t number;
+    bool found;
+    enum rn_code rc = rn_value_rid(&a->at[0], a->arena, &number, &found);
+
+    if (!rc && found)
+        *out = rn_value_int((int64_t)number);
+    return rc;
+}
+
 const struct rn_function rn_functions_number[] = {
+    { .name = "DOCUMENTID", .min = 1, .max = 1, .run = document_id },
     { .name = "IntAdd", .min = 2, .max = 2, .run = int_add },
     { .name = "IntSub", .min = 2, .max = 2, .run = int_sub },
     { .name = "IntMul", .min = 2, .max = 2, .run = int_mul },

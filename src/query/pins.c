@@ -343,6 +343,7 @@ enum rn_code rn_query_pin(const struct rn_query *q,
     p.from = &s->from[0];
     rc = look(&p, s->where, true, out);
     rn_buf_release(&p.run.encoded);
+    rn_regexes_free(p.run.regexes);
     if (rc == RN_TIMEOUT || rc == RN_TOO_LARGE) {
         *out = anything; /* too much to look through is no reason to fail */
         rc = RN_OK;

@@ -81,6 +81,8 @@ static bool read_path(const struct reader *r, uint32_t at, void *to)
     struct rn_policy_path *p = to;
     struct rn_view text = text_of(r, at, "path");
 
+    if (rn_view_eq(text, RN_LIT("/"))) /* as it was once written */
+        text = RN_LIT("/*");
     if (text.len < 2 || text.at[text.len - 2] != '/')
         return false;
     p->is_tree = text.at[text.len - 1] == '*';

@@ -45,6 +45,7 @@ struct rn_policy_vector {
 
 struct rn_policy {
     bool is_planar;
+    bool is_any_order; /* orders want no index */
     bool is_unindexed; /* indexingMode none */
     const struct rn_policy_computed *computed;
     const struct rn_policy_path *included, *excluded;

@@ -2,6 +2,7 @@
 #include "query/query.h"
 
 #include "query/check.h"
+#include "query/function.h"
 #include "query/parse.h"
 #include "query/run.h"
 
@@ -42,6 +43,23 @@ bool rn_query_is_streaming(const struct rn_query *q)
            !s->order_count && s->from_count > 0 && !s->from[0].query;
 }
 
+bool rn_query_is_ordered(const struct rn_query *q)
+{
+    const struct rn_select *s = q->select;
+
+    return s->order_count && !s->group_count && !s->aggregate_count;
+}
+
+bool rn_query_is_by_vector(const struct rn_query *q)
+{
+    const struct rn_expr *e;
+
+    if (!rn_query_is_ordered(q))
+        return false;
+    e = q->select->order[0].expr;
+    return e->kind == RN_EXPR_CALL && e->function->is_vector;
+}
+
 bool rn_query_reads_documents(const struct rn_query *q)
 {
     const struct rn_select *s = q->select;
@@ -58,6 +76,7 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
 {
     struct rn_run *r = context;
     struct rn_json_out o = RN_JSON_OUT_INIT(&r->row);
+    struct rn_query_place place;
     enum rn_code rc;
 
     if (!rn_value_is_printable(row))
@@ -81,8 +100,14 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
         return rc;
     r->stats->rows++;
     r->stats->row_bytes += r->row.len;
-    return r->sink->row(r->sink->context, rn_buf_view(&r->row), &r->is_full,
-                        r->err);
+    place = (struct rn_query_place){
+        .rows = r->limits.from.rows + r->stats->rows,
+        .passed = r->passed,
+        .document_rows = r->document_rows,
+        .after = rn_buf_view(&r->after),
+    };
+    return r->sink->row(r->sink->context, rn_buf_view(&r->row), &place,
+                        &r->is_full, r->err);
 }
 
 static enum rn_code run(struct rn_run *r)
@@ -95,11 +120,14 @@ static enum rn_code run(struct rn_run *r)
         return RN_TOO_LARGE;
     memset(r->frame, 0, frame);
     rn_chance_init(&r->chance, r->limits.seed);
-    if (!rn_query_is_streaming(r->query))
+    if (!rn_query_is_streaming(r->query) && !r->limits.from.after.len)
         r->skip_sent = r->limits.from.rows;
     rc = rn_select_run(r, r->query->select, RN_HOLD_TEXT, send_row, r);
     r->stats->is_done = !r->is_cut;
     r->stats->place.rows = r->limits.from.rows + r->stats->rows;
+    r->stats->place.passed = r->passed - r->has_row;
+    if (rn_query_is_streaming(r->query))
+        r->stats->place.document_rows = r->document_rows - r->has_row;
     return rc;
 }
 
@@ -120,27 +148,35 @@ enum rn_code rn_query_run(const struct rn_query *q,
     enum rn_code rc;
 
     if (!r.limits.steps)
-        r.limits.steps = 100 * 1000 * 1000;
+        r.limits.steps = 100000000;
     if (!r.limits.memory_bytes)
         r.limits.memory_bytes = (size_t)64 << 20;
+    if (!r.limits.ahead_bytes)
+        r.limits.ahead_bytes = r.limits.memory_bytes / 4;
     most = r.limits.memory_bytes;
     r.keep = RN_ARENA_INIT(most);
     r.scratch = RN_ARENA_INIT(most);
     r.arena = &r.scratch;
     r.row = RN_BUF_INIT(most);
     r.encoded = RN_BUF_INIT(most);
+    r.after = RN_BUF_INIT(RN_QUERY_AFTER_MAX);
     *stats = (struct rn_query_stats){ 0 };
     rn_json_init(&r.json, NULL);
 
     rc = run(&r);
-    if (rc && why.code != rc)
+    if (rc && why.code != rc) {
         rn_fail(&why, rc,
-                rc == RN_TOO_LARGE ? "the query needs more than %zu bytes"
+                rc == RN_TOO_LARGE ? "The query needs more than %zu bytes for "
+                                     "its groups, distinct values, sorted "
+                                     "rows or lists."
                                    : "the query failed within %zu bytes",
                 most);
+    }
     if (rc && err)
         *err = why;
+    rn_regexes_free(r.regexes);
     rn_json_release(&r.json);
+    rn_buf_release(&r.after);
     rn_buf_release(&r.encoded);
     rn_buf_release(&r.row);
     rn_arena_release(&r.scratch);

@@ -10,8 +10,10 @@
  *
  * Paging.  A sink may stop a run after any row.  The place it stopped at goes
  * into the next run.  A streaming query (no ORDER BY, DISTINCT, GROUP BY,
- * aggregate) resumes with the source standing at the document of the last row;
- * any other computes its answer again and skips what was sent.
+ * aggregate) resumes with the source standing at the document of the last row.
+ * One with ORDER BY reads all documents again and goes on behind the keys and
+ * the rid of the last row; it never holds more rows than limits.ahead_bytes.
+ * Any other computes its answer again and skips what was sent.
  *
  * Threads: a parsed query is only read; each run is its own.
  */
@@ -58,40 +60,54 @@ struct rn_source {
                          struct rn_err *err);
 };
 
-/* Takes a row, valid during the call.  Sets `*is_full` if it wants no more: the
- * run ends when it knows whether there is more, or soon. */
-struct rn_sink {
-    void *context;
-    enum rn_code (*row)(void *context, struct rn_view json, bool *is_full,
-                        struct rn_err *err);
-};
+enum { RN_QUERY_AFTER_MAX = 600 };
 
 /* Where a run ended.  All zero: at the start. */
 struct rn_query_place {
     uint64_t rows;          /* sent so far, over all pages */
     uint64_t passed;        /* rows that reached OFFSET and LIMIT so far */
     uint32_t document_rows; /* of the last document, those already passed */
+    /* Of an ordered answer, the last row's keys, rid and row within its
+     * document, as bytes, at most RN_QUERY_AFTER_MAX.  Empty if they do not
+     * fit; then the rows are counted. */
+    struct rn_view after;
+};
+
+/* Takes a row, valid during the call, and the place behind it.  Sets
+ * `*is_full` if it wants no more: the run ends when it knows whether there is
+ * more, or soon. */
+struct rn_sink {
+    void *context;
+    enum rn_code (*row)(void *context, struct rn_view json,
+                        const struct rn_query_place *place, bool *is_full,
+                        struct rn_err *err);
 };
 
 struct rn_query_limits {
     uint64_t steps;      /* 0: 100,000,000 */
     size_t memory_bytes; /* 0: 64 MiB */
+    size_t ahead_bytes;  /* of sorted rows; 0: a quarter of the memory */
     int64_t now_us;      /* since 1970; what GetCurrentDateTime says */
     uint64_t seed;       /* of RAND */
     struct rn_query_place from;
+    /* Asked now and then; a streaming run ends at the next document once it is
+     * true.  NULL: there is time. */
+    bool (*is_late)(void *context);
+    void *clock;
 };
 
 struct rn_query_stats {
     uint64_t documents, document_bytes; /* read */
+    uint64_t matched;                   /* rows that WHERE let through */
     uint64_t rows, row_bytes;           /* sent in this run */
     uint64_t steps;
-    bool is_done; /* false: the sink was full, go on from `place` */
-    struct rn_query_place place;
+    bool is_done; /* false: it stopped early, go on from `place` */
+    struct rn_query_place place; /* all but `after`, which the sink was told */
 };
 
 /* RN_TIMEOUT: more steps than allowed.  RN_TOO_LARGE: more memory.  Else what
  * the source or the sink failed with, or RN_BAD_REQUEST where a scalar
- * subquery has several rows. */
+ * subquery has several rows or limits->from is no place. */
 enum rn_code
 rn_query_run(const struct rn_query *q, const struct rn_source *source,
              const struct rn_sink *sink, const struct rn_query_limits *limits,
@@ -100,6 +116,12 @@ rn_query_run(const struct rn_query *q, const struct rn_source *source,
 /* True if rows leave in the order of the documents, so that a page can resume
  * at a document. */
 bool rn_query_is_streaming(const struct rn_query *q);
+/* True if rows leave in the order of their keys, so that a page can resume
+ * behind those. */
+bool rn_query_is_ordered(const struct rn_query *q);
+/* True if rows are sorted by how near vectors are: clients have rules of their
+ * own for that, which they apply if they are told to make the plan. */
+bool rn_query_is_by_vector(const struct rn_query *q);
 /* False if the answer depends on no document. */
 bool rn_query_reads_documents(const struct rn_query *q);
 
@@ -116,6 +138,11 @@ struct rn_query_pins {
 enum rn_code rn_query_pin(const struct rn_query *q,
                           const struct rn_json_path *path, struct rn_arena *a,
                           struct rn_query_pins *out) RN_CHECK;
+
+/* The paths of the document that WHERE reads, each once. */
+enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,
+                                   const struct rn_json_path **out,
+                                   uint32_t *count) RN_CHECK;
 
 /* The keys of ORDER BY: how many, and each as a path of the document.  The
  * path is empty if the key is not one. */

@@ -30,12 +30,17 @@ struct rn_run {
     uint32_t document_rows;
     uint32_t skip_rows; /* of the first document, on resuming */
     const struct rn_sink *sink;
-    struct rn_buf row;  /* being printed */
-    uint64_t skip_sent; /* rows of earlier pages, if computed again */
-    bool is_full;       /* the sink wants no more: is there more? */
-    bool is_cut;        /* stopped with more to come, or perhaps */
-    bool has_row;       /* stopped by a row, which was not sent */
-    uint32_t ahead;     /* documents looked at since the sink was full */
+    struct rn_buf row;   /* being printed */
+    uint64_t skip_sent;  /* rows of earlier pages, if computed again */
+    uint64_t passed;     /* rows of the query itself at OFFSET and LIMIT */
+    struct rn_buf after; /* the keys of the row being sent */
+    struct rn_regexes *regexes; /* fn_regex.c; NULL: none yet */
+    bool is_full;               /* the sink wants no more: is there more? */
+    bool is_cut;                /* stopped with more to come, or perhaps */
+    bool has_row;               /* stopped by a row, which was not sent */
+    bool is_late;               /* the time is over */
+    bool is_dropped;            /* sorted rows beyond those sent were dropped */
+    uint32_t ahead; /* documents looked at since the sink was full */
     struct rn_err *err;
 };
 
@@ -47,6 +52,8 @@ enum rn_code rn_eval(struct rn_run *r, const struct rn_expr *e,
                      struct rn_value *out) RN_CHECK;
 enum rn_code rn_eval_subquery(struct rn_run *r, const struct rn_expr *e,
                               struct rn_value *out) RN_CHECK;
+/* Patterns compiled so far; NULL is fine. */
+void rn_regexes_free(struct rn_regexes *all);
 /* LIKE; `escape` is empty or one character. */
 enum rn_code rn_like(struct rn_run *r, struct rn_view text,
                      struct rn_view pattern, struct rn_view escape,
@@ -112,15 +119,21 @@ struct rn_sorter {
     struct rn_run *run;
     const struct rn_select *select;
     enum rn_hold hold;
-    uint64_t most; /* rows that can matter */
+    uint64_t most;           /* rows that can matter */
+    size_t ahead_bytes;      /* of rows to keep; 0: all */
+    bool is_outermost;       /* its rows are resumed behind the last one sent */
+    struct rn_sorted *after; /* NULL: from the first */
     struct rn_arena *arena, own[2];
     struct rn_sorted *rows;
-    uint32_t count, room;
+    uint32_t count;
     uint64_t taken;
     struct rn_buf memory; /* of rows */
     enum rn_code rc;
 };
 
+/* Goes on behind a place; its own. */
+enum rn_code rn_sorter_resume(struct rn_sorter *s,
+                              struct rn_view after) RN_CHECK;
 /* Adds the row with the keys of the current frame. */
 enum rn_code rn_sorter_add(struct rn_sorter *s,
                            const struct rn_value *row) RN_CHECK;

@@ -21,6 +21,7 @@ struct flow {
     struct rn_groups groups;
     uint64_t offset, end; /* rows before and after are not handed on */
     uint64_t passed;
+    bool is_outermost; /* the query itself */
     bool is_grouped, is_resumable, stop;
 };
 
@@ -35,6 +36,8 @@ static enum rn_code hand_on(void *context, const struct rn_value *row,
     uint64_t place = f->passed++;
     enum rn_code rc = RN_OK;
 
+    if (f->is_outermost)
+        f->run->passed = f->passed;
     if (place >= f->offset && place < f->end)
         rc = f->row(f->context, row, stop);
     if (f->passed >= f->end)
@@ -120,6 +123,7 @@ static enum rn_code take_row(struct flow *f)
         if (rc || !rn_value_is_true(&v))
             return rc;
     }
+    r->stats->matched += f->is_outermost;
     if (f->is_grouped)
         return rn_groups_add(&f->groups);
     rc = rn_select_project(r, f->select, &v);
@@ -221,6 +225,9 @@ static enum rn_code join_documents(struct flow *f)
             rc = rn_eval(f->run, f->select->from[0].path, &v);
         if (!rc)
             rc = join_value(f, 0, &v);
+        /* The first document may be one that an earlier page began with. */
+        if (f->run->is_late && f->is_resumable && f->run->stats->documents > 1)
+            f->stop = f->run->is_cut = true;
     }
     return rc;
 }
@@ -266,10 +273,44 @@ static uint64_t count_of(const struct rn_expr *e, uint64_t otherwise)
     return e ? (uint64_t)e->value.integer : otherwise;
 }
 
+/* Goes on where an earlier page ended. */
+static enum rn_code resume(struct flow *f)
+{
+    const struct rn_query_place *from = &f->run->limits.from;
+    bool is_ordered = f->select->order_count && !f->is_grouped;
+
+    if (!f->is_outermost)
+        return RN_OK;
+    f->sorter.is_outermost = true;
+    if (f->is_resumable || from->after.len)
+        f->passed = f->run->passed = from->passed;
+    if (is_ordered && from->after.len)
+        return rn_sorter_resume(&f->sorter, from->after);
+    return RN_OK;
+}
+
+static enum rn_code run(struct flow *f)
+{
+    enum rn_code rc;
+
+    if (f->passed >= f->end)
+        return RN_OK;
+    f->sorter.most = f->end - f->passed;
+    rc = join(f, 0);
+    if (!rc && f->is_grouped)
+        rc = rn_groups_end(&f->groups, drop_seen, f);
+    else if (!rc && f->select->order_count)
+        rc = rn_sorter_end(&f->sorter, hand_on, f);
+    if (f->is_outermost && f->run->is_dropped && f->passed < f->end)
+        f->run->is_cut = true;
+    return rc;
+}
+
 enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
                            enum rn_hold hold, rn_row_fn *row, void *context)
 {
     struct rn_arena *arena = hold == RN_HOLD_NOTHING ? r->arena : &r->keep;
+    bool is_outermost = s == r->query->select;
     struct flow f = {
         .run = r,
         .select = s,
@@ -280,9 +321,9 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
         .sorter = { .run = r, .select = s, .hold = hold },
         .groups = { .run = r, .select = s, .hold = hold, .arena = arena },
         .offset = count_of(s->offset, 0),
+        .is_outermost = is_outermost,
         .is_grouped = s->group_count || s->aggregate_count,
-        .is_resumable =
-            s == r->query->select && rn_query_is_streaming(r->query),
+        .is_resumable = is_outermost && rn_query_is_streaming(r->query),
     };
     uint64_t most = count_of(s->top, UINT64_MAX);
     uint64_t limit = count_of(s->limit, UINT64_MAX);
@@ -290,20 +331,9 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
 
     most = most < limit ? most : limit;
     f.end = most > UINT64_MAX - f.offset ? UINT64_MAX : f.offset + most;
-    f.sorter.most = f.end;
-    if (f.end == 0)
-        return RN_OK;
-    if (f.is_resumable)
-        f.passed = r->limits.from.passed;
-    rc = join(&f, 0);
-    if (!rc && f.is_grouped)
-        rc = rn_groups_end(&f.groups, drop_seen, &f);
-    else if (!rc && s->order_count)
-        rc = rn_sorter_end(&f.sorter, hand_on, &f);
-    if (s == r->query->select)
-        r->stats->place.passed = f.passed - r->has_row;
-    if (f.is_resumable)
-        r->stats->place.document_rows = r->document_rows - r->has_row;
+    rc = resume(&f);
+    if (!rc)
+        rc = run(&f);
     rn_sorter_release(&f.sorter);
     return rc;
 }

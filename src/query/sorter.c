@@ -3,20 +3,29 @@
  * Rows wait with their keys.  Where only the first few can matter (TOP, LIMIT)
  * the rest is dropped each time twice as many have come; survivors move to a
  * fresh arena, so that memory follows what is wanted and not what was read.
+ * The query's own sorter also drops the last rows when all take more memory
+ * than is worth holding: the next page reads the documents again and goes on
+ * behind the last row that was sent.
+ *
+ * Rows with equal keys are in the order of their documents' rids, and within a
+ * document in the order they came; in reverse if the first key descends.
  */
 #include "query/run.h"
+
+#include "base/bytes.h"
 
 #include <stdlib.h>
 
 struct rn_sorted {
     struct rn_value *keys;
     struct rn_value row;
-    uint64_t place; /* in the order they came */
+    uint64_t rid;   /* of its document, or how many rows came before */
+    uint32_t place; /* in its document */
+    uint32_t size;  /* of what it takes in the arena */
 };
 
 enum { FEWEST_TO_DROP = 1024 };
 
-/* Ties keep their order, or the reverse of it if the first key descends. */
 static int by_keys(const void *a, const void *b, void *context)
 {
     const struct rn_sorted *x = a, *y = b;
@@ -31,7 +40,9 @@ static int by_keys(const void *a, const void *b, void *context)
         if (found)
             return order[i].is_descending ? -found : found;
     }
-    found = (x->place > y->place) - (x->place < y->place);
+    found = (x->rid > y->rid) - (x->rid < y->rid);
+    if (!found)
+        found = (x->place > y->place) - (x->place < y->place);
     return order[0].is_descending ? -found : found;
 }
 
@@ -50,6 +61,7 @@ static enum rn_code copy_row(struct rn_sorter *s, const struct rn_sorted *from,
 {
     uint32_t n = s->select->order_count;
     const struct rn_value *keys = from->keys;
+    size_t before = s->arena->used;
     enum rn_code rc = RN_OK;
 
     *to = *from;
@@ -61,11 +73,31 @@ static enum rn_code copy_row(struct rn_sorter *s, const struct rn_sorted *from,
         return RN_OK;
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = rn_value_copy(&keys[i], s->arena, &to->keys[i]);
-    if (rc)
-        return rc;
-    return s->hold == RN_HOLD_TEXT
-               ? rn_value_keep(&from->row, s->arena, &to->row)
-               : rn_value_copy(&from->row, s->arena, &to->row);
+    if (!rc && s->hold == RN_HOLD_TEXT)
+        rc = rn_value_keep(&from->row, s->arena, &to->row);
+    else if (!rc)
+        rc = rn_value_copy(&from->row, s->arena, &to->row);
+    to->size = (uint32_t)(s->arena->used - before + sizeof(*to));
+    return rc;
+}
+
+/* ---- dropping ------------------------------------------------------------ */
+
+/* How many of the sorted rows stay. */
+static uint32_t worth_keeping(struct rn_sorter *s)
+{
+    uint32_t n = 0;
+    size_t size = 0;
+
+    while (n < s->count && n < s->most) {
+        size += s->rows[n].size;
+        if (s->ahead_bytes && n > 0 && size > s->ahead_bytes)
+            break;
+        n++;
+    }
+    if (n < s->most && n < s->count)
+        s->run->is_dropped = true;
+    return n;
 }
 
 static enum rn_code drop(struct rn_sorter *s)
@@ -73,7 +105,7 @@ static enum rn_code drop(struct rn_sorter *s)
     struct rn_arena *old = s->arena;
     enum rn_code rc = sort(s);
 
-    s->count = (uint32_t)s->most;
+    s->count = worth_keeping(s);
     if (rc || s->hold == RN_HOLD_NOTHING)
         return rc;
     s->arena = old == &s->own[0] ? &s->own[1] : &s->own[0];
@@ -85,6 +117,16 @@ static enum rn_code drop(struct rn_sorter *s)
     return rc;
 }
 
+static bool is_time_to_drop(const struct rn_sorter *s)
+{
+    if (s->count >= FEWEST_TO_DROP && s->count / 2 >= s->most)
+        return true;
+    return s->ahead_bytes && s->count > 1 &&
+           s->arena->used / 2 > s->ahead_bytes;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
 static void begin(struct rn_sorter *s)
 {
     size_t most = s->run->keep.ceiling;
@@ -93,20 +135,46 @@ static void begin(struct rn_sorter *s)
     s->own[0] = RN_ARENA_INIT(most);
     s->own[1] = RN_ARENA_INIT(most);
     s->arena = s->hold == RN_HOLD_NOTHING ? s->run->arena : &s->own[0];
+    /* Rows that are counted must all be there. */
+    if (s->is_outermost && !s->run->skip_sent)
+        s->ahead_bytes = s->run->limits.ahead_bytes;
+}
+
+/* Without a rid it is how many documents came before. */
+static enum rn_code find_rid(struct rn_run *r, uint64_t *out)
+{
+    bool found;
+    enum rn_code rc = rn_value_rid(&r->frame[0], r->arena, out, &found);
+
+    if (!rc && !found)
+        *out = r->stats->documents;
+    return rc;
+}
+
+static enum rn_code set_place(struct rn_sorter *s, struct rn_sorted *row)
+{
+    if (!s->is_outermost) {
+        row->rid = s->taken++;
+        return RN_OK;
+    }
+    row->place = s->run->document_rows++;
+    return find_rid(s->run, &row->rid);
 }
 
 enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row)
 {
     uint32_t n = s->select->order_count;
-    struct rn_sorted new = { .row = *row, .place = s->taken++ };
+    struct rn_sorted new = { .row = *row };
     enum rn_code rc;
 
     if (!s->arena)
         begin(s);
     new.keys = rn_arena_alloc(s->run->arena, n * sizeof(*new.keys));
-    rc = new.keys ? RN_OK : RN_TOO_LARGE;
+    rc = new.keys ? set_place(s, &new) : RN_TOO_LARGE;
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = rn_eval(s->run, s->select->order[i].expr, &new.keys[i]);
+    if (!rc && s->after && by_keys(&new, s->after, s) <= 0)
+        return s->rc; /* on an earlier page */
     if (!rc)
         rc = rn_buf_reserve(&s->memory, sizeof(new));
     if (rc)
@@ -114,11 +182,165 @@ enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row)
     s->rows = (struct rn_sorted *)(void *)s->memory.at;
     rc = copy_row(s, &new, &s->rows[s->count]);
     s->count++;
-    s->memory.len = s->count * sizeof(new);
-    if (!rc && s->count >= FEWEST_TO_DROP && s->count / 2 >= s->most) {
+    if (!rc && is_time_to_drop(s))
         rc = drop(s);
-        s->memory.len = s->count * sizeof(new);
+    s->memory.len = s->count * sizeof(new);
+    return rc;
+}
+
+/* ---- places -------------------------------------------------------------- */
+
+static enum rn_code put_text(struct rn_buf *out, struct rn_view text)
+{
+    char len[2] = { (char)(text.len >> 8), (char)text.len };
+    enum rn_code rc = text.len <= UINT16_MAX
+                          ? rn_buf_add(out, rn_view_of(len, 2))
+                          : RN_TOO_LARGE;
+
+    return rc ? rc : rn_buf_add(out, text);
+}
+
+static enum rn_code put_json(struct rn_buf *out, const struct rn_value *v)
+{
+    struct rn_buf text = RN_BUF_INIT(RN_QUERY_AFTER_MAX);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&text);
+    enum rn_code rc;
+
+    rn_value_print(v, &o);
+    rc = rn_json_out_finish(&o);
+    if (!rc)
+        rc = put_text(out, rn_buf_view(&text));
+    rn_buf_release(&text);
+    return rc;
+}
+
+/* kind, then: a bool's 0 or 1; whether a number is whole, and 8 bytes; else the
+ * length and the bytes of a string or of JSON. */
+static enum rn_code put_key(struct rn_buf *out, const struct rn_value *v)
+{
+    char bytes[10] = { (char)v->kind };
+    uint64_t bits;
+    size_t len = 1;
+    enum rn_code rc;
+
+    if (v->kind == RN_VALUE_BOOL) {
+        bytes[len++] = (char)v->truth;
+    } else if (v->kind == RN_VALUE_NUMBER) {
+        memcpy(&bits,
+               v->is_integer ? (const void *)&v->integer
+                             : (const void *)&v->real,
+               8);
+        bytes[len++] = (char)v->is_integer;
+        rn_put_u64_be(bytes + len, bits);
+        len += 8;
     }
+    rc = rn_buf_add(out, rn_view_of(bytes, len));
+    if (rc || v->kind < RN_VALUE_STRING)
+        return rc;
+    return v->kind == RN_VALUE_STRING ? put_text(out, v->text)
+                                      : put_json(out, v);
+}
+
+/* The place behind a row; left empty if it is too long. */
+static enum rn_code put_place(struct rn_sorter *s, const struct rn_sorted *row)
+{
+    struct rn_buf *out = &s->run->after;
+    char bytes[12];
+    enum rn_code rc;
+
+    rn_buf_clear(out);
+    rn_put_u64_be(bytes, row->rid);
+    rn_put_u32_be(bytes + 8, row->place);
+    rc = rn_buf_add(out, rn_view_of(bytes, sizeof(bytes)));
+    for (uint32_t i = 0; i < s->select->order_count && !rc; i++)
+        rc = put_key(out, &row->keys[i]);
+    if (rc)
+        rn_buf_clear(out);
+    return rc == RN_TOO_LARGE ? RN_OK : rc;
+}
+
+static enum rn_code get_text(struct rn_sorter *s, struct rn_view *in,
+                             struct rn_value *out)
+{
+    struct rn_json json;
+    struct rn_value v;
+    struct rn_view text;
+    enum rn_code rc;
+
+    if (in->len < 2)
+        return RN_BAD_REQUEST;
+    text = rn_view_of(in->at + 2, ((size_t)(unsigned char)in->at[0] << 8) +
+                                      (unsigned char)in->at[1]);
+    if (text.len > in->len - 2)
+        return RN_BAD_REQUEST;
+    *in = rn_view_of(text.at + text.len, in->len - 2 - text.len);
+    if (out->kind == RN_VALUE_STRING) {
+        v = rn_value_string(text);
+        return rn_value_copy(&v, &s->run->keep, out);
+    }
+    rn_json_init(&json, NULL);
+    rc = rn_json_parse(&json, text, NULL);
+    if (!rc)
+        rc = rn_value_of_json(&json, 0, &s->run->keep, &v);
+    if (!rc)
+        rc = rn_value_copy(&v, &s->run->keep, out);
+    rn_json_release(&json);
+    return rc;
+}
+
+static enum rn_code get_key(struct rn_sorter *s, struct rn_view *in,
+                            struct rn_value *out)
+{
+    static const size_t lens[] = {
+        [RN_VALUE_BOOL] = 1, [RN_VALUE_NUMBER] = 9, [RN_VALUE_OBJECT] = 0
+    };
+    uint64_t bits;
+    size_t len;
+
+    *out = rn_value_undefined();
+    if (in->len < 1 || (unsigned char)in->at[0] > RN_VALUE_OBJECT)
+        return RN_BAD_REQUEST;
+    out->kind = (uint8_t)in->at[0];
+    len = 1 + lens[out->kind];
+    if (in->len < len)
+        return RN_BAD_REQUEST;
+    if (out->kind == RN_VALUE_BOOL) {
+        out->truth = in->at[1] != 0;
+    } else if (out->kind == RN_VALUE_NUMBER) {
+        out->is_integer = in->at[1] != 0;
+        bits = rn_get_u64_be(in->at + 2);
+        if (out->is_integer)
+            out->integer = (int64_t)bits;
+        else
+            memcpy(&out->real, &bits, sizeof(bits));
+    }
+    *in = rn_view_of(in->at + len, in->len - len);
+    return out->kind < RN_VALUE_STRING ? RN_OK : get_text(s, in, out);
+}
+
+enum rn_code rn_sorter_resume(struct rn_sorter *s, struct rn_view after)
+{
+    uint32_t n = s->select->order_count;
+    struct rn_sorted *to = rn_arena_alloc(&s->run->keep, sizeof(*to));
+    struct rn_value *keys = rn_arena_alloc(&s->run->keep, n * sizeof(*keys));
+    struct rn_view in = after;
+    enum rn_code rc = to && keys ? RN_OK : RN_TOO_LARGE;
+
+    if (!rc && in.len < 12)
+        rc = RN_BAD_REQUEST;
+    if (!rc) {
+        *to = (struct rn_sorted){ .keys = keys,
+                                  .rid = rn_get_u64_be(in.at),
+                                  .place = rn_get_u32_be(in.at + 8) };
+        in = rn_view_of(in.at + 12, in.len - 12);
+    }
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = get_key(s, &in, &keys[i]);
+    if (!rc && in.len)
+        rc = RN_BAD_REQUEST;
+    if (rc == RN_BAD_REQUEST)
+        return rn_fail(s->run->err, rc, "Invalid Continuation Token");
+    s->after = to;
     return rc;
 }
 
@@ -127,8 +349,14 @@ enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row, void *context)
     bool stop = false;
     enum rn_code rc = sort(s);
 
-    for (uint32_t i = 0; i < s->count && !rc && !stop; i++)
-        rc = row(context, &s->rows[i].row, &stop);
+    if (!rc && s->ahead_bytes)
+        s->count = worth_keeping(s);
+    for (uint32_t i = 0; i < s->count && !rc && !stop; i++) {
+        if (s->is_outermost)
+            rc = put_place(s, &s->rows[i]);
+        if (!rc)
+            rc = row(context, &s->rows[i].row, &stop);
+    }
     return rc;
 }
 

@@ -113,12 +113,11 @@ static void drop_past(struct word *w)
     if (!(ends(w, "ed", &at) || ends(w, "ing", &at)) || !has_vowel(w, at))
         return;
     w->len = at;
-    if (ends(w, "at", &at) || ends(w, "bl", &at) || ends(w, "iz", &at))
+    if (ends(w, "at", &at) || ends(w, "bl", &at) || ends(w, "iz", &at) ||
+        (!ends_double(w) && measure(w, w->len) == 1 && ends_cvc(w, w->len)))
         w->at[w->len++] = 'e';
     else if (ends_double(w) && !strchr("lsz", w->at[w->len - 1]))
         w->len--;
-    else if (measure(w, w->len) == 1 && ends_cvc(w, w->len))
-        w->at[w->len++] = 'e';
 }
 
 static void drop_end(struct word *w)

@@ -170,6 +170,11 @@ enum rn_code rn_value_copy(const struct rn_value *v, struct rn_arena *a,
 enum rn_code rn_value_keep(const struct rn_value *v, struct rn_arena *a,
                            struct rn_value *out) RN_CHECK;
 
+/* The number at the end of a document's _rid, as clients compare it; false if
+ * `v` has none. */
+enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
+                          uint64_t *out, bool *found) RN_CHECK;
+
 /* What JSON cannot say is left out of containers; at the top it is a bug. */
 void rn_value_print(const struct rn_value *v, struct rn_json_out *o);
 

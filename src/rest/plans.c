@@ -1,31 +1,9 @@
 /* plans.c -- a client asks how to run a query over several ranges. */
-#include "rest/own.h"
 
+#include "rest/access.h"
 #include "rest/asked.h"
 
-/* A partition key value of the query's making. */
-static struct rn_pk_value key_of(const struct rn_value *v)
-{
-    switch ((enum rn_value_kind)v->kind) {
-    case RN_VALUE_NULL:
-        return (struct rn_pk_value){ .type = RN_PK_NULL };
-    case RN_VALUE_BOOL:
-        return (struct rn_pk_value){ .type =
-                                         v->truth ? RN_PK_TRUE : RN_PK_FALSE };
-    case RN_VALUE_NUMBER:
-        return (struct rn_pk_value){ .type = RN_PK_NUMBER,
-                                     .number = v->is_integer
-                                                   ? (double)v->integer
-                                                   : v->real };
-    case RN_VALUE_STRING:
-        return (struct rn_pk_value){ .type = RN_PK_STRING, .text = v->text };
-    case RN_VALUE_UNDEFINED:
-    case RN_VALUE_ARRAY:
-    case RN_VALUE_OBJECT:
-        break;
-    }
-    return (struct rn_pk_value){ .type = RN_PK_UNDEFINED };
-}
+#include "json/print.h"
 
 static enum rn_code place(void *context, const struct rn_value *values,
                           uint32_t count, struct rn_buf *min,
@@ -35,10 +13,11 @@ static enum rn_code place(void *context, const struct rn_value *values,
     char text[RN_EPK_TEXT_MAX];
     struct rn_epk_range range;
     struct rn_pk pk = { .count = count };
+    bool is_key;
     enum rn_code rc;
 
     for (uint32_t i = 0; i < count; i++)
-        pk.values[i] = key_of(&values[i]);
+        pk.values[i] = rn_access_key_of(&values[i], &is_key);
     if (count == def->count) {
         rn_epk_of(def, &pk, &range.min);
         range.max = range.min;
@@ -49,25 +28,60 @@ static enum rn_code place(void *context, const struct rn_value *values,
     return rc ? rc : rn_buf_add(max, rn_epk_print(&range.max, text));
 }
 
+enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
+                           struct rn_buf *out)
+{
+    const struct rn_pkdef *def = &x->container->container->pkdef;
+    struct rn_plan_keys keys = {
+        .place = place,
+        .paths = def->paths,
+        .count = (uint32_t)def->count,
+        .is_hierarchical = def->kind == RN_PKDEF_MULTIHASH,
+        .context = (void *)def,
+    };
+
+    return rn_query_plan_print(a->query, &keys, &a->faults, out, &x->err);
+}
+
+enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x)
+{
+    const struct rn_status *status =
+        rn_status_of(RN_BAD_REQUEST, RN_REASON_CROSS_PARTITION);
+    struct rn_buf plan = RN_BUF_INIT(16 << 20);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
+    enum rn_code rc = rn_asked_plan(a, x, &plan);
+
+    if (rc) {
+        rn_buf_release(&plan);
+        return rn_asked_refuse(a, x, rc);
+    }
+    rn_buf_clear(&x->call->body);
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("code"));
+    rn_json_out_string(&o, rn_view_text(status->word));
+    rn_json_out_key(&o, RN_LIT("message"));
+    rn_json_out_string(&o, rn_view_text(status->text));
+    rn_json_out_key(&o, RN_LIT("additionalErrorInfo"));
+    rn_json_out_string(&o, rn_buf_view(&plan));
+    rn_json_out_object_end(&o);
+    (void)!rn_json_out_finish(&o);
+    rn_buf_release(&plan);
+    rn_asked_release(a);
+    rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
+    return rn_reply_json(x, status->http);
+}
+
 enum rn_rest_step rn_rest_query_plan(struct rn_context *x)
 {
     struct rn_asked asked;
-    struct rn_plan_keys keys = { .place = place };
-    const struct rn_pkdef *def;
     enum rn_code rc = rn_context_find_container(x);
 
     if (rc)
         return rn_reply_fail(x, rc);
     rc = rn_asked_read(&asked, x);
-    if (!rc) {
-        def = &x->container->container->pkdef;
-        keys.paths = def->paths;
-        keys.count = (uint32_t)def->count;
-        keys.is_hierarchical = def->kind == RN_PKDEF_MULTIHASH;
-        keys.context = (void *)def;
-        rc = rn_query_plan_print(asked.query, &keys, &asked.faults,
-                                 &x->call->body, &x->err);
-    }
+    if (!rc)
+        rc = rn_asked_plan(&asked, x, &x->call->body);
     if (rc)
         return rn_asked_refuse(&asked, x, rc);
     rn_asked_release(&asked);

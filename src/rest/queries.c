@@ -2,141 +2,98 @@
  *
  * Runs in a worker: a loop must not spend its time on it.
  *
- * The continuation is, in base64, how many rows were sent and passed (u64 each,
- * big endian), how many of the last document's rows (u32), and the place of
- * that document.  Documents are read in key order, which updates do not change.
- * A query that must see everything first (ORDER BY, GROUP BY, DISTINCT,
- * aggregates) begins again and skips what was sent.
+ * A page ends when it has its rows or bytes, or its time is over.  The
+ * continuation is, in base64 and big endian,
+ *
+ *   1 byte    what ends it: a place among documents, or one among sorted rows
+ *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
+ *   u32       rows of the last document that were sent
+ *   u64       the answer that waits in answers.c; 0: none
+ *   bytes     the place: of the last document, or behind the last sorted row
+ *
+ * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
+ * at most 852 characters.  Documents are read in key order, which updates do
+ * not change.  A query that must see everything first (ORDER BY, GROUP BY,
+ * DISTINCT, aggregates) is answered from what waits; if that is gone it begins
+ * again, behind the last row if it is sorted, else counting rows.
  */
+#include "rest/answers.h"
 #include "rest/asked.h"
+#include "rest/costs.h"
 
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "json/print.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum {
     PAGE_BYTES = 4 << 20,
-    TOKEN_HEAD = 20,
-    TOKEN_MAX = TOKEN_HEAD + RN_PLACE_MAX,
+    PAGE_MS = 1000, /* after that a page that can end does */
+    STEPS_MAX = 400 * 1000 * 1000,
+    MEMORY_MAX = 64 << 20,
+    TOKEN_HEAD = 29,
+    TOKEN_MAX = TOKEN_HEAD + (int)RN_QUERY_AFTER_MAX,
     OBJECTS_AT_ONCE = 64,
 };
 
-/* ---- requests ------------------------------------------------------------ */
+static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
+              "either place fits into a token");
+static_assert(RN_BASE64_LEN(TOKEN_MAX) + 12 <= 1024,
+              "clients allow a kilobyte");
 
-static enum rn_code read_policy(struct rn_asked *a, struct rn_context *x)
-{
-    enum rn_code rc =
-        rn_json_parse(&a->definition, x->container->body, &x->err);
-
-    return rc ? rc
-              : rn_policy_read(&a->definition, &x->call->arena, &a->policy);
-}
-
-enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
-{
-    struct rn_query_input in = { .json = &a->json };
-    uint32_t text;
-    enum rn_code rc;
-
-    *a = (struct rn_asked){ .query = NULL };
-    rn_json_init(&a->json, NULL);
-    rn_json_init(&a->definition, NULL);
-    rc = rn_json_parse(&a->json, x->call->req->body, &x->err);
-    if (!rc && x->link.kind == RN_KIND_DOCUMENT) {
-        rc = read_policy(a, x);
-        in.policy = &a->policy;
-    }
-    if (rc)
-        return rc;
-    text = rn_json_find(&a->json, 0, RN_LIT("query"));
-    if (rn_json_kind(&a->json, text) != RN_JSON_STRING) {
-        return rn_fail(&x->err, RN_BAD_REQUEST,
-                       "The input content is invalid because the required "
-                       "properties - 'query; ' - are missing");
-    }
-    rc = rn_json_string_get(&a->json, text, &x->call->arena, &in.text);
-    if (rc)
-        return rc;
-    in.parameters = rn_json_find(&a->json, 0, RN_LIT("parameters"));
-    if (rn_json_kind(&a->json, in.parameters) != RN_JSON_ARRAY)
-        in.json = NULL;
-    return rn_query_parse(&in, &x->call->arena, &a->query, &a->faults, &x->err);
-}
-
-void rn_asked_release(struct rn_asked *a)
-{
-    rn_json_release(&a->json);
-    rn_json_release(&a->definition);
-}
-
-enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
-                                  enum rn_code rc)
-{
-    const struct rn_status *status = rn_status_of(rc, RN_REASON_NONE);
-    struct rn_buf faults = RN_BUF_INIT(64 << 10);
-    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-
-    if (a->faults.count == 0 || rn_buf_add(&faults, RN_LIT("Message: ")) ||
-        rn_faults_print(&a->faults, &faults)) {
-        rn_buf_release(&faults);
-        rn_asked_release(a);
-        return rn_reply_fail(x, rc);
-    }
-    rn_buf_clear(&x->call->body);
-    rn_json_out_object_begin(&o);
-    rn_json_out_key(&o, RN_LIT("code"));
-    rn_json_out_string(&o, rn_view_text(status->word));
-    rn_json_out_key(&o, RN_LIT("message"));
-    rn_json_out_string(&o, rn_buf_view(&faults));
-    rn_json_out_object_end(&o);
-    (void)!rn_json_out_finish(&o);
-    rn_buf_release(&faults);
-    rn_asked_release(a);
-    rn_reply_charge(x, RN_CHARGE_METADATA);
-    return rn_reply_json(x, status->http);
-}
-
-/* ---- sources ------------------------------------------------------------- */
+enum token_kind { TOKEN_DOCUMENT = 1, TOKEN_ROW = 2 };
 
 struct run {
     struct rn_context *x;
     struct rn_asked asked;
     struct rn_query_limits limits;
+    struct rn_query_stats stats;
+    uint64_t held; /* the answer that the token names */
 
     /* Documents. */
     struct rn_reading reading;
-    struct rn_documents documents;
     struct rn_documents_scan scan;
-    char place[RN_PLACE_MAX]; /* of the document given last; of objects, the
-                                 rid of the one before */
+    struct rn_access access;
+    char place[RN_PLACE_MAX]; /* of the document given last */
     size_t place_len;
 
     /* The catalog's objects. */
     struct rn_object *objects[OBJECTS_AT_ONCE];
-    struct rn_buf text; /* of a permission, with its token */
     size_t object_count, object_at;
     struct rn_rid last;
-    bool any, ended;
+    bool any;
+    struct rn_buf text; /* of a permission, with its token */
 
-    /* The page. */
+    /* The page, and what comes behind it. */
     struct rn_json_out out;
     size_t max, count;
+    struct rn_query_place end; /* behind the last row */
+    char after[RN_QUERY_AFTER_MAX];
+    struct rn_answer *answer;
 };
+
+static bool is_whole(const struct run *r)
+{
+    return !rn_query_is_streaming(r->asked.query);
+}
+
+/* ---- sources ------------------------------------------------------------- */
 
 static enum rn_code next_document(void *context, struct rn_view *document,
                                   struct rn_err *err)
 {
     struct run *r = context;
-    enum rn_code rc = rn_documents_next(&r->documents, document);
+    enum rn_code rc = rn_access_next(&r->access, document);
 
     if (rc && rc != RN_NOT_FOUND)
         return rn_fail(err, rc, "%s", rn_txn_why(r->reading.txn, rc));
     if (rc)
         return rc;
-    r->place_len = r->documents.at.len;
-    memcpy(r->place, r->documents.at.at, r->place_len);
+    r->place_len = r->access.at.len;
+    memcpy(r->place, r->access.at.at, r->place_len);
     return RN_OK;
 }
 
@@ -147,26 +104,21 @@ static void release_objects(struct run *r)
     r->object_at = 0;
 }
 
-static enum rn_code next_object(void *context, struct rn_view *document,
-                                struct rn_err *err)
+static enum rn_code list_objects(struct run *r)
 {
-    struct run *r = context;
-    struct rn_object *o;
-
     if (r->x->container) /* conflicts and scripts: there are none */
         return RN_NOT_FOUND;
-    if (r->object_at == r->object_count) {
-        release_objects(r);
-        r->object_count = rn_catalog_list(
-            r->x->rest->engine, r->x->link.kind, rn_context_owner(r->x),
-            r->any ? &r->last : NULL, r->objects, OBJECTS_AT_ONCE);
-        if (r->object_count == 0)
-            return RN_NOT_FOUND;
-    }
-    o = r->objects[r->object_at++];
-    r->place_len = r->any ? rn_rid_print(r->last, r->place).len : 0;
-    r->last = o->rid;
-    r->any = true;
+    release_objects(r);
+    r->object_count = rn_catalog_list(
+        r->x->rest->engine, r->x->link.kind, rn_context_owner(r->x),
+        r->any ? &r->last : NULL, r->objects, OBJECTS_AT_ONCE);
+    return r->object_count ? RN_OK : RN_NOT_FOUND;
+}
+
+/* A permission is shown with a token of its own. */
+static enum rn_code show_object(struct run *r, struct rn_object *o,
+                                struct rn_view *document, struct rn_err *err)
+{
     *document = o->body;
     if (o->kind != RN_KIND_PERMISSION)
         return RN_OK;
@@ -175,6 +127,50 @@ static enum rn_code next_object(void *context, struct rn_view *document,
         return rn_fail(err, RN_NOMEM, "out of memory");
     *document = rn_buf_view(&r->text);
     return RN_OK;
+}
+
+/* The place of an object is its rid, in bytes that sort as rids do. */
+static enum rn_code next_object(void *context, struct rn_view *document,
+                                struct rn_err *err)
+{
+    struct run *r = context;
+    struct rn_object *o;
+    enum rn_code rc = RN_OK;
+
+    do {
+        if (r->object_at == r->object_count)
+            rc = list_objects(r);
+        if (rc)
+            return rc;
+        o = r->objects[r->object_at++];
+        r->last = o->rid;
+        r->any = true;
+        rn_put_u32_be(r->place, r->last.database);
+        rn_put_u32_be(r->place + 4, r->last.parent);
+        rn_put_u64_be(r->place + 8, r->last.number);
+        r->place_len = 16;
+    } while (
+        rn_view_compare(rn_view_of(r->place, r->place_len), r->scan.after) < 0);
+    return show_object(r, o, document, err);
+}
+
+static enum rn_code open_source(struct run *r, struct rn_source *source)
+{
+    struct rn_context *x = r->x;
+    enum rn_code rc = RN_OK;
+
+    source->context = r;
+    source->next = next_object;
+    if (x->link.kind != RN_KIND_DOCUMENT)
+        return RN_OK;
+    source->next = next_document;
+    rc = rn_reading_begin(&r->reading, x->rest->engine, x->container->container,
+                          &x->err);
+    if (!rc)
+        rc = rn_session_check(x, &r->reading, &r->scan.epks);
+    return rc ? rc
+              : rn_access_open(&r->access, &r->reading, &r->scan,
+                               r->asked.query, &x->call->arena);
 }
 
 /* ---- scope ------------------------------------------------------------- */
@@ -212,23 +208,21 @@ static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
         "avoid this exception.");
 }
 
-/* ---- pages --------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------- */
 
-static enum rn_code take_row(void *context, struct rn_view json, bool *is_full,
-                             struct rn_err *err)
+static const struct rn_view token_head = { "{\"token\":\"", 10 };
+static const struct rn_view token_tail = { "\"}", 2 };
+
+static enum rn_code bad_token(struct run *r)
 {
-    struct run *r = context;
-
-    (void)err;
-    rn_json_out_raw(&r->out, json);
-    r->count++;
-    *is_full = r->count >= r->max || r->x->call->body.len > (size_t)PAGE_BYTES;
-    return RN_OK;
+    return rn_fail(&r->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
 }
 
 static enum rn_code read_token(struct run *r)
 {
     struct rn_view text = rn_context_header(r->x, RN_HEADER_CONTINUATION);
+    struct rn_view tail;
+    enum token_kind kind;
     size_t len = 0;
     char *bytes;
 
@@ -237,94 +231,127 @@ static enum rn_code read_token(struct run *r)
     bytes = rn_arena_alloc(&r->x->call->arena, TOKEN_MAX);
     if (!bytes)
         return RN_NOMEM;
-    if (rn_base64_decode(text, RN_BASE64_STANDARD, bytes, TOKEN_MAX, &len) ||
+    if (!rn_view_starts(text, token_head) ||
+        text.len < token_head.len + token_tail.len)
+        return bad_token(r);
+    text = rn_view_of(text.at + token_head.len,
+                      text.len - token_head.len - token_tail.len);
+    if (!rn_view_eq(rn_view_of(text.at + text.len, token_tail.len),
+                    token_tail) ||
+        rn_base64_decode(text, RN_BASE64_STANDARD, bytes, TOKEN_MAX, &len) ||
         len < TOKEN_HEAD)
-        return rn_fail(&r->x->err, RN_BAD_REQUEST,
-                       "Invalid Continuation Token");
-    r->limits.from.rows = rn_get_u64_be(bytes);
-    r->limits.from.passed = rn_get_u64_be(bytes + 8);
-    r->limits.from.document_rows = rn_get_u32_be(bytes + 16);
-    if (rn_query_is_streaming(r->asked.query) &&
-        r->x->link.kind != RN_KIND_DOCUMENT)
-        r->any = rn_rid_parse(rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD),
-                              &r->last);
-    else if (rn_query_is_streaming(r->asked.query)) {
-        r->scan.after = rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD);
-        r->scan.from_there = true;
+        return bad_token(r);
+    kind = (enum token_kind)bytes[0];
+    tail = rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD);
+    if (kind != (is_whole(r) ? TOKEN_ROW : TOKEN_DOCUMENT))
+        return bad_token(r);
+    r->limits.from.rows = rn_get_u64_be(bytes + 1);
+    r->limits.from.passed = rn_get_u64_be(bytes + 9);
+    r->limits.from.document_rows = rn_get_u32_be(bytes + 17);
+    r->held = rn_get_u64_be(bytes + 21);
+    if (kind == TOKEN_ROW) {
+        r->limits.from.after = tail;
+        return tail.len && !rn_query_is_ordered(r->asked.query) ? bad_token(r)
+                                                                : RN_OK;
     }
+    r->scan.after = tail;
+    r->scan.from_there = true;
+    return tail.len ? RN_OK : bad_token(r);
+}
+
+static void add_token(struct run *r)
+{
+    char bytes[TOKEN_MAX], text[RN_BASE64_LEN(TOKEN_MAX)], json[1024];
+    struct rn_view tail =
+        is_whole(r) ? r->end.after : rn_view_of(r->place, r->place_len);
+    struct rn_view letters;
+
+    bytes[0] = is_whole(r) ? TOKEN_ROW : TOKEN_DOCUMENT;
+    rn_put_u64_be(bytes + 1, r->end.rows);
+    rn_put_u64_be(bytes + 9, r->end.passed);
+    rn_put_u32_be(bytes + 17, is_whole(r) ? 0 : r->end.document_rows);
+    rn_put_u64_be(bytes + 21, r->held);
+    if (tail.len)
+        memcpy(bytes + TOKEN_HEAD, tail.at, tail.len);
+    letters = rn_base64_encode(rn_view_of(bytes, TOKEN_HEAD + tail.len),
+                               RN_BASE64_STANDARD, text);
+    snprintf(json, sizeof(json), "%.*s%.*s%.*s", RN_FMT(token_head),
+             RN_FMT(letters), RN_FMT(token_tail));
+    rn_reply_text(r->x, RN_HEADER_CONTINUATION, json);
+}
+
+/* ---- pages --------------------------------------------------------------- */
+
+static bool is_page_full(const struct run *r)
+{
+    return r->count >= r->max || r->x->call->body.len > (size_t)PAGE_BYTES;
+}
+
+static void put_row(struct run *r, struct rn_view json,
+                    const struct rn_query_place *place)
+{
+    rn_json_out_raw(&r->out, json);
+    r->count++;
+    r->end = *place;
+    if (place->after.len)
+        memcpy(r->after, place->after.at, place->after.len);
+    r->end.after = rn_view_of(r->after, place->after.len);
+}
+
+/* What must be seen in whole goes on behind the page. */
+static enum rn_code keep_row(struct run *r, struct rn_view json,
+                             const struct rn_query_place *place, bool *is_full)
+{
+    enum rn_code rc;
+
+    if (!r->answer) {
+        rn_random(r->x->rest->opts.env, &r->held, sizeof(r->held));
+        r->answer = rn_answer_new(r->held, 0);
+        if (!r->answer)
+            return RN_NOMEM;
+        r->answer->sent = r->end.rows;
+    }
+    rc = rn_answer_add(r->answer, json, place);
+    *is_full = r->answer->rows.len > (size_t)RN_ANSWER_BYTES_MAX;
+    return rc;
+}
+
+static enum rn_code take_row(void *context, struct rn_view json,
+                             const struct rn_query_place *place, bool *is_full,
+                             struct rn_err *err)
+{
+    struct run *r = context;
+
+    (void)err;
+    if (is_page_full(r))
+        return keep_row(r, json, place, is_full);
+    put_row(r, json, place);
+    *is_full = !is_whole(r) && is_page_full(r);
     return RN_OK;
 }
 
-static void add_token(struct run *r, const struct rn_query_place *place)
+static bool is_late(void *clock)
 {
-    char bytes[TOKEN_MAX], text[RN_BASE64_LEN(TOKEN_MAX)];
+    const struct run *r = clock;
 
-    rn_put_u64_be(bytes, place->rows);
-    rn_put_u64_be(bytes + 8, place->passed);
-    rn_put_u32_be(bytes + 16, place->document_rows);
-    memcpy(bytes + TOKEN_HEAD, r->place, r->place_len);
-    rn_reply_header(
-        r->x, RN_HEADER_CONTINUATION,
-        rn_base64_encode(rn_view_of(bytes, TOKEN_HEAD + r->place_len),
-                         RN_BASE64_STANDARD, text));
+    return rn_mono_ns(r->x->rest->opts.env) - r->x->call->begun_ns >
+           PAGE_MS * 1000000LL;
 }
 
-static void add_metrics(struct run *r, const struct rn_query_stats *s)
+static const struct rn_object *owner_of(const struct run *r)
 {
-    char text[512];
-    double ms =
-        (double)(rn_mono_ns(r->x->rest->opts.env) - r->x->call->begun_ns) / 1e6;
+    const struct rn_context *x = r->x;
 
-    if (!rn_context_flag(r->x, RN_HEADER_WANT_QUERY_METRICS))
-        return;
-    snprintf(text, sizeof(text),
-             "totalExecutionTimeInMs=%.2f;queryCompileTimeInMs=0.00;"
-             "queryLogicalPlanBuildTimeInMs=0.00;"
-             "queryPhysicalPlanBuildTimeInMs=0.00;"
-             "queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs=%.2f;"
-             "indexLookupTimeInMs=0.00;instructionCount=%llu;"
-             "documentLoadTimeInMs=0.00;systemFunctionExecuteTimeInMs=0.00;"
-             "userFunctionExecuteTimeInMs=0.00;retrievedDocumentCount=%llu;"
-             "retrievedDocumentSize=%llu;outputDocumentCount=%llu;"
-             "outputDocumentSize=%llu;writeOutputTimeInMs=0.00;"
-             "indexUtilizationRatio=0.00",
-             ms, ms, (unsigned long long)s->steps,
-             (unsigned long long)s->documents,
-             (unsigned long long)s->document_bytes, (unsigned long long)s->rows,
-             (unsigned long long)s->row_bytes);
-    rn_reply_text(r->x, RN_HEADER_QUERY_METRICS, text);
+    if (x->container)
+        return x->container;
+    return x->user ? x->user : x->database;
 }
 
-static enum rn_code open_source(struct run *r, struct rn_source *source)
+static void begin_page(struct run *r)
 {
     struct rn_context *x = r->x;
-    enum rn_code rc = RN_OK;
-
-    source->context = r;
-    source->next = next_object;
-    if (x->link.kind != RN_KIND_DOCUMENT)
-        return RN_OK;
-    source->next = next_document;
-    rc = rn_context_scope(x, &r->scan);
-    if (!rc)
-        rc = rn_reading_begin(&r->reading, x->rest->engine,
-                              x->container->container, &x->err);
-    if (!rc)
-        rc = rn_session_check(x, &r->reading, &r->scan.epks);
-    return rc ? rc : rn_documents_open(&r->documents, &r->reading, &r->scan);
-}
-
-/* The body: what clients want around the rows. */
-static enum rn_code run_page(struct run *r, const struct rn_source *source,
-                             struct rn_query_stats *stats)
-{
-    struct rn_sink sink = { r, take_row };
-    struct rn_context *x = r->x;
-    const struct rn_object *owner = x->container ? x->container
-                                    : x->user    ? x->user
-                                                 : x->database;
+    const struct rn_object *owner = owner_of(r);
     char rid[RN_RID_TEXT_MAX];
-    enum rn_code rc;
 
     r->out = RN_JSON_OUT_INIT(&x->call->body);
     rn_json_out_object_begin(&r->out);
@@ -333,21 +360,142 @@ static enum rn_code run_page(struct run *r, const struct rn_source *source,
                        owner ? rn_rid_print(owner->rid, rid) : RN_LIT(""));
     rn_json_out_key(&r->out, rn_kind_list(x->link.kind));
     rn_json_out_array_begin(&r->out);
-    rc =
-        rn_query_run(r->asked.query, source, &sink, &r->limits, stats, &x->err);
+}
+
+static enum rn_code end_page(struct run *r)
+{
     rn_json_out_array_end(&r->out);
     rn_json_out_key(&r->out, RN_LIT("_count"));
     rn_json_out_uint(&r->out, r->count);
     rn_json_out_object_end(&r->out);
-    return rc ? rc : rn_json_out_finish(&r->out);
+    return rn_json_out_finish(&r->out);
+}
+
+/* What was asked, and of what. */
+static uint64_t check_of(const struct run *r)
+{
+    static const char *const names[] = { RN_HEADER_RANGE_ID,
+                                         RN_HEADER_START_EPK, RN_HEADER_END_EPK,
+                                         RN_HEADER_PARTITION_KEY };
+    const struct rn_object *owner = owner_of(r);
+    uint64_t check =
+        rn_hash64(r->x->call->req->body, owner ? owner->rid.database : 0);
+
+    check = rn_hash64(rn_view_of(owner ? &owner->rid.parent : NULL,
+                                 owner ? sizeof(owner->rid.parent) : 0),
+                      check + r->x->link.kind);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        check = rn_hash64(rn_context_header(r->x, names[i]), check);
+    return check;
+}
+
+/* A page of what waits. */
+static enum rn_code page_of_answer(struct run *r)
+{
+    struct rn_query_place place;
+    struct rn_view json;
+
+    begin_page(r);
+    while (!is_page_full(r) && rn_answer_next(r->answer, &json, &place)) {
+        put_row(r, json, &place);
+        r->stats.rows++;
+        r->stats.row_bytes += json.len;
+    }
+    r->stats.is_done = r->answer->is_all && rn_answer_is_empty(r->answer);
+    return end_page(r);
+}
+
+static enum rn_code compute_page(struct run *r)
+{
+    struct rn_sink sink = { r, take_row };
+    struct rn_context *x = r->x;
+    struct rn_source source;
+    enum rn_code rc;
+
+    r->held = 0;
+    r->limits.now_us = rn_wall_ms(x->rest->opts.env) * 1000;
+    r->limits.steps = STEPS_MAX;
+    r->limits.memory_bytes = MEMORY_MAX;
+    r->limits.ahead_bytes = RN_ANSWER_BYTES_MAX;
+    r->limits.is_late = is_late;
+    r->limits.clock = r;
+    rn_random(x->rest->opts.env, &r->limits.seed, sizeof(r->limits.seed));
+    rc = open_source(r, &source);
+    if (rc)
+        return rc;
+    begin_page(r);
+    r->end = r->limits.from;
+    rc = rn_query_run(r->asked.query, &source, &sink, &r->limits, &r->stats,
+                      &x->err);
+    if (!is_whole(r)) /* it may have gone on behind its last row */
+        r->end = r->stats.place;
+    if (!rc && r->answer)
+        r->answer->is_all = r->stats.is_done;
+    r->stats.is_done = r->stats.is_done && !r->answer;
+    return rc ? rc : end_page(r);
+}
+
+/* Keeps what comes behind the page, if anything does. */
+static void put_answer(struct run *r)
+{
+    struct rn_rest *rest = r->x->rest;
+
+    if (!r->answer)
+        return;
+    if (rn_answer_is_empty(r->answer)) {
+        rn_answer_free(r->answer);
+        r->held = 0;
+    } else {
+        r->answer->check = check_of(r);
+        rn_answers_put(rest->answers, r->answer, rn_wall_ms(rest->opts.env));
+    }
+    r->answer = NULL;
+}
+
+static enum rn_code read_request(struct run *r)
+{
+    struct rn_context *x = r->x;
+    enum rn_code rc = rn_asked_read(&r->asked, x);
+
+    if (!rc)
+        rc = check_cross(x, r->asked.query);
+    if (!rc)
+        rc = rn_context_count(x, &r->max);
+    if (!rc && x->link.kind == RN_KIND_DOCUMENT)
+        rc = rn_context_scope(x, &r->scan);
+    return rc ? rc : read_token(r);
+}
+
+/* True for what the service leaves to its clients. */
+static bool is_for_client(const struct run *r)
+{
+    return r->x->link.kind == RN_KIND_DOCUMENT && !r->x->has_pk &&
+           !rn_context_header(r->x, RN_HEADER_RANGE_ID).len &&
+           !rn_context_header(r->x, RN_HEADER_START_EPK).len &&
+           rn_query_is_by_vector(r->asked.query);
+}
+
+static enum rn_rest_step answer(struct run *r, const struct rn_query_cost *cost)
+{
+    struct rn_context *x = r->x;
+
+    put_answer(r);
+    if (!r->stats.is_done)
+        add_token(r);
+    rn_costs_add(x, cost);
+    rn_asked_release(&r->asked);
+    rn_reply_owner(x);
+    rn_reply_number(x, RN_HEADER_ITEM_COUNT, r->count);
+    rn_reply_charge(x, rn_charge_query(r->stats.document_bytes));
+    return rn_reply_json(x, RN_STATUS_OK);
 }
 
 static enum rn_rest_step run(struct rn_call *call)
 {
     struct rn_context *x = call->state;
+    struct rn_env *env = x->rest->opts.env;
     struct run *r = rn_arena_alloc(&call->arena, sizeof(*r));
-    struct rn_query_stats stats = { 0 };
-    struct rn_source source;
+    struct rn_query_cost cost = { .begun_ns = rn_mono_ns(env) };
     enum rn_code rc;
 
     if (!r)
@@ -355,33 +503,27 @@ static enum rn_rest_step run(struct rn_call *call)
     memset(r, 0, sizeof(*r));
     r->x = x;
     r->text = RN_BUF_INIT(RN_CALL_BODY_MAX);
-    r->limits.now_us = rn_wall_ms(x->rest->opts.env) * 1000;
-    rn_random(x->rest->opts.env, &r->limits.seed, sizeof(r->limits.seed));
-    rc = rn_asked_read(&r->asked, x);
+    rc = read_request(r);
+    cost.parsed_ns = rn_mono_ns(env);
+    if (!rc && is_for_client(r))
+        return rn_asked_give_plan(&r->asked, x);
+    if (!rc && r->held)
+        r->answer = rn_answers_take(x->rest->answers, r->held, check_of(r),
+                                    r->limits.from.rows, rn_wall_ms(env));
     if (!rc)
-        rc = check_cross(x, r->asked.query);
-    if (!rc)
-        rc = rn_context_count(x, &r->max);
-    if (!rc)
-        rc = read_token(r);
-    if (!rc)
-        rc = open_source(r, &source);
-    if (!rc)
-        rc = run_page(r, &source, &stats);
-    rn_documents_close(&r->documents);
+        rc = r->answer ? page_of_answer(r) : compute_page(r);
+    cost.ran_ns = rn_mono_ns(env);
+    cost.query = r->asked.query;
+    cost.stats = &r->stats;
+    cost.access = r->reading.txn ? &r->access : NULL;
+    rn_access_close(&r->access);
     rn_reading_end(&r->reading);
     release_objects(r);
     rn_buf_release(&r->text);
-    if (rc)
-        return rn_asked_refuse(&r->asked, x, rc);
-    if (!stats.is_done)
-        add_token(r, &stats.place);
-    add_metrics(r, &stats);
-    rn_asked_release(&r->asked);
-    rn_reply_owner(x);
-    rn_reply_number(x, RN_HEADER_ITEM_COUNT, r->count);
-    rn_reply_charge(x, rn_charge_query(stats.document_bytes));
-    return rn_reply_json(x, RN_STATUS_OK);
+    if (!rc)
+        return answer(r, &cost);
+    rn_answer_free(r->answer);
+    return rn_asked_refuse(&r->asked, x, rc);
 }
 
 enum rn_rest_step rn_rest_query(struct rn_context *x)

@@ -25,6 +25,7 @@ struct rn_rest_opts {
     _Atomic int64_t *tls_not_after;
     atomic_uint *connections; /* how many are open; NULL is fine */
     bool enforce_throughput;  /* 429 beyond what an offer says */
+    bool any_order;           /* ORDER BY wants no index */
 };
 
 /* Reads or makes the keys. */

@@ -3,6 +3,7 @@
  * In this order, so that nobody learns anything without a right to it: public
  * paths, Host, path, signature, rights, route, handler.
  */
+#include "rest/answers.h"
 #include "rest/own.h"
 
 #include "base/clock.h"
@@ -358,6 +359,9 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
     if (!rc)
         rc = rn_keys_load(opts, &r->keys, err);
     load_authority(r);
+    r->answers = rn_answers_new();
+    if (!rc && !r->answers)
+        rc = rn_fail(err, RN_NOMEM, "out of memory");
     if (rc) {
         rn_rest_close(r);
         return rc;
@@ -392,6 +396,7 @@ void rn_rest_close(struct rn_rest *r)
     }
     rn_buf_release(&r->authority);
     rn_tally_free(r->tally);
+    rn_answers_free(r->answers);
     pthread_mutex_destroy(&r->lock);
     rn_free(r);
 }

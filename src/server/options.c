@@ -49,6 +49,8 @@ static const struct option table[] = {
       "Its private key (PEM), of mode 0640 at most; else DIR/tls/key.pem." },
     { "admin", FLAG, AT(admin), NULL, 0, 0, NULL,
       "Serve the control routes under /_runnel/ off loopback too." },
+    { "any-order", FLAG, AT(any_order), NULL, 0, 0, NULL,
+      "Serve ORDER BY whatever the container's indexing policy." },
     { "test-mode", FLAG, AT(test_mode), NULL, 0, 0, NULL,
       "Serve the test routes: a clock to turn, faults to order, an LSN to put "
       "forward." },

@@ -193,6 +193,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .data_dir = strcmp(o->store, "mem") == 0 ? NULL : o->data,
         .advertise = o->advertise,
         .consistency = o->consistency,
+        .any_order = o->any_order,
         .admin = o->admin,
         .clock = o->test_mode ? &s->turned : NULL,
         .well_known_key =

@@ -65,12 +65,14 @@ static enum rn_code next(void *context, struct rn_view *document,
     return RN_OK;
 }
 
-static enum rn_code row(void *context, struct rn_view json, bool *is_full,
+static enum rn_code row(void *context, struct rn_view json,
+                        const struct rn_query_place *place, bool *is_full,
                         struct rn_err *err)
 {
     struct rn_json j;
 
     (void)context;
+    (void)place;
     (void)err;
     (void)is_full;
     rn_json_init(&j, NULL);

@@ -85,7 +85,8 @@ enum rn_code vector_source_next(void *context, struct rn_view *document,
     return rn_json_out_finish(&o);
 }
 
-enum rn_code vector_sink_row(void *context, struct rn_view json, bool *is_full,
+enum rn_code vector_sink_row(void *context, struct rn_view json,
+                             const struct rn_query_place *place, bool *is_full,
                              struct rn_err *err)
 {
     struct vector_sink *s = context;
@@ -93,6 +94,8 @@ enum rn_code vector_sink_row(void *context, struct rn_view json, bool *is_full,
         rn_buf_add(&s->rows, s->rows.len > 1 ? RN_LIT(",") : RN_LIT(""));
 
     (void)err;
+    memcpy(s->bytes, place->after.at ? place->after.at : "", place->after.len);
+    s->after = rn_view_of(s->bytes, place->after.len);
     s->count++;
     *is_full = s->page && s->count % s->page == 0;
     return rc ? rc : rn_buf_add(&s->rows, json);

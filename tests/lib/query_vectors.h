@@ -32,9 +32,12 @@ enum rn_code vector_source_next(void *context, struct rn_view *document,
 struct vector_sink {
     struct rn_buf rows;
     uint32_t count, page; /* page 0: all in one */
+    char bytes[RN_QUERY_AFTER_MAX];
+    struct rn_view after; /* the place behind the last row */
 };
 
-enum rn_code vector_sink_row(void *context, struct rn_view json, bool *is_full,
+enum rn_code vector_sink_row(void *context, struct rn_view json,
+                             const struct rn_query_place *place, bool *is_full,
                              struct rn_err *err);
 
 /* By how much of themselves doubles may differ. */

@@ -50,12 +50,14 @@ static enum rn_code next(void *context, struct rn_view *text,
     return RN_OK;
 }
 
-static enum rn_code take(void *context, struct rn_view json, bool *is_full,
+static enum rn_code take(void *context, struct rn_view json,
+                         const struct rn_query_place *place, bool *is_full,
                          struct rn_err *err)
 {
     struct rn_buf *out = context;
     enum rn_code rc = rn_buf_add(out, json);
 
+    (void)place;
     (void)err;
     (void)is_full;
     return rc ? rc : rn_buf_add(out, RN_LIT(" "));
@@ -211,9 +213,25 @@ static void a_composite_index_serves_its_order_and_the_reverse(void **state)
         print_message("# %s\n", cases[i].keys);
         assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL) == RN_OK,
                          cases[i].is_served);
+        p.policy.is_any_order = true;
+        assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+        p.policy.is_any_order = false;
         rn_buf_release(&text);
         rn_arena_release(&a);
     }
+    policy_close(&p);
+}
+
+static void a_lone_slash_includes_everything(void **state)
+{
+    const struct rn_view names[] = { RN_LIT("a"), RN_LIT("b") };
+    const struct rn_json_path path = { names, 2 };
+    struct policy p;
+
+    (void)state;
+    policy_open(&p, "{\"indexingPolicy\":{\"includedPaths\":[{\"path\":\"/\","
+                    "\"indexes\":[{\"kind\":\"Range\"}]}]}}");
+    assert_true(rn_policy_is_indexed(&p.policy, &path));
     policy_close(&p);
 }
 
@@ -318,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_computed_property_is_read_like_any_other),
         cmocka_unit_test(an_order_wants_an_index),
         cmocka_unit_test(a_composite_index_serves_its_order_and_the_reverse),
+        cmocka_unit_test(a_lone_slash_includes_everything),
         cmocka_unit_test(vectors_are_sorted_most_similar_first),
         cmocka_unit_test(shapes_may_lie_on_a_plane),
         cmocka_unit_test(what_the_service_has_and_we_have_not_is_named),

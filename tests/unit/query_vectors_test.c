@@ -207,6 +207,8 @@ static enum rn_code run(uint32_t at, struct rn_arena *a,
             (void)rn_json_walk_next(&from.walk);
         rc = rn_query_run(q, &source, &to, &limits, &stats, err);
         limits.from = stats.place;
+        if (sink->page == 1) /* else rows are counted */
+            limits.from.after = sink->after;
     }
     if (!rc)
         rc = rn_buf_add(&sink->rows, RN_LIT("]"));
@@ -266,7 +268,8 @@ static bool run_gives_rows(uint32_t at, uint32_t page, struct rn_arena *a)
 
 static bool query_gives_rows(uint32_t at, struct rn_arena *a)
 {
-    return run_gives_rows(at, 0, a) && run_gives_rows(at, 1, a);
+    return run_gives_rows(at, 0, a) && run_gives_rows(at, 1, a) &&
+           run_gives_rows(at, 3, a);
 }
 
 static void recorded_queries_give_their_rows(void **state)

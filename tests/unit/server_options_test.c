@@ -43,6 +43,7 @@ static const struct known {
     { "tls-cert", "TLS_CERT", AT(tls_cert), TEXT_DEFAULT(NULL), .good = "c" },
     { "tls-key", "TLS_KEY", AT(tls_key), TEXT_DEFAULT(NULL), .good = "k" },
     { "admin", "ADMIN", AT(admin), FLAG },
+    { "any-order", "ANY_ORDER", AT(any_order), FLAG },
     { "test-mode", "TEST_MODE", AT(test_mode), FLAG },
     { "enforce-throughput", "ENFORCE_THROUGHPUT", AT(enforce_throughput),
       FLAG },

@@ -82,6 +82,7 @@ func main() {
 		testKeys(client)
 		testFeed(client)
 		testBatch(client)
+		testQueries(client)
 	case "write":
 		testWrite(client)
 	case "reopened":

@@ -260,6 +260,7 @@ public final class Main {
                 Feed.test(client);
                 Batch.test(container(database(client, "java-batch"),
                     new CosmosContainerProperties("c", "/pk")));
+                Queries.test(client);
                 break;
             case "write":
                 testWrite(client);

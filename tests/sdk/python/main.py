@@ -33,6 +33,7 @@ def main():
         import objects
         import offers
         import purge
+        import queries
         import unique
         import users
         import versions
@@ -44,6 +45,7 @@ def main():
         users.add(client, connect)
         feed.add(client)
         purge.add(client)
+        queries.add(client)
         batch.add(client)
         versions.add(client)
     else:

@@ -1,0 +1,158 @@
+/* answers.c -- what is left of answers that had to be computed in whole. */
+#include "rest/answers.h"
+
+#include "base/bytes.h"
+
+#include <pthread.h>
+
+/* rows sent, rows passed, length of JSON, length of `after` */
+enum { HEAD = 8 + 8 + 4 + 4 };
+
+struct rn_answers {
+    pthread_mutex_t lock;
+    struct rn_answer *first; /* the one used last */
+};
+
+struct rn_answer *rn_answer_new(uint64_t id, uint64_t check)
+{
+    struct rn_answer *a = rn_new(sizeof(*a));
+
+    if (!a)
+        return NULL;
+    a->id = id;
+    a->check = check;
+    /* A row is added whole, so the last may go over. */
+    a->rows = RN_BUF_INIT((size_t)2 * RN_ANSWER_BYTES_MAX + (64 << 20));
+    return a;
+}
+
+void rn_answer_free(struct rn_answer *a)
+{
+    if (a)
+        rn_buf_release(&a->rows);
+    rn_free(a);
+}
+
+enum rn_code rn_answer_add(struct rn_answer *a, struct rn_view json,
+                           const struct rn_query_place *place)
+{
+    char head[HEAD];
+    enum rn_code rc =
+        rn_buf_reserve(&a->rows, HEAD + json.len + place->after.len);
+
+    if (rc)
+        return rc;
+    rn_put_u64_be(head, place->rows);
+    rn_put_u64_be(head + 8, place->passed);
+    rn_put_u32_be(head + 16, (uint32_t)json.len);
+    rn_put_u32_be(head + 20, (uint32_t)place->after.len);
+    rc = rn_buf_add(&a->rows, rn_view_of(head, HEAD));
+    if (!rc)
+        rc = rn_buf_add(&a->rows, json);
+    return rc ? rc : rn_buf_add(&a->rows, place->after);
+}
+
+bool rn_answer_is_empty(const struct rn_answer *a)
+{
+    return a->at == a->rows.len;
+}
+
+bool rn_answer_next(struct rn_answer *a, struct rn_view *json,
+                    struct rn_query_place *place)
+{
+    const char *head = a->rows.at + a->at;
+    size_t after;
+
+    if (rn_answer_is_empty(a))
+        return false;
+    *json = rn_view_of(head + HEAD, rn_get_u32_be(head + 16));
+    after = rn_get_u32_be(head + 20);
+    *place = (struct rn_query_place){
+        .rows = rn_get_u64_be(head),
+        .passed = rn_get_u64_be(head + 8),
+        .after = rn_view_of(json->at + json->len, after),
+    };
+    a->at += HEAD + json->len + after;
+    a->sent = place->rows;
+    return true;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static void free_list(struct rn_answer *list)
+{
+    while (list) {
+        struct rn_answer *a = list;
+        list = a->next;
+        rn_answer_free(a);
+    }
+}
+
+struct rn_answers *rn_answers_new(void)
+{
+    struct rn_answers *all = rn_new(sizeof(*all));
+
+    if (all)
+        pthread_mutex_init(&all->lock, NULL);
+    return all;
+}
+
+void rn_answers_free(struct rn_answers *all)
+{
+    if (!all)
+        return;
+    free_list(all->first);
+    pthread_mutex_destroy(&all->lock);
+    rn_free(all);
+}
+
+/* From the first one on that is too old or does not fit, all go: those behind
+ * it are older still.  What is cut off is returned. */
+static struct rn_answer *cut(struct rn_answers *all, int64_t now_ms)
+{
+    struct rn_answer **at = &all->first, *old;
+    size_t bytes = 0;
+    uint32_t count = 0;
+
+    for (; *at; at = &(*at)->next) {
+        bytes += (*at)->rows.room;
+        if (bytes > RN_ANSWERS_BYTES_MAX || ++count > RN_ANSWERS_MAX ||
+            now_ms - (*at)->used_ms > RN_ANSWERS_MS)
+            break;
+    }
+    old = *at;
+    *at = NULL;
+    return old;
+}
+
+void rn_answers_put(struct rn_answers *all, struct rn_answer *a, int64_t now_ms)
+{
+    struct rn_answer *old;
+
+    a->used_ms = now_ms;
+    pthread_mutex_lock(&all->lock);
+    a->next = all->first;
+    all->first = a;
+    old = cut(all, now_ms);
+    pthread_mutex_unlock(&all->lock);
+    free_list(old);
+}
+
+struct rn_answer *rn_answers_take(struct rn_answers *all, uint64_t id,
+                                  uint64_t check, uint64_t sent, int64_t now_ms)
+{
+    struct rn_answer **at, *found = NULL, *old;
+
+    pthread_mutex_lock(&all->lock);
+    for (at = &all->first; *at; at = &(*at)->next) {
+        if ((*at)->id == id && (*at)->check == check && (*at)->sent == sent) {
+            found = *at;
+            *at = found->next;
+            break;
+        }
+    }
+    old = cut(all, now_ms);
+    pthread_mutex_unlock(&all->lock);
+    free_list(old);
+    return found;
+}

@@ -1,0 +1,18 @@
+/* costs.h -- what a page of a query cost, for clients that ask. */
+#ifndef RN_REST_COSTS_H
+#define RN_REST_COSTS_H
+
+#include "rest/access.h"
+#include "rest/own.h"
+
+struct rn_query_cost {
+    const struct rn_query *query;
+    const struct rn_query_stats *stats;
+    const struct rn_access *access; /* NULL: no documents were read */
+    int64_t begun_ns, parsed_ns, ran_ns;
+};
+
+/* Adds the headers that were asked for. */
+void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost);
+
+#endif

@@ -1,0 +1,531 @@
+# main.py -- queries over HTTP: what they look at, how they continue, and what
+# they are refused with.
+#
+#   main.py ENDPOINT everyday|lenient|write|reopened
+#
+# Method: documents whose answers can be computed by hand; the query metrics tell
+# how many documents were looked at.  "write" leaves tokens behind (in a
+# document), with which "reopened" goes on after the server was killed.
+import base64
+import json
+import random
+import sys
+import urllib.parse
+
+from wire import (
+    Container,
+    Server,
+    case,
+    close_token,
+    forget,
+    open_token,
+    run_all,
+)
+
+endpoint, phase = sys.argv[1:3]
+server = Server(endpoint)
+server.send("POST", "/dbs", {"id": "q"})
+HASH = {"partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}}
+
+
+def in_phase(name):
+    def mark(run):
+        run.phase = name
+        return run
+
+    return mark
+
+
+def fill():
+    c = Container(server, "q", "plain", HASH)
+    for n in range(90):
+        c.write(
+            {"id": f"i{n}", "pk": f"p{n % 9}", "n": n, "same": n % 2},
+            [f"p{n % 9}"],
+        )
+    return c
+
+
+plain = fill() if phase == "everyday" else None
+
+
+def looked_at(c, text, rows, **more):
+    got = c.query(text, x_ms_max_item_count=1000, **more)
+    assert got.status == 200, got.text
+    assert len(got.json["Documents"]) == rows, got.text
+    return got.metrics()["retrievedDocumentCount"]
+
+
+# ---- access paths ------------------------------------------------------------
+
+
+@case
+def an_id_with_its_key_is_looked_up():
+    by_header = "SELECT * FROM c WHERE c.id = 'i7'"
+    assert looked_at(plain, by_header, 1, key=["p7"]) == 1
+    assert looked_at(plain, by_header, 0, key=["p6"]) == 0
+    in_text = "SELECT * FROM c WHERE c.id = 'i7' AND c.pk = 'p7'"
+    assert looked_at(plain, in_text, 1) == 1
+    given = "SELECT * FROM c WHERE c.id = @id AND c['pk'] = @pk"
+    assert looked_at(plain, given, 1, parameters={"@id": "i8", "@pk": "p8"}) == 1
+
+
+@case
+def ids_are_looked_up_in_the_order_of_keys():
+    text = "SELECT VALUE c.id FROM c WHERE c.id IN ('i9','i0','i18','i0') AND c.pk = 'p0'"
+    assert looked_at(plain, text, 3) == 3
+    assert sorted(plain.rows(text, 1)) == ["i0", "i18", "i9"]
+    pairs = " OR ".join(
+        f"(c.id = 'i{n}' AND c.pk = 'p{n % 9}')" for n in range(0, 90, 10)
+    )
+    assert looked_at(plain, f"SELECT * FROM c WHERE {pairs}", 9) <= 9
+    assert len(plain.rows(f"SELECT * FROM c WHERE {pairs}", 2)) == 9
+
+
+@case
+def a_key_is_a_range_of_documents():
+    assert looked_at(plain, "SELECT * FROM c WHERE c.pk = 'p3'", 10) == 10
+    text = "SELECT * FROM c WHERE c.pk IN ('p3', 'p4', 'p3') AND c.n > 80"
+    assert looked_at(plain, text, 2) == 20
+    count = "SELECT VALUE COUNT(1) FROM c"
+    assert looked_at(plain, count, 1, key=["p1"]) == 10
+    assert looked_at(plain, "SELECT * FROM c WHERE c.n = 1", 1) == 90
+    assert looked_at(plain, "SELECT * FROM c WHERE c.pk = 'p1' AND false", 0) == 0
+
+
+@case
+def a_key_that_no_document_can_have_finds_nothing():
+    long = "x" * 3000
+    assert looked_at(plain, f"SELECT * FROM c WHERE c.pk = '{long}'", 0) == 0
+    assert looked_at(plain, "SELECT * FROM c WHERE c.pk = 'p1' AND c.id = 5", 0) == 0
+    text = "SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'p1' AND c.pk = 'p2'"
+    got = plain.query(text)
+    assert got.json["Documents"] == [0]
+    assert got.metrics()["retrievedDocumentCount"] == 0
+
+
+@case
+def both_zeros_are_found():
+    c = Container(server, "q", "zeros", HASH)
+    c.write({"id": "a", "pk": 0}, [0])
+    c.write({"id": "b", "pk": -0.0}, [-0.0])
+    c.write({"id": "c", "pk": 1}, [1])
+    assert looked_at(c, "SELECT * FROM c WHERE c.pk = 0", 2) == 2
+    assert looked_at(c, "SELECT * FROM c WHERE c.pk = null", 0) == 0
+
+
+@case
+def a_prefix_of_a_hierarchical_key_is_a_range():
+    c = Container(
+        server,
+        "q",
+        "deep",
+        {
+            "partitionKey": {
+                "paths": ["/a", "/b", "/c"],
+                "kind": "MultiHash",
+                "version": 2,
+            }
+        },
+    )
+    for a in "xy":
+        for b in "uvw":
+            for n in range(4):
+                document = {"id": f"{a}{b}{n}", "a": a, "b": b, "c": n}
+                c.write(document, [a, b, n])
+    assert looked_at(c, "SELECT * FROM c WHERE c.a = 'x'", 12) == 12
+    assert looked_at(c, "SELECT * FROM c WHERE c.a = 'x' AND c.b = 'u'", 4) == 4
+    whole = "SELECT * FROM c WHERE c.a='x' AND c.b='u' AND c.c=2"
+    assert looked_at(c, whole, 1) == 1
+    assert looked_at(c, whole + " AND c.id = 'xu2'", 1) == 1
+    assert looked_at(c, "SELECT * FROM c WHERE c.b = 'u'", 8) == 24
+    assert looked_at(c, "SELECT * FROM c WHERE c.b = 'u'", 4, key=["y"]) == 4
+    assert looked_at(c, "SELECT * FROM c", 4, key=["y", "w"]) == 4
+    assert len(c.rows("SELECT * FROM c WHERE c.a IN ('x','y')", 5)) == 24
+
+
+@case
+def a_range_looks_only_at_its_own():
+    c = Container(server, "q", "wide", HASH, throughput=30000)
+    for n in range(60):
+        c.write({"id": f"i{n}", "pk": f"p{n}", "n": n}, [f"p{n}"])
+    seen = []
+    for r in range(3):
+        text = "SELECT VALUE c.n FROM c"
+        got = c.query(
+            text, x_ms_documentdb_partitionkeyrangeid=r, x_ms_max_item_count=100
+        )
+        rows = got.json["Documents"]
+        assert got.metrics()["retrievedDocumentCount"] == len(rows) < 60
+        seen += rows
+        # a key of another range is not found in this one
+        text = "SELECT VALUE c.n FROM c WHERE c.pk IN ('p1','p2','p3','p4')"
+        got = c.query(text, x_ms_documentdb_partitionkeyrangeid=r)
+        assert set(got.json["Documents"]) == {1, 2, 3, 4} & set(rows)
+    assert sorted(seen) == list(range(60))
+    ordered = c.rows("SELECT VALUE c.n FROM c ORDER BY c.n", 7)
+    assert ordered == list(range(60))
+
+
+# ---- pages -------------------------------------------------------------------
+
+SHAPES = [
+    "SELECT VALUE c.n FROM c",
+    "SELECT VALUE c.n FROM c WHERE c.same = 1 OFFSET 5 LIMIT 17",
+    "SELECT TOP 31 VALUE c.n FROM c",
+    "SELECT VALUE c.n FROM c ORDER BY c.n DESC",
+    "SELECT VALUE c.n FROM c ORDER BY c.same",
+    "SELECT VALUE c.n FROM c ORDER BY c.same DESC OFFSET 3 LIMIT 60",
+    "SELECT TOP 40 c.n, c.id FROM c ORDER BY c.nothing",
+    "SELECT DISTINCT VALUE c.pk FROM c",
+    "SELECT DISTINCT c.same FROM c ORDER BY c.same DESC",
+    "SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk",
+    "SELECT VALUE SUM(c.n) FROM c",
+    "SELECT VALUE c.n FROM c WHERE c.pk IN ('p2', 'p5', 'p1')",
+    "SELECT VALUE {a: c.n, t: t} FROM c JOIN t IN [1, 2, 3]",
+    "SELECT VALUE [c.n, t] FROM c JOIN t IN [1, 2, 3] ORDER BY c.same",
+]
+
+
+@case
+def every_shape_continues_with_any_size_of_page():
+    for text in SHAPES:
+        if "JOIN" in text:
+            text = text.replace("[1, 2, 3]", "(SELECT VALUE [1, 2, 3])")
+        whole = plain.rows(text, 1000)
+        for size in (1, 7, 50):
+            assert plain.rows(text, size) == whole, (text, size)
+            # and if nobody remembers the answer
+            got = plain.rows(text, size, change=forget)
+            assert got == whole, (text, size)
+
+
+@case
+def no_page_is_empty_at_the_end():
+    for text, size in (
+        ("SELECT * FROM c", 30),
+        ("SELECT * FROM c WHERE c.pk = 'p1'", 5),
+        ("SELECT * FROM c WHERE c.id = 'i1' AND c.pk = 'p1'", 1),
+        ("SELECT * FROM c ORDER BY c.n", 45),
+        ("SELECT TOP 20 * FROM c", 10),
+        ("SELECT DISTINCT c.pk FROM c", 3),
+    ):
+        for page in plain.pages(text, size):
+            assert page.json["_count"] == size, text
+
+
+@case
+def vectors_over_ranges_are_left_to_the_client():
+    text = "SELECT TOP 5 * FROM c ORDER BY VectorDistance(c.v, [1, 2])"
+    got = plain.query(text)
+    assert got.status == 400, got.text
+    assert got.headers["x-ms-substatus"] == "1004"
+    plan = json.loads(got.json["additionalErrorInfo"])
+    assert plan["queryInfo"]["hasNonStreamingOrderBy"] is True
+    assert plan["queryInfo"]["orderBy"] == ["Descending"]
+    got = plain.query(text, x_ms_documentdb_partitionkeyrangeid=0)
+    assert got.status == 200, got.text
+    assert plain.query(text, key=["p1"]).status == 200
+
+
+@case
+def a_sorted_answer_is_computed_once():
+    text = "SELECT VALUE c.n FROM c ORDER BY c.n"
+    costs = [
+        page.metrics()["retrievedDocumentCount"]
+        for page in plain.pages(text, 10)
+    ]
+    assert costs == [90] + [0] * 8, costs
+
+
+@case
+def ties_are_in_the_order_of_rids():
+    rids = {d["id"]: d["_rid"] for d in plain.rows("SELECT * FROM c", 100)}
+
+    def number(id):
+        raw = base64.b64decode(rids[id].replace("-", "/"))
+        return int.from_bytes(raw[8:], "little")
+
+    text = "SELECT VALUE c.id FROM c ORDER BY c.nothing"
+    got = [number(id) for id in plain.rows(text, 11, change=forget)]
+    assert got == sorted(got)
+    got = [number(id) for id in plain.rows(text + " DESC", 11)]
+    assert got == sorted(got, reverse=True)
+
+
+@case
+def tokens_stay_within_a_kilobyte():
+    c = Container(
+        server,
+        "q",
+        "long",
+        {
+            "partitionKey": {
+                "paths": ["/a", "/b", "/c"],
+                "kind": "MultiHash",
+                "version": 2,
+            },
+            "indexingPolicy": {
+                "includedPaths": [{"path": "/*"}],
+                "compositeIndexes": [
+                    [{"path": "/s", "order": "ascending"}, {"path": "/t"}]
+                ],
+            },
+        },
+    )
+    for n in range(12):
+        # the keys are alike for longer than any token could hold
+        document = {"id": f"{n:02}" + "i" * 900, "s": "k" * n * 200 + str(n)}
+        document.update(a="a" * 600, b="\u20ac" * 200, c=n, t="t" * 50, n=n)
+        c.write(document, [document["a"], document["b"], n])
+    everything = list(range(12))
+    assert sorted(c.rows("SELECT VALUE c.n FROM c", 1)) == everything
+    for order in ("c.s", "c.s DESC", "c.s, c.t", "c.id"):
+        text = f"SELECT VALUE c.n FROM c ORDER BY {order}"
+        whole = c.rows(text, 100)
+        assert sorted(whole) == everything
+        assert c.rows(text, 1) == whole, order
+        assert c.rows(text, 1, change=forget) == whole, order
+
+
+@case
+def a_query_ends_and_misses_nothing_while_documents_change():
+    c = Container(server, "q", "moving", HASH)
+    for n in range(40):
+        c.write({"id": f"i{n}", "pk": str(n % 4), "n": n}, [str(n % 4)])
+    chance = random.Random(1)
+    for text in ("SELECT * FROM c", "SELECT * FROM c ORDER BY c.n"):
+        seen = []
+        for page in c.pages(text, 3, change=forget):
+            seen += [d["id"] for d in page.json["Documents"]]
+            for _ in range(5):
+                n = chance.randrange(40)
+                document = {"id": f"i{n}", "pk": str(n % 4), "n": n}
+                document["again"] = len(seen)
+                c.write(document, [str(n % 4)])
+        assert sorted(seen) == sorted(f"i{n}" for n in range(40))
+
+
+@case
+def bad_tokens_are_refused():
+    text = "SELECT * FROM c ORDER BY c.n"
+    page = plain.query(text, x_ms_max_item_count=5)
+    good = page.headers["x-ms-continuation"]
+    raw = open_token(good)
+    chance = random.Random(2)
+    short = forget(close_token(raw[:-1]))
+    bad = ["x", "AAAA", "!" * 40, good[:-1], good[1:], '{"token":""}', short]
+    for token in bad:
+        got = plain.query(text, x_ms_continuation=token)
+        assert got.status == 400, token
+    for other in ("SELECT * FROM c", "SELECT VALUE COUNT(1) FROM c"):
+        got = plain.query(other, x_ms_continuation=good)
+        assert got.status == 400, got.text
+    for _ in range(300):
+        some = bytearray(raw)
+        some[chance.randrange(len(some))] ^= 1 << chance.randrange(8)
+        token = close_token(some)
+        got = plain.query(text, x_ms_continuation=token)
+        assert got.status in (200, 400), got.text
+
+
+@case
+def the_catalog_is_queried_page_by_page():
+    for n in range(5):
+        Container(server, "q", f"more{n}", HASH)
+    path = "/dbs/q/colls"
+    for query in (
+        "SELECT VALUE c.id FROM c WHERE STARTSWITH(c.id, 'more')",
+        "SELECT VALUE c.id FROM c WHERE STARTSWITH(c.id, 'more') ORDER BY c.id",
+    ):
+        seen, token = [], None
+        while True:
+            headers = {
+                "Content-Type": "application/query+json",
+                "x-ms-documentdb-isquery": "True",
+                "x-ms-max-item-count": "2",
+            }
+            if token:
+                headers["x-ms-continuation"] = token
+            got = server.send("POST", path, {"query": query}, headers)
+            assert got.status == 200, got.text
+            seen += got.json["DocumentCollections"]
+            token = got.headers.get("x-ms-continuation")
+            if not token:
+                break
+        assert sorted(seen) == [f"more{n}" for n in range(5)], seen
+
+
+# ---- costs -------------------------------------------------------------------
+
+
+@case
+def metrics_tell_what_was_looked_at():
+    got = plain.query("SELECT * FROM c WHERE c.n < 9", x_ms_max_item_count=100)
+    m = got.metrics()
+    assert m["retrievedDocumentCount"] == 90
+    assert m["outputDocumentCount"] == 9
+    assert m["retrievedDocumentSize"] > m["outputDocumentSize"] > 0
+    assert m["indexUtilizationRatio"] == 0.1
+    assert m["totalExecutionTimeInMs"] >= m["VMExecutionTimeInMs"]
+    assert float(got.headers["x-ms-request-charge"]) > 0
+    assert got.headers["x-ms-item-count"] == "9"
+    assert got.json["_count"] == 9
+
+
+@case
+def index_metrics_name_the_paths_of_the_filter():
+    text = "SELECT * FROM c WHERE c.pk = 'p1' AND c.n > 1 AND c['a b'].c = 2"
+    got = plain.query(text, x_ms_cosmos_populateindexmetrics_V2="true")
+    new = json.loads(
+        urllib.parse.unquote(got.headers["x-ms-cosmos-index-utilization"])
+    )
+    specs = [i["IndexSpec"] for i in new["UtilizedIndexes"]["SingleIndexes"]]
+    assert specs == ["/pk/?"], new
+    specs = [i["IndexSpec"] for i in new["PotentialIndexes"]["SingleIndexes"]]
+    assert specs == ["/n/?", "/a b/c/?"], new
+    got = plain.query(text, x_ms_cosmos_populateindexmetrics="true")
+    old = json.loads(
+        base64.b64decode(got.headers["x-ms-cosmos-index-utilization"])
+    )
+    assert old["UtilizedSingleIndexes"][0]["IndexSpec"] == "/pk/?"
+    assert old["UtilizedCompositeIndexes"] == []
+    got = plain.query(text)
+    assert "x-ms-cosmos-index-utilization" not in got.headers
+
+
+# ---- refusals ----------------------------------------------------------------
+
+FAULTS = [
+    ("SELECT * FROM c WHERE", "SC1001", None),
+    ("SELECT * FROM c WHERE c.a == 1", "SC1001", (27, 28)),
+    ("SELECT 'abc FROM c", "SC1001", None),
+    ("SELECT * FROM c WHERE x.a = 1", "SC2001", (22, 23)),
+    ("SELECT VALUE '\u20ac\U0001f600' || x FROM c", "SC2001", (22, 23)),
+    ("SELECT VALUE NOSUCH(1)", "SC2005", (13, 19)),
+    ("SELECT VALUE ABS(1, 2)", "SC2050", (13, 22)),
+    ("SELECT VALUE SUM(COUNT(1)) FROM c", "SC2101", None),
+    ("SELECT c.a, COUNT(1) FROM c", "SC2102", (7, 10)),
+    ("SELECT * FROM c GROUP BY c.a", "SC2041", (7, 8)),
+    ("SELECT TOP 99999999999 * FROM c", "SC2060", (11, 22)),
+    ("SELECT VALUE udf.f(1)", "SC2005", None),
+    ("SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'x')", "SC2005", None),
+    ("SELECT VALUE @missing", "SC2010", None),
+]
+
+
+@case
+def a_bad_query_is_told_where_it_is_wrong():
+    for text, code, place in FAULTS:
+        got = plain.query(text)
+        assert got.status == 400, (text, got.text)
+        assert got.json["code"] == "BadRequest"
+        message = got.json["message"]
+        assert message.startswith("Message: "), message
+        errors = json.loads(message[9:].split("\r\n")[0])["errors"]
+        assert errors[0]["code"] == code, (text, message)
+        assert errors[0]["severity"] == "Error"
+        if place:
+            at = errors[0]["location"]
+            assert (at["start"], at["end"]) == place, (text, message)
+
+
+@case
+def an_order_that_no_index_serves_is_refused():
+    got = plain.query("SELECT * FROM c ORDER BY c.a, c.b")
+    assert got.status == 400
+    assert "does not have a corresponding composite index" in got.text
+    got = plain.query("SELECT * FROM c ORDER BY c._etag")
+    assert got.status == 400 and "order-by item is excluded" in got.text
+    got = plain.query("SELECT * FROM c ORDER BY LOWER(c.a)")
+    assert got.status == 400 and "2206" in got.text
+
+
+@case
+def a_container_computes_what_it_defines():
+    computed = [{"name": "up", "query": "SELECT VALUE UPPER(c.s) FROM c"}]
+    c = Container(server, "q", "computed", {**HASH, "computedProperties": computed})
+    c.write({"id": "1", "pk": "p", "s": "abc"}, ["p"])
+    got = c.query("SELECT c.up, c.s FROM c WHERE c.up = 'ABC'")
+    assert got.json["Documents"] == [{"up": "ABC", "s": "abc"}], got.text
+    assert c.made.json["computedProperties"] == computed
+    computed = [{"name": "up", "query": "SELECT c.s FROM c"}]
+    c = Container(server, "q", "wrong", {**HASH, "computedProperties": computed})
+    assert c.made.status == 400 and "computed property 'up'" in c.made.text
+
+
+@case
+def nothing_hurts_but_the_text():
+    for text in ("(" * 100000, "[" * 100000, "1" + "+1" * 100000, "a" * 600000):
+        got = plain.query("SELECT VALUE " + text)
+        assert got.status in (400, 413), got.text[:200]
+    for body in ([], 1, "x", {"query": 5}, {}, {"query": None}):
+        got = server.send(
+            "POST",
+            plain.path + "/docs",
+            body,
+            {
+                "Content-Type": "application/query+json",
+                "x-ms-documentdb-isquery": "True",
+            },
+        )
+        assert got.status == 400, (body, got.text)
+
+
+@case
+@in_phase("lenient")
+def a_switch_allows_any_order():
+    c = Container(server, "q", "any", HASH)
+    for n in range(6):
+        document = {"id": str(n), "pk": "p", "a": n % 2, "b": n}
+        c.write(document, ["p"])
+    text = "SELECT VALUE c.b FROM c ORDER BY c.a, c.b DESC"
+    assert c.rows(text, 2) == [4, 2, 0, 5, 3, 1]
+    assert c.rows(text, 2, change=forget) == [4, 2, 0, 5, 3, 1]
+    assert len(c.rows("SELECT * FROM c ORDER BY c._etag", 4)) == 6
+
+
+# ---- across a kill -----------------------------------------------------------
+
+LASTING = [s for s in SHAPES if "JOIN" not in s]
+
+
+@case
+@in_phase("write")
+def tokens_are_left_behind():
+    c = Container(server, "q", "lasting", HASH)
+    for n in range(50):
+        c.write(
+            {"id": f"i{n}", "pk": f"p{n % 9}", "n": n, "same": n % 2},
+            [f"p{n % 9}"],
+        )
+    left = []
+    for text in LASTING:
+        page = next(c.pages(text, 4))
+        rest = c.rows(text, 1000)[len(page.json["Documents"]) :]
+        token = page.headers.get("x-ms-continuation")
+        left.append({"text": text, "token": token, "rest": rest})
+    tokens = Container(server, "q", "tokens", HASH)
+    tokens.write({"id": "tokens", "pk": "t", "left": left}, ["t"])
+
+
+@case
+@in_phase("reopened")
+def tokens_are_good_after_the_server_was_killed():
+    tokens = Container(server, "q", "tokens", HASH)
+    c = Container(server, "q", "lasting", HASH)
+    got = tokens.query("SELECT VALUE c.left FROM c WHERE c.id = 'tokens'")
+    for one in got.json["Documents"][0]:
+        if one["token"] is None:
+            assert one["rest"] == []
+            continue
+        page = c.query(
+            one["text"],
+            x_ms_continuation=one["token"],
+            x_ms_max_item_count=1000,
+        )
+        assert page.status == 200, page.text
+        assert page.json["Documents"] == one["rest"], one["text"]
+
+
+sys.exit(1 if run_all(phase) else 0)

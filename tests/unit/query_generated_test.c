@@ -1,0 +1,709 @@
+/* query_generated_test.c -- expressions made by chance, against a reference.
+ *
+ * Goal: the evaluator, the printer, the planner's pins and the pages agree with
+ * rules simple enough to be seen to be right.  Method: draw a small tree, a few
+ * documents, and then hold that
+ *
+ *   - SELECT VALUE gives what a slow and plain reference makes of the tree;
+ *   - WHERE p, WHERE NOT p and WHERE NOT IS_BOOL(p) share out all documents;
+ *   - the text prints, and reads back to the same print and the same rows;
+ *   - no document that WHERE lets through has a value that its pins exclude;
+ *   - pages of any size, resumed either way, give the rows of one page.
+ *
+ * Each query has its seed, which a failure prints.  20,000 queries by default,
+ * 2,000,000 with RUNNEL_PROVE; RUNNEL_SEED runs one.
+ */
+#include "base/chance.h"
+#include "query/parse.h"
+#include "query/print.h"
+#include "query/query.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { DOCUMENTS = 10, FIELDS = 5, NODES_MAX = 64, LIST_MAX = 3 };
+
+/* ---- values of the reference --------------------------------------------- */
+
+enum kind { UNDEFINED, NIL, BOOL, NUMBER, STRING, ARRAY };
+
+struct value {
+    enum kind kind;
+    long number; /* or truth */
+    char text[24];
+    int count; /* of an array of numbers */
+    long items[LIST_MAX];
+};
+
+static const struct value undefined = { .kind = UNDEFINED };
+
+static struct value truth(bool b)
+{
+    return (struct value){ .kind = BOOL, .number = b };
+}
+
+static struct value number(long n)
+{
+    return (struct value){ .kind = NUMBER, .number = n };
+}
+
+static struct value draw_value(struct rn_chance *c, bool may_miss)
+{
+    static const char *const texts[] = { "", "a", "b", "ab", "A" };
+    struct value v = { 0 };
+
+    v.kind = (enum kind)rn_chance_below(c, 6);
+    if (v.kind == UNDEFINED && !may_miss)
+        v.kind = NUMBER;
+    v.number = v.kind == BOOL ? (long)rn_chance_below(c, 2)
+                              : (long)rn_chance_below(c, 5) - 2;
+    if (v.kind == STRING)
+        snprintf(v.text, sizeof(v.text), "%s", texts[rn_chance_below(c, 5)]);
+    if (v.kind == ARRAY) {
+        v.count = (int)rn_chance_below(c, LIST_MAX + 1);
+        for (int i = 0; i < v.count; i++)
+            v.items[i] = (long)rn_chance_below(c, 3);
+    }
+    return v;
+}
+
+static void print_value(struct rn_buf *out, const struct value *v)
+{
+    enum rn_code rc = RN_OK;
+
+    switch (v->kind) {
+    case UNDEFINED:
+        rc = rn_buf_add(out, RN_LIT("undefined"));
+        break;
+    case NIL:
+        rc = rn_buf_add(out, RN_LIT("null"));
+        break;
+    case BOOL:
+        rc = rn_buf_printf(out, "%s", v->number ? "true" : "false");
+        break;
+    case NUMBER:
+        rc = rn_buf_printf(out, "%ld", v->number);
+        break;
+    case STRING:
+        rc = rn_buf_printf(out, "\"%s\"", v->text);
+        break;
+    case ARRAY:
+        rc = rn_buf_add(out, RN_LIT("["));
+        for (int i = 0; i < v->count && !rc; i++)
+            rc = rn_buf_printf(out, "%s%ld", i ? "," : "", v->items[i]);
+        if (!rc)
+            rc = rn_buf_add(out, RN_LIT("]"));
+        break;
+    }
+    assert_int_equal(rc, RN_OK);
+}
+
+/* ---- trees --------------------------------------------------------------- */
+
+enum op {
+    LITERAL,
+    FIELD,
+    EQ,
+    NE,
+    LT,
+    LE,
+    GT,
+    GE,
+    ADD,
+    SUB,
+    MUL,
+    AND,
+    OR,
+    COALESCE,
+    NOT,
+    CHOICE,
+    BETWEEN,
+    IN,
+    IS_DEFINED,
+    IS_NUMBER,
+    IS_BOOL,
+    LENGTH,
+    CONCAT,
+    LIST_LENGTH,
+    CONTAINS,
+    OPS,
+};
+
+static const struct {
+    const char *text; /* % stands for an operand */
+    int operands;
+} shapes[OPS] = {
+    [EQ] = { "(% = %)", 2 },
+    [NE] = { "(% != %)", 2 },
+    [LT] = { "(% < %)", 2 },
+    [LE] = { "(% <= %)", 2 },
+    [GT] = { "(% > %)", 2 },
+    [GE] = { "(% >= %)", 2 },
+    [ADD] = { "(% + %)", 2 },
+    [SUB] = { "(% - %)", 2 },
+    [MUL] = { "(% * %)", 2 },
+    [AND] = { "(% AND %)", 2 },
+    [OR] = { "(% OR %)", 2 },
+    [COALESCE] = { "(% ?? %)", 2 },
+    [NOT] = { "(NOT %)", 1 },
+    [CHOICE] = { "(% ? % : %)", 3 },
+    [BETWEEN] = { "(% BETWEEN % AND %)", 3 },
+    [IN] = { "(% IN (%, %))", 3 },
+    [IS_DEFINED] = { "IS_DEFINED(%)", 1 },
+    [IS_NUMBER] = { "IS_NUMBER(%)", 1 },
+    [IS_BOOL] = { "IS_BOOL(%)", 1 },
+    [LENGTH] = { "LENGTH(%)", 1 },
+    [CONCAT] = { "CONCAT(%, %)", 2 },
+    [LIST_LENGTH] = { "ARRAY_LENGTH(%)", 1 },
+    [CONTAINS] = { "ARRAY_CONTAINS(%, %)", 2 },
+};
+
+struct node {
+    enum op op;
+    struct value value; /* or the field's place */
+    const struct node *kids[3];
+};
+
+struct tree {
+    struct node nodes[NODES_MAX];
+    int count;
+};
+
+static const struct node *draw(struct tree *t, struct rn_chance *c, int depth)
+{
+    struct node *n = &t->nodes[t->count++];
+
+    if (depth == 0 || t->count > NODES_MAX - 4 - 3 * depth)
+        n->op = rn_chance_percent(c, 40) ? LITERAL : FIELD;
+    else
+        n->op = (enum op)(EQ + rn_chance_below(c, OPS - EQ));
+    if (n->op == LITERAL)
+        n->value = draw_value(c, true);
+    else if (n->op == FIELD)
+        n->value.number = (long)rn_chance_below(c, FIELDS);
+    for (int i = 0; i < shapes[n->op].operands; i++) {
+        int below = (int)rn_chance_below(c, (uint64_t)depth);
+        n->kids[i] = draw(t, c, t->count > NODES_MAX - 16 ? 0 : below);
+    }
+    return n;
+}
+
+static void print_tree(struct rn_buf *out, const struct node *n)
+{
+    int kid = 0;
+
+    if (n->op == LITERAL) {
+        print_value(out, &n->value);
+        return;
+    }
+    if (n->op == FIELD) {
+        assert_int_equal(rn_buf_printf(out, "c.f%ld", n->value.number), RN_OK);
+        return;
+    }
+    for (const char *at = shapes[n->op].text; *at; at++) {
+        if (*at == '%')
+            print_tree(out, n->kids[kid++]);
+        else
+            assert_int_equal(rn_buf_add(out, rn_view_of(at, 1)), RN_OK);
+    }
+}
+
+/* ---- the reference ------------------------------------------------------- */
+
+static bool is_equal(const struct value *a, const struct value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind == STRING)
+        return strcmp(a->text, b->text) == 0;
+    if (a->kind != ARRAY)
+        return a->kind == NIL || a->number == b->number;
+    if (a->count != b->count)
+        return false;
+    for (int i = 0; i < a->count; i++) {
+        if (a->items[i] != b->items[i])
+            return false;
+    }
+    return true;
+}
+
+static struct value compare(enum op op, const struct value *a,
+                            const struct value *b)
+{
+    long order;
+
+    if (a->kind != b->kind || a->kind == UNDEFINED || a->kind == ARRAY)
+        return undefined;
+    order = a->kind == STRING ? strcmp(a->text, b->text)
+            : a->kind == NIL  ? 0
+                              : a->number - b->number;
+    switch (op) {
+    case LT:
+        return truth(order < 0);
+    case LE:
+        return truth(order <= 0);
+    case GT:
+        return truth(order > 0);
+    default:
+        return truth(order >= 0);
+    }
+}
+
+static struct value both(const struct value *a, const struct value *b)
+{
+    if ((a->kind == BOOL && !a->number) || (b->kind == BOOL && !b->number))
+        return truth(false);
+    return a->kind == BOOL && b->kind == BOOL ? truth(true) : undefined;
+}
+
+static struct value negation(const struct value *a)
+{
+    return a->kind == BOOL ? truth(!a->number) : undefined;
+}
+
+static struct value either(const struct value *a, const struct value *b)
+{
+    struct value x = negation(a), y = negation(b), z = both(&x, &y);
+
+    return negation(&z);
+}
+
+static struct value calculate(enum op op, const struct value *a,
+                              const struct value *b)
+{
+    if (a->kind != NUMBER || b->kind != NUMBER)
+        return undefined;
+    return number(op == ADD   ? a->number + b->number
+                  : op == SUB ? a->number - b->number
+                              : a->number * b->number);
+}
+
+static struct value among(const struct value v[3])
+{
+    if (v[0].kind == UNDEFINED)
+        return undefined;
+    return truth(is_equal(&v[0], &v[1]) || is_equal(&v[0], &v[2]));
+}
+
+static struct value concatenation(const struct value *a, const struct value *b)
+{
+    struct value out = { .kind = STRING };
+
+    if (a->kind != STRING || b->kind != STRING ||
+        strlen(a->text) + strlen(b->text) >= sizeof(out.text))
+        return undefined;
+    snprintf(out.text, sizeof(out.text), "%s%s", a->text, b->text);
+    return out;
+}
+
+static struct value contains(const struct value *list, const struct value *v)
+{
+    if (list->kind != ARRAY || v->kind == UNDEFINED)
+        return undefined;
+    for (int i = 0; i < list->count; i++) {
+        struct value item = number(list->items[i]);
+        if (is_equal(&item, v))
+            return truth(true);
+    }
+    return truth(false);
+}
+
+static struct value evaluate(const struct node *n, const struct value *fields)
+{
+    struct value v[3] = { undefined, undefined, undefined }, x, y;
+
+    for (int i = 0; i < shapes[n->op].operands; i++)
+        v[i] = evaluate(n->kids[i], fields);
+    switch (n->op) {
+    case LITERAL:
+        return n->value;
+    case FIELD:
+        return fields[n->value.number];
+    case EQ:
+    case NE:
+        if (v[0].kind == UNDEFINED || v[1].kind == UNDEFINED)
+            return undefined;
+        return truth(is_equal(&v[0], &v[1]) == (n->op == EQ));
+    case LT:
+    case LE:
+    case GT:
+    case GE:
+        return compare(n->op, &v[0], &v[1]);
+    case ADD:
+    case SUB:
+    case MUL:
+        return calculate(n->op, &v[0], &v[1]);
+    case AND:
+        return both(&v[0], &v[1]);
+    case OR:
+        return either(&v[0], &v[1]);
+    case COALESCE:
+        return v[0].kind == UNDEFINED ? v[1] : v[0];
+    case NOT:
+        return negation(&v[0]);
+    case CHOICE:
+        return v[0].kind == BOOL && v[0].number ? v[1] : v[2];
+    case BETWEEN:
+        x = compare(GE, &v[0], &v[1]);
+        y = compare(LE, &v[0], &v[2]);
+        return both(&x, &y);
+    case IN:
+        return among(v);
+    case IS_DEFINED:
+        return truth(v[0].kind != UNDEFINED);
+    case IS_NUMBER:
+        return truth(v[0].kind == NUMBER);
+    case IS_BOOL:
+        return truth(v[0].kind == BOOL);
+    case LENGTH:
+        return v[0].kind == STRING ? number((long)strlen(v[0].text))
+                                   : undefined;
+    case CONCAT:
+        return concatenation(&v[0], &v[1]);
+    case LIST_LENGTH:
+        return v[0].kind == ARRAY ? number(v[0].count) : undefined;
+    case CONTAINS:
+        return contains(&v[0], &v[1]);
+    case OPS:
+        break;
+    }
+    return undefined;
+}
+
+/* ---- runs ---------------------------------------------------------------- */
+
+struct world {
+    struct value fields[DOCUMENTS][FIELDS];
+    struct rn_buf texts[DOCUMENTS];
+};
+
+static void draw_world(struct world *w, struct rn_chance *c)
+{
+    for (int d = 0; d < DOCUMENTS; d++) {
+        struct rn_buf *out = &w->texts[d];
+        *out = RN_BUF_INIT(1 << 12);
+        assert_int_equal(rn_buf_printf(out, "{\"id\":\"%d\"", d), RN_OK);
+        for (int f = 0; f < FIELDS; f++) {
+            w->fields[d][f] = draw_value(c, true);
+            if (w->fields[d][f].kind == UNDEFINED)
+                continue;
+            assert_int_equal(rn_buf_printf(out, ",\"f%d\":", f), RN_OK);
+            print_value(out, &w->fields[d][f]);
+        }
+        assert_int_equal(rn_buf_add(out, RN_LIT("}")), RN_OK);
+    }
+}
+
+static void release_world(struct world *w)
+{
+    for (int d = 0; d < DOCUMENTS; d++)
+        rn_buf_release(&w->texts[d]);
+}
+
+struct source {
+    const struct world *world;
+    int next;
+};
+
+static enum rn_code next(void *context, struct rn_view *text,
+                         struct rn_err *err)
+{
+    struct source *s = context;
+
+    (void)err;
+    if (s->next == DOCUMENTS)
+        return RN_NOT_FOUND;
+    *text = rn_buf_view(&s->world->texts[s->next++]);
+    return RN_OK;
+}
+
+struct rows {
+    struct rn_buf text;
+    uint32_t count, page;
+    bool is_counted; /* resumed by counting rows */
+    char bytes[RN_QUERY_AFTER_MAX];
+    struct rn_view after;
+};
+
+static enum rn_code take(void *context, struct rn_view json,
+                         const struct rn_query_place *place, bool *is_full,
+                         struct rn_err *err)
+{
+    struct rows *r = context;
+    enum rn_code rc = rn_buf_add(&r->text, json);
+
+    (void)err;
+    if (place->after.len)
+        memcpy(r->bytes, place->after.at, place->after.len);
+    r->after = rn_view_of(r->bytes, r->is_counted ? 0 : place->after.len);
+    *is_full = r->page && ++r->count % r->page == 0;
+    return rc ? rc : rn_buf_add(&r->text, RN_LIT("\n"));
+}
+
+static void run(const struct world *w, struct rn_view text, struct rows *out)
+{
+    struct rn_arena a = RN_ARENA_INIT(8 << 20);
+    struct rn_query_input in = { .text = text };
+    struct rn_sink sink = { out, take };
+    struct rn_query_limits limits = { 0 };
+    struct rn_query_stats stats = { 0 };
+    struct rn_faults faults;
+    struct rn_query *q;
+    struct rn_err err = { 0 };
+    int done = 0;
+
+    out->text = RN_BUF_INIT(1 << 20);
+    if (rn_query_parse(&in, &a, &q, &faults, &err))
+        fail_msg("%.*s: %s", RN_FMT(text), err.text);
+    while (!stats.is_done) {
+        struct source from = { w, rn_query_is_streaming(q) ? done : 0 };
+        struct rn_source source = { &from, next };
+        if (rn_query_run(q, &source, &sink, &limits, &stats, &err))
+            fail_msg("%.*s: %s", RN_FMT(text), err.text);
+        limits.from = stats.place;
+        limits.from.after = out->after;
+        done = from.next ? from.next - 1 : 0;
+    }
+    rn_arena_release(&a);
+}
+
+/* The rows of a text made of `format` and the expression. */
+static void ask(const struct world *w, const char *before, struct rn_view expr,
+                const char *after, struct rows *out)
+{
+    struct rn_buf text = RN_BUF_INIT(1 << 16);
+
+    assert_int_equal(
+        rn_buf_printf(&text, "%s%.*s%s", before, RN_FMT(expr), after), RN_OK);
+    run(w, rn_buf_view(&text), out);
+    rn_buf_release(&text);
+}
+
+static long count(const struct world *w, const char *before,
+                  struct rn_view expr, const char *after)
+{
+    struct rows out = { 0 };
+    long n;
+
+    ask(w, before, expr, after, &out);
+    n = strtol(out.text.at, NULL, 10);
+    rn_buf_release(&out.text);
+    return n;
+}
+
+/* ---- what must hold ------------------------------------------------------ */
+
+static void rows_are_the_reference_s(const struct world *w,
+                                     const struct node *n, struct rn_view expr)
+{
+    struct rn_buf wanted = RN_BUF_INIT(1 << 16);
+    struct rows got = { 0 };
+
+    ask(w, "SELECT VALUE ", expr, " FROM c", &got);
+    for (int d = 0; d < DOCUMENTS; d++) {
+        struct value v = evaluate(n, w->fields[d]);
+        if (v.kind == UNDEFINED)
+            continue;
+        print_value(&wanted, &v);
+        assert_int_equal(rn_buf_add(&wanted, RN_LIT("\n")), RN_OK);
+    }
+    if (!rn_view_eq(rn_buf_view(&got.text), rn_buf_view(&wanted)))
+        fail_msg("%.*s gives\n%.*s and not\n%.*s", RN_FMT(expr),
+                 RN_FMT(rn_buf_view(&got.text)), RN_FMT(rn_buf_view(&wanted)));
+    rn_buf_release(&wanted);
+    rn_buf_release(&got.text);
+}
+
+static void predicates_share_out_all(const struct world *w, struct rn_view p)
+{
+    static const char all[] = "SELECT VALUE COUNT(1) FROM c WHERE ";
+    static const char not [] = "SELECT VALUE COUNT(1) FROM c WHERE NOT ";
+    static const char un[] = "SELECT VALUE COUNT(1) FROM c WHERE NOT IS_BOOL(";
+    long total =
+        count(w, all, p, "") + count(w, not, p, "") + count(w, un, p, ")");
+
+    if (total != DOCUMENTS)
+        fail_msg("%.*s: %ld and not %d", RN_FMT(p), total, DOCUMENTS);
+}
+
+static void print_again(struct rn_view text, struct rn_buf *out)
+{
+    struct rn_arena a = RN_ARENA_INIT(8 << 20);
+    struct rn_printer p = RN_PRINTER_INIT(out);
+    struct rn_faults faults = { 0 };
+    struct rn_select *s;
+
+    if (rn_parse(text, &a, &faults, &s))
+        fail_msg("%.*s: %s", RN_FMT(text), faults.list[0].message);
+    rn_print_select(&p, s);
+    assert_int_equal(p.rc, RN_OK);
+    rn_arena_release(&a);
+}
+
+static void prints_mean_the_same(const struct world *w, struct rn_view expr)
+{
+    struct rn_buf text = RN_BUF_INIT(1 << 16), once = RN_BUF_INIT(1 << 18),
+                  twice = RN_BUF_INIT(1 << 18);
+    struct rows a = { 0 }, b = { 0 };
+
+    assert_int_equal(
+        rn_buf_printf(&text, "SELECT c.id, %.*s AS v FROM c", RN_FMT(expr)),
+        RN_OK);
+    print_again(rn_buf_view(&text), &once);
+    print_again(rn_buf_view(&once), &twice);
+    run(w, rn_buf_view(&text), &a);
+    run(w, rn_buf_view(&once), &b);
+    if (!rn_view_eq(rn_buf_view(&once), rn_buf_view(&twice)) ||
+        !rn_view_eq(rn_buf_view(&a.text), rn_buf_view(&b.text)))
+        fail_msg("%.*s prints as %.*s", RN_FMT(rn_buf_view(&text)),
+                 RN_FMT(rn_buf_view(&once)));
+    rn_buf_release(&a.text);
+    rn_buf_release(&b.text);
+    rn_buf_release(&text);
+    rn_buf_release(&once);
+    rn_buf_release(&twice);
+}
+
+static bool is_pinned_to(const struct rn_query_pins *pins,
+                         const struct value *v, struct rn_arena *a)
+{
+    struct rn_buf text = RN_BUF_INIT(1 << 10);
+    struct rn_value mine = rn_value_undefined();
+    struct rn_json json;
+    bool found = false;
+
+    rn_json_init(&json, NULL);
+    print_value(&text, v);
+    if (v->kind != UNDEFINED) {
+        assert_int_equal(rn_json_parse(&json, rn_buf_view(&text), NULL), RN_OK);
+        assert_int_equal(rn_value_of_json(&json, 0, a, &mine), RN_OK);
+    }
+    for (uint32_t i = 0; i < pins->count && !found; i++)
+        assert_int_equal(rn_value_equals(&pins->values[i], &mine, a, &found),
+                         RN_OK);
+    rn_json_release(&json);
+    rn_buf_release(&text);
+    return found;
+}
+
+static void pins_exclude_no_match(const struct world *w, const struct node *n,
+                                  struct rn_view expr)
+{
+    struct rn_arena a = RN_ARENA_INIT(8 << 20);
+    struct rn_buf text = RN_BUF_INIT(1 << 16);
+    const struct rn_view name = RN_LIT("f0");
+    const struct rn_json_path path = { &name, 1 };
+    struct rn_query_input in;
+    struct rn_query_pins pins;
+    struct rn_faults faults;
+    struct rn_query *q;
+
+    assert_int_equal(
+        rn_buf_printf(&text, "SELECT * FROM c WHERE %.*s", RN_FMT(expr)),
+        RN_OK);
+    in = (struct rn_query_input){ .text = rn_buf_view(&text) };
+    assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+    assert_int_equal(rn_query_pin(q, &path, &a, &pins), RN_OK);
+    for (int d = 0; d < DOCUMENTS && pins.is_pinned; d++) {
+        struct value v = evaluate(n, w->fields[d]);
+        if (v.kind == BOOL && v.number &&
+            !is_pinned_to(&pins, &w->fields[d][0], &a))
+            fail_msg("%.*s pins f0 to %u values, without document %d",
+                     RN_FMT(expr), pins.count, d);
+    }
+    rn_buf_release(&text);
+    rn_arena_release(&a);
+}
+
+static void pages_give_the_rows(const struct world *w, struct rn_view expr,
+                                struct rn_chance *c)
+{
+    static const char *const tails[] = {
+        "FROM c",
+        "FROM c ORDER BY c.f0",
+        "FROM c ORDER BY c.f1 DESC, c.f0",
+        "FROM c ORDER BY c.f2 OFFSET 2 LIMIT 5",
+        "FROM c JOIN x IN c.f3 ORDER BY c.f4",
+        "FROM c OFFSET 1 LIMIT 6",
+    };
+    const char *tail = tails[rn_chance_below(c, 6)];
+    const char *head =
+        rn_chance_percent(c, 30) ? "SELECT DISTINCT c.f0, " : "SELECT c.id, ";
+    struct rows whole = { 0 };
+    struct rows pages = { .page = 1 + (uint32_t)rn_chance_below(c, 4),
+                          .is_counted = rn_chance_percent(c, 30) };
+    struct rn_buf text = RN_BUF_INIT(1 << 16);
+
+    assert_int_equal(
+        rn_buf_printf(&text, "%s%.*s AS v %s", head, RN_FMT(expr), tail),
+        RN_OK);
+    run(w, rn_buf_view(&text), &whole);
+    run(w, rn_buf_view(&text), &pages);
+    if (!rn_view_eq(rn_buf_view(&whole.text), rn_buf_view(&pages.text)))
+        fail_msg("%.*s by %u:\n%.*s and not\n%.*s", RN_FMT(rn_buf_view(&text)),
+                 pages.page, RN_FMT(rn_buf_view(&pages.text)),
+                 RN_FMT(rn_buf_view(&whole.text)));
+    rn_buf_release(&text);
+    rn_buf_release(&whole.text);
+    rn_buf_release(&pages.text);
+}
+
+static uint64_t seed_now;
+
+static void try_one(uint64_t seed)
+{
+    struct rn_buf expr = RN_BUF_INIT(1 << 16);
+    struct rn_chance c;
+    struct world w;
+    struct tree t = { .count = 0 };
+    const struct node *n;
+
+    seed_now = seed;
+    rn_chance_init(&c, seed);
+    draw_world(&w, &c);
+    n = draw(&t, &c, 1 + (int)rn_chance_below(&c, 4));
+    print_tree(&expr, n);
+    rows_are_the_reference_s(&w, n, rn_buf_view(&expr));
+    predicates_share_out_all(&w, rn_buf_view(&expr));
+    prints_mean_the_same(&w, rn_buf_view(&expr));
+    pins_exclude_no_match(&w, n, rn_buf_view(&expr));
+    pages_give_the_rows(&w, rn_buf_view(&expr), &c);
+    release_world(&w);
+    rn_buf_release(&expr);
+}
+
+static void generated_queries_agree_with_the_reference(void **state)
+{
+    const char *one = getenv("RUNNEL_SEED");
+    uint64_t most = getenv("RUNNEL_PROVE") ? 2000000 : 20000;
+
+    (void)state;
+    if (one) {
+        try_one(strtoull(one, NULL, 10));
+        return;
+    }
+    for (uint64_t seed = 1; seed <= most; seed++)
+        try_one(seed);
+    print_message("%llu queries\n", (unsigned long long)most);
+}
+
+static int tell_seed(void **state)
+{
+    (void)state;
+    print_message("last: RUNNEL_SEED=%llu\n", (unsigned long long)seed_now);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(generated_queries_agree_with_the_reference,
+                                  tell_seed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
