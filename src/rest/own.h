@@ -42,6 +42,7 @@ struct rn_signers {
     struct rn_signer *of[RN_KEYS];
     unsigned which[RN_KEYS]; /* the key each is of */
     size_t count;
+    size_t last; /* that matched: the next request's too, most likely */
     uint64_t version;
     struct rn_signers *next;
 };
