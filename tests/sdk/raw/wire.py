@@ -1,17 +1,15 @@
 # wire.py -- signed requests, and cases one after the other.
-import base64
-import email.utils
-import hashlib
-import hmac
 import http.client
 import json
+import os
+import sys
 import traceback
 import urllib.parse
 
-# The key that all emulators share; public.
-KEY = base64.b64decode(
-    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
-)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../../lib"))
+import cases  # noqa: E402
+
 CASES = []
 
 
@@ -42,16 +40,8 @@ class Server:
         self.http = http.client.HTTPConnection(self.address, timeout=60)
 
     def send(self, verb, path, body=None, headers=None):
-        parts = path.strip("/").split("/")
-        kind = parts[-1] if len(parts) % 2 else parts[-2]
-        link = "/".join(parts[:-1] if len(parts) % 2 else parts)
-        date = email.utils.formatdate(usegmt=True)
-        text = f"{verb.lower()}\n{kind}\n{link}\n{date.lower()}\n\n"
-        sig = hmac.new(KEY, text.encode(), hashlib.sha256).digest()
-        auth = "type=master&ver=1.0&sig=" + base64.b64encode(sig).decode()
         all_headers = {
-            "Authorization": urllib.parse.quote(auth, safe=""),
-            "x-ms-date": date,
+            **cases.sign(verb, path),
             "x-ms-version": "2020-07-15",
             **(headers or {}),
         }
