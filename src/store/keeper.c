@@ -193,7 +193,9 @@ enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
     return rc;
 }
 
-/* A full disk is no reason to stop: the current segment may do for long. */
+/* Not before the first checkpoint: where there is a second segment, there was
+ * one.  A full disk is no reason to stop: the current segment may do for long.
+ */
 static void prepare_segment(struct rn_local *l)
 {
     struct rn_err err = { 0 };
@@ -257,11 +259,9 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
             return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
         advance(l);
     }
-    /* Not before: where there is a second segment, there was a checkpoint. */
     if (checkpoints(l) == before)
         return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",
                        l->dir);
-    prepare_segment(l);
     return RN_OK;
 }
 
