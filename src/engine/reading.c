@@ -165,6 +165,19 @@ static void narrow(const struct rn_container *c, const struct rn_pk *pk,
         *before = key;
 }
 
+/* As in key.h: an EPK to its end, a hash, an id. */
+static bool is_place(struct rn_view v)
+{
+    size_t at = 0;
+
+    while (at + 1 < v.len && (v.at[at] || v.at[at + 1] != 1)) {
+        if (!v.at[at] && (unsigned char)v.at[++at] != 0xff)
+            return false;
+        at++;
+    }
+    return v.len <= RN_KEY_MAX - RN_KEY_HEAD && at + 2 + 8 < v.len;
+}
+
 enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
                                const struct rn_documents_scan *scan)
 {
@@ -179,7 +192,7 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
         rn_key_span_tag(number, RN_TAG_DOCUMENT, &end, &before);
     if (scan->pk && scan->pk->count == r->container->pkdef.count)
         narrow(r->container, scan->pk, &from, &before);
-    if (scan->after.len > RN_KEY_MAX - RN_KEY_HEAD)
+    if (scan->after.len && !is_place(scan->after))
         return RN_BAD_REQUEST;
     if (scan->after.len) {
         rn_key_span_tag(number, RN_TAG_DOCUMENT, &after, &end);

@@ -58,7 +58,8 @@ enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
 
     if (a->faults.count == 0 || rn_buf_add(&faults, RN_LIT("Message: ")) ||
-        rn_faults_print(&a->faults, &faults)) {
+        rn_faults_print(&a->faults, &faults) ||
+        rn_buf_printf(&faults, "\r\nActivityId: %s", x->call->note.activity)) {
         rn_buf_release(&faults);
         rn_asked_release(a);
         return rn_reply_fail(x, rc);

@@ -102,6 +102,9 @@ static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
         rc = rn_epk_parse(start, &given.min, &x->err);
     if (!rc && end.len)
         rc = rn_epk_parse(end, &given.max, &x->err);
+    if (!rc && rn_epk_compare(&given.max, &given.min) < 0)
+        rc = rn_fail(&x->err, RN_BAD_REQUEST,
+                     "x-ms-end-epk lies before x-ms-start-epk");
     if (!rc)
         narrow(epks, &given);
     return rc;
@@ -213,6 +216,8 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
         rc = rn_session_check(x, &reading, &scan.epks);
     if (!rc)
         rc = rn_documents_open(&documents, &reading, &scan);
+    if (rc == RN_BAD_REQUEST && !x->err.text[0])
+        rn_fail(&x->err, rc, "Invalid Continuation Token");
     if (!rc)
         rc = print_page(x, &documents, max, &count, &more);
     rn_documents_close(&documents);

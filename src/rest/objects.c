@@ -160,6 +160,13 @@ struct rn_rid rn_context_owner(const struct rn_context *x)
     return x->database->rid;
 }
 
+bool rn_context_place(const struct rn_context *x, struct rn_view text,
+                      struct rn_rid *out)
+{
+    return rn_rid_parse(text, out) && out->kind == x->link.kind &&
+           rn_rid_eq(rn_rid_owner(*out), rn_context_owner(x));
+}
+
 /* ---- answers ------------------------------------------------------------- */
 
 /* Which ranges there are.  How much they hold is not counted, and not told. */
@@ -286,7 +293,7 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
 
     if (!rc)
         rc = rn_context_count(x, &size);
-    if (!rc && token.len && !rn_rid_parse(token, &after))
+    if (!rc && token.len && !rn_context_place(x, token, &after))
         rc = rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
     if (rc)
         return rn_reply_fail(x, rc);

@@ -344,6 +344,11 @@ bool rn_context_refresh(struct rn_context *x);
 enum rn_code rn_context_find(struct rn_context *x) RN_CHECK;
 /* What they lie in; all zero if that is the account. */
 struct rn_rid rn_context_owner(const struct rn_context *x);
+
+/* Does the text name one of the list's objects, so that the list can go on
+ * behind it? */
+bool rn_context_place(const struct rn_context *x, struct rn_view text,
+                      struct rn_rid *out);
 /* The container in which a link lies, to be released; NULL if there is none. */
 struct rn_object *rn_rest_find_container(struct rn_rest *r,
                                          const struct rn_link *l);

@@ -1,4 +1,5 @@
 # wire.py -- signed requests, and cases one after the other.
+import base64
 import http.client
 import json
 import os
