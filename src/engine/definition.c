@@ -59,37 +59,101 @@ static enum mode mode_of(const struct rn_json *j, uint32_t policy)
     return mode;
 }
 
-static bool is_list(const struct rn_json *j, uint32_t policy,
-                    struct rn_view name)
+static bool is_given(const struct rn_json *j, uint32_t value)
 {
-    enum rn_json_kind kind = rn_json_kind(j, rn_json_find(j, policy, name));
+    return rn_json_kind(j, value) != RN_JSON_UNDEFINED &&
+           rn_json_kind(j, value) != RN_JSON_NULL;
+}
 
-    return kind == RN_JSON_UNDEFINED || kind == RN_JSON_ARRAY;
+/* Of this kind, if it is given. */
+static enum rn_code check_kind(const struct rn_json *j, uint32_t owner,
+                               const char *name, enum rn_json_kind kind,
+                               struct rn_err *err)
+{
+    uint32_t value = rn_json_find(j, owner, rn_view_text(name));
+
+    if (!is_given(j, value) || rn_json_kind(j, value) == kind)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST, "%s must be %s", name,
+                   kind == RN_JSON_ARRAY ? "an array" : "an object");
+}
+
+/* Not empty, and it begins so. */
+static bool has_text(const struct rn_json *j, uint32_t object, const char *name,
+                     const char *begin)
+{
+    uint32_t value = rn_json_find(j, object, rn_view_text(name));
+    struct rn_view text = rn_json_text(j, value);
+
+    return rn_json_kind(j, value) == RN_JSON_STRING && text.len > 0 &&
+           rn_view_starts(text, rn_view_text(begin));
+}
+
+static enum rn_code check_paths(const struct rn_json *j, uint32_t policy,
+                                const char *name, struct rn_err *err)
+{
+    uint32_t list = rn_json_find(j, policy, rn_view_text(name));
+    enum rn_json_kind kind = rn_json_kind(j, list);
+    struct rn_json_walk w;
+
+    if (kind == RN_JSON_UNDEFINED)
+        return RN_OK;
+    if (kind != RN_JSON_ARRAY)
+        return rn_fail(err, RN_BAD_REQUEST, "%s must be an array", name);
+    w = rn_json_walk_begin(j, list);
+    while (rn_json_walk_next(&w)) {
+        if (!has_text(j, w.value, "path", "/"))
+            return rn_fail(err, RN_BAD_REQUEST,
+                           "%s must hold objects whose path begins with /",
+                           name);
+    }
+    return RN_OK;
+}
+
+static enum rn_code check_automatic(const struct rn_json *j, uint32_t policy,
+                                    struct rn_err *err)
+{
+    uint32_t value = rn_json_find(j, policy, RN_LIT("automatic"));
+    enum rn_json_kind kind = rn_json_kind(j, value);
+
+    if (!is_given(j, value) || kind == RN_JSON_TRUE || kind == RN_JSON_FALSE)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST, "automatic must be true or false");
 }
 
 static enum rn_code check_indexing(const struct rn_json *j, uint32_t policy,
                                    struct rn_err *err)
 {
-    enum rn_json_kind kind = rn_json_kind(j, policy);
+    enum rn_code rc;
 
-    if (kind == RN_JSON_UNDEFINED || kind == RN_JSON_NULL)
+    if (!is_given(j, policy))
         return RN_OK;
-    if (kind != RN_JSON_OBJECT)
+    if (rn_json_kind(j, policy) != RN_JSON_OBJECT)
         return rn_fail(err, RN_BAD_REQUEST, "indexingPolicy is not an object");
     if (mode_of(j, policy) == MODES)
         return rn_fail(err, RN_BAD_REQUEST,
                        "indexingMode must be consistent, lazy or none");
-    if (!is_list(j, policy, RN_LIT("includedPaths")) ||
-        !is_list(j, policy, RN_LIT("excludedPaths")))
-        return rn_fail(err, RN_BAD_REQUEST,
-                       "includedPaths and excludedPaths must be arrays");
-    return RN_OK;
+    rc = check_automatic(j, policy, err);
+    if (!rc)
+        rc = check_paths(j, policy, "includedPaths", err);
+    if (!rc)
+        rc = check_paths(j, policy, "excludedPaths", err);
+    if (!rc)
+        rc = check_kind(j, policy, "compositeIndexes", RN_JSON_ARRAY, err);
+    return rc ? rc
+              : check_kind(j, policy, "spatialIndexes", RN_JSON_ARRAY, err);
 }
 
-static bool is_given(const struct rn_json *j, uint32_t value)
+/* What is kept as it came, but for its kind. */
+static enum rn_code check_others(const struct rn_json *j, struct rn_err *err)
 {
-    return rn_json_kind(j, value) != RN_JSON_UNDEFINED &&
-           rn_json_kind(j, value) != RN_JSON_NULL;
+    enum rn_code rc =
+        check_kind(j, 0, "conflictResolutionPolicy", RN_JSON_OBJECT, err);
+
+    if (!rc)
+        rc = check_kind(j, 0, "geospatialConfig", RN_JSON_OBJECT, err);
+    return rc ? rc
+              : check_kind(j, 0, "vectorEmbeddingPolicy", RN_JSON_OBJECT, err);
 }
 
 /* A replacement that does not speak of unique keys keeps them. */
@@ -164,9 +228,20 @@ static enum rn_code check_boxes(const struct rn_json *j, uint32_t policy,
 static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
                                    struct rn_err *err)
 {
+    struct rn_json_walk w =
+        rn_json_walk_begin(j, rn_json_find(j, 0, RN_LIT("computedProperties")));
     struct rn_policy policy;
-    enum rn_code rc = rn_policy_read(j, a, &policy);
+    enum rn_code rc =
+        check_kind(j, 0, "computedProperties", RN_JSON_ARRAY, err);
 
+    while (!rc && rn_json_walk_next(&w)) {
+        if (!has_text(j, w.value, "name", "") ||
+            !has_text(j, w.value, "query", ""))
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "A computed property must have a name and a query");
+    }
+    if (!rc)
+        rc = rn_policy_read(j, a, &policy);
     return rc ? rc : rn_query_check_policy(&policy, a, err);
 }
 
@@ -389,6 +464,8 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc =
             check_boxes(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")), err);
+    if (!rc)
+        rc = check_others(&j, err);
     if (!rc)
         rc = check_computed(&j, &arena, err);
     if (!rc)
