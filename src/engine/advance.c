@@ -11,8 +11,8 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     struct rn_row_range row;
     enum rn_code rc = rn_range_read(txn, a->container, a->range, &row);
 
-    if (rc == RN_NOT_FOUND)
-        return rn_fail(&op->err, rc, "there is no range %u", a->range);
+    if (rc == RN_NOT_FOUND || (!rc && row.state != RN_RANGE_ALIVE))
+        return rn_fail(&op->err, RN_GONE, "there is no range %u", a->range);
     if (rc)
         return rc;
     if (row.lsn > a->lsn || a->lsn > RN_ADVANCE_LSN_MAX) {

@@ -57,7 +57,8 @@ static enum rn_code read_bound(struct rn_context *x, const struct rn_json *j,
     char text[RN_EPK_TEXT_MAX + 1];
     enum rn_code rc = rn_control_text(x, j, "at", text, sizeof(text));
 
-    if (rc || !text[0])
+    if (rc ||
+        rn_json_kind(j, rn_json_find(j, 0, RN_LIT("at"))) == RN_JSON_UNDEFINED)
         return rc;
     r->has_at = true;
     return rn_epk_parse(rn_view_text(text), &r->at, &x->err);
