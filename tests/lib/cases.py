@@ -60,12 +60,15 @@ def signed_parts(path):
     return parts[-2] if parts else "", "/".join(parts)
 
 
-def sign(verb, path, key=EMULATOR_KEY, date=None, rid=None):
+def sign(verb, path, key=EMULATOR_KEY, date=None, rid=None, kind=None):
     """The two headers of a request signed with an account key.  `rid` is what a
-    path by rids signs."""
-    kind, link = signed_parts(path)
+    path by rids signs; with `kind`, both are taken as they are."""
     date = date or formatdate(usegmt=True)
-    link = rid.lower() if rid else link
+    if kind is not None:
+        link = rid
+    else:
+        kind, link = signed_parts(path)
+        link = rid.lower() if rid else link
     text = "\n".join([verb.lower(), kind, link, date.lower(), "", ""])
     digest = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
     token = ("type=master&ver=1.0&sig="

@@ -8,46 +8,16 @@ import glob
 import os
 import re
 
+from corpus import read
 from wire import PARTITION_KEY, Client, Server, case, equal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = "/dbs/d/colls/c/docs"
-RID = re.compile(rb"\\\((\d+)\*(.*?)\)|\\(x[0-9a-f]{2}|.)", re.S)
 STATUS = re.compile(r"(\d{3})(?:/(\d+))?$")
 # What patches and batches are tried upon.
 DOCUMENTS = [{"id": "a", "pk": "p", "n": 1, "s": "x", "list": [1, 2],
               "deep": {"b": {"c": 1}}, "nil": None},
              {"id": "b", "pk": "p"}]
-
-
-def expand(text):
-    def one(match):
-        if match.group(1):
-            return expand(match.group(2)) * int(match.group(1))
-        code = match.group(3)
-        if code[:1] == b"x" and len(code) == 3:
-            return bytes([int(code[1:], 16)])
-        return {b"r": b"\r", b"n": b"\n", b"t": b"\t", b"s": b" ",
-                b"\\": b"\\"}[code]
-    return RID.sub(one, text)
-
-
-def read(path):
-    """Name, outcome, request and body of each case of a file."""
-    found = []
-    with open(path, "rb") as file:
-        lines = [line.strip() for line in file]
-    for line in lines:
-        if not line or line.startswith(b"#"):
-            continue
-        if line.startswith(b"@ "):
-            name, outcome = line[2:].decode().rsplit(" | ", 1)
-            found.append([name, outcome, None, b""])
-        elif found[-1][2] is None:
-            found[-1][2] = line.decode()
-        else:
-            found[-1][3] += expand(line)
-    return found
 
 
 def send(client, request, body):

@@ -76,9 +76,10 @@ def date_of(seconds):
     return email.utils.formatdate(seconds, usegmt=True)
 
 
-def sign(key, verb, path, date, rid=None):
-    """The authorization of a request by a key."""
-    return cases.sign(verb, path, key, date, rid)["authorization"]
+def sign(key, verb, path, date, rid=None, kind=None):
+    """The authorization of a request by a key.  A path that does not tell its
+    own resource type has it in `kind`, and its link as it is in `rid`."""
+    return cases.sign(verb, path, key, date, rid, kind)["authorization"]
 
 
 class Client:
