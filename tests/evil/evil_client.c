@@ -2,9 +2,10 @@
  *
  *   evil_client framing PORT FILE   every case of a corpus file, each on a
  *                                   connection of its own
- *   evil_client pace PORT MS        clients that send slowly or not at all are
- *                                   cut off by a server that allows MS, and
- *                                   others are served meanwhile
+ *   evil_client pace PORT MS COUNT  so many clients that send slowly or not at
+ *                                   all, held at the same time, are cut off by
+ *                                   a server that allows MS, and others are
+ *                                   served meanwhile
  *   evil_client stall PORT          so are clients that do not read answers
  *   evil_client noise PORT          bytes of another protocol than the port's
  *   evil_client health PORT         one good request
@@ -28,8 +29,9 @@
 enum {
     ANSWER_MS = 30000, /* for a whole case; sanitized servers are slow */
     IN_MAX = 64 << 20,
-    VICTIMS = 500,
-    GRACE_MS = 6000, /* past the limit; the server looks once a second */
+    VICTIMS_MAX = 4000,
+    HEALTHY_MS = 1000, /* a server with sanitizers, with others beside it */
+    GRACE_MS = 6000,   /* past the limit; the server looks once a second */
 };
 
 static const char health[] = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -312,9 +314,12 @@ struct victim {
     const struct manner *manner;
 };
 
-static void begin_victims(struct victim *victims)
+static struct victim victims[VICTIMS_MAX];
+static int victim_count;
+
+static void begin_victims(void)
 {
-    for (int i = 0; i < VICTIMS; i++) {
+    for (int i = 0; i < victim_count; i++) {
         const struct manner *m = &manners[i % MANNERS];
 
         victims[i] = (struct victim){ .fd = dial(0), .manner = m };
@@ -325,11 +330,11 @@ static void begin_victims(struct victim *victims)
 }
 
 /* Lets each send a byte; how many are still connected. */
-static int turn_victims(struct victim *victims)
+static int turn_victims(void)
 {
     int left = 0;
 
-    for (int i = 0; i < VICTIMS; i++) {
+    for (int i = 0; i < victim_count; i++) {
         struct victim *v = &victims[i];
         char answer[4096];
         ssize_t n = 1;
@@ -350,11 +355,11 @@ static int turn_victims(struct victim *victims)
     return left;
 }
 
-static int end_victims(struct victim *victims)
+static int end_victims(void)
 {
     int wrong = 0;
 
-    for (int i = 0; i < VICTIMS; i++) {
+    for (int i = 0; i < victim_count; i++) {
         if (victims[i].fd < 0)
             continue;
         close(victims[i].fd);
@@ -367,11 +372,15 @@ static int end_victims(struct victim *victims)
 
 static int run_pace(int64_t limit_ms)
 {
-    static struct victim victims[VICTIMS];
     int64_t start = now_ms(), ended, worst = 0;
-    int left = VICTIMS, served = 0, wrong = 0;
+    int left, served = 0, wrong = 0;
 
-    begin_victims(victims);
+    begin_victims();
+    left = turn_victims();
+    if (left < victim_count) {
+        printf("only %d of %d are held at the same time\n", left, victim_count);
+        wrong = 1;
+    }
     do {
         int64_t asked = now_ms();
         wrong |= check_health();
@@ -379,18 +388,22 @@ static int run_pace(int64_t limit_ms)
         if (now_ms() - asked > worst)
             worst = now_ms() - asked;
         poll(NULL, 0, 100); /* the pace of the drip, not a wait for it */
-        left = turn_victims(victims);
+        left = turn_victims();
         ended = now_ms();
     } while (left && !wrong && ended - start < 2 * limit_ms + GRACE_MS);
     printf("%d clients cut off in %lld ms; %d requests served meanwhile, the "
            "slowest in %lld ms\n",
-           VICTIMS - left, (long long)(ended - start), served,
+           victim_count - left, (long long)(ended - start), served,
            (long long)worst);
+    if (worst > HEALTHY_MS) {
+        printf("a healthy client was kept waiting\n");
+        wrong = 1;
+    }
     if (ended - start < limit_ms) {
         printf("they were cut off before their time\n");
         wrong = 1;
     }
-    return end_victims(victims) || wrong;
+    return end_victims() || wrong;
 }
 
 /* Sends requests and reads no answer, with little room for them, until the
@@ -472,8 +485,11 @@ int main(int argc, char **argv)
     port = (uint16_t)(argc > 2 ? strtoul(argv[2], NULL, 10) : 0);
     if (strcmp(verb, "framing") == 0 && argc == 4)
         return run_framing(argv[3]);
-    if (strcmp(verb, "pace") == 0 && argc == 4)
-        return run_pace(strtoll(argv[3], NULL, 10));
+    if (strcmp(verb, "pace") == 0 && argc == 5) {
+        victim_count = (int)strtol(argv[4], NULL, 10);
+        if (victim_count > 0 && victim_count <= VICTIMS_MAX)
+            return run_pace(strtoll(argv[3], NULL, 10));
+    }
     if (strcmp(verb, "stall") == 0)
         return run_stall();
     if (strcmp(verb, "noise") == 0)
@@ -481,6 +497,6 @@ int main(int argc, char **argv)
     if (strcmp(verb, "health") == 0)
         return check_health();
     fprintf(stderr, "usage: evil_client framing|pace|stall|noise|health PORT "
-                    "[FILE|MS]\n");
+                    "[FILE|MS COUNT]\n");
     return 2;
 }
