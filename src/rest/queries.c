@@ -37,6 +37,7 @@ enum {
     TOKEN_HEAD = 29,
     TOKEN_MAX = TOKEN_HEAD + (int)RN_QUERY_AFTER_MAX,
     OBJECTS_AT_ONCE = 64,
+    OBJECT_PLACE = 16, /* bytes of an object's place */
 };
 
 static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
@@ -148,7 +149,7 @@ static enum rn_code next_object(void *context, struct rn_view *document,
         rn_put_u32_be(r->place, r->last.database);
         rn_put_u32_be(r->place + 4, r->last.parent);
         rn_put_u64_be(r->place + 8, r->last.number);
-        r->place_len = 16;
+        r->place_len = OBJECT_PLACE;
     } while (
         rn_view_compare(rn_view_of(r->place, r->place_len), r->scan.after) < 0);
     return show_object(r, o, document, err);
@@ -256,6 +257,8 @@ static enum rn_code read_token(struct run *r)
     }
     r->scan.after = tail;
     r->scan.from_there = true;
+    if (r->x->link.kind != RN_KIND_DOCUMENT && tail.len != OBJECT_PLACE)
+        return bad_token(r);
     return tail.len ? RN_OK : bad_token(r);
 }
 

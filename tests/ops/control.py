@@ -226,7 +226,7 @@ def _():
         refused(server, path, {"container": "dbs/d/colls", "lsn": 60})
         refused(server, path, {"container": "dbs/d/colls/e", "lsn": 60}, 404)
         refused(server, path, {"container": container, "lsn": 60, "range": 9},
-                404)
+                410)
         equal(server.put(container, {"id": "1", "pk": "x"})[1]["lsn"], "51")
 
 
