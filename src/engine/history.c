@@ -169,13 +169,17 @@ static enum rn_code print_identity(const struct rn_row_history *h,
                                    struct rn_json_out *o)
 {
     struct rn_json j;
+    uint32_t id;
     enum rn_code rc;
 
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, h->previous, NULL);
+    id = rc ? RN_JSON_NONE : rn_json_find(&j, 0, RN_LIT("id"));
+    if (!rc && rn_json_kind(&j, id) != RN_JSON_STRING)
+        rc = RN_CORRUPT;
     if (!rc) {
         rn_json_out_key(o, RN_LIT("id"));
-        rn_json_out_value(o, &j, rn_json_find(&j, 0, RN_LIT("id")));
+        rn_json_out_value(o, &j, id);
         rn_json_out_key(o, RN_LIT("partitionKey"));
         rn_json_out_object_begin(o);
     }

@@ -479,6 +479,24 @@ static void damaged_entries_are_reported(void **state)
     rn_buf_release(&row);
 }
 
+static void a_deletion_that_does_not_tell_of_what_is_damaged(void **state)
+{
+    static const char *const images[] = {
+        "", "{", "{}", "[]", "7", "{\"id\":1}", "{\"pk\":1}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+        struct rn_row_history h = { .operation = RN_HISTORY_DELETE,
+                                    .previous = rn_view_text(images[i]) };
+        struct rn_buf out = RN_BUF_INIT(1000);
+
+        assert_int_equal(rn_history_print(&h, 9, &box->container->pkdef, &out),
+                         RN_CORRUPT);
+        rn_buf_release(&out);
+    }
+}
+
 static void a_policy_that_is_none_is_refused(void **state)
 {
     static const char *const policies[] = {
@@ -523,6 +541,7 @@ int main(void)
         CASE(a_policy_taken_away_takes_its_entries),
         CASE(a_row_says_what_is_lost_only_where_it_must),
         CASE(damaged_entries_are_reported),
+        CASE(a_deletion_that_does_not_tell_of_what_is_damaged),
         CASE(a_policy_that_is_none_is_refused),
     };
 
