@@ -376,7 +376,9 @@ static int run_pace(int64_t limit_ms)
 
     begin_victims();
     left = turn_victims();
-    if (left < victim_count) {
+    /* Those who drip empty lines are refused at once. */
+    if (left < victim_count - victim_count / MANNERS &&
+        now_ms() - start < limit_ms) {
         printf("only %d of %d are held at the same time\n", left, victim_count);
         wrong = 1;
     }
