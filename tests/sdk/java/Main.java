@@ -2,6 +2,7 @@
 // kill.
 //
 //   java Main ENDPOINT everyday|write|reopened
+//   java Main ENDPOINT hosts     those that Processor.java kills
 //
 // Method: each case uses names of its own.  This client reads the ranges of a
 // container by its _rid, parses every x-ms-content-path, compares the session
@@ -47,6 +48,12 @@ public final class Main {
 
     private static CosmosClient connect(String endpoint, String key) {
         return builder(endpoint, key).buildClient();
+    }
+
+    // The change feed processor wants its writes back.
+    private static CosmosAsyncClient answering(String endpoint) {
+        return builder(endpoint, KEY).contentResponseOnWriteEnabled(true)
+            .buildAsyncClient();
     }
 
     private static ObjectNode document(String id) {
@@ -246,7 +253,7 @@ public final class Main {
         });
     }
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Exception {
         try (CosmosClient client = connect(args[0], KEY)) {
             switch (args[1]) {
             case "everyday":
@@ -261,6 +268,14 @@ public final class Main {
                 Batch.test(container(database(client, "java-batch"),
                     new CosmosContainerProperties("c", "/pk")));
                 Queries.test(client);
+                try (CosmosAsyncClient async = answering(args[0])) {
+                    Processor.test(async, args[0], KEY);
+                }
+                break;
+            case "hosts":
+                try (CosmosAsyncClient async = answering(args[0])) {
+                    Processor.hosts(async);
+                }
                 break;
             case "write":
                 testWrite(client);
