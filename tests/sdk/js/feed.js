@@ -177,6 +177,22 @@ function splitCases(database) {
     await follow(rest, later, 7);
     assert.deepEqual(later.sort(), ids(2000));
   });
+
+  test("the older iterator follows its key through splits", async () => {
+    const { container } = await database().containers.create({ id: "older",
+      partitionKey: { paths: ["/pk"], version: 2 } });
+    await fill(container);
+    const iterator = container.items.changeFeed("k3",
+      { startFromBeginning: true, maxItemCount: 2 });
+    const found = (await iterator.fetchNext()).result.map((d) => d.id);
+    assert.equal(found.length, 2);
+    await raise(container, 30000, 3);
+    await fill(container, 1000);
+    while (iterator.hasMoreResults)
+      for (const { id } of (await iterator.fetchNext()).result ?? [])
+        found.push(id);
+    assert.deepEqual(found.sort(), [...ids(0, 8, 3), ...ids(1000, 8, 3)].sort());
+  });
 }
 
 // Reads on until nothing came for so many pages.
