@@ -1,11 +1,11 @@
 /* session.c -- see session.h. */
 #include "cosmos/session.h"
 
+#include "base/decimal.h"
 #include "cosmos/digits.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 /* LSNs and versions are signed 64-bit numbers in every client; -1 stands for
  * none. */
@@ -172,8 +172,15 @@ enum rn_code rn_session_print(const struct rn_session *s, struct rn_buf *out)
 struct rn_view rn_session_print_lsn(uint32_t range, uint64_t lsn,
                                     char out[RN_SESSION_LSN_TEXT_MAX])
 {
-    int len = snprintf(out, RN_SESSION_LSN_TEXT_MAX, "%" PRIu32 ":-1#%" PRIu64,
-                       range, lsn);
+    static const char middle[] = { ':', '-', '1', '#' };
+    char text[RN_SESSION_LSN_TEXT_MAX], *end = text + sizeof(text) - 1;
+    char *at = end - rn_decimal_print(lsn, end).len - sizeof(middle);
+    size_t len;
 
-    return rn_view_of(out, (size_t)len);
+    *end = '\0';
+    memcpy(at, middle, sizeof(middle));
+    at -= rn_decimal_print(range, at).len;
+    len = (size_t)(end - at);
+    memcpy(out, at, len + 1);
+    return rn_view_of(out, len);
 }

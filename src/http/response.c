@@ -1,6 +1,7 @@
 /* response.c -- see response.h. */
 #include "http/response.h"
 
+#include "base/decimal.h"
 #include "http/token.h"
 
 #include <assert.h>
@@ -98,24 +99,13 @@ void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
     res->fields.len += len;
 }
 
-/* Writes the digits backward, ending at `end`. */
-static struct rn_view print_number(uint64_t n, char *end)
-{
-    char *at = end;
-
-    do {
-        *--at = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    return rn_view_of(at, (size_t)(end - at));
-}
-
 void rn_http_response_add_number(struct rn_http_response *res,
                                  struct rn_view name, uint64_t value)
 {
-    char text[20]; /* 2^64 has 20 digits */
+    char text[RN_DECIMAL_MAX];
 
-    rn_http_response_add(res, name, print_number(value, text + sizeof(text)));
+    rn_http_response_add(res, name,
+                         rn_decimal_print(value, text + sizeof(text)));
 }
 
 static bool has_no_body(const struct rn_http_response *res)
@@ -151,8 +141,8 @@ static enum rn_code print_head(const struct rn_http_response *res, size_t more,
     enum rn_code rc;
 
     assert(res->status >= 200 && res->status <= 599);
-    status = print_number((uint64_t)res->status, code + sizeof(code));
-    length = print_number(res->body.len, digits + sizeof(digits));
+    status = rn_decimal_print((uint64_t)res->status, code + sizeof(code));
+    length = rn_decimal_print(res->body.len, digits + sizeof(digits));
     if (res->failed)
         return res->failed;
     rc = rn_buf_reserve(out, 64 + reason.len + res->fields.len +

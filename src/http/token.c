@@ -73,21 +73,22 @@ static bool word_may_have_control(const char *at)
     return ((((w - ones * 0x20) & ~w) | ((del - ones) & ~del)) & high) != 0;
 }
 
+/* The last eight bytes are looked at once more, as a word, rather than those
+ * that are left over one by one: most texts are short. */
 const char *rn_http_find_control(const char *at, const char *end)
 {
-    while (at < end) {
-        size_t n = (size_t)(end - at) < 8 ? (size_t)(end - at) : 8;
+    bool is_word;
 
-        if (n == 8 && !word_may_have_control(at)) {
-            at += 8;
-            continue;
-        }
-        for (; n > 0; n--, at++) {
-            if (rn_http_is_control(*at))
-                return at;
-        }
-    }
-    return end;
+    if (at == end) /* both NULL, perhaps */
+        return end;
+    is_word = end - at >= 8;
+    while (end - at >= 8 && !word_may_have_control(at))
+        at += 8;
+    if (is_word && end - at < 8 && !word_may_have_control(end - 8))
+        return end;
+    while (at < end && !rn_http_is_control(*at))
+        at++;
+    return at;
 }
 
 static bool is_blank(char c)

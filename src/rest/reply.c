@@ -2,6 +2,7 @@
 #include "rest/own.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "json/print.h"
 
 #include <stdio.h>
@@ -69,11 +70,14 @@ void rn_reply_common(struct rn_context *x)
 
 void rn_reply_charge(struct rn_context *x, double units)
 {
-    char text[SMALL];
+    char text[RN_DECIMAL_MAX + 3], *end = text + sizeof(text), *at;
+    uint64_t hundredths = (uint64_t)(units * 100 + 0.5);
 
     x->call->note.charge = units;
-    snprintf(text, sizeof(text), "%.2f", units);
-    rn_reply_text(x, RN_HEADER_CHARGE, text);
+    at = end - rn_decimal_print(hundredths % 100 + 100, end).len;
+    *at = '.'; /* for the one that brought a leading zero */
+    at -= rn_decimal_print(hundredths / 100, at).len;
+    rn_reply_header(x, RN_HEADER_CHARGE, rn_view_of(at, (size_t)(end - at)));
     rn_budget_spend(x, units);
 }
 
