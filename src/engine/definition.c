@@ -17,6 +17,7 @@
 #include "query/query.h"
 #include "json/print.h"
 
+#include <assert.h>
 #include <strings.h>
 
 static const char etag_path[] = "/\"_etag\"/?";
@@ -102,10 +103,11 @@ static enum rn_code check_paths(const struct rn_json *j, uint32_t policy,
         return rn_fail(err, RN_BAD_REQUEST, "%s must be an array", name);
     w = rn_json_walk_begin(j, list);
     while (rn_json_walk_next(&w)) {
-        if (!has_text(j, w.value, "path", "/"))
+        if (!has_text(j, w.value, "path", "/")) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "%s must hold objects whose path begins with /",
                            name);
+        }
     }
     return RN_OK;
 }
@@ -343,6 +345,7 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
 
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("indexingMode"));
+    assert(mode < MODES); /* it has been checked */
     rn_json_out_string(o, rn_view_text(modes[mode]));
     rn_json_out_key(o, RN_LIT("automatic"));
     rn_json_out_bool(o, rn_json_kind(j, automatic) != RN_JSON_FALSE);
