@@ -68,24 +68,6 @@ enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* A token that has seen more than we have is from another life of the data. */
-static enum rn_code check_session(struct rn_context *x,
-                                  const struct rn_document_place *p)
-{
-    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
-    uint64_t lsn = 0;
-    enum rn_code rc;
-
-    if (!token.len)
-        return RN_OK;
-    rc = rn_session_find(token, p->range, &lsn, &x->err);
-    if (!rc && lsn > p->lsn)
-        rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
-                            "The read session is not available for the input "
-                            "session token.");
-    return rc;
-}
-
 static enum rn_rest_step answer_read(struct rn_context *x,
                                      const struct rn_document_place *p,
                                      struct rn_view body)
@@ -154,7 +136,7 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
     if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {
         rn_fail(&x->err, rc, missing); /* nobody knows where it was */
     } else if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
-        enum rn_code session = check_session(x, &place);
+        enum rn_code session = rn_session_check_range(x, &reading, place.range);
         rn_reply_place(x, &place);
         if (session)
             rc = session;

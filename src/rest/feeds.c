@@ -235,23 +235,6 @@ static enum rn_code read_request(struct rn_feed_page *f)
 
 /* ---- where to begin ------------------------------------------------------ */
 
-static enum rn_code check_session(struct rn_feed_page *f, const struct piece *p)
-{
-    struct rn_view token = rn_context_header(f->x, RN_HEADER_SESSION_TOKEN);
-    uint64_t lsn = 0;
-    enum rn_code rc;
-
-    if (!token.len)
-        return RN_OK;
-    rc = rn_session_find(token, p->range, &lsn, &f->x->err);
-    if (!rc && lsn > p->upto) {
-        rc = rn_fail_reason(&f->x->err, RN_REASON_SESSION,
-                            "The read session is not available for the input "
-                            "session token.");
-    }
-    return rc;
-}
-
 /* A place beyond the end is of another life of the data; to go on from it
  * would pass over whatever comes until then. */
 static enum rn_code refuse_future(struct rn_feed_page *f, uint32_t range,
@@ -397,7 +380,7 @@ static enum rn_code begin_pieces(struct rn_feed_page *f, struct rn_reading *r)
         if (rc)
             break;
         p->upto = row.lsn;
-        rc = check_session(f, p);
+        rc = rn_session_check_range(f->x, r, p->range);
         if (!rc)
             rc = place_piece(f, r, p);
         if (!rc && f->mode == ALL_VERSIONS)

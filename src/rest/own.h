@@ -248,6 +248,9 @@ enum rn_code rn_session_check_level(struct rn_context *x) RN_CHECK;
  * is of one range.  RN_NOT_FOUND (reason SESSION), RN_BAD_REQUEST. */
 enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
                               const struct rn_epk_range *epks) RN_CHECK;
+/* The same of one range, and nothing is added. */
+enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
+                                    uint32_t range) RN_CHECK;
 
 /* ---- budget.c ------------------------------------------------------------ */
 

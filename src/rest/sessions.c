@@ -114,6 +114,16 @@ static enum rn_code check_range(struct rn_context *x, struct rn_reading *r,
     return RN_OK;
 }
 
+enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
+                                    uint32_t range)
+{
+    uint64_t lsn;
+
+    if (!rn_context_header(x, RN_HEADER_SESSION_TOKEN).len)
+        return RN_OK;
+    return check_range(x, r, range, &lsn);
+}
+
 enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
                               const struct rn_epk_range *epks)
 {

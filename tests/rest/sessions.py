@@ -88,6 +88,11 @@ def _():
                   ",0:-1#1", "0:-1#1#1", "0:-1#99999999999999999999"):
         for each in asks(zero, token):
             equal((each.status, each.json["code"]), (400, "BadRequest"))
+    client.must(200, "POST", "/_runnel/split",
+                {"container": C.strip("/"), "range": 0})
+    equal([(each.status, each.substatus) for each in asks(zero, future)],
+          [(404, 1002)] * 4)  # a child knows how far its parent came
+    equal([each.status for each in asks(zero, now0)], [200, 404, 200, 200])
     server.end()
 
 
