@@ -144,8 +144,9 @@ def keys(server):
                   ["two"])
             equal(box.feed(x_ms_start_epk="", x_ms_end_epk="FF", **scope).ids,
                   ["one", "two"])
-        empty = box.feed(x_ms_start_epk=end, x_ms_end_epk=start)
+        empty = box.feed(x_ms_start_epk=end, x_ms_end_epk=end + "00")
         equal((empty.status, empty["etag"]), (304, '"2"'))
+        equal(box.feed(x_ms_start_epk=end, x_ms_end_epk=start).status, 400)
 
     @case("a prefix of a hierarchical key is an interval")
     def _():
