@@ -11,6 +11,12 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 seconds=${1:-5}
+case $seconds in
+'' | *[!0-9]*)
+    echo 'usage: bench/server.sh [SECONDS]' >&2
+    exit 2
+    ;;
+esac
 rounds=${ROUNDS:-3}
 idle_s=${IDLE_S:-60}
 runnel=${RUNNEL:-build/bench/runnel}
