@@ -40,7 +40,8 @@ exec awk '
             next
         tests = trim(cell[5])
         if (tests == "") complain("marked " mark " and names no test")
-        many = split(tests, test, /[ \t]*,[ \t]*/)
+        # a name may have a comma, but no blank
+        many = split(tests, test, /[ \t]*,[ \t]+/)
         for (i = 1; i <= many; i++) {
             name = trim(test[i])
             if (failed[name])

@@ -9,6 +9,7 @@ ledger=$scratch/ledger.md
 cat >"$results" <<'EOF'
 pass store.local
 pass store.local/it_holds
+pass store.local/1,000_come,_and_go
 fail store.local/it_breaks
 skip store.pg
 pass twice
@@ -60,6 +61,9 @@ check 'a row has its cells' \
     says 1 ':5: A2: a row has four cells$' hold '| A2 | more | no |'
 check 'a bar may stand in a cell' \
     says 0 '2 rows, 2 yes' hold '| A2 | more \| less | yes | `store.local` |'
+check 'a comma may stand in a name' \
+    says 0 '2 rows, 2 yes' \
+    hold '| A2 | more | yes | `store.local/1,000_come,_and_go`, `store.local` |'
 
 : >"$results"
 check 'without results nothing is believed' \

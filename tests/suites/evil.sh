@@ -103,7 +103,7 @@ check 'it stops cleanly after the corpus' stops_cleanly
 
 check 'an impatient server starts' start --head-ms $limit_ms \
     --idle-ms $limit_ms --stall-ms $limit_ms --requests-max 1000000
-run '2,000 slow clients are cut off and others served' \
+run 'two thousand slow clients are cut off and others served' \
     pace "$port" $limit_ms 2000
 run 'deaf clients are cut off and others served' stall "$port"
 check 'it stops cleanly after the slow' stops_cleanly
