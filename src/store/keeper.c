@@ -1,14 +1,16 @@
 /* keeper.c -- what the local store does beside commits.
  *
- * One task: keeps a log segment ready, takes a checkpoint when it is due, gives
- * up what the last one needed, puts thin leaves together (thin.h).  A
- * checkpoint is due when the map has been written to by `checkpoint_bytes`, the
- * log by half of its ceiling, or `checkpoint_ms` have passed since the last,
- * whichever comes first; not at all if nothing was committed.
+ * One task: keeps a log segment ready, settles what is in memory (settle.h),
+ * takes a checkpoint when it is due, gives up what the last one needed, puts
+ * thin leaves together (thin.h).  A checkpoint is due when the map has been
+ * written to by `checkpoint_bytes`, the log by half of its ceiling, or
+ * `checkpoint_ms` have passed since the last, whichever comes first; not at all
+ * if nothing was committed.
  *
  * The threshold alone bounds nothing: while a checkpoint is being written, the
- * next one's pages pile up.  So writers are slowed down in proportion, once
- * more than half of `throttle_bytes` was written since the last durable one.
+ * next one's pages pile up.  So nothing settles while more than half of
+ * `throttle_bytes` was written since the last durable one, and writers are
+ * slowed down in proportion to what has not settled.
  */
 #include "store/local.h"
 
@@ -19,8 +21,7 @@
 
 enum {
     RETRY_MS = 1000,        /* after a checkpoint that found no space */
-    THROTTLE_NS = 10000000, /* a writer's wait at the limit */
-    THROTTLE_NS_MAX = 40000000,
+    THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
 };
 
 static uint64_t map_written(struct rn_local *l)
@@ -79,18 +80,15 @@ static int64_t due_in(struct rn_local *l)
     return due > now ? due - now : 0;
 }
 
-/* The only moment at which a checkpoint holds up the writer. */
 static enum rn_code capture(struct rn_local *l, struct rn_err *err)
 {
     struct rn_checkpoint *c = &l->checkpoint;
     enum rn_code rc;
 
-    rn_local_enter(l);
     rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
-    c->place = rn_wal_end(l->log);
+    c->place = l->settle.settled;
     c->generation = l->generation;
     __atomic_store_n(&l->written_at_capture, map_written(l), __ATOMIC_RELAXED);
-    rn_local_leave(l);
     if (rc)
         return rc;
     if (RN_BUG(NO_PIN)) {
@@ -130,7 +128,9 @@ static void finish(struct rn_local *l)
 
     l->pin = l->new_pin;
     l->new_pin = NULL;
+    pthread_mutex_lock(&l->state);
     l->durable = l->checkpoint.place;
+    pthread_mutex_unlock(&l->state);
     __atomic_store_n(&l->written_at_durable, l->written_at_capture,
                      __ATOMIC_RELAXED);
     if (backup && !l->held) {
@@ -208,21 +208,75 @@ static void prepare_segment(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
 }
 
+/* Pages that a checkpoint in progress must write, or that wait for its end. */
+static bool lags(struct rn_local *l)
+{
+    uint64_t limit = limit_for(l, l->opts.throttle_bytes, 2, 32 << 20);
+
+    return map_written(l) -
+               __atomic_load_n(&l->written_at_durable, __ATOMIC_RELAXED) >
+           limit / 2;
+}
+
+static void settle(struct rn_local *l)
+{
+    bool busy = l->checkpoint.step != RN_CHECKPOINT_IDLE;
+    struct rn_err err = { 0 };
+
+    if (!l->settle.settling || rn_mono_ns(l->env) < l->settle.retry_ns ||
+        (busy && lags(l)))
+        return;
+    (void)!rn_settle_slice(l, &err);
+}
+
+/* A checkpoint is due.  It should have what is in memory; unless that was
+ * settled since the last one. */
+static void begin_checkpoint(struct rn_local *l)
+{
+    struct rn_err err = { 0 };
+    bool settles = false;
+
+    if (l->settle.settled.seq == l->durable.seq) {
+        rn_local_enter(l);
+        settles = rn_settle_begin(l);
+        rn_local_leave(l);
+    }
+    if (!settles && capture(l, &err))
+        l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+}
+
+/* While a table settles: only for the space that the map has used up. */
+static int64_t keep_settling(struct rn_local *l)
+{
+    bool full = rn_settle_is_stuck(l) && written_since_capture(l) > 0;
+    int64_t now = rn_mono_ns(l->env);
+    struct rn_err err = { 0 };
+
+    if ((full || written_since_capture(l) >= checkpoint_bytes(l)) &&
+        now >= l->retry_ns && capture(l, &err))
+        l->retry_ns = now + RETRY_MS * INT64_C(1000000);
+    if (l->checkpoint.step != RN_CHECKPOINT_IDLE || now >= l->settle.retry_ns)
+        return RN_TASK_NOW;
+    return l->settle.retry_ns - now;
+}
+
 int64_t rn_local_keep(void *local)
 {
     struct rn_local *l = local;
-    struct rn_err err = { 0 };
     int64_t wait;
 
     if (rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
     prepare_segment(l);
+    settle(l);
     if (rn_thin_due(l))
         rn_thin_slice(l);
     if (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
         advance(l);
         return RN_TASK_NOW;
     }
+    if (l->settle.settling)
+        return keep_settling(l);
     pthread_mutex_lock(&l->state);
     wait = due_in(l);
     l->keeper_idle = wait == RN_TASK_IDLE;
@@ -230,8 +284,7 @@ int64_t rn_local_keep(void *local)
     pthread_mutex_unlock(&l->state);
     if (wait > 0)
         return rn_thin_due(l) ? RN_TASK_NOW : wait;
-    if (capture(l, &err))
-        l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+    begin_checkpoint(l);
     return RN_TASK_NOW;
 }
 
@@ -250,7 +303,9 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
     uint64_t before = checkpoints(l);
 
     if (l->checkpoint.step == RN_CHECKPOINT_IDLE) {
-        enum rn_code rc = capture(l, err);
+        enum rn_code rc = rn_settle_all(l, err);
+        if (!rc || rc == RN_FULL || rc == RN_NOMEM)
+            rc = capture(l, err);
         if (rc)
             return rc;
     }
@@ -290,6 +345,7 @@ bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
 
 void rn_local_nudge(struct rn_local *l)
 {
+    struct rn_wal_place durable;
     bool wake;
 
     if (l->opts.manual)
@@ -297,21 +353,14 @@ void rn_local_nudge(struct rn_local *l)
     pthread_mutex_lock(&l->state);
     wake = l->keeper_idle;
     l->keeper_idle = false;
+    durable = l->durable;
     pthread_mutex_unlock(&l->state);
-    if (wake || written_since_capture(l) >= checkpoint_bytes(l) ||
-        !rn_wal_has_room(l->log, RN_TXN_REDO_MAX))
+    if (wake || !rn_wal_has_room(l->log, RN_TXN_REDO_MAX) ||
+        rn_wal_bytes_since(l->log, durable) >= l->opts.log_bytes / 2)
         l->env->ops->task_wake(l->env, &l->keeper);
 }
 
 int64_t rn_local_throttle_ns(struct rn_local *l)
 {
-    uint64_t half = limit_for(l, l->opts.throttle_bytes, 2, 32 << 20) / 2;
-    uint64_t written = map_written(l) - __atomic_load_n(&l->written_at_durable,
-                                                        __ATOMIC_RELAXED);
-    int64_t wait;
-
-    if (written <= half)
-        return 0;
-    wait = (int64_t)((double)(written - half) / (double)half * THROTTLE_NS);
-    return wait < THROTTLE_NS_MAX ? wait : THROTTLE_NS_MAX;
+    return (int64_t)(rn_settle_lag(l) * THROTTLE_NS);
 }

@@ -254,25 +254,29 @@ static bool reserve_shrink(struct lmdb *m)
  * next call.  Where there is as much within the file it makes do with little
  * behind it, for values whose pages must lie side by side; where there is
  * plenty, those will find a place within too. */
-static bool reserve_write(struct lmdb *m)
+static bool reserve_write(struct lmdb *m, uint64_t ahead)
 {
-    uint64_t ahead = m->ahead_bytes, reserve = m->reserve_bytes;
+    uint64_t reserve = m->reserve_bytes;
 
     return grow(m, ahead + ahead / 2, reserve) ||
            (has_room(m, ahead) && grow(m, ahead / 16, reserve / 8)) ||
            room_within(m) >= 4 * ahead;
 }
 
-static enum rn_code lmdb_reserve(struct rn_map *base, enum rn_txn_mode mode)
+static enum rn_code lmdb_reserve(struct rn_map *base, enum rn_txn_mode mode,
+                                 uint64_t more)
 {
     struct lmdb *m = (struct lmdb *)base;
-    uint64_t end;
+    uint64_t ahead = m->ahead_bytes + more, end;
+    bool enough;
 
-    if (m->no_reserve || room_behind(m, &end) >= m->ahead_bytes)
+    if (room_behind(m, &end) >= ahead)
         return RN_OK;
-    if (mode == RN_TXN_SHRINK ? reserve_shrink(m) : reserve_write(m))
-        return RN_OK;
-    return RN_FULL;
+    pthread_mutex_lock(&m->growing);
+    enough = m->no_reserve || (mode == RN_TXN_SHRINK ? reserve_shrink(m)
+                                                     : reserve_write(m, ahead));
+    pthread_mutex_unlock(&m->growing);
+    return enough ? RN_OK : RN_FULL;
 }
 
 static struct rn_map_txn *pool_take(struct lmdb *m)

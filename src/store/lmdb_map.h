@@ -60,7 +60,8 @@ struct lmdb {
     MDB_cursor *meter_cursor;
     uint64_t written, tree_pages;
 
-    pthread_mutex_t lock; /* guards the pool */
+    pthread_mutex_t growing; /* held while space is allocated ahead */
+    pthread_mutex_t lock;    /* guards the pool */
     struct rn_map_txn *pool;
     char path[RN_LMDB_PATH_MAX];
 };

@@ -385,6 +385,7 @@ enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
     m->map_bytes = address_space(opts->map_bytes);
     m->changes = RN_BUF_INIT(SIZE_MAX / 2);
     pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->growing, NULL);
     snprintf(m->path, sizeof(m->path), "%s", opts->path);
     rc = opts->image.len ? open_at(m, opts, &pinned, err)
                          : open_new(m, opts, err);
@@ -425,6 +426,7 @@ void rn_lmdb_close(struct rn_map *base)
     rn_sums_close(m->sums);
     rn_buf_release(&m->changes);
     rn_file_close(m->file);
+    pthread_mutex_destroy(&m->growing);
     pthread_mutex_destroy(&m->lock);
     rn_free(m);
 }

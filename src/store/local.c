@@ -1,18 +1,18 @@
-/* local.c -- the embedded store: transactions over a log and a map.
+/* local.c -- the embedded store: transactions over a log, a table and a map.
  *
  * The life of a group, and each way it can fail:
  *
- *   begin    poisoned: RN_READ_ONLY.  Disk below the reserve, or no space ahead
- *            of the map: RN_FULL.  Wait for a log segment and for a checkpoint
- *            that lags, before taking the writer's turn: capturing the
- *            checkpoint needs that turn.
- *   put, del go to the map's open transaction and, as redo, to a buffer.
- *   commit   1 seq row into the map          fails: nothing happened
- *            2 append the redo to the log    fails: nothing happened
- *            3 sync the log                  fails: outcome unknown, poisoned
- *            4 commit the map: visible       fails: committed on disk but not
- *                                            here: unknown, poisoned
- *            5 answer
+ *   begin    poisoned: RN_READ_ONLY.  Disk below the reserve, no space ahead of
+ *            the map, or not even for what is committed: RN_FULL.  Wait for a
+ *            log segment and for a table that settles, before taking the
+ *            writer's turn: the keeper may need that turn.
+ *   put, del go to the table in memory, where nobody else sees them yet, and,
+ *            as redo, to a buffer.
+ *   commit   1 append the redo to the log    fails: nothing happened
+ *            2 sync the log                  fails: outcome unknown, poisoned
+ *            3 let readers see it            cannot fail
+ *            4 answer
+ *   later    the keeper puts it into the map (settle.h)
  */
 #include "store/local.h"
 
@@ -26,19 +26,6 @@
 #include <time.h>
 
 enum { SEGMENT_MIN = 64 << 10 };
-
-struct local_txn {
-    struct rn_txn base;
-    struct rn_map_txn *map;
-    int64_t begun_ns;
-    bool failed; /* a write found damage: only abort is left */
-    struct local_txn *before, *after; /* among the readers */
-};
-
-struct local_cursor {
-    struct rn_cursor base;
-    struct rn_map_cursor *map;
-};
 
 #ifdef RN_BUGS
 int rn_bug_on;
@@ -120,6 +107,7 @@ static void local_free(struct rn_local *l)
     rn_wal_close(l->log);
     rn_checkpoint_release(&l->checkpoint);
     rn_thin_release(&l->thin);
+    rn_settle_release(&l->settle);
     rn_file_close(l->backup_file);
     rn_file_close(l->format_file);
     rn_file_close(l->lock_file); /* and with it the lock */
@@ -151,8 +139,10 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
     rn_checkpoint_init(&l->checkpoint);
     rn_thin_init(&l->thin);
     l->dir = rn_new_text(opts->where);
-    rc = l->dir ? rn_local_recover(l, err)
+    rc = l->dir ? rn_settle_init(l, err)
                 : rn_fail(err, RN_NOMEM, "%s: out of memory", opts->where);
+    if (!rc)
+        rc = rn_local_recover(l, err);
     if (rc)
         goto out;
     l->keeper = (struct rn_task){ "keeper", rn_local_keep, l, NULL };
@@ -201,10 +191,13 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->read_only = l->poisoned;
     if (l->poisoned)
         snprintf(out->reason, sizeof(out->reason), "%s", l->reason);
-    for (struct local_txn *t = l->readers; t; t = t->after) {
+    for (struct rn_local_txn *t = l->readers; t; t = t->after) {
         if (t->begun_ns < oldest)
             oldest = t->begun_ns;
     }
+    out->recent_bytes = rn_recent_bytes(l->settle.recent);
+    if (l->settle.settling)
+        out->recent_bytes += rn_recent_bytes(l->settle.settling);
     pthread_mutex_unlock(&l->state);
     out->oldest_reader_ms = (now - oldest) / 1000000;
     out->data_bytes = map.file_bytes;
@@ -212,34 +205,23 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->log_bytes = rn_wal_bytes(l->log);
     out->reserve_bytes = l->opts.reserve_bytes;
     (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
-    out->full = out->disk_free_bytes < l->opts.reserve_bytes;
+    out->full =
+        out->disk_free_bytes < l->opts.reserve_bytes || rn_settle_is_stuck(l);
 }
 
 /* ---- readers ------------------------------------------------------------- */
 
-static enum rn_code readers_add(struct rn_local *l, struct local_txn *t,
-                                struct rn_err *err)
+static void readers_add(struct rn_local *l, struct rn_local_txn *t)
 {
-    enum rn_code rc = RN_OK;
-
-    pthread_mutex_lock(&l->state);
-    if (l->counts.readers >= l->opts.readers_max) {
-        rc = rn_fail(err, RN_BUSY, "%u read transactions are open",
-                     l->counts.readers);
-    } else {
-        l->counts.readers++;
-        t->after = l->readers;
-        if (l->readers)
-            l->readers->before = t;
-        l->readers = t;
-    }
-    pthread_mutex_unlock(&l->state);
-    return rc;
+    l->counts.readers++;
+    t->after = l->readers;
+    if (l->readers)
+        l->readers->before = t;
+    l->readers = t;
 }
 
-static void readers_remove(struct rn_local *l, struct local_txn *t)
+static void readers_remove(struct rn_local *l, struct rn_local_txn *t)
 {
-    pthread_mutex_lock(&l->state);
     if (t->before)
         t->before->after = t->after;
     else
@@ -247,34 +229,45 @@ static void readers_remove(struct rn_local *l, struct local_txn *t)
     if (t->after)
         t->after->before = t->before;
     l->counts.readers--;
-    pthread_mutex_unlock(&l->state);
 }
 
-static enum rn_code begin_read(struct rn_local *l, struct local_txn *t,
+static void drop_tables(struct rn_local_txn *t)
+{
+    rn_recent_drop(t->tables[0]);
+    rn_recent_drop(t->tables[1]);
+}
+
+/* Tables and map in one locked section, with no other table begun between: then
+ * the map has nothing newer than `visible`, and lacks nothing that is in no
+ * table. */
+static enum rn_code see(struct rn_local *l, struct rn_local_txn *t,
+                        struct rn_err *err)
+{
+    struct rn_recent *recent = l->settle.recent;
+
+    t->seq = l->settle.visible;
+    t->tables[0] = rn_recent_bytes(recent) ? rn_recent_keep(recent) : NULL;
+    t->tables[1] = rn_recent_keep(l->settle.settling);
+    return l->map->ops->begin(l->map, RN_TXN_READ, &t->map, err);
+}
+
+static enum rn_code begin_read(struct rn_local *l, struct rn_local_txn *t,
                                struct rn_err *err)
 {
-    enum rn_code rc = readers_add(l, t, err);
+    enum rn_code rc;
 
+    pthread_mutex_lock(&l->state);
+    if (l->counts.readers >= l->opts.readers_max)
+        rc = rn_fail(err, RN_BUSY, "%u read transactions are open",
+                     l->counts.readers);
+    else
+        rc = see(l, t, err);
+    if (!rc)
+        readers_add(l, t);
+    pthread_mutex_unlock(&l->state);
     if (rc)
-        return rc;
-    rc = l->map->ops->begin(l->map, RN_TXN_READ, &t->map, err);
-    if (rc)
-        readers_remove(l, t);
+        drop_tables(t);
     return rc;
-}
-
-/* A reader keeps LMDB from reusing pages, so none may stay for long. */
-static enum rn_code check_age(struct rn_txn *base)
-{
-    struct local_txn *t = (struct local_txn *)base;
-    struct rn_local *l = local_of(base);
-    int64_t age = rn_mono_ns(l->env) - t->begun_ns;
-
-    if (base->mode != RN_TXN_READ ||
-        age <= (int64_t)l->opts.reader_ms_max * 1000000)
-        return RN_OK;
-    return rn_fail(&base->fault, RN_TIMEOUT, "a read took more than %u ms",
-                   l->opts.reader_ms_max);
 }
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -371,8 +364,10 @@ static uint64_t largest_record(const struct rn_local *l)
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
     bool ready = false;
-    enum rn_code rc = rn_local_prepare(l, &ready, err);
+    enum rn_code rc = rn_settle_has_room(l) ? RN_OK : rn_settle_all(l, err);
 
+    if (!rc)
+        rc = rn_local_prepare(l, &ready, err);
     for (int i = 0; !rc && !ready && i < 2; i++) {
         rc = rn_local_checkpoint(l, err);
         if (!rc)
@@ -380,7 +375,13 @@ static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
     }
     if (!rc && !ready)
         rc = rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
-    return rc;
+    return rc && rn_local_is_poisoned(l) ? refuse_poisoned(l, err) : rc;
+}
+
+/* In the log for a record, in memory for its rows. */
+static bool has_room(struct rn_local *l)
+{
+    return rn_wal_has_room(l->log, largest_record(l)) && rn_settle_has_room(l);
 }
 
 static enum rn_code wait_for_room(struct rn_local *l,
@@ -389,7 +390,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
 {
     bool late = false;
 
-    while (!rn_wal_has_room(l->log, largest_record(l))) {
+    while (!has_room(l)) {
         if (rn_local_is_poisoned(l))
             return refuse_poisoned(l, err);
         if (l->opts.manual)
@@ -398,7 +399,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
             return rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
         l->env->ops->task_wake(l->env, &l->keeper);
         pthread_mutex_lock(&l->state);
-        if (!rn_wal_has_room(l->log, largest_record(l)))
+        if (!rn_wal_has_room(l->log, largest_record(l)) || l->settle.settling)
             late = pthread_cond_timedwait(&l->changed, &l->state, until) ==
                    ETIMEDOUT;
         pthread_mutex_unlock(&l->state);
@@ -419,7 +420,7 @@ static enum rn_code lock_writer(struct rn_local *l,
         if (!enter(l, until))
             return rn_fail(err, RN_BUSY, "%s: another write is under way",
                            l->dir);
-        if (rn_wal_has_room(l->log, largest_record(l)))
+        if (has_room(l))
             return RN_OK;
         rn_local_leave(l);
     }
@@ -440,7 +441,7 @@ static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
             return rc;
         if (rn_local_is_poisoned(l))
             rc = refuse_poisoned(l, err);
-        else if (l->map->ops->reserve(l->map, mode))
+        else if (l->map->ops->reserve(l->map, mode, rn_settle_pending(l)))
             rc =
                 rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
         if (!rc)
@@ -452,15 +453,48 @@ static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
     }
 }
 
-static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
-                                enum rn_txn_mode mode, struct rn_err *err)
+static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
+                                struct rn_err *err)
 {
-    int64_t throttle_ns;
-    enum rn_code rc;
+    struct rn_err why;
 
+    if (l->opts.manual && rn_settle_is_stuck(l))
+        (void)!rn_settle_all(l, &why); /* there is no keeper to try again */
     if (rn_local_is_poisoned(l))
         return refuse_poisoned(l, err);
-    rc = rn_local_check_space(l, mode, err);
+    if (mode == RN_TXN_WRITE && rn_settle_is_stuck(l))
+        return rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
+    return rn_local_check_space(l, mode, err);
+}
+
+/* In the writer's turn, so that the table stays the one that is written to. */
+static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
+                               struct rn_err *err)
+{
+    enum rn_code rc;
+
+    if (rn_settle_is_full(l) && rn_settle_begin(l) && !l->opts.manual)
+        l->env->ops->task_wake(l->env, &l->keeper);
+    rn_buf_clear(&l->redo);
+    rc = rn_buf_reserve(&l->redo, RN_WAL_HEADER);
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", l->dir);
+    l->redo.len = RN_WAL_HEADER; /* the log fills it in */
+    pthread_mutex_lock(&l->state);
+    rc = see(l, t, err);
+    if (!rc && !t->tables[0])
+        t->tables[0] = rn_recent_keep(l->settle.recent);
+    pthread_mutex_unlock(&l->state);
+    t->seq = rn_wal_end(l->log).seq + 1;
+    return rc;
+}
+
+static enum rn_code begin_write(struct rn_local *l, struct rn_local_txn *t,
+                                enum rn_txn_mode mode, struct rn_err *err)
+{
+    enum rn_code rc = check_begin(l, mode, err);
+    int64_t throttle_ns;
+
     if (rc)
         return rc;
     throttle_ns = l->opts.manual ? 0 : rn_local_throttle_ns(l);
@@ -469,18 +503,12 @@ static enum rn_code begin_write(struct rn_local *l, struct local_txn *t,
     rc = lock_and_reserve(l, mode, err);
     if (rc)
         return rc;
-    rn_buf_clear(&l->redo);
-    rc = rn_buf_reserve(&l->redo, RN_WAL_HEADER);
-    if (rc)
-        rn_fail(err, rc, "%s: out of memory", l->dir);
-    else
-        rc = l->map->ops->begin(l->map, mode, &t->map, err);
+    rc = begin_turn(l, t, err);
     if (rc) {
+        drop_tables(t);
         rn_local_leave(l);
-        return rc;
     }
-    l->redo.len = RN_WAL_HEADER; /* the log fills it in */
-    return RN_OK;
+    return rc;
 }
 
 static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
@@ -488,7 +516,7 @@ static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
                                 struct rn_err *err)
 {
     struct rn_local *l = (struct rn_local *)s;
-    struct local_txn *t = rn_new(sizeof(*t));
+    struct rn_local_txn *t = rn_new(sizeof(*t));
     enum rn_code rc;
 
     (void)lock; /* one writer at a time, whatever it writes */
@@ -505,17 +533,25 @@ static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
     return RN_OK;
 }
 
+/* Ends a transaction; a group that does not stay leaves no trace. */
+static void end(struct rn_local *l, struct rn_local_txn *t, bool stays)
+{
+    l->map->ops->abort(t->map);
+    if (t->base.mode == RN_TXN_READ) {
+        pthread_mutex_lock(&l->state);
+        readers_remove(l, t);
+        pthread_mutex_unlock(&l->state);
+    } else {
+        rn_recent_end(t->tables[0], stays);
+        rn_local_leave(l);
+    }
+    drop_tables(t);
+    rn_free(t);
+}
+
 static void local_abort(struct rn_txn *base)
 {
-    struct local_txn *t = (struct local_txn *)base;
-    struct rn_local *l = local_of(base);
-
-    l->map->ops->abort(t->map);
-    if (base->mode == RN_TXN_READ)
-        readers_remove(l, t);
-    else
-        rn_local_leave(l);
-    rn_free(t);
+    end(local_of(base), (struct rn_local_txn *)base, false);
 }
 
 static enum rn_code sync_log(struct rn_local *l, struct rn_err *err)
@@ -545,42 +581,37 @@ static enum rn_code outcome_unknown(struct rn_local *l, struct rn_err *err)
     return rn_fail(err, RN_UNKNOWN, "outcome unknown: %s", why.text);
 }
 
-/* Steps 1 to 4 of the essay.  `*ended` tells that the map's transaction is
- * over. */
-static enum rn_code commit_group(struct rn_local *l, struct local_txn *t,
-                                 bool *ended, struct rn_err *err)
+static void publish(struct rn_local *l, uint64_t seq)
 {
-    uint64_t seq = rn_wal_end(l->log).seq + 1;
-    enum rn_code rc = l->map->ops->set_seq(t->map, seq);
+    pthread_mutex_lock(&l->state);
+    l->settle.visible = seq;
+    l->counts.commits++;
+    pthread_mutex_unlock(&l->state);
+}
 
-    *ended = false;
-    if (rc)
-        return rn_fail(err, rc, "%s: %s", l->dir, rn_code_name(rc));
-    rc = rn_wal_append(l->log, &l->redo, err);
+/* Steps 1 to 3 of the essay. */
+static enum rn_code commit_group(struct rn_local *l, struct rn_local_txn *t,
+                                 struct rn_err *err)
+{
+    enum rn_code rc = rn_wal_append(l->log, &l->redo, err);
+
     if (rc == RN_UNKNOWN)
         return outcome_unknown(l, err);
     if (rc)
         return rc;
-    if (RN_BUG(VISIBLE_BEFORE_SYNC)) {
-        *ended = true;
-        rc = l->map->ops->commit(t->map, err);
-        return rc ? rc : sync_log(l, err);
-    }
+    if (RN_BUG(VISIBLE_BEFORE_SYNC))
+        publish(l, t->seq);
     rc = sync_log(l, err);
     if (rc)
         return outcome_unknown(l, err);
-    *ended = true;
-    rc = l->map->ops->commit(t->map, err);
-    if (rc && !RN_BUG(FAILED_MAP_COMMIT_IGNORED))
-        return outcome_unknown(l, err);
+    publish(l, t->seq);
     return RN_OK;
 }
 
 static enum rn_code local_commit(struct rn_txn *base, struct rn_err *err)
 {
-    struct local_txn *t = (struct local_txn *)base;
+    struct rn_local_txn *t = (struct rn_local_txn *)base;
     struct rn_local *l = local_of(base);
-    bool ended = false;
     enum rn_code rc;
 
     if (base->mode == RN_TXN_READ || l->redo.len == RN_WAL_HEADER) {
@@ -588,149 +619,10 @@ static enum rn_code local_commit(struct rn_txn *base, struct rn_err *err)
         return RN_OK;
     }
     rc = t->failed ? rn_fail(err, RN_CORRUPT, "%s: damaged", l->dir)
-                   : commit_group(l, t, &ended, err);
-    if (!rc) {
-        pthread_mutex_lock(&l->state);
-        l->counts.commits++;
-        pthread_mutex_unlock(&l->state);
-    }
-    if (!ended)
-        l->map->ops->abort(t->map);
-    rn_local_leave(l);
-    rn_free(t);
+                   : commit_group(l, t, err);
+    end(l, t, !rc || RN_BUG(VISIBLE_BEFORE_SYNC));
     rn_local_nudge(l);
     return rc;
-}
-
-/* ---- keys and values ----------------------------------------------------- */
-
-static enum rn_code note_damage(struct rn_txn *base, enum rn_code rc)
-{
-    struct rn_local *l = local_of(base);
-    struct rn_map_stat map;
-
-    if (rc != RN_CORRUPT)
-        return rc;
-    l->map->ops->stat(l->map, &map);
-    pthread_mutex_lock(&l->state);
-    l->counts.corrupt_total++;
-    pthread_mutex_unlock(&l->state);
-    if (!map.damaged_at && !(map.damaged_suffix && *map.damaged_suffix))
-        return rn_fail(&base->fault, RN_CORRUPT, "%s/map-%llu: damaged record",
-                       l->dir, (unsigned long long)l->generation);
-    return rn_fail(&base->fault, RN_CORRUPT,
-                   "%s/map-%llu%s: damaged at offset %llu", l->dir,
-                   (unsigned long long)l->generation, map.damaged_suffix,
-                   (unsigned long long)map.damaged_at);
-}
-
-static enum rn_code local_get(struct rn_txn *base, struct rn_view key,
-                              struct rn_view *out)
-{
-    struct local_txn *t = (struct local_txn *)base;
-    enum rn_code rc = check_age(base);
-
-    if (!rc)
-        rc = local_of(base)->map->ops->get(t->map, key, out);
-    return note_damage(base, rc);
-}
-
-/* Writing on into a damaged tree could spread the damage: stop.  What is left
- * of a transaction whose write failed cannot be committed, so any failure is a
- * fault, but for the absence of what was to be deleted. */
-static enum rn_code write_failed(struct rn_txn *base, enum rn_code rc)
-{
-    struct local_txn *t = (struct local_txn *)base;
-
-    if (rc == RN_NOT_FOUND)
-        return rc;
-    if (rc == RN_CORRUPT) {
-        t->failed = true;
-        rn_local_poison(local_of(base),
-                        "the map is damaged; see runnel verify");
-    }
-    if (rc == RN_TOO_LARGE)
-        rc = rn_fail(&base->fault, RN_FULL, "%s: a group is too large",
-                     local_of(base)->dir);
-    return note_damage(base, rc);
-}
-
-static enum rn_code log_write(struct rn_local *l, struct rn_redo write)
-{
-    size_t need = RN_REDO_HEADER + write.key.len + write.value.len;
-
-    /* A record and its padding must fit a segment. */
-    if (l->redo.len + need + RN_WAL_BLOCK + RN_WAL_MARKS >
-        l->opts.segment_bytes)
-        return RN_TOO_LARGE;
-    return rn_redo_add(&l->redo, &write);
-}
-
-static enum rn_code local_put(struct rn_txn *base, struct rn_view key,
-                              struct rn_view value)
-{
-    struct local_txn *t = (struct local_txn *)base;
-    struct rn_local *l = local_of(base);
-    enum rn_code rc = log_write(l, (struct rn_redo){ RN_REDO_PUT, key, value });
-
-    if (!rc)
-        rc = l->map->ops->put(t->map, key, value);
-    return rc ? write_failed(base, rc) : RN_OK;
-}
-
-static enum rn_code local_del(struct rn_txn *base, struct rn_view key)
-{
-    struct local_txn *t = (struct local_txn *)base;
-    struct rn_local *l = local_of(base);
-    enum rn_code rc = l->map->ops->del(t->map, key);
-
-    if (!rc)
-        rc = log_write(l, (struct rn_redo){ .kind = RN_REDO_DEL, .key = key });
-    __atomic_add_fetch(&l->thin.deleted, !rc, __ATOMIC_RELAXED);
-    return rc ? write_failed(base, rc) : RN_OK;
-}
-
-/* ---- cursors ------------------------------------------------------------- */
-
-static enum rn_code local_scan(struct rn_txn *base,
-                               const struct rn_range *range,
-                               struct rn_cursor **out)
-{
-    struct local_txn *t = (struct local_txn *)base;
-    struct local_cursor *c;
-    enum rn_code rc = check_age(base);
-
-    if (rc)
-        return rc;
-    c = rn_new(sizeof(*c));
-    if (!c)
-        return RN_NOMEM;
-    rc = local_of(base)->map->ops->scan(t->map, range, &c->map);
-    if (rc) {
-        rn_free(c);
-        return note_damage(base, rc);
-    }
-    *out = &c->base;
-    return RN_OK;
-}
-
-static enum rn_code local_next(struct rn_cursor *base, struct rn_view *key,
-                               struct rn_view *value)
-{
-    struct local_cursor *c = (struct local_cursor *)base;
-    enum rn_code rc = check_age(base->txn);
-
-    if (!rc)
-        rc = local_of(base->txn)->map->ops->next(c->map, key, value);
-    return note_damage(base->txn, rc);
-}
-
-static void local_end(struct rn_cursor *base)
-{
-    struct local_cursor *c = (struct local_cursor *)base;
-
-    local_of(base->txn)->map->ops->end(c->map);
-    rn_free(c);
 }
 
 const struct rn_store_ops rn_store_local = {
@@ -741,10 +633,10 @@ const struct rn_store_ops rn_store_local = {
     .begin = local_begin,
     .commit = local_commit,
     .abort = local_abort,
-    .get = local_get,
-    .put = local_put,
-    .del = local_del,
-    .scan = local_scan,
-    .next = local_next,
-    .end = local_end,
+    .get = rn_local_get,
+    .put = rn_local_put,
+    .del = rn_local_del,
+    .scan = rn_local_scan,
+    .next = rn_local_next,
+    .end = rn_local_end,
 };

@@ -1,20 +1,26 @@
 /* local.h -- the embedded store from within: what its files share.
  *
- * A log for durability, a map for order (wal.h, map.h):
+ * A log for durability, a table in memory for what is new, a map for order
+ * (wal.h, recent.h, map.h).  Whoever reads looks into the table first:
  *
- *   local.c     transactions: the table of store.h
- *   recover.c   opening, always the same way, and replay.c
- *   keeper.c    checkpoints and log segments, beside commits
- *   thin.c      thinned-out leaves, likewise
+ *   local.c       transactions: the table of store.h
+ *   local_rows.c  keys, values and cursors in them
+ *   recover.c     opening, always the same way, and replay.c
+ *   keeper.c      checkpoints and log segments, beside commits
+ *   settle.c      from the table into the map, likewise
+ *   thin.c        thinned-out leaves, likewise
  *
  * Invariants (tests and comments cite them)
- *   S1  A group is in the log and synced before the map's commit makes it
- *       visible, and visible before it is answered.
- *   S2  The map's seq row equals the seq of the last record applied to it.
+ *   S1  A group is in the log and synced before it is visible, and visible
+ *       before it is answered.
+ *   S2  The map has every group up to its seq row.  Of later ones it may have
+ *       some rows; those groups are in the log, and in memory.
  *   S3  The pinned state of the durable checkpoint stays whole on disk, and so
  *       does the log behind it, until a later checkpoint is durable.
  *   S4  Once a sync has failed, or the map could not follow the log, nothing
- *       is written any more: the store is poisoned until it is reopened.
+ *       is written any more: the store is poisoned until it is reopened.  (A
+ *       full disk is none of these: what cannot settle stays in memory.)
+ *   S5  Only the keeper writes to the map.
  *
  * Locks: the writer's turn, which a write transaction has for its life, then
  * state.  The log and the map have one of their own each, below both.
@@ -24,12 +30,23 @@
 
 #include "store/checkpoint.h"
 #include "store/format.h"
+#include "store/settle.h"
 #include "store/store.h"
 #include "store/thin.h"
 
 #include <pthread.h>
 
-struct local_txn;
+/* What a transaction sees: the tables, the newer first, as of a group, and
+ * below them the map. */
+struct rn_local_txn {
+    struct rn_txn base;
+    struct rn_recent *tables[2]; /* NULL: nothing in it */
+    uint64_t seq;
+    struct rn_map_txn *map;
+    int64_t begun_ns;
+    bool failed; /* a write found damage: only abort is left */
+    struct rn_local_txn *before, *after; /* among the readers */
+};
 
 struct rn_local {
     struct rn_store base;
@@ -54,7 +71,8 @@ struct rn_local {
     bool poisoned;
     char reason[160];
     struct rn_store_status counts;
-    struct local_txn *readers;
+    struct rn_local_txn *readers;
+    struct rn_settle settle; /* partly guarded: see there */
 
     /* The keeper's own, except where noted. */
     struct rn_task keeper;
@@ -94,6 +112,18 @@ void rn_local_path(const struct rn_local *l, const char *name,
 void rn_local_map_path(const char *dir, uint64_t generation,
                        char out[RN_PATH_MAX]);
 
+/* local_rows.c: of the table in store.h */
+enum rn_code rn_local_get(struct rn_txn *base, struct rn_view key,
+                          struct rn_view *out);
+enum rn_code rn_local_put(struct rn_txn *base, struct rn_view key,
+                          struct rn_view value);
+enum rn_code rn_local_del(struct rn_txn *base, struct rn_view key);
+enum rn_code rn_local_scan(struct rn_txn *base, const struct rn_range *range,
+                           struct rn_cursor **out);
+enum rn_code rn_local_next(struct rn_cursor *base, struct rn_view *key,
+                           struct rn_view *value);
+void rn_local_end(struct rn_cursor *base);
+
 /* recover.c */
 
 /* Opens log and map at the newest durable state; creates them in an empty
@@ -122,7 +152,7 @@ bool rn_local_await_checkpoint(struct rn_local *l,
 bool rn_local_has_news(struct rn_local *l);
 /* After a commit: wakes the keeper if there is something to do. */
 void rn_local_nudge(struct rn_local *l);
-/* How long a writer must wait for the checkpoint to come after; 0: not. */
+/* How long a writer must wait for the keeper to come after; 0: not. */
 int64_t rn_local_throttle_ns(struct rn_local *l);
 
 #endif

@@ -78,8 +78,10 @@ struct rn_map_ops {
      * own may be released. */
     void (*release)(struct rn_map *m, struct rn_map_pin *pin);
 
-    /* RN_FULL if the space that a transaction may need cannot be had. */
-    enum rn_code (*reserve)(struct rn_map *m, enum rn_txn_mode mode);
+    /* RN_FULL if the space that a transaction may need, and `more`, cannot be
+     * had.  Any thread. */
+    enum rn_code (*reserve)(struct rn_map *m, enum rn_txn_mode mode,
+                            uint64_t more);
     /* True if the file has that space within itself, given back by deletes.
      * May be NULL: never. */
     bool (*has_room)(struct rn_map *m);

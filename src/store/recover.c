@@ -10,12 +10,12 @@
  *   5  put the checkpoint's meta pages back into the map, open it, pin T
  *   6  sync the log: its tail may be in the page cache only; and read its last
  *      record again, from the device: a failed sync may have lost it there
- *   7  replay what follows T
+ *   7  replay what follows T into memory
  *
  * Up to 3 nothing is changed.  T stays pinned, and the log behind it kept,
  * until the next checkpoint is durable, so a crash at any later moment, in here
  * or after, finds T and the log whole again.  (Without the pin of step 5 a
- * second crash before that would meet a T whose pages replay had reused.)
+ * second crash before that would meet a T whose pages had been reused.)
  *
  * Creation makes the files first, syncs the directory, and puts the first
  * checkpoint there last: as long as it is missing nothing was acknowledged, and
@@ -116,6 +116,8 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
     }
     l->generation = FIRST_GENERATION;
     rc = rn_wal_create(&opts, &l->log, err);
+    if (!rc)
+        l->settle.settled = rn_wal_end(l->log);
     if (!rc)
         rc = open_map(l, (struct rn_view){ 0 }, err);
     if (rc || RN_BUG(NO_DIR_SYNC))

@@ -1,4 +1,4 @@
-/* replay.h -- brings the map from the checkpoint to the end of the log. */
+/* replay.h -- brings the store from the checkpoint to the end of the log. */
 #ifndef RN_STORE_REPLAY_H
 #define RN_STORE_REPLAY_H
 
@@ -6,9 +6,7 @@
 
 struct rn_local;
 
-/* After it the map holds every record of the log, and its seq row says so.  A
- * crash on the way is harmless: the next open begins at the checkpoint again,
- * which is pinned. */
+/* After it every record of the log can be read.  Nothing is written. */
 enum rn_code rn_replay(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
 #endif

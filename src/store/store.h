@@ -63,6 +63,8 @@ struct rn_store_opts {
     uint32_t reader_ms_max; /* a read older than this ends; 0: 30,000 */
     uint64_t segment_bytes; /* of the log; 0: 32 MiB */
     uint64_t log_bytes;     /* ceiling of all segments; 0: 128 MiB */
+    uint64_t recent_bytes;  /* committed, in memory, not in the map yet; twice;
+                               0: 32 MiB */
     uint64_t checkpoint_bytes; /* written to the map; 0: 64 MiB */
     uint32_t checkpoint_ms;    /* 0: 5,000 */
     uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
@@ -79,9 +81,10 @@ struct rn_store_status {
     bool full;
     uint64_t commits, syncs, checkpoints;
     uint64_t sync_ns_total, sync_ns_max;
-    uint64_t data_bytes; /* length of the map file */
-    uint64_t live_bytes; /* of it, in use */
-    uint64_t log_bytes;  /* in all segments */
+    uint64_t data_bytes;   /* length of the map file */
+    uint64_t live_bytes;   /* of it, in use */
+    uint64_t log_bytes;    /* in all segments */
+    uint64_t recent_bytes; /* committed and in memory only, beside the log */
     uint64_t disk_free_bytes, reserve_bytes;
     uint64_t corrupt_total; /* damaged records met */
     uint32_t readers;

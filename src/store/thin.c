@@ -4,7 +4,7 @@
 #include "store/local.h"
 
 enum {
-    ROWS_MAX = 256,      /* rewritten in a slice, in the writer's turn */
+    ROWS_MAX = 256,      /* rewritten in a slice */
     BYTES_MAX = 1 << 20, /* of these */
     LEAVES_LEAST = 4,    /* fewer are not worth a transaction */
     ROWS_PER_DELETE = 8, /* looked at for each row deleted */
@@ -234,12 +234,11 @@ static enum rn_code commit(struct rn_local *l, struct rn_map_txn *txn)
     return rc;
 }
 
-static enum rn_code rewrite_locked(struct rn_local *l,
-                                   const struct rn_range *stretch)
+static enum rn_code rewrite(struct rn_local *l, const struct rn_range *stretch)
 {
     struct rn_map_txn *txn = NULL;
     struct rn_err err;
-    enum rn_code rc = l->map->ops->reserve(l->map, RN_TXN_WRITE);
+    enum rn_code rc = l->map->ops->reserve(l->map, RN_TXN_WRITE, 0);
 
     if (!rc)
         rc = l->map->ops->begin(l->map, RN_TXN_WRITE, &txn, &err);
@@ -260,11 +259,9 @@ enum rn_code rn_thin_rewrite(struct rn_local *l, const struct rn_range *stretch)
     struct rn_map_stat before, after;
     enum rn_code rc;
 
-    rn_local_enter(l);
     l->map->ops->stat(l->map, &before);
-    rc = rn_local_is_poisoned(l) ? RN_READ_ONLY : rewrite_locked(l, stretch);
+    rc = rn_local_is_poisoned(l) ? RN_READ_ONLY : rewrite(l, stretch);
     l->map->ops->stat(l->map, &after);
-    rn_local_leave(l);
     if (rc || before.live_bytes < after.live_bytes)
         return rc;
     pthread_mutex_lock(&l->state);

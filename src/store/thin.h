@@ -10,7 +10,7 @@
  * number of its own.  The invariants of local.h hold as they are:
  *
  *   S1  concerns groups; there is none here, and nothing new to see.
- *   S2  the row seq is not touched, so it still names the last record applied.
+ *   S2  the row seq is not touched, and stays as true as it was.
  *   S3  the map writes to free pages only.  What it frees was reachable from
  *       the pinned state or came after it, and is kept with it.
  *   S4  a poisoned store is left alone.  A slice that fails halfway is aborted,

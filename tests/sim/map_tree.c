@@ -279,13 +279,14 @@ static void tree_stat(struct rn_map *base, struct rn_map_stat *out)
 
 /* ---- transactions -------------------------------------------------------- */
 
-static enum rn_code tree_reserve(struct rn_map *base, enum rn_txn_mode mode)
+static enum rn_code tree_reserve(struct rn_map *base, enum rn_txn_mode mode,
+                                 uint64_t more)
 {
     struct tree_map *m = (struct tree_map *)base;
     uint64_t want = 2 * rn_tree_bytes(&m->now) + BLOCK;
     int error;
 
-    want += mode == RN_TXN_SHRINK ? m->ahead_bytes / 4 : m->ahead_bytes;
+    want += mode == RN_TXN_SHRINK ? m->ahead_bytes / 4 : m->ahead_bytes + more;
     error = m->env->ops->reserve(m->file, 0, want, RN_RESERVE_KEEP);
     return error ? RN_FULL : RN_OK;
 }

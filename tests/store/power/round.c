@@ -101,6 +101,7 @@ static void draw_plan(struct round *r)
         .keys = 60 + (uint32_t)dice_below(&d, 240),
         .groups = 140 + (uint32_t)dice_below(&d, 120),
         .segment_bytes = 128 << 10,
+        .recent_bytes = (1 + dice_below(&d, 24)) << 10,
         .checkpoint_bytes = (50 + dice_below(&d, 500)) << 10,
         .keep_percent = 20 + (unsigned)dice_below(&d, 70),
     };
@@ -367,6 +368,8 @@ static void try_state(struct round *r, int level, struct dice *dice)
     if (ok && disk_is_settled(d))
         d->low = d->high = w.number; /* nothing can change it any more */
     record_on(deeper);
+    if (ok && dice_percent(dice, 50))
+        work_settle(&w);
     if (ok && groups)
         ok = live_on(&w, d, groups);
     record_on(false);

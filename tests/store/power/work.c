@@ -306,6 +306,13 @@ void work_keep(struct work *w)
         thin_some(w);
 }
 
+void work_settle(struct work *w)
+{
+    struct rn_err err;
+
+    (void)!rn_settle_all((struct rn_local *)w->store, &err);
+}
+
 enum rn_code work_try(struct work *w, struct rn_err *err)
 {
     uint64_t number = w->number + 1;
@@ -415,6 +422,7 @@ bool work_open(struct work *w, const struct work_plan *plan, const char *dir)
         .readers_max = 8,
         .segment_bytes = plan->segment_bytes,
         .log_bytes = plan->log_bytes,
+        .recent_bytes = plan->recent_bytes,
         .checkpoint_bytes = plan->checkpoint_bytes,
         .checkpoint_ms = 1000000,
         .reserve_bytes = 1,

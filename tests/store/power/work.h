@@ -21,7 +21,7 @@ enum {
 struct work_plan {
     uint64_t seed;
     uint32_t keys, groups;
-    uint64_t segment_bytes, log_bytes, checkpoint_bytes;
+    uint64_t segment_bytes, log_bytes, recent_bytes, checkpoint_bytes;
     unsigned keep_percent; /* keeper's steps after a commit */
     unsigned thin_percent; /* stretches thinned beside them */
     struct disk_style style;
@@ -57,6 +57,8 @@ bool work_can_read(struct work *w);
 bool work_visible(struct work *w, uint64_t *number);
 
 /* Whether the store holds exactly what groups 1 to w->number leave. */
+/* Puts what is in memory into the map, as a keeper would do soon. */
+void work_settle(struct work *w);
 bool work_check(struct work *w, const uint16_t generation[DISK_GROUPS_MAX]);
 
 /* Notes what went wrong and returns false. */

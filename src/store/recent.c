@@ -1,0 +1,335 @@
+/* recent.c -- see recent.h.
+ *
+ * In the list keys rise, and of one key the newest write comes first.  An entry
+ * is complete before it can be reached, and is linked from the bottom up, so a
+ * reader that goes by does or does not see it, and either is right: whatever is
+ * being written is newer than what anybody reads.
+ */
+#include "store/recent.h"
+
+#include "base/hash.h"
+
+#include <stdalign.h>
+
+enum {
+    HEIGHT_MAX = 16, /* four to the power of it: as many as there could be */
+    BLOCK_BYTES = 256 << 10,
+    CHAINS = 1 << 15, /* about as many as a full table has rows of 1 KB */
+    LARGE = BLOCK_BYTES / 4, /* an entry that gets a block to itself */
+    ALIGN = alignof(struct rn_recent_entry),
+};
+
+struct block {
+    struct block *next;
+    char bytes[];
+};
+
+struct rn_recent {
+    unsigned refs;  /* atomic */
+    uint64_t bytes; /* of entries; atomic */
+    struct block *blocks;
+    char *free; /* in one of them, `left` bytes */
+    size_t left;
+    uint64_t chance;
+    unsigned height;               /* atomic */
+    struct rn_recent_entry *group; /* the last written of the open one */
+    struct rn_recent_entry *first[HEIGHT_MAX]; /* atomic */
+    struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
+};
+
+/* A key, ready to be looked for. */
+struct sought {
+    uint64_t start[2];
+    struct rn_view key;
+};
+
+/* ---- the table ----------------------------------------------------------- */
+
+struct rn_recent *rn_recent_new(void)
+{
+    struct rn_recent *r = rn_new(sizeof(*r));
+
+    if (!r)
+        return NULL;
+    r->refs = 1;
+    r->height = 1;
+    r->chains = rn_new(CHAINS * sizeof(struct rn_recent_entry *));
+    if (!r->chains) {
+        rn_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+struct rn_recent *rn_recent_keep(struct rn_recent *r)
+{
+    if (r)
+        __atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);
+    return r;
+}
+
+void rn_recent_drop(struct rn_recent *r)
+{
+    if (!r || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
+        return;
+    while (r->blocks) {
+        struct block *b = r->blocks;
+        r->blocks = b->next;
+        rn_free(b);
+    }
+    rn_free(r->chains);
+    rn_free(r);
+}
+
+uint64_t rn_recent_bytes(const struct rn_recent *r)
+{
+    return __atomic_load_n(&r->bytes, __ATOMIC_RELAXED);
+}
+
+static struct block *add_block(struct rn_recent *r, size_t bytes)
+{
+    struct block *b = rn_new(sizeof(*b) + bytes);
+
+    if (b) {
+        b->next = r->blocks;
+        r->blocks = b;
+    }
+    return b;
+}
+
+static void *take(struct rn_recent *r, size_t bytes)
+{
+    char *at = r->free;
+
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (bytes > r->left) {
+        struct block *b = add_block(r, bytes > LARGE ? bytes : BLOCK_BYTES);
+        if (!b)
+            return NULL;
+        at = b->bytes;
+    }
+    if (bytes <= r->left || bytes <= LARGE) {
+        r->left = (bytes <= r->left ? r->left : BLOCK_BYTES) - bytes;
+        r->free = at + bytes;
+    }
+    __atomic_add_fetch(&r->bytes, bytes, __ATOMIC_RELAXED);
+    return at;
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+static struct rn_recent_entry *follow(struct rn_recent_entry *const *link)
+{
+    return __atomic_load_n(link, __ATOMIC_ACQUIRE);
+}
+
+static struct sought sought_of(struct rn_view key)
+{
+    unsigned char bytes[16] = { 0 };
+    struct sought s = { .key = key };
+
+    if (key.len)
+        memcpy(bytes, key.at, key.len < 16 ? key.len : 16);
+    for (int i = 0; i < 16; i++)
+        s.start[i / 8] = s.start[i / 8] << 8 | bytes[i];
+    return s;
+}
+
+static bool is_below(const struct rn_recent_entry *e, const struct sought *s)
+{
+    for (int i = 0; i < 2; i++) {
+        if (e->start[i] != s->start[i])
+            return e->start[i] < s->start[i];
+    }
+    return rn_view_compare(e->key, s->key) < 0;
+}
+
+/* The links that lead, on each level, to the first entry whose key is not below
+ * the sought one; the entry itself. */
+static struct rn_recent_entry *
+seek(const struct rn_recent *r, const struct sought *key,
+     struct rn_recent_entry *const *links[HEIGHT_MAX])
+{
+    unsigned level = __atomic_load_n(&r->height, __ATOMIC_RELAXED);
+    struct rn_recent_entry *const *row = r->first;
+    struct rn_recent_entry *e = NULL, *known = NULL;
+
+    while (level-- > 0) {
+        /* What was found not to be below on one level is not on the next. */
+        while ((e = follow(&row[level])) && e != known && is_below(e, key))
+            row = e->next;
+        known = e;
+        if (links)
+            links[level] = &row[level];
+    }
+    return e;
+}
+
+/* The last entry whose key is below `key`, or of all if that is empty. */
+static const struct rn_recent_entry *seek_below(const struct rn_recent *r,
+                                                struct rn_view key)
+{
+    unsigned level = __atomic_load_n(&r->height, __ATOMIC_RELAXED);
+    struct rn_recent_entry *const *row = r->first;
+    const struct rn_recent_entry *last = NULL, *e;
+    struct sought sought = sought_of(key);
+
+    while (level-- > 0) {
+        while ((e = follow(&row[level])) &&
+               (!key.len || is_below(e, &sought))) {
+            last = e;
+            row = e->next;
+        }
+    }
+    return last;
+}
+
+static bool is_seen(const struct rn_recent_entry *e, uint64_t seq)
+{
+    return __atomic_load_n(&e->seq, __ATOMIC_RELAXED) <= seq;
+}
+
+static uint32_t hash_of(struct rn_view key)
+{
+    return (uint32_t)rn_hash64(key, 0);
+}
+
+const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
+                                             uint64_t seq, struct rn_view key)
+{
+    uint32_t hash = hash_of(key);
+    const struct rn_recent_entry *e = follow(&r->chains[hash % CHAINS]);
+
+    while (e &&
+           !(e->hash == hash && is_seen(e, seq) && rn_view_eq(e->key, key)))
+        e = e->chained;
+    return e;
+}
+
+static const struct rn_recent_entry *
+next_forward(const struct rn_recent *r, uint64_t seq,
+             const struct rn_range *range, const struct rn_recent_entry *last)
+{
+    struct sought from = sought_of(range->from);
+    const struct rn_recent_entry *e =
+        last ? follow(&last->next[0]) : seek(r, &from, NULL);
+
+    while (e && (!is_seen(e, seq) || (last && rn_view_eq(e->key, last->key))))
+        e = follow(&e->next[0]);
+    if (e && range->before.len && rn_view_compare(e->key, range->before) >= 0)
+        return NULL;
+    return e;
+}
+
+/* A list leads forward only; each step back looks from the top. */
+static const struct rn_recent_entry *
+next_backward(const struct rn_recent *r, uint64_t seq,
+              const struct rn_range *range, const struct rn_recent_entry *last)
+{
+    struct rn_view below = last ? last->key : range->before;
+
+    for (;;) {
+        const struct rn_recent_entry *e = seek_below(r, below), *seen;
+        if (!e || rn_view_compare(e->key, range->from) < 0)
+            return NULL;
+        seen = rn_recent_find(r, seq, e->key);
+        if (seen)
+            return seen;
+        below = e->key;
+    }
+}
+
+const struct rn_recent_entry *rn_recent_next(const struct rn_recent *r,
+                                             uint64_t seq,
+                                             const struct rn_range *range,
+                                             const struct rn_recent_entry *last)
+{
+    return range->backward ? next_backward(r, seq, range, last)
+                           : next_forward(r, seq, range, last);
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* One in four reaches the next level. */
+static unsigned draw_height(struct rn_recent *r)
+{
+    unsigned height = 1;
+    uint64_t x;
+
+    r->chance += 0x9e3779b97f4a7c15u;
+    x = (r->chance ^ (r->chance >> 30)) * 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    while (height < HEIGHT_MAX && (x & 3) == 0) {
+        height++;
+        x >>= 2;
+    }
+    return height;
+}
+
+static struct rn_view copy_to(char *at, struct rn_view from)
+{
+    if (from.len)
+        memcpy(at, from.at, from.len);
+    return rn_view_of(at, from.len);
+}
+
+/* Makes an entry reachable; whatever it says was written before. */
+static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
+                    unsigned height)
+{
+    struct rn_recent_entry *const *links[HEIGHT_MAX];
+    struct rn_recent_entry **chain = &r->chains[e->hash % CHAINS];
+    struct sought sought = sought_of(e->key);
+
+    memcpy(e->start, sought.start, sizeof(e->start));
+    if (height > r->height) /* a reader may come by: the row is empty yet */
+        __atomic_store_n(&r->height, height, __ATOMIC_RELAXED);
+    (void)seek(r, &sought, links);
+    for (unsigned i = 0; i < height; i++)
+        e->next[i] = *links[i];
+    e->chained = *chain;
+    for (unsigned i = 0; i < height; i++)
+        __atomic_store_n((struct rn_recent_entry **)links[i], e,
+                         __ATOMIC_RELEASE);
+    __atomic_store_n(chain, e, __ATOMIC_RELEASE);
+}
+
+static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
+                        struct rn_view value, bool gone)
+{
+    unsigned height = draw_height(r);
+    size_t head = sizeof(struct rn_recent_entry) +
+                  height * sizeof(struct rn_recent_entry *);
+    struct rn_recent_entry *e = take(r, head + key.len + value.len);
+
+    if (!e)
+        return RN_NOMEM;
+    e->key = copy_to((char *)e + head, key);
+    e->value = copy_to((char *)e + head + key.len, value);
+    e->gone = gone;
+    e->seq = seq;
+    e->hash = hash_of(key);
+    e->before = r->group;
+    r->group = e;
+    link_in(r, e, height);
+    return RN_OK;
+}
+
+enum rn_code rn_recent_put(struct rn_recent *r, uint64_t seq,
+                           struct rn_view key, struct rn_view value)
+{
+    return add(r, seq, key, value, false);
+}
+
+enum rn_code rn_recent_mark(struct rn_recent *r, uint64_t seq,
+                            struct rn_view key)
+{
+    return add(r, seq, key, (struct rn_view){ 0 }, true);
+}
+
+void rn_recent_end(struct rn_recent *r, bool stays)
+{
+    for (struct rn_recent_entry *e = r->group; e && !stays; e = e->before)
+        __atomic_store_n(&e->seq, UINT64_MAX, __ATOMIC_RELAXED);
+    r->group = NULL;
+}

@@ -1,0 +1,61 @@
+/* recent.h -- committed writes that are not in the map yet, in memory.
+ *
+ * A map that is changed group by group copies a page for almost every row of
+ * each.  So groups are gathered here, and the map follows in long stretches of
+ * rows in order (settle.c), which copies a page once for many rows.
+ *
+ * A table holds, for a key, the writes made to it, the newest first, each with
+ * the number of its group.  Who reads at group n sees the newest that is not
+ * newer than n; so a table that is being written to can be read at any state
+ * that it has had.  Nothing is ever taken out: a table is dropped as a whole.
+ *
+ * A skip list for the order and a hash table for single keys; entries and their
+ * bytes lie in blocks of the table's own.
+ *
+ * Threads: one writer at a time; readers beside it need no lock.
+ */
+#ifndef RN_STORE_RECENT_H
+#define RN_STORE_RECENT_H
+
+#include "store/store.h"
+
+struct rn_recent;
+
+struct rn_recent_entry {
+    uint64_t start[2]; /* of the key, as numbers: comparing mostly ends here */
+    struct rn_view key, value;
+    uint64_t seq;  /* of the group; atomic: UINT64_MAX once it is taken back */
+    uint32_t hash; /* of the key */
+    bool gone;     /* deleted: there is no such row, whatever lies below */
+    struct rn_recent_entry *chained; /* an older one of the same hash */
+    struct rn_recent_entry *before;  /* written before in the same group */
+    struct rn_recent_entry *next[];  /* in the order of keys; atomic */
+};
+
+struct rn_recent *rn_recent_new(void);                 /* NULL: out of memory */
+struct rn_recent *rn_recent_keep(struct rn_recent *r); /* NULL is fine */
+void rn_recent_drop(struct rn_recent *r);              /* NULL is fine */
+
+uint64_t
+rn_recent_bytes(const struct rn_recent *r); /* of entries; any thread */
+
+/* The writer's.  Group `seq` is not older than any in the table. */
+enum rn_code rn_recent_put(struct rn_recent *r, uint64_t seq,
+                           struct rn_view key, struct rn_view value) RN_CHECK;
+enum rn_code rn_recent_mark(struct rn_recent *r, uint64_t seq,
+                            struct rn_view key) RN_CHECK;
+/* Ends a group: it stays, or it is taken back as if it had never been. */
+void rn_recent_end(struct rn_recent *r, bool stays);
+
+/* What a reader at group `seq` finds; NULL if the table has nothing to say. */
+const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
+                                             uint64_t seq, struct rn_view key);
+
+/* The one that follows `last` in `range`, deletes included, or the range's
+ * first if `last` is NULL.  NULL at the end. */
+const struct rn_recent_entry *
+rn_recent_next(const struct rn_recent *r, uint64_t seq,
+               const struct rn_range *range,
+               const struct rn_recent_entry *last);
+
+#endif

@@ -1,0 +1,296 @@
+/* settle.c -- see settle.h. */
+#include "store/settle.h"
+
+#include "store/bug.h"
+#include "store/local.h"
+
+enum {
+    /* LMDB keeps what a transaction has changed in a sorted array, and filling
+     * that takes time with the square of its length. */
+    SLICE_ROWS = 2048,
+    SLICE_BYTES = 4 << 20,
+    LIMIT_LEAST = 8 << 20, /* of a table, and a quarter of the map's rows */
+    RETRY_NS = 200000000,
+};
+
+#define ALL_GROUPS (UINT64_MAX - 1) /* but those taken back */
+
+/* A small store is held to a share of its own size, or settling would make its
+ * file many times its data. */
+static void set_limit(struct rn_local *l)
+{
+    uint64_t limit = l->opts.recent_bytes, share;
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    share = stat.live_bytes / 4;
+    if (share < LIMIT_LEAST)
+        share = LIMIT_LEAST;
+    __atomic_store_n(&l->settle.limit, share < limit ? share : limit,
+                     __ATOMIC_RELAXED);
+}
+
+enum rn_code rn_settle_init(struct rn_local *l, struct rn_err *err)
+{
+    l->settle.recent = rn_recent_new();
+    l->settle.limit = l->opts.recent_bytes;
+    return l->settle.recent
+               ? RN_OK
+               : rn_fail(err, RN_NOMEM, "%s: out of memory", l->opts.where);
+}
+
+void rn_settle_release(struct rn_settle *s)
+{
+    rn_recent_drop(s->recent);
+    rn_recent_drop(s->settling);
+    *s = (struct rn_settle){ 0 };
+}
+
+/* ---- how far it is ------------------------------------------------------- */
+
+static bool is_full(const struct rn_settle *s)
+{
+    return rn_recent_bytes(s->recent) >=
+           __atomic_load_n(&s->limit, __ATOMIC_RELAXED);
+}
+
+bool rn_settle_is_full(struct rn_local *l)
+{
+    bool full;
+
+    pthread_mutex_lock(&l->state);
+    full = is_full(&l->settle);
+    pthread_mutex_unlock(&l->state);
+    return full;
+}
+
+bool rn_settle_has_room(struct rn_local *l)
+{
+    bool room;
+
+    pthread_mutex_lock(&l->state);
+    room = !l->settle.settling || !is_full(&l->settle);
+    pthread_mutex_unlock(&l->state);
+    return room;
+}
+
+bool rn_settle_is_stuck(const struct rn_local *l)
+{
+    return __atomic_load_n(&l->settle.stuck, __ATOMIC_RELAXED);
+}
+
+uint64_t rn_settle_pending(struct rn_local *l)
+{
+    struct rn_settle *s = &l->settle;
+    uint64_t bytes;
+
+    pthread_mutex_lock(&l->state);
+    bytes = rn_recent_bytes(s->recent);
+    if (s->settling)
+        bytes += rn_recent_bytes(s->settling);
+    pthread_mutex_unlock(&l->state);
+    return 2 * bytes;
+}
+
+double rn_settle_lag(struct rn_local *l)
+{
+    struct rn_settle *s = &l->settle;
+    uint64_t total = __atomic_load_n(&s->total, __ATOMIC_RELAXED);
+    double filled, done;
+
+    if (!total)
+        return 0;
+    pthread_mutex_lock(&l->state);
+    filled = (double)rn_recent_bytes(s->recent);
+    pthread_mutex_unlock(&l->state);
+    filled /= (double)__atomic_load_n(&s->limit, __ATOMIC_RELAXED);
+    done = (double)__atomic_load_n(&s->done, __ATOMIC_RELAXED) / (double)total;
+    return filled > done ? filled - done : 0;
+}
+
+/* ---- settling ------------------------------------------------------------ */
+
+bool rn_settle_begin(struct rn_local *l)
+{
+    struct rn_settle *s = &l->settle;
+    struct rn_recent *next;
+    uint64_t bytes = rn_recent_bytes(s->recent);
+
+    if (s->settling || !bytes)
+        return false;
+    next = rn_recent_new();
+    if (!next)
+        return false;
+    s->end = rn_wal_end(l->log);
+    s->last = NULL;
+    __atomic_store_n(&s->done, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->total, bytes, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&l->state);
+    s->settling = s->recent;
+    s->recent = next;
+    pthread_mutex_unlock(&l->state);
+    return true;
+}
+
+/* The map has the whole table: nobody who begins to read now needs it. */
+static void finish(struct rn_local *l)
+{
+    struct rn_settle *s = &l->settle;
+    struct rn_recent *settled = s->settling;
+
+    s->settled = s->end;
+    s->last = NULL;
+    set_limit(l);
+    __atomic_store_n(&s->total, 0, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&l->state);
+    s->settling = NULL;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+    rn_recent_drop(settled);
+}
+
+static enum rn_code settle_row(struct rn_local *l, struct rn_map_txn *txn,
+                               const struct rn_recent_entry *e)
+{
+    enum rn_code rc;
+
+    if (!e->gone)
+        return l->map->ops->put(txn, e->key, e->value);
+    rc = l->map->ops->del(txn, e->key);
+    __atomic_add_fetch(&l->thin.deleted, !rc, __ATOMIC_RELAXED);
+    return rc == RN_NOT_FOUND ? RN_OK : rc; /* put and deleted in memory */
+}
+
+/* Some rows of a table, on their way. */
+struct slice {
+    const struct rn_recent *table;
+    uint64_t seq; /* up to this group */
+    bool deletes_only;
+    const struct rn_recent_entry *last;
+    uint64_t bytes;
+    bool whole; /* there is no row left */
+};
+
+static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
+                             struct slice *slice)
+{
+    const struct rn_range all = { 0 };
+    enum rn_code rc = RN_OK;
+    int rows = 0;
+
+    while (!rc && rows < SLICE_ROWS && slice->bytes < SLICE_BYTES) {
+        const struct rn_recent_entry *e =
+            rn_recent_next(slice->table, slice->seq, &all, slice->last);
+        slice->whole = !e;
+        if (!e)
+            break;
+        slice->last = e;
+        if (slice->deletes_only && !e->gone)
+            continue;
+        rc = settle_row(l, txn, e);
+        slice->bytes += sizeof(*e) + e->key.len + e->value.len;
+        rows++;
+    }
+    return rc;
+}
+
+static enum rn_code begin(struct rn_local *l, const struct slice *slice,
+                          struct rn_map_txn **txn, struct rn_err *err)
+{
+    enum rn_txn_mode mode = slice->deletes_only ? RN_TXN_SHRINK : RN_TXN_WRITE;
+
+    if (l->map->ops->reserve(l->map, mode, 0))
+        return rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
+    return l->map->ops->begin(l->map, mode, txn, err);
+}
+
+static enum rn_code run_slice(struct rn_local *l, struct slice *slice,
+                              struct rn_err *err)
+{
+    struct rn_map_txn *txn = NULL;
+    enum rn_code rc = begin(l, slice, &txn, err);
+
+    if (rc)
+        return rc;
+    rc = put_rows(l, txn, slice);
+    if (!rc && slice->whole && !slice->deletes_only)
+        rc = l->map->ops->set_seq(txn, l->settle.end.seq);
+    if (rc) {
+        l->map->ops->abort(txn);
+        return rn_fail(err, rc, "%s",
+                       rc == RN_CORRUPT
+                           ? "the map is damaged; see runnel verify"
+                           : rn_code_name(rc));
+    }
+    rc = l->map->ops->commit(txn, err);
+    return RN_BUG(FAILED_MAP_COMMIT_IGNORED) ? RN_OK : rc;
+}
+
+static bool is_lack(enum rn_code rc)
+{
+    return rc == RN_FULL || rc == RN_NOMEM;
+}
+
+/* All that was deleted.  `recent` stays what it is as long as a table settles.
+ */
+static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_settle *s = &l->settle;
+    struct slice slices[] = { { .table = s->settling },
+                              { .table = s->recent } };
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
+        pthread_mutex_lock(&l->state);
+        slices[i].seq = s->visible;
+        pthread_mutex_unlock(&l->state);
+        slices[i].deletes_only = true;
+        while (!rc && !slices[i].whole) {
+            slices[i].bytes = 0;
+            rc = run_slice(l, &slices[i], err);
+        }
+    }
+    return rc;
+}
+
+enum rn_code rn_settle_slice(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_settle *s = &l->settle;
+    struct slice slice = { .table = s->settling,
+                           .seq = ALL_GROUPS,
+                           .last = s->last };
+    struct rn_err why = { 0 };
+    enum rn_code rc = run_slice(l, &slice, &why), deletes = RN_OK;
+
+    __atomic_store_n(&s->stuck, is_lack(rc), __ATOMIC_RELAXED);
+    if (is_lack(rc)) {
+        s->retry_ns = rn_mono_ns(l->env) + RETRY_NS;
+        deletes = settle_deletes(l, &why);
+    }
+    if ((rc && !is_lack(rc)) || (deletes && !is_lack(deletes)))
+        rn_local_poison(l, why.text);
+    if (rc)
+        return rn_fail(err, rc, "%s", why.text);
+    s->retry_ns = 0;
+    s->last = slice.last;
+    __atomic_add_fetch(&s->done, slice.bytes, __ATOMIC_RELAXED);
+    if (slice.whole)
+        finish(l);
+    return RN_OK;
+}
+
+enum rn_code rn_settle_all(struct rn_local *l, struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    while (!rc && l->settle.settling)
+        rc = rn_settle_slice(l, err);
+    if (rc)
+        return rc;
+    rn_local_enter(l);
+    (void)rn_settle_begin(l);
+    rn_local_leave(l);
+    while (!rc && l->settle.settling)
+        rc = rn_settle_slice(l, err);
+    return rc;
+}

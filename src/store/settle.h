@@ -1,0 +1,66 @@
+/* settle.h -- moves committed groups from memory into the map.
+ *
+ * Groups go into a table in memory (recent.h).  When that is full, or a
+ * checkpoint is due, an empty one takes its place and the keeper puts the full
+ * one's rows into the map, in the order of their keys, a slice at a time.
+ *
+ * Readers hold the tables that they began with, and look there first, so
+ * nothing changes for them while a table settles: what the map has of it
+ * already is what they read from the table.  The same goes for a state of the
+ * map that has one half of a table, should it be captured: recovery puts the
+ * whole of it into memory again, from the log.
+ *
+ * Where the disk is full a table stays in memory until there is space.  Deletes
+ * are let pass then, whichever table they are in: for the same reason rows may
+ * go into the map in any order, as long as the newest of a key is the last.
+ */
+#ifndef RN_STORE_SETTLE_H
+#define RN_STORE_SETTLE_H
+
+#include "store/recent.h"
+#include "store/wal.h"
+
+struct rn_local;
+
+struct rn_settle {
+    /* Guarded by the store's state lock. */
+    struct rn_recent *recent;   /* what the writer writes to */
+    struct rn_recent *settling; /* full; on its way into the map */
+    uint64_t visible;           /* the last group that readers may see */
+
+    /* The keeper's own, except where noted. */
+    struct rn_wal_place end;     /* of the log, when `settling` was full */
+    struct rn_wal_place settled; /* up to here the map has everything */
+    const struct rn_recent_entry *last; /* put into the map */
+    int64_t retry_ns;                   /* no slice before this */
+    bool stuck;                         /* for lack of space; atomic */
+    uint64_t limit;                     /* bytes of a full table; atomic */
+    uint64_t done, total; /* bytes of `settling` in the map; atomic */
+};
+
+enum rn_code rn_settle_init(struct rn_local *l, struct rn_err *err) RN_CHECK;
+void rn_settle_release(struct rn_settle *s);
+
+/* In the writer's turn: begins to settle what there is.  False if a table is
+ * settling already, if there is nothing to settle, or no memory. */
+bool rn_settle_begin(struct rn_local *l);
+
+/* Puts the next rows into the map.  RN_FULL or RN_NOMEM: not now; after any
+ * other failure the store is poisoned. */
+enum rn_code rn_settle_slice(struct rn_local *l, struct rn_err *err) RN_CHECK;
+
+/* Everything that is committed; for when there is no keeper. */
+enum rn_code rn_settle_all(struct rn_local *l, struct rn_err *err) RN_CHECK;
+
+/* True if a group may be written without waiting for the keeper. */
+bool rn_settle_has_room(struct rn_local *l);
+bool rn_settle_is_full(struct rn_local *l); /* the table that is written to */
+bool rn_settle_is_stuck(const struct rn_local *l);
+
+/* What the map may need for all that is in memory, as far as one can tell. */
+uint64_t rn_settle_pending(struct rn_local *l);
+
+/* By how much writers are ahead: 0 not at all, 1 a whole table. */
+double rn_settle_lag(struct rn_local *l);
+
+#endif

@@ -1,0 +1,250 @@
+/* store_recent_test.c -- a table of recent writes, at every state it has had.
+ *
+ * Goal: whoever reads at group n finds what a plain model had after group n,
+ * whatever was written since, taken back, or is just being written.
+ *
+ * Method: groups drawn from a seed, over few keys, go into a table and into
+ * models, one of which is kept for each group; some groups are taken back. Then
+ * every group is looked at by key and by ranges both ways.  And readers in
+ * threads of their own look while one writes.
+ */
+#include "store/recent.h"
+
+#include "base/chance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+enum { KEYS = 60, GROUPS = 150, KEY_BYTES = 16, READERS = 3, ROUNDS = 400 };
+
+enum said { NOTHING, GONE, PUT };
+
+/* What the table says of each key as of a group. */
+struct model {
+    enum said said[KEYS];
+    uint32_t value[KEYS];
+};
+
+static struct model models[GROUPS + 1];
+
+/* Some are the beginning of others. */
+static struct rn_view key_of(unsigned i, char out[KEY_BYTES])
+{
+    int len = snprintf(out, KEY_BYTES, "k%02u", i / 3);
+
+    memset(out + len, 'x', i % 3);
+    return rn_view_of(out, (size_t)len + i % 3);
+}
+
+static struct rn_view value_of(const uint32_t *value)
+{
+    return rn_view_of((const char *)value, sizeof(*value));
+}
+
+static void write_one(struct rn_recent *r, struct rn_chance *chance,
+                      uint64_t seq, struct model *m)
+{
+    unsigned i = (unsigned)rn_chance_below(chance, KEYS);
+    uint32_t value = (uint32_t)rn_chance_below(chance, UINT32_MAX);
+    char key[KEY_BYTES];
+
+    if (rn_chance_percent(chance, 30)) {
+        assert_int_equal(rn_recent_mark(r, seq, key_of(i, key)), RN_OK);
+        m->said[i] = GONE;
+        return;
+    }
+    assert_int_equal(rn_recent_put(r, seq, key_of(i, key), value_of(&value)),
+                     RN_OK);
+    m->said[i] = PUT;
+    m->value[i] = value;
+}
+
+static void expect_entry(const struct rn_recent_entry *e, const struct model *m,
+                         unsigned i)
+{
+    char key[KEY_BYTES];
+
+    assert_non_null(e);
+    assert_true(rn_view_eq(e->key, key_of(i, key)));
+    assert_int_equal(e->gone, m->said[i] == GONE);
+    if (!e->gone)
+        assert_true(rn_view_eq(e->value, value_of(&m->value[i])));
+}
+
+/* Keys `from` to `to`, without it. */
+static void expect_range(const struct rn_recent *r, uint64_t seq,
+                         const struct model *m, unsigned from, unsigned to)
+{
+    const struct rn_recent_entry *e = NULL;
+    char first[KEY_BYTES], end[KEY_BYTES];
+    struct rn_range range = { .from = key_of(from, first),
+                              .before = key_of(to, end) };
+
+    if (to == KEYS)
+        range.before = (struct rn_view){ 0 };
+    for (unsigned i = from; i < to; i++) {
+        if (m->said[i])
+            expect_entry(e = rn_recent_next(r, seq, &range, e), m, i);
+    }
+    assert_null(rn_recent_next(r, seq, &range, e));
+    range.backward = true;
+    e = NULL;
+    for (unsigned i = to; i-- > from;) {
+        if (m->said[i])
+            expect_entry(e = rn_recent_next(r, seq, &range, e), m, i);
+    }
+    assert_null(rn_recent_next(r, seq, &range, e));
+}
+
+static void expect_state(const struct rn_recent *r, uint64_t seq,
+                         const struct model *m)
+{
+    char key[KEY_BYTES];
+
+    for (unsigned i = 0; i < KEYS; i++) {
+        const struct rn_recent_entry *e =
+            rn_recent_find(r, seq, key_of(i, key));
+        if (m->said[i])
+            expect_entry(e, m, i);
+        else
+            assert_null(e);
+    }
+    expect_range(r, seq, m, 0, KEYS);
+    for (unsigned i = 0; i < KEYS; i += 7)
+        expect_range(r, seq, m, i / 2, i);
+}
+
+static void each_group_stays_as_it_was(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct rn_recent *r = rn_recent_new();
+        struct rn_chance chance;
+
+        assert_non_null(r);
+        rn_chance_init(&chance, seed);
+        memset(models, 0, sizeof(models));
+        for (uint64_t seq = 1; seq <= GROUPS; seq++) {
+            struct model *m = &models[seq];
+            bool stays = rn_chance_percent(&chance, 80);
+
+            *m = models[seq - 1];
+            for (int i = (int)rn_chance_below(&chance, 8); i >= 0; i--)
+                write_one(r, &chance, seq, m);
+            rn_recent_end(r, stays);
+            if (!stays)
+                *m = models[seq - 1];
+        }
+        for (uint64_t seq = 0; seq <= GROUPS; seq++)
+            expect_state(r, seq, &models[seq]);
+        rn_recent_drop(r);
+    }
+}
+
+static void a_large_value_has_a_place_of_its_own(void **state)
+{
+    static char bytes[3 << 20];
+    struct rn_recent *r = rn_recent_new();
+    char key[KEY_BYTES];
+
+    (void)state;
+    assert_non_null(r);
+    memset(bytes, 'v', sizeof(bytes));
+    for (unsigned i = 0; i < KEYS; i++) {
+        size_t len = (size_t)i * 50000 % sizeof(bytes);
+        assert_int_equal(
+            rn_recent_put(r, 1, key_of(i, key), rn_view_of(bytes, len)), RN_OK);
+    }
+    for (unsigned i = 0; i < KEYS; i++) {
+        const struct rn_recent_entry *e = rn_recent_find(r, 1, key_of(i, key));
+        size_t len = (size_t)i * 50000 % sizeof(bytes);
+        assert_non_null(e);
+        assert_true(rn_view_eq(e->value, rn_view_of(bytes, len)));
+    }
+    rn_recent_end(r, true);
+    rn_recent_drop(r);
+}
+
+/* ---- beside a writer ----------------------------------------------------- */
+
+struct shared {
+    struct rn_recent *table;
+    uint64_t visible; /* atomic */
+    bool done;        /* atomic */
+    uint64_t wrong;   /* atomic */
+};
+
+/* Each group puts its number under every key: whoever reads at it finds the
+ * same everywhere. */
+static void *read_on(void *context)
+{
+    struct shared *s = context;
+
+    while (!__atomic_load_n(&s->done, __ATOMIC_ACQUIRE)) {
+        uint64_t seq = __atomic_load_n(&s->visible, __ATOMIC_ACQUIRE);
+        const struct rn_range ranges[] = { { .backward = false },
+                                           { .backward = true } };
+        for (int i = 0; seq && i < 2; i++) {
+            const struct rn_recent_entry *e = NULL;
+            unsigned rows = 0;
+            while ((e = rn_recent_next(s->table, seq, &ranges[i], e))) {
+                uint64_t number;
+                memcpy(&number, e->value.at, sizeof(number));
+                rows++;
+                if (number != seq)
+                    __atomic_add_fetch(&s->wrong, 1, __ATOMIC_RELAXED);
+            }
+            if (rows != KEYS)
+                __atomic_add_fetch(&s->wrong, 1, __ATOMIC_RELAXED);
+        }
+    }
+    return NULL;
+}
+
+static void readers_see_whole_groups(void **state)
+{
+    struct shared s = { .table = rn_recent_new() };
+    pthread_t threads[READERS];
+
+    (void)state;
+    assert_non_null(s.table);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_on, &s), 0);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        bool stays = round % 3 > 0;
+        char key[KEY_BYTES];
+        uint64_t seq = s.visible + 1;
+
+        for (unsigned i = 0; i < KEYS; i++)
+            assert_int_equal(
+                rn_recent_put(s.table, seq, key_of(i * 7 % KEYS, key),
+                              rn_view_of((char *)&seq, sizeof(seq))),
+                RN_OK);
+        rn_recent_end(s.table, stays);
+        if (stays)
+            __atomic_store_n(&s.visible, seq, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&s.done, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(s.wrong, 0);
+    rn_recent_drop(s.table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_group_stays_as_it_was),
+        cmocka_unit_test(a_large_value_has_a_place_of_its_own),
+        cmocka_unit_test(readers_see_whole_groups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
