@@ -115,6 +115,16 @@ struct rn_value rn_aggregate_end(const struct rn_aggregate *a);
 
 /* ---- sorted and grouped rows --------------------------------------------- */
 
+/* Where DISTINCT is done if there is ORDER BY. */
+enum rn_distinct {
+    RN_DISTINCT_NOT,
+    RN_DISTINCT_FIRST,   /* before the sort: equal rows have equal keys */
+    RN_DISTINCT_BY_KEYS, /* so, and rows with equal keys are equal */
+    RN_DISTINCT_SORTED,  /* after it: the keys are not in the row */
+};
+
+enum rn_distinct rn_distinct_of(const struct rn_select *s);
+
 struct rn_sorter {
     struct rn_run *run;
     const struct rn_select *select;
@@ -128,15 +138,19 @@ struct rn_sorter {
     uint32_t count;
     uint64_t taken;
     struct rn_buf memory; /* of rows */
+    enum rn_distinct distinct;
+    struct rn_buf marks; /* one byte for each value */
+    uint32_t kept;       /* when rows were dropped last */
     enum rn_code rc;
 };
 
 /* Goes on behind a place; its own. */
 enum rn_code rn_sorter_resume(struct rn_sorter *s,
                               struct rn_view after) RN_CHECK;
-/* Adds the row with the keys of the current frame. */
-enum rn_code rn_sorter_add(struct rn_sorter *s,
-                           const struct rn_value *row) RN_CHECK;
+/* Adds the row with the keys of the current frame; `value` is its number among
+ * those DISTINCT has met, if that is done after sorting. */
+enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
+                           uint32_t value) RN_CHECK;
 enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row,
                            void *context) RN_CHECK;
 void rn_sorter_release(struct rn_sorter *s);

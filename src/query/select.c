@@ -45,40 +45,43 @@ static enum rn_code hand_on(void *context, const struct rn_value *row,
     return rc;
 }
 
-/* False for what DISTINCT has seen before. */
+/* False for what DISTINCT has seen before; and its number. */
 static enum rn_code look_up(struct flow *f, const struct rn_value *row,
-                            bool *is_new)
+                            uint32_t *place, bool *is_new)
 {
     struct rn_buf *bytes = &f->run->encoded;
-    uint32_t place;
     enum rn_code rc;
 
+    *place = 0;
     *is_new = true;
     if (!f->select->is_distinct)
         return RN_OK;
     rn_buf_clear(bytes);
     rc = rn_value_encode(row, f->run->arena, bytes);
-    return rc ? rc
-              : rn_keyset_add(&f->seen, rn_buf_view(bytes), &place, is_new);
+    return rc ? rc : rn_keyset_add(&f->seen, rn_buf_view(bytes), place, is_new);
 }
 
 static enum rn_code drop_seen(void *context, const struct rn_value *row,
                               bool *stop)
 {
     struct flow *f = context;
+    uint32_t place;
     bool is_new;
-    enum rn_code rc = look_up(f, row, &is_new);
+    enum rn_code rc = look_up(f, row, &place, &is_new);
 
     return rc || !is_new ? rc : hand_on(f, row, stop);
 }
 
-/* DISTINCT works before a sort too, so that fewer rows wait. */
+/* DISTINCT works before a sort where it can, so that fewer rows wait. */
 static enum rn_code put_in_order(struct flow *f, const struct rn_value *row)
 {
+    uint32_t place;
     bool is_new;
-    enum rn_code rc = look_up(f, row, &is_new);
+    enum rn_code rc = look_up(f, row, &place, &is_new);
 
-    return rc || !is_new ? rc : rn_sorter_add(&f->sorter, row);
+    if (rc || (!is_new && f->sorter.distinct != RN_DISTINCT_SORTED))
+        return rc;
+    return rn_sorter_add(&f->sorter, row, place);
 }
 
 static enum rn_code project_list(struct rn_run *r, const struct rn_select *s,
@@ -318,7 +321,10 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
         .row = row,
         .context = context,
         .seen = { .arena = arena },
-        .sorter = { .run = r, .select = s, .hold = hold },
+        .sorter = { .run = r,
+                    .select = s,
+                    .hold = hold,
+                    .distinct = rn_distinct_of(s) },
         .groups = { .run = r, .select = s, .hold = hold, .arena = arena },
         .offset = count_of(s->offset, 0),
         .is_outermost = is_outermost,

@@ -9,6 +9,13 @@
  *
  * Rows with equal keys are in the order of their documents' rids, and within a
  * document in the order they came; in reverse if the first key descends.
+ *
+ * Under DISTINCT a row stands where the first of its equals does.  If a row
+ * says its keys (SELECT DISTINCT c.a ... ORDER BY c.a), all equals have one
+ * place and only one of them comes here.  Else (ORDER BY c.b) each comes, with
+ * the number of its value, and repetitions are dropped from what is sorted.
+ * Then nothing else is dropped: which values an earlier page had is known only
+ * when all documents have been read.
  */
 #include "query/run.h"
 
@@ -22,7 +29,11 @@ struct rn_sorted {
     uint64_t rid;   /* of its document, or how many rows came before */
     uint32_t place; /* in its document */
     uint32_t size;  /* of what it takes in the arena */
+    uint32_t value; /* the same for rows that are equal, if that matters */
 };
+
+/* Of a value, by its number. */
+enum mark { MARK_NONE, MARK_TAKEN, MARK_SENT };
 
 enum { FEWEST_TO_DROP = 1024 };
 
@@ -40,10 +51,31 @@ static int by_keys(const void *a, const void *b, void *context)
         if (found)
             return order[i].is_descending ? -found : found;
     }
+    if (s->distinct == RN_DISTINCT_BY_KEYS)
+        return 0; /* the same row, whatever document it comes from */
     found = (x->rid > y->rid) - (x->rid < y->rid);
     if (!found)
         found = (x->place > y->place) - (x->place < y->place);
     return order[0].is_descending ? -found : found;
+}
+
+/* Leaves the first of equal rows, unless an earlier page had it. */
+static void drop_repetitions(struct rn_sorter *s)
+{
+    uint32_t n = 0;
+
+    if (s->distinct != RN_DISTINCT_SORTED)
+        return;
+    for (uint32_t i = 0; i < s->count; i++) {
+        char *mark = &s->marks.at[s->rows[i].value];
+        if (*mark != MARK_NONE)
+            continue;
+        *mark = MARK_TAKEN;
+        s->rows[n++] = s->rows[i];
+    }
+    s->count = n;
+    for (uint32_t i = 0; i < n; i++)
+        s->marks.at[s->rows[i].value] = MARK_NONE;
 }
 
 static enum rn_code sort(struct rn_sorter *s)
@@ -53,6 +85,7 @@ static enum rn_code sort(struct rn_sorter *s)
     if (rc || s->count == 0)
         return rc;
     qsort_r(s->rows, s->count, sizeof(*s->rows), by_keys, s);
+    drop_repetitions(s);
     return s->rc;
 }
 
@@ -89,6 +122,8 @@ static uint32_t worth_keeping(struct rn_sorter *s)
     uint32_t n = 0;
     size_t size = 0;
 
+    if (s->distinct == RN_DISTINCT_SORTED && s->after)
+        return s->count;
     while (n < s->count && n < s->most) {
         size += s->rows[n].size;
         if (s->ahead_bytes && n > 0 && size > s->ahead_bytes)
@@ -105,7 +140,7 @@ static enum rn_code drop(struct rn_sorter *s)
     struct rn_arena *old = s->arena;
     enum rn_code rc = sort(s);
 
-    s->count = worth_keeping(s);
+    s->count = s->kept = worth_keeping(s);
     if (rc || s->hold == RN_HOLD_NOTHING)
         return rc;
     s->arena = old == &s->own[0] ? &s->own[1] : &s->own[0];
@@ -119,7 +154,9 @@ static enum rn_code drop(struct rn_sorter *s)
 
 static bool is_time_to_drop(const struct rn_sorter *s)
 {
-    if (s->count >= FEWEST_TO_DROP && s->count / 2 >= s->most)
+    uint64_t most = s->distinct == RN_DISTINCT_SORTED ? s->kept : s->most;
+
+    if (s->count >= FEWEST_TO_DROP && s->count / 2 >= most)
         return true;
     return s->ahead_bytes && s->count > 1 &&
            s->arena->used / 2 > s->ahead_bytes;
@@ -132,11 +169,13 @@ static void begin(struct rn_sorter *s)
     size_t most = s->run->keep.ceiling;
 
     s->memory = RN_BUF_INIT(most);
+    s->marks = RN_BUF_INIT(most);
     s->own[0] = RN_ARENA_INIT(most);
     s->own[1] = RN_ARENA_INIT(most);
     s->arena = s->hold == RN_HOLD_NOTHING ? s->run->arena : &s->own[0];
     /* Rows that are counted must all be there. */
-    if (s->is_outermost && !s->run->skip_sent)
+    if (s->is_outermost && !s->run->skip_sent &&
+        s->distinct != RN_DISTINCT_SORTED)
         s->ahead_bytes = s->run->limits.ahead_bytes;
 }
 
@@ -161,20 +200,42 @@ static enum rn_code set_place(struct rn_sorter *s, struct rn_sorted *row)
     return find_rid(s->run, &row->rid);
 }
 
-enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row)
+/* Values are numbered as they come. */
+static enum rn_code note_value(struct rn_sorter *s, uint32_t value)
+{
+    static const char none = MARK_NONE;
+
+    if (s->distinct != RN_DISTINCT_SORTED || value < s->marks.len)
+        return RN_OK;
+    return rn_buf_add(&s->marks, rn_view_of(&none, 1));
+}
+
+static void note_sent(struct rn_sorter *s, uint32_t value)
+{
+    if (s->distinct == RN_DISTINCT_SORTED)
+        s->marks.at[value] = MARK_SENT;
+}
+
+enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
+                           uint32_t value)
 {
     uint32_t n = s->select->order_count;
-    struct rn_sorted new = { .row = *row };
+    struct rn_sorted new = { .row = *row, .value = value };
     enum rn_code rc;
 
     if (!s->arena)
         begin(s);
+    rc = note_value(s, value);
+    if (rc)
+        return rc;
     new.keys = rn_arena_alloc(s->run->arena, n * sizeof(*new.keys));
     rc = new.keys ? set_place(s, &new) : RN_TOO_LARGE;
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = rn_eval(s->run, s->select->order[i].expr, &new.keys[i]);
-    if (!rc && s->after && by_keys(&new, s->after, s) <= 0)
-        return s->rc; /* on an earlier page */
+    if (!rc && s->after && by_keys(&new, s->after, s) <= 0) {
+        note_sent(s, value); /* on an earlier page */
+        return s->rc;
+    }
     if (!rc)
         rc = rn_buf_reserve(&s->memory, sizeof(new));
     if (rc)
@@ -363,6 +424,7 @@ enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row, void *context)
 void rn_sorter_release(struct rn_sorter *s)
 {
     rn_buf_release(&s->memory);
+    rn_buf_release(&s->marks);
     rn_arena_release(&s->own[0]);
     rn_arena_release(&s->own[1]);
 }

@@ -126,8 +126,17 @@ static void pages_of_any_size_add_up(void **state)
           "\"b\" \"a\" " },
         { "SELECT VALUE c.n FROM c ORDER BY c.n DESC", "4 3 2 1 0 " },
         { "SELECT DISTINCT VALUE c.m FROM c", "0 1 2 " },
+        { "SELECT DISTINCT VALUE c.m FROM c ORDER BY c.m DESC", "2 1 0 " },
+        { "SELECT DISTINCT VALUE c.m FROM c ORDER BY c.n DESC", "1 0 2 " },
+        { "SELECT DISTINCT c.m FROM c ORDER BY c.n DESC OFFSET 1 LIMIT 5",
+          "{\"m\":0} {\"m\":2} " },
+        { "SELECT DISTINCT TOP 2 VALUE c.m FROM c ORDER BY c.n DESC", "1 0 " },
+        { "SELECT DISTINCT c.x FROM c ORDER BY c.n", "{} " },
         { "SELECT c.m, COUNT(1) AS k FROM c GROUP BY c.m",
           "{\"m\":0,\"k\":2} {\"m\":1,\"k\":2} {\"m\":2,\"k\":1} " },
+        { "SELECT c.x, COUNT(c.x) AS k, SUM(c.x) AS s, AVG(c.x) AS a, "
+          "MIN(c.x) AS l FROM c GROUP BY c.x",
+          "{\"k\":0,\"s\":0} " },
         { "SELECT VALUE COUNT(1) FROM c", "5 " },
         { "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.m FROM c)",
           "3 " },
@@ -140,6 +149,62 @@ static void pages_of_any_size_add_up(void **state)
         for (uint32_t most = 0; most < 6; most++)
             gives(cases[i].text, 5, most, cases[i].rows);
     }
+}
+
+/* The first document of each value goes while a client reads on. */
+static void a_value_comes_once_though_its_document_went(void **state)
+{
+    static const char *const texts[] = {
+        "SELECT DISTINCT VALUE c.m FROM c ORDER BY c.m",
+        "SELECT DISTINCT c.m FROM c ORDER BY c.m DESC",
+        "SELECT DISTINCT c.m AS a, c.m AS b FROM c ORDER BY c.m",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct rn_arena a = RN_ARENA_INIT(1 << 20);
+        struct rn_query_input in = { .text = rn_view_text(texts[i]) };
+        struct page page = { .text = RN_BUF_INIT(1 << 20), .most = 1 };
+        struct rn_sink sink = { &page, take_row };
+        struct rn_query_limits limits = { 0 };
+        struct rn_query_stats stats = { 0 };
+        struct rn_faults faults;
+        struct rn_query *q;
+
+        assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+        for (uint32_t gone = 0; !stats.is_done; gone += 3) {
+            struct maker m = { .next = gone, .count = 30 };
+            struct rn_source source = { &m, make_next };
+            assert_int_equal(
+                rn_query_run(q, &source, &sink, &limits, &stats, NULL), RN_OK);
+            limits.from = stats.place;
+            limits.from.after = page.after;
+        }
+        assert_int_equal(page.rows, 3);
+        rn_buf_release(&page.text);
+        rn_arena_release(&a);
+    }
+}
+
+/* Many rows of few values, through less memory than they take. */
+static void equal_rows_stand_where_the_first_of_them_does(void **state)
+{
+    struct rn_query_limits little = { .memory_bytes = 1 << 20,
+                                      .ahead_bytes = 10000 };
+    struct outcome o;
+
+    (void)state;
+    gives("SELECT DISTINCT VALUE c.m FROM c ORDER BY c.n DESC", 6000, 0,
+          "2 1 0 ");
+    gives("SELECT TOP 2 VALUE x FROM (SELECT DISTINCT VALUE c.m FROM c "
+          "ORDER BY c.n DESC) AS x",
+          6000, 0, "2 1 ");
+    run(RN_LIT("SELECT DISTINCT VALUE c.n % 500 FROM c ORDER BY c.n DESC"),
+        3000, 100, little, &o);
+    assert_int_equal(o.rc, RN_OK);
+    assert_int_equal(o.page.rows, 500);
+    assert_memory_equal(o.page.text.at, "499 498 497 ", 12);
+    rn_buf_release(&o.page.text);
 }
 
 /* Clients take a page that has a successor for one that is not the last; their
@@ -526,6 +591,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_of_any_size_add_up),
+        cmocka_unit_test(a_value_comes_once_though_its_document_went),
+        cmocka_unit_test(equal_rows_stand_where_the_first_of_them_does),
         cmocka_unit_test(a_full_page_that_is_the_last_says_so),
         cmocka_unit_test(texts_that_clients_make_run),
         cmocka_unit_test(sorting_the_first_few_of_many_keeps_them),

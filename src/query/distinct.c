@@ -1,0 +1,44 @@
+/* distinct.c -- where DISTINCT stands to ORDER BY. */
+#include "query/check.h"
+#include "query/run.h"
+
+/* True if the row tells the value: it is an item of it, or within one. */
+static bool is_told(const struct rn_select *s, const struct rn_expr *e)
+{
+    if (s->kind == RN_SELECT_STAR)
+        return true; /* keys are paths of what * is */
+    for (uint32_t i = 0; i < s->item_count; i++) {
+        if (rn_expr_equals(e, s->items[i].expr))
+            return true;
+    }
+    if (e->kind == RN_EXPR_MEMBER ||
+        (e->kind == RN_EXPR_INDEX && e->kids[1]->kind == RN_EXPR_LITERAL))
+        return is_told(s, e->kids[0]);
+    return false;
+}
+
+static bool is_key(const struct rn_select *s, const struct rn_expr *item)
+{
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        if (rn_expr_equals(item, s->order[i].expr))
+            return true;
+    }
+    return false;
+}
+
+enum rn_distinct rn_distinct_of(const struct rn_select *s)
+{
+    if (!s->is_distinct || s->order_count == 0)
+        return RN_DISTINCT_NOT;
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        if (!is_told(s, s->order[i].expr))
+            return RN_DISTINCT_SORTED;
+    }
+    if (s->kind == RN_SELECT_STAR)
+        return RN_DISTINCT_FIRST;
+    for (uint32_t i = 0; i < s->item_count; i++) {
+        if (!is_key(s, s->items[i].expr))
+            return RN_DISTINCT_FIRST;
+    }
+    return RN_DISTINCT_BY_KEYS;
+}
