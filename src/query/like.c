@@ -119,7 +119,7 @@ enum rn_code rn_like(struct rn_run *r, struct rn_view text,
             break;
         }
     }
-    while (p < pattern.len && pattern.at[p] == '%')
+    while (p < pattern.len && pattern.at[p] == '%' && !is_escape(&m, p))
         p++;
     *out = t >= text.len && p >= pattern.len;
     return RN_OK;

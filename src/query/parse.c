@@ -87,9 +87,12 @@ enum rn_code rn_parser_expect_word(struct rn_parser *p, enum rn_word word)
     return rn_parser_skip_word(p, word) ? RN_OK : rn_parser_refuse(p);
 }
 
+/* LEFT and RIGHT are functions' names and, in other dialects, words of JOIN:
+ * as an alias they would make one of it without a word. */
 static enum rn_code take_name(struct rn_parser *p, struct rn_view *out)
 {
-    if (p->now.kind != RN_LEX_NAME || p->now.word != RN_WORD_NONE)
+    if (p->now.kind != RN_LEX_NAME || p->now.word != RN_WORD_NONE ||
+        rn_parser_name_is(p, "LEFT") || rn_parser_name_is(p, "RIGHT"))
         return rn_parser_refuse(p);
     *out = p->now.text;
     rn_parser_take(p);
@@ -188,10 +191,11 @@ static enum rn_code parse_source(struct rn_parser *p, struct rn_select *s)
     struct rn_from *f;
     enum rn_code rc;
 
-    if (s->from_count == RN_QUERY_SOURCES_MAX)
+    if (s->from_count == RN_QUERY_SOURCES_MAX) {
         return rn_faults_add(p->faults, NULL, 0, 0,
                              "FROM has more than %d sources.",
                              RN_QUERY_SOURCES_MAX);
+    }
     s->from = rn_ast_grow(p->arena, s->from, s->from_count, &s->from_room,
                           sizeof(*s->from));
     if (!s->from)
@@ -356,10 +360,11 @@ enum rn_code rn_parse(struct rn_view text, struct rn_arena *a,
     enum rn_code rc;
 
     faults->text = text;
-    if (text.len > RN_QUERY_TEXT_MAX)
+    if (text.len > RN_QUERY_TEXT_MAX) {
         return rn_faults_add(faults, NULL, 0, 0,
                              "The query text is longer than %d bytes.",
                              RN_QUERY_TEXT_MAX);
+    }
     rc = check_utf8(text, faults);
     if (rc)
         return rc;

@@ -235,6 +235,16 @@ static bool is_query_next(const struct rn_parser *p)
            rn_lexer_next(&ahead).word == RN_WORD_SELECT;
 }
 
+/* What is wrong is what stands where a query should. */
+static enum rn_code refuse_no_query(struct rn_parser *p)
+{
+    enum rn_code rc;
+
+    rn_parser_take(p);
+    rc = rn_parser_expect(p, "(");
+    return rc ? rc : rn_parser_refuse(p);
+}
+
 /* A name, a call, or one of the words that introduce a subquery. */
 static enum rn_code parse_named(struct rn_parser *p, struct rn_expr **out)
 {
@@ -247,6 +257,8 @@ static enum rn_code parse_named(struct rn_parser *p, struct rn_expr **out)
         rn_parser_take(p);
         return parse_subquery(p, how, name.at, out);
     }
+    if (name.word == RN_WORD_EXISTS || name.word == RN_WORD_ARRAY)
+        return refuse_no_query(p);
     if (name.word != RN_WORD_NONE)
         return rn_parser_refuse(p);
     if (rn_view_eq(name.text, RN_LIT("udf")) && next.sign[0] == '.')

@@ -254,10 +254,11 @@ static enum rn_code join_source(struct flow *f, uint32_t level)
     struct rn_value v;
     enum rn_code rc;
 
-    if (from->query)
+    if (from->query) {
         return rn_select_run(f->run, from->query,
                              is_outermost ? RN_HOLD_COPY : RN_HOLD_NOTHING,
                              join_inner_row, &inner);
+    }
     if (is_outermost && is_container(from))
         return join_documents(f);
     rc = rn_eval(f->run, from->path, &v);
