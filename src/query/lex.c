@@ -6,23 +6,26 @@
 
 #include <strings.h>
 
+#define WORD(name)                                                             \
+    {                                                                          \
+#name, sizeof(#name) - 1, RN_WORD_##name                               \
+    }
+
 static const struct {
     const char *text;
+    size_t len;
     enum rn_word word;
 } words[] = {
-    { "AND", RN_WORD_AND },         { "ARRAY", RN_WORD_ARRAY },
-    { "AS", RN_WORD_AS },           { "ASC", RN_WORD_ASC },
-    { "BETWEEN", RN_WORD_BETWEEN }, { "BY", RN_WORD_BY },
-    { "DESC", RN_WORD_DESC },       { "DISTINCT", RN_WORD_DISTINCT },
-    { "ESCAPE", RN_WORD_ESCAPE },   { "EXISTS", RN_WORD_EXISTS },
-    { "FROM", RN_WORD_FROM },       { "GROUP", RN_WORD_GROUP },
-    { "IN", RN_WORD_IN },           { "JOIN", RN_WORD_JOIN },
-    { "LIKE", RN_WORD_LIKE },       { "LIMIT", RN_WORD_LIMIT },
-    { "NOT", RN_WORD_NOT },         { "OFFSET", RN_WORD_OFFSET },
-    { "OR", RN_WORD_OR },           { "ORDER", RN_WORD_ORDER },
-    { "SELECT", RN_WORD_SELECT },   { "TOP", RN_WORD_TOP },
-    { "VALUE", RN_WORD_VALUE },     { "WHERE", RN_WORD_WHERE },
+    WORD(AND),    WORD(ARRAY), WORD(AS),       WORD(ASC),    WORD(BETWEEN),
+    WORD(BY),     WORD(DESC),  WORD(DISTINCT), WORD(ESCAPE), WORD(EXISTS),
+    WORD(FROM),   WORD(GROUP), WORD(IN),       WORD(JOIN),   WORD(LIKE),
+    WORD(LIMIT),  WORD(NOT),   WORD(OFFSET),   WORD(OR),     WORD(ORDER),
+    WORD(SELECT), WORD(TOP),   WORD(VALUE),    WORD(WHERE),
 };
+
+#undef WORD
+
+enum { WORD_MAX = 8 }; /* letters of the longest */
 
 static const struct {
     const char *text;
@@ -37,11 +40,14 @@ static const struct {
 static enum rn_word word_of(struct rn_view name)
 {
     for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
-        if (rn_view_eq(name, rn_view_text(literals[i].text)))
+        if (name.at[0] == literals[i].text[0] &&
+            rn_view_eq(name, rn_view_text(literals[i].text)))
             return literals[i].word;
     }
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (name.len == strlen(words[i].text) &&
+    for (size_t i = 0;
+         name.len <= WORD_MAX && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (name.len == words[i].len &&
+            ((name.at[0] ^ words[i].text[0]) & ~0x20) == 0 &&
             strncasecmp(name.at, words[i].text, name.len) == 0)
             return words[i].word;
     }
@@ -67,7 +73,9 @@ static bool is_name(char c)
 
 static char peek(const struct rn_lexer *l, size_t ahead)
 {
-    return l->at + ahead < l->text.len ? l->text.at[l->at + ahead] : '\0';
+    if (l->at + ahead >= l->text.len)
+        return '\0';
+    return l->text.at[l->at + ahead];
 }
 
 /* Past a comment, or to the end if it is never closed. */
@@ -158,24 +166,20 @@ static enum rn_lex_kind string(struct rn_lexer *l)
 
 static enum rn_lex_kind sign(struct rn_lexer *l, char out[4])
 {
-    /* Longer ones first. */
-    static const char *const signs[] = {
-        ">>>", "<<", ">>", "<=", ">=", "<>", "!=", "||", "??", "(", ")",
-        "[",   "]",  "{",  "}",  ",",  ".",  ":",  "?",  "+",  "-", "*",
-        "/",   "%",  "&",  "|",  "^",  "~",  "<",  ">",  "=",
-    };
+    char a = peek(l, 0), b = peek(l, 1);
+    size_t n = 1;
 
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        size_t n = strlen(signs[i]);
-        if (l->text.len - l->at >= n &&
-            memcmp(l->text.at + l->at, signs[i], n) == 0) {
-            memcpy(out, signs[i], n);
-            l->at += n;
-            return RN_LEX_SIGN;
-        }
-    }
-    l->at++;
-    return RN_LEX_BAD;
+    if (a == '>' && b == '>')
+        n = peek(l, 2) == '>' ? 3 : 2;
+    else if ((a == '<' && (b == '<' || b == '>')) ||
+             (b == '=' && (a == '<' || a == '>' || a == '!')) ||
+             (a == b && (a == '|' || a == '?')))
+        n = 2;
+    else if (!a || !strchr("()[]{},.:?+-*/%&|^~<>=", a))
+        n = 0;
+    memcpy(out, l->text.at + l->at, n);
+    l->at += n ? n : 1;
+    return n ? RN_LEX_SIGN : RN_LEX_BAD;
 }
 
 static enum rn_lex_kind name(struct rn_lexer *l, size_t skip)

@@ -31,7 +31,7 @@ void rn_parser_take(struct rn_parser *p)
 
 bool rn_parser_sees(const struct rn_parser *p, const char *sign)
 {
-    return p->now.kind == RN_LEX_SIGN && strcmp(p->now.sign, sign) == 0;
+    return p->now.sign[0] == sign[0] && strcmp(p->now.sign, sign) == 0;
 }
 
 bool rn_parser_skip(struct rn_parser *p, const char *sign)

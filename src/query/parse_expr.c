@@ -33,9 +33,9 @@ static enum rn_code parse_binary(struct rn_parser *p, int level,
 
 enum rn_code rn_parser_too_deep(struct rn_parser *p)
 {
-    return rn_faults_add(p->faults, NULL, 0, 0,
-                         "The query is nested deeper than %d.",
-                         RN_QUERY_DEPTH_MAX);
+    rn_faults_add(p->faults, NULL, 0, 0, "The query is nested deeper than %d.",
+                  RN_QUERY_DEPTH_MAX);
+    return RN_BAD_REQUEST;
 }
 
 struct rn_expr *rn_expr_new(struct rn_parser *p, enum rn_expr_kind kind,
@@ -43,12 +43,13 @@ struct rn_expr *rn_expr_new(struct rn_parser *p, enum rn_expr_kind kind,
 {
     struct rn_expr *e = rn_arena_alloc(p->arena, sizeof(*e));
 
-    if (e)
+    if (e) {
         *e = (struct rn_expr){ .kind = (uint8_t)kind,
                                .depth = 1,
                                .start = (uint32_t)start,
                                .end = (uint32_t)start,
                                .slot = RN_SLOT_NONE };
+    }
     return e;
 }
 
@@ -156,6 +157,8 @@ static enum rn_op binary_op(const struct rn_parser *p, int *level)
         *level = LEVEL_OR;
         return RN_OP_OR;
     }
+    if (p->now.kind != RN_LEX_SIGN)
+        return RN_OP_NONE;
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
         if (rn_parser_sees(p, operators[i].sign)) {
             *level = operators[i].level;
