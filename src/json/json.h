@@ -104,6 +104,17 @@ void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits);
 enum rn_code rn_json_parse(struct rn_json *j, struct rn_view text,
                            struct rn_err *err) RN_CHECK;
 
+/* The same of a text that is known to be JSON, for who wants only these members
+ * of the object it is: others may be missing from the tape.  What need not be
+ * looked at is not.  Names are without escapes, each once. */
+struct rn_json_wanted {
+    const struct rn_view *names;
+    uint32_t count;
+};
+enum rn_code rn_json_parse_some(struct rn_json *j, struct rn_view text,
+                                const struct rn_json_wanted *wanted,
+                                struct rn_err *err) RN_CHECK;
+
 /* Gives all memory back.  The limits stay, so it can parse again. */
 void rn_json_release(struct rn_json *j);
 

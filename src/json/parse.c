@@ -473,11 +473,12 @@ static const char *take_value(struct parser *p, const char *at)
     }
 }
 
-/* Closes what ends at `at`, and goes on to where the next value must stand;
- * the end of the text if there is no container left to hold one. */
-static const char *take_between(struct parser *p, const char *at)
+/* Closes what ends at `at`, and goes on to where the next value inside `around`
+ * must stand; behind the last if there is none. */
+static inline const char *take_between(struct parser *p, const char *at,
+                                       uint32_t around)
 {
-    while (p->open != RN_JSON_NONE) {
+    while (p->open != around) {
         at = skip_space(p, at);
         if (at < p->end && *at == (p->is_object ? '}' : ']')) {
             at = close_container(p, at);
@@ -493,9 +494,18 @@ static const char *take_between(struct parser *p, const char *at)
         }
         return p->is_object ? take_name(p, at) : at;
     }
-    at = skip_space(p, at);
-    if (at < p->end)
-        return expected(p, at, "nothing more");
+    return at;
+}
+
+/* A value with all that is in it; `around` is open and stays so. */
+static inline const char *take_whole(struct parser *p, const char *at,
+                                     uint32_t around)
+{
+    do {
+        at = take_value(p, at);
+        if (at)
+            at = take_between(p, at, around);
+    } while (at && p->open != around);
     return at;
 }
 
@@ -507,15 +517,75 @@ static enum rn_code parse(struct parser *p)
         refuse(p, at, "a byte order mark is not part of JSON");
         return p->rc;
     }
-    do {
-        at = take_value(p, at);
-        if (at)
-            at = take_between(p, at);
-    } while (at && p->open != RN_JSON_NONE);
+    at = take_whole(p, at, RN_JSON_NONE);
+    if (at)
+        at = skip_space(p, at);
+    if (at && at < p->end)
+        expected(p, at, "nothing more");
     return p->rc;
 }
 
-enum rn_code rn_json_parse(struct rn_json *j, struct rn_view text,
+/* ---- some members only --------------------------------------------------- */
+
+static bool is_wanted(const struct rn_json_wanted *w, const char *name,
+                      size_t len)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->names[i].len == len && memcmp(w->names[i].at, name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Behind a value that nobody wants. */
+static const char *pass_value(struct parser *p, const char *at)
+{
+    if (at == p->end)
+        return NULL;
+    if (*at == '"')
+        return rn_scan_past_string(at + 1, p->end);
+    if (*at == '{' || *at == '[')
+        return rn_scan_past_container(at, p->end);
+    while (at < p->end && *at != ',' && *at != '}')
+        at++;
+    return at;
+}
+
+/* The members of the object that `at` is in until all wanted ones are there.
+ * NULL if that takes another look: blanks, escapes in a name, no JSON at all.
+ */
+static const char *pick_members(struct parser *p, const char *at,
+                                const struct rn_json_wanted *w)
+{
+    const char *name, *behind;
+    bool is_first = true;
+
+    while (p->members < w->count && at < p->end && *at != '}') {
+        if (!is_first && *at++ != ',')
+            return NULL;
+        is_first = false;
+        if (at == p->end || *at != '"')
+            return NULL;
+        name = at + 1;
+        behind = rn_scan_quote(name, p->end);
+        if (p->end - behind < 2 || behind[0] != '"' || behind[1] != ':')
+            return NULL;
+        at = behind + 2;
+        if (!is_wanted(w, name, (size_t)(behind - name))) {
+            at = pass_value(p, at);
+        } else {
+            if (!push(p, scalar(RN_JSON_STRING, false), name, behind))
+                return NULL;
+            p->members++;
+            at = take_whole(p, at, 0);
+        }
+        if (!at)
+            return NULL;
+    }
+    return at < p->end ? at : NULL;
+}
+
+static struct parser begin(struct rn_json *j, struct rn_view text,
                            struct rn_err *err)
 {
     struct parser p = {
@@ -526,16 +596,43 @@ enum rn_code rn_json_parse(struct rn_json *j, struct rn_view text,
         .start = text.len ? text.at : "",
         .err = err,
     };
-    enum rn_code rc;
 
     assert(j->limits.bytes > 0); /* rn_json_init was called */
+    p.end = p.start + text.len;
     j->count = j->names = 0;
     j->is_compact = true;
     j->text = text;
+    return p;
+}
+
+enum rn_code rn_json_parse_some(struct rn_json *j, struct rn_view text,
+                                const struct rn_json_wanted *wanted,
+                                struct rn_err *err)
+{
+    struct parser p = begin(j, text, NULL);
+    const char *at = NULL;
+
+    if (text.len > 1 && text.len <= j->limits.bytes && text.at[0] == '{')
+        at = open_container(&p, p.start, RN_JSON_OBJECT);
+    if (at)
+        at = pick_members(&p, at, wanted);
+    if (!at || p.rc || !j->is_compact)
+        return rn_json_parse(j, text, err);
+    p.nodes[0].len = (uint32_t)text.len;
+    p.nodes[0].count = p.members & ((1u << RN_JSON_COUNT_BITS) - 1);
+    p.nodes[0].span = j->count;
+    return RN_OK;
+}
+
+enum rn_code rn_json_parse(struct rn_json *j, struct rn_view text,
+                           struct rn_err *err)
+{
+    struct parser p = begin(j, text, err);
+    enum rn_code rc;
+
     if (text.len > j->limits.bytes)
         return rn_fail(err, RN_TOO_LARGE, "%zu bytes of JSON; at most %u",
                        text.len, j->limits.bytes);
-    p.end = p.start + text.len;
     rc = parse(&p);
     if (rc)
         j->count = 0;

@@ -1,5 +1,5 @@
 /* scan.h -- the inside of strings: how far plain text goes, many bytes at a
- * time, and hexadecimal digits.
+ * time, and hexadecimal digits; and what can be passed over unread.
  *
  * Plain is what may stand in a JSON string as it is and needs no further look:
  * ASCII from the space on, without the quote and the backslash.  Both ways give
@@ -69,12 +69,57 @@ static inline const char *rn_scan_plain(const char *at, const char *end)
     }
     return rn_scan_plain_words(at, end);
 }
+
+/* The first quote or backslash from `at` on, or `end`. */
+static inline const char *rn_scan_quote(const char *at, const char *end)
+{
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i slash = _mm_set1_epi8('\\');
+
+    for (; end - at >= 16; at += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+        int mask = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+    }
+    while (at < end && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
 #else
 static inline const char *rn_scan_plain(const char *at, const char *end)
 {
     return rn_scan_plain_words(at, end);
 }
+
+static inline const char *rn_scan_quote(const char *at, const char *end)
+{
+    while (at < end && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
 #endif
+
+/* Behind the string whose text begins at `at`, or NULL if it does not end. */
+static inline const char *rn_scan_past_string(const char *at, const char *end)
+{
+    for (;;) {
+        at = rn_scan_quote(at, end);
+        if (at == end)
+            return NULL;
+        if (*at == '"')
+            return at + 1;
+        if (end - at < 2)
+            return NULL;
+        at += 2; /* the backslash, and what it takes with it */
+    }
+}
+
+/* Behind the array or object that begins at `at`, or NULL if it does not end.
+ * Of text that is not known to be JSON this says nothing.  In pass.c. */
+const char *rn_scan_past_container(const char *at, const char *end);
 
 /* The value of the four hexadecimal digits at `at`, or -1 if they are not. */
 static inline int rn_scan_hex4(const char *at)

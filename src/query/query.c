@@ -122,6 +122,9 @@ static enum rn_code run(struct rn_run *r)
     rn_chance_init(&r->chance, r->limits.seed);
     if (!rn_query_is_streaming(r->query) && !r->limits.from.after.len)
         r->skip_sent = r->limits.from.rows;
+    rc = rn_wanted_find(&r->wanted, r->query->select, &r->keep);
+    if (rc)
+        return rc;
     rc = rn_select_run(r, r->query->select, RN_HOLD_TEXT, send_row, r);
     r->stats->is_done = !r->is_cut;
     r->stats->place.rows = r->limits.from.rows + r->stats->rows;

@@ -15,6 +15,18 @@
 #include "query/ast.h"
 #include "query/query.h"
 
+/* The members of a document that a query looks at.  If it may look at all,
+ * WHERE may still look at few, and most documents may go no further. */
+struct rn_wanted {
+    struct rn_json_wanted members; /* unless all are wanted */
+    bool is_all;
+    struct rn_json_wanted filter; /* of WHERE, if it can be asked first */
+    bool has_filter;
+};
+
+enum rn_code rn_wanted_find(struct rn_wanted *w, const struct rn_select *in,
+                            struct rn_arena *a) RN_CHECK;
+
 struct rn_run {
     const struct rn_query *query;
     const struct rn_source *source;
@@ -23,6 +35,8 @@ struct rn_run {
     struct rn_arena keep;
     struct rn_arena scratch;
     struct rn_json json; /* of the document */
+    struct rn_wanted wanted;
+    bool is_filtered; /* WHERE has let the document through */
     struct rn_query_limits limits;
     struct rn_query_stats *stats;
     struct rn_chance chance;

@@ -121,7 +121,7 @@ static enum rn_code take_row(struct flow *f)
     struct rn_value v;
     enum rn_code rc;
 
-    if (f->select->where) {
+    if (f->select->where && !(f->is_outermost && r->is_filtered)) {
         rc = rn_eval(r, f->select->where, &v);
         if (rc || !rn_value_is_true(&v))
             return rc;
@@ -188,11 +188,43 @@ static enum rn_code join_inner_row(void *context, const struct rn_value *row,
     return rc;
 }
 
-static enum rn_code next_document(struct rn_run *r, bool *is_end)
+/* The document's members, or those that are wanted. */
+static enum rn_code read_document(struct rn_run *r, struct rn_view text,
+                                  const struct rn_json_wanted *wanted)
+{
+    enum rn_code rc = wanted
+                          ? rn_json_parse_some(&r->json, text, wanted, r->err)
+                          : rn_json_parse(&r->json, text, r->err);
+
+    if (!rc)
+        rc = rn_run_step(r, 1 + r->json.count / 16);
+    return rc ? rc : rn_value_of_json(&r->json, 0, r->arena, &r->frame[0]);
+}
+
+/* What WHERE does not let through need not be read in whole. */
+static enum rn_code filter_document(struct rn_run *r, struct rn_view text)
+{
+    const struct rn_select *s = r->query->select;
+    struct rn_value v;
+    enum rn_code rc = read_document(r, text, &r->wanted.filter);
+
+    r->frame[s->from[0].slot] = r->frame[0];
+    if (!rc)
+        rc = rn_eval(r, s->where, &v);
+    r->is_filtered = !rc && rn_value_is_true(&v);
+    if (!r->is_filtered)
+        return rc;
+    rn_arena_clear(r->arena);
+    return read_document(r, text, NULL);
+}
+
+/* Reads the next one; `*is_out` if WHERE has not let it through. */
+static enum rn_code next_document(struct rn_run *r, bool *is_end, bool *is_out)
 {
     struct rn_view text;
     enum rn_code rc = r->source->next(r->source->context, &text, r->err);
 
+    *is_out = false;
     *is_end = rc == RN_NOT_FOUND;
     if (rc)
         return *is_end ? RN_OK : rc;
@@ -201,10 +233,12 @@ static enum rn_code next_document(struct rn_run *r, bool *is_end)
     r->stats->document_bytes += text.len;
     r->document_rows = 0;
     r->skip_rows = r->stats->documents == 1 ? r->limits.from.document_rows : 0;
-    rc = rn_json_parse(&r->json, text, r->err);
-    if (!rc)
-        rc = rn_run_step(r, 1 + r->json.count / 16);
-    return rc ? rc : rn_value_of_json(&r->json, 0, r->arena, &r->frame[0]);
+    if (r->wanted.has_filter) {
+        rc = filter_document(r, text);
+        *is_out = !rc && !r->is_filtered;
+        return rc;
+    }
+    return read_document(r, text, r->wanted.is_all ? NULL : &r->wanted.members);
 }
 
 static bool has_looked_far(struct rn_run *r)
@@ -217,16 +251,16 @@ static bool has_looked_far(struct rn_run *r)
 static enum rn_code join_documents(struct flow *f)
 {
     struct rn_value v;
-    bool is_end;
+    bool is_end, is_out;
     enum rn_code rc = RN_OK;
 
     while (!rc && !f->stop && !has_looked_far(f->run)) {
-        rc = next_document(f->run, &is_end);
+        rc = next_document(f->run, &is_end, &is_out);
         if (is_end)
             break;
-        if (!rc)
+        if (!rc && !is_out)
             rc = rn_eval(f->run, f->select->from[0].path, &v);
-        if (!rc)
+        if (!rc && !is_out)
             rc = join_value(f, 0, &v);
         /* The first document may be one that an earlier page began with. */
         if (f->run->is_late && f->is_resumable && f->run->stats->documents > 1)
