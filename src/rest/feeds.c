@@ -316,9 +316,10 @@ static enum rn_code place_history(struct rn_feed_page *f, struct rn_reading *r,
     if (!f->has_since && r->container->history.seconds == RN_HISTORY_FOR_EVER)
         return rn_history_lost(r, p->range, &p->after);
     return rn_fail(&f->x->err, RN_BAD_REQUEST,
-                   "Full-Fidelity Feed must have a valid If-None-Match header: "
-                   "'All Versions and Deletes' starts from now (*) or from a "
-                   "continuation, not from the beginning or a time");
+                   "You must read the change feed from within the retention "
+                   "period. Full-Fidelity Feed must have a valid If-None-Match "
+                   "header: it starts from now (*) or from a continuation, not "
+                   "from the beginning or a time");
 }
 
 /* Versions are kept from some LSN on, and nobody is moved past one that is
@@ -333,9 +334,10 @@ static enum rn_code check_history(struct rn_feed_page *f, struct rn_reading *r,
         rc = rn_history_lost(r, p->range, &lost);
     if (!rc && p->after < lost) {
         rc = rn_fail(&f->x->err, RN_BAD_REQUEST,
-                     "The continuation is at LSN %llu of range %u, but all "
-                     "versions are retained only after LSN %llu: changes in "
-                     "between have vanished, start again from now (*)",
+                     "You must read the change feed from within the retention "
+                     "period. The continuation is at LSN %llu of range %u, and "
+                     "all versions are retained only after LSN %llu: start "
+                     "again from now (*)",
                      (unsigned long long)p->after, p->range,
                      (unsigned long long)lost);
     }

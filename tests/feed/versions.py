@@ -149,6 +149,8 @@ def add(server):
             answer = box.range(0, **headers)
             equal(answer.status, 400)
             assert "If-None-Match" in answer.json["message"]
+            assert ("You must read the change feed from within the retention "
+                    "period.") in answer.json["message"]
 
     @case("all versions that are kept for ever are read from the beginning")
     def _():

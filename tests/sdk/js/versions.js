@@ -72,8 +72,11 @@ function cases(make) {
   test("all versions are refused from the beginning and without a policy",
     async () => {
       const container = await make("refused");
-      await fails(container.items.getChangeFeedIterator({ changeFeedMode: mode,
-        changeFeedStartFrom: ChangeFeedStartFrom.Beginning() }).readNext(), 400);
+      const early = await fails(container.items.getChangeFeedIterator(
+        { changeFeedMode: mode,
+          changeFeedStartFrom: ChangeFeedStartFrom.Beginning() }).readNext(),
+        400);
+      assert.match(early.message, /from within the retention period\./);
       const plain = await make("plain", undefined, false);
       const error = await fails(plain.items.getChangeFeedIterator(
         { changeFeedMode: mode,
