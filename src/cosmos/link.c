@@ -30,8 +30,9 @@ static ptrdiff_t count_units(struct rn_view id)
     return units;
 }
 
-/* A '?' may stand in a document's id because the JavaScript SDK's tests demand
- * it; the other three would be taken for parts of a path or an URL. */
+/* A document's id may have '?' and '#': the SDKs' own tests make such documents
+ * and read them.  '/' and '\\' the service's documentation excludes, and an
+ * encoded '/' would sign like a longer path. */
 enum rn_code rn_id_check(enum rn_kind kind, struct rn_view id,
                          struct rn_err *err)
 {
@@ -46,7 +47,7 @@ enum rn_code rn_id_check(enum rn_kind kind, struct rn_view id,
         return refuse_id(err, id, "it is too long");
     for (size_t i = 0; i < id.len; i++) {
         if (id.at[i] == '\0' || id.at[i] == '/' || id.at[i] == '\\' ||
-            id.at[i] == '#' || (id.at[i] == '?' && !is_document))
+            ((id.at[i] == '#' || id.at[i] == '?') && !is_document))
             return refuse_id(err, id, "it contains illegal chars.");
     }
     if (!is_document && id.at[id.len - 1] == ' ')

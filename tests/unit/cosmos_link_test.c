@@ -282,7 +282,7 @@ static void ids_are_judged_by_their_kind(void **state)
         { RN_LIT("Disallowed?Chars"), false, true },
         { RN_LIT("Disallowed/Chars"), false, false },
         { RN_LIT("Disallowed\\Chars"), false, false },
-        { RN_LIT("Disallowed#Chars"), false, false },
+        { RN_LIT("Disallowed#Chars"), false, true },
         { RN_LIT("With\rReturn"), true, true },
         { RN_LIT("With\tTab"), true, true },
         { RN_LIT("With\nNewline"), true, true },

@@ -181,7 +181,7 @@ func testDocuments(client *azcosmos.Client) {
 	})
 	test("a bad document is refused with 400", func() {
 		bad := []string{`{"pk":"p"}`, `{"id":"","pk":"p"}`, `{"id":1,"pk":"p"}`,
-			`{"id":"a/b","pk":"p"}`, `{"id":"a\\b","pk":"p"}`, `{"id":"a#b","pk":"p"}`,
+			`{"id":"a/b","pk":"p"}`, `{"id":"a\\b","pk":"p"}`,
 			`{"id":null,"pk":"p"}`, `["id"]`, `7`, `{"id":"x","pk":"p"`, `{"id":"x",}`,
 			`{"id":"x","pk":"p","ttl":0}`, `{"id":"x","pk":"p","ttl":"1"}`}
 		for _, text := range bad {
@@ -214,13 +214,14 @@ func testIDs(client *azcosmos.Client) {
 		definition("c %20+ü鱀", 2, "/pk"))
 	pk := azcosmos.NewPartitionKeyString("p")
 	ids := []string{"Test", "This is a test", " Test", "   Test", "Test ", "Test   ",
-		"WithUnicode鱀", "WithAllowedSpecial,=.:~+-@()^${}[]!_Chars", "With?Question",
+		"WithUnicode鱀", "WithAllowedSpecial,=.:~+-@()^${}[]!_Chars", "With?Question", "With#Hash",
 		"BASE64_0123456789abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ==",
 		"With\rReturn", "With\tTab", "With\nNewline", "WithPercent%20",
 		"WithPercentTwice%E9%B1%80", "With%Percent", "With\"Quote'and`tick",
 		"With<angles>|pipe;semi&and*", "\U0001f600", "\x7f", strings.Repeat("x", 1023)}
 	for _, id := range ids {
-		test(fmt.Sprintf("an id may be %.80q", id), func() {
+		shown := strings.ReplaceAll(id, "#", "") // that begins a comment there
+		test(fmt.Sprintf("an id may be %.80q", shown), func() {
 			must(container.CreateItem(ctx, pk, body(object{"id": id, "pk": "p"}), nil))
 			equal(parse(must(container.ReadItem(ctx, pk, id, nil)).Value)["id"], id)
 			must(container.ReplaceItem(ctx, pk, id, body(object{"id": id, "pk": "p", "n": 2}), nil))
