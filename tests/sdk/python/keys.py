@@ -65,6 +65,11 @@ def add_others(database):
         container = database.get_container_client("tree")
         fails(400, container.read_item, "t", ["x", 1], substatus=1001)
         fails(400, container.delete_item, "t", ["x", 1], substatus=1001)
+        batch = [("read", ("t",))]
+        error = fails(400, container.execute_item_batch, batch, ["x", 1],
+                      substatus=1001)
+        assert ("doesn't correspond to definition in the collection or "
+                "doesn't match partition key field values") in error.message
 
     @case("a nested path is a key")
     def _():
