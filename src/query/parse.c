@@ -111,7 +111,8 @@ static enum rn_code take_alias(struct rn_parser *p, struct rn_view *out)
 
 /* ---- clauses ------------------------------------------------------------- */
 
-/* A whole number or a parameter that will hold one. */
+/* A whole number or a parameter that will hold one.  What follows is no part of
+ * it: SELECT TOP 10 [c.a, c.b] gives arrays. */
 static enum rn_code parse_count(struct rn_parser *p, struct rn_expr **out)
 {
     bool is_whole = p->now.kind == RN_LEX_NUMBER;
@@ -120,7 +121,7 @@ static enum rn_code parse_count(struct rn_parser *p, struct rn_expr **out)
         is_whole = p->now.text.at[i] >= '0' && p->now.text.at[i] <= '9';
     if (!is_whole && p->now.kind != RN_LEX_PARAMETER)
         return rn_parser_refuse(p);
-    return rn_parse_postfix(p, out);
+    return rn_parse_primary(p, out);
 }
 
 static enum rn_code parse_item(struct rn_parser *p, struct rn_select *s)

@@ -29,7 +29,10 @@ enum rn_code rn_parse(struct rn_view text, struct rn_arena *a,
 enum rn_code rn_parse_select(struct rn_parser *p,
                              struct rn_select **out) RN_CHECK;
 enum rn_code rn_parse_expr(struct rn_parser *p, struct rn_expr **out) RN_CHECK;
-/* A postfix expression: a path, a call. */
+/* A literal, a name, a parameter, a call, what stands in brackets. */
+enum rn_code rn_parse_primary(struct rn_parser *p,
+                              struct rn_expr **out) RN_CHECK;
+/* A primary expression and what is taken of it: a path. */
 enum rn_code rn_parse_postfix(struct rn_parser *p,
                               struct rn_expr **out) RN_CHECK;
 /* An expression that becomes the next kid of `to`. */

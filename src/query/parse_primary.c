@@ -290,7 +290,7 @@ static enum rn_code parse_parameter(struct rn_parser *p, struct rn_expr **out)
     return RN_OK;
 }
 
-static enum rn_code parse_primary(struct rn_parser *p, struct rn_expr **out)
+enum rn_code rn_parse_primary(struct rn_parser *p, struct rn_expr **out)
 {
     if (p->now.kind == RN_LEX_NUMBER || p->now.kind == RN_LEX_STRING ||
         p->now.word >= RN_WORD_TRUE)
@@ -356,7 +356,7 @@ static enum rn_code parse_bracket(struct rn_parser *p, struct rn_expr *of,
 
 enum rn_code rn_parse_postfix(struct rn_parser *p, struct rn_expr **out)
 {
-    enum rn_code rc = parse_primary(p, out);
+    enum rn_code rc = rn_parse_primary(p, out);
 
     while (!rc) {
         if (rn_parser_sees(p, "."))

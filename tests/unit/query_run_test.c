@@ -120,6 +120,7 @@ static void pages_of_any_size_add_up(void **state)
         { "SELECT VALUE c.n FROM c", "0 1 2 3 4 " },
         { "SELECT VALUE c.n FROM c OFFSET 1 LIMIT 3", "1 2 3 " },
         { "SELECT TOP 2 VALUE c.n FROM c", "0 1 " },
+        { "SELECT TOP 2 [c.n, c.m] FROM c", "{\"$1\":[0,0]} {\"$1\":[1,1]} " },
         { "SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.n < 2",
           "\"a\" \"b\" \"a\" \"b\" " },
         { "SELECT VALUE t FROM c JOIN t IN c.tags OFFSET 3 LIMIT 2",
