@@ -14,6 +14,17 @@ static enum rn_code refuse_id(struct rn_err *err, struct rn_view id,
                    id.len > 120 ? 120 : (int)id.len, id.at, why);
 }
 
+static enum rn_code refuse_length(struct rn_err *err, struct rn_view id,
+                                  bool is_document)
+{
+    return refuse_id(err, id,
+                     is_document
+                         ? "Ensure to provide a unique non-empty string less "
+                           "than '1024' characters."
+                         : "Ensure to provide a unique non-empty string less "
+                           "than '255' characters.");
+}
+
 /* UTF-16 units, or -1 if it is not UTF-8. */
 static ptrdiff_t count_units(struct rn_view id)
 {
@@ -40,11 +51,11 @@ enum rn_code rn_id_check(enum rn_kind kind, struct rn_view id,
     ptrdiff_t units = count_units(id);
 
     if (id.len == 0)
-        return refuse_id(err, id, "it is empty");
+        return refuse_length(err, id, is_document);
     if (units < 0)
         return refuse_id(err, id, "it is not UTF-8");
     if (is_document ? id.len > RN_ID_BYTES_MAX : units > RN_ID_CHARS_MAX)
-        return refuse_id(err, id, "it is too long");
+        return refuse_length(err, id, is_document);
     for (size_t i = 0; i < id.len; i++) {
         if (id.at[i] == '\0' || id.at[i] == '/' || id.at[i] == '\\' ||
             ((id.at[i] == '#' || id.at[i] == '?') && !is_document))

@@ -185,7 +185,8 @@ def add_ids(container):
                 equal(error.status_code, 400)
                 continue
             raise AssertionError(name)
-        fails(400, container.create_item, {"id": "x" * 1024, "pk": "p"})
+        error = fails(400, container.create_item, {"id": "x" * 1024, "pk": "p"})
+        assert "less than '1024' characters." in error.message, error.message
         fails(400, container.create_item, {"pk": "p"})
 
 
