@@ -75,8 +75,9 @@ static enum rn_code check_kind(const struct rn_json *j, uint32_t owner,
 
     if (!is_given(j, value) || rn_json_kind(j, value) == kind)
         return RN_OK;
-    return rn_fail(err, RN_BAD_REQUEST, "%s must be %s", name,
-                   kind == RN_JSON_ARRAY ? "an array" : "an object");
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "One of the specified inputs is invalid: %s must be %s",
+                   name, kind == RN_JSON_ARRAY ? "an array" : "an object");
 }
 
 /* Not empty, and it begins so. */
@@ -154,6 +155,8 @@ static enum rn_code check_others(const struct rn_json *j, struct rn_err *err)
 
     if (!rc)
         rc = check_kind(j, 0, "geospatialConfig", RN_JSON_OBJECT, err);
+    if (!rc)
+        rc = check_kind(j, 0, "fullTextPolicy", RN_JSON_OBJECT, err);
     return rc ? rc
               : check_kind(j, 0, "vectorEmbeddingPolicy", RN_JSON_OBJECT, err);
 }
@@ -174,34 +177,6 @@ static enum rn_code check_unique(const struct rn_json *j,
                      "replaced");
     }
     return rc;
-}
-
-/* An index of vectors wants to know what they are like. */
-static enum rn_code check_vectors(const struct rn_json *j, uint32_t policy,
-                                  struct rn_err *err)
-{
-    uint32_t list = rn_json_find(j, policy, RN_LIT("vectorIndexes"));
-    uint32_t known =
-        rn_json_find(j, rn_json_find(j, 0, RN_LIT("vectorEmbeddingPolicy")),
-                     RN_LIT("vectorEmbeddings"));
-    struct rn_json_walk w = rn_json_walk_begin(j, list);
-
-    while (rn_json_walk_next(&w)) {
-        struct rn_view path =
-            rn_json_text(j, rn_json_find(j, w.value, RN_LIT("path")));
-        struct rn_json_walk e = rn_json_walk_begin(j, known);
-        bool found = false;
-        while (!found && rn_json_walk_next(&e))
-            found = rn_view_eq(
-                rn_json_text(j, rn_json_find(j, e.value, RN_LIT("path"))),
-                path);
-        if (!found)
-            return rn_fail(err, RN_BAD_REQUEST,
-                           "The vector index path %.*s not matching in "
-                           "Embedding's path",
-                           RN_FMT(path));
-    }
-    return RN_OK;
 }
 
 /* A plane has no bounds of its own; the earth has. */
@@ -245,6 +220,23 @@ static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
     if (!rc)
         rc = rn_policy_read(j, a, &policy);
     return rc ? rc : rn_query_check_policy(&policy, a, err);
+}
+
+static enum rn_code check_search(const struct rn_json *j,
+                                 const struct rn_object *old,
+                                 struct rn_err *err)
+{
+    struct rn_json was;
+    enum rn_code rc = rn_search_check(j, err);
+
+    if (rc || !old)
+        return rc;
+    rn_json_init(&was, NULL);
+    rc = rn_json_parse(&was, old->body, err);
+    if (!rc)
+        rc = rn_search_check_replaced(&was, j, err);
+    rn_json_release(&was);
+    return rc;
 }
 
 static enum rn_code check_same(const struct rn_json *j,
@@ -462,13 +454,12 @@ enum rn_code rn_definition_print(struct rn_view json,
         rc = check_indexing(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
                             err);
     if (!rc)
-        rc = check_vectors(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
-                           err);
-    if (!rc)
         rc =
             check_boxes(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")), err);
     if (!rc)
         rc = check_others(&j, err);
+    if (!rc)
+        rc = check_search(&j, old, err);
     if (!rc)
         rc = check_computed(&j, &arena, err);
     if (!rc)

@@ -126,6 +126,14 @@ enum rn_code rn_definition_print(struct rn_view json,
                                  struct rn_buf *out,
                                  struct rn_err *err) RN_CHECK;
 
+/* search.c: what a definition says of vectors and full text, by itself and in
+ * place of another.  Its lists lie in objects. */
+enum rn_code rn_search_check(const struct rn_json *j,
+                             struct rn_err *err) RN_CHECK;
+enum rn_code rn_search_check_replaced(const struct rn_json *was,
+                                      const struct rn_json *now,
+                                      struct rn_err *err) RN_CHECK;
+
 /* container.c: of an object whose body is known; ranges from the store. */
 enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_container **out,

@@ -202,6 +202,7 @@ static void a_replacement_keeps_id_and_partition_key(void **state)
     struct rn_container container = { 0 };
     struct rn_object old = { .kind = RN_KIND_CONTAINER,
                              .id = RN_LIT("c"),
+                             .body = RN_LIT("{\"id\":\"c\"}"),
                              .container = &container };
     struct rn_err err;
     struct rn_json j;
