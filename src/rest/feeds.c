@@ -644,7 +644,7 @@ static enum rn_rest_step answer(struct rn_feed_page *f)
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, f->count);
     if (!f->count)
         return rn_reply_fail(x, RN_NOT_MODIFIED);
-    rn_reply_charge(x, rn_charge_read(body->len));
+    rn_reply_charge(x, rn_charge_page(body->len));
     return rn_reply_json(x, RN_STATUS_OK);
 }
 

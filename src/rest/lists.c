@@ -226,6 +226,6 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
         return rn_reply_fail(x, rc);
     rn_reply_owner(x);
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, count);
-    rn_reply_charge(x, rn_charge_read(x->call->body.len));
+    rn_reply_charge(x, rn_charge_page(x->call->body.len));
     return rn_reply_json(x, RN_STATUS_OK);
 }

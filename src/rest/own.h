@@ -234,7 +234,8 @@ void rn_reply_place(struct rn_context *x, const struct rn_document_place *p);
 #define RN_CHARGE_METADATA 1.0 /* a read of it; also whatever is refused */
 #define RN_CHARGE_METADATA_WRITE 5.0
 #define RN_CHARGE_THROTTLED 0.38
-double rn_charge_read(size_t bytes);  /* of a document, or of a list's page */
+double rn_charge_read(size_t bytes);  /* of a document */
+double rn_charge_page(size_t bytes);  /* of documents in a list or a feed */
 double rn_charge_write(size_t bytes); /* of the document as stored; 0: gone */
 double rn_charge_query(size_t bytes); /* of the documents looked at */
 

@@ -48,8 +48,10 @@ def _():
     for i in range(20):
         client.must(201, "POST", C + "/docs",
                     {"id": str(i), "pk": "x", "fill": "f" * 1000}, pk=["x"])
-    listed = client.must(200, "GET", C + "/docs")
-    equal(charge(listed), -(-len(listed.body) // 1024))
+    for headers in ({}, {"a_im": "Incremental feed"}):
+        listed = client.must(200, "GET", C + "/docs", **headers)
+        assert len(listed.body) > 20 * 1024
+        equal(charge(listed), -(-(len(listed.body) // 10) // 1024))
     found = client.must(200, "POST", C + "/docs", "SELECT VALUE c.id FROM c",
                         query=True)
     equal(charge(found), 2 + 3)  # twenty documents of about 1.2 KB
