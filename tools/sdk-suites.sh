@@ -1,7 +1,7 @@
 #!/bin/bash
 # sdk-suites.sh -- runs the official SDKs' own tests against the server.
 #
-#   tools/sdk-suites.sh js|python|go CHECKOUT NAME...
+#   tools/sdk-suites.sh js|python|go|java CHECKOUT NAME...
 #
 # CHECKOUT is a clone of the SDK's repository, with or without a work tree; what
 # is committed there is taken, copied to a directory of our own and run there,
@@ -10,6 +10,8 @@
 #   js       functional/container         sdk/cosmosdb/cosmos/test/public
 #   python   crud                         sdk/cosmos/azure-cosmos/tests/test_*
 #   go       container                    sdk/data/azcosmos/emulator_cosmos_*
+#   java     rx/ChangeFeedTest            sdk/cosmos/azure-cosmos-tests,
+#                                         src/test/java/com/azure/cosmos
 #
 # Each file has a server to itself, on a port of its own, with an empty
 # directory.  One line a file tells how many cases passed, failed and were
@@ -18,7 +20,7 @@
 #
 #   RUNNEL=FILE       the server, else build/release/runnel
 #   RUNNEL_SERVE=...  further options of `runnel serve`
-#   SUITES_KIT=DIR    keeps the copy and the packages for the next time
+#   SUITES_KIT=DIR    keeps the copy, the packages and what each file printed
 #   SUITES_LIMIT=N    seconds for a file, else 300
 set -u
 export LC_ALL=C.UTF-8
@@ -189,7 +191,8 @@ END
 
 # ---- Go -----------------------------------------------------------------------
 
-# The address is written into the tests: our copy gets the server's.
+# The address is written into the tests: our copy gets the server's.  Its name
+# is in the spans that they wait for.
 go_prepare()
 {
     package=$kit/sdk/data/azcosmos
@@ -210,7 +213,8 @@ go_run()
 
     names=$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' \
         "$package/emulator_cosmos_$1_test.go" | paste -sd '|')
-    (cd "$package" && EMULATOR=true ACCOUNT_HOST=$endpoint/ \
+    (cd "$package" && EMULATOR=true \
+        ACCOUNT_HOST=http://localhost:${endpoint##*:}/ \
         timeout "$SUITES_LIMIT" go test -count=1 -v -run "^($names)\$" .) \
         >"$work/result" 2>&1
 }
@@ -226,11 +230,98 @@ go_count()
         "$work/result"
 }
 
+# ---- Java ---------------------------------------------------------------------
+
+# The client is compiled from the same commit as its tests, which use its
+# insides.  The providers of clients are left with those that go through the
+# gateway.
+java_prepare()
+{
+    local each
+
+    package=$kit/sdk/cosmos
+    suite=$package/azure-cosmos-tests/src/test
+    java_groups=fast,query,emulator,long-emulator,split,cfp-split
+    [ -e "$kit/ready" ] && return
+    for each in azure-cosmos azure-cosmos-test azure-cosmos-tests; do
+        take "sdk/cosmos/$each"
+    done
+    find "$package" -name module-info.java -delete
+    sed -i -e '/^ *{ *createDirectRxDocumentClient(.*)},\{0,1\}$/d' \
+        -e 's/, Protocol\.\(TCP\|HTTPS\));$/);/' \
+        "$suite/java/com/azure/cosmos/rx/TestSuiteBase.java"
+    python3 - "$package"/azure-cosmos{,-tests}/pom.xml >"$kit/pom.xml" <<'END'
+import sys
+import xml.etree.ElementTree as tree
+space = {"m": "http://maven.apache.org/POM/4.0.0"}
+found = {}
+for file in sys.argv[1:]:
+    for one in tree.parse(file).findall("m:dependencies/m:dependency", space):
+        group, name, version = (one.find("m:" + key, space).text
+            for key in ("groupId", "artifactId", "version"))
+        if not name.startswith("azure-cosmos"):
+            found[group, name] = version
+print("<project><modelVersion>4.0.0</modelVersion><groupId>suites</groupId>"
+    "<artifactId>suites</artifactId><version>1</version><dependencies>")
+for (group, name), version in found.items():
+    print(f"<dependency><groupId>{group}</groupId><artifactId>{name}"
+        f"</artifactId><version>{version}</version></dependency>")
+print("</dependencies></project>")
+END
+    (cd "$kit" && mvn -q -B dependency:copy-dependencies \
+        -DoutputDirectory="$kit/jars" -Dmaven.repo.local="$kit/packages" &&
+        find "$package" -name '*.java' >"$work/sources" &&
+        javac -nowarn -proc:none -encoding UTF-8 -J-Xmx2g -d "$kit/classes" \
+            -cp "$kit/jars/*" @"$work/sources") >"$work/install" 2>&1 ||
+        die "java: $(tail -n 3 "$work/install")"
+    touch "$kit/ready"
+}
+
+java_run()
+{
+    local path=$kit/classes:$package/azure-cosmos/src/main/resources
+
+    rm -rf "$work/testng"
+    (cd "$work" && ACCOUNT_HOST=$endpoint/ ACCOUNT_CONSISTENCY=Session \
+        DESIRED_CONSISTENCIES='["Session"]' PROTOCOLS='[]' \
+        timeout "$SUITES_LIMIT" java -Xmx1g \
+        -DCOSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED=true \
+        -cp "$path:$suite/resources:$kit/jars/*" \
+        org.testng.TestNG -d "$work/testng" -usedefaultlisteners true \
+        -groups "$java_groups" -testclass "com.azure.cosmos.${1//\//.}") \
+        >"$work/log" 2>&1
+    mv "$work/testng/testng-results.xml" "$work/result" 2>>"$work/log"
+}
+
+# A case that was tried again counts by its last try.
+java_count()
+{
+    python3 - "$work/result" <<'END'
+import sys
+import xml.etree.ElementTree as tree
+cases = {}
+for one in tree.parse(sys.argv[1]).iter("test-method"):
+    name = one.get("name")
+    given = [v.text.strip() for v in one.findall("params/param/value") if v.text]
+    if given:
+        name += f"({', '.join(given)})"
+    why = one.find("exception/message")
+    if one.get("is-config") != "true" or one.get("status") == "FAIL":
+        cases[name] = one.get("status"), why
+count = [status for status, _ in cases.values()]
+print(*(count.count(status) for status in ("PASS", "FAIL", "SKIP")))
+for name, (status, why) in cases.items():
+    if status == "FAIL":
+        text = (why.text if why is not None else "").split()
+        print(f"{name}: {' '.join(text)}")
+END
+}
+
 # ---- the whole ----------------------------------------------------------------
 
 case $lang in
-js | python | go) ;;
-*) die "there are js, python and go, and no $lang" ;;
+js | python | go | java) ;;
+*) die "there are js, python, go and java, and no $lang" ;;
 esac
 [ -x "$RUNNEL" ] || die "there is no $RUNNEL"
 mkdir -p "$kit" || exit 1
@@ -250,6 +341,10 @@ for name; do
     printf '%-40s %3d passed, %d failed, %d skipped (%d s)\n' "$name" \
         "$passed" "$failed" "$skipped" $((SECONDS - begun))
     sed -n '2,$s/^/    /p' "$work/counts" | cut -c 1-400
+    if [ -n "${SUITES_KIT:-}" ]; then
+        mkdir -p "$kit/logs"
+        cat "$work/log" "$work/result" >"$kit/logs/${name//\//_}" 2>/dev/null
+    fi
     failures=$((failures + failed))
 done
 exit $((failures != 0))
