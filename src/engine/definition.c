@@ -43,7 +43,8 @@ static enum rn_code check_ttl(const struct rn_json *j, uint32_t ttl,
 enum mode { MODE_CONSISTENT, MODE_LAZY, MODE_NONE, MODES };
 static const char *const modes[] = { "consistent", "lazy", "none" };
 
-/* MODES if there is none of that name, which may be in any case. */
+/* MODES if there is none of that name, which may be in any case.  Nothing is
+ * indexed lazily any more: who asks for it is told so, as by the service. */
 static enum mode mode_of(const struct rn_json *j, uint32_t policy)
 {
     uint32_t value = rn_json_find(j, policy, RN_LIT("indexingMode"));
@@ -57,7 +58,7 @@ static enum mode mode_of(const struct rn_json *j, uint32_t policy)
     while (mode < MODES && (strlen(modes[mode]) != text.len ||
                             strncasecmp(modes[mode], text.at, text.len) != 0))
         mode++;
-    return mode;
+    return mode == MODE_LAZY ? MODE_CONSISTENT : mode;
 }
 
 static bool is_given(const struct rn_json *j, uint32_t value)

@@ -64,6 +64,8 @@ static const struct row {
       "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
       "\"automatic\":false,\"includedPaths\":[{\"path\":\"/*\"}],"
       "\"excludedPaths\":[" ETAG "]}," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"Lazy\"}}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[{\"path\":"
       "\"/a/?\"}],\"excludedPaths\":[{\"path\":\"/*\"}],\"compositeIndexes\":"
       "[[{\"path\":\"/a\",\"order\":\"ascending\"}]]}}",
