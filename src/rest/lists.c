@@ -30,10 +30,11 @@ enum rn_code rn_context_count(struct rn_context *x, size_t *out)
                            "x-ms-max-item-count is not a number of items");
         n = n * 10 + (size_t)(text.at[i] - '0');
     }
-    if (n == 0)
+    if (n == 0 && x->call->req->method == RN_HTTP_GET)
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "x-ms-max-item-count is not a number of items");
-    *out = n < PAGE_MAX ? n : PAGE_MAX;
+    if (n > 0) /* the Java client wants TOP 0 in pages of 0 */
+        *out = n < PAGE_MAX ? n : PAGE_MAX;
     return RN_OK;
 }
 

@@ -30,6 +30,7 @@ final class Queries {
         {"SELECT VALUE c.n FROM c ORDER BY c.n", ALL},
         {"SELECT VALUE c.n FROM c WHERE c.n < 4 ORDER BY c.n DESC", "3 2 1 0"},
         {"SELECT TOP 3 VALUE c.n FROM c ORDER BY c.n DESC", "56 55 54"},
+        {"SELECT TOP 0 VALUE c.n FROM c", ""}, // this client wants pages of 0
         {"SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 54 LIMIT 9", "54 55 56"},
         {"SELECT VALUE c.n FROM c WHERE c.n > 53", "54 55 56"},
         {"SELECT VALUE c.n FROM c WHERE c.pk IN ('p1','p2') AND c.n < 9", "1 2 6 7"},
