@@ -32,10 +32,10 @@ static void add_times(struct rn_context *x, const struct rn_query_cost *c)
     char text[640];
 
     snprintf(text, sizeof(text),
-             "totalExecutionTimeInMs=%.2f;queryCompileTimeInMs=%.2f;"
+             "totalExecutionTimeInMs=%.4f;queryCompileTimeInMs=%.4f;"
              "queryLogicalPlanBuildTimeInMs=0.00;"
              "queryPhysicalPlanBuildTimeInMs=0.00;"
-             "queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs=%.2f;"
+             "queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs=%.4f;"
              "indexLookupTimeInMs=0.00;instructionCount=%llu;"
              "documentLoadTimeInMs=0.00;systemFunctionExecuteTimeInMs=0.00;"
              "userFunctionExecuteTimeInMs=0.00;retrievedDocumentCount=%llu;"
