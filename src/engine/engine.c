@@ -73,6 +73,8 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
     if (!rc)
         rc = rn_catalog_load(e, err);
     if (!rc)
+        rc = rn_restored_raise(e, err);
+    if (!rc)
         rc = rn_committer_new(e->env, e->store, &committer, &e->committer, err);
     if (rc) {
         rn_engine_close(e);

@@ -17,6 +17,7 @@
  *   0 | 'p' | number | epk | ...   -> a key whose documents must go
  *   0 | 'x' | number               -> a container whose keys must go
  *   0 | 'h' | number               -> one with dead ranges that are not empty
+ *   0 | 'e'                        -> how many restores have been seen to
  *
  * epk     escaped (00 becomes 00 FF) and ended by 00 01, so that it sorts and
  *         what follows it cannot be taken for a part of it

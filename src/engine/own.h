@@ -167,6 +167,11 @@ void rn_engine_note_move(struct rn_engine *e, uint32_t container,
 enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
 void rn_home_wake(struct rn_engine *e);
 
+/* restored.c: a restored store goes on above all it gave out before.  The
+ * catalog is loaded, and there is no committer yet. */
+enum rn_code rn_restored_raise(struct rn_engine *e,
+                               struct rn_err *err) RN_CHECK;
+
 /* sweep.c */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
 void rn_sweeper_wake(struct rn_engine *e);

@@ -204,6 +204,7 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->live_bytes = map.live_bytes;
     out->log_bytes = rn_wal_bytes(l->log);
     out->reserve_bytes = l->opts.reserve_bytes;
+    out->restored = l->format.restored;
     (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
     out->full =
         out->disk_free_bytes < l->opts.reserve_bytes || rn_settle_is_stuck(l);

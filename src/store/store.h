@@ -92,6 +92,7 @@ struct rn_store_status {
     uint64_t recovered_records; /* replayed at open */
     int64_t recovery_ms;
     uint64_t thinned_pages;
+    uint64_t restored; /* restores that lie behind what it holds */
 };
 
 /* Keys from <= key < before, in order, or backward from the last of them.  The
