@@ -17,9 +17,10 @@ enum {
 struct rn_feed_source {
     uint32_t range;
     struct rn_cursor *cursor;
-    enum { BEHIND, READY, UNREAD, ENDED } state;
-    struct rn_row_document place; /* READY, UNREAD */
-    struct rn_row_feed row;       /* READY */
+    enum { BEHIND, READY, ENDED } state;
+    struct rn_row_document place; /* READY: where its next entry lies, */
+    struct rn_view value;         /* and the entry */
+    struct rn_row_feed row;       /* of the entry that was taken last */
     struct rn_row_history version;
 };
 
@@ -190,17 +191,15 @@ static enum rn_code next_listed(struct rn_feed *f, struct rn_change *out)
 
 /* ---- by feeds ------------------------------------------------------------ */
 
-static enum rn_code read_entry(struct rn_feed_source *s, uint64_t *lsn,
-                               struct rn_view *value)
+static enum rn_code read_entry(struct rn_feed_source *s)
 {
     struct rn_view key;
-    enum rn_code rc = rn_cursor_next(s->cursor, &key, value);
+    enum rn_code rc = rn_cursor_next(s->cursor, &key, &s->value);
 
     if (rc)
         return rc;
     if (key.len != FEED_KEY)
         return RN_CORRUPT;
-    *lsn = s->place.lsn;
     s->place.range = s->range;
     s->place.lsn = rn_get_u64_be(key.at + RN_KEY_HEAD + 4);
     s->place.n = rn_get_u32_be(key.at + RN_KEY_HEAD + 12);
@@ -208,82 +207,76 @@ static enum rn_code read_entry(struct rn_feed_source *s, uint64_t *lsn,
 }
 
 static enum rn_code take_entry(struct rn_feed *f, struct rn_feed_source *s,
-                               struct rn_view value, bool *wanted)
+                               bool *wanted)
 {
     enum rn_code rc;
 
+    s->state = BEHIND;
+    f->looked = s->place.lsn;
     f->entries++;
-    f->bytes += value.len;
+    f->bytes += s->value.len;
     if (f->scan->all_versions) {
-        rc = rn_row_history_decode(value, &s->version);
+        rc = rn_row_history_decode(s->value, &s->version);
         *wanted = !rc && is_version_wanted(f, &s->version);
         s->row.ts = s->version.ts;
         return rc;
     }
-    rc = rn_row_feed_decode(value, &s->row);
+    rc = rn_row_feed_decode(s->value, &s->row);
     *wanted = !rc && is_wanted(f, &s->row);
     return rc;
 }
 
-/* To the next entry that is wanted, unless the list takes over meanwhile. */
-static enum rn_code advance(struct rn_feed *f, struct rn_feed_source *s)
+/* The source whose next entry comes first of all; NULL if there are no more. */
+static enum rn_code find_first(struct rn_feed *f, struct rn_feed_source **first)
 {
-    struct rn_view value;
-    uint64_t before = 0;
-    bool wanted;
-    enum rn_code rc;
+    *first = NULL;
+    for (size_t i = 0; i < f->source_count; i++) {
+        struct rn_feed_source *s = &f->sources[i];
+
+        if (s->state == BEHIND) {
+            enum rn_code rc = read_entry(s);
+            if (rc && rc != RN_NOT_FOUND)
+                return rc;
+            s->state = rc ? ENDED : READY;
+        }
+        if (s->state == READY &&
+            (!*first || order_of(&s->place, &(*first)->place) < 0))
+            *first = s;
+    }
+    return RN_OK;
+}
+
+/* Entries are looked at in the order they would be given, whatever source they
+ * are of.  So the budget can end the scan between two LSNs and nowhere else,
+ * and each scan gets past one LSN at least. */
+enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out)
+{
+    struct rn_feed_source *first;
+    bool wanted = false;
 
     while (!f->is_listed) {
-        rc = read_entry(s, &before, &value);
-        if (rc) {
-            s->state = ENDED;
-            return rc == RN_NOT_FOUND ? RN_OK : rc;
+        enum rn_code rc = find_first(f, &first);
+
+        if (rc)
+            return rc;
+        if (!first || (is_tired(f) && first->place.lsn != f->looked)) {
+            f->seen = first ? first->place.lsn - 1 : f->scan->upto;
+            return RN_NOT_FOUND;
         }
-        if (is_tired(f) && s->place.lsn != before) {
-            s->state = UNREAD;
-            return RN_OK;
-        }
-        rc = take_entry(f, s, value, &wanted);
+        rc = take_entry(f, first, &wanted);
         if (rc)
             return rc;
         if (wanted) {
-            s->state = READY;
+            give(f, &first->place, &first->row, out);
+            out->version = first->version;
             return RN_OK;
         }
         rc = f->is_part && has_room(f) ? walk_keys(f) : RN_OK;
         if (rc)
             return rc;
     }
-    return RN_OK;
-}
-
-enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out)
-{
-    struct rn_feed_source *first = NULL;
-    enum rn_code rc = RN_OK;
-
-    for (size_t i = 0; !rc && i < f->source_count; i++) {
-        struct rn_feed_source *s = &f->sources[i];
-        if (s->state == BEHIND)
-            rc = advance(f, s);
-        if (s->state != ENDED &&
-            (!first || order_of(&s->place, &first->place) < 0))
-            first = s;
-    }
-    if (rc)
-        return rc;
-    if (f->is_listed) {
-        close_sources(f);
-        return next_listed(f, out);
-    }
-    if (!first || first->state == UNREAD) {
-        f->seen = first ? first->place.lsn - 1 : f->scan->upto;
-        return RN_NOT_FOUND;
-    }
-    first->state = BEHIND;
-    give(f, &first->place, &first->row, out);
-    out->version = first->version;
-    return RN_OK;
+    close_sources(f);
+    return next_listed(f, out);
 }
 
 static enum rn_code open_source(struct rn_feed *f, uint32_t range)
@@ -408,8 +401,6 @@ static enum rn_code entry_from(struct rn_reading *r, uint32_t range,
     struct rn_key from, before;
     struct rn_range bounds;
     struct rn_row_feed row;
-    struct rn_view value;
-    uint64_t none;
     enum rn_code rc;
 
     rn_key_feed(r->container->number, range, lsn, 0, &from);
@@ -418,9 +409,9 @@ static enum rn_code entry_from(struct rn_reading *r, uint32_t range,
                                 .before = rn_key_view(&before) };
     rc = rn_txn_scan(r->txn, &bounds, &s.cursor);
     if (!rc)
-        rc = read_entry(&s, &none, &value);
+        rc = read_entry(&s);
     if (!rc)
-        rc = rn_row_feed_decode(value, &row);
+        rc = rn_row_feed_decode(s.value, &row);
     if (!rc) {
         *found = s.place.lsn;
         *ts = row.ts;

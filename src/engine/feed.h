@@ -18,7 +18,8 @@
  * What always holds:
  *   - given in the order of LSNs; nothing above `upto`, nothing up to `after`
  *   - all with LSNs up to `seen` has been given, or is not there any more
- *   - the scan ends for want of budget only between two LSNs
+ *   - the scan ends for want of budget only between two LSNs, and after one
+ *     at least
  *
  * A feed belongs to a reading, and so to one thread.
  */
@@ -55,6 +56,7 @@ struct rn_feed {
     size_t source_count;
     struct rn_feed_source *sources;
     struct rn_row_document last; /* the place given last */
+    uint64_t looked;             /* the LSN looked at last */
     uint32_t entries;
     size_t bytes;
     bool is_part, is_listed;

@@ -521,6 +521,56 @@ static void run_checker(uint64_t seed, int rounds)
     rn_object_release(old);
 }
 
+/* Pages as their reader sees them: what is given counts, or else what was
+ * looked at. */
+static size_t read_by_budget(uint32_t range, uint32_t entries)
+{
+    struct rn_feed_scan scan = { .range = range,
+                                 .epks = rn_epk_all,
+                                 .upto = row_of(range).lsn,
+                                 .since = INT64_MIN,
+                                 .entries_max = entries,
+                                 .bytes_max = SIZE_MAX };
+    size_t count = 0;
+
+    for (int i = 0; i < 100 && scan.after < scan.upto; i++) {
+        struct rn_reading r = { 0 };
+        struct rn_feed f = { 0 };
+        struct rn_change change = { 0 };
+
+        assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+                         RN_OK);
+        assert_int_equal(rn_feed_open(&f, &r, &scan, NULL), RN_OK);
+        while (!rn_feed_next(&f, &change))
+            count++;
+        assert_true(f.seen > scan.after && f.seen >= change.place.lsn);
+        scan.after = change.place.lsn ? change.place.lsn : f.seen;
+        rn_feed_close(&f);
+        rn_reading_end(&r);
+    }
+    assert_int_equal(scan.after, scan.upto);
+    return count;
+}
+
+static void a_budget_ends_a_page_between_LSNs_of_all_ancestors(void **state)
+{
+    char body[64];
+
+    (void)state;
+    assert_int_equal(split(0), RN_OK);
+    for (int i = 0; i < 20; i++) { /* the two have equal LSNs */
+        snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i, i);
+        put(body);
+    }
+    assert_true(row_of(1).lsn > 3 && row_of(2).lsn > 3);
+    assert_int_equal(merge(1, 2), RN_OK);
+    for (uint32_t entries = 1; entries < 30; entries++)
+        assert_int_equal(read_by_budget(3, entries), 20);
+    database_settle(&db); /* and at home */
+    for (uint32_t entries = 1; entries < 30; entries++)
+        assert_int_equal(read_by_budget(3, entries), 20);
+}
+
 static void readers_miss_nothing_and_get_nothing_twice(void **state)
 {
     int seeds = getenv("RUNNEL_PROVE") ? 2000 : 60;
@@ -545,6 +595,7 @@ int main(void)
         CASE(a_container_grows_evenly),
         CASE(entries_come_home_and_keep_their_etags),
         CASE(a_restart_goes_on_bringing_home),
+        CASE(a_budget_ends_a_page_between_LSNs_of_all_ancestors),
         CASE(readers_miss_nothing_and_get_nothing_twice),
     };
 
