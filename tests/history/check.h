@@ -11,13 +11,19 @@
  *            success or refusal (404, 409, 412) follows from that version
  *   unique   no two writes have one LSN
  *   phantom  nothing is seen that nobody wrote, nor under another LSN
- *   feed     of a range or of a key.  A page's items rise, lie in its interval
- * and are what was written; what is missing in it was replaced or deleted; a
- * reader goes on where it was told to; 304 is a read whose point is its token
+ *   feed     a page is of a stretch of keys.  Its items do not fall, lie in
+ *            its interval, are of its keys, are what was written and what is
+ *            there, each once; what is missing in it was replaced or deleted,
+ *            so that no transaction is divided; there are no more of them than
+ *            asked for, but for the last transaction.  A reader goes on where
+ *            it was told to, in whatever ranges its keys are by then; 304 is a
+ *            read whose point is its token
+ *   restore  a backup has what was answered before it began and nothing that
+ *            was sent after its end; what came between it and the restore is
+ *            not there any more, for whoever is above the restore's LSN
  *
  * Ranges may be split and merged meanwhile: along the ranges that a key has
- * been in LSNs rise, so what is said of keys holds; feeds of ranges are then
- * not read, only those of keys.
+ * been in LSNs rise, so what is said of keys holds.
  *
  * A write without an answer counts if somebody saw it.  If nobody did, it may
  * excuse what would be wrong without it, never what would be wrong with it.
@@ -30,9 +36,12 @@
 #include <stdio.h>
 
 struct history_verdict {
-    size_t order, content, unique, phantom, feed;
-    size_t reads, writes, refused, unknown, pages,
-        items; /* that were checked */
+    size_t order, content, unique, phantom, feed, restore;
+    /* That were checked. */
+    size_t reads, writes, refused, unknown, pages, items;
+    size_t undone;  /* writes, by a restore */
+    size_t unmoved; /* pages with 304 */
+    size_t tied;    /* pages of one that hold equal LSNs of several ranges */
 };
 
 /* Tells the first of each kind on `out`, unless NULL.  Entries are reordered

@@ -4,7 +4,8 @@
  *
  * Method: histories of a correct server are made by a simulation, in which
  * clients send, are decided and are answered at times drawn, some answers are
- * lost, and readers follow the feed.  They must pass.  Then one thing in each
+ * lost, readers follow the feed, and half of the way what came after a backup
+ * is undone.  They must pass.  Then one thing in each
  * is made wrong, in every way that a wrong server might, and each must be
  * found.
  */
@@ -23,6 +24,7 @@ enum {
     READERS = 4,
     DOCUMENTS = 6,
     KEYS = 3,
+    JUMP = 1000, /* of LSNs, by a restore; more than there are before */
     STEPS = 1500,
     ENTRIES = 4000,
     ROUNDS = 200,
@@ -35,11 +37,13 @@ struct version {
 struct world {
     struct rn_chance chance;
     uint64_t clock, lsn, next_token;
-    struct version now[DOCUMENTS];
-    uint64_t known[DOCUMENTS]; /* a version that some client was told */
+    struct version now[DOCUMENTS], saved[DOCUMENTS];
+    uint64_t saved_lsn, begun, ended; /* of the backup */
+    int backups;                      /* 0, 1; 2 when restored */
+    uint64_t known[DOCUMENTS];        /* a version that some client was told */
     struct history_entry at[CLIENTS];
     int phase[CLIENTS]; /* idle, sent, decided */
-    uint64_t place[READERS];
+    uint64_t place[READERS], old[READERS];
     struct history_entry log[ENTRIES];
     size_t count;
 };
@@ -93,47 +97,128 @@ static void decide(struct world *w, struct history_entry *e)
     }
 }
 
-static void follow(struct world *w, uint32_t reader)
+/* The other document of its key, in the same transaction. */
+static void decide_other(struct world *w, const struct history_entry *e)
 {
-    uint64_t from = w->place[reader], lsn = from;
-    bool of_key = reader % 2;
-    struct history_entry page = { .t0 = ++w->clock,
-                                  .client = CLIENTS + reader,
-                                  .of_key = of_key,
-                                  .key = 1,
-                                  .op = HISTORY_PAGE,
-                                  .from = from,
-                                  .point = w->lsn,
-                                  .status = 304,
-                                  .to = w->lsn };
-    struct history_entry items[3];
+    struct history_entry other = *e;
+
+    other.document = (e->document + KEYS) % DOCUMENTS;
+    other.token = ++w->next_token;
+    other.n = 1;
+    other.t1 = w->clock; /* as `e`, which is answered now */
+    w->now[other.document] =
+        (struct version){ .lsn = e->point, .token = other.token };
+    add(w, &other);
+}
+
+/* Fills `items`; a transaction is not divided. */
+static size_t look(const struct world *w, struct history_entry *page,
+                   struct history_entry *items)
+{
     size_t n = 0;
 
-    page.t1 = ++w->clock;
-    while (n < 3 && lsn < w->lsn) {
+    for (uint64_t lsn = page->from; n < page->max && lsn < w->lsn;) {
         lsn++;
+        if (lsn > w->saved_lsn && lsn < JUMP && w->backups == 2)
+            lsn = w->saved_lsn + JUMP;
         for (uint32_t d = 0; d < DOCUMENTS; d++) {
             if (w->now[d].lsn != lsn || !w->now[d].token ||
-                (of_key && d % KEYS != 1))
+                d % KEYS < page->key || d % KEYS >= page->key + page->keys)
                 continue;
-            items[n] = (struct history_entry){ .t0 = page.t0,
-                                               .t1 = page.t1,
-                                               .client = page.client,
+            items[n] = (struct history_entry){ .t0 = page->t0,
+                                               .t1 = page->t1,
+                                               .client = page->client,
                                                .op = HISTORY_ITEM,
                                                .document = d,
                                                .key = d % KEYS,
                                                .token = w->now[d].token,
                                                .version = lsn,
                                                .from = n };
-            page.status = 200;
-            page.to = lsn;
+            page->status = 200;
+            page->to = lsn;
             n++;
         }
     }
+    return n;
+}
+
+static void follow(struct world *w, uint32_t reader)
+{
+    bool of_key = reader % 2, again = rn_chance_percent(&w->chance, 10);
+    struct history_entry page = { .client = CLIENTS + reader,
+                                  .keys = of_key ? 1 : KEYS,
+                                  .key = of_key,
+                                  .op = HISTORY_PAGE,
+                                  .max = 1 + reader,
+                                  .flags = again ? HISTORY_AGAIN : 0,
+                                  .point = w->lsn,
+                                  .status = 304,
+                                  .to = w->lsn };
+    struct history_entry items[DOCUMENTS];
+    size_t n;
+
+    page.t0 = ++w->clock;
+    page.t1 = ++w->clock;
+    page.from = again ? w->old[reader] : w->place[reader];
+    n = look(w, &page, items);
     add(w, &page);
     for (size_t i = 0; i < n; i++)
         add(w, &items[i]);
     w->place[reader] = page.to;
+    if (rn_chance_percent(&w->chance, 20))
+        w->old[reader] = page.to;
+}
+
+static void back_up(struct world *w)
+{
+    w->begun = ++w->clock;
+    memcpy(w->saved, w->now, sizeof(w->now));
+    w->saved_lsn = w->lsn;
+    w->ended = ++w->clock;
+    w->backups = 1;
+}
+
+/* Who waits for an answer gets none, and looks whether it has happened. */
+static void restore(struct world *w)
+{
+    struct history_entry r = { .op = HISTORY_RESTORE,
+                               .client = CLIENTS + READERS,
+                               .keys = KEYS,
+                               .t0 = w->begun,
+                               .t1 = w->ended,
+                               .from = w->saved_lsn,
+                               .to = w->saved_lsn + JUMP };
+
+    memcpy(w->now, w->saved, sizeof(w->now));
+    w->lsn = r.to;
+    w->backups = 2;
+    add(w, &r);
+    w->clock++;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        struct history_entry *e = &w->at[i];
+        if (w->phase[i] == 2 && e->op != HISTORY_READ) {
+            e->status = 0;
+            e->point = e->version = 0;
+            e->t1 = w->clock;
+            add(w, e);
+        }
+        w->phase[i] = 0;
+    }
+}
+
+static void end(struct world *w, struct history_entry *e)
+{
+    e->t1 = ++w->clock;
+    if (rn_chance_percent(&w->chance, 3)) { /* the answer is lost */
+        e->t1 = HISTORY_NEVER;
+        e->status = 0;
+        e->point = e->version = 0;
+        if (e->op == HISTORY_READ)
+            e->token = 0;
+    } else if (e->version) {
+        w->known[e->document] = e->version;
+    }
+    add(w, e);
 }
 
 static void step(struct world *w)
@@ -150,20 +235,17 @@ static void step(struct world *w)
         break;
     case 1:
         decide(w, &w->at[client]);
+        if (w->at[client].op == HISTORY_UPSERT &&
+            rn_chance_percent(&w->chance, 30)) {
+            struct history_entry *e = &w->at[client];
+            e->t1 = ++w->clock;
+            decide_other(w, e);
+            add(w, e);
+            w->phase[client] = 0;
+        }
         break;
     default:
-        w->at[client].t1 = ++w->clock;
-        if (rn_chance_percent(&w->chance, 3)) { /* the answer is lost */
-            struct history_entry *e = &w->at[client];
-            e->t1 = HISTORY_NEVER;
-            e->status = 0;
-            e->point = e->version = 0;
-            if (e->op == HISTORY_READ)
-                e->token = 0;
-        } else if (w->at[client].version) {
-            w->known[w->at[client].document] = w->at[client].version;
-        }
-        add(w, &w->at[client]);
+        end(w, &w->at[client]);
         w->phase[client] = 0;
     }
 }
@@ -174,8 +256,13 @@ static struct world *make(uint64_t seed)
 
     assert_non_null(w);
     rn_chance_init(&w->chance, seed);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < STEPS; i++) {
+        if (i == STEPS / 3)
+            back_up(w);
+        if (i == STEPS / 2)
+            restore(w);
         step(w);
+    }
     /* The last of each client may have happened: like a lost answer. */
     for (uint32_t i = 0; i < CLIENTS; i++) {
         if (w->phase[i] < 2 || w->at[i].op == HISTORY_READ)
@@ -351,7 +438,8 @@ static bool a_good_condition_is_refused(struct world *w,
     if (e->status != 412 || is_doubtful(w, e->document))
         return false;
     for (uint64_t lsn = e->point; lsn > 0; lsn--) {
-        if (!writer(w, e->document, lsn))
+        bool is_undone = e->point >= JUMP && lsn < JUMP && lsn > w->saved_lsn;
+        if (is_undone || !writer(w, e->document, lsn))
             continue;
         e->condition = lsn;
         return true;
@@ -409,7 +497,8 @@ static bool a_feed_swaps_two_changes(struct world *w, struct history_entry *e)
     struct history_entry *f = e + 1, old = *e;
 
     if (e->op != HISTORY_ITEM || f >= w->log + w->count ||
-        f->op != HISTORY_ITEM || f->client != e->client || f->t0 != e->t0)
+        f->op != HISTORY_ITEM || f->client != e->client || f->t0 != e->t0 ||
+        f->version == e->version)
         return false;
     e->from = f->from;
     f->from = old.from;
@@ -454,9 +543,192 @@ static bool a_304_hides_a_change(struct world *w, struct history_entry *e)
 static bool a_reader_is_moved_on(struct world *w, struct history_entry *e)
 {
     (void)w;
-    if (e->op != HISTORY_PAGE || e->from < 2)
+    if (e->op != HISTORY_PAGE || e->from < 2 || e->flags)
         return false;
     e->from--;
+    return true;
+}
+
+static bool a_page_is_of_the_past(struct world *w, struct history_entry *e)
+{
+    /* Of a range that nobody else has met, as after a split. */
+    if (e->op != HISTORY_PAGE || e->status != 304 || e->from != e->to)
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *f = &w->log[i];
+        if (!acked(f) || f->t1 >= e->t0 || f->point != e->point ||
+            f->key < e->key || f->key >= e->key + e->keys)
+            continue;
+        e->from = e->to = --e->point;
+        e->range = 77;
+        e->flags = HISTORY_STARTS;
+        return true;
+    }
+    return false;
+}
+
+static bool a_reader_who_goes_back_is_moved_on(struct world *w,
+                                               struct history_entry *e)
+{
+    if (e->op != HISTORY_PAGE || e->status != 304 || e->from + 2 > e->to)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->log[i].op == HISTORY_PAGE && w->log[i].client == e->client &&
+            w->log[i].t0 < e->t0 && w->log[i].to + 1 >= e->to)
+            return false; /* it has been there */
+    e->flags = HISTORY_AGAIN;
+    e->from = e->to - 1;
+    return true;
+}
+
+/* Its page, and how many items that has. */
+static struct history_entry *page_of(struct world *w, struct history_entry *e,
+                                     size_t *n)
+{
+    struct history_entry *page = e;
+
+    while (page > w->log && page->op == HISTORY_ITEM)
+        page--;
+    *n = 0;
+    while (page + *n + 1 < w->log + w->count &&
+           page[*n + 1].op == HISTORY_ITEM &&
+           page[*n + 1].client == page->client)
+        ++*n;
+    return page->op == HISTORY_PAGE ? page : NULL;
+}
+
+static bool a_page_is_longer_than_asked_for(struct world *w,
+                                            struct history_entry *e)
+{
+    size_t n;
+    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
+
+    if (!page || n < 2 || page[n].version == page[1].version)
+        return false;
+    page->max = 1;
+    return true;
+}
+
+static bool a_page_divides_a_transaction(struct world *w,
+                                         struct history_entry *e)
+{
+    size_t n;
+    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
+
+    if (!page || n < 2 || page[n].version != page[n - 1].version ||
+        is_doubtful(w, page[n].document))
+        return false;
+    page[n] = w->log[--w->count];
+    return true;
+}
+
+static bool a_page_is_of_another_key(struct world *w, struct history_entry *e)
+{
+    size_t n;
+    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
+
+    if (!page || page->keys != 1)
+        return false;
+    page->key = 2;
+    page->flags = HISTORY_STARTS;
+    return true;
+}
+
+static bool a_change_is_twice_in_a_page(struct world *w,
+                                        struct history_entry *e)
+{
+    struct history_entry again = *e;
+
+    if (e->op != HISTORY_ITEM)
+        return false;
+    add(w, &again);
+    return true;
+}
+
+static bool a_feed_gives_what_was_replaced(struct world *w,
+                                           struct history_entry *e)
+{
+    size_t n;
+    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
+
+    if (!page || n != 1 || is_doubtful(w, e->document))
+        return false;
+    for (uint64_t lsn = e->version; --lsn > page->from;) {
+        const struct history_entry *old;
+        if (lsn == JUMP)
+            return false;
+        old = writer(w, e->document, lsn);
+        if (!old || old->op == HISTORY_DELETE)
+            continue;
+        e->token = old->token;
+        e->version = old->version;
+        return true;
+    }
+    return false;
+}
+
+static bool what_was_undone_is_read(struct world *w, struct history_entry *e)
+{
+    if (e->op != HISTORY_READ || e->point < JUMP ||
+        (e->status != 200 && e->status != 404))
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *f = &w->log[i];
+        if (!acked(f) || f->op == HISTORY_DELETE || f->point >= JUMP ||
+            f->point <= w->saved_lsn || f->document != e->document)
+            continue;
+        e->status = 200;
+        e->token = f->token;
+        e->version = f->version;
+        return true;
+    }
+    return false;
+}
+
+static bool what_was_undone_is_in_a_feed(struct world *w,
+                                         struct history_entry *e)
+{
+    if (e->op != HISTORY_PAGE || e->point < JUMP || e->from >= JUMP)
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *f = &w->log[i];
+        struct history_entry item = *f;
+        if (!acked(f) || f->op == HISTORY_DELETE || f->point >= JUMP ||
+            f->point <= w->saved_lsn || f->point <= e->from ||
+            f->point > e->to || f->key < e->key || f->key >= e->key + e->keys ||
+            is_doubtful(w, f->document))
+            continue;
+        item.op = HISTORY_ITEM;
+        item.client = e->client;
+        item.t0 = e->t0;
+        item.t1 = e->t1;
+        item.from = 0;
+        e->max = 0;
+        add(w, &item);
+        return true;
+    }
+    return false;
+}
+
+static bool a_backup_lacks_what_was_answered(struct world *w,
+                                             struct history_entry *e)
+{
+    if (!acked(e) || e->t1 >= w->begun)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->log[i].op == HISTORY_RESTORE)
+            w->log[i].from = e->point - 1;
+    return true;
+}
+
+static bool a_backup_has_what_was_sent_later(struct world *w,
+                                             struct history_entry *e)
+{
+    if (!acked(e) || e->t0 <= w->ended || e->point >= JUMP)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->log[i].op == HISTORY_RESTORE)
+            w->log[i].from = e->point;
     return true;
 }
 
@@ -487,6 +759,17 @@ static const struct {
     M(a_feed_repeats_a_change),
     M(a_304_hides_a_change),
     M(a_reader_is_moved_on),
+    M(a_reader_who_goes_back_is_moved_on),
+    M(a_page_is_of_the_past),
+    M(a_page_is_longer_than_asked_for),
+    M(a_page_divides_a_transaction),
+    M(a_page_is_of_another_key),
+    M(a_change_is_twice_in_a_page),
+    M(a_feed_gives_what_was_replaced),
+    M(what_was_undone_is_read),
+    M(what_was_undone_is_in_a_feed),
+    M(a_backup_lacks_what_was_answered),
+    M(a_backup_has_what_was_sent_later),
 #undef M
 };
 

@@ -4,6 +4,9 @@
  * Each write puts a token into its document that no other write has, so that
  * whoever sees a version knows whose it is.  Times are of one machine's
  * monotonic clock.
+ *
+ * Keys are numbered in the order of their EPKs, so that a range, an interval, a
+ * key and a whole container are all a stretch of keys.
  */
 #ifndef RN_TEST_HISTORY_H
 #define RN_TEST_HISTORY_H
@@ -19,6 +22,8 @@ enum history_op {
     HISTORY_DELETE,
     HISTORY_PAGE, /* of a change feed; its items follow, by the same client */
     HISTORY_ITEM,
+    HISTORY_RESTORE, /* of a range: what it had above `from` is gone, and what
+                        comes is above `to`.  t0 and t1: of the backup */
 };
 
 #define HISTORY_NEVER UINT64_MAX /* t1 of what was never answered */
@@ -33,9 +38,19 @@ struct history_entry {
     uint32_t client;
     uint32_t document, key; /* key: of its partition key */
     uint32_t range;
-    uint16_t op, status; /* status 0: nobody knows */
+    uint16_t op, status; /* status 0: nobody knows; t1, if it is not never:
+                            from then on it is known not to be there */
     uint32_t n;          /* of the version under its LSN */
-    uint32_t of_key;     /* 1: a page of the feed of `key`, not of `range` */
+    uint32_t keys;       /* of a page, of a restore: so many keys from `key` */
+    uint32_t max;        /* of a page: how many were asked for */
+    uint32_t flags;      /* of a page */
+    uint32_t seen;       /* the checker's: the page it was last seen in */
+    uint64_t gone;       /* the checker's: from this LSN on it is undone */
+};
+
+enum history_flags {
+    HISTORY_STARTS = 1, /* the reader chose its place: now, or anew */
+    HISTORY_AGAIN = 2,  /* it may be given again what it had been given */
 };
 
 #endif

@@ -1,0 +1,695 @@
+/* feed_load.c -- readers of every kind follow a feed through all that may
+ * happen to it, and whether what they were given can be true.
+ *
+ *   history_feed PROGRAM DIR CHANGES KILLS SHAPES SEED
+ *
+ * Starts PROGRAM on DIR/0.  8 writers, each with partition keys of its own,
+ * make CHANGES changes of 20,480 documents: transactions of 100, bulks of 100
+ * and single deletions.  12 readers (reader.h) follow from the beginning or
+ * from now, with pages of one and of hundreds, polling and waiting; they stop,
+ * and go on from an old place.  Meanwhile ranges are split and merged SHAPES
+ * times, and brought home; the server is killed KILLS times, and every other
+ * time its directory is compacted; once it goes on from a backup, so that all
+ * that came after it is undone.  At the end everything is read once more,
+ * quietly, and the history checked (check.h).
+ *
+ * A writer whose answer was lost looks whether its write has happened.  It is
+ * the only one that writes to its keys, so it knows, and the checker has no
+ * doubts left.
+ *
+ * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
+ * be done.
+ */
+#include "history/check.h"
+#include "history/reader.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WRITERS = 8,
+    READERS = 12,
+    ALL = WRITERS + READERS + 2, /* one reshapes, one begins and ends */
+    KEYS = 256,
+    SLOTS = 80, /* documents of a key */
+    GROUP = 100,
+    GROUP_TEXT = 120, /* an operation of a group, at most */
+    PAGE_MAX = 1000,
+    BACK_UP_AT = 30, /* percent of the way */
+    RESTORE_AT = 55,
+};
+
+static const uint64_t lsn_step = UINT64_C(1) << 32; /* of a restore */
+
+static struct {
+    unsigned long changes;
+    atomic_ulong done, tokens;
+    atomic_bool over;
+    unsigned long kills, shapes;
+    unsigned compactions;
+    uint64_t begun, ended; /* of the backup */
+    uint64_t seed;
+    char dir[2][256], copy[256];
+} world;
+
+/* ---- writing ------------------------------------------------------------- */
+
+static uint32_t draw_document(struct client *c, uint32_t key)
+{
+    return key + KEYS * (uint32_t)rn_chance_below(&c->chance, SLOTS);
+}
+
+static uint32_t draw_key(struct client *c)
+{
+    return c->number +
+           WRITERS * (uint32_t)rn_chance_below(&c->chance, KEYS / WRITERS);
+}
+
+static struct history_entry draw_upsert(struct client *c, uint32_t key,
+                                        uint32_t n)
+{
+    return (struct history_entry){ .client = c->number,
+                                   .op = HISTORY_UPSERT,
+                                   .document = draw_document(c, key),
+                                   .key = key,
+                                   .token =
+                                       atomic_fetch_add(&world.tokens, 1) + 1,
+                                   .t1 = HISTORY_NEVER,
+                                   .n = n };
+}
+
+/* What is there now, which is noted too.  Asks until it knows. */
+static bool look(struct client *c, uint32_t document, struct history_entry *e)
+{
+    char link[64], path[80], more[80];
+    struct request ask = {
+        .verb = "GET", .word = "docs", .link = link, .path = path, .more = more
+    };
+    struct answer a;
+    struct rn_json j;
+
+    *e = (struct history_entry){ .client = c->number,
+                                 .op = HISTORY_READ,
+                                 .document = document,
+                                 .key = document % KEYS };
+    snprintf(link, sizeof(link), "dbs/h/colls/c/docs/d%u", document);
+    snprintf(path, sizeof(path), "/%s", link);
+    snprintf(more, sizeof(more), "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n",
+             shape_name(e->key));
+    do {
+        client_reach(c);
+        e->t0 = web_now_ns();
+        a.status = 0;
+    } while (!client_ask(c, &ask, &a) || a.status == 429 || a.status >= 500);
+    e->t1 = web_now_ns();
+    e->status = (uint16_t)a.status;
+    e->point = a.lsn;
+    e->range = a.range;
+    rn_json_init(&j, NULL);
+    if (a.status == 200 &&
+        (rn_json_parse(&j, a.body, NULL) || !web_read_document(&j, 0, e)))
+        c->broken = "a document cannot be read";
+    rn_json_release(&j);
+    client_note(c, e);
+    return a.status == 200;
+}
+
+/* It has happened, as `seen` shows, or it has not. */
+static void settle(struct history_entry *e, const struct history_entry *seen,
+                   bool happened)
+{
+    if (!happened) {
+        e->t1 = seen->t1; /* from now on */
+        return;
+    }
+    e->status = 200;
+    e->point = e->version = seen->version;
+    e->range = seen->range;
+}
+
+/* Its last operation is an upsert: all of it is there, or nothing. */
+static void settle_transaction(struct client *c, struct history_entry *group)
+{
+    struct history_entry seen;
+    const struct history_entry *last = &group[GROUP - 1];
+    bool happened = look(c, last->document, &seen) && seen.token == last->token;
+
+    for (size_t i = 0; i < GROUP; i++)
+        settle(&group[i], &seen, happened);
+}
+
+/* Of several to one document only the last can be seen; those before it have
+ * happened if it has, at LSNs that nobody knows. */
+static void settle_bulk(struct client *c, struct history_entry *group)
+{
+    for (size_t i = 0; i < GROUP; i++) {
+        struct history_entry seen;
+
+        (void)!look(c, group[i].document, &seen);
+        settle(&group[i], &seen, seen.token == group[i].token);
+    }
+}
+
+static bool read_results(struct client *c, const struct answer *a,
+                         struct history_entry *group, bool is_bulk)
+{
+    struct rn_json j;
+    struct rn_json_walk walk;
+    struct rn_etag etag = { 0 };
+    size_t n = 0;
+
+    rn_json_init(&j, NULL);
+    if (!rn_json_parse(&j, a->body, NULL)) {
+        walk = rn_json_walk_begin(&j, 0);
+        while (rn_json_walk_next(&walk) && n < GROUP) {
+            struct history_entry *e = &group[n];
+            uint32_t tag = rn_json_find(&j, walk.value, RN_LIT("eTag"));
+
+            if (e->op != HISTORY_DELETE && !web_read_etag(&j, tag, &etag))
+                break;
+            e->status = 200;
+            e->point = e->version = etag.lsn;
+            e->range = etag.range;
+            e->n = is_bulk ? 0 : (uint32_t)n;
+            n++;
+        }
+    }
+    rn_json_release(&j);
+    if (n < GROUP)
+        c->broken = "a group's answer cannot be read";
+    return n == GROUP;
+}
+
+enum outcome { DONE, REFUSED, LOST };
+
+static enum outcome send_group(struct client *c, struct history_entry *group,
+                               bool is_bulk, const char *more,
+                               struct rn_view body)
+{
+    struct request ask = { .verb = "POST",
+                           .word = "docs",
+                           .link = "dbs/h/colls/c",
+                           .path = "/dbs/h/colls/c/docs",
+                           .more = more,
+                           .body = body };
+    struct answer a;
+    uint64_t t0, t1;
+    bool is_answered;
+
+    client_reach(c);
+    t0 = web_now_ns();
+    is_answered = client_ask(c, &ask, &a);
+    t1 = web_now_ns();
+    for (size_t i = 0; i < GROUP; i++) {
+        group[i].t0 = t0;
+        group[i].t1 = is_answered ? t1 : HISTORY_NEVER;
+    }
+    if (!is_answered || a.status >= 500) {
+        if (is_bulk)
+            settle_bulk(c, group);
+        else
+            settle_transaction(c, group);
+        return LOST;
+    }
+    if (a.status == 429 || a.status == 410)
+        return REFUSED;
+    if (a.status != 200 && a.status != 207)
+        c->broken = "a group is refused";
+    else if (read_results(c, &a, group, is_bulk))
+        return DONE;
+    return REFUSED;
+}
+
+static void note_group(struct client *c, const struct history_entry *group)
+{
+    unsigned long happened = 0;
+
+    for (size_t i = 0; i < GROUP; i++) {
+        client_note(c, &group[i]);
+        happened += group[i].status == 200;
+    }
+    atomic_fetch_add(&world.done, happened);
+}
+
+static void print_operation(struct rn_buf *out, const struct history_entry *e,
+                            bool is_first)
+{
+    enum rn_code rc;
+
+    if (e->op == HISTORY_DELETE)
+        rc = rn_buf_printf(out,
+                           "%c{\"operationType\":\"Delete\",\"id\":\"d%u\","
+                           "\"partitionKey\":\"[\\\"k%u\\\"]\"}",
+                           is_first ? '[' : ',', e->document,
+                           shape_name(e->key));
+    else
+        rc = rn_buf_printf(
+            out,
+            "%c{\"operationType\":\"Upsert\",\"partitionKey\":"
+            "\"[\\\"k%u\\\"]\",\"resourceBody\":{\"id\":\"d%u\",\"pk\":"
+            "\"k%u\",\"w\":%llu}}",
+            is_first ? '[' : ',', shape_name(e->key), e->document,
+            shape_name(e->key), (unsigned long long)e->token);
+    if (rc)
+        abort();
+}
+
+/* Upserts of one key, and deletions of what it has just put there. */
+static void transact(struct client *c, struct rn_buf *text)
+{
+    struct history_entry group[GROUP];
+    uint32_t key = draw_key(c);
+    char more[256];
+
+    rn_buf_clear(text);
+    for (uint32_t i = 0; i < GROUP; i++) {
+        group[i] = draw_upsert(c, key, i);
+        if (i > 1 && i < GROUP - 1 && rn_chance_percent(&c->chance, 5) &&
+            group[i - 1].op == HISTORY_UPSERT) {
+            group[i].op = HISTORY_DELETE;
+            group[i].token = 0;
+            group[i].document = group[i - 1].document;
+        }
+        print_operation(text, &group[i], i == 0);
+    }
+    if (rn_buf_add(text, RN_LIT("]")))
+        abort();
+    snprintf(more, sizeof(more),
+             "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n"
+             "x-ms-cosmos-is-batch-request: True\r\n"
+             "x-ms-cosmos-batch-atomic: True\r\nPrefer: return=minimal\r\n",
+             shape_name(key));
+    if (send_group(c, group, false, more, rn_buf_view(text)) != REFUSED)
+        note_group(c, group);
+}
+
+/* One of its keys in a stretch of them; false if it has none there. */
+static bool draw_key_of(struct client *c, const struct shape *s, uint32_t *out)
+{
+    uint32_t first =
+        s->key + (c->number + WRITERS - s->key % WRITERS) % WRITERS;
+    uint32_t end = s->key + s->keys;
+
+    if (first >= end)
+        return false;
+    *out = first +
+           WRITERS * (uint32_t)rn_chance_below(
+                         &c->chance, (end - first + WRITERS - 1) / WRITERS);
+    return true;
+}
+
+/* No document twice, so that each can be seen. */
+static bool has_document(const struct history_entry *group, size_t n,
+                         uint32_t document)
+{
+    for (size_t i = 0; i < n; i++)
+        if (group[i].document == document)
+            return true;
+    return false;
+}
+
+/* Upserts of a range, each with an LSN of its own. */
+static void write_bulk(struct client *c, struct rn_buf *text)
+{
+    struct shape ranges[SHAPE_RANGES_MAX], *s;
+    struct history_entry group[GROUP];
+    size_t n = shape_read(c, ranges);
+    uint32_t key;
+    char more[256];
+
+    s = n ? &ranges[rn_chance_below(&c->chance, n)] : NULL;
+    if (!s || s->keys < 4 * WRITERS) /* too few documents of its own */
+        return;
+    rn_buf_clear(text);
+    for (uint32_t i = 0; i < GROUP; i++) {
+        do {
+            if (!draw_key_of(c, s, &key))
+                return;
+            group[i] = draw_upsert(c, key, 0);
+        } while (has_document(group, i, group[i].document));
+        print_operation(text, &group[i], i == 0);
+    }
+    if (rn_buf_add(text, RN_LIT("]")))
+        abort();
+    snprintf(more, sizeof(more),
+             "x-ms-documentdb-partitionkeyrangeid: %u\r\n"
+             "x-ms-cosmos-is-batch-request: True\r\n"
+             "x-ms-cosmos-batch-atomic: False\r\n"
+             "x-ms-cosmos-batch-continue-on-error: True\r\n"
+             "Prefer: return=minimal\r\n",
+             s->id);
+    if (send_group(c, group, true, more, rn_buf_view(text)) != REFUSED)
+        note_group(c, group);
+}
+
+static void delete_one(struct client *c)
+{
+    uint32_t document = draw_document(c, draw_key(c));
+    struct history_entry e = { .client = c->number,
+                               .op = HISTORY_DELETE,
+                               .document = document,
+                               .key = document % KEYS,
+                               .t1 = HISTORY_NEVER };
+    struct history_entry before, after;
+    char link[64], path[80], more[80];
+    struct request ask = { .verb = "DELETE",
+                           .word = "docs",
+                           .link = link,
+                           .path = path,
+                           .more = more };
+    struct answer a;
+
+    if (!look(c, document, &before))
+        return;
+    snprintf(link, sizeof(link), "dbs/h/colls/c/docs/d%u", document);
+    snprintf(path, sizeof(path), "/%s", link);
+    snprintf(more, sizeof(more), "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n",
+             shape_name(e.key));
+    client_reach(c);
+    e.t0 = web_now_ns();
+    if (!client_ask(c, &ask, &a) || a.status >= 500) {
+        /* If it is gone, nobody knows under which LSN: let it be in doubt. */
+        if (look(c, document, &after))
+            e.t1 = after.t1;
+    } else if (a.status == 204 || a.status == 404) {
+        e.t1 = web_now_ns();
+        e.status = (uint16_t)a.status;
+        e.point = a.lsn;
+        e.version = a.status == 204 ? a.lsn : 0;
+        e.range = a.range;
+    } else {
+        return;
+    }
+    client_note(c, &e);
+    atomic_fetch_add(&world.done, e.status == 204);
+}
+
+static void *run_writer(void *arg)
+{
+    struct client *c = arg;
+    struct rn_buf text = RN_BUF_INIT(4 * GROUP * GROUP_TEXT);
+
+    while (!c->broken && atomic_load(&world.done) < world.changes) {
+        uint64_t dice = rn_chance_below(&c->chance, 100);
+        if (dice < 60)
+            transact(c, &text);
+        else if (dice < 80)
+            write_bulk(c, &text);
+        else
+            delete_one(c);
+    }
+    rn_buf_release(&text);
+    return NULL;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static unsigned draw_max(struct client *c)
+{
+    if (rn_chance_percent(&c->chance, 40))
+        return 1;
+    return 1 + (unsigned)rn_chance_below(&c->chance, PAGE_MAX);
+}
+
+static void *run_reader(void *arg)
+{
+    struct client *c = arg;
+    uint32_t which = c->number - WRITERS;
+    enum reader_kind kind = (enum reader_kind)(which % 4);
+    uint32_t key = (uint32_t)rn_chance_below(&c->chance, KEYS / 2);
+    struct reader r;
+
+    if (kind != READER_KEY && kind != READER_EPKS)
+        key = 0;
+    reader_init(&r, c, kind, key,
+                kind == READER_KEY    ? 1
+                : kind == READER_EPKS ? KEYS / 2
+                                      : KEYS,
+                which >= 8);
+    while (!c->broken && !atomic_load(&world.over)) {
+        unsigned wait_s = rn_chance_percent(&c->chance, 30);
+        uint64_t dice = rn_chance_below(&c->chance, 1000);
+
+        if (!reader_step(&r, draw_max(c), wait_s))
+            usleep(2000);
+        if (dice < 20)
+            reader_save(&r);
+        if (dice > 990) { /* it stops, and another goes on */
+            client_hang_up(c);
+            usleep(20000);
+            reader_go_back(&r);
+        }
+    }
+    while (!c->broken && reader_step(&r, PAGE_MAX, 0))
+        ;
+    return NULL;
+}
+
+/* ---- what happens to the server ------------------------------------------ */
+
+static void *run_shaper(void *arg)
+{
+    struct client *c = arg;
+
+    for (unsigned long i = 1; i <= world.shapes && !c->broken; i++) {
+        unsigned long at = i * world.changes / (world.shapes + 1);
+        while (atomic_load(&world.done) < at && !atomic_load(&world.over))
+            usleep(1000);
+        shape_change(c);
+    }
+    return NULL;
+}
+
+static bool start(void)
+{
+    int port = web_start();
+
+    web_announce(port);
+    return port != 0;
+}
+
+/* A restored range is where its backup was, and a step further. */
+static void note_restore(struct client *c, const struct shape *s)
+{
+    struct history_entry e = { .client = c->number,
+                               .op = HISTORY_RESTORE,
+                               .t0 = world.begun,
+                               .t1 = world.ended,
+                               .key = s->key,
+                               .keys = s->keys };
+    char more[160];
+    struct request ask = { .verb = "GET",
+                           .word = "docs",
+                           .link = "dbs/h/colls/c",
+                           .path = "/dbs/h/colls/c/docs",
+                           .more = more };
+    struct answer a;
+
+    snprintf(more, sizeof(more),
+             "A-IM: Incremental feed\r\nIf-None-Match: *\r\n"
+             "x-ms-documentdb-partitionkeyrangeid: %u\r\n",
+             s->id);
+    if (!client_ask(c, &ask, &a) || a.status != 304 || a.lsn < lsn_step) {
+        c->broken = "a restored range is not above what it was";
+        return;
+    }
+    e.to = a.lsn;
+    e.from = a.lsn - lsn_step;
+    client_note(c, &e);
+}
+
+/* Nobody else is told of the server before its places are noted. */
+static bool restore(struct client *c)
+{
+    struct shape ranges[SHAPE_RANGES_MAX];
+    uint32_t last = 0;
+    size_t n;
+
+    web_kill(SIGKILL);
+    if (!web_command("restore", world.copy, world.dir[1]))
+        return false;
+    web.dir = world.dir[1];
+    client_hang_up(c);
+    c->port = web_start();
+    if (!c->port)
+        return false;
+    n = shape_read(c, ranges);
+    for (size_t i = 0; i < n; i++) {
+        note_restore(c, &ranges[i]);
+        last = ranges[i].id > last ? ranges[i].id : last;
+    }
+    shape_lose(last + 1, last + 1025);
+    web_announce(c->port);
+    client_hang_up(c);
+    c->port = 0;
+    return n > 0;
+}
+
+static bool back_up(void)
+{
+    bool is_done;
+
+    world.begun = web_now_ns();
+    is_done = web_command("backup", web.dir, world.copy);
+    world.ended = web_now_ns();
+    return is_done;
+}
+
+static bool kill_and_start(unsigned long number)
+{
+    web_kill(SIGKILL);
+    if (number % 2) {
+        if (!web_command("compact", web.dir, NULL))
+            return false;
+        world.compactions++;
+    }
+    return start();
+}
+
+/* Everything in its order, each when so much has been written. */
+static bool run_world(struct client *c)
+{
+    unsigned long kills = 0;
+    bool is_backed_up = false, is_restored = false, is_good = true;
+
+    while (is_good && atomic_load(&world.done) < world.changes) {
+        unsigned long percent = atomic_load(&world.done) * 100 / world.changes;
+
+        if (!is_backed_up && percent >= BACK_UP_AT)
+            is_good = is_backed_up = back_up();
+        else if (is_backed_up && !is_restored && percent >= RESTORE_AT)
+            is_good = is_restored = restore(c);
+        else if (percent * (world.kills + 1) >= 100 * (kills + 1))
+            is_good = kill_and_start(++kills);
+        else
+            usleep(1000);
+    }
+    return is_good && is_restored;
+}
+
+/* ---- all together -------------------------------------------------------- */
+
+/* Everything once more, when nobody writes. */
+static void read_all(struct client *c)
+{
+    static struct reader r;
+
+    for (uint32_t i = 0; i < 4 + KEYS && !c->broken; i++) {
+        enum reader_kind kind = i < 4 ? (enum reader_kind)i : READER_KEY;
+        uint32_t key = i < 4 ? 0 : i - 4;
+
+        reader_init(&r, c, kind, key, kind == READER_KEY ? 1 : KEYS, false);
+        while (reader_step(&r, PAGE_MAX, 0) && !c->broken)
+            ;
+    }
+}
+
+static int judge(struct client *clients, size_t count)
+{
+    struct history_verdict v;
+    struct shape_count shapes = shape_count();
+    struct history_entry *all;
+    size_t n = 0, at = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n += clients[i].count;
+    all = malloc((n + 1) * sizeof(*all));
+    if (!all)
+        return 2;
+    for (size_t i = 0; i < count; i++) {
+        if (clients[i].count)
+            memcpy(all + at, clients[i].log, clients[i].count * sizeof(*all));
+        at += clients[i].count;
+        free(clients[i].log);
+        clients[i].log = NULL;
+    }
+    if (history_check(all, n, stdout, &v))
+        return 2;
+    free(all);
+    printf("%zu changes, %zu of them undone by the restore, %zu unknown; %zu "
+           "pages with %zu changes, %zu with 304, %zu of one with equal LSNs "
+           "of several ranges; %zu reads\n",
+           v.writes, v.undone, v.unknown, v.pages, v.items, v.unmoved, v.tied,
+           v.reads);
+    printf("%lu kills, %u compactions, %u splits, %u merges, %u generations\n",
+           world.kills + 1, world.compactions, shapes.splits, shapes.merges,
+           shapes.generations);
+    printf("%zu violations (order %zu, content %zu, unique %zu, phantom %zu, "
+           "feed %zu, restore %zu)\n",
+           history_violations(&v), v.order, v.content, v.unique, v.phantom,
+           v.feed, v.restore);
+    if (!v.undone || !v.tied || !v.unmoved || shapes.generations < 5 ||
+        v.writes < world.changes) {
+        printf("not all that was to happen has happened\n");
+        return 2;
+    }
+    return history_violations(&v) ? 1 : 0;
+}
+
+static int run(struct client *clients)
+{
+    struct client *last = &clients[ALL - 1];
+    bool is_good;
+
+    if (!start() || !shape_make(last)) {
+        printf("the server does not start\n");
+        return 2;
+    }
+    for (uint32_t i = 0; i < ALL - 1; i++)
+        pthread_create(&clients[i].thread, NULL,
+                       i < WRITERS             ? run_writer
+                       : i < WRITERS + READERS ? run_reader
+                                               : run_shaper,
+                       &clients[i]);
+    is_good = run_world(last);
+    if (!is_good) {
+        printf("the server, its backup or its restore fails\n");
+        web_kill(SIGKILL);
+        return 2;
+    }
+    for (uint32_t i = 0; i < WRITERS; i++)
+        pthread_join(clients[i].thread, NULL);
+    atomic_store(&world.over, true);
+    for (uint32_t i = WRITERS; i < ALL - 1; i++)
+        pthread_join(clients[i].thread, NULL);
+    read_all(last);
+    web_kill(SIGTERM);
+    return judge(clients, ALL);
+}
+
+int main(int argc, char **argv)
+{
+    static struct client clients[ALL];
+    int rc;
+
+    if (argc != 7)
+        return 2;
+    signal(SIGPIPE, SIG_IGN);
+    web.program = argv[1];
+    web.keys = KEYS;
+    snprintf(web.ranges, sizeof(web.ranges), "1");
+    snprintf(world.dir[0], sizeof(world.dir[0]), "%s/0", argv[2]);
+    snprintf(world.dir[1], sizeof(world.dir[1]), "%s/1", argv[2]);
+    snprintf(world.copy, sizeof(world.copy), "%s/copy", argv[2]);
+    web.dir = world.dir[0];
+    world.changes = strtoul(argv[3], NULL, 10);
+    world.kills = strtoul(argv[4], NULL, 10);
+    world.shapes = strtoul(argv[5], NULL, 10);
+    world.seed = strtoull(argv[6], NULL, 10);
+    shape_init();
+    for (uint32_t i = 0; i < ALL; i++)
+        client_init(&clients[i], i, world.seed);
+    rc = run(clients);
+    for (uint32_t i = 0; i < ALL; i++) {
+        if (clients[i].broken) {
+            printf("client %u: %s\n", i, clients[i].broken);
+            rc = rc ? rc : 1;
+        }
+        if (rc != 2)
+            client_release(&clients[i]);
+    }
+    return rc;
+}

@@ -1,0 +1,86 @@
+/* web.h -- a server in a process of its own, and clients that ask it and note
+ * what it answered.
+ *
+ * There is one server at a time, which is started, killed and started again
+ * upon the same directory or another.  Clients that find it gone wait until it
+ * is back.
+ *
+ * Threads: the server's functions belong to one; a client to one each.
+ */
+#ifndef RN_TEST_WEB_H
+#define RN_TEST_WEB_H
+
+#include "history/history.h"
+
+#include "base/chance.h"
+#include "base/mem.h"
+#include "cosmos/etag.h"
+#include "json/json.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct web {
+    const char *program, *dir;
+    char ranges[16];
+    pid_t pid;
+    uint32_t keys;   /* how many partition keys there are */
+    atomic_int port; /* 0: it is down */
+};
+extern struct web web;
+
+struct client {
+    pthread_t thread;
+    uint32_t number;
+    int fd;
+    int port; /* its own; 0: the server's, once that is told */
+    struct rn_chance chance;
+    struct rn_signer *signer;
+    struct rn_buf in, out;
+    struct history_entry *log;
+    size_t count, room;
+    const char *broken; /* what should never happen */
+};
+
+struct answer {
+    int status;
+    uint32_t range;
+    uint64_t lsn; /* of the session token */
+    struct rn_view etag, session, body;
+};
+
+struct request {
+    const char *verb, *word, *link, *path;
+    const char *more; /* headers */
+    struct rn_view body;
+};
+
+uint64_t web_now_ns(void);
+
+/* Starts the server; returns the port, which clients are told of by
+ * web_announce, or 0. */
+int web_start(void);
+void web_announce(int port);
+void web_kill(int signal);
+/* Runs a command of the program to its end; true if it ends well. */
+bool web_command(const char *verb, const char *a, const char *b);
+
+void client_init(struct client *c, uint32_t number, uint64_t seed);
+void client_release(struct client *c);
+/* A connection, once the server is up. */
+void client_reach(struct client *c);
+void client_hang_up(struct client *c);
+/* False if the connection ended first: nobody knows what happened. */
+bool client_ask(struct client *c, const struct request *r, struct answer *out);
+struct history_entry *client_note(struct client *c,
+                                  const struct history_entry *e);
+
+/* The token and the version in a document. */
+bool web_read_document(const struct rn_json *j, uint32_t at,
+                       struct history_entry *e);
+/* An etag as it stands in JSON. */
+bool web_read_etag(const struct rn_json *j, uint32_t value,
+                   struct rn_etag *out);
+
+#endif
