@@ -294,14 +294,32 @@ static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
     __atomic_store_n(chain, e, __ATOMIC_RELEASE);
 }
 
+/* What the open group wrote under a key before, which nobody else has seen, can
+ * be written over: a range's row is, once for each document. */
+static bool write_over(struct rn_recent *r, uint64_t seq, struct rn_view key,
+                       struct rn_view value, bool gone)
+{
+    struct rn_recent_entry *e =
+        (struct rn_recent_entry *)rn_recent_find(r, seq, key);
+
+    if (!e || e->seq != seq || value.len > e->value.len)
+        return false;
+    e->value = copy_to((char *)e->value.at, value);
+    e->gone = gone;
+    return true;
+}
+
 static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
                         struct rn_view value, bool gone)
 {
     unsigned height = draw_height(r);
     size_t head = sizeof(struct rn_recent_entry) +
                   height * sizeof(struct rn_recent_entry *);
-    struct rn_recent_entry *e = take(r, head + key.len + value.len);
+    struct rn_recent_entry *e;
 
+    if (write_over(r, seq, key, value, gone))
+        return RN_OK;
+    e = take(r, head + key.len + value.len);
     if (!e)
         return RN_NOMEM;
     e->key = copy_to((char *)e + head, key);
