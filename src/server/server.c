@@ -10,6 +10,7 @@
 #include "net/listener.h"
 #include "rest/rest.h"
 #include "server/exchange.h"
+#include "server/slim.h"
 #include "json/json.h"
 
 #include <pthread.h>
@@ -331,6 +332,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
         return rc;
     }
     tell_start(s);
+    rn_slim();
     *out = s;
     return RN_OK;
 }

@@ -1,0 +1,36 @@
+/* slim.c -- see slim.h.
+ *
+ * Half of what an idle server holds is code of its libraries that ran once,
+ * when they set themselves up.  The kernel keeps it in its cache, for all
+ * processes; here it is only unmapped, and comes back page by page if it is
+ * ever called.
+ */
+#include "server/slim.h"
+
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void drop_segment(const struct dl_phdr_info *info, const ElfW(Phdr) * p)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (info->dlpi_addr + p->p_vaddr + page - 1) / page * page;
+    uintptr_t to = (info->dlpi_addr + p->p_vaddr + p->p_memsz) / page * page;
+
+    /* Code is never written to, so nothing can be lost. */
+    if (p->p_type == PT_LOAD && p->p_flags == (PF_R | PF_X) && from < to)
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+static int drop_code(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size, (void)context;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        drop_segment(info, &info->dlpi_phdr[i]);
+    return 0;
+}
+
+void rn_slim(void)
+{
+    (void)dl_iterate_phdr(drop_code, NULL);
+}
