@@ -2,8 +2,8 @@
  *
  * The evaluator by itself: a thousand documents of about 1 KB lie in memory and
  * are handed out again and again, so that what is measured is reading JSON and
- * evaluating, on one processor and by its own clock.  bench/run.sh query also
- * measures the same queries through the server.
+ * evaluating, on one processor and by its own clock.  The best of a few rounds
+ * counts: the others measure the neighbours.
  *
  *   query_bench [documents]
  *

@@ -1,8 +1,8 @@
 #!/bin/bash
 # run.sh -- measures, beside the baselines, and says which goals are met.
 #
-#   bench/run.sh [quick] [PART...]      PART: json http cosmos speed thin open
-#                                       server
+#   bench/run.sh [quick] [PART...]      PART: json http cosmos query speed thin
+#                                       open server
 #
 #   speed   durable inserts and updates of 1 KB records in groups of 64: the
 #           local store, LMDB with synced commits, RocksDB with synced writes
@@ -26,7 +26,7 @@ if [ "${1:-}" = quick ]; then
     rounds=1
     shift
 fi
-parts=${*:-json http cosmos speed thin open server}
+parts=${*:-json http cosmos query speed thin open server}
 out=$(mktemp)
 trap 'rm -rf "$out" "$data"' EXIT
 mkdir -p "$data" || exit 1
@@ -132,7 +132,7 @@ for part in $parts; do
     thin) thin ;;
     open) open_killed ;;
     server) bench/server.sh ;;
-    json | http | cosmos)
+    json | http | cosmos | query)
         if [ -x "$built/${part}_bench" ]; then
             echo "== $part"
             "$built/${part}_bench"

@@ -60,6 +60,27 @@ bool rn_query_is_by_vector(const struct rn_query *q)
     return e->kind == RN_EXPR_CALL && e->function->is_vector;
 }
 
+static bool makes_list(const struct rn_select *s)
+{
+    for (uint32_t i = 0; i < s->aggregate_count; i++) {
+        if (s->aggregates[i]->function->aggregate == RN_AGGREGATE_MAKELIST ||
+            s->aggregates[i]->function->aggregate == RN_AGGREGATE_MAKESET)
+            return true;
+    }
+    return false;
+}
+
+bool rn_query_is_orderless(const struct rn_query *q)
+{
+    const struct rn_select *s = q->select;
+
+    if (s->from_count == 0 || s->from[0].query || s->group_count)
+        return false;
+    if (s->aggregate_count)
+        return !makes_list(s);
+    return s->order_count && rn_distinct_of(s) != RN_DISTINCT_FIRST;
+}
+
 bool rn_query_reads_documents(const struct rn_query *q)
 {
     const struct rn_select *s = q->select;

@@ -122,6 +122,9 @@ bool rn_query_is_ordered(const struct rn_query *q);
 /* True if rows are sorted by how near vectors are: clients have rules of their
  * own for that, which they apply if they are told to make the plan. */
 bool rn_query_is_by_vector(const struct rn_query *q);
+/* True if the answer is the same, but for rounding, in whatever order documents
+ * come: one row of aggregates, or rows that are sorted. */
+bool rn_query_is_orderless(const struct rn_query *q);
 /* False if the answer depends on no document. */
 bool rn_query_reads_documents(const struct rn_query *q);
 

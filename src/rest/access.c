@@ -222,6 +222,13 @@ static enum rn_code make_keys(struct rn_access *a, struct rn_arena *arena,
 
 /* ---- documents ----------------------------------------------------------- */
 
+static bool is_everything(const struct rn_documents_scan *scope)
+{
+    return !scope->pk && !scope->after.len &&
+           rn_epk_compare(&scope->epks.min, &rn_epk_all.min) == 0 &&
+           rn_epk_compare(&scope->epks.max, &rn_epk_all.max) == 0;
+}
+
 enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
                             const struct rn_documents_scan *scope,
                             const struct rn_query *q, struct rn_arena *arena)
@@ -237,6 +244,9 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
         rc = make_keys(a, arena, &p);
     if (rc || a->kind != RN_ACCESS_SCAN)
         return rc;
+    a->is_whole = is_everything(scope) && rn_query_is_orderless(q);
+    if (a->is_whole)
+        return rn_whole_open(&a->whole, r);
     a->is_open = true;
     return rn_documents_open(&a->documents, r, scope);
 }
@@ -277,6 +287,10 @@ enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body)
 
     if (a->kind == RN_ACCESS_POINTS)
         return next_point(a, body);
+    if (a->is_whole) {
+        a->at = RN_LIT(""); /* there is no place to go on from */
+        return rn_whole_next(&a->whole, body);
+    }
     for (;;) {
         if (a->is_open) {
             rc = rn_documents_next(&a->documents, body);
@@ -297,4 +311,5 @@ void rn_access_close(struct rn_access *a)
     if (a->is_open)
         rn_documents_close(&a->documents);
     a->is_open = false;
+    rn_whole_close(&a->whole);
 }

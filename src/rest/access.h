@@ -7,12 +7,13 @@
  *   neither                      everything in the request's scope
  *
  * Whichever it is, documents come in the order of their keys, so that a place
- * among them is good for all three; and WHERE is still asked about each.
+ * among them is good for all three; and WHERE is still asked about each.  Only
+ * where all are wanted and nobody can tell the order do they come as they lie.
  */
 #ifndef RN_REST_ACCESS_H
 #define RN_REST_ACCESS_H
 
-#include "engine/document.h"
+#include "engine/whole.h"
 #include "query/query.h"
 
 enum rn_access_kind { RN_ACCESS_SCAN, RN_ACCESS_KEYS, RN_ACCESS_POINTS };
@@ -25,6 +26,8 @@ struct rn_access {
     uint32_t count, next;
     struct rn_documents documents;
     bool is_open;
+    struct rn_whole whole; /* instead, if `is_whole` */
+    bool is_whole;
     struct rn_view at; /* the place of the document given last */
 };
 

@@ -4,6 +4,7 @@
  * and the test turns the clock.  Containers whose matter is the catalog's
  * (their deletion, a restart) are here where documents show it.
  */
+#include "engine/whole.h"
 #include "lib/database.h"
 
 #include "base/chance.h"
@@ -499,6 +500,36 @@ static void a_list_has_each_document_once_whatever_is_written(void **state)
         assert_int_equal(l.seen[n], 1);
 }
 
+/* The other way to all of them: once each too, and none that is gone. */
+static void all_come_as_they_lie(void **state)
+{
+    struct rn_whole w = { 0 };
+    struct rn_reading r = { 0 };
+    struct rn_view body;
+    int seen[LISTED] = { 0 }, strangers = 0;
+
+    (void)state;
+    for (int n = 0; n < LISTED; n++)
+        put_listed(RN_DOCUMENT_CREATE, n);
+    for (int round = 0; round < 100; round++)
+        disturb(rn_sim_chance(db.sim), round);
+    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+                     RN_OK);
+    assert_int_equal(rn_whole_open(&w, &r), RN_OK);
+    while (rn_whole_next(&w, &body) == RN_OK) {
+        const char *at = memmem(body.at, body.len, "\"n\":", 4);
+        if (at)
+            seen[strtol(at + 4, NULL, 10)]++;
+        else
+            strangers++;
+    }
+    rn_whole_close(&w);
+    rn_reading_end(&r);
+    for (int n = 0; n < LISTED; n++)
+        assert_int_equal(seen[n], 1);
+    assert_int_equal(strangers, 50); /* every other one was deleted */
+}
+
 static void the_ranges_share_the_documents_out(void **state)
 {
     struct listing all = { 0 };
@@ -714,6 +745,7 @@ int main(void)
         TEST(the_containers_default_holds_for_those_without_their_own),
         TEST_MANY(a_document_is_found_by_its_rid_where_it_lies),
         TEST(a_list_has_each_document_once_whatever_is_written),
+        TEST_MANY(all_come_as_they_lie),
         TEST_MANY(the_ranges_share_the_documents_out),
         TEST(a_list_leaves_out_what_has_expired),
         TEST(long_keys_of_version_1_stay_apart),
