@@ -289,18 +289,18 @@ static enum rn_code check_vector_indexes(const struct rn_json *j,
 
 /* ---- full text ----------------------------------------------------------- */
 
+/* 1033 is what Windows calls it, and what the JavaScript SDK's tests do. */
 static enum rn_code check_language(const struct rn_json *j, uint32_t owner,
                                    const char *name, struct rn_err *err)
 {
-    uint32_t value = member(j, owner, name);
+    static const char *const names[] = { "en-US", "1033", NULL };
 
-    if (!is_given(j, owner, name) ||
-        rn_json_string_is(j, value, RN_LIT("en-US")))
+    if (has_word(j, owner, name, names))
         return RN_OK;
     return rn_fail(err, RN_BAD_REQUEST,
                    "The Full Text Policy contains an unsupported language "
                    "%.*s. Supported languages are: \"en-US\"",
-                   RN_FMT(rn_json_text(j, value)));
+                   RN_FMT(text_of(j, owner, name)));
 }
 
 static enum rn_code check_full_text(const struct rn_json *j, struct rn_err *err)

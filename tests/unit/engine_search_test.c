@@ -91,7 +91,7 @@ static const struct {
       "vectorIndexes must be an array" },
 
     { "'fullTextPolicy':{'defaultLanguage':'en-US','fullTextPaths':[{'path':"
-      "'/t','language':'en-US'},{'path':'/u'}]}",
+      "'/t','language':'1033'},{'path':'/u'}]}",
       "" },
     { "'fullTextPolicy':{'fullTextPaths':[{'path':'abstract'}]}",
       "The Full Text Policy contains an invalid Path: abstract" },
