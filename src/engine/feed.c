@@ -2,6 +2,7 @@
 #include "engine/feed.h"
 
 #include "base/bytes.h"
+#include "engine/bug.h"
 #include "engine/own.h"
 
 #include <stdlib.h>
@@ -315,8 +316,7 @@ static bool has_id(const struct rn_buf *ids, uint32_t id)
 
 /* The range, and its ancestors whose feeds may have something of it above an
  * LSN.  A parent's last LSN is not above its child's, and what is empty has
- * empty ancestors, so the way up ends early.  History is not brought home: of
- * all versions no ancestor is empty. */
+ * empty ancestors, so the way up ends early. */
 static enum rn_code find_sources(struct rn_reading *r, uint32_t range,
                                  uint64_t after, bool all_versions,
                                  struct rn_buf *ids)
@@ -326,6 +326,9 @@ static enum rn_code find_sources(struct rn_reading *r, uint32_t range,
     for (size_t i = 0; !rc && i < ids->len; i += sizeof(range)) {
         struct rn_row_range row, parent;
 
+        if (RN_BUG(ANCESTOR_FORGOTTEN) && i)
+            break;
+
         memcpy(&range, ids->at + i, sizeof(range));
         rc = rn_range_read(r->txn, r->container, range, &row);
         for (uint32_t k = 0; !rc && k < row.parent_count; k++) {
@@ -333,7 +336,8 @@ static enum rn_code find_sources(struct rn_reading *r, uint32_t range,
                 continue;
             rc = rn_range_read(r->txn, r->container, row.parents[k], &parent);
             if (!rc && parent.lsn > after &&
-                (all_versions || parent.state == RN_RANGE_DEAD))
+                (parent.state == RN_RANGE_DEAD ||
+                 (all_versions && parent.state == RN_RANGE_EMPTY)))
                 rc = rn_buf_add(
                     ids, rn_view_of(&row.parents[k], sizeof(row.parents[k])));
         }

@@ -1,5 +1,5 @@
-/* home.c -- what lies in the feed of a dead range is brought to its living
- * descendants, in slices.
+/* home.c -- what lies in the feed of a dead range, and what it has of all
+ * versions, is brought to its living descendants, in slices.
  *
  * The row 0 | 'h' | number says that a container has dead ranges that may not
  * be empty.  It is written in the transaction that kills a range and goes when
@@ -11,6 +11,7 @@
  * sides of a merge may have one LSN and one n, and then the later gets the next
  * n that is free.
  */
+#include "engine/bug.h"
 #include "engine/own.h"
 
 #include "base/bytes.h"
@@ -57,29 +58,60 @@ static enum rn_code first_of(struct rn_txn *txn, const struct rn_key *from,
     return rc;
 }
 
-/* The oldest range that is dead and not empty. */
+static bool is_unfinished(const struct rn_row_range *row)
+{
+    return row->state == RN_RANGE_DEAD || row->state == RN_RANGE_EMPTY;
+}
+
+/* The oldest range that is dead and has something, of the feed or of all
+ * versions. */
 static enum rn_code find_dead(struct rn_txn *txn, const struct rn_container *c,
                               uint32_t *id, struct rn_row_range *row)
 {
+    struct rn_key from, before;
+    struct rn_range all;
+    struct rn_cursor *cursor = NULL;
+    struct rn_view key, value;
     enum rn_code rc;
 
-    for (*id = 0;; ++*id) {
-        rc = rn_range_read(txn, c, *id, row);
-        if (rc || row->state == RN_RANGE_DEAD)
-            return rc;
+    rn_key_span_tag(c->number, RN_TAG_RANGE, &from, &before);
+    all = (struct rn_range){ .from = rn_key_view(&from),
+                             .before = rn_key_view(&before) };
+    rc = rn_txn_scan(txn, &all, &cursor);
+    while (!rc) {
+        rc = rn_cursor_next(cursor, &key, &value);
+        if (!rc)
+            rc = rn_row_range_decode(value, row);
+        if (!rc && is_unfinished(row)) {
+            *id = rn_get_u32_be(key.at + RN_KEY_HEAD);
+            break;
+        }
     }
+    rn_cursor_end(cursor);
+    return rc;
 }
 
-/* A place in the feed that nobody has. */
-static enum rn_code find_room(struct rn_txn *txn, uint32_t number,
+static void place_key(char tag, uint32_t number, uint32_t range, uint64_t lsn,
+                      uint32_t n, struct rn_key *out)
+{
+    if (tag == RN_TAG_HISTORY)
+        rn_key_history(number, range, lsn, n, out);
+    else
+        rn_key_feed(number, range, lsn, n, out);
+}
+
+/* A place that nobody has. */
+static enum rn_code find_room(struct rn_txn *txn, char tag, uint32_t number,
                               struct rn_row_document *d, struct rn_key *out)
 {
     struct rn_view taken;
     enum rn_code rc;
 
     for (;; d->n++) {
-        rn_key_feed(number, d->range, d->lsn, d->n, out);
+        place_key(tag, number, d->range, d->lsn, d->n, out);
         rc = rn_txn_get(txn, rn_key_view(out), &taken);
+        if (RN_BUG(HOME_OVERWRITES))
+            return RN_OK;
         if (rc)
             return rc == RN_NOT_FOUND ? RN_OK : rc;
     }
@@ -112,41 +144,66 @@ static enum rn_code move_document(struct rn_txn *txn,
                       rn_view_of(bytes, rn_row_document_encode(&row, bytes)));
 }
 
+/* The EPK of an entry, and of a document's latest version its rid. */
+static enum rn_code read_entry(char tag, struct rn_view value,
+                               struct rn_view *epk, uint64_t *rid)
+{
+    struct rn_row_history version;
+    struct rn_row_feed feed;
+    enum rn_code rc;
+
+    if (tag == RN_TAG_HISTORY) {
+        rc = rn_row_history_decode(value, &version);
+        *epk = rc ? *epk : version.epk;
+        return rc;
+    }
+    rc = rn_row_feed_decode(value, &feed);
+    *epk = rc ? *epk : feed.epk;
+    *rid = rc ? 0 : feed.rid;
+    return rc;
+}
+
 static enum rn_code move_entry(struct rn_txn *txn, const struct rn_container *c,
                                const struct rn_row_range *dead, uint32_t from,
                                const struct rn_key *key, struct rn_view value)
 {
+    char tag = key->bytes[RN_KEY_HEAD - 1];
     struct rn_row_range row = *dead;
     struct rn_row_document to = { .range = from };
-    struct rn_row_feed feed;
+    struct rn_view epk = { 0 };
     struct rn_key home;
-    enum rn_code rc = rn_row_feed_decode(value, &feed);
+    uint64_t rid = 0;
+    enum rn_code rc = read_entry(tag, value, &epk, &rid);
 
     if (!rc)
-        rc = rn_range_descend(txn, c, feed.epk, &to.range, &row);
+        rc = rn_range_descend(txn, c, epk, &to.range, &row);
     to.lsn = rn_get_u64_be(key->bytes + RN_KEY_HEAD + 4);
     to.n = rn_get_u32_be(key->bytes + RN_KEY_HEAD + 12);
     if (!rc)
-        rc = find_room(txn, c->number, &to, &home);
+        rc = find_room(txn, tag, c->number, &to, &home);
     if (!rc)
         rc = rn_txn_put(txn, rn_key_view(&home), value);
     if (!rc)
         rc = rn_txn_del(txn, rn_key_view(key));
-    return rc ? rc : move_document(txn, c, feed.rid, &to);
+    if (rc || tag == RN_TAG_HISTORY)
+        return rc;
+    return move_document(txn, c, rid, &to);
 }
 
-/* Some of a dead range's entries; it is empty when there are no more. */
+/* Some of a dead range's entries of one kind; RN_NOT_FOUND when there are no
+ * more. */
 static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
-                               uint32_t id, struct rn_row_range *row)
+                               char tag, uint32_t id,
+                               const struct rn_row_range *row, uint32_t entries)
 {
     struct rn_buf value = RN_BUF_INIT(RN_VALUE_MAX);
     struct rn_key from, before, key;
     uint64_t bytes = 0;
     enum rn_code rc = RN_OK;
 
-    rn_key_feed(c->number, id, 0, 0, &from);
-    rn_key_feed(c->number, id, UINT64_MAX, UINT32_MAX, &before);
-    for (int i = 0; !rc && i < SLICE_ENTRIES && bytes < SLICE_BYTES; i++) {
+    place_key(tag, c->number, id, 0, 0, &from);
+    place_key(tag, c->number, id, UINT64_MAX, UINT32_MAX, &before);
+    for (uint32_t i = 0; !rc && i < entries && bytes < SLICE_BYTES; i++) {
         rc = first_of(txn, &from, &before, &key, &value);
         if (!rc)
             rc = move_entry(txn, c, row, id, &key, rn_buf_view(&value));
@@ -154,19 +211,39 @@ static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
         from = key; /* what was moved is behind us */
     }
     rn_buf_release(&value);
+    return rc;
+}
+
+/* First what is there of each document, then all versions. */
+static enum rn_code empty_range(struct rn_txn *txn,
+                                const struct rn_container *c, uint32_t id,
+                                struct rn_row_range *row, uint32_t entries)
+{
+    enum rn_code rc = RN_OK;
+
+    if (row->state == RN_RANGE_DEAD) {
+        rc = empty_some(txn, c, RN_TAG_FEED, id, row, entries);
+        if (rc != RN_NOT_FOUND)
+            return rc;
+        row->state = RN_RANGE_EMPTY;
+        rc = rn_range_write(txn, c, id, row);
+    }
+    if (!rc)
+        rc = empty_some(txn, c, RN_TAG_HISTORY, id, row, entries);
     if (rc != RN_NOT_FOUND)
         return rc;
-    row->state = RN_RANGE_EMPTY;
+    row->state = RN_RANGE_BARE;
     return rn_range_write(txn, c, id, row);
 }
 
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, home);
     struct rn_buf value = RN_BUF_INIT(64);
     struct rn_key from, before, key;
     struct rn_container c = { 0 }; /* its number is all that is needed */
     struct rn_row_range row;
-    uint32_t id;
+    uint32_t id = 0;
     enum rn_code rc;
 
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_HOMELESS, &from, &before);
@@ -177,10 +254,12 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     if (key.len != RN_KEY_HEAD + 4)
         return RN_CORRUPT;
     c.number = rn_get_u32_be(key.bytes + RN_KEY_HEAD);
-    rn_expiry_moved(RN_QUEUED(op, struct rn_engine, home), c.number);
+    rn_expiry_moved(e, c.number);
     rc = find_dead(txn, &c, &id, &row);
     if (!rc)
-        rc = empty_some(txn, &c, id, &row);
+        rc = empty_range(txn, &c, id, &row,
+                         e->opts.home_entries ? e->opts.home_entries
+                                              : SLICE_ENTRIES);
     /* All are empty, or the container has been deleted. */
     return rc == RN_NOT_FOUND ? rn_txn_del(txn, rn_key_view(&key)) : rc;
 }

@@ -80,8 +80,7 @@ static enum rn_code raise_container(struct rn_txn *txn,
                                     const struct rn_container *c,
                                     uint64_t times)
 {
-    struct rn_row_range passed = { .state = RN_RANGE_EMPTY,
-                                   .epks = rn_epk_all };
+    struct rn_row_range passed = { .state = RN_RANGE_BARE, .epks = rn_epk_all };
     enum rn_code rc = RN_OK;
 
     for (size_t i = 0; !rc && i < c->range_count; i++)

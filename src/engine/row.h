@@ -48,8 +48,10 @@ struct rn_row_feed {
 enum rn_range_state {
     RN_RANGE_ALIVE,
     RN_RANGE_DEAD,
-    RN_RANGE_EMPTY, /* dead, and what lay under it is with its descendants; so
-                       it is with all its ancestors */
+    RN_RANGE_EMPTY, /* dead, and what lay in its feed is with its descendants;
+                       so it is with all its ancestors */
+    RN_RANGE_BARE,  /* empty, and of all versions it has nothing either; so it
+                       is with all its ancestors */
 };
 
 struct rn_row_range {

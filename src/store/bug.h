@@ -2,7 +2,7 @@
  *
  * A suite that has never failed proves little.  In the build of the proofs
  * (RN_BUGS defined) each of these can be switched on by number, and the suite
- * must find it; tests/store/bugs.sh does.  Everywhere else RN_BUG is the
+ * must find it; tests/store/bugs_test.sh does.  Everywhere else RN_BUG is the
  * constant false and the compiler removes the variant.
  */
 #ifndef RN_STORE_BUG_H
@@ -25,6 +25,13 @@ enum rn_bug {
     RN_BUG_STOP_AT_ROT,
     RN_BUG_FAILED_MAP_COMMIT_IGNORED,
     RN_BUG_NEIGHBOURS_LOST,
+    /* Of the change feed; engine/bug.h. */
+    RN_BUG_WAKE_FORGOTTEN,
+    RN_BUG_WAIT_SKIPS,
+    RN_BUG_ANCESTOR_FORGOTTEN,
+    RN_BUG_LSN_DIVIDED,
+    RN_BUG_HOME_OVERWRITES,
+    RN_BUG_MERGE_REUSES_LSNS,
     RN_BUGS_END,
 };
 

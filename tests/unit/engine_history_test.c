@@ -396,6 +396,44 @@ static void descendants_tell_the_history_of_their_ancestors(void **state)
     assert_int_equal(entries_of(3, 20), 20);
 }
 
+static enum rn_range_state state_of(uint32_t range)
+{
+    struct rn_reading r = { 0 };
+    struct rn_row_range row = { 0 };
+
+    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+                     RN_OK);
+    assert_int_equal(rn_range_read(r.txn, box->container, range, &row), RN_OK);
+    rn_reading_end(&r);
+    return row.state;
+}
+
+static void versions_come_home_and_are_complete_on_the_way(void **state)
+{
+    char body[60];
+
+    (void)state;
+    for (int i = 0; i < 200; i++) { /* more than a slice */
+        snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i % 20,
+                 i % 20);
+        put(body);
+    }
+    reshape(RN_RESHAPE_SPLIT, 0, 0);
+    assert_int_equal(state_of(0), RN_RANGE_DEAD);
+    for (int i = 0; i < 100 && state_of(0) != RN_RANGE_BARE; i++) {
+        assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 200);
+        assert_true(rn_sim_step(db.sim));
+    }
+    assert_int_equal(state_of(0), RN_RANGE_BARE);
+    assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 200);
+    reshape(RN_RESHAPE_MERGE, 1, 2);
+    database_settle(&db);
+    assert_int_equal(state_of(1), RN_RANGE_BARE);
+    assert_int_equal(state_of(2), RN_RANGE_BARE);
+    assert_int_equal(entries_of(3, 0), 200);
+    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 200);
+}
+
 /* ---- gaps ---------------------------------------------------------------- */
 
 static void what_happened_without_a_policy_is_told_as_lost(void **state)
@@ -537,6 +575,7 @@ int main(void)
         CASE(a_longer_or_shorter_time_counts_at_once),
         CASE(a_restart_goes_on_with_it),
         CASE(descendants_tell_the_history_of_their_ancestors),
+        CASE(versions_come_home_and_are_complete_on_the_way),
         CASE(what_happened_without_a_policy_is_told_as_lost),
         CASE(a_policy_taken_away_takes_its_entries),
         CASE(a_row_says_what_is_lost_only_where_it_must),

@@ -214,8 +214,8 @@ static void entries_come_home_and_keep_their_etags(void **state)
     assert_int_equal(split(0), RN_OK);
     assert_int_equal(merge(1, 2), RN_OK);
     database_settle(&db);
-    assert_int_equal(row_of(0).state, RN_RANGE_EMPTY);
-    assert_int_equal(row_of(1).state, RN_RANGE_EMPTY);
+    assert_int_equal(row_of(0).state, RN_RANGE_BARE);
+    assert_int_equal(row_of(1).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(0) + entries_of(1) + entries_of(2), 0);
     assert_int_equal(entries_of(3), 300);
     for (int i = 0; i < 300; i++) {

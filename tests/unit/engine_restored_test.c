@@ -143,7 +143,7 @@ static void ids_of_ranges_are_passed_over(void **state)
     assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
     assert_int_equal(rn_range_read(r.txn, box->container, 3, &row), RN_OK);
-    assert_int_equal(row.state, RN_RANGE_EMPTY);
+    assert_int_equal(row.state, RN_RANGE_BARE);
     assert_int_equal(rn_epk_compare(&row.epks.min, &rn_epk_all.min), 0);
     assert_int_equal(rn_epk_compare(&row.epks.max, &rn_epk_all.max), 0);
     assert_true(row.lsn >= STEP);
