@@ -1,6 +1,7 @@
 /* engine.c -- see engine.h. */
 #include "engine/engine.h"
 
+#include "engine/bug.h"
 #include "engine/own.h"
 
 /* ---- what has moved ------------------------------------------------------ */
@@ -27,6 +28,8 @@ static void publish(void *context, const struct rn_operation *group)
     struct rn_engine *e = context;
 
     (void)group;
+    if (RN_BUG(WAKE_FORGOTTEN) && e->moved_count)
+        e->moved_count--;
     for (size_t i = 0; i < e->moved_count; i++)
         rn_waiters_move(e->waiters, e->moved[i].container, e->moved[i].range);
     e->moved_count = 0;

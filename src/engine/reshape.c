@@ -2,6 +2,7 @@
 #include "engine/reshape.h"
 
 #include "base/bytes.h"
+#include "engine/bug.h"
 #include "engine/own.h"
 
 enum { RANGE_IDS_MAX = 1 << 20 }; /* a rid has 20 bits for its birth range */
@@ -143,6 +144,8 @@ static enum rn_code merge(struct rn_reshape *r, struct rn_txn *txn,
     inherit(&child, &a, low);
     child.epks.max = b.epks.max;
     child.lsn = (a.lsn > b.lsn ? a.lsn : b.lsn) + 1;
+    if (RN_BUG(MERGE_REUSES_LSNS))
+        child.lsn = a.lsn;
     child.last_ts = a.last_ts > b.last_ts ? a.last_ts : b.last_ts;
     child.mixed = child.lsn;
     child.parent_count = 2;

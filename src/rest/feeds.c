@@ -24,6 +24,7 @@
 #include "base/queue.h"
 #include "cosmos/feed_token.h"
 #include "cosmos/prefer.h"
+#include "engine/bug.h"
 #include "engine/feed.h"
 #include "feed/waiters.h"
 
@@ -405,6 +406,8 @@ static enum rn_code extend_pieces(struct rn_feed_page *f, struct rn_reading *r)
         f->pieces[i].after = f->pieces[i].upto;
         if (!rc)
             f->pieces[i].upto = row.lsn;
+        if (RN_BUG(WAIT_SKIPS))
+            f->pieces[i].after = row.lsn;
     }
     f->at = 0;
     f->is_again = false;
@@ -490,7 +493,8 @@ static enum rn_code read_piece(struct rn_feed_page *f, struct rn_feed *feed,
 
     *end = PAGE_FULL;
     while (!(rc = rn_feed_next(feed, &change))) {
-        if (is_full(f) && (f->count == before || change.place.lsn != p->given))
+        if (is_full(f) && (f->count == before || change.place.lsn != p->given ||
+                           RN_BUG(LSN_DIVIDED)))
             return RN_OK;
         rc = f->mode == ALL_VERSIONS ? add_version(f, &change)
                                      : add_change(f, &change);

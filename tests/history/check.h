@@ -39,9 +39,11 @@ struct history_verdict {
     size_t order, content, unique, phantom, feed, restore;
     /* That were checked. */
     size_t reads, writes, refused, unknown, pages, items;
-    size_t undone;  /* writes, by a restore */
-    size_t unmoved; /* pages with 304 */
-    size_t tied;    /* pages of one that hold equal LSNs of several ranges */
+    size_t undone;    /* writes, by a restore */
+    size_t unmoved;   /* pages with 304 */
+    size_t tied;      /* pages of one that hold equal LSNs of several ranges */
+    size_t waits;     /* pages that came because of a change */
+    uint64_t late_ns; /* how long after its answer at most */
 };
 
 /* Tells the first of each kind on `out`, unless NULL.  Entries are reordered

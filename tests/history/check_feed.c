@@ -113,6 +113,21 @@ static bool is_tied(const entry *page, const entry *items, size_t n)
     return false;
 }
 
+/* A page that was waited for: how long after its first change was answered, or
+ * after it was asked for, did it come? */
+static void note_wait(struct check *c, const entry *page, const entry *first)
+{
+    const entry *w = check_find_token(c, first->token);
+    uint64_t since;
+
+    if (!w || w->t1 == HISTORY_NEVER || w->t1 < page->t0)
+        return;
+    since = page->t1 > w->t1 ? page->t1 - w->t1 : 0;
+    c->verdict->waits++;
+    if (since > c->verdict->late_ns)
+        c->verdict->late_ns = since;
+}
+
 static void check_page(struct check *c, const entry *page, const entry *items,
                        size_t n, uint32_t number)
 {
@@ -131,6 +146,8 @@ static void check_page(struct check *c, const entry *page, const entry *items,
         check_tell(c, &v->feed, "feed", "it goes back", page);
     if (page->status == 304 && (page->to != page->point || n))
         check_tell(c, &v->feed, "feed", "304 is not of now", page);
+    if (page->flags & HISTORY_WAITS && n)
+        note_wait(c, page, items);
     v->unmoved += page->status == 304;
     v->tied += is_tied(page, items, n);
 }

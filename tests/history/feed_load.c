@@ -13,15 +13,12 @@
  * that came after it is undone.  At the end everything is read once more,
  * quietly, and the history checked (check.h).
  *
- * A writer whose answer was lost looks whether its write has happened.  It is
- * the only one that writes to its keys, so it knows, and the checker has no
- * doubts left.
- *
  * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
  * be done.
  */
 #include "history/check.h"
 #include "history/reader.h"
+#include "history/writer.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -36,7 +33,6 @@ enum {
     KEYS = 256,
     SLOTS = 80, /* documents of a key */
     GROUP = 100,
-    GROUP_TEXT = 120, /* an operation of a group, at most */
     PAGE_MAX = 1000,
     BACK_UP_AT = 30, /* percent of the way */
     RESTORE_AT = 55,
@@ -46,7 +42,6 @@ static const uint64_t lsn_step = UINT64_C(1) << 32; /* of a restore */
 
 static struct {
     unsigned long changes;
-    atomic_ulong done, tokens;
     atomic_bool over;
     unsigned long kills, shapes;
     unsigned compactions;
@@ -55,352 +50,14 @@ static struct {
     char dir[2][256], copy[256];
 } world;
 
-/* ---- writing ------------------------------------------------------------- */
-
-static uint32_t draw_document(struct client *c, uint32_t key)
-{
-    return key + KEYS * (uint32_t)rn_chance_below(&c->chance, SLOTS);
-}
-
-static uint32_t draw_key(struct client *c)
-{
-    return c->number +
-           WRITERS * (uint32_t)rn_chance_below(&c->chance, KEYS / WRITERS);
-}
-
-static struct history_entry draw_upsert(struct client *c, uint32_t key,
-                                        uint32_t n)
-{
-    return (struct history_entry){ .client = c->number,
-                                   .op = HISTORY_UPSERT,
-                                   .document = draw_document(c, key),
-                                   .key = key,
-                                   .token =
-                                       atomic_fetch_add(&world.tokens, 1) + 1,
-                                   .t1 = HISTORY_NEVER,
-                                   .n = n };
-}
-
-/* What is there now, which is noted too.  Asks until it knows. */
-static bool look(struct client *c, uint32_t document, struct history_entry *e)
-{
-    char link[64], path[80], more[80];
-    struct request ask = {
-        .verb = "GET", .word = "docs", .link = link, .path = path, .more = more
-    };
-    struct answer a;
-    struct rn_json j;
-
-    *e = (struct history_entry){ .client = c->number,
-                                 .op = HISTORY_READ,
-                                 .document = document,
-                                 .key = document % KEYS };
-    snprintf(link, sizeof(link), "dbs/h/colls/c/docs/d%u", document);
-    snprintf(path, sizeof(path), "/%s", link);
-    snprintf(more, sizeof(more), "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n",
-             shape_name(e->key));
-    do {
-        client_reach(c);
-        e->t0 = web_now_ns();
-        a.status = 0;
-    } while (!client_ask(c, &ask, &a) || a.status == 429 || a.status >= 500);
-    e->t1 = web_now_ns();
-    e->status = (uint16_t)a.status;
-    e->point = a.lsn;
-    e->range = a.range;
-    rn_json_init(&j, NULL);
-    if (a.status == 200 &&
-        (rn_json_parse(&j, a.body, NULL) || !web_read_document(&j, 0, e)))
-        c->broken = "a document cannot be read";
-    rn_json_release(&j);
-    client_note(c, e);
-    return a.status == 200;
-}
-
-/* It has happened, as `seen` shows, or it has not. */
-static void settle(struct history_entry *e, const struct history_entry *seen,
-                   bool happened)
-{
-    if (!happened) {
-        e->t1 = seen->t1; /* from now on */
-        return;
-    }
-    e->status = 200;
-    e->point = e->version = seen->version;
-    e->range = seen->range;
-}
-
-/* Its last operation is an upsert: all of it is there, or nothing. */
-static void settle_transaction(struct client *c, struct history_entry *group)
-{
-    struct history_entry seen;
-    const struct history_entry *last = &group[GROUP - 1];
-    bool happened = look(c, last->document, &seen) && seen.token == last->token;
-
-    for (size_t i = 0; i < GROUP; i++)
-        settle(&group[i], &seen, happened);
-}
-
-/* Of several to one document only the last can be seen; those before it have
- * happened if it has, at LSNs that nobody knows. */
-static void settle_bulk(struct client *c, struct history_entry *group)
-{
-    for (size_t i = 0; i < GROUP; i++) {
-        struct history_entry seen;
-
-        (void)!look(c, group[i].document, &seen);
-        settle(&group[i], &seen, seen.token == group[i].token);
-    }
-}
-
-static bool read_results(struct client *c, const struct answer *a,
-                         struct history_entry *group, bool is_bulk)
-{
-    struct rn_json j;
-    struct rn_json_walk walk;
-    struct rn_etag etag = { 0 };
-    size_t n = 0;
-
-    rn_json_init(&j, NULL);
-    if (!rn_json_parse(&j, a->body, NULL)) {
-        walk = rn_json_walk_begin(&j, 0);
-        while (rn_json_walk_next(&walk) && n < GROUP) {
-            struct history_entry *e = &group[n];
-            uint32_t tag = rn_json_find(&j, walk.value, RN_LIT("eTag"));
-
-            if (e->op != HISTORY_DELETE && !web_read_etag(&j, tag, &etag))
-                break;
-            e->status = 200;
-            e->point = e->version = etag.lsn;
-            e->range = etag.range;
-            e->n = is_bulk ? 0 : (uint32_t)n;
-            n++;
-        }
-    }
-    rn_json_release(&j);
-    if (n < GROUP)
-        c->broken = "a group's answer cannot be read";
-    return n == GROUP;
-}
-
-enum outcome { DONE, REFUSED, LOST };
-
-static enum outcome send_group(struct client *c, struct history_entry *group,
-                               bool is_bulk, const char *more,
-                               struct rn_view body)
-{
-    struct request ask = { .verb = "POST",
-                           .word = "docs",
-                           .link = "dbs/h/colls/c",
-                           .path = "/dbs/h/colls/c/docs",
-                           .more = more,
-                           .body = body };
-    struct answer a;
-    uint64_t t0, t1;
-    bool is_answered;
-
-    client_reach(c);
-    t0 = web_now_ns();
-    is_answered = client_ask(c, &ask, &a);
-    t1 = web_now_ns();
-    for (size_t i = 0; i < GROUP; i++) {
-        group[i].t0 = t0;
-        group[i].t1 = is_answered ? t1 : HISTORY_NEVER;
-    }
-    if (!is_answered || a.status >= 500) {
-        if (is_bulk)
-            settle_bulk(c, group);
-        else
-            settle_transaction(c, group);
-        return LOST;
-    }
-    if (a.status == 429 || a.status == 410)
-        return REFUSED;
-    if (a.status != 200 && a.status != 207)
-        c->broken = "a group is refused";
-    else if (read_results(c, &a, group, is_bulk))
-        return DONE;
-    return REFUSED;
-}
-
-static void note_group(struct client *c, const struct history_entry *group)
-{
-    unsigned long happened = 0;
-
-    for (size_t i = 0; i < GROUP; i++) {
-        client_note(c, &group[i]);
-        happened += group[i].status == 200;
-    }
-    atomic_fetch_add(&world.done, happened);
-}
-
-static void print_operation(struct rn_buf *out, const struct history_entry *e,
-                            bool is_first)
-{
-    enum rn_code rc;
-
-    if (e->op == HISTORY_DELETE)
-        rc = rn_buf_printf(out,
-                           "%c{\"operationType\":\"Delete\",\"id\":\"d%u\","
-                           "\"partitionKey\":\"[\\\"k%u\\\"]\"}",
-                           is_first ? '[' : ',', e->document,
-                           shape_name(e->key));
-    else
-        rc = rn_buf_printf(
-            out,
-            "%c{\"operationType\":\"Upsert\",\"partitionKey\":"
-            "\"[\\\"k%u\\\"]\",\"resourceBody\":{\"id\":\"d%u\",\"pk\":"
-            "\"k%u\",\"w\":%llu}}",
-            is_first ? '[' : ',', shape_name(e->key), e->document,
-            shape_name(e->key), (unsigned long long)e->token);
-    if (rc)
-        abort();
-}
-
-/* Upserts of one key, and deletions of what it has just put there. */
-static void transact(struct client *c, struct rn_buf *text)
-{
-    struct history_entry group[GROUP];
-    uint32_t key = draw_key(c);
-    char more[256];
-
-    rn_buf_clear(text);
-    for (uint32_t i = 0; i < GROUP; i++) {
-        group[i] = draw_upsert(c, key, i);
-        if (i > 1 && i < GROUP - 1 && rn_chance_percent(&c->chance, 5) &&
-            group[i - 1].op == HISTORY_UPSERT) {
-            group[i].op = HISTORY_DELETE;
-            group[i].token = 0;
-            group[i].document = group[i - 1].document;
-        }
-        print_operation(text, &group[i], i == 0);
-    }
-    if (rn_buf_add(text, RN_LIT("]")))
-        abort();
-    snprintf(more, sizeof(more),
-             "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n"
-             "x-ms-cosmos-is-batch-request: True\r\n"
-             "x-ms-cosmos-batch-atomic: True\r\nPrefer: return=minimal\r\n",
-             shape_name(key));
-    if (send_group(c, group, false, more, rn_buf_view(text)) != REFUSED)
-        note_group(c, group);
-}
-
-/* One of its keys in a stretch of them; false if it has none there. */
-static bool draw_key_of(struct client *c, const struct shape *s, uint32_t *out)
-{
-    uint32_t first =
-        s->key + (c->number + WRITERS - s->key % WRITERS) % WRITERS;
-    uint32_t end = s->key + s->keys;
-
-    if (first >= end)
-        return false;
-    *out = first +
-           WRITERS * (uint32_t)rn_chance_below(
-                         &c->chance, (end - first + WRITERS - 1) / WRITERS);
-    return true;
-}
-
-/* No document twice, so that each can be seen. */
-static bool has_document(const struct history_entry *group, size_t n,
-                         uint32_t document)
-{
-    for (size_t i = 0; i < n; i++)
-        if (group[i].document == document)
-            return true;
-    return false;
-}
-
-/* Upserts of a range, each with an LSN of its own. */
-static void write_bulk(struct client *c, struct rn_buf *text)
-{
-    struct shape ranges[SHAPE_RANGES_MAX], *s;
-    struct history_entry group[GROUP];
-    size_t n = shape_read(c, ranges);
-    uint32_t key;
-    char more[256];
-
-    s = n ? &ranges[rn_chance_below(&c->chance, n)] : NULL;
-    if (!s || s->keys < 4 * WRITERS) /* too few documents of its own */
-        return;
-    rn_buf_clear(text);
-    for (uint32_t i = 0; i < GROUP; i++) {
-        do {
-            if (!draw_key_of(c, s, &key))
-                return;
-            group[i] = draw_upsert(c, key, 0);
-        } while (has_document(group, i, group[i].document));
-        print_operation(text, &group[i], i == 0);
-    }
-    if (rn_buf_add(text, RN_LIT("]")))
-        abort();
-    snprintf(more, sizeof(more),
-             "x-ms-documentdb-partitionkeyrangeid: %u\r\n"
-             "x-ms-cosmos-is-batch-request: True\r\n"
-             "x-ms-cosmos-batch-atomic: False\r\n"
-             "x-ms-cosmos-batch-continue-on-error: True\r\n"
-             "Prefer: return=minimal\r\n",
-             s->id);
-    if (send_group(c, group, true, more, rn_buf_view(text)) != REFUSED)
-        note_group(c, group);
-}
-
-static void delete_one(struct client *c)
-{
-    uint32_t document = draw_document(c, draw_key(c));
-    struct history_entry e = { .client = c->number,
-                               .op = HISTORY_DELETE,
-                               .document = document,
-                               .key = document % KEYS,
-                               .t1 = HISTORY_NEVER };
-    struct history_entry before, after;
-    char link[64], path[80], more[80];
-    struct request ask = { .verb = "DELETE",
-                           .word = "docs",
-                           .link = link,
-                           .path = path,
-                           .more = more };
-    struct answer a;
-
-    if (!look(c, document, &before))
-        return;
-    snprintf(link, sizeof(link), "dbs/h/colls/c/docs/d%u", document);
-    snprintf(path, sizeof(path), "/%s", link);
-    snprintf(more, sizeof(more), "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n",
-             shape_name(e.key));
-    client_reach(c);
-    e.t0 = web_now_ns();
-    if (!client_ask(c, &ask, &a) || a.status >= 500) {
-        /* If it is gone, nobody knows under which LSN: let it be in doubt. */
-        if (look(c, document, &after))
-            e.t1 = after.t1;
-    } else if (a.status == 204 || a.status == 404) {
-        e.t1 = web_now_ns();
-        e.status = (uint16_t)a.status;
-        e.point = a.lsn;
-        e.version = a.status == 204 ? a.lsn : 0;
-        e.range = a.range;
-    } else {
-        return;
-    }
-    client_note(c, &e);
-    atomic_fetch_add(&world.done, e.status == 204);
-}
-
 static void *run_writer(void *arg)
 {
     struct client *c = arg;
-    struct rn_buf text = RN_BUF_INIT(4 * GROUP * GROUP_TEXT);
+    struct rn_buf text;
 
-    while (!c->broken && atomic_load(&world.done) < world.changes) {
-        uint64_t dice = rn_chance_below(&c->chance, 100);
-        if (dice < 60)
-            transact(c, &text);
-        else if (dice < 80)
-            write_bulk(c, &text);
-        else
-            delete_one(c);
-    }
+    writer_init(&text);
+    while (!c->broken && atomic_load(&writers.done) < world.changes)
+        writer_step(c, &text);
     rn_buf_release(&text);
     return NULL;
 }
@@ -456,7 +113,7 @@ static void *run_shaper(void *arg)
 
     for (unsigned long i = 1; i <= world.shapes && !c->broken; i++) {
         unsigned long at = i * world.changes / (world.shapes + 1);
-        while (atomic_load(&world.done) < at && !atomic_load(&world.over))
+        while (atomic_load(&writers.done) < at && !atomic_load(&world.over))
             usleep(1000);
         shape_change(c);
     }
@@ -555,8 +212,9 @@ static bool run_world(struct client *c)
     unsigned long kills = 0;
     bool is_backed_up = false, is_restored = false, is_good = true;
 
-    while (is_good && atomic_load(&world.done) < world.changes) {
-        unsigned long percent = atomic_load(&world.done) * 100 / world.changes;
+    while (is_good && atomic_load(&writers.done) < world.changes) {
+        unsigned long percent =
+            atomic_load(&writers.done) * 100 / world.changes;
 
         if (!is_backed_up && percent >= BACK_UP_AT)
             is_good = is_backed_up = back_up();
@@ -670,6 +328,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     web.program = argv[1];
     web.keys = KEYS;
+    writers.count = WRITERS;
+    writers.slots = SLOTS;
+    writers.group = GROUP;
     snprintf(web.ranges, sizeof(web.ranges), "1");
     snprintf(world.dir[0], sizeof(world.dir[0]), "%s/0", argv[2]);
     snprintf(world.dir[1], sizeof(world.dir[1]), "%s/1", argv[2]);

@@ -51,6 +51,7 @@ struct history_entry {
 enum history_flags {
     HISTORY_STARTS = 1, /* the reader chose its place: now, or anew */
     HISTORY_AGAIN = 2,  /* it may be given again what it had been given */
+    HISTORY_WAITS = 4,  /* it would wait for a change */
 };
 
 #endif

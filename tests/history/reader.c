@@ -186,6 +186,7 @@ static enum outcome ask(struct reader *r, const struct lease *l, size_t count,
                            .path = "/dbs/h/colls/c/docs",
                            .more = more };
 
+    page->flags = wait_s ? HISTORY_WAITS : 0;
     if (wait_s)
         len += (size_t)snprintf(more + len, sizeof(more) - len,
                                 "Prefer: wait=%u\r\n", wait_s);
@@ -280,7 +281,7 @@ static void note_page(struct reader *r, struct lease *l,
     page->range = to.range;
     page->key = l->key;
     page->keys = l->keys;
-    page->flags =
+    page->flags |=
         (l->starts ? HISTORY_STARTS : 0u) | (l->again ? HISTORY_AGAIN : 0u);
     if (l->starts && r->from_now)
         page->from = page->to;

@@ -32,6 +32,8 @@ static int by_epk(const void *a, const void *b)
 
 void shape_init(void)
 {
+    memset(table, 0, sizeof(table));
+    counts = (struct shape_count){ 0 };
     for (unsigned i = 0; i < web.keys; i++) {
         char text[16], hex[RN_EPK_TEXT_MAX];
         struct rn_pk_value value = { .type = RN_PK_STRING };

@@ -56,7 +56,9 @@ struct request {
     struct rn_view body;
 };
 
+/* web_net.c, and the like of it in a simulation. */
 uint64_t web_now_ns(void);
+int64_t web_wall_s(void);
 
 /* Starts the server; returns the port, which clients are told of by
  * web_announce, or 0. */
@@ -73,6 +75,11 @@ void client_reach(struct client *c);
 void client_hang_up(struct client *c);
 /* False if the connection ended first: nobody knows what happened. */
 bool client_ask(struct client *c, const struct request *r, struct answer *out);
+
+/* web.c: a request into c->out; an answer, if all of it is in c->in. */
+void web_print_request(struct client *c, const struct request *r);
+bool web_read_answer(struct client *c, struct answer *out);
+
 struct history_entry *client_note(struct client *c,
                                   const struct history_entry *e);
 

@@ -12,37 +12,21 @@
  */
 #include "clients.h"
 #include "map_tree.h"
+#include "seeds.h"
 
-#include "../store/bugs.h"
 #include "store/local.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
-    WORKERS_MAX = 64,
     STEPS_MAX = 250, /* of one life */
     RELIEF_MS = 5000,
 };
 
 struct shared {
-    atomic_ullong seeds, lives, cuts, faults, acked, unknowns, full, reads;
-    atomic_ullong failures;
-    atomic_ullong now[WORKERS_MAX]; /* the seed a worker is at */
-};
-
-struct options {
-    uint64_t first, seeds, seconds, failures_max;
-    unsigned workers;
-    bool trace;
-    int64_t deadline_ns;
+    atomic_ullong lives, cuts, faults, acked, unknowns, full, reads;
 };
 
 struct world {
@@ -53,14 +37,6 @@ struct world {
     bool faulty; /* calls fail in this life */
     struct shared *shared;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 /* ---- trouble ------------------------------------------------------------- */
 
@@ -214,8 +190,9 @@ static void print_line(void *context, const char *line)
     puts(line);
 }
 
-static void run_seed(uint64_t seed, struct shared *shared, bool trace)
+static bool run_seed(uint64_t seed, void *all, bool trace)
 {
+    struct shared *shared = all;
     struct world w = { .sim = rn_sim_new(seed), .shared = shared };
     uint64_t lives;
 
@@ -232,129 +209,39 @@ static void run_seed(uint64_t seed, struct shared *shared, bool trace)
     if (w.clients.wrong[0]) {
         fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed,
                 w.clients.wrong);
-        atomic_fetch_add(&shared->failures, 1);
     }
     atomic_fetch_add(&shared->acked, w.clients.acked);
     atomic_fetch_add(&shared->unknowns, w.clients.unknowns);
     atomic_fetch_add(&shared->full, w.clients.full);
     atomic_fetch_add(&shared->reads, w.clients.reads);
-    atomic_fetch_add(&shared->seeds, 1);
     rn_sim_free(w.sim);
+    return !w.clients.wrong[0];
 }
 
 /* ---- many ---------------------------------------------------------------- */
 
-static void work(const struct options *o, struct shared *s, unsigned index)
+static bool report(const void *shared)
 {
-    for (uint64_t i = index; i < o->seeds && now_ns() < o->deadline_ns;
-         i += o->workers) {
-        if (atomic_load(&s->failures) >= o->failures_max)
-            break;
-        atomic_store(&s->now[index], o->first + i);
-        alarm(60);
-        run_seed(o->first + i, s, o->trace);
-        alarm(0);
-    }
-}
+    const struct shared *s = shared;
 
-static void run_all(const struct options *o, struct shared *s)
-{
-    pid_t pid[WORKERS_MAX];
-    int status;
-
-    for (unsigned i = 0; i < o->workers; i++) {
-        pid[i] = fork();
-        if (pid[i] < 0)
-            perror("fork");
-        if (pid[i] == 0) {
-            work(o, s, i);
-            exit(0);
-        }
-    }
-    for (unsigned i = 0; i < o->workers; i++) {
-        if (waitpid(pid[i], &status, 0) == pid[i] && status == 0)
-            continue;
-        fprintf(stderr, "seed %llu: the program dies, status %#x\n",
-                (unsigned long long)atomic_load(&s->now[i]), status);
-        atomic_fetch_add(&s->failures, 1);
-    }
-}
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static bool take_options(struct options *o, int argc, char **argv)
-{
-    static const struct option names[] = {
-        { "seeds", required_argument, NULL, 'n' },
-        { "seconds", required_argument, NULL, 't' },
-        { "first", required_argument, NULL, 'f' },
-        { "seed", required_argument, NULL, 's' },
-        { "workers", required_argument, NULL, 'w' },
-        { "bug", required_argument, NULL, 'b' },
-        { "trace", no_argument, NULL, 'v' },
-        { 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        uint64_t n = optarg ? strtoull(optarg, NULL, 10) : 0;
-        if (option == 'n')
-            o->seeds = n;
-        else if (option == 't')
-            o->seconds = n;
-        else if (option == 'f' || option == 's')
-            o->first = n;
-        else if (option == 'w')
-            o->workers = (unsigned)n;
-        else if (option == 'v')
-            o->trace = true;
-        else if (option != 'b' || !bug_switch_on(optarg))
-            return false;
-        if (option == 's')
-            o->seeds = o->workers = 1;
-        if (option == 'b')
-            o->failures_max = 1; /* that it is found is all we ask */
-    }
-    return optind == argc && o->workers >= 1 && o->workers <= WORKERS_MAX;
+    printf("  %llu lives, %llu power cuts, %llu faults ordered; operations: "
+           "%llu acknowledged, %llu unknown, %llu full; %llu reads\n",
+           (unsigned long long)s->lives, (unsigned long long)s->cuts,
+           (unsigned long long)s->faults, (unsigned long long)s->acked,
+           (unsigned long long)s->unknowns, (unsigned long long)s->full,
+           (unsigned long long)s->reads);
+    return s->acked > 0;
 }
 
 int main(int argc, char **argv)
 {
-    bool prove = from_env("RUNNEL_PROVE", 0);
-    int64_t begun = now_ns();
-    struct options o = {
-        .first = from_env("RUNNEL_SIM_SEED", 1),
-        .seeds = from_env("RUNNEL_SIM_SEEDS", prove ? 200000 : 1000),
-        .seconds = from_env("RUNNEL_SIM_SECONDS", prove ? 6 * 3600 : 60),
-        .failures_max = 10,
-        .workers = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+    static const struct seeds_plan plan = {
+        .seeds = 1000,
+        .seeds_prove = 200000,
+        .shared_bytes = sizeof(struct shared),
+        .run = run_seed,
+        .report = report,
     };
-    struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    if (o.workers > WORKERS_MAX)
-        o.workers = WORKERS_MAX;
-    if (s == MAP_FAILED || !take_options(&o, argc, argv)) {
-        fprintf(stderr,
-                "usage: %s [--seeds N] [--seconds S] [--first X] "
-                "[--workers N] [--bug NAME] [--seed X [--trace]]\n",
-                argv[0]);
-        return 2;
-    }
-    o.deadline_ns = begun + (int64_t)o.seconds * INT64_C(1000000000);
-    run_all(&o, s);
-    printf("%llu seeds, %llu failures, %.0f s\n"
-           "  %llu lives, %llu power cuts, %llu faults ordered; operations: "
-           "%llu acknowledged, %llu unknown, %llu full; %llu reads\n",
-           (unsigned long long)s->seeds, (unsigned long long)s->failures,
-           (double)(now_ns() - begun) / 1e9, (unsigned long long)s->lives,
-           (unsigned long long)s->cuts, (unsigned long long)s->faults,
-           (unsigned long long)s->acked, (unsigned long long)s->unknowns,
-           (unsigned long long)s->full, (unsigned long long)s->reads);
-    return s->failures || !s->acked ? 1 : 0;
+    return seeds_run(argc, argv, &plan);
 }

@@ -25,6 +25,12 @@ bool bug_switch_on(const char *name)
         [RN_BUG_STOP_AT_ROT] = "stop-at-rot",
         [RN_BUG_FAILED_MAP_COMMIT_IGNORED] = "failed-map-commit-ignored",
         [RN_BUG_NEIGHBOURS_LOST] = "neighbours-lost",
+        [RN_BUG_WAKE_FORGOTTEN] = "wake-forgotten",
+        [RN_BUG_WAIT_SKIPS] = "wait-skips",
+        [RN_BUG_ANCESTOR_FORGOTTEN] = "ancestor-forgotten",
+        [RN_BUG_LSN_DIVIDED] = "lsn-divided",
+        [RN_BUG_HOME_OVERWRITES] = "home-overwrites",
+        [RN_BUG_MERGE_REUSES_LSNS] = "merge-reuses-lsns",
     };
 
     for (int i = RN_BUG_NONE; i < RN_BUGS_END; i++) {
