@@ -1,7 +1,7 @@
 """versions.py -- all versions and deletes: every change, as long as it is kept."""
 import json
 
-from wire import Box, case, equal
+from wire import Box, case, equal, eventually
 
 KEPT = {"changeFeedPolicy": {"retentionDuration": 10}}
 FOR_EVER = {"changeFeedPolicy": {"retentionDuration": -1}}
@@ -87,10 +87,8 @@ def add(server):
         token = box.now()
         box.put("p", "a", ttl=5)
         turn(6)
-        for _ in range(200):
-            answer = box.range(0, token)
-            if answer.json["_count"] == 2:
-                break
+        answer = eventually(lambda: box.range(0, token),
+                            lambda got: got.json["_count"] == 2)
         meta = answer.json["Documents"][1]["metadata"]
         equal(meta["timeToLiveExpired"], True)
         equal((meta["operationType"], meta["id"], meta["previousImageLSN"],
@@ -170,11 +168,8 @@ def add(server):
         later = box.now()
         equal(told(box.range(0, token)), [("create", "a", 1, None)])
         turn(601)
-        for _ in range(200):
-            answer = box.range(0, token)
-            if answer.status == 400:
-                break
-        equal(answer.status, 400)
+        answer = eventually(lambda: box.range(0, token),
+                            lambda got: got.status == 400)
         assert "retained" in answer.json["message"], answer.text
         equal(box.range(0, later).status, 304)
         box.put("p", "b")

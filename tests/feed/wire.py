@@ -11,7 +11,7 @@ import urllib.parse
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
 from cases import EMULATOR_KEY as KEY  # noqa: E402
-from cases import case, equal, run_all, sign  # noqa: E402,F401
+from cases import case, equal, eventually, run_all, sign  # noqa: E402,F401
 
 INCREMENTAL = {"A-IM": "Incremental Feed"}
 

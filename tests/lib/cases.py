@@ -6,6 +6,7 @@ documentation, not by the server's code.
 import base64
 import hashlib
 import hmac
+import time
 import traceback
 import urllib.parse
 from email.utils import formatdate
@@ -42,6 +43,16 @@ def run_all():
 
 def equal(found, expected, why=""):
     assert found == expected, f"{found!r} is not {expected!r} {why}"
+
+
+def eventually(ask, holds):
+    """Asks until the answer is as it should be, which it is soon; gives it."""
+    deadline = time.monotonic() + 60
+    answer = ask()
+    while not holds(answer):
+        assert time.monotonic() < deadline, answer
+        answer = ask()
+    return answer
 
 
 def signed_parts(path):
