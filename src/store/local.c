@@ -174,8 +174,11 @@ static void local_close(struct rn_store *s)
     if (!l->opts.manual)
         l->env->ops->task_stop(l->env, &l->keeper);
     assert(!l->readers);
-    if (!l->opts.manual && !rn_local_is_poisoned(l) && rn_local_has_news(l))
-        (void)!rn_local_checkpoint(l, &err);
+    /* Twice: one that is in progress may be of an older state. */
+    for (int i = 0; i < 2 && !l->opts.manual; i++) {
+        if (!rn_local_is_poisoned(l) && rn_local_has_news(l))
+            (void)!rn_local_checkpoint(l, &err);
+    }
     local_free(l);
 }
 
@@ -364,10 +367,10 @@ static uint64_t largest_record(const struct rn_local *l)
  * the one after it is not. */
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
-    bool ready = false;
     enum rn_code rc = rn_settle_has_room(l) ? RN_OK : rn_settle_all(l, err);
+    bool ready = rn_wal_has_room(l->log, largest_record(l));
 
-    if (!rc)
+    if (!rc && !ready)
         rc = rn_local_prepare(l, &ready, err);
     for (int i = 0; !rc && !ready && i < 2; i++) {
         rc = rn_local_checkpoint(l, err);

@@ -226,12 +226,26 @@ static int choose(struct local_cursor *c)
     return first;
 }
 
+/* Nothing is left, or was ever there, but the rows of the map. */
+static bool is_alone(const struct local_cursor *c)
+{
+    struct rn_local_txn *t = own(c->base.txn);
+
+    for (int i = 0; i < TABLES; i++) {
+        if (t->tables[i] && (c->rows[i] || c->due[i]))
+            return false;
+    }
+    return c->map && c->due[MAP];
+}
+
 static enum rn_code next(struct local_cursor *c, struct rn_view *key,
                          struct rn_view *value)
 {
     enum rn_code rc;
     int first;
 
+    if (is_alone(c))
+        return local_of(c->base.txn)->map->ops->next(c->map, key, value);
     do {
         rc = move_on(c);
         if (rc)

@@ -14,7 +14,7 @@
 enum {
     HEIGHT_MAX = 16, /* four to the power of it: as many as there could be */
     BLOCK_BYTES = 256 << 10,
-    CHAINS = 1 << 15, /* about as many as a full table has rows of 1 KB */
+    CHAINS = 1 << 16,        /* as many as a full table has rows of 1 KB */
     LARGE = BLOCK_BYTES / 4, /* an entry that gets a block to itself */
     ALIGN = alignof(struct rn_recent_entry),
 };
