@@ -30,8 +30,8 @@ find()
 }
 
 find none 100
-find wake-forgotten 100
-find wait-skips 100
+find wake-forgotten 300
+find wait-skips 300
 find ancestor-forgotten 500
 find lsn-divided 100
 find home-overwrites 500
