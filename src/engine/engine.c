@@ -1,25 +1,70 @@
 /* engine.c -- see engine.h. */
 #include "engine/engine.h"
 
+#include "base/bytes.h"
 #include "engine/bug.h"
 #include "engine/own.h"
 
 /* ---- what has moved ------------------------------------------------------ */
 
-void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range)
+static uint64_t head_of(struct rn_view epk)
+{
+    char bytes[8] = { 0 };
+
+    memcpy(bytes, epk.at, epk.len < sizeof(bytes) ? epk.len : sizeof(bytes));
+    return rn_get_u64_be(bytes);
+}
+
+/* The first bytes tell nearly all of them apart, and keep their order. */
+struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max)
+{
+    return (struct rn_stretch){ head_of(min), head_of(max) };
+}
+
+/* One entry for each range. */
+static void join_moves(struct rn_engine *e)
+{
+    size_t count = 0, k;
+
+    for (size_t i = 0; i < e->moved_count; i++) {
+        for (k = 0; k < count; k++)
+            if (e->moved[k].container == e->moved[i].container &&
+                e->moved[k].range == e->moved[i].range)
+                break;
+        if (k == count) {
+            e->moved[count++] = e->moved[i];
+            continue;
+        }
+        if (e->moved[i].stretch.low < e->moved[k].stretch.low)
+            e->moved[k].stretch.low = e->moved[i].stretch.low;
+        if (e->moved[i].stretch.high > e->moved[k].stretch.high)
+            e->moved[k].stretch.high = e->moved[i].stretch.high;
+    }
+    e->moved_count = count;
+}
+
+void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
+                         struct rn_stretch stretch)
 {
     size_t n = e->moved_count;
 
     if (n && e->moved[n - 1].container == container &&
-        e->moved[n - 1].range == range)
+        e->moved[n - 1].range == range &&
+        e->moved[n - 1].stretch.low == stretch.low &&
+        e->moved[n - 1].stretch.high == stretch.high)
         return;
-    if (n == RN_MOVED_MAX) { /* a crowd: let all look */
-        container = RN_CONTAINER_ANY;
-        range = RN_RANGE_ANY;
-        n = 0;
+    if (n == RN_MOVED_MAX) {
+        join_moves(e);
+        n = e->moved_count;
+        if (n > RN_MOVED_MAX / 2) { /* a crowd: let all look */
+            container = RN_CONTAINER_ANY;
+            range = RN_RANGE_ANY;
+            n = 0;
+        }
     }
     e->moved[n].container = container;
     e->moved[n].range = range;
+    e->moved[n].stretch = stretch;
     e->moved_count = n + 1;
 }
 
@@ -31,7 +76,8 @@ static void publish(void *context, const struct rn_operation *group)
     if (RN_BUG(WAKE_FORGOTTEN) && e->moved_count)
         e->moved_count--;
     for (size_t i = 0; i < e->moved_count; i++)
-        rn_waiters_move(e->waiters, e->moved[i].container, e->moved[i].range);
+        rn_waiters_move(e->waiters, e->moved[i].container, e->moved[i].range,
+                        e->moved[i].stretch);
     e->moved_count = 0;
 }
 

@@ -49,6 +49,11 @@ enum rn_code rn_feed_range(struct rn_reading *r, uint32_t range,
     return rc;
 }
 
+struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks)
+{
+    return rn_stretch_of(rn_epk_view(&epks->min), rn_epk_view(&epks->max));
+}
+
 /* ---- one entry ----------------------------------------------------------- */
 
 /* Different keys may have one EPK; see key.h. */

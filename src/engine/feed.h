@@ -28,6 +28,7 @@
 
 #include "engine/document.h"
 #include "engine/history.h"
+#include "feed/waiters.h"
 
 struct rn_feed_scan {
     uint32_t range;           /* alive */
@@ -78,6 +79,9 @@ void rn_feed_close(struct rn_feed *f); /* zeroed is fine */
 enum rn_code rn_feed_range(struct rn_reading *r, uint32_t range,
                            struct rn_row_range *out,
                            struct rn_err *err) RN_CHECK;
+
+/* What of its range moves a reader of this interval. */
+struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks);
 
 /* The highest LSN before all changes of the range with this _ts or a later one;
  * `upto` if there are none. */

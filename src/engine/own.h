@@ -32,6 +32,7 @@ struct rn_engine {
     struct {
         uint32_t container;
         int64_t range;
+        struct rn_stretch stretch;
     } moved[RN_MOVED_MAX];
     size_t moved_count;
     struct rn_waiters *waiters;
@@ -158,10 +159,13 @@ enum rn_code rn_document_key_of(struct rn_txn *txn,
                                 const struct rn_container *c, uint64_t rid,
                                 struct rn_key *out) RN_CHECK;
 
-/* engine.c: those who wait for this range, or (RN_RANGE_ANY) for any of the
- * container, are to look again once it is committed.  Thread: committer. */
-void rn_engine_note_move(struct rn_engine *e, uint32_t container,
-                         int64_t range);
+/* engine.c: those who wait for this stretch of a range, or (RN_RANGE_ANY) for
+ * any of the container, are to look again once it is committed.  Thread:
+ * committer. */
+void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
+                         struct rn_stretch stretch);
+/* EPKs as numbers: those of an interval, or of one. */
+struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max);
 
 /* home.c */
 enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;

@@ -249,7 +249,8 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     if (!rc && r->object->container->next_range > r->first_new)
         rc = rn_homeless_put(txn, r->container->number);
     if (!rc)
-        rn_engine_note_move(r->engine, r->container->number, RN_RANGE_ANY);
+        rn_engine_note_move(r->engine, r->container->number, RN_RANGE_ANY,
+                            RN_STRETCH_ALL);
     return rc;
 }
 

@@ -21,6 +21,7 @@ enum rn_code rn_turn_begin(struct rn_turn *t, struct rn_engine *e,
         .container = c,
         .err = err,
         .now = rn_engine_now(e),
+        .stretch = rn_stretch_of(epk, epk),
     };
     rc = rn_range_find(txn, c, epk, &t->range, &t->row);
     if (rc == RN_NOT_FOUND)
@@ -39,7 +40,7 @@ enum rn_code rn_turn_end(struct rn_turn *t)
 {
     if (!t->wrote)
         return RN_OK;
-    rn_engine_note_move(t->engine, t->container->number, t->range);
+    rn_engine_note_move(t->engine, t->container->number, t->range, t->stretch);
     return rn_range_write(t->txn, t->container, t->range, &t->row);
 }
 

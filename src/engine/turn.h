@@ -19,6 +19,7 @@
 
 #include "engine/engine.h"
 #include "engine/version.h"
+#include "feed/waiters.h"
 
 struct rn_turn {
     struct rn_engine *engine;
@@ -26,10 +27,11 @@ struct rn_turn {
     struct rn_err *err; /* words for a refusal */
     const struct rn_container *container;
     int64_t now;
-    uint32_t range;          /* its id */
-    struct rn_row_range row; /* as it will be written at the end */
-    uint64_t lsn;            /* taken; 0: not yet */
-    uint32_t n;              /* of the next write under that LSN */
+    struct rn_stretch stretch; /* of its EPK */
+    uint32_t range;            /* its id */
+    struct rn_row_range row;   /* as it will be written at the end */
+    uint64_t lsn;              /* taken; 0: not yet */
+    uint32_t n;                /* of the next write under that LSN */
     bool wrote;
 };
 

@@ -286,8 +286,14 @@ bool rn_waiters_dismiss(struct rn_waiters *ws, struct rn_waiter *w)
     return was_parked;
 }
 
+static bool is_touched(const struct rn_waiter *w, struct rn_stretch s)
+{
+    return w->stretch.low <= s.high && s.low <= w->stretch.high;
+}
+
 static void move_bucket(struct rn_waiters *ws, uint32_t container,
-                        int64_t range, struct rn_waiter ***end)
+                        int64_t range, struct rn_stretch stretch,
+                        struct rn_waiter ***end)
 {
     struct bucket *b = bucket_of(ws, container, range);
     struct rn_waiter *w = b->first;
@@ -295,7 +301,8 @@ static void move_bucket(struct rn_waiters *ws, uint32_t container,
     b->moves++;
     while (w) {
         struct rn_waiter *after = w->after;
-        if (w->container == container && w->range == range)
+        if (w->container == container && w->range == range &&
+            is_touched(w, stretch))
             take(ws, w, end);
         w = after;
     }
@@ -318,7 +325,8 @@ static void move_all(struct rn_waiters *ws, uint32_t container,
     }
 }
 
-void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range)
+void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range,
+                     struct rn_stretch stretch)
 {
     struct rn_waiter *moved = NULL, **end = &moved;
 
@@ -328,8 +336,8 @@ void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range)
     if (range == RN_RANGE_ANY) {
         move_all(ws, container, &end);
     } else {
-        move_bucket(ws, container, range, &end);
-        move_bucket(ws, container, RN_RANGE_ANY, &end);
+        move_bucket(ws, container, range, stretch, &end);
+        move_bucket(ws, container, RN_RANGE_ANY, stretch, &end);
     }
     pthread_mutex_unlock(&ws->lock);
     wake_list(moved);

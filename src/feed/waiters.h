@@ -34,10 +34,19 @@ struct rn_waiters;
 #define RN_CONTAINER_ANY UINT32_MAX
 enum { RN_RANGE_ANY = -1 };
 
+/* A part of a range, by numbers that rise along it; the ends belong to it.  A
+ * part of what somebody cares for may be told as more than it is, never as
+ * less. */
+struct rn_stretch {
+    uint64_t low, high;
+};
+#define RN_STRETCH_ALL ((struct rn_stretch){ 0, UINT64_MAX })
+
 struct rn_waiter {
     /* Set by its owner before begin. */
     uint32_t container;
-    int64_t range; /* or RN_RANGE_ANY */
+    int64_t range;             /* or RN_RANGE_ANY */
+    struct rn_stretch stretch; /* of the range, that it cares for */
     int64_t deadline_ns;
     /* Once for each park that was RN_PARKED; from then on the waiter is its
      * owner's again, who may have freed it.  Any thread; must not block. */
@@ -72,9 +81,11 @@ enum rn_parked rn_waiters_park(struct rn_waiters *ws, struct rn_waiter *w);
  * will not park any more. */
 bool rn_waiters_dismiss(struct rn_waiters *ws, struct rn_waiter *w);
 
-/* A range has changed; with RN_RANGE_ANY, any of the container may have, and
- * then of RN_CONTAINER_ANY too. */
-void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range);
+/* A stretch of a range has changed; with RN_RANGE_ANY, any of the container may
+ * have, and then of RN_CONTAINER_ANY too, and who waits for less than all of a
+ * range is told as well. */
+void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range,
+                     struct rn_stretch stretch);
 
 /* How many are parked. */
 size_t rn_waiters_count(struct rn_waiters *ws);

@@ -197,6 +197,16 @@ static void gone(struct rn_call *call)
         call->wake(call);
 }
 
+/* What moves it: its part of its range, or of several ranges anything. */
+static void set_waited(struct rn_feed_page *f)
+{
+    const struct piece *p = &f->pieces[0];
+
+    f->waiter.range = f->piece_count > 1 ? RN_RANGE_ANY : (int64_t)p->range;
+    f->waiter.stretch =
+        f->piece_count > 1 ? RN_STRETCH_ALL : rn_feed_stretch(&p->epks);
+}
+
 static void read_wait(struct rn_feed_page *f)
 {
     struct rn_call *call = f->x->call;
@@ -208,11 +218,10 @@ static void read_wait(struct rn_feed_page *f)
         f->wait_s = WAIT_MAX_S;
     f->waiter = (struct rn_waiter){
         .container = f->x->container->number,
-        .range =
-            f->piece_count > 1 ? RN_RANGE_ANY : (int64_t)f->pieces[0].range,
         .deadline_ns = call->begun_ns + f->wait_s * INT64_C(1000000000),
         .wake = wake,
     };
+    set_waited(f);
     call->gone = gone;
 }
 
@@ -694,8 +703,7 @@ static enum rn_rest_step start_again(struct rn_call *call)
     rn_buf_clear(&call->body);
     rc = read_scope(f);
     if (!rc && f->wait_s)
-        f->waiter.range =
-            f->piece_count > 1 ? RN_RANGE_ANY : (int64_t)f->pieces[0].range;
+        set_waited(f);
     if (!rc)
         rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);
     return after_slice(f, rc, end);

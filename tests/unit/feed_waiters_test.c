@@ -66,6 +66,7 @@ static struct reader reader_of(uint32_t container, int64_t range,
     return (
         struct reader){ .waiter = { .container = container,
                                     .range = range,
+                                    .stretch = RN_STRETCH_ALL,
                                     .deadline_ns = rn_mono_ns(rn_sim_env(sim)) +
                                                    seconds * SECOND,
                                     .wake = on_wake } };
@@ -85,15 +86,15 @@ static void a_waiter_is_woken_once_by_its_own_range(void **state)
 
     (void)state;
     park(&r);
-    rn_waiters_move(ws, 7, 1);
-    rn_waiters_move(ws, 8, 2);
+    rn_waiters_move(ws, 7, 1, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 8, 2, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 0);
-    rn_waiters_move(ws, 7, 2);
+    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 1);
-    rn_waiters_move(ws, 7, 2);
+    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 1);
     park(&r);
-    rn_waiters_move(ws, 7, 2);
+    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 2);
     assert_int_equal(rn_waiters_count(ws), 0);
 }
@@ -106,18 +107,45 @@ static void who_reads_several_ranges_is_woken_by_any(void **state)
     (void)state;
     park(&r);
     park(&one);
-    rn_waiters_move(ws, 8, 3);
+    rn_waiters_move(ws, 8, 3, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 0);
-    rn_waiters_move(ws, 7, 4);
+    rn_waiters_move(ws, 7, 4, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 1);
     assert_int_equal(one.woken, 0);
     park(&r);
-    rn_waiters_move(ws, 7, RN_RANGE_ANY);
+    rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_STRETCH_ALL);
     assert_int_equal(r.woken, 2);
     assert_int_equal(one.woken, 1);
     park(&one);
-    rn_waiters_move(ws, RN_CONTAINER_ANY, RN_RANGE_ANY);
+    rn_waiters_move(ws, RN_CONTAINER_ANY, RN_RANGE_ANY, RN_STRETCH_ALL);
     assert_int_equal(one.woken, 2);
+}
+
+static void who_waits_for_a_part_is_woken_by_that_part(void **state)
+{
+    static const struct {
+        struct rn_stretch moved;
+        int woken;
+    } cases[] = {
+        { { 0, 9 }, 0 },   { { 21, UINT64_MAX }, 0 }, { { 10, 10 }, 1 },
+        { { 20, 20 }, 1 }, { { 15, 15 }, 1 },         { { 0, 10 }, 1 },
+        { { 20, 30 }, 1 }, { { 0, UINT64_MAX }, 1 },
+    };
+    struct reader all = reader_of(7, RN_RANGE_ANY, 10);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader r = reader_of(7, 2, 10);
+
+        r.waiter.stretch = (struct rn_stretch){ 10, 20 };
+        park(&r);
+        park(&all);
+        rn_waiters_move(ws, 7, 2, cases[i].moved);
+        assert_int_equal(r.woken, cases[i].woken);
+        assert_int_equal(all.woken, i + 1);
+        rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_STRETCH_ALL);
+        assert_int_equal(r.woken, 1); /* its range may be gone */
+    }
 }
 
 static void what_moves_after_begin_keeps_from_parking(void **state)
@@ -127,11 +155,11 @@ static void what_moves_after_begin_keeps_from_parking(void **state)
     (void)state;
     rn_waiters_begin(ws, &r.waiter);
     rn_waiters_begin(ws, &any.waiter);
-    rn_waiters_move(ws, 7, 2);
+    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
     assert_int_equal(rn_waiters_park(ws, &r.waiter), RN_PARK_MOVED);
     assert_int_equal(rn_waiters_park(ws, &any.waiter), RN_PARK_MOVED);
     rn_waiters_begin(ws, &r.waiter);
-    rn_waiters_move(ws, 7, RN_RANGE_ANY);
+    rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_STRETCH_ALL);
     assert_int_equal(rn_waiters_park(ws, &r.waiter), RN_PARK_MOVED);
     rn_waiters_begin(ws, &r.waiter);
     rn_waiters_end(ws, &r.waiter);
@@ -151,7 +179,7 @@ static void deadlines_wake_in_their_order_and_not_before(void **state)
             reader_of(1, i % 7, 1 + (int64_t)rn_chance_below(&chance, 30));
         park(&readers[i]);
     }
-    rn_waiters_move(ws, 1, 3);
+    rn_waiters_move(ws, 1, 3, RN_STRETCH_ALL);
     rn_sim_run(sim, 40 * SECOND);
     for (int i = 0; i < 50; i++) {
         assert_int_equal(readers[i].woken, 1);
@@ -188,7 +216,7 @@ static void those_of_one_range_are_woken_as_they_came(void **state)
         readers[i].id = i;
         park(&readers[i]);
     }
-    rn_waiters_move(ws, 5, 1);
+    rn_waiters_move(ws, 5, 1, RN_STRETCH_ALL);
     for (int i = 0; i < 20; i++)
         assert_int_equal(order[i], i);
     assert_int_equal(turn, 20);
@@ -205,7 +233,7 @@ static void a_dismissed_one_is_neither_woken_nor_parked(void **state)
     rn_waiters_begin(ws, &looking.waiter);
     assert_false(rn_waiters_dismiss(ws, &looking.waiter));
     assert_int_equal(rn_waiters_park(ws, &looking.waiter), RN_PARK_OVER);
-    rn_waiters_move(ws, 1, 1);
+    rn_waiters_move(ws, 1, 1, RN_STRETCH_ALL);
     rn_sim_run(sim, 200 * SECOND);
     assert_int_equal(r.woken + looking.woken, 0);
 }
@@ -274,7 +302,7 @@ static void *change(void *context)
 
     for (unsigned i = 0; i < CHANGES; i++) {
         atomic_fetch_add(&values[range], 1);
-        rn_waiters_move(ws, 9, range);
+        rn_waiters_move(ws, 9, range, RN_STRETCH_ALL);
     }
     return NULL;
 }
@@ -314,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_waiter_is_woken_once_by_its_own_range),
         CASE(who_reads_several_ranges_is_woken_by_any),
+        CASE(who_waits_for_a_part_is_woken_by_that_part),
         CASE(what_moves_after_begin_keeps_from_parking),
         CASE(deadlines_wake_in_their_order_and_not_before),
         CASE(a_deadline_that_comes_first_is_minded),
