@@ -114,9 +114,9 @@ static enum rn_code parse_paths(const struct rn_json *j, uint32_t value,
                        "The partition key definition has no paths.");
     if (rn_json_count(j, value) > most) {
         return rn_fail(err, RN_BAD_REQUEST,
-                       "Too many partition key paths: %u are given, and %s "
-                       "may have %u.",
-                       rn_json_count(j, value), kinds[out->kind], most);
+                       "Too many partition key paths (%u) specified. A maximum "
+                       "of %u is allowed.",
+                       rn_json_count(j, value), most);
     }
     while (rn_json_walk_next(&w)) {
         rc = parse_path(j, w.value, arena, out, err);

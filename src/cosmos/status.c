@@ -31,7 +31,7 @@ static const struct rn_status table[] = {
     { RN_NOMEM,        0, 503, 0, "ServiceUnavailable", "The server is out of memory. Nothing was changed." },
     { RN_FULL,         0, 507, 0, "InsufficientStorage", "No space is left. Nothing was changed." },
 
-    { RN_BAD_REQUEST, RN_REASON_KEY_MISMATCH,    400, 1001, "BadRequest", "PartitionKey extracted from document doesn't match the one specified in the header" },
+    { RN_BAD_REQUEST, RN_REASON_KEY_MISMATCH,    400, 1001, "BadRequest", "PartitionKey extracted from document doesn't match the one specified in the header." },
     { RN_BAD_REQUEST, RN_REASON_CROSS_PARTITION, 400, 1004, "BadRequest", "The provided cross partition query can not be directly served by the gateway." },
     { RN_BAD_REQUEST, RN_REASON_CONTAINER_RID,   400, 1024, "BadRequest", "Collection rid mismatch: the container was created anew." },
     { RN_BAD_REQUEST, RN_REASON_METHOD,          405, 0,    "MethodNotAllowed", "Operation is not allowed on this resource." },

@@ -17,8 +17,8 @@ enum { WRITE_ARENA_MAX = RN_DOCUMENT_MAX + (64 << 10) };
 static enum rn_code refuse_condition(struct rn_err *err)
 {
     return rn_fail(err, RN_PRECONDITION,
-                   "Operation cannot be performed because one of the "
-                   "specified precondition is not met.");
+                   "One of the specified pre-condition is not met. Operation "
+                   "cannot be performed.");
 }
 
 static enum rn_code check_conditions(enum rn_document_verb verb,
@@ -52,8 +52,8 @@ static enum rn_code check_existence(enum rn_document_verb verb,
     if (verb != RN_DOCUMENT_CREATE && verb != RN_DOCUMENT_UPSERT &&
         !old->exists)
         return rn_fail(err, RN_NOT_FOUND,
-                       "Entity with the specified id does not exist in the "
-                       "system.");
+                       "Resource Not Found. Entity with the specified id does "
+                       "not exist in the system.");
     return RN_OK;
 }
 
@@ -77,8 +77,8 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
     /* Another one may have come in its place since it was looked up. */
     if (!rc && w->rid && old.exists && old.row.rid != w->rid)
         return rn_fail(err, RN_NOT_FOUND,
-                       "Entity with the specified id does not exist in the "
-                       "system.");
+                       "Resource Not Found. Entity with the specified id does "
+                       "not exist in the system.");
     w->place.range = t->range;
     w->place.lsn = t->row.lsn; /* told with a refusal, too */
     if (!rc)

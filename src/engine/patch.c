@@ -371,8 +371,8 @@ static enum rn_code check_condition(const struct rn_patch *p,
     if (rc || o.matched)
         return rc;
     return rn_fail(err, RN_PRECONDITION,
-                   "Operation cannot be performed because one of the "
-                   "specified precondition is not met.");
+                   "One of the specified pre-condition is not met. Operation "
+                   "cannot be performed.");
 }
 
 /* ---- applying: texts ----------------------------------------------------- */

@@ -150,7 +150,8 @@ static enum rn_code check_key(const struct rn_pk *asked,
     return rn_fail_reason(err, RN_REASON_KEY_MISMATCH,
                           "Message: {\"Errors\":[\"PartitionKey extracted "
                           "from document doesn't match the one specified in "
-                          "the header\"]}");
+                          "the header. Learn more: https://aka.ms/CosmosDB/"
+                          "sql/errors/wrong-pk-value\"]}");
 }
 
 void rn_version_aim(struct rn_version *v, const struct rn_container *c,

@@ -7,7 +7,8 @@
 #include <strings.h>
 
 static const char missing[] =
-    "Entity with the specified id does not exist in the system.";
+    "Resource Not Found. Entity with the specified id does not exist in the "
+    "system.";
 
 /* ---- keys ---------------------------------------------------------------- */
 

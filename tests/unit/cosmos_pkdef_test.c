@@ -145,7 +145,8 @@ static void refusals_are_in_the_services_words(void **state)
         { "{\"paths\":[\"/a\",\"/b\"],\"kind\":\"Range\"}",
           "Too many partition key paths" },
         { "{\"paths\":[\"/a\",\"/b\",\"/c\",\"/d\"],\"kind\":\"MultiHash\"}",
-          "Too many partition key paths" },
+          "Too many partition key paths (4) specified. A maximum of 3 is "
+          "allowed." },
         { "{\"paths\":[\"/a\",\"/a\"],\"kind\":\"MultiHash\"}", "twice" },
         { "{\"paths\":[\"/a\"],\"kind\":\"Other\"}", "kind" },
         { "{\"paths\":[\"/a\"],\"kind\":null}", "kind" },

@@ -94,7 +94,9 @@ function lifeCases(container) {
     const read = await item.read();
     assert.equal(read.statusCode, 404);
     assert.equal(read.substatus || 0, 0);
-    await fails(item.replace({ id: "absent", pk: "p" }), 404);
+    const error = await fails(item.replace({ id: "absent", pk: "p" }), 404);
+    assert.match(error.message, /Resource Not Found/);
+    assert.match(error.message, /does not exist in the system/);
     await fails(item.delete(), 404);
   });
 
@@ -116,7 +118,8 @@ function conditionCases(container) {
       { type: "IfMatch", condition } });
     const body = { id: "guard", pk: "p", n: 2 };
     const { resource: now } = await item.replace(body, guard(old._etag));
-    await fails(item.replace(body, guard(old._etag)), 412);
+    const late = await fails(item.replace(body, guard(old._etag)), 412);
+    assert.match(late.message, /specified pre-condition is not met/);
     await fails(container().items.upsert(body, guard(old._etag)), 412);
     await fails(item.delete(guard(old._etag)), 412);
     assert.equal((await item.read()).resource._etag, now._etag);
