@@ -453,6 +453,7 @@ struct spot {
     bool is_behind; /* of an array, just behind its last */
     uint32_t value; /* NONE: nothing is there */
     struct rn_view name;
+    struct rn_view lost; /* the first name that leads to no object or array */
 };
 
 /* The place a name means in an array of `count`; false if it is none.  "-" is
@@ -494,8 +495,12 @@ static struct spot find(const struct work *w, const struct rn_json_path *path)
     struct spot s = { .parent = 0, .value = RN_JSON_NONE };
     uint32_t place;
 
-    for (uint32_t i = 0; i + 1 < path->count; i++)
+    for (uint32_t i = 0; i + 1 < path->count; i++) {
         s.parent = child(j, s.parent, path->names[i]);
+        if (!s.lost.at && rn_json_kind(j, s.parent) != RN_JSON_OBJECT &&
+            rn_json_kind(j, s.parent) != RN_JSON_ARRAY)
+            s.lost = path->names[i];
+    }
     s.name = path->names[path->count - 1];
     s.is_array = rn_json_kind(j, s.parent) == RN_JSON_ARRAY;
     if (!s.is_array && rn_json_kind(j, s.parent) != RN_JSON_OBJECT)
@@ -515,7 +520,7 @@ static enum rn_code no_parent(const struct work *w, const struct spot *s)
                   "object of an existing node(array or object) and cannot "
                   "create path recursively, no path found beyond: '%.*s'",
                   w->number, verb_words[w->verb],
-                  (int)(s->name.len < 20 ? s->name.len : 20), s->name.at);
+                  (int)(s->lost.len < 20 ? s->lost.len : 20), s->lost.at);
 }
 
 static enum rn_code no_value(const struct work *w, const struct spot *s)

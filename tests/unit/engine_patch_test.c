@@ -261,7 +261,7 @@ static void what_the_system_wrote_is_left_out(void **state)
 static void what_cannot_be_done_is_refused_by_number(void **state)
 {
     static const struct row rows[] = {
-        { "{}", OP("add", "/a/b", "1"), "no path found beyond: 'b'" },
+        { "{}", OP("add", "/a/b", "1"), "no path found beyond: 'a'" },
         { "{\"a\":1}", OP("set", "/a/b", "1"), "no path found beyond" },
         { "{\"a\":\"s\"}", OP("add", "/a/0", "1"), "no path found beyond" },
         { "{\"a\":[1]}", OP("add", "/a/2", "1"), "array index '2'" },
