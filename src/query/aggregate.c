@@ -10,14 +10,14 @@ static enum rn_code not_called(const struct rn_args *a, struct rn_value *out)
 }
 
 const struct rn_function rn_functions_aggregate[] = {
-    { "AVG", 1, 1, not_called, .aggregate = RN_AGGREGATE_AVG },
-    { "COUNT", 1, 1, not_called, .aggregate = RN_AGGREGATE_COUNT },
-    { "COUNTIF", 1, 1, not_called, .aggregate = RN_AGGREGATE_COUNTIF },
-    { "MAX", 1, 1, not_called, .aggregate = RN_AGGREGATE_MAX },
-    { "MIN", 1, 1, not_called, .aggregate = RN_AGGREGATE_MIN },
-    { "SUM", 1, 1, not_called, .aggregate = RN_AGGREGATE_SUM },
-    { "MAKELIST", 1, 1, not_called, .aggregate = RN_AGGREGATE_MAKELIST },
-    { "MAKESET", 1, 1, not_called, .aggregate = RN_AGGREGATE_MAKESET },
+    { "AVG", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_AVG },
+    { "COUNT", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_COUNT },
+    { "COUNTIF", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_COUNTIF },
+    { "MAX", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_MAX },
+    { "MIN", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_MIN },
+    { "SUM", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_SUM },
+    { "MAKELIST", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_MAKELIST },
+    { "MAKESET", 1, 1, .run = not_called, .aggregate = RN_AGGREGATE_MAKESET },
     { 0 },
 };
 

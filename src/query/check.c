@@ -2,6 +2,7 @@
 #include "query/check.h"
 
 #include "query/function.h"
+#include "query/rank.h"
 #include "query/run.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ struct scope {
 };
 
 /* Where an expression stands decides which calls it may make. */
-enum where { IN_ROW, IN_ITEMS, IN_AGGREGATE };
+enum where { IN_ROW, IN_ITEMS, IN_AGGREGATE, IN_RANK };
 
 struct place {
     const struct scope *scope;
@@ -91,10 +92,11 @@ static enum rn_code bind_parameter(struct rn_check *c, struct rn_expr *e)
         w = rn_json_walk_begin(c->json, c->parameters);
         while (rn_json_walk_next(&w)) {
             uint32_t name = rn_json_find(c->json, w.value, RN_LIT("name"));
-            if (rn_json_string_is(c->json, name, e->name))
+            if (rn_json_string_is(c->json, name, e->name)) {
                 return rn_value_of_json(
                     c->json, rn_json_find(c->json, w.value, RN_LIT("value")),
                     c->arena, &e->value);
+            }
         }
     }
     return rn_faults_add(c->faults, "SC2010", e->start, e->end,
@@ -125,15 +127,17 @@ static enum rn_code check_aggregate(struct rn_check *c, struct rn_expr *e,
 {
     struct rn_select *s = at->select;
 
-    if (at->where == IN_AGGREGATE)
+    if (at->where == IN_AGGREGATE) {
         return rn_faults_add(c->faults, "SC2101", e->start, e->end,
                              "Cannot perform an aggregate function on an "
                              "expression containing an aggregate or a "
                              "subquery.");
-    if (at->where == IN_ROW)
+    }
+    if (at->where != IN_ITEMS) {
         return rn_faults_add(c->faults, NULL, 0, 0,
                              "Aggregate functions are allowed only in the "
                              "select list.");
+    }
     s->aggregates = rn_ast_grow(c->arena, s->aggregates, s->aggregate_count,
                                 &s->aggregate_room, sizeof(struct rn_expr *));
     if (!s->aggregates)
@@ -203,21 +207,25 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     struct place inner = *at;
     enum rn_code rc = RN_OK;
 
-    if (e->is_bracket)
+    if (e->is_bracket) {
         return rn_faults_add(c->faults, "SC2005", e->start, e->end,
                              "'%.*s' is not a recognized user defined "
                              "function name.",
                              RN_FMT(e->name));
+    }
     e->function = rn_function_find(e->name);
-    if (!e->function)
+    if (!e->function) {
         return rn_faults_add(
             c->faults, "SC2005", e->start, e->start + e->name.len,
             "'%.*s' is not a recognized built-in function name.",
             RN_FMT(e->name));
-    if (e->function->is_refused)
+    }
+    if (e->function->rank && at->where != IN_RANK) {
         return rn_faults_add(
             c->faults, "SC2005", e->start, e->start + e->name.len,
-            "The function '%s' is not supported.", e->function->name);
+            "The function '%s' is allowed only in ORDER BY RANK.",
+            e->function->name);
+    }
     if (e->count < e->function->min ||
         (e->function->max != RN_ARITY_ANY && e->count > e->function->max))
         return wrong_arity(c, e);
@@ -244,11 +252,12 @@ static enum rn_code name_once(struct rn_check *c, struct rn_keyset *names,
     bool is_new;
     enum rn_code rc = rn_keyset_add(names, name, &place, &is_new);
 
-    if (!rc && !is_new)
+    if (!rc && !is_new) {
         rc = rn_faults_add(c->faults, "SC2004", e->start, e->end,
                            "The property name '%.*s' is specified more than "
                            "once.",
                            name.len < 60 ? (int)name.len : 60, name.at);
+    }
     return rc;
 }
 
@@ -313,6 +322,22 @@ static struct rn_view bound_name(const struct rn_from *f)
     return f->path->name;
 }
 
+static enum rn_code bind_once(struct rn_check *c, const struct rn_select *s,
+                              uint32_t place)
+{
+    struct rn_view name = s->from[place].bound;
+
+    for (uint32_t i = 0; i < place && name.len; i++) {
+        if (rn_view_eq(s->from[i].bound, name)) {
+            return rn_faults_add(c->faults, "SC2003", 0, 0,
+                                 "The input alias '%.*s' is specified more "
+                                 "than once in the FROM clause.",
+                                 RN_FMT(name));
+        }
+    }
+    return RN_OK;
+}
+
 static enum rn_code check_from(struct rn_check *c, struct rn_select *s,
                                struct scope *scope)
 {
@@ -326,16 +351,8 @@ static enum rn_code check_from(struct rn_check *c, struct rn_select *s,
         if (!rc)
             rc = new_slot(c, &f->slot);
         f->bound = bound_name(f);
-        if (!rc && f->bound.len && i > 0) {
-            for (uint32_t j = 0; j < i && !rc; j++) {
-                if (rn_view_eq(s->from[j].bound, f->bound))
-                    rc = rn_faults_add(
-                        c->faults, "SC2003", 0, 0,
-                        "The input alias '%.*s' is specified more than once "
-                        "in the FROM clause.",
-                        RN_FMT(f->bound));
-            }
-        }
+        if (!rc)
+            rc = bind_once(c, s, i);
         scope->count = i + 1;
     }
     return rc;
@@ -363,14 +380,16 @@ static enum rn_code check_counts(struct rn_check *c, struct rn_select *s)
     rc = check_count(c, s->top, "SC2060",
                      "The count value provided for a TOP clause must be an "
                      "integer.");
-    if (!rc)
+    if (!rc) {
         rc = check_count(c, s->offset, "SC2062",
                          "The OFFSET count value exceeds the maximum allowed "
                          "value.");
-    if (!rc)
+    }
+    if (!rc) {
         rc = check_count(c, s->limit, "SC2061",
                          "The LIMIT count value exceeds the maximum allowed "
                          "value.");
+    }
     return rc;
 }
 
@@ -407,10 +426,11 @@ static enum rn_code check_items(struct rn_check *c, struct rn_select *s,
     if (s->kind == RN_SELECT_STAR && s->group_count)
         return rn_faults_add(c->faults, "SC2041", s->star, s->star + 1,
                              "'SELECT *' is not allowed with GROUP BY.");
-    if (s->kind == RN_SELECT_STAR && s->from_count != 1)
+    if (s->kind == RN_SELECT_STAR && s->from_count != 1) {
         return rn_faults_add(c->faults, "SC2040", s->star, s->star + 1,
                              "'SELECT *' is only valid with a single input "
                              "set.");
+    }
     for (uint32_t i = 0; i < s->item_count && !rc; i++) {
         rc = check_expr(c, s->items[i].expr, &at);
         if (!rc)
@@ -424,7 +444,7 @@ static enum rn_code check_items(struct rn_check *c, struct rn_select *s,
 static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
                                 const struct scope *scope)
 {
-    struct place at = { scope, s, IN_ROW };
+    struct place at = { scope, s, s->is_rank ? IN_RANK : IN_ROW };
     enum rn_code rc = RN_OK;
 
     for (uint32_t i = 0; i < s->order_count && !rc; i++) {
@@ -432,6 +452,8 @@ static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
         if (!rc)
             rn_order_set_direction(&s->order[i]);
     }
+    if (!rc && s->is_rank)
+        rc = rn_check_rank(c, s, scope->outer);
     return rc;
 }
 

@@ -48,18 +48,21 @@ static enum rn_code check_path(struct rn_check *c, const struct rn_select *s,
     const struct rn_expr *e = order->expr;
     const struct rn_expr *root = rn_expr_root(e);
 
-    if (e->kind == RN_EXPR_CALL && (s->is_rank || e->function->is_vector))
+    if (e->kind == RN_EXPR_CALL &&
+        (s->is_rank || e->function->is_vector || e->function->is_score))
         return RN_OK;
-    if (!root)
+    if (!root) {
         return rn_faults_add(c->faults, "2206", 0, 0,
                              "Unsupported ORDER BY clause. ORDER BY item "
                              "expression could not be mapped to a document "
                              "path.");
+    }
     if (!is_plain && (s->from_count == 0 || s->from[0].query ||
-                      root->slot != s->from[0].slot))
+                      root->slot != s->from[0].slot)) {
         return rn_faults_add(c->faults, NULL, 0, 0,
                              "Order-by over correlated collections is not "
                              "supported.");
+    }
     return RN_OK;
 }
 
@@ -81,16 +84,19 @@ static enum rn_code check_indexes(struct rn_check *c, const struct rn_select *s)
     }
     if (rc || !is_known)
         return rc;
-    if (s->order_count == 1 && !rn_policy_is_indexed(c->policy, &keys[0].path))
+    if (s->order_count == 1 &&
+        !rn_policy_is_indexed(c->policy, &keys[0].path)) {
         return rn_faults_add(c->faults, NULL, 0, 0,
                              "The index path corresponding to the specified "
                              "order-by item is excluded.");
+    }
     if (s->order_count > 1 &&
-        !rn_policy_has_composite(c->policy, keys, s->order_count))
+        !rn_policy_has_composite(c->policy, keys, s->order_count)) {
         return rn_faults_add(c->faults, NULL, 0, 0,
                              "The order by query does not have a "
                              "corresponding composite index that it can be "
                              "served from.");
+    }
     return RN_OK;
 }
 

@@ -3,6 +3,9 @@
  * Text becomes words: runs of letters and digits in small letters, without the
  * most common ones, cut down to their stems.  What is looked for becomes words
  * the same way; several of them must follow each other.
+ *
+ * How well a text fits is BM25: the more often it has a word, the rarer that
+ * word is in all texts, and the shorter the text is beside them, the better.
  */
 #include "query/function.h"
 
@@ -11,9 +14,12 @@
 #include "query/text.h"
 #include "json/utf8.h"
 
+#include <math.h>
+
 struct words {
     struct rn_view *at;
     uint32_t count, room;
+    uint32_t length; /* how many of them count for it */
 };
 
 /* Beyond ASCII, what is not known to be a sign is a letter. */
@@ -32,6 +38,7 @@ static enum rn_code add_word(const struct rn_args *a, struct words *w,
 {
     if (len == 0 || rn_is_stop_word(rn_view_of(word, len)))
         return RN_OK;
+    w->length += !rn_is_light_word(rn_view_of(word, len));
     w->at = rn_ast_grow(a->arena, w->at, w->count, &w->room, sizeof(*w->at));
     if (!w->at)
         return RN_TOO_LARGE;
@@ -115,6 +122,81 @@ static enum rn_code fn_any(const struct rn_args *a, struct rn_value *out)
     return search(a, false, out);
 }
 
+static uint32_t count_of(const struct words *text, const struct words *what)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; what->count && i + what->count <= text->count; i++)
+        n += follows(text, i, what);
+    return n;
+}
+
+static enum rn_code word_count(const struct rn_args *a, struct rn_value *out)
+{
+    struct words text;
+    enum rn_code rc;
+
+    if (!rn_arg_is(a, 0, RN_VALUE_STRING))
+        return RN_OK;
+    rc = split(a, a->at[0].text, &text);
+    *out = rn_value_int(text.length);
+    return rc;
+}
+
+struct corpus {
+    double texts, words; /* of all */
+    double length;       /* of this text, in words */
+};
+
+/* What a word adds that is in this text `n` times, and in `hits` texts. */
+static double worth(const struct corpus *c, double n, double hits)
+{
+    const double k1 = 1.2, b = 0.75;
+    double rarity = log(1 + (c->texts - hits + 0.5) / (hits + 0.5));
+    double length = c->words > 0 ? c->length * c->texts / c->words : 1;
+
+    return rarity * n * (k1 + 1) / (n + k1 * (1 - b + b * length));
+}
+
+/* (text, words, texts, words of all texts, texts that have each word) */
+static enum rn_code score(const struct rn_args *a, struct rn_value *out)
+{
+    struct rn_value_walk what, hits;
+    struct words text, words;
+    struct corpus c;
+    double sum = 0;
+    enum rn_code rc;
+
+    if (!rn_arg_is(a, 0, RN_VALUE_STRING) || !rn_arg_is(a, 1, RN_VALUE_ARRAY) ||
+        !rn_arg_is(a, 2, RN_VALUE_NUMBER) ||
+        !rn_arg_is(a, 3, RN_VALUE_NUMBER) || !rn_arg_is(a, 4, RN_VALUE_ARRAY))
+        return RN_OK;
+    rc = split(a, a->at[0].text, &text);
+    c = (struct corpus){ rn_value_real(&a->at[2]), rn_value_real(&a->at[3]),
+                         rc ? 0 : text.length };
+    what = rn_value_walk_begin(&a->at[1], a->arena);
+    hits = rn_value_walk_begin(&a->at[4], a->arena);
+    while (!rc && rn_value_walk_next(&what) && rn_value_walk_next(&hits)) {
+        if (what.value.kind != RN_VALUE_STRING ||
+            hits.value.kind != RN_VALUE_NUMBER)
+            return RN_OK;
+        rc = split(a, what.value.text, &words);
+        if (!rc)
+            sum +=
+                worth(&c, count_of(&text, &words), rn_value_real(&hits.value));
+    }
+    *out = rn_value_double(sum);
+    return rc;
+}
+
+/* Never called: clients are told to ask otherwise. */
+static enum rn_code not_called(const struct rn_args *a, struct rn_value *out)
+{
+    (void)a;
+    (void)out;
+    return RN_OK;
+}
+
 const struct rn_function rn_functions_search[] = {
     { .name = "FullTextContains", .min = 2, .max = 2, .run = fn_all },
     { .name = "FullTextContainsAll",
@@ -125,9 +207,21 @@ const struct rn_function rn_functions_search[] = {
       .min = 2,
       .max = RN_ARITY_ANY,
       .run = fn_any },
-    { .name = "FullTextScore", .is_refused = true },
-    { .name = "RRF", .is_refused = true },
-    { .name = "_FullTextScore", .is_refused = true },
-    { .name = "_FullTextWordCount", .is_refused = true },
+    { .name = "FullTextScore",
+      .min = 2,
+      .max = RN_ARITY_ANY,
+      .run = not_called,
+      .rank = RN_RANK_SCORE },
+    { .name = "RRF",
+      .min = 2,
+      .max = RN_ARITY_ANY,
+      .run = not_called,
+      .rank = RN_RANK_FUSION },
+    { .name = "_FullTextScore",
+      .min = 5,
+      .max = 5,
+      .run = score,
+      .is_score = true },
+    { .name = "_FullTextWordCount", .min = 1, .max = 1, .run = word_count },
     { 0 },
 };

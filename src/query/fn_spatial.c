@@ -107,23 +107,24 @@ static enum rn_code fn_detailed(const struct rn_args *a, struct rn_value *out)
         return rc ? rc : RN_TOO_LARGE;
     members[0] =
         (struct rn_member){ RN_LIT("valid"), rn_value_bool(!g.reason) };
-    if (g.reason)
+    if (g.reason) {
         members[1] =
             (struct rn_member){ RN_LIT("reason"),
                                 rn_value_string(rn_view_text(g.reason)) };
+    }
     *out = rn_value_object(members, g.reason ? 2 : 1);
     return RN_OK;
 }
 
 const struct rn_function rn_functions_spatial[] = {
-    { "ST_DISTANCE", 2, 2, fn_distance, .is_spatial = true },
-    { "ST_WITHIN", 2, 2, fn_within, .is_spatial = true },
-    { "ST_INTERSECTS", 2, 2, fn_intersects, .is_spatial = true },
-    { "ST_ISVALID", 1, 1, fn_is_valid, .is_spatial = true },
-    { "ST_ISVALIDDETAILED", 1, 1, fn_detailed, .is_spatial = true },
-    { "ST_AREA", 1, 1, fn_area, .is_spatial = true },
-    { "_ST_DISTANCE", 2, 2, fn_distance, .is_spatial = true },
-    { "_ST_WITHIN", 2, 2, fn_within, .is_spatial = true },
-    { "_ST_INTERSECTS", 2, 2, fn_intersects, .is_spatial = true },
+    { "ST_DISTANCE", 2, 2, .run = fn_distance, .is_spatial = true },
+    { "ST_WITHIN", 2, 2, .run = fn_within, .is_spatial = true },
+    { "ST_INTERSECTS", 2, 2, .run = fn_intersects, .is_spatial = true },
+    { "ST_ISVALID", 1, 1, .run = fn_is_valid, .is_spatial = true },
+    { "ST_ISVALIDDETAILED", 1, 1, .run = fn_detailed, .is_spatial = true },
+    { "ST_AREA", 1, 1, .run = fn_area, .is_spatial = true },
+    { "_ST_DISTANCE", 2, 2, .run = fn_distance, .is_spatial = true },
+    { "_ST_WITHIN", 2, 2, .run = fn_within, .is_spatial = true },
+    { "_ST_INTERSECTS", 2, 2, .run = fn_intersects, .is_spatial = true },
     { 0 },
 };

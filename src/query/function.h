@@ -36,17 +36,25 @@ enum rn_aggregate_kind {
     RN_AGGREGATE_MAKESET,
 };
 
+/* Only behind ORDER BY RANK. */
+enum rn_rank_kind {
+    RN_RANK_NONE,
+    RN_RANK_SCORE,  /* of one text */
+    RN_RANK_FUSION, /* of several scores */
+};
+
 enum { RN_ARITY_ANY = 255 };
 
 struct rn_function {
     const char *name;
     uint8_t min, max;    /* arguments; RN_ARITY_ANY: no upper bound */
-    rn_function_fn *run; /* out is undefined before the call */
     bool is_volatile;    /* differs from call to call */
+    bool is_vector;      /* its mode is an enum rn_distance */
+    bool is_spatial;     /* not for computed properties */
+    bool is_score;       /* of rows that may be sorted by it */
+    rn_function_fn *run; /* out is undefined before the call */
     enum rn_aggregate_kind aggregate;
-    bool is_vector;  /* its mode is an enum rn_distance */
-    bool is_spatial; /* not for computed properties */
-    bool is_refused; /* the service has it, and we have not */
+    enum rn_rank_kind rank;
 };
 
 /* In any case of letters; NULL if there is none. */

@@ -4,6 +4,7 @@
 #include "query/check.h"
 #include "query/function.h"
 #include "query/print.h"
+#include "query/rank.h"
 
 #include <stdlib.h>
 
@@ -36,10 +37,11 @@ static enum rn_code check_compositions(const struct rn_select *s,
 {
     for (uint32_t i = 0; i < s->item_count; i++) {
         const struct rn_expr *e = s->items[i].expr;
-        if (!rn_plan_aggregate(e) && holds_aggregate(e))
+        if (!rn_plan_aggregate(e) && holds_aggregate(e)) {
             return rn_faults_add(faults, NULL, 0, 0,
                                  "Compositions of aggregates and other "
                                  "expressions are not allowed.");
+        }
     }
     return RN_OK;
 }
@@ -74,9 +76,6 @@ enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
 
     if (rc)
         return rc;
-    if (s->is_rank)
-        return rn_faults_add(faults, NULL, 0, 0,
-                             "ORDER BY RANK is not supported.");
     p.is_dcount = is_dcount(s);
     if (p.is_dcount) {
         p.dcount_alias =
@@ -107,7 +106,7 @@ enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
 
 static void out_expr(struct rn_json_out *o, const struct rn_expr *e)
 {
-    struct rn_buf text = RN_BUF_INIT(RN_QUERY_TEXT_MAX * 8);
+    struct rn_buf text = RN_BUF_INIT((size_t)RN_QUERY_TEXT_MAX * 8);
     struct rn_printer p = RN_PRINTER_INIT(&text);
 
     rn_print_expr(&p, e);
@@ -199,18 +198,19 @@ static void out_groups(struct rn_json_out *o, const struct rn_plan *p)
     rn_json_out_object_begin(o);
     for (uint32_t i = 0; i < s->item_count && is_list; i++) {
         rn_json_out_key(o, s->items[i].name);
-        if (rn_plan_aggregate(s->items[i].expr))
+        if (rn_plan_aggregate(s->items[i].expr)) {
             rn_json_out_string(o,
                                rn_view_text(aggregate_name(s->items[i].expr)));
-        else
+        } else {
             rn_json_out_null(o);
+        }
     }
     rn_json_out_object_end(o);
 }
 
 static void out_info(struct rn_json_out *o, const struct rn_plan *p)
 {
-    struct rn_buf text = RN_BUF_INIT(RN_QUERY_TEXT_MAX * 16);
+    struct rn_buf text = RN_BUF_INIT((size_t)RN_QUERY_TEXT_MAX * 16);
     enum rn_code rc = rn_plan_rewrite(p, &text);
 
     rn_json_out_object_begin(o);
@@ -375,8 +375,12 @@ enum rn_code rn_query_plan_print(const struct rn_query *q,
         rn_json_out_object_begin(&o);
         rn_json_out_key(&o, RN_LIT("partitionedQueryExecutionInfoVersion"));
         rn_json_out_uint(&o, 2);
-        rn_json_out_key(&o, RN_LIT("queryInfo"));
-        out_info(&o, &p);
+        rn_json_out_key(&o, q->select->is_rank ? RN_LIT("hybridSearchQueryInfo")
+                                               : RN_LIT("queryInfo"));
+        if (q->select->is_rank)
+            rn_hybrid_print(&p, &o);
+        else
+            out_info(&o, &p);
         rn_json_out_key(&o, RN_LIT("queryRanges"));
         out_ranges(&o, r);
         rn_json_out_object_end(&o);
@@ -385,10 +389,11 @@ enum rn_code rn_query_plan_print(const struct rn_query *q,
     if (r)
         rn_arena_release(&r->arena);
     rn_free(r);
-    if (rc)
+    if (rc) {
         rn_fail(err, rc, "%s",
                 faults->count ? faults->list[0].message
                               : "the plan could not be made");
+    }
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #define RN_QUERY_PLAN_H
 
 #include "query/ast.h"
+#include "query/print.h"
 #include "query/query.h"
 
 struct rn_plan {
@@ -30,6 +31,11 @@ enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
 /* The text for each range; empty if the original will do. */
 enum rn_code rn_plan_rewrite(const struct rn_plan *p,
                              struct rn_buf *out) RN_CHECK;
+
+/* Parts of such texts: what a client takes for the row, and WHERE with a place
+ * for the client's own filter. */
+void rn_plan_payload(struct rn_printer *p, const struct rn_select *s);
+void rn_plan_filter(struct rn_printer *p, const struct rn_select *s);
 
 /* The call, if the expression is nothing but an aggregate; else NULL. */
 const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e);

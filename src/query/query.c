@@ -60,6 +60,11 @@ bool rn_query_is_by_vector(const struct rn_query *q)
     return e->kind == RN_EXPR_CALL && e->function->is_vector;
 }
 
+bool rn_query_is_ranked(const struct rn_query *q)
+{
+    return q->select->is_rank;
+}
+
 static bool makes_list(const struct rn_select *s)
 {
     for (uint32_t i = 0; i < s->aggregate_count; i++) {
@@ -136,6 +141,11 @@ static enum rn_code run(struct rn_run *r)
     size_t frame = r->query->slots * sizeof(*r->frame);
     enum rn_code rc;
 
+    if (rn_query_is_ranked(r->query)) {
+        return rn_fail(r->err, RN_BAD_REQUEST,
+                       "ORDER BY RANK is carried out by the client, by its "
+                       "plan.");
+    }
     r->frame = rn_arena_alloc(&r->keep, frame);
     if (!r->frame)
         return RN_TOO_LARGE;

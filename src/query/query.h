@@ -107,7 +107,7 @@ struct rn_query_stats {
 
 /* RN_TIMEOUT: more steps than allowed.  RN_TOO_LARGE: more memory.  Else what
  * the source or the sink failed with, or RN_BAD_REQUEST where a scalar
- * subquery has several rows or limits->from is no place. */
+ * subquery has several rows, limits->from is no place, or rows are ranked. */
 enum rn_code
 rn_query_run(const struct rn_query *q, const struct rn_source *source,
              const struct rn_sink *sink, const struct rn_query_limits *limits,
@@ -125,6 +125,8 @@ bool rn_query_is_by_vector(const struct rn_query *q);
 /* True if the answer is the same, but for rounding, in whatever order documents
  * come: one row of aggregates, or rows that are sorted. */
 bool rn_query_is_orderless(const struct rn_query *q);
+/* True if rows are ranked: clients do that, by the plan. */
+bool rn_query_is_ranked(const struct rn_query *q);
 /* False if the answer depends on no document. */
 bool rn_query_reads_documents(const struct rn_query *q);
 

@@ -56,7 +56,7 @@ static void print_aggregate(struct rn_printer *p, const struct rn_expr *call)
 }
 
 /* What the client takes for the row: {"a": c.a, "$1": ...}. */
-static void print_payload(struct rn_printer *p, const struct rn_select *s)
+void rn_plan_payload(struct rn_printer *p, const struct rn_select *s)
 {
     const struct rn_expr *call;
 
@@ -99,25 +99,10 @@ static void print_key(struct rn_printer *p, const struct rn_expr *key,
 static const char *const filter =
     "({documentdb-formattableorderbyquery-filter})";
 
-static void rewrite_order(struct rn_printer *p, const struct rn_plan *plan)
+void rn_plan_filter(struct rn_printer *p, const struct rn_select *s)
 {
-    const struct rn_select *s = plan->select;
     bool is_value = s->kind == RN_SELECT_VALUE;
 
-    rn_print_text(p, "SELECT ");
-    if (s->top && !s->is_distinct) {
-        rn_print_text(p, "TOP ");
-        rn_print_count(p, plan->top);
-        rn_print_text(p, " ");
-    }
-    rn_print_view(p, s->from[0].bound);
-    rn_print_text(p, "._rid, [");
-    for (uint32_t i = 0; i < s->order_count; i++)
-        print_key(p, s->order[i].expr, i == 0);
-    rn_print_text(p, "] AS orderByItems, ");
-    print_payload(p, s);
-    rn_print_text(p, " AS payload");
-    rn_print_from(p, s);
     rn_print_text(p, "\nWHERE ");
     rn_print_text(p, is_value ? "(" : "");
     if (s->where) {
@@ -132,6 +117,27 @@ static void rewrite_order(struct rn_printer *p, const struct rn_plan *plan)
         rn_print_expr(p, s->items[0].expr);
         rn_print_text(p, "))");
     }
+}
+
+static void rewrite_order(struct rn_printer *p, const struct rn_plan *plan)
+{
+    const struct rn_select *s = plan->select;
+
+    rn_print_text(p, "SELECT ");
+    if (s->top && !s->is_distinct) {
+        rn_print_text(p, "TOP ");
+        rn_print_count(p, plan->top);
+        rn_print_text(p, " ");
+    }
+    rn_print_view(p, s->from[0].bound);
+    rn_print_text(p, "._rid, [");
+    for (uint32_t i = 0; i < s->order_count; i++)
+        print_key(p, s->order[i].expr, i == 0);
+    rn_print_text(p, "] AS orderByItems, ");
+    rn_plan_payload(p, s);
+    rn_print_text(p, " AS payload");
+    rn_print_from(p, s);
+    rn_plan_filter(p, s);
     rn_print_order(p, s);
 }
 
@@ -148,7 +154,7 @@ static void rewrite_group(struct rn_printer *p, const struct rn_plan *plan)
     } else if (s->kind == RN_SELECT_VALUE) {
         rn_print_text(p, "VALUE ");
     }
-    print_payload(p, s);
+    rn_plan_payload(p, s);
     if (s->group_count || s->kind != RN_SELECT_VALUE)
         rn_print_text(p, " AS payload");
     rn_print_from(p, s);

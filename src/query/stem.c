@@ -190,6 +190,16 @@ size_t rn_stem(char *word, size_t len)
     return w.len;
 }
 
+static bool is_among(struct rn_view word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (word.at[0] == words[i][0] &&
+            rn_view_eq(word, rn_view_text(words[i])))
+            return true;
+    }
+    return false;
+}
+
 bool rn_is_stop_word(struct rn_view word)
 {
     static const char *const words[] = {
@@ -200,9 +210,33 @@ bool rn_is_stop_word(struct rn_view word)
         "this", "to",  "was",   "will", "with",
     };
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (rn_view_eq(word, rn_view_text(words[i])))
-            return true;
-    }
-    return false;
+    return is_among(word, words, sizeof(words) / sizeof(words[0]));
+}
+
+bool rn_is_light_word(struct rn_view word)
+{
+    static const char *const words[] = {
+        "about",     "above",      "after",    "again",      "against",
+        "all",       "also",       "am",       "among",      "any",
+        "because",   "been",       "before",   "being",      "below",
+        "between",   "both",       "can",      "could",      "did",
+        "do",        "does",       "doing",    "down",       "during",
+        "each",      "few",        "from",     "further",    "had",
+        "has",       "have",       "having",   "he",         "her",
+        "here",      "hers",       "herself",  "him",        "himself",
+        "his",       "how",        "i",        "itself",     "its",
+        "just",      "known",      "me",       "more",       "most",
+        "my",        "myself",     "nor",      "now",        "off",
+        "once",      "only",       "other",    "our",        "ours",
+        "ourselves", "out",        "over",     "own",        "part",
+        "same",      "she",        "should",   "so",         "some",
+        "than",      "theirs",     "them",     "themselves", "those",
+        "through",   "throughout", "too",      "under",      "until",
+        "up",        "very",       "we",       "well",       "were",
+        "what",      "when",       "where",    "which",      "while",
+        "who",       "whom",       "why",      "would",      "you",
+        "your",      "yours",      "yourself", "yourselves"
+    };
+
+    return is_among(word, words, sizeof(words) / sizeof(words[0]));
 }

@@ -11,5 +11,8 @@ size_t rn_stem(char *word, size_t len);
 
 /* True for words too common to be looked for. */
 bool rn_is_stop_word(struct rn_view word);
+/* True for words that can be looked for and still say so little that they do
+ * not make a text longer. */
+bool rn_is_light_word(struct rn_view word);
 
 #endif

@@ -472,6 +472,8 @@ static enum rn_code read_request(struct run *r)
 /* True for what the service leaves to its clients. */
 static bool is_for_client(const struct run *r)
 {
+    if (rn_query_is_ranked(r->asked.query))
+        return r->x->link.kind == RN_KIND_DOCUMENT;
     return r->x->link.kind == RN_KIND_DOCUMENT && !r->x->has_pk &&
            !rn_context_header(r->x, RN_HEADER_RANGE_ID).len &&
            !rn_context_header(r->x, RN_HEADER_START_EPK).len &&
