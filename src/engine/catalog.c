@@ -145,6 +145,8 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
         rn_object_release(old);
     if (!rc && o->kind == RN_KIND_CONTAINER)
         rc = rn_expiry_learn(e, o);
+    if (!rc && o->kind == RN_KIND_CONTAINER)
+        rn_indexer_learn(e, o);
     return rc;
 }
 
@@ -159,6 +161,8 @@ void rn_catalog_remove(struct rn_engine *e, struct rn_object *o)
     (void)!rn_tree_del(&e->by_name, rn_key_view(&name));
     rc = rn_tree_del(&e->by_rid, rn_key_view(&rid));
     pthread_mutex_unlock(&e->lock);
+    if (o->kind == RN_KIND_CONTAINER)
+        rn_indexer_forget(e, o->number);
     if (!rc)
         rn_object_release(o);
 }

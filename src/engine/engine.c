@@ -88,13 +88,19 @@ static struct rn_operation *take_due(void *context, int64_t *wait_ns)
 {
     struct rn_engine *e = context;
     struct rn_operation *op = rn_purger_take_due(e, wait_ns);
-    int64_t purger_ns = *wait_ns;
+    int64_t purger_ns = *wait_ns, others_ns;
 
     if (op)
         return op;
     op = rn_expiry_take_due(e, wait_ns);
     if (purger_ns < *wait_ns)
         *wait_ns = purger_ns;
+    if (op)
+        return op;
+    others_ns = *wait_ns;
+    op = rn_indexer_take_due(e, wait_ns);
+    if (others_ns < *wait_ns)
+        *wait_ns = others_ns;
     return op;
 }
 
@@ -118,11 +124,14 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
     e->store = opts->store;
     pthread_mutex_init(&e->lock, NULL);
     rn_expiry_init(e);
+    rn_indexer_init(e);
     rc = rn_waiters_new(e->env, &e->waiters, err);
     if (!rc)
         rc = rn_catalog_load(e, err);
     if (!rc)
         rc = rn_restored_raise(e, err);
+    if (!rc)
+        rc = rn_indexer_load(e, err);
     if (!rc)
         rc = rn_committer_new(e->env, e->store, &committer, &e->committer, err);
     if (rc) {
@@ -143,6 +152,7 @@ void rn_engine_close(struct rn_engine *e)
     rn_waiters_free(e->waiters);
     rn_purger_release(e);
     rn_expiry_release(e);
+    rn_indexer_release(e);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);
     rn_free(e);

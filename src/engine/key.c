@@ -153,6 +153,12 @@ void rn_key_add_rid(struct rn_key *k, uint64_t rid)
     add_u64(k, rid);
 }
 
+void rn_key_index(uint32_t c, uint8_t index, struct rn_key *out)
+{
+    begin(out, c, RN_TAG_INDEX);
+    out->bytes[out->len++] = (char)index;
+}
+
 void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out)
 {
     unsigned char bytes[RN_RID_BYTES_MAX];

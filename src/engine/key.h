@@ -11,6 +11,7 @@
  *   c | 'v' | range | lsn | n      -> what it was, and is     all versions
  *   c | 't' | expiry | rid         -> nothing                 those with a ttl
  *   c | 'r' | range                -> range row               LSN, counters
+ *   c | 'x' | index | keys | rid   -> epk | idkey             see index.h
  *   0 | 'm' | kind | owner | hash  -> rid                     by name
  *   0 | 'o' | kind | rid           -> catalog object
  *   0 | 'n'                        -> the catalog's counters
@@ -18,6 +19,7 @@
  *   0 | 'x' | number               -> a container whose keys must go
  *   0 | 'h' | number               -> one with dead ranges that are not empty
  *   0 | 'e'                        -> how many restores have been seen to
+ *   0 | 'j' | number | index       -> an index of a container
  *
  * epk     escaped (00 becomes 00 FF) and ended by 00 01, so that it sorts and
  *         what follows it cannot be taken for a part of it
@@ -45,6 +47,7 @@ enum {
     RN_TAG_TIME = 't',
     RN_TAG_UNIQUE = 'u',
     RN_TAG_HISTORY = 'v',
+    RN_TAG_INDEX = 'x',
     RN_TAG_OBJECT = 'o',
     RN_TAG_COUNTERS = 'n',
     RN_TAG_NAME = 'm',
@@ -86,6 +89,9 @@ void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out);
 void rn_key_unique(uint32_t c, struct rn_view epk, uint32_t key,
                    struct rn_hash128 hash, struct rn_key *out);
 void rn_key_add_rid(struct rn_key *k, uint64_t rid);
+/* Where the rows of an index begin; sort keys and the rid are yet to be added.
+ */
+void rn_key_index(uint32_t c, uint8_t index, struct rn_key *out);
 void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out);
 /* Names are as long as they like, so their 128-bit hash stands for them. */
 void rn_key_name(enum rn_kind kind, struct rn_rid owner, struct rn_view id,

@@ -6,6 +6,7 @@
 #include "engine/catalog.h"
 #include "engine/container.h"
 #include "engine/expiry.h"
+#include "engine/indexer.h"
 #include "engine/key.h"
 #include "engine/purge.h"
 #include "engine/row.h"
@@ -42,8 +43,9 @@ struct rn_engine {
     struct rn_operation home;  /* home.c */
     atomic_bool homing;        /* it is queued */
 
-    struct rn_expiry expiry; /* the committer's, */
-    struct rn_purger purger; /* and this */
+    struct rn_expiry expiry;   /* the committer's, */
+    struct rn_purger purger;   /* and this, */
+    struct rn_indexer indexer; /* and this */
 };
 
 /* catalog.c: puts an object in place, takes one out; the catalog shares it.

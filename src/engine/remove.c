@@ -43,6 +43,8 @@ static enum rn_code remove_one(struct rn_txn *txn, const struct rn_object *o,
         rn_key_range(o->number, o->container->ranges[i].id, &key);
         rc = rn_txn_del(txn, rn_key_view(&key));
     }
+    if (!rc)
+        rc = rn_indexes_remove(txn, o->number);
     return rc ? rc : rn_doomed_put(txn, o->number);
 }
 

@@ -190,8 +190,15 @@ static enum rn_code remove_version(struct rn_turn *t,
 static enum rn_code remove_rows(struct rn_turn *t, const struct rn_key *key,
                                 const struct rn_found *old)
 {
+    struct rn_index_rows rows;
     enum rn_code rc = remove_unique_rows(t, old);
 
+    if (!rc)
+        rc = rn_index_rows_begin(&rows, t->engine, t->txn, t->container,
+                                 &old->row);
+    if (!rc)
+        rc = rn_index_rows_end(&rows, t->engine, t->txn, RN_LIT(""),
+                               old->row.rid, key);
     if (!rc)
         rc = remove_version(t, &old->row);
     if (!rc)
@@ -399,6 +406,7 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
                          const struct rn_found *old, struct rn_etag *etag)
 {
     struct rn_buf previous = RN_BUF_INIT(HISTORY_MAX);
+    struct rn_index_rows rows;
     struct rn_row_document row;
     struct rn_epk epk;
     uint64_t rid = old->row.rid;
@@ -409,6 +417,9 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
         rc = copy_old(t, old, &epk, &previous);
     if (!rc && !old->exists)
         rid = rn_rid_number(t->range, t->row.next_rid++);
+    if (!rc)
+        rc = rn_index_rows_begin(&rows, t->engine, t->txn, t->container,
+                                 old->exists ? &old->row : NULL);
     if (!rc)
         rc = write_unique_rows(t, v, old, rid);
     if (!rc)
@@ -422,6 +433,9 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
     rc = add_version(t, v, &row);
     if (!rc && !old->exists)
         rc = add_rid_row(t, &v->key, rid);
+    if (!rc)
+        rc = rn_index_rows_end(&rows, t->engine, t->txn, rn_version_json(v),
+                               rid, &v->key);
     if (!rc)
         rc = add_put_history(t, v, old, &row, rn_buf_view(&previous));
 out:

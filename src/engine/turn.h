@@ -9,6 +9,7 @@
  *   i   by rid, for a new one
  *   u   its unique values
  *   t   when it ends, if it has a ttl of its own
+ *   x   its place in each index (index.h)
  *   v   what happened, if the container keeps that
  *
  * A turn is of one range.  All it writes has one LSN and is told apart by n,

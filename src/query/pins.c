@@ -105,7 +105,7 @@ static enum rn_code unite(struct pinner *p, struct rn_query_pins *into,
 
 /* ---- expressions --------------------------------------------------------- */
 
-static bool is_constant(const struct rn_expr *e)
+bool rn_expr_is_constant(const struct rn_expr *e)
 {
     if (e->kind == RN_EXPR_NAME || e->kind == RN_EXPR_QUERY)
         return false;
@@ -113,34 +113,39 @@ static bool is_constant(const struct rn_expr *e)
         (e->function->is_volatile || e->function->aggregate))
         return false;
     for (uint32_t i = 0; i < e->count; i++) {
-        if (!is_constant(e->kids[i]))
+        if (!rn_expr_is_constant(e->kids[i]))
             return false;
     }
     return true;
 }
 
-/* The names of the expression from its end must be those of the path. */
-static bool is_path(const struct pinner *p, const struct rn_expr *e)
+bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
+                     const struct rn_json_path *path)
 {
-    uint32_t left = p->path->count;
+    uint32_t left = path->count;
     const struct rn_expr *in = e;
     bool in_from = false;
 
     for (;;) {
         if (in->kind == RN_EXPR_NAME && !in_from) {
-            if (in->slot != p->from->slot)
+            if (in->slot != from->slot)
                 return false;
-            in = p->from->path; /* FROM c.a: go on from there */
+            in = from->path; /* FROM c.a: go on from there */
             in_from = true;
         } else if (in->kind == RN_EXPR_NAME) {
             return left == 0 && in->slot == 0;
         } else if (in->kind != RN_EXPR_MEMBER || in->computed || left == 0 ||
-                   !rn_view_eq(in->name, p->path->names[--left])) {
+                   !rn_view_eq(in->name, path->names[--left])) {
             return false;
         } else {
             in = in->kids[0];
         }
     }
+}
+
+static bool is_path(const struct pinner *p, const struct rn_expr *e)
+{
+    return rn_expr_is_path(p->from, e, p->path);
 }
 
 static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
@@ -174,7 +179,7 @@ static enum rn_code look_equal(struct pinner *p, const struct rn_expr *side,
     struct rn_value v[2];
     enum rn_code rc;
 
-    if (!(is_abs || is_path(p, side)) || !is_constant(constant))
+    if (!(is_abs || is_path(p, side)) || !rn_expr_is_constant(constant))
         return RN_OK;
     rc = rn_eval(&p->run, constant, &v[0]);
     if (rc)
@@ -206,7 +211,7 @@ static enum rn_code look_in(struct pinner *p, const struct rn_expr *e,
         return RN_TOO_LARGE;
     for (uint32_t i = 1; i < e->count; i++) {
         enum rn_code rc;
-        if (!is_constant(e->kids[i]))
+        if (!rn_expr_is_constant(e->kids[i]))
             return RN_OK;
         rc = rn_eval(&p->run, e->kids[i], &v[n]);
         if (rc)
@@ -224,7 +229,7 @@ static enum rn_code look_like(struct pinner *p, const struct rn_expr *e,
     struct rn_view text;
     enum rn_code rc;
 
-    if (!is_path(p, e->kids[0]) || !is_constant(e->kids[1]))
+    if (!is_path(p, e->kids[0]) || !rn_expr_is_constant(e->kids[1]))
         return RN_OK;
     rc = rn_eval(&p->run, e->kids[1], &pattern);
     if (rc || pattern.kind != RN_VALUE_STRING ||
@@ -242,7 +247,8 @@ static enum rn_code look_elements(struct pinner *p, const struct rn_expr *e,
     uint32_t n = 0;
     enum rn_code rc;
 
-    if (e->count != 2 || !is_constant(e->kids[0]) || !is_path(p, e->kids[1]))
+    if (e->count != 2 || !rn_expr_is_constant(e->kids[0]) ||
+        !is_path(p, e->kids[1]))
         return RN_OK;
     rc = rn_eval(&p->run, e->kids[0], &array);
     if (rc)
@@ -297,7 +303,7 @@ static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
     enum rn_code rc = RN_OK;
 
     *out = anything;
-    if (is_constant(e))
+    if (rn_expr_is_constant(e))
         return look_constant(p, e, want, out);
     if (is_path(p, e))
         return pin_to(p, &truth, 1, out);

@@ -22,6 +22,7 @@
 
 #include "query/fault.h"
 #include "query/policy.h"
+#include "query/sortkey.h"
 #include "query/value.h"
 #include "json/json.h"
 #include "json/path.h"
@@ -143,6 +144,25 @@ struct rn_query_pins {
 enum rn_code rn_query_pin(const struct rn_query *q,
                           const struct rn_json_path *path, struct rn_arena *a,
                           struct rn_query_pins *out) RN_CHECK;
+
+/* An interval of sort keys (sortkey.h). */
+struct rn_span {
+    struct rn_view from, before;
+    bool is_point; /* WHERE wants one value */
+};
+
+/* Where WHERE leaves a path of the document; it may be narrower still. */
+struct rn_query_spans {
+    bool is_bounded; /* false: anywhere */
+    const struct rn_span *list;
+    uint32_t count; /* 0: no document can match */
+};
+
+/* Of keys whose texts take at most `text_max` bytes. */
+enum rn_code rn_query_span(const struct rn_query *q,
+                           const struct rn_json_path *path, size_t text_max,
+                           struct rn_arena *a,
+                           struct rn_query_spans *out) RN_CHECK;
 
 /* The paths of the document that WHERE reads, each once. */
 enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,

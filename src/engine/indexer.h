@@ -1,0 +1,109 @@
+/* indexer.h -- the engine's own side of indexes: who keeps them, and the work
+ * behind them, in slices.
+ *
+ * What writers keep is in memory, a set for each container that has indexes.
+ * It is read anew from the rows by whoever changes them, and put in place when
+ * that is durable.  Writes that ran before are in the store before the first
+ * slice looks, so none is missed; and a slice that takes rows away runs when
+ * nobody adds any.
+ *
+ * Thread: the committer's, or before there is one, but for `used` and `lock`.
+ */
+#ifndef RN_ENGINE_INDEXER_H
+#define RN_ENGINE_INDEXER_H
+
+#include "engine/catalog.h"
+#include "engine/index.h"
+#include "engine/row.h"
+#include "store/tree.h"
+#include "json/json.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { RN_INDEX_USES = 1024, RN_INDEX_MISSES = 64 };
+
+struct rn_index_set {
+    uint32_t number; /* the container's */
+    struct rn_arena arena;
+    struct rn_indexes indexes;
+    int64_t due;     /* when there is work to do on it */
+    bool is_checked; /* against the policy */
+    struct rn_index_set *next;
+};
+
+/* What scans have cost that an index would have saved. */
+struct rn_index_miss {
+    uint64_t hash; /* of the container and the paths; 0: free */
+    uint64_t documents;
+};
+
+struct rn_indexer {
+    struct rn_tree by_number; /* pointers to sets */
+    struct rn_index_set *sets;
+    struct rn_json json; /* of the document at hand */
+
+    int64_t due; /* of the first set */
+    bool is_queued;
+    struct rn_operation slice;
+    uint32_t working;           /* the container that the slice is about */
+    struct rn_index_set *fresh; /* its set, if the slice changed it */
+    bool is_gone;               /* the container is no more */
+    int64_t then;               /* when to look again */
+    bool has_learnt;            /* of a policy that the slice has not seen */
+
+    /* Indexes used since somebody looked: container << 8 | number, by hash. */
+    atomic_ullong used[RN_INDEX_USES];
+
+    pthread_mutex_t lock; /* of `misses` */
+    struct rn_index_miss misses[RN_INDEX_MISSES];
+};
+
+void rn_indexer_init(struct rn_engine *e);
+void rn_indexer_release(struct rn_engine *e);
+enum rn_code rn_indexer_load(struct rn_engine *e, struct rn_err *err) RN_CHECK;
+struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns);
+
+/* A container is not what it was; or it is no more. */
+void rn_indexer_learn(struct rn_engine *e, const struct rn_object *o);
+void rn_indexer_forget(struct rn_engine *e, uint32_t number);
+
+/* NULL if the container has no indexes. */
+struct rn_index_set *rn_indexer_find(struct rn_engine *e, uint32_t number);
+
+/* ---- for turn.c ------------------------------------------------------------
+ */
+
+/* A version's rows, and those of the one before.  Not zeroed: `was` and `is`
+ * are large and mostly unused. */
+struct rn_index_rows {
+    const struct rn_index_set *set; /* NULL: nothing to do */
+    bool had_rows;
+    struct rn_key was[RN_INDEXES_MAX], is[RN_INDEXES_MAX];
+};
+
+/* Before `old`, unless NULL, is removed; */
+enum rn_code rn_index_rows_begin(struct rn_index_rows *r, struct rn_engine *e,
+                                 struct rn_txn *txn,
+                                 const struct rn_container *c,
+                                 const struct rn_row_document *old) RN_CHECK;
+/* and when the new one is there: its JSON, or nothing after a delete, and its
+ * 'd' key. */
+enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
+                               struct rn_txn *txn, struct rn_view json,
+                               uint64_t rid, const struct rn_key *at) RN_CHECK;
+
+/* ---- rows ------------------------------------------------------------------
+ */
+
+void rn_index_row_key(uint32_t container, uint8_t number, struct rn_key *out);
+enum rn_code rn_index_put(struct rn_txn *txn, uint32_t container,
+                          const struct rn_index *x) RN_CHECK;
+/* The rows of a container's indexes, when it is deleted. */
+enum rn_code rn_indexes_remove(struct rn_txn *txn, uint32_t container) RN_CHECK;
+/* The key under which a document is in an index. */
+enum rn_code rn_index_key_of(uint32_t container, const struct rn_index *x,
+                             const struct rn_json *j, uint64_t rid,
+                             struct rn_key *out) RN_CHECK;
+
+#endif
