@@ -58,6 +58,24 @@ struct rn_documents_scan {
     bool from_there;        /* begin with that place itself, if it is there */
 };
 
+/* The 'd' keys between which such documents lie.  RN_BAD_REQUEST if `after` is
+ * no place. */
+struct rn_documents_bounds {
+    struct rn_key from, before;
+};
+enum rn_code rn_documents_bound(const struct rn_container *c,
+                                const struct rn_documents_scan *scan,
+                                struct rn_documents_bounds *out) RN_CHECK;
+bool rn_documents_bounds_have(const struct rn_documents_bounds *b,
+                              struct rn_view place);
+/* The document at a place, which an index says has that rid; RN_NOT_FOUND if it
+ * has expired. */
+enum rn_code rn_document_at(struct rn_reading *r, struct rn_view place,
+                            uint64_t rid, struct rn_view *body) RN_CHECK;
+/* How many documents the container has ever had, and so about how many it
+ * has. */
+enum rn_code rn_documents_count(struct rn_reading *r, uint64_t *out) RN_CHECK;
+
 /* RN_BAD_REQUEST if `after` is no place. */
 enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
                                const struct rn_documents_scan *scan) RN_CHECK;

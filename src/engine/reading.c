@@ -178,32 +178,98 @@ static bool is_place(struct rn_view v)
     return v.len <= RN_KEY_MAX - RN_KEY_HEAD && at + 2 + 8 < v.len;
 }
 
-enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
-                               const struct rn_documents_scan *scan)
+static void add_place(struct rn_key *to, struct rn_view place)
 {
-    uint32_t number = r->container->number;
-    struct rn_key from, before, end, after;
-    struct rn_range range;
+    memcpy(to->bytes + to->len, place.at, place.len);
+    to->len += place.len;
+}
 
-    *d = (struct rn_documents){ .reading = r };
-    rn_key_document_bound(number, &scan->epks.min, &from);
-    rn_key_document_bound(number, &scan->epks.max, &before);
+enum rn_code rn_documents_bound(const struct rn_container *c,
+                                const struct rn_documents_scan *scan,
+                                struct rn_documents_bounds *out)
+{
+    struct rn_key end, after;
+
+    rn_key_document_bound(c->number, &scan->epks.min, &out->from);
+    rn_key_document_bound(c->number, &scan->epks.max, &out->before);
     if (rn_epk_compare(&scan->epks.max, &rn_epk_all.max) == 0)
-        rn_key_span_tag(number, RN_TAG_DOCUMENT, &end, &before);
-    if (scan->pk && scan->pk->count == r->container->pkdef.count)
-        narrow(r->container, scan->pk, &from, &before);
+        rn_key_span_tag(c->number, RN_TAG_DOCUMENT, &end, &out->before);
+    if (scan->pk && scan->pk->count == c->pkdef.count)
+        narrow(c, scan->pk, &out->from, &out->before);
     if (scan->after.len && !is_place(scan->after))
         return RN_BAD_REQUEST;
     if (scan->after.len) {
-        rn_key_span_tag(number, RN_TAG_DOCUMENT, &after, &end);
-        memcpy(after.bytes + after.len, scan->after.at, scan->after.len);
-        after.len += scan->after.len;
+        rn_key_span_tag(c->number, RN_TAG_DOCUMENT, &after, &end);
+        add_place(&after, scan->after);
         if (!scan->from_there)
             after.bytes[after.len++] = 0; /* just behind it */
-        lift(&from, &after);
+        lift(&out->from, &after);
     }
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    return RN_OK;
+}
+
+bool rn_documents_bounds_have(const struct rn_documents_bounds *b,
+                              struct rn_view place)
+{
+    struct rn_view from = rn_key_view(&b->from), before;
+
+    from = rn_view_of(from.at + RN_KEY_HEAD, from.len - RN_KEY_HEAD);
+    if (rn_view_compare(place, from) < 0)
+        return false;
+    before = rn_key_view(&b->before);
+    if (before.at[RN_KEY_HEAD - 1] != RN_TAG_DOCUMENT)
+        return true; /* no end but that of all documents */
+    before = rn_view_of(before.at + RN_KEY_HEAD, before.len - RN_KEY_HEAD);
+    return rn_view_compare(place, before) < 0;
+}
+
+enum rn_code rn_document_at(struct rn_reading *r, struct rn_view place,
+                            uint64_t rid, struct rn_view *body)
+{
+    struct rn_row_document d;
+    struct rn_row_feed row;
+    struct rn_key key, end;
+    enum rn_code rc;
+
+    rn_key_span_tag(r->container->number, RN_TAG_DOCUMENT, &key, &end);
+    if (place.len > RN_KEY_MAX - RN_KEY_HEAD)
+        return RN_CORRUPT;
+    add_place(&key, place);
+    rc = find_at(r, rn_key_view(&key), &d, &row);
+    if (rc == RN_NOT_FOUND || (!rc && d.rid != rid))
+        return RN_CORRUPT; /* the index says that it is there */
+    *body = row.json;
+    if (!rc && rn_document_is_expired(r->container, &row, r->now))
+        rc = RN_NOT_FOUND;
+    return rc;
+}
+
+enum rn_code rn_documents_count(struct rn_reading *r, uint64_t *out)
+{
+    struct rn_row_range row;
+    enum rn_code rc = RN_OK;
+
+    *out = 0;
+    for (uint32_t i = 0; !rc && i < r->container->next_range; i++) {
+        rc = rn_range_read(r->txn, r->container, i, &row);
+        if (!rc)
+            *out += row.next_rid - 1;
+    }
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
+                               const struct rn_documents_scan *scan)
+{
+    struct rn_documents_bounds bounds;
+    struct rn_range range;
+    enum rn_code rc = rn_documents_bound(r->container, scan, &bounds);
+
+    *d = (struct rn_documents){ .reading = r };
+    if (rc)
+        return rc;
+    range = (struct rn_range){ .from = rn_key_view(&bounds.from),
+                               .before = rn_key_view(&bounds.before) };
     if (rn_view_compare(range.from, range.before) >= 0)
         return RN_OK; /* nothing: next ends at once */
     return rn_txn_scan(r->txn, &range, &d->cursor);

@@ -411,3 +411,27 @@ enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
     *is_descending = q->select->order[i].is_descending;
     return rn_expr_path(q->select, q->select->order[i].expr, a, path);
 }
+
+enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
+                              struct rn_json_path *out)
+{
+    const struct rn_select *s = q->select;
+    const struct rn_expr *first;
+    enum rn_code rc;
+
+    *out = (struct rn_json_path){ 0 };
+    if (!s->aggregate_count || s->group_count || s->where ||
+        s->from_count != 1 || s->from[0].query || s->from[0].is_each)
+        return RN_OK;
+    first = s->aggregates[0]->kids[0];
+    for (uint32_t i = 0; i < s->aggregate_count; i++) {
+        const struct rn_expr *e = s->aggregates[i];
+        enum rn_aggregate_kind kind = e->function->aggregate;
+
+        if ((kind != RN_AGGREGATE_MIN && kind != RN_AGGREGATE_MAX) ||
+            !rn_expr_equals(e->kids[0], first))
+            return RN_OK;
+    }
+    rc = rn_expr_path(s, first, a, out);
+    return rc;
+}

@@ -91,6 +91,10 @@ struct rn_query_limits {
     int64_t now_us;      /* since 1970; what GetCurrentDateTime says */
     uint64_t seed;       /* of RAND */
     struct rn_query_place from;
+    /* Of a source that gives documents in the order of ORDER BY: grows when the
+     * document given last is behind all before it.  Rows then leave as they
+     * come.  NULL: they come in any order. */
+    const uint64_t *group;
     /* Asked now and then; a streaming run ends at the next document once it is
      * true.  NULL: there is time. */
     bool (*is_late)(void *context);
@@ -175,6 +179,27 @@ uint32_t rn_query_order_count(const struct rn_query *q);
 enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
                                 struct rn_arena *a, struct rn_json_path *path,
                                 bool *is_descending) RN_CHECK;
+
+/* True if rows can leave as documents come, if these are in the order of its
+ * keys, and a page can begin with the documents behind its place. */
+bool rn_query_can_follow_order(const struct rn_query *q);
+/* The sort keys, of these forms, of the row that a page of such a query begins
+ * behind, up to the first that is cut; `out` has room for all.  RN_BAD_REQUEST
+ * if `after` is no place. */
+struct rn_query_seek {
+    const struct rn_sortkey_form *forms; /* one for each key of ORDER BY */
+    char *out;
+    size_t len;
+    bool is_cut;
+    uint64_t rid; /* of its document */
+};
+enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
+                           struct rn_query_seek *seek) RN_CHECK;
+
+/* The path of which the answer is the least or greatest value, or both, of all
+ * documents; else it is empty. */
+enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
+                              struct rn_json_path *out) RN_CHECK;
 
 /* ---- plans --------------------------------------------------------------- */
 

@@ -171,6 +171,10 @@ enum rn_code rn_sorter_resume(struct rn_sorter *s,
  * those DISTINCT has met, if that is done after sorting. */
 enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
                            uint32_t value) RN_CHECK;
+/* Hands on what is there, in order: no row to come belongs before one of them.
+ */
+enum rn_code rn_sorter_flush(struct rn_sorter *s, rn_row_fn *row, void *context,
+                             bool *stop) RN_CHECK;
 enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row,
                            void *context) RN_CHECK;
 void rn_sorter_release(struct rn_sorter *s);

@@ -21,6 +21,7 @@ struct flow {
     struct rn_groups groups;
     uint64_t offset, end; /* rows before and after are not handed on */
     uint64_t passed;
+    uint64_t group;    /* of documents that come in order */
     bool is_outermost; /* the query itself */
     bool is_grouped, is_resumable, stop;
 };
@@ -248,6 +249,23 @@ static bool has_looked_far(struct rn_run *r)
     return r->is_cut;
 }
 
+/* Sends what is sorted on its way, if the document that has come is behind all
+ * before it. */
+static enum rn_code pass_group(struct flow *f)
+{
+    const uint64_t *group = f->run->limits.group;
+    enum rn_code rc;
+
+    if (!group || !f->is_outermost || *group == f->group)
+        return RN_OK;
+    f->group = *group;
+    rc = rn_sorter_flush(&f->sorter, hand_on, f, &f->stop);
+    f->sorter.most = f->end - f->passed;
+    if (f->run->is_dropped && !f->stop)
+        f->stop = f->run->is_cut = true;
+    return rc;
+}
+
 static enum rn_code join_documents(struct flow *f)
 {
     struct rn_value v;
@@ -257,6 +275,10 @@ static enum rn_code join_documents(struct flow *f)
     while (!rc && !f->stop && !has_looked_far(f->run)) {
         rc = next_document(f->run, &is_end, &is_out);
         if (is_end)
+            break;
+        if (!rc)
+            rc = pass_group(f);
+        if (f->stop)
             break;
         if (!rc && !is_out)
             rc = rn_eval(f->run, f->select->from[0].path, &v);

@@ -405,19 +405,60 @@ enum rn_code rn_sorter_resume(struct rn_sorter *s, struct rn_view after)
     return rc;
 }
 
-enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row, void *context)
+enum rn_code rn_sorter_flush(struct rn_sorter *s, rn_row_fn *row, void *context,
+                             bool *stop)
 {
-    bool stop = false;
     enum rn_code rc = sort(s);
 
     if (!rc && s->ahead_bytes)
         s->count = worth_keeping(s);
-    for (uint32_t i = 0; i < s->count && !rc && !stop; i++) {
+    for (uint32_t i = 0; i < s->count && !rc && !*stop; i++) {
         if (s->is_outermost)
             rc = put_place(s, &s->rows[i]);
         if (!rc)
-            rc = row(context, &s->rows[i].row, &stop);
+            rc = row(context, &s->rows[i].row, stop);
     }
+    s->count = 0;
+    rn_buf_clear(&s->memory);
+    if (s->arena && s->hold != RN_HOLD_NOTHING)
+        rn_arena_clear(s->arena);
+    return rc;
+}
+
+enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row, void *context)
+{
+    bool stop = false;
+
+    return rn_sorter_flush(s, row, context, &stop);
+}
+
+/* ---- seeking ------------------------------------------------------------- */
+
+bool rn_query_can_follow_order(const struct rn_query *q)
+{
+    const struct rn_select *s = q->select;
+
+    return rn_query_is_ordered(q) && !s->is_distinct && !s->is_rank &&
+           s->from_count && !s->from[0].query && !s->from[0].is_each;
+}
+
+enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
+                           struct rn_query_seek *seek)
+{
+    struct rn_run run = { .query = q, .keep = RN_ARENA_INIT(1 << 20) };
+    struct rn_sorter s = { .run = &run, .select = q->select };
+    enum rn_code rc = rn_sorter_resume(&s, after);
+
+    seek->len = 0;
+    seek->is_cut = false;
+    for (uint32_t i = 0; !rc && s.after && i < q->select->order_count; i++) {
+        seek->rid = s.after->rid;
+        seek->len += rn_sortkey_encode(&s.after->keys[i], &seek->forms[i],
+                                       seek->out + seek->len, &seek->is_cut);
+        if (seek->is_cut)
+            break;
+    }
+    rn_arena_release(&run.keep);
     return rc;
 }
 

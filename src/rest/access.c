@@ -230,25 +230,28 @@ static bool is_everything(const struct rn_documents_scan *scope)
 }
 
 enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
-                            const struct rn_documents_scan *scope,
-                            const struct rn_query *q, struct rn_arena *arena)
+                            const struct rn_access_ask *ask,
+                            struct rn_arena *arena)
 {
     struct pinned p = { 0 };
     enum rn_code rc;
 
-    *a = (struct rn_access){ .reading = r, .scope = *scope };
-    rc = pin_keys(a, q, arena, &p);
+    *a = (struct rn_access){ .reading = r, .scope = ask->scope };
+    rc = pin_keys(a, ask->query, arena, &p);
     if (!rc)
-        rc = pin_ids(q, arena, &p);
+        rc = pin_ids(ask->query, arena, &p);
     if (!rc)
         rc = make_keys(a, arena, &p);
+    if (!rc && a->kind != RN_ACCESS_POINTS && !ask->no_index)
+        rc = rn_indexed_open(a, ask, arena);
     if (rc || a->kind != RN_ACCESS_SCAN)
         return rc;
-    a->is_whole = is_everything(scope) && rn_query_is_orderless(q);
+    a->is_whole =
+        is_everything(&ask->scope) && rn_query_is_orderless(ask->query);
     if (a->is_whole)
         return rn_whole_open(&a->whole, r);
     a->is_open = true;
-    return rn_documents_open(&a->documents, r, scope);
+    return rn_documents_open(&a->documents, r, &ask->scope);
 }
 
 static enum rn_code open_keys(struct rn_access *a,
@@ -262,6 +265,13 @@ static enum rn_code open_keys(struct rn_access *a,
         return RN_OK;
     a->is_open = true;
     return rn_documents_open(&a->documents, a->reading, &scan);
+}
+
+static void close_documents(struct rn_access *a)
+{
+    if (a->is_open)
+        rn_documents_close(&a->documents);
+    a->is_open = false;
 }
 
 static enum rn_code next_point(struct rn_access *a, struct rn_view *body)
@@ -287,6 +297,8 @@ enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body)
 
     if (a->kind == RN_ACCESS_POINTS)
         return next_point(a, body);
+    if (a->index)
+        return rn_indexed_next(a, body);
     if (a->is_whole) {
         a->at = RN_LIT(""); /* there is no place to go on from */
         return rn_whole_next(&a->whole, body);
@@ -298,7 +310,7 @@ enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body)
         }
         if (rc != RN_NOT_FOUND || a->next == a->count)
             return rc;
-        rn_access_close(a);
+        close_documents(a);
         rc = open_keys(a, &a->keys[a->next++]);
         if (rc)
             return rc;
@@ -308,8 +320,7 @@ enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body)
 
 void rn_access_close(struct rn_access *a)
 {
-    if (a->is_open)
-        rn_documents_close(&a->documents);
-    a->is_open = false;
+    close_documents(a);
+    rn_indexed_close(a);
     rn_whole_close(&a->whole);
 }

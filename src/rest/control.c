@@ -34,6 +34,8 @@ static const struct control {
     { RN_HTTP_POST,   true, "/_runnel/fault", order_fault },
     { RN_HTTP_DELETE, true, "/_runnel/fault", clear_faults },
     { RN_HTTP_POST,   true, "/_runnel/lsn",   advance_lsn },
+    { RN_HTTP_POST,   true, "/_runnel/index", rn_rest_index },
+    { RN_HTTP_POST,   false, "/_runnel/explain", rn_rest_explain },
     { RN_HTTP_POST,   false, "/_runnel/split", rn_rest_split },
     { RN_HTTP_POST,   false, "/_runnel/merge", rn_rest_merge },
 };

@@ -52,29 +52,48 @@ static void add_times(struct rn_context *x, const struct rn_query_cost *c)
 
 /* ---- paths --------------------------------------------------------------- */
 
-/* True if documents were found by the values at this path. */
-static bool is_used(const struct rn_access *a, const struct rn_json_path *path)
+enum use {
+    UNUSED,
+    USED,     /* documents were found by the values at this path, */
+    TOGETHER, /* or at this and others */
+};
+
+static bool is_same(const struct rn_json_path *a, const struct rn_json_path *b)
+{
+    bool same = a->count == b->count;
+
+    for (uint32_t i = 0; i < a->count && same; i++)
+        same = rn_view_eq(a->names[i], b->names[i]);
+    return same;
+}
+
+static enum use use_of(const struct rn_access *a,
+                       const struct rn_json_path *path)
 {
     const struct rn_pkdef *def;
 
     if (!a || a->kind == RN_ACCESS_SCAN)
-        return false;
+        return UNUSED;
+    for (uint32_t i = 0; a->index && i < a->index->count; i++) {
+        if (is_same(&a->index->keys[i].path, path))
+            return a->index->count == 1 ? USED : TOGETHER;
+    }
+    if (a->index)
+        return UNUSED;
     if (a->kind == RN_ACCESS_POINTS && path->count == 1 &&
         rn_view_eq(path->names[0], RN_LIT("id")))
-        return true;
+        return USED;
     def = &a->reading->container->pkdef;
     for (size_t i = 0; i < def->count; i++) {
-        bool is_same = def->paths[i].count == path->count;
-        for (uint32_t k = 0; k < path->count && is_same; k++)
-            is_same = rn_view_eq(def->paths[i].names[k], path->names[k]);
-        if (is_same)
-            return true;
+        if (is_same(&def->paths[i], path))
+            return USED;
     }
-    return false;
+    return UNUSED;
 }
 
-/* "/a/b/?", as indexing policies write it. */
-static void print_spec(struct rn_json_out *o, const struct rn_json_path *path)
+/* "/a/b/?", as indexing policies write it; or with a direction. */
+static void print_spec(struct rn_json_out *o, const struct rn_json_path *path,
+                       const char *end)
 {
     struct rn_buf text = RN_BUF_INIT(INDEX_TEXT_MAX);
 
@@ -82,8 +101,7 @@ static void print_spec(struct rn_json_out *o, const struct rn_json_path *path)
         if (rn_buf_add(&text, RN_LIT("/")) || rn_buf_add(&text, path->names[i]))
             break;
     }
-    (void)!rn_buf_add(&text, RN_LIT("/?"));
-    rn_json_out_key(o, RN_LIT("IndexSpec"));
+    (void)!rn_buf_add(&text, rn_view_text(end));
     rn_json_out_string(o, rn_buf_view(&text));
     rn_buf_release(&text);
 }
@@ -101,14 +119,15 @@ static void print_paths(struct rn_json_out *o, const char *name,
     rn_json_out_key(o, rn_view_text(name));
     rn_json_out_array_begin(o);
     for (uint32_t i = 0; i < f->count; i++) {
-        if (is_used(f->access, &f->paths[i]) != is_wanted)
+        if (use_of(f->access, &f->paths[i]) != (is_wanted ? USED : UNUSED))
             continue;
         rn_json_out_object_begin(o);
         if (f->is_old) {
             rn_json_out_key(o, RN_LIT("FilterExpression"));
             rn_json_out_string(o, RN_LIT(""));
         }
-        print_spec(o, &f->paths[i]);
+        rn_json_out_key(o, RN_LIT("IndexSpec"));
+        print_spec(o, &f->paths[i], "/?");
         if (f->is_old) {
             rn_json_out_key(o, RN_LIT("FilterPreciseSet"));
             rn_json_out_bool(o, true);
@@ -122,10 +141,26 @@ static void print_paths(struct rn_json_out *o, const char *name,
     rn_json_out_array_end(o);
 }
 
-static void print_none(struct rn_json_out *o, const char *name)
+/* The one of several paths that was used, if one was. */
+static void print_composites(struct rn_json_out *o, const char *name,
+                             const struct filters *f, bool is_wanted)
 {
+    const struct rn_index *x = f->access ? f->access->index : NULL;
+
     rn_json_out_key(o, rn_view_text(name));
     rn_json_out_array_begin(o);
+    if (is_wanted && x && x->count > 1) {
+        rn_json_out_object_begin(o);
+        rn_json_out_key(o, RN_LIT("IndexSpecs"));
+        rn_json_out_array_begin(o);
+        for (uint32_t i = 0; i < x->count; i++)
+            print_spec(o, &x->keys[i].path,
+                       x->keys[i].is_descending ? " DESC" : " ASC");
+        rn_json_out_array_end(o);
+        rn_json_out_key(o, RN_LIT("IndexImpactScore"));
+        rn_json_out_string(o, RN_LIT("High"));
+        rn_json_out_object_end(o);
+    }
     rn_json_out_array_end(o);
 }
 
@@ -134,8 +169,8 @@ static void print_old(struct rn_json_out *o, const struct filters *f)
     rn_json_out_object_begin(o);
     print_paths(o, "UtilizedSingleIndexes", f, true);
     print_paths(o, "PotentialSingleIndexes", f, false);
-    print_none(o, "UtilizedCompositeIndexes");
-    print_none(o, "PotentialCompositeIndexes");
+    print_composites(o, "UtilizedCompositeIndexes", f, true);
+    print_composites(o, "PotentialCompositeIndexes", f, false);
     rn_json_out_object_end(o);
 }
 
@@ -148,7 +183,7 @@ static void print_new(struct rn_json_out *o, const struct filters *f)
                                   : RN_LIT("PotentialIndexes"));
         rn_json_out_object_begin(o);
         print_paths(o, "SingleIndexes", f, i == 0);
-        print_none(o, "CompositeIndexes");
+        print_composites(o, "CompositeIndexes", f, i == 0);
         rn_json_out_object_end(o);
     }
     rn_json_out_object_end(o);
@@ -169,6 +204,28 @@ static enum rn_code escape(struct rn_view text, struct rn_buf *out)
     return rc;
 }
 
+/* What ORDER BY, MIN and MAX were found by is no path of WHERE. */
+static enum rn_code add_index(struct filters *f, struct rn_arena *arena)
+{
+    const struct rn_index *x = f->access ? f->access->index : NULL;
+    struct rn_json_path *paths;
+
+    if (!x || x->count > 1)
+        return RN_OK;
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (is_same(&f->paths[i], &x->keys[0].path))
+            return RN_OK;
+    }
+    paths = rn_arena_alloc(arena, (f->count + 1) * sizeof(*paths));
+    if (!paths)
+        return RN_NOMEM;
+    if (f->count)
+        memcpy(paths, f->paths, f->count * sizeof(*paths));
+    paths[f->count++] = x->keys[0].path;
+    f->paths = paths;
+    return RN_OK;
+}
+
 static void add_indexes(struct rn_context *x, const struct rn_query_cost *c,
                         bool is_old)
 {
@@ -180,6 +237,8 @@ static void add_indexes(struct rn_context *x, const struct rn_query_cost *c,
     enum rn_code rc =
         rn_query_filter_paths(c->query, &x->call->arena, &f.paths, &f.count);
 
+    if (!rc)
+        rc = add_index(&f, &x->call->arena);
     if (is_old)
         print_old(&o, &f);
     else

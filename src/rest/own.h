@@ -28,6 +28,7 @@
 #include "engine/batch.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
+#include "engine/index.h"
 #include "engine/purge.h"
 #include "engine/reshape.h"
 #include "rest/keys.h"
@@ -144,6 +145,7 @@ struct rn_context {
         struct rn_purge purge;
         struct rn_advance advance;
         struct rn_reshape reshape;
+        struct rn_index_change index;
     };
     struct rn_batch *batch;    /* in the call's arena */
     struct rn_batch_ask *asks; /* likewise, one for each of its operations */
@@ -273,6 +275,7 @@ rn_handler_fn rn_rest_partition_delete;
 rn_handler_fn rn_rest_document_patch, rn_rest_batch;
 rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_split, rn_rest_merge;
+rn_handler_fn rn_rest_explain, rn_rest_index;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
 

@@ -60,6 +60,9 @@ struct run {
     struct rn_access access;
     char place[RN_PLACE_MAX]; /* of the document given last */
     size_t place_len;
+    struct rn_view first; /* the page's first document, looked at before */
+    enum rn_code first_rc;
+    bool has_first;
 
     /* The catalog's objects. */
     struct rn_object *objects[OBJECTS_AT_ONCE];
@@ -87,8 +90,15 @@ static enum rn_code next_document(void *context, struct rn_view *document,
                                   struct rn_err *err)
 {
     struct run *r = context;
-    enum rn_code rc = rn_access_next(&r->access, document);
+    enum rn_code rc;
 
+    if (r->has_first) {
+        *document = r->first;
+        rc = r->first_rc;
+        r->has_first = false;
+    } else {
+        rc = rn_access_next(&r->access, document);
+    }
     if (rc && rc != RN_NOT_FOUND)
         return rn_fail(err, rc, "%s", rn_txn_why(r->reading.txn, rc));
     if (rc)
@@ -155,9 +165,25 @@ static enum rn_code next_object(void *context, struct rn_view *document,
     return show_object(r, o, document, err);
 }
 
-static enum rn_code open_source(struct run *r, struct rn_source *source)
+/* Rows of the document that the last page ended with were sent; if it is gone,
+ * or is not wanted any more, the next one is a new one. */
+static void look_at_first(struct run *r)
+{
+    if (!r->limits.from.document_rows)
+        return;
+    r->first_rc = rn_access_next(&r->access, &r->first);
+    r->has_first = true;
+    if (!r->first_rc && !rn_view_eq(r->access.at, r->scan.after))
+        r->limits.from.document_rows = 0;
+}
+
+static enum rn_code open_source(struct run *r, struct rn_source *source,
+                                bool no_order)
 {
     struct rn_context *x = r->x;
+    struct rn_access_ask ask = { .query = r->asked.query,
+                                 .after = r->limits.from.after,
+                                 .no_order = no_order };
     enum rn_code rc = RN_OK;
 
     source->context = r;
@@ -165,13 +191,17 @@ static enum rn_code open_source(struct run *r, struct rn_source *source)
     if (x->link.kind != RN_KIND_DOCUMENT)
         return RN_OK;
     source->next = next_document;
-    rc = rn_reading_begin(&r->reading, x->rest->engine, x->container->container,
-                          &x->err);
+    ask.scope = r->scan;
+    if (!r->reading.txn)
+        rc = rn_reading_begin(&r->reading, x->rest->engine,
+                              x->container->container, &x->err);
     if (!rc)
         rc = rn_session_check(x, &r->reading, &r->scan.epks);
-    return rc ? rc
-              : rn_access_open(&r->access, &r->reading, &r->scan,
-                               r->asked.query, &x->call->arena);
+    if (!rc)
+        rc = rn_access_open(&r->access, &r->reading, &ask, &x->call->arena);
+    if (!rc)
+        look_at_first(r);
+    return rc;
 }
 
 /* ---- scope ------------------------------------------------------------- */
@@ -329,7 +359,8 @@ static enum rn_code take_row(void *context, struct rn_view json,
     if (is_page_full(r))
         return keep_row(r, json, place, is_full);
     put_row(r, json, place);
-    *is_full = !is_whole(r) && is_page_full(r);
+    *is_full =
+        (!is_whole(r) || r->access.kind == RN_ACCESS_ORDER) && is_page_full(r);
     return RN_OK;
 }
 
@@ -408,11 +439,29 @@ static enum rn_code page_of_answer(struct run *r)
     return end_page(r);
 }
 
-static enum rn_code compute_page(struct run *r)
+/* Once; again if an index turned out to be the longer way. */
+static enum rn_code run_once(struct run *r, bool no_order)
 {
     struct rn_sink sink = { r, take_row };
     struct rn_context *x = r->x;
     struct rn_source source;
+    enum rn_code rc = open_source(r, &source, no_order);
+
+    if (rc)
+        return rc;
+    r->limits.group =
+        r->access.kind == RN_ACCESS_ORDER ? &r->access.group : NULL;
+    rn_buf_clear(&x->call->body);
+    begin_page(r);
+    r->end = r->limits.from;
+    r->count = 0;
+    return rn_query_run(r->asked.query, &source, &sink, &r->limits, &r->stats,
+                        &x->err);
+}
+
+static enum rn_code compute_page(struct run *r)
+{
+    struct rn_context *x = r->x;
     enum rn_code rc;
 
     r->held = 0;
@@ -423,13 +472,13 @@ static enum rn_code compute_page(struct run *r)
     r->limits.is_late = is_late;
     r->limits.clock = r;
     rn_random(x->rest->opts.env, &r->limits.seed, sizeof(r->limits.seed));
-    rc = open_source(r, &source);
-    if (rc)
-        return rc;
-    begin_page(r);
-    r->end = r->limits.from;
-    rc = rn_query_run(r->asked.query, &source, &sink, &r->limits, &r->stats,
-                      &x->err);
+    rc = run_once(r, false);
+    if (!rc && r->access.has_given_up) {
+        rn_access_close(&r->access);
+        rn_answer_free(r->answer);
+        r->answer = NULL;
+        rc = run_once(r, true);
+    }
     if (!is_whole(r)) /* it may have gone on behind its last row */
         r->end = r->stats.place;
     if (!rc && r->answer)
@@ -495,6 +544,16 @@ static enum rn_rest_step answer(struct run *r, const struct rn_query_cost *cost)
     return rn_reply_json(x, RN_STATUS_OK);
 }
 
+static void note_indexes(struct run *r)
+{
+    struct rn_missed m = { .access = &r->access,
+                           .query = r->asked.query,
+                           .policy = &r->asked.policy,
+                           .stats = &r->stats };
+
+    rn_missed_note(&m, r->x->container, &r->x->call->arena);
+}
+
 static enum rn_rest_step run(struct rn_call *call)
 {
     struct rn_context *x = call->state;
@@ -521,6 +580,8 @@ static enum rn_rest_step run(struct rn_call *call)
     cost.query = r->asked.query;
     cost.stats = &r->stats;
     cost.access = r->reading.txn ? &r->access : NULL;
+    if (!rc && r->reading.txn)
+        note_indexes(r);
     rn_access_close(&r->access);
     rn_reading_end(&r->reading);
     release_objects(r);

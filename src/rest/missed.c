@@ -1,0 +1,139 @@
+/* missed.c -- which index would have saved documents that a query read.
+ *
+ * The best is of one path that WHERE wants to have a value, then of one that it
+ * bounds, then what ORDER BY would follow, then that of MIN and MAX.  Only
+ * paths that the container's indexing policy has are meant, and only what is
+ * not there yet: an index that was not worth using is not made again.
+ */
+#include "rest/access.h"
+
+enum {
+    FEWEST = 64, /* documents that are worth a note */
+    WANTED = 4,  /* if more than one of so many is wanted, a scan is right */
+};
+
+static bool is_there(const struct rn_missed *m, const struct rn_index_key *keys,
+                     uint32_t count)
+{
+    const struct rn_indexes *all = &m->access->indexes;
+
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (rn_index_is(&all->list[i], keys, count))
+            return true;
+    }
+    return false;
+}
+
+/* A path of WHERE: 2 if it is to have a value, 1 if it has bounds. */
+static enum rn_code rate(const struct rn_missed *m, struct rn_arena *arena,
+                         const struct rn_json_path *path, int *out)
+{
+    struct rn_index_key key = { .path = *path };
+    struct rn_query_spans spans;
+    enum rn_code rc;
+
+    *out = 0;
+    if (!rn_policy_is_indexed(m->policy, path) || is_there(m, &key, 1))
+        return RN_OK;
+    rc = rn_query_span(m->query, path, RN_SORTKEY_TEXT_MAX, arena, &spans);
+    if (rc || !spans.is_bounded || !spans.count)
+        return rc;
+    *out = 2;
+    for (uint32_t i = 0; i < spans.count; i++) {
+        if (!spans.list[i].is_point)
+            *out = 1;
+    }
+    return RN_OK;
+}
+
+static enum rn_code find_filter(const struct rn_missed *m,
+                                struct rn_arena *arena,
+                                struct rn_index_key *keys, uint32_t *count)
+{
+    const struct rn_json_path *paths;
+    uint32_t n;
+    int best = 0, rating;
+    enum rn_code rc = rn_query_filter_paths(m->query, arena, &paths, &n);
+
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        rc = rate(m, arena, &paths[i], &rating);
+        if (rc || rating <= best)
+            continue;
+        best = rating;
+        keys[0] = (struct rn_index_key){ .path = paths[i] };
+        *count = 1;
+    }
+    return rc;
+}
+
+static enum rn_code find_order(const struct rn_missed *m,
+                               struct rn_arena *arena,
+                               struct rn_index_key *keys, uint32_t *count)
+{
+    struct rn_policy_key wanted[RN_INDEX_KEYS_MAX];
+    bool is_backward, is_good;
+    enum rn_code rc =
+        rn_indexed_order(m->query, arena, keys, count, &is_backward);
+
+    if (rc || !*count)
+        return rc;
+    for (uint32_t i = 0; i < *count; i++)
+        wanted[i] =
+            (struct rn_policy_key){ keys[i].path, keys[i].is_descending };
+    is_good = *count == 1 ? rn_policy_is_indexed(m->policy, &keys[0].path)
+                          : rn_policy_has_composite(m->policy, wanted, *count);
+    if (!is_good || is_there(m, keys, *count))
+        *count = 0;
+    return RN_OK;
+}
+
+static enum rn_code find_extreme(const struct rn_missed *m,
+                                 struct rn_arena *arena,
+                                 struct rn_index_key *keys, uint32_t *count)
+{
+    enum rn_code rc;
+
+    keys[0] = (struct rn_index_key){ .is_descending = false };
+    rc = rn_query_extreme(m->query, arena, &keys[0].path);
+    *count = !rc && keys[0].path.count &&
+             rn_policy_is_indexed(m->policy, &keys[0].path) &&
+             !is_there(m, keys, 1);
+    return rc;
+}
+
+enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
+                            struct rn_index_key keys[RN_INDEX_KEYS_MAX],
+                            uint32_t *count)
+{
+    const struct rn_query_stats *s = m->stats;
+    bool is_scan =
+        m->access->kind == RN_ACCESS_SCAN || m->access->kind == RN_ACCESS_KEYS;
+    enum rn_code rc = RN_OK;
+
+    *count = 0;
+    if (!is_scan || s->documents < FEWEST || m->policy->is_unindexed)
+        return RN_OK;
+    if (s->matched <= s->documents / WANTED)
+        rc = find_filter(m, arena, keys, count);
+    if (!rc && !*count && s->rows <= s->documents / WANTED)
+        rc = find_order(m, arena, keys, count);
+    if (!rc && !*count)
+        rc = find_extreme(m, arena, keys, count);
+    return rc;
+}
+
+void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
+                    struct rn_arena *arena)
+{
+    const struct rn_reading *r = m->access->reading;
+    struct rn_index_key keys[RN_INDEX_KEYS_MAX];
+    uint64_t about = 0;
+    uint32_t count;
+
+    if (m->access->index)
+        rn_index_note_used(r->engine, o->number, m->access->index->number);
+    if (rn_missed_find(m, arena, keys, &count) || !count ||
+        rn_documents_count((struct rn_reading *)(uintptr_t)r, &about))
+        return; /* nothing depends on it */
+    rn_index_note_missed(r->engine, o, keys, count, m->stats->documents, about);
+}
