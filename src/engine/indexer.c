@@ -497,12 +497,14 @@ static enum rn_code read_some(struct work *w, const struct rn_index *x,
     return *is_end ? RN_OK : rc;
 }
 
+/* Few while there are writes, which wait for the slice in their group. */
 static size_t slice_size(struct rn_engine *e)
 {
-    struct rn_committer_status status;
+    struct rn_indexer *x = &e->indexer;
+    bool is_busy = x->turns != x->turns_seen;
 
-    rn_committer_status(e->committer, &status);
-    return status.in_flight ? SLICE_BUSY : SLICE_KEYS;
+    x->turns_seen = x->turns;
+    return is_busy ? SLICE_BUSY : SLICE_KEYS;
 }
 
 /* In the order of the index, so that neighbours are put one after another. */

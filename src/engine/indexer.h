@@ -43,7 +43,8 @@ struct rn_indexer {
     struct rn_index_set *sets;
     struct rn_json json; /* of the document at hand */
 
-    int64_t due; /* of the first set */
+    uint64_t turns, turns_seen; /* writes; as many at the last slice */
+    int64_t due;                /* of the first set */
     bool is_queued;
     struct rn_operation slice;
     uint32_t working;           /* the container that the slice is about */

@@ -8,8 +8,8 @@
 #include "rest/access.h"
 
 enum {
-    FEWEST = 64, /* documents that are worth a note */
-    WANTED = 4,  /* if more than one of so many is wanted, a scan is right */
+    FEWEST = 256, /* documents that are worth a note */
+    WANTED = 4,   /* if more than one of so many is wanted, a scan is right */
 };
 
 static bool is_there(const struct rn_missed *m, const struct rn_index_key *keys,
