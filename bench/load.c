@@ -2,9 +2,12 @@
  *
  *   load KIND PORT CONNECTIONS SECONDS PID[,PID...]
  *
- *   make     a container with DOCUMENTS documents of 1 KB, on Runnel
+ *   make     a container with documents of 1 KB, 1,000 or as many as
+ *            LOAD_DOCUMENTS says, on Runnel
  *   read     one of them, by id and key
  *   create   a new one
+ *   find     one of them, by a number that each has
+ *   top      a hundred, in the order of that number
  *   static   /doc.json, from a web server
  *   set      a new value of 1 KB, in Redis
  *
@@ -35,16 +38,17 @@ enum {
     DOCUMENTS = 1000,
     CONNECTIONS_MAX = 1024,
     REQUEST_MAX = 4096,
-    ANSWER_MAX = 16384,
+    ANSWER_MAX = 256 << 10,
     SLOTS = 1200, /* of the histogram: 2 % wide, from a microsecond on */
 };
 
 #define CONTAINER "dbs/bench/colls/docs"
 
-enum kind { MAKE, READ, CREATE, STATIC, SET, KINDS };
+enum kind { MAKE, READ, CREATE, FIND, TOP, STATIC, SET, KINDS };
 
 static const char *const kind_names[KINDS] = { "make", "read", "create",
-                                               "static", "set" };
+                                               "find", "top",  "static",
+                                               "set" };
 
 struct client {
     int fd;
@@ -57,7 +61,7 @@ struct client {
 static struct {
     enum kind kind;
     int port, epoll_fd;
-    size_t connections, made;
+    size_t connections, made, documents;
     SSL_CTX *tls;
     char date[RN_DATE_TEXT_MAX], filler[1024];
     char pid_text[256];
@@ -108,9 +112,13 @@ static void sign(const char *verb, const char *word, const char *link,
 
 static size_t print_document(char *out, size_t room, const char *id)
 {
-    return (size_t)snprintf(out, room,
-                            "{\"id\":\"%s\",\"pk\":\"%s\",\"filler\":\"%.*s\"}",
-                            id, id, (int)(820 - 2 * strlen(id)), load.filler);
+    return (size_t)snprintf(
+        out, room,
+        "{\"id\":\"%s\",\"pk\":\"%s\",\"n\":%zu,\"filler\":\"%.*s\"}", id, id,
+        /* New ones are all over the index. */
+        load.kind == CREATE ? 1000000000 + load.made * 2654435761 % 1000000000
+                            : load.made - 1,
+        (int)(808 - 2 * strlen(id)), load.filler);
 }
 
 static void print_read(struct client *c, size_t number)
@@ -142,6 +150,25 @@ static void print_create(struct client *c, const char *id)
         load.date, load.authorization, id, len, body);
 }
 
+static void print_query(struct client *c, const char *text, size_t n)
+{
+    char body[512];
+    size_t len = (size_t)snprintf(body, sizeof(body),
+                                  "{\"query\":\"%s\",\"parameters\":[{\"name\":"
+                                  "\"@n\",\"value\":%zu}]}",
+                                  text, n);
+
+    c->length = (size_t)snprintf(
+        c->request, REQUEST_MAX,
+        "POST /" CONTAINER "/docs HTTP/1.1\r\nHost: localhost\r\n"
+        "x-ms-version: 2018-12-31\r\nx-ms-date: %s\r\nauthorization: %s\r\n"
+        "x-ms-documentdb-isquery: true\r\nAccept: application/json\r\n"
+        "x-ms-documentdb-query-enablecrosspartition: true\r\n"
+        "Content-Type: application/query+json\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        load.date, load.authorization, len, body);
+}
+
 static void print_next(struct client *c)
 {
     char id[64];
@@ -159,6 +186,14 @@ static void print_next(struct client *c)
     case CREATE:
         print_create(c, id);
         break;
+    case FIND:
+        print_query(c, "SELECT * FROM c WHERE c.n = @n",
+                    load.made * 7919 % load.documents);
+        break;
+    case TOP:
+        print_query(c, "SELECT TOP 100 * FROM c WHERE c.n >= @n ORDER BY c.n",
+                    load.made * 7919 % (load.documents - 100));
+        break;
     case SET:
         c->length = (size_t)snprintf(
             c->request, REQUEST_MAX,
@@ -173,7 +208,7 @@ static void print_next(struct client *c)
 static void print_first(struct client *c, size_t number)
 {
     if (load.kind == READ)
-        print_read(c, number * 7 % DOCUMENTS);
+        print_read(c, number * 7 % load.documents);
     else if (load.kind == STATIC)
         c->length = (size_t)snprintf(c->request, REQUEST_MAX,
                                      "GET /doc.json HTTP/1.1\r\n"
@@ -262,6 +297,11 @@ static bool is_whole(struct client *c, bool *good)
     *good = strncmp(c->answer + 9,
                     load.kind == CREATE || load.kind == MAKE ? "201" : "200",
                     3) == 0;
+    if (load.kind == FIND || load.kind == TOP)
+        *good =
+            *good && strstr(c->answer, load.kind == FIND
+                                           ? "\r\nx-ms-item-count: 1\r\n"
+                                           : "\r\nx-ms-item-count: 100\r\n");
     length = strcasestr(c->answer, "\r\ncontent-length:");
     return !length || length > end ||
            c->got >=
@@ -340,7 +380,7 @@ static void on_readable(struct client *c)
     load.failures += !good;
     if (!good && load.failures == 1)
         fprintf(stderr, "load: %.300s\n", c->answer);
-    if (load.kind == MAKE && load.made >= DOCUMENTS)
+    if (load.kind == MAKE && load.made >= load.documents)
         return;
     print_next(c);
     send_request(c);
@@ -363,7 +403,8 @@ static void run(struct client *clients, double seconds)
         print_next(&clients[i]);
         send_request(&clients[i]);
     }
-    while (now_ns() < end && (load.kind != MAKE || load.answers < DOCUMENTS)) {
+    while (now_ns() < end &&
+           (load.kind != MAKE || load.answers < load.documents)) {
         int n = epoll_wait(load.epoll_fd, events, 256, 100);
         for (int i = 0; i < n; i++)
             on_readable(events[i].data.ptr);
@@ -434,6 +475,11 @@ int main(int argc, char **argv)
     if (load.connections < 1 || load.connections > CONNECTIONS_MAX)
         return 2;
     load.run = (unsigned)getpid();
+    load.documents = getenv("LOAD_DOCUMENTS")
+                         ? strtoul(getenv("LOAD_DOCUMENTS"), NULL, 10)
+                         : DOCUMENTS;
+    if (load.documents <= 100)
+        return 2;
     load.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     memset(load.filler, 'x', sizeof(load.filler));
     rn_date_print(rn_wall_ms(rn_env_real()) / 1000, load.date);

@@ -140,6 +140,8 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
     }
     rn_sweeper_wake(e); /* what an earlier run did not finish */
     rn_home_wake(e);
+    atomic_store(&e->indexer.is_ready, true);
+    rn_committer_wake(e->committer);
     *out = e;
     return RN_OK;
 }

@@ -55,8 +55,7 @@ bool rn_index_is(const struct rn_index *x, const struct rn_index_key *keys,
     return same;
 }
 
-/* ---- the row of an index ---------------------------------------------------
- */
+/* ---- the row of an index ------------------------------------------------- */
 
 void rn_index_row_key(uint32_t container, uint8_t number, struct rn_key *out)
 {
@@ -241,8 +240,7 @@ enum rn_code rn_indexes_remove(struct rn_txn *txn, uint32_t container)
     return rc;
 }
 
-/* ---- rows of documents -----------------------------------------------------
- */
+/* ---- rows of documents --------------------------------------------------- */
 
 enum rn_code rn_index_key_of(uint32_t container, const struct rn_index *x,
                              const struct rn_json *j, uint64_t rid,
@@ -349,8 +347,7 @@ enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
     return rc;
 }
 
-/* ---- walking ---------------------------------------------------------------
- */
+/* ---- walking ------------------------------------------------------------- */
 
 static void add_bytes(struct rn_key *k, struct rn_view bytes)
 {

@@ -132,6 +132,11 @@ enum rn_code rn_index_change_start(struct rn_engine *e,
 /* An index was used. */
 void rn_index_note_used(struct rn_engine *e, uint32_t container,
                         uint8_t number);
+/* How far queries of a text (by its hash) look along an index before they
+ * rather read documents: 0 is not far, RN_INDEX_PATIENCE_MAX is. */
+enum { RN_INDEX_PATIENCE_MAX = 2 };
+unsigned rn_index_patience(struct rn_engine *e, uint64_t query);
+void rn_index_set_patience(struct rn_engine *e, uint64_t query, unsigned level);
 /* `documents` were read that this index would have saved, of a container that
  * has about `of`.  When that has cost more than it would take to make it, it is
  * made. */

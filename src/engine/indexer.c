@@ -13,16 +13,12 @@
 enum {
     ARENA_MAX = 1 << 20,
     SLICE_KEYS = 256,
-    SLICE_BUSY = 32, /* documents, while clients write */
-    SLICE_BYTES = 1 << 20,
     RETRY_S = 60, /* after a slice that failed */
     DAY_S = 86400,
-    MAKING = 4,    /* making it costs as much as reading so often */
-    FEWEST = 1000, /* documents that count as a container */
+    QUIET_NS = 20000000, /* after a write, before it counts as the last */
 };
 
-/* ---- sets ------------------------------------------------------------------
- */
+/* ---- sets ---------------------------------------------------------------- */
 
 void rn_indexer_init(struct rn_engine *e)
 {
@@ -31,6 +27,7 @@ void rn_indexer_init(struct rn_engine *e)
     x->due = NEVER;
     rn_json_init(&x->json, NULL);
     pthread_mutex_init(&x->lock, NULL);
+    rn_index_filling_reset(&x->filling);
 }
 
 static void set_free(struct rn_index_set *s)
@@ -52,6 +49,7 @@ void rn_indexer_release(struct rn_engine *e)
     set_free(x->fresh);
     rn_tree_release(&x->by_number);
     rn_json_release(&x->json);
+    rn_index_filling_release(&x->filling);
     pthread_mutex_destroy(&x->lock);
 }
 
@@ -111,6 +109,8 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number)
 
     if (!s)
         return;
+    if (x->filling.container == number)
+        rn_index_filling_reset(&x->filling);
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
@@ -200,8 +200,7 @@ enum rn_code rn_indexer_load(struct rn_engine *e, struct rn_err *err)
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-/* ---- changes ---------------------------------------------------------------
- */
+/* ---- changes ------------------------------------------------------------- */
 
 static enum rn_code check_container(struct rn_index_change *c,
                                     struct rn_txn *txn, struct rn_err *err)
@@ -324,19 +323,10 @@ enum rn_code rn_index_change_start(struct rn_engine *e,
     return rc ? rn_fail(err, rc, "too many writes are under way") : RN_OK;
 }
 
-/* ---- slices ----------------------------------------------------------------
- */
+/* ---- slices -------------------------------------------------------------- */
 
-struct work {
-    struct rn_engine *engine;
-    struct rn_txn *txn;
-    struct rn_index_set *set; /* as the rows say */
-    uint32_t number;
-};
-
-/* Writes the new state of an index; what is in memory follows. */
-static enum rn_code move_on(struct work *w, struct rn_index *x,
-                            enum rn_index_state state)
+enum rn_code rn_index_move_on(struct rn_index_work *w, struct rn_index *x,
+                              enum rn_index_state state)
 {
     x->state = state;
     w->engine->indexer.fresh = w->set;
@@ -355,8 +345,8 @@ static bool is_allowed(const struct rn_policy *p, const struct rn_index *x)
 }
 
 /* Drops what the policy does not have. */
-static enum rn_code check_policy(struct work *w, const struct rn_object *o,
-                                 bool *is_done)
+static enum rn_code check_policy(struct rn_index_work *w,
+                                 const struct rn_object *o, bool *is_done)
 {
     struct rn_arena arena = RN_ARENA_INIT(ARENA_MAX);
     struct rn_policy policy;
@@ -372,7 +362,7 @@ static enum rn_code check_policy(struct work *w, const struct rn_object *o,
 
         if (x->state == RN_INDEX_DROPPING || is_allowed(&policy, x))
             continue;
-        rc = move_on(w, x, RN_INDEX_DROPPING);
+        rc = rn_index_move_on(w, x, RN_INDEX_DROPPING);
         *is_done = true;
     }
     rn_json_release(&j);
@@ -380,7 +370,7 @@ static enum rn_code check_policy(struct work *w, const struct rn_object *o,
     return rc;
 }
 
-static enum rn_code take_rows(struct work *w, const struct rn_index *x,
+static enum rn_code take_rows(struct rn_index_work *w, const struct rn_index *x,
                               struct rn_key *keys, size_t *count)
 {
     struct rn_key from, before;
@@ -406,7 +396,7 @@ static enum rn_code take_rows(struct work *w, const struct rn_index *x,
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-static enum rn_code drop_some(struct work *w, struct rn_index *x)
+static enum rn_code drop_some(struct rn_index_work *w, struct rn_index *x)
 {
     struct rn_key *keys = rn_new(SLICE_KEYS * sizeof(*keys)), row;
     size_t count = 0;
@@ -427,122 +417,7 @@ static enum rn_code drop_some(struct work *w, struct rn_index *x)
     return rc;
 }
 
-/* ---- filling ---------------------------------------------------------------
- */
-
-struct entry {
-    struct rn_key key;
-    size_t place_len;
-    char place[RN_KEY_MAX];
-};
-
-static int by_key(const void *a, const void *b)
-{
-    const struct entry *const *x = a, *const *y = b;
-
-    return rn_view_compare(rn_key_view(&(*x)->key), rn_key_view(&(*y)->key));
-}
-
-static enum rn_code read_entry(struct work *w, const struct rn_index *x,
-                               struct rn_view key, struct rn_view value,
-                               struct entry *to, size_t *bytes)
-{
-    struct rn_container c = { .number = w->number };
-    struct rn_json *j = &w->engine->indexer.json;
-    struct rn_row_document row;
-    struct rn_row_feed feed;
-    enum rn_code rc = rn_row_document_decode(value, &row);
-
-    if (!rc)
-        rc = rn_document_follow(w->txn, &c, &row, &feed);
-    if (!rc)
-        rc = rn_json_parse(j, feed.json, NULL);
-    if (rc)
-        return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc;
-    *bytes += feed.json.len;
-    to->place_len = key.len - RN_KEY_HEAD;
-    memcpy(to->place, key.at + RN_KEY_HEAD, to->place_len);
-    return rn_index_key_of(w->number, x, j, row.rid, &to->key);
-}
-
-/* Reads up to a slice of documents; fewer are the last ones. */
-static enum rn_code read_some(struct work *w, const struct rn_index *x,
-                              struct entry *to, size_t most, size_t *count,
-                              bool *is_end)
-{
-    struct rn_key from, before;
-    struct rn_range range;
-    struct rn_cursor *c = NULL;
-    struct rn_view key, value;
-    size_t bytes = 0;
-    enum rn_code rc;
-
-    rn_key_span_tag(w->number, RN_TAG_DOCUMENT, &from, &before);
-    if (x->behind.len) {
-        memcpy(from.bytes + from.len, x->behind.at, x->behind.len);
-        from.len += x->behind.len;
-        from.bytes[from.len++] = 0;
-    }
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
-    rc = rn_txn_scan(w->txn, &range, &c);
-    while (!rc && *count < most && bytes < SLICE_BYTES) {
-        rc = rn_cursor_next(c, &key, &value);
-        if (!rc)
-            rc = read_entry(w, x, key, value, &to[*count], &bytes);
-        *count += !rc;
-    }
-    rn_cursor_end(c);
-    *is_end = rc == RN_NOT_FOUND;
-    return *is_end ? RN_OK : rc;
-}
-
-/* Few while there are writes, which wait for the slice in their group. */
-static size_t slice_size(struct rn_engine *e)
-{
-    struct rn_indexer *x = &e->indexer;
-    bool is_busy = x->turns != x->turns_seen;
-
-    x->turns_seen = x->turns;
-    return is_busy ? SLICE_BUSY : SLICE_KEYS;
-}
-
-/* In the order of the index, so that neighbours are put one after another. */
-static enum rn_code fill_some(struct work *w, struct rn_index *x)
-{
-    size_t most = slice_size(w->engine), count = 0;
-    struct entry *list = rn_new(most * sizeof(*list));
-    struct entry **sorted = rn_new(most * sizeof(struct entry *));
-    bool is_end = false;
-    enum rn_code rc = list && sorted
-                          ? read_some(w, x, list, most, &count, &is_end)
-                          : RN_NOMEM;
-
-    for (size_t i = 0; !rc && i < count; i++)
-        sorted[i] = &list[i];
-    if (!rc && count)
-        qsort(sorted, count, sizeof(struct entry *), by_key);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = rn_txn_put(w->txn, rn_key_view(&sorted[i]->key),
-                        rn_view_of(sorted[i]->place, sorted[i]->place_len));
-    if (!rc && count) {
-        x->documents += count;
-        x->behind =
-            rn_view_of(list[count - 1].place, list[count - 1].place_len);
-    }
-    if (!rc && is_end)
-        x->behind = RN_LIT("");
-    if (!rc)
-        rc = is_end ? move_on(w, x, RN_INDEX_COMPLETE)
-                    : rn_index_put(w->txn, w->number, x);
-    x->behind = RN_LIT("");
-    rn_free(list);
-    rn_free(sorted);
-    return rc;
-}
-
-/* ---- use -------------------------------------------------------------------
- */
+/* ---- use ----------------------------------------------------------------- */
 
 static uint64_t use_of(uint32_t container, uint8_t number)
 {
@@ -566,20 +441,21 @@ void rn_index_note_used(struct rn_engine *e, uint32_t container, uint8_t number)
 }
 
 /* Once a day: has it been used? */
-static enum rn_code look_at_use(struct work *w, struct rn_index *x, int64_t now)
+static enum rn_code look_at_use(struct rn_index_work *w, struct rn_index *x,
+                                int64_t now)
 {
     uint64_t use = use_of(w->number, x->number) + 1;
 
     if (atomic_load(use_slot(w->engine, use)) == use) {
         x->used = now;
-        return move_on(w, x, x->state);
+        return rn_index_move_on(w, x, x->state);
     }
     if (now - x->used >= RN_INDEX_IDLE_S)
-        return move_on(w, x, RN_INDEX_DROPPING);
+        return rn_index_move_on(w, x, RN_INDEX_DROPPING);
     return RN_OK;
 }
 
-static enum rn_code look_at_uses(struct work *w, int64_t *then)
+static enum rn_code look_at_uses(struct rn_index_work *w, int64_t *then)
 {
     int64_t now = rn_engine_now(w->engine);
     enum rn_code rc = RN_OK;
@@ -598,8 +474,7 @@ static enum rn_code look_at_uses(struct work *w, int64_t *then)
     return rc;
 }
 
-/* ---- what is due -----------------------------------------------------------
- */
+/* ---- what is due --------------------------------------------------------- */
 
 static struct rn_index *find_state(const struct rn_index_set *s,
                                    enum rn_index_state state)
@@ -612,7 +487,7 @@ static struct rn_index *find_state(const struct rn_index_set *s,
 }
 
 /* One thing that is to be done; `then` is when to look for the next. */
-static enum rn_code work_on(struct work *w, const struct rn_object *o,
+static enum rn_code work_on(struct rn_index_work *w, const struct rn_object *o,
                             int64_t *then)
 {
     struct rn_index_set *known = rn_indexer_find(w->engine, w->number);
@@ -628,7 +503,7 @@ static enum rn_code work_on(struct work *w, const struct rn_object *o,
     if (dropping)
         return drop_some(w, dropping);
     if (building)
-        return fill_some(w, building);
+        return rn_index_fill(w, building);
     *then = NEVER;
     return look_at_uses(w, then);
 }
@@ -637,13 +512,14 @@ static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_engine *e = RN_QUEUED(op, struct rn_engine, indexer.slice);
     struct rn_indexer *x = &e->indexer;
-    struct work w = { .engine = e, .txn = txn, .number = x->working };
+    struct rn_index_work w = { .engine = e, .txn = txn, .number = x->working };
     struct rn_object *o = NULL;
     enum rn_code rc;
 
     set_free(x->fresh); /* of a run that was undone */
     x->fresh = NULL;
     x->then = 0;
+    rn_index_filling_cut(&x->filling);
     x->has_learnt = false;
     rc = set_read(txn, w.number, &w.set);
     if (!rc && w.set->indexes.count)
@@ -687,10 +563,12 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     x->due = 0; /* look at all of them */
     if (rc || !s) {
         set_free(fresh);
+        rn_index_filling_cut(&x->filling);
         if (s)
             s->due = rn_engine_now(e) + RETRY_S;
         return;
     }
+    rn_index_filling_done(&x->filling);
     if (x->is_gone) {
         rn_indexer_forget(e, x->working);
         return;
@@ -722,6 +600,24 @@ static struct rn_index_set *find_due(struct rn_indexer *x, int64_t now)
     return NULL;
 }
 
+/* While clients write, a slice goes with their groups and never alone: they
+ * would wait for its sync.  How long there is nothing to do, else 0. */
+static int64_t pause_ns(struct rn_engine *e)
+{
+    struct rn_indexer *x = &e->indexer;
+    int64_t now = rn_mono_ns(e->env), left;
+    struct rn_committer_status status;
+
+    if (x->turns != x->turns_asked)
+        x->wrote_ns = now;
+    x->turns_asked = x->turns;
+    left = x->wrote_ns + QUIET_NS - now;
+    if (left <= 0 || x->turns == 0)
+        return 0;
+    rn_committer_status(e->committer, &status);
+    return status.in_flight ? 0 : left;
+}
+
 struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
 {
     struct rn_indexer *x = &e->indexer;
@@ -729,7 +625,8 @@ struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
     int64_t now, wait_s;
 
     *wait_ns = RN_TASK_IDLE;
-    if (!x->sets || x->due == NEVER || x->is_queued)
+    if (!x->sets || x->due == NEVER || x->is_queued ||
+        !atomic_load(&x->is_ready))
         return NULL;
     now = rn_engine_now(e);
     if (x->due <= now)
@@ -740,6 +637,9 @@ struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
             *wait_ns = (wait_s > DAY_S ? DAY_S : wait_s) * 1000000000;
         return NULL;
     }
+    *wait_ns = pause_ns(e);
+    if (*wait_ns)
+        return NULL;
     x->is_queued = true;
     x->working = s->number;
     x->slice = (struct rn_operation){
@@ -752,113 +652,23 @@ struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
     return &x->slice;
 }
 
-/* ---- misses ----------------------------------------------------------------
- */
+/* ---- patience ------------------------------------------------------------ */
 
-/* An index that nobody has asked for by name. */
-struct wish {
-    struct rn_index_change change;
-    struct rn_object *object;
-    struct rn_arena arena;
-    struct rn_index_key keys[RN_INDEX_KEYS_MAX];
-};
-
-static void wish_free(struct wish *w)
+static atomic_ullong *patience_of(struct rn_engine *e, uint64_t query)
 {
-    rn_object_release(w->object);
-    rn_arena_release(&w->arena);
-    rn_free(w);
+    return &e->indexer.patience[(query >> 32) % RN_INDEX_TEXTS];
 }
 
-static void wish_done(struct rn_done *done, enum rn_code rc,
-                      const struct rn_err *err)
+unsigned rn_index_patience(struct rn_engine *e, uint64_t query)
 {
-    (void)rc;
-    (void)err;
-    wish_free((struct wish *)(void *)done);
+    uint64_t known =
+        atomic_load_explicit(patience_of(e, query), memory_order_relaxed);
+
+    return (known ^ query) >> 2 ? 0 : known & 3;
 }
 
-static bool copy_path(struct rn_arena *a, const struct rn_json_path *from,
-                      struct rn_json_path *to)
+void rn_index_set_patience(struct rn_engine *e, uint64_t query, unsigned level)
 {
-    struct rn_view *names = rn_arena_alloc(a, from->count * sizeof(*names));
-
-    for (uint32_t i = 0; names && i < from->count; i++) {
-        names[i] =
-            from->names[i].len ? rn_arena_copy(a, from->names[i]) : RN_LIT("");
-        if (!names[i].at)
-            return false;
-    }
-    *to = (struct rn_json_path){ names, from->count };
-    return names != NULL;
-}
-
-static void wish_for(struct rn_engine *e, const struct rn_object *o,
-                     const struct rn_index_key *keys, uint32_t count)
-{
-    struct wish *w = rn_new(sizeof(*w));
-    bool is_good = w && count <= RN_INDEX_KEYS_MAX;
-
-    if (!w)
-        return;
-    w->arena = RN_ARENA_INIT(ARENA_MAX);
-    w->object = rn_object_share((struct rn_object *)(uintptr_t)o);
-    for (uint32_t i = 0; is_good && i < count; i++) {
-        w->keys[i].is_descending = keys[i].is_descending;
-        is_good = copy_path(&w->arena, &keys[i].path, &w->keys[i].path);
-    }
-    w->change = (struct rn_index_change){ .done.call = wish_done,
-                                          .container = o->container,
-                                          .keys = w->keys,
-                                          .count = count };
-    if (!is_good || rn_index_change_start(e, &w->change, NULL))
-        wish_free(w);
-}
-
-static uint64_t hash_of(uint32_t container, const struct rn_index_key *keys,
-                        uint32_t count)
-{
-    uint64_t hash = container;
-
-    for (uint32_t i = 0; i < count; i++) {
-        hash += keys[i].is_descending;
-        for (uint32_t n = 0; n < keys[i].path.count; n++)
-            hash = rn_hash64(keys[i].path.names[n], hash + n);
-    }
-    return hash ? hash : 1;
-}
-
-/* That of the hash, or the one that has cost least. */
-static struct rn_index_miss *find_miss(struct rn_indexer *x, uint64_t hash)
-{
-    struct rn_index_miss *least = &x->misses[0];
-
-    for (size_t i = 0; i < RN_INDEX_MISSES; i++) {
-        if (x->misses[i].hash == hash)
-            return &x->misses[i];
-        if (x->misses[i].documents < least->documents)
-            least = &x->misses[i];
-    }
-    *least = (struct rn_index_miss){ .hash = hash };
-    return least;
-}
-
-void rn_index_note_missed(struct rn_engine *e, const struct rn_object *o,
-                          const struct rn_index_key *keys, uint32_t count,
-                          uint64_t documents, uint64_t of)
-{
-    struct rn_indexer *x = &e->indexer;
-    uint64_t cost = MAKING * (of > FEWEST ? of : (uint64_t)FEWEST);
-    struct rn_index_miss *miss;
-    bool is_worth;
-
-    pthread_mutex_lock(&x->lock);
-    miss = find_miss(x, hash_of(o->number, keys, count));
-    miss->documents += documents;
-    is_worth = miss->documents >= cost;
-    if (is_worth)
-        *miss = (struct rn_index_miss){ 0 };
-    pthread_mutex_unlock(&x->lock);
-    if (is_worth)
-        wish_for(e, o, keys, count);
+    atomic_store_explicit(patience_of(e, query), (query & ~UINT64_C(3)) | level,
+                          memory_order_relaxed);
 }

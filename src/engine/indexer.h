@@ -7,7 +7,8 @@
  * slice looks, so none is missed; and a slice that takes rows away runs when
  * nobody adds any.
  *
- * Thread: the committer's, or before there is one, but for `used` and `lock`.
+ * Thread: the committer's, or before there is one, but for `used`,
+ * `patience` and what `lock` guards.
  */
 #ifndef RN_ENGINE_INDEXER_H
 #define RN_ENGINE_INDEXER_H
@@ -21,7 +22,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { RN_INDEX_USES = 1024, RN_INDEX_MISSES = 64 };
+enum { RN_INDEX_USES = 1024, RN_INDEX_MISSES = 64, RN_INDEX_TEXTS = 256 };
 
 struct rn_index_set {
     uint32_t number; /* the container's */
@@ -38,23 +39,44 @@ struct rn_index_miss {
     uint64_t documents;
 };
 
+/* Documents on their way into an index that is built: read, then sorted, then
+ * added.  What a slice did counts when it is durable. */
+struct rn_index_filling {
+    uint32_t container; /* 0: none */
+    uint8_t number;
+    struct rn_buf entries, offsets, sorted; /* the latter into the first */
+    bool is_full;                           /* to be added now */
+    bool is_end;                            /* there are no more */
+    size_t added;
+    size_t entries_len, offsets_len, was_added; /* durably */
+    bool was_full;
+    uint64_t resets, seen; /* by the slice */
+};
+
 struct rn_indexer {
     struct rn_tree by_number; /* pointers to sets */
     struct rn_index_set *sets;
     struct rn_json json; /* of the document at hand */
 
+    struct rn_index_filling filling;
     uint64_t turns, turns_seen; /* writes; as many at the last slice */
+    uint64_t turns_asked;       /* and when it was last asked what is due */
+    int64_t wrote_ns;           /* the last write, about */
     int64_t due;                /* of the first set */
-    bool is_queued;
+    int64_t then;               /* when to look again at the one at hand */
     struct rn_operation slice;
-    uint32_t working;           /* the container that the slice is about */
     struct rn_index_set *fresh; /* its set, if the slice changed it */
-    bool is_gone;               /* the container is no more */
-    int64_t then;               /* when to look again */
-    bool has_learnt;            /* of a policy that the slice has not seen */
+    uint32_t working;           /* the container that the slice is about */
+    bool is_gone;               /* which is no more */
+    bool is_queued;
+    bool has_learnt;      /* of a policy that the slice has not seen */
+    atomic_bool is_ready; /* the engine is open */
 
     /* Indexes used since somebody looked: container << 8 | number, by hash. */
     atomic_ullong used[RN_INDEX_USES];
+
+    /* Hashes of texts of queries, with the patience in the last two bits. */
+    atomic_ullong patience[RN_INDEX_TEXTS];
 
     pthread_mutex_t lock; /* of `misses` */
     struct rn_index_miss misses[RN_INDEX_MISSES];
@@ -72,8 +94,7 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number);
 /* NULL if the container has no indexes. */
 struct rn_index_set *rn_indexer_find(struct rn_engine *e, uint32_t number);
 
-/* ---- for turn.c ------------------------------------------------------------
- */
+/* ---- for turn.c ---------------------------------------------------------- */
 
 /* A version's rows, and those of the one before.  Not zeroed: `was` and `is`
  * are large and mostly unused. */
@@ -94,8 +115,30 @@ enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
                                struct rn_txn *txn, struct rn_view json,
                                uint64_t rid, const struct rn_key *at) RN_CHECK;
 
-/* ---- rows ------------------------------------------------------------------
- */
+/* ---- for index_fill.c ---------------------------------------------------- */
+
+/* A slice of work on one container. */
+struct rn_index_work {
+    struct rn_engine *engine;
+    struct rn_txn *txn;
+    struct rn_index_set *set; /* as the rows say */
+    uint32_t number;          /* the container's */
+};
+
+/* Writes the new state of an index; what is in memory follows. */
+enum rn_code rn_index_move_on(struct rn_index_work *w, struct rn_index *x,
+                              enum rn_index_state state) RN_CHECK;
+
+/* Goes on building an index. */
+enum rn_code rn_index_fill(struct rn_index_work *w,
+                           struct rn_index *x) RN_CHECK;
+/* What the slice has done is durable; or it was undone. */
+void rn_index_filling_done(struct rn_index_filling *f);
+void rn_index_filling_cut(struct rn_index_filling *f);
+void rn_index_filling_reset(struct rn_index_filling *f);
+void rn_index_filling_release(struct rn_index_filling *f);
+
+/* ---- rows ---------------------------------------------------------------- */
 
 void rn_index_row_key(uint32_t container, uint8_t number, struct rn_key *out);
 enum rn_code rn_index_put(struct rn_txn *txn, uint32_t container,

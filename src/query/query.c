@@ -86,6 +86,11 @@ bool rn_query_is_orderless(const struct rn_query *q)
     return s->order_count && rn_distinct_of(s) != RN_DISTINCT_FIRST;
 }
 
+struct rn_view rn_query_text(const struct rn_query *q)
+{
+    return q->text;
+}
+
 bool rn_query_reads_documents(const struct rn_query *q)
 {
     const struct rn_select *s = q->select;

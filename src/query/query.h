@@ -132,6 +132,8 @@ bool rn_query_is_by_vector(const struct rn_query *q);
 bool rn_query_is_orderless(const struct rn_query *q);
 /* True if rows are ranked: clients do that, by the plan. */
 bool rn_query_is_ranked(const struct rn_query *q);
+/* As it was sent, without its parameters. */
+struct rn_view rn_query_text(const struct rn_query *q);
 /* False if the answer depends on no document. */
 bool rn_query_reads_documents(const struct rn_query *q);
 

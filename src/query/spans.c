@@ -26,8 +26,7 @@ struct looker {
 static const struct rn_query_spans anywhere = { 0 };
 static const struct rn_query_spans nowhere = { .is_bounded = true };
 
-/* ---- sets of spans: in order, apart ----------------------------------------
- */
+/* ---- sets of spans: in order, apart -------------------------------------- */
 
 static enum rn_code add(struct looker *l, struct rn_query_spans *to,
                         uint32_t *room, struct rn_span span)
@@ -112,8 +111,7 @@ static void settle(struct rn_query_spans *s)
     s->count = n + 1;
 }
 
-/* ---- spans of values -------------------------------------------------------
- */
+/* ---- spans of values ----------------------------------------------------- */
 
 static enum rn_code copy(struct looker *l, const char *bytes, size_t len,
                          struct rn_view *out)
@@ -220,8 +218,7 @@ static enum rn_code compared(struct looker *l, enum rn_op op,
     return rc ? rc : set_one(l, span, out);
 }
 
-/* ---- expressions -----------------------------------------------------------
- */
+/* ---- expressions --------------------------------------------------------- */
 
 static enum rn_code look(struct looker *l, const struct rn_expr *e, bool want,
                          struct rn_query_spans *out);

@@ -60,6 +60,8 @@ struct rn_access {
     const struct rn_index *index; /* the one that is used; NULL: none */
     uint64_t about;               /* documents of the container */
     uint64_t examined;            /* rows of indexes that were looked at */
+    uint64_t text;                /* hash of the query's */
+    uint64_t too_many; /* rows after which an index was left alone; 0: none */
     struct rn_documents_bounds bounds;
     struct rn_buf places; /* of struct rn_access_place, in order */
     struct rn_arena held; /* their bytes */

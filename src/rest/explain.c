@@ -17,7 +17,12 @@
 
 #include <stdio.h>
 
-enum { ROWS = 100, STEPS_MAX = 400 * 1000 * 1000, PLAN_MAX = 1 << 20 };
+enum {
+    ROWS = 100,
+    STEPS_MAX = 400 * 1000 * 1000,
+    PLAN_MAX = 1 << 20,
+    PAGE_NS = 1000000000
+};
 
 struct explained {
     struct rn_asked asked;
@@ -56,6 +61,14 @@ static enum rn_code count_row(void *context, struct rn_view json,
     return RN_OK;
 }
 
+/* A page of a scan ends; what must be seen in whole is. */
+static bool is_late(void *clock)
+{
+    const struct explained *e = clock;
+
+    return rn_mono_ns(e->x->rest->opts.env) - e->x->call->begun_ns > PAGE_NS;
+}
+
 static enum rn_code run_once(struct explained *e, bool no_order)
 {
     struct rn_context *x = e->x;
@@ -64,6 +77,8 @@ static enum rn_code run_once(struct explained *e, bool no_order)
     struct rn_query_limits limits = {
         .steps = STEPS_MAX,
         .now_us = rn_wall_ms(x->rest->opts.env) * 1000,
+        .is_late = is_late,
+        .clock = e,
     };
     struct rn_access_ask ask = { .scope = e->scan,
                                  .query = e->asked.query,
@@ -255,8 +270,7 @@ enum rn_rest_step rn_rest_explain(struct rn_context *x)
     return RN_REST_WORK;
 }
 
-/* ---- making and dropping ---------------------------------------------------
- */
+/* ---- making and dropping ------------------------------------------------- */
 
 static enum rn_rest_step changed(struct rn_call *call)
 {

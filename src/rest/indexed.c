@@ -9,11 +9,14 @@
  */
 #include "rest/access.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 
 enum {
     HELD_MAX = 64 << 20,
     GATHER_MAX = 65536,  /* more places are never gathered, */
+    GATHER_FIRST = 1024, /* nor these, for a page, before they were missed, */
     GATHER_KEYED = 1024, /* nor these, where a partition key narrows, */
     GATHER_SORTED = 256, /* nor these, where an index is in order anyway */
     /* Of a page of 100 rows: a document that is read through the index costs
@@ -29,8 +32,7 @@ struct rn_access_place {
     uint64_t rid;
 };
 
-/* ---- gathering -------------------------------------------------------------
- */
+/* ---- gathering ----------------------------------------------------------- */
 
 struct gathered {
     const struct rn_index *index;
@@ -101,10 +103,14 @@ static uint64_t root(uint64_t n)
 static uint64_t most_rows(const struct rn_access *a,
                           const struct rn_access_ask *ask)
 {
-    uint64_t most = rn_query_is_streaming(ask->query)
-                        ? root(GATHER_PAGE * a->about)
-                        : 64 + a->about / GATHER_SHARE;
+    bool is_page = rn_query_is_streaming(ask->query);
+    uint64_t most =
+        is_page ? root(GATHER_PAGE * a->about) : 64 + a->about / GATHER_SHARE;
+    uint64_t first = (uint64_t)GATHER_FIRST
+                     << 3 * rn_index_patience(a->reading->engine, a->text);
 
+    if (is_page && most > first)
+        most = first;
     if (a->kind == RN_ACCESS_KEYS && most > GATHER_KEYED)
         most = GATHER_KEYED;
     return most < GATHER_MAX ? most : (uint64_t)GATHER_MAX;
@@ -131,6 +137,8 @@ static enum rn_code try_filter(struct rn_access *a,
     for (uint32_t i = 0; i < spans.count && !rc; i++)
         rc = gather_span(a, &spans.list[i], &g);
     a->examined += g.rows;
+    if (rc == RN_TOO_LARGE && !best->index)
+        a->too_many = g.rows_max;
     if (rc || (best->index && g.rows >= best->rows)) {
         release(&g);
         return rc == RN_TOO_LARGE ? RN_OK : rc;
@@ -146,7 +154,6 @@ static enum rn_code find_filter(struct rn_access *a,
 {
     enum rn_code rc = RN_OK;
 
-    best->rows_max = most_rows(a, ask);
     for (uint32_t i = 0; i < a->indexes.count && !rc; i++) {
         if (a->indexes.list[i].state == RN_INDEX_COMPLETE)
             rc = try_filter(a, ask, &a->indexes.list[i], arena, best);
@@ -182,8 +189,7 @@ static enum rn_code next_place(struct rn_access *a, struct rn_view *body)
     return rc;
 }
 
-/* ---- order -----------------------------------------------------------------
- */
+/* ---- order --------------------------------------------------------------- */
 
 enum rn_code rn_indexed_order(const struct rn_query *q, struct rn_arena *arena,
                               struct rn_index_key keys[RN_INDEX_KEYS_MAX],
@@ -362,8 +368,7 @@ static enum rn_code next_ordered(struct rn_access *a, struct rn_view *body)
     return rc;
 }
 
-/* ---- extremes --------------------------------------------------------------
- */
+/* ---- extremes ------------------------------------------------------------ */
 
 static enum rn_code use_extremes(struct rn_access *a,
                                  const struct rn_access_ask *ask,
@@ -431,8 +436,7 @@ static enum rn_code next_extreme(struct rn_access *a, struct rn_view *body)
     return rc;
 }
 
-/* ---- choosing --------------------------------------------------------------
- */
+/* ---- choosing ------------------------------------------------------------ */
 
 /* What WHERE leaves few of is gathered; else ORDER BY may find an index. */
 static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
@@ -441,22 +445,26 @@ static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
     uint32_t count = 0;
     bool is_backward = false;
-    enum rn_code rc = find_filter(a, ask, arena, filter);
+    const struct rn_index *order = NULL;
+    enum rn_code rc = RN_OK;
 
-    if (!rc && !ask->no_order &&
-        (!filter->index || filter->rows > GATHER_SORTED))
+    if (!ask->no_order)
         rc = rn_indexed_order(ask->query, arena, keys, &count, &is_backward);
+    if (!rc && count)
+        order = find_index(a, keys, count);
+    filter->rows_max = order ? GATHER_SORTED : most_rows(a, ask);
+    if (!rc)
+        rc = find_filter(a, ask, arena, filter);
     if (rc)
         return rc;
-    if (count)
-        a->index = find_index(a, keys, count);
-    if (a->index)
-        return use_order(a, ask, arena, is_backward);
-    if (filter->index)
+    if (filter->index) {
         use_filter(a, filter);
-    else if (!ask->no_order)
-        rc = use_extremes(a, ask, arena);
-    return rc;
+        return RN_OK;
+    }
+    a->index = order;
+    if (order)
+        return use_order(a, ask, arena, is_backward);
+    return ask->no_order ? RN_OK : use_extremes(a, ask, arena);
 }
 
 enum rn_code rn_indexed_open(struct rn_access *a,
@@ -469,6 +477,8 @@ enum rn_code rn_indexed_open(struct rn_access *a,
 
     if (rc || !a->indexes.count)
         return rc;
+    a->text =
+        rn_hash64(rn_query_text(ask->query), a->reading->container->number);
     rc = rn_documents_count(a->reading, &a->about);
     if (!rc)
         rc = rn_documents_bound(a->reading->container, &a->scope, &a->bounds);

@@ -122,6 +122,22 @@ enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
     return rc;
 }
 
+/* A page that read many documents after an index was left alone would rather
+ * have looked further along it; one that read few, less far. */
+static void note_patience(const struct rn_missed *m)
+{
+    const struct rn_access *a = m->access;
+    struct rn_engine *e = a->reading->engine;
+    unsigned level = rn_index_patience(e, a->text);
+
+    if (a->index || !a->too_many || !rn_query_is_streaming(m->query))
+        return;
+    if (m->stats->documents > a->too_many / 2 && level < RN_INDEX_PATIENCE_MAX)
+        rn_index_set_patience(e, a->text, level + 1);
+    else if (m->stats->documents < a->too_many / 16 && level > 0)
+        rn_index_set_patience(e, a->text, level - 1);
+}
+
 void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
                     struct rn_arena *arena)
 {
@@ -132,6 +148,7 @@ void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
 
     if (m->access->index)
         rn_index_note_used(r->engine, o->number, m->access->index->number);
+    note_patience(m);
     if (rn_missed_find(m, arena, keys, &count) || !count ||
         rn_documents_count((struct rn_reading *)(uintptr_t)r, &about))
         return; /* nothing depends on it */

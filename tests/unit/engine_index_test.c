@@ -35,6 +35,12 @@ static struct rn_object *box;
 static struct document doc;
 static struct rn_arena arena;
 
+/* Slices wait until nobody has written for a while. */
+static void settle(void)
+{
+    rn_sim_run(db.sim, 100000000);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -70,8 +76,7 @@ static void turn_clock(int64_t seconds)
     rn_sim_run(db.sim, seconds * 1000000000);
 }
 
-/* ---- changing --------------------------------------------------------------
- */
+/* ---- changing ------------------------------------------------------------ */
 
 struct ended {
     struct rn_index_change change;
@@ -154,8 +159,7 @@ static void fill(int count)
     }
 }
 
-/* ---- looking ---------------------------------------------------------------
- */
+/* ---- looking ------------------------------------------------------------- */
 
 struct rows {
     struct rn_key *list;
@@ -283,8 +287,7 @@ static size_t rows_now(void)
     return count_rows(&db, box, RN_TAG_INDEX);
 }
 
-/* ---- life ------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------- */
 
 static void an_index_has_every_document(void **state)
 {
@@ -293,7 +296,7 @@ static void an_index_has_every_document(void **state)
     assert_int_equal(change_index("/a", false), RN_OK);
     assert_int_equal(change_index("/a -/b", false), RN_OK);
     assert_int_equal(change_index("/x/y", false), RN_OK);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "0:complete 1:complete 2:complete");
     assert_int_equal(rows_now(), 3000);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":\"x\""), RN_OK);
@@ -309,7 +312,7 @@ static void making_it_twice_makes_one(void **state)
     assert_int_equal(change_index("/a", false), RN_OK);
     assert_int_equal(change_index("/a", false), RN_OK);
     assert_int_equal(change_index("/b", true), RN_OK);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "0:complete");
 }
 
@@ -337,11 +340,11 @@ static void what_is_no_index_is_refused(void **state)
         assert_int_equal(change_index(path, false), RN_OK);
     }
     assert_int_equal(change_index("/more", false), RN_BAD_REQUEST);
-    database_settle(&db);
+    settle();
     assert_int_equal(change_index("/p3", true), RN_OK);
-    database_settle(&db);
+    settle();
     assert_int_equal(change_index("/more", false), RN_OK);
-    database_settle(&db);
+    settle();
     assert_non_null(strstr(look(), "3:complete"));
 }
 
@@ -351,14 +354,14 @@ static void a_dropped_index_leaves_nothing(void **state)
     fill(700);
     assert_int_equal(change_index("/a", false), RN_OK);
     assert_int_equal(change_index("/b", false), RN_OK);
-    database_settle(&db);
+    settle();
     assert_int_equal(change_index("/a", true), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":77"), RN_OK);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "1:complete");
     assert_int_equal(rows_now(), 700);
     assert_int_equal(change_index("/b", true), RN_OK);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "");
     assert_int_equal(rows_now(), 0);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":78"), RN_OK);
@@ -382,14 +385,14 @@ static void a_reopened_engine_goes_on_building(void **state)
                          RN_OK);
         look();
     }
-    database_settle(&db);
+    settle();
     assert_true(was_building);
     assert_string_equal(look(), "0:complete");
     assert_int_equal(change_index("/a", true), RN_OK);
     database_reopen(&db);
     refresh();
     assert_int_equal(put(RN_DOCUMENT_UPSERT, "5", 1, ",\"a\":99"), RN_OK);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "");
     assert_int_equal(rows_now(), 0);
 }
@@ -443,7 +446,7 @@ static void a_write_in_the_group_that_makes_it_is_not_missed(void **state)
             rn_document_write_start(db.engine, &writes[i].write, NULL), RN_OK);
     }
     assert_int_equal(wait_for(&e, RN_OK), RN_OK);
-    database_settle(&db);
+    settle();
     for (int i = 0; i < 8; i++) {
         assert_true(writes[i].is_ended);
         assert_int_equal(writes[i].rc, RN_OK);
@@ -473,13 +476,13 @@ static void a_policy_without_the_path_drops_it(void **state)
                          RN_OK);
         assert_int_equal(change_index("/a", false), RN_OK);
         assert_int_equal(change_index("/a -/b", false), RN_OK);
-        database_settle(&db);
+        settle();
         assert_string_equal(look(), "0:complete 1:complete");
         snprintf(body, sizeof(body), DEFINITION("%s"), policies[i]);
         rn_object_release(box);
         assert_int_equal(
             change(&db, RN_CATALOG_REPLACE, owner, "c", body, &box), RN_OK);
-        database_settle(&db);
+        settle();
         assert_string_equal(look(), "");
         assert_int_equal(rows_now(), 0);
     }
@@ -496,7 +499,7 @@ static void a_container_takes_its_indexes_with_it(void **state)
     assert_int_equal(change_index("/a", false), RN_OK);
     assert_int_equal(change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL),
                      RN_OK);
-    database_settle(&db);
+    settle();
     box = make_container(&db, owner, DEFINITION(COMPOSITE));
     assert_int_equal(count_rows(&db, old, RN_TAG_INDEX), 0);
     assert_int_equal(
@@ -517,7 +520,7 @@ static void an_index_that_nobody_uses_goes_after_a_week(void **state)
     fill(10);
     assert_int_equal(change_index("/a", false), RN_OK);
     assert_int_equal(change_index("/b", false), RN_OK);
-    database_settle(&db);
+    settle();
     for (int day = 0; day < 6; day++) {
         rn_index_note_used(db.engine, box->number, 1);
         turn_clock(DAY + 60);
@@ -544,16 +547,15 @@ static void enough_misses_make_an_index(void **state)
     fill(20);
     for (int i = 0; i < 3; i++)
         rn_index_note_missed(db.engine, box, keys, count, 1999, 2000);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "");
     for (int i = 0; i < 2; i++)
         rn_index_note_missed(db.engine, box, keys, count, 1002, 2000);
-    database_settle(&db);
+    settle();
     assert_string_equal(look(), "0:complete");
 }
 
-/* ---- the walk --------------------------------------------------------------
- */
+/* ---- the walk ------------------------------------------------------------ */
 
 static void draw_value(struct rn_chance *c, char *out, size_t room)
 {
@@ -736,7 +738,7 @@ static void whatever_happens_indexes_are_exact(void **state)
             do_something(&c);
             look();
         }
-        database_settle(&db);
+        settle();
         assert_null(strstr(look(), "building"));
     }
 }
