@@ -9,6 +9,7 @@
  * reopens in between, while indexes come and go.
  */
 #include "lib/database.h"
+#include "lib/faulty.h"
 
 #include "base/chance.h"
 #include "engine/own.h"
@@ -555,6 +556,46 @@ static void enough_misses_make_an_index(void **state)
     assert_string_equal(look(), "0:complete");
 }
 
+static void a_store_that_fails_leaves_an_index_exact(void **state)
+{
+    static const struct {
+        enum faulty_call call;
+        unsigned nth;
+    } faults[] = {
+        { FAULTY_COMMIT, 1 }, { FAULTY_COMMIT, 2 }, { FAULTY_PUT, 1 },
+        { FAULTY_PUT, 300 },  { FAULTY_GET, 50 },   { FAULTY_NEXT, 400 },
+        { FAULTY_SCAN, 2 },   { FAULTY_DEL, 100 },
+    };
+
+    (void)state;
+    rn_engine_close(db.engine);
+    db.engine = NULL;
+    db.store = faulty_new(db.store);
+    assert_non_null(db.store);
+    database_reopen(&db);
+    refresh();
+    fill(1500);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        bool is_drop = faults[i].call == FAULTY_DEL;
+
+        assert_int_equal(change_index("/a", false), RN_OK);
+        if (is_drop) {
+            settle();
+            assert_int_equal(change_index("/a", true), RN_OK);
+        }
+        faulty_fail(db.store, faults[i].call, faults[i].nth, 3, RN_IO);
+        for (int k = 0; k < 5; k++) {
+            (void)put(RN_DOCUMENT_UPSERT, "7", 3, k % 2 ? "" : ",\"a\":5");
+            settle();
+        }
+        turn_clock(200); /* what failed is tried again */
+        assert_string_equal(look(), is_drop ? "" : "0:complete");
+        assert_int_equal(change_index("/a", true), RN_OK);
+        turn_clock(200);
+        assert_string_equal(look(), "");
+    }
+}
+
 /* ---- the walk ------------------------------------------------------------ */
 
 static void draw_value(struct rn_chance *c, char *out, size_t room)
@@ -757,6 +798,7 @@ int main(void)
         TEST(a_container_takes_its_indexes_with_it),
         TEST(an_index_that_nobody_uses_goes_after_a_week),
         TEST(enough_misses_make_an_index),
+        TEST(a_store_that_fails_leaves_an_index_exact),
         TEST(whatever_happens_indexes_are_exact),
     };
 
