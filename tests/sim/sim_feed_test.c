@@ -36,8 +36,7 @@ enum {
     PAGE_MAX = 6,
     WAIT_S = 1,
     MS = 1000000,
-    LATE_NS = 600 * MS, /* less than anyone waits for, and more than the store
-                            holds a commit back when it is behind */
+    LATE_NS = 600 * MS, /* less than anyone waits for */
     STEPS_MAX = 500,    /* of one life */
     STEPS_END = 100000, /* to finish */
 };
