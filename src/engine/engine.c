@@ -27,10 +27,11 @@ static void join_moves(struct rn_engine *e)
     size_t count = 0, k;
 
     for (size_t i = 0; i < e->moved_count; i++) {
-        for (k = 0; k < count; k++)
+        for (k = 0; k < count; k++) {
             if (e->moved[k].container == e->moved[i].container &&
                 e->moved[k].range == e->moved[i].range)
                 break;
+        }
         if (k == count) {
             e->moved[count++] = e->moved[i];
             continue;

@@ -239,6 +239,8 @@ static enum rn_code empty_range(struct rn_txn *txn,
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_engine *e = RN_QUEUED(op, struct rn_engine, home);
+    uint32_t entries =
+        e->opts.home_entries ? e->opts.home_entries : SLICE_ENTRIES;
     struct rn_buf value = RN_BUF_INIT(64);
     struct rn_key from, before, key;
     struct rn_container c = { 0 }; /* its number is all that is needed */
@@ -257,9 +259,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     rn_expiry_moved(e, c.number);
     rc = find_dead(txn, &c, &id, &row);
     if (!rc)
-        rc = empty_range(txn, &c, id, &row,
-                         e->opts.home_entries ? e->opts.home_entries
-                                              : SLICE_ENTRIES);
+        rc = empty_range(txn, &c, id, &row, entries);
     /* All are empty, or the container has been deleted. */
     return rc == RN_NOT_FOUND ? rn_txn_del(txn, rn_key_view(&key)) : rc;
 }
