@@ -21,6 +21,7 @@
 #include "rest/own.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/queue.h"
 #include "cosmos/feed_token.h"
 #include "cosmos/prefer.h"
@@ -440,10 +441,12 @@ static void add(struct rn_buf *b, struct rn_view v)
     b->len += v.len;
 }
 
-static void add_number(struct rn_buf *b, const char *before, uint64_t number)
+static void add_number(struct rn_buf *b, struct rn_view before, uint64_t number)
 {
-    b->len += (size_t)snprintf(b->at + b->len, TAIL_MAX / 4, "%s%llu", before,
-                               (unsigned long long)number);
+    char digits[RN_DECIMAL_MAX];
+
+    add(b, before);
+    add(b, rn_decimal_print(number, digits + sizeof(digits)));
 }
 
 static enum rn_code add_version(struct rn_feed_page *f,
@@ -474,12 +477,12 @@ static enum rn_code add_change(struct rn_feed_page *f,
     if (f->is_wrapped) {
         add(b, RN_LIT("{\"current\":"));
         add(b, c->json);
-        add_number(b, ",\"metadata\":{\"lsn\":", c->place.lsn);
-        add_number(b, ",\"crts\":", (uint64_t)c->ts);
+        add_number(b, RN_LIT(",\"metadata\":{\"lsn\":"), c->place.lsn);
+        add_number(b, RN_LIT(",\"crts\":"), (uint64_t)c->ts);
         add(b, RN_LIT("}}"));
     } else {
         add(b, rn_view_of(c->json.at, c->json.len - 1));
-        add_number(b, ",\"_lsn\":", c->place.lsn);
+        add_number(b, RN_LIT(",\"_lsn\":"), c->place.lsn);
         b->at[b->len++] = '}';
     }
     return RN_OK;
