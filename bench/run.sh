@@ -2,13 +2,14 @@
 # run.sh -- measures, beside the baselines, and says which goals are met.
 #
 #   bench/run.sh [quick] [PART...]      PART: json http cosmos query speed thin
-#                                       open server
+#                                       open server feed
 #
 #   speed   durable inserts and updates of 1 KB records in groups of 64: the
 #           local store, LMDB with synced commits, RocksDB with synced writes
 #   thin    file and scan after ten random updates a record
 #   open    the time to open after kill -9, at a million records
 #   server  beside nginx, Redis and PostgreSQL: bench/server.sh
+#   feed    the change feed beside nginx: bench/feed.sh
 #
 # ROUNDS (3) rounds of speed, the stores in turn, since the machine's own speed
 # drifts; the closing lines are medians and their ratios.  Data goes to
@@ -26,7 +27,7 @@ if [ "${1:-}" = quick ]; then
     rounds=1
     shift
 fi
-parts=${*:-json http cosmos query speed thin open server}
+parts=${*:-json http cosmos query speed thin open server feed}
 out=$(mktemp)
 trap 'rm -rf "$out" "$data"' EXIT
 mkdir -p "$data" || exit 1
@@ -132,6 +133,7 @@ for part in $parts; do
     thin) thin ;;
     open) open_killed ;;
     server) bench/server.sh ;;
+    feed) bench/feed.sh ;;
     json | http | cosmos | query)
         if [ -x "$built/${part}_bench" ]; then
             echo "== $part"

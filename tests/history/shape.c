@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS_MAX = 1024, IDS_MAX = 1 << 14 };
+enum { KEYS_MAX = 1024, IDS_MAX = 1 << 14, SPLIT_MAX = 11 };
 
 struct name {
     unsigned number;
@@ -198,8 +198,7 @@ void shape_change(struct client *c)
 {
     struct shape ranges[SHAPE_RANGES_MAX];
     size_t n = shape_read(c, ranges), at;
-    bool splits = n < 3 || (n < SHAPE_RANGES_MAX - 1 &&
-                            rn_chance_percent(&c->chance, 50));
+    bool splits = n < 3 || (n < SPLIT_MAX && rn_chance_percent(&c->chance, 50));
     struct request r = { .verb = "POST",
                          .word = "",
                          .link = splits ? "_runnel/split" : "_runnel/merge",

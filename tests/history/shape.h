@@ -14,7 +14,7 @@
 
 #include "cosmos/epk.h"
 
-enum { SHAPE_RANGES_MAX = 12, SHAPE_TEXT_MAX = 80 };
+enum { SHAPE_RANGES_MAX = 32, SHAPE_TEXT_MAX = 80 };
 
 struct shape {
     uint32_t id;
