@@ -20,8 +20,11 @@
 #include <errno.h>
 
 enum {
-    RETRY_MS = 1000,        /* after a checkpoint that found no space */
-    THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
+    RETRY_MS = 1000, /* after a checkpoint that found no space */
+    FLUSH_BYTES = 4 << 20,
+    FLUSHES = 8, /* of these, in the first pass, for a slice that settles */
+    FLUSHES_LEAST = 64 << 20, /* in a smaller file one for one */
+    THROTTLE_NS = 20000000,   /* a writer's wait when it is a table ahead */
 };
 
 static uint64_t map_written(struct rn_local *l)
@@ -100,6 +103,7 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
         l->pin = NULL;
     }
     l->captured_ns = rn_mono_ns(l->env);
+    l->flushes = 0;
     c->number++;
     c->step = RN_CHECKPOINT_FLUSH;
     return RN_OK;
@@ -218,13 +222,28 @@ static bool lags(struct rn_local *l)
            limit / 2;
 }
 
+/* What settles while a state is flushed is synced with it: the more of it, the
+ * longer that takes, and the keeper does nothing else meanwhile. */
+static bool flushes_first(struct rn_local *l)
+{
+    struct rn_map_stat stat;
+
+    if (l->checkpoint.step == RN_CHECKPOINT_IDLE)
+        return false;
+    l->map->ops->stat(l->map, &stat);
+    if (stat.file_bytes > FLUSHES_LEAST &&
+        l->checkpoint.step == RN_CHECKPOINT_FLUSH &&
+        (++l->flushes % FLUSHES || l->flushes * FLUSH_BYTES > stat.file_bytes))
+        return true;
+    return lags(l);
+}
+
 static void settle(struct rn_local *l)
 {
-    bool busy = l->checkpoint.step != RN_CHECKPOINT_IDLE;
     struct rn_err err = { 0 };
 
     if (!l->settle.settling || rn_mono_ns(l->env) < l->settle.retry_ns ||
-        (busy && lags(l)))
+        flushes_first(l))
         return;
     (void)!rn_settle_slice(l, &err);
 }

@@ -470,6 +470,7 @@ static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
         return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
     m->flush_at = 0;
     m->flush_to = head.length;
+    m->flushed_once = false;
     return RN_OK;
 }
 
@@ -536,7 +537,8 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
 }
 
 /* One fdatasync over hundreds of dirty megabytes would hold up the log's syncs
- * for as long; so most is written back in slices first. */
+ * for as long; so most is written back in slices first, and then once more what
+ * was written meanwhile. */
 enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
 {
     struct lmdb *m = (struct lmdb *)base;
@@ -548,6 +550,10 @@ enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
         slice = SLICE_BYTES;
     if (!m->captured_sums)
         rc = write_sums(m, err);
+    if (m->flush_at >= m->flush_to && !m->flushed_once) {
+        m->flushed_once = true;
+        m->flush_at = 0;
+    }
     *done = m->flush_at >= m->flush_to;
     if (!rc && *done)
         rc = rn_sums_sync(m->sums, err);

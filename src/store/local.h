@@ -87,6 +87,7 @@ struct rn_local {
     int64_t captured_ns;
     int64_t retry_ns; /* no new attempt before this */
     bool keeper_idle; /* under state: wants a wake-up at the next commit */
+    uint64_t flushes; /* of the state that was captured last */
     bool hurry;       /* under state: somebody waits for a checkpoint */
     struct rn_thin thin;
 };

@@ -22,14 +22,16 @@
 struct rn_recent;
 
 struct rn_recent_entry {
-    uint64_t start[2]; /* of the key, as numbers: comparing mostly ends here */
     struct rn_view key, value;
     uint64_t seq;  /* of the group; atomic: UINT64_MAX once it is taken back */
     uint32_t hash; /* of the key */
     bool gone;     /* deleted: there is no such row, whatever lies below */
     struct rn_recent_entry *chained; /* an older one of the same hash */
     struct rn_recent_entry *before;  /* written before in the same group */
-    struct rn_recent_entry *next[];  /* in the order of keys; atomic */
+    /* What a search goes by, side by side: the start of the key, as numbers,
+     * with which comparing mostly ends, and the links, in the order of keys. */
+    uint64_t start[2];
+    struct rn_recent_entry *next[]; /* atomic */
 };
 
 struct rn_recent *rn_recent_new(void);                 /* NULL: out of memory */

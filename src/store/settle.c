@@ -69,7 +69,10 @@ bool rn_settle_has_room(struct rn_local *l)
     bool room;
 
     pthread_mutex_lock(&l->state);
-    room = !l->settle.settling || !is_full(&l->settle);
+    /* Up to twice as much: writers are slowed down long before. */
+    room = !l->settle.settling ||
+           rn_recent_bytes(l->settle.recent) <
+               2 * __atomic_load_n(&l->settle.limit, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&l->state);
     return room;
 }

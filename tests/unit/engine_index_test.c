@@ -103,6 +103,7 @@ static enum rn_code wait_for(struct ended *e, enum rn_code rc)
     waiting = e;
     while (!rc && !e->is_ended)
         assert_true(rn_sim_step(db.sim));
+    waiting = NULL; /* it is the caller's, and gone with him */
     return rc ? rc : e->rc;
 }
 
