@@ -242,7 +242,7 @@ static void settle(struct rn_local *l)
 {
     struct rn_err err = { 0 };
 
-    if (!l->settle.settling || rn_mono_ns(l->env) < l->settle.retry_ns ||
+    if (!rn_settle_table(l) || rn_mono_ns(l->env) < l->settle.retry_ns ||
         flushes_first(l))
         return;
     (void)!rn_settle_slice(l, &err);
@@ -294,7 +294,7 @@ int64_t rn_local_keep(void *local)
         advance(l);
         return RN_TASK_NOW;
     }
-    if (l->settle.settling)
+    if (rn_settle_table(l))
         return keep_settling(l);
     pthread_mutex_lock(&l->state);
     wait = due_in(l);

@@ -46,6 +46,11 @@ void rn_settle_release(struct rn_settle *s)
     *s = (struct rn_settle){ 0 };
 }
 
+struct rn_recent *rn_settle_table(const struct rn_local *l)
+{
+    return __atomic_load_n(&l->settle.settling, __ATOMIC_ACQUIRE);
+}
+
 /* ---- how far it is ------------------------------------------------------- */
 
 static bool is_full(const struct rn_settle *s)
@@ -116,10 +121,10 @@ double rn_settle_lag(struct rn_local *l)
 bool rn_settle_begin(struct rn_local *l)
 {
     struct rn_settle *s = &l->settle;
-    struct rn_recent *next;
+    struct rn_recent *next, *full;
     uint64_t bytes = rn_recent_bytes(s->recent);
 
-    if (s->settling || !bytes)
+    if (rn_settle_table(l) || !bytes)
         return false;
     next = rn_recent_new();
     if (!next)
@@ -129,8 +134,9 @@ bool rn_settle_begin(struct rn_local *l)
     __atomic_store_n(&s->done, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&s->total, bytes, __ATOMIC_RELAXED);
     pthread_mutex_lock(&l->state);
-    s->settling = s->recent;
+    full = s->recent;
     s->recent = next;
+    __atomic_store_n(&s->settling, full, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&l->state);
     return true;
 }
@@ -139,14 +145,14 @@ bool rn_settle_begin(struct rn_local *l)
 static void finish(struct rn_local *l)
 {
     struct rn_settle *s = &l->settle;
-    struct rn_recent *settled = s->settling;
+    struct rn_recent *settled = rn_settle_table(l);
 
     s->settled = s->end;
     s->last = NULL;
     set_limit(l);
     __atomic_store_n(&s->total, 0, __ATOMIC_RELAXED);
     pthread_mutex_lock(&l->state);
-    s->settling = NULL;
+    __atomic_store_n(&s->settling, NULL, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->state);
     rn_recent_drop(settled);
@@ -239,7 +245,7 @@ static bool is_lack(enum rn_code rc)
 static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
 {
     struct rn_settle *s = &l->settle;
-    struct slice slices[] = { { .table = s->settling },
+    struct slice slices[] = { { .table = rn_settle_table(l) },
                               { .table = s->recent } };
     enum rn_code rc = RN_OK;
 
@@ -259,7 +265,7 @@ static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
 enum rn_code rn_settle_slice(struct rn_local *l, struct rn_err *err)
 {
     struct rn_settle *s = &l->settle;
-    struct slice slice = { .table = s->settling,
+    struct slice slice = { .table = rn_settle_table(l),
                            .seq = ALL_GROUPS,
                            .last = s->last };
     struct rn_err why = { 0 };
@@ -286,14 +292,14 @@ enum rn_code rn_settle_all(struct rn_local *l, struct rn_err *err)
 {
     enum rn_code rc = RN_OK;
 
-    while (!rc && l->settle.settling)
+    while (!rc && rn_settle_table(l))
         rc = rn_settle_slice(l, err);
     if (rc)
         return rc;
     rn_local_enter(l);
     (void)rn_settle_begin(l);
     rn_local_leave(l);
-    while (!rc && l->settle.settling)
+    while (!rc && rn_settle_table(l))
         rc = rn_settle_slice(l, err);
     return rc;
 }

@@ -24,9 +24,11 @@ struct rn_local;
 
 struct rn_settle {
     /* Guarded by the store's state lock. */
-    struct rn_recent *recent;   /* what the writer writes to */
-    struct rn_recent *settling; /* full; on its way into the map */
-    uint64_t visible;           /* the last group that readers may see */
+    struct rn_recent *recent; /* what the writer writes to */
+    /* Full; on its way into the map.  Atomic: while there is one, all below and
+     * `recent` stay as they are but for the keeper. */
+    struct rn_recent *settling;
+    uint64_t visible; /* the last group that readers may see */
 
     /* The keeper's own, except where noted. */
     struct rn_wal_place end;     /* of the log, when `settling` was full */
@@ -51,6 +53,10 @@ enum rn_code rn_settle_slice(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
 /* Everything that is committed; for when there is no keeper. */
 enum rn_code rn_settle_all(struct rn_local *l, struct rn_err *err) RN_CHECK;
+
+/* The one that is settling, or NULL; for the keeper and whoever has the turn.
+ */
+struct rn_recent *rn_settle_table(const struct rn_local *l);
 
 /* True if a group may be written without waiting for the keeper. */
 bool rn_settle_has_room(struct rn_local *l);

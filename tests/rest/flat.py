@@ -10,9 +10,10 @@ import re
 import socket
 import threading
 import time
+import urllib.request
 
 from wire import (EMULATOR_KEY, PARTITION_KEY, Client, Server, case, date_of,
-                  sign)
+                  eventually, sign)
 
 DOCS = "/dbs/d/colls/c/docs"
 THREADS = 4
@@ -83,9 +84,18 @@ def ask(port, rounds, wrong):
         wrong.append(error)
 
 
+def recent_bytes(server):
+    with urllib.request.urlopen(
+            f"http://127.0.0.1:{server.port}/metrics") as got:
+        return float(re.search(r"^runnel_store_recent_bytes (\S+)",
+                               got.read().decode(), re.M).group(1))
+
+
 def resident_kb(server):
     """Of its own.  Pages of the store's file, which it maps, are the kernel's
-    to take back, and there are as many as the store has grown."""
+    to take back, and there are as many as the store has grown.  What was
+    written lately is in memory until the store has put it into that file."""
+    eventually(lambda: recent_bytes(server), lambda bytes: bytes == 0)
     with open(f"/proc/{server.process.pid}/status") as file:
         return int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1))
 
@@ -105,7 +115,7 @@ def load(server, requests):
 
 @case("memory after 200,000 requests is what it was after 50,000")
 def _():
-    server = Server(released=True)
+    server = Server("--checkpoint-ms", "100", released=True)
     client = Client(server)
     client.must(201, "POST", "/dbs", {"id": "d"})
     client.must(201, "POST", "/dbs/d/colls",

@@ -17,7 +17,8 @@ import urllib.parse
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
 import cases  # noqa: E402
-from cases import EMULATOR_KEY, case, equal, run_all  # noqa: E402,F401
+from cases import (EMULATOR_KEY, case, equal, eventually,  # noqa: E402,F401
+                   run_all)
 
 PARTITION_KEY = "x-ms-documentdb-partitionkey"
 

@@ -462,8 +462,8 @@ static void a_policy_without_the_path_drops_it(void **state)
     static const char *const policies[] = {
         "\"indexingMode\":\"none\",\"automatic\":false",
         "\"excludedPaths\":[{\"path\":\"/a/*\"}]",
-        "\"includedPaths\":[{\"path\":\"/b/*\"}],\"excludedPaths\":"
-        "[{\"path\":\"/*\"}]",
+        ("\"includedPaths\":[{\"path\":\"/b/*\"}],\"excludedPaths\":"
+         "[{\"path\":\"/*\"}]"),
     };
 
     (void)state;
