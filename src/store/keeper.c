@@ -20,9 +20,8 @@
 #include <errno.h>
 
 enum {
-    RETRY_MS = 1000, /* after a checkpoint that found no space */
-    FLUSH_BYTES = 4 << 20,
-    FLUSHES = 8, /* of these, in the first pass, for a slice that settles */
+    RETRY_MS = 1000,          /* after a checkpoint that found no space */
+    FLUSHES = 8,              /* for a slice that settles meanwhile */
     FLUSHES_LEAST = 64 << 20, /* in a smaller file one for one */
     THROTTLE_NS = 20000000,   /* a writer's wait when it is a table ahead */
 };
@@ -42,8 +41,8 @@ bool rn_local_has_news(struct rn_local *l)
 
 /* Limits are for large stores.  A small one is held to a share of its own size,
  * or what waits for a checkpoint would make its file many times its data. */
-static uint64_t limit_for(struct rn_local *l, uint64_t limit, uint64_t share,
-                          uint64_t least)
+uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
+                        uint64_t least)
 {
     struct rn_map_stat stat;
 
@@ -55,7 +54,7 @@ static uint64_t limit_for(struct rn_local *l, uint64_t limit, uint64_t share,
 
 static uint64_t checkpoint_bytes(struct rn_local *l)
 {
-    return limit_for(l, l->opts.checkpoint_bytes, 16, 8 << 20);
+    return rn_local_limit(l, l->opts.checkpoint_bytes, 16, 8 << 20);
 }
 
 static uint64_t written_since_capture(struct rn_local *l)
@@ -103,7 +102,6 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
         l->pin = NULL;
     }
     l->captured_ns = rn_mono_ns(l->env);
-    l->flushes = 0;
     c->number++;
     c->step = RN_CHECKPOINT_FLUSH;
     return RN_OK;
@@ -215,7 +213,7 @@ static void prepare_segment(struct rn_local *l)
 /* Pages that a checkpoint in progress must write, or that wait for its end. */
 static bool lags(struct rn_local *l)
 {
-    uint64_t limit = limit_for(l, l->opts.throttle_bytes, 2, 32 << 20);
+    uint64_t limit = rn_local_limit(l, l->opts.throttle_bytes, 2, 32 << 20);
 
     return map_written(l) -
                __atomic_load_n(&l->written_at_durable, __ATOMIC_RELAXED) >
@@ -233,7 +231,7 @@ static bool flushes_first(struct rn_local *l)
     l->map->ops->stat(l->map, &stat);
     if (stat.file_bytes > FLUSHES_LEAST &&
         l->checkpoint.step == RN_CHECKPOINT_FLUSH &&
-        (++l->flushes % FLUSHES || l->flushes * FLUSH_BYTES > stat.file_bytes))
+        (++l->flushes % FLUSHES || stat.is_nearly_flushed))
         return true;
     return lags(l);
 }
@@ -260,7 +258,12 @@ static void begin_checkpoint(struct rn_local *l)
         settles = rn_settle_begin(l);
         rn_local_leave(l);
     }
-    if (!settles && capture(l, &err))
+    if (settles)
+        return;
+    pthread_mutex_lock(&l->state);
+    l->hurry = false;
+    pthread_mutex_unlock(&l->state);
+    if (capture(l, &err))
         l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
 }
 
@@ -299,7 +302,6 @@ int64_t rn_local_keep(void *local)
     pthread_mutex_lock(&l->state);
     wait = due_in(l);
     l->keeper_idle = wait == RN_TASK_IDLE;
-    l->hurry = l->hurry && wait > 0;
     pthread_mutex_unlock(&l->state);
     if (wait > 0)
         return rn_thin_due(l) ? RN_TASK_NOW : wait;
@@ -345,7 +347,10 @@ bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
     struct rn_err err = { 0 };
     bool late = false, done;
 
-    if (!rn_local_has_news(l))
+    pthread_mutex_lock(&l->state);
+    done = !rn_local_has_news(l);
+    pthread_mutex_unlock(&l->state);
+    if (done)
         return false;
     if (l->opts.manual)
         return !rn_local_checkpoint(l, &err);

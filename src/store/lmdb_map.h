@@ -38,7 +38,7 @@ struct lmdb {
     bool wild;       /* a fault left LMDB's writer in the middle */
 
     uint64_t flush_at, flush_to;
-    bool flushed_once;
+    bool flushed_once; /* the first of two passes is over; atomic */
     struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* the writer's; by hash */
 
     /* The sums of the last durable state's pages.  A captured one has its own

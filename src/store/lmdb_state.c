@@ -470,7 +470,7 @@ static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
         return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
     m->flush_at = 0;
     m->flush_to = head.length;
-    m->flushed_once = false;
+    __atomic_store_n(&m->flushed_once, false, __ATOMIC_RELAXED);
     return RN_OK;
 }
 
@@ -551,7 +551,7 @@ enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
     if (!m->captured_sums)
         rc = write_sums(m, err);
     if (m->flush_at >= m->flush_to && !m->flushed_once) {
-        m->flushed_once = true;
+        __atomic_store_n(&m->flushed_once, true, __ATOMIC_RELAXED);
         m->flush_at = 0;
     }
     *done = m->flush_at >= m->flush_to;

@@ -312,6 +312,11 @@ void rn_local_leave(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
 }
 
+static enum rn_code refuse_full(struct rn_local *l, struct rn_err *err)
+{
+    return rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
+}
+
 static enum rn_code refuse_poisoned(struct rn_local *l, struct rn_err *err)
 {
     return rn_fail(err, RN_READ_ONLY, "%s: read-only: %s", l->dir, l->reason);
@@ -399,8 +404,11 @@ static enum rn_code wait_for_room(struct rn_local *l,
             return refuse_poisoned(l, err);
         if (l->opts.manual)
             return make_room(l, err);
+        if (late && rn_settle_is_stuck(l))
+            return refuse_full(l, err);
         if (late)
-            return rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
+            return rn_fail(err, RN_BUSY, "%s: the log or memory is full",
+                           l->dir);
         l->env->ops->task_wake(l->env, &l->keeper);
         pthread_mutex_lock(&l->state);
         if (!rn_wal_has_room(l->log, largest_record(l)) || l->settle.settling)
@@ -446,8 +454,7 @@ static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
         if (rn_local_is_poisoned(l))
             rc = refuse_poisoned(l, err);
         else if (l->map->ops->reserve(l->map, mode, rn_settle_pending(l)))
-            rc =
-                rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
+            rc = refuse_full(l, err);
         if (!rc)
             return RN_OK;
         rn_local_leave(l);
@@ -467,7 +474,7 @@ static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
     if (rn_local_is_poisoned(l))
         return refuse_poisoned(l, err);
     if (mode == RN_TXN_WRITE && rn_settle_is_stuck(l))
-        return rn_fail(err, RN_FULL, "%s: no space ahead of the data", l->dir);
+        return refuse_full(l, err);
     return rn_local_check_space(l, mode, err);
 }
 

@@ -87,7 +87,7 @@ struct rn_local {
     int64_t captured_ns;
     int64_t retry_ns; /* no new attempt before this */
     bool keeper_idle; /* under state: wants a wake-up at the next commit */
-    uint64_t flushes; /* of the state that was captured last */
+    uint64_t flushes; /* steps of these so far */
     bool hurry;       /* under state: somebody waits for a checkpoint */
     struct rn_thin thin;
 };
@@ -149,8 +149,12 @@ enum rn_code rn_local_checkpoint(struct rn_local *l,
  * then, or if it would bring nothing new. */
 bool rn_local_await_checkpoint(struct rn_local *l,
                                const struct timespec *until);
-/* True if commits have happened that the durable checkpoint does not have. */
+/* True if commits have happened that the durable checkpoint does not have. With
+ * the state lock, or without a keeper. */
 bool rn_local_has_news(struct rn_local *l);
+/* `limit`, or in a small store a share of its size, but `least`. */
+uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
+                        uint64_t least);
 /* After a commit: wakes the keeper if there is something to do. */
 void rn_local_nudge(struct rn_local *l);
 /* How long a writer must wait for the keeper to come after; 0: not. */

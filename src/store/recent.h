@@ -9,6 +9,7 @@
  * newer than n; so a table that is being written to can be read at any state
  * that it has had.  Nothing is ever taken out: a table is dropped as a whole.
  *
+ * (tree.h keeps states too, but makes new nodes up to the root for each write.)
  * A skip list for the order and a hash table for single keys; entries and their
  * bytes lie in blocks of the table's own.
  *

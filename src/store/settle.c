@@ -9,25 +9,19 @@ enum {
      * that takes time with the square of its length. */
     SLICE_ROWS = 2048,
     SLICE_BYTES = 4 << 20,
-    LIMIT_LEAST = 8 << 20, /* of a table, and a quarter of the map's rows */
+    LIMIT_SHARE = 4, /* a table, of what the map has */
+    LIMIT_LEAST = 8 << 20,
     RETRY_NS = 200000000,
 };
 
 #define ALL_GROUPS (UINT64_MAX - 1) /* but those taken back */
 
-/* A small store is held to a share of its own size, or settling would make its
- * file many times its data. */
 static void set_limit(struct rn_local *l)
 {
-    uint64_t limit = l->opts.recent_bytes, share;
-    struct rn_map_stat stat;
-
-    l->map->ops->stat(l->map, &stat);
-    share = stat.live_bytes / 4;
-    if (share < LIMIT_LEAST)
-        share = LIMIT_LEAST;
-    __atomic_store_n(&l->settle.limit, share < limit ? share : limit,
-                     __ATOMIC_RELAXED);
+    __atomic_store_n(
+        &l->settle.limit,
+        rn_local_limit(l, l->opts.recent_bytes, LIMIT_SHARE, LIMIT_LEAST),
+        __ATOMIC_RELAXED);
 }
 
 enum rn_code rn_settle_init(struct rn_local *l, struct rn_err *err)
