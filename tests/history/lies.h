@@ -1,0 +1,21 @@
+/* lies.h -- the ways in which a wrong server might falsify a history.
+ *
+ * Each makes one thing wrong, so that the history cannot be true any more.
+ */
+#ifndef RN_TEST_LIES_H
+#define RN_TEST_LIES_H
+
+#include "history/world.h"
+
+#include <stdbool.h>
+
+struct lie {
+    const char *name;
+    /* Changes one entry, and says false if this one does not fit. */
+    bool (*apply)(struct world *w, struct history_entry *e);
+};
+
+extern const struct lie lies[];
+extern const size_t lie_count;
+
+#endif

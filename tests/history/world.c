@@ -1,0 +1,237 @@
+/* world.c -- see world.h. */
+#include "history/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { KEYS = 3, STEPS = 1500 };
+
+void world_add(struct world *w, const struct history_entry *e)
+{
+    assert_true(w->count < WORLD_ENTRIES);
+    w->log[w->count++] = *e;
+}
+
+static void send(struct world *w, uint32_t client)
+{
+    struct history_entry *e = &w->at[client];
+    uint32_t document = (uint32_t)rn_chance_below(&w->chance, WORLD_DOCUMENTS);
+
+    *e = (struct history_entry){ .t0 = ++w->clock,
+                                 .t1 = HISTORY_NEVER,
+                                 .client = client,
+                                 .document = document,
+                                 .key = document % KEYS };
+    e->op = (uint16_t)rn_chance_below(&w->chance, HISTORY_PAGE);
+    if (e->op != HISTORY_READ && e->op != HISTORY_DELETE)
+        e->token = ++w->next_token;
+    if (e->op == HISTORY_REPLACE && rn_chance_percent(&w->chance, 70))
+        e->condition = w->known[document];
+}
+
+/* What a correct server does. */
+static void decide(struct world *w, struct history_entry *e)
+{
+    struct version *v = &w->now[e->document];
+
+    e->point = w->lsn;
+    if (e->op == HISTORY_READ) {
+        e->status = v->token ? 200 : 404;
+        e->token = v->token;
+        e->version = v->token ? v->lsn : 0;
+    } else if (e->op == HISTORY_CREATE && v->token) {
+        e->status = 409;
+    } else if ((e->op == HISTORY_REPLACE || e->op == HISTORY_DELETE) &&
+               !v->token) {
+        e->status = 404;
+    } else if (e->condition && e->condition != v->lsn) {
+        e->status = 412;
+    } else {
+        e->point = e->version = ++w->lsn;
+        e->status = 200;
+        *v =
+            (struct version){ .lsn = e->point,
+                              .token = e->op == HISTORY_DELETE ? 0 : e->token };
+    }
+}
+
+/* The other document of its key, in the same transaction. */
+static void decide_other(struct world *w, const struct history_entry *e)
+{
+    struct history_entry other = *e;
+
+    other.document = (e->document + KEYS) % WORLD_DOCUMENTS;
+    other.token = ++w->next_token;
+    other.n = 1;
+    other.t1 = w->clock; /* as `e`, which is answered now */
+    w->now[other.document] =
+        (struct version){ .lsn = e->point, .token = other.token };
+    world_add(w, &other);
+}
+
+/* Fills `items`; a transaction is not divided. */
+static size_t look(const struct world *w, struct history_entry *page,
+                   struct history_entry *items)
+{
+    size_t n = 0;
+
+    for (uint64_t lsn = page->from; n < page->max && lsn < w->lsn;) {
+        lsn++;
+        if (lsn > w->saved_lsn && lsn < WORLD_JUMP && w->backups == 2)
+            lsn = w->saved_lsn + WORLD_JUMP;
+        for (uint32_t d = 0; d < WORLD_DOCUMENTS; d++) {
+            if (w->now[d].lsn != lsn || !w->now[d].token ||
+                d % KEYS < page->key || d % KEYS >= page->key + page->keys)
+                continue;
+            items[n] = (struct history_entry){ .t0 = page->t0,
+                                               .t1 = page->t1,
+                                               .client = page->client,
+                                               .op = HISTORY_ITEM,
+                                               .document = d,
+                                               .key = d % KEYS,
+                                               .token = w->now[d].token,
+                                               .version = lsn,
+                                               .from = n };
+            page->status = 200;
+            page->to = lsn;
+            n++;
+        }
+    }
+    return n;
+}
+
+static void follow(struct world *w, uint32_t reader)
+{
+    bool of_key = reader % 2, again = rn_chance_percent(&w->chance, 10);
+    struct history_entry page = { .client = WORLD_CLIENTS + reader,
+                                  .keys = of_key ? 1 : KEYS,
+                                  .key = of_key,
+                                  .op = HISTORY_PAGE,
+                                  .max = 1 + reader,
+                                  .flags = again ? HISTORY_AGAIN : 0,
+                                  .point = w->lsn,
+                                  .status = 304,
+                                  .to = w->lsn };
+    struct history_entry items[WORLD_DOCUMENTS];
+    size_t n;
+
+    page.t0 = ++w->clock;
+    page.t1 = ++w->clock;
+    page.from = again ? w->old[reader] : w->place[reader];
+    n = look(w, &page, items);
+    world_add(w, &page);
+    for (size_t i = 0; i < n; i++)
+        world_add(w, &items[i]);
+    w->place[reader] = page.to;
+    if (rn_chance_percent(&w->chance, 20))
+        w->old[reader] = page.to;
+}
+
+static void back_up(struct world *w)
+{
+    w->begun = ++w->clock;
+    memcpy(w->saved, w->now, sizeof(w->now));
+    w->saved_lsn = w->lsn;
+    w->ended = ++w->clock;
+    w->backups = 1;
+}
+
+/* Who waits for an answer gets none, and looks whether it has happened. */
+static void restore(struct world *w)
+{
+    struct history_entry r = { .op = HISTORY_RESTORE,
+                               .client = WORLD_CLIENTS + WORLD_READERS,
+                               .keys = KEYS,
+                               .t0 = w->begun,
+                               .t1 = w->ended,
+                               .from = w->saved_lsn,
+                               .to = w->saved_lsn + WORLD_JUMP };
+
+    memcpy(w->now, w->saved, sizeof(w->now));
+    w->lsn = r.to;
+    w->backups = 2;
+    world_add(w, &r);
+    w->clock++;
+    for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
+        struct history_entry *e = &w->at[i];
+        if (w->phase[i] == 2 && e->op != HISTORY_READ) {
+            e->status = 0;
+            e->point = e->version = 0;
+            e->t1 = w->clock;
+            world_add(w, e);
+        }
+        w->phase[i] = 0;
+    }
+}
+
+static void end(struct world *w, struct history_entry *e)
+{
+    e->t1 = ++w->clock;
+    if (rn_chance_percent(&w->chance, 3)) { /* the answer is lost */
+        e->t1 = HISTORY_NEVER;
+        e->status = 0;
+        e->point = e->version = 0;
+        if (e->op == HISTORY_READ)
+            e->token = 0;
+    } else if (e->version) {
+        w->known[e->document] = e->version;
+    }
+    world_add(w, e);
+}
+
+static void step(struct world *w)
+{
+    uint32_t client = (uint32_t)rn_chance_below(&w->chance, WORLD_CLIENTS + 1);
+
+    if (client == WORLD_CLIENTS) {
+        follow(w, (uint32_t)rn_chance_below(&w->chance, WORLD_READERS));
+        return;
+    }
+    switch (w->phase[client]++) {
+    case 0:
+        send(w, client);
+        break;
+    case 1:
+        decide(w, &w->at[client]);
+        if (w->at[client].op == HISTORY_UPSERT &&
+            rn_chance_percent(&w->chance, 30)) {
+            struct history_entry *e = &w->at[client];
+            e->t1 = ++w->clock;
+            decide_other(w, e);
+            world_add(w, e);
+            w->phase[client] = 0;
+        }
+        break;
+    default:
+        end(w, &w->at[client]);
+        w->phase[client] = 0;
+    }
+}
+
+struct world *world_make(uint64_t seed)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    assert_non_null(w);
+    rn_chance_init(&w->chance, seed);
+    for (int i = 0; i < STEPS; i++) {
+        if (i == STEPS / 3)
+            back_up(w);
+        if (i == STEPS / 2)
+            restore(w);
+        step(w);
+    }
+    /* The last of each client may have happened: like a lost answer. */
+    for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
+        if (w->phase[i] < 2 || w->at[i].op == HISTORY_READ)
+            continue;
+        w->at[i].status = 0;
+        w->at[i].point = w->at[i].version = 0;
+        world_add(w, &w->at[i]);
+    }
+    return w;
+}

@@ -1,0 +1,47 @@
+/* world.h -- a correct server and its clients, simulated, and the history they
+ * leave behind.
+ *
+ * Clients send, are decided and are answered at times drawn, some answers are
+ * lost, readers follow the feed, and half of the way what came after a backup
+ * is undone.
+ */
+#ifndef RN_TEST_WORLD_H
+#define RN_TEST_WORLD_H
+
+#include "history/history.h"
+
+#include "base/chance.h"
+
+#include <stddef.h>
+
+enum {
+    WORLD_CLIENTS = 8,
+    WORLD_READERS = 4,
+    WORLD_DOCUMENTS = 6,
+    WORLD_JUMP = 1000, /* of LSNs, by a restore; more than there are before */
+    WORLD_ENTRIES = 4000,
+};
+
+struct version {
+    uint64_t lsn, token; /* token 0: deleted or never there */
+};
+
+struct world {
+    struct rn_chance chance;
+    uint64_t clock, lsn, next_token;
+    struct version now[WORLD_DOCUMENTS], saved[WORLD_DOCUMENTS];
+    uint64_t saved_lsn, begun, ended; /* of the backup */
+    int backups;                      /* 0, 1; 2 when restored */
+    uint64_t known[WORLD_DOCUMENTS];  /* a version that some client was told */
+    struct history_entry at[WORLD_CLIENTS];
+    int phase[WORLD_CLIENTS]; /* idle, sent, decided */
+    uint64_t place[WORLD_READERS], old[WORLD_READERS];
+    struct history_entry log[WORLD_ENTRIES];
+    size_t count;
+};
+
+/* One that has run to its end; freed by the caller. */
+struct world *world_make(uint64_t seed);
+void world_add(struct world *w, const struct history_entry *e);
+
+#endif
