@@ -1,11 +1,16 @@
 /* keeper.c -- what the local store does beside commits.
  *
- * One task: keeps a log segment ready, settles what is in memory (settle.h),
+ * The keeper keeps a log segment ready, settles what is in memory (settle.h),
  * takes a checkpoint when it is due, gives up what the last one needed, puts
  * thin leaves together (thin.h).  A checkpoint is due when the map has been
  * written to by `checkpoint_bytes`, the log by half of its ceiling, or
  * `checkpoint_ms` have passed since the last, whichever comes first; not at all
  * if nothing was committed.
+ *
+ * Writing a captured state to disk takes as long as settling the next one, so
+ * it has a task of its own, the flusher.  `flushing` says whose the checkpoint
+ * is: the keeper captures and hands it over, the flusher hands it back at its
+ * end or with an error.  A store that is stepped by hand has no flusher.
  *
  * The threshold alone bounds nothing: while a checkpoint is being written, the
  * next one's pages pile up.  So nothing settles while more than half of
@@ -20,10 +25,8 @@
 #include <errno.h>
 
 enum {
-    RETRY_MS = 1000,          /* after a checkpoint that found no space */
-    FLUSHES = 8,              /* for a slice that settles meanwhile */
-    FLUSHES_LEAST = 64 << 20, /* in a smaller file one for one */
-    THROTTLE_NS = 20000000,   /* a writer's wait when it is a table ahead */
+    RETRY_MS = 1000,        /* after a checkpoint that found no space */
+    THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
 };
 
 static uint64_t map_written(struct rn_local *l)
@@ -82,6 +85,21 @@ static int64_t due_in(struct rn_local *l)
     return due > now ? due - now : 0;
 }
 
+/* Each of the two tasks wakes the other, so that none may be stopped while the
+ * other still might. */
+static void wake(struct rn_local *l, struct rn_task *task)
+{
+    pthread_mutex_lock(&l->state);
+    if (!l->closing)
+        l->env->ops->task_wake(l->env, task);
+    pthread_mutex_unlock(&l->state);
+}
+
+static bool is_flushing(struct rn_local *l)
+{
+    return __atomic_load_n(&l->flushing, __ATOMIC_ACQUIRE);
+}
+
 static enum rn_code capture(struct rn_local *l, struct rn_err *err)
 {
     struct rn_checkpoint *c = &l->checkpoint;
@@ -104,6 +122,10 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     l->captured_ns = rn_mono_ns(l->env);
     c->number++;
     c->step = RN_CHECKPOINT_FLUSH;
+    if (l->flusher.running) {
+        __atomic_store_n(&l->flushing, true, __ATOMIC_RELEASE);
+        wake(l, &l->flusher);
+    }
     return RN_OK;
 }
 
@@ -175,14 +197,42 @@ static void give_up(struct rn_local *l, const struct rn_err *err)
     rn_local_poison(l, err->text);
 }
 
-static void advance(struct rn_local *l)
+/* At its end, or at an error. */
+static bool is_over(const struct rn_local *l)
 {
-    struct rn_err err = { 0 };
+    return l->flush_rc || l->checkpoint.step == RN_CHECKPOINT_DONE;
+}
 
-    if (rn_checkpoint_advance(&l->checkpoint, l->env, l->dir, l->map, &err))
-        give_up(l, &err);
-    else if (l->checkpoint.step == RN_CHECKPOINT_DONE)
+/* False: there is more to do. */
+static bool advance(struct rn_local *l)
+{
+    if (!is_over(l)) /* the flusher was stopped before the keeper saw it */
+        l->flush_rc = rn_checkpoint_advance(&l->checkpoint, l->env, l->dir,
+                                            l->map, &l->flush_err);
+    return is_over(l);
+}
+
+/* The checkpoint is back in the keeper's hands. */
+static void conclude(struct rn_local *l)
+{
+    if (l->flush_rc)
+        give_up(l, &l->flush_err);
+    else
         finish(l);
+    l->flush_rc = RN_OK;
+}
+
+int64_t rn_local_flush(void *local)
+{
+    struct rn_local *l = local;
+
+    if (!is_flushing(l) || rn_local_is_poisoned(l))
+        return RN_TASK_IDLE;
+    if (!advance(l))
+        return RN_TASK_NOW;
+    __atomic_store_n(&l->flushing, false, __ATOMIC_RELEASE);
+    wake(l, &l->keeper);
+    return RN_TASK_IDLE;
 }
 
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
@@ -220,30 +270,42 @@ static bool lags(struct rn_local *l)
            limit / 2;
 }
 
-/* What settles while a state is flushed is synced with it: the more of it, the
- * longer that takes, and the keeper does nothing else meanwhile. */
-static bool flushes_first(struct rn_local *l)
+/* Towards the end of a flush too: what is written then would have to be synced
+ * with it, and the log's syncs would wait for that. */
+static bool holds_back(struct rn_local *l)
 {
     struct rn_map_stat stat;
 
-    if (l->checkpoint.step == RN_CHECKPOINT_IDLE)
+    if (!is_flushing(l) && l->checkpoint.step == RN_CHECKPOINT_IDLE)
         return false;
     l->map->ops->stat(l->map, &stat);
-    if (stat.file_bytes > FLUSHES_LEAST &&
-        l->checkpoint.step == RN_CHECKPOINT_FLUSH &&
-        (++l->flushes % FLUSHES || stat.is_nearly_flushed))
-        return true;
-    return lags(l);
+    return stat.is_nearly_flushed || lags(l);
 }
 
-static void settle(struct rn_local *l)
+/* When there is something to write to the map. */
+static int64_t writes_in(struct rn_local *l)
+{
+    int64_t now = rn_mono_ns(l->env);
+
+    if (holds_back(l))
+        return RN_TASK_IDLE; /* the flusher wakes us */
+    if (rn_thin_due(l))
+        return RN_TASK_NOW;
+    if (!rn_settle_table(l))
+        return RN_TASK_IDLE;
+    return now < l->settle.retry_ns ? l->settle.retry_ns - now : RN_TASK_NOW;
+}
+
+static void write_map(struct rn_local *l)
 {
     struct rn_err err = { 0 };
 
-    if (!rn_settle_table(l) || rn_mono_ns(l->env) < l->settle.retry_ns ||
-        flushes_first(l))
+    if (holds_back(l))
         return;
-    (void)!rn_settle_slice(l, &err);
+    if (rn_settle_table(l) && rn_mono_ns(l->env) >= l->settle.retry_ns)
+        (void)!rn_settle_slice(l, &err);
+    if (rn_thin_due(l))
+        rn_thin_slice(l);
 }
 
 /* A checkpoint is due.  It should have what is in memory; unless that was
@@ -290,11 +352,12 @@ int64_t rn_local_keep(void *local)
     if (rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
     prepare_segment(l);
-    settle(l);
-    if (rn_thin_due(l))
-        rn_thin_slice(l);
+    write_map(l);
+    if (is_flushing(l))
+        return writes_in(l);
     if (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
-        advance(l);
+        if (l->flusher.running || advance(l))
+            conclude(l);
         return RN_TASK_NOW;
     }
     if (rn_settle_table(l))
@@ -333,7 +396,8 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
     while (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
         if (rn_local_is_poisoned(l))
             return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
-        advance(l);
+        if (advance(l))
+            conclude(l);
     }
     if (checkpoints(l) == before)
         return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",

@@ -119,6 +119,30 @@ static void local_free(struct rn_local *l)
     rn_free(l);
 }
 
+static void stop_tasks(struct rn_local *l)
+{
+    pthread_mutex_lock(&l->state);
+    l->closing = true;
+    pthread_mutex_unlock(&l->state);
+    l->env->ops->task_stop(l->env, &l->keeper);
+    l->env->ops->task_stop(l->env, &l->flusher);
+    l->flushing = false;
+}
+
+static int start_tasks(struct rn_local *l)
+{
+    int error;
+
+    l->keeper = (struct rn_task){ "keeper", rn_local_keep, l, NULL };
+    l->flusher = (struct rn_task){ "flusher", rn_local_flush, l, NULL };
+    error = l->env->ops->task_start(l->env, &l->flusher);
+    if (!error)
+        error = l->env->ops->task_start(l->env, &l->keeper);
+    if (error)
+        stop_tasks(l);
+    return error;
+}
+
 enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
                                 const struct rn_store_opts *opts,
                                 struct rn_store **out, struct rn_err *err)
@@ -145,8 +169,7 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
         rc = rn_local_recover(l, err);
     if (rc)
         goto out;
-    l->keeper = (struct rn_task){ "keeper", rn_local_keep, l, NULL };
-    error = l->opts.manual ? 0 : l->env->ops->task_start(l->env, &l->keeper);
+    error = l->opts.manual ? 0 : start_tasks(l);
     if (error) {
         rc = rn_fail_errno(err, error, "%s: starting the keeper", l->dir);
         goto out;
@@ -172,7 +195,7 @@ static void local_close(struct rn_store *s)
     struct rn_err err;
 
     if (!l->opts.manual)
-        l->env->ops->task_stop(l->env, &l->keeper);
+        stop_tasks(l);
     assert(!l->readers);
     /* Twice: one that is in progress may be of an older state. */
     for (int i = 0; i < 2 && !l->opts.manual; i++) {

@@ -68,6 +68,7 @@ struct rn_local {
     pthread_cond_t left;    /* the writer's turn is free */
     bool writing;           /* it is taken */
     bool keeper_waits;      /* for it, and comes before any writer */
+    bool closing;           /* no task is to be woken */
     bool poisoned;
     char reason[160];
     struct rn_store_status counts;
@@ -76,7 +77,11 @@ struct rn_local {
 
     /* The keeper's own, except where noted. */
     struct rn_task keeper;
+    struct rn_task flusher;
+    bool flushing; /* atomic: the next three are the flusher's */
     struct rn_checkpoint checkpoint;
+    enum rn_code flush_rc;
+    struct rn_err flush_err;
     struct rn_map_pin *pin;     /* of the durable checkpoint */
     struct rn_map_pin *new_pin; /* of the one in progress */
     struct rn_map_pin *held;    /* of an older one that a backup reads */
@@ -87,7 +92,6 @@ struct rn_local {
     int64_t captured_ns;
     int64_t retry_ns; /* no new attempt before this */
     bool keeper_idle; /* under state: wants a wake-up at the next commit */
-    uint64_t flushes; /* steps of these so far */
     bool hurry;       /* under state: somebody waits for a checkpoint */
     struct rn_thin thin;
 };
@@ -139,6 +143,8 @@ enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
 
 /* A step of the keeper; the env's task, or the test's hand if opts.manual. */
 int64_t rn_local_keep(void *local);
+/* A step of the flusher; only a task. */
+int64_t rn_local_flush(void *local);
 /* rn_wal_prepare; if it lost something, the store is poisoned. */
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
                               struct rn_err *err) RN_CHECK;

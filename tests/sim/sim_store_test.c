@@ -62,8 +62,12 @@ static void draw_fault(struct world *w)
 
 static void draw_trouble(struct world *w)
 {
+    /* Often soon: what opening made of the last life's trouble is not yet
+     * buried under new records then. */
+    uint64_t calls = rn_chance_percent(w->chance, 50) ? 60 : 250;
+
     if (rn_chance_percent(w->chance, 60))
-        rn_sim_cut_after(w->sim, 1 + rn_chance_below(w->chance, 250));
+        rn_sim_cut_after(w->sim, 1 + rn_chance_below(w->chance, calls));
     if (rn_chance_percent(w->chance, 40))
         draw_fault(w);
     rn_sim_spoil(w->sim, rn_chance_percent(w->chance, 30) ? 40 : 0);
