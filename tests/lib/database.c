@@ -58,29 +58,24 @@ void database_settle(struct database *d)
 /* ---- waiting ------------------------------------------------------------- */
 
 struct wait {
-    struct rn_done done;
     sem_t ended;
     bool is_ended;
     enum rn_code rc;
     struct rn_err err;
 };
 
-static void wait_done(struct rn_done *done, enum rn_code rc,
-                      const struct rn_err *err)
-{
-    struct wait *w = RN_QUEUED(done, struct wait, done);
-
-    w->rc = rc;
-    w->err = *err;
-    w->is_ended = true;
-    sem_post(&w->ended);
-}
-
 static void wait_begin(struct wait *w)
 {
     memset(w, 0, sizeof(*w));
     sem_init(&w->ended, 0, 0);
-    w->done.call = wait_done;
+}
+
+static void wait_tell(struct wait *w, enum rn_code rc, const struct rn_err *err)
+{
+    w->rc = rc;
+    w->err = *err;
+    w->is_ended = true;
+    sem_post(&w->ended);
 }
 
 /* `rc` is what starting it gave. */
@@ -95,39 +90,49 @@ static enum rn_code wait_end(struct database *d, struct wait *w,
     return rc ? rc : w->rc;
 }
 
-/* ---- the catalog --------------------------------------------------------- */
-
-struct change {
+/* Whatever is started and tells when it is done; each begins with `done`. */
+struct order {
     struct wait wait;
-    struct rn_catalog_change change;
+    union {
+        struct rn_done done;
+        struct rn_catalog_change change;
+        struct rn_document_write write;
+        struct rn_index_change index;
+        struct rn_purge purge;
+        struct rn_reshape reshape;
+    } of;
 };
 
-static void change_done(struct rn_done *done, enum rn_code rc,
-                        const struct rn_err *err)
+static void order_done(struct rn_done *done, enum rn_code rc,
+                       const struct rn_err *err)
 {
-    struct rn_catalog_change *c =
-        RN_QUEUED(done, struct rn_catalog_change, done);
-
-    wait_done(&RN_QUEUED(c, struct change, change)->wait.done, rc, err);
+    wait_tell(&RN_QUEUED(done, struct order, of.done)->wait, rc, err);
 }
+
+static void order_begin(struct order *o)
+{
+    wait_begin(&o->wait);
+    o->of.done.call = order_done;
+}
+
+/* ---- the catalog --------------------------------------------------------- */
 
 enum rn_code change_like(struct database *d,
                          const struct rn_catalog_change *like,
                          struct rn_object **out)
 {
     struct rn_err err = { 0 };
-    struct change c = { .change = *like };
+    struct order o = { .of.change = *like };
     enum rn_code rc;
 
-    wait_begin(&c.wait);
-    c.change.done.call = change_done;
-    rc = rn_catalog_change_start(d->engine, &c.change, &err);
+    order_begin(&o);
+    rc = rn_catalog_change_start(d->engine, &o.of.change, &err);
     if (rc)
-        return wait_end(d, &c.wait, rc);
-    rc = wait_end(d, &c.wait, rc);
+        return wait_end(d, &o.wait, rc);
+    rc = wait_end(d, &o.wait, rc);
     if (!rc && out)
-        *out = rn_object_share(c.change.object);
-    rn_catalog_change_release(&c.change);
+        *out = rn_object_share(o.of.change.object);
+    rn_catalog_change_release(&o.of.change);
     return rc;
 }
 
@@ -173,20 +178,6 @@ struct rn_object *make_container(struct database *d, struct rn_rid owner,
 
 /* ---- documents ----------------------------------------------------------- */
 
-struct write {
-    struct wait wait;
-    struct rn_document_write write;
-};
-
-static void write_done(struct rn_done *done, enum rn_code rc,
-                       const struct rn_err *err)
-{
-    struct rn_document_write *w =
-        RN_QUEUED(done, struct rn_document_write, done);
-
-    wait_done(&RN_QUEUED(w, struct write, write)->wait.done, rc, err);
-}
-
 void document_clear(struct document *doc)
 {
     free(doc->body);
@@ -225,33 +216,33 @@ enum rn_code write_document(struct database *d, const struct rn_object *c,
     struct rn_arena arena = RN_ARENA_INIT(ARENA);
     struct asked none = { 0 };
     struct rn_pk pk;
-    struct write w = { .write = { .done.call = write_done,
-                                  .verb = verb,
-                                  .container = c->container,
-                                  .body = view_or_none(body) } };
+    struct order o = { .of.write = { .verb = verb,
+                                     .container = c->container,
+                                     .body = view_or_none(body) } };
+    struct rn_document_write *w = &o.of.write;
 
     document_clear(out);
     asked = asked ? asked : &none;
-    w.write.id = view_or_none(asked->id);
-    w.write.conditions.if_match = view_or_none(asked->if_match);
-    w.write.conditions.if_none_match = view_or_none(asked->if_none_match);
+    w->id = view_or_none(asked->id);
+    w->conditions.if_match = view_or_none(asked->if_match);
+    w->conditions.if_none_match = view_or_none(asked->if_none_match);
     if (asked->pk) {
         assert_int_equal(
             rn_pk_parse(rn_view_text(asked->pk), &arena, &pk, NULL), RN_OK);
-        w.write.pk = &pk;
+        w->pk = &pk;
     }
-    wait_begin(&w.wait);
-    out->rc = rn_document_write_start(d->engine, &w.write, &out->err);
+    order_begin(&o);
+    out->rc = rn_document_write_start(d->engine, w, &out->err);
     if (out->rc) {
-        wait_end(d, &w.wait, out->rc);
+        wait_end(d, &o.wait, out->rc);
     } else {
-        out->rc = wait_end(d, &w.wait, RN_OK);
-        out->err = w.wait.err;
-        out->created = w.write.created;
-        out->place = w.write.place;
+        out->rc = wait_end(d, &o.wait, RN_OK);
+        out->err = o.wait.err;
+        out->created = w->created;
+        out->place = w->place;
         if (!out->rc)
-            keep(out, w.write.stored);
-        rn_document_write_release(&w.write);
+            keep(out, w->stored);
+        rn_document_write_release(w);
     }
     rn_arena_release(&arena);
     return out->rc;
@@ -262,7 +253,7 @@ static void batch_done(struct rn_done *done, enum rn_code rc,
 {
     struct rn_batch *b = RN_QUEUED(done, struct rn_batch, done);
 
-    wait_done(&((struct wait *)b->owner)->done, rc, err);
+    wait_tell(b->owner, rc, err);
 }
 
 enum rn_code run_batch(struct database *d, struct rn_batch *b,
@@ -322,20 +313,56 @@ enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
     return out->rc;
 }
 
+/* ---- keys, ranges and indexes -------------------------------------------- */
+
+enum rn_code run_purge(struct database *d, const struct rn_object *c,
+                       const struct rn_pk *pk)
+{
+    struct order o = {
+        .of.purge = { .container = c->container, .pk = pk },
+    };
+
+    order_begin(&o);
+    return wait_end(d, &o.wait, rn_purge_start(d->engine, &o.of.purge, NULL));
+}
+
+enum rn_code run_reshape(struct database *d, const struct rn_object *c,
+                         const struct rn_reshape *like)
+{
+    struct order o = { .of.reshape = *like };
+    enum rn_code rc;
+
+    order_begin(&o);
+    o.of.reshape.container = c->container;
+    rc = rn_reshape_start(d->engine, &o.of.reshape, NULL);
+    rc = wait_end(d, &o.wait, rc);
+    rn_reshape_release(&o.of.reshape);
+    return rc;
+}
+
+enum rn_code run_index_change(struct database *d, const struct rn_object *c,
+                              const struct rn_index_change *like)
+{
+    struct order o = { .of.index = *like };
+
+    order_begin(&o);
+    o.of.index.container = c->container;
+    return wait_end(d, &o.wait,
+                    rn_index_change_start(d->engine, &o.of.index, NULL));
+}
+
 /* ---- rows ---------------------------------------------------------------- */
 
-size_t count_rows(struct database *d, const struct rn_object *c, char tag)
+size_t count_between(struct database *d, const struct rn_key *from,
+                     const struct rn_key *before)
 {
-    struct rn_key from, before;
-    struct rn_range range;
+    struct rn_range range = { .from = rn_key_view(from),
+                              .before = rn_key_view(before) };
     struct rn_cursor *cursor = NULL;
     struct rn_txn *txn = NULL;
     struct rn_view key, value;
     size_t count = 0;
 
-    rn_key_span_tag(c->number, tag, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
     assert_int_equal(
         rn_txn_begin(d->store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, NULL),
         RN_OK);
@@ -347,7 +374,16 @@ size_t count_rows(struct database *d, const struct rn_object *c, char tag)
     return count;
 }
 
-uint64_t lsn_of(struct database *d, const struct rn_object *c, uint32_t range)
+size_t count_rows(struct database *d, const struct rn_object *c, char tag)
+{
+    struct rn_key from, before;
+
+    rn_key_span_tag(c->number, tag, &from, &before);
+    return count_between(d, &from, &before);
+}
+
+struct rn_row_range range_of(struct database *d, const struct rn_object *c,
+                             uint32_t range)
 {
     struct rn_row_range row;
     struct rn_reading r = { 0 };
@@ -356,5 +392,10 @@ uint64_t lsn_of(struct database *d, const struct rn_object *c, uint32_t range)
                      RN_OK);
     assert_int_equal(rn_range_read(r.txn, c->container, range, &row), RN_OK);
     rn_reading_end(&r);
-    return row.lsn;
+    return row;
+}
+
+uint64_t lsn_of(struct database *d, const struct rn_object *c, uint32_t range)
+{
+    return range_of(d, c, range).lsn;
 }

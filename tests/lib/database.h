@@ -11,6 +11,11 @@
 #include "engine/batch.h"
 #include "engine/catalog.h"
 #include "engine/document.h"
+#include "engine/index.h"
+#include "engine/key.h"
+#include "engine/purge.h"
+#include "engine/reshape.h"
+#include "engine/row.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,11 +90,27 @@ enum rn_code read_document(struct database *d, const struct rn_object *c,
 enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
                                uint64_t rid, struct document *out);
 
+/* ---- keys, ranges and indexes -------------------------------------------- */
+
+/* To the end of each, or to why it was not begun.  What is set of `like` is
+ * asked; its container is the one given. */
+enum rn_code run_purge(struct database *d, const struct rn_object *c,
+                       const struct rn_pk *pk);
+enum rn_code run_reshape(struct database *d, const struct rn_object *c,
+                         const struct rn_reshape *like);
+enum rn_code run_index_change(struct database *d, const struct rn_object *c,
+                              const struct rn_index_change *like);
+
 /* ---- rows ---------------------------------------------------------------- */
 
-/* How many rows of a tag (engine/key.h) a container has. */
+/* How many rows lie from one key to before another; how many of a tag
+ * (engine/key.h) a container has. */
+size_t count_between(struct database *d, const struct rn_key *from,
+                     const struct rn_key *before);
 size_t count_rows(struct database *d, const struct rn_object *c, char tag);
-/* The LSN that a range has come to. */
+/* What is kept of a range, dead ones included; the LSN it has come to. */
+struct rn_row_range range_of(struct database *d, const struct rn_object *c,
+                             uint32_t range);
 uint64_t lsn_of(struct database *d, const struct rn_object *c, uint32_t range);
 
 #endif

@@ -5,7 +5,7 @@
  * the LSN tells how many deletes there were; and the trace of the simulation
  * tells whether anything woke up that had nothing to do.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 #include "lib/faulty.h"
 
 #include "base/chance.h"
@@ -14,65 +14,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PK                                                                     \
-    "\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}"
-#define DEFINITION(id, more) "{\"id\":\"" id "\"," PK more "}"
-
-static struct database db;
-static struct rn_rid owner;
-static struct rn_object *box;
-static struct document doc;
-
-static int setup_of(const char *definition, uint32_t ranges)
-{
-    database_open(&db, true, ranges);
-    owner = make_database(&db, "d");
-    box = make_container(&db, owner, definition);
-    return 0;
-}
-
 static int setup(void **state)
 {
     (void)state;
-    return setup_of(DEFINITION("c", ",\"defaultTtl\":-1"), 1);
+    return box_open(CONTAINER(",\"defaultTtl\":-1"), 1);
 }
 
 static int setup_default(void **state)
 {
     (void)state;
-    return setup_of(DEFINITION("c", ",\"defaultTtl\":100"), 1);
+    return box_open(CONTAINER(",\"defaultTtl\":100"), 1);
 }
 
 static int setup_ranges(void **state)
 {
     (void)state;
-    return setup_of(DEFINITION("c", ",\"defaultTtl\":100"), 4);
+    return box_open(CONTAINER(",\"defaultTtl\":100"), 4);
 }
 
 static int setup_off(void **state)
 {
     (void)state;
-    return setup_of(DEFINITION("c", ""), 1);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
-    database_close(&db);
-    return 0;
+    return box_open(CONTAINER(""), 1);
 }
 
 static void put(enum rn_document_verb verb, int n, int ttl)
 {
-    struct asked asked = { 0 };
     char body[100], more[30] = "";
 
     if (ttl)
         snprintf(more, sizeof(more), ",\"ttl\":%d", ttl);
     snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d%s}", n, n, more);
-    assert_int_equal(write_document(&db, box, verb, body, &asked, &doc), RN_OK);
+    assert_int_equal(box_write(verb, NULL, NULL, body), RN_OK);
 }
 
 static void create(int n, int ttl)
@@ -89,11 +62,6 @@ static bool is_there(int n)
     return !read_document(&db, box, pk, id, &doc);
 }
 
-static void turn_clock(int64_t seconds)
-{
-    rn_sim_run(db.sim, seconds * 1000000000);
-}
-
 /* Documents that have rows; of `timed` ones a time, too. */
 static void assert_rows(size_t documents, size_t timed)
 {
@@ -107,10 +75,8 @@ static void set_default(const char *more)
 {
     char body[300];
 
-    snprintf(body, sizeof(body), "{\"id\":\"c\"," PK "%s}", more);
-    rn_object_release(box);
-    assert_int_equal(change(&db, RN_CATALOG_REPLACE, owner, "c", body, &box),
-                     RN_OK);
+    snprintf(body, sizeof(body), CONTAINER("%s"), more);
+    box_redefine(body);
 }
 
 static void count_step(void *context, const char *line)
@@ -177,13 +143,9 @@ static void a_write_begins_the_time_anew(void **state)
 
 static void a_deleted_document_leaves_no_time_behind(void **state)
 {
-    struct asked asked = { .pk = "[1]", .id = "1" };
-
     (void)state;
     create(1, 10);
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
-        RN_OK);
+    box_del("[1]", "1");
     assert_rows(0, 0);
     turn_clock(20);
     assert_int_equal(lsn_of(&db, box, 0), 2);
@@ -308,9 +270,7 @@ static void a_restart_goes_on_with_what_is_due(void **state)
     for (int i = 0; i < 300; i++)
         create(i, i % 3 == 0 ? 0 : i % 3 == 1 ? 50 : -1);
     rn_sim_wall_jump(db.sim, 200000);
-    rn_object_release(box);
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_reopen();
     create(300, 0);
     database_settle(&db);
     assert_rows(101, 0);
@@ -369,11 +329,9 @@ static void use_faulty_store(void)
 {
     rn_engine_close(db.engine);
     db.engine = NULL;
-    rn_object_release(box);
     db.store = faulty_new(db.store);
     assert_non_null(db.store);
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_reopen();
 }
 
 static void a_slice_that_was_undone_is_run_again(void **state)
@@ -444,7 +402,8 @@ static void random_writes_leave_what_has_not_expired(void **state)
 
 int main(void)
 {
-#define CASE(name, begin) cmocka_unit_test_setup_teardown(name, begin, teardown)
+#define CASE(name, begin)                                                      \
+    cmocka_unit_test_setup_teardown(name, begin, box_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_document_with_a_ttl_goes_when_it_ends, setup),
         CASE(a_write_begins_the_time_anew, setup),

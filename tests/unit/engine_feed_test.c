@@ -4,7 +4,7 @@
  * last change of each document was; a feed must give just those, in order,
  * whatever part of the container, place and budget it is read with.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 
 #include "base/chance.h"
 #include "engine/feed.h"
@@ -13,49 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEFINITION(id, version, more)                                          \
-    "{\"id\":\"" id "\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":"       \
-    "\"Hash\",\"version\":" version "}" more "}"
-
 enum { LARGE = 1 << 20, KEYS = 8, IDS = 12 };
-
-static struct database db;
-static struct rn_rid owner;
-static struct rn_object *box;
-static struct document doc;
 
 static int setup(void **state)
 {
     (void)state;
-    database_open(&db, true, 1);
-    owner = make_database(&db, "d");
-    box =
-        make_container(&db, owner, DEFINITION("c", "2", ",\"defaultTtl\":-1"));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
-    database_close(&db);
-    return 0;
-}
-
-static void put(const char *body)
-{
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_UPSERT, body, NULL, &doc), RN_OK);
-}
-
-static void del(const char *pk, const char *id)
-{
-    struct asked asked = { .pk = pk, .id = id };
-
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
-        RN_OK);
+    return box_open(CONTAINER(",\"defaultTtl\":-1"), 1);
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -136,13 +99,13 @@ static void documents_come_in_the_order_of_their_last_change(void **state)
 
     (void)state;
     assert_ids(scan, "");
-    put("{\"id\":\"a\",\"pk\":1}");
-    put("{\"id\":\"b\",\"pk\":2}");
-    put("{\"id\":\"c\",\"pk\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1}");
+    box_put("{\"id\":\"b\",\"pk\":2}");
+    box_put("{\"id\":\"c\",\"pk\":1}");
     assert_ids(scan, "a b c ");
-    put("{\"id\":\"a\",\"pk\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1}");
     assert_ids(scan, "b c a ");
-    del("[2]", "b");
+    box_del("[2]", "b");
     assert_ids(scan, "c a ");
     scan.after = 3;
     assert_ids(scan, "a ");
@@ -156,8 +119,8 @@ static void documents_come_in_the_order_of_their_last_change(void **state)
 static void an_expired_document_is_not_there(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"ttl\":10}");
-    put("{\"id\":\"b\",\"pk\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"ttl\":10}");
+    box_put("{\"id\":\"b\",\"pk\":1}");
     assert_ids(whole(), "a b ");
     rn_sim_wall_jump(db.sim, 9000);
     assert_ids(whole(), "a b ");
@@ -199,14 +162,14 @@ static void a_place_is_found_by_time(void **state)
     assert_int_equal(before_time(begin), 0);
     for (int i = 0; i < 200; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":%d}", i, i % 3);
-        put(body);
+        box_put(body);
         if (i % 2)
             rn_sim_wall_jump(db.sim, 3000);
     }
     /* Two a second at 0, 3, 6 ...; every third is deleted again. */
     for (int i = 0; i < 200; i += 3) {
         snprintf(body, sizeof(body), "d%d", i);
-        del(i % 3 ? "[1]" : "[0]", body);
+        box_del(i % 3 ? "[1]" : "[0]", body);
     }
     for (int64_t at = -2; at < 310; at++) {
         uint64_t lsn = before_time(begin + at);
@@ -226,9 +189,9 @@ static void only_what_is_late_enough_is_given(void **state)
     struct rn_feed_scan scan = whole();
 
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1}");
     rn_sim_wall_jump(db.sim, 5000);
-    put("{\"id\":\"b\",\"pk\":1}");
+    box_put("{\"id\":\"b\",\"pk\":1}");
     scan.since = rn_engine_now(db.engine);
     assert_ids(scan, "b ");
     scan.since -= 4;
@@ -256,14 +219,14 @@ static void a_key_costs_no_more_than_its_documents(void **state)
     char body[64];
 
     (void)state;
-    put("{\"id\":\"first\",\"pk\":\"rare\"}");
+    box_put("{\"id\":\"first\",\"pk\":\"rare\"}");
     for (int i = 0; i < 1000; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":\"often\"}", i);
-        put(body);
+        box_put(body);
         if (i == 500)
-            put("{\"id\":\"second\",\"pk\":\"rare\"}");
+            box_put("{\"id\":\"second\",\"pk\":\"rare\"}");
     }
-    put("{\"id\":\"first\",\"pk\":\"rare\"}");
+    box_put("{\"id\":\"first\",\"pk\":\"rare\"}");
     pk_scan(&scan, "[\"rare\"]", &pk, &arena);
     assert_int_equal(read_once(scan, out), RN_OK);
     assert_string_equal(out->ids, "second first ");
@@ -281,7 +244,7 @@ static void a_key_costs_no_more_than_its_documents(void **state)
     free(out);
 }
 
-/* Hash version 1 cuts strings, so that both keys have one EPK. */
+/* Of hash version 1: both keys have one EPK. */
 static void keys_of_one_epk_are_told_apart(void **state)
 {
     struct rn_arena arena = RN_ARENA_INIT(LARGE);
@@ -290,14 +253,13 @@ static void keys_of_one_epk_are_told_apart(void **state)
     char long_text[200], body[400], key[300];
 
     (void)state;
-    rn_object_release(box);
-    box = make_container(&db, owner, DEFINITION("v1", "1", ""));
+    box_use(CONTAINER_V1(""));
     memset(long_text, 'x', sizeof(long_text) - 1);
     long_text[sizeof(long_text) - 1] = 0;
     for (int i = 0; i < 6; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":\"%s%d\"}", i,
                  long_text, i % 2);
-        put(body);
+        box_put(body);
     }
     snprintf(key, sizeof(key), "[\"%s1\"]", long_text);
     pk_scan(&scan, key, &pk, &arena);
@@ -326,12 +288,12 @@ static void change_at_random(struct rn_chance *chance, struct model *m)
     if (m->lsn[k][i] && rn_chance_below(chance, 4) == 0) {
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u-%u", k, i);
-        del(pk, id);
+        box_del(pk, id);
         m->lsn[k][i] = 0;
         return;
     }
     snprintf(body, sizeof(body), "{\"id\":\"%u-%u\",\"pk\":%u}", k, i, k);
-    put(body);
+    box_put(body);
     m->lsn[k][i] = doc.place.etag.lsn;
 }
 
@@ -425,7 +387,7 @@ static void every_part_and_budget_gives_what_the_model_has(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     const struct CMUnitTest tests[] = {
         CASE(documents_come_in_the_order_of_their_last_change),
         CASE(an_expired_document_is_not_there),

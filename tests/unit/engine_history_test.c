@@ -5,73 +5,26 @@
  * short, a letter for the operation and what else it tells, and compared with
  * what was done.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 
 #include "base/chance.h"
 #include "engine/feed.h"
 #include "engine/own.h"
-#include "engine/reshape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PK                                                                     \
-    "\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}"
-#define DEFINITION(more) "{\"id\":\"c\"," PK more "}"
 #define KEPT ",\"changeFeedPolicy\":{\"retentionDuration\":10}"
 #define FOR_EVER ",\"changeFeedPolicy\":{\"retentionDuration\":-1}"
 #define PREVIOUS                                                               \
     ",\"changeFeedPolicy\":{\"retentionDuration\":-1,\"previousImages\":true}"
 
-static struct database db;
-static struct rn_rid owner;
-static struct rn_object *box;
-static struct document doc;
 static char story[100000];
 
 static int setup(void **state)
 {
     (void)state;
-    database_open(&db, true, 1);
-    owner = make_database(&db, "d");
-    box = make_container(&db, owner, DEFINITION(KEPT ",\"defaultTtl\":-1"));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
-    database_close(&db);
-    return 0;
-}
-
-static void redefine(const char *definition)
-{
-    rn_object_release(box);
-    assert_int_equal(
-        change(&db, RN_CATALOG_REPLACE, owner, "c", definition, &box), RN_OK);
-}
-
-static void put(const char *body)
-{
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_UPSERT, body, NULL, &doc), RN_OK);
-}
-
-static void del(const char *pk, const char *id)
-{
-    struct asked asked = { .pk = pk, .id = id };
-
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
-        RN_OK);
-}
-
-static void turn_clock(int64_t seconds)
-{
-    rn_sim_run(db.sim, seconds * 1000000000);
+    return box_open(CONTAINER(KEPT ",\"defaultTtl\":-1"), 1);
 }
 
 /* ---- what the history says ----------------------------------------------- */
@@ -165,12 +118,12 @@ static uint64_t lost(void)
 static void each_change_leaves_an_entry(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    put("{\"id\":\"b\",\"pk\":2,\"x\":1}");
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2}"); /* the same is a change, too */
-    del("[1]", "a");
-    put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_put("{\"id\":\"b\",\"pk\":2,\"x\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}"); /* the same is a change, too */
+    box_del("[1]", "a");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
     assert_string_equal(history_of(0, 0), "c1:a=1 c2:b=1 r3<1:a=2 r4<3:a=2 "
                                           "d5<4:a c6:a=3");
     assert_string_equal(history_of(0, 4), "d5<4:a c6:a=3");
@@ -183,7 +136,7 @@ static void what_is_refused_leaves_none(void **state)
     struct asked asked = { .pk = "[1]", .id = "a", .if_match = "\"no\"" };
 
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     assert_int_equal(write_document(&db, box, RN_DOCUMENT_CREATE,
                                     "{\"id\":\"a\",\"pk\":1,\"x\":2}", NULL,
                                     &doc),
@@ -197,25 +150,26 @@ static void what_is_refused_leaves_none(void **state)
 static void an_end_by_time_is_told_from_a_delete(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1,\"ttl\":5}");
-    put("{\"id\":\"b\",\"pk\":1,\"x\":1,\"ttl\":5}");
-    del("[1]", "b");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1,\"ttl\":5}");
+    box_put("{\"id\":\"b\",\"pk\":1,\"x\":1,\"ttl\":5}");
+    box_del("[1]", "b");
     turn_clock(6);
     assert_string_equal(history_of(0, 0), "c1:a=1 c2:b=1 d3<2:b d4<1:a!");
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2,\"ttl\":5}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2,\"ttl\":5}");
     database_settle(&db);
     rn_sim_wall_jump(db.sim, 10000);
-    put("{\"id\":\"a\",\"pk\":1,\"x\":3,\"ttl\":5}"); /* over the expired one */
+    box_put(
+        "{\"id\":\"a\",\"pk\":1,\"x\":3,\"ttl\":5}"); /* over the expired one */
     assert_string_equal(history_of(0, 4), "c5:a=2 d6<5:a! c7:a=3");
 }
 
 static void previous_images_are_told_if_asked_for(void **state)
 {
     (void)state;
-    redefine(DEFINITION(PREVIOUS));
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
-    del("[1]", "a");
+    box_redefine(CONTAINER(PREVIOUS));
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    box_del("[1]", "a");
     assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2(1) d3<2:a(2)");
 }
 
@@ -261,19 +215,19 @@ static void envelopes_are_as_clients_expect(void **state)
 static void entries_go_when_they_are_too_old(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     turn_clock(300);
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
     turn_clock(299);
     assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2");
     turn_clock(2);
     assert_string_equal(history_of(0, 0), "r2<1:a=2");
     assert_int_equal(lost(), 1);
-    del("[1]", "a");
+    box_del("[1]", "a");
     turn_clock(1000);
     assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
     assert_int_equal(lost(), 3);
-    put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
     assert_string_equal(history_of(0, 3), "c4:a=3");
     assert_int_equal(lost(), 3);
 }
@@ -285,7 +239,7 @@ static void many_entries_go_in_slices(void **state)
     (void)state;
     for (int i = 0; i < 1000; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":1}", i);
-        put(body);
+        box_put(body);
     }
     turn_clock(601);
     assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
@@ -297,8 +251,8 @@ static void many_entries_go_in_slices(void **state)
 static void entries_kept_for_ever_stay(void **state)
 {
     (void)state;
-    redefine(DEFINITION(FOR_EVER));
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_redefine(CONTAINER(FOR_EVER));
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     turn_clock(100000000);
     assert_string_equal(history_of(0, 0), "c1:a=1");
     assert_int_equal(lost(), 0);
@@ -307,11 +261,12 @@ static void entries_kept_for_ever_stay(void **state)
 static void a_longer_or_shorter_time_counts_at_once(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    redefine(DEFINITION(",\"changeFeedPolicy\":{\"retentionDuration\":1000}"));
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_redefine(
+        CONTAINER(",\"changeFeedPolicy\":{\"retentionDuration\":1000}"));
     turn_clock(1000);
     assert_string_equal(history_of(0, 0), "c1:a=1");
-    redefine(DEFINITION(KEPT));
+    box_redefine(CONTAINER(KEPT));
     database_settle(&db);
     assert_string_equal(history_of(0, 0), "");
     assert_int_equal(lost(), 1);
@@ -320,12 +275,10 @@ static void a_longer_or_shorter_time_counts_at_once(void **state)
 static void a_restart_goes_on_with_it(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     turn_clock(400);
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
-    rn_object_release(box);
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    box_reopen();
     assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2");
     turn_clock(201);
     assert_string_equal(history_of(0, 0), "r2<1:a=2");
@@ -333,32 +286,19 @@ static void a_restart_goes_on_with_it(void **state)
 
 /* ---- splits and merges --------------------------------------------------- */
 
-static bool is_reshaped;
-
-static void reshaped(struct rn_done *done, enum rn_code rc,
-                     const struct rn_err *err)
+static void split(uint32_t range)
 {
-    (void)done;
-    (void)err;
-    assert_int_equal(rc, RN_OK);
-    is_reshaped = true;
+    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = range }),
+                     RN_OK);
 }
 
-static void reshape(enum rn_reshape_verb verb, uint32_t range, uint32_t with)
+static void merge(uint32_t range, uint32_t with)
 {
-    struct rn_reshape r = { .done.call = reshaped,
-                            .verb = verb,
-                            .container = box->container,
-                            .range = range,
-                            .with = with };
+    struct rn_reshape like = { .verb = RN_RESHAPE_MERGE,
+                               .range = range,
+                               .with = with };
 
-    is_reshaped = false;
-    assert_int_equal(rn_reshape_start(db.engine, &r, NULL), RN_OK);
-    while (!is_reshaped)
-        assert_true(rn_sim_step(db.sim));
-    rn_reshape_release(&r);
-    rn_object_release(box);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    assert_int_equal(box_reshape(&like), RN_OK);
 }
 
 static size_t entries_of(uint32_t range, uint64_t after)
@@ -378,34 +318,22 @@ static void descendants_tell_the_history_of_their_ancestors(void **state)
     (void)state;
     for (int i = 0; i < 20; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i, i);
-        put(body);
+        box_put(body);
     }
-    reshape(RN_RESHAPE_SPLIT, 0, 0);
+    split(0);
     database_settle(&db); /* documents are at home by then */
     assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 20);
     assert_int_equal(entries_of(1, 20) + entries_of(2, 20), 0);
     for (int i = 0; i < 20; i++) {
         snprintf(pk, sizeof(pk), "[%d]", i);
         snprintf(id, sizeof(id), "%d", i);
-        del(pk, id);
+        box_del(pk, id);
     }
     assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 40);
-    reshape(RN_RESHAPE_MERGE, 1, 2);
+    merge(1, 2);
     database_settle(&db);
     assert_int_equal(entries_of(3, 0), 40);
     assert_int_equal(entries_of(3, 20), 20);
-}
-
-static enum rn_range_state state_of(uint32_t range)
-{
-    struct rn_reading r = { 0 };
-    struct rn_row_range row = { 0 };
-
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
-    assert_int_equal(rn_range_read(r.txn, box->container, range, &row), RN_OK);
-    rn_reading_end(&r);
-    return row.state;
 }
 
 static void versions_come_home_and_are_complete_on_the_way(void **state)
@@ -416,20 +344,21 @@ static void versions_come_home_and_are_complete_on_the_way(void **state)
     for (int i = 0; i < 200; i++) { /* more than a slice */
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i % 20,
                  i % 20);
-        put(body);
+        box_put(body);
     }
-    reshape(RN_RESHAPE_SPLIT, 0, 0);
-    assert_int_equal(state_of(0), RN_RANGE_DEAD);
-    for (int i = 0; i < 100 && state_of(0) != RN_RANGE_BARE; i++) {
+    split(0);
+    assert_int_equal(range_of(&db, box, 0).state, RN_RANGE_DEAD);
+    for (int i = 0; i < 100 && range_of(&db, box, 0).state != RN_RANGE_BARE;
+         i++) {
         assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 200);
         assert_true(rn_sim_step(db.sim));
     }
-    assert_int_equal(state_of(0), RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, box, 0).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 200);
-    reshape(RN_RESHAPE_MERGE, 1, 2);
+    merge(1, 2);
     database_settle(&db);
-    assert_int_equal(state_of(1), RN_RANGE_BARE);
-    assert_int_equal(state_of(2), RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, box, 1).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, box, 2).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(3, 0), 200);
     assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 200);
 }
@@ -439,27 +368,25 @@ static void versions_come_home_and_are_complete_on_the_way(void **state)
 static void what_happened_without_a_policy_is_told_as_lost(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    redefine(DEFINITION(""));
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_redefine(CONTAINER(""));
     assert_int_equal(lost(), 0); /* so far nothing is */
-    put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
     assert_int_equal(lost(), 2);
-    redefine(DEFINITION(FOR_EVER));
+    box_redefine(CONTAINER(FOR_EVER));
     assert_int_equal(lost(), 2);
-    put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
     assert_string_equal(history_of(0, 2), "r3<2:a=3");
     assert_int_equal(lost(), 2);
-    rn_object_release(box);
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_reopen();
     assert_int_equal(lost(), 2);
 }
 
 static void a_policy_taken_away_takes_its_entries(void **state)
 {
     (void)state;
-    put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    redefine(DEFINITION(""));
+    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    box_redefine(CONTAINER(""));
     database_settle(&db);
     assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
     assert_int_equal(lost(), 1);
@@ -552,7 +479,7 @@ static void a_policy_that_is_none_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-        snprintf(body, sizeof(body), DEFINITION(",\"changeFeedPolicy\":%s"),
+        snprintf(body, sizeof(body), CONTAINER(",\"changeFeedPolicy\":%s"),
                  policies[i]);
         if (change(&db, RN_CATALOG_REPLACE, owner, "c", body, NULL) !=
             RN_BAD_REQUEST)
@@ -562,7 +489,7 @@ static void a_policy_that_is_none_is_refused(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     static const struct CMUnitTest tests[] = {
         CASE(each_change_leaves_an_entry),
         CASE(what_is_refused_leaves_none),

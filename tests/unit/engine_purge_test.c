@@ -4,37 +4,16 @@
  * slices get before something else happens: a write, a restart, the end of the
  * container.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 
 #include "engine/own.h"
 
 #include <stdio.h>
 
-#define DEFINITION(id, version)                                                \
-    "{\"id\":\"" id "\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":"       \
-    "\"Hash\"" version "}}"
-
-static struct database db;
-static struct rn_rid owner;
-static struct rn_object *box;
-static struct document doc;
-
 static int setup(void **state)
 {
     (void)state;
-    database_open(&db, true, 1);
-    owner = make_database(&db, "d");
-    box = make_container(&db, owner, DEFINITION("c", ",\"version\":2"));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
-    database_close(&db);
-    return 0;
+    return box_open(CONTAINER(""), 1);
 }
 
 static void put(const char *pk, int n)
@@ -42,8 +21,7 @@ static void put(const char *pk, int n)
     char body[300];
 
     snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":\"%s\"}", n, pk);
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_UPSERT, body, NULL, &doc), RN_OK);
+    box_put(body);
 }
 
 static bool is_there(const char *pk, int n)
@@ -198,9 +176,7 @@ static void a_restart_goes_on_with_it(void **state)
         put("a", i);
     start(&p, "a");
     run_until(200);
-    rn_object_release(box);
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_reopen();
     assert_true(p.is_ended);
     put("a", 1000);
     run_until(1);
@@ -224,14 +200,12 @@ static void an_order_ends_with_its_container(void **state)
     assert_false(rn_sim_step(db.sim)); /* nobody looks for it any more */
 }
 
-/* Hash version 1 looks at the first hundred characters only. */
 static void another_key_with_the_same_epk_stays(void **state)
 {
     char a[160], b[160];
 
     (void)state;
-    rn_object_release(box);
-    box = make_container(&db, owner, DEFINITION("old", ""));
+    box_use(CONTAINER_V1(""));
     memset(a, 'k', sizeof(a));
     a[150] = '\0';
     memcpy(b, a, sizeof(b));
@@ -245,7 +219,7 @@ static void another_key_with_the_same_epk_stays(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     static const struct CMUnitTest tests[] = {
         CASE(documents_of_the_key_go_and_others_stay),
         CASE(it_is_answered_when_all_have_gone),

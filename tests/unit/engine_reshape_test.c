@@ -8,133 +8,54 @@
  * been given the latest change of every document of its interval, no change
  * twice, each in order.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 
 #include "base/chance.h"
 #include "engine/feed.h"
 #include "engine/own.h"
-#include "engine/reshape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEFINITION                                                             \
-    "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\","   \
-    "\"version\":2}}"
-
 enum { KEYS = 24, IDS = 3, READERS = 12, PIECES_MAX = 256 };
-
-static struct database db;
-static struct rn_rid owner;
-static struct rn_object *box;
-static struct document doc;
 
 static int setup(void **state)
 {
     (void)state;
-    database_open(&db, true, 1);
-    owner = make_database(&db, "d");
-    box = make_container(&db, owner, DEFINITION);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
-    database_close(&db);
-    return 0;
-}
-
-static void put(const char *body)
-{
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_UPSERT, body, NULL, &doc), RN_OK);
+    return box_open(CONTAINER(""), 1);
 }
 
 /* ---- reshaping ----------------------------------------------------------- */
 
-struct ended {
-    struct rn_reshape reshape;
-    bool is_ended;
-    enum rn_code rc;
-};
-
-static void on_done(struct rn_done *done, enum rn_code rc,
-                    const struct rn_err *err)
-{
-    struct ended *e = (struct ended *)(void *)done;
-
-    (void)err;
-    e->rc = rc;
-    e->is_ended = true;
-}
-
-/* The container as it is now. */
-static void refresh(void)
-{
-    struct rn_object *now = rn_catalog_find_rid(db.engine, box->rid);
-
-    rn_object_release(box);
-    box = now;
-}
-
-static enum rn_code reshape(struct rn_reshape ask)
-{
-    struct ended e = { .reshape = ask };
-
-    e.reshape.done.call = on_done;
-    e.reshape.container = box->container;
-    assert_int_equal(rn_reshape_start(db.engine, &e.reshape, NULL), RN_OK);
-    while (!e.is_ended)
-        assert_true(rn_sim_step(db.sim));
-    rn_reshape_release(&e.reshape);
-    refresh();
-    return e.rc;
-}
-
 static enum rn_code split(uint32_t range)
 {
-    return reshape((struct rn_reshape){ .range = range });
+    return box_reshape(&(struct rn_reshape){ .range = range });
 }
 
 static enum rn_code merge(uint32_t range, uint32_t with)
 {
-    return reshape((struct rn_reshape){
+    return box_reshape(&(struct rn_reshape){
         .verb = RN_RESHAPE_MERGE, .range = range, .with = with });
-}
-
-static struct rn_row_range row_of(uint32_t range)
-{
-    struct rn_reading r = { 0 };
-    struct rn_row_range row = { 0 };
-
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
-    assert_int_equal(rn_range_read(r.txn, box->container, range, &row), RN_OK);
-    rn_reading_end(&r);
-    return row;
 }
 
 static void children_take_over_where_their_parent_ended(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++)
-        put("{\"id\":\"a\",\"pk\":1}");
+        box_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_equal(split(0), RN_OK);
     assert_int_equal(box->container->range_count, 2);
     assert_int_equal(box->container->ranges[0].id, 1);
     assert_int_equal(box->container->ranges[1].id, 2);
-    assert_int_equal(row_of(1).lsn, 5);
-    assert_int_equal(row_of(2).lsn, 5);
+    assert_int_equal(range_of(&db, box, 1).lsn, 5);
+    assert_int_equal(range_of(&db, box, 2).lsn, 5);
     assert_int_equal(split(0), RN_GONE);
-    put("{\"id\":\"a\",\"pk\":1}");
+    box_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_equal(doc.place.lsn, 6);
-    assert_int_equal(row_of(1).lsn + row_of(2).lsn, 11);
+    assert_int_equal(range_of(&db, box, 1).lsn + range_of(&db, box, 2).lsn, 11);
     assert_int_equal(merge(2, 1), RN_OK);
     assert_int_equal(box->container->range_count, 1);
-    assert_int_equal(row_of(3).lsn, 7);
+    assert_int_equal(range_of(&db, box, 3).lsn, 7);
     assert_int_equal(split(3), RN_OK);
     assert_int_equal(box->container->ranges[0].ancestor_count, 4);
     for (uint32_t i = 0; i < 4; i++)
@@ -153,9 +74,9 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
     assert_int_equal(merge(1, 4), RN_BAD_REQUEST);
     assert_int_equal(merge(1, 2), RN_GONE);
     outside.at = box->container->ranges[0].epks.max;
-    assert_int_equal(reshape(outside), RN_BAD_REQUEST);
+    assert_int_equal(box_reshape(&outside), RN_BAD_REQUEST);
     outside.at.len = 0;
-    assert_int_equal(reshape(outside), RN_BAD_REQUEST);
+    assert_int_equal(box_reshape(&outside), RN_BAD_REQUEST);
     assert_int_equal(box->container->range_count, 3);
     assert_int_equal(box->container->next_range, 5);
 }
@@ -164,7 +85,7 @@ static void a_container_grows_evenly(void **state)
 {
     (void)state;
     assert_int_equal(
-        reshape((struct rn_reshape){ .verb = RN_RESHAPE_GROW, .want = 8 }),
+        box_reshape(&(struct rn_reshape){ .verb = RN_RESHAPE_GROW, .want = 8 }),
         RN_OK);
     assert_int_equal(box->container->range_count, 8);
     assert_int_equal(box->container->next_range, 15);
@@ -172,7 +93,7 @@ static void a_container_grows_evenly(void **state)
         assert_int_equal(box->container->ranges[i].epks.min.bytes[0],
                          8 * i - 1);
     assert_int_equal(
-        reshape((struct rn_reshape){ .verb = RN_RESHAPE_GROW, .want = 4 }),
+        box_reshape(&(struct rn_reshape){ .verb = RN_RESHAPE_GROW, .want = 4 }),
         RN_OK);
     assert_int_equal(box->container->range_count, 8);
 }
@@ -180,25 +101,11 @@ static void a_container_grows_evenly(void **state)
 /* How many entries lie under a range. */
 static size_t entries_of(uint32_t range)
 {
-    struct rn_reading r = { 0 };
     struct rn_key from, before;
-    struct rn_range bounds;
-    struct rn_cursor *c = NULL;
-    struct rn_view key, value;
-    size_t count = 0;
 
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
     rn_key_feed(box->number, range, 0, 0, &from);
     rn_key_feed(box->number, range, UINT64_MAX, 0, &before);
-    bounds = (struct rn_range){ .from = rn_key_view(&from),
-                                .before = rn_key_view(&before) };
-    assert_int_equal(rn_txn_scan(r.txn, &bounds, &c), RN_OK);
-    while (rn_cursor_next(c, &key, &value) == RN_OK)
-        count++;
-    rn_cursor_end(c);
-    rn_reading_end(&r);
-    return count;
+    return count_between(&db, &from, &before);
 }
 
 static void entries_come_home_and_keep_their_etags(void **state)
@@ -208,14 +115,14 @@ static void entries_come_home_and_keep_their_etags(void **state)
     (void)state;
     for (int i = 0; i < 300; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":%d}", i, i);
-        put(body);
+        box_put(body);
         memcpy(etags[i], doc.etag, sizeof(etags[i]));
     }
     assert_int_equal(split(0), RN_OK);
     assert_int_equal(merge(1, 2), RN_OK);
     database_settle(&db);
-    assert_int_equal(row_of(0).state, RN_RANGE_BARE);
-    assert_int_equal(row_of(1).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, box, 0).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, box, 1).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(0) + entries_of(1) + entries_of(2), 0);
     assert_int_equal(entries_of(3), 300);
     for (int i = 0; i < 300; i++) {
@@ -240,13 +147,10 @@ static void a_restart_goes_on_bringing_home(void **state)
     (void)state;
     for (int i = 0; i < 300; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":%d}", i, i);
-        put(body);
+        box_put(body);
     }
     assert_int_equal(split(0), RN_OK);
-    rn_object_release(box);
-    box = NULL;
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_reopen();
     assert_int_equal(box->container->range_count, 2);
     database_settle(&db);
     assert_int_equal(entries_of(0), 0);
@@ -286,17 +190,14 @@ static void change_something(struct rn_chance *chance)
     char body[64], pk[16], id[16];
 
     if (model.lsn[k][i] && rn_chance_below(chance, 5) == 0) {
-        struct asked asked = { .pk = pk, .id = id };
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u", i);
-        assert_int_equal(
-            write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
-            RN_OK);
+        box_del(pk, id);
         model.lsn[k][i] = 0;
         return;
     }
     snprintf(body, sizeof(body), "{\"id\":\"%u\",\"pk\":%u}", i, k);
-    put(body);
+    box_put(body);
     model.lsn[k][i] = doc.place.etag.lsn;
     model.range[k][i] = doc.place.etag.range;
 }
@@ -329,7 +230,7 @@ static void reshape_something(struct rn_chance *chance)
         ask.has_at =
             rn_epk_range_has(&c->ranges[at].epks, rn_epk_view(&model.epk[k])) &&
             rn_epk_compare(&c->ranges[at].epks.min, &ask.at) < 0;
-        assert_int_equal(reshape(ask), RN_OK);
+        assert_int_equal(box_reshape(&ask), RN_OK);
     }
 }
 
@@ -527,7 +428,7 @@ static size_t read_by_budget(uint32_t range, uint32_t entries)
 {
     struct rn_feed_scan scan = { .range = range,
                                  .epks = rn_epk_all,
-                                 .upto = row_of(range).lsn,
+                                 .upto = range_of(&db, box, range).lsn,
                                  .since = INT64_MIN,
                                  .entries_max = entries,
                                  .bytes_max = SIZE_MAX };
@@ -560,9 +461,9 @@ static void a_budget_ends_a_page_between_LSNs_of_all_ancestors(void **state)
     assert_int_equal(split(0), RN_OK);
     for (int i = 0; i < 20; i++) { /* the two have equal LSNs */
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i, i);
-        put(body);
+        box_put(body);
     }
-    assert_true(row_of(1).lsn > 3 && row_of(2).lsn > 3);
+    assert_true(range_of(&db, box, 1).lsn > 3 && range_of(&db, box, 2).lsn > 3);
     assert_int_equal(merge(1, 2), RN_OK);
     for (uint32_t entries = 1; entries < 30; entries++)
         assert_int_equal(read_by_budget(3, entries), 20);
@@ -578,7 +479,7 @@ static void readers_miss_nothing_and_get_nothing_twice(void **state)
     (void)state;
     for (int seed = 1; seed <= seeds; seed++) {
         if (seed > 1) {
-            teardown(NULL);
+            box_close(NULL);
             setup(NULL);
         }
         run_checker((uint64_t)seed, 600);
@@ -588,7 +489,7 @@ static void readers_miss_nothing_and_get_nothing_twice(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     const struct CMUnitTest tests[] = {
         CASE(children_take_over_where_their_parent_ended),
         CASE(what_cannot_be_is_refused_and_changes_nothing),

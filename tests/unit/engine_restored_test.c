@@ -6,16 +6,12 @@
  * test says; it is opened again as after a restore.  What real backups and
  * restores do to readers is in the suite `history`.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 
 #include "engine/own.h"
-#include "engine/reshape.h"
 
 #define STEP (UINT64_C(1) << 32)
 
-static struct database db;
-static struct rn_object *box;
-static struct document doc;
 static struct rn_store_ops ops;
 static const struct rn_store_ops *own;
 static uint64_t restores;
@@ -29,69 +25,38 @@ static void tell(struct rn_store *s, struct rn_store_status *out)
 static int setup(void **state)
 {
     (void)state;
-    database_open(&db, true, 1);
+    box_open(CONTAINER(""), 1);
     own = db.store->ops;
     ops = *own;
     ops.status = tell;
     db.store->ops = &ops;
     restores = 0;
-    box = make_container(&db, make_database(&db, "d"),
-                         "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],"
-                         "\"kind\":\"Hash\",\"version\":2}}");
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
     db.store->ops = own;
-    database_close(&db);
-    return 0;
-}
-
-static void refresh(void)
-{
-    struct rn_rid rid = box->rid;
-
-    rn_object_release(box);
-    box = rn_catalog_find_rid(db.engine, rid);
-    assert_non_null(box);
+    return box_close(state);
 }
 
 static void restore(void)
 {
     restores++;
-    database_reopen(&db);
-    refresh();
+    box_reopen();
 }
 
 static uint64_t put(const char *body)
 {
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_UPSERT, body, NULL, &doc), RN_OK);
+    box_put(body);
     return doc.place.lsn;
-}
-
-static void on_done(struct rn_done *done, enum rn_code rc,
-                    const struct rn_err *err)
-{
-    (void)done;
-    (void)err;
-    assert_int_equal(rc, RN_OK);
 }
 
 static void split(uint32_t range)
 {
-    struct rn_reshape r = { .done.call = on_done,
-                            .container = box->container,
-                            .range = range };
-
-    assert_int_equal(rn_reshape_start(db.engine, &r, NULL), RN_OK);
+    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = range }),
+                     RN_OK);
     database_settle(&db);
-    rn_reshape_release(&r);
-    refresh();
 }
 
 static void LSNs_go_on_above_all_that_the_old_store_can_have_given(void **state)
@@ -109,8 +74,7 @@ static void a_restore_counts_once(void **state)
     (void)state;
     put("{\"id\":\"a\",\"pk\":1}");
     restore();
-    database_reopen(&db);
-    refresh();
+    box_reopen();
     assert_int_equal(lsn_of(&db, box, 0), STEP + 1);
     restore();
     assert_int_equal(lsn_of(&db, box, 0), 2 * STEP + 1);
@@ -127,7 +91,6 @@ static void a_restore_of_a_restored_copy_counts_twice(void **state)
 
 static void ids_of_ranges_are_passed_over(void **state)
 {
-    struct rn_reading r = { 0 };
     struct rn_row_range row;
 
     (void)state;
@@ -140,17 +103,13 @@ static void ids_of_ranges_are_passed_over(void **state)
     assert_int_equal(box->container->range_count, 3);
     assert_int_equal(box->container->ranges[0].id, 3 + RN_RANGES_MAX);
     /* What was passed over holds everything, and no writes. */
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
-    assert_int_equal(rn_range_read(r.txn, box->container, 3, &row), RN_OK);
+    row = range_of(&db, box, 3);
     assert_int_equal(row.state, RN_RANGE_BARE);
     assert_int_equal(rn_epk_compare(&row.epks.min, &rn_epk_all.min), 0);
     assert_int_equal(rn_epk_compare(&row.epks.max, &rn_epk_all.max), 0);
     assert_true(row.lsn >= STEP);
-    rn_reading_end(&r);
     put("{\"id\":\"a\",\"pk\":1}");
-    database_reopen(&db);
-    refresh();
+    box_reopen();
     assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_OK);
 }
 
@@ -168,9 +127,7 @@ static void rids_are_not_given_again(void **state)
     assert_true(doc.rid > number + 1000000);
     rid = make_database(&db, "e");
     assert_true(rid.database > box->rid.database + 1000);
-    other = make_container(&db, rid,
-                           "{\"id\":\"c\",\"partitionKey\":{\"paths\":"
-                           "[\"/pk\"],\"kind\":\"Hash\",\"version\":2}}");
+    other = make_container(&db, rid, CONTAINER(""));
     assert_true(other->rid.parent > box->rid.parent + 1000);
     rn_object_release(other);
 }

@@ -6,7 +6,7 @@
  * there; and the rows that stand for the values are counted, so that none is
  * left behind.
  */
-#include "lib/database.h"
+#include "lib/box.h"
 
 #include "base/chance.h"
 #include "engine/own.h"
@@ -14,62 +14,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEFINITION(id, version, policy)                                        \
-    "{\"id\":\"" id "\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":"       \
-    "\"Hash\"" version "},\"defaultTtl\":-1,\"uniqueKeyPolicy\":"              \
-    "{\"uniqueKeys\":[" policy "]}}"
-#define V2 ",\"version\":2"
-
-static struct database db;
-static struct rn_rid owner;
-static struct rn_object *box;
-static struct document doc;
+#define UNIQUE(keys)                                                           \
+    ",\"defaultTtl\":-1,\"uniqueKeyPolicy\":{\"uniqueKeys\":[" keys "]}"
+#define ONE_KEY UNIQUE("{\"paths\":[\"/u\"]}")
 
 static int setup(void **state)
 {
     (void)state;
-    database_open(&db, true, 1);
-    owner = make_database(&db, "d");
-    box =
-        make_container(&db, owner, DEFINITION("c", V2, "{\"paths\":[\"/u\"]}"));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    document_clear(&doc);
-    rn_object_release(box);
-    database_close(&db);
-    return 0;
-}
-
-static void use(const char *definition)
-{
-    rn_object_release(box);
-    box = make_container(&db, owner, definition);
+    return box_open(CONTAINER(ONE_KEY), 1);
 }
 
 static enum rn_code put(enum rn_document_verb verb, const char *id,
                         const char *more)
 {
-    struct asked asked = { .id = verb == RN_DOCUMENT_REPLACE ? id : NULL };
     char body[1000];
 
     snprintf(body, sizeof(body), "{\"id\":\"%s\"%s}", id, more);
-    return write_document(&db, box, verb, body, &asked, &doc);
-}
-
-static enum rn_code del(const char *pk, const char *id)
-{
-    struct asked asked = { .pk = pk, .id = id };
-
-    return write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc);
-}
-
-static void turn_clock(int64_t seconds)
-{
-    rn_sim_run(db.sim, seconds * 1000000000);
+    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
 }
 
 /* ---- values -------------------------------------------------------------- */
@@ -150,8 +111,9 @@ static void several_paths_make_one_key(void **state)
     char id[8];
 
     (void)state;
-    use(DEFINITION("two", V2,
-                   "{\"paths\":[\"/a\",\"/b/c\"]},{\"paths\":[\"/d\"]}"));
+    box_use(CONTAINER_HASHED(
+        "two", "2",
+        UNIQUE("{\"paths\":[\"/a\",\"/b/c\"]},{\"paths\":[\"/d\"]}")));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         snprintf(id, sizeof(id), "%zu", i);
         if (put(RN_DOCUMENT_CREATE, id, rows[i].more) != rows[i].rc)
@@ -160,13 +122,12 @@ static void several_paths_make_one_key(void **state)
     assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 8);
 }
 
-/* Hash version 1 looks at the first hundred characters only. */
 static void two_key_values_with_one_epk_do_not_meet(void **state)
 {
     char more[300], text[160];
 
     (void)state;
-    use(DEFINITION("old", "", "{\"paths\":[\"/u\"]}"));
+    box_use(CONTAINER_V1(ONE_KEY));
     memset(text, 'k', sizeof(text));
     text[150] = '\0';
     snprintf(more, sizeof(more), ",\"pk\":\"%s1\",\"u\":1", text);
@@ -197,7 +158,7 @@ static void a_deleted_value_is_free(void **state)
 {
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    assert_int_equal(del("[1]", "a"), RN_OK);
+    box_del("[1]", "a");
     assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 0);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
 }
@@ -206,13 +167,10 @@ static void values_are_taken_after_a_restart(void **state)
 {
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    rn_object_release(box);
-    database_reopen(&db);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
-    assert_non_null(box);
+    box_reopen();
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
                      RN_CONFLICT);
-    assert_int_equal(del("[1]", "a"), RN_OK);
+    box_del("[1]", "a");
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
 }
 
@@ -281,7 +239,7 @@ static void random_writes_never_make_two_of_a_value(void **state)
         snprintf(more, sizeof(more), ",\"pk\":%d,\"u\":%d", k, u);
         if (rn_chance_below(chance, 4) == 0) {
             want = held[k][i] ? RN_OK : RN_NOT_FOUND;
-            assert_int_equal(del(pk, id), want);
+            assert_int_equal(box_write(RN_DOCUMENT_DELETE, pk, id, NULL), want);
             held[k][i] = 0;
             continue;
         }
@@ -318,8 +276,7 @@ static void a_policy_that_is_none_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
         snprintf(body, sizeof(body),
-                 "{\"id\":\"bad\",\"partitionKey\":{\"paths\":[\"/pk\"]},"
-                 "\"uniqueKeyPolicy\":%s}",
+                 CONTAINER_HASHED("bad", "2", ",\"uniqueKeyPolicy\":%s"),
                  policies[i]);
         if (change(&db, RN_CATALOG_CREATE, owner, NULL, body, NULL) !=
             RN_BAD_REQUEST)
@@ -329,8 +286,6 @@ static void a_policy_that_is_none_is_refused(void **state)
 
 static void a_policy_cannot_be_replaced(void **state)
 {
-    static const char pk[] = "\"partitionKey\":{\"paths\":[\"/pk\"],"
-                             "\"kind\":\"Hash\",\"version\":2}";
     static const struct {
         const char *policy;
         enum rn_code rc;
@@ -348,13 +303,12 @@ static void a_policy_cannot_be_replaced(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        snprintf(body, sizeof(body), "{\"id\":\"c\",%s%s}", pk, rows[i].policy);
+        snprintf(body, sizeof(body), CONTAINER("%s"), rows[i].policy);
         if (change(&db, RN_CATALOG_REPLACE, owner, "c", body, NULL) !=
             rows[i].rc)
             fail_msg("%s", rows[i].policy);
     }
-    rn_object_release(box);
-    box = rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c"));
+    box_refresh();
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"u\":1"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"u\":1"), RN_CONFLICT);
 }
@@ -389,33 +343,21 @@ static void a_create_over_an_expired_document_takes_its_value(void **state)
 
 int main(void)
 {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_value_is_taken_once_in_a_partition_key_value, setup, teardown),
-        cmocka_unit_test_setup_teardown(values_are_equal_as_a_query_finds_them,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(several_paths_make_one_key, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(two_key_values_with_one_epk_do_not_meet,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_replaced_value_is_free_and_a_new_one_taken, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_deleted_value_is_free, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(values_are_taken_after_a_restart, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            only_the_hash_being_the_same_is_no_conflict, setup, teardown),
-        cmocka_unit_test_setup_teardown(random_writes_never_make_two_of_a_value,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_policy_that_is_none_is_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_policy_cannot_be_replaced, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(an_expired_document_holds_no_value,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_create_over_an_expired_document_takes_its_value, setup, teardown),
+        CASE(a_value_is_taken_once_in_a_partition_key_value),
+        CASE(values_are_equal_as_a_query_finds_them),
+        CASE(several_paths_make_one_key),
+        CASE(two_key_values_with_one_epk_do_not_meet),
+        CASE(a_replaced_value_is_free_and_a_new_one_taken),
+        CASE(a_deleted_value_is_free),
+        CASE(values_are_taken_after_a_restart),
+        CASE(only_the_hash_being_the_same_is_no_conflict),
+        CASE(random_writes_never_make_two_of_a_value),
+        CASE(a_policy_that_is_none_is_refused),
+        CASE(a_policy_cannot_be_replaced),
+        CASE(an_expired_document_holds_no_value),
+        CASE(a_create_over_an_expired_document_takes_its_value),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

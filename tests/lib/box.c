@@ -1,0 +1,124 @@
+/* box.c -- see box.h. */
+#include "lib/box.h"
+
+#include "base/queue.h"
+
+struct database db;
+struct rn_rid owner;
+struct rn_object *box;
+struct document doc;
+
+static int open_with(const char *definition, bool is_simulated, uint32_t ranges)
+{
+    database_open(&db, is_simulated, ranges);
+    owner = make_database(&db, "d");
+    box = make_container(&db, owner, definition);
+    return 0;
+}
+
+int box_open(const char *definition, uint32_t ranges)
+{
+    return open_with(definition, true, ranges);
+}
+
+int box_open_real(const char *definition)
+{
+    return open_with(definition, false, 1);
+}
+
+int box_close(void **state)
+{
+    (void)state;
+    document_clear(&doc);
+    rn_object_release(box);
+    box = NULL;
+    database_close(&db);
+    return 0;
+}
+
+void box_refresh(void)
+{
+    struct rn_object *now = rn_catalog_find_rid(db.engine, box->rid);
+
+    assert_non_null(now);
+    rn_object_release(box);
+    box = now;
+}
+
+void box_reopen(void)
+{
+    database_reopen(&db);
+    box_refresh();
+}
+
+void box_use(const char *definition)
+{
+    rn_object_release(box);
+    box = make_container(&db, owner, definition);
+}
+
+void box_redefine(const char *definition)
+{
+    rn_object_release(box);
+    box = NULL;
+    assert_int_equal(
+        change(&db, RN_CATALOG_REPLACE, owner, "c", definition, &box), RN_OK);
+}
+
+enum rn_code box_reshape(const struct rn_reshape *like)
+{
+    enum rn_code rc = run_reshape(&db, box, like);
+
+    box_refresh();
+    return rc;
+}
+
+enum rn_code box_write(enum rn_document_verb verb, const char *pk,
+                       const char *id, const char *body)
+{
+    struct asked asked = { .pk = pk, .id = id };
+
+    return write_document(&db, box, verb, body, &asked, &doc);
+}
+
+void box_put(const char *body)
+{
+    assert_int_equal(box_write(RN_DOCUMENT_UPSERT, NULL, NULL, body), RN_OK);
+}
+
+void box_del(const char *pk, const char *id)
+{
+    assert_int_equal(box_write(RN_DOCUMENT_DELETE, pk, id, NULL), RN_OK);
+}
+
+static void queued_done(struct rn_done *done, enum rn_code rc,
+                        const struct rn_err *why)
+{
+    struct rn_document_write *w =
+        RN_QUEUED(done, struct rn_document_write, done);
+
+    (void)why;
+    assert_int_equal(rc, RN_OK);
+    RN_QUEUED(w, struct queued, write)->is_done = true;
+}
+
+void queue_write(struct queued *q, const char *body)
+{
+    *q = (struct queued){ .write = { .done.call = queued_done,
+                                     .verb = RN_DOCUMENT_UPSERT,
+                                     .container = box->container,
+                                     .body = rn_view_text(body) } };
+    assert_int_equal(rn_document_write_start(db.engine, &q->write, NULL),
+                     RN_OK);
+}
+
+void end_write(struct queued *q)
+{
+    assert_true(q->is_done);
+    rn_document_write_release(&q->write);
+}
+
+void turn_clock(int64_t seconds)
+{
+    rn_sim_run(db.sim, seconds * 1000000000);
+}

@@ -1,0 +1,58 @@
+/* box.h -- one container, and what most tests of the engine do with it.
+ *
+ * A test's setup calls box_open, its teardown is box_close or calls it.  In
+ * between everything is done to `box`, and `doc` has the last answer.
+ */
+#ifndef RN_TESTS_LIB_BOX_H
+#define RN_TESTS_LIB_BOX_H
+
+#include "lib/database.h"
+
+extern struct database db;    /* simulated, or real */
+extern struct rn_rid owner;   /* the database of box */
+extern struct rn_object *box; /* as it was when last looked up */
+extern struct document doc;   /* what the last read or write gave */
+
+/* Definitions.  Hash version 1 looks at the first hundred characters of a key
+ * only. */
+#define CONTAINER_HASHED(id, version, more)                                    \
+    "{\"id\":\"" id "\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":"       \
+    "\"Hash\",\"version\":" version "}" more "}"
+#define CONTAINER(more) CONTAINER_HASHED("c", "2", more)
+#define CONTAINER_V1(more) CONTAINER_HASHED("v1", "1", more)
+
+/* Both are 0, as cmocka wants it of a setup and a teardown. */
+int box_open(const char *definition, uint32_t ranges);
+int box_open_real(const char *definition);
+int box_close(void **state);
+
+/* The container as it is now, after a split or a reopening. */
+void box_refresh(void);
+/* The engine again, upon the same store. */
+void box_reopen(void);
+/* Another container in its place; the same with another definition. */
+void box_use(const char *definition);
+void box_redefine(const char *definition);
+/* A split or a merge, after which box is refreshed. */
+enum rn_code box_reshape(const struct rn_reshape *like);
+
+/* A write; what is not asked is NULL. */
+enum rn_code box_write(enum rn_document_verb verb, const char *pk,
+                       const char *id, const char *body);
+/* The same, which must succeed. */
+void box_put(const char *body);
+void box_del(const char *pk, const char *id);
+
+/* An upsert that is queued and not yet run, by one who knows of the container
+ * as it is now; it must succeed, and have been run when it is ended. */
+struct queued {
+    struct rn_document_write write;
+    bool is_done;
+};
+void queue_write(struct queued *q, const char *body);
+void end_write(struct queued *q);
+
+/* Everything that is due until then happens. */
+void turn_clock(int64_t seconds);
+
+#endif

@@ -1,0 +1,30 @@
+/* indexes.h -- indexes made and dropped, and held against the documents: over
+ * box.h.
+ *
+ * Each document is read, its values are encoded anew, and what that gives must
+ * be just what lies in the store; of an index that is being built, nothing that
+ * should not be there.
+ */
+#ifndef RN_TESTS_LIB_INDEXES_H
+#define RN_TESTS_LIB_INDEXES_H
+
+#include "lib/box.h"
+
+/* As box_open and box_close. */
+int indexes_open(const char *definition);
+int indexes_close(void **state);
+
+/* Slices wait until nobody has written for a while. */
+void indexes_settle(void);
+
+/* Paths apart by blanks; one that begins with - descends. */
+uint32_t read_keys(const char *paths, struct rn_index_key *out);
+enum rn_code change_index(const char *paths, bool is_drop);
+
+/* Holds every index against the documents; their numbers and states as one
+ * text. */
+const char *look(void);
+/* The rows of all indexes. */
+size_t rows_now(void);
+
+#endif
