@@ -21,6 +21,12 @@ int box_open(const char *definition, uint32_t ranges)
     return open_with(definition, true, ranges);
 }
 
+int box_setup(void **state)
+{
+    (void)state;
+    return box_open(CONTAINER(",\"defaultTtl\":-1"), 1);
+}
+
 int box_open_real(const char *definition)
 {
     return open_with(definition, false, 1);

@@ -1,6 +1,6 @@
 /* box.h -- one container, and what most tests of the engine do with it.
  *
- * A test's setup calls box_open, its teardown is box_close or calls it.  In
+ * A test's setup is box_setup, or calls box_open; its teardown is box_close. In
  * between everything is done to `box`, and `doc` has the last answer.
  */
 #ifndef RN_TESTS_LIB_BOX_H
@@ -21,7 +21,9 @@ extern struct document doc;   /* what the last read or write gave */
 #define CONTAINER(more) CONTAINER_HASHED("c", "2", more)
 #define CONTAINER_V1(more) CONTAINER_HASHED("v1", "1", more)
 
-/* Both are 0, as cmocka wants it of a setup and a teardown. */
+/* All are 0, as cmocka wants it of a setup and a teardown.  box_setup has one
+ * range, and documents in it may expire. */
+int box_setup(void **state);
 int box_open(const char *definition, uint32_t ranges);
 int box_open_real(const char *definition);
 int box_close(void **state);

@@ -25,6 +25,16 @@ void indexes_settle(void)
     rn_sim_run(db.sim, 100000000);
 }
 
+enum rn_code put_indexed(enum rn_document_verb verb, const char *id, int pk,
+                         const char *more)
+{
+    char body[2000];
+
+    snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}", id,
+             pk, id, more);
+    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
+}
+
 uint32_t read_keys(const char *paths, struct rn_index_key *out)
 {
     uint32_t count = 0;

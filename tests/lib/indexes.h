@@ -17,6 +17,9 @@ int indexes_close(void **state);
 /* Slices wait until nobody has written for a while. */
 void indexes_settle(void);
 
+/* A write of {"id":ID,"pk":PK,"u":ID MORE}. */
+enum rn_code put_indexed(enum rn_document_verb verb, const char *id, int pk,
+                         const char *more);
 /* Paths apart by blanks; one that begins with - descends. */
 uint32_t read_keys(const char *paths, struct rn_index_key *out);
 enum rn_code change_index(const char *paths, bool is_drop);

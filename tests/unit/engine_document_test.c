@@ -11,12 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int setup(void **state)
-{
-    (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":-1"), 1);
-}
-
 static int setup_ranges(void **state)
 {
     (void)state;
@@ -387,7 +381,7 @@ static void everything_is_there_after_a_restart(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, box_setup, box_close)
 #define SPREAD(name)                                                           \
     cmocka_unit_test_setup_teardown(name, setup_ranges, box_close)
     static const struct CMUnitTest tests[] = {

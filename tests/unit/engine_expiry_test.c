@@ -14,12 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int setup(void **state)
-{
-    (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":-1"), 1);
-}
-
 static int setup_default(void **state)
 {
     (void)state;
@@ -405,18 +399,18 @@ int main(void)
 #define CASE(name, begin)                                                      \
     cmocka_unit_test_setup_teardown(name, begin, box_close)
     static const struct CMUnitTest tests[] = {
-        CASE(a_document_with_a_ttl_goes_when_it_ends, setup),
-        CASE(a_write_begins_the_time_anew, setup),
-        CASE(a_deleted_document_leaves_no_time_behind, setup),
-        CASE(a_create_over_an_expired_document_first_deletes_it, setup),
+        CASE(a_document_with_a_ttl_goes_when_it_ends, box_setup),
+        CASE(a_write_begins_the_time_anew, box_setup),
+        CASE(a_deleted_document_leaves_no_time_behind, box_setup),
+        CASE(a_create_over_an_expired_document_first_deletes_it, box_setup),
         CASE(documents_on_the_default_go_from_the_old_end, setup_default),
         CASE(every_range_is_swept, setup_ranges),
         CASE(a_new_default_rewrites_nothing, setup_default),
         CASE(a_ttl_counts_from_when_the_container_has_one, setup_off),
         CASE(many_go_in_slices, setup_default),
         CASE(a_restart_goes_on_with_what_is_due, setup_default),
-        CASE(a_clock_put_forward_is_noticed, setup),
-        CASE(nothing_wakes_when_nothing_can_expire, setup),
+        CASE(a_clock_put_forward_is_noticed, box_setup),
+        CASE(nothing_wakes_when_nothing_can_expire, box_setup),
         CASE(a_deleted_container_is_not_swept, setup_default),
         CASE(a_slice_that_was_undone_is_run_again, setup_default),
         CASE(a_slice_that_failed_is_tried_again_later, setup_default),

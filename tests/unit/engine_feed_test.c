@@ -15,12 +15,6 @@
 
 enum { LARGE = 1 << 20, KEYS = 8, IDS = 12 };
 
-static int setup(void **state)
-{
-    (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":-1"), 1);
-}
-
 /* ---- reading ------------------------------------------------------------- */
 
 struct read {
@@ -387,7 +381,7 @@ static void every_part_and_budget_gives_what_the_model_has(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, box_setup, box_close)
     const struct CMUnitTest tests[] = {
         CASE(documents_come_in_the_order_of_their_last_change),
         CASE(an_expired_document_is_not_there),

@@ -26,16 +26,6 @@ static int setup(void **state)
     return indexes_open(DEFINITION(COMPOSITE));
 }
 
-static enum rn_code put(enum rn_document_verb verb, const char *id, int pk,
-                        const char *more)
-{
-    char body[2000];
-
-    snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}", id,
-             pk, id, more);
-    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
-}
-
 static void fill(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -43,7 +33,8 @@ static void fill(int count)
 
         snprintf(id, sizeof(id), "%d", i);
         snprintf(more, sizeof(more), ",\"a\":%d", i % 10);
-        assert_int_equal(put(RN_DOCUMENT_CREATE, id, i % KEYS, more), RN_OK);
+        assert_int_equal(put_indexed(RN_DOCUMENT_CREATE, id, i % KEYS, more),
+                         RN_OK);
     }
 }
 
@@ -57,9 +48,11 @@ static void an_index_has_every_document(void **state)
     indexes_settle();
     assert_string_equal(look(), "0:complete 1:complete 2:complete");
     assert_int_equal(rows_now(), 3000);
-    assert_int_equal(put(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":\"x\""), RN_OK);
-    assert_int_equal(put(RN_DOCUMENT_CREATE, "5", 2, ",\"a\":[1]"), RN_OK);
-    assert_int_equal(put(RN_DOCUMENT_CREATE, "6", 2, ""), RN_CONFLICT);
+    assert_int_equal(put_indexed(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":\"x\""),
+                     RN_OK);
+    assert_int_equal(put_indexed(RN_DOCUMENT_CREATE, "5", 2, ",\"a\":[1]"),
+                     RN_OK);
+    assert_int_equal(put_indexed(RN_DOCUMENT_CREATE, "6", 2, ""), RN_CONFLICT);
     look();
     assert_int_equal(rows_now(), 3003);
 }
@@ -114,7 +107,8 @@ static void a_dropped_index_leaves_nothing(void **state)
     assert_int_equal(change_index("/b", false), RN_OK);
     indexes_settle();
     assert_int_equal(change_index("/a", true), RN_OK);
-    assert_int_equal(put(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":77"), RN_OK);
+    assert_int_equal(put_indexed(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":77"),
+                     RN_OK);
     indexes_settle();
     assert_string_equal(look(), "1:complete");
     assert_int_equal(rows_now(), 700);
@@ -122,7 +116,8 @@ static void a_dropped_index_leaves_nothing(void **state)
     indexes_settle();
     assert_string_equal(look(), "");
     assert_int_equal(rows_now(), 0);
-    assert_int_equal(put(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":78"), RN_OK);
+    assert_int_equal(put_indexed(RN_DOCUMENT_REPLACE, "5", 1, ",\"a\":78"),
+                     RN_OK);
     assert_int_equal(rows_now(), 0);
 }
 
@@ -138,8 +133,9 @@ static void a_reopened_engine_goes_on_building(void **state)
         (void)rn_sim_step(db.sim);
         (void)rn_sim_step(db.sim);
         was_building |= strstr(look(), "building") && rows_now() > 0;
-        assert_int_equal(put(RN_DOCUMENT_UPSERT, "5", i % KEYS, ",\"a\":0.5"),
-                         RN_OK);
+        assert_int_equal(
+            put_indexed(RN_DOCUMENT_UPSERT, "5", i % KEYS, ",\"a\":0.5"),
+            RN_OK);
         look();
     }
     indexes_settle();
@@ -147,7 +143,8 @@ static void a_reopened_engine_goes_on_building(void **state)
     assert_string_equal(look(), "0:complete");
     assert_int_equal(change_index("/a", true), RN_OK);
     box_reopen();
-    assert_int_equal(put(RN_DOCUMENT_UPSERT, "5", 1, ",\"a\":99"), RN_OK);
+    assert_int_equal(put_indexed(RN_DOCUMENT_UPSERT, "5", 1, ",\"a\":99"),
+                     RN_OK);
     indexes_settle();
     assert_string_equal(look(), "");
     assert_int_equal(rows_now(), 0);
@@ -315,7 +312,8 @@ static void a_store_that_fails_leaves_an_index_exact(void **state)
         }
         faulty_fail(db.store, faults[i].call, faults[i].nth, 3, RN_IO);
         for (int k = 0; k < 5; k++) {
-            (void)put(RN_DOCUMENT_UPSERT, "7", 3, k % 2 ? "" : ",\"a\":5");
+            (void)put_indexed(RN_DOCUMENT_UPSERT, "7", 3,
+                              k % 2 ? "" : ",\"a\":5");
             indexes_settle();
         }
         turn_clock(200); /* what failed is tried again */

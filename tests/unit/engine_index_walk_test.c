@@ -26,16 +26,6 @@ static int setup(void **state)
     return indexes_open(DEFINITION);
 }
 
-static enum rn_code put(enum rn_document_verb verb, const char *id, int pk,
-                        const char *more)
-{
-    char body[2000];
-
-    snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}", id,
-             pk, id, more);
-    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
-}
-
 static void draw_value(struct rn_chance *c, char *out, size_t room)
 {
     static const char *const values[] = {
@@ -159,13 +149,13 @@ static void write_something(struct rn_chance *c)
     draw_body(c, more, sizeof(more));
     switch (rn_chance_below(c, 4)) {
     case 0:
-        (void)put(RN_DOCUMENT_CREATE, id, key, more);
+        (void)put_indexed(RN_DOCUMENT_CREATE, id, key, more);
         break;
     case 1:
-        (void)put(RN_DOCUMENT_REPLACE, id, key, more);
+        (void)put_indexed(RN_DOCUMENT_REPLACE, id, key, more);
         break;
     case 2:
-        assert_int_equal(put(RN_DOCUMENT_UPSERT, id, key, more), RN_OK);
+        assert_int_equal(put_indexed(RN_DOCUMENT_UPSERT, id, key, more), RN_OK);
         break;
     default:
         (void)box_write(RN_DOCUMENT_DELETE, pk, id, NULL);
