@@ -4,19 +4,11 @@
  * prints to a header that is accepted as the same, a token holds no byte that
  * could break a log or a header.  A date that is accepted is within the window.
  */
+#include "fuzz/fuzz.h"
+
 #include "cosmos/auth.h"
 
 #include "base/clock.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void try_header(struct rn_view text)
 {

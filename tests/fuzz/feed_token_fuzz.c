@@ -4,21 +4,13 @@
  * The first byte chooses.  A place or a session that is accepted prints, and
  * comes back the same.
  */
+#include "fuzz/fuzz.h"
+
 #include "base/clock.h"
 #include "cosmos/etag.h"
 #include "cosmos/feed_token.h"
 #include "cosmos/prefer.h"
 #include "cosmos/session.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_parts(const struct rn_feed_token *token,
                         struct rn_arena *arena)
@@ -57,12 +49,13 @@ static void try_place(struct rn_view text, struct rn_arena *arena)
     must(back.kind == token.kind && back.lsn == token.lsn);
 }
 
-static void try_session(struct rn_view text)
+static void try_session(struct rn_view text, struct rn_arena *arena)
 {
     struct rn_view rest = text;
     struct rn_session part, back;
     struct rn_err err;
 
+    (void)arena;
     while (rest.len > 0 && !rn_session_next(&rest, &part, &err)) {
         struct rn_buf printed = RN_BUF_INIT(1 << 20);
         struct rn_view one;
@@ -79,22 +72,24 @@ static void try_session(struct rn_view text)
     }
 }
 
-static void try_date(struct rn_view text)
+static void try_date(struct rn_view text, struct rn_arena *arena)
 {
     char printed[RN_DATE_TEXT_MAX];
     int64_t seconds, back;
     struct rn_err err;
 
+    (void)arena;
     if (rn_date_parse(text, &seconds, &err))
         return;
     text = rn_date_print(seconds, printed);
     must(!rn_date_parse(text, &back, &err) && back == seconds);
 }
 
-static void try_prefer(struct rn_view text)
+static void try_prefer(struct rn_view text, struct rn_arena *arena)
 {
     struct rn_view value;
 
+    (void)arena;
     must(rn_prefer_wait(text) == 0 || rn_prefer_find(text, "wait", &value));
     if (rn_prefer_find(text, "return", &value))
         must(value.len <= text.len);
@@ -102,26 +97,8 @@ static void try_prefer(struct rn_view text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct rn_arena arena = RN_ARENA_INIT(8 << 20);
-    struct rn_view text;
+    static fuzz_try_fn *const tries[] = { try_place, try_session, try_date,
+                                          try_prefer };
 
-    if (size == 0)
-        return 0;
-    text = rn_view_of(data + 1, size - 1);
-    switch (data[0] % 4) {
-    case 0:
-        try_place(text, &arena);
-        break;
-    case 1:
-        try_session(text);
-        break;
-    case 2:
-        try_date(text);
-        break;
-    default:
-        try_prefer(text);
-        break;
-    }
-    rn_arena_release(&arena);
-    return 0;
+    return fuzz_choose(data, size, tries, sizeof(tries) / sizeof(tries[0]));
 }

@@ -4,19 +4,11 @@
  * The first byte chooses.  A row that is accepted encodes to the same bytes,
  * and its envelope is JSON if the images in it are; a policy keeps its bounds.
  */
+#include "fuzz/fuzz.h"
+
 #include "engine/history.h"
 
 #include "cosmos/pkdef.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static bool is_object(struct rn_view text)
 {

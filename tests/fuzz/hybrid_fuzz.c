@@ -4,18 +4,12 @@
  * before the bytes are read.  Whatever is read lies within them; a result made
  * of it is written and its frame is whole.
  */
+#include "fuzz/fuzz.h"
+
 #include "base/bytes.h"
 #include "cosmos/hybrid.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static uint32_t crc_of(const char *at, size_t len)
 {

@@ -5,23 +5,15 @@
  * be JSON, with the id and the key it had; what it refuses it must refuse in
  * words.
  */
+#include "fuzz/fuzz.h"
+
 #include "engine/patch.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char shapes[] =
     "{\"id\":\"i\",\"pk\":{\"k\":1},\"n\":1,\"s\":\"x\\u0041\",\"l\":[1,[2],{}]"
     ","
     "\"o\":{\"a\":{\"b\":null}},\"\":0,\"a/b\":1,\"m~n\":2,\"big\":1e300,"
     "\"_rid\":\"r\",\"_self\":\"s\",\"_etag\":\"e\",\"_ts\":      1000}";
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void must_be_same(const struct rn_json *a, const struct rn_json *b,
                          const struct rn_json_path *path)

@@ -4,17 +4,9 @@
  * and comes back the same; a key taken from a document equals the one read
  * from the header that it prints.
  */
+#include "fuzz/fuzz.h"
+
 #include "cosmos/epk.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_key(const struct rn_pk *pk, struct rn_arena *arena)
 {
@@ -92,7 +84,7 @@ static void try_definition(struct rn_view text, struct rn_arena *arena)
     rn_buf_release(&printed);
 }
 
-static void try_epk(struct rn_view text)
+static void try_epk(struct rn_view text, struct rn_arena *arena)
 {
     static const struct rn_pkdef defs[] = {
         { .kind = RN_PKDEF_HASH, .version = 1, .count = 1 },
@@ -103,6 +95,7 @@ static void try_epk(struct rn_view text)
     struct rn_epk back, middle;
     struct rn_err err;
 
+    (void)arena;
     if (rn_epk_parse(text, &range.min, &err))
         return;
     must(!rn_epk_parse(rn_epk_print(&range.min, printed), &back, &err));
@@ -114,37 +107,20 @@ static void try_epk(struct rn_view text)
     }
 }
 
-static void try_bytes(struct rn_view bytes)
+static void try_bytes(struct rn_view bytes, struct rn_arena *arena)
 {
     char again[RN_PK_BYTES_MAX];
     struct rn_pk pk;
 
+    (void)arena;
     if (rn_pk_decode(bytes, &pk))
         must(rn_view_eq(rn_view_of(again, rn_pk_encode(&pk, again)), bytes));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct rn_arena arena = RN_ARENA_INIT(8 << 20);
-    struct rn_view text;
+    static fuzz_try_fn *const tries[] = { try_key, try_definition, try_epk,
+                                          try_bytes };
 
-    if (size == 0)
-        return 0;
-    text = rn_view_of(data + 1, size - 1);
-    switch (data[0] % 4) {
-    case 0:
-        try_key(text, &arena);
-        break;
-    case 1:
-        try_definition(text, &arena);
-        break;
-    case 2:
-        try_epk(text);
-        break;
-    default:
-        try_bytes(text);
-        break;
-    }
-    rn_arena_release(&arena);
-    return 0;
+    return fuzz_choose(data, size, tries, sizeof(tries) / sizeof(tries[0]));
 }

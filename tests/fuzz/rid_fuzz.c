@@ -3,6 +3,8 @@
  * The first byte chooses.  Whatever is accepted has one spelling: printed, it
  * is the text that was read, or reads back as the same.
  */
+#include "fuzz/fuzz.h"
+
 #include "cosmos/etag.h"
 #include "cosmos/link.h"
 #include "cosmos/session.h"
@@ -11,20 +13,13 @@
 
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-static void try_rid(struct rn_view text)
+static void try_rid(struct rn_view text, struct rn_arena *arena)
 {
     char printed[RN_RID_TEXT_MAX], self[RN_RID_SELF_MAX];
     unsigned char bytes[RN_RID_BYTES_MAX];
     struct rn_rid rid;
 
+    (void)arena;
     if (rn_rid_parse(text, &rid)) {
         must(rn_view_eq(rn_rid_print(rid, printed), text));
         must(rn_rid_print_self(rid, self).len > 0);
@@ -85,13 +80,14 @@ static void check_link(const struct rn_link *l, struct rn_view wire)
     rn_buf_release(&link);
 }
 
-static void try_link(struct rn_view wire)
+static void try_link(struct rn_view wire, struct rn_arena *arena)
 {
     struct rn_view segments[SEGMENTS_MAX];
     char *copy = malloc(wire.len + 1);
     struct rn_link l;
     struct rn_err err;
 
+    (void)arena;
     must(copy != NULL);
     memcpy(copy, wire.at, wire.len);
     if (!rn_link_parse(segments, cut(copy, wire.len, segments), &l, &err))
@@ -99,13 +95,14 @@ static void try_link(struct rn_view wire)
     free(copy);
 }
 
-static void try_session(struct rn_view text)
+static void try_session(struct rn_view text, struct rn_arena *arena)
 {
     struct rn_buf out = RN_BUF_INIT(1 << 16);
     struct rn_session s, merged;
     struct rn_err err;
     uint64_t lsn;
 
+    (void)arena;
     if (!rn_session_find(text, 0, &lsn, &err) && text.len > 0) {
         struct rn_view rest = text, first;
         must(!rn_session_next(&rest, &s, &err));
@@ -120,7 +117,7 @@ static void try_session(struct rn_view text)
     rn_buf_release(&out);
 }
 
-static void try_etag(struct rn_view text)
+static void try_etag(struct rn_view text, struct rn_arena *arena)
 {
     char printed[RN_ETAG_LEN], number[RN_ETAG_LSN_TEXT_MAX];
     struct rn_view rest = text, one;
@@ -128,6 +125,7 @@ static void try_etag(struct rn_view text)
     struct rn_err err;
     uint64_t lsn, again;
 
+    (void)arena;
     if (rn_etag_parse(text, &etag)) {
         rn_etag_print(etag, printed);
         must(rn_etag_matches(text, rn_view_of(printed, sizeof(printed))));
@@ -141,24 +139,8 @@ static void try_etag(struct rn_view text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct rn_view text;
+    static fuzz_try_fn *const tries[] = { try_rid, try_link, try_session,
+                                          try_etag };
 
-    if (size == 0)
-        return 0;
-    text = rn_view_of(data + 1, size - 1);
-    switch (data[0] % 4) {
-    case 0:
-        try_rid(text);
-        break;
-    case 1:
-        try_link(text);
-        break;
-    case 2:
-        try_session(text);
-        break;
-    default:
-        try_etag(text);
-        break;
-    }
-    return 0;
+    return fuzz_choose(data, size, tries, sizeof(tries) / sizeof(tries[0]));
 }

@@ -16,7 +16,7 @@
  * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
  * be done.
  */
-#include "history/check.h"
+#include "history/crowd.h"
 #include "history/reader.h"
 #include "history/writer.h"
 
@@ -249,24 +249,9 @@ static int judge(struct client *clients, size_t count)
 {
     struct history_verdict v;
     struct shape_count shapes = shape_count();
-    struct history_entry *all;
-    size_t n = 0, at = 0;
 
-    for (size_t i = 0; i < count; i++)
-        n += clients[i].count;
-    all = malloc((n + 1) * sizeof(*all));
-    if (!all)
+    if (!crowd_check(clients, count, &v))
         return 2;
-    for (size_t i = 0; i < count; i++) {
-        if (clients[i].count)
-            memcpy(all + at, clients[i].log, clients[i].count * sizeof(*all));
-        at += clients[i].count;
-        free(clients[i].log);
-        clients[i].log = NULL;
-    }
-    if (history_check(all, n, stdout, &v))
-        return 2;
-    free(all);
     printf("%zu changes, %zu of them undone by the restore, %zu unknown; %zu "
            "pages with %zu changes, %zu with 304, %zu of one with equal LSNs "
            "of several ranges; %zu reads\n",
@@ -344,13 +329,9 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < ALL; i++)
         client_init(&clients[i], i, world.seed);
     rc = run(clients);
-    for (uint32_t i = 0; i < ALL; i++) {
-        if (clients[i].broken) {
-            printf("client %u: %s\n", i, clients[i].broken);
-            rc = rc ? rc : 1;
-        }
-        if (rc != 2)
-            client_release(&clients[i]);
+    if (rc == 2) { /* threads may be left */
+        crowd_tell(clients, ALL);
+        return rc;
     }
-    return rc;
+    return crowd_release(clients, ALL) ? rc : 1;
 }

@@ -13,7 +13,7 @@
  * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
  * be done.
  */
-#include "history/check.h"
+#include "history/crowd.h"
 #include "history/reader.h"
 
 #include <pthread.h>
@@ -349,22 +349,9 @@ static bool keep_killing(void)
 static int judge(struct client *clients, size_t count)
 {
     struct history_verdict v;
-    struct history_entry *all;
-    size_t n = 0, at = 0;
 
-    for (size_t i = 0; i < count; i++)
-        n += clients[i].count;
-    all = malloc((n + 1) * sizeof(*all));
-    if (!all)
+    if (!crowd_check(clients, count, &v))
         return 2;
-    for (size_t i = 0; i < count; i++) {
-        if (clients[i].count)
-            memcpy(all + at, clients[i].log, clients[i].count * sizeof(*all));
-        at += clients[i].count;
-    }
-    if (history_check(all, n, stdout, &v))
-        return 2;
-    free(all);
     printf("%zu reads, %zu writes, %zu refusals, %zu unknown and unseen, %zu "
            "pages with %zu changes: %zu violations (order %zu, content %zu, "
            "unique %zu, phantom %zu, feed %zu)\n",
@@ -421,13 +408,8 @@ int main(int argc, char **argv)
     read_all(last);
     web_kill(SIGTERM);
     rc = judge(clients, ALL);
-    for (uint32_t i = 0; i < ALL; i++) {
-        if (clients[i].broken) {
-            printf("client %u: %s\n", i, clients[i].broken);
-            rc = rc ? rc : 1;
-        }
-        client_release(&clients[i]);
-    }
+    if (!crowd_release(clients, ALL) && !rc)
+        rc = 1;
     counts = shape_count();
     printf("%lu kills, %u splits, %u merges\n", world.kills, counts.splits,
            counts.merges);

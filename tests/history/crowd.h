@@ -1,0 +1,20 @@
+/* crowd.h -- all clients of a load, once their threads have ended: what they
+ * noted is one history.
+ */
+#ifndef RN_TEST_CROWD_H
+#define RN_TEST_CROWD_H
+
+#include "history/check.h"
+#include "history/web.h"
+
+/* Checks it, and tells of violations on stdout; false without memory. */
+bool crowd_check(struct client *clients, size_t count,
+                 struct history_verdict *out);
+
+/* Tells on stdout of those to whom happened what never should; false if there
+ * are any. */
+bool crowd_tell(const struct client *clients, size_t count);
+/* The same, and releases them all. */
+bool crowd_release(struct client *clients, size_t count);
+
+#endif
