@@ -15,80 +15,16 @@ cd "$(dirname "$0")/.." || exit 1
 seconds=${1:-3}
 if [ $# -gt 0 ]; then shift; fi
 sizes=${*:-10000 1000000}
-runnel=${RUNNEL:-build/bench/runnel}
+. bench/lib.sh
 bench=${FEED_BENCH:-build/bench/bench/feed_bench}
-dir=$(mktemp -d "${TMPDIR:-/var/tmp}/runnel-feed.XXXXXX") || exit 1
-chmod 755 "$dir"
-pids=()
-
-finish()
-{
-    if [ ${#pids[@]} -gt 0 ]; then kill "${pids[@]}" 2>/dev/null; fi
-    wait
-    rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 1' INT TERM
 
 # start RANGES: a new server on a new directory.
 start()
 {
-    stop
+    stop_runnel
     rm -rf "$dir/data"
-    "$runnel" serve --listen 127.0.0.1:0 --data "$dir/data" --log-level error \
-        --ranges "$1" --requests-max 4000000000 >"$dir/out" 2>&1 &
-    server=$!
-    pids+=("$server")
-    for ((i = 0; i < 100; i++)); do
-        port=$(sed -n 's/^listening on .*://p' "$dir/out")
-        if [ -n "$port" ]; then return; fi
-        sleep 0.1
-    done
-    cat "$dir/out"
-    exit 1
-}
-
-stop()
-{
-    if [ -n "${server:-}" ]; then
-        kill "$server" && wait "$server"
-        server=
-    fi
-}
-
-start_nginx()
-{
-    command -v nginx >/dev/null || return 1
-    nginx_port=$(python3 -c 'import socket; s = socket.socket()
-s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    cat >"$dir/nginx.conf" <<END
-daemon off;
-worker_processes auto;
-pid $dir/nginx.pid;
-error_log $dir/nginx.err;
-events { worker_connections 1024; }
-http {
-    access_log off;
-    sendfile on;
-    tcp_nodelay on;
-    open_file_cache max=100;
-    keepalive_requests 100000000;
-    client_body_temp_path $dir/t1;
-    proxy_temp_path $dir/t2;
-    fastcgi_temp_path $dir/t3;
-    uwsgi_temp_path $dir/t4;
-    scgi_temp_path $dir/t5;
-    server { listen 127.0.0.1:$nginx_port; root $dir/www; }
-}
-END
-    nginx -c "$dir/nginx.conf" 2>/dev/null &
-    pids+=("$!")
-    sleep 1
-}
-
-median()
-{
-    sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
+    start_runnel --log-level error --ranges "$1"
+    port=$runnel_port
 }
 
 # scan CONNECTIONS: the median of documents a second.
