@@ -41,8 +41,11 @@ const struct rn_command rn_command_restore = {
     .name = "restore",
     .usage = "COPY DIR",
     .summary = "Make a new data directory from a backup",
-    .help = "DIR must be empty or absent.  It gets a new identity and is "
-            "marked as restored,\nso that readers of the old store's feed can "
-            "be told from readers of the new one.\n",
+    .help =
+        "DIR must be empty or absent.  It gets a new identity.  At its first "
+        "start it goes\non above everything that the original can have "
+        "given out since the backup, so that\ncontinuations of readers stay "
+        "valid; what was written since then is gone.\n\nA COPY can also be "
+        "served as it is, in place of the original.\n",
     .run = run_restore,
 };
