@@ -2,9 +2,9 @@
  * view of them, entries are brought home, and readers hold their tokens.
  *
  * After src/engine/reshape.c, home.c, turn.c, feed.c and the tokens of
- * src/rest/feeds.c.  The committer's transactions and a reader's snapshots are
- * atomic steps; a request of the first reader takes a snapshot for each LSN it
- * looks at, the worst that a budget can do to it.
+ * src/rest/feed_place.c.  The committer's transactions and a reader's snapshots
+ * are atomic steps; a request of the first reader takes a snapshot for each LSN
+ * it looks at, the worst that a budget can do to it.
  *
  * Holds
  *   - an LSN is above all that any range has used while it had the key

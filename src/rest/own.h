@@ -138,7 +138,7 @@ struct rn_context {
     struct rn_pk pk;
     bool has_pk;
     enum rn_code rc;
-    struct rn_feed_page *feed; /* feeds.c, in the arena */
+    struct rn_feed_page *feed; /* feed_page.h, in the arena */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
