@@ -76,20 +76,25 @@ static bool is_of_key(const struct rn_feed *f, struct rn_view json)
     return is_same;
 }
 
-static bool is_wanted(const struct rn_feed *f, const struct rn_row_feed *row)
+static bool is_late(const struct rn_feed *f, uint64_t lsn, int64_t ts)
+{
+    return ts >= f->scan->since || lsn > f->scan->since_upto;
+}
+
+static bool is_wanted(const struct rn_feed *f, uint64_t lsn,
+                      const struct rn_row_feed *row)
 {
     return rn_epk_range_has(&f->scan->epks, row->epk) &&
-           row->ts >= f->scan->since &&
+           is_late(f, lsn, row->ts) &&
            !rn_document_is_expired(f->reading->container, row,
                                    f->reading->now) &&
            is_of_key(f, row->json);
 }
 
-static bool is_version_wanted(const struct rn_feed *f,
+static bool is_version_wanted(const struct rn_feed *f, uint64_t lsn,
                               const struct rn_row_history *h)
 {
-    return rn_epk_range_has(&f->scan->epks, h->epk) &&
-           h->ts >= f->scan->since &&
+    return rn_epk_range_has(&f->scan->epks, h->epk) && is_late(f, lsn, h->ts) &&
            is_of_key(f, h->current.len ? h->current : h->previous);
 }
 
@@ -186,7 +191,7 @@ static enum rn_code next_listed(struct rn_feed *f, struct rn_change *out)
         f->entries++;
         f->bytes += row.json.len;
         f->last = *place;
-        if (is_wanted(f, &row)) {
+        if (is_wanted(f, place->lsn, &row)) {
             give(f, place, &row, out);
             return RN_OK;
         }
@@ -223,12 +228,12 @@ static enum rn_code take_entry(struct rn_feed *f, struct rn_feed_source *s,
     f->bytes += s->value.len;
     if (f->scan->all_versions) {
         rc = rn_row_history_decode(s->value, &s->version);
-        *wanted = !rc && is_version_wanted(f, &s->version);
+        *wanted = !rc && is_version_wanted(f, s->place.lsn, &s->version);
         s->row.ts = s->version.ts;
         return rc;
     }
     rc = rn_row_feed_decode(s->value, &s->row);
-    *wanted = !rc && is_wanted(f, &s->row);
+    *wanted = !rc && is_wanted(f, s->place.lsn, &s->row);
     return rc;
 }
 

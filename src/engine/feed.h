@@ -35,7 +35,8 @@ struct rn_feed_scan {
     struct rn_epk_range epks; /* a part of it, or all */
     const struct rn_pk *pk;   /* only documents of this whole key; NULL: all */
     uint64_t after, upto;     /* LSNs */
-    int64_t since;            /* only with this _ts or a later one */
+    int64_t since;            /* only with this _ts or a later one, */
+    uint64_t since_upto;      /* of what has an LSN up to this */
     bool all_versions;        /* the history (history.h), not the documents */
     uint32_t entries_max;     /* how much may be looked at */
     size_t bytes_max;

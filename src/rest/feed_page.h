@@ -27,9 +27,10 @@
 struct rn_feed_piece {
     uint32_t range;
     struct rn_epk_range epks;
-    uint64_t after; /* where reading goes on */
-    uint64_t upto;  /* where it ends: the range's LSN when it began */
-    uint64_t given; /* the place that the answer tells */
+    uint64_t after;      /* where reading goes on */
+    uint64_t upto;       /* where it ends: the range's LSN when it began */
+    uint64_t given;      /* the place that the answer tells */
+    uint64_t since_upto; /* up to this LSN the start time counts */
 };
 
 enum rn_feed_mode { RN_FEED_LATEST, RN_FEED_ALL_VERSIONS };
@@ -38,7 +39,7 @@ struct rn_feed_page {
     struct rn_context *x;
     enum rn_feed_mode mode;
     bool is_wrapped; /* each document in an envelope */
-    bool is_scoped, is_old, is_begun, is_again;
+    bool is_old, is_begun, is_again;
     size_t max, count;
     bool has_since;
     int64_t since;

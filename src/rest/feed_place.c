@@ -21,18 +21,33 @@ static enum rn_code refuse_future(struct rn_feed_page *f, uint32_t range,
                    (unsigned long long)lsn, range, (unsigned long long)end);
 }
 
-/* One LSN for several ranges is right if they all come from one that held the
- * whole container. */
+/* Did one range hold all that is read? */
+static enum rn_code was_one(struct rn_feed_page *f, struct rn_reading *r,
+                            bool *out)
+{
+    const struct rn_feed_piece *first = f->pieces;
+    const struct rn_feed_piece *last = f->pieces + f->piece_count - 1;
+    const struct rn_range_span *span =
+        rn_container_range(r->container, first->range);
+    struct rn_row_range row;
+    enum rn_code rc = RN_OK;
+
+    *out = false;
+    for (size_t i = 0; !rc && !*out && i < span->ancestor_count; i++) {
+        rc = rn_range_read(r->txn, r->container, span->ancestors[i], &row);
+        *out = !rc && rn_epk_compare(&row.epks.min, &first->epks.min) <= 0 &&
+               rn_epk_compare(&last->epks.max, &row.epks.max) <= 0;
+    }
+    return rc;
+}
+
+/* One LSN for several ranges is right if they come from one. */
 static enum rn_code check_single(struct rn_feed_page *f, struct rn_reading *r)
 {
-    struct rn_row_range row;
-    enum rn_code rc;
+    bool is_one = f->piece_count == 1;
+    enum rn_code rc = is_one ? RN_OK : was_one(f, r, &is_one);
 
-    if (f->piece_count < 2)
-        return RN_OK;
-    rc = rn_range_read(r->txn, r->container, 0, &row);
-    if (!rc && (rn_epk_compare(&row.epks.min, &rn_epk_all.min) != 0 ||
-                rn_epk_compare(&row.epks.max, &rn_epk_all.max) != 0)) {
+    if (!rc && !is_one) {
         rc = rn_fail(&f->x->err, RN_BAD_REQUEST,
                      "If-None-Match has the place of one range, but the "
                      "request reads %zu of them: name the range",
@@ -139,6 +154,14 @@ static enum rn_code place_piece(struct rn_feed_page *f, struct rn_reading *r,
     return RN_OK;
 }
 
+/* Beside a place a time has nothing to say, but where a merge has mixed what is
+ * before it with what is after it. */
+static uint64_t timed_upto(const struct rn_feed_page *f,
+                           const struct rn_row_range *row)
+{
+    return f->token.kind == RN_FEED_TOKEN_NONE ? UINT64_MAX : row->mixed;
+}
+
 enum rn_code rn_feed_page_begin(struct rn_feed_page *f, struct rn_reading *r)
 {
     enum rn_code rc = RN_OK;
@@ -155,6 +178,7 @@ enum rn_code rn_feed_page_begin(struct rn_feed_page *f, struct rn_reading *r)
         if (rc)
             break;
         p->upto = row.lsn;
+        p->since_upto = timed_upto(f, &row);
         rc = rn_session_check_range(f->x, r, p->range);
         if (!rc)
             rc = place_piece(f, r, p);

@@ -44,14 +44,6 @@ static enum rn_code read_mode(struct rn_feed_page *f)
 }
 
 /* Clients of the first versions ask for a place by time and read from there. */
-static bool is_old_version(const struct rn_context *x)
-{
-    struct rn_view version = rn_context_header(x, RN_HEADER_VERSION);
-
-    return version.len == 10 &&
-           rn_view_compare(version, RN_LIT("2018-06-18")) < 0;
-}
-
 static enum rn_code read_place(struct rn_feed_page *f)
 {
     struct rn_context *x = f->x;
@@ -65,7 +57,7 @@ static enum rn_code read_place(struct rn_feed_page *f)
     if (!rc && f->has_since)
         rc = rn_date_parse(since, &f->since, &x->err);
     f->is_old = f->has_since && f->token.kind == RN_FEED_TOKEN_NONE &&
-                is_old_version(x);
+                rn_context_is_old(x);
     return rc;
 }
 
@@ -95,6 +87,11 @@ static enum rn_code cut_pieces(struct rn_feed_page *f,
     return RN_OK;
 }
 
+static bool names_key(const struct rn_feed_page *f)
+{
+    return f->pk && f->pk->count == f->x->container->container->pkdef.count;
+}
+
 enum rn_code rn_feed_page_scope(struct rn_feed_page *f)
 {
     struct rn_documents_scan scan = { 0 };
@@ -106,13 +103,10 @@ enum rn_code rn_feed_page_scope(struct rn_feed_page *f)
     if (rc)
         return rc;
     f->pk = scan.pk;
-    f->is_scoped = span || f->x->has_pk ||
-                   rn_context_header(f->x, RN_HEADER_START_EPK).at ||
-                   rn_context_header(f->x, RN_HEADER_END_EPK).at;
-    if (f->is_scoped && f->token.kind == RN_FEED_TOKEN_PARTS) {
+    if (f->token.kind == RN_FEED_TOKEN_PARTS && (span || names_key(f))) {
         return rn_fail(&f->x->err, RN_BAD_REQUEST,
-                       "If-None-Match has the place of a reader of the whole "
-                       "container, but the request names a part of it");
+                       "If-None-Match has a place in each of several ranges, "
+                       "but what the request names lies in one");
     }
     return cut_pieces(f, span, &scan.epks);
 }

@@ -122,7 +122,9 @@ static enum rn_code add_place(struct rn_feed_page *f)
                                           .lsn = is_end ? p->upto : p->given };
     }
     rc = add_etag(f, parts);
-    for (size_t i = 0; i < f->piece_count; i++)
+    /* Without documents a session is never ahead of the place: Java reads until
+     * the one has come to the other. */
+    for (size_t i = 0; !f->is_old && i < f->piece_count; i++)
         parts[i].lsn = f->pieces[i].upto;
     if (rc || f->piece_count > 1)
         return rc ? rc : add_session(f, parts);
@@ -278,4 +280,14 @@ enum rn_rest_step rn_rest_feed_read(struct rn_context *x)
         rc = read_slice(f, LOOP_ENTRIES, LOOP_BYTES, &end);
     }
     return after_slice(f, rc, end);
+}
+
+/* Nobody is given all documents who asked for those that have changed. */
+enum rn_rest_step rn_rest_feed_query(struct rn_context *x)
+{
+    return rn_reply_fail(x, rn_fail(&x->err, RN_BAD_REQUEST,
+                                    "A query of the change feed is not "
+                                    "supported: read the feed with GET and "
+                                    "choose among its documents, or leave out "
+                                    "A-IM"));
 }

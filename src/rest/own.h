@@ -156,6 +156,8 @@ struct rn_context {
 struct rn_view rn_context_header(const struct rn_context *x, const char *name);
 /* True for "true" in any case. */
 bool rn_context_flag(const struct rn_context *x, const char *name);
+/* Of the first API versions, before 2018-06-18? */
+bool rn_context_is_old(const struct rn_context *x);
 
 /* ---- keys.c -------------------------------------------------------------- */
 
@@ -270,7 +272,7 @@ rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
 rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
     rn_rest_document_list;
-rn_handler_fn rn_rest_feed_read;
+rn_handler_fn rn_rest_feed_read, rn_rest_feed_query;
 rn_handler_fn rn_rest_partition_delete;
 rn_handler_fn rn_rest_document_patch, rn_rest_batch;
 rn_handler_fn rn_rest_range_list;

@@ -35,16 +35,18 @@ static void print_range(struct rn_json_out *o, const struct rn_object *object,
     const struct rn_container *c = object->container;
     struct rn_rid rid = rn_rid_child(c->rid, RN_KIND_RANGE, span->id + 1);
     char id[16], text[RN_RID_TEXT_MAX], self[RN_RID_SELF_MAX];
-    char min[RN_EPK_TEXT_MAX], max[RN_EPK_TEXT_MAX];
+    char min[RN_EPK_TEXT_MAX], max[RN_EPK_TEXT_MAX], etag[48];
 
     snprintf(id, sizeof(id), "%u", span->id);
+    snprintf(etag, sizeof(etag), "\"%08x-0000-0000-0000-%08x0000\"",
+             span->id + 1, (unsigned)object->ts);
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("_rid"));
     rn_json_out_string(o, rn_rid_print(rid, text));
     rn_json_out_key(o, RN_LIT("id"));
     rn_json_out_string(o, rn_view_text(id));
     rn_json_out_key(o, RN_LIT("_etag"));
-    rn_json_out_string(o, RN_LIT("\"00000000-0000-0000-0000-000000000000\""));
+    rn_json_out_string(o, rn_view_text(etag));
     rn_json_out_key(o, RN_LIT("minInclusive"));
     rn_json_out_string(o, rn_epk_print(&span->epks.min, min));
     rn_json_out_key(o, RN_LIT("maxExclusive"));

@@ -22,9 +22,12 @@ static const struct rn_route queries[] = {
     { RN_HTTP_POST,   RN_KIND_FUNCTION,  true,  NULL, rn_rest_query,           0 },
 };
 
-/* With A-IM, a list of documents is their change feed. */
+/* With A-IM, a list of documents is their change feed, and a query of them one
+ * of the feed. */
 static const struct rn_route feed =
     { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_feed_read,       0 };
+static const struct rn_route feed_query =
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_feed_query,      0 };
 
 /* An operation on a container that is no resource. */
 static const struct rn_route partition_delete =
@@ -136,8 +139,15 @@ static const struct rn_route *find(const struct rn_route *table, size_t count,
     return NULL;
 }
 
+static bool has_im(const struct rn_context *x)
+{
+    return rn_context_header(x, RN_HEADER_A_IM).at != NULL;
+}
+
 const struct rn_route *rn_route_find(const struct rn_context *x)
 {
+    if (fits(&feed_query, x) && is_query(x) && has_im(x))
+        return &feed_query;
     if (x->call->req->method == RN_HTTP_POST && is_query(x))
         return find(queries, sizeof(queries) / sizeof(queries[0]), x);
     if (x->link.is_key_delete)
@@ -146,7 +156,7 @@ const struct rn_route *rn_route_find(const struct rn_context *x)
         rn_context_flag(x, RN_HEADER_BATCH) &&
         (x->link.kind != RN_KIND_DOCUMENT || !x->link.is_list))
         return NULL;
-    if (fits(&feed, x) && rn_context_header(x, RN_HEADER_A_IM).at)
+    if (fits(&feed, x) && has_im(x))
         return &feed;
     return find(routes, sizeof(routes) / sizeof(routes[0]), x);
 }

@@ -75,6 +75,14 @@ bool rn_context_flag(const struct rn_context *x, const char *name)
     return v.len == 4 && strncasecmp(v.at, "true", 4) == 0;
 }
 
+bool rn_context_is_old(const struct rn_context *x)
+{
+    struct rn_view version = rn_context_header(x, RN_HEADER_VERSION);
+
+    return version.len == 10 &&
+           rn_view_compare(version, RN_LIT("2018-06-18")) < 0;
+}
+
 static void undo(struct rn_call *call)
 {
     struct rn_context *x = call->state;

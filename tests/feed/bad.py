@@ -60,6 +60,21 @@ def add(server):
             equal((headers, answer.status), (headers, 400))
             assert answer.json["message"]
 
+    @case("a query of the feed is refused with 400, not answered with all")
+    def _():
+        box = Box(server, "query")
+        box.put("p", "a")
+        ask = {"x-ms-documentdb-isquery": "true",
+               "content-type": "application/query+json",
+               "x-ms-documentdb-query-enablecrosspartition": "true"}
+        query = {"query": "SELECT * FROM c"}
+        for im in ("Incremental Feed", "Full-Fidelity Feed"):
+            answer = server.ask("POST", box.path + "/docs", query,
+                                {**ask, "A-IM": im})
+            equal(answer.status, 400)
+            assert "change feed" in answer.json["message"]
+        equal(server.ask("POST", box.path + "/docs", query, ask).ids, ["a"])
+
     @case("all versions and deletes are refused with the service's words")
     def _():
         box = Box(server, "avad")

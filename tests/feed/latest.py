@@ -1,4 +1,5 @@
 """latest.py -- the incremental feed of one range: places, pages, bodies."""
+import threading
 import time
 from email.utils import formatdate
 
@@ -7,6 +8,11 @@ from wire import Box, case, equal
 
 def seconds(at, zone="GMT"):
     return formatdate(at, usegmt=True).replace("GMT", zone)
+
+
+def turn(server, by):
+    equal(server.ask("POST", "/_runnel/clock", {"advanceMs": by * 1000}).status,
+          200)
 
 
 def places(server):
@@ -98,7 +104,8 @@ def times(server):
             box.put("p", f"d{n}")
         ts = box.range(0).json["Documents"][0]["_ts"]
         since = seconds(ts - 100)
-        equal(box.range(0, '"2"', If_Modified_Since=since).ids, ["d2"])
+        for when in (since, seconds(ts + 5000)):
+            equal(box.range(0, '"2"', If_Modified_Since=when).ids, ["d2"])
         equal(box.range(0, "*", If_Modified_Since=since).status, 304)
 
     @case("old versions are given a place by time, and read from there")
@@ -111,7 +118,49 @@ def times(server):
             answer = box.range(0, version="2016-07-11",
                                If_Modified_Since=seconds(since))
             equal((answer.status, answer["etag"]), (304, etag))
+            equal(answer["x-ms-session-token"], "0:-1#" + etag.strip('"'))
         equal(len(box.range(0, '"0"', version="2016-07-11").ids), 3)
+
+    @case("from a time there is all from that second on, in every range")
+    def _():
+        box = Box(server, "seconds", 3)
+        stamps = {}
+        for n in range(24):
+            stamps[f"d{n}"] = box.put(f"k{n}", f"d{n}").json["_ts"]
+            if n == 12:
+                box.merge(*box.split(1))
+            turn(server, 1)
+        later = {id: ts for id, ts in stamps.items()}
+        equal(len(set(later.values())), 24)
+        for at in range(min(stamps.values()) - 1, max(stamps.values()) + 2):
+            want = sorted(id for id, ts in stamps.items() if ts >= at)
+            since = {"If_Modified_Since": seconds(at)}
+            equal(sorted(box.feed(**since).ids), want)
+            equal(sorted(sum((box.range(r["id"], **since).ids
+                              for r in box.ranges()), [])), want)
+
+    @case("from now nothing is missed that is written after the answer")
+    def _():
+        box = Box(server, "from-now", 3)
+        written, places = [], []
+        writer = Box(server.another(), "from-now", 3)
+
+        def write():
+            for n in range(300):
+                written.append(f"d{n}")  # it begins
+                writer.put(f"k{n % 40}", f"d{n}")
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        while thread.is_alive():
+            token = box.feed("*")["etag"]
+            places.append((token, len(written)))
+        thread.join()
+        assert len(places) > 10
+        for token, begun in places:
+            found = set(box.feed(token, x_ms_max_item_count=1000).ids)
+            equal(sorted(set(written[begun:]) - found), [])
+        equal(sorted(box.feed(x_ms_max_item_count=1000).ids), sorted(written))
 
 
 def pages(server):

@@ -164,6 +164,51 @@ def keys(server):
               ["d0", "d1", "d2"])
 
 
+def several(server):
+    @case("an interval over several ranges is read on from its own etag")
+    def _():
+        box = fill(server, "over", 3)
+        span = {"x_ms_start_epk": "0A", "x_ms_end_epk": "35"}
+        whole = box.feed(**span).ids
+        assert 3 < len(whole) < 30, whole
+        for size in (1, 2, 7):
+            found, token = drain(lambda t, **h: box.feed(t, **span, **h), size)
+            equal(sorted(found), sorted(whole))
+        box.split(1)
+        equal(box.feed(token, **span).status, 304)
+        box.put(KEYS[int(whole[0][1:])], "new")
+        equal(box.feed(token, **span).ids, ["new"])
+
+    @case("a prefix goes on from its etag when its range is split or merged")
+    def _():
+        box = Box(server, "prefix-split", 3, paths=("/a", "/b"))
+        for n in range(20):
+            box.put(["x", n], f"d{n}", a="x", b=n)
+        key = {"x_ms_documentdb_partitionkey": '["x"]'}
+        first = box.feed(x_ms_max_item_count=8, **key)
+        home = first["x-ms-documentdb-partitionkeyrangeid"]
+        start = epk_of(box, home)
+        low, high = box.split(home, at=start + "20")
+        found, token = drain(lambda t, **h: box.feed(t or first["etag"], **key,
+                                                     **h), 3)
+        equal(sorted(first.ids + found), sorted(f"d{n}" for n in range(20)))
+        equal(len(token.split(",")), 2)
+        box.merge(low, high)
+        box.put(["x", 3], "new", a="x", b=3)
+        equal(box.feed(token, **key).ids, ["new"])
+
+
+def epk_of(box, range):
+    """Of the prefix: the middle of a search for where its documents begin."""
+    low, high = 0, 1 << 128
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = box.range(range, x_ms_start_epk="", x_ms_end_epk=f"{middle:032X}")
+        low, high = (low, middle) if found.status == 200 else (middle, high)
+    return f"{low:032X}"
+
+
 def add(server):
+    several(server)
     ranges_and_all(server)
     keys(server)

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 
+from latest import seconds, turn
 from waits import begin, parked
 from wire import Box, INCREMENTAL, case, equal
 
@@ -158,6 +159,24 @@ def shapes(server):
         id = ranges_of(box).json["PartitionKeyRanges"][0]["id"]
         equal(len(box.range(id, If_Modified_Since=
                             "Tue, 14 Nov 2023 22:13:20 GMT").ids), 50)
+
+    @case("beside a place a time leaves out what a merge brought, and no more")
+    def _():
+        box = Box(server, "merge-time")
+        low, high = box.split(0)
+        fill(box, 10)
+        turn(server, 10)
+        middle = box.put("k0", "middle").json["_ts"]
+        fill(box, 10, 100)
+        merged = box.merge(low, high)
+        fill(box, 5, 200)
+        new = [f"d{n}" for n in range(200, 205)]
+        since = {"If_Modified_Since": seconds(middle)}
+        equal(sorted(box.range(merged, '"0"', **since).ids),
+              sorted(["middle"] + [f"d{n}" for n in range(100, 110)] + new))
+        since = {"If_Modified_Since": seconds(middle + 5000)}
+        equal(box.range(merged, '"0"', **since).ids, new)
+        equal(box.range(merged, **since).status, 304)
 
     @case("who waits for a range that is split is told, who waits for all waits")
     def _():

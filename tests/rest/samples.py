@@ -3,7 +3,8 @@ print them: of the read feed, and of the incremental one at range 16."""
 from wire import Client, Server, case, equal
 
 C = "/dbs/bigdb/colls/bigcoll"
-OLD = {"x_ms_version": "2016-07-11", "accept": "application/json"}
+OLD = {"x_ms_version": "2016-07-11", "accept": "application/json",
+       "cache_control": "no-cache", "x_ms_consistency_level": "Strong"}
 
 
 def prepare(*options):

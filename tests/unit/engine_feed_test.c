@@ -187,6 +187,7 @@ static void only_what_is_late_enough_is_given(void **state)
     rn_sim_wall_jump(db.sim, 5000);
     box_put("{\"id\":\"b\",\"pk\":1}");
     scan.since = rn_engine_now(db.engine);
+    scan.since_upto = UINT64_MAX;
     assert_ids(scan, "b ");
     scan.since -= 4;
     assert_ids(scan, "b ");
