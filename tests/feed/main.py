@@ -17,6 +17,7 @@ def main():
     if phase == "everyday":
         import bad
         import latest
+        import ranges
         import scopes
         import splits
         import versions
@@ -24,6 +25,7 @@ def main():
         latest.add(server)
         scopes.add(server)
         bad.add(server)
+        ranges.add(server)
         splits.add(server)
         waits.add(server)
         versions.add(server)

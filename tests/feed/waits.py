@@ -45,6 +45,22 @@ def add(server):
         equal(answer["preference-applied"], "wait=60")
         equal(answer["x-ms-session-token"], "0:-1#2")
 
+    @case("a waiting reader has a change within a second of its answer")
+    def _():
+        box = Box(server, "wait-soon", 3)
+        token = box.feed("*")["etag"]
+        for n in range(40):
+            scope = {"x_ms_documentdb_partitionkey": f'["k{n}"]'} if n % 2 else {}
+            place = box.feed("*", **scope)["etag"] if scope else token
+            reader = begin(box, place, **scope)
+            parked(reader, box)
+            box.put(f"k{n}", f"d{n}")
+            assert select.select([reader.connection.sock], [], [], 1)[0], n
+            answer = reader.end()
+            equal(answer.ids, [f"d{n}"])
+            token = answer["etag"] if not scope else box.feed(token)["etag"]
+            reader.connection.close()
+
     @case("what is there already is not waited for")
     def _():
         box = Box(server, "wait-not")
