@@ -13,6 +13,7 @@ import re
 import sys
 import urllib.parse
 
+import moving
 from wire import (
     Container,
     Server,
@@ -48,6 +49,7 @@ def fill():
 
 
 plain = fill() if phase == "everyday" else None
+moving.add_cases(server)
 
 
 def looked_at(c, text, rows, **more):
