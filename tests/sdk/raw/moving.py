@@ -133,17 +133,18 @@ def add_cases(server):
                 if got.status != 200:
                     failed.append(got.text)
 
-        writer = threading.Thread(target=keep_alike)
+        writer = threading.Thread(target=keep_alike, daemon=True)
         writer.start()
-        values = set()
         for text in ("SELECT VALUE c.n FROM c WHERE c.id IN ('m000', 'm199')",
                      "SELECT VALUE c.n FROM c WHERE c.pk != 'q' AND "
                      "(ENDSWITH(c.id, '000') OR ENDSWITH(c.id, '199'))",
                      "SELECT DISTINCT VALUE c.n FROM c WHERE c.n != 0"):
-            for _ in range(60):
+            pages, values = 0, set()
+            while (pages < 60 or len(values) < 10) and not failed:
                 rows = c.query(text, x_ms_max_item_count=10).json["Documents"]
                 assert len(set(rows)) <= 1, (text, rows)
                 values.update(rows)
+                pages += 1
         ended.set()
         writer.join()
-        assert not failed and len(values) > 20, (failed[:1], len(values))
+        assert not failed, failed[0]
