@@ -47,7 +47,7 @@ enum rn_code {
 struct rn_err {
     enum rn_code code;
     int reason; /* a finer code that the dialect names; 0: none */
-    char text[252];
+    char text[508];
 };
 
 /* Records `code` and a sentence in `err`, and returns `code`, so that failing

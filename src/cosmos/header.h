@@ -26,6 +26,7 @@
 #define RN_HEADER_IF_NONE_MATCH        "if-none-match"
 #define RN_HEADER_PREFER               "prefer"
 #define RN_HEADER_PREFERENCE_APPLIED   "preference-applied"
+#define RN_HEADER_SERVER               "server"
 #define RN_HEADER_USER_AGENT           "user-agent"
 
 /* ---- every request ------------------------------------------------------- */

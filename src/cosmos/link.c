@@ -70,8 +70,9 @@ enum rn_code rn_id_check(enum rn_kind kind, struct rn_view id,
 
 static enum rn_code refuse_path(struct rn_err *err)
 {
-    return rn_fail(err, RN_BAD_REQUEST,
-                   "The request's path does not name a kind of resource.");
+    return rn_fail(err, RN_NOT_FOUND,
+                   "Resource Not Found. The request's path does not name a "
+                   "kind of resource.");
 }
 
 /* Do the ids spell rids that lie in one another? */

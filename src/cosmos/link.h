@@ -41,8 +41,8 @@ struct rn_link {
 
 enum rn_link_form { RN_LINK_BY_RID, RN_LINK_BY_NAME, RN_LINK_AS_SENT };
 
-/* Takes the segments of a path, decoded, without empty ones.  RN_BAD_REQUEST if
- * it names no kind of resource, or an id is none. */
+/* Takes the segments of a path, decoded, without empty ones.  RN_NOT_FOUND if
+ * it names no kind of resource, RN_BAD_REQUEST if an id is none. */
 enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
                            struct rn_link *out, struct rn_err *err) RN_CHECK;
 

@@ -272,11 +272,12 @@ enum rn_code rn_pkdef_fit(const struct rn_pkdef *def, struct rn_pk *pk,
         rc = rn_pkdef_fit_prefix(def, pk, err);
     if (!rc && pk->count < def->count) {
         rc = rn_fail_reason(err, RN_REASON_KEY_MISMATCH,
-                            "Partition key provided either doesn't correspond "
-                            "to definition in the collection or doesn't match "
-                            "partition key field values specified in the "
-                            "document. It has fewer components than the "
-                            "definition.");
+                            "The partition key supplied in x-ms-partitionkey "
+                            "header has fewer components than defined in the "
+                            "the collection. Partition key provided either "
+                            "doesn't correspond to definition in the "
+                            "collection or doesn't match partition key field "
+                            "values specified in the document.");
     }
     return rc;
 }

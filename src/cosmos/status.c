@@ -16,11 +16,11 @@ static const struct rn_status table[] = {
     { RN_BAD_REQUEST,  0, 400, 0, "BadRequest", "One of the input values is invalid." },
     { RN_UNAUTHORIZED, 0, 401, 0, "Unauthorized", "The input authorization token can't serve the request." },
     { RN_FORBIDDEN,    0, 403, 0, "Forbidden", "The authorization token is not valid for this operation." },
-    { RN_NOT_FOUND,    0, 404, 0, "NotFound", "Entity with the specified id does not exist in the system. More info: https://aka.ms/cosmosdb-tsg-not-found" },
+    { RN_NOT_FOUND,    0, 404, 0, "NotFound", "Resource Not Found. Entity with the specified id does not exist in the system. More info: https://aka.ms/cosmosdb-tsg-not-found" },
     { RN_TIMEOUT,      0, 408, 0, "RequestTimeout", "The request did not finish in its time." },
     { RN_CONFLICT,     0, 409, 0, "Conflict", "Entity with the specified id already exists in the system." },
     { RN_GONE,         0, 410, 1002, "Gone", "The requested partition key range does not exist any more." },
-    { RN_PRECONDITION, 0, 412, 0, "PreconditionFailed", "Operation cannot be performed because one of the specified precondition is not met." },
+    { RN_PRECONDITION, 0, 412, 0, "PreconditionFailed", "Operation cannot be performed because one of the specified precondition is not met. One of the specified pre-condition is not met." },
     { RN_TOO_LARGE,    0, 413, 0, "RequestEntityTooLarge", "Request size is too large" },
     { RN_THROTTLED,    0, 429, 3200, "TooManyRequests", "Request rate is large. More Request Units may be needed, so no changes were made." },
     { RN_IO,           0, 500, 0, "InternalServerError", "The server met an error of its own." },
@@ -79,6 +79,11 @@ const struct rn_status *rn_status_read(int http, int sub)
     if (http >= 200 && http < 300)
         return rn_status_of(RN_OK, RN_REASON_NONE);
     return rn_status_of(http < 500 ? RN_BAD_REQUEST : RN_IO, RN_REASON_NONE);
+}
+
+enum rn_code rn_fail_usual(struct rn_err *err, enum rn_code code)
+{
+    return rn_fail(err, code, "%s", rn_status_of(code, RN_REASON_NONE)->text);
 }
 
 enum rn_code rn_fail_reason(struct rn_err *err, enum rn_reason reason,

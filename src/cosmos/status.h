@@ -70,6 +70,9 @@ const struct rn_status *rn_status_of(enum rn_code code, enum rn_reason reason);
  * status as its hundred.  Never NULL. */
 const struct rn_status *rn_status_read(int http, int sub);
 
+/* As rn_fail, in the service's words, which the row of the code has. */
+enum rn_code rn_fail_usual(struct rn_err *err, enum rn_code code);
+
 /* As rn_fail, for a reason; its code is known. */
 enum rn_code rn_fail_reason(struct rn_err *err, enum rn_reason reason,
                             const char *fmt, ...) RN_PRINTF(3, 4);

@@ -14,13 +14,6 @@ enum { WRITE_ARENA_MAX = RN_DOCUMENT_MAX + (64 << 10) };
 
 /* ---- deciding ------------------------------------------------------------ */
 
-static enum rn_code refuse_condition(struct rn_err *err)
-{
-    return rn_fail(err, RN_PRECONDITION,
-                   "One of the specified pre-condition is not met. Operation "
-                   "cannot be performed.");
-}
-
 static enum rn_code check_conditions(enum rn_document_verb verb,
                                      const struct rn_document_conditions *c,
                                      const struct rn_found *old,
@@ -33,11 +26,11 @@ static enum rn_code check_conditions(enum rn_document_verb verb,
         return RN_OK; /* an upsert creates whatever the condition says */
     rn_etag_print(rn_found_etag(old), etag);
     if (c->if_match.at && !rn_etag_matches(c->if_match, view))
-        return refuse_condition(err);
+        return rn_fail_usual(err, RN_PRECONDITION);
     if (c->if_none_match.at && verb != RN_DOCUMENT_CREATE &&
         rn_etag_matches(c->if_none_match, view))
         return verb == RN_DOCUMENT_READ ? RN_NOT_MODIFIED
-                                        : refuse_condition(err);
+                                        : rn_fail_usual(err, RN_PRECONDITION);
     return RN_OK;
 }
 
@@ -46,14 +39,10 @@ static enum rn_code check_existence(enum rn_document_verb verb,
                                     struct rn_err *err)
 {
     if (verb == RN_DOCUMENT_CREATE && old->exists)
-        return rn_fail(err, RN_CONFLICT,
-                       "Entity with the specified id already exists in the "
-                       "system.");
+        return rn_fail_usual(err, RN_CONFLICT);
     if (verb != RN_DOCUMENT_CREATE && verb != RN_DOCUMENT_UPSERT &&
         !old->exists)
-        return rn_fail(err, RN_NOT_FOUND,
-                       "Resource Not Found. Entity with the specified id does "
-                       "not exist in the system.");
+        return rn_fail_usual(err, RN_NOT_FOUND);
     return RN_OK;
 }
 
@@ -76,9 +65,7 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
 
     /* Another one may have come in its place since it was looked up. */
     if (!rc && w->rid && old.exists && old.row.rid != w->rid)
-        return rn_fail(err, RN_NOT_FOUND,
-                       "Resource Not Found. Entity with the specified id does "
-                       "not exist in the system.");
+        return rn_fail_usual(err, RN_NOT_FOUND);
     w->place.range = t->range;
     w->place.lsn = t->row.lsn; /* told with a refusal, too */
     if (!rc)

@@ -6,6 +6,7 @@
  */
 #include "engine/patch.h"
 
+#include "cosmos/status.h"
 #include "engine/version.h"
 #include "json/number.h"
 #include "json/print.h"
@@ -247,7 +248,7 @@ static enum rn_code read_operations(struct reader *r, uint32_t list,
         return refuse(r->err, "A patch needs at least one operation");
     if (rn_json_count(r->json, list) > RN_PATCH_MAX)
         return refuse(r->err,
-                      "The number of patch operations can't exceed '%d'",
+                      "The number of patch operations can't exceed '%d'.",
                       RN_PATCH_MAX);
     while (!rc && rn_json_walk_next(&w)) {
         r->number = out->count + 1;
@@ -370,9 +371,7 @@ static enum rn_code check_condition(const struct rn_patch *p,
     rc = rn_query_run(p->condition, &source, &sink, &limits, &stats, err);
     if (rc || o.matched)
         return rc;
-    return rn_fail(err, RN_PRECONDITION,
-                   "One of the specified pre-condition is not met. Operation "
-                   "cannot be performed.");
+    return rn_fail_usual(err, RN_PRECONDITION);
 }
 
 /* ---- applying: texts ----------------------------------------------------- */

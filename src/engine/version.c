@@ -168,6 +168,7 @@ enum rn_code rn_version_render(struct rn_version *v,
                                struct rn_view id, struct rn_arena *arena,
                                struct rn_err *err)
 {
+    struct rn_json_limits limits = { .twice = RN_JSON_TWICE_LAST_WINS };
     struct rn_json j;
     struct rn_pk found;
     enum rn_code rc;
@@ -177,7 +178,7 @@ enum rn_code rn_version_render(struct rn_version *v,
         return rn_fail(err, RN_TOO_LARGE,
                        "Message: {\"Errors\":[\"Request size is too "
                        "large\"]}");
-    rn_json_init(&j, NULL);
+    rn_json_init(&j, &limits);
     rc = rn_json_parse(&j, body, err);
     if (!rc)
         rc = read_id(v, &j, id, arena, err);

@@ -28,7 +28,7 @@
  *   - a number that rounds to infinity as a double (1e400) is refused: no
  *     client could read it back.  One that rounds to zero is taken.  The text
  *     of a number is kept as it was written.
- *   - a byte order mark is refused.
+ *   - a byte order mark in front is passed over.
  *
  * Threads: one at a time may parse; many may read what has been parsed.
  */
@@ -99,8 +99,9 @@ void rn_json_seed_set(uint64_t seed);
 void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits);
 
 /* The text is borrowed until the next parse or release.  RN_BAD_REQUEST if it
- * is not JSON, RN_TOO_LARGE if it exceeds a limit, RN_NOMEM; the sentence says
- * where.  The tape's memory is used again by the next parse. */
+ * is not JSON or is nested too deeply, RN_TOO_LARGE if it exceeds another
+ * limit, RN_NOMEM; the sentence says where.  The tape's memory is used again by
+ * the next parse. */
 enum rn_code rn_json_parse(struct rn_json *j, struct rn_view text,
                            struct rn_err *err) RN_CHECK;
 

@@ -114,6 +114,14 @@ static const char *exceed(struct parser *p, const char *at, uint32_t limit,
         rn_fail(p->err, RN_TOO_LARGE, "more than %u %s", limit, of_what));
 }
 
+static const char *refuse_depth(struct parser *p, const char *at)
+{
+    return fail_at(p, at,
+                   rn_fail(p->err, RN_BAD_REQUEST,
+                           "more than %u levels of nesting",
+                           p->json->limits.depth));
+}
+
 static const char *refuse_byte(struct parser *p, const char *at,
                                const char *before, const char *behind)
 {
@@ -385,7 +393,7 @@ static const char *open_container(struct parser *p, const char *at,
     struct rn_json_node node = { .span = p->open, .kind = kind & 7 };
 
     if (p->depth == p->json->limits.depth)
-        return exceed(p, at, p->json->limits.depth, "levels of nesting");
+        return refuse_depth(p, at);
     if (p->open != RN_JSON_NONE)
         p->nodes[p->open].len = p->members;
     if (!push(p, node, at, at))
@@ -513,10 +521,8 @@ static enum rn_code parse(struct parser *p)
 {
     const char *at = p->start;
 
-    if (p->end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) {
-        refuse(p, at, "a byte order mark is not part of JSON");
-        return p->rc;
-    }
+    if (p->end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3; /* a byte order mark, which some clients send */
     at = take_whole(p, at, RN_JSON_NONE);
     if (at)
         at = skip_space(p, at);

@@ -89,43 +89,64 @@ static enum rn_code find_key(struct rn_signers *s, struct rn_view text,
     return rc;
 }
 
-/* Tries the forms in which clients sign one and the same resource. */
+/* Tells what should have been signed, which is made of the request alone. */
+static void refuse(struct rn_context *x, struct rn_view payload)
+{
+    rn_fail(&x->err, RN_UNAUTHORIZED,
+            "The input authorization token can't serve the request. The "
+            "wrong key is being used or the expected payload is not "
+            "built as per the protocol. For more info: "
+            "https://aka.ms/cosmosdb-tsg-unauthorized. Server used the "
+            "following payload to sign: '%.*s'",
+            RN_FMT(payload));
+}
+
+/* What is to be signed, in one of the forms in which clients name one and the
+ * same resource.  RN_NOT_FOUND if it has no such form. */
+static enum rn_code print_payload(struct rn_context *x, enum rn_link_form form,
+                                  struct rn_buf *out)
+{
+    const struct rn_http_request *req = x->call->req;
+    struct rn_buf link = RN_BUF_INIT(TEXT_MAX);
+    struct rn_sign_parts parts = {
+        .verb = rn_view_text(rn_http_method_name(req->method)),
+        .word = rn_kind_word(x->link.kind),
+        .x_date = rn_context_header(x, RN_HEADER_X_DATE),
+    };
+    enum rn_code rc;
+
+    if (!parts.x_date.len)
+        parts.date = rn_context_header(x, RN_HEADER_DATE);
+    rn_buf_clear(out);
+    rc = x->is_control ? rn_buf_add(&link, rn_view_of(req->target.at + 1,
+                                                      req->target.len - 1))
+                       : rn_link_print(&x->link, form, x->target.path, &link);
+    parts.link = rn_buf_view(&link);
+    if (!rc)
+        rc = rn_sign_print(&parts, out);
+    rn_buf_release(&link);
+    return rc;
+}
+
 static enum rn_code match(struct rn_context *x, struct rn_signers *s,
                           const struct rn_auth *auth, size_t *which)
 {
     static const enum rn_link_form forms[] = { RN_LINK_BY_RID, RN_LINK_BY_NAME,
                                                RN_LINK_AS_SENT };
-    const char *verb = rn_http_method_name(x->call->req->method);
-    struct rn_sign_parts parts = {
-        .verb = rn_view_text(verb),
-        .word = rn_kind_word(x->link.kind),
-        .x_date = rn_context_header(x, RN_HEADER_X_DATE),
-    };
-    struct rn_buf link = RN_BUF_INIT(TEXT_MAX), text = RN_BUF_INIT(TEXT_MAX);
+    struct rn_buf text = RN_BUF_INIT(TEXT_MAX);
     enum rn_code rc = RN_UNAUTHORIZED;
 
-    if (!parts.x_date.len)
-        parts.date = rn_context_header(x, RN_HEADER_DATE);
     for (size_t i = 0; rc == RN_UNAUTHORIZED && i < 3; i++) {
-        rn_buf_clear(&link);
-        rn_buf_clear(&text);
-        if (x->is_control) {
-            rc = rn_buf_add(&link, rn_view_of(x->call->req->target.at + 1,
-                                              x->call->req->target.len - 1));
-        } else {
-            rc = rn_link_print(&x->link, forms[i], x->target.path, &link);
-        }
-        if (rc == RN_NOT_FOUND) {
-            rc = RN_UNAUTHORIZED;
-            continue;
-        }
-        parts.link = rn_buf_view(&link);
-        if (!rc)
-            rc = rn_sign_print(&parts, &text);
+        rc = print_payload(x, forms[i], &text);
         if (!rc)
             rc = find_key(s, rn_buf_view(&text), auth, which);
+        if (rc == RN_NOT_FOUND)
+            rc = RN_UNAUTHORIZED;
     }
-    rn_buf_release(&link);
+    if (rc == RN_UNAUTHORIZED &&
+        !print_payload(x, x->link.is_rid ? RN_LINK_BY_RID : RN_LINK_BY_NAME,
+                       &text))
+        refuse(x, rn_buf_view(&text));
     rn_buf_release(&text);
     return rc;
 }
@@ -160,12 +181,6 @@ static enum rn_code check_master(struct rn_context *x,
             x->rights |= RN_MAY_WRITE;
     }
     rn_signers_return(x->rest, s);
-    if (rc == RN_UNAUTHORIZED) {
-        rn_fail(&x->err, rc,
-                "The input authorization token can't serve the request. The "
-                "wrong key is being used or the expected payload is not built "
-                "as per the protocol.");
-    }
     return rc;
 }
 

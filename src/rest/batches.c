@@ -101,7 +101,8 @@ static enum rn_code refuse_many(struct rn_context *x)
 
 static enum rn_code read_json(struct rn_context *x, size_t *count)
 {
-    struct rn_json_limits limits = { .depth = DEPTH };
+    struct rn_json_limits limits = { .depth = DEPTH,
+                                     .twice = RN_JSON_TWICE_LAST_WINS };
     struct rn_json j;
     struct rn_json_walk w;
     enum rn_code rc;
@@ -327,7 +328,7 @@ static void print_result(struct rn_json_out *o, const struct rn_batch_result *r)
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("statusCode"));
     rn_json_out_int(o, r->status);
-    if (r->sub) {
+    if (rn_status_read(r->status, r->sub)->code) {
         rn_json_out_key(o, RN_LIT("subStatusCode"));
         rn_json_out_int(o, r->sub);
     }

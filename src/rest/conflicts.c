@@ -39,11 +39,8 @@ enum rn_rest_step rn_rest_empty_read(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
-    if (!rc) {
-        rc = rn_fail(&x->err, RN_NOT_FOUND,
-                     "Entity with the specified id does not exist in the "
-                     "system.");
-    }
+    if (!rc)
+        rc = rn_fail_usual(&x->err, RN_NOT_FOUND);
     rn_reply_owner(x);
     return rn_reply_fail(x, rc);
 }

@@ -6,10 +6,6 @@
 
 #include <strings.h>
 
-static const char missing[] =
-    "Resource Not Found. Entity with the specified id does not exist in the "
-    "system.";
-
 /* ---- keys ---------------------------------------------------------------- */
 
 enum rn_code rn_context_whole_key(struct rn_context *x)
@@ -61,7 +57,7 @@ enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
     if (!rc)
         rc = copy_id(x, body, &x->link.ids[2]);
     if (rc == RN_NOT_FOUND)
-        rn_fail(&x->err, rc, missing);
+        rn_fail_usual(&x->err, rc);
     *number = rid.number;
     rn_reading_end(&reading);
     return rc;
@@ -135,14 +131,14 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
         rc = find_document(x, &reading, &body, &place);
     rn_reply_owner(x);
     if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {
-        rn_fail(&x->err, rc, missing); /* nobody knows where it was */
+        rn_fail_usual(&x->err, rc); /* nobody knows where it was */
     } else if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
         enum rn_code session = rn_session_check_range(x, &reading, place.range);
         rn_reply_place(x, &place);
         if (session)
             rc = session;
         else if (rc)
-            rn_fail(&x->err, rc, missing);
+            rn_fail_usual(&x->err, rc);
     }
     step = rc ? rn_reply_fail(x, rc) : answer_read(x, &place, body);
     rn_reading_end(&reading); /* the body has been copied */
@@ -208,12 +204,28 @@ static void write_done(struct rn_done *done, enum rn_code rc,
     x->call->wake(x->call);
 }
 
+/* To leave a trigger out would be to break what its owner relies on. */
+static enum rn_code refuse_triggers(struct rn_context *x)
+{
+    struct rn_view name = rn_context_header(x, RN_HEADER_PRE_TRIGGERS);
+
+    if (!name.len)
+        name = rn_context_header(x, RN_HEADER_POST_TRIGGERS);
+    if (!name.len)
+        return RN_OK;
+    return rn_fail(&x->err, RN_BAD_REQUEST,
+                   "The trigger '%.*s' does not exist in the container.",
+                   name.len > 80 ? 80 : (int)name.len, name.at);
+}
+
 static enum rn_rest_step start_write(struct rn_context *x,
                                      enum rn_document_verb verb)
 {
     struct rn_document_write *w = &x->write;
     enum rn_code rc = rn_context_find_container(x);
 
+    if (!rc)
+        rc = refuse_triggers(x);
     if (!rc)
         rc = rn_context_name_document(x, &w->rid);
     if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||

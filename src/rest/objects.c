@@ -44,9 +44,7 @@ static enum rn_code missing(struct rn_context *x, size_t at)
     if (is_owner)
         return rn_fail_reason(&x->err, RN_REASON_OWNER,
                               "Owner resource does not exist");
-    return rn_fail(&x->err, RN_NOT_FOUND,
-                   "Entity with the specified id does not exist in the "
-                   "system.");
+    return rn_fail_usual(&x->err, RN_NOT_FOUND);
 }
 
 enum rn_code rn_context_find_database(struct rn_context *x)
@@ -191,6 +189,7 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
 {
     rn_reply_etag(x, o->etag);
     rn_reply_owner(x);
+    rn_reply_schema(x);
     rn_reply_charge(x, x->call->req->method != RN_HTTP_GET
                            ? RN_CHARGE_METADATA_WRITE
                            : RN_CHARGE_METADATA);
@@ -234,11 +233,13 @@ enum rn_rest_step rn_rest_object_read(struct rn_context *x)
     rn_etag_print(x->object->etag, etag);
     if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN))) {
         rn_reply_etag(x, x->object->etag);
+        rn_reply_owner(x);
         return rn_reply_fail(x, RN_NOT_MODIFIED);
     }
     if (x->link.kind == RN_KIND_CONTAINER) {
         add_quota(x);
         rn_reply_text(x, RN_HEADER_INDEX_PROGRESS, "100");
+        rn_reply_text(x, RN_HEADER_LAZY_PROGRESS, "-1"); /* there is none */
     }
     return answer(x, RN_STATUS_OK, x->object);
 }
@@ -314,6 +315,8 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
         rn_object_release(page[i]);
     if (x->rc)
         return rn_reply_fail(x, x->rc);
+    rn_reply_owner(x);
+    rn_reply_schema(x);
     rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }

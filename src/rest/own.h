@@ -233,6 +233,8 @@ void rn_reply_etag(struct rn_context *x, struct rn_etag etag);
 void rn_reply_owner(struct rn_context *x);
 /* Session token and LSNs of a range. */
 void rn_reply_place(struct rn_context *x, const struct rn_document_place *p);
+/* Which form resources have; rn_reply_place says it too. */
+void rn_reply_schema(struct rn_context *x);
 
 /* What an operation costs; docs/operations.md has the formula. */
 #define RN_CHARGE_METADATA 1.0 /* a read of it; also whatever is refused */

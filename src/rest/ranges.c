@@ -154,5 +154,8 @@ enum rn_rest_step rn_rest_range_list(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
+    /* All come in one page, so none was ever given. */
+    if (!rc && rn_context_header(x, RN_HEADER_CONTINUATION).len)
+        rc = rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
     return rc ? rn_reply_fail(x, rc) : list(x->call);
 }

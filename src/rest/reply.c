@@ -62,6 +62,7 @@ void rn_reply_common(struct rn_context *x)
     char date[RN_DATE_TEXT_MAX];
     int64_t now = rn_wall_ms(x->rest->opts.env) / 1000;
 
+    rn_reply_text(x, RN_HEADER_SERVER, "runnel");
     rn_reply_header(x, RN_HEADER_DATE, rn_date_print(now, date));
     add_activity(x);
     rn_reply_text(x, RN_HEADER_GATEWAY_VERSION, "version=2.14.0");
@@ -89,6 +90,30 @@ void rn_reply_etag(struct rn_context *x, struct rn_etag etag)
     rn_reply_header(x, RN_HEADER_ETAG, rn_view_of(text, RN_ETAG_LEN));
 }
 
+/* What clients that talk to replicas weigh against each other: all that is
+ * committed here is committed everywhere. */
+static void add_replicas(struct rn_context *x,
+                         const struct rn_document_place *p)
+{
+    static const char *const committed[] = { RN_HEADER_LOCAL_LSN,
+                                             RN_HEADER_COMMITTED_LSN,
+                                             RN_HEADER_ACKED_LSN,
+                                             RN_HEADER_ACKED_LOCAL_LSN };
+
+    for (size_t i = 0; i < sizeof(committed) / sizeof(committed[0]); i++)
+        rn_reply_number(x, committed[i], p->lsn);
+    if (p->etag.lsn) {
+        rn_reply_number(x, RN_HEADER_ITEM_LSN, p->etag.lsn);
+        rn_reply_number(x, RN_HEADER_ITEM_LOCAL_LSN, p->etag.lsn);
+    }
+    rn_reply_text(x, RN_HEADER_READ_REGIONS, "0");
+}
+
+void rn_reply_schema(struct rn_context *x)
+{
+    rn_reply_text(x, RN_HEADER_SCHEMA_VERSION, "1.18");
+}
+
 void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
 {
     char text[RN_SESSION_LSN_TEXT_MAX];
@@ -99,6 +124,8 @@ void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
                     rn_session_print_lsn(p->range, p->lsn, text));
     rn_reply_number(x, RN_HEADER_LSN, p->lsn);
     rn_reply_number(x, RN_HEADER_RANGE_ID, p->range);
+    add_replicas(x, p);
+    rn_reply_schema(x);
 }
 
 /* ASCII only, as headers must be: what is not is escaped. */
@@ -119,6 +146,8 @@ static void add_escaped(struct rn_buf *out, struct rn_view name)
 /* What the thing asked about lies in. */
 static const struct rn_object *owner_of(const struct rn_context *x)
 {
+    if (x->link.is_key_delete)
+        return x->container;
     switch (x->link.kind) {
     case RN_KIND_ACCOUNT:
     case RN_KIND_DATABASE:
@@ -133,6 +162,17 @@ static const struct rn_object *owner_of(const struct rn_context *x)
     default:
         return x->container;
     }
+}
+
+/* With a deleted container goes its own rid: under that its clients forget
+ * their session tokens. */
+static struct rn_rid owner_rid(const struct rn_context *x,
+                               const struct rn_object *owner)
+{
+    return x->container && x->link.kind == RN_KIND_CONTAINER &&
+                   x->call->req->method == RN_HTTP_DELETE
+               ? x->container->rid
+               : owner->rid;
 }
 
 /* Clients keep session tokens under this name, and parse the rid. */
@@ -152,7 +192,8 @@ void rn_reply_owner(struct rn_context *x)
         add_escaped(&path, owner->id);
     }
     rn_reply_header(x, RN_HEADER_ALT_CONTENT_PATH, rn_buf_view(&path));
-    rn_reply_header(x, RN_HEADER_CONTENT_PATH, rn_rid_print(owner->rid, rid));
+    rn_reply_header(x, RN_HEADER_CONTENT_PATH,
+                    rn_rid_print(owner_rid(x, owner), rid));
     rn_buf_release(&path);
 }
 

@@ -318,6 +318,8 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
     call->res.body = rn_buf_view(&call->body);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CONTENT_TYPE),
                          RN_LIT("application/json"));
+    rn_http_response_add(&call->res, RN_LIT(RN_HEADER_SERVER),
+                         RN_LIT("runnel"));
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_ACTIVITY_ID), id);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_DATE),
                          rn_date_print(rn_wall_ms(env) / 1000, date));

@@ -91,10 +91,20 @@ static enum rn_code demand(struct rn_context *x, struct rn_view token,
     return rc;
 }
 
+/* The token that was sent; some clients leave a comma behind its last part. */
+static struct rn_view token_of(const struct rn_context *x)
+{
+    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
+
+    if (token.len > 1 && token.at[token.len - 1] == ',')
+        token.len--;
+    return token;
+}
+
 static enum rn_code check_range(struct rn_context *x, struct rn_reading *r,
                                 uint32_t range, uint64_t *lsn)
 {
-    struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
+    struct rn_view token = token_of(x);
     struct rn_row_range row;
     uint64_t seen = 0;
     enum rn_code rc = rn_range_read(r->txn, r->container, range, &row);

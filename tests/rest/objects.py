@@ -85,7 +85,7 @@ def _():
     for status, args in ((404, ("GET", "/dbs/none")),
                          (409, ("POST", "/dbs", {"id": "d"})),
                          (400, ("POST", "/dbs", {"id": ""})),
-                         (400, ("GET", "/nothing"))):
+                         (404, ("GET", "/nothing"))):
         answer = client.must(status, *args)
         activity = answer.headers["x-ms-activity-id"]
         assert answer.json["message"].endswith(

@@ -84,7 +84,7 @@ def _():
         for pk in (zero, one):
             equal([each.status for each in asks(pk, token)],
                   [200, 404, 200, 200])
-    for token in ("x", "0:", ":1", "0:-1", "0:-2#1", "0:-1#", "0:-1#1#", "0:-1#1,",
+    for token in ("x", "0:", ":1", "0:-1", "0:-2#1", "0:-1#", "0:-1#1#", "0:-1#1,,",
                   ",0:-1#1", "0:-1#1#1", "0:-1#99999999999999999999"):
         for each in asks(zero, token):
             equal((each.status, each.json["code"]), (400, "BadRequest"))

@@ -184,7 +184,7 @@ static void other_paths_are_not_found(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         print_message("# %s\n", paths[i]);
-        assert_int_equal(parse(rn_view_text(paths[i]), &l), RN_BAD_REQUEST);
+        assert_int_equal(parse(rn_view_text(paths[i]), &l), RN_NOT_FOUND);
     }
 }
 

@@ -147,8 +147,8 @@ static void a_refusal_says_where_and_why(void **state)
                    "with a zero" },
         { "[1e400]", "JSON at offset 1 (line 1, byte 2): this number exceeds "
                      "what a double can hold" },
-        { "\xef\xbb\xbf{}", "JSON at offset 0 (line 1, byte 1): a byte order "
-                            "mark is not part of JSON" },
+        { "\xef\xbb\xbf{]", "JSON at offset 4 (line 1, byte 5): expected a "
+                            "name in quotes, not ']'" },
         { "{\"id\":1,\"i\\u0064\":2}", "JSON at offset 8 (line 1, byte 9): "
                                        "the name \"i\\u0064\" is there "
                                        "twice" },
@@ -215,13 +215,13 @@ static void depth_is_taken_to_the_limit_and_no_deeper(void **state)
     } cases[] = {
         { 0, 127, RN_OK },
         { 0, 128, RN_OK },
-        { 0, 129, RN_TOO_LARGE },
-        { 0, 10000, RN_TOO_LARGE },
-        { 0, 1000000, RN_TOO_LARGE },
+        { 0, 129, RN_BAD_REQUEST },
+        { 0, 10000, RN_BAD_REQUEST },
+        { 0, 1000000, RN_BAD_REQUEST },
         { 1, 1, RN_OK },
-        { 1, 2, RN_TOO_LARGE },
+        { 1, 2, RN_BAD_REQUEST },
         { 1024, 1024, RN_OK },
-        { 1024, 1025, RN_TOO_LARGE },
+        { 1024, 1025, RN_BAD_REQUEST },
     };
 
     (void)state;
@@ -247,7 +247,7 @@ static void depth_counts_what_is_open_not_what_there_was(void **state)
     (void)state;
     rn_json_init(&j, &limits);
     assert_int_equal(parse(&j, "[[],[],{},{},[],[]]", NULL), RN_OK);
-    assert_int_equal(parse(&j, "[[],[[]]]", NULL), RN_TOO_LARGE);
+    assert_int_equal(parse(&j, "[[],[[]]]", NULL), RN_BAD_REQUEST);
     rn_json_release(&j);
 }
 
@@ -256,24 +256,33 @@ static void every_limit_is_met_exactly(void **state)
     static const struct {
         struct rn_json_limits limits;
         const char *fits, *exceeds, *words;
+        enum rn_code rc;
     } cases[] = {
-        { { .bytes = 5 }, "[1,2]", "[1,2] ", "6 bytes of JSON; at most 5" },
+        { { .bytes = 5 },
+          "[1,2]",
+          "[1,2] ",
+          "6 bytes of JSON; at most 5",
+          RN_TOO_LARGE },
         { { .nodes = 3 },
           "[1,2]",
           "[1,2,3]",
-          "JSON at offset 5 (line 1, byte 6): more than 3 values and names" },
+          "JSON at offset 5 (line 1, byte 6): more than 3 values and names",
+          RN_TOO_LARGE },
         { { .nodes = 3 },
           "{\"a\":1}",
           "{\"a\":[1]}",
-          "JSON at offset 6 (line 1, byte 7): more than 3 values and names" },
+          "JSON at offset 6 (line 1, byte 7): more than 3 values and names",
+          RN_TOO_LARGE },
         { { .names = 2 },
           "{\"a\":{\"b\":1}}",
           "[{\"a\":1},{\"b\":2},{\"c\":3}]",
-          "JSON at offset 18 (line 1, byte 19): more than 2 names" },
+          "JSON at offset 18 (line 1, byte 19): more than 2 names",
+          RN_TOO_LARGE },
         { { .depth = 2 },
           "[[1]]",
           "[[[1]]]",
-          "JSON at offset 2 (line 1, byte 3): more than 2 levels of nesting" },
+          "JSON at offset 2 (line 1, byte 3): more than 2 levels of nesting",
+          RN_BAD_REQUEST },
     };
 
     (void)state;
@@ -282,8 +291,8 @@ static void every_limit_is_met_exactly(void **state)
         struct rn_json j;
         rn_json_init(&j, &cases[i].limits);
         assert_int_equal(parse(&j, cases[i].fits, &err), RN_OK);
-        assert_int_equal(parse(&j, cases[i].exceeds, &err), RN_TOO_LARGE);
-        assert_int_equal(err.code, RN_TOO_LARGE);
+        assert_int_equal(parse(&j, cases[i].exceeds, &err), cases[i].rc);
+        assert_int_equal(err.code, cases[i].rc);
         assert_string_equal(err.text, cases[i].words);
         rn_json_release(&j);
     }

@@ -1,0 +1,273 @@
+"""claims.py -- what the dialect's specification says of single requests.
+
+Each table is a list of claims: what is sent, and the status, sub-status and
+words it gets.  One server serves a table, so that a claim costs one request.
+"""
+import json
+
+from wire import PARTITION_KEY, Client, Server, case, equal
+
+KEY = {"paths": ["/pk"], "kind": "Hash", "version": 2}
+TWO = {"paths": ["/a", "/b/c"], "kind": "MultiHash", "version": 2}
+D, H, U = (f"/dbs/d/colls/{name}/docs" for name in "chu")
+UPSERT = {"x_ms_documentdb_is_upsert": "True"}
+BATCH = {"x_ms_cosmos_is_batch_request": "True",
+         "x_ms_cosmos_batch_atomic": "True"}
+
+
+def prepare():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls", {"id": "c", "partitionKey": KEY})
+    client.must(201, "POST", "/dbs/d/colls", {"id": "h", "partitionKey": TWO})
+    client.must(201, "POST", "/dbs/d/colls", {
+        "id": "u", "partitionKey": KEY,
+        "uniqueKeyPolicy": {"uniqueKeys": [{"paths": ["/u"]}]}})
+    client.must(201, "POST", D, {"id": "1", "pk": "p", "n": 1}, pk=["p"])
+    return server, client
+
+
+def hold(claims):
+    """Sends each claim; all that do not hold are told."""
+    server, client = prepare()
+    wrong = []
+    for sentence, wanted, words, args, more in claims:
+        answer = client.ask(*args, **more)
+        status, sub = wanted if isinstance(wanted, tuple) else (wanted, 0)
+        text = answer.json["message"] if answer.status >= 400 else words
+        if (answer.status, answer.substatus) != (status, sub) or \
+                words not in text:
+            wrong.append(f"{sentence}: {answer.status}/{answer.substatus} "
+                         f"{answer.body[:300]!r}")
+    server.end()
+    assert not wrong, "\n".join(wrong)
+
+
+def claim(sentence, wanted, *args, words="", **more):
+    return sentence, wanted, words, args, more
+
+
+@case("refusals have the words that the specification gives them")
+def _():
+    hold([
+        claim("no id", 400, "POST", D, {"pk": "p"}, pk=["p"],
+              words="because the required properties - 'id; ' - are missing"),
+        claim("another key than the header's", (400, 1001), "POST", D,
+              {"id": "2", "pk": "q"}, pk=["p"],
+              words="PartitionKey extracted from document doesn't match the "
+                    "one specified in the header"),
+        claim("a replacement of another key", (400, 1001), "PUT", D + "/1",
+              {"id": "1", "pk": "q"}, pk=["p"]),
+        claim("fewer components, read", (400, 1001), "GET", H + "/1",
+              pk=["x"], words="has fewer components than defined in the the "
+                              "collection."),
+        claim("fewer components, create", (400, 1001), "POST", H,
+              {"id": "1", "a": "x"}, pk=["x"],
+              words="Partition key provided either doesn't correspond to "
+                    "definition in the collection"),
+        claim("more components", 400, "GET", D + "/1", pk=["p", 1]),
+        claim("no key", 400, "GET", D + "/1",
+              words="PartitionKey value must be supplied for this operation."),
+        claim("a document that is not there", 404, "GET", D + "/none",
+              pk=["p"], words="Entity with the specified id does not exist in "
+                              "the system. More info: https://aka.ms/"
+                              "cosmosdb-tsg-not-found"),
+        claim("a database that is not there", 404, "GET", "/dbs/none",
+              words="Entity with the specified id does not exist in the "
+                    "system."),
+        claim("an owner that is not there", (404, 1003), "POST",
+              "/dbs/d/colls/none/docs", {"id": "1"}, pk=["p"],
+              words="Owner resource does not exist"),
+        claim("an id that is taken", 409, "POST", D, {"id": "1", "pk": "p"},
+              pk=["p"], words="Entity with the specified id already exists in "
+                              "the system."),
+        claim("a condition that fails", 412, "PUT", D + "/1",
+              {"id": "1", "pk": "p"}, pk=["p"], if_match='"x"',
+              words="Operation cannot be performed because one of the "
+                    "specified precondition is not met."),
+        claim("a document of 2 MiB", 413, "POST", D,
+              {"id": "2", "pk": "p", "x": "y" * (2 << 20)}, pk=["p"],
+              words='Message: {"Errors":["Request size is too large"]}\r\n'),
+        claim("129 levels", 400, "POST", D, {"id": "2", "pk": "p",
+              "x": json.loads("[" * 128 + "]" * 128)}, pk=["p"],
+              words="more than 128 levels of nesting"),
+        claim("no such path", 404, "GET", "/dbs/d/none"),
+        claim("no such method", 405, "PUT", "/dbs/d", {"id": "d"}),
+        claim("a page that was never given", 400, "GET", D,
+              x_ms_continuation="none", words="Invalid Continuation Token"),
+        claim("ranges that were never given", 400, "GET",
+              "/dbs/d/colls/c/pkranges", x_ms_continuation="none",
+              words="Invalid Continuation Token"),
+        claim("an earlier container", (400, 1024), "GET", D + "/1", pk=["p"],
+              x_ms_cosmos_intended_collection_rid="sbNTAL0kkgA="),
+        claim("a range that is gone", (410, 1002), "GET", D,
+              x_ms_documentdb_partitionkeyrangeid="7"),
+        claim("a session of the future", (404, 1002), "GET", D + "/1",
+              pk=["p"], x_ms_session_token="0:-1#999",
+              words="The read session is not available for the input session "
+                    "token."),
+        claim("a trigger that is not there", 400, "POST", D,
+              {"id": "2", "pk": "p"}, pk=["p"],
+              x_ms_documentdb_pre_trigger_include="t", words="'t'"),
+        claim("four paths", 400, "POST", "/dbs/d/colls",
+              {"id": "x", "partitionKey": {
+                  "paths": ["/a", "/b", "/c", "/d"], "kind": "MultiHash",
+                  "version": 2}}, words="Too many partition key paths"),
+        claim("a blank in a path", 400, "POST", "/dbs/d/colls",
+              {"id": "x", "partitionKey": {"paths": ["/id ds"]}},
+              words="Partition key paths must contain only valid characters "
+                    "and not contain a trailing slash or wildcard character"),
+        claim("a path without a slash", 400, "POST", "/dbs/d/colls",
+              {"id": "x", "partitionKey": {"paths": ["id"]}},
+              words="The partition key component definition path 'id' could "
+                    "not be accepted"),
+        claim("too little throughput", 400, "POST", "/dbs/d/colls",
+              {"id": "x", "partitionKey": KEY},
+              x_ms_cosmos_offer_autopilot_settings='{"maxThroughput":-200}',
+              words="Requested throughput -200 is less than required minimum "
+                    "throughput 1000"),
+        claim("an empty batch", 400, "POST", D, [], pk=["p"], **BATCH,
+              words="Batch request has no operations."),
+        claim("101 operations", 400, "POST", D,
+              [{"operationType": "Read", "id": "1"}] * 101, pk=["p"], **BATCH,
+              words="Batch request has more operations than what is "
+                    "supported."),
+        claim("an operation of another key", 400, "POST", D,
+              [{"operationType": "Read", "id": "1", "partitionKey": '["q"]'}],
+              pk=["p"], **BATCH,
+              words="One or more operations within the batch request have a "
+                    "different partition key value than the request."),
+        claim("11 patch operations", 400, "PATCH", D + "/1",
+              [{"op": "incr", "path": "/n", "value": 1}] * 11, pk=["p"],
+              words="The number of patch operations can't exceed '10'."),
+    ])
+
+
+@case("a signature that does not fit is told what should have been signed")
+def _():
+    server, client = prepare()
+    other = Client(server, key="eA==").ask("GET", "/dbs/d/colls/c")
+    equal(other.status, 401)
+    for words in ("The input authorization token can't serve the request.",
+                  "Server used the following payload to sign: 'get\ncolls\n"
+                  "dbs/d/colls/c\n"):
+        assert words in other.json["message"], other.json
+    made = client.must(200, "GET", "/dbs/d/colls/c").json
+    other = Client(server, key="eA==").ask("GET", "/" + made["_self"],
+                                           rid=made["_rid"])
+    assert f"colls\n{made['_rid'].lower()}\n" in other.json["message"]
+    server.end()
+
+
+# ---- what answers are made of ------------------------------------------------
+
+EVERY = {"date", "server", "x-ms-activity-id", "x-ms-request-charge",
+         "x-ms-gatewayversion", "x-ms-serviceversion"}
+BODY = {"content-type", "content-length"}
+OWNED = {"x-ms-alt-content-path", "x-ms-content-path"}
+PLACED = OWNED | {
+    "x-ms-session-token", "lsn", "x-ms-documentdb-partitionkeyrangeid",
+    "x-ms-cosmos-llsn", "x-ms-global-committed-lsn", "x-ms-quorum-acked-lsn",
+    "x-ms-cosmos-quorum-acked-llsn", "x-ms-number-of-read-regions",
+    "x-ms-schemaversion"}
+ITEM = PLACED | {"etag", "x-ms-item-lsn", "x-ms-cosmos-item-llsn"}
+OBJECT = BODY | {"etag", "x-ms-schemaversion"}
+LIST = BODY | {"x-ms-item-count", "x-ms-schemaversion"}
+
+
+@case("every kind of answer has its headers and no others")
+def _():
+    server, client = prepare()
+    etag = client.must(200, "GET", D + "/1", pk=["p"]).headers["etag"]
+    offer = client.must(200, "GET", "/offers").json["Offers"][0]
+    paths = {"d": "dbs/d", "c": "dbs/d/colls/c", "u": "dbs/d/users/u"}
+    one = {"id": "2", "pk": "p"}
+    for status, owner, wanted, args, more in (
+            (201, None, OBJECT, ("POST", "/dbs", {"id": "e"}), {}),
+            (200, None, OBJECT, ("GET", "/dbs/e"), {}),
+            (200, None, LIST, ("GET", "/dbs"), {}),
+            (204, None, set(), ("DELETE", "/dbs/e"), {}),
+            (201, "d", OBJECT | OWNED,
+             ("POST", "/dbs/d/colls", {"id": "x", "partitionKey": KEY}), {}),
+            (200, "d", LIST | OWNED, ("GET", "/dbs/d/colls"), {}),
+            (204, "d", OWNED, ("DELETE", "/dbs/d/colls/x"), {}),
+            (304, "d", OWNED | {"etag"}, ("GET", "/dbs/d/colls/c"),
+             {"if_none_match": "*"}),
+            (201, "d", OBJECT | OWNED, ("POST", "/dbs/d/users", {"id": "u"}),
+             {}),
+            (201, "u", OBJECT | OWNED,
+             ("POST", "/dbs/d/users/u/permissions",
+              {"id": "p", "permissionMode": "read",
+               "resource": "dbs/d/colls/c"}), {}),
+            (200, None, OBJECT | {"x-ms-offer-replace-pending",
+                                  "x-ms-cosmos-min-throughput"},
+             ("PUT", "/offers/" + offer["_rid"], offer), {}),
+            (201, "c", ITEM | BODY, ("POST", D, one), {"pk": ["p"]}),
+            (200, "c", ITEM | BODY, ("POST", D, one), {"pk": ["p"], **UPSERT}),
+            (200, "c", ITEM | BODY, ("PUT", D + "/2", one), {"pk": ["p"]}),
+            (200, "c", ITEM | {"content-length"}, ("PUT", D + "/2", one),
+             {"pk": ["p"], "prefer": "return=minimal"}),
+            (200, "c", ITEM | BODY,
+             ("PATCH", D + "/2", [{"op": "set", "path": "/n", "value": 1}]),
+             {"pk": ["p"]}),
+            (200, "c", ITEM | BODY, ("GET", D + "/1"), {"pk": ["p"]}),
+            (304, "c", ITEM, ("GET", D + "/1"),
+             {"pk": ["p"], "if_none_match": etag}),
+            (404, "c", PLACED | BODY, ("GET", D + "/9"), {"pk": ["p"]}),
+            (409, "c", PLACED | BODY, ("POST", D, one), {"pk": ["p"]}),
+            (412, "c", PLACED | BODY, ("DELETE", D + "/2"),
+             {"pk": ["p"], "if_match": '"x"'}),
+            (204, "c", PLACED, ("DELETE", D + "/2"), {"pk": ["p"]}),
+            (200, "c", PLACED | BODY | {"x-ms-item-count"}, ("GET", D), {}),
+            (200, "c", PLACED | {"content-length"},
+             ("POST", "/dbs/d/colls/c/operations/partitionkeydelete"),
+             {"pk": ["q"]}),
+            (404, None, BODY | {"x-ms-substatus"}, ("GET", "/dbs/e/colls"),
+             {})):
+        answer = client.must(status, *args, **more)
+        equal(set(answer.headers), EVERY | wanted, args)
+        if owner:
+            equal(answer.headers["x-ms-alt-content-path"], paths[owner], args)
+        if "etag" in wanted and answer.json:
+            equal(answer.headers["etag"], answer.json["_etag"])
+    server.end()
+
+
+@case("a deleted container is named by its own rid, for clients to forget it")
+def _():
+    server, client = prepare()
+    rid = client.must(200, "GET", "/dbs/d/colls/c").json["_rid"]
+    answer = client.must(204, "DELETE", "/dbs/d/colls/c")
+    equal(answer.headers["x-ms-content-path"], rid)
+    server.end()
+
+
+# ---- bodies ------------------------------------------------------------------
+
+
+@case("of a name that stands twice the last counts, and a byte order mark is "
+      "passed over")
+def _():
+    server, client = prepare()
+    pk = {PARTITION_KEY.replace("-", "_"): '["p"]'}
+    texts = (b'{"id":"x","id":"t","pk":"q","pk":"p","a":1,"a":{"b":1,"b":2}}',
+             b'\xef\xbb\xbf{"id":"t","pk":"p","a":{"b":2}}',
+             b'{"id":"t","pk":"p","a":[{"b":1}],"\\u0061":{"b":2}}')
+    for text in texts:
+        made = client.must(200, "PUT", D + "/t", text, **pk) \
+            if text != texts[0] else client.must(201, "POST", D, text, **pk)
+        equal({name: made.json[name] for name in ("id", "pk", "a")},
+              {"id": "t", "pk": "p", "a": {"b": 2}})
+        equal(made.body.count(b'"b"'), 1)
+    for text in texts:
+        one = text.replace(b"\xef\xbb\xbf", b"")
+        done = client.must(200, "POST", D, b'[{"operationType":"Upsert",'
+                           b'"resourceBody":' + one + b'}]', **pk, **BATCH)
+        equal(done.json[0]["resourceBody"]["a"], {"b": 2})
+        equal(done.body.count(b'"b"'), 1)
+    client.must(200, "PATCH", D + "/t",
+                b'\xef\xbb\xbf[{"op":"set","path":"/n","value":1}]', **pk)
+    equal(client.must(200, "GET", D + "/1", pk=["p"],
+                      x_ms_session_token="0:-1#1,").status, 200)
+    server.end()
