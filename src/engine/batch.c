@@ -37,6 +37,11 @@ static void make_patched(struct rn_batch *b, struct rn_batch_operation *op,
     }
 }
 
+static bool is_at(const struct rn_key *a, const struct rn_key *b)
+{
+    return rn_view_eq(rn_key_view(a), rn_key_view(b));
+}
+
 /* The operation before the `i`-th that leaves the document it is about, or
  * takes it away; `i` if there is none. */
 static size_t find_maker(const struct rn_batch *b, size_t i)
@@ -47,7 +52,8 @@ static size_t find_maker(const struct rn_batch *b, size_t i)
         const struct rn_batch_operation *op = &b->operations[j];
 
         if (op->verb != RN_DOCUMENT_READ &&
-            rn_view_eq(rn_key_view(&op->version.key), rn_key_view(key)))
+            (is_at(&op->version.key, key) ||
+             (op->version.from && is_at(op->version.from, key))))
             return j;
     }
     return i;
@@ -81,7 +87,10 @@ static enum rn_code find_base(struct rn_batch *b, size_t i,
     op->base = RN_BASE_NONE;
     op->base_index = find_maker(b, i);
     if (op->base_index < i) {
-        *out = made_by(b, &b->operations[op->base_index]);
+        struct rn_batch_operation *maker = &b->operations[op->base_index];
+
+        if (is_at(&maker->version.key, &op->version.key))
+            *out = made_by(b, maker);
         if (out->at)
             op->base = RN_BASE_OPERATION;
         return RN_OK;
@@ -264,7 +273,8 @@ static enum rn_code do_one(struct rn_batch *b, struct rn_batch_operation *op,
 
     if (op->is_ready && op->unfit)
         return refuse_unfit(op);
-    rc = rn_turn_find(t, &op->version.key, &old);
+    rc = rn_turn_find(t, op->version.from ? op->version.from : &op->version.key,
+                      &old);
     if (!rc && op->rid && old.row.rid != op->rid)
         old = (struct rn_found){ 0 }; /* another one has come in its place */
     if (!rc)
@@ -282,6 +292,8 @@ static enum rn_code do_one(struct rn_batch *b, struct rn_batch_operation *op,
         return read_here(b, op, t, &old);
     if (op->verb == RN_DOCUMENT_DELETE)
         return rn_turn_delete(t, &op->version.key, &old);
+    if (op->version.from)
+        return rn_turn_move(t, &op->version, &old, &op->place.etag);
     return rn_turn_put(t, &op->version, &old, &op->place.etag);
 }
 

@@ -61,7 +61,8 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
                              struct rn_err *err)
 {
     struct rn_found old;
-    enum rn_code rc = rn_turn_find(t, &w->version.key, &old);
+    enum rn_code rc = rn_turn_find(
+        t, w->version.from ? w->version.from : &w->version.key, &old);
 
     /* Another one may have come in its place since it was looked up. */
     if (!rc && w->rid && old.exists && old.row.rid != w->rid)
@@ -73,9 +74,12 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
     if (rc)
         return rc;
     w->created = !old.exists;
-    rc = w->verb == RN_DOCUMENT_DELETE
-             ? rn_turn_delete(t, &w->version.key, &old)
-             : rn_turn_put(t, &w->version, &old, &w->place.etag);
+    if (w->verb == RN_DOCUMENT_DELETE)
+        rc = rn_turn_delete(t, &w->version.key, &old);
+    else if (w->version.from)
+        rc = rn_turn_move(t, &w->version, &old, &w->place.etag);
+    else
+        rc = rn_turn_put(t, &w->version, &old, &w->place.etag);
     w->place.lsn = t->row.lsn;
     return rc;
 }
@@ -109,14 +113,21 @@ static void done(struct rn_operation *op, enum rn_code rc,
 static enum rn_code prepare(struct rn_document_write *w, struct rn_err *err)
 {
     struct rn_view none = { 0 };
+    enum rn_code rc;
 
-    if (w->verb != RN_DOCUMENT_DELETE)
-        return rn_version_render(&w->version, w->container, w->body, w->pk,
-                                 w->verb == RN_DOCUMENT_REPLACE ? w->id : none,
-                                 &w->arena, err);
-    w->version = (struct rn_version){ 0 };
-    rn_version_aim(&w->version, w->container, w->pk, w->id);
-    return RN_OK;
+    if (w->verb == RN_DOCUMENT_DELETE) {
+        w->version = (struct rn_version){ 0 };
+        rn_version_aim(&w->version, w->container, w->pk, w->id);
+        return RN_OK;
+    }
+    rc = rn_version_render(&w->version, w->container, w->body, w->pk,
+                           w->verb == RN_DOCUMENT_REPLACE ? w->id : none,
+                           &w->arena, err);
+    if (!rc && w->keeps_id && w->version.from)
+        rc = rn_fail(err, RN_FORBIDDEN,
+                     "The id in the body is not the id of the item that may be "
+                     "replaced");
+    return rc;
 }
 
 enum rn_code rn_document_write_start(struct rn_engine *e,

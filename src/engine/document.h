@@ -114,6 +114,7 @@ struct rn_document_write {
     const struct rn_container *container;
     const struct rn_pk *pk; /* as the header says; NULL: as the body says */
     struct rn_view id;      /* REPLACE, DELETE */
+    bool keeps_id;          /* REPLACE: the body may not have another */
     uint64_t rid;           /* the document it must be; 0: any of that id */
     struct rn_view body;    /* all but DELETE: JSON as sent */
     struct rn_document_conditions conditions;

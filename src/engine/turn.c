@@ -403,43 +403,81 @@ static enum rn_code add_put_history(struct rn_turn *t,
     return keeps_history(t) ? add_history_row(t, at, &h) : RN_OK;
 }
 
-enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
-                         const struct rn_found *old, struct rn_etag *etag)
+/* The rows of the version in the place of those at its key. */
+static enum rn_code replace_rows(struct rn_turn *t, struct rn_version *v,
+                                 const struct rn_found *there, uint64_t rid,
+                                 struct rn_row_document *row)
+{
+    struct rn_index_rows rows;
+    enum rn_code rc =
+        rn_index_rows_begin(&rows, t->engine, t->txn, t->container,
+                            there->exists ? &there->row : NULL);
+
+    if (!rc)
+        rc = write_unique_rows(t, v, there, rid);
+    if (!rc)
+        rc = remove_old(t, v, there);
+    if (rc)
+        return rc;
+    *row = take_place(t);
+    row->rid = rid;
+    rn_version_fill(v, rid, rn_row_document_etag(row), t->row.last_ts);
+    rc = add_version(t, v, row);
+    if (!rc && !there->exists)
+        rc = add_rid_row(t, &v->key, rid);
+    return rc ? rc
+              : rn_index_rows_end(&rows, t->engine, t->txn, rn_version_json(v),
+                                  rid, &v->key);
+}
+
+/* `there` is what lies at the version's key, `old` what it takes the place of:
+ * the same, or the document that is moved. */
+static enum rn_code put(struct rn_turn *t, struct rn_version *v,
+                        const struct rn_found *old,
+                        const struct rn_found *there, struct rn_etag *etag)
 {
     struct rn_buf previous = RN_BUF_INIT(HISTORY_MAX);
-    struct rn_index_rows rows;
     struct rn_row_document row;
     struct rn_epk epk;
     uint64_t rid = old->row.rid;
-    enum rn_code rc = free_values(t, v, old);
+    enum rn_code rc = RN_OK;
 
-    if (!rc && old->exists && keeps_history(t) &&
-        t->container->history.tells_previous)
+    if (old->exists && keeps_history(t) && t->container->history.tells_previous)
         rc = copy_old(t, old, &epk, &previous);
+    if (!rc && v->from)
+        rc = remove_rows(t, v->from, old);
     if (!rc && !old->exists)
         rid = rn_rid_number(t->range, t->row.next_rid++);
     if (!rc)
-        rc = rn_index_rows_begin(&rows, t->engine, t->txn, t->container,
-                                 old->exists ? &old->row : NULL);
-    if (!rc)
-        rc = write_unique_rows(t, v, old, rid);
-    if (!rc)
-        rc = remove_old(t, v, old);
-    if (rc)
-        goto out;
-    row = take_place(t);
-    row.rid = rid;
-    *etag = rn_row_document_etag(&row);
-    rn_version_fill(v, rid, *etag, t->row.last_ts);
-    rc = add_version(t, v, &row);
-    if (!rc && !old->exists)
-        rc = add_rid_row(t, &v->key, rid);
-    if (!rc)
-        rc = rn_index_rows_end(&rows, t->engine, t->txn, rn_version_json(v),
-                               rid, &v->key);
+        rc = replace_rows(t, v, there, rid, &row);
     if (!rc)
         rc = add_put_history(t, v, old, &row, rn_buf_view(&previous));
-out:
+    if (!rc)
+        *etag = rn_row_document_etag(&row);
     rn_buf_release(&previous);
     return rc;
+}
+
+enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
+                         const struct rn_found *old, struct rn_etag *etag)
+{
+    enum rn_code rc = free_values(t, v, old);
+
+    return rc ? rc : put(t, v, old, old, etag);
+}
+
+enum rn_code rn_turn_move(struct rn_turn *t, struct rn_version *v,
+                          const struct rn_found *old, struct rn_etag *etag)
+{
+    struct rn_found there;
+    enum rn_code rc = rn_turn_find(t, &v->key, &there);
+
+    assert(old->exists && v->from);
+    if (!rc && there.exists)
+        rc = rn_fail_usual(t->err, RN_CONFLICT);
+    if (!rc)
+        rc = free_values(t, v, old);
+    if (!rc) /* it may have been buried for its values */
+        rc = rn_turn_find(t, &v->key, &there);
+    return rc ? rc : put(t, v, old, &there, etag);
 }

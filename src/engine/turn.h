@@ -59,12 +59,18 @@ enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
                           struct rn_found *out) RN_CHECK;
 struct rn_etag rn_found_etag(const struct rn_found *f);
 
-/* Both are for what rn_turn_find has just found under that key.  Putting fills
+/* All are for what rn_turn_find has just found under that key.  Putting fills
  * the version's slots and tells its etag; before it writes anything it makes
- * sure that no other document has the version's unique values: RN_CONFLICT. */
+ * sure that no other document has the version's unique values: RN_CONFLICT.
+ * Moving is for what was found under the version's `from`: it becomes the
+ * version at its own key and is the same document, of the same rid; RN_CONFLICT
+ * also if there is another at that key. */
 enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
                          const struct rn_found *old,
                          struct rn_etag *etag) RN_CHECK;
+enum rn_code rn_turn_move(struct rn_turn *t, struct rn_version *v,
+                          const struct rn_found *old,
+                          struct rn_etag *etag) RN_CHECK;
 enum rn_code rn_turn_delete(struct rn_turn *t, const struct rn_key *key,
                             const struct rn_found *old) RN_CHECK;
 

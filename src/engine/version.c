@@ -112,10 +112,8 @@ static enum rn_code read_ttl(struct rn_version *v, const struct rn_json *j,
     return RN_OK;
 }
 
-/* The id in the body; `asked` is the one in the path, if there is one. */
 static enum rn_code read_id(struct rn_version *v, const struct rn_json *j,
-                            struct rn_view asked, struct rn_arena *arena,
-                            struct rn_err *err)
+                            struct rn_arena *arena, struct rn_err *err)
 {
     uint32_t id = rn_json_find(j, 0, RN_LIT("id"));
     enum rn_code rc;
@@ -133,13 +131,21 @@ static enum rn_code read_id(struct rn_version *v, const struct rn_json *j,
         return rn_fail(err, RN_BAD_REQUEST,
                        "The input content is invalid: 'id' must be a string");
     rc = rn_json_string_get(j, id, arena, &v->id);
-    if (!rc)
-        rc = rn_id_check(RN_KIND_DOCUMENT, v->id, err);
-    if (!rc && asked.at && !rn_view_eq(v->id, asked))
-        rc = rn_fail(err, RN_BAD_REQUEST,
-                     "The id in the body is not the id of the item that is "
-                     "replaced");
-    return rc;
+    return rc ? rc : rn_id_check(RN_KIND_DOCUMENT, v->id, err);
+}
+
+/* Where the document is that this one takes the place of, if that has another
+ * id. */
+static enum rn_code find_from(struct rn_version *v, const struct rn_pk *pk,
+                              struct rn_view id, struct rn_arena *arena)
+{
+    if (!id.at || rn_view_eq(v->id, id))
+        return RN_OK;
+    v->from = rn_arena_alloc(arena, sizeof(*v->from));
+    if (!v->from)
+        return RN_NOMEM;
+    rn_key_document(v->container->number, &v->epk, pk, id, v->from);
+    return RN_OK;
 }
 
 static enum rn_code check_key(const struct rn_pk *asked,
@@ -181,7 +187,7 @@ enum rn_code rn_version_render(struct rn_version *v,
     rn_json_init(&j, &limits);
     rc = rn_json_parse(&j, body, err);
     if (!rc)
-        rc = read_id(v, &j, id, arena, err);
+        rc = read_id(v, &j, arena, err);
     if (!rc)
         rc = read_ttl(v, &j, err);
     if (!rc)
@@ -192,8 +198,10 @@ enum rn_code rn_version_render(struct rn_version *v,
         rc = check_key(pk, &found, err);
     if (!rc) {
         rn_version_aim(v, c, &found, v->id);
-        rc = render(v, &j);
+        rc = find_from(v, &found, id, arena);
     }
+    if (!rc)
+        rc = render(v, &j);
     if (!rc && c->unique.count)
         rc = rn_unique_hash(c, &j, &v->unique);
     rn_json_release(&j);

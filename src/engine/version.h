@@ -24,7 +24,8 @@ struct rn_version {
     /* Of a rendered one. */
     struct rn_unique_hashes unique; /* of its unique values */
     struct rn_view id;              /* in the arena */
-    struct rn_buf row;              /* feed row: header, epk, JSON with slots */
+    struct rn_key *from; /* of what it replaces under another id; or NULL */
+    struct rn_buf row;   /* feed row: header, epk, JSON with slots */
     size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
 };
 
@@ -32,10 +33,10 @@ struct rn_version {
 void rn_version_aim(struct rn_version *v, const struct rn_container *c,
                     const struct rn_pk *pk, struct rn_view id);
 
-/* Parses and checks `body` and renders it.  `pk`, unless NULL, and `id`, unless
- * at NULL, are what the request says and the body must agree with.
- * RN_BAD_REQUEST (reason KEY_MISMATCH where the key is the trouble),
- * RN_TOO_LARGE. */
+/* Parses and checks `body` and renders it.  `pk`, unless NULL, is what the
+ * request says and the body must agree with; `id`, unless at NULL, is that of
+ * the document it replaces, and may be another.  RN_BAD_REQUEST (reason
+ * KEY_MISMATCH where the key is the trouble), RN_TOO_LARGE. */
 enum rn_code rn_version_render(struct rn_version *v,
                                const struct rn_container *c,
                                struct rn_view body, const struct rn_pk *pk,

@@ -235,6 +235,9 @@ static enum rn_rest_step start_write(struct rn_context *x,
         return rn_reply_fail(x, rc);
     w->done.call = write_done;
     w->verb = verb;
+    /* Who was given one document was not given another name. */
+    w->keeps_id =
+        x->is_granted && x->permission.resource.kind == RN_KIND_DOCUMENT;
     w->container = x->container->container;
     w->pk = x->has_pk ? &x->pk : NULL;
     if (!x->link.is_list)

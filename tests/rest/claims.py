@@ -271,3 +271,56 @@ def _():
     equal(client.must(200, "GET", D + "/1", pk=["p"],
                       x_ms_session_token="0:-1#1,").status, 200)
     server.end()
+
+
+@case("a replacement with another id renames its document, in the feed too, and "
+      "refuses an id that is taken")
+def _():
+    server = Server("--test-mode")
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls", {
+        "id": "c", "partitionKey": KEY,
+        "changeFeedPolicy": {"retentionDuration": 10}})
+    made = client.must(201, "POST", D, {"id": "a", "pk": 1}, pk=[1]).json
+    client.must(201, "POST", D, {"id": "b", "pk": 1}, pk=[1])
+    client.must(409, "PUT", D + "/a", {"id": "b", "pk": 1}, pk=[1])
+    client.must(412, "PUT", D + "/a", {"id": "z", "pk": 1}, pk=[1],
+                if_match='"x"')
+    client.must(404, "PUT", D + "/none", {"id": "z", "pk": 1}, pk=[1])
+    done = client.must(200, "PUT", D + "/a", {"id": "z", "pk": 1}, pk=[1],
+                       if_match=made["_etag"]).json
+    equal((done["id"], done["_rid"], done["_self"]),
+          ("z", made["_rid"], made["_self"]))
+    client.must(404, "GET", D + "/a", pk=[1])
+    equal(client.must(200, "GET", D + "/z", pk=[1]).json, done)
+    equal(client.must(200, "GET", "/" + made["_self"],
+                      rid=made["_rid"]).json, done)
+    answer = client.must(200, "POST", D, [
+        {"operationType": "Replace", "id": "z",
+         "resourceBody": {"id": "a", "pk": 1}},
+        {"operationType": "Read", "id": "a"}], pk=[1], **BATCH)
+    equal(answer.json[1]["resourceBody"]["_rid"], made["_rid"])
+    answer = client.must(200, "GET", D, a_im="Incremental Feed")
+    equal([each["id"] for each in answer.json["Documents"]], ["b", "a"])
+    answer = client.must(
+        200, "GET", D, a_im="Full-Fidelity Feed", if_none_match='"0"',
+        x_ms_cosmos_changefeed_wire_format_version="2021-09-15")
+    equal([(each["metadata"]["operationType"], each["current"]["id"])
+           for each in answer.json["Documents"]],
+          [("create", "a"), ("create", "b"), ("replace", "z"),
+           ("replace", "a")])
+    server.end()
+
+
+@case("a token for one document does not let it take another name")
+def _():
+    server, client = prepare()
+    client.must(201, "POST", "/dbs/d/users", {"id": "u"})
+    token = client.must(201, "POST", "/dbs/d/users/u/permissions", {
+        "id": "p", "permissionMode": "All", "resource": D[1:] + "/1",
+        "resourcePartitionKey": ["p"]}).json["_token"]
+    guest = Client(server, token=token)
+    guest.must(403, "PUT", D + "/1", {"id": "2", "pk": "p"}, pk=["p"])
+    guest.must(200, "PUT", D + "/1", {"id": "1", "pk": "p"}, pk=["p"])
+    server.end()

@@ -90,7 +90,9 @@ static void each_refusal_has_its_own_code(void **state)
         { RN_DOCUMENT_CREATE, NULL, "{\"id\":\"x\",\"pk\":2}", NULL, NULL,
           RN_BAD_REQUEST },
         { RN_DOCUMENT_REPLACE, "x", DOC("x", ""), NULL, NULL, RN_NOT_FOUND },
-        { RN_DOCUMENT_REPLACE, "a", DOC("x", ""), NULL, NULL, RN_BAD_REQUEST },
+        { RN_DOCUMENT_REPLACE, "a", DOC("x/y", ""), NULL, NULL,
+          RN_BAD_REQUEST },
+        { RN_DOCUMENT_REPLACE, "x", DOC("a", ""), NULL, NULL, RN_NOT_FOUND },
         { RN_DOCUMENT_REPLACE, "a", DOC("a", ""), "\"no\"", NULL,
           RN_PRECONDITION },
         { RN_DOCUMENT_UPSERT, NULL, DOC("a", ""), "\"no\"", NULL,
@@ -143,6 +145,38 @@ static void operations_see_those_before_them(void **state)
     rn_batch_release(&batch);
     assert_stored("a", "\"n\":6");
     assert_int_equal(lsn_now(), 1);
+}
+
+static void operations_see_what_those_before_them_renamed(void **state)
+{
+    (void)state;
+    box_put(DOC("a", ",\"n\":1"));
+    batch_begin(RN_BATCH_ATOMIC, "[1]");
+    batch_add(RN_DOCUMENT_REPLACE, "a", DOC("b", ",\"n\":5"));
+    batch_add(RN_DOCUMENT_PATCH, "b", INCR);
+    batch_add(RN_DOCUMENT_CREATE, NULL, DOC("a", ",\"n\":7"));
+    batch_add(RN_DOCUMENT_PATCH, "a", INCR);
+    assert_int_equal(batch_run(), RN_OK);
+    CODES(RN_OK, RN_OK, RN_OK, RN_OK);
+    rn_batch_release(&batch);
+    assert_stored("b", "\"n\":6");
+    assert_stored("a", "\"n\":8");
+    batch_begin(RN_BATCH_ATOMIC, "[1]");
+    batch_add(RN_DOCUMENT_REPLACE, "a", DOC("c", ""));
+    batch_add(RN_DOCUMENT_PATCH, "a", INCR);
+    assert_int_equal(batch_run(), RN_OK);
+    CODES(RN_CONFLICT, RN_NOT_FOUND);
+    rn_batch_release(&batch);
+    batch_begin(RN_BATCH_EACH, NULL);
+    batch_add_keyed(RN_DOCUMENT_REPLACE, "[1]", "a", DOC("b", ""));
+    batch_add_keyed(RN_DOCUMENT_REPLACE, "[1]", "a", DOC("c", ""));
+    batch_add_keyed(RN_DOCUMENT_PATCH, "[1]", "a", INCR);
+    assert_int_equal(batch_run(), RN_OK);
+    CODES(RN_CONFLICT, RN_OK, RN_NOT_FOUND);
+    rn_batch_release(&batch);
+    assert_absent("a");
+    assert_stored("c", "\"c\"");
+    assert_int_equal(lsn_now(), 3);
 }
 
 static void a_patch_after_a_delete_finds_nothing(void **state)
@@ -347,6 +381,7 @@ int main(void)
         CASE(one_refusal_undoes_all),
         CASE(each_refusal_has_its_own_code),
         CASE(operations_see_those_before_them),
+        CASE(operations_see_what_those_before_them_renamed),
         CASE(a_patch_after_a_delete_finds_nothing),
         CASE(a_batch_is_prepared_again_as_a_whole),
         CASE(a_batch_has_a_limit_to_what_it_writes_and_reads),

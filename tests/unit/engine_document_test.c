@@ -83,6 +83,55 @@ static void each_verb_minds_whether_there_is_one(void **state)
     assert_int_not_equal(doc.rid, rid);
 }
 
+static enum rn_code replace_as(const char *id, const char *body)
+{
+    return box_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
+}
+
+static void a_replacement_may_have_another_id_and_is_the_same_document(void **s)
+{
+    static const char tags[] = { 'd', 'f', 'i', 't' };
+    uint64_t rid;
+
+    (void)s;
+    assert_int_equal(
+        put(RN_DOCUMENT_CREATE, "{\"id\":\"a\",\"pk\":1,\"ttl\":500}"), RN_OK);
+    rid = doc.rid;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "{\"id\":\"b\",\"pk\":1}"), RN_OK);
+    assert_int_equal(replace_as("a", "{\"id\":\"b\",\"pk\":1}"), RN_CONFLICT);
+    assert_int_equal(replace_as("none", "{\"id\":\"c\",\"pk\":1}"),
+                     RN_NOT_FOUND);
+    assert_int_equal(lsn_of(&db, box, 0), 2);
+    assert_int_equal(replace_as("a", "{\"id\":\"c\",\"pk\":1,\"ttl\":900}"),
+                     RN_OK);
+    assert_false(doc.created);
+    assert_int_equal(doc.rid, rid);
+    assert_int_equal(doc.place.lsn, 3);
+    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_NOT_FOUND);
+    assert_int_equal(read_document_rid(&db, box, rid, &doc), RN_OK);
+    assert_has("{\"id\":\"c\",");
+    assert_int_equal(read_document(&db, box, "[1]", "c", &doc), RN_OK);
+    for (size_t i = 0; i < sizeof(tags); i++)
+        assert_int_equal(count_rows(&db, box, tags[i]), i < 3 ? 2 : 1);
+    assert_int_equal(del("[1]", "c"), RN_OK);
+    for (size_t i = 0; i < sizeof(tags); i++)
+        assert_int_equal(count_rows(&db, box, tags[i]), i < 3 ? 1 : 0);
+}
+
+static void an_id_whose_document_has_expired_is_free_for_a_replacement(void **s)
+{
+    (void)s;
+    assert_int_equal(
+        put(RN_DOCUMENT_CREATE, "{\"id\":\"b\",\"pk\":1,\"ttl\":5}"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "{\"id\":\"a\",\"pk\":1}"), RN_OK);
+    rn_sim_wall_jump(db.sim, 6000);
+    assert_int_equal(replace_as("a", "{\"id\":\"b\",\"pk\":1}"), RN_OK);
+    assert_int_equal(doc.place.lsn, 4); /* the burial has one of its own */
+    assert_int_equal(count_rows(&db, box, 'd'), 1);
+    assert_int_equal(count_rows(&db, box, 'f'), 1);
+    assert_int_equal(count_rows(&db, box, 't'), 0);
+}
+
 static void one_id_under_two_keys_is_two_documents(void **state)
 {
     static const char *const keys[] = { "\"1\"", "1",    "null", "true",
@@ -145,7 +194,9 @@ static void bad_documents_are_refused_and_leave_nothing(void **state)
           RN_REASON_KEY_MISMATCH },
         { RN_DOCUMENT_UPSERT, "{\"id\":\"a\"}", "[null]",
           RN_REASON_KEY_MISMATCH },
-        { RN_DOCUMENT_REPLACE, "{\"id\":\"b\",\"pk\":1}", "[1]", 0 },
+        { RN_DOCUMENT_REPLACE, "{\"id\":\"b/c\",\"pk\":1}", "[1]", 0 },
+        { RN_DOCUMENT_REPLACE, "{\"id\":\"b\",\"pk\":1}", "[2]",
+          RN_REASON_KEY_MISMATCH },
     };
 
     (void)state;
@@ -387,6 +438,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(a_document_is_read_as_it_was_stored),
         CASE(each_verb_minds_whether_there_is_one),
+        CASE(a_replacement_may_have_another_id_and_is_the_same_document),
+        CASE(an_id_whose_document_has_expired_is_free_for_a_replacement),
         CASE(one_id_under_two_keys_is_two_documents),
         CASE(properties_of_the_system_are_the_systems),
         CASE(bad_documents_are_refused_and_leave_nothing),

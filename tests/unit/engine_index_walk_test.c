@@ -77,7 +77,7 @@ static void batch_something(struct rn_chance *c)
                                  .number = (double)rn_chance_below(c, KEYS) };
     struct rn_pk pk = { .count = 1, .values = { value } };
     struct rn_batch_operation list[4] = { 0 };
-    char bodies[4][1200], more[900], ids[4][12];
+    char bodies[4][1400], more[1200], ids[4][12];
     struct rn_batch b = { .mode = rn_chance_percent(c, 70) ? RN_BATCH_ATOMIC
                                                            : RN_BATCH_EACH,
                           .container = box->container,
@@ -141,13 +141,14 @@ static void reshape_something(struct rn_chance *c)
 
 static void write_something(struct rn_chance *c)
 {
-    char id[12], pk[12], more[1000];
+    char id[12], old[12], pk[12], more[1200], body[1400];
     int key = (int)rn_chance_below(c, KEYS);
 
     snprintf(id, sizeof(id), "%d", (int)rn_chance_below(c, 30));
+    snprintf(old, sizeof(old), "%d", (int)rn_chance_below(c, 30));
     snprintf(pk, sizeof(pk), "[%d]", key);
     draw_body(c, more, sizeof(more));
-    switch (rn_chance_below(c, 4)) {
+    switch (rn_chance_below(c, 5)) {
     case 0:
         (void)put_indexed(RN_DOCUMENT_CREATE, id, key, more);
         break;
@@ -156,6 +157,11 @@ static void write_something(struct rn_chance *c)
         break;
     case 2:
         assert_int_equal(put_indexed(RN_DOCUMENT_UPSERT, id, key, more), RN_OK);
+        break;
+    case 3: /* under another id */
+        snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}",
+                 id, key, id, more);
+        (void)box_write(RN_DOCUMENT_REPLACE, pk, old, body);
         break;
     default:
         (void)box_write(RN_DOCUMENT_DELETE, pk, id, NULL);

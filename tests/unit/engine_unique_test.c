@@ -56,6 +56,27 @@ static void a_value_is_taken_once_in_a_partition_key_value(void **state)
     assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
 }
 
+static enum rn_code replace_as(const char *id, const char *body)
+{
+    return box_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
+}
+
+static void a_document_keeps_its_values_under_another_id(void **state)
+{
+    (void)state;
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":2"), RN_OK);
+    assert_int_equal(replace_as("a", "{\"id\":\"c\",\"pk\":1,\"u\":2}"),
+                     RN_CONFLICT);
+    assert_int_equal(lsn_of(&db, box, 0), 2);
+    assert_int_equal(replace_as("a", "{\"id\":\"c\",\"pk\":1,\"u\":1}"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"),
+                     RN_CONFLICT);
+    assert_int_equal(replace_as("c", "{\"id\":\"d\",\"pk\":1,\"u\":3}"), RN_OK);
+    assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
+    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
+}
+
 static void values_are_equal_as_a_query_finds_them(void **state)
 {
     static const struct {
@@ -346,6 +367,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_value_is_taken_once_in_a_partition_key_value),
+        CASE(a_document_keeps_its_values_under_another_id),
         CASE(values_are_equal_as_a_query_finds_them),
         CASE(several_paths_make_one_key),
         CASE(two_key_values_with_one_epk_do_not_meet),
