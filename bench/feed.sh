@@ -60,10 +60,10 @@ for size in $sizes; do
     done
 done
 start 32
-"$bench" fill "$port" 20000
+"$bench" fill "$port" 100000
 even=$(scan 1)
 start 1
-"$bench" fill "$port" 20000 32
+"$bench" fill "$port" 100000 32
 early=$(scan 1)
 sleep "${HOME_S:-15}"
 late=$(scan 1)

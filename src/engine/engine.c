@@ -84,6 +84,26 @@ static void publish(void *context, const struct rn_operation *group)
 
 /* ---- what is due ------------------------------------------------------- */
 
+/* Of two that may go on for long each has every other turn. */
+static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
+{
+    bool home_first = !e->was_home;
+    int64_t first_ns;
+    struct rn_operation *op = home_first ? rn_home_take_due(e, wait_ns)
+                                         : rn_indexer_take_due(e, wait_ns);
+
+    e->was_home = op && home_first;
+    if (op)
+        return op;
+    first_ns = *wait_ns;
+    op = home_first ? rn_indexer_take_due(e, wait_ns)
+                    : rn_home_take_due(e, wait_ns);
+    if (first_ns < *wait_ns)
+        *wait_ns = first_ns;
+    e->was_home = op && !home_first;
+    return op;
+}
+
 /* What is due of the engine's own accord. */
 static struct rn_operation *take_due(void *context, int64_t *wait_ns)
 {
@@ -99,7 +119,7 @@ static struct rn_operation *take_due(void *context, int64_t *wait_ns)
     if (op)
         return op;
     others_ns = *wait_ns;
-    op = rn_indexer_take_due(e, wait_ns);
+    op = take_long(e, wait_ns);
     if (others_ns < *wait_ns)
         *wait_ns = others_ns;
     return op;

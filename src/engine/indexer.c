@@ -600,9 +600,7 @@ static struct rn_index_set *find_due(struct rn_indexer *x, int64_t now)
     return NULL;
 }
 
-/* While clients write, a slice goes with their groups and never alone: they
- * would wait for its sync.  How long there is nothing to do, else 0. */
-static int64_t pause_ns(struct rn_engine *e)
+int64_t rn_indexer_pause_ns(struct rn_engine *e)
 {
     struct rn_indexer *x = &e->indexer;
     int64_t now = rn_mono_ns(e->env), left;
@@ -637,7 +635,7 @@ struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
             *wait_ns = (wait_s > DAY_S ? DAY_S : wait_s) * 1000000000;
         return NULL;
     }
-    *wait_ns = pause_ns(e);
+    *wait_ns = rn_indexer_pause_ns(e);
     if (*wait_ns)
         return NULL;
     x->is_queued = true;

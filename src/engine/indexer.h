@@ -86,6 +86,9 @@ void rn_indexer_init(struct rn_engine *e);
 void rn_indexer_release(struct rn_engine *e);
 enum rn_code rn_indexer_load(struct rn_engine *e, struct rn_err *err) RN_CHECK;
 struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns);
+/* While clients write, a slice goes with their groups and never alone: they
+ * would wait for its sync.  How long there is nothing to do, else 0. */
+int64_t rn_indexer_pause_ns(struct rn_engine *e);
 
 /* A container is not what it was; or it is no more. */
 void rn_indexer_learn(struct rn_engine *e, const struct rn_object *o);

@@ -17,6 +17,21 @@
 
 enum { RN_MOVED_MAX = 256 };
 
+/* What brings entries to their ranges.  Nothing is ever added to a dead range,
+ * so a slice goes on where the last one ended: what that moved lies there as
+ * marks, which a scan from the start would read anew each time. */
+struct rn_home {
+    atomic_bool is_wanted; /* there may be something to do */
+
+    /* The committer's. */
+    struct rn_operation op;
+    bool is_queued;
+    struct rn_key at;   /* committed up to here, */
+    struct rn_key next; /* and what `run` has come to */
+    uint32_t entries;   /* of a slice, */
+    uint64_t turns;     /* by how many writes of clients there have been */
+};
+
 struct rn_engine {
     struct rn_engine_opts opts;
     struct rn_env *env;
@@ -40,8 +55,8 @@ struct rn_engine {
 
     struct rn_operation sweep; /* sweep.c */
     atomic_bool sweeping;      /* it is queued */
-    struct rn_operation home;  /* home.c */
-    atomic_bool homing;        /* it is queued */
+    struct rn_home home;       /* home.c */
+    bool was_home;             /* it had the last turn; the committer's */
 
     struct rn_expiry expiry;   /* the committer's, */
     struct rn_purger purger;   /* and this, */
@@ -172,6 +187,7 @@ struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max);
 /* home.c */
 enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
 void rn_home_wake(struct rn_engine *e);
+struct rn_operation *rn_home_take_due(struct rn_engine *e, int64_t *wait_ns);
 
 /* restored.c: a restored store goes on above all it gave out before.  The
  * catalog is loaded, and there is no committer yet. */

@@ -50,9 +50,10 @@ void database_close(struct database *d)
     rn_sim_free(d->sim);
 }
 
+/* Slices wait until nobody has written for a while. */
 void database_settle(struct database *d)
 {
-    rn_sim_run(d->sim, 1000000);
+    rn_sim_run(d->sim, 100000000);
 }
 
 /* ---- waiting ------------------------------------------------------------- */
