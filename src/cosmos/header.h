@@ -73,6 +73,7 @@
 #define RN_HEADER_ENABLE_SCAN          "x-ms-documentdb-query-enable-scan"
 #define RN_HEADER_WANT_QUERY_METRICS   "x-ms-documentdb-populatequerymetrics"
 #define RN_HEADER_QUERY_METRICS        "x-ms-documentdb-query-metrics"
+#define RN_HEADER_QUERY_EXECUTION      "x-ms-cosmos-query-execution-info"
 #define RN_HEADER_WANT_INDEX_METRICS   "x-ms-cosmos-populateindexmetrics"
 #define RN_HEADER_WANT_INDEX_METRICS_2 "x-ms-cosmos-populateindexmetrics-v2"
 #define RN_HEADER_INDEX_METRICS        "x-ms-cosmos-index-utilization"

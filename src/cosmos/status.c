@@ -35,6 +35,7 @@ static const struct rn_status table[] = {
     { RN_BAD_REQUEST, RN_REASON_CROSS_PARTITION, 400, 1004, "BadRequest", "The provided cross partition query can not be directly served by the gateway." },
     { RN_BAD_REQUEST, RN_REASON_CONTAINER_RID,   400, 1024, "BadRequest", "Collection rid mismatch: the container was created anew." },
     { RN_BAD_REQUEST, RN_REASON_METHOD,          405, 0,    "MethodNotAllowed", "Operation is not allowed on this resource." },
+    { RN_BAD_REQUEST, RN_REASON_NOT_JSON,        400, 4001, "BadRequest", "The response content contains a numeric value that cannot be represented in JSON (e.g. Infinity and NaN)." },
     { RN_FORBIDDEN,   RN_REASON_WRITE_REGION,    403, 3,    "Forbidden", "Writes are not allowed in this region." },
     { RN_FORBIDDEN,   RN_REASON_ACCOUNT_GONE,    403, 1008, "Forbidden", "The database account was not found here." },
     { RN_FORBIDDEN,   RN_REASON_KEY_FULL,        403, 1014, "Forbidden", "Partition key reached maximum size of 20 GB" },

@@ -22,6 +22,7 @@ enum rn_reason {
     RN_REASON_CROSS_PARTITION, /* the client must fetch a query plan */
     RN_REASON_CONTAINER_RID,   /* the client means an earlier container */
     RN_REASON_METHOD,          /* this verb is not for this path */
+    RN_REASON_NOT_JSON,        /* a row holds NaN or an infinity */
 
     /* RN_FORBIDDEN */
     RN_REASON_WRITE_REGION, /* the service's; we never say it */

@@ -84,26 +84,6 @@ static enum rn_code check_member(struct rn_check *c, struct rn_expr *e)
     return rc;
 }
 
-static enum rn_code bind_parameter(struct rn_check *c, struct rn_expr *e)
-{
-    struct rn_json_walk w;
-
-    if (c->json) {
-        w = rn_json_walk_begin(c->json, c->parameters);
-        while (rn_json_walk_next(&w)) {
-            uint32_t name = rn_json_find(c->json, w.value, RN_LIT("name"));
-            if (rn_json_string_is(c->json, name, e->name)) {
-                return rn_value_of_json(
-                    c->json, rn_json_find(c->json, w.value, RN_LIT("value")),
-                    c->arena, &e->value);
-            }
-        }
-    }
-    return rn_faults_add(c->faults, "SC2010", e->start, e->end,
-                         "The parameter '%.*s' has not been supplied.",
-                         RN_FMT(e->name));
-}
-
 /* ---- calls --------------------------------------------------------------- */
 
 static enum rn_code wrong_arity(struct rn_check *c, const struct rn_expr *e)
@@ -244,21 +224,28 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     return rc;
 }
 
-/* A row with one name twice would not be JSON. */
+/* A row with one name twice would not be JSON.  The fault is where the second
+ * one is written. */
 static enum rn_code name_once(struct rn_check *c, struct rn_keyset *names,
                               struct rn_view name, const struct rn_expr *e)
 {
+    struct rn_view text = c->faults->text;
+    size_t start = e->start, end = e->end;
     uint32_t place;
     bool is_new;
     enum rn_code rc = rn_keyset_add(names, name, &place, &is_new);
 
-    if (!rc && !is_new) {
-        rc = rn_faults_add(c->faults, "SC2004", e->start, e->end,
-                           "The property name '%.*s' is specified more than "
-                           "once.",
-                           name.len < 60 ? (int)name.len : 60, name.at);
+    if (rc || is_new)
+        return rc;
+    if ((uintptr_t)name.at >= (uintptr_t)text.at &&
+        (uintptr_t)name.at < (uintptr_t)text.at + text.len) {
+        start = (size_t)(name.at - text.at);
+        end = start + name.len;
     }
-    return rc;
+    return rn_faults_add(c->faults, "SC2022", start, end,
+                         "Object creation error, property name '%.*s' "
+                         "specified more than once.",
+                         name.len < 60 ? (int)name.len : 60, name.at);
 }
 
 static enum rn_code check_names(struct rn_check *c, const struct rn_expr *e)
@@ -279,7 +266,7 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
     if (e->kind == RN_EXPR_NAME)
         return check_name(c, e, at);
     if (e->kind == RN_EXPR_PARAMETER)
-        return bind_parameter(c, e);
+        return rn_parameters_bind(c, e);
     if (e->kind == RN_EXPR_CALL)
         return check_call(c, e, at);
     if (e->kind == RN_EXPR_QUERY)
@@ -366,7 +353,7 @@ static enum rn_code check_count(struct rn_check *c, struct rn_expr *e,
     if (!e)
         return RN_OK;
     if (e->kind == RN_EXPR_PARAMETER)
-        rc = bind_parameter(c, e);
+        rc = rn_parameters_bind(c, e);
     if (!rc && (e->value.kind != RN_VALUE_NUMBER || !e->value.is_integer ||
                 e->value.integer < 0 || e->value.integer > UINT32_MAX))
         rc = rn_faults_add(c->faults, code, e->start, e->end, "%s", message);
@@ -499,7 +486,9 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
     enum rn_code rc;
 
     c->slots = 1; /* the document's */
-    rc = check_select(c, s, NULL);
+    rc = rn_parameters_read(c);
+    if (!rc)
+        rc = check_select(c, s, NULL);
     if (!rc && !s->aggregate_count)
         rc = rn_check_order(c, s);
     if (!rc && s->group_count && s->order_count)

@@ -14,6 +14,7 @@ struct rn_check {
     struct rn_faults *faults;
     const struct rn_json *json;     /* of the parameters; NULL: none */
     uint32_t parameters;            /* an array of {name, value} */
+    struct rn_parameters *given;    /* the same, by name */
     uint32_t slots;                 /* given out so far */
     const struct rn_policy *policy; /* of the container; NULL: none */
     struct rn_expr **computed;      /* of the policy, those met so far */
@@ -22,6 +23,11 @@ struct rn_check {
 /* Checks a whole query, whose slots are then counted in `c->slots`.
  * RN_BAD_REQUEST with faults noted, or RN_TOO_LARGE. */
 enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s) RN_CHECK;
+
+/* Reads what the query was sent with, and gives a parameter its value; the
+ * checker's own. */
+enum rn_code rn_parameters_read(struct rn_check *c) RN_CHECK;
+enum rn_code rn_parameters_bind(struct rn_check *c, struct rn_expr *e) RN_CHECK;
 
 /* Checks SELECT and GROUP BY against each other; the checker's own. */
 enum rn_code rn_check_groups(struct rn_check *c, struct rn_select *s) RN_CHECK;

@@ -58,13 +58,38 @@ static struct rn_value bitwise(uint8_t op, int32_t x, int32_t y)
     }
 }
 
+/* Integers stay exact as long as 64 bits hold them. */
+static bool whole_arithmetic(uint8_t op, int64_t x, int64_t y,
+                             struct rn_value *out)
+{
+    int64_t n;
+    bool is_out;
+
+    if (op == RN_OP_ADD)
+        is_out = __builtin_add_overflow(x, y, &n);
+    else if (op == RN_OP_SUBTRACT)
+        is_out = __builtin_sub_overflow(x, y, &n);
+    else if (op == RN_OP_MULTIPLY)
+        is_out = __builtin_mul_overflow(x, y, &n);
+    else if (op == RN_OP_MODULO && y != 0)
+        is_out = (n = y == -1 ? 0 : x % y, false);
+    else
+        return false;
+    *out = rn_value_int(n);
+    return !is_out;
+}
+
 static struct rn_value arithmetic(uint8_t op, const struct rn_value *a,
                                   const struct rn_value *b)
 {
+    struct rn_value whole;
     double x, y;
 
     if (a->kind != RN_VALUE_NUMBER || b->kind != RN_VALUE_NUMBER)
         return rn_value_undefined();
+    if (a->is_integer && b->is_integer &&
+        whole_arithmetic(op, a->integer, b->integer, &whole))
+        return whole;
     x = rn_value_real(a);
     y = rn_value_real(b);
     switch (op) {

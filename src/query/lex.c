@@ -124,7 +124,7 @@ static enum rn_lex_kind number(struct rn_lexer *l)
         l->at += 2;
         while (is_hex(peek(l, 0)))
             l->at++;
-        return is_name(peek(l, 0)) ? RN_LEX_BAD : RN_LEX_NUMBER;
+        return is_name(peek(l, 0)) ? RN_LEX_BAD_NUMBER : RN_LEX_NUMBER;
     }
     digits(l);
     if (peek(l, 0) == '.') {
@@ -142,7 +142,7 @@ static enum rn_lex_kind number(struct rn_lexer *l)
         return RN_LEX_NUMBER;
     while (is_name(peek(l, 0)))
         l->at++;
-    return RN_LEX_BAD;
+    return RN_LEX_BAD_NUMBER;
 }
 
 static enum rn_lex_kind string(struct rn_lexer *l)
@@ -156,12 +156,12 @@ static enum rn_lex_kind string(struct rn_lexer *l)
             return RN_LEX_STRING;
         }
         if ((unsigned char)c < 0x20)
-            return RN_LEX_BAD;
+            return RN_LEX_BAD_STRING;
         if (c == '\\')
             l->at++;
     }
     l->at = l->text.len;
-    return RN_LEX_BAD;
+    return RN_LEX_BAD_STRING;
 }
 
 static enum rn_lex_kind sign(struct rn_lexer *l, char out[4])

@@ -8,7 +8,9 @@
 
 enum rn_lex_kind {
     RN_LEX_END,
-    RN_LEX_BAD, /* a character or a literal that is no token */
+    RN_LEX_BAD,        /* a character that begins no token */
+    RN_LEX_BAD_NUMBER, /* runs into a name */
+    RN_LEX_BAD_STRING, /* does not end, or has a control character */
     RN_LEX_NAME,
     RN_LEX_PARAMETER, /* with its @ */
     RN_LEX_NUMBER,
@@ -64,7 +66,7 @@ struct rn_lexer {
 };
 
 /* The next token, skipping blanks and comments.  Never fails: what is wrong
- * comes out as RN_LEX_BAD. */
+ * comes out as a kind of its own. */
 struct rn_lexeme rn_lexer_next(struct rn_lexer *l);
 
 /* The value of a string token: unescaped, in the arena.  RN_BAD_REQUEST if an

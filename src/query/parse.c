@@ -65,16 +65,25 @@ struct rn_lexeme rn_parser_peek(const struct rn_parser *p)
 
 enum rn_code rn_parser_refuse(struct rn_parser *p)
 {
+    const char *code = "SC1001", *what = "incorrect syntax near";
+    size_t end = p->now.at + p->now.text.len;
     struct rn_view text = p->now.text;
 
     if (p->now.kind == RN_LEX_END)
-        return rn_faults_add(p->faults, "SC1001", p->now.at, p->now.at,
-                             "Syntax error, unexpected end of query.");
+        return rn_faults_add(p->faults, "SC1002", p->now.at, p->now.at,
+                             "Syntax error, unexpected end-of-file.");
+    if (p->now.kind == RN_LEX_BAD) {
+        code = "SC1010";
+        what = "invalid token";
+    }
+    if (p->now.kind == RN_LEX_BAD_STRING) {
+        code = "SC1012";
+        what = "invalid string literal token";
+    }
     if (text.len > 100)
         text.len = 100;
-    return rn_faults_add(
-        p->faults, "SC1001", p->now.at, p->now.at + p->now.text.len,
-        "Syntax error, incorrect syntax near '%.*s'.", RN_FMT(text));
+    return rn_faults_add(p->faults, code, p->now.at, end,
+                         "Syntax error, %s '%.*s'.", what, RN_FMT(text));
 }
 
 enum rn_code rn_parser_expect(struct rn_parser *p, const char *sign)

@@ -51,6 +51,16 @@ static enum rn_code number_value(struct rn_parser *p, struct rn_value *out)
     return RN_OK;
 }
 
+/* RN_BAD_REQUEST if an escape is none; the token is then what is wrong. */
+static enum rn_code unquote(struct rn_parser *p, struct rn_view *out)
+{
+    enum rn_code rc = rn_lex_unquote(p->now.text, p->arena, out);
+
+    if (rc == RN_BAD_REQUEST)
+        p->now.kind = RN_LEX_BAD_STRING;
+    return rc;
+}
+
 static enum rn_code literal_value(struct rn_parser *p, struct rn_value *out)
 {
     *out = rn_value_undefined();
@@ -58,7 +68,7 @@ static enum rn_code literal_value(struct rn_parser *p, struct rn_value *out)
         return number_value(p, out);
     if (p->now.kind == RN_LEX_STRING) {
         out->kind = RN_VALUE_STRING;
-        return rn_lex_unquote(p->now.text, p->arena, &out->text);
+        return unquote(p, &out->text);
     }
     if (p->now.word == RN_WORD_NULL)
         out->kind = RN_VALUE_NULL;
@@ -140,7 +150,7 @@ static enum rn_code parse_property(struct rn_parser *p, struct rn_expr *to,
     if (!to->names)
         return RN_TOO_LARGE;
     if (p->now.kind == RN_LEX_STRING)
-        rc = rn_lex_unquote(p->now.text, p->arena, &to->names[to->count]);
+        rc = unquote(p, &to->names[to->count]);
     else if (p->now.kind == RN_LEX_NAME)
         to->names[to->count] = p->now.text;
     else

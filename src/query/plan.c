@@ -371,6 +371,8 @@ enum rn_code rn_query_plan_print(const struct rn_query *q,
     }
     if (!rc)
         rc = rn_plan_make(q, r->is_one_key, faults, &p);
+    if (!rc)
+        rc = rn_plan_check_features(&p, keys->features, faults);
     if (!rc) {
         rn_json_out_object_begin(&o);
         rn_json_out_key(&o, RN_LIT("partitionedQueryExecutionInfoVersion"));

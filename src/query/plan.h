@@ -28,6 +28,12 @@ enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
                           struct rn_faults *faults,
                           struct rn_plan *out) RN_CHECK;
 
+/* RN_BAD_REQUEST with a fault if the plan needs a feature that is not in the
+ * client's list; one that sends none is taken to know them all. */
+enum rn_code rn_plan_check_features(const struct rn_plan *p,
+                                    struct rn_view supported,
+                                    struct rn_faults *faults) RN_CHECK;
+
 /* The text for each range; empty if the original will do. */
 enum rn_code rn_plan_rewrite(const struct rn_plan *p,
                              struct rn_buf *out) RN_CHECK;

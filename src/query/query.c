@@ -50,6 +50,11 @@ bool rn_query_is_ordered(const struct rn_query *q)
     return s->order_count && !s->group_count && !s->aggregate_count;
 }
 
+bool rn_query_is_descending(const struct rn_query *q)
+{
+    return q->select->order[0].is_descending;
+}
+
 bool rn_query_is_by_vector(const struct rn_query *q)
 {
     const struct rn_expr *e;
@@ -110,7 +115,7 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
     struct rn_query_place place;
     enum rn_code rc;
 
-    if (!rn_value_is_printable(row))
+    if (row->kind == RN_VALUE_UNDEFINED)
         return RN_OK;
     if (r->skip_sent) {
         r->skip_sent--;
@@ -121,6 +126,13 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
         r->has_row = true;
         *stop = true;
         return RN_OK;
+    }
+    if (!rn_value_is_finite(row)) {
+        r->stats->is_infinite = true;
+        return rn_fail(
+            r->err, RN_BAD_REQUEST,
+            "The response content contains a numeric value that "
+            "cannot be represented in JSON (e.g. Infinity and NaN).");
     }
     rn_buf_clear(&r->row);
     rn_value_print(row, &o);

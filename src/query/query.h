@@ -106,13 +106,15 @@ struct rn_query_stats {
     uint64_t matched;                   /* rows that WHERE let through */
     uint64_t rows, row_bytes;           /* sent in this run */
     uint64_t steps;
-    bool is_done; /* false: it stopped early, go on from `place` */
+    bool is_done;     /* false: it stopped early, go on from `place` */
+    bool is_infinite; /* it failed for a number that JSON cannot say */
     struct rn_query_place place; /* all but `after`, which the sink was told */
 };
 
 /* RN_TIMEOUT: more steps than allowed.  RN_TOO_LARGE: more memory.  Else what
  * the source or the sink failed with, or RN_BAD_REQUEST where a scalar
- * subquery has several rows, limits->from is no place, or rows are ranked. */
+ * subquery has several rows, a row holds NaN or an infinity, limits->from is no
+ * place, or rows are ranked. */
 enum rn_code
 rn_query_run(const struct rn_query *q, const struct rn_source *source,
              const struct rn_sink *sink, const struct rn_query_limits *limits,
@@ -124,6 +126,8 @@ bool rn_query_is_streaming(const struct rn_query *q);
 /* True if rows leave in the order of their keys, so that a page can resume
  * behind those. */
 bool rn_query_is_ordered(const struct rn_query *q);
+/* Of such: true if the first key runs downward, and so equal rows do. */
+bool rn_query_is_descending(const struct rn_query *q);
 /* True if rows are sorted by how near vectors are: clients have rules of their
  * own for that, which they apply if they are told to make the plan. */
 bool rn_query_is_by_vector(const struct rn_query *q);
@@ -209,7 +213,8 @@ enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
 struct rn_plan_keys {
     const struct rn_json_path *paths;
     uint32_t count;
-    bool is_hierarchical; /* some of the first values already give a range */
+    bool is_hierarchical;    /* some of the first values already give a range */
+    struct rn_view features; /* that the client has; empty: all */
     void *context;
     /* Writes the effective partition key of `count` values; if these are not
      * all, also where the range of their prefix ends. */

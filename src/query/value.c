@@ -22,6 +22,20 @@ bool rn_value_is_printable(const struct rn_value *v)
     return v->kind != RN_VALUE_UNDEFINED;
 }
 
+bool rn_value_is_finite(const struct rn_value *v)
+{
+    bool is_finite = true;
+
+    if (v->kind == RN_VALUE_NUMBER)
+        return v->is_integer || isfinite(v->real);
+    if (v->kind < RN_VALUE_ARRAY || v->form != RN_FORM_LIST)
+        return true; /* what was JSON is finite */
+    for (uint32_t i = 0; i < v->count && is_finite; i++)
+        is_finite = rn_value_is_finite(
+            v->kind == RN_VALUE_ARRAY ? &v->items[i] : &v->members[i].value);
+    return is_finite;
+}
+
 static enum rn_code string_of_json(const struct rn_json *j, uint32_t node,
                                    struct rn_arena *a, struct rn_value *out)
 {

@@ -14,7 +14,7 @@
  * unit, since that is how the SDKs merge what several ranges have sorted.
  *
  * Lists never hold undefined; arithmetic may yield NaN or an infinity, which
- * JSON cannot say and which print as if undefined.
+ * JSON cannot say: a row that holds one is refused, ToString leaves it out.
  *
  * Threads: values are only read.
  */
@@ -119,6 +119,9 @@ static inline double rn_value_real(const struct rn_value *v)
 
 /* True if JSON can say it: not undefined, NaN or an infinity. */
 bool rn_value_is_printable(const struct rn_value *v);
+
+/* True if nothing in it, however deep, is NaN or an infinity. */
+bool rn_value_is_finite(const struct rn_value *v);
 
 /* The value of a node; a string with escapes is unescaped into the arena. */
 enum rn_code rn_value_of_json(const struct rn_json *j, uint32_t node,

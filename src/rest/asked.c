@@ -53,7 +53,8 @@ void rn_asked_release(struct rn_asked *a)
 enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
                                   enum rn_code rc)
 {
-    const struct rn_status *status = rn_status_of(rc, RN_REASON_NONE);
+    const struct rn_status *status =
+        rn_status_of(rc, (enum rn_reason)x->err.reason);
     struct rn_buf faults = RN_BUF_INIT(64 << 10);
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
 
@@ -74,6 +75,8 @@ enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
     (void)!rn_json_out_finish(&o);
     rn_buf_release(&faults);
     rn_asked_release(a);
+    if (status->sub)
+        rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, status->http);
 }

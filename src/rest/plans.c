@@ -37,6 +37,7 @@ enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
         .paths = def->paths,
         .count = (uint32_t)def->count,
         .is_hierarchical = def->kind == RN_PKDEF_MULTIHASH,
+        .features = rn_context_header(x, RN_HEADER_QUERY_FEATURES),
         .context = (void *)def,
     };
 

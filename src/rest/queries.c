@@ -529,6 +529,20 @@ static bool is_for_client(const struct run *r)
            rn_query_is_by_vector(r->asked.query);
 }
 
+/* Clients that resume an order by themselves skip equal keys by their rids,
+ * which run backward if the first key does. */
+static void tell_direction(struct run *r)
+{
+    bool is_backward = rn_query_is_ordered(r->asked.query) &&
+                       rn_query_is_descending(r->asked.query);
+
+    rn_reply_text(
+        r->x, RN_HEADER_QUERY_EXECUTION,
+        is_backward ? "{\"reverseRidEnabled\":false,\"reverseIndexScan\":true}"
+                    : "{\"reverseRidEnabled\":false,"
+                      "\"reverseIndexScan\":false}");
+}
+
 static enum rn_rest_step answer(struct run *r, const struct rn_query_cost *cost)
 {
     struct rn_context *x = r->x;
@@ -536,6 +550,8 @@ static enum rn_rest_step answer(struct run *r, const struct rn_query_cost *cost)
     put_answer(r);
     if (!r->stats.is_done)
         add_token(r);
+    if (x->link.kind == RN_KIND_DOCUMENT)
+        tell_direction(r);
     rn_costs_add(x, cost);
     rn_asked_release(&r->asked);
     rn_reply_owner(x);
@@ -589,6 +605,10 @@ static enum rn_rest_step run(struct rn_call *call)
     if (!rc)
         return answer(r, &cost);
     rn_answer_free(r->answer);
+    if (r->stats.is_infinite) {
+        x->err.reason = RN_REASON_NOT_JSON;
+        (void)rn_faults_add(&r->asked.faults, "4001", 0, 0, "%s", x->err.text);
+    }
     return rn_asked_refuse(&r->asked, x, rc);
 }
 

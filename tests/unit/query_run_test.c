@@ -293,8 +293,6 @@ static void numbers_keep_their_digits(void **state)
     gives("SELECT VALUE 9223372036854775807", 0, 0, "9223372036854775807 ");
     gives("SELECT VALUE ABS(-9007199254740993)", 0, 0, "9007199254740993 ");
     gives("SELECT VALUE IS_INTEGER(9.2233720368547758e+18)", 0, 0, "false ");
-    gives("SELECT VALUE [1/0, 0/0, 1]", 0, 0, "[1] ");
-    gives("SELECT VALUE 1/0", 0, 0, "");
     gives("SELECT VALUE {\"a\": -2147483649 | 0, \"b\": -1 >>> 0}", 0, 0,
           "{\"a\":2147483647,\"b\":4294967295} ");
 }
@@ -317,17 +315,18 @@ static void a_fault_says_where(void **state)
         const char *text, *code;
         uint32_t start, end;
     } cases[] = {
-        { "SELECT 1,", "SC1001", 9, 9 },
+        { "SELECT 1,", "SC1002", 9, 9 },
         { "SELECT * FROM c WHERE c.a === 1", "SC1001", 27, 28 },
         { "SELECT '\xC3\xA9' FRUM c x", "SC1001", 16, 17 },
-        { "SELECT VALUE 'a", "SC1001", 13, 15 },
+        { "SELECT VALUE 'a", "SC1012", 13, 15 },
+        { "SELECT VALUE 'a\\q'", "SC1012", 13, 18 },
+        { "SELECT 1;", "SC1010", 8, 9 },
         { "SELECT VALUE 'a\xFF'", "SC1012", 15, 16 },
         { "SELECT * FROM c WHERE x = 1", "SC2001", 22, 23 },
         { "SELECT VALUE BADFUNC(1)", "SC2005", 13, 20 },
         { "SELECT VALUE STARTSWITH('a')", "SC2050", 13, 28 },
-        { "SELECT VALUE @x", "SC2010", 13, 15 },
-        { "SELECT c.a, c.b AS a FROM c", "SC2004", 12, 15 },
-        { "SELECT VALUE {\"a\": 1, \"a\": 2}", "SC2004", 27, 28 },
+        { "SELECT c.a, c.b AS a FROM c", "SC2022", 19, 20 },
+        { "SELECT VALUE {\"a\": 1, \"a\": 2}", "SC2022", 27, 28 },
         { "SELECT c.a, COUNT(1) AS n FROM c", "SC2102", 7, 10 },
         { "SELECT * FROM c JOIN t IN c.tags", "SC2040", 7, 8 },
         { "SELECT VALUE MAX(MIN(r)) FROM r", "SC2101", 13, 24 },

@@ -492,9 +492,11 @@ def aggregates_and_sorts_see_every_document_as_it_is():
 # ---- refusals ----------------------------------------------------------------
 
 FAULTS = [
-    ("SELECT * FROM c WHERE", "SC1001", None),
+    ("SELECT * FROM c WHERE", "SC1002", (21, 21)),
+    ("", "SC1002", (0, 0)),
+    ("SELECT c.id FROM c;", "SC1010", (18, 19)),
     ("SELECT * FROM c WHERE c.a == 1", "SC1001", (27, 28)),
-    ("SELECT 'abc FROM c", "SC1001", None),
+    ("SELECT 'abc FROM c", "SC1012", (7, 18)),
     ("SELECT * FROM c WHERE x.a = 1", "SC2001", (22, 23)),
     ("SELECT VALUE '\u20ac\U0001f600' || x FROM c", "SC2001", (22, 23)),
     ("SELECT VALUE NOSUCH(1)", "SC2005", (13, 19)),
@@ -505,7 +507,7 @@ FAULTS = [
     ("SELECT TOP 99999999999 * FROM c", "SC2060", (11, 22)),
     ("SELECT VALUE udf.f(1)", "SC2005", None),
     ("SELECT VALUE FullTextScore(c.t, 'x') FROM c", "SC2005", (13, 26)),
-    ("SELECT VALUE @missing", "SC2010", None),
+    ("SELECT c.n AS a, c.id AS a FROM c", "SC2022", (25, 26)),
 ]
 
 
@@ -523,6 +525,80 @@ def a_bad_query_is_told_where_it_is_wrong():
         if place:
             at = errors[0]["location"]
             assert (at["start"], at["end"]) == place, (text, message)
+
+
+@case
+def a_number_that_json_cannot_say_is_refused():
+    got = plain.query("SELECT 1/0 AS x, 1 AS y")
+    assert got.status == 400 and got.headers["x-ms-substatus"] == "4001", got.text
+    errors = json.loads(got.json["message"][9:].split("\r\n")[0])["errors"]
+    assert errors[0]["code"] == 4001 and "location" not in errors[0], got.text
+
+
+@case
+def parameters_have_names_of_their_own():
+    def ask(*given):
+        body = {"query": "SELECT @p AS v", "parameters": list(given)}
+        return server.send("POST", plain.path + "/docs", body, {
+            "Content-Type": "application/query+json",
+            "x-ms-documentdb-isquery": "True"})
+
+    assert ask().json["Documents"] == [{}]
+    assert ask({"name": "@p"}).json["Documents"] == [{}]
+    assert ask({"name": "@p", "value": None}).json["Documents"] == [{"v": None}]
+    one = {"name": "@p", "value": 1}
+    assert ask({"name": "@q", "value": 2}, one).json["Documents"] == [{"v": 1}]
+    got = ask(one, one)
+    assert got.status == 400 and "duplicate parameter name '@p'" in got.text
+    for name in ("p", "@", "@1", "@a-b", "", 5):
+        got = ask({"name": name, "value": 1})
+        assert got.status == 400 and "is invalid. Parameter names" in got.text
+
+
+FEATURES = [
+    ("SELECT c.n, COUNT(1), AVG(c.n) FROM c GROUP BY c.n",
+     "GroupBy MultipleAggregates NonValueAggregate"),
+    ("SELECT VALUE COUNT(1) FROM c", "Aggregate"),
+    ("SELECT VALUE COUNTIF(c.n = 1) FROM c", "Aggregate CountIf"),
+    ("SELECT MAKESET(c.n) FROM c",
+     "Aggregate NonValueAggregate ListAndSetAggregate"),
+    ("SELECT DISTINCT TOP 3 c.n FROM c", "Distinct Top"),
+    ("SELECT * FROM c ORDER BY c.n OFFSET 1 LIMIT 2", "OffsetAndLimit OrderBy"),
+    ("SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1])",
+     "OrderBy Top NonStreamingOrderBy"),
+    ("SELECT TOP 1 * FROM c ORDER BY RANK RRF(FullTextScore(c.t, 'a'), "
+     "VectorDistance(c.v, [1]), [2, 1])", "HybridSearch WeightedRankFusion"),
+    ("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)", "Distinct"),
+]
+
+
+@case
+def a_plan_that_the_client_cannot_carry_out_is_refused():
+    def ask(text, features):
+        headers = {"Content-Type": "application/query+json",
+                   "x-ms-cosmos-is-query-plan-request": "True"}
+        if features is not None:
+            headers["x-ms-cosmos-supported-query-features"] = features
+        return server.send("POST", plain.path + "/docs", {"query": text}, headers)
+
+    for text, needed in FEATURES:
+        got = ask(text, "Nothing")
+        assert got.status == 400, got.text
+        assert f"which the calling client does not support: {needed}\"" in \
+            got.json["message"], got.text
+        assert ask(text, needed.replace(" ", ", ")).status == 200
+        assert ask(text, needed.replace(" ", ",")).status == 200
+        assert ask(text, None).status == 200
+    assert ask("SELECT * FROM c WHERE c.n = 1", "Nothing").status == 200
+
+
+@case
+def a_page_tells_which_way_equal_keys_run():
+    for order, way in (("", "false"), ("ORDER BY c.n", "false"),
+                       ("ORDER BY c.n DESC", "true")):
+        got = plain.query("SELECT VALUE c.n FROM c " + order)
+        assert got.headers["x-ms-cosmos-query-execution-info"] == \
+            '{"reverseRidEnabled":false,"reverseIndexScan":' + way + "}"
 
 
 @case
