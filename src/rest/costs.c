@@ -204,16 +204,13 @@ static enum rn_code escape(struct rn_view text, struct rn_buf *out)
     return rc;
 }
 
-/* What ORDER BY, MIN and MAX were found by is no path of WHERE. */
-static enum rn_code add_index(struct filters *f, struct rn_arena *arena)
+static enum rn_code add_path(struct filters *f, const struct rn_json_path *path,
+                             struct rn_arena *arena)
 {
-    const struct rn_index *x = f->access ? f->access->index : NULL;
     struct rn_json_path *paths;
 
-    if (!x || x->count > 1)
-        return RN_OK;
     for (uint32_t i = 0; i < f->count; i++) {
-        if (is_same(&f->paths[i], &x->keys[0].path))
+        if (is_same(&f->paths[i], path))
             return RN_OK;
     }
     paths = rn_arena_alloc(arena, (f->count + 1) * sizeof(*paths));
@@ -221,9 +218,29 @@ static enum rn_code add_index(struct filters *f, struct rn_arena *arena)
         return RN_NOMEM;
     if (f->count)
         memcpy(paths, f->paths, f->count * sizeof(*paths));
-    paths[f->count++] = x->keys[0].path;
+    paths[f->count++] = *path;
     f->paths = paths;
     return RN_OK;
+}
+
+/* What ORDER BY, MIN and MAX were found by is no path of WHERE; nor is the
+ * partition key that came in a header. */
+static enum rn_code add_unwritten(struct filters *f, struct rn_arena *arena)
+{
+    const struct rn_access *a = f->access;
+    const struct rn_pkdef *def;
+    enum rn_code rc = RN_OK;
+
+    if (!a)
+        return RN_OK;
+    if (a->index)
+        return a->index->count > 1
+                   ? RN_OK
+                   : add_path(f, &a->index->keys[0].path, arena);
+    def = &a->reading->container->pkdef;
+    for (uint32_t i = 0; a->scope.pk && i < a->scope.pk->count && !rc; i++)
+        rc = add_path(f, &def->paths[i], arena);
+    return rc;
 }
 
 static void add_indexes(struct rn_context *x, const struct rn_query_cost *c,
@@ -238,7 +255,7 @@ static void add_indexes(struct rn_context *x, const struct rn_query_cost *c,
         rn_query_filter_paths(c->query, &x->call->arena, &f.paths, &f.count);
 
     if (!rc)
-        rc = add_index(&f, &x->call->arena);
+        rc = add_unwritten(&f, &x->call->arena);
     if (is_old)
         print_old(&o, &f);
     else

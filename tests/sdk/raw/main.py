@@ -398,6 +398,14 @@ def index_metrics_name_the_paths_of_the_filter():
     assert old["UtilizedCompositeIndexes"] == []
     got = plain.query(text)
     assert "x-ms-cosmos-index-utilization" not in got.headers
+    # The key led to the documents, though WHERE does not name it.
+    got = plain.query("SELECT * FROM c", key=["p1"],
+                      x_ms_cosmos_populateindexmetrics="true")
+    old = json.loads(
+        base64.b64decode(got.headers["x-ms-cosmos-index-utilization"])
+    )
+    specs = [i["IndexSpec"] for i in old["UtilizedSingleIndexes"]]
+    assert specs == ["/pk/?"] and old["PotentialSingleIndexes"] == [], old
 
 
 # ---- ranks ---------------------------------------------------------------------
