@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { NESTED_MAX = 16 }; /* operands of one AND, each in its parenthesis */
+
 void rn_print_view(struct rn_printer *p, struct rn_view text)
 {
     if (!p->rc)
@@ -96,17 +98,21 @@ static void print_kids(struct rn_printer *p, const struct rn_expr *e,
 }
 
 /* The operands of one AND were written one after the other: ((a AND b) AND c).
- */
+ * Of many, that would be nested deeper than we read: (a AND b AND c). */
 static void print_binary(struct rn_printer *p, const struct rn_expr *e)
 {
-    for (uint32_t i = 1; i < e->count; i++)
+    uint32_t inner = e->count > NESTED_MAX ? 0 : e->count - 2;
+
+    for (uint32_t i = 0; i <= inner; i++)
         rn_print_text(p, "(");
     rn_print_expr(p, e->kids[0]);
     for (uint32_t i = 1; i < e->count; i++) {
         rn_print_text(p, op_text(e->op));
         rn_print_expr(p, e->kids[i]);
-        rn_print_text(p, ")");
+        if (i <= inner)
+            rn_print_text(p, ")");
     }
+    rn_print_text(p, ")");
 }
 
 static void print_object(struct rn_printer *p, const struct rn_expr *e)
