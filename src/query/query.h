@@ -174,7 +174,7 @@ enum rn_code rn_query_span(const struct rn_query *q,
                            struct rn_arena *a,
                            struct rn_query_spans *out) RN_CHECK;
 
-/* The paths of the document that WHERE reads, each once. */
+/* The paths of the document that WHERE reads, each once; of very many, some. */
 enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,
                                    const struct rn_json_path **out,
                                    uint32_t *count) RN_CHECK;

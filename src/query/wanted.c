@@ -1,6 +1,10 @@
 /* wanted.c -- which members of a document a query looks at. */
 #include "query/run.h"
 
+/* Each member of each document is compared with each name that is wanted: where
+ * these are many, reading all members is less work. */
+enum { NAMES_MAX = 64 };
+
 struct search {
     struct rn_arena *arena;
     struct rn_view *names;
@@ -20,6 +24,10 @@ static void add(struct search *s, struct rn_view name)
         if ((unsigned char)name.at[i] < ' ' || name.at[i] == '"' ||
             name.at[i] == '\\')
             s->is_all = true;
+    }
+    if (s->count == NAMES_MAX) {
+        s->is_all = true;
+        return;
     }
     s->names =
         rn_ast_grow(s->arena, s->names, s->count, &s->room, sizeof(*s->names));
