@@ -22,6 +22,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define RN_INDEX_NEVER INT64_MAX /* when something is due */
+
 enum { RN_INDEX_USES = 1024, RN_INDEX_MISSES = 64, RN_INDEX_TEXTS = 256 };
 
 struct rn_index_set {
@@ -97,6 +99,14 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number);
 /* NULL if the container has no indexes. */
 struct rn_index_set *rn_indexer_find(struct rn_engine *e, uint32_t number);
 
+/* As the rows say. */
+enum rn_code rn_index_set_read(struct rn_txn *txn, uint32_t number,
+                               struct rn_index_set **out) RN_CHECK;
+void rn_index_set_free(struct rn_index_set *s);
+/* Takes a set over, in the place of what there was. */
+enum rn_code rn_indexer_place(struct rn_engine *e,
+                              struct rn_index_set *s) RN_CHECK;
+
 /* ---- for turn.c ---------------------------------------------------------- */
 
 /* A version's rows, and those of the one before.  Not zeroed: `was` and `is`
@@ -140,6 +150,17 @@ void rn_index_filling_done(struct rn_index_filling *f);
 void rn_index_filling_cut(struct rn_index_filling *f);
 void rn_index_filling_reset(struct rn_index_filling *f);
 void rn_index_filling_release(struct rn_index_filling *f);
+
+/* ---- use ------------------------------------------------------------------
+ */
+
+/* Indexes that nobody has used for long are dropped; `then` is when to look
+ * again, if that is sooner than it was. */
+enum rn_code rn_index_look_at_uses(struct rn_index_work *w,
+                                   int64_t *then) RN_CHECK;
+/* Who has been used since is noted anew. */
+void rn_index_clear_uses(struct rn_engine *e, const struct rn_index_set *was,
+                         const struct rn_index_set *is);
 
 /* ---- rows ---------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "engine/own.h"
 
 #include "base/bytes.h"
+#include "engine/keys.h"
 
 #include <assert.h>
 
@@ -32,57 +33,24 @@ enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number)
 /* The first doomed container.  RN_NOT_FOUND if there is none. */
 static enum rn_code doomed_find(struct rn_txn *txn, uint32_t *number)
 {
-    struct rn_key from, before;
-    struct rn_range range;
-    struct rn_cursor *c = NULL;
-    struct rn_view key, value;
+    struct rn_key from, before, found;
+    size_t count;
     enum rn_code rc;
 
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_DOOMED, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
-    rc = rn_txn_scan(txn, &range, &c);
-    if (!rc)
-        rc = rn_cursor_next(c, &key, &value);
-    if (!rc && key.len != RN_KEY_HEAD + 4)
-        rc = RN_CORRUPT;
-    if (!rc)
-        *number = rn_get_u32_be(key.at + RN_KEY_HEAD);
-    rn_cursor_end(c);
-    return rc;
-}
-
-/* Copies up to a slice of a container's keys; a cursor may not stay open while
- * they are deleted. */
-static enum rn_code take_keys(struct rn_txn *txn, uint32_t number,
-                              struct rn_key *keys, size_t *count)
-{
-    struct rn_key from, before;
-    struct rn_range range;
-    struct rn_cursor *c = NULL;
-    struct rn_view key, value;
-    enum rn_code rc;
-
-    rn_key_span_container(number, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
-    *count = 0;
-    rc = rn_txn_scan(txn, &range, &c);
-    while (!rc && *count < SLICE_KEYS) {
-        rc = rn_cursor_next(c, &key, &value);
-        if (rc)
-            break;
-        memcpy(keys[*count].bytes, key.at, key.len);
-        keys[(*count)++].len = key.len;
-    }
-    rn_cursor_end(c);
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
+    rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
+    if (rc || !count)
+        return rc ? rc : RN_NOT_FOUND;
+    if (found.len != RN_KEY_HEAD + 4)
+        return RN_CORRUPT;
+    *number = rn_get_u32_be(found.bytes + RN_KEY_HEAD);
+    return RN_OK;
 }
 
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_engine *e = RN_QUEUED(op, struct rn_engine, sweep);
-    struct rn_key *keys, doomed;
+    struct rn_key *keys, from, before, doomed;
     uint32_t number = 0;
     size_t count = 0;
     enum rn_code rc = doomed_find(txn, &number);
@@ -92,7 +60,8 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     keys = rn_new(SLICE_KEYS * sizeof(*keys));
     if (!keys)
         return RN_NOMEM;
-    rc = take_keys(txn, number, keys, &count);
+    rn_key_span_container(number, &from, &before);
+    rc = rn_keys_take(txn, &from, &before, keys, SLICE_KEYS, &count);
     for (size_t i = 0; !rc && i < count; i++)
         rc = rn_txn_del(txn, rn_key_view(&keys[i]));
     if (!rc && count < SLICE_KEYS) {

@@ -203,16 +203,6 @@ static void out_text(struct rn_json_out *o, const char *name,
     rn_buf_clear(p->buf);
 }
 
-static void out_count(struct rn_json_out *o, const char *name, bool is_there,
-                      uint64_t count)
-{
-    rn_json_out_key(o, rn_view_text(name));
-    if (is_there)
-        rn_json_out_uint(o, count);
-    else
-        rn_json_out_null(o);
-}
-
 static void out_none(struct rn_json_out *o, const char *name)
 {
     rn_json_out_key(o, rn_view_text(name));
@@ -246,9 +236,9 @@ static void out_component(struct rn_json_out *o, const struct rn_plan *plan,
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("distinctType"));
     rn_json_out_string(o, RN_LIT("None"));
-    out_count(o, "top", plan->has_top, rows_of_each(plan));
-    out_count(o, "offset", plan->has_offset, 0);
-    out_count(o, "limit", plan->has_offset, rows_of_each(plan));
+    rn_plan_out_count(o, "top", plan->has_top, rows_of_each(plan));
+    rn_plan_out_count(o, "offset", plan->has_offset, 0);
+    rn_plan_out_count(o, "limit", plan->has_offset, rows_of_each(plan));
     out_order(o, &p, rank, part);
     out_none(o, "groupByExpressions");
     out_none(o, "groupByAliases");
@@ -312,9 +302,9 @@ void rn_hybrid_print(const struct rn_plan *plan, struct rn_json_out *o)
     rn_json_out_array_end(o);
     out_none(o, "componentWithoutPayloadQueryInfos");
     out_weights(o, rank.weights);
-    out_count(o, "skip", plan->has_offset, plan->offset);
-    out_count(o, "take", plan->has_top || plan->has_offset,
-              plan->has_top ? plan->top : plan->limit);
+    rn_plan_out_count(o, "skip", plan->has_offset, plan->offset);
+    rn_plan_out_count(o, "take", plan->has_top || plan->has_offset,
+                      plan->has_top ? plan->top : plan->limit);
     rn_json_out_key(o, RN_LIT("requiresGlobalStatistics"));
     rn_json_out_bool(o, texts > 0);
     rn_json_out_object_end(o);

@@ -132,8 +132,8 @@ static const char *aggregate_name(const struct rn_expr *call)
     return names[call->function->aggregate];
 }
 
-static void out_count(struct rn_json_out *o, const char *name, bool is_there,
-                      uint64_t count)
+void rn_plan_out_count(struct rn_json_out *o, const char *name, bool is_there,
+                       uint64_t count)
 {
     rn_json_out_key(o, rn_view_text(name));
     if (is_there)
@@ -216,9 +216,9 @@ static void out_info(struct rn_json_out *o, const struct rn_plan *p)
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("distinctType"));
     rn_json_out_string(o, rn_view_text(distinct_type(p)));
-    out_count(o, "top", p->has_top, p->top);
-    out_count(o, "offset", p->has_offset, p->offset);
-    out_count(o, "limit", p->has_offset, p->limit);
+    rn_plan_out_count(o, "top", p->has_top, p->top);
+    rn_plan_out_count(o, "offset", p->has_offset, p->offset);
+    rn_plan_out_count(o, "limit", p->has_offset, p->limit);
     out_orders(o, p);
     out_groups(o, p);
     rn_json_out_key(o, RN_LIT("rewrittenQuery"));

@@ -43,6 +43,10 @@ enum rn_code rn_plan_rewrite(const struct rn_plan *p,
 void rn_plan_payload(struct rn_printer *p, const struct rn_select *s);
 void rn_plan_filter(struct rn_printer *p, const struct rn_select *s);
 
+/* A number of the plan, or null. */
+void rn_plan_out_count(struct rn_json_out *o, const char *name, bool is_there,
+                       uint64_t count);
+
 /* The call, if the expression is nothing but an aggregate; else NULL. */
 const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e);
 
