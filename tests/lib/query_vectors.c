@@ -41,8 +41,8 @@ static void parse_file(const char *name, struct rn_buf *text,
 
 void vectors_open(struct vectors *v)
 {
-    parse_file(QUERY_VECTORS "/query-cases.json", &v->cases_text, &v->cases);
-    parse_file(QUERY_VECTORS "/query-datasets.json", &v->sets_text, &v->sets);
+    parse_file(VECTORS_DIR "/query-cases.json", &v->cases_text, &v->cases);
+    parse_file(VECTORS_DIR "/query-datasets.json", &v->sets_text, &v->sets);
 }
 
 void vectors_close(struct vectors *v)
