@@ -41,13 +41,15 @@ under=
 fixed=
 if setarch -R true 2>/dev/null; then fixed='setarch -R'; fi
 
+# build PRESET [TARGET]
 build()
 {
     local log=build/$1.log
 
     echo "== building $1"
     if cmake --preset "$1" >"$log" 2>&1 &&
-        cmake --build "build/$1" -j "$jobs" >>"$log" 2>&1; then
+        cmake --build "build/$1" -j "$jobs" --target "${2:-all}" \
+            >>"$log" 2>&1; then
         echo "pass build.$1" >>"$results"
     else
         tail -n 80 "$log"
@@ -122,25 +124,35 @@ run_suite()
     status=$?
     awk -v suite="$name" -v status="$status" -f tools/results.awk "$log" \
         >"$log.results"
-    cat "$log.results" >>"$results"
     if grep -q '^fail' "$log.results"; then
         echo "---- suite $name failed, exit status $status"
         tail -n 200 "$log"
     fi
-    rm -f "$log.results"
+}
+
+# As many at a time as there are processors: they mostly wait, for clients, disks
+# and servers of their own.
+run_suites()
+{
+    local suite running=0
+
+    for suite in tests/suites/*.sh; do
+        [ -x "$suite" ] || continue
+        if [ $running -ge "$jobs" ]; then wait -n; else running=$((running + 1)); fi
+        run_suite "$suite" &
+    done
+    wait
+    cat build/suites/*.results >>"$results"
+    rm -f build/suites/*.results
 }
 
 test_all()
 {
-    local suite
-
     build release
     build dev && run dev '' --no-tests=error
     build tsan && under=$fixed run tsan tsan. -L '^concurrent$'
-    build proof && run proof proof. -L '^proof$'
-    for suite in tests/suites/*.sh; do
-        if [ -x "$suite" ]; then run_suite "$suite"; fi
-    done
+    build proof proofs && run proof proof. -L '^proof$'
+    run_suites
     echo '== the ledger'
     if tools/ledger.sh docs/compatibility.md "$results"; then
         echo 'pass house.ledger' >>"$results"
@@ -176,7 +188,7 @@ test) test_all ;;
 prove)
     limit=86400
     export RUNNEL_PROVE=1
-    build proof && run proof proof. -L '^proof$' --no-tests=error
+    build proof proofs && run proof proof. -L '^proof$' --no-tests=error
     ;;
 *)
     echo 'usage: tools/test.sh [prove]' >&2

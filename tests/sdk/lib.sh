@@ -54,7 +54,8 @@ sdk_need()
 
 sdk_install()
 {
-    ("$@") >"$work/install" 2>&1 && return
+    # Suites that run at the same time may have one kit.
+    (flock 9 && "$@") >"$work/install" 2>&1 9>"$kit/lock" && return
     tail -n 20 "$work/install"
     sdk_skip 'the packages cannot be had from their registry'
 }
