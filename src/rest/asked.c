@@ -39,8 +39,13 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
     if (rc)
         return rc;
     in.parameters = rn_json_find(&a->json, 0, RN_LIT("parameters"));
-    if (rn_json_kind(&a->json, in.parameters) != RN_JSON_ARRAY)
+    if (in.parameters == RN_JSON_NONE ||
+        rn_json_kind(&a->json, in.parameters) == RN_JSON_NULL)
         in.json = NULL;
+    else if (rn_json_kind(&a->json, in.parameters) != RN_JSON_ARRAY)
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "The input content is invalid: 'parameters' is not an "
+                       "array");
     return rn_query_parse(&in, &x->call->arena, &a->query, &a->faults, &x->err);
 }
 

@@ -401,7 +401,7 @@ static void a_condition_decides_upon_the_document_as_stored(void **state)
         { "from c where c._ts > 5", RN_PRECONDITION },
         { "from c where c.a =", RN_BAD_REQUEST },
         { "from c where nofunction(c)", RN_BAD_REQUEST },
-        { "from c where c.a = @p", RN_BAD_REQUEST },
+        { "from c where c.a = @p", RN_PRECONDITION }, /* undefined */
     };
 
     (void)state;

@@ -56,10 +56,10 @@ module.exports = ({ client, connect }) => {
 
   test("a token is taken in every form, and an odd one refused", async () => {
     const mine = at(ConsistencyLevel.Session);
-    for (const sessionToken of ["x", "0", "0:", "0:-1#1,", "0:-1#x"])
+    for (const sessionToken of ["x", "0", "0:", "0:-1#x"])
       await fails(mine.item("1", "x").read({ sessionToken }), 400);
     for (const sessionToken of ["0:-1#1", "9:-1#99999", "0:-1#1#0=1", "0:1",
-      "0:-1#1,1:-1#2"]) {
+      "0:-1#1,", "0:-1#1,1:-1#2"]) {
       assert.equal((await mine.item("1", "x").read({ sessionToken })).statusCode,
         200);
       await mine.items.query("SELECT * FROM c",
