@@ -84,6 +84,7 @@ enum {
 struct rn_rest {
     struct rn_rest_opts opts;
     struct rn_engine *engine;
+    uint64_t life; /* none other in this process has this number */
     enum rn_consistency consistency;
     atomic_uint calls;
     atomic_bool stopping;

@@ -26,16 +26,20 @@ void rn_reply_number(struct rn_context *x, const char *name, uint64_t value)
 }
 
 /* Ids to tell requests apart, not to be secret: drawn by the dozen, because
- * each draw is a call of the kernel, a third of those a read takes. */
-static struct rn_uuid new_activity(struct rn_env *env)
+ * each draw is a call of the kernel, a third of those a read takes.  None is
+ * left over for another life of the server: a simulated one would depend on
+ * those before it. */
+static struct rn_uuid new_activity(const struct rn_rest *rest)
 {
     static _Thread_local unsigned char drawn[32 * 16];
     static _Thread_local size_t left;
+    static _Thread_local uint64_t life;
     struct rn_uuid id;
 
-    if (left == 0) {
-        rn_random(env, drawn, sizeof(drawn));
+    if (left == 0 || life != rest->life) {
+        rn_random(rest->opts.env, drawn, sizeof(drawn));
         left = sizeof(drawn);
+        life = rest->life;
     }
     left -= sizeof(id.bytes);
     memcpy(id.bytes, drawn + left, sizeof(id.bytes));
@@ -52,7 +56,7 @@ static void add_activity(struct rn_context *x)
     struct rn_uuid id;
 
     if (!rn_uuid_parse(sent, &id))
-        id = new_activity(x->rest->opts.env);
+        id = new_activity(x->rest);
     rn_reply_header(x, RN_HEADER_ACTIVITY_ID, rn_uuid_print(id, text));
     memcpy(x->call->note.activity, text, RN_UUID_TEXT_MAX);
 }

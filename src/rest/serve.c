@@ -352,11 +352,13 @@ static void load_authority(struct rn_rest *r)
 enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                           struct rn_err *err)
 {
+    static atomic_ullong lives;
     struct rn_rest *r = rn_new(sizeof(*r));
     enum rn_code rc;
 
     if (!r)
         return rn_fail(err, RN_NOMEM, "out of memory");
+    r->life = atomic_fetch_add(&lives, 1) + 1;
     r->opts = *opts;
     r->engine = opts->engine;
     r->started_s = rn_wall_ms(opts->env) / 1000;

@@ -19,6 +19,7 @@ static struct {
     bool is_known, is_lost;
     struct shape shape;
 } table[IDS_MAX];
+static size_t table_used; /* nothing is known of the ids from here on */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
 static struct shape_count counts;
 
@@ -32,7 +33,8 @@ static int by_epk(const void *a, const void *b)
 
 void shape_init(void)
 {
-    memset(table, 0, sizeof(table));
+    memset(table, 0, table_used * sizeof(table[0]));
+    table_used = 0;
     counts = (struct shape_count){ 0 };
     for (unsigned i = 0; i < web.keys; i++) {
         char text[16], hex[RN_EPK_TEXT_MAX];
@@ -85,6 +87,8 @@ static void learn(struct shape *s, const struct rn_json *j, uint32_t parents)
             s->generation = table[id].shape.generation + 1;
     }
     if (s->id < IDS_MAX && !table[s->id].is_known) {
+        if (table_used <= s->id)
+            table_used = s->id + 1;
         table[s->id].is_known = true;
         table[s->id].shape = *s;
     }
@@ -177,8 +181,11 @@ bool shape_meets(uint32_t a, uint32_t b)
 void shape_lose(uint32_t first, uint32_t end)
 {
     pthread_mutex_lock(&lock);
-    for (uint32_t i = first; i < end && i < IDS_MAX; i++)
+    for (uint32_t i = first; i < end && i < IDS_MAX; i++) {
         table[i].is_lost = true;
+        if (table_used <= i)
+            table_used = i + 1;
+    }
     pthread_mutex_unlock(&lock);
 }
 
