@@ -8,17 +8,19 @@ enum { WORKERS_MAX = 64 };
 struct worker {
     struct rn_workers *pool;
     struct rn_task task;
+    bool rests; /* it found nothing to do; the pool's lock */
 };
 
 struct rn_workers {
     struct rn_env *env;
     pthread_mutex_t lock;
     struct rn_work *first, **end; /* oldest first */
-    unsigned count, turn;
+    unsigned count;
     struct worker workers[WORKERS_MAX];
 };
 
-static struct rn_work *take(struct rn_workers *w)
+/* `me` is NULL at the end, when nobody is left. */
+static struct rn_work *take(struct rn_workers *w, struct worker *me)
 {
     struct rn_work *work;
 
@@ -29,6 +31,8 @@ static struct rn_work *take(struct rn_workers *w)
         if (!w->first)
             w->end = &w->first;
     }
+    if (me)
+        me->rests = !work;
     pthread_mutex_unlock(&w->lock);
     return work;
 }
@@ -36,7 +40,7 @@ static struct rn_work *take(struct rn_workers *w)
 static int64_t step(void *context)
 {
     struct worker *me = context;
-    struct rn_work *work = take(me->pool);
+    struct rn_work *work = take(me->pool, me);
 
     if (!work)
         return RN_TASK_IDLE;
@@ -79,23 +83,34 @@ void rn_workers_free(struct rn_workers *w)
         return;
     for (unsigned i = 0; i < w->count; i++)
         w->env->ops->task_stop(w->env, &w->workers[i].task);
-    for (work = take(w); work; work = take(w))
+    for (work = take(w, NULL); work; work = take(w, NULL))
         work->run(work);
     pthread_mutex_destroy(&w->lock);
     rn_free(w);
 }
 
+/* One that rests; those at work look again before they do. */
+static struct worker *find_idle(struct rn_workers *w)
+{
+    for (unsigned i = 0; i < w->count; i++) {
+        if (w->workers[i].rests) {
+            w->workers[i].rests = false;
+            return &w->workers[i];
+        }
+    }
+    return NULL;
+}
+
 void rn_workers_add(struct rn_workers *w, struct rn_work *work)
 {
-    unsigned turn;
+    struct worker *idle;
 
     work->next = NULL;
     pthread_mutex_lock(&w->lock);
     *w->end = work;
     w->end = &work->next;
-    turn = w->turn++ % w->count;
+    idle = find_idle(w);
     pthread_mutex_unlock(&w->lock);
-    /* A worker that is busy looks again before it rests; waking another one
-     * too would only be right if it were idle, so take turns. */
-    w->env->ops->task_wake(w->env, &w->workers[turn].task);
+    if (idle)
+        w->env->ops->task_wake(w->env, &idle->task);
 }
