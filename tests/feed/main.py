@@ -18,6 +18,7 @@ def main():
         import bad
         import latest
         import ranges
+        import reach
         import scopes
         import splits
         import versions
@@ -26,6 +27,7 @@ def main():
         scopes.add(server)
         bad.add(server)
         ranges.add(server)
+        reach.add(server)
         splits.add(server)
         waits.add(server)
         versions.add(server)
