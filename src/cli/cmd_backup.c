@@ -43,9 +43,9 @@ const struct rn_command rn_command_restore = {
     .summary = "Make a new data directory from a backup",
     .help =
         "DIR must be empty or absent.  It gets a new identity.  At its first "
-        "start it goes\non above everything that the original can have "
-        "given out since the backup, so that\ncontinuations of readers stay "
-        "valid; what was written since then is gone.\n\nA COPY can also be "
-        "served as it is, in place of the original.\n",
+        "start it\ngoes on above everything that the original can have given "
+        "out since the backup,\nso that continuations of readers stay valid; "
+        "what was written since then is\ngone.\n\nA COPY can also be served "
+        "as it is, in place of the original.\n",
     .run = run_restore,
 };
