@@ -15,11 +15,13 @@
  * at most 852 characters.  Documents are read in key order, which updates do
  * not change.  A query that must see everything first (ORDER BY, GROUP BY,
  * DISTINCT, aggregates) is answered from what waits; if that is gone it begins
- * again, behind the last row if it is sorted, else counting rows.
+ * again, behind the last row if it is sorted, else counting rows.  So is a
+ * ranking (ranked.h).
  */
 #include "rest/answers.h"
 #include "rest/asked.h"
 #include "rest/costs.h"
+#include "rest/ranked.h"
 
 #include "base/base64.h"
 #include "base/bytes.h"
@@ -459,9 +461,34 @@ static enum rn_code run_once(struct run *r, bool no_order)
                         &x->err);
 }
 
+/* What the rows of one partition key come to when they are ranked. */
+static enum rn_code rank(struct run *r)
+{
+    struct rn_context *x = r->x;
+    struct rn_sink sink = { r, take_row };
+    struct rn_ranking k = { .asked = &r->asked,
+                            .x = x,
+                            .reading = &r->reading,
+                            .scope = &r->scan,
+                            .limits = r->limits,
+                            .skip = r->limits.from.rows };
+    enum rn_code rc = rn_reading_begin(&r->reading, x->rest->engine,
+                                       x->container->container, &x->err);
+
+    if (!rc)
+        rc = rn_session_check(x, &r->reading, &r->scan.epks);
+    if (rc)
+        return rc;
+    k.limits.from = (struct rn_query_place){ 0 };
+    begin_page(r);
+    r->end = r->limits.from;
+    return rn_ranking_run(&k, &sink, &r->stats);
+}
+
 static enum rn_code compute_page(struct run *r)
 {
     struct rn_context *x = r->x;
+    bool is_ranked = rn_query_is_ranked(r->asked.query);
     enum rn_code rc;
 
     r->held = 0;
@@ -472,7 +499,7 @@ static enum rn_code compute_page(struct run *r)
     r->limits.is_late = is_late;
     r->limits.clock = r;
     rn_random(x->rest->opts.env, &r->limits.seed, sizeof(r->limits.seed));
-    rc = run_once(r, false);
+    rc = is_ranked ? rank(r) : run_once(r, false);
     if (!rc && r->access.has_given_up) {
         rn_access_close(&r->access);
         rn_answer_free(r->answer);
@@ -522,7 +549,7 @@ static enum rn_code read_request(struct run *r)
 static bool is_for_client(const struct run *r)
 {
     if (rn_query_is_ranked(r->asked.query))
-        return r->x->link.kind == RN_KIND_DOCUMENT;
+        return r->x->link.kind == RN_KIND_DOCUMENT && !r->x->has_pk;
     return r->x->link.kind == RN_KIND_DOCUMENT && !r->x->has_pk &&
            !rn_context_header(r->x, RN_HEADER_RANGE_ID).len &&
            !rn_context_header(r->x, RN_HEADER_START_EPK).len &&
@@ -595,8 +622,8 @@ static enum rn_rest_step run(struct rn_call *call)
     cost.ran_ns = rn_mono_ns(env);
     cost.query = r->asked.query;
     cost.stats = &r->stats;
-    cost.access = r->reading.txn ? &r->access : NULL;
-    if (!rc && r->reading.txn)
+    cost.access = r->access.reading ? &r->access : NULL;
+    if (!rc && r->access.reading)
         note_indexes(r);
     rn_access_close(&r->access);
     rn_reading_end(&r->reading);

@@ -412,11 +412,12 @@ def index_metrics_name_the_paths_of_the_filter():
 
 
 # As an SDK does it: the plan, the statistics, the best by each score, the ranks.
-def ranked(c, text):
-    got = c.query(text)
+def ranked(c, text, parameters=None, key=None):
+    got = c.query(text, parameters)
     assert got.status == 400 and got.headers["x-ms-substatus"] == "1004", got.text
     plan = json.loads(got.json["additionalErrorInfo"])["hybridSearchQueryInfo"]
-    found = c.query(plan["globalStatisticsQuery"]).json["Documents"][0]
+    found = c.query(plan["globalStatisticsQuery"], parameters, key)
+    found = found.json["Documents"][0]
     rows, scores = {}, {}
     for info in plan["componentQueryInfos"]:
         part = info["rewrittenQuery"]
@@ -426,8 +427,9 @@ def ranked(c, text):
         for i, one in enumerate(found["fullTextStatistics"]):
             part = part.replace(f"{mark}totalwordcount-{i}}}", str(one["totalWordCount"]))
             part = part.replace(f"{mark}hitcountsarray-{i}}}", json.dumps(one["hitCounts"]))
-        for n in range(2):
-            for row in c.rows(part, 100, x_ms_documentdb_partitionkeyrangeid=n):
+        scopes = [{"x_ms_documentdb_partitionkeyrangeid": n} for n in range(2)]
+        for scope in scopes if key is None else [{"key": key}]:
+            for row in c.rows(part, 100, parameters=parameters, **scope):
                 rows[row["_rid"]] = row["payload"]["payload"]
                 scores[row["_rid"]] = row["payload"]["componentScores"]
     fused = {rid: 0 for rid in rows}
@@ -436,8 +438,9 @@ def ranked(c, text):
         if info["orderBy"] == ["Descending"]:
             best.reverse()
         for rid in fused:
-            fused[rid] += 1 / (61 + best.index(scores[rid][i]))
-    order = sorted(fused, key=lambda rid: -fused[rid])
+            weight = plan["componentWeights"][i] if plan["componentWeights"] else 1
+            fused[rid] += weight / (61 + best.index(scores[rid][i]))
+    order = sorted(fused, key=lambda rid: (-fused[rid], rid))
     skip = plan["skip"] or 0
     return [rows[rid]["id"] for rid in order][skip:skip + plan["take"]]
 
@@ -463,6 +466,47 @@ def documents_are_ranked_by_words_and_vectors():
     assert got == ["0", "1"], got
     bad = c.query("SELECT TOP 1 c.id FROM c ORDER BY RANK FullTextScore(c.text, 'x') DESC")
     assert bad.status == 400 and "sort order" in bad.text, bad.text
+
+
+RANKS = [
+    "SELECT TOP 7 c.id FROM c ORDER BY RANK FullTextScore(c.text, 'swim', 'sea')",
+    "SELECT c.id FROM c ORDER BY RANK FullTextScore(c.text, 'swim') OFFSET 3 LIMIT 9",
+    "SELECT TOP 20 c.id FROM c ORDER BY RANK "
+    "RRF(FullTextScore(c.text, @words), VectorDistance(c.v, @v))",
+    "SELECT TOP 20 c.id FROM c ORDER BY RANK "
+    "RRF(FullTextScore(c.text, 'sea'), VectorDistance(c.v, [1, 0]), [1, 3])",
+]
+
+
+@case
+def documents_of_one_key_are_ranked_here():
+    # Clients send such a query as it is.  What comes must be what the plan
+    # gives, if it is carried out over that key.
+    c = Container(server, "q", "own", HASH, throughput=20000)
+    dice = random.Random(5)
+    words = ["swim", "sea", "cold", "long", "warm", "run", "hill"]
+    for n in range(60):
+        text = " ".join(dice.choice(words) for _ in range(dice.randrange(1, 12)))
+        c.write({"id": str(n), "pk": n % 2, "text": text,
+                 "v": [dice.random(), dice.random()]}, [n % 2])
+    given = {"@words": ["swim", "cold"], "@v": [0.5, 0.5]}
+    for text in RANKS:
+        wanted = ranked(c, text, given, [1])
+        whole = c.query(text, given, key=[1], x_ms_max_item_count=100)
+        assert whole.status == 200, whole.text
+        got = [d["id"] for d in whole.json["Documents"]]
+        assert len(got) == len(wanted) and len(got) in (7, 9, 20), got
+        assert got == wanted, (text, got, wanted)
+        for change in (lambda token: token, forget):
+            pages = c.rows(text, 4, change=change, key=[1],
+                           parameters=given)
+            assert [d["id"] for d in pages] == got, text
+    got = c.query("SELECT TOP 3 VALUE c.text FROM c WHERE c.id != '1' ORDER BY RANK "
+                  "FullTextScore(c.text, 'hill')", key=[1])
+    assert all("hill" in text for text in got.json["Documents"]), got.text
+    none = c.query("SELECT TOP 3 * FROM c ORDER BY RANK FullTextScore(c.text, 'x')",
+                   key=["nobody"])
+    assert none.json["Documents"] == [], none.text
 
 
 # ---- all documents, in any order -----------------------------------------------
