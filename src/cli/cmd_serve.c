@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -21,6 +22,14 @@ static void block_signals(sigset_t *set)
     pthread_sigmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error, not an end */
+}
+
+/* A core would hold keys and documents. */
+static void forbid_cores(void)
+{
+    const struct rlimit none = { 0, 0 };
+
+    (void)!setrlimit(RLIMIT_CORE, &none);
 }
 
 static void wait_for_end(struct rn_server *server, struct rn_log *log,
@@ -70,6 +79,7 @@ static int run(int argc, char **argv)
     sigset_t set;
     enum rn_code rc;
 
+    forbid_cores();
     block_signals(&set);
     rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
     if (!rc)

@@ -23,7 +23,7 @@ struct rn_listener {
     struct rn_loop *loop;
     rn_listener_accepted_fn *accepted;
     void *context;
-    bool stopped, loopback;
+    bool loopback;
     char address[RN_ADDRESS_TEXT_MAX];
 };
 
@@ -143,8 +143,7 @@ static void on_late(struct rn_socket *watch)
     struct rn_listener *l = (struct rn_listener *)watch;
 
     watch->deadline_ns = 0;
-    if (!l->stopped)
-        rn_loop_change(l->loop, watch, EPOLLIN);
+    rn_loop_change(l->loop, watch, EPOLLIN);
 }
 
 static void on_ready(struct rn_socket *watch, uint32_t events)
@@ -196,8 +195,8 @@ enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
 
 void rn_listener_stop(struct rn_listener *l)
 {
-    l->stopped = true;
-    rn_loop_change(l->loop, &l->watch, 0);
+    rn_loop_remove(l->loop, &l->watch);
+    rn_listener_close(l);
 }
 
 void rn_listener_close(struct rn_listener *l)

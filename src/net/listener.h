@@ -25,7 +25,8 @@ enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
 enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
                                rn_listener_accepted_fn *accepted, void *context,
                                struct rn_err *err) RN_CHECK;
-/* Accepts no more.  Thread: the loop's. */
+/* Closes one that was started, so that clients are refused at once and need not
+ * wait for an end.  Thread: the loop's. */
 void rn_listener_stop(struct rn_listener *l);
 /* Only if it was never started; the loop ends one that was. */
 void rn_listener_close(struct rn_listener *l);

@@ -12,22 +12,24 @@ static void answer_ready(struct rn_context *x)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
     struct rn_store_status s;
-    bool ready;
+    const char *why;
 
     rn_store_status(rn_engine_store(x->rest->engine), &s);
-    ready = !s.read_only && !s.full && !atomic_load(&x->rest->stopping);
+    why = s.read_only                       ? s.reason
+          : s.full                          ? "disk below the reserve"
+          : atomic_load(&x->rest->stopping) ? "stopping"
+                                            : NULL;
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("ready"));
-    rn_json_out_bool(&o, ready);
-    if (s.read_only || s.full) {
+    rn_json_out_bool(&o, !why);
+    if (why) {
         rn_json_out_key(&o, RN_LIT("reason"));
-        rn_json_out_string(&o, s.read_only ? rn_view_text(s.reason)
-                                           : RN_LIT("disk below the reserve"));
+        rn_json_out_string(&o, rn_view_text(why));
     }
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
-    rn_reply_json(x, ready ? RN_STATUS_OK
-                           : rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http);
+    rn_reply_json(x, why ? rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http
+                         : RN_STATUS_OK);
 }
 
 static void answer_metrics(struct rn_context *x)

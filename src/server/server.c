@@ -382,6 +382,7 @@ static void drain(struct rn_server *s)
     rn_loop_post(s->loops[0], &p.post);
     while (!atomic_load(&p.done))
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
+    s->listener = NULL;
     atomic_store(&s->draining, true);
     rn_rest_quiesce(s->rest);
     while (rn_rest_calls(s->rest) > 0 && rn_mono_ns(s->env) < until)

@@ -1,0 +1,204 @@
+"""disk.py -- the server on a disk that fails, fills or takes its time.
+
+The disk is disk_shim.c, compiled here and loaded before the C library, so that
+the server is the program as it is.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from lib import LIMIT_S, Server, case, equal, pk_header, run_cases
+
+HOME = tempfile.mkdtemp()
+SHIM = os.path.join(HOME, "disk.so")
+subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o",
+                SHIM, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                   "disk_shim.c"), "-ldl"], check=True)
+os.environ["RUNNEL_DISK"] = HOME
+os.environ["ASAN_OPTIONS"] = ":".join(filter(None, [
+    os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
+
+
+class Disk:
+    """Fails in that way inside the block."""
+
+    def __init__(self, how):
+        self.file = os.path.join(HOME, how)
+
+    def __enter__(self):
+        open(self.file, "w").close()
+
+    def __exit__(self, *_):
+        if os.path.exists(self.file):
+            os.unlink(self.file)
+
+
+class Shimmed(Server):
+    def start(self):
+        os.environ["LD_PRELOAD"] = SHIM
+        try:
+            super().start()
+        finally:
+            del os.environ["LD_PRELOAD"]
+
+
+def put(server, container, number):
+    return server.put(container, {"id": str(number), "pk": "p"})
+
+
+def listed(server, container):
+    """What each way of reading shows, and the session it tells."""
+    docs = container + "/docs"
+    query = {"content-type": "application/query+json",
+             "x-ms-documentdb-isquery": "true",
+             "x-ms-documentdb-query-enablecrosspartition": "true"}
+    found = []
+    for answer in (server.ask("GET", docs),
+                   server.post(docs, {"query": "SELECT * FROM c"},
+                               headers=query),
+                   server.ask("GET", docs,
+                              headers={"a-im": "Incremental Feed"})):
+        found.append(sorted(each["id"] for each in answer[2]["Documents"]))
+        found.append(answer[1]["x-ms-session-token"])
+    return found
+
+
+def wait_for(ask, wanted):
+    """Asks until it is so, which the promise says is within 5 s."""
+    deadline = time.monotonic() + 5
+    while ask() != wanted:
+        assert time.monotonic() < deadline, wanted
+
+
+def readiness(connection):
+    connection.request("GET", "/readyz")
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+def listens(server):
+    connection = server.connect()
+    try:
+        connection.connect()
+    except ConnectionError:
+        return False
+    connection.close()
+    return True
+
+
+@case("nothing shows a write, and no token names it, before it is on disk")
+def _():
+    with Shimmed() as server:
+        container = server.make()
+        equal(put(server, container, 1)[0], 201)
+        before = listed(server, container)
+        answers = []
+        with Disk("held"):
+            writer = threading.Thread(
+                target=lambda: answers.append(put(server, container, 2)))
+            other = threading.Thread(
+                target=lambda: answers.append(put(server, container, 3)))
+            writer.start()
+            other.start()
+            # Both are under way beside the question itself.
+            wait_for(lambda: server.metrics()["runnel_inflight_requests"], 3)
+            for _ in range(20):
+                equal(listed(server, container), before)
+                equal(server.get(container, "2", "p")[0], 404)
+            equal(answers, [])
+        writer.join(LIMIT_S)
+        other.join(LIMIT_S)
+        equal([each[0] for each in answers], [201, 201])
+        equal(listed(server, container)[0], ["1", "2", "3"])
+
+
+@case("after a failed sync no write is acknowledged, reads go on, and readiness "
+      "tells why, until the server was started anew")
+def _():
+    with Shimmed() as server:
+        container = server.make()
+        equal(put(server, container, 1)[0], 201)
+        with Disk("broken"):
+            equal(put(server, container, 2)[0], 503)
+        for number in (2, 3):  # the disk works again: too late
+            status, _, body = put(server, container, number)
+            equal((status, body["code"]), (503, "ServiceUnavailable"))
+        equal(server.ask("DELETE", container)[0], 503)
+        equal(server.get(container, "1", "p")[0], 200)
+        status, _, body = server.ask("GET", "/readyz", key=None)
+        equal((status, body["ready"]), (503, False))
+        assert body["reason"], body
+        equal(server.ask("GET", "/healthz", key=None)[0], 200)
+        server.process.kill()
+        server.process.wait()
+        server.start()
+        equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+        equal(server.get(container, "1", "p")[0], 200)
+        assert put(server, container, 3)[0] == 201
+
+
+@case("on a full disk writes answer 507 and reads and deletes go on, and writes "
+      "work again when there is space")
+def _():
+    with Shimmed() as server:
+        container = server.make()
+        for number in (1, 2):
+            equal(put(server, container, number)[0], 201)
+        with Disk("full"):
+            wait_for(lambda: put(server, container, time.monotonic_ns())[0],
+                     507)
+            status, _, body = put(server, container, 3)
+            equal((status, body["code"]), (507, "InsufficientStorage"))
+            status, _, body = server.ask("GET", "/readyz", key=None)
+            equal((status, body), (503, {"ready": False,
+                                         "reason": "disk below the reserve"}))
+            equal(server.get(container, "1", "p")[0], 200)
+            equal(server.ask("DELETE", container + "/docs/2",
+                             headers=pk_header("p"))[0], 204)
+            equal(server.get(container, "3", "p")[0], 404)
+        wait_for(lambda: put(server, container, time.monotonic_ns())[0], 201)
+        equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+
+
+@case("SIGTERM finishes what was begun, accepts nothing more and ends with 0")
+def _():
+    with Shimmed("--drain-ms", "20000") as server:
+        container = server.make()
+        equal(put(server, container, 0)[0], 201)
+        answers, waits = [], []
+        threads = [threading.Thread(
+            target=lambda i=i: answers.append(put(server, container, i)))
+            for i in (1, 2, 3)]
+        threads.append(threading.Thread(target=lambda: waits.append(server.ask(
+            "GET", container + "/docs", headers={
+                "a-im": "Incremental Feed", "if-none-match": '"1"',
+                "prefer": "wait=60"}))))
+        with Disk("held"):
+            for each in threads:
+                each.start()
+            wait_for(lambda: server.metrics()["runnel_inflight_requests"], 5)
+            probe = server.connect()
+            equal(readiness(probe), (200, {"ready": True}))
+            server.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: listens(server), False)
+            wait_for(lambda: readiness(probe),
+                     (503, {"ready": False, "reason": "stopping"}))
+            probe.close()
+        for each in threads:
+            each.join(LIMIT_S)
+        equal([each[0] for each in answers], [201, 201, 201])
+        assert waits and waits[0][0] in (200, 304), waits
+        equal(server.process.wait(LIMIT_S), 0)
+        server.start()
+        equal(listed(server, container)[0], ["0", "1", "2", "3"])
+
+
+try:
+    run_cases()
+finally:
+    shutil.rmtree(HOME)

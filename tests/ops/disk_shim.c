@@ -1,0 +1,73 @@
+/* disk_shim.c -- a disk that fails when it is told to; preloaded by disk.py.
+ *
+ * Which way is said by files in the directory $RUNNEL_DISK:
+ *
+ *   broken   syncs fail
+ *   held     syncs wait until the file is gone
+ *   full     no space is left
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static int is_told(const char *what)
+{
+    const char *dir = getenv("RUNNEL_DISK");
+    char path[4096];
+
+    if (!dir)
+        return 0;
+    snprintf(path, sizeof(path), "%s/%s", dir, what);
+    return access(path, F_OK) == 0;
+}
+
+static int sync_by(const char *name, int fd)
+{
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+
+    while (is_told("held"))
+        usleep(1000);
+    if (is_told("broken")) {
+        errno = EIO;
+        return -1;
+    }
+    return real(fd);
+}
+
+int fdatasync(int fd)
+{
+    return sync_by("fdatasync", fd);
+}
+
+int fsync(int fd)
+{
+    return sync_by("fsync", fd);
+}
+
+int statvfs(const char *path, struct statvfs *out)
+{
+    int (*real)(const char *, struct statvfs *) =
+        (int (*)(const char *, struct statvfs *))dlsym(RTLD_NEXT, "statvfs");
+    int rc = real(path, out);
+
+    if (!rc && is_told("full"))
+        out->f_bavail = out->f_bfree = 0;
+    return rc;
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t len)
+{
+    int (*real)(int, int, off_t, off_t) =
+        (int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate");
+
+    if (is_told("full")) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return real(fd, mode, offset, len);
+}

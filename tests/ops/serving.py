@@ -1,0 +1,94 @@
+"""serving.py -- where the server listens, what it calls itself, and what of its
+secrets can be seen from outside."""
+import json
+import os
+import tempfile
+
+from lib import EMULATOR_KEY, Server, case, equal, run, run_cases, sign
+
+
+def endpoints(server, **more):
+    account = server.ask("GET", "/", **more)[2]
+    return {each["databaseAccountEndpoint"]
+            for name in ("writableLocations", "readableLocations")
+            for each in account[name]}
+
+
+@case("endpoints are those the client came by, or the one that is advertised")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        equal(run("tls", "init", data)[0], 0)
+        cafile = data + "/tls/ca.pem"
+        with Server(data=data) as server:
+            port = server.port
+            equal(endpoints(server), {f"http://127.0.0.1:{port}/"})
+            equal(endpoints(server, cafile=cafile),
+                  {f"https://localhost:{port}/"})
+            for host in (f"localhost:{port}", "localhost", f"[::1]:{port}"):
+                equal(endpoints(server, headers={"Host": host}),
+                      {f"http://{host}/"})
+        url = "https://db.example.org:9000/"
+        with Server("--advertise", url, data=data) as server:
+            equal(endpoints(server), {url})
+            equal(endpoints(server, cafile=cafile), {url})
+
+
+@case("it listens on loopback unless it is told otherwise, and then takes the "
+      "emulators' key and plain HTTP only if it is told so")
+def _():
+    status, text, _ = run("serve", "--help")
+    equal(status, 0)
+    assert "Default: 127.0.0.1:8081" in text, text
+    with Server() as server:
+        equal(server.ask("GET", "/dbs")[0], 200)
+        equal(server.ask("GET", "/dbs", headers={"Host": "example.org"})[0],
+              403)
+    plain = "--allow-plain-http-on-network"
+    with tempfile.TemporaryDirectory() as data:
+        status, _, words = run("serve", "--data", data, "--listen",
+                               "0.0.0.0:0")
+        equal(status, 2)
+        assert plain in words, words
+        with Server(plain, data=data, listen="0.0.0.0:0") as server:
+            equal(server.ask("GET", "/dbs")[0], 401)
+            with open(data + "/keys") as file:
+                key = json.load(file)["primary"]
+            equal(server.ask("GET", "/dbs", key=key)[0], 200)
+        with Server(plain, "--allow-well-known-key-on-network", data=data,
+                    listen="0.0.0.0:0") as server:
+            equal(server.ask("GET", "/dbs")[0], 200)
+
+
+@case("no secret is in the process list, in an error or in a core")
+def _():
+    with Server() as server:
+        container = server.make()
+        server.put(container, {"id": "1", "pk": "p", "x": "canary-1"})
+        with open(os.path.join(server.data, "keys")) as file:
+            secrets = [EMULATOR_KEY, "canary-1", *json.load(file).values()]
+        signed = sign("GET", container, EMULATOR_KEY)
+        told = [json.dumps(server.ask(verb, path, body, key=None,
+                                      headers=headers)[2])
+                for verb, path, body, headers in (
+                    ("GET", container, None,
+                     {**signed, "x-ms-date": "Mon, 16 Nov 2026 08:00:00 GMT"}),
+                    ("DELETE", container, None, signed),
+                    ("POST", container + "/docs",
+                     '{"id":"1","pk":"p","x":"canary-1"}',
+                     sign("POST", container + "/docs", EMULATOR_KEY)),
+                    ("POST", container + "/docs", '{"x":"canary-1","id":',
+                     sign("POST", container + "/docs", EMULATOR_KEY)))]
+        assert all("message" in each for each in told), told
+        proc = f"/proc/{server.process.pid}/"
+        for name in ("cmdline", "comm", "environ"):
+            with open(proc + name, errors="replace") as file:
+                told.append(file.read())
+        with open(proc + "limits") as file:
+            core = [line.split()[4:6] for line in file
+                    if line.startswith("Max core file size")]
+        equal(core, [["0", "0"]])
+        for secret in secrets + [signed["authorization"]]:
+            assert not any(secret in each for each in told), secret
+
+
+run_cases()
