@@ -125,6 +125,48 @@ static enum rn_code check_automatic(const struct rn_json *j, uint32_t policy,
     return rn_fail(err, RN_BAD_REQUEST, "automatic must be true or false");
 }
 
+static bool is_order(const struct rn_json *j, uint32_t value)
+{
+    struct rn_view text = rn_json_text(j, value);
+
+    if (!is_given(j, value))
+        return true; /* ascending */
+    return rn_json_kind(j, value) == RN_JSON_STRING &&
+           ((text.len == 9 && strncasecmp(text.at, "ascending", 9) == 0) ||
+            (text.len == 10 && strncasecmp(text.at, "descending", 10) == 0));
+}
+
+static bool is_composite(const struct rn_json *j, uint32_t list)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+
+    if (rn_json_kind(j, list) != RN_JSON_ARRAY || rn_json_count(j, list) < 2)
+        return false;
+    while (rn_json_walk_next(&w)) {
+        if (!has_text(j, w.value, "path", "/") ||
+            !is_order(j, rn_json_find(j, w.value, RN_LIT("order"))))
+            return false;
+    }
+    return true;
+}
+
+static enum rn_code check_composites(const struct rn_json *j, uint32_t policy,
+                                     struct rn_err *err)
+{
+    uint32_t list = rn_json_find(j, policy, RN_LIT("compositeIndexes"));
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+    enum rn_code rc =
+        check_kind(j, policy, "compositeIndexes", RN_JSON_ARRAY, err);
+
+    while (!rc && rn_json_walk_next(&w)) {
+        if (!is_composite(j, w.value))
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "A composite index is a list of two paths or more, "
+                         "each ascending or descending");
+    }
+    return rc;
+}
+
 static enum rn_code check_indexing(const struct rn_json *j, uint32_t policy,
                                    struct rn_err *err)
 {
@@ -143,7 +185,7 @@ static enum rn_code check_indexing(const struct rn_json *j, uint32_t policy,
     if (!rc)
         rc = check_paths(j, policy, "excludedPaths", err);
     if (!rc)
-        rc = check_kind(j, policy, "compositeIndexes", RN_JSON_ARRAY, err);
+        rc = check_composites(j, policy, err);
     return rc ? rc
               : check_kind(j, policy, "spatialIndexes", RN_JSON_ARRAY, err);
 }

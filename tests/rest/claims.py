@@ -324,3 +324,65 @@ def _():
     guest.must(403, "PUT", D + "/1", {"id": "2", "pk": "p"}, pk=["p"])
     guest.must(200, "PUT", D + "/1", {"id": "1", "pk": "p"}, pk=["p"])
     server.end()
+
+
+@case("what exceeds a limit of the dialect is refused by the limit's name")
+def _():
+    def box(**more):
+        return "POST", "/dbs/d/colls", {"id": "x", "partitionKey": KEY, **more}
+
+    def unique(*keys):
+        return {"uniqueKeyPolicy": {"uniqueKeys": [
+            {"paths": list(paths)} for paths in keys]}}
+
+    users = "/dbs/d/users"
+    hold([
+        claim("a database's id", 400, "POST", "/dbs", {"id": "x" * 256},
+              words="less than '255' characters"),
+        claim("a user's id", 400, "POST", users, {"id": "x" * 256},
+              words="less than '255' characters"),
+        claim("a document's id", 400, "POST", D,
+              {"id": "x" * 1024, "pk": "p"}, pk=["p"],
+              words="less than '1024' characters"),
+        claim("a key", 400, "POST", D, {"id": "2", "pk": "x" * 2049},
+              pk=["x" * 2049], words="2048"),
+        claim("a document", 413, "PUT", D + "/1",
+              {"id": "1", "pk": "p", "x": "y" * (2 << 20)}, pk=["p"],
+              words="Request size is too large"),
+        claim("nesting", 400, "PUT", D + "/1", {
+            "id": "1", "pk": "p", "x": json.loads("[" * 128 + "]" * 128)},
+            pk=["p"], words="more than 128 levels of nesting"),
+        claim("names", 413, "POST", D, {"id": "2", "pk": "p", "x": {
+            str(i): 1 for i in range(100000)}}, pk=["p"],
+            words="more than 100000 names"),
+        claim("a batch", 413, "POST", D, [
+            {"operationType": "Create", "resourceBody": {
+                "id": str(i), "pk": "p", "x": "y" * (700 << 10)}}
+            for i in range(3)], pk=["p"], **BATCH,
+            words="Request size is too large"),
+        claim("operations of a batch", 400, "POST", D,
+              [{"operationType": "Read", "id": "1"}] * 101, pk=["p"], **BATCH,
+              words="more operations than what is supported"),
+        claim("operations of a patch", 400, "PATCH", D + "/1",
+              [{"op": "incr", "path": "/n", "value": 1}] * 11, pk=["p"],
+              words="can't exceed '10'"),
+        claim("paths of a key", 400, *box(partitionKey={
+            "paths": ["/a", "/b", "/c", "/d"], "kind": "MultiHash",
+            "version": 2}), words="Too many partition key paths"),
+        claim("unique keys", 400, *box(**unique(
+            *([f"/u{i}"] for i in range(11)))), words="10"),
+        claim("paths of a unique key", 400, *box(**unique(
+            [f"/u{i}" for i in range(17)])), words="16"),
+        claim("items of a page", 400, "GET", D, x_ms_max_item_count="0",
+              words="x-ms-max-item-count"),
+        claim("throughput", 400, *box(), x_ms_offer_throughput="300",
+              words="less than required minimum throughput 400"),
+        claim("seconds of a token", 400, "GET",
+              users + "/u/permissions", x_ms_documentdb_expiry_seconds="18001",
+              words="18000"),
+        claim("a time to live", 400, "POST", D,
+              {"id": "2", "pk": "p", "ttl": 2147483648}, pk=["p"],
+              words="32-bit"),
+        claim("a query", 400, "POST", D, "SELECT " + "1+" * (256 << 10) + "1",
+              query=True, words="longer than 524288 bytes"),
+    ])

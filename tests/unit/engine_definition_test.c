@@ -68,11 +68,12 @@ static const struct row {
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[{\"path\":"
       "\"/a/?\"}],\"excludedPaths\":[{\"path\":\"/*\"}],\"compositeIndexes\":"
-      "[[{\"path\":\"/a\",\"order\":\"ascending\"}]]}}",
+      "[[{\"path\":\"/a\",\"order\":\"ascending\"},{\"path\":\"/b\"}]]}}",
       "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
       "\"automatic\":true,\"includedPaths\":[{\"path\":\"/a/?\"}],"
       "\"excludedPaths\":[{\"path\":\"/*\"}," ETAG "],\"compositeIndexes\":"
-      "[[{\"path\":\"/a\",\"order\":\"ascending\"}]]}," PK "," REST },
+      "[[{\"path\":\"/a\",\"order\":\"ascending\"},{\"path\":\"/b\"}]]}," PK
+      "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[{\"path\":"
       "\"/*\",\"indexes\":[{\"kind\":\"Hash\",\"dataType\":\"String\"}]}]}}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },

@@ -1,0 +1,287 @@
+"""kinds.py -- what holds for resources of every kind: conditions, names and
+rids, answers without a body, policies, expiry, and the queries that SDKs send
+by themselves."""
+from wire import Client, Server, case, equal
+
+KEY = {"paths": ["/pk"], "kind": "Hash", "version": 2}
+C = "/dbs/d/colls/c"
+D = C + "/docs"
+MINIMAL = {"prefer": "return=minimal"}
+UPSERT = {"x_ms_documentdb_is_upsert": "True"}
+BATCH = {"x_ms_cosmos_is_batch_request": "True",
+         "x_ms_cosmos_batch_atomic": "True"}
+
+
+def prepare(**definition):
+    """A server with one resource of every kind, and their bodies."""
+    server = Server("--test-mode")
+    client = Client(server)
+    made = {}
+    for kind, path, body, more in (
+            ("database", "/dbs", {"id": "d"}, {}),
+            ("container", "/dbs/d/colls",
+             {"id": "c", "partitionKey": KEY, **definition}, {}),
+            ("document", D, {"id": "1", "pk": "p"}, {"pk": ["p"]}),
+            ("user", "/dbs/d/users", {"id": "u"}, {}),
+            ("permission", "/dbs/d/users/u/permissions",
+             {"id": "q", "permissionMode": "Read", "resource": C[1:]}, {}),
+            ("key", "/dbs/d/clientencryptionkeys",
+             {"id": "k", "encryptionAlgorithm": "A",
+              "wrappedDataEncryptionKey": "QQ==", "keyWrapMetadata": {
+                  "type": "t", "name": "n", "value": "v",
+                  "algorithm": "a"}}, {})):
+        made[kind] = client.must(201, "POST", path, body, **more).json
+    made["offer"] = client.must(200, "GET", "/offers").json["Offers"][0]
+    return server, client, made
+
+
+PATHS = {"database": "/dbs/d", "container": C, "document": D + "/1",
+         "user": "/dbs/d/users/u",
+         "permission": "/dbs/d/users/u/permissions/q",
+         "key": "/dbs/d/clientencryptionkeys/k"}
+
+
+@case("conditions hold for every resource that has an etag")
+def _():
+    server, client, made = prepare()
+    paths = dict(PATHS, offer="/offers/" + made["offer"]["_rid"])
+    for kind, path in paths.items():
+        key = {"pk": ["p"]} if kind == "document" else {}
+        etag = client.must(200, "GET", path, **key).headers["etag"]
+        for same in (etag, "*", etag.strip('"')):
+            again = client.must(304, "GET", path, if_none_match=same, **key)
+            equal((again.headers["etag"], again.body), (etag, b""), kind)
+        client.must(200, "GET", path, if_none_match='"x"', **key)
+        if kind != "database":
+            client.must(412, "PUT", path, made[kind], if_match='"x"', **key)
+            equal(client.must(200, "GET", path, **key).headers["etag"], etag)
+            done = client.must(200, "PUT", path, made[kind], if_match=etag,
+                               **key)
+            assert done.headers["etag"] != etag, kind
+            client.must(412, "PUT", path, made[kind], if_match=etag, **key)
+    for kind in ("document", "permission", "user", "container", "database"):
+        key = {"pk": ["p"]} if kind == "document" else {}
+        etag = client.must(200, "GET", PATHS[kind], **key).headers["etag"]
+        client.must(412, "DELETE", PATHS[kind], if_match='"x"', **key)
+        client.must(200, "GET", PATHS[kind], **key)
+        client.must(204, "DELETE", PATHS[kind], if_match=etag, **key)
+        client.must(404, "GET", PATHS[kind], **key)
+    server.end()
+
+
+@case("an upsert minds the etag of what is there, of every kind that has it")
+def _():
+    server, client, made = prepare()
+    for kind, path in (("document", D), ("user", "/dbs/d/users"),
+                       ("permission", "/dbs/d/users/u/permissions")):
+        key = {"pk": ["p"]} if kind == "document" else {}
+        client.must(412, "POST", path, made[kind], if_match='"x"', **key,
+                    **UPSERT)
+        client.must(200, "POST", path, made[kind],
+                    if_match=made[kind]["_etag"], **key, **UPSERT)
+    server.end()
+
+
+@case("every resource is reached by its rid as by its name")
+def _():
+    server, client, made = prepare()
+    for kind, path in PATHS.items():
+        if kind == "key":
+            continue
+        key = {"pk": ["p"]} if kind == "document" else {}
+        by_name = client.must(200, "GET", path, **key)
+        by_rid = client.must(200, "GET", "/" + made[kind]["_self"],
+                             rid=made[kind]["_rid"], **key)
+        for each in (by_name, by_rid):
+            each.json.pop("_token", None)
+        equal(by_rid.json, by_name.json, kind)
+        equal(by_rid.headers.get("x-ms-content-path"),
+              by_name.headers.get("x-ms-content-path"))
+    rid = made["container"]["_rid"]
+    link = "/" + made["container"]["_self"]
+    for word in ("docs", "pkranges", "sprocs", "conflicts"):
+        answer = client.must(200, "GET", link + word, rid=rid)
+        equal(answer.json["_rid"], rid)
+    client.must(201, "POST", link + "docs", {"id": "2", "pk": "p"}, rid=rid,
+                pk=["p"])
+    two = client.must(200, "GET", D + "/2", pk=["p"]).json
+    client.must(200, "PUT", "/" + two["_self"], {"id": "2", "pk": "p", "n": 1},
+                rid=two["_rid"], pk=["p"])
+    client.must(200, "PATCH", "/" + two["_self"],
+                [{"op": "incr", "path": "/n", "value": 1}], rid=two["_rid"],
+                pk=["p"])
+    equal(client.must(200, "GET", D + "/2", pk=["p"]).json["n"], 2)
+    client.must(204, "DELETE", "/" + two["_self"], rid=two["_rid"], pk=["p"])
+    client.must(404, "GET", D + "/2", pk=["p"])
+    server.end()
+
+
+@case("every write of documents can do without a body in its answer")
+def _():
+    server, client, _ = prepare()
+    one = {"id": "2", "pk": "p"}
+    patch = [{"op": "set", "path": "/n", "value": 1}]
+    for status, verb, path, body, more in (
+            (201, "POST", D, one, {}), (200, "POST", D, one, UPSERT),
+            (200, "PUT", D + "/2", one, {}), (200, "PATCH", D + "/2", patch, {}),
+            (201, "POST", D, {"id": "3", "pk": "p"}, UPSERT)):
+        answer = client.must(status, verb, path, body, pk=["p"], **MINIMAL,
+                             **more)
+        equal((answer.body, answer.headers["content-length"]), (b"", "0"))
+        stored = client.must(200, "GET", D + "/" + (
+            body["id"] if isinstance(body, dict) else "2"), pk=["p"])
+        equal(answer.headers["etag"], stored.json["_etag"])
+        assert answer.headers["x-ms-session-token"]
+    for more, each in ((MINIMAL, {}), ({}, {"minimalReturnPreference": True})):
+        done = client.must(200, "POST", D, [
+            {"operationType": "Upsert", "resourceBody": one, **each},
+            {"operationType": "Replace", "id": "2", "resourceBody": one,
+             **each},
+            {"operationType": "Patch", "id": "2", "resourceBody": patch,
+             **each},
+            {"operationType": "Read", "id": "2", **each},
+            {"operationType": "Delete", "id": "2", **each},
+            {"operationType": "Create", "resourceBody": one, **each}],
+            pk=["p"], **BATCH, **more).json
+        equal(["resourceBody" in each for each in done],
+              [False, False, False, True, False, False])
+        equal(["eTag" in each for each in done],
+              [True, True, True, True, False, True])
+    assert client.must(409, "POST", D, one, pk=["p"], **MINIMAL).json["message"]
+    equal(client.must(200, "GET", D + "/2", pk=["p"], **MINIMAL).json["id"],
+          "2")
+    server.end()
+
+
+@case("an indexing policy is completed, kept, replaced and refused")
+def _():
+    server, client, _ = prepare()
+    whole = {"indexingMode": "consistent", "automatic": True,
+             "includedPaths": [{"path": "/*"}],
+             "excludedPaths": [{"path": '/"_etag"/?'}]}
+    composite = [[{"path": "/a", "order": "ascending"},
+                  {"path": "/b", "order": "descending"}]]
+    for given, wanted in (
+            (None, whole), ({}, whole),
+            ({"indexingMode": "Consistent"}, whole),
+            ({"excludedPaths": [{"path": "/x/*"}]},
+             dict(whole, excludedPaths=[{"path": "/x/*"},
+                                        {"path": '/"_etag"/?'}])),
+            ({"includedPaths": [{"path": "/*", "indexes": [
+                {"kind": "Range", "dataType": "Number", "precision": -1}]}]},
+             whole),
+            ({"compositeIndexes": composite},
+             dict(whole, compositeIndexes=composite)),
+            ({"indexingMode": "None", "automatic": False},
+             {"indexingMode": "none", "automatic": False, "includedPaths": [],
+              "excludedPaths": []})):
+        body = {"id": "c", "partitionKey": KEY}
+        if given is not None:
+            body["indexingPolicy"] = given
+        for verb, path in (("PUT", C), ("POST", "/dbs/d/colls")):
+            if verb == "POST":
+                client.must(204, "DELETE", C)
+            client.must(201 if verb == "POST" else 200, verb, path, body)
+            equal(client.must(200, "GET", C).json["indexingPolicy"], wanted)
+    for bad in (5, [], {"indexingMode": "other"}, {"automatic": 1},
+                {"includedPaths": [{"path": "a"}]},
+                {"excludedPaths": [{}]},
+                {"compositeIndexes": [[{"path": "/a"}]]},
+                {"compositeIndexes": [[{"path": "/a"}, {"path": "b"}]]},
+                {"compositeIndexes": [[{"path": "/a"}, {"path": "/b",
+                                                        "order": "up"}]]},
+                {"compositeIndexes": [5]}):
+        for verb, path in (("PUT", C), ("POST", "/dbs/d/colls")):
+            client.must(400, verb, path, {"id": "c" if verb == "PUT" else "x",
+                                          "partitionKey": KEY,
+                                          "indexingPolicy": bad})
+    server.end()
+
+
+@case("an expired document is not there for any read, query, feed or write")
+def _():
+    server, client, _ = prepare(defaultTtl=-1)
+    client.must(201, "POST", D, {"id": "2", "pk": "p", "ttl": 10}, pk=["p"])
+
+    def lists():
+        """Where documents are listed, and which."""
+        return [sorted(each["id"] for each in answer.json["Documents"])
+                for answer in (
+                    client.must(200, "GET", D),
+                    client.must(200, "GET", D, pk=["p"]),
+                    client.must(200, "GET", D,
+                                x_ms_documentdb_partitionkeyrangeid="0"),
+                    client.must(200, "GET", D, a_im="Incremental Feed"),
+                    client.must(200, "POST", D, "SELECT * FROM c", query=True),
+                    client.must(200, "POST", D,
+                                "SELECT * FROM c WHERE c.id IN ('1', '2')",
+                                query=True, pk=["p"]))]
+
+    equal(lists(), [["1", "2"]] * 6)
+    client.must(200, "POST", "/_runnel/clock", {"advanceMs": 11000})
+    equal(lists(), [["1"]] * 6)
+    equal(client.must(200, "POST", D, "SELECT VALUE COUNT(1) FROM c",
+                      query=True).json["Documents"], [1])
+    patch = [{"op": "set", "path": "/n", "value": 1}]
+    client.must(404, "GET", D + "/2", pk=["p"])
+    client.must(404, "PUT", D + "/2", {"id": "2", "pk": "p"}, pk=["p"])
+    client.must(404, "PATCH", D + "/2", patch, pk=["p"])
+    client.must(404, "DELETE", D + "/2", pk=["p"])
+    for op in ({"operationType": "Read", "id": "2"},
+               {"operationType": "Patch", "id": "2", "resourceBody": patch}):
+        equal(client.must(207, "POST", D, [op], pk=["p"],
+                          **BATCH).json[0]["statusCode"], 404)
+    client.must(201, "POST", D, {"id": "2", "pk": "p"}, pk=["p"])
+    server.end()
+
+
+@case("the queries that SDKs send by themselves find what they look for")
+def _():
+    server, client, made = prepare()
+    offer, box = made["offer"], made["container"]
+    client.must(201, "POST", D, {"id": "info..0", "pk": "info..0"},
+                pk=["info..0"])
+    for path, name, text, wanted, values in (
+            ("/offers", "Offers", "SELECT * from root where root.resource = "
+             f'"{box["_self"]}"', [offer["id"]], {}),
+            ("/offers", "Offers", "SELECT * FROM root r WHERE r.resource=@link",
+             [offer["id"]], {"@link": box["_self"]}),
+            ("/offers", "Offers",
+             "select * from c where c.offerResourceId = @resourceId",
+             [offer["id"]], {"@resourceId": box["_rid"]}),
+            ("/offers", "Offers",
+             "select * from root r where r.offerResourceId= @targetRID",
+             [offer["id"]], {"@targetRID": box["_rid"]}),
+            ("/offers", "Offers", "select * FROM root r WHERE r.id=@id",
+             [offer["id"]], {"@id": offer["id"]}),
+            ("/dbs", "Databases", "SELECT * FROM root r WHERE r.id=@id", ["d"],
+             {"@id": "d"}),
+            ("/dbs/d/colls", "DocumentCollections",
+             "SELECT * FROM root r WHERE r.id=@id", ["c"], {"@id": "c"}),
+            ("/dbs/d/users", "Users", "SELECT * FROM root r WHERE r.id=@id",
+             ["u"], {"@id": "u"}),
+            (D, "Documents", "SELECT * from c", ["1", "info..0"], {}),
+            (D, "Documents",
+             "SELECT * FROM c WHERE (c.id = @p0 AND c[\"pk\"] = @k0) OR "
+             "(c.id = @p1 AND c[\"pk\"] = @k1)", ["1"],
+             {"@p0": "1", "@k0": "p", "@p1": "2", "@k1": "p"}),
+            (D, "Documents", "SELECT * FROM c WHERE c.id IN (@p0, @p1)", ["1"],
+             {"@p0": "1", "@p1": "2"}),
+            (D, "Documents",
+             "SELECT * FROM c WHERE STARTSWITH(c.id, @PartitionLeasePrefix)",
+             ["info..0"], {"@PartitionLeasePrefix": "info."})):
+        body = {"query": text, "parameters": [
+            {"name": each, "value": value} for each, value in values.items()]}
+        headers = {"content_type": "application/query+json",
+                   "x_ms_documentdb_isquery": "true",
+                   "x_ms_documentdb_query_enablecrosspartition": "true"}
+        answer = client.must(200, "POST", path, body, **headers)
+        equal(sorted(each["id"] for each in answer.json[name]), wanted, text)
+        equal(answer.headers["x-ms-item-count"], str(len(wanted)))
+        if path == D:
+            plan = client.must(
+                200, "POST", path, body, **headers,
+                x_ms_cosmos_is_query_plan_request="True",
+                x_ms_cosmos_supported_query_features="None").json
+            assert plan["queryInfo"] and plan["queryRanges"], plan
+    server.end()
