@@ -258,7 +258,8 @@ enum rn_code rn_pkdef_fit_prefix(const struct rn_pkdef *def, struct rn_pk *pk,
     if (pk->count == 0) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "PartitionKey value must be supplied for this "
-                       "operation.");
+                       "operation. Cross partition query is required but "
+                       "disabled.");
     }
     return RN_OK;
 }

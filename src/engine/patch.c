@@ -121,14 +121,15 @@ static enum rn_code read_path(struct reader *r, uint32_t node,
     struct rn_view view;
     enum rn_code rc;
 
-    if (rn_json_kind(r->json, text) != RN_JSON_STRING)
+    if (rn_json_kind(r->json, text) != RN_JSON_STRING) {
         return rn_patch_refuse(r->err,
                                "For Operation(%u): '%s' must be a string",
                                r->number, member);
+    }
     rc = rn_json_string_get(r->json, text, r->arena, &view);
     if (!rc)
         rc = parse_path(view, r->arena, out);
-    if (rc == RN_BAD_REQUEST)
+    if (rc == RN_BAD_REQUEST) {
         return rn_patch_refuse(
             r->err,
             "For Operation(%u): '%s' is not a valid JSON pointer: "
@@ -136,12 +137,14 @@ static enum rn_code read_path(struct reader *r, uint32_t node,
             r->number, member,
             (int)(view.len < RN_PATCH_SHOWN ? view.len : RN_PATCH_SHOWN),
             view.at);
-    if (!rc && is_protected(out, r->def))
+    }
+    if (!rc && is_protected(out, r->def)) {
         return rn_patch_refuse(
             r->err,
             "For Operation(%u): '%s' names a property that cannot be "
             "patched: id, the partition key or a system property",
             r->number, member);
+    }
     return rc;
 }
 
@@ -182,12 +185,13 @@ static enum rn_code read_value(struct reader *r, uint32_t node,
     if (kind == RN_JSON_UNDEFINED)
         return rn_patch_refuse(r->err, "For Operation(%u): 'value' is missing",
                                r->number);
-    if (op->verb == RN_PATCH_INCR && kind != RN_JSON_NUMBER)
+    if (op->verb == RN_PATCH_INCR && kind != RN_JSON_NUMBER) {
         return rn_patch_refuse(
             r->err,
             "For Operation(%u): Increment Operation needs a number "
             "as its value",
             r->number);
+    }
     op->value = rn_patch_value(r->json, value);
     return RN_OK;
 }
@@ -209,12 +213,13 @@ static enum rn_code read_operation(struct reader *r, uint32_t node,
         return read_value(r, node, op);
     rc = read_path(r, node, "from", &op->from);
     if (!rc && op->path.count > op->from.count &&
-        rn_patch_path_begins(&op->path, &op->from))
+        rn_patch_path_begins(&op->path, &op->from)) {
         rc = rn_patch_refuse(
             r->err,
             "For Operation(%u): Move Operation cannot move a value "
             "into itself",
             r->number);
+    }
     return rc;
 }
 
@@ -228,10 +233,11 @@ static enum rn_code read_operations(struct reader *r, uint32_t list,
         return rn_patch_refuse(r->err, "A patch needs an array of operations");
     if (rn_json_count(r->json, list) == 0)
         return rn_patch_refuse(r->err, "A patch needs at least one operation");
-    if (rn_json_count(r->json, list) > RN_PATCH_MAX)
+    if (rn_json_count(r->json, list) > RN_PATCH_MAX) {
         return rn_patch_refuse(
             r->err, "The number of patch operations can't exceed '%d'.",
             RN_PATCH_MAX);
+    }
     while (!rc && rn_json_walk_next(&w)) {
         r->number = out->count + 1;
         rc = read_operation(r, w.value, &out->operations[out->count++]);

@@ -136,10 +136,11 @@ static enum rn_code edit(struct work *w, const struct splice *s)
     struct rn_buf old = w->text;
     enum rn_code rc = write_splice(w, s);
 
-    if (rc == RN_TOO_LARGE)
+    if (rc == RN_TOO_LARGE) {
         return rn_fail(w->err, rc,
                        "Message: {\"Errors\":[\"Request size is too "
                        "large\"]}");
+    }
     if (rc)
         return rc;
     w->text = w->next;
@@ -339,12 +340,13 @@ static enum rn_code add_numbers(struct work *w, struct rn_view a,
     int64_t x, y, sum;
     double real = rn_number_double(a) + rn_number_double(b);
 
-    if (!isfinite(real))
+    if (!isfinite(real)) {
         return rn_patch_refuse(
             w->err,
             "For Operation(%u): Increment Operation makes a number "
             "that is too large",
             w->number);
+    }
     if (rn_number_int64(a, &x) && rn_number_int64(b, &y) &&
         !__builtin_add_overflow(x, y, &sum))
         rn_json_out_int(&o, sum);
@@ -362,12 +364,13 @@ static enum rn_code increment(struct work *w, const struct rn_json_path *path,
 
     if (s.value == RN_JSON_NONE)
         return put(w, path, by, false);
-    if (rn_json_kind(&w->json, s.value) != RN_JSON_NUMBER)
+    if (rn_json_kind(&w->json, s.value) != RN_JSON_NUMBER) {
         return rn_patch_refuse(
             w->err,
             "For Operation(%u): Increment Operation can only be "
             "performed on a number",
             w->number);
+    }
     rc = add_numbers(w, rn_patch_value(&w->json, s.value), by, &sum);
     if (!rc)
         rc = overwrite(w, &s, rn_buf_view(&sum));

@@ -86,11 +86,12 @@ static enum rn_code render(struct rn_version *v, const struct rn_json *j)
     if (!rc)
         rc = add_slot(&v->row, RN_LIT("\",\"_etag\":\"\\\""),
                       rn_view_of(blank, RN_ETAG_LEN - 2), &v->etag_slot);
-    if (!rc)
+    if (!rc) {
         rc = add_slot(&v->row,
                       RN_LIT("\\\"\",\"_attachments\":\"attachments/\","
                              "\"_ts\":"),
                       RN_LIT("         0"), &v->ts_slot);
+    }
     return rc ? rc : rn_buf_add(&v->row, RN_LIT("}"));
 }
 
@@ -104,10 +105,11 @@ static enum rn_code read_ttl(struct rn_version *v, const struct rn_json *j,
         return RN_OK;
     if (rn_json_kind(j, ttl) != RN_JSON_NUMBER ||
         !rn_json_int64(j, ttl, &seconds) || seconds == 0 || seconds < -1 ||
-        seconds > INT32_MAX)
+        seconds > INT32_MAX) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The ttl of an item must be -1 or a positive 32-bit "
                        "integer");
+    }
     v->ttl = (int32_t)seconds;
     return RN_OK;
 }
@@ -118,15 +120,17 @@ static enum rn_code read_id(struct rn_version *v, const struct rn_json *j,
     uint32_t id = rn_json_find(j, 0, RN_LIT("id"));
     enum rn_code rc;
 
-    if (rn_json_kind(j, 0) != RN_JSON_OBJECT)
+    if (rn_json_kind(j, 0) != RN_JSON_OBJECT) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The input content is invalid: an item is a JSON "
                        "object");
-    if (rn_json_kind(j, id) == RN_JSON_UNDEFINED)
+    }
+    if (rn_json_kind(j, id) == RN_JSON_UNDEFINED) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "Message: {\"Errors\":[\"The input content is invalid "
                        "because the required properties - 'id; ' - are "
                        "missing\"]}");
+    }
     if (rn_json_kind(j, id) != RN_JSON_STRING)
         return rn_fail(err, RN_BAD_REQUEST,
                        "The input content is invalid: 'id' must be a string");
@@ -180,10 +184,11 @@ enum rn_code rn_version_render(struct rn_version *v,
     enum rn_code rc;
 
     *v = (struct rn_version){ .container = c, .row = RN_BUF_INIT(ROW_MAX) };
-    if (body.len > RN_DOCUMENT_MAX)
+    if (body.len > RN_DOCUMENT_MAX) {
         return rn_fail(err, RN_TOO_LARGE,
                        "Message: {\"Errors\":[\"Request size is too "
                        "large\"]}");
+    }
     rn_json_init(&j, &limits);
     rc = rn_json_parse(&j, body, err);
     if (!rc)

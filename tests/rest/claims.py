@@ -67,6 +67,10 @@ def _():
               words="Partition key provided either doesn't correspond to "
                     "definition in the collection"),
         claim("more components", 400, "GET", D + "/1", pk=["p", 1]),
+        claim("a query of an empty key", 400, "POST", H,
+              {"query": "SELECT * FROM c"}, pk=[],
+              content_type="application/query+json",
+              words="Cross partition query is required but disabled"),
         claim("no key", 400, "GET", D + "/1",
               words="PartitionKey value must be supplied for this operation."),
         claim("a document that is not there", 404, "GET", D + "/none",
