@@ -12,10 +12,19 @@ struct part {
     uint64_t lsn;
 };
 
+/* Only what is there: most readers have few leases. */
+static void copy(struct places *to, const struct places *from)
+{
+    to->count = from->count;
+    memcpy(to->at, from->at, from->count * sizeof(from->at[0]));
+}
+
 void reader_init(struct reader *r, struct client *c, enum reader_kind kind,
                  uint32_t key, uint32_t keys, bool from_now)
 {
-    *r = (struct reader){ .c = c, .kind = kind, .from_now = from_now };
+    r->c = c;
+    r->kind = kind;
+    r->from_now = from_now;
     r->now.count = 1;
     r->now.at[0] = (struct lease){
         .range = UINT32_MAX, .key = key, .keys = keys, .starts = true
@@ -25,12 +34,12 @@ void reader_init(struct reader *r, struct client *c, enum reader_kind kind,
 
 void reader_save(struct reader *r)
 {
-    r->saved = r->now;
+    copy(&r->saved, &r->now);
 }
 
 void reader_go_back(struct reader *r)
 {
-    r->now = r->saved;
+    copy(&r->now, &r->saved);
     for (size_t i = 0; i < r->now.count; i++) {
         r->now.at[i].again = true;
         r->now.at[i].is_drained = false;
@@ -84,11 +93,12 @@ static void add(struct reader *r, struct lease l)
 static void find_ranges(struct reader *r)
 {
     struct shape ranges[SHAPE_RANGES_MAX];
-    struct places old = r->now;
+    struct places old;
     size_t n = shape_read(r->c, ranges);
 
     if (!n)
         return;
+    copy(&old, &r->now);
     r->now.count = 0;
     for (size_t i = 0; i < n; i++) {
         const struct shape *s = &ranges[i];
@@ -324,7 +334,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
     struct history_entry page = { .client = r->c->number,
                                   .op = HISTORY_PAGE,
                                   .max = max };
-    struct places old = r->now;
+    struct places old;
     struct part to[PARTS_MAX], points[PARTS_MAX];
     struct rn_buf body = RN_BUF_INIT(16 << 20);
     struct answer a;
@@ -339,6 +349,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
         return true;
     }
     a.body = rn_buf_view(&body);
+    copy(&old, &r->now);
     r->now.count = 0;
     for (size_t i = 0; i < n && !r->c->broken; i++) {
         struct history_entry part = page;
