@@ -39,6 +39,62 @@ def drain(read, token):
         found += answer.ids
 
 
+class Part:
+    """A reader of a part of a container that names no range."""
+
+    def __init__(self, box, **scope):
+        self.box, self.scope, self.token, self.seen = box, scope, None, {}
+
+    def read(self, size):
+        """A page; false when there was nothing."""
+        answer = self.box.feed(self.token, x_ms_max_item_count=size, **self.scope)
+        assert answer.status in (200, 304), answer.text
+        for document in answer.json["Documents"] if answer.json else []:
+            self.seen[document["id"]] = document["n"]
+        self.token = answer["etag"]
+        return answer.status == 200
+
+
+def mix(box, chance, live, n):
+    """A write, a delete, a split or a merge."""
+    what, ranges = chance.random(), box.ranges()
+    a, b = chance.choice("xyz"), chance.randrange(6)
+    id = f"{a}{b}"
+    if what < 0.7:
+        box.put([a, b], id, a=a, b=b, n=n)
+        live[id] = n
+    elif what < 0.8 and id in live:
+        equal(box.server.ask("DELETE", f"{box.path}/docs/{id}", None, {
+            "x-ms-documentdb-partitionkey": json.dumps([a, b])}).status, 204)
+        del live[id]
+    elif what < 0.9 and len(ranges) < 8:
+        box.split(chance.choice(ranges)["id"])
+    elif len(ranges) > 1:
+        at = chance.randrange(len(ranges) - 1)
+        box.merge(ranges[at]["id"], ranges[at + 1]["id"])
+
+
+def parts(server):
+    @case("readers of prefixes and intervals follow splits, naming no range")
+    def _():
+        for seed in range(8):
+            chance, live = random.Random(seed), {}
+            box = Box(server, f"parts-{seed}", 1 + seed % 3, paths=("/a", "/b"))
+            readers = [Part(box, x_ms_documentdb_partitionkey=f'["{a}"]')
+                       for a in "xyz"]
+            readers += [Part(box, x_ms_start_epk="", x_ms_end_epk="20"),
+                        Part(box, x_ms_start_epk="20", x_ms_end_epk="FF")]
+            for n in range(60):
+                mix(box, chance, live, n)
+                chance.choice(readers).read(chance.choice((1, 2, 100)))
+            for reader in readers:
+                while reader.read(2):
+                    pass
+            for halves in (readers[:3], readers[3:]):
+                told = {id: n for r in halves for id, n in r.seen.items()}
+                equal({id: told.get(id) for id in live}, live)
+
+
 def shapes(server):
     @case("a split has children that name their parent, told incrementally")
     def _():
@@ -376,5 +432,6 @@ def checker(server):
 
 def add(server):
     shapes(server)
+    parts(server)
     offers(server)
     checker(server)
