@@ -49,11 +49,9 @@ struct rn_access {
     struct rn_documents_scan scope; /* the request's */
     struct rn_access_key *keys;     /* in order, each once; not for a scan */
     uint32_t count, next;
-    struct rn_documents documents;
-    bool is_open;
-    struct rn_whole whole; /* instead, if `is_whole` */
-    bool is_whole;
-    struct rn_view at; /* the place of the document given last */
+    struct rn_documents documents; /* if `is_open` */
+    struct rn_whole whole;         /* instead, if `is_whole` */
+    struct rn_view at;             /* the place of the document given last */
 
     /* Of an index; indexed.c. */
     struct rn_indexes indexes;    /* all that the container has */
@@ -70,12 +68,12 @@ struct rn_access {
     uint32_t span;               /* the next of them */
     char seek[RN_KEY_MAX];       /* where a page of ORDER begins */
     size_t seek_len;
-    struct rn_index_walk walk;
-    bool is_walking, is_backward;
-    uint64_t group; /* see struct rn_query_limits */
+    struct rn_index_walk walk; /* if `is_walking` */
+    uint64_t group;            /* see struct rn_query_limits */
     uint64_t end_group;
     uint64_t budget; /* rows to look at before it gives up; 0: no end */
-    bool has_given_up;
+
+    bool is_open, is_whole, is_walking, is_backward, has_given_up;
 };
 
 /* The query and the arena must outlive it.  RN_BAD_REQUEST if the scope's

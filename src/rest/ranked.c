@@ -115,54 +115,68 @@ static enum rn_code ask_statistics(struct work *w)
     return rc;
 }
 
-/* What stands for a mark, whose name is left in `text`; empty if it is none. */
+/* What the statistics have for a mark; empty if they know none such. */
 static struct rn_view meant_by(const struct work *w, struct rn_view name)
 {
-    uint32_t all =
-        rn_json_find(&w->statistics, 0, RN_LIT("fullTextStatistics"));
+    const struct rn_json *j = &w->statistics;
     struct rn_view words = RN_LIT("totalwordcount-");
-    struct rn_view hits = RN_LIT("hitcountsarray-");
-    bool is_words = rn_view_starts(name, words);
-    struct rn_json_walk each = rn_json_walk_begin(&w->statistics, all);
+    struct rn_view hits = RN_LIT("hitcountsarray-"), member;
+    struct rn_json_walk each =
+        rn_json_walk_begin(j, rn_json_find(j, 0, RN_LIT("fullTextStatistics")));
     unsigned long place;
 
-    if (rn_view_eq(name, RN_LIT("totaldocumentcount")))
-        return rn_json_text(
-            &w->statistics,
-            rn_json_find(&w->statistics, 0, RN_LIT("documentCount")));
-    if (!is_words && !rn_view_starts(name, hits))
+    if (rn_view_eq(name, RN_LIT("totaldocumentcount}")))
+        return rn_json_text(j, rn_json_find(j, 0, RN_LIT("documentCount")));
+    if (!rn_view_starts(name, words) && !rn_view_starts(name, hits))
         return RN_LIT("");
-    place = strtoul(name.at + (is_words ? words.len : hits.len), NULL, 10);
+    member = rn_view_starts(name, words) ? RN_LIT("totalWordCount")
+                                         : RN_LIT("hitCounts");
+    place = strtoul(name.at + words.len, NULL, 10); /* ends at the brace */
     while (rn_json_walk_next(&each)) {
         if (place-- == 0)
-            return rn_json_text(&w->statistics,
-                                rn_json_find(&w->statistics, each.value,
-                                             is_words ? RN_LIT("totalWordCount")
-                                                      : RN_LIT("hitCounts")));
+            return rn_json_text(j, rn_json_find(j, each.value, member));
     }
     return RN_LIT("");
+}
+
+/* The length of a mark at the beginning of a text, with its brace; 0 if there
+ * is none: a word that is searched for may look like one. */
+static size_t mark_length(struct rn_view text)
+{
+    size_t n = sizeof(MARK) - 1;
+
+    if (!rn_view_starts(text, RN_LIT(MARK)))
+        return 0;
+    while (n < text.len &&
+           (text.at[n] == '-' || (text.at[n] >= '0' && text.at[n] <= '9') ||
+            (text.at[n] >= 'a' && text.at[n] <= 'z')))
+        n++;
+    return n < text.len && text.at[n] == '}' ? n + 1 : 0;
 }
 
 /* The text with numbers in the place of marks. */
 static enum rn_code fill_in(struct work *w, struct rn_view text,
                             struct rn_buf *out)
 {
-    const struct rn_view filter = RN_LIT(FILTER), mark = RN_LIT(MARK);
+    const struct rn_view filter = RN_LIT(FILTER);
+    const size_t name = sizeof(MARK) - 1;
     enum rn_code rc = RN_OK;
 
     while (text.len && !rc) {
-        size_t n = 1;
-        if (rn_view_starts(text, filter)) {
+        size_t n = mark_length(text);
+        struct rn_view meant = RN_LIT("");
+
+        if (n)
+            meant = meant_by(w, rn_view_of(text.at + name, n - name));
+        if (!meant.len && rn_view_starts(text, filter)) {
             n = filter.len;
-            rc = rn_buf_add(out, RN_LIT("true"));
-        } else if (rn_view_starts(text, mark)) {
-            while (n < text.len && text.at[n - 1] != '}')
-                n++;
-            rc = rn_buf_add(out, meant_by(w, rn_view_of(text.at + mark.len,
-                                                        n - mark.len - 1)));
-        } else {
-            rc = rn_buf_add(out, rn_view_of(text.at, 1));
+            meant = RN_LIT("true");
         }
+        if (!meant.len) {
+            n = 1;
+            meant = rn_view_of(text.at, 1);
+        }
+        rc = rn_buf_add(out, meant);
         text = rn_view_of(text.at + n, text.len - n);
     }
     return rc;

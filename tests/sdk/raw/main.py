@@ -504,6 +504,11 @@ def documents_of_one_key_are_ranked_here():
     got = c.query("SELECT TOP 3 VALUE c.text FROM c WHERE c.id != '1' ORDER BY RANK "
                   "FullTextScore(c.text, 'hill')", key=[1])
     assert all("hill" in text for text in got.json["Documents"]), got.text
+    mark = "{documentdb-formattablehybridsearchquery-"
+    for word in (mark, mark + "x}", mark + "totalwordcount-9}", "}"):
+        odd = c.query(f"SELECT TOP 1 * FROM c ORDER BY RANK "
+                      f"FullTextScore(c.text, '{word}')", key=[1])
+        assert odd.status == 200, odd.text
     none = c.query("SELECT TOP 3 * FROM c ORDER BY RANK FullTextScore(c.text, 'x')",
                    key=["nobody"])
     assert none.json["Documents"] == [], none.text
