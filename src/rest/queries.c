@@ -150,6 +150,11 @@ static enum rn_code next_object(void *context, struct rn_view *document,
     struct rn_object *o;
     enum rn_code rc = RN_OK;
 
+    if (r->has_first) {
+        *document = r->first;
+        r->has_first = false;
+        return r->first_rc;
+    }
     do {
         if (r->object_at == r->object_count)
             rc = list_objects(r);
@@ -171,11 +176,16 @@ static enum rn_code next_object(void *context, struct rn_view *document,
  * or is not wanted any more, the next one is a new one. */
 static void look_at_first(struct run *r)
 {
+    bool is_document = r->x->link.kind == RN_KIND_DOCUMENT;
+    struct rn_view at;
+
     if (!r->limits.from.document_rows)
         return;
-    r->first_rc = rn_access_next(&r->access, &r->first);
+    r->first_rc = is_document ? rn_access_next(&r->access, &r->first)
+                              : next_object(r, &r->first, &r->x->err);
     r->has_first = true;
-    if (!r->first_rc && !rn_view_eq(r->access.at, r->scan.after))
+    at = is_document ? r->access.at : rn_view_of(r->place, r->place_len);
+    if (!r->first_rc && !rn_view_eq(at, r->scan.after))
         r->limits.from.document_rows = 0;
 }
 
@@ -190,8 +200,10 @@ static enum rn_code open_source(struct run *r, struct rn_source *source,
 
     source->context = r;
     source->next = next_object;
-    if (x->link.kind != RN_KIND_DOCUMENT)
+    if (x->link.kind != RN_KIND_DOCUMENT) {
+        look_at_first(r);
         return RN_OK;
+    }
     source->next = next_document;
     ask.scope = r->scan;
     if (!r->reading.txn)
