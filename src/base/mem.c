@@ -64,6 +64,17 @@ enum rn_code rn_buf_add(struct rn_buf *b, struct rn_view v)
     return RN_OK;
 }
 
+enum rn_code rn_buf_add_counted(struct rn_buf *b, struct rn_view v)
+{
+    const char len[2] = { (char)(v.len >> 8), (char)v.len };
+    enum rn_code rc =
+        v.len > UINT16_MAX ? RN_TOO_LARGE : rn_buf_reserve(b, v.len + 2);
+
+    if (!rc)
+        rc = rn_buf_add(b, rn_view_of(len, 2));
+    return rc ? rc : rn_buf_add(b, v);
+}
+
 enum rn_code rn_buf_printf(struct rn_buf *b, const char *fmt, ...)
 {
     va_list args;

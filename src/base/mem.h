@@ -71,9 +71,12 @@ struct rn_buf {
 /* A zero ceiling would be a bug, so the initialiser demands one. */
 #define RN_BUF_INIT(max) ((struct rn_buf){ .ceiling = (max) })
 
-/* All three fail with RN_TOO_LARGE at the ceiling, RN_NOMEM without memory, and
+/* All four fail with RN_TOO_LARGE at the ceiling, RN_NOMEM without memory, and
  * then leave the buffer as it was. */
 enum rn_code rn_buf_add(struct rn_buf *b, struct rn_view v) RN_CHECK;
+/* Its length in two bytes, high one first, then the view: RN_TOO_LARGE if they
+ * cannot tell it. */
+enum rn_code rn_buf_add_counted(struct rn_buf *b, struct rn_view v) RN_CHECK;
 enum rn_code rn_buf_printf(struct rn_buf *b, const char *fmt, ...)
     RN_PRINTF(2, 3) RN_CHECK;
 /* Makes sure that `more` bytes can be written at b->at + b->len. */

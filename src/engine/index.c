@@ -67,16 +67,6 @@ void rn_index_row_key(uint32_t container, uint8_t number, struct rn_key *out)
     out->bytes[out->len++] = (char)number;
 }
 
-static enum rn_code put_text(struct rn_buf *out, struct rn_view text)
-{
-    char len[2] = { (char)(text.len >> 8), (char)text.len };
-    enum rn_code rc = text.len <= UINT16_MAX
-                          ? rn_buf_add(out, rn_view_of(len, 2))
-                          : RN_TOO_LARGE;
-
-    return rc ? rc : rn_buf_add(out, text);
-}
-
 static enum rn_code put_key(struct rn_buf *out, const struct rn_index_key *k)
 {
     char head[2] = { (char)k->is_descending, (char)k->path.count };
@@ -85,7 +75,7 @@ static enum rn_code put_key(struct rn_buf *out, const struct rn_index_key *k)
                           : RN_TOO_LARGE;
 
     for (uint32_t i = 0; !rc && i < k->path.count; i++)
-        rc = put_text(out, k->path.names[i]);
+        rc = rn_buf_add_counted(out, k->path.names[i]);
     return rc;
 }
 
@@ -106,7 +96,7 @@ enum rn_code rn_index_put(struct rn_txn *txn, uint32_t container,
     rn_put_u64_be(head + 2 + RID_BYTES + 8, x->documents);
     rc = rn_buf_add(&row, rn_view_of(head, sizeof(head)));
     if (!rc)
-        rc = put_text(&row, x->behind);
+        rc = rn_buf_add_counted(&row, x->behind);
     if (!rc)
         rc = rn_buf_add(&row, rn_view_of(&count, 1));
     for (uint32_t i = 0; !rc && i < x->count; i++)

@@ -251,16 +251,6 @@ enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
 
 /* ---- places -------------------------------------------------------------- */
 
-static enum rn_code put_text(struct rn_buf *out, struct rn_view text)
-{
-    char len[2] = { (char)(text.len >> 8), (char)text.len };
-    enum rn_code rc = text.len <= UINT16_MAX
-                          ? rn_buf_add(out, rn_view_of(len, 2))
-                          : RN_TOO_LARGE;
-
-    return rc ? rc : rn_buf_add(out, text);
-}
-
 static enum rn_code put_json(struct rn_buf *out, const struct rn_value *v)
 {
     struct rn_buf text = RN_BUF_INIT(RN_QUERY_AFTER_MAX);
@@ -270,7 +260,7 @@ static enum rn_code put_json(struct rn_buf *out, const struct rn_value *v)
     rn_value_print(v, &o);
     rc = rn_json_out_finish(&o);
     if (!rc)
-        rc = put_text(out, rn_buf_view(&text));
+        rc = rn_buf_add_counted(out, rn_buf_view(&text));
     rn_buf_release(&text);
     return rc;
 }
@@ -298,7 +288,7 @@ static enum rn_code put_key(struct rn_buf *out, const struct rn_value *v)
     rc = rn_buf_add(out, rn_view_of(bytes, len));
     if (rc || v->kind < RN_VALUE_STRING)
         return rc;
-    return v->kind == RN_VALUE_STRING ? put_text(out, v->text)
+    return v->kind == RN_VALUE_STRING ? rn_buf_add_counted(out, v->text)
                                       : put_json(out, v);
 }
 

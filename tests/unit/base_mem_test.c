@@ -130,6 +130,26 @@ static void printing_appends_without_the_nul(void **state)
     rn_buf_release(&b);
 }
 
+static void a_counted_text_has_its_length_before_it(void **state)
+{
+    static char big[UINT16_MAX + 1];
+    struct rn_buf b = RN_BUF_INIT(300);
+
+    (void)state;
+    assert_int_equal(rn_buf_add_counted(&b, RN_LIT("ab")), RN_OK);
+    assert_int_equal(rn_buf_add_counted(&b, RN_LIT("")), RN_OK);
+    assert_int_equal(rn_buf_add_counted(&b, rn_view_of(big, 258)), RN_OK);
+    assert_int_equal(b.len, 4 + 2 + 260);
+    assert_memory_equal(b.at, "\0\2ab\0\0\1\2", 8);
+    /* Whole or not at all. */
+    assert_int_equal(rn_buf_add_counted(&b, rn_view_of(big, 33)), RN_TOO_LARGE);
+    assert_int_equal(b.len, 266);
+    b.ceiling = SIZE_MAX / 2;
+    assert_int_equal(rn_buf_add_counted(&b, rn_view_of(big, sizeof(big))),
+                     RN_TOO_LARGE);
+    rn_buf_release(&b);
+}
+
 static void taking_moves_the_bytes_out(void **state)
 {
     struct rn_buf b = RN_BUF_INIT(64);
@@ -273,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_buffer_grows_to_its_ceiling_and_no_further),
         cmocka_unit_test(a_buffer_survives_the_lack_of_memory),
         cmocka_unit_test(printing_appends_without_the_nul),
+        cmocka_unit_test(a_counted_text_has_its_length_before_it),
         cmocka_unit_test(taking_moves_the_bytes_out),
         cmocka_unit_test(clearing_keeps_the_memory_releasing_does_not),
         cmocka_unit_test(a_new_object_is_zero_or_absent),
