@@ -167,23 +167,6 @@ bool rn_context_place(const struct rn_context *x, struct rn_view text,
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* Which ranges there are.  How much they hold is not counted, and not told. */
-static enum rn_code add_statistics(struct rn_context *x)
-{
-    const struct rn_container *c = x->object->container;
-    struct rn_buf *out = &x->call->body;
-    enum rn_code rc;
-
-    if (!rn_context_flag(x, RN_HEADER_WANT_STATISTICS))
-        return RN_OK;
-    out->len--; /* the closing brace */
-    rc = rn_buf_add(out, RN_LIT(",\"statistics\":["));
-    for (size_t i = 0; !rc && i < c->range_count; i++)
-        rc = rn_buf_printf(out, "%s{\"id\":\"%u\",\"partitionKeys\":[]}",
-                           i ? "," : "", c->ranges[i].id);
-    return rc ? rc : rn_buf_add(out, RN_LIT("]}"));
-}
-
 static enum rn_rest_step answer(struct rn_context *x, int status,
                                 const struct rn_object *o)
 {
@@ -202,24 +185,16 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
             ? rn_permission_print(x, o, &x->call->body)
             : rn_buf_add(&x->call->body, o->body))
         return rn_reply_fail(x, RN_NOMEM);
-    if (x->route->run == rn_rest_object_read && o->kind == RN_KIND_CONTAINER &&
-        add_statistics(x))
+    if (rn_usage_tell(x))
         return rn_reply_fail(x, RN_NOMEM);
     return rn_reply_json(x, status);
 }
 
-/* Java wants the same keys in the same order in both. */
-static void add_quota(struct rn_context *x)
+enum rn_rest_step rn_rest_container_tell(struct rn_context *x)
 {
-    if (!rn_context_flag(x, RN_HEADER_WANT_QUOTA))
-        return;
-    rn_reply_text(x, RN_HEADER_QUOTA,
-                  "functions=25;storedProcedures=100;triggers=25;"
-                  "documentSize=10240;documentsSize=10485760;"
-                  "documentsCount=-1;collectionSize=10485760;");
-    rn_reply_text(x, RN_HEADER_USAGE,
-                  "functions=0;storedProcedures=0;triggers=0;documentSize=0;"
-                  "documentsSize=0;documentsCount=0;collectionSize=0;");
+    rn_reply_text(x, RN_HEADER_INDEX_PROGRESS, "100");
+    rn_reply_text(x, RN_HEADER_LAZY_PROGRESS, "-1"); /* there is none */
+    return answer(x, RN_STATUS_OK, x->object);
 }
 
 enum rn_rest_step rn_rest_object_read(struct rn_context *x)
@@ -236,11 +211,8 @@ enum rn_rest_step rn_rest_object_read(struct rn_context *x)
         rn_reply_owner(x);
         return rn_reply_fail(x, RN_NOT_MODIFIED);
     }
-    if (x->link.kind == RN_KIND_CONTAINER) {
-        add_quota(x);
-        rn_reply_text(x, RN_HEADER_INDEX_PROGRESS, "100");
-        rn_reply_text(x, RN_HEADER_LAZY_PROGRESS, "-1"); /* there is none */
-    }
+    if (x->link.kind == RN_KIND_CONTAINER)
+        return rn_rest_container_read(x);
     return answer(x, RN_STATUS_OK, x->object);
 }
 

@@ -107,6 +107,7 @@ struct rn_rest {
 enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };
 
 struct rn_feed_page;
+struct rn_usage;
 struct rn_context;
 typedef enum rn_rest_step rn_handler_fn(struct rn_context *x);
 
@@ -140,6 +141,7 @@ struct rn_context {
     bool has_pk;
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
+    struct rn_usage *usage;    /* usage.c, in the arena; NULL: not asked for */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
@@ -270,6 +272,12 @@ void rn_budget_spend(struct rn_context *x, double units);
 /* ---- handlers ------------------------------------------------------------ */
 
 rn_handler_fn rn_rest_account_read;
+/* usage.c: a container that was found, with what the request wants counted;
+ * and that as a part of the answer. */
+rn_handler_fn rn_rest_container_read;
+enum rn_code rn_usage_tell(struct rn_context *x) RN_CHECK;
+/* objects.c: answers with it. */
+rn_handler_fn rn_rest_container_tell;
 rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
     rn_rest_object_replace, rn_rest_object_delete, rn_rest_object_list;
 rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,

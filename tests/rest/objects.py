@@ -154,7 +154,7 @@ def _():
     server.end()
 
 
-@case("a container tells its ranges when asked for statistics")
+@case("a container tells how much it holds, range by range, when asked")
 def _():
     server = Server("--ranges", "3")
     client = Client(server)
@@ -162,8 +162,32 @@ def _():
     client.must(201, "POST", "/dbs/d/colls",
                 {"id": "c", "partitionKey": {"paths": ["/pk"]}})
     plain = client.must(200, "GET", "/dbs/d/colls/c").json
-    told = client.must(200, "GET", "/dbs/d/colls/c",
-                       x_ms_documentdb_populatepartitionstatistics="True").json
-    equal([each["id"] for each in told.pop("statistics")], ["0", "1", "2"])
-    equal(told, plain)
+
+    def ask():
+        told = client.must(200, "GET", "/dbs/d/colls/c",
+                           x_ms_documentdb_populatepartitionstatistics="True",
+                           x_ms_documentdb_populatequotainfo="True")
+        ranges = told.json.pop("statistics")
+        usage = dict(each.split("=") for each in
+                     told.headers["x-ms-resource-usage"].strip(";").split(";"))
+        quota = [each.split("=")[0] for each in
+                 told.headers["x-ms-resource-quota"].strip(";").split(";")]
+        equal((told.json, [each["id"] for each in ranges], list(usage)),
+              (plain, ["0", "1", "2"], quota))
+        count = sum(each["documentCount"] for each in ranges)
+        equal(usage["documentsCount"], str(count))
+        return usage, ranges, count, sum(
+            each["sampledDistinctPartitionKeyCount"] for each in ranges)
+
+    usage, ranges, count, keys = ask()
+    equal((usage["documentsSize"], count, keys), ("0", 0, 0))
+    for n in range(60):
+        client.must(201, "POST", "/dbs/d/colls/c/docs",
+                    {"id": f"i{n}", "pk": n % 20, "text": "x" * 2000},
+                    pk=[n % 20])
+    usage, ranges, count, keys = ask()
+    equal((count, keys), (60, 20))
+    assert 120 < int(usage["documentsSize"]) < 160, usage
+    assert all(each["documentCount"] and each["sizeInKB"] >
+               1.9 * each["documentCount"] for each in ranges), ranges
     server.end()

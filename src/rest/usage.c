@@ -1,0 +1,169 @@
+/* usage.c -- how much a container holds, counted when somebody asks.
+ *
+ *   x-ms-documentdb-populatequotainfo            headers of the whole
+ *   x-ms-documentdb-populatepartitionstatistics  a member for each range
+ *
+ * Nobody keeps count: all documents are read for it, by a worker and in one
+ * state, as a query that counts them would.
+ */
+#include "rest/own.h"
+
+struct rn_usage {
+    uint64_t documents, bytes;
+    uint64_t keys; /* partition key values among them */
+};
+
+static bool is_asked(struct rn_context *x)
+{
+    return rn_context_flag(x, RN_HEADER_WANT_QUOTA) ||
+           rn_context_flag(x, RN_HEADER_WANT_STATISTICS);
+}
+
+/* ---- counting ------------------------------------------------------------ */
+
+/* Of what lies before the id in a place; see key.h. */
+static struct rn_view key_of(struct rn_view place)
+{
+    size_t n = 1;
+
+    while (n < place.len && (place.at[n - 1] != 0 || place.at[n] != 1))
+        n += place.at[n - 1] == 0 ? 2 : 1;
+    return rn_view_of(place.at, n);
+}
+
+static enum rn_code count_range(struct rn_reading *r,
+                                const struct rn_range_span *span,
+                                struct rn_usage *out)
+{
+    struct rn_documents_scan scan = { .epks = span->epks };
+    struct rn_documents d = { 0 };
+    char key[RN_BOUND_MAX];
+    size_t key_len = 0;
+    struct rn_view body;
+    enum rn_code rc = rn_documents_open(&d, r, &scan);
+
+    while (!rc) {
+        struct rn_view now;
+        rc = rn_documents_next(&d, &body);
+        if (rc)
+            break;
+        now = key_of(d.at);
+        if (!rn_view_eq(now, rn_view_of(key, key_len))) {
+            memcpy(key, now.at, now.len);
+            key_len = now.len;
+            out->keys++;
+        }
+        out->documents++;
+        out->bytes += body.len;
+    }
+    rn_documents_close(&d);
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+static enum rn_code count_all(struct rn_context *x, struct rn_usage *out)
+{
+    const struct rn_container *c = x->object->container;
+    struct rn_reading reading = { 0 };
+    enum rn_code rc = rn_reading_begin(&reading, x->rest->engine, c, &x->err);
+
+    for (size_t i = 0; !rc && i < c->range_count; i++) {
+        rc = count_range(&reading, &c->ranges[i], &out[i]);
+        if (rc)
+            rn_fail(&x->err, rc, "%s", rn_txn_why(reading.txn, rc));
+    }
+    rn_reading_end(&reading);
+    return rc;
+}
+
+/* ---- telling ------------------------------------------------------------- */
+
+static unsigned long long in_kb(uint64_t bytes)
+{
+    return (bytes + 1023) / 1024;
+}
+
+/* Java wants the same keys in the same order in both. */
+static enum rn_code add_quota(struct rn_context *x,
+                              const struct rn_usage *ranges)
+{
+    struct rn_buf text = RN_BUF_INIT(512);
+    struct rn_usage all = { 0 };
+    enum rn_code rc;
+
+    for (size_t i = 0; i < x->object->container->range_count; i++) {
+        all.documents += ranges[i].documents;
+        all.bytes += ranges[i].bytes;
+    }
+    rn_reply_text(x, RN_HEADER_QUOTA,
+                  "functions=25;storedProcedures=100;triggers=25;"
+                  "documentSize=10240;documentsSize=10485760;"
+                  "documentsCount=-1;collectionSize=10485760;");
+    rc = rn_buf_printf(&text,
+                       "functions=0;storedProcedures=0;triggers=0;"
+                       "documentSize=0;documentsSize=%llu;documentsCount=%llu;"
+                       "collectionSize=%llu;",
+                       in_kb(all.bytes), (unsigned long long)all.documents,
+                       in_kb(all.bytes));
+    if (!rc)
+        rn_reply_header(x, RN_HEADER_USAGE, rn_buf_view(&text));
+    rn_buf_release(&text);
+    return rc;
+}
+
+static enum rn_code add_statistics(struct rn_context *x,
+                                   const struct rn_usage *ranges)
+{
+    const struct rn_container *c = x->object->container;
+    struct rn_buf *out = &x->call->body;
+    enum rn_code rc;
+
+    out->len--; /* the closing brace */
+    rc = rn_buf_add(out, RN_LIT(",\"statistics\":["));
+    for (size_t i = 0; !rc && i < c->range_count; i++) {
+        rc =
+            rn_buf_printf(out,
+                          "%s{\"id\":\"%u\",\"sizeInKB\":%llu,"
+                          "\"documentCount\":%llu,"
+                          "\"sampledDistinctPartitionKeyCount\":%llu,"
+                          "\"partitionKeys\":[]}",
+                          i ? "," : "", c->ranges[i].id, in_kb(ranges[i].bytes),
+                          (unsigned long long)ranges[i].documents,
+                          (unsigned long long)ranges[i].keys);
+    }
+    return rc ? rc : rn_buf_add(out, RN_LIT("]}"));
+}
+
+enum rn_code rn_usage_tell(struct rn_context *x)
+{
+    enum rn_code rc = RN_OK;
+
+    if (!x->usage)
+        return RN_OK;
+    if (rn_context_flag(x, RN_HEADER_WANT_QUOTA))
+        rc = add_quota(x, x->usage);
+    if (!rc && rn_context_flag(x, RN_HEADER_WANT_STATISTICS))
+        rc = add_statistics(x, x->usage);
+    return rc;
+}
+
+static enum rn_rest_step count(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+    size_t ranges = x->object->container->range_count;
+    enum rn_code rc;
+
+    x->usage = rn_arena_alloc(&call->arena, ranges * sizeof(*x->usage));
+    if (!x->usage)
+        return rn_reply_fail(x, RN_NOMEM);
+    memset(x->usage, 0, ranges * sizeof(*x->usage));
+    rc = count_all(x, x->usage);
+    return rc ? rn_reply_fail(x, rc) : rn_rest_container_tell(x);
+}
+
+enum rn_rest_step rn_rest_container_read(struct rn_context *x)
+{
+    if (!is_asked(x))
+        return rn_rest_container_tell(x);
+    x->call->next = count;
+    return RN_REST_WORK;
+}
