@@ -252,7 +252,7 @@ static bool reserve_shrink(struct lmdb *m)
            grow(m, m->ahead_bytes / 4, m->reserve_bytes / 4);
 }
 
-/* A write wants `ahead` bytes, and gets some more to be spared the
+/* A write wants `ahead` bytes, and gets half as much again to be spared the
  * next call.  Where there is as much within the file it makes do with little
  * behind it, for values whose pages must lie side by side; where there is
  * plenty, those will find a place within too. */
@@ -260,7 +260,7 @@ static bool reserve_write(struct lmdb *m, uint64_t ahead)
 {
     uint64_t reserve = m->reserve_bytes;
 
-    return grow(m, ahead + m->ahead_bytes / 2, reserve) ||
+    return grow(m, ahead + ahead / 2, reserve) ||
            (has_room(m, ahead) && grow(m, ahead / 16, reserve / 8)) ||
            room_within(m) >= 4 * ahead;
 }
