@@ -26,6 +26,7 @@
 
 enum {
     RETRY_MS = 1000,        /* after a checkpoint that found no space */
+    HELD_NS = 20000000,     /* between looks at whether a backup is over */
     THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
 };
 
@@ -143,11 +144,25 @@ static bool is_held(struct rn_local *l, struct rn_file *file)
     return false;
 }
 
+/* What was kept for a backup goes when that is over, and not only with the next
+ * checkpoint: with the log full, or the disk, there would never be one. */
+static int64_t let_go(struct rn_local *l)
+{
+    if (l->held && !is_held(l, l->backup_file)) {
+        l->map->ops->release(l->map, l->held);
+        l->held = NULL;
+    }
+    if (l->log_held && !is_held(l, l->format_file)) {
+        rn_wal_forget(l->log, l->durable);
+        l->log_held = false;
+    }
+    return l->held || l->log_held ? HELD_NS : RN_TASK_IDLE;
+}
+
 /* S3: the new checkpoint is durable; what only the old one needed may go.  The
  * oldest pin held keeps every later state as well. */
 static void finish(struct rn_local *l)
 {
-    bool backup = is_held(l, l->backup_file);
     struct rn_map_pin *old = l->pin;
 
     l->pin = l->new_pin;
@@ -157,16 +172,12 @@ static void finish(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
     __atomic_store_n(&l->written_at_durable, l->written_at_capture,
                      __ATOMIC_RELAXED);
-    if (backup && !l->held) {
+    if (!l->held && is_held(l, l->backup_file)) {
         l->held = old;
         old = NULL;
     }
-    if (!backup) {
-        l->map->ops->release(l->map, l->held);
-        l->held = NULL;
-    }
-    if (!is_held(l, l->format_file))
-        rn_wal_forget(l->log, l->durable);
+    l->log_held = true;
+    (void)let_go(l);
     l->map->ops->release(l->map, old);
     l->checkpoint.step = RN_CHECKPOINT_IDLE;
     pthread_mutex_lock(&l->state);
@@ -344,13 +355,11 @@ static int64_t keep_settling(struct rn_local *l)
     return l->settle.retry_ns - now;
 }
 
-int64_t rn_local_keep(void *local)
+/* Returns when there is more to do. */
+static int64_t keep(struct rn_local *l)
 {
-    struct rn_local *l = local;
     int64_t wait;
 
-    if (rn_local_is_poisoned(l))
-        return RN_TASK_IDLE;
     prepare_segment(l);
     write_map(l);
     if (is_flushing(l))
@@ -370,6 +379,18 @@ int64_t rn_local_keep(void *local)
         return rn_thin_due(l) ? RN_TASK_NOW : wait;
     begin_checkpoint(l);
     return RN_TASK_NOW;
+}
+
+int64_t rn_local_keep(void *local)
+{
+    struct rn_local *l = local;
+    int64_t held, wait;
+
+    if (rn_local_is_poisoned(l))
+        return RN_TASK_IDLE;
+    held = let_go(l);
+    wait = keep(l);
+    return wait < held ? wait : held;
 }
 
 static uint64_t checkpoints(struct rn_local *l)

@@ -85,6 +85,7 @@ struct rn_local {
     struct rn_map_pin *pin;     /* of the durable checkpoint */
     struct rn_map_pin *new_pin; /* of the one in progress */
     struct rn_map_pin *held;    /* of an older one that a backup reads */
+    bool log_held; /* there may be more of it than that checkpoint needs */
     struct rn_file *backup_file, *format_file; /* for their locks */
     struct rn_wal_place durable; /* where the durable checkpoint's log starts */
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */

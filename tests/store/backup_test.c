@@ -33,7 +33,8 @@ static char home[256];
 static struct {
     char from[PATH], copy[PATH], restored[PATH];
     struct rn_store *store;
-    uint64_t groups; /* acknowledged */
+    uint64_t groups;  /* acknowledged */
+    uint32_t busy_ms; /* 0: the usual */
 } lab;
 
 /* ---- content ------------------------------------------------------------- */
@@ -58,16 +59,17 @@ static struct rn_view value_text(uint64_t group, uint64_t key, char out[8192])
     return rn_view_of(out, len);
 }
 
-static void write_group(void)
+static enum rn_code write_next(struct rn_err *err)
 {
     static char value[8192];
     uint64_t group = lab.groups + 1;
-    struct rn_err err = { 0 };
     struct rn_txn *t = NULL;
     char key[16];
+    enum rn_code rc =
+        rn_txn_begin(lab.store, RN_TXN_WRITE, (struct rn_lock){ 0 }, &t, err);
 
-    if (rn_txn_begin(lab.store, RN_TXN_WRITE, (struct rn_lock){ 0 }, &t, &err))
-        fail_msg("%s", err.text);
+    if (rc)
+        return rc;
     for (unsigned i = 0; i < WRITES; i++) {
         uint64_t k = key_of(group, i);
         assert_int_equal(
@@ -76,9 +78,18 @@ static void write_group(void)
     }
     assert_int_equal(
         rn_txn_put(t, RN_LIT("n"), rn_view_of(&group, sizeof(group))), RN_OK);
-    if (rn_txn_commit(t, &err))
+    rc = rn_txn_commit(t, err);
+    if (!rc)
+        __atomic_store_n(&lab.groups, group, __ATOMIC_RELEASE);
+    return rc;
+}
+
+static void write_group(void)
+{
+    struct rn_err err = { 0 };
+
+    if (write_next(&err))
         fail_msg("%s", err.text);
-    __atomic_store_n(&lab.groups, group, __ATOMIC_RELEASE);
 }
 
 static uint64_t last_to(uint64_t key, uint64_t groups)
@@ -135,6 +146,7 @@ static void open_store(bool manual)
         .checkpoint_bytes = 1 << 20,
         .checkpoint_ms = 50,
         .reserve_bytes = 1 << 20,
+        .busy_ms = lab.busy_ms,
     };
     struct rn_err err = { 0 };
 
@@ -160,6 +172,7 @@ static int setup(void **state)
     snprintf(lab.copy, PATH, "%s/%d.copy", home, number);
     snprintf(lab.restored, PATH, "%s/%d.restored", home, number);
     lab.groups = 0;
+    lab.busy_ms = 0;
     open_store(true);
     while (lab.groups < FIRST_GROUPS)
         write_group();
@@ -414,6 +427,53 @@ static void copies_under_load_are_whole(void **state)
     assert_true(lab.groups > FIRST_GROUPS + 1);
 }
 
+/* Something else that a copy holds, or does not any more. */
+static struct rn_file *hold(const char *name)
+{
+    struct rn_env *env = rn_env_real();
+    struct rn_file *file = NULL;
+    char path[PATH + 16];
+
+    snprintf(path, sizeof(path), "%s/%s", lab.from, name);
+    assert_int_equal(rn_file_open(env, path, RN_OPEN_READ, &file), 0);
+    while (env->ops->lock(file, RN_LOCK_SHARED))
+        ; /* the keeper has it for moments */
+    return file;
+}
+
+static bool nothing_is_new(void)
+{
+    struct rn_local *l = (struct rn_local *)lab.store;
+    bool news;
+
+    pthread_mutex_lock(&l->state);
+    news = rn_local_has_news(l);
+    pthread_mutex_unlock(&l->state);
+    return !news;
+}
+
+/* With everything in a checkpoint, and so no reason for another one. */
+static void a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it(void **state)
+{
+    struct rn_err err = { 0 };
+    struct rn_file *log;
+    bool written = true;
+
+    (void)state;
+    rn_store_close(lab.store);
+    lab.busy_ms = 50;
+    open_store(false);
+    log = hold("format");
+    while (written)
+        written = write_next(&err) == RN_OK;
+    while (!nothing_is_new())
+        assert_int_equal(write_next(&err), RN_BUSY);
+    rn_file_close(log);
+    for (int i = 0; !written && i < 200; i++)
+        written = write_next(&err) == RN_OK;
+    assert_true(written);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -445,6 +505,7 @@ int main(void)
         CASE(a_copy_that_cannot_be_whole_is_refused),
         CASE(the_keys_are_copied_for_their_owner_only),
         CASE(copies_under_load_are_whole),
+        CASE(a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it),
     };
 
     return cmocka_run_group_tests(tests, begin, end);
