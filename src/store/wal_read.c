@@ -182,13 +182,43 @@ static void note_damage(struct rn_wal *log, uint64_t segment, uint64_t offset)
             (struct rn_wal_place){ .segment = segment, .offset = offset };
 }
 
+static enum rn_code header_read(const struct rn_segment *s, uint64_t offset,
+                                struct header *out, struct rn_err *err)
+{
+    char block[RN_WAL_HEADER] = { 0 };
+    size_t got = 0;
+    enum rn_code rc =
+        rn_segment_read(s, offset, block, sizeof(block), &got, err);
+
+    *out = header_decode(block);
+    if (got < sizeof(block) || out->magic != RN_WAL_MAGIC)
+        *out = (struct header){ 0 };
+    return rc;
+}
+
+/* The next record, in a place where it was not written. */
+static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
+{
+    struct rn_err ignored;
+    struct header h;
+
+    for (uint64_t at = RN_WAL_BLOCK; at + RN_WAL_HEADER <= rn_segment_room(s);
+         at += RN_WAL_BLOCK) {
+        if (!header_read(s, at, &h, &ignored) && h.magic &&
+            continues(&h, &log->end))
+            return true;
+    }
+    return false;
+}
+
 /* There is more at `offset` of `s`, and the next record is not good.  That lies
- * right behind the end, or at the start of a later segment, before the one that
- * was found. */
+ * right behind the end, or at the start of a later segment: if the one found is
+ * not there, or has taken its place. */
 static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
                                 uint64_t offset, struct rn_err *err)
 {
-    bool later = s->number > log->end.segment && offset > 0;
+    bool later =
+        s->number > log->end.segment && (offset > 0 || holds_next(log, s));
     uint64_t number = later ? s->number : log->end.segment;
     uint64_t at = later ? 0 : log->end.offset;
 
@@ -207,20 +237,6 @@ struct behind {
     uint64_t sums[2];
     size_t len;
 };
-
-static enum rn_code header_read(const struct rn_segment *s, uint64_t offset,
-                                struct header *out, struct rn_err *err)
-{
-    char block[RN_WAL_HEADER] = { 0 };
-    size_t got = 0;
-    enum rn_code rc =
-        rn_segment_read(s, offset, block, sizeof(block), &got, err);
-
-    *out = header_decode(block);
-    if (got < sizeof(block) || out->magic != RN_WAL_MAGIC)
-        *out = (struct header){ 0 };
-    return rc;
-}
 
 static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
                                 struct rn_err *err)
