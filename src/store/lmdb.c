@@ -366,6 +366,20 @@ static int as_fatal(struct lmdb *m, int rc)
     return rc;
 }
 
+/* LMDB says EIO of a write that was cut short.  If there is no space behind the
+ * map, that was why; nothing of the transaction stays then. */
+static int as_lack(struct lmdb *m, int rc)
+{
+    bool room = true;
+
+    if (rc != EIO)
+        return rc;
+    pthread_mutex_lock(&m->growing);
+    room = grow(m, m->ahead_bytes, 0);
+    pthread_mutex_unlock(&m->growing);
+    return room ? rc : ENOSPC;
+}
+
 static enum rn_code lmdb_commit(struct rn_map_txn *t, struct rn_err *err)
 {
     struct lmdb *m = t->m;
@@ -383,7 +397,7 @@ static enum rn_code lmdb_commit(struct rn_map_txn *t, struct rn_err *err)
     rn_guard_leave(&guard);
     rn_free(t);
     if (rc)
-        return rn_lmdb_fail(m, as_fatal(m, rc), "committing", err);
+        return rn_lmdb_fail(m, as_fatal(m, as_lack(m, rc)), "committing", err);
     meter(m, txnid);
     return RN_OK;
 }

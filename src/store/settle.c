@@ -9,7 +9,8 @@ enum {
      * that takes time with the square of its length. */
     SLICE_ROWS = 2048,
     SLICE_BYTES = 4 << 20,
-    LIMIT_SHARE = 4, /* a table, of what the map has */
+    ROW_SHARE = 16 << 10, /* of what is allocated ahead: for a row's pages */
+    LIMIT_SHARE = 4,      /* a table, of what the map has */
     LIMIT_LEAST = 8 << 20,
     RETRY_NS = 200000000,
 };
@@ -170,18 +171,27 @@ struct slice {
     uint64_t seq; /* up to this group */
     bool deletes_only;
     const struct rn_recent_entry *last;
-    uint64_t bytes;
+    uint64_t rows, bytes;
     bool whole; /* there is no row left */
 };
+
+/* A slice takes no more pages than are allocated ahead: whether there is space
+ * shows before it begins, and not when LMDB's writes are cut short. */
+static bool is_done(const struct rn_local *l, const struct slice *slice)
+{
+    uint64_t ahead = l->opts.ahead_bytes;
+
+    return slice->rows >= SLICE_ROWS || slice->bytes >= SLICE_BYTES ||
+           slice->rows >= ahead / ROW_SHARE || slice->bytes >= ahead / 4;
+}
 
 static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
                              struct slice *slice)
 {
     const struct rn_range all = { 0 };
     enum rn_code rc = RN_OK;
-    int rows = 0;
 
-    while (!rc && rows < SLICE_ROWS && slice->bytes < SLICE_BYTES) {
+    while (!rc && !is_done(l, slice)) {
         const struct rn_recent_entry *e =
             rn_recent_next(slice->table, slice->seq, &all, slice->last);
         slice->whole = !e;
@@ -192,7 +202,7 @@ static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
             continue;
         rc = settle_row(l, txn, e);
         slice->bytes += sizeof(*e) + e->key.len + e->value.len;
-        rows++;
+        slice->rows++;
     }
     return rc;
 }
@@ -249,7 +259,7 @@ static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
         pthread_mutex_unlock(&l->state);
         slices[i].deletes_only = true;
         while (!rc && !slices[i].whole) {
-            slices[i].bytes = 0;
+            slices[i].rows = slices[i].bytes = 0;
             rc = run_slice(l, &slices[i], err);
         }
     }
