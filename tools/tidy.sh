@@ -30,7 +30,7 @@ openssl/         net/tls.c net/authority.c cosmos/sign.c base/
 lmdb.h           store/lmdb.c store/lmdb_map.h
 libpq-fe.h       store/pg.c
 pcre2.h          query/
-xxhash.h         base/hash.c
+xxhash.h         base/hash.c base/hash_avx2.c
 curl/            client/
 JavaScriptCore/  script/
 jansson.h        -

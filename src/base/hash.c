@@ -1,10 +1,10 @@
 /* hash.c -- see hash.h.
  *
- * The one place that includes <xxhash.h>.  Its code is compiled in here: that
- * spares a shared library at start, and lets the streaming state live on the
- * stack, whose layout the library does not promise.
+ * With hash_avx2.c the one place that includes <xxhash.h>.  Its code is
+ * compiled in here: that spares a shared library at start, and lets the
+ * streaming state live on the stack, whose layout the library does not promise.
  */
-#include "base/hash.h"
+#include "base/hash_own.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -16,9 +16,17 @@ static struct rn_hash128 from_xxh(XXH128_hash_t h)
     return (struct rn_hash128){ .high = h.high64, .low = h.low64 };
 }
 
-uint64_t rn_hash64(struct rn_view bytes, uint64_t seed)
+uint64_t rn_hash64_plain(struct rn_view bytes, uint64_t seed)
 {
     return XXH3_64bits_withSeed(bytes.at, bytes.len, seed);
+}
+
+/* Up to XXH3_MIDSIZE_MAX bytes there are no vectors in it. */
+uint64_t rn_hash64(struct rn_view bytes, uint64_t seed)
+{
+    return bytes.len > XXH3_MIDSIZE_MAX && rn_hash_has_avx2()
+               ? rn_hash64_avx2(bytes, seed)
+               : rn_hash64_plain(bytes, seed);
 }
 
 struct rn_hash128 rn_hash128(struct rn_view bytes, uint64_t seed)
