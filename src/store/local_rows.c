@@ -9,6 +9,10 @@
 
 enum { TABLES = 2, SOURCES = TABLES + 1, MAP = TABLES };
 
+/* A look at the clock takes as long as a step to the next row.  So a scan has
+ * one for about this much that it gave out, rows and their bytes. */
+enum { LOOK_BYTES = 64 << 10, ROW_BYTES = 1 << 10 };
+
 /* Each source shows its foremost row until that has been given out or hidden,
  * which is when the source is due to move on. */
 struct local_cursor {
@@ -17,6 +21,7 @@ struct local_cursor {
     struct rn_map_cursor *map;                  /* NULL at the end */
     struct rn_view key, value;                  /* of the map */
     bool due[SOURCES];
+    size_t unlooked; /* given out since its age was looked at */
 };
 
 static struct rn_local_txn *own(struct rn_txn *t)
@@ -44,13 +49,11 @@ static enum rn_code check_age(struct rn_txn *base)
                    l->opts.reader_ms_max);
 }
 
-static enum rn_code note_damage(struct rn_txn *base, enum rn_code rc)
+static enum rn_code tell_damage(struct rn_txn *base)
 {
     struct rn_local *l = local_of(base);
     struct rn_map_stat map;
 
-    if (rc != RN_CORRUPT)
-        return rc;
     l->map->ops->stat(l->map, &map);
     pthread_mutex_lock(&l->state);
     l->counts.corrupt_total++;
@@ -62,6 +65,11 @@ static enum rn_code note_damage(struct rn_txn *base, enum rn_code rc)
                    "%s/map-%llu%s: damaged at offset %llu", l->dir,
                    (unsigned long long)l->generation, map.damaged_suffix,
                    (unsigned long long)map.damaged_at);
+}
+
+static enum rn_code note_damage(struct rn_txn *base, enum rn_code rc)
+{
+    return rc == RN_CORRUPT ? tell_damage(base) : rc;
 }
 
 /* ---- keys and values ----------------------------------------------------- */
@@ -165,6 +173,7 @@ enum rn_code rn_local_scan(struct rn_txn *base, const struct rn_range *range,
     }
     for (int i = 0; i < SOURCES; i++)
         c->due[i] = true;
+    c->unlooked = LOOK_BYTES;
     *out = &c->base;
     return RN_OK;
 }
@@ -262,10 +271,18 @@ static enum rn_code next(struct local_cursor *c, struct rn_view *key,
 enum rn_code rn_local_next(struct rn_cursor *base, struct rn_view *key,
                            struct rn_view *value)
 {
-    enum rn_code rc = check_age(base->txn);
+    struct local_cursor *c = (struct local_cursor *)base;
+    enum rn_code rc = RN_OK;
 
+    if (c->unlooked >= LOOK_BYTES) {
+        rc = check_age(base->txn);
+        if (rc)
+            return rc;
+        c->unlooked = 0;
+    }
+    rc = next(c, key, value);
     if (!rc)
-        rc = next((struct local_cursor *)base, key, value);
+        c->unlooked += ROW_BYTES + value->len;
     return note_damage(base->txn, rc);
 }
 
