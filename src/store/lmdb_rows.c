@@ -18,7 +18,8 @@ enum {
     PAGE_FLAGS = 10,
     PAGE_LOWER = 12,
     PAGE_UPPER = 14,
-    NODE_BYTES = 10, /* of a row in a page, beside key and value */
+    NODE_BYTES = 10, /* of a row in a page, beside key and value, */
+    NODE_HEADER = 8, /* of these before the key */
     RUN_BYTES = 12,  /* at the end of a key; those of a run differ only there */
 };
 
@@ -267,13 +268,24 @@ static bool in_range(const struct rn_map_cursor *c, struct rn_view key)
 }
 
 /* The next row lies right below this one, if rows were put in order, and is as
- * long, if they are alike.  It comes from memory while this one is summed: half
- * as fast again for rows of 1 KB. */
-static void fetch_next(const struct lmdb *m, MDB_val k, MDB_val v)
+ * long, if they are alike; below the last is nothing, and the next page is
+ * often the one behind.  It comes from memory while this one is summed: half as
+ * fast again for rows of 1 KB.  A writer's pages are elsewhere. */
+static void fetch_next(const struct rn_map_cursor *c, MDB_val k, MDB_val v)
 {
+    size_t page_bytes = c->txn->m->page_bytes;
     const char *at = k.mv_data;
-    size_t left = (uintptr_t)at & (m->page_bytes - 1);
+    size_t left = (uintptr_t)at & (page_bytes - 1);
+    uint16_t lowest;
 
+    if (c->range.backward || c->txn->mode != RN_TXN_READ)
+        return;
+    memcpy(&lowest, at - left + PAGE_UPPER, sizeof(lowest));
+    if (left <= (size_t)lowest + NODE_HEADER) {
+        at += 2 * page_bytes - left;
+        __builtin_prefetch(at - page_bytes);
+        left = page_bytes;
+    }
     if (left > v.mv_size)
         left = v.mv_size;
     for (; left > CACHE_LINE; left -= CACHE_LINE)
@@ -298,8 +310,7 @@ static enum rn_code cursor_step(struct rn_map_cursor *c, struct rn_view *key,
     *key = view_of(k);
     if (!in_range(c, *key))
         return RN_NOT_FOUND;
-    if (!c->range.backward)
-        fetch_next(c->txn->m, k, v);
+    fetch_next(c, k, v);
     return rn_record_open(*key, view_of(v), value);
 }
 
