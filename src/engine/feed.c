@@ -56,24 +56,30 @@ struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks)
 
 /* ---- one entry ----------------------------------------------------------- */
 
-/* Different keys may have one EPK; see key.h. */
-static bool is_of_key(const struct rn_feed *f, struct rn_view json)
+static bool has_key(const struct rn_feed *f, struct rn_view json)
 {
-    const struct rn_pkdef *def = &f->reading->container->pkdef;
     struct rn_arena arena = RN_ARENA_INIT(ARENA_MAX);
     struct rn_json j;
     struct rn_pk pk;
     bool is_same;
 
-    if (!f->scan->pk || f->scan->pk->count != def->count)
-        return true;
     rn_json_init(&j, NULL);
     is_same = !rn_json_parse(&j, json, NULL) &&
-              !rn_pkdef_extract(def, &j, 0, &arena, &pk, NULL) &&
+              !rn_pkdef_extract(&f->reading->container->pkdef, &j, 0, &arena,
+                                &pk, NULL) &&
               rn_pk_eq(&pk, f->scan->pk);
     rn_json_release(&j);
     rn_arena_release(&arena);
     return is_same;
+}
+
+/* Different keys may have one EPK; see key.h. */
+static bool is_of_key(const struct rn_feed *f, struct rn_view json)
+{
+    const struct rn_pk *pk = f->scan->pk;
+
+    return !pk || pk->count != f->reading->container->pkdef.count ||
+           has_key(f, json);
 }
 
 static bool is_late(const struct rn_feed *f, uint64_t lsn, int64_t ts)
@@ -107,8 +113,9 @@ static void give(struct rn_feed *f, const struct rn_row_document *place,
                  const struct rn_row_feed *row, struct rn_change *out)
 {
     f->last = *place;
-    *out =
-        (struct rn_change){ .place = *place, .ts = row->ts, .json = row->json };
+    out->place = *place;
+    out->ts = row->ts;
+    out->json = row->json;
 }
 
 /* ---- by keys ------------------------------------------------------------- */
@@ -279,7 +286,8 @@ enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out)
             return rc;
         if (wanted) {
             give(f, &first->place, &first->row, out);
-            out->version = first->version;
+            if (f->scan->all_versions)
+                out->version = first->version;
             return RN_OK;
         }
         rc = f->is_part && has_room(f) ? walk_keys(f) : RN_OK;
