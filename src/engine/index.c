@@ -137,7 +137,9 @@ static enum rn_code take_key(struct rn_view *in, struct rn_arena *a,
     if (!take(in, 2, &head))
         return RN_CORRUPT;
     count = (unsigned char)head.at[1];
-    names = rn_arena_alloc(a, (count + 1) * sizeof(*names));
+    if (!count)
+        return RN_CORRUPT;
+    names = rn_arena_alloc(a, count * sizeof(*names));
     if (!names)
         return RN_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
@@ -262,20 +264,18 @@ enum rn_code rn_index_key_of(uint32_t container, const struct rn_index *x,
     return rc;
 }
 
-static enum rn_code find_rows(struct rn_index_rows *r, struct rn_engine *e,
-                              struct rn_view json, uint64_t rid,
-                              struct rn_key *keys)
+/* Where the document was that is about to go. */
+static enum rn_code find_old(const struct rn_index_set *s, struct rn_engine *e,
+                             struct rn_view json, uint64_t rid)
 {
-    const struct rn_indexes *all = &r->set->indexes;
-    struct rn_json *j = &e->indexer.json;
-    enum rn_code rc = rn_json_parse(j, json, NULL);
+    struct rn_indexer *x = &e->indexer;
+    enum rn_code rc = rn_index_set_parse(s, &x->json, json);
 
-    if (rc == RN_BAD_REQUEST)
-        rc = RN_CORRUPT; /* we parsed it before we wrote it */
-    for (uint32_t i = 0; !rc && i < all->count; i++) {
-        if (all->list[i].state != RN_INDEX_DROPPING)
-            rc = rn_index_key_of(r->set->number, &all->list[i], j, rid,
-                                 &keys[i]);
+    for (uint32_t i = 0; !rc && i < s->indexes.count; i++) {
+        const struct rn_index *one = &s->indexes.list[i];
+
+        if (one->state != RN_INDEX_DROPPING)
+            rc = rn_index_key_of(s->number, one, &x->json, rid, &x->was[i]);
     }
     return rc;
 }
@@ -294,17 +294,26 @@ enum rn_code rn_index_rows_begin(struct rn_index_rows *r, struct rn_engine *e,
         return RN_OK;
     rc = rn_document_follow(txn, c, old, &feed);
     if (!rc)
-        rc = find_rows(r, e, feed.json, old->rid, r->was);
+        rc = find_old(r->set, e, feed.json, old->rid);
     r->had_rows = true;
     return rc;
 }
 
-static enum rn_code remove_row(struct rn_txn *txn, const struct rn_key *key)
+/* The row of one index in the place of the one before; either may be NULL. */
+static enum rn_code replace_row(struct rn_txn *txn, enum rn_index_state state,
+                                const struct rn_key *was,
+                                const struct rn_key *is, struct rn_view place)
 {
-    enum rn_code rc = rn_txn_del(txn, rn_key_view(key));
+    bool is_same = was && is && rn_view_eq(rn_key_view(was), rn_key_view(is));
+    enum rn_code rc = RN_OK;
 
-    /* One that is being built may not have come to it. */
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
+    if (is_same && state == RN_INDEX_COMPLETE)
+        return RN_OK;
+    if (was && !is_same)
+        rc = rn_txn_del(txn, rn_key_view(was));
+    if (rc == RN_NOT_FOUND) /* one that is being built has not come to it */
+        rc = RN_OK;
+    return rc || !is ? rc : rn_txn_put(txn, rn_key_view(is), place);
 }
 
 enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
@@ -313,26 +322,25 @@ enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
 {
     struct rn_view place =
         rn_view_of(at->bytes + RN_KEY_HEAD, at->len - RN_KEY_HEAD);
+    struct rn_indexer *x = &e->indexer;
     bool has_rows = json.len > 0;
     enum rn_code rc = RN_OK;
+    struct rn_key is;
 
     if (!r->set)
         return RN_OK;
     if (has_rows)
-        rc = find_rows(r, e, json, rid, r->is);
+        rc = rn_index_set_parse(r->set, &x->json, json);
     for (uint32_t i = 0; !rc && i < r->set->indexes.count; i++) {
-        enum rn_index_state state = r->set->indexes.list[i].state;
-        bool is_same =
-            r->had_rows && has_rows && state != RN_INDEX_DROPPING &&
-            rn_view_eq(rn_key_view(&r->was[i]), rn_key_view(&r->is[i]));
+        const struct rn_index *one = &r->set->indexes.list[i];
 
-        if (state == RN_INDEX_DROPPING ||
-            (is_same && state == RN_INDEX_COMPLETE))
+        if (one->state == RN_INDEX_DROPPING)
             continue;
-        if (r->had_rows && !is_same)
-            rc = remove_row(txn, &r->was[i]);
-        if (!rc && has_rows)
-            rc = rn_txn_put(txn, rn_key_view(&r->is[i]), place);
+        if (has_rows)
+            rc = rn_index_key_of(r->set->number, one, &x->json, rid, &is);
+        if (!rc)
+            rc = replace_row(txn, one->state, r->had_rows ? &x->was[i] : NULL,
+                             has_rows ? &is : NULL, place);
     }
     return rc;
 }

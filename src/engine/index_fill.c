@@ -120,9 +120,9 @@ static enum rn_code read_entry(struct rn_index_work *w,
     if (!rc)
         rc = rn_document_follow(w->txn, &c, &row, &feed);
     if (!rc)
-        rc = rn_json_parse(j, feed.json, NULL);
+        rc = rn_index_set_parse(w->set, j, feed.json);
     if (rc)
-        return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc;
+        return rc;
     rc = rn_index_key_of(w->number, x, j, row.rid, &to);
     return rc ? rc
               : add_entry(

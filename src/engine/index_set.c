@@ -5,7 +5,10 @@
 #include "engine/keys.h"
 #include "engine/own.h"
 
-enum { ARENA_MAX = 1 << 20 };
+enum {
+    ARENA_MAX = 1 << 20,
+    WANTED_MAX = 64, /* with more names it is less work to take all members */
+};
 
 void rn_indexer_init(struct rn_engine *e)
 {
@@ -61,6 +64,58 @@ struct rn_index_set *rn_indexer_find(struct rn_engine *e, uint32_t number)
     return s;
 }
 
+/* A name with a quote or a backslash in it may be spelled in several ways. */
+static bool is_plain(struct rn_view name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.at[i] < ' ' || name.at[i] == '"' ||
+            name.at[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+static void want(struct rn_index_set *s, struct rn_view *names,
+                 struct rn_view name)
+{
+    uint32_t count = s->wanted.count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (rn_view_eq(names[i], name))
+            return;
+    }
+    s->wants_all = s->wants_all || count == WANTED_MAX || !is_plain(name);
+    if (!s->wants_all)
+        names[s->wanted.count++] = name;
+}
+
+static enum rn_code find_wanted(struct rn_index_set *s)
+{
+    struct rn_view *names =
+        rn_arena_alloc(&s->arena, WANTED_MAX * sizeof(*names));
+
+    if (!names)
+        return RN_NOMEM;
+    s->wanted.names = names;
+    for (uint32_t i = 0; i < s->indexes.count; i++) {
+        const struct rn_index *x = &s->indexes.list[i];
+
+        for (uint32_t k = 0; k < x->count; k++)
+            want(s, names, x->keys[k].path.names[0]);
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_index_set_parse(const struct rn_index_set *s, struct rn_json *j,
+                                struct rn_view json)
+{
+    enum rn_code rc = s->wants_all
+                          ? rn_json_parse(j, json, NULL)
+                          : rn_json_parse_some(j, json, &s->wanted, NULL);
+
+    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was JSON once */
+}
+
 /* As the rows say; NULL in `out` if there are none. */
 enum rn_code rn_index_set_read(struct rn_txn *txn, uint32_t number,
                                struct rn_index_set **out)
@@ -74,6 +129,8 @@ enum rn_code rn_index_set_read(struct rn_txn *txn, uint32_t number,
     s->number = number;
     s->arena = RN_ARENA_INIT(ARENA_MAX);
     rc = rn_indexes_read(txn, number, &s->arena, &s->indexes);
+    if (!rc)
+        rc = find_wanted(s);
     if (rc)
         rn_index_set_free(s);
     else

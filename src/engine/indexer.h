@@ -30,8 +30,10 @@ struct rn_index_set {
     uint32_t number; /* the container's */
     struct rn_arena arena;
     struct rn_indexes indexes;
-    int64_t due;     /* when there is work to do on it */
-    bool is_checked; /* against the policy */
+    struct rn_json_wanted wanted; /* members that they look at; */
+    bool wants_all;               /* or any */
+    int64_t due;                  /* when there is work to do on it */
+    bool is_checked;              /* against the policy */
     struct rn_index_set *next;
 };
 
@@ -59,6 +61,8 @@ struct rn_indexer {
     struct rn_tree by_number; /* pointers to sets */
     struct rn_index_set *sets;
     struct rn_json json; /* of the document at hand */
+    /* Keys of its rows, which are too many for a stack that is zeroed. */
+    struct rn_key was[RN_INDEXES_MAX];
 
     struct rn_index_filling filling;
     uint64_t turns, turns_seen; /* writes; as many at the last slice */
@@ -103,21 +107,23 @@ struct rn_index_set *rn_indexer_find(struct rn_engine *e, uint32_t number);
 enum rn_code rn_index_set_read(struct rn_txn *txn, uint32_t number,
                                struct rn_index_set **out) RN_CHECK;
 void rn_index_set_free(struct rn_index_set *s);
+/* Parses a document of ours, as far as the set looks at it. */
+enum rn_code rn_index_set_parse(const struct rn_index_set *s, struct rn_json *j,
+                                struct rn_view json) RN_CHECK;
 /* Takes a set over, in the place of what there was. */
 enum rn_code rn_indexer_place(struct rn_engine *e,
                               struct rn_index_set *s) RN_CHECK;
 
 /* ---- for turn.c ---------------------------------------------------------- */
 
-/* A version's rows, and those of the one before.  Not zeroed: `was` and `is`
- * are large and mostly unused. */
+/* A version takes the place of another, or of none. */
 struct rn_index_rows {
     const struct rn_index_set *set; /* NULL: nothing to do */
-    bool had_rows;
-    struct rn_key was[RN_INDEXES_MAX], is[RN_INDEXES_MAX];
+    bool had_rows;                  /* the indexer's `was` has them */
 };
 
-/* Before `old`, unless NULL, is removed; */
+/* Before `old`, unless NULL, is removed; between this and the end no other is;
+ */
 enum rn_code rn_index_rows_begin(struct rn_index_rows *r, struct rn_engine *e,
                                  struct rn_txn *txn,
                                  const struct rn_container *c,
