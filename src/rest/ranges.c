@@ -6,6 +6,11 @@
  * it back is given the living ranges from that id on, which name those that
  * they come from.
  *
+ * Nobody who asks for no number of them is given a page: several clients take
+ * the first answer for all.  A page holds the lowest ids that are left, so that
+ * a split between two pages loses nothing: the children have higher ids than
+ * any that was read, and name their parent.
+ *
  * The answer is never older than the rows: who was sent here because his range
  * is gone must find its children.
  */
@@ -15,6 +20,14 @@
 #include "json/print.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* What is asked for: ids from `from` up to, not including, `to`. */
+struct page {
+    uint32_t from, to;
+    bool is_new; /* told by an etag, else by a continuation */
+    size_t count;
+};
 
 static void print_parents(struct rn_json_out *o,
                           const struct rn_range_span *span)
@@ -73,6 +86,8 @@ static void print_range(struct rn_json_out *o, const struct rn_object *object,
     rn_json_out_object_end(o);
 }
 
+/* ---- pages --------------------------------------------------------------- */
+
 /* The ids that the client knows already end here. */
 static uint32_t known_to(const struct rn_context *x)
 {
@@ -80,15 +95,71 @@ static uint32_t known_to(const struct rn_context *x)
     uint32_t next = x->container->container->next_range;
     uint64_t id = 0;
 
-    if (!rn_context_header(x, RN_HEADER_A_IM).len || !seen.len ||
-        rn_etag_parse_lsn(seen, &id, NULL) || id > next)
+    if (!seen.len || rn_etag_parse_lsn(seen, &id, NULL) || id > next)
         return 0;
     return (uint32_t)id;
 }
 
+/* A continuation is the rid of the last range that was given. */
+static enum rn_code read_continuation(struct rn_context *x, uint32_t *out)
+{
+    struct rn_view token = rn_context_header(x, RN_HEADER_CONTINUATION);
+    const struct rn_container *c = x->container->container;
+    struct rn_rid rid;
+
+    *out = 0;
+    if (!token.len)
+        return RN_OK;
+    if (!rn_rid_parse(token, &rid) || rid.kind != RN_KIND_RANGE ||
+        !rn_rid_eq(rn_rid_owner(rid), c->rid) || rid.number > c->next_range)
+        return rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
+    *out = (uint32_t)rid.number;
+    return RN_OK;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+    return (one > other) - (one < other);
+}
+
+/* Where a page of `size` ends. */
+static uint32_t end_of(const struct rn_container *c, uint32_t from, size_t size)
+{
+    uint32_t ids[RN_RANGES_MAX];
+    size_t left = 0;
+
+    for (size_t i = 0; i < c->range_count; i++) {
+        if (c->ranges[i].id >= from)
+            ids[left++] = c->ranges[i].id;
+    }
+    if (left <= size)
+        return c->next_range;
+    qsort(ids, left, sizeof(*ids), compare_ids);
+    return ids[size - 1] + 1;
+}
+
+static enum rn_code read_page(struct rn_context *x, struct page *out)
+{
+    struct rn_view most = rn_context_header(x, RN_HEADER_MAX_ITEM_COUNT);
+    size_t size = 0;
+    enum rn_code rc = rn_context_count(x, &size);
+
+    *out = (struct page){ .is_new = rn_context_header(x, RN_HEADER_A_IM).len };
+    if (!most.len || rn_view_eq(most, RN_LIT("-1")))
+        size = RN_RANGES_MAX;
+    if (!rc && out->is_new)
+        out->from = known_to(x);
+    else if (!rc)
+        rc = read_continuation(x, &out->from);
+    if (!rc)
+        out->to = end_of(x->container->container, out->from, size);
+    return rc;
+}
+
 /* RN_GONE if the catalog has not yet heard of a split or a merge. */
-static enum rn_code print_ranges(struct rn_context *x, uint32_t from,
-                                 size_t *count)
+static enum rn_code print_ranges(struct rn_context *x, struct page *page)
 {
     const struct rn_container *c = x->container->container;
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
@@ -105,29 +176,41 @@ static enum rn_code print_ranges(struct rn_context *x, uint32_t from,
         struct rn_row_range row;
 
         rc = rn_feed_range(&r, c->ranges[i].id, &row, &x->err);
-        if (rc || c->ranges[i].id < from)
+        if (rc || c->ranges[i].id < page->from || c->ranges[i].id >= page->to)
             continue;
         print_range(&o, x->container, &c->ranges[i], row.lsn);
-        ++*count;
+        page->count++;
     }
     rn_json_out_array_end(&o);
     rn_json_out_key(&o, RN_LIT("_count"));
-    rn_json_out_uint(&o, *count);
+    rn_json_out_uint(&o, page->count);
     rn_json_out_object_end(&o);
     rn_reading_end(&r);
     return rc ? rc : rn_json_out_finish(&o);
 }
 
+static void tell_place(struct rn_context *x, const struct page *page)
+{
+    const struct rn_container *c = x->container->container;
+    char etag[RN_ETAG_LSN_TEXT_MAX], rid[RN_RID_TEXT_MAX];
+
+    rn_reply_header(x, RN_HEADER_ETAG, rn_etag_print_lsn(page->to, etag));
+    if (page->is_new || page->to == c->next_range)
+        return;
+    rn_reply_header(
+        x, RN_HEADER_CONTINUATION,
+        rn_rid_print(rn_rid_child(c->rid, RN_KIND_RANGE, page->to), rid));
+}
+
 static enum rn_rest_step list(struct rn_call *call)
 {
     struct rn_context *x = call->state;
-    char etag[RN_ETAG_LSN_TEXT_MAX];
-    size_t count = 0;
-    uint32_t from = known_to(x);
-    enum rn_code rc;
+    struct page page;
+    enum rn_code rc = read_page(x, &page);
 
     rn_buf_clear(&call->body);
-    rc = print_ranges(x, from, &count);
+    if (!rc)
+        rc = print_ranges(x, &page);
     if (rc == RN_GONE && rn_context_refresh(x)) {
         call->next = list;
         call->wake(call); /* by then the catalog may have heard */
@@ -139,12 +222,10 @@ static enum rn_rest_step list(struct rn_call *call)
     if (rc)
         return rn_reply_fail(x, rc);
     rn_reply_owner(x);
-    rn_reply_header(
-        x, RN_HEADER_ETAG,
-        rn_etag_print_lsn(x->container->container->next_range, etag));
-    rn_reply_number(x, RN_HEADER_ITEM_COUNT, count);
+    tell_place(x, &page);
+    rn_reply_number(x, RN_HEADER_ITEM_COUNT, page.count);
     rn_reply_text(x, RN_HEADER_SCHEMA_VERSION, "1.1");
-    if (from && from == x->container->container->next_range)
+    if (page.is_new && page.from && page.from == page.to)
         return rn_reply_fail(x, RN_NOT_MODIFIED);
     rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
@@ -154,8 +235,5 @@ enum rn_rest_step rn_rest_range_list(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
-    /* All come in one page, so none was ever given. */
-    if (!rc && rn_context_header(x, RN_HEADER_CONTINUATION).len)
-        rc = rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
     return rc ? rn_reply_fail(x, rc) : list(x->call);
 }

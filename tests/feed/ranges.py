@@ -1,7 +1,7 @@
 """ranges.py -- the list of a container's partition key ranges."""
 import re
 
-from wire import Box, case, equal
+from wire import Box, INCREMENTAL, case, equal
 
 SAMPLE = {"x-ms-consistency-level": "Session", "accept": "application/json",
           "cache-control": "no-cache",
@@ -67,6 +67,79 @@ def add(server):
             assert not seen & set(made), (seen, made)
             seen |= set(made)
             equal({each["id"] for each in box.ranges()} - set(before), set(made))
+
+    def page(box, size, **headers):
+        headers["x-ms-max-item-count"] = str(size)
+        return server.ask("GET", box.path + "/pkranges", None, headers)
+
+    def pages(box, size, **headers):
+        """All of them, page by page, by the continuation."""
+        found, token = [], None
+        while True:
+            more = {"x-ms-continuation": token} if token else {}
+            answer = page(box, size, **headers, **more)
+            equal(answer.status, 200)
+            some = answer.json["PartitionKeyRanges"]
+            equal((answer.json["_count"], answer["x-ms-item-count"]),
+                  (len(some), str(len(some))))
+            assert 0 < len(some) <= size, some
+            found += some
+            token = answer["x-ms-continuation"]
+            if not token:
+                return found
+
+    @case("ranges come by the page to those who ask for pages")
+    def _():
+        box = Box(server, "paged", 5)
+        box.split(1)
+        whole = box.ranges()
+        for size in (1, 2, 5, 6, 7, 2000):
+            equal(sorted(pages(box, size), key=str), sorted(whole, key=str))
+        for size in (-1, 6, 1000):
+            answer = page(box, size)
+            equal(answer.json["PartitionKeyRanges"], whole)
+            equal(answer["x-ms-continuation"], None)
+        for size in ("0", "-2", "x", "1.5"):
+            equal(page(box, size).status, 400)
+
+    @case("ranges that are new come by the page too, told by the etag")
+    def _():
+        box = Box(server, "paged-new", 4)
+        found, etag = [], None
+        while True:
+            more = {"If-None-Match": etag} if etag else {}
+            answer = page(box, 3, **INCREMENTAL, **more)
+            equal(answer["x-ms-continuation"], None)
+            etag = answer["etag"]
+            if answer.status == 304:
+                break
+            equal(answer.status, 200)
+            found += [each["id"] for each in answer.json["PartitionKeyRanges"]]
+            if len(found) == 3:
+                box.split(0)
+        equal(found[:3], ["0", "1", "2"])
+        equal(sorted(found), ["0", "1", "2", "3", "4", "5"])
+
+    @case("a split between two pages of ranges loses nothing")
+    def _():
+        box = Box(server, "paged-split", 3)
+        first = page(box, 1)
+        equal([each["id"] for each in first.json["PartitionKeyRanges"]], ["0"])
+        box.split(0)
+        box.split(1)
+        rest = page(box, 9, **{"x-ms-continuation": first["x-ms-continuation"]})
+        equal({each["id"]: each["parents"]
+               for each in rest.json["PartitionKeyRanges"]},
+              {"2": [], "3": ["0"], "4": ["0"], "5": ["1"], "6": ["1"]})
+
+    @case("a page of ranges is of its own container")
+    def _():
+        box, other = Box(server, "paged-own", 2), Box(server, "paged-other", 2)
+        token = page(other, 1)["x-ms-continuation"]
+        for bad in (token, box.rid, "1", "x", token[:-4]):
+            answer = page(box, 1, **{"x-ms-continuation": bad})
+            equal((answer.status, answer.json["message"].splitlines()[0]),
+                  (400, "Invalid Continuation Token"))
 
     @case("an absent container has no ranges")
     def _():
