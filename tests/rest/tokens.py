@@ -102,6 +102,32 @@ def _():
     server.end()
 
 
+@case("a permission for what is not there is kept, and its token opens nothing")
+def _():
+    """The SDKs' own tests make them for "a random one"."""
+    server = Server()
+    client, _token = prepare(server)
+    client.must(201, "POST", P, {"id": "random", "permissionMode": "Read",
+                                 "resource": "dbs/AQAAAA==/colls/AQAAAJ0fgTc="})
+    early = client.must(201, "POST", P, {
+        "id": "early", "permissionMode": "All", "resource": "dbs/d/colls/late"})
+    early = Client(server, token=early.json["_token"])
+    early.must(200, "GET", "/")
+    early.must(403, "GET", "/dbs/d/colls/late")
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "late", "partitionKey": {"paths": ["/pk"]}})
+    early.must(403, "GET", "/dbs/d/colls/late")
+    later = client.must(200, "GET", P + "/early").json["_token"]
+    later = Client(server, token=later)
+    later.must(200, "GET", "/dbs/d/colls/late")
+    later.must(403, "GET", C)
+    client.must(204, "DELETE", "/dbs/d/colls/late")
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "late", "partitionKey": {"paths": ["/pk"]}})
+    later.must(403, "GET", "/dbs/d/colls/late")
+    server.end()
+
+
 @case("a token cannot be used for what only an operator may do")
 def _():
     server = Server("--test-mode")
