@@ -44,6 +44,7 @@ struct rn_committer {
     struct list pending[LANES];
     struct list group;
     struct list again;
+    int64_t begun_ns;   /* when the step's transaction was */
     bool slice_first;   /* the next group is the slice that found no room */
     bool alone_shrinks; /* the first of `again` is to try the reserve */
     bool is_draining;   /* the last steps, by who frees us */
@@ -135,8 +136,12 @@ static void fail_all(struct list *l, enum rn_code rc, const struct rn_err *err)
 
 static void committed(struct rn_committer *c, struct list *l)
 {
+    uint64_t took = (uint64_t)(rn_mono_ns(c->env) - c->begun_ns);
+
     pthread_mutex_lock(&c->lock);
     c->status.groups++;
+    rn_histogram_add(&c->status.sizes, &rn_scale_sizes, l->count);
+    rn_histogram_add(&c->status.times, &rn_scale_times, took);
     if (c->status.largest < l->count)
         c->status.largest = l->count;
     pthread_mutex_unlock(&c->lock);
@@ -325,8 +330,10 @@ static void refuse_pending(struct rn_committer *c, enum rn_code rc,
 static enum rn_code begin(struct rn_committer *c, enum rn_txn_mode mode,
                           struct rn_txn **txn, struct rn_err *err)
 {
-    enum rn_code rc = rn_txn_begin(c->store, mode, c->opts.lock, txn, err);
+    enum rn_code rc;
 
+    c->begun_ns = rn_mono_ns(c->env);
+    rc = rn_txn_begin(c->store, mode, c->opts.lock, txn, err);
     if (rc == RN_BUSY)
         count(c, &c->status.busy);
     return rc;

@@ -29,6 +29,8 @@
 
 #include "engine/operation.h"
 
+#include "base/histogram.h"
+
 enum {
     RN_GROUP_MAX = 1024,          /* operations in a group */
     RN_GROUP_REDO_MAX = 8 << 20,  /* what a group writes; a larger one is
@@ -59,12 +61,14 @@ struct rn_committer_opts {
 };
 
 struct rn_committer_status {
-    uint64_t groups;     /* committed */
-    uint64_t operations; /* answered */
-    uint64_t largest;    /* operations in the largest group */
-    uint64_t aborted;    /* groups that the store failed in mid-way */
-    uint64_t busy;       /* begins that found the store busy */
-    uint32_t in_flight;  /* queued and not yet answered */
+    struct rn_histogram sizes; /* of groups that were committed */
+    struct rn_histogram times; /* likewise, from begin to on disk; in ns */
+    uint64_t groups;           /* how many */
+    uint64_t operations;       /* answered */
+    uint64_t largest;          /* operations in the largest group */
+    uint64_t aborted;          /* groups that the store failed in mid-way */
+    uint64_t busy;             /* begins that found the store busy */
+    uint32_t in_flight;        /* queued and not yet answered */
 };
 
 enum rn_code rn_committer_new(struct rn_env *env, struct rn_store *store,

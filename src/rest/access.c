@@ -229,6 +229,17 @@ static bool is_everything(const struct rn_documents_scan *scope)
            rn_epk_compare(&scope->epks.max, &rn_epk_all.max) == 0;
 }
 
+const char *rn_access_name(enum rn_access_kind kind)
+{
+    static const char *const names[RN_ACCESS_KINDS] = {
+        [RN_ACCESS_SCAN] = "scan",     [RN_ACCESS_KEYS] = "partition keys",
+        [RN_ACCESS_POINTS] = "points", [RN_ACCESS_INDEX] = "index",
+        [RN_ACCESS_ORDER] = "order",   [RN_ACCESS_EXTREMES] = "extremes",
+    };
+
+    return names[kind];
+}
+
 enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
                             const struct rn_access_ask *ask,
                             struct rn_arena *arena)

@@ -30,7 +30,11 @@ enum rn_access_kind {
     RN_ACCESS_INDEX,    /* what an index has between some bounds */
     RN_ACCESS_ORDER,    /* in the order of an index */
     RN_ACCESS_EXTREMES, /* its first and its last documents */
+    RN_ACCESS_KINDS,
 };
+
+/* As operators are told. */
+const char *rn_access_name(enum rn_access_kind kind);
 
 /* What the caller lets it do. */
 struct rn_access_ask {

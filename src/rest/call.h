@@ -29,6 +29,13 @@ enum { RN_CALL_ARENA_MAX = 64 << 20, RN_CALL_BODY_MAX = 48 << 20 };
 
 struct rn_rest;
 
+/* Of a query: documents read and rows sent, and the way to them. */
+struct rn_query_note {
+    uint64_t examined, returned;
+    bool has_way;
+    unsigned way; /* enum rn_access_kind */
+};
+
 /* What there is to say of a call besides its answer. */
 struct rn_call_note {
     char activity[40];
@@ -43,7 +50,8 @@ struct rn_call_note {
     const char *waited_for; /* "commit", "worker", "change" */
     int64_t idle_ns;        /* it waited because its client wants it to */
     int64_t ns;             /* from its last byte to its answer, without that */
-    int64_t jump_ms;        /* it found that the wall clock had jumped */
+    struct rn_query_note query;
+    int64_t jump_ms; /* it found that the wall clock had jumped */
 };
 
 struct rn_call {

@@ -275,6 +275,12 @@ static void add_indexes(struct rn_context *x, const struct rn_query_cost *c,
 
 void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost)
 {
+    x->call->note.query = (struct rn_query_note){
+        .examined = cost->stats->documents,
+        .returned = cost->stats->rows,
+        .has_way = cost->access,
+        .way = cost->access ? cost->access->kind : 0,
+    };
     if (rn_context_flag(x, RN_HEADER_WANT_QUERY_METRICS))
         add_times(x, cost);
     if (rn_context_flag(x, RN_HEADER_WANT_INDEX_METRICS_2))

@@ -12,7 +12,7 @@ struct rn_query_cost {
     int64_t begun_ns, parsed_ns, ran_ns;
 };
 
-/* Adds the headers that were asked for. */
+/* Notes it, and adds the headers that were asked for. */
 void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost);
 
 #endif

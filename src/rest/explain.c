@@ -161,15 +161,10 @@ static void print_index(struct rn_json_out *o, const struct rn_index *x)
 
 static void print_access(struct rn_json_out *o, const struct explained *e)
 {
-    static const char *const kinds[] = {
-        [RN_ACCESS_SCAN] = "scan",     [RN_ACCESS_KEYS] = "partition keys",
-        [RN_ACCESS_POINTS] = "points", [RN_ACCESS_INDEX] = "index",
-        [RN_ACCESS_ORDER] = "order",   [RN_ACCESS_EXTREMES] = "extremes",
-    };
     const struct rn_access *a = &e->access;
 
     rn_json_out_key(o, RN_LIT("access"));
-    rn_json_out_string(o, rn_view_text(kinds[a->kind]));
+    rn_json_out_string(o, rn_view_text(rn_access_name(a->kind)));
     rn_json_out_key(o, RN_LIT("index"));
     if (a->index)
         print_index(o, a->index);

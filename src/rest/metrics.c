@@ -5,6 +5,8 @@
  */
 #include "rest/own.h"
 
+#include "feed/waiters.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +36,8 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
     (void)!rn_tally_print(r->tally, out);
     metric(out, "runnel_inflight_requests", "gauge",
            (double)atomic_load(&r->calls));
+    metric(out, "runnel_feed_readers", "gauge",
+           (double)rn_waiters_count(rn_engine_waiters(r->engine)));
     metric(out, "runnel_throttled_total", "counter",
            (double)rn_tally_status(r->tally, throttled));
     if (r->opts.connections) {
@@ -54,13 +58,12 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
     }
 }
 
-/* A sum and a count: their quotient is the mean. */
-static void summary(struct rn_buf *out, const char *name, double sum,
-                    double count)
+static void histogram(struct rn_buf *out, const char *name,
+                      const struct rn_scale *scale,
+                      const struct rn_histogram *h)
 {
-    (void)!rn_buf_printf(out,
-                         "# TYPE %s summary\n%s_sum %.17g\n%s_count %.17g\n",
-                         name, name, sum, name, count);
+    (void)!rn_buf_printf(out, "# TYPE %s histogram\n", name);
+    (void)!rn_histogram_print(h, scale, name, "", out);
 }
 
 static void print_commits(struct rn_rest *r, struct rn_buf *out)
@@ -68,8 +71,8 @@ static void print_commits(struct rn_rest *r, struct rn_buf *out)
     struct rn_committer_status c;
 
     rn_engine_commit_status(r->engine, &c);
-    summary(out, "runnel_commit_batch_size", (double)c.operations,
-            (double)c.groups);
+    histogram(out, "runnel_commit_batch_size", &rn_scale_sizes, &c.sizes);
+    histogram(out, "runnel_commit_duration_seconds", &rn_scale_times, &c.times);
     metric(out, "runnel_commit_operations_total", "counter",
            (double)c.operations);
     metric(out, "runnel_commit_queue_depth", "gauge", (double)c.in_flight);
@@ -83,10 +86,11 @@ static void print_store(struct rn_rest *r, struct rn_buf *out)
 
     rn_store_status(rn_engine_store(r->engine), &s);
     metric(out, "runnel_commits_total", "counter", (double)s.commits);
-    summary(out, "runnel_wal_fsync_duration_seconds",
-            (double)s.sync_ns_total / 1e9, (double)s.syncs);
+    histogram(out, "runnel_wal_fsync_duration_seconds", &rn_scale_times,
+              &s.syncs);
     metric(out, "runnel_wal_fsync_duration_seconds_max", "gauge",
            (double)s.sync_ns_max / 1e9);
+    metric(out, "runnel_sync_errors_total", "counter", (double)s.sync_errors);
     metric(out, "runnel_checkpoints_total", "counter", (double)s.checkpoints);
     metric(out, "runnel_corruption_detected_total", "counter",
            (double)s.corrupt_total);

@@ -89,6 +89,8 @@ enum rn_code rn_permission_print(struct rn_context *x,
         rc = rn_buf_add(out, body);
     if (!rc)
         rc = rn_buf_printf(out, ",\"_token\":\"%.*s\"}", RN_FMT(token));
+    if (!rc)
+        rn_tally_token(x->rest->tally);
     return rc;
 }
 

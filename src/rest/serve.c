@@ -4,7 +4,7 @@
  * paths, Host, path, signature, rights, route, handler.
  */
 #include "rest/answers.h"
-#include "rest/own.h"
+#include "rest/feed_page.h"
 
 #include "base/clock.h"
 #include "feed/waiters.h"
@@ -205,11 +205,12 @@ static enum rn_rest_step begin(struct rn_context *x)
     if (path) {
         struct rn_err why = x->err;
         /* A stranger is told 401 whatever the path is. */
-        if (!rn_context_header(x, RN_HEADER_AUTHORIZATION).len)
+        if (!rn_context_header(x, RN_HEADER_AUTHORIZATION).len) {
             return rn_reply_fail(
                 x, rn_fail(&x->err, RN_UNAUTHORIZED,
                            "Required Header authorization is missing. Ensure "
                            "a valid Authorization token is passed."));
+        }
         x->err = why;
         return rn_reply_fail(x, path);
     }
@@ -219,10 +220,11 @@ static enum rn_rest_step begin(struct rn_context *x)
     if (rc)
         return rn_reply_fail(x, rc);
     x->route = rn_route_find(x);
-    if (!x->route)
+    if (!x->route) {
         return rn_reply_fail(
             x, rn_fail_reason(&x->err, RN_REASON_METHOD,
                               "Operation is not allowed on this resource"));
+    }
     rc = check_rights(x);
     if (!rc)
         rc = rn_session_check_level(x);
@@ -231,6 +233,31 @@ static enum rn_rest_step begin(struct rn_context *x)
     if (rc)
         return rn_reply_fail(x, rc);
     return rn_order_strike(x, &step) ? step : x->route->run(x);
+}
+
+static void count_feed(const struct rn_context *x)
+{
+    int status = x->call->res.status;
+    enum rn_feed_result result = status == RN_STATUS_OK ? RN_FEED_PAGE
+                                 : x->err.code == RN_NOT_MODIFIED
+                                     ? RN_FEED_NOTHING
+                                 : x->err.code == RN_GONE ? RN_FEED_GONE
+                                                          : RN_FEED_ERROR;
+
+    rn_tally_feed(x->rest->tally, result,
+                  result == RN_FEED_PAGE ? x->feed->count : 0,
+                  x->call->note.idle_ns);
+}
+
+static void count_query(const struct rn_context *x)
+{
+    const struct rn_call_note *n = &x->call->note;
+
+    rn_tally_query(x->rest->tally, n->ns, &n->query);
+    if (n->code == RN_TIMEOUT)
+        rn_tally_abort(x->rest->tally, RN_ABORT_STEPS);
+    else if (n->code == RN_TOO_LARGE)
+        rn_tally_abort(x->rest->tally, RN_ABORT_MEMORY);
 }
 
 /* Notes and counts what has become of it. */
@@ -258,6 +285,10 @@ static void take_note(struct rn_context *x)
     if (n->code)
         n->sub = rn_status_of(n->code, (enum rn_reason)x->err.reason)->sub;
     rn_tally_request(x->rest->tally, &r);
+    if (x->feed)
+        count_feed(x);
+    if (x->route && x->route->run == rn_rest_query)
+        count_query(x);
 }
 
 /* What every request shares behind its handler. */

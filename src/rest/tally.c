@@ -1,54 +1,48 @@
 /* tally.c -- see tally.h. */
 #include "rest/tally.h"
 
-#include <stdlib.h>
+#include "rest/access.h"
+
+#include <stddef.h>
+#include <stdio.h>
 
 enum {
     STRIPES = 8,
     STATUSES = 32, /* that differ; the last is for all that are more */
-    BUCKETS = 14,  /* and one for all that took longer */
     KINDS = RN_KINDS + 1,
     CELLS = RN_HTTP_METHODS * KINDS, /* of a status */
     JUMP_MS = 1000,                  /* the least that is a jump */
     SLEW_MS = 20,
 };
 
-/* Seconds, as they are printed, and nanoseconds. */
-static const struct {
-    const char *le;
-    int64_t ns;
-} bounds[BUCKETS] = {
-    { "0.0005", 500000 },
-    { "0.001", 1000000 },
-    { "0.0025", 2500000 },
-    { "0.005", 5000000 },
-    { "0.01", 10000000 },
-    { "0.025", 25000000 },
-    { "0.05", 50000000 },
-    { "0.1", 100000000 },
-    { "0.25", 250000000 },
-    { "0.5", 500000000 },
-    { "1", 1000000000 },
-    { "2.5", 2500000000 },
-    { "5", INT64_C(5) * 1000000000 },
-    { "10", INT64_C(10) * 1000000000 },
-};
-
 static const char *const reject_names[RN_REJECTS] = { "connections", "timeout",
                                                       "malformed" };
+static const char *const feed_names[RN_FEED_RESULTS] = { "page", "304", "gone",
+                                                         "error" };
+static const char *const abort_names[RN_ABORTS] = { "steps", "memory" };
 
 typedef _Atomic uint64_t counter;
 
+/* A histogram of times. */
+struct times {
+    counter counts[RN_HISTOGRAM_BOUNDS + 1];
+    counter ns;
+};
+
 struct stripe {
     _Alignas(64) counter requests[STATUSES][RN_HTTP_METHODS][KINDS];
-    counter durations[RN_HTTP_METHODS][BUCKETS + 1];
-    counter ns[RN_HTTP_METHODS];
+    struct times durations[RN_HTTP_METHODS];
+    struct times feed_waits, queries;
     counter bytes_in, bytes_out, centiunits;
+    counter feed_reads[RN_FEED_RESULTS], feed_items;
+    counter ways[RN_ACCESS_KINDS], examined, returned;
 };
 
 struct rn_tally {
     _Atomic int statuses[STATUSES]; /* of each row; 0: not yet used */
     counter rejects[RN_REJECTS];
+    counter aborts[RN_ABORTS];
+    counter tokens;
     struct stripe stripes[STRIPES];
 };
 
@@ -97,16 +91,20 @@ static size_t row_of(struct rn_tally *t, int status)
     return STATUSES - 1;
 }
 
+static void add_time(struct times *t, int64_t ns)
+{
+    uint64_t value = ns > 0 ? (uint64_t)ns : 0;
+
+    add(&t->counts[rn_scale_bucket(&rn_scale_times, value)], 1);
+    add(&t->ns, value);
+}
+
 void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r)
 {
     struct stripe *s = own_stripe(t);
-    size_t bucket = 0;
 
-    while (bucket < BUCKETS && r->ns > bounds[bucket].ns)
-        bucket++;
     add(&s->requests[row_of(t, r->status)][r->method][r->kind], 1);
-    add(&s->durations[r->method][bucket], 1);
-    add(&s->ns[r->method], r->ns > 0 ? (uint64_t)r->ns : 0);
+    add_time(&s->durations[r->method], r->ns);
     add(&s->bytes_in, r->bytes_in);
     add(&s->bytes_out, r->bytes_out);
     add(&s->centiunits, (uint64_t)(r->units * 100 + 0.5));
@@ -115,6 +113,39 @@ void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r)
 void rn_tally_reject(struct rn_tally *t, enum rn_reject why)
 {
     add(&t->rejects[why], 1);
+}
+
+void rn_tally_feed(struct rn_tally *t, enum rn_feed_result result,
+                   uint64_t items, int64_t waited_ns)
+{
+    struct stripe *s = own_stripe(t);
+
+    add(&s->feed_reads[result], 1);
+    add(&s->feed_items, items);
+    if (waited_ns > 0)
+        add_time(&s->feed_waits, waited_ns);
+}
+
+void rn_tally_query(struct rn_tally *t, int64_t ns,
+                    const struct rn_query_note *n)
+{
+    struct stripe *s = own_stripe(t);
+
+    add_time(&s->queries, ns);
+    if (n->has_way)
+        add(&s->ways[n->way], 1);
+    add(&s->examined, n->examined);
+    add(&s->returned, n->returned);
+}
+
+void rn_tally_abort(struct rn_tally *t, enum rn_query_abort why)
+{
+    add(&t->aborts[why], 1);
+}
+
+void rn_tally_token(struct rn_tally *t)
+{
+    add(&t->tokens, 1);
 }
 
 /* ---- telling ------------------------------------------------------------- */
@@ -172,56 +203,141 @@ static enum rn_code print_requests(struct rn_tally *t, struct rn_buf *out)
     return rc;
 }
 
-static enum rn_code print_durations(struct rn_tally *t, size_t method,
-                                    struct rn_buf *out)
+/* The times at this place of every stripe. */
+static enum rn_code print_times(struct rn_tally *t, size_t place,
+                                const char *name, const char *label,
+                                struct rn_buf *out)
 {
-    const char *op = rn_http_method_name((enum rn_http_method)method);
-    uint64_t total = 0, n;
-    enum rn_code rc = RN_OK;
+    struct rn_histogram h = { 0 };
 
-    for (size_t i = 0; !rc && i <= BUCKETS; i++) {
-        SUM(t, n, durations[method][i]);
-        total += n;
-        rc = rn_buf_printf(
-            out,
-            "runnel_http_request_duration_seconds_bucket{op=\"%s\",le=\"%s\"} "
-            "%llu\n",
-            op, i < BUCKETS ? bounds[i].le : "+Inf", (unsigned long long)total);
+    for (size_t i = 0; i < STRIPES; i++) {
+        struct times *part =
+            (struct times *)(void *)((char *)&t->stripes[i] + place);
+
+        for (size_t k = 0; k <= RN_HISTOGRAM_BOUNDS; k++)
+            h.counts[k] += get(&part->counts[k]);
+        h.sum += get(&part->ns);
     }
-    SUM(t, n, ns[method]);
-    if (!rc) {
-        rc = rn_buf_printf(
-            out,
-            "runnel_http_request_duration_seconds_sum{op=\"%s\"} %.9f\n"
-            "runnel_http_request_duration_seconds_count{op=\"%s\"} %llu\n",
-            op, (double)n / 1e9, op, (unsigned long long)total);
+    return rn_histogram_print(&h, &rn_scale_times, name, label, out);
+}
+
+static enum rn_code print_type(struct rn_buf *out, const char *name,
+                               const char *type)
+{
+    return rn_buf_printf(out, "# TYPE %s %s\n", name, type);
+}
+
+static enum rn_code print_durations(struct rn_tally *t, struct rn_buf *out)
+{
+    const char *name = "runnel_http_request_duration_seconds";
+    enum rn_code rc = print_type(out, name, "histogram");
+    char label[32];
+
+    for (size_t m = 0; !rc && m < RN_HTTP_METHODS; m++) {
+        snprintf(label, sizeof(label), "op=\"%s\"",
+                 rn_http_method_name((enum rn_http_method)m));
+        rc = print_times(
+            t, offsetof(struct stripe, durations) + m * sizeof(struct times),
+            name, label, out);
     }
     return rc;
 }
 
+static enum rn_code print_count(struct rn_buf *out, const char *name,
+                                uint64_t n)
+{
+    enum rn_code rc = print_type(out, name, "counter");
+
+    return rc ? rc
+              : rn_buf_printf(out, "%s %llu\n", name, (unsigned long long)n);
+}
+
+static enum rn_code print_labelled(struct rn_buf *out, const char *name,
+                                   const char *label, const char *value,
+                                   uint64_t n)
+{
+    return rn_buf_printf(out, "%s{%s=\"%s\"} %llu\n", name, label, value,
+                         (unsigned long long)n);
+}
+
 static enum rn_code print_sums(struct rn_tally *t, struct rn_buf *out)
 {
+    const char *rejected = "runnel_http_rejected_total";
     uint64_t in, bytes_out, units;
     enum rn_code rc;
 
     SUM(t, in, bytes_in);
     SUM(t, bytes_out, bytes_out);
     SUM(t, units, centiunits);
-    rc = rn_buf_printf(out,
-                       "# TYPE runnel_http_request_bytes_total counter\n"
-                       "runnel_http_request_bytes_total %llu\n"
-                       "# TYPE runnel_http_response_bytes_total counter\n"
-                       "runnel_http_response_bytes_total %llu\n"
-                       "# TYPE runnel_request_units_total counter\n"
-                       "runnel_request_units_total %.2f\n"
-                       "# TYPE runnel_http_rejected_total counter\n",
-                       (unsigned long long)in, (unsigned long long)bytes_out,
-                       (double)units / 100);
-    for (size_t i = 0; !rc && i < RN_REJECTS; i++) {
-        rc = rn_buf_printf(
-            out, "runnel_http_rejected_total{reason=\"%s\"} %llu\n",
-            reject_names[i], (unsigned long long)get(&t->rejects[i]));
+    rc = print_count(out, "runnel_http_request_bytes_total", in);
+    if (!rc)
+        rc = print_count(out, "runnel_http_response_bytes_total", bytes_out);
+    if (!rc) {
+        rc = rn_buf_printf(out,
+                           "# TYPE runnel_request_units_total counter\n"
+                           "runnel_request_units_total %.2f\n",
+                           (double)units / 100);
     }
+    if (!rc)
+        rc = print_count(out, "runnel_resource_tokens_issued_total",
+                         get(&t->tokens));
+    if (!rc)
+        rc = print_type(out, rejected, "counter");
+    for (size_t i = 0; !rc && i < RN_REJECTS; i++)
+        rc = print_labelled(out, rejected, "reason", reject_names[i],
+                            get(&t->rejects[i]));
+    return rc;
+}
+
+static enum rn_code print_feed(struct rn_tally *t, struct rn_buf *out)
+{
+    const char *reads = "runnel_feed_reads_total";
+    const char *wait = "runnel_feed_wait_seconds";
+    enum rn_code rc = print_type(out, reads, "counter");
+    uint64_t n;
+
+    for (size_t i = 0; !rc && i < RN_FEED_RESULTS; i++) {
+        SUM(t, n, feed_reads[i]);
+        rc = print_labelled(out, reads, "result", feed_names[i], n);
+    }
+    SUM(t, n, feed_items);
+    if (!rc)
+        rc = print_count(out, "runnel_feed_items_total", n);
+    if (!rc)
+        rc = print_type(out, wait, "histogram");
+    return rc ? rc
+              : print_times(t, offsetof(struct stripe, feed_waits), wait, "",
+                            out);
+}
+
+static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
+{
+    const char *name = "runnel_query_duration_seconds";
+    enum rn_code rc = print_type(out, name, "histogram");
+    uint64_t n;
+
+    if (!rc)
+        rc = print_times(t, offsetof(struct stripe, queries), name, "", out);
+    SUM(t, n, examined);
+    if (!rc)
+        rc = print_count(out, "runnel_query_docs_examined_total", n);
+    SUM(t, n, returned);
+    if (!rc)
+        rc = print_count(out, "runnel_query_docs_returned_total", n);
+    name = "runnel_query_index_used_total";
+    if (!rc)
+        rc = print_type(out, name, "counter");
+    for (size_t i = 0; !rc && i < RN_ACCESS_KINDS; i++) {
+        SUM(t, n, ways[i]);
+        rc = print_labelled(out, name, "kind",
+                            rn_access_name((enum rn_access_kind)i), n);
+    }
+    name = "runnel_query_aborted_total";
+    if (!rc)
+        rc = print_type(out, name, "counter");
+    for (size_t i = 0; !rc && i < RN_ABORTS; i++)
+        rc = print_labelled(out, name, "reason", abort_names[i],
+                            get(&t->aborts[i]));
     return rc;
 }
 
@@ -229,14 +345,13 @@ enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out)
 {
     enum rn_code rc = print_requests(t, out);
 
-    if (!rc) {
-        rc = rn_buf_add(out,
-                        RN_LIT("# TYPE runnel_http_request_duration_seconds "
-                               "histogram\n"));
-    }
-    for (size_t m = 0; !rc && m < RN_HTTP_METHODS; m++)
-        rc = print_durations(t, m, out);
-    return rc ? rc : print_sums(t, out);
+    if (!rc)
+        rc = print_durations(t, out);
+    if (!rc)
+        rc = print_sums(t, out);
+    if (!rc)
+        rc = print_feed(t, out);
+    return rc ? rc : print_queries(t, out);
 }
 
 /* ---- the wall clock ------------------------------------------------------ */

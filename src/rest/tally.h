@@ -9,8 +9,10 @@
 #ifndef RN_REST_TALLY_H
 #define RN_REST_TALLY_H
 
+#include "base/histogram.h"
 #include "cosmos/kind.h"
 #include "http/request.h"
+#include "rest/call.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -23,6 +25,18 @@ enum rn_reject {
     RN_REJECT_MALFORMED,   /* what came was no request, or too large a one */
     RN_REJECTS,
 };
+
+/* How a read of the change feed ended. */
+enum rn_feed_result {
+    RN_FEED_PAGE,
+    RN_FEED_NOTHING, /* 304 */
+    RN_FEED_GONE,    /* 410 */
+    RN_FEED_ERROR,
+    RN_FEED_RESULTS,
+};
+
+/* What a query had too much of. */
+enum rn_query_abort { RN_ABORT_STEPS, RN_ABORT_MEMORY, RN_ABORTS };
 
 struct rn_tally_request {
     enum rn_http_method method;
@@ -38,6 +52,13 @@ void rn_tally_free(struct rn_tally *t);       /* NULL is fine */
 
 void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r);
 void rn_tally_reject(struct rn_tally *t, enum rn_reject why);
+/* A read that did not wait has waited for 0. */
+void rn_tally_feed(struct rn_tally *t, enum rn_feed_result result,
+                   uint64_t items, int64_t waited_ns);
+void rn_tally_query(struct rn_tally *t, int64_t ns,
+                    const struct rn_query_note *n);
+void rn_tally_abort(struct rn_tally *t, enum rn_query_abort why);
+void rn_tally_token(struct rn_tally *t); /* one was made for a permission */
 /* How many answers had this status. */
 uint64_t rn_tally_status(struct rn_tally *t, int status);
 enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out) RN_CHECK;

@@ -1,7 +1,12 @@
 /* journal.c -- see journal.h. */
 #include "server/journal.h"
 
-enum { SLOW_EVERY_MS = 100, REST_EVERY_MS = 1000, TARGET_MAX = 512 };
+enum {
+    SLOW_EVERY_MS = 100,
+    REST_EVERY_MS = 1000,
+    TARGET_MAX = 512,
+    SLOW_DOCUMENTS = 10000, /* read by a query, however quickly */
+};
 
 void rn_journal_init(struct rn_journal *j, struct rn_log *log, bool all,
                      uint64_t slow_ms)
@@ -42,6 +47,7 @@ static void write_line(struct rn_journal *j, struct rn_log_limit *limit,
         RN_I64("substatus", n->sub),
         RN_F64("dur_ms", (double)n->ns / 1e6),
         RN_TEXT("waited_for", n->waited_for ? n->waited_for : "nothing"),
+        RN_U64("examined", n->query.examined),
         RN_F64("ru", n->charge),
         RN_U64("req_bytes", call->req ? call->req->body.len : 0),
         RN_U64("resp_bytes", call->res.body.len),
@@ -79,6 +85,7 @@ void rn_journal_call(struct rn_journal *j, const struct rn_call *call)
         write_line(j, &j->failed, RN_LOG_ERROR, "request failed", call);
     else if (n->code == RN_UNAUTHORIZED)
         write_line(j, &j->refused, RN_LOG_WARN, "not authorized", call);
-    if (j->slow_ns && n->ns > j->slow_ns)
+    if (j->slow_ns &&
+        (n->ns > j->slow_ns || n->query.examined >= SLOW_DOCUMENTS))
         write_line(j, &j->slow, RN_LOG_WARN, "slow request", call);
 }

@@ -596,8 +596,9 @@ static enum rn_code sync_log(struct rn_local *l, struct rn_err *err)
     uint64_t took = (uint64_t)(rn_mono_ns(l->env) - begun);
 
     pthread_mutex_lock(&l->state);
-    l->counts.syncs++;
-    l->counts.sync_ns_total += took;
+    rn_histogram_add(&l->counts.syncs, &rn_scale_times, took);
+    if (rc)
+        l->counts.sync_errors++;
     if (took > l->counts.sync_ns_max)
         l->counts.sync_ns_max = took;
     pthread_mutex_unlock(&l->state);

@@ -34,6 +34,7 @@
 #define RN_STORE_STORE_H
 
 #include "base/env.h"
+#include "base/histogram.h"
 #include "base/mem.h"
 
 #include <stdint.h>
@@ -79,8 +80,9 @@ struct rn_store_status {
     bool read_only;
     char reason[160]; /* why, if read_only or full */
     bool full;
-    uint64_t commits, syncs, checkpoints;
-    uint64_t sync_ns_total, sync_ns_max;
+    uint64_t commits, checkpoints;
+    struct rn_histogram syncs; /* of the log, in ns */
+    uint64_t sync_ns_max, sync_errors;
     uint64_t data_bytes;   /* length of the map file */
     uint64_t live_bytes;   /* of it, in use */
     uint64_t log_bytes;    /* in all segments */

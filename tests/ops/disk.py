@@ -133,6 +133,8 @@ def _():
         status, _, body = server.ask("GET", "/readyz", key=None)
         equal((status, body["ready"]), (503, False))
         assert body["reason"], body
+        equal((server.metrics()["runnel_sync_errors_total"],
+               server.metrics()["runnel_store_read_only"]), (1, 1))
         equal(server.ask("GET", "/healthz", key=None)[0], 200)
         server.process.kill()
         server.process.wait()
@@ -196,6 +198,23 @@ def _():
         equal(server.process.wait(LIMIT_S), 0)
         server.start()
         equal(listed(server, container)[0], ["0", "1", "2", "3"])
+
+
+@case("a wall clock that jumps is counted and logged, both ways")
+def _():
+    with Shimmed() as server:
+        def jumps():
+            return server.metrics()["runnel_clock_jump_total"]
+
+        equal(jumps(), 0)
+        with Disk("ahead"):
+            server.ask("GET", "/healthz", key=None)
+            equal(jumps(), 1)
+            line = json.loads(server.wait_for_line("wall clock has jumped"))
+            assert 3590000 < line["by_ms"] < 3610000, line
+        server.ask("GET", "/healthz", key=None)
+        equal(jumps(), 2)
+        server.wait_for_line(r'"by_ms":-3[56]')
 
 
 try:

@@ -1,10 +1,12 @@
-/* disk_shim.c -- a disk that fails when it is told to; preloaded by disk.py.
+/* disk_shim.c -- a disk and a wall clock that fail when they are told to;
+ * preloaded by disk.py.
  *
  * Which way is said by files in the directory $RUNNEL_DISK:
  *
  *   broken   syncs fail
  *   held     syncs wait until the file is gone
  *   full     no space is left
+ *   ahead    the wall clock is an hour ahead
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int is_told(const char *what)
@@ -70,4 +74,13 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
         return -1;
     }
     return real(fd, mode, offset, len);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    int rc = (int)syscall(SYS_clock_gettime, clock, out);
+
+    if (!rc && clock == CLOCK_REALTIME && is_told("ahead"))
+        out->tv_sec += 3600;
+    return rc;
 }

@@ -10,13 +10,17 @@ import re
 import socket
 import uuid
 
-from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, run_cases, sign)
+from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
+                 run_cases, sign)
 
 METRIC = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? '
                     r'(\d+(\.\d+)?(e[+-]?\d+)?|\+Inf)$')
 FIELDS = {"ts", "level", "msg", "activity_id", "op", "resource", "path",
-          "status", "substatus", "dur_ms", "waited_for", "ru", "req_bytes",
-          "resp_bytes", "client", "key", "range", "lsn", "err"}
+          "status", "substatus", "dur_ms", "waited_for", "examined", "ru",
+          "req_bytes", "resp_bytes", "client", "key", "range", "lsn", "err"}
+QUERY = {"content-type": "application/query+json",
+         "x-ms-documentdb-isquery": "true",
+         "x-ms-documentdb-query-enablecrosspartition": "true"}
 
 
 def requests_of(server):
@@ -107,9 +111,7 @@ def _():
         server.post(container + "/docs", {
             "query": "SELECT * FROM c WHERE c.x = @x",
             "parameters": [{"name": "@x", "value": canary}]},
-            headers={"content-type": "application/query+json",
-                     "x-ms-documentdb-isquery": "true",
-                     "x-ms-documentdb-query-enablecrosspartition": "true"})
+            headers=QUERY)
         token = sign("GET", "/dbs", EMULATOR_KEY)["authorization"]
         server.ask("GET", "/dbs/none", key=None, headers={
             "authorization": token, "x-ms-date": "x"})
@@ -141,29 +143,187 @@ def _():
             assert family in names, line
 
 
-NAMES = """runnel_inflight_requests runnel_request_units_total
-runnel_throttled_total runnel_http_request_bytes_total
-runnel_http_response_bytes_total runnel_http_connections{state="open"}
-runnel_http_rejected_total{reason="malformed"} runnel_commits_total
-runnel_auth_key_last_used_timestamp_seconds{key="emulator"}
-runnel_wal_fsync_duration_seconds_sum runnel_wal_fsync_duration_seconds_count
-runnel_commit_batch_size_sum runnel_commit_queue_depth
-runnel_corruption_detected_total runnel_store_read_only
-runnel_disk_free_bytes runnel_disk_reserve_bytes runnel_db_size_bytes
-runnel_store_map_used_ratio runnel_oldest_reader_seconds
-runnel_recovery_duration_seconds runnel_recovered_records_total
-runnel_clock_jump_total process_cpu_seconds_total
+GAUGES = """runnel_inflight_requests runnel_http_connections
+runnel_auth_key_last_used_timestamp_seconds runnel_commit_queue_depth
+runnel_store_read_only runnel_store_full runnel_disk_free_bytes
+runnel_disk_reserve_bytes runnel_db_size_bytes runnel_db_live_bytes
+runnel_wal_size_bytes runnel_store_recent_bytes runnel_store_map_used_ratio
+runnel_store_readers runnel_oldest_reader_seconds
+runnel_recovery_duration_seconds runnel_wal_fsync_duration_seconds_max
+runnel_feed_readers runnel_build_info runnel_insecure_config
 process_resident_memory_bytes process_open_fds process_max_fds
-process_start_time_seconds runnel_insecure_config{reason="plain_http"}"""
+process_start_time_seconds"""
+COUNTERS = """runnel_http_requests_total runnel_request_units_total
+runnel_throttled_total runnel_http_request_bytes_total
+runnel_http_response_bytes_total runnel_http_rejected_total
+runnel_auth_failures_total runnel_resource_tokens_issued_total
+runnel_commits_total runnel_commit_operations_total
+runnel_commit_aborted_total runnel_commit_busy_total
+runnel_sync_errors_total runnel_checkpoints_total
+runnel_corruption_detected_total runnel_recovered_records_total
+runnel_feed_reads_total runnel_feed_items_total
+runnel_query_docs_examined_total runnel_query_docs_returned_total
+runnel_query_index_used_total runnel_query_aborted_total
+runnel_clock_jump_total process_cpu_seconds_total"""
+HISTOGRAMS = """runnel_http_request_duration_seconds
+runnel_commit_duration_seconds runnel_commit_batch_size
+runnel_wal_fsync_duration_seconds runnel_feed_wait_seconds
+runnel_query_duration_seconds"""
 
 
-@case("the metrics that operators expect are there")
+TLS_END = "runnel_tls_cert_not_after_seconds"  # with TLS only
+
+
+def read_file(name):
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    with open(os.path.join(root, name)) as file:
+        return file.read()
+
+
+@case("every metric of the manual is there with its type, and no other is")
+def _():
+    want = {name: kind for kind, names in (
+        ("gauge", GAUGES), ("counter", COUNTERS), ("histogram", HISTOGRAMS))
+        for name in names.split()}
+    with Server() as server:
+        _, _, text = server.ask("GET", "/metrics", key=None, raw=True)
+    equal(dict(re.findall(r"^# TYPE (\S+) (\S+)$", text.decode(), re.M)), want)
+    manual = read_file("docs/operations.md")
+    equal([name for name in want if f"`{name}" not in manual
+           and not name.startswith("process_")], [])
+    watched = re.findall(r"\b(?:runnel|process)_\w+",
+                         read_file("contrib/alerts.yml"))
+    assert watched
+    equal([name for name in watched if name != TLS_END and
+           re.sub("_(bucket|sum|count)$", "", name) not in want], [])
+
+
+@case("the buckets of every histogram rise to its count")
 def _():
     with Server() as server:
         container = server.make()
         server.put(container, {"id": "1", "pk": "x"})
-        found = server.metrics()
-        equal([name for name in NAMES.split() if name not in found], [])
+        _, _, text = server.ask("GET", "/metrics", key=None, raw=True)
+        text = text.decode()
+        for name in HISTOGRAMS.split():
+            series = {}
+            for label, le, n in re.findall(
+                    rf'^{name}_bucket{{(?:(\w+="\w+"),)?le="(.*?)"}} (\d+)$',
+                    text, re.M):
+                series.setdefault(label, []).append((float(le), int(n)))
+            assert series, name
+            for label, buckets in series.items():
+                equal(buckets, sorted(buckets))
+                equal([n for _, n in buckets], sorted(n for _, n in buckets))
+                equal(buckets[-1][0], float("inf"))
+                labels = f"{{{label}}}" if label else ""
+                assert f"\n{name}_count{labels} {buckets[-1][1]}\n" in text
+                assert f"\n{name}_sum{labels} " in text
+
+
+def grown(server, do):
+    """By how much each sample has grown meanwhile."""
+    before = server.metrics()
+    do()
+    after = server.metrics()
+    return {name: after[name] - before.get(name, 0) for name in after}
+
+
+@case("commits are counted with their size and the time they took")
+def _():
+    with Server("--checkpoint-ms", "3600000") as server:
+        container = server.make()
+        more = grown(server, lambda: [
+            server.put(container, {"id": str(i), "pk": "x"}) for i in range(5)])
+        for name in ("runnel_commit_batch_size_count",
+                     'runnel_commit_batch_size_bucket{le="1"}',
+                     "runnel_commit_batch_size_sum",
+                     "runnel_commit_duration_seconds_count",
+                     "runnel_wal_fsync_duration_seconds_count",
+                     "runnel_commits_total", "runnel_commit_operations_total"):
+            equal((name, more[name]), (name, 5))
+        took = more["runnel_commit_duration_seconds_sum"]
+        synced = more["runnel_wal_fsync_duration_seconds_sum"]
+        assert 0 < synced <= took, (synced, took)
+
+
+@case("reads of the change feed are counted by their end")
+def _():
+    with Server() as server:
+        container = server.make()
+        for i in range(3):
+            server.put(container, {"id": str(i), "pk": "x"})
+
+        def read(status, **headers):
+            sent = {"a-im": "Incremental Feed"}
+            sent.update({name.replace("_", "-"): value
+                         for name, value in headers.items()})
+            found = server.ask("GET", container + "/docs", headers=sent)
+            equal(found[0], status, found[2])
+            return found[1]["etag"] if status in (200, 304) else None
+
+        def reads():
+            place = read(200, x_ms_max_item_count="2")
+            place = read(200, if_none_match=place)
+            read(304, if_none_match=place)
+            read(304, if_none_match=place, prefer="wait=1")
+            read(410, x_ms_documentdb_partitionkeyrangeid="9")
+            read(400, x_ms_max_item_count="x")
+
+        more = grown(server, reads)
+        equal({result: more[f'runnel_feed_reads_total{{result="{result}"}}']
+               for result in ("page", "304", "gone", "error")},
+              {"page": 2, "304": 2, "gone": 1, "error": 1})
+        equal(more["runnel_feed_items_total"], 3)
+        equal(more["runnel_feed_wait_seconds_count"], 1)
+        assert more["runnel_feed_wait_seconds_sum"] > 0.5
+        equal(server.metrics()["runnel_feed_readers"], 0)
+
+
+@case("queries are counted with what they read, and slow if that is much")
+def _():
+    with Server("--slow-ms", "3600000") as server:
+        container = server.make()
+        for i in range(101):
+            batch = [{"operationType": "Create", "resourceBody": {
+                "id": f"{i}-{k}", "pk": "x", "n": k}} for k in range(100)]
+            status, _, body = server.post(container + "/docs", batch, headers={
+                "x-ms-cosmos-is-batch-request": "true",
+                "x-ms-cosmos-batch-atomic": "true", **pk_header("x")})
+            equal(status, 200, body)
+
+        def ask(text):
+            status, _, body = server.post(container + "/docs", {"query": text},
+                                          headers=QUERY)
+            equal(status, 200, body)
+
+        few = "SELECT * FROM c WHERE c.id = '7-7' AND c.pk = 'x'"
+        more = grown(server, lambda: ask(few))
+        equal((more["runnel_query_docs_examined_total"],
+               more["runnel_query_docs_returned_total"],
+               more['runnel_query_index_used_total{kind="points"}'],
+               more["runnel_query_duration_seconds_count"]), (1, 1, 1, 1))
+        assert not any("slow request" in line for line in server.lines)
+        more = grown(server, lambda: ask("SELECT VALUE COUNT(c.n) FROM c"))
+        equal((more["runnel_query_docs_examined_total"],
+               more["runnel_query_docs_returned_total"],
+               more['runnel_query_index_used_total{kind="scan"}']),
+              (10100, 1, 1))
+        line = json.loads(server.wait_for_line("slow request"))
+        equal((line["examined"], line["waited_for"]), (10100, "worker"))
+
+
+@case("tokens that are made for permissions are counted")
+def _():
+    with Server() as server:
+        server.make()
+        server.post("/dbs/d/users", {"id": "u"})
+        path = "/dbs/d/users/u/permissions"
+        more = grown(server, lambda: (
+            server.post(path, {"id": "p", "permissionMode": "Read",
+                               "resource": "dbs/d/colls/c"}),
+            server.ask("GET", path + "/p"), server.ask("GET", path)))
+        equal(more["runnel_resource_tokens_issued_total"], 3)
 
 
 @case("requests are counted by operation, resource and status")

@@ -67,6 +67,45 @@ static void what_many_threads_count_is_all_told(void **state)
     rn_tally_free(t);
 }
 
+static void feeds_queries_and_tokens_are_told(void **state)
+{
+    static const char *const want[] = {
+        "runnel_feed_reads_total{result=\"page\"} 2\n",
+        "runnel_feed_reads_total{result=\"gone\"} 1\n",
+        "runnel_feed_items_total 12\n",
+        "runnel_feed_wait_seconds_bucket{le=\"2.5\"} 1\n",
+        "runnel_feed_wait_seconds_count 1\n",
+        "runnel_query_duration_seconds_count 2\n",
+        "runnel_query_docs_examined_total 40\n",
+        "runnel_query_docs_returned_total 6\n",
+        "runnel_query_index_used_total{kind=\"scan\"} 1\n",
+        "runnel_query_aborted_total{reason=\"steps\"} 0\n",
+        "runnel_query_aborted_total{reason=\"memory\"} 1\n",
+        "runnel_resource_tokens_issued_total 1\n",
+    };
+    struct rn_query_note scan = { .examined = 40,
+                                  .returned = 6,
+                                  .has_way = true };
+    struct rn_buf text = RN_BUF_INIT(1 << 20);
+    struct rn_tally *t = rn_tally_new();
+
+    (void)state;
+    assert_non_null(t);
+    rn_tally_feed(t, RN_FEED_PAGE, 5, 0);
+    rn_tally_feed(t, RN_FEED_PAGE, 7, INT64_C(2000000000));
+    rn_tally_feed(t, RN_FEED_GONE, 0, 0);
+    rn_tally_query(t, 1000, &scan);
+    rn_tally_query(t, 1000, &(struct rn_query_note){ 0 });
+    rn_tally_abort(t, RN_ABORT_MEMORY);
+    rn_tally_token(t);
+    assert_int_equal(rn_tally_print(t, &text), RN_OK);
+    assert_int_equal(rn_buf_add(&text, rn_view_of("", 1)), RN_OK);
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        assert_has(&text, want[i]);
+    rn_buf_release(&text);
+    rn_tally_free(t);
+}
+
 static void statuses_beyond_the_table_are_counted_together(void **state)
 {
     struct rn_tally_request r = { .kind = RN_KINDS };
@@ -112,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_many_threads_count_is_all_told),
+        cmocka_unit_test(feeds_queries_and_tokens_are_told),
         cmocka_unit_test(statuses_beyond_the_table_are_counted_together),
         cmocka_unit_test(a_jump_of_the_wall_clock_is_seen_once),
     };
