@@ -112,6 +112,16 @@ static struct rn_context *context_new(struct rn_call *call)
 
 /* ---- steps --------------------------------------------------------------- */
 
+/* Of 127.0.0.0/8, in numbers: 127.example.org is anybody's name. */
+static bool is_loopback_address(struct rn_view host)
+{
+    for (size_t i = 0; i < host.len; i++) {
+        if (host.at[i] != '.' && (host.at[i] < '0' || host.at[i] > '9'))
+            return false;
+    }
+    return rn_view_starts(host, RN_LIT("127."));
+}
+
 /* A page on the web can make a browser call us under a name of its own that
  * leads to this machine; it cannot make the Host header lie. */
 static enum rn_code check_host(struct rn_context *x)
@@ -131,8 +141,7 @@ static enum rn_code check_host(struct rn_context *x)
     }
     host.len = len;
     if ((host.len == 9 && strncasecmp(host.at, "localhost", 9) == 0) ||
-        rn_view_eq(host, RN_LIT("[::1]")) ||
-        rn_view_starts(host, RN_LIT("127.")) ||
+        rn_view_eq(host, RN_LIT("[::1]")) || is_loopback_address(host) ||
         rn_view_eq(host,
                    rn_view_text(x->rest->opts.host ? x->rest->opts.host : "")))
         return RN_OK;

@@ -41,8 +41,14 @@ def _():
     assert "Default: 127.0.0.1:8081" in text, text
     with Server() as server:
         equal(server.ask("GET", "/dbs")[0], 200)
-        equal(server.ask("GET", "/dbs", headers={"Host": "example.org"})[0],
-              403)
+        for host in ("example.org", "127.example.org", "127.0.0.1.example.org",
+                     "localhost.example.org", "localhost:1.example.org",
+                     "[::1].example.org", "128.0.0.1", "127:1"):
+            equal((host, server.ask("GET", "/dbs", headers={"Host": host})[0]
+                   in (400, 403)), (host, True))
+        for host in ("127.0.0.1", "127.1.2.3:8081", "LOCALHOST", "[::1]:1"):
+            equal((host, server.ask("GET", "/dbs", headers={"Host": host})[0]),
+                  (host, 200))
     plain = "--allow-plain-http-on-network"
     with tempfile.TemporaryDirectory() as data:
         status, _, words = run("serve", "--data", data, "--listen",
