@@ -113,6 +113,33 @@ static void on_accepted(void *context, int fd, const char *address)
 
 /* ---- starting ------------------------------------------------------------ */
 
+static bool is_in_memory(const struct rn_options *o)
+{
+    return strcmp(o->store, "mem") == 0;
+}
+
+/* Whoever may write there can put keys of his own in place. */
+static enum rn_code check_directory(const struct rn_options *o,
+                                    struct rn_err *err)
+{
+    struct stat st;
+
+    if (is_in_memory(o) || stat(o->data, &st))
+        return RN_OK; /* it will be made */
+    if (st.st_uid != geteuid()) {
+        return rn_fail(err, RN_FORBIDDEN,
+                       "%s: belongs to user %u; start the server as that user",
+                       o->data, (unsigned)st.st_uid);
+    }
+    if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+        return rn_fail(
+            err, RN_FORBIDDEN,
+            "%s: has mode %04o; let nobody but its owner write there", o->data,
+            (unsigned)(st.st_mode & 07777));
+    }
+    return RN_OK;
+}
+
 static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
 {
     const struct rn_options *o = s->options;
@@ -191,7 +218,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .env = s->env,
         .engine = s->engine,
         .log = s->log,
-        .data_dir = strcmp(o->store, "mem") == 0 ? NULL : o->data,
+        .data_dir = is_in_memory(o) ? NULL : o->data,
         .advertise = o->advertise,
         .consistency = o->consistency,
         .any_order = o->any_order,
@@ -312,7 +339,9 @@ enum rn_code rn_server_start(const struct rn_options *options,
     pthread_mutex_init(&s->tls_lock, NULL);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
-    rc = load_tls(s, err);
+    rc = check_directory(options, err);
+    if (!rc)
+        rc = load_tls(s, err);
     if (!rc)
         rc = rn_listener_open(options->listen, &s->listener, err);
     if (!rc)

@@ -65,6 +65,35 @@ def _():
             equal(server.ask("GET", "/dbs")[0], 200)
 
 
+@case("a directory that others may write to, or own, is refused")
+def _():
+    def refused(data, word):
+        status, _, words = run("serve", "--data", data, "--listen",
+                               "127.0.0.1:0")
+        equal(status, 2, words)
+        assert word in words and len(words.splitlines()) == 1, words
+        equal(os.listdir(data), [])
+
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        os.mkdir(data)
+        for mode in (0o777, 0o770, 0o1777, 0o702):
+            os.chmod(data, mode)
+            refused(data, f"mode {mode:04o}")
+        if os.geteuid() == 0:
+            os.chmod(data, 0o700)
+            os.chown(data, 65534, 65534)
+            refused(data, "belongs to user 65534")
+            os.chown(data, 0, 0)
+        os.chmod(data, 0o750)
+        with Server(data=data) as server:
+            equal(server.ask("GET", "/dbs")[0], 200)
+        for name in os.listdir(data):
+            equal((name, os.stat(data + "/" + name).st_mode & 0o77), (name, 0))
+        with Server(data=home + "/made"):
+            equal(os.stat(home + "/made").st_mode & 0o777, 0o700)
+
+
 @case("no secret is in the process list, in an error or in a core")
 def _():
     with Server() as server:
