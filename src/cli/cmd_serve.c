@@ -1,5 +1,6 @@
 /* cmd_serve.c -- `runnel serve`: run the server until a signal ends it. */
 #include "cli/command.h"
+#include "server/jail.h"
 #include "server/server.h"
 
 #include <signal.h>
@@ -80,6 +81,7 @@ static int run(int argc, char **argv)
     enum rn_code rc;
 
     forbid_cores();
+    (void)rn_jail();
     block_signals(&set);
     rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
     if (!rc)

@@ -94,6 +94,15 @@ def _():
             equal(os.stat(home + "/made").st_mode & 0o777, 0o700)
 
 
+@case("the server cannot get new rights or start another program")
+def _():
+    with Server() as server:
+        with open(f"/proc/{server.process.pid}/status") as file:
+            text = file.read()
+        assert "\nNoNewPrivs:\t1\n" in text, text
+        assert "\nSeccomp:\t2\n" in text, text
+
+
 @case("no secret is in the process list, in an error or in a core")
 def _():
     with Server() as server:

@@ -1,0 +1,13 @@
+/* jail.h -- takes from the process what a server never needs. */
+#ifndef RN_SERVER_JAIL_H
+#define RN_SERVER_JAIL_H
+
+#include <stdbool.h>
+
+/* For this process and all threads it will start, for good: no new rights, no
+ * other program, no look into other processes, nothing of the machine's own
+ * set-up, no sockets but TCP's and local ones.  False where the kernel cannot
+ * do that; then all is as before. */
+bool rn_jail(void);
+
+#endif
