@@ -13,9 +13,12 @@
 
 enum {
     HEIGHT_MAX = 16, /* four to the power of it: as many as there could be */
-    BLOCK_BYTES = 256 << 10,
-    CHAINS = 1 << 16,        /* as many as a full table has rows of 1 KB */
-    LARGE = BLOCK_BYTES / 4, /* an entry that gets a block to itself */
+    BLOCK_LEAST = 4 << 10,
+    BLOCK_MOST = 256 << 10,
+    CHAINS_LEAST = 1 << 6,
+    CHAINS_MOST = 1 << 16,
+    CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
+    LARGE_PART = 4,    /* of a block: a larger entry gets one to itself */
     ALIGN = alignof(struct rn_recent_entry),
 };
 
@@ -29,12 +32,13 @@ struct rn_recent {
     uint64_t bytes; /* of entries; atomic */
     struct block *blocks;
     char *free; /* in one of them, `left` bytes */
-    size_t left;
+    size_t left, block_bytes;
     uint64_t chance;
     unsigned height;               /* atomic */
     struct rn_recent_entry *group; /* the last written of the open one */
     struct rn_recent_entry *first[HEIGHT_MAX]; /* atomic */
     struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
+    size_t chain_count;              /* a power of two */
 };
 
 /* A key, ready to be looked for. */
@@ -45,15 +49,25 @@ struct sought {
 
 /* ---- the table ----------------------------------------------------------- */
 
-struct rn_recent *rn_recent_new(void)
+static size_t clamp(uint64_t n, size_t least, size_t most)
+{
+    return n < least ? least : n > most ? most : (size_t)n;
+}
+
+struct rn_recent *rn_recent_new(uint64_t limit)
 {
     struct rn_recent *r = rn_new(sizeof(*r));
+    uint64_t chains = CHAINS_LEAST;
 
     if (!r)
         return NULL;
+    while (chains < CHAINS_MOST && chains < limit / CHAIN_BYTES)
+        chains *= 2;
     r->refs = 1;
     r->height = 1;
-    r->chains = rn_new(CHAINS * sizeof(struct rn_recent_entry *));
+    r->block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST);
+    r->chain_count = (size_t)chains;
+    r->chains = rn_new(r->chain_count * sizeof(struct rn_recent_entry *));
     if (!r->chains) {
         rn_free(r);
         return NULL;
@@ -99,17 +113,18 @@ static struct block *add_block(struct rn_recent *r, size_t bytes)
 
 static void *take(struct rn_recent *r, size_t bytes)
 {
+    size_t large = r->block_bytes / LARGE_PART;
     char *at = r->free;
 
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (bytes > r->left) {
-        struct block *b = add_block(r, bytes > LARGE ? bytes : BLOCK_BYTES);
+        struct block *b = add_block(r, bytes > large ? bytes : r->block_bytes);
         if (!b)
             return NULL;
         at = b->bytes;
     }
-    if (bytes <= r->left || bytes <= LARGE) {
-        r->left = (bytes <= r->left ? r->left : BLOCK_BYTES) - bytes;
+    if (bytes <= r->left || bytes <= large) {
+        r->left = (bytes <= r->left ? r->left : r->block_bytes) - bytes;
         r->free = at + bytes;
     }
     __atomic_add_fetch(&r->bytes, bytes, __ATOMIC_RELAXED);
@@ -194,11 +209,17 @@ static uint32_t hash_of(struct rn_view key)
     return (uint32_t)rn_hash64(key, 0);
 }
 
+static struct rn_recent_entry **chain_of(const struct rn_recent *r,
+                                         uint32_t hash)
+{
+    return &r->chains[hash & (r->chain_count - 1)];
+}
+
 const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
                                              uint64_t seq, struct rn_view key)
 {
     uint32_t hash = hash_of(key);
-    const struct rn_recent_entry *e = follow(&r->chains[hash % CHAINS]);
+    const struct rn_recent_entry *e = follow(chain_of(r, hash));
 
     while (e &&
            !(e->hash == hash && is_seen(e, seq) && rn_view_eq(e->key, key)))
@@ -278,7 +299,7 @@ static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
                     unsigned height)
 {
     struct rn_recent_entry *const *links[HEIGHT_MAX];
-    struct rn_recent_entry **chain = &r->chains[e->hash % CHAINS];
+    struct rn_recent_entry **chain = chain_of(r, e->hash);
     struct sought sought = sought_of(e->key);
 
     memcpy(e->start, sought.start, sizeof(e->start));

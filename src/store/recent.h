@@ -35,7 +35,9 @@ struct rn_recent_entry {
     struct rn_recent_entry *next[]; /* atomic */
 };
 
-struct rn_recent *rn_recent_new(void);                 /* NULL: out of memory */
+/* For about `limit` bytes of entries, which it may exceed.  NULL: out of
+ * memory. */
+struct rn_recent *rn_recent_new(uint64_t limit);
 struct rn_recent *rn_recent_keep(struct rn_recent *r); /* NULL is fine */
 void rn_recent_drop(struct rn_recent *r);              /* NULL is fine */
 

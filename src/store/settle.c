@@ -27,7 +27,7 @@ static void set_limit(struct rn_local *l)
 
 enum rn_code rn_settle_init(struct rn_local *l, struct rn_err *err)
 {
-    l->settle.recent = rn_recent_new();
+    l->settle.recent = rn_recent_new(l->opts.recent_bytes);
     l->settle.limit = l->opts.recent_bytes;
     return l->settle.recent
                ? RN_OK
@@ -121,7 +121,7 @@ bool rn_settle_begin(struct rn_local *l)
 
     if (rn_settle_table(l) || !bytes)
         return false;
-    next = rn_recent_new();
+    next = rn_recent_new(l->opts.recent_bytes);
     if (!next)
         return false;
     s->end = rn_wal_end(l->log);

@@ -22,7 +22,14 @@
 
 #include <pthread.h>
 
-enum { KEYS = 60, GROUPS = 150, KEY_BYTES = 16, READERS = 3, ROUNDS = 400 };
+enum {
+    KEYS = 60,
+    GROUPS = 150,
+    KEY_BYTES = 16,
+    READERS = 3,
+    ROUNDS = 400,
+    FULL_BYTES = 32 << 20,
+};
 
 enum said { NOTHING, GONE, PUT };
 
@@ -125,7 +132,8 @@ static void each_group_stays_as_it_was(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct rn_recent *r = rn_recent_new();
+        /* One that is full at once, too. */
+        struct rn_recent *r = rn_recent_new(seed % 2 ? FULL_BYTES : 0);
         struct rn_chance chance;
 
         assert_non_null(r);
@@ -151,7 +159,7 @@ static void each_group_stays_as_it_was(void **state)
 static void a_large_value_has_a_place_of_its_own(void **state)
 {
     static char bytes[3 << 20];
-    struct rn_recent *r = rn_recent_new();
+    struct rn_recent *r = rn_recent_new(FULL_BYTES);
     char key[KEY_BYTES];
 
     (void)state;
@@ -210,7 +218,7 @@ static void *read_on(void *context)
 
 static void readers_see_whole_groups(void **state)
 {
-    struct shared s = { .table = rn_recent_new() };
+    struct shared s = { .table = rn_recent_new(0) };
     pthread_t threads[READERS];
 
     (void)state;
