@@ -93,22 +93,22 @@ static void add(struct reader *r, struct lease l)
 static void find_ranges(struct reader *r)
 {
     struct shape ranges[SHAPE_RANGES_MAX];
-    struct places old;
+    const struct places *old = &r->before;
     size_t n = shape_read(r->c, ranges);
 
     if (!n)
         return;
-    copy(&old, &r->now);
+    copy(&r->before, &r->now);
     r->now.count = 0;
     for (size_t i = 0; i < n; i++) {
         const struct shape *s = &ranges[i];
 
         if (r->kind == READER_RANGES) {
-            add(r, inherit(r, &old, s->id, s->key, s->keys));
+            add(r, inherit(r, old, s->id, s->key, s->keys));
             continue;
         }
-        for (size_t k = 0; k < old.count; k++) {
-            struct lease l = old.at[k];
+        for (size_t k = 0; k < old->count; k++) {
+            struct lease l = old->at[k];
             uint32_t end = l.key + l.keys, s_end = s->key + s->keys;
 
             if (!meets(&l, s->key, s->keys))
@@ -334,7 +334,6 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
     struct history_entry page = { .client = r->c->number,
                                   .op = HISTORY_PAGE,
                                   .max = max };
-    struct places old;
     struct part to[PARTS_MAX], points[PARTS_MAX];
     struct rn_buf body = RN_BUF_INIT(16 << 20);
     struct answer a;
@@ -349,7 +348,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
         return true;
     }
     a.body = rn_buf_view(&body);
-    copy(&old, &r->now);
+    copy(&r->before, &r->now);
     r->now.count = 0;
     for (size_t i = 0; i < n && !r->c->broken; i++) {
         struct history_entry part = page;
@@ -357,7 +356,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
 
         if (!know_range(r->c, to[i].range, &s))
             break;
-        add(r, inherit(r, &old, s.id, s.key, s.keys));
+        add(r, inherit(r, &r->before, s.id, s.key, s.keys));
         part.t0 -= n - i; /* in this order */
         if (n > 1)
             part.max = 0;

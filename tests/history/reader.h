@@ -34,6 +34,7 @@ struct reader {
     enum reader_kind kind;
     bool from_now;
     struct places now, saved;
+    struct places before; /* while others are found; large */
 };
 
 /* From the beginning, or from now.  `key`: of a reader of one, or the first of

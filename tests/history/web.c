@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ANSWER_MAX = 16 << 20 };
+enum { ANSWER_MAX = 16 << 20, HEAD_MAX = 8192 };
 
 /* The emulators' key; every client of the service knows it. */
 static const char well_known[] =
@@ -32,6 +32,7 @@ void web_print_request(struct client *c, const struct request *r)
                                    .word = rn_view_text(r->word),
                                    .link = rn_view_text(r->link),
                                    .x_date = d };
+    int len;
 
     if (rn_sign_print(&parts, &string) ||
         rn_signer_sign(c->signer, rn_buf_view(&string), signature))
@@ -39,32 +40,37 @@ void web_print_request(struct client *c, const struct request *r)
     rn_buf_release(&string);
     a = rn_auth_print(signature, auth);
     rn_buf_clear(&c->out);
-    if (rn_buf_printf(
-            &c->out,
-            "%s %s HTTP/1.1\r\nHost: localhost\r\nx-ms-version: 2018-12-31\r\n"
-            "x-ms-date: %.*s\r\nAuthorization: %.*s\r\nContent-Length: %zu\r\n"
-            "%s\r\n",
-            r->verb, r->path, RN_FMT(d), RN_FMT(a), r->body.len,
-            r->more ? r->more : "") ||
-        rn_buf_add(&c->out, r->body))
+    if (rn_buf_reserve(&c->out, HEAD_MAX))
+        abort();
+    len = snprintf(
+        c->out.at, HEAD_MAX,
+        "%s %s HTTP/1.1\r\nHost: localhost\r\nx-ms-version: 2018-12-31\r\n"
+        "x-ms-date: %.*s\r\nAuthorization: %.*s\r\nContent-Length: %zu\r\n"
+        "%s\r\n",
+        r->verb, r->path, RN_FMT(d), RN_FMT(a), r->body.len,
+        r->more ? r->more : "");
+    if (len < 0 || len >= HEAD_MAX)
+        abort();
+    c->out.len = (size_t)len;
+    if (rn_buf_add(&c->out, r->body))
         abort();
 }
 
 static struct rn_view header(struct rn_view head, const char *name)
 {
+    const char *end = head.at + head.len, *line = head.at;
     size_t len = strlen(name);
 
-    for (size_t i = 0; i + len + 2 < head.len; i++) {
-        size_t end = i + len + 2;
-        if (head.at[i] != '\n' || strncasecmp(head.at + i + 1, name, len) ||
-            head.at[i + 1 + len] != ':')
+    while ((line = memchr(line, '\n', (size_t)(end - line))) &&
+           (size_t)(end - ++line) > len) {
+        const char *value = line + len + 1;
+
+        if (line[len] != ':' || strncasecmp(line, name, len) != 0)
             continue;
-        while (end < head.len && head.at[end] == ' ')
-            end++;
-        i = end;
-        while (end < head.len && head.at[end] != '\r')
-            end++;
-        return rn_view_of(head.at + i, end - i);
+        while (value < end && *value == ' ')
+            value++;
+        line = memchr(value, '\r', (size_t)(end - value));
+        return rn_view_of(value, (size_t)((line ? line : end) - value));
     }
     return (struct rn_view){ 0 };
 }
