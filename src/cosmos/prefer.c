@@ -1,8 +1,6 @@
 /* prefer.c -- see prefer.h. */
 #include "cosmos/prefer.h"
 
-#include "cosmos/digits.h"
-
 #include <strings.h>
 
 static struct rn_view trim(struct rn_view v)
@@ -49,13 +47,20 @@ bool rn_prefer_find(struct rn_view header, const char *name,
     return false;
 }
 
+/* More than can be counted is still a number of seconds. */
 uint32_t rn_prefer_wait(struct rn_view header)
 {
     struct rn_view value;
     uint64_t seconds = 0;
 
-    if (!rn_prefer_find(header, "wait", &value) ||
-        !rn_digits_read(&value, UINT32_MAX, &seconds) || value.len)
+    if (!rn_prefer_find(header, "wait", &value) || !value.len)
         return 0;
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return 0;
+        seconds = seconds * 10 + (uint64_t)(value.at[i] - '0');
+        if (seconds > UINT32_MAX)
+            seconds = UINT32_MAX;
+    }
     return (uint32_t)seconds;
 }

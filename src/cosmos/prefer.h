@@ -16,7 +16,8 @@
 bool rn_prefer_find(struct rn_view header, const char *name,
                     struct rn_view *value);
 
-/* Seconds that the client would wait; 0 if it would not, or says no number. */
+/* Seconds that the client would wait, UINT32_MAX if it is more; 0 if it would
+ * not, or says no number. */
 uint32_t rn_prefer_wait(struct rn_view header);
 
 #endif

@@ -17,6 +17,24 @@ static bool is_word(struct rn_view v, const char *word)
     return v.len == strlen(word) && strncasecmp(v.at, word, v.len) == 0;
 }
 
+/* Of two places either could be meant, and one of them passes over changes. */
+static enum rn_code check_once(struct rn_feed_page *f)
+{
+    static const char *const names[] = {
+        RN_HEADER_A_IM,          RN_HEADER_IF_NONE_MATCH,
+        RN_HEADER_RANGE_ID,      RN_HEADER_IF_MODIFIED_SINCE,
+        RN_HEADER_PARTITION_KEY, RN_HEADER_MAX_ITEM_COUNT,
+        RN_HEADER_START_EPK,     RN_HEADER_END_EPK,
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (rn_http_header_repeats(f->x->call->req, rn_view_text(names[i])))
+            return rn_fail(&f->x->err, RN_BAD_REQUEST,
+                           "The header %s is there more than once", names[i]);
+    }
+    return RN_OK;
+}
+
 static enum rn_code check_policy(struct rn_feed_page *f)
 {
     if (f->x->container->container->history.seconds != RN_HISTORY_OFF)
@@ -111,12 +129,18 @@ enum rn_code rn_feed_page_scope(struct rn_feed_page *f)
     return cut_pieces(f, span, &scan.epks);
 }
 
-/* Who asks where it is now, or at a time, waits for nothing. */
+/* Who asks where it is now, or at a time, waits for nothing.  Preferences may
+ * stand in one field or in several. */
 static void read_wait(struct rn_feed_page *f)
 {
+    const struct rn_http_request *req = f->x->call->req;
+
     if (f->token.kind == RN_FEED_TOKEN_NOW || f->is_old)
         return;
-    f->wait_s = rn_prefer_wait(rn_context_header(f->x, RN_HEADER_PREFER));
+    for (unsigned i = 0; !f->wait_s && i < req->field_count; i++) {
+        if (is_word(rn_http_field_name(req, i), RN_HEADER_PREFER))
+            f->wait_s = rn_prefer_wait(rn_http_field_value(req, i));
+    }
     if (f->wait_s > WAIT_MAX_S)
         f->wait_s = WAIT_MAX_S;
 }
@@ -126,6 +150,8 @@ enum rn_code rn_feed_page_ask(struct rn_feed_page *f)
     enum rn_code rc = rn_context_find_container(f->x);
 
     f->is_wrapped = rn_context_header(f->x, RN_HEADER_WIRE_FORMAT).len > 0;
+    if (!rc)
+        rc = check_once(f);
     if (!rc)
         rc = read_mode(f);
     if (!rc)
