@@ -215,9 +215,14 @@ static enum rn_rest_step start_again(struct rn_call *call)
     return after_slice(f, rc, end);
 }
 
-static bool names_no_range(const struct rn_feed_page *f)
+/* May it be read with other ranges?  That its range is gone is true when the
+ * catalog has heard of it: the whole container may be. */
+static bool may_start_again(const struct rn_feed_page *f)
 {
-    return !rn_context_header(f->x, RN_HEADER_RANGE_ID).len;
+    const struct rn_container *c = f->x->container->container;
+
+    return !rn_context_header(f->x, RN_HEADER_RANGE_ID).len ||
+           (f->piece_count && rn_container_range(c, f->pieces[0].range));
 }
 
 static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
@@ -233,7 +238,10 @@ static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
         return wait_for_more(f);
     if (is_looking)
         rn_waiters_end(waiters_of(f), &f->waiter);
-    if (rc == RN_GONE && names_no_range(f) && rn_context_refresh(f->x)) {
+    if (rc == RN_GONE && !rn_context_refresh(f->x)) {
+        rc = rn_fail_reason(&f->x->err, RN_REASON_OWNER,
+                            "Owner resource does not exist");
+    } else if (rc == RN_GONE && may_start_again(f)) {
         f->x->call->next = start_again;
         f->x->call->wake(f->x->call);
         return RN_REST_PENDING;

@@ -17,6 +17,7 @@ def main():
     if phase == "everyday":
         import bad
         import latest
+        import odd
         import ranges
         import reach
         import scopes
@@ -26,6 +27,7 @@ def main():
         latest.add(server)
         scopes.add(server)
         bad.add(server)
+        odd.add(server)
         ranges.add(server)
         reach.add(server)
         splits.add(server)
