@@ -415,15 +415,14 @@ enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
 }
 
 enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
-                              struct rn_json_path *out)
+                              struct rn_query_extreme *out)
 {
     const struct rn_select *s = q->select;
     const struct rn_expr *first;
-    enum rn_code rc;
 
-    *out = (struct rn_json_path){ 0 };
-    if (!s->aggregate_count || s->group_count || s->where ||
-        s->from_count != 1 || s->from[0].query || s->from[0].is_each)
+    *out = (struct rn_query_extreme){ 0 };
+    if (!s->aggregate_count || s->group_count || s->from_count != 1 ||
+        s->from[0].query || s->from[0].is_each)
         return RN_OK;
     first = s->aggregates[0]->kids[0];
     for (uint32_t i = 0; i < s->aggregate_count; i++) {
@@ -433,7 +432,8 @@ enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
         if ((kind != RN_AGGREGATE_MIN && kind != RN_AGGREGATE_MAX) ||
             !rn_expr_equals(e->kids[0], first))
             return RN_OK;
+        out->has_min = out->has_min || kind == RN_AGGREGATE_MIN;
+        out->has_max = out->has_max || kind == RN_AGGREGATE_MAX;
     }
-    rc = rn_expr_path(s, first, a, out);
-    return rc;
+    return rn_expr_path(s, first, a, &out->path);
 }

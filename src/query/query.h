@@ -203,9 +203,13 @@ enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
                            struct rn_query_seek *seek) RN_CHECK;
 
 /* The path of which the answer is the least or greatest value, or both, of all
- * documents; else it is empty. */
+ * documents that WHERE lets through; else it is empty. */
+struct rn_query_extreme {
+    struct rn_json_path path;
+    bool has_min, has_max;
+};
 enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
-                              struct rn_json_path *out) RN_CHECK;
+                              struct rn_query_extreme *out) RN_CHECK;
 
 /* ---- plans --------------------------------------------------------------- */
 

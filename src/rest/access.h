@@ -43,9 +43,18 @@ struct rn_access_ask {
     struct rn_view after; /* the row that an ordered page begins behind */
     bool no_index;        /* as if there were none */
     bool no_order;        /* nor one that ORDER BY may follow */
+    /* Rows that WHERE has let through so far (struct rn_query_stats), by which
+     * MIN and MAX know the end of an index; NULL: they do not use one. */
+    const uint64_t *matched;
 };
 
-struct rn_access_place; /* indexed.c */
+struct rn_access_place; /* gathered.c */
+
+/* Sort keys that all rows of interest begin with. */
+struct rn_access_prefix {
+    char bytes[RN_KEY_MAX];
+    size_t len;
+};
 
 struct rn_access {
     enum rn_access_kind kind;
@@ -68,16 +77,20 @@ struct rn_access {
     struct rn_buf places; /* of struct rn_access_place, in order */
     struct rn_arena held; /* their bytes */
     size_t next_place;
-    struct rn_query_spans spans; /* where to walk, of ORDER */
+    struct rn_query_spans spans; /* where to walk, of ORDER and EXTREMES */
     uint32_t span;               /* the next of them */
     char seek[RN_KEY_MAX];       /* where a page of ORDER begins */
     size_t seek_len;
     struct rn_index_walk walk; /* if `is_walking` */
     uint64_t group;            /* see struct rn_query_limits */
-    uint64_t end_group;
+    struct rn_query_extreme extreme;
+    struct rn_access_prefix prefix; /* of EXTREMES */
+    const uint64_t *matched;        /* see struct rn_access_ask */
+    uint64_t matched_before;        /* the document given last */
+    uint64_t end_group;             /* of this end, if `has_end` */
     uint64_t budget; /* rows to look at before it gives up; 0: no end */
 
-    bool is_open, is_whole, is_walking, is_backward, has_given_up;
+    bool is_open, is_whole, is_walking, is_backward, has_given_up, has_end;
 };
 
 /* The query and the arena must outlive it.  RN_BAD_REQUEST if the scope's
@@ -101,6 +114,15 @@ void rn_indexed_close(struct rn_access *a);
 enum rn_code rn_indexed_order(const struct rn_query *q, struct rn_arena *arena,
                               struct rn_index_key keys[RN_INDEX_KEYS_MAX],
                               uint32_t *count, bool *is_backward) RN_CHECK;
+
+/* gathered.c: documents between the bounds of WHERE, if an index has few enough
+ * of them; if not, the access has no index then.  `has_order`: another way is
+ * open along one. */
+enum rn_code rn_gathered_open(struct rn_access *a,
+                              const struct rn_access_ask *ask, bool has_order,
+                              struct rn_arena *arena) RN_CHECK;
+enum rn_code rn_gathered_next(struct rn_access *a,
+                              struct rn_view *body) RN_CHECK;
 
 /* missed.c: which index would have saved documents that were read, so that it
  * is made one day. */

@@ -82,7 +82,8 @@ static enum rn_code run_once(struct explained *e, bool no_order)
     };
     struct rn_access_ask ask = { .scope = e->scan,
                                  .query = e->asked.query,
-                                 .no_order = no_order };
+                                 .no_order = no_order,
+                                 .matched = &e->stats.matched };
     enum rn_code rc =
         rn_access_open(&e->access, &e->reading, &ask, &x->call->arena);
 

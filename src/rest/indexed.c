@@ -1,193 +1,17 @@
 /* indexed.c -- the way to documents through an index; see access.h.
  *
- * Three ways.  WHERE bounds a path that an index has: the places of all
- * documents between those bounds are gathered and sorted, so that they come in
- * the order of keys like any others.  That is done anew for each page, so it is
- * only done while it costs less than going through the documents.  ORDER BY
- * follows an index in its order.  MIN and MAX want its first documents and its
- * last.
+ * Three ways.  What WHERE bounds is gathered (gathered.c).  ORDER BY follows an
+ * index in its order.  MIN and MAX want the first documents and the last that
+ * WHERE lets through.
  */
 #include "rest/access.h"
 
 #include "base/hash.h"
 
-#include <stdlib.h>
-
 enum {
-    HELD_MAX = 64 << 20,
-    GATHER_MAX = 65536,  /* more places are never gathered, */
-    GATHER_FIRST = 1024, /* nor these, for a page, before they were missed, */
-    GATHER_KEYED = 1024, /* nor these, where a partition key narrows, */
-    GATHER_SORTED = 256, /* nor these, where an index is in order anyway */
-    /* Of a page of 100 rows: a document that is read through the index costs
-     * as much as 15 rows of it, or as 2 documents in a row. */
-    GATHER_PAGE = 600,
-    GATHER_SHARE = 4, /* or a quarter of all, of a query that wants all */
     BUDGET_SHARE = 8, /* of all, to be looked at in vain */
     BUDGET_LEAST = 1000,
 };
-
-struct rn_access_place {
-    struct rn_view place;
-    uint64_t rid;
-};
-
-/* ---- gathering ----------------------------------------------------------- */
-
-struct gathered {
-    const struct rn_index *index;
-    struct rn_buf places;
-    struct rn_arena held;
-    uint64_t rows, rows_max;
-};
-
-static void release(struct gathered *g)
-{
-    rn_buf_release(&g->places);
-    rn_arena_release(&g->held);
-}
-
-static enum rn_code add_place(struct gathered *g, const struct rn_index_walk *w)
-{
-    struct rn_access_place p = { .rid = w->rid };
-
-    p.place = rn_arena_copy(&g->held, w->place);
-    if (!p.place.at)
-        return RN_TOO_LARGE;
-    return rn_buf_add(&g->places, rn_view_of(&p, sizeof(p)));
-}
-
-/* RN_TOO_LARGE if there are more than are worth it. */
-static enum rn_code gather_span(struct rn_access *a, const struct rn_span *span,
-                                struct gathered *g)
-{
-    struct rn_index_span bounds = { .from = span->from,
-                                    .before = span->before };
-    struct rn_index_walk w;
-    enum rn_code rc = rn_index_walk_open(
-        &w, a->reading->txn, a->reading->container->number, g->index, &bounds);
-
-    while (!rc) {
-        rc = rn_index_walk_next(&w);
-        if (!rc && ++g->rows > g->rows_max)
-            rc = RN_TOO_LARGE;
-        if (!rc && rn_documents_bounds_have(&a->bounds, w.place))
-            rc = add_place(g, &w);
-    }
-    rn_index_walk_close(&w);
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct rn_access_place *x = a, *y = b;
-
-    return rn_view_compare(x->place, y->place);
-}
-
-static uint64_t root(uint64_t n)
-{
-    uint64_t low = 0, high = UINT64_C(1) << 31;
-
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (middle * middle <= n)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* How many rows of an index are worth looking at. */
-static uint64_t most_rows(const struct rn_access *a,
-                          const struct rn_access_ask *ask)
-{
-    bool is_page = rn_query_is_streaming(ask->query);
-    uint64_t most =
-        is_page ? root(GATHER_PAGE * a->about) : 64 + a->about / GATHER_SHARE;
-    uint64_t first = (uint64_t)GATHER_FIRST
-                     << 3 * rn_index_patience(a->reading->engine, a->text);
-
-    if (is_page && most > first)
-        most = first;
-    if (a->kind == RN_ACCESS_KEYS && most > GATHER_KEYED)
-        most = GATHER_KEYED;
-    return most < GATHER_MAX ? most : (uint64_t)GATHER_MAX;
-}
-
-/* Tries one index, if WHERE bounds its first path; the better one stays in
- * `best`. */
-static enum rn_code try_filter(struct rn_access *a,
-                               const struct rn_access_ask *ask,
-                               const struct rn_index *x, struct rn_arena *arena,
-                               struct gathered *best)
-{
-    struct rn_query_spans spans;
-    struct gathered g = { .index = x,
-                          .places = RN_BUF_INIT(HELD_MAX),
-                          .held = RN_ARENA_INIT(HELD_MAX),
-                          .rows_max =
-                              best->index ? best->rows : best->rows_max };
-    enum rn_code rc = rn_query_span(ask->query, &x->keys[0].path,
-                                    rn_index_text_max(x->count), arena, &spans);
-
-    if (rc || !spans.is_bounded)
-        return rc;
-    for (uint32_t i = 0; i < spans.count && !rc; i++)
-        rc = gather_span(a, &spans.list[i], &g);
-    a->examined += g.rows;
-    if (rc == RN_TOO_LARGE && !best->index)
-        a->too_many = g.rows_max;
-    if (rc || (best->index && g.rows >= best->rows)) {
-        release(&g);
-        return rc == RN_TOO_LARGE ? RN_OK : rc;
-    }
-    release(best);
-    *best = g;
-    return RN_OK;
-}
-
-static enum rn_code find_filter(struct rn_access *a,
-                                const struct rn_access_ask *ask,
-                                struct rn_arena *arena, struct gathered *best)
-{
-    enum rn_code rc = RN_OK;
-
-    for (uint32_t i = 0; i < a->indexes.count && !rc; i++) {
-        if (a->indexes.list[i].state == RN_INDEX_COMPLETE)
-            rc = try_filter(a, ask, &a->indexes.list[i], arena, best);
-    }
-    return rc;
-}
-
-static void use_filter(struct rn_access *a, struct gathered *g)
-{
-    size_t count = g->places.len / sizeof(struct rn_access_place);
-
-    if (count)
-        qsort(g->places.at, count, sizeof(struct rn_access_place), by_place);
-    a->kind = RN_ACCESS_INDEX;
-    a->index = g->index;
-    a->places = g->places;
-    a->held = g->held;
-    *g = (struct gathered){ 0 };
-}
-
-static enum rn_code next_place(struct rn_access *a, struct rn_view *body)
-{
-    const struct rn_access_place *list = (const void *)a->places.at;
-    size_t count = a->places.len / sizeof(*list);
-    enum rn_code rc = RN_NOT_FOUND;
-
-    while (rc == RN_NOT_FOUND && a->next_place < count) {
-        const struct rn_access_place *p = &list[a->next_place++];
-
-        a->at = p->place;
-        rc = rn_document_at(a->reading, p->place, p->rid, body);
-    }
-    return rc;
-}
 
 /* ---- order --------------------------------------------------------------- */
 
@@ -370,66 +194,183 @@ static enum rn_code next_ordered(struct rn_access *a, struct rn_view *body)
 
 /* ---- extremes ------------------------------------------------------------ */
 
+static bool is_same_path(const struct rn_json_path *a,
+                         const struct rn_json_path *b)
+{
+    bool same = a->count == b->count;
+
+    for (uint32_t i = 0; same && i < a->count; i++)
+        same = rn_view_eq(a->names[i], b->names[i]);
+    return same;
+}
+
+/* Where an index has the path in order: from the start, or behind other paths
+ * each of which WHERE pins to one value.  Their sort keys go to `prefix`. */
+static enum rn_code find_prefix(const struct rn_access_ask *ask,
+                                const struct rn_index *x,
+                                const struct rn_json_path *path,
+                                struct rn_arena *arena,
+                                struct rn_access_prefix *prefix, bool *is_good)
+{
+    struct rn_sortkey_form form = { .text_max = rn_index_text_max(x->count) };
+    struct rn_query_pins pins;
+    bool is_cut;
+
+    prefix->len = 0;
+    *is_good = false;
+    for (uint32_t i = 0; i < x->count; i++) {
+        enum rn_code rc;
+
+        *is_good =
+            is_same_path(&x->keys[i].path, path) && !x->keys[i].is_descending;
+        if (*is_good)
+            return RN_OK;
+        rc = rn_query_pin(ask->query, &x->keys[i].path, arena, &pins);
+        if (rc || !pins.is_pinned || pins.count != 1)
+            return rc;
+        form.is_descending = x->keys[i].is_descending;
+        prefix->len += rn_sortkey_encode(&pins.values[0], &form,
+                                         prefix->bytes + prefix->len, &is_cut);
+    }
+    return RN_OK;
+}
+
+/* An index at whose ends the answer is; the one of which most is pinned. */
+static enum rn_code find_extreme(struct rn_access *a,
+                                 const struct rn_access_ask *ask,
+                                 struct rn_arena *arena,
+                                 const struct rn_index **out)
+{
+    enum rn_code rc = rn_query_extreme(ask->query, arena, &a->extreme);
+    struct rn_access_prefix prefix;
+    bool is_good;
+
+    for (uint32_t i = 0; i < a->indexes.count && !rc; i++) {
+        const struct rn_index *x = &a->indexes.list[i];
+
+        if (!a->extreme.path.count || x->state != RN_INDEX_COMPLETE)
+            continue;
+        rc = find_prefix(ask, x, &a->extreme.path, arena, &prefix, &is_good);
+        if (rc || !is_good || (*out && prefix.len <= a->prefix.len))
+            continue;
+        a->prefix = prefix;
+        *out = x;
+    }
+    return rc;
+}
+
 static enum rn_code use_extremes(struct rn_access *a,
                                  const struct rn_access_ask *ask,
                                  struct rn_arena *arena)
 {
-    struct rn_index_key key = { .is_descending = false };
-    enum rn_code rc = rn_query_extreme(ask->query, arena, &key.path);
+    const struct rn_json_path *paths;
+    uint32_t filters;
+    enum rn_code rc =
+        rn_query_span(ask->query, &a->extreme.path,
+                      rn_index_text_max(a->index->count), arena, &a->spans);
 
-    if (rc || !key.path.count)
-        return rc;
-    a->index = find_index(a, &key, 1);
-    if (!a->index)
-        return RN_OK;
-    set_budget(a, false);
+    if (!rc)
+        rc = rn_query_filter_paths(ask->query, arena, &paths, &filters);
+    if (!rc)
+        set_budget(a, filters > 0);
+    a->matched = ask->matched;
+    a->is_backward = !a->extreme.has_min;
     a->kind = RN_ACCESS_EXTREMES;
-    return RN_OK;
+    return rc;
 }
 
-/* All documents but those without a value, from one end. */
+static void add_prefix(const struct rn_access *a, struct rn_view end,
+                       struct rn_key *out)
+{
+    memcpy(out->bytes, a->prefix.bytes, a->prefix.len);
+    memcpy(out->bytes + a->prefix.len, end.at, end.len);
+    out->len = a->prefix.len + end.len;
+}
+
+/* The next span from this end, as far as it decides anything: documents without
+ * a value do not, and those at the upper end only for MAX, but for arrays and
+ * objects, of which one spoils MIN too. */
 static enum rn_code open_end(struct rn_access *a)
 {
-    static const char first[] = { RN_SORTKEY_NULL };
-    struct rn_index_span span = { .from = { first, 1 },
-                                  .is_backward = a->span == 1 };
+    static const char tags[] = { RN_SORTKEY_NULL, RN_SORTKEY_ARRAY,
+                                 RN_SORTKEY_END };
+    struct rn_view least = rn_view_of(
+        a->is_backward && !a->extreme.has_max ? &tags[1] : &tags[0], 1);
+    struct rn_span s = { .from = least, .before = rn_view_of(&tags[2], 1) };
+    uint32_t count = a->spans.is_bounded ? a->spans.count : 1;
+    struct rn_index_span span = { .is_backward = a->is_backward };
+    struct rn_key from, before;
 
-    if (a->span++ == 2)
+    if (a->span == count)
         return RN_NOT_FOUND;
-    a->end_group = 0;
+    if (a->spans.is_bounded)
+        s = a->spans.list[a->is_backward ? count - 1 - a->span : a->span];
+    if (rn_view_compare(s.from, least) < 0)
+        s.from = least;
+    a->span++;
+    add_prefix(a, s.from, &from);
+    add_prefix(a, s.before, &before);
+    span.from = rn_key_view(&from);
+    span.before = rn_key_view(&before);
     a->is_walking = true;
     return rn_index_walk_open(&a->walk, a->reading->txn,
                               a->reading->container->number, a->index, &span);
 }
 
+/* Goes on to the upper end, unless the lower had nothing: so has that. */
+static bool turn_round(struct rn_access *a)
+{
+    bool is_done = a->is_backward || !a->has_end;
+
+    end_walk(a);
+    a->is_backward = true;
+    a->has_end = false;
+    a->span = 0;
+    return !is_done;
+}
+
+/* The document that was given before is one that WHERE let through: it, and
+ * those that cannot be told from it, are this end. */
+static void note_end(struct rn_access *a)
+{
+    if (*a->matched == a->matched_before)
+        return;
+    a->matched_before = *a->matched;
+    a->has_end = true;
+    a->end_group = a->walk.group;
+}
+
 /* True if one of these decides as well as all of them. */
 static bool is_one_enough(const struct rn_access *a)
 {
-    return a->walk.key.at[0] == RN_SORTKEY_ARRAY ||
-           a->walk.key.at[0] == RN_SORTKEY_OBJECT;
+    char tag = a->walk.key.at[a->prefix.len];
+
+    return tag == RN_SORTKEY_ARRAY || tag == RN_SORTKEY_OBJECT;
 }
 
 static enum rn_code next_extreme(struct rn_access *a, struct rn_view *body)
 {
     enum rn_code rc = RN_NOT_FOUND;
 
+    note_end(a);
     while (rc == RN_NOT_FOUND && !a->has_given_up) {
+        bool is_past = false;
+
         rc = a->is_walking ? next_row(a) : RN_NOT_FOUND;
-        if (!rc && a->end_group &&
-            (a->walk.group != a->end_group || is_one_enough(a)))
-            rc = RN_NOT_FOUND; /* this end is done */
-        if (!rc) {
+        if (!rc && a->has_end)
+            is_past = a->walk.group != a->end_group || is_one_enough(a);
+        if (!rc && !is_past) {
             a->at = a->walk.place;
             rc = rn_document_at(a->reading, a->walk.place, a->walk.rid, body);
-            if (!rc)
-                a->end_group = a->walk.group;
-            continue;
+            continue; /* over one that has expired */
         }
-        if (rc != RN_NOT_FOUND || a->has_given_up)
+        if ((rc && rc != RN_NOT_FOUND) || a->has_given_up)
             break;
         end_walk(a);
-        rc = open_end(a);
-        if (rc)
+        rc = is_past || a->has_end ? RN_NOT_FOUND : open_end(a);
+        if (rc == RN_NOT_FOUND && !turn_round(a))
+            break;
+        if (rc && rc != RN_NOT_FOUND)
             break;
         rc = RN_NOT_FOUND;
     }
@@ -440,38 +381,34 @@ static enum rn_code next_extreme(struct rn_access *a, struct rn_view *body)
 
 /* What WHERE leaves few of is gathered; else ORDER BY may find an index. */
 static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
-                           struct rn_arena *arena, struct gathered *filter)
+                           struct rn_arena *arena)
 {
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
     uint32_t count = 0;
     bool is_backward = false;
-    const struct rn_index *order = NULL;
+    const struct rn_index *order = NULL, *extreme = NULL;
     enum rn_code rc = RN_OK;
 
     if (!ask->no_order)
         rc = rn_indexed_order(ask->query, arena, keys, &count, &is_backward);
     if (!rc && count)
         order = find_index(a, keys, count);
-    filter->rows_max = order ? GATHER_SORTED : most_rows(a, ask);
+    if (!rc && !order && !ask->no_order && ask->matched)
+        rc = find_extreme(a, ask, arena, &extreme);
     if (!rc)
-        rc = find_filter(a, ask, arena, filter);
-    if (rc)
+        rc = rn_gathered_open(a, ask, order || extreme, arena);
+    if (rc || a->index)
         return rc;
-    if (filter->index) {
-        use_filter(a, filter);
-        return RN_OK;
-    }
-    a->index = order;
+    a->index = order ? order : extreme;
     if (order)
         return use_order(a, ask, arena, is_backward);
-    return ask->no_order ? RN_OK : use_extremes(a, ask, arena);
+    return extreme ? use_extremes(a, ask, arena) : RN_OK;
 }
 
 enum rn_code rn_indexed_open(struct rn_access *a,
                              const struct rn_access_ask *ask,
                              struct rn_arena *arena)
 {
-    struct gathered filter = { 0 };
     enum rn_code rc = rn_indexes_read(
         a->reading->txn, a->reading->container->number, arena, &a->indexes);
 
@@ -483,15 +420,14 @@ enum rn_code rn_indexed_open(struct rn_access *a,
     if (!rc)
         rc = rn_documents_bound(a->reading->container, &a->scope, &a->bounds);
     if (!rc)
-        rc = choose(a, ask, arena, &filter);
-    release(&filter);
+        rc = choose(a, ask, arena);
     return rc;
 }
 
 enum rn_code rn_indexed_next(struct rn_access *a, struct rn_view *body)
 {
     if (a->kind == RN_ACCESS_INDEX)
-        return next_place(a, body);
+        return rn_gathered_next(a, body);
     return a->kind == RN_ACCESS_ORDER ? next_ordered(a, body)
                                       : next_extreme(a, body);
 }

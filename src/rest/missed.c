@@ -91,12 +91,12 @@ static enum rn_code find_extreme(const struct rn_missed *m,
                                  struct rn_arena *arena,
                                  struct rn_index_key *keys, uint32_t *count)
 {
-    enum rn_code rc;
+    struct rn_query_extreme extreme;
+    enum rn_code rc = rn_query_extreme(m->query, arena, &extreme);
 
-    keys[0] = (struct rn_index_key){ .is_descending = false };
-    rc = rn_query_extreme(m->query, arena, &keys[0].path);
-    *count = !rc && keys[0].path.count &&
-             rn_policy_is_indexed(m->policy, &keys[0].path) &&
+    keys[0] = (struct rn_index_key){ .path = extreme.path };
+    *count = !rc && extreme.path.count &&
+             rn_policy_is_indexed(m->policy, &extreme.path) &&
              !is_there(m, keys, 1);
     return rc;
 }
@@ -117,7 +117,8 @@ enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
         rc = find_filter(m, arena, keys, count);
     if (!rc && !*count && s->rows <= s->documents / WANTED)
         rc = find_order(m, arena, keys, count);
-    if (!rc && !*count)
+    /* If few are wanted, none of them may be near an end. */
+    if (!rc && !*count && s->matched > s->documents / WANTED)
         rc = find_extreme(m, arena, keys, count);
     return rc;
 }

@@ -195,7 +195,8 @@ static enum rn_code open_source(struct run *r, struct rn_source *source,
     struct rn_context *x = r->x;
     struct rn_access_ask ask = { .query = r->asked.query,
                                  .after = r->limits.from.after,
-                                 .no_order = no_order };
+                                 .no_order = no_order,
+                                 .matched = &r->stats.matched };
     enum rn_code rc = RN_OK;
 
     source->context = r;

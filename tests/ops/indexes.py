@@ -75,8 +75,11 @@ def _():
          "index", 4),
         ("SELECT VALUE c.n FROM c WHERE c.n = 1 OR c.n = 2.0", "index", 2),
         ("SELECT TOP 3 VALUE c.n FROM c ORDER BY c.n DESC", "order", 4),
-        ("SELECT VALUE MAX(c.n) FROM c", "extremes", 2),
-        ("SELECT VALUE MIN(c.n) FROM c", "extremes", 2),
+        ("SELECT VALUE MAX(c.n) FROM c", "extremes", 1),
+        ("SELECT MIN(c.n) AS low, MAX(c.n) AS high FROM c", "extremes", 2),
+        ("SELECT VALUE MIN(c.n) FROM c WHERE c.n > 5", "extremes", 1),
+        ("SELECT VALUE MAX(c.n) FROM c WHERE c.even", "extremes", 2),
+        ("SELECT VALUE MIN(c.n) FROM c WHERE c.n > 290", "index", 9),
         ("SELECT VALUE c.n FROM c WHERE c.even", "scan", 300),
         ("SELECT VALUE c.n FROM c WHERE c.n = 7 AND c.pk = 'p0' AND "
          "c.id = '7'", "points", 1),

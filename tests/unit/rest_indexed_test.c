@@ -22,13 +22,18 @@
 enum { KEYS = 5, IDS = 24, TEXT = 4000 };
 
 static struct rn_arena arena;
-static size_t ways[RN_ACCESS_EXTREMES + 1], given_up;
+static size_t ways[RN_ACCESS_EXTREMES + 1], given_up, within;
+static size_t ids = IDS; /* of each key */
 
 static int setup(void **state)
 {
     (void)state;
     arena = RN_ARENA_INIT(64 << 20);
-    return indexes_open(CONTAINER(",\"defaultTtl\":-1"));
+    ids = IDS;
+    return indexes_open(CONTAINER(
+        ",\"defaultTtl\":-1,\"indexingPolicy\":{\"compositeIndexes\":[["
+        "{\"path\":\"/a\"},{\"path\":\"/b\",\"order\":\"descending\"}],["
+        "{\"path\":\"/b\"},{\"path\":\"/a\"}]]}"));
 }
 
 static int teardown(void **state)
@@ -117,6 +122,7 @@ static bool run_page(const struct rn_query *q, struct rn_access_ask *ask,
     bool is_streaming = rn_query_is_streaming(q);
 
     r->page = 0;
+    ask->matched = &stats->matched;
     ask->after = r->end.after;
     if (is_streaming && r->place_len) {
         ask->scope.after = rn_view_of(r->place, r->place_len);
@@ -136,6 +142,7 @@ static bool run_page(const struct rn_query *q, struct rn_access_ask *ask,
         limits.group = &r->access.group;
     if (!ask->no_index)
         ways[r->access.kind]++;
+    within += r->access.kind == RN_ACCESS_EXTREMES && r->access.prefix.len > 0;
     assert_int_equal(rn_query_run(q, &source, &sink, &limits, stats, NULL),
                      RN_OK);
     rn_access_close(&r->access);
@@ -273,7 +280,7 @@ static void write_something(void)
     size_t len;
     int key = (int)below(KEYS);
 
-    snprintf(id, sizeof(id), "%d", (int)below(IDS));
+    snprintf(id, sizeof(id), "%d", (int)below(ids));
     snprintf(pk, sizeof(pk), "[%d]", key);
     if (below(6) == 0) {
         (void)box_write(RN_DOCUMENT_DELETE, pk, id, NULL);
@@ -286,7 +293,7 @@ static void write_something(void)
                                 value());
     if (below(8))
         len += (size_t)snprintf(body + len, sizeof(body) - len, ",\"b\":%s",
-                                value());
+                                ids > IDS && below(2) ? "1" : value());
     if (below(3))
         len += (size_t)snprintf(body + len, sizeof(body) - len,
                                 ",\"x\":{\"y\":%s}", value());
@@ -386,6 +393,9 @@ static void write_query(char *out, size_t room)
         "SELECT VALUE MIN(c.a) FROM c",
         "SELECT VALUE MAX(c.a) FROM c",
         "SELECT MIN(c.b) AS low, MAX(c.b) AS high FROM c",
+        "SELECT VALUE MIN(c.b) FROM c",
+        "SELECT VALUE MAX(c.b) FROM c",
+        "SELECT VALUE [MAX(c.x.y), MIN(c.x.y)] FROM c",
         "SELECT VALUE SUM(c.x.y) FROM c",
         "SELECT c.a, COUNT(1) AS n FROM c",
         "SELECT VALUE y FROM y IN c.tags",
@@ -401,11 +411,11 @@ static void write_query(char *out, size_t room)
     size_t len = (size_t)snprintf(out, room, "%s", heads[head]);
     char where[TEXT];
 
-    if (head != 13 && below(4)) {
+    if (head != 16 && below(4)) {
         predicate(where, sizeof(where), 3);
         len += (size_t)snprintf(out + len, room - len, " WHERE %s", where);
     }
-    if (head == 12)
+    if (head == 15)
         len += (size_t)snprintf(out + len, room - len, " GROUP BY c.a");
     if (head < 7 && head != 5 && below(3))
         len += (size_t)snprintf(out + len, room - len, "%s", ONE(orders));
@@ -480,6 +490,48 @@ static void generated_queries_have_one_answer(void **state)
     assert_true(ways[RN_ACCESS_INDEX] > count / 4);
     assert_true(ways[RN_ACCESS_ORDER] > count / 4);
     assert_true(ways[RN_ACCESS_EXTREMES] > count / 200);
+    free(with.text);
+    free(without.text);
+    with = without = (struct rows){ 0 };
+}
+
+/* More documents than are gathered rather than looked at from the ends. */
+static void generated_extremes_have_one_answer(void **state)
+{
+    static const char *const heads[] = {
+        "SELECT VALUE MIN(c.a) FROM c",
+        "SELECT VALUE MAX(c.a) FROM c",
+        "SELECT MIN(c.a) AS low, MAX(c.a) AS high FROM c",
+        "SELECT VALUE [MAX(c.x.y), MIN(c.x.y)] FROM c",
+    };
+    size_t before[] = { ways[RN_ACCESS_EXTREMES], given_up };
+
+    (void)state;
+    rn_chance_init(&chance, 6);
+    ids = 400;
+    for (int k = 0; k < 2500; k++)
+        write_something();
+    make_index("/a");
+    make_index("/x/y");
+    make_index("/b /a");
+    for (uint64_t i = 0; i < wanted() / 8; i++) {
+        struct rn_documents_scan scan = { .epks = rn_epk_all };
+        char text[2 * TEXT], where[TEXT], kind[64] = "";
+
+        predicate(where, sizeof(where), 2);
+        if (below(2))
+            snprintf(kind, sizeof(kind), "%s AND ",
+                     below(2) ? "c.b = 1" : "c.a >= 1");
+        snprintf(text, sizeof(text), "%s WHERE %s%s", ONE(heads), kind, where);
+        compare(text, &scan, 10);
+        rn_arena_clear(&arena);
+        write_something();
+    }
+    print_message("extremes %zu, within a prefix %zu, given up %zu\n",
+                  ways[RN_ACCESS_EXTREMES] - before[0], within,
+                  given_up - before[1]);
+    assert_true(ways[RN_ACCESS_EXTREMES] > before[0] + wanted() / 30);
+    assert_true(within > wanted() / 200);
     free(with.text);
     free(without.text);
     with = without = (struct rows){ 0 };
@@ -583,6 +635,7 @@ static void an_order_along_which_nothing_is_wanted_is_given_up(void **state)
         "SELECT VALUE c.id FROM c WHERE c.id = \"1900\" ORDER BY c.n",
         "SELECT TOP 2 VALUE c.id FROM c WHERE c.n % 999 = 998 ORDER BY c.n",
         "SELECT VALUE c.id FROM c WHERE c.zz = 5 ORDER BY c.n DESC",
+        "SELECT VALUE MIN(c.n) FROM c WHERE c.zz = 5",
     };
     struct rn_documents_scan scan = { .epks = rn_epk_all };
 
@@ -606,6 +659,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(generated_queries_have_one_answer,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(generated_extremes_have_one_answer,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_document_that_stays_is_there_once,
                                         setup, teardown),

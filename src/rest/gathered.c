@@ -1,0 +1,196 @@
+/* gathered.c -- documents that an index has between some bounds; see access.h.
+ *
+ * WHERE bounds a path that an index has: the places of all documents between
+ * those bounds are gathered and sorted, so that they come in the order of keys
+ * like any others.  That is done anew for each page, so it is only done while
+ * it costs less than going through the documents.
+ */
+#include "rest/access.h"
+
+#include <stdlib.h>
+
+enum {
+    HELD_MAX = 64 << 20,
+    GATHER_MAX = 65536,  /* more places are never gathered, */
+    GATHER_FIRST = 1024, /* nor these, for a page, before they were missed, */
+    GATHER_KEYED = 1024, /* nor these, where a partition key narrows, */
+    GATHER_SORTED = 256, /* nor these, where an index is in order anyway */
+    /* Of a page of 100 rows: a document that is read through the index costs
+     * as much as 15 rows of it, or as 2 documents in a row. */
+    GATHER_PAGE = 600,
+    GATHER_SHARE = 4, /* or a quarter of all, of a query that wants all */
+};
+
+struct rn_access_place {
+    struct rn_view place;
+    uint64_t rid;
+};
+
+struct gathered {
+    const struct rn_index *index;
+    struct rn_buf places;
+    struct rn_arena held;
+    uint64_t rows, rows_max;
+};
+
+static void release(struct gathered *g)
+{
+    rn_buf_release(&g->places);
+    rn_arena_release(&g->held);
+}
+
+static enum rn_code add_place(struct gathered *g, const struct rn_index_walk *w)
+{
+    struct rn_access_place p = { .rid = w->rid };
+
+    p.place = rn_arena_copy(&g->held, w->place);
+    if (!p.place.at)
+        return RN_TOO_LARGE;
+    return rn_buf_add(&g->places, rn_view_of(&p, sizeof(p)));
+}
+
+/* RN_TOO_LARGE if there are more than are worth it. */
+static enum rn_code gather_span(struct rn_access *a, const struct rn_span *span,
+                                struct gathered *g)
+{
+    struct rn_index_span bounds = { .from = span->from,
+                                    .before = span->before };
+    struct rn_index_walk w;
+    enum rn_code rc = rn_index_walk_open(
+        &w, a->reading->txn, a->reading->container->number, g->index, &bounds);
+
+    while (!rc) {
+        rc = rn_index_walk_next(&w);
+        if (!rc && ++g->rows > g->rows_max)
+            rc = RN_TOO_LARGE;
+        if (!rc && rn_documents_bounds_have(&a->bounds, w.place))
+            rc = add_place(g, &w);
+    }
+    rn_index_walk_close(&w);
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct rn_access_place *x = a, *y = b;
+
+    return rn_view_compare(x->place, y->place);
+}
+
+static uint64_t root(uint64_t n)
+{
+    uint64_t low = 0, high = UINT64_C(1) << 31;
+
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (middle * middle <= n)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How many rows of an index are worth looking at. */
+static uint64_t most_rows(const struct rn_access *a,
+                          const struct rn_access_ask *ask)
+{
+    bool is_page = rn_query_is_streaming(ask->query);
+    uint64_t most =
+        is_page ? root(GATHER_PAGE * a->about) : 64 + a->about / GATHER_SHARE;
+    uint64_t first = (uint64_t)GATHER_FIRST
+                     << 3 * rn_index_patience(a->reading->engine, a->text);
+
+    if (is_page && most > first)
+        most = first;
+    if (a->kind == RN_ACCESS_KEYS && most > GATHER_KEYED)
+        most = GATHER_KEYED;
+    return most < GATHER_MAX ? most : (uint64_t)GATHER_MAX;
+}
+
+/* Tries one index, if WHERE bounds its first path; the better one stays in
+ * `best`. */
+static enum rn_code try_filter(struct rn_access *a,
+                               const struct rn_access_ask *ask,
+                               const struct rn_index *x, struct rn_arena *arena,
+                               struct gathered *best)
+{
+    struct rn_query_spans spans;
+    struct gathered g = { .index = x,
+                          .places = RN_BUF_INIT(HELD_MAX),
+                          .held = RN_ARENA_INIT(HELD_MAX),
+                          .rows_max =
+                              best->index ? best->rows : best->rows_max };
+    enum rn_code rc = rn_query_span(ask->query, &x->keys[0].path,
+                                    rn_index_text_max(x->count), arena, &spans);
+
+    if (rc || !spans.is_bounded)
+        return rc;
+    for (uint32_t i = 0; i < spans.count && !rc; i++)
+        rc = gather_span(a, &spans.list[i], &g);
+    a->examined += g.rows;
+    if (rc == RN_TOO_LARGE && !best->index)
+        a->too_many = g.rows_max;
+    if (rc || (best->index && g.rows >= best->rows)) {
+        release(&g);
+        return rc == RN_TOO_LARGE ? RN_OK : rc;
+    }
+    release(best);
+    *best = g;
+    return RN_OK;
+}
+
+static enum rn_code find_filter(struct rn_access *a,
+                                const struct rn_access_ask *ask,
+                                struct rn_arena *arena, struct gathered *best)
+{
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < a->indexes.count && !rc; i++) {
+        if (a->indexes.list[i].state == RN_INDEX_COMPLETE)
+            rc = try_filter(a, ask, &a->indexes.list[i], arena, best);
+    }
+    return rc;
+}
+
+static void use_filter(struct rn_access *a, struct gathered *g)
+{
+    size_t count = g->places.len / sizeof(struct rn_access_place);
+
+    if (count)
+        qsort(g->places.at, count, sizeof(struct rn_access_place), by_place);
+    a->kind = RN_ACCESS_INDEX;
+    a->index = g->index;
+    a->places = g->places;
+    a->held = g->held;
+    *g = (struct gathered){ 0 };
+}
+
+enum rn_code rn_gathered_open(struct rn_access *a,
+                              const struct rn_access_ask *ask, bool has_order,
+                              struct rn_arena *arena)
+{
+    struct gathered best = { .rows_max = has_order ? (uint64_t)GATHER_SORTED
+                                                   : most_rows(a, ask) };
+    enum rn_code rc = find_filter(a, ask, arena, &best);
+
+    if (!rc && best.index)
+        use_filter(a, &best);
+    release(&best);
+    return rc;
+}
+
+enum rn_code rn_gathered_next(struct rn_access *a, struct rn_view *body)
+{
+    const struct rn_access_place *list = (const void *)a->places.at;
+    size_t count = a->places.len / sizeof(*list);
+    enum rn_code rc = RN_NOT_FOUND;
+
+    while (rc == RN_NOT_FOUND && a->next_place < count) {
+        const struct rn_access_place *p = &list[a->next_place++];
+
+        a->at = p->place;
+        rc = rn_document_at(a->reading, p->place, p->rid, body);
+    }
+    return rc;
+}
