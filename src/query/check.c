@@ -86,6 +86,12 @@ static enum rn_code check_member(struct rn_check *c, struct rn_expr *e)
 
 /* ---- calls --------------------------------------------------------------- */
 
+static bool takes(const struct rn_function *f, uint32_t count)
+{
+    return count >= f->min && (f->max == RN_ARITY_ANY || count <= f->max) &&
+           (!f->is_all_or_none || !count || count == f->max);
+}
+
 static enum rn_code wrong_arity(struct rn_check *c, const struct rn_expr *e)
 {
     const struct rn_function *f = e->function;
@@ -95,6 +101,8 @@ static enum rn_code wrong_arity(struct rn_check *c, const struct rn_expr *e)
         snprintf(wanted, sizeof(wanted), "at least %d", f->min);
     else if (f->min == f->max)
         snprintf(wanted, sizeof(wanted), "%d", f->min);
+    else if (f->is_all_or_none)
+        snprintf(wanted, sizeof(wanted), "0 or %d", f->max);
     else
         snprintf(wanted, sizeof(wanted), "%d to %d", f->min, f->max);
     return rn_faults_add(c->faults, "SC2050", e->start, e->end,
@@ -206,8 +214,7 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
             "The function '%s' is allowed only in ORDER BY RANK.",
             e->function->name);
     }
-    if (e->count < e->function->min ||
-        (e->function->max != RN_ARITY_ANY && e->count > e->function->max))
+    if (!takes(e->function, e->count))
         return wrong_arity(c, e);
     if (e->function->aggregate) {
         /* The outer call is the one to blame. */

@@ -48,6 +48,7 @@ enum { RN_ARITY_ANY = 255 };
 struct rn_function {
     const char *name;
     uint8_t min, max;    /* arguments; RN_ARITY_ANY: no upper bound */
+    bool is_all_or_none; /* `max` arguments, or none */
     bool is_volatile;    /* differs from call to call */
     bool is_vector;      /* its mode is an enum rn_distance */
     bool is_spatial;     /* not for computed properties */

@@ -1,6 +1,8 @@
 /* parse_expr.c -- expressions, from text to tree. */
 #include "query/parse.h"
 
+#include "json/utf8.h"
+
 /* Binary operators, tightest first.  What binds looser than LOOSEST_OPERAND
  * may not stand beside BETWEEN, IN and LIKE without parentheses. */
 static const struct {
@@ -214,6 +216,11 @@ static enum rn_code parse_in(struct rn_parser *p, struct rn_expr *e)
     return rc;
 }
 
+static bool is_one_character(struct rn_view text)
+{
+    return text.len && rn_utf8_len(text.at, text.at + text.len) == text.len;
+}
+
 static enum rn_code parse_like(struct rn_parser *p, struct rn_expr *e)
 {
     struct rn_expr *pattern;
@@ -226,7 +233,7 @@ static enum rn_code parse_like(struct rn_parser *p, struct rn_expr *e)
     if (p->now.kind != RN_LEX_STRING)
         return rn_parser_refuse(p);
     rc = rn_lex_unquote(p->now.text, p->arena, &e->name);
-    if (rc == RN_BAD_REQUEST)
+    if (rc == RN_BAD_REQUEST || (!rc && !is_one_character(e->name)))
         return rn_parser_refuse(p);
     rn_parser_take(p);
     return rc;

@@ -328,6 +328,12 @@ static void bad_queries_are_refused_where_they_are_wrong(void **state)
     check_file("refused.txt");
 }
 
+static void wrong_numbers_of_arguments_are_refused(void **state)
+{
+    (void)state;
+    check_file("arity.txt");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +344,7 @@ int main(void)
         cmocka_unit_test(clauses_give_the_rows_written_down),
         cmocka_unit_test(aggregates_and_groups_give_the_rows_written_down),
         cmocka_unit_test(bad_queries_are_refused_where_they_are_wrong),
+        cmocka_unit_test(wrong_numbers_of_arguments_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
