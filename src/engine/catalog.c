@@ -118,28 +118,55 @@ static struct rn_view pointer_view(struct rn_object *const *o)
     return rn_view_of((const void *)o, sizeof(*o));
 }
 
+/* Both trees as they are, to go back to: one of them alone must not change. */
+struct kept {
+    struct rn_tree by_name, by_rid;
+};
+
+static struct kept keep(const struct rn_engine *e)
+{
+    return (struct kept){ rn_tree_copy(&e->by_name), rn_tree_copy(&e->by_rid) };
+}
+
+/* The change is done, or has failed with `rc` and is undone. */
+static void end_change(struct rn_engine *e, struct kept *k, enum rn_code rc)
+{
+    struct kept now = { e->by_name, e->by_rid };
+
+    if (rc) {
+        e->by_name = k->by_name;
+        e->by_rid = k->by_rid;
+        *k = now;
+    }
+    rn_tree_release(&k->by_name);
+    rn_tree_release(&k->by_rid);
+}
+
 enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
 {
     const struct rn_tree_entry *entry;
     struct rn_object *old = NULL;
     struct rn_key name, rid;
+    struct kept kept;
     enum rn_code rc;
 
     name_key(o->kind, rn_rid_owner(o->rid), o->id, &name);
     rid_key(o->rid, &rid);
     pthread_mutex_lock(&e->lock);
+    kept = keep(e);
     entry = rn_tree_find(&e->by_rid, rn_key_view(&rid));
     if (entry)
         old = object_at(entry);
     rc = rn_tree_put(&e->by_name, rn_key_view(&name), pointer_view(&o));
     if (!rc)
         rc = rn_tree_put(&e->by_rid, rn_key_view(&rid), pointer_view(&o));
-    if (!rc)
-        (void)rn_object_share(o);
     if (!rc && old && !rn_view_eq(old->id, o->id)) {
         name_key(old->kind, rn_rid_owner(old->rid), old->id, &name);
-        (void)!rn_tree_del(&e->by_name, rn_key_view(&name));
+        rc = rn_tree_del(&e->by_name, rn_key_view(&name));
     }
+    if (!rc)
+        (void)rn_object_share(o);
+    end_change(e, &kept, rc);
     pthread_mutex_unlock(&e->lock);
     if (!rc)
         rn_object_release(old);
@@ -153,13 +180,17 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
 void rn_catalog_remove(struct rn_engine *e, struct rn_object *o)
 {
     struct rn_key name, rid;
+    struct kept kept;
     enum rn_code rc;
 
     name_key(o->kind, rn_rid_owner(o->rid), o->id, &name);
     rid_key(o->rid, &rid);
     pthread_mutex_lock(&e->lock);
-    (void)!rn_tree_del(&e->by_name, rn_key_view(&name));
-    rc = rn_tree_del(&e->by_rid, rn_key_view(&rid));
+    kept = keep(e);
+    rc = rn_tree_del(&e->by_name, rn_key_view(&name));
+    if (!rc)
+        rc = rn_tree_del(&e->by_rid, rn_key_view(&rid));
+    end_change(e, &kept, rc);
     pthread_mutex_unlock(&e->lock);
     if (o->kind == RN_KIND_CONTAINER)
         rn_indexer_forget(e, o->number);

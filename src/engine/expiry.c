@@ -99,10 +99,11 @@ static void drop_clock(struct rn_expiry *x, struct rn_expiry_clock *clock)
     struct rn_expiry_clock **at = &x->clocks;
     char bytes[4];
 
+    if (rn_tree_del(&x->by_number, number_key(clock->number, bytes)))
+        return; /* no memory: it stays, and finds nothing to do */
     while (*at != clock)
         at = &(*at)->next;
     *at = clock->next;
-    (void)!rn_tree_del(&x->by_number, number_key(clock->number, bytes));
     rn_buf_release(&clock->places);
     rn_free(clock);
 }

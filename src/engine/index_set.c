@@ -155,23 +155,46 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number)
         return;
     if (x->filling.container == number)
         rn_index_filling_reset(&x->filling);
+    if (rn_tree_del(&x->by_number, number_key(number, bytes))) {
+        s->indexes.count = 0; /* no memory: it stays, and keeps nothing */
+        s->due = RN_INDEX_NEVER;
+        return;
+    }
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
-    (void)!rn_tree_del(&x->by_number, number_key(number, bytes));
     rn_index_set_free(s);
 }
 
-/* Takes a set over, in the place of what there was. */
+/* Cannot fail where there was one: what is in the store must be kept. */
+static void replace_set(struct rn_indexer *x, struct rn_index_set *old,
+                        struct rn_index_set *s)
+{
+    struct rn_index_set was = *old;
+
+    if (x->filling.container == s->number)
+        rn_index_filling_reset(&x->filling);
+    *old = *s;
+    old->next = was.next;
+    *s = was;
+    rn_index_set_free(s);
+    set_due(x, old, 0);
+}
+
 enum rn_code rn_indexer_place(struct rn_engine *e, struct rn_index_set *s)
 {
     struct rn_indexer *x = &e->indexer;
+    struct rn_index_set *old = rn_indexer_find(e, s->number);
     enum rn_code rc;
     char bytes[4];
 
-    rn_indexer_forget(e, s->number);
     if (!s->indexes.count) {
+        rn_indexer_forget(e, s->number);
         rn_index_set_free(s);
+        return RN_OK;
+    }
+    if (old) {
+        replace_set(x, old, s);
         return RN_OK;
     }
     rc = rn_tree_put(
