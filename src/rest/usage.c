@@ -3,14 +3,24 @@
  *   x-ms-documentdb-populatequotainfo            headers of the whole
  *   x-ms-documentdb-populatepartitionstatistics  a member for each range
  *
- * Nobody keeps count: all documents are read for it, by a worker and in one
- * state, as a query that counts them would.
+ * Nobody keeps count: all documents are read for it, by a worker and in slices,
+ * so that no read lasts long.  What is written meanwhile may be counted or not.
  */
 #include "rest/own.h"
 
-struct rn_usage {
+enum { SLICE_DOCUMENTS = 16 << 10, SLICE_BYTES = 64 << 20 };
+
+/* Of a range. */
+struct held {
     uint64_t documents, bytes;
     uint64_t keys; /* partition key values among them */
+};
+
+struct rn_usage {
+    struct held *ranges;
+    size_t at;               /* the range that is counted */
+    char last[RN_BOUND_MAX]; /* the place of its last document so far */
+    size_t last_len;
 };
 
 static bool is_asked(struct rn_context *x)
@@ -31,43 +41,58 @@ static struct rn_view key_of(struct rn_view place)
     return rn_view_of(place.at, n);
 }
 
-static enum rn_code count_range(struct rn_reading *r,
-                                const struct rn_range_span *span,
-                                struct rn_usage *out)
+static void count_one(struct rn_usage *u, struct rn_view place, size_t bytes)
 {
-    struct rn_documents_scan scan = { .epks = span->epks };
+    struct held *h = &u->ranges[u->at];
+    struct rn_view last = rn_view_of(u->last, u->last_len);
+
+    if (!last.len || !rn_view_eq(key_of(place), key_of(last)))
+        h->keys++;
+    h->documents++;
+    h->bytes += bytes;
+    memcpy(u->last, place.at, place.len);
+    u->last_len = place.len;
+}
+
+/* On from the last document; RN_NOT_FOUND at the range's end. */
+static enum rn_code count_slice(struct rn_usage *u, struct rn_reading *r,
+                                const struct rn_range_span *span)
+{
+    struct rn_documents_scan scan = { .epks = span->epks,
+                                      .after =
+                                          rn_view_of(u->last, u->last_len) };
     struct rn_documents d = { 0 };
-    char key[RN_BOUND_MAX];
-    size_t key_len = 0;
     struct rn_view body;
+    size_t documents = 0, bytes = 0;
     enum rn_code rc = rn_documents_open(&d, r, &scan);
 
-    while (!rc) {
-        struct rn_view now;
+    while (!rc && documents < SLICE_DOCUMENTS && bytes < SLICE_BYTES) {
         rc = rn_documents_next(&d, &body);
         if (rc)
             break;
-        now = key_of(d.at);
-        if (!rn_view_eq(now, rn_view_of(key, key_len))) {
-            memcpy(key, now.at, now.len);
-            key_len = now.len;
-            out->keys++;
-        }
-        out->documents++;
-        out->bytes += body.len;
+        count_one(u, d.at, body.len);
+        documents++;
+        bytes += body.len;
     }
     rn_documents_close(&d);
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
+    return rc;
 }
 
-static enum rn_code count_all(struct rn_context *x, struct rn_usage *out)
+/* A slice of the range whose turn it is. */
+static enum rn_code count_some(struct rn_context *x)
 {
     const struct rn_container *c = x->object->container;
+    struct rn_usage *u = x->usage;
     struct rn_reading reading = { 0 };
     enum rn_code rc = rn_reading_begin(&reading, x->rest->engine, c, &x->err);
 
-    for (size_t i = 0; !rc && i < c->range_count; i++) {
-        rc = count_range(&reading, &c->ranges[i], &out[i]);
+    if (!rc) {
+        rc = count_slice(u, &reading, &c->ranges[u->at]);
+        if (rc == RN_NOT_FOUND) {
+            u->at++;
+            u->last_len = 0;
+            rc = RN_OK;
+        }
         if (rc)
             rn_fail(&x->err, rc, "%s", rn_txn_why(reading.txn, rc));
     }
@@ -83,11 +108,10 @@ static unsigned long long in_kb(uint64_t bytes)
 }
 
 /* Java wants the same keys in the same order in both. */
-static enum rn_code add_quota(struct rn_context *x,
-                              const struct rn_usage *ranges)
+static enum rn_code add_quota(struct rn_context *x, const struct held *ranges)
 {
     struct rn_buf text = RN_BUF_INIT(512);
-    struct rn_usage all = { 0 };
+    struct held all = { 0 };
     enum rn_code rc;
 
     for (size_t i = 0; i < x->object->container->range_count; i++) {
@@ -111,7 +135,7 @@ static enum rn_code add_quota(struct rn_context *x,
 }
 
 static enum rn_code add_statistics(struct rn_context *x,
-                                   const struct rn_usage *ranges)
+                                   const struct held *ranges)
 {
     const struct rn_container *c = x->object->container;
     struct rn_buf *out = &x->call->body;
@@ -140,30 +164,41 @@ enum rn_code rn_usage_tell(struct rn_context *x)
     if (!x->usage)
         return RN_OK;
     if (rn_context_flag(x, RN_HEADER_WANT_QUOTA))
-        rc = add_quota(x, x->usage);
+        rc = add_quota(x, x->usage->ranges);
     if (!rc && rn_context_flag(x, RN_HEADER_WANT_STATISTICS))
-        rc = add_statistics(x, x->usage);
+        rc = add_statistics(x, x->usage->ranges);
     return rc;
 }
 
+/* Thread: worker. */
 static enum rn_rest_step count(struct rn_call *call)
 {
     struct rn_context *x = call->state;
-    size_t ranges = x->object->container->range_count;
-    enum rn_code rc;
+    enum rn_code rc = count_some(x);
 
-    x->usage = rn_arena_alloc(&call->arena, ranges * sizeof(*x->usage));
-    if (!x->usage)
-        return rn_reply_fail(x, RN_NOMEM);
-    memset(x->usage, 0, ranges * sizeof(*x->usage));
-    rc = count_all(x, x->usage);
-    return rc ? rn_reply_fail(x, rc) : rn_rest_container_tell(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    if (x->usage->at == x->object->container->range_count)
+        return rn_rest_container_tell(x);
+    call->next = count;
+    return RN_REST_WORK; /* behind others that wait for a worker */
 }
 
 enum rn_rest_step rn_rest_container_read(struct rn_context *x)
 {
+    struct rn_arena *arena = &x->call->arena;
+    size_t size;
+
     if (!is_asked(x))
         return rn_rest_container_tell(x);
+    size = x->object->container->range_count * sizeof(struct held);
+    x->usage = rn_arena_alloc(arena, sizeof(*x->usage));
+    if (!x->usage)
+        return rn_reply_fail(x, RN_NOMEM);
+    *x->usage = (struct rn_usage){ .ranges = rn_arena_alloc(arena, size) };
+    if (!x->usage->ranges)
+        return rn_reply_fail(x, RN_NOMEM);
+    memset(x->usage->ranges, 0, size);
     x->call->next = count;
     return RN_REST_WORK;
 }

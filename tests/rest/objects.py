@@ -191,3 +191,23 @@ def _():
     assert all(each["documentCount"] and each["sizeInKB"] >
                1.9 * each["documentCount"] for each in ranges), ranges
     server.end()
+
+
+@case("what a container holds is counted in slices, each document once")
+def _():
+    server = Server(released=True)
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
+    for n in range(350):
+        client.must(200, "POST", "/dbs/d/colls/c/docs", [
+            {"operationType": "Create", "resourceBody":
+             {"id": f"{n}-{k}", "pk": n % 50}} for k in range(100)],
+            pk=[n % 50], x_ms_cosmos_is_batch_request="true",
+            x_ms_cosmos_batch_atomic="true")
+    told = client.must(200, "GET", "/dbs/d/colls/c",
+                       x_ms_documentdb_populatepartitionstatistics="True")
+    equal([(each["documentCount"], each["sampledDistinctPartitionKeyCount"])
+           for each in told.json["statistics"]], [(35000, 50)])
+    server.end()
