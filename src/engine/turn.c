@@ -124,9 +124,10 @@ static enum rn_code add_rid_row(struct rn_turn *t, const struct rn_key *at,
         rn_view_of(at->bytes + RN_KEY_HEAD, at->len - RN_KEY_HEAD));
 }
 
-/* The unique values of the version that is there. */
-static enum rn_code old_unique(struct rn_turn *t, const struct rn_found *old,
-                               struct rn_epk *epk, struct rn_unique_hashes *out)
+/* The version that is there, as the store lends it, which does not outlast a
+ * write; its effective partition key is copied. */
+static enum rn_code follow_old(struct rn_turn *t, const struct rn_found *old,
+                               struct rn_epk *epk, struct rn_view *json)
 {
     struct rn_row_feed feed;
     enum rn_code rc =
@@ -136,7 +137,18 @@ static enum rn_code old_unique(struct rn_turn *t, const struct rn_found *old,
         return rc;
     epk->len = feed.epk.len;
     memcpy(epk->bytes, feed.epk.at, feed.epk.len);
-    return rn_unique_hash_stored(t->container, feed.json, out);
+    *json = feed.json;
+    return RN_OK;
+}
+
+/* The unique values of the version that is there. */
+static enum rn_code old_unique(struct rn_turn *t, const struct rn_found *old,
+                               struct rn_epk *epk, struct rn_unique_hashes *out)
+{
+    struct rn_view json;
+    enum rn_code rc = follow_old(t, old, epk, &json);
+
+    return rc ? rc : rn_unique_hash_stored(t->container, json, out);
 }
 
 static enum rn_code remove_unique_rows(struct rn_turn *t,
@@ -211,20 +223,13 @@ static enum rn_code remove_rows(struct rn_turn *t, const struct rn_key *key,
 
 enum { HISTORY_MAX = 2 * RN_DOCUMENT_MAX + (256 << 10) };
 
-/* The version that is there, copied, because what the store lends does not
- * outlast a write. */
 static enum rn_code copy_old(struct rn_turn *t, const struct rn_found *old,
-                             struct rn_epk *epk, struct rn_buf *json)
+                             struct rn_epk *epk, struct rn_buf *out)
 {
-    struct rn_row_feed feed;
-    enum rn_code rc =
-        rn_document_follow(t->txn, t->container, &old->row, &feed);
+    struct rn_view json;
+    enum rn_code rc = follow_old(t, old, epk, &json);
 
-    if (rc)
-        return rc;
-    epk->len = feed.epk.len;
-    memcpy(epk->bytes, feed.epk.at, feed.epk.len);
-    return rn_buf_add(json, feed.json);
+    return rc ? rc : rn_buf_add(out, json);
 }
 
 static enum rn_code add_history_row(struct rn_turn *t,

@@ -1,6 +1,8 @@
 /* authority.c -- see authority.h. */
 #include "net/authority.h"
 
+#include "base/file.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/bio.h>
@@ -51,29 +53,13 @@ static void path_of(char out[PATH_BYTES], const char *dir, const char *name)
     snprintf(out, PATH_BYTES, "%s/%s", dir, name);
 }
 
-/* Whole or not at all, and durable. */
 static enum rn_code write_file(struct rn_env *env, const char *dir,
                                const char *name, BIO *from, struct rn_err *err)
 {
-    char path[PATH_BYTES], temporary[PATH_BYTES + 8];
-    struct rn_file *file = NULL;
     char *text = NULL;
     long len = BIO_get_mem_data(from, &text);
-    int error;
 
-    path_of(path, dir, name);
-    snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-    error = rn_file_open(env, temporary, RN_OPEN_NEW, &file);
-    if (!error)
-        error = rn_file_write(file, rn_view_of(text, (size_t)len), 0);
-    if (!error)
-        error = rn_file_sync(file);
-    rn_file_close(file);
-    if (!error)
-        error = env->ops->rename(env, temporary, path);
-    if (!error)
-        error = env->ops->sync_dir(env, dir);
-    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+    return rn_file_replace(env, dir, name, rn_view_of(text, (size_t)len), err);
 }
 
 static enum rn_code make_dir(struct rn_env *env, const char *dir,

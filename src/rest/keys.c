@@ -2,6 +2,7 @@
 #include "rest/keys.h"
 
 #include "base/base64.h"
+#include "base/file.h"
 #include "base/secret.h"
 #include "rest/own.h"
 #include "json/json.h"
@@ -82,11 +83,9 @@ static enum rn_code draw(struct rn_env *env, size_t which, struct rn_keys *out,
 static enum rn_code write_file(struct rn_env *env, const char *data_dir,
                                const struct rn_keys *keys, struct rn_err *err)
 {
-    char path[PATH_BYTES], temporary[PATH_BYTES];
     struct rn_buf text = RN_BUF_INIT(FILE_MAX);
     struct rn_json_out o = RN_JSON_OUT_INIT(&text);
-    struct rn_file *file = NULL;
-    int error;
+    enum rn_code rc;
 
     rn_json_out_object_begin(&o);
     for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
@@ -94,22 +93,12 @@ static enum rn_code write_file(struct rn_env *env, const char *data_dir,
         rn_json_out_string(&o, rn_view_text(keys->text[i]));
     }
     rn_json_out_object_end(&o);
-    snprintf(path, sizeof(path), "%s/keys", data_dir);
-    snprintf(temporary, sizeof(temporary), "%s/keys.tmp", data_dir);
-    error = rn_json_out_finish(&o)
-                ? ENOMEM
-                : rn_file_open(env, temporary, RN_OPEN_NEW, &file);
-    if (!error)
-        error = rn_file_write(file, rn_buf_view(&text), 0);
-    if (!error)
-        error = rn_file_sync(file);
-    rn_file_close(file);
-    if (!error)
-        error = env->ops->rename(env, temporary, path);
-    if (!error)
-        error = env->ops->sync_dir(env, data_dir);
+    rc = rn_json_out_finish(&o);
+    rc = rc ? rn_fail(err, rc, "out of memory")
+            : rn_file_replace(env, data_dir, "keys", rn_buf_view(&text), err);
+    rn_wipe_secret(text.at, text.len);
     rn_buf_release(&text);
-    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+    return rc;
 }
 
 enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,

@@ -151,29 +151,6 @@ enum rn_code rn_format_read(struct rn_env *env, const char *dir,
     return rn_fail(err, RN_NOT_FOUND, "%s: empty", dir);
 }
 
-enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
-                             const char *name, struct rn_view bytes,
-                             struct rn_err *err)
-{
-    char path[RN_PATH_MAX], temporary[RN_PATH_MAX];
-    struct rn_file *file = NULL;
-    int error;
-
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    snprintf(temporary, sizeof(temporary), "%s/%s.tmp", dir, name);
-    error = rn_file_open(env, temporary, RN_OPEN_NEW, &file);
-    if (!error)
-        error = rn_file_write(file, bytes, 0);
-    if (!error)
-        error = rn_file_sync(file);
-    rn_file_close(file);
-    if (!error)
-        error = env->ops->rename(env, temporary, path);
-    if (!error)
-        error = env->ops->sync_dir(env, dir);
-    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
-}
-
 enum rn_code rn_format_write(struct rn_env *env, const char *dir,
                              const struct rn_format *format, struct rn_err *err)
 {

@@ -18,7 +18,7 @@
 #ifndef RN_STORE_FORMAT_H
 #define RN_STORE_FORMAT_H
 
-#include "base/env.h"
+#include "base/file.h"
 
 enum {
     RN_FORMAT_VERSION = 1,
@@ -45,12 +45,6 @@ enum rn_code rn_format_write(struct rn_env *env, const char *dir,
 
 /* A new identity for a new or restored directory. */
 void rn_format_draw_id(struct rn_env *env, struct rn_format *format);
-
-/* Writes `bytes` as file `name` in `dir` so that after a crash there is either
- * the old file or the whole new one. */
-enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
-                             const char *name, struct rn_view bytes,
-                             struct rn_err *err) RN_CHECK;
 
 /* Reads a whole small file into `out`. */
 enum rn_code rn_file_slurp(struct rn_env *env, const char *path,

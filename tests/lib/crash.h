@@ -22,6 +22,11 @@ extern struct rn_env *env;
 /* A new disk; and away with it, when all files are closed. */
 void crash_begin(uint64_t seed);
 void crash_end(void);
+/* Both around what is done for each of so many seeds; there is no way out of
+ * the middle. */
+#define EACH_SEED(seed, count)                                                 \
+    for (uint64_t seed = 0; seed < (count) && (crash_begin(seed), true);       \
+         crash_end(), seed++)
 
 struct rn_file *crash_open(const char *path, enum rn_open how);
 void write_fill(struct rn_file *f, char with, size_t len, uint64_t offset);

@@ -21,10 +21,9 @@ static void syncing_a_file_does_not_save_its_name(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
         int len;
-        crash_begin(seed);
         f = crash_open("f", RN_OPEN_NEW);
         write_fill(f, 'a', 600, 0);
         assert_int_equal(rn_file_sync(f), 0);
@@ -34,7 +33,6 @@ static void syncing_a_file_does_not_save_its_name(void **state)
         gone += len == -1;
         there += len == 600;
         rn_file_close(f);
-        crash_end();
     }
     assert_true(gone > 20);
     assert_true(there > 20);
@@ -48,10 +46,9 @@ static void a_careful_replacement_is_atomic(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
         bool done;
-        crash_begin(seed);
         rn_file_close(synced_file("f", 'a', 600));
         rn_sim_cut_after(sim, 1 + seed % 5);
         f = NULL;
@@ -70,7 +67,6 @@ static void a_careful_replacement_is_atomic(void **state)
             assert_true(is_all(out, 'a', 600));
             old++;
         }
-        crash_end();
     }
     assert_true(old > 20);
     assert_true(fresh > 20);
@@ -82,10 +78,9 @@ static void a_careless_replacement_is_not(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
         int len;
-        crash_begin(seed);
         rn_file_close(synced_file("f", 'a', 600));
         f = crash_open("tmp", RN_OPEN_NEW);
         write_fill(f, 'b', 600, 0);
@@ -95,7 +90,6 @@ static void a_careless_replacement_is_not(void **state)
         spoilt +=
             !(len == 600 && (is_all(out, 'a', 600) || is_all(out, 'b', 600)));
         rn_file_close(f);
-        crash_end();
     }
     assert_true(spoilt > 20);
 }
@@ -105,15 +99,13 @@ static void names_do_not_wait_for_each_other(void **state)
     int outcomes[4] = { 0 };
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         char out[1];
-        crash_begin(seed);
         rn_file_close(crash_open("first", RN_OPEN_NEW));
         rn_file_close(crash_open("second", RN_OPEN_NEW));
         rn_sim_crash(sim);
         outcomes[(read_whole("first", out, 1) == 0) +
                  2 * (read_whole("second", out, 1) == 0)]++;
-        crash_end();
     }
     for (int i = 0; i < 4; i++)
         assert_true(outcomes[i] > 20);
@@ -122,10 +114,9 @@ static void names_do_not_wait_for_each_other(void **state)
 static void what_happened_to_one_name_keeps_its_order(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         char out[4];
         int a, b;
-        crash_begin(seed);
         rn_file_close(synced_file("a", '1', 1));
         assert_int_equal(env->ops->remove(env, "a"), 0);
         rn_file_close(crash_open("a", RN_OPEN_CREATE));
@@ -136,7 +127,6 @@ static void what_happened_to_one_name_keeps_its_order(void **state)
         /* first one; removed; second one; moved */
         assert_true((a == 1 && b == -1) || (a == -1 && b == -1) ||
                     (a == 0 && b == -1) || (a == -1 && b == 0));
-        crash_end();
     }
 }
 
@@ -144,10 +134,9 @@ static void what_happened_to_one_name_keeps_its_order(void **state)
 static void a_file_that_moved_is_not_lost_to_its_successor(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         char out[4];
         int a, b;
-        crash_begin(seed);
         rn_file_close(synced_file("a", '1', 1));
         assert_int_equal(env->ops->rename(env, "a", "b"), 0);
         rn_file_close(crash_open("a", RN_OPEN_NEW));
@@ -158,16 +147,14 @@ static void a_file_that_moved_is_not_lost_to_its_successor(void **state)
         a = read_whole("a", out, sizeof(out));
         b = read_whole("b", out, sizeof(out));
         assert_true(b == 1 || (a == 1 && seed % 2 == 0));
-        crash_end();
     }
 }
 
 static void a_move_to_another_directory_is_synced_by_either(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         char out[4];
-        crash_begin(seed);
         assert_int_equal(env->ops->make_dir(env, "x"), 0);
         assert_int_equal(env->ops->make_dir(env, "y"), 0);
         assert_int_equal(env->ops->sync_dir(env, "/"), 0);
@@ -177,7 +164,6 @@ static void a_move_to_another_directory_is_synced_by_either(void **state)
         rn_sim_crash(sim);
         assert_int_equal(read_whole("x/a", out, sizeof(out)), -1);
         assert_int_equal(read_whole("y/a", out, sizeof(out)), 0);
-        crash_end();
     }
 }
 
@@ -186,12 +172,11 @@ static void a_lost_directory_takes_its_files_along(void **state)
     int gone = 0;
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         char out[4];
         struct rn_file *f;
         uint64_t free_bytes = 0;
         int made;
-        crash_begin(seed);
         assert_int_equal(env->ops->make_dir(env, "d"), 0);
         f = crash_open("d/f", RN_OPEN_CREATE);
         assert_int_equal(rn_file_write(f, RN_LIT("abc"), 0), 0);
@@ -206,7 +191,6 @@ static void a_lost_directory_takes_its_files_along(void **state)
         gone += made == 0;
         assert_int_equal(read_whole("d/f", out, sizeof(out)),
                          made == EEXIST ? 3 : -1);
-        crash_end();
     }
     assert_in_range(gone, 20, seeds - 20);
 }
@@ -263,11 +247,10 @@ static void change_a_name(struct rn_chance *chance, int file,
 static void no_name_is_invented(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct names_past past = { 0 };
         struct rn_chance *chance;
         int files[NAMES];
-        crash_begin(seed);
         chance = rn_sim_chance(sim);
         remember_names(&past);
         for (int i = 1; i < 40; i++) {
@@ -291,7 +274,6 @@ static void no_name_is_invented(void **state)
             for (int k = 0; k < i; k++)
                 assert_true(files[i] == 0 || files[i] != files[k]);
         }
-        crash_end();
     }
 }
 

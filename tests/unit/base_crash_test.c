@@ -20,9 +20,8 @@ static void what_was_synced_survives(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
-        crash_begin(seed);
         f = synced_file("f", 'a', 5000);
         rn_sim_spoil(sim, 100);
         rn_sim_crash(sim);
@@ -30,7 +29,6 @@ static void what_was_synced_survives(void **state)
         assert_int_equal(read_whole("f", out, sizeof(out)), 5000);
         assert_true(is_all(out, 'a', 5000));
         rn_file_close(f);
-        crash_end();
     }
 }
 
@@ -41,10 +39,9 @@ static void an_unsynced_write_is_kept_lost_or_torn_by_sectors(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
         int new_sectors = 0;
-        crash_begin(seed);
         f = synced_file("f", 'a', BIG);
         write_fill(f, 'b', 8192, 2048);
         rn_sim_crash(sim);
@@ -61,7 +58,6 @@ static void an_unsynced_write_is_kept_lost_or_torn_by_sectors(void **state)
         torn_inside_block += out[4096] != out[8191];
         blocks_apart += is_all(out, 'a', 4096) && is_all(out + 4096, 'b', 4096);
         rn_file_close(f);
-        crash_end();
     }
     assert_true(kept > 20);
     assert_true(lost > 20);
@@ -76,9 +72,8 @@ static void writes_are_lost_independently(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
-        crash_begin(seed);
         f = synced_file("f", 'a', 8192);
         write_fill(f, 'b', 512, 0);
         write_fill(f, 'c', 512, 4096);
@@ -86,7 +81,6 @@ static void writes_are_lost_independently(void **state)
         assert_int_equal(read_whole("f", out, sizeof(out)), 8192);
         outcomes[(out[0] == 'b') + 2 * (out[4096] == 'c')]++;
         rn_file_close(f);
-        crash_end();
     }
     for (int i = 0; i < 4; i++)
         assert_true(outcomes[i] > 20);
@@ -98,9 +92,8 @@ static void spoilt_blocks_lose_neighbours_but_not_other_blocks(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
-        crash_begin(seed);
         rn_sim_spoil(sim, 100);
         f = synced_file("f", 'a', BIG);
         write_fill(f, 'b', 512, 4096 + 512);
@@ -110,7 +103,6 @@ static void spoilt_blocks_lose_neighbours_but_not_other_blocks(void **state)
         assert_true(is_all(out + 8192, 'a', 4096));
         neighbour_hit += !is_all(out + 4096, 'a', 512);
         rn_file_close(f);
-        crash_end();
     }
     assert_true(neighbour_hit > 20);
 }
@@ -121,11 +113,10 @@ static void a_length_is_one_the_file_had(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         static const int lengths[4] = { 100, 2000, 50, 700 };
         struct rn_file *f;
         int len, known = 0;
-        crash_begin(seed);
         f = synced_file("f", 'a', 100);
         write_fill(f, 'b', 1000, 1000);
         assert_int_equal(env->ops->truncate(f, 50), 0);
@@ -145,7 +136,6 @@ static void a_length_is_one_the_file_had(void **state)
         for (int i = 50; len == 700 && i < len; i++)
             assert_true(out[i] == 0 || out[i] == 'c');
         rn_file_close(f);
-        crash_end();
     }
     for (int i = 0; i < 4; i++)
         assert_true(seen[i] > 5);
@@ -158,9 +148,8 @@ static void a_later_sync_does_not_mend_a_failed_one(void **state)
     char out[BIG];
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
-        crash_begin(seed);
         f = synced_file("f", 'a', 4096);
         write_fill(f, 'b', 4096, 0);
         rn_sim_fail(sim, RN_SIM_SYNC, 1, EIO, RN_SIM_ONCE);
@@ -173,7 +162,6 @@ static void a_later_sync_does_not_mend_a_failed_one(void **state)
         lost += is_all(out, 'a', 4096);
         kept += is_all(out, 'b', 4096);
         rn_file_close(f);
-        crash_end();
     }
     assert_true(lost > 20);
     assert_true(kept > 20);
@@ -187,9 +175,8 @@ static void rereading_tells_what_a_failed_sync_lost(void **state)
     int lost = 0;
 
     (void)state;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
+    EACH_SEED (seed, seeds) {
         struct rn_file *f;
-        crash_begin(seed);
         f = synced_file("f", 'a', 8192);
         write_fill(f, 'b', 4096, 0);
         rn_sim_fail(sim, RN_SIM_SYNC, 1, EIO, RN_SIM_ONCE);
@@ -207,7 +194,6 @@ static void rereading_tells_what_a_failed_sync_lost(void **state)
         assert_int_equal(read_whole("f", after, sizeof(after)), 8192);
         assert_memory_equal(now, after, 8192);
         rn_file_close(f);
-        crash_end();
     }
     assert_true(lost > 20);
 }
@@ -251,10 +237,9 @@ static void no_byte_is_invented(void **state)
 
     (void)state;
     assert_non_null(past);
-    for (uint64_t seed = 0; seed < seeds / 5; seed++) {
+    EACH_SEED (seed, seeds / 5) {
         struct rn_chance *chance;
         struct rn_file *f;
-        crash_begin(seed);
         chance = rn_sim_chance(sim);
         f = synced_file("f", 'a', 3000);
         past->count = 0;
@@ -275,7 +260,6 @@ static void no_byte_is_invented(void **state)
         rn_sim_crash(sim);
         check_against_past(past);
         rn_file_close(f);
-        crash_end();
     }
     free(past);
 }
