@@ -16,6 +16,7 @@ def main():
     server = wire.Server(endpoint)
     if phase == "everyday":
         import bad
+        import claims
         import latest
         import odd
         import ranges
@@ -27,6 +28,7 @@ def main():
         latest.add(server)
         scopes.add(server)
         bad.add(server)
+        claims.add(server)
         odd.add(server)
         ranges.add(server)
         reach.add(server)

@@ -141,6 +141,32 @@ def add(server):
             equal((answer.status, answer.json["message"].splitlines()[0]),
                   (400, "Invalid Continuation Token"))
 
+    @case("a loop over the ranges, by continuation or by etag, ends with all")
+    def _():
+        box = Box(server, "ranges-loop", 5)
+        box.split(2)
+        for size in (-1, 1, 3, 100):
+            found, more = [], {}
+            for _ in range(20):
+                answer = box.server.ask("GET", box.path + "/pkranges", None, {
+                    "x-ms-max-item-count": str(size), **more})
+                found += [r["id"] for r in answer.json["PartitionKeyRanges"]]
+                if not answer["x-ms-continuation"]:
+                    break
+                more = {"x-ms-continuation": answer["x-ms-continuation"]}
+            equal(sorted(found), ["0", "1", "3", "4", "5", "6"])
+            found, more = [], {}
+            for _ in range(20):
+                answer = box.server.ask("GET", box.path + "/pkranges", None, {
+                    "A-IM": "Incremental Feed", "x-ms-max-item-count": str(size),
+                    **more})
+                if answer.status == 304:
+                    break
+                found += [r["id"] for r in answer.json["PartitionKeyRanges"]]
+                more = {"If-None-Match": answer["etag"]}
+            equal((answer.status, sorted(found)),
+                  (304, ["0", "1", "3", "4", "5", "6"]))
+
     @case("an absent container has no ranges")
     def _():
         answer = server.ask("GET", "/dbs/feed/colls/none/pkranges")
