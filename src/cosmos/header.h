@@ -84,7 +84,6 @@
 #define RN_HEADER_QUOTA                "x-ms-resource-quota"
 #define RN_HEADER_USAGE                "x-ms-resource-usage"
 #define RN_HEADER_INDEX_PROGRESS       "x-ms-documentdb-collection-index-transformation-progress"
-#define RN_HEADER_LAZY_PROGRESS        "x-ms-documentdb-collection-lazy-indexing-progress"
 #define RN_HEADER_THROUGHPUT           "x-ms-offer-throughput"
 #define RN_HEADER_AUTOSCALE            "x-ms-cosmos-offer-autopilot-settings"
 #define RN_HEADER_OFFER_TYPE           "x-ms-offer-type"

@@ -193,7 +193,6 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
 enum rn_rest_step rn_rest_container_tell(struct rn_context *x)
 {
     rn_reply_text(x, RN_HEADER_INDEX_PROGRESS, "100");
-    rn_reply_text(x, RN_HEADER_LAZY_PROGRESS, "-1"); /* there is none */
     return answer(x, RN_STATUS_OK, x->object);
 }
 

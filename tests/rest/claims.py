@@ -97,6 +97,8 @@ def _():
               "x": json.loads("[" * 128 + "]" * 128)}, pk=["p"],
               words="more than 128 levels of nesting"),
         claim("no such path", 404, "GET", "/dbs/d/none"),
+        claim("a path behind an offer's", 400, "PUT", "/offers/offers/FyUD/",
+              {"id": "FyUD"}),
         claim("no such method", 405, "PUT", "/dbs/d", {"id": "d"}),
         claim("a page that was never given", 400, "GET", D,
               x_ms_continuation="none", words="Invalid Continuation Token"),

@@ -167,6 +167,9 @@ def _():
         told = client.must(200, "GET", "/dbs/d/colls/c",
                            x_ms_documentdb_populatepartitionstatistics="True",
                            x_ms_documentdb_populatequotainfo="True")
+        told_of_index = "x-ms-documentdb-collection-%s-progress"
+        equal([told.headers.get(told_of_index % each) for each in (
+            "index-transformation", "lazy-indexing")], ["100", None])
         ranges = told.json.pop("statistics")
         usage = dict(each.split("=") for each in
                      told.headers["x-ms-resource-usage"].strip(";").split(";"))
