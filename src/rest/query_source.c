@@ -1,0 +1,143 @@
+/* query_source.c -- what a query reads: documents, or the catalog's objects. */
+#include "rest/query_page.h"
+
+#include "base/bytes.h"
+
+static enum rn_code next_document(void *context, struct rn_view *document,
+                                  struct rn_err *err)
+{
+    struct rn_query_page *p = context;
+    enum rn_code rc;
+
+    if (p->has_first) {
+        *document = p->first;
+        rc = p->first_rc;
+        p->has_first = false;
+    } else {
+        rc = rn_access_next(&p->access, document);
+    }
+    if (rc && rc != RN_NOT_FOUND)
+        return rn_fail(err, rc, "%s", rn_txn_why(p->reading.txn, rc));
+    if (rc)
+        return rc;
+    p->place_len = p->access.at.len;
+    memcpy(p->place, p->access.at.at, p->place_len);
+    return RN_OK;
+}
+
+static void release_objects(struct rn_query_page *p)
+{
+    while (p->object_count > 0)
+        rn_object_release(p->objects[--p->object_count]);
+    p->object_at = 0;
+}
+
+static enum rn_code list_objects(struct rn_query_page *p)
+{
+    if (p->x->container) /* conflicts and scripts: there are none */
+        return RN_NOT_FOUND;
+    release_objects(p);
+    p->object_count = rn_catalog_list(
+        p->x->rest->engine, p->x->link.kind, rn_context_owner(p->x),
+        p->any ? &p->last : NULL, p->objects, RN_QUERY_OBJECTS);
+    return p->object_count ? RN_OK : RN_NOT_FOUND;
+}
+
+/* A permission is shown with a token of its own. */
+static enum rn_code show_object(struct rn_query_page *p, struct rn_object *o,
+                                struct rn_view *document, struct rn_err *err)
+{
+    *document = o->body;
+    if (o->kind != RN_KIND_PERMISSION)
+        return RN_OK;
+    rn_buf_clear(&p->text);
+    if (rn_permission_print(p->x, o, &p->text))
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    *document = rn_buf_view(&p->text);
+    return RN_OK;
+}
+
+/* The place of an object is its rid, in bytes that sort as rids do. */
+static enum rn_code next_object(void *context, struct rn_view *document,
+                                struct rn_err *err)
+{
+    struct rn_query_page *p = context;
+    struct rn_object *o;
+    enum rn_code rc = RN_OK;
+
+    if (p->has_first) {
+        *document = p->first;
+        p->has_first = false;
+        return p->first_rc;
+    }
+    do {
+        if (p->object_at == p->object_count)
+            rc = list_objects(p);
+        if (rc)
+            return rc;
+        o = p->objects[p->object_at++];
+        p->last = o->rid;
+        p->any = true;
+        rn_put_u32_be(p->place, p->last.database);
+        rn_put_u32_be(p->place + 4, p->last.parent);
+        rn_put_u64_be(p->place + 8, p->last.number);
+        p->place_len = RN_QUERY_OBJECT_PLACE;
+    } while (
+        rn_view_compare(rn_view_of(p->place, p->place_len), p->scan.after) < 0);
+    return show_object(p, o, document, err);
+}
+
+/* Rows of the document that the last page ended with were sent; if it is gone,
+ * or is not wanted any more, the next one is a new one. */
+static void look_at_first(struct rn_query_page *p)
+{
+    bool is_document = p->x->link.kind == RN_KIND_DOCUMENT;
+    struct rn_view at;
+
+    if (!p->limits.from.document_rows)
+        return;
+    p->first_rc = is_document ? rn_access_next(&p->access, &p->first)
+                              : next_object(p, &p->first, &p->x->err);
+    p->has_first = true;
+    at = is_document ? p->access.at : rn_view_of(p->place, p->place_len);
+    if (!p->first_rc && !rn_view_eq(at, p->scan.after))
+        p->limits.from.document_rows = 0;
+}
+
+enum rn_code rn_query_source_open(struct rn_query_page *p,
+                                  struct rn_source *source, bool no_order)
+{
+    struct rn_context *x = p->x;
+    struct rn_access_ask ask = { .query = p->asked.query,
+                                 .after = p->limits.from.after,
+                                 .no_order = no_order,
+                                 .matched = &p->stats.matched };
+    enum rn_code rc = RN_OK;
+
+    source->context = p;
+    source->next = next_object;
+    if (x->link.kind != RN_KIND_DOCUMENT) {
+        look_at_first(p);
+        return RN_OK;
+    }
+    source->next = next_document;
+    ask.scope = p->scan;
+    if (!p->reading.txn)
+        rc = rn_reading_begin(&p->reading, x->rest->engine,
+                              x->container->container, &x->err);
+    if (!rc)
+        rc = rn_session_check(x, &p->reading, &p->scan.epks);
+    if (!rc)
+        rc = rn_access_open(&p->access, &p->reading, &ask, &x->call->arena);
+    if (!rc)
+        look_at_first(p);
+    return rc;
+}
+
+void rn_query_source_close(struct rn_query_page *p)
+{
+    rn_access_close(&p->access);
+    rn_reading_end(&p->reading);
+    release_objects(p);
+    rn_buf_release(&p->text);
+}
