@@ -310,7 +310,7 @@ static void pages_give_the_rows(const struct world *w, struct rn_view expr,
 }
 
 /* The tree, three counts, two prints, one page and several. */
-enum { QUERIES_PER_TREE = 8 };
+enum { QUERIES_PER_TREE = 8, PROGRESS = 250000 };
 
 static uint64_t seed_now;
 
@@ -344,6 +344,14 @@ static void try_one(uint64_t seed)
     rn_buf_release(&expr);
 }
 
+/* Long runs are told of on their way: somebody may have to end one. */
+static void tell_progress(uint64_t done, long begun)
+{
+    print_message("%llu trees, %llu queries, %ld s\n", (unsigned long long)done,
+                  (unsigned long long)(done * QUERIES_PER_TREE), now() - begun);
+    (void)fflush(stdout);
+}
+
 static void generated_queries_agree_with_the_reference(void **state)
 {
     const char *one = getenv("RUNNEL_SEED"), *from = getenv("RUNNEL_FROM");
@@ -357,10 +365,12 @@ static void generated_queries_agree_with_the_reference(void **state)
         try_one(strtoull(one, NULL, 10));
         return;
     }
-    for (; done < most && now() - begun < seconds; done++)
+    for (; done < most && now() - begun < seconds; done++) {
+        if (done && done % PROGRESS == 0)
+            tell_progress(done, begun);
         try_one(seed++);
-    print_message("%llu trees, %llu queries, %ld s\n", (unsigned long long)done,
-                  (unsigned long long)(done * QUERIES_PER_TREE), now() - begun);
+    }
+    tell_progress(done, begun);
 }
 
 static int tell_seed(void **state)
