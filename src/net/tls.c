@@ -1,4 +1,4 @@
-/* tls.c -- see tls.h.  The only file of net/ that knows OpenSSL. */
+/* tls.c -- see tls.h. */
 #include "net/tls.h"
 
 #include <errno.h>

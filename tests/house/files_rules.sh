@@ -1,0 +1,38 @@
+#!/bin/bash
+# files_rules.sh -- tools/files.sh holds ARCHITECTURE.md against the tree.
+. "$(dirname "$0")/check.sh"
+
+mkdir -p "$scratch/tools" "$scratch/src/store" "$scratch/src/base"
+cp "$root/tools/files.sh" "$scratch/tools/"
+touch "$scratch/src/store/"{store.c,store.h,wal.c,wal_read.c,map.h}
+write()
+{
+    cat >"$scratch/ARCHITECTURE.md" <<END
+ base/         what store/store does, by store/wal_*
+
+| file of \`store/\` | |
+|---|---|
+| \`store\`, \`map.h\` | the contract |
+| $1 | the log |
+
+| other | |
+|---|---|
+| \`nothing\` | no table of files |
+END
+}
+
+write '`wal*`'
+check 'a tree that is told in whole passes' "$scratch/tools/files.sh"
+write '`wal`'
+check 'a file that is not told is named' \
+    says 1 '^src/store/wal_read.c: not in the table' "$scratch/tools/files.sh"
+write '`wal*`, `log`'
+check 'a file that is told and not there is named' \
+    says 1 '^ARCHITECTURE.md: there is no src/store/log$' \
+    "$scratch/tools/files.sh"
+write '`wal*`'
+echo 'as `store/walk` does' >>"$scratch/ARCHITECTURE.md"
+check 'the text names no file that is not there' \
+    says 1 '^ARCHITECTURE.md: there is no store/walk$' "$scratch/tools/files.sh"
+
+done_checking
