@@ -225,6 +225,18 @@ static bool may_start_again(const struct rn_feed_page *f)
            (f->piece_count && rn_container_range(c, f->pieces[0].range));
 }
 
+/* A range is gone, or all of them, with the container. */
+static enum rn_rest_step after_change(struct rn_feed_page *f)
+{
+    enum rn_code rc = rn_context_refresh(f->x);
+
+    if (rc || !may_start_again(f))
+        return rn_reply_fail(f->x, rc ? rc : RN_GONE);
+    f->x->call->next = start_again;
+    f->x->call->wake(f->x->call);
+    return RN_REST_PENDING;
+}
+
 static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
                                      enum rn_feed_end end)
 {
@@ -238,15 +250,9 @@ static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
         return wait_for_more(f);
     if (is_looking)
         rn_waiters_end(waiters_of(f), &f->waiter);
-    if (rc == RN_GONE && !rn_context_refresh(f->x)) {
-        rc = rn_fail_reason(&f->x->err, RN_REASON_OWNER,
-                            "Owner resource does not exist");
-    } else if (rc == RN_GONE && may_start_again(f)) {
-        f->x->call->next = start_again;
-        f->x->call->wake(f->x->call);
-        return RN_REST_PENDING;
-    }
-    return rc ? rn_reply_fail(f->x, rc) : answer(f);
+    return rc == RN_GONE ? after_change(f)
+           : rc          ? rn_reply_fail(f->x, rc)
+                         : answer(f);
 }
 
 /* Thread: worker. */

@@ -77,16 +77,17 @@ enum rn_code rn_context_find_container(struct rn_context *x)
     return x->container ? check_intended(x) : missing(x, 1);
 }
 
-bool rn_context_refresh(struct rn_context *x)
+enum rn_code rn_context_refresh(struct rn_context *x)
 {
     struct rn_object *now =
         rn_catalog_find_rid(x->rest->engine, x->container->rid);
 
     if (!now)
-        return false;
+        return rn_fail_reason(&x->err, RN_REASON_OWNER,
+                              "Owner resource does not exist");
     rn_object_release(x->container);
     x->container = now;
-    return true;
+    return RN_OK;
 }
 
 /* What the path names at `at`, in `owner`. */

@@ -358,8 +358,8 @@ enum rn_code rn_context_range(struct rn_context *x,
  * not the last of them that is missing. */
 enum rn_code rn_context_find_database(struct rn_context *x) RN_CHECK;
 enum rn_code rn_context_find_container(struct rn_context *x) RN_CHECK;
-/* The container as the catalog has it now; false if it has none any more. */
-bool rn_context_refresh(struct rn_context *x);
+/* The container as the catalog has it now.  RN_NOT_FOUND, reason OWNER. */
+enum rn_code rn_context_refresh(struct rn_context *x) RN_CHECK;
 /* For the catalog's objects: all of the path.  Of a list, its owner. */
 enum rn_code rn_context_find(struct rn_context *x) RN_CHECK;
 /* What they lie in; all zero if that is the account. */

@@ -211,14 +211,14 @@ static enum rn_rest_step list(struct rn_call *call)
     rn_buf_clear(&call->body);
     if (!rc)
         rc = print_ranges(x, &page);
-    if (rc == RN_GONE && rn_context_refresh(x)) {
-        call->next = list;
-        call->wake(call); /* by then the catalog may have heard */
-        return RN_REST_PENDING;
+    if (rc == RN_GONE) {
+        rc = rn_context_refresh(x);
+        if (!rc) {
+            call->next = list;
+            call->wake(call); /* by then the catalog may have heard */
+            return RN_REST_PENDING;
+        }
     }
-    if (rc == RN_GONE)
-        rc = rn_fail_reason(&x->err, RN_REASON_OWNER,
-                            "Owner resource does not exist");
     if (rc)
         return rn_reply_fail(x, rc);
     rn_reply_owner(x);

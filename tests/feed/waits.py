@@ -150,10 +150,14 @@ def add(server):
     def _():
         box = Box(server, "wait-deleted")
         box.put("p", "a")
-        reader = begin(box, '"1"')
-        parked(reader, box)
+        readers = [begin(box, '"1"') for _ in range(20)]
+        named = begin(box, '"1"', x_ms_documentdb_partitionkeyrangeid="0")
+        parked(named, box)
         equal(server.ask("DELETE", box.path).status, 204)
-        answer = reader.end()
+        for reader in readers:
+            answer = reader.end()
+            equal((answer.status, answer.substatus), (404, 1003))
+        answer = named.end()
         assert answer.status in (404, 410), answer.status
 
     # Left parked: the server must end in spite of them.
