@@ -87,7 +87,7 @@ static void put_block(struct sink *s, struct rn_hash128 hash)
 static bool hash_2(const struct rn_pk_value *values, size_t count,
                    struct sink *out)
 {
-    unsigned char bytes[HASHED_MAX];
+    RN_UNSET unsigned char bytes[HASHED_MAX];
     struct sink s = { .at = bytes, .room = sizeof(bytes) };
 
     for (size_t i = 0; i < count; i++)

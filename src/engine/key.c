@@ -94,7 +94,7 @@ void rn_key_document(uint32_t c, const struct rn_epk *epk,
                      const struct rn_pk *pk, struct rn_view id,
                      struct rn_key *out)
 {
-    char encoded[RN_PK_BYTES_MAX];
+    RN_UNSET char encoded[RN_PK_BYTES_MAX];
 
     rn_key_document_bound(c, epk, out);
     end_epk(out);
