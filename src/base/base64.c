@@ -3,57 +3,73 @@
 
 #include <assert.h>
 
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                              "abcdefghijklmnopqrstuvwxyz"
-                              "0123456789";
+#define COMMON                                                                 \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                               \
+    "abcdefghijklmnopqrstuvwxyz"                                               \
+    "0123456789"
 
-/* The two letters in which the alphabets differ. */
-static const char *last_two(unsigned how)
+/* The alphabets differ in two letters. */
+static const char alphabets[3][65] = { COMMON "+/", COMMON "-_", COMMON "+-" };
+
+/* What the common letters stand for; -1 for others. */
+/* clang-format off */
+static const signed char common_bits[128] = {
+    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+    52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -1, -1, -1, -1, -1, -1,
+    -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+    15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, -1, -1, -1, -1, -1,
+    -1, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+    41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, -1, -1, -1, -1, -1,
+};
+/* clang-format on */
+
+static const char *letters_of(unsigned how)
 {
-    static const char *const pairs[] = { "+/", "-_", "+-" };
-
     assert((how & 3) < 3);
-    return pairs[how & 3];
-}
-
-static char letter_of(unsigned bits, const char *last)
-{
-    if (bits < 62)
-        return letters[bits];
-    return last[bits - 62];
+    return alphabets[how & 3];
 }
 
 /* -1 if it is none. */
-static int bits_of(char letter, const char *last)
+static int bits_of(char letter, const char *letters)
 {
-    if (letter >= 'A' && letter <= 'Z')
-        return letter - 'A';
-    if (letter >= 'a' && letter <= 'z')
-        return letter - 'a' + 26;
-    if (letter >= '0' && letter <= '9')
-        return letter - '0' + 52;
-    if (letter == last[0])
+    unsigned char c = (unsigned char)letter;
+
+    if (c < 128 && common_bits[c] >= 0)
+        return common_bits[c];
+    if (letter == letters[62])
         return 62;
-    return letter == last[1] ? 63 : -1;
+    return letter == letters[63] ? 63 : -1;
+}
+
+/* The upper two of three bytes. */
+static uint32_t pair_of(const unsigned char *in)
+{
+    return (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8;
+}
+
+/* Writes `n` letters for the upper bits of three bytes. */
+static char *put(char *at, const char *letters, uint32_t three, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        *at++ = letters[three >> (18 - 6 * i) & 63];
+    return at;
 }
 
 struct rn_view rn_base64_encode(struct rn_view bytes, unsigned how, char *out)
 {
-    const char *last = last_two(how);
+    const char *letters = letters_of(how);
+    size_t whole = bytes.len / 3 * 3, rest = bytes.len - whole;
+    const unsigned char *in = (const unsigned char *)bytes.at;
     char *at = out;
-    uint32_t held = 0;
-    unsigned held_bits = 0;
 
-    for (size_t i = 0; i < bytes.len; i++) {
-        held = held << 8 | (unsigned char)bytes.at[i];
-        held_bits += 8;
-        while (held_bits >= 6) {
-            held_bits -= 6;
-            *at++ = letter_of(held >> held_bits & 63, last);
-        }
-    }
-    if (held_bits > 0)
-        *at++ = letter_of(held << (6 - held_bits) & 63, last);
+    for (size_t i = 0; i < whole; i += 3, in += 3)
+        at = put(at, letters, pair_of(in) | in[2], 4);
+    if (rest == 1)
+        at = put(at, letters, (uint32_t)in[0] << 16, 2);
+    if (rest == 2)
+        at = put(at, letters, pair_of(in), 3);
     while (!(how & RN_BASE64_BARE) && (at - out) % 4 != 0)
         *at++ = '=';
     return rn_view_of(out, (size_t)(at - out));
@@ -80,7 +96,7 @@ static bool strip_padding(struct rn_view *text, unsigned how)
 enum rn_code rn_base64_decode(struct rn_view text, unsigned how, void *out,
                               size_t room, size_t *len)
 {
-    const char *last = last_two(how);
+    const char *letters = letters_of(how);
     unsigned char *at = out;
     uint32_t held = 0;
     unsigned held_bits = 0;
@@ -92,7 +108,7 @@ enum rn_code rn_base64_decode(struct rn_view text, unsigned how, void *out,
     if (bytes > room)
         return RN_TOO_LARGE;
     for (size_t i = 0; i < text.len; i++) {
-        int bits = bits_of(text.at[i], last);
+        int bits = bits_of(text.at[i], letters);
         if (bits < 0)
             return RN_BAD_REQUEST;
         held = held << 6 | (uint32_t)bits;

@@ -109,7 +109,7 @@ static char *put_time(char *at, const struct rn_civil *c)
     return put_digits(at, c->second, 2);
 }
 
-struct rn_view rn_date_print(int64_t seconds, char out[RN_DATE_TEXT_MAX])
+static struct rn_view print_date(int64_t seconds, char out[RN_DATE_TEXT_MAX])
 {
     struct rn_civil c = rn_civil_of(clamp(seconds, PRINT_MIN, PRINT_MAX));
     char *at = out;
@@ -126,6 +126,24 @@ struct rn_view rn_date_print(int64_t seconds, char out[RN_DATE_TEXT_MAX])
     at = put(at, RN_LIT(" GMT"));
     *at = '\0';
     return rn_view_of(out, (size_t)(at - out));
+}
+
+/* Of a second the first is made, and others are copies of it: every answer has
+ * one. */
+struct rn_view rn_date_print(int64_t seconds, char out[RN_DATE_TEXT_MAX])
+{
+    static _Thread_local struct {
+        int64_t seconds;
+        size_t len; /* 0: there is none */
+        char text[RN_DATE_TEXT_MAX];
+    } last;
+
+    if (!last.len || last.seconds != seconds) {
+        last.len = print_date(seconds, last.text).len;
+        last.seconds = seconds;
+    }
+    memcpy(out, last.text, sizeof(last.text));
+    return rn_view_of(out, last.len);
 }
 
 struct rn_view rn_stamp_print(int64_t us, char out[RN_STAMP_TEXT_MAX])
@@ -222,8 +240,8 @@ static bool exists(const struct rn_civil *c)
            c->hour < 24 && c->minute < 60 && c->second < 60;
 }
 
-enum rn_code rn_date_parse(struct rn_view text, int64_t *seconds,
-                           struct rn_err *err)
+static enum rn_code parse_date(struct rn_view text, int64_t *seconds,
+                               struct rn_err *err)
 {
     struct rn_view in = text;
     struct rn_civil c = { 0 };
@@ -245,4 +263,28 @@ enum rn_code rn_date_parse(struct rn_view text, int64_t *seconds,
                        weekdays[weekday]);
     *seconds = rn_civil_seconds(&c);
     return RN_OK;
+}
+
+/* The last one is remembered: every request has one, of this second. */
+enum rn_code rn_date_parse(struct rn_view text, int64_t *seconds,
+                           struct rn_err *err)
+{
+    static _Thread_local struct {
+        int64_t seconds;
+        size_t len;
+        char text[RN_DATE_TEXT_MAX];
+    } last;
+    enum rn_code rc;
+
+    if (last.len && rn_view_eq(text, rn_view_of(last.text, last.len))) {
+        *seconds = last.seconds;
+        return RN_OK;
+    }
+    rc = parse_date(text, seconds, err);
+    if (!rc && text.len <= sizeof(last.text)) {
+        memcpy(last.text, text.at, text.len);
+        last.len = text.len;
+        last.seconds = *seconds;
+    }
+    return rc;
 }

@@ -30,7 +30,7 @@ char *rn_new_text(const char *text)
 
 /* ---- buffers ------------------------------------------------------------- */
 
-enum rn_code rn_buf_reserve(struct rn_buf *b, size_t more)
+enum rn_code rn_buf_grow(struct rn_buf *b, size_t more)
 {
     size_t room = b->room ? b->room : BUF_FIRST;
     char *at;
@@ -93,11 +93,6 @@ enum rn_code rn_buf_printf(struct rn_buf *b, const char *fmt, ...)
     va_end(args);
     b->len += (size_t)need;
     return RN_OK;
-}
-
-struct rn_view rn_buf_view(const struct rn_buf *b)
-{
-    return (struct rn_view){ b->at, b->len };
 }
 
 char *rn_buf_take(struct rn_buf *b)

@@ -79,10 +79,19 @@ enum rn_code rn_buf_add(struct rn_buf *b, struct rn_view v) RN_CHECK;
 enum rn_code rn_buf_add_counted(struct rn_buf *b, struct rn_view v) RN_CHECK;
 enum rn_code rn_buf_printf(struct rn_buf *b, const char *fmt, ...)
     RN_PRINTF(2, 3) RN_CHECK;
+/* For what there is no room: reserve's alone. */
+enum rn_code rn_buf_grow(struct rn_buf *b, size_t more) RN_CHECK;
 /* Makes sure that `more` bytes can be written at b->at + b->len. */
-enum rn_code rn_buf_reserve(struct rn_buf *b, size_t more) RN_CHECK;
+static inline RN_CHECK enum rn_code rn_buf_reserve(struct rn_buf *b,
+                                                   size_t more)
+{
+    return b->room && more <= b->room - b->len ? RN_OK : rn_buf_grow(b, more);
+}
 
-struct rn_view rn_buf_view(const struct rn_buf *b);
+static inline struct rn_view rn_buf_view(const struct rn_buf *b)
+{
+    return (struct rn_view){ b->at, b->len };
+}
 char *rn_buf_take(struct rn_buf *b); /* caller rn_frees; b is empty again */
 void rn_buf_clear(struct rn_buf *b); /* empty, keeps its memory */
 void rn_buf_release(struct rn_buf *b);

@@ -78,15 +78,13 @@ static bool has_control(struct rn_view v)
     return rn_http_find_control(v.at, end) != end;
 }
 
-void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
-                          struct rn_view value)
+static void add_line(struct rn_http_response *res, struct rn_view name,
+                     struct rn_view value)
 {
     size_t len = name.len + value.len + 4;
     char *at;
 
-    assert(name.len > 0 && !has_control(name));
-    if (!res->failed && has_control(value))
-        res->failed = RN_BAD_REQUEST;
+    assert(name.len > 0);
     if (!res->failed)
         res->failed = rn_buf_reserve(&res->fields, len);
     if (res->failed)
@@ -99,13 +97,20 @@ void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
     res->fields.len += len;
 }
 
+void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
+                          struct rn_view value)
+{
+    if (!res->failed && has_control(value))
+        res->failed = RN_BAD_REQUEST;
+    add_line(res, name, value);
+}
+
 void rn_http_response_add_number(struct rn_http_response *res,
                                  struct rn_view name, uint64_t value)
 {
     char text[RN_DECIMAL_MAX];
 
-    rn_http_response_add(res, name,
-                         rn_decimal_print(value, text + sizeof(text)));
+    add_line(res, name, rn_decimal_print(value, text + sizeof(text)));
 }
 
 static bool has_no_body(const struct rn_http_response *res)

@@ -13,6 +13,8 @@ void rn_signers_free(struct rn_signers *s)
         return;
     for (size_t i = 0; i < s->count; i++)
         rn_signer_free(s->of[i]);
+    rn_buf_release(&s->text);
+    rn_buf_release(&s->link);
     rn_free(s);
 }
 
@@ -35,6 +37,8 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
         return rc;
     }
     s->version = version;
+    s->text = RN_BUF_INIT(TEXT_MAX);
+    s->link = RN_BUF_INIT(TEXT_MAX);
     *out = s;
     return RN_OK;
 }
@@ -104,10 +108,9 @@ static void refuse(struct rn_context *x, struct rn_view payload)
 /* What is to be signed, in one of the forms in which clients name one and the
  * same resource.  RN_NOT_FOUND if it has no such form. */
 static enum rn_code print_payload(struct rn_context *x, enum rn_link_form form,
-                                  struct rn_buf *out)
+                                  struct rn_signers *s)
 {
     const struct rn_http_request *req = x->call->req;
-    struct rn_buf link = RN_BUF_INIT(TEXT_MAX);
     struct rn_sign_parts parts = {
         .verb = rn_view_text(rn_http_method_name(req->method)),
         .word = rn_kind_word(x->link.kind),
@@ -117,15 +120,14 @@ static enum rn_code print_payload(struct rn_context *x, enum rn_link_form form,
 
     if (!parts.x_date.len)
         parts.date = rn_context_header(x, RN_HEADER_DATE);
-    rn_buf_clear(out);
-    rc = x->is_control ? rn_buf_add(&link, rn_view_of(req->target.at + 1,
-                                                      req->target.len - 1))
-                       : rn_link_print(&x->link, form, x->target.path, &link);
-    parts.link = rn_buf_view(&link);
-    if (!rc)
-        rc = rn_sign_print(&parts, out);
-    rn_buf_release(&link);
-    return rc;
+    rn_buf_clear(&s->text);
+    rn_buf_clear(&s->link);
+    rc = x->is_control
+             ? rn_buf_add(&s->link,
+                          rn_view_of(req->target.at + 1, req->target.len - 1))
+             : rn_link_print(&x->link, form, x->target.path, &s->link);
+    parts.link = rn_buf_view(&s->link);
+    return rc ? rc : rn_sign_print(&parts, &s->text);
 }
 
 static enum rn_code match(struct rn_context *x, struct rn_signers *s,
@@ -133,34 +135,30 @@ static enum rn_code match(struct rn_context *x, struct rn_signers *s,
 {
     static const enum rn_link_form forms[] = { RN_LINK_BY_RID, RN_LINK_BY_NAME,
                                                RN_LINK_AS_SENT };
-    struct rn_buf text = RN_BUF_INIT(TEXT_MAX);
     enum rn_code rc = RN_UNAUTHORIZED;
 
     for (size_t i = 0; rc == RN_UNAUTHORIZED && i < 3; i++) {
-        rc = print_payload(x, forms[i], &text);
+        rc = print_payload(x, forms[i], s);
         if (!rc)
-            rc = find_key(s, rn_buf_view(&text), auth, which);
+            rc = find_key(s, rn_buf_view(&s->text), auth, which);
         if (rc == RN_NOT_FOUND)
             rc = RN_UNAUTHORIZED;
     }
     if (rc == RN_UNAUTHORIZED &&
-        !print_payload(x, x->link.is_rid ? RN_LINK_BY_RID : RN_LINK_BY_NAME,
-                       &text))
-        refuse(x, rn_buf_view(&text));
-    rn_buf_release(&text);
+        !print_payload(x, x->link.is_rid ? RN_LINK_BY_RID : RN_LINK_BY_NAME, s))
+        refuse(x, rn_buf_view(&s->text));
     return rc;
 }
 
 /* Tells when an old key is in use no more. */
 static void note_key(struct rn_context *x, unsigned key)
 {
-    int64_t now = rn_wall_ms(x->rest->opts.env) / 1000;
     _Atomic int64_t *used = &x->rest->key_used[key];
 
     x->call->note.key =
         key == RN_KEY_WELL_KNOWN ? "emulator" : rn_keys_name(key);
-    if (atomic_load_explicit(used, memory_order_relaxed) != now)
-        atomic_store_explicit(used, now, memory_order_relaxed);
+    if (atomic_load_explicit(used, memory_order_relaxed) != x->now_s)
+        atomic_store_explicit(used, x->now_s, memory_order_relaxed);
 }
 
 static enum rn_code check_master(struct rn_context *x,
@@ -207,8 +205,8 @@ static enum rn_code authorize(struct rn_context *x)
     if (auth.type == RN_AUTH_RESOURCE)
         return rn_permission_authorize(x, auth.token);
     rc = rn_auth_check_date(rn_context_header(x, RN_HEADER_X_DATE),
-                            rn_context_header(x, RN_HEADER_DATE),
-                            rn_wall_ms(x->rest->opts.env) / 1000, &x->err);
+                            rn_context_header(x, RN_HEADER_DATE), x->now_s,
+                            &x->err);
     return rc ? rc : check_master(x, &auth);
 }
 

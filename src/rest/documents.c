@@ -72,8 +72,8 @@ static enum rn_rest_step answer_read(struct rn_context *x,
     struct rn_view none = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
     char etag[RN_ETAG_LEN];
 
-    rn_reply_etag(x, p->etag);
     rn_etag_print(p->etag, etag);
+    rn_reply_header(x, RN_HEADER_ETAG, rn_view_of(etag, RN_ETAG_LEN));
     if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN)))
         return rn_reply_fail(x, RN_NOT_MODIFIED);
     rn_reply_charge(x, rn_charge_read(body.len));

@@ -44,6 +44,7 @@ struct rn_signers {
     unsigned which[RN_KEYS]; /* the key each is of */
     size_t count;
     size_t last; /* that matched: the next request's too, most likely */
+    struct rn_buf text, link; /* what is signed, kept for their memory */
     uint64_t version;
     struct rn_signers *next;
 };
@@ -116,6 +117,7 @@ struct rn_context {
     struct rn_call *call;
     struct rn_rest *rest;
     const struct rn_route *route;
+    int64_t now_s; /* when it began, by the wall clock */
     struct rn_http_target target;
     struct rn_link link;
     unsigned rights;

@@ -64,10 +64,10 @@ static void add_activity(struct rn_context *x)
 void rn_reply_common(struct rn_context *x)
 {
     char date[RN_DATE_TEXT_MAX];
-    int64_t now = rn_wall_ms(x->rest->opts.env) / 1000;
 
+    x->now_s = rn_wall_ms(x->rest->opts.env) / 1000;
     rn_reply_text(x, RN_HEADER_SERVER, "runnel");
-    rn_reply_header(x, RN_HEADER_DATE, rn_date_print(now, date));
+    rn_reply_header(x, RN_HEADER_DATE, rn_date_print(x->now_s, date));
     add_activity(x);
     rn_reply_text(x, RN_HEADER_GATEWAY_VERSION, "version=2.14.0");
     rn_reply_text(x, RN_HEADER_SERVICE_VERSION, "version=2.14.0.0");
@@ -132,19 +132,24 @@ void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
     rn_reply_schema(x);
 }
 
+static bool is_plain(struct rn_view name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.at[i] < ' ' || name.at[i] >= 0x7f)
+            return false;
+    }
+    return true;
+}
+
 /* ASCII only, as headers must be: what is not is escaped. */
 static void add_escaped(struct rn_buf *out, struct rn_view name)
 {
-    bool plain = true;
-
-    for (size_t i = 0; i < name.len; i++)
-        plain = plain && name.at[i] >= ' ' && name.at[i] < 0x7f;
-    for (size_t i = 0; i < name.len; i++) {
-        if (plain)
-            (void)!rn_buf_add(out, rn_view_of(name.at + i, 1));
-        else
-            (void)!rn_buf_printf(out, "%%%02X", (unsigned char)name.at[i]);
+    if (is_plain(name)) {
+        (void)!rn_buf_add(out, name);
+        return;
     }
+    for (size_t i = 0; i < name.len; i++)
+        (void)!rn_buf_printf(out, "%%%02X", (unsigned char)name.at[i]);
 }
 
 /* What the thing asked about lies in. */
