@@ -7,6 +7,7 @@
  */
 #include "store/recent.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 #include <stdalign.h>
@@ -20,11 +21,19 @@ enum {
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
     LARGE_PART = 4,    /* of a block: a larger entry gets one to itself */
     ALIGN = alignof(struct rn_recent_entry),
+    RUNS = 64,
 };
 
 struct block {
     struct block *next;
     char bytes[];
+};
+
+/* Where a run of rising keys has come to: feeds grow at their end.  The links
+ * lead, on each level, past `last`. */
+struct run {
+    struct rn_recent_entry *last; /* NULL: there is none */
+    struct rn_recent_entry *const *links[HEIGHT_MAX];
 };
 
 struct rn_recent {
@@ -39,6 +48,7 @@ struct rn_recent {
     struct rn_recent_entry *first[HEIGHT_MAX]; /* atomic */
     struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
     size_t chain_count;              /* a power of two */
+    struct run runs[RUNS];           /* by the start of their keys */
 };
 
 /* A key, ready to be looked for. */
@@ -140,13 +150,17 @@ static struct rn_recent_entry *follow(struct rn_recent_entry *const *link)
 
 static struct sought sought_of(struct rn_view key)
 {
-    unsigned char bytes[16] = { 0 };
+    char bytes[16] = { 0 };
+    const char *at = key.at;
     struct sought s = { .key = key };
 
-    if (key.len)
-        memcpy(bytes, key.at, key.len < 16 ? key.len : 16);
-    for (int i = 0; i < 16; i++)
-        s.start[i / 8] = s.start[i / 8] << 8 | bytes[i];
+    if (key.len < sizeof(bytes)) {
+        if (key.len)
+            memcpy(bytes, key.at, key.len);
+        at = bytes;
+    }
+    s.start[0] = rn_get_u64_be(at);
+    s.start[1] = rn_get_u64_be(at + 8);
     return s;
 }
 
@@ -215,10 +229,9 @@ static struct rn_recent_entry **chain_of(const struct rn_recent *r,
     return &r->chains[hash & (r->chain_count - 1)];
 }
 
-const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
-                                             uint64_t seq, struct rn_view key)
+static const struct rn_recent_entry *
+find(const struct rn_recent *r, uint64_t seq, struct rn_view key, uint32_t hash)
 {
-    uint32_t hash = hash_of(key);
     const struct rn_recent_entry *e = follow(chain_of(r, hash));
 
     while (e &&
@@ -227,13 +240,26 @@ const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
     return e;
 }
 
+const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
+                                             uint64_t seq, struct rn_view key)
+{
+    return find(r, seq, key, hash_of(key));
+}
+
+static const struct rn_recent_entry *first_from(const struct rn_recent *r,
+                                                struct rn_view key)
+{
+    struct sought from = sought_of(key);
+
+    return seek(r, &from, NULL);
+}
+
 static const struct rn_recent_entry *
 next_forward(const struct rn_recent *r, uint64_t seq,
              const struct rn_range *range, const struct rn_recent_entry *last)
 {
-    struct sought from = sought_of(range->from);
     const struct rn_recent_entry *e =
-        last ? follow(&last->next[0]) : seek(r, &from, NULL);
+        last ? follow(&last->next[0]) : first_from(r, range->from);
 
     while (e && (!is_seen(e, seq) || (last && rn_view_eq(e->key, last->key))))
         e = follow(&e->next[0]);
@@ -294,34 +320,97 @@ static struct rn_view copy_to(char *at, struct rn_view from)
     return rn_view_of(at, from.len);
 }
 
+/* Keys of a run have their first nine bytes in common: a container, what it is,
+ * and a range (engine/key.h). */
+static bool same_run(const struct rn_recent_entry *e, const struct sought *key)
+{
+    return e->start[0] == key->start[0] &&
+           e->start[1] >> 56 == key->start[1] >> 56;
+}
+
+static struct run *run_of(struct rn_recent *r, const struct sought *key)
+{
+    uint64_t start = key->start[0] + (key->start[1] >> 56);
+
+    return &r->runs[start * 0x9e3779b97f4a7c15u >> 58];
+}
+
+/* Does the key come right behind the last of the run? */
+static bool continues(const struct run *run, const struct sought *key)
+{
+    const struct rn_recent_entry *e = run->last;
+
+    if (!e || !same_run(e, key) || !is_below(e, key))
+        return false;
+    e = e->next[0];
+    return !e || !is_below(e, key);
+}
+
+/* Does a new run begin: is the entry before the key's place one of it? */
+static bool begins(const struct rn_recent *r,
+                   struct rn_recent_entry *const *link,
+                   const struct sought *key)
+{
+    const char *before = (const char *)link;
+
+    before -= offsetof(struct rn_recent_entry, next);
+    return link != &r->first[0] && same_run((const void *)before, key);
+}
+
+/* Finds the links that lead past the key's place, up to `height`: in the run,
+ * or in `other` if it is none. */
+static struct run *find_links(struct rn_recent *r, const struct sought *key,
+                              unsigned height, struct run *other)
+{
+    struct run *run = run_of(r, key);
+
+    if (continues(run, key)) {
+        for (unsigned i = 1; i < height; i++) {
+            while (*run->links[i] && is_below(*run->links[i], key))
+                run->links[i] = &(*run->links[i])->next[i];
+        }
+        return run;
+    }
+    for (unsigned i = 0; i < HEIGHT_MAX; i++)
+        other->links[i] = &r->first[i];
+    (void)seek(r, key, other->links);
+    if (!begins(r, other->links[0], key))
+        return other;
+    *run = *other;
+    return run;
+}
+
 /* Makes an entry reachable; whatever it says was written before. */
 static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
                     unsigned height)
 {
-    struct rn_recent_entry *const *links[HEIGHT_MAX];
     struct rn_recent_entry **chain = chain_of(r, e->hash);
     struct sought sought = sought_of(e->key);
+    struct run other, *run;
 
     memcpy(e->start, sought.start, sizeof(e->start));
     if (height > r->height) /* a reader may come by: the row is empty yet */
         __atomic_store_n(&r->height, height, __ATOMIC_RELAXED);
-    (void)seek(r, &sought, links);
+    run = find_links(r, &sought, height, &other);
     for (unsigned i = 0; i < height; i++)
-        e->next[i] = *links[i];
+        e->next[i] = *run->links[i];
     e->chained = *chain;
-    for (unsigned i = 0; i < height; i++)
-        __atomic_store_n((struct rn_recent_entry **)links[i], e,
+    for (unsigned i = 0; i < height; i++) {
+        __atomic_store_n((struct rn_recent_entry **)run->links[i], e,
                          __ATOMIC_RELEASE);
+        run->links[i] = &e->next[i];
+    }
     __atomic_store_n(chain, e, __ATOMIC_RELEASE);
+    run->last = e;
 }
 
 /* What the open group wrote under a key before, which nobody else has seen, can
  * be written over: a range's row is, once for each document. */
 static bool write_over(struct rn_recent *r, uint64_t seq, struct rn_view key,
-                       struct rn_view value, bool gone)
+                       uint32_t hash, struct rn_view value, bool gone)
 {
     struct rn_recent_entry *e =
-        (struct rn_recent_entry *)rn_recent_find(r, seq, key);
+        (struct rn_recent_entry *)find(r, seq, key, hash);
 
     if (!e || e->seq != seq || value.len > e->value.len)
         return false;
@@ -333,12 +422,13 @@ static bool write_over(struct rn_recent *r, uint64_t seq, struct rn_view key,
 static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
                         struct rn_view value, bool gone)
 {
+    uint32_t hash = hash_of(key);
     unsigned height = draw_height(r);
     size_t head = sizeof(struct rn_recent_entry) +
                   height * sizeof(struct rn_recent_entry *);
     struct rn_recent_entry *e;
 
-    if (write_over(r, seq, key, value, gone))
+    if (write_over(r, seq, key, hash, value, gone))
         return RN_OK;
     e = take(r, head + key.len + value.len);
     if (!e)
@@ -347,7 +437,7 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
     e->value = copy_to((char *)e + head + key.len, value);
     e->gone = gone;
     e->seq = seq;
-    e->hash = hash_of(key);
+    e->hash = hash;
     e->before = r->group;
     r->group = e;
     link_in(r, e, height);

@@ -41,10 +41,12 @@ struct model {
 
 static struct model models[GROUPS + 1];
 
-/* Some are the beginning of others. */
+/* Some are the beginning of others; half of them begin alike, as the keys of a
+ * feed do. */
 static struct rn_view key_of(unsigned i, char out[KEY_BYTES])
 {
-    int len = snprintf(out, KEY_BYTES, "k%02u", i / 3);
+    const char *start = i < KEYS / 2 ? "container" : "k";
+    int len = snprintf(out, KEY_BYTES, "%s%02u", start, i / 3);
 
     memset(out + len, 'x', i % 3);
     return rn_view_of(out, (size_t)len + i % 3);
@@ -58,10 +60,14 @@ static struct rn_view value_of(const uint32_t *value)
 static void write_one(struct rn_recent *r, struct rn_chance *chance,
                       uint64_t seq, struct model *m)
 {
+    static unsigned last;
     unsigned i = (unsigned)rn_chance_below(chance, KEYS);
     uint32_t value = (uint32_t)rn_chance_below(chance, UINT32_MAX);
     char key[KEY_BYTES];
 
+    if (rn_chance_percent(chance, 50)) /* a run of rising keys */
+        i = (last + 1) % KEYS;
+    last = i;
     if (rn_chance_percent(chance, 30)) {
         assert_int_equal(rn_recent_mark(r, seq, key_of(i, key)), RN_OK);
         m->said[i] = GONE;
