@@ -25,12 +25,18 @@ static void block_signals(sigset_t *set)
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error, not an end */
 }
 
-/* A core would hold keys and documents. */
-static void forbid_cores(void)
+/* A core would hold keys and documents.  Descriptors are worth what they cost,
+ * so that --connections-max is the limit and not a shell's habit. */
+static void set_limits(void)
 {
     const struct rlimit none = { 0, 0 };
+    struct rlimit files;
 
     (void)!setrlimit(RLIMIT_CORE, &none);
+    if (getrlimit(RLIMIT_NOFILE, &files))
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)!setrlimit(RLIMIT_NOFILE, &files);
 }
 
 static void wait_for_end(struct rn_server *server, struct rn_log *log,
@@ -80,7 +86,7 @@ static int run(int argc, char **argv)
     sigset_t set;
     enum rn_code rc;
 
-    forbid_cores();
+    set_limits();
     (void)rn_jail();
     block_signals(&set);
     rc = rn_options_read(argc, argv, environ, &arena, &options, &err);

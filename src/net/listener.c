@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -131,8 +132,9 @@ enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
 
 /* Without descriptors accept would fail again at once, for ever: look away for
  * a moment. */
-static void pause_accepting(struct rn_listener *l)
+static void pause_accepting(struct rn_listener *l, int error)
 {
+    l->accepted(l->context, -1, strerror(error));
     rn_loop_change(l->loop, &l->watch, 0);
     l->watch.deadline_ns =
         rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000);
@@ -161,7 +163,7 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)
-                pause_accepting(l);
+                pause_accepting(l, errno);
             return;
         }
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

@@ -11,7 +11,8 @@
 
 enum { RN_ADDRESS_TEXT_MAX = 64 };
 
-/* Thread: the listener's loop.  Owns `fd` from now on. */
+/* Thread: the listener's loop.  Owns `fd` from now on; -1 if the system could
+ * not give one, and then `address` says why. */
 typedef void rn_listener_accepted_fn(void *context, int fd,
                                      const char *address);
 

@@ -87,11 +87,25 @@ static void arrive(struct rn_post *post)
     rn_free(a);
 }
 
+/* The clients wait for as long as there is no place for them. */
+static void tell_starved(struct rn_server *s, const char *why)
+{
+    static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
+
+    rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
+    rn_log_seldom(s->log, &limit, RN_LOG_WARN,
+                  "no connection can be accepted for now", RN_TEXT("err", why));
+}
+
 static void on_accepted(void *context, int fd, const char *address)
 {
     struct rn_server *s = context;
     struct arrival *a = NULL;
 
+    if (fd < 0) {
+        tell_starved(s, address);
+        return;
+    }
     if (atomic_load(&s->open) < s->options->connections_max)
         a = rn_new(sizeof(*a));
     if (!a) {

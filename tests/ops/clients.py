@@ -4,6 +4,7 @@ Method: bytes on sockets.  Nothing is timed: a server that has answered fifty
 other requests since has had its chance.
 """
 import json
+import resource
 import socket
 
 from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
@@ -128,6 +129,25 @@ def _():
                    if '"resource":"docs"' in line]
         assert all(c.startswith("127.0.0.1:") for c in clients), clients
         server.start()
+
+
+@case("without descriptors clients wait, the operator is told, and they are "
+      "served when there are some again")
+def _():
+    with Server() as server:
+        pid = server.process.pid
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        equal(soft, hard)
+        few = int(server.metrics()["process_open_fds"]) + 8
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few, hard))
+        held = [open_socket(server) for _ in range(20)]
+        line = json.loads(server.wait_for_line("no connection can be accepted"))
+        assert "open files" in line["err"], line
+        for connection in held:
+            connection.close()
+        equal(server.ask("GET", "/dbs")[0], 200)
+        assert server.metrics()[
+            'runnel_http_rejected_total{reason="connections"}'] > 0
 
 
 run_cases()
