@@ -14,6 +14,7 @@
 
 #include "store/backup.h"
 #include "store/compact.h"
+#include "store/guard.h"
 #include "store/local.h"
 #include "store/verify.h"
 
@@ -184,6 +185,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    rn_guard_install(); /* cmocka has taken the signals for itself again */
     rn_store_close(lab.store);
     lab.store = NULL;
     return 0;
