@@ -11,6 +11,7 @@
 enum {
     PAGE_BYTES = 4 << 20,
     TAIL_MAX = 160, /* what we add to a document */
+    SAMPLE = 16,    /* documents that tell how long others are */
 };
 
 static enum rn_code begin_page(struct rn_feed_page *f)
@@ -48,6 +49,18 @@ static enum rn_code add_version(struct rn_feed_page *f,
                                  &f->x->container->container->pkdef, b);
 }
 
+/* A body that grows is copied each time.  So a page that is more than a few
+ * documents gets all its memory when it is known how long they are; if there is
+ * not as much, it grows. */
+static void make_room(const struct rn_feed_page *f)
+{
+    struct rn_buf *b = &f->x->call->body;
+    size_t each = b->len / SAMPLE;
+    size_t count = f->max < PAGE_BYTES / each ? f->max : PAGE_BYTES / each;
+
+    (void)!rn_buf_reserve(b, count * each);
+}
+
 /* The document is JSON as it lies; only its end is ours. */
 static enum rn_code add_change(struct rn_feed_page *f,
                                const struct rn_change *c)
@@ -55,6 +68,8 @@ static enum rn_code add_change(struct rn_feed_page *f,
     struct rn_buf *b = &f->x->call->body;
     enum rn_code rc = f->count ? RN_OK : begin_page(f);
 
+    if (f->count == SAMPLE)
+        make_room(f);
     if (!rc)
         rc = rn_buf_reserve(b, c->json.len + TAIL_MAX);
     if (rc)
