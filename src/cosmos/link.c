@@ -113,10 +113,11 @@ enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
             l.is_key_delete = true;
             break;
         }
-        if (l.kind == RN_KIND_OFFER)
+        if (l.kind == RN_KIND_OFFER) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "The request's path goes on behind an offer, which "
                            "is named by its id alone");
+        }
         if (kind == RN_KIND_ACCOUNT || rn_kind_owner(kind) != l.kind)
             return refuse_path(err);
         l.kind = kind;
