@@ -263,19 +263,24 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 /* ---- after the commit ---------------------------------------------------- */
 
 /* More throughput than its ranges can give splits them.  Less merges none, as
- * in the service. */
-static void follow_offer(struct rn_engine *e, const struct rn_object *offer)
+ * in the service.  True if the change is done when they have been split, so
+ * that who is answered sees them. */
+static bool follow_offer(struct rn_catalog_change *c)
 {
+    const struct rn_object *offer = c->object;
     struct rn_terms terms = { .manual = offer->throughput,
                               .autoscale = offer->autoscale };
     struct rn_object *o = NULL;
     struct rn_rid rid;
+    bool grows;
 
     if (rn_rid_parse(offer->id, &rid) && rid.kind == RN_KIND_CONTAINER)
-        o = rn_catalog_find_rid(e, rid);
-    if (o)
-        rn_container_grow(e, o, rn_terms_ranges(e, &terms));
+        o = rn_catalog_find_rid(c->engine, rid);
+    grows =
+        o && rn_container_grow(c->engine, o, rn_terms_ranges(c->engine, &terms),
+                               &c->done);
     rn_object_release(o);
+    return grows;
 }
 
 static void done(struct rn_operation *op, enum rn_code rc,
@@ -291,8 +296,8 @@ static void done(struct rn_operation *op, enum rn_code rc,
         rc = rn_catalog_put(c->engine, c->object);
         if (!rc && c->offer)
             rc = rn_catalog_put(c->engine, c->offer);
-        if (!rc && c->kind == RN_KIND_OFFER)
-            follow_offer(c->engine, c->object);
+        if (!rc && c->kind == RN_KIND_OFFER && follow_offer(c))
+            return;
     }
     c->done.call(&c->done, rc, err);
 }

@@ -54,9 +54,10 @@ enum rn_code rn_reshape_start(struct rn_engine *e, struct rn_reshape *r,
                               struct rn_err *err) RN_CHECK;
 void rn_reshape_release(struct rn_reshape *r);
 
-/* Sees to it that a container has at least `want` ranges, some time soon.  For
- * who has raised its throughput; nobody is told how it went. */
-void rn_container_grow(struct rn_engine *e, struct rn_object *container,
-                       uint32_t want);
+/* Sees to it that a container has at least `want` ranges.  For who has raised
+ * its throughput: false if there is nothing to do, or it cannot be begun; else
+ * `then` is called when it has been tried, without an error. */
+bool rn_container_grow(struct rn_engine *e, struct rn_object *container,
+                       uint32_t want, struct rn_done *then);
 
 #endif
