@@ -45,6 +45,13 @@ void vectors_open(struct vectors *v)
     parse_file(VECTORS_DIR "/query-datasets.json", &v->sets_text, &v->sets);
 }
 
+void vectors_take(struct vectors *v, const char *path)
+{
+    rn_json_release(&v->cases);
+    rn_buf_release(&v->cases_text);
+    parse_file(path, &v->cases_text, &v->cases);
+}
+
 void vectors_close(struct vectors *v)
 {
     rn_json_release(&v->cases);

@@ -12,6 +12,8 @@ struct vectors {
 };
 
 void vectors_open(struct vectors *v);
+/* Another file of cases in the place of the recorded ones. */
+void vectors_take(struct vectors *v, const char *path);
 void vectors_close(struct vectors *v);
 
 /* The text of a member, or an empty view; lives in the arena. */

@@ -328,6 +328,24 @@ static void bad_queries_are_refused_where_they_are_wrong(void **state)
     check_file("refused.txt");
 }
 
+static void moments_come_out_as_written_down(void **state)
+{
+    (void)state;
+    check_file("moments.txt");
+}
+
+static void what_sdks_write_gives_the_rows_written_down(void **state)
+{
+    (void)state;
+    check_file("shapes.txt");
+}
+
+static void places_vectors_and_words_come_out_as_written_down(void **state)
+{
+    (void)state;
+    check_file("places.txt");
+}
+
 static void wrong_numbers_of_arguments_are_refused(void **state)
 {
     (void)state;
@@ -344,6 +362,9 @@ int main(void)
         cmocka_unit_test(clauses_give_the_rows_written_down),
         cmocka_unit_test(aggregates_and_groups_give_the_rows_written_down),
         cmocka_unit_test(bad_queries_are_refused_where_they_are_wrong),
+        cmocka_unit_test(moments_come_out_as_written_down),
+        cmocka_unit_test(what_sdks_write_gives_the_rows_written_down),
+        cmocka_unit_test(places_vectors_and_words_come_out_as_written_down),
         cmocka_unit_test(wrong_numbers_of_arguments_are_refused),
     };
 
