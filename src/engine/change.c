@@ -298,6 +298,8 @@ static void done(struct rn_operation *op, enum rn_code rc,
             rc = rn_catalog_put(c->engine, c->offer);
         if (!rc && c->kind == RN_KIND_OFFER && follow_offer(c))
             return;
+        if (rc) /* no memory; it is in the store, and here after a restart */
+            rc = RN_UNKNOWN;
     }
     c->done.call(&c->done, rc, err);
 }

@@ -92,7 +92,8 @@ static void change_done(struct rn_operation *op, enum rn_code rc,
         RN_QUEUED(op, struct rn_index_change, operation);
 
     if (!rc && !c->is_there) {
-        rc = rn_indexer_place(c->engine, c->set);
+        if (rn_indexer_place(c->engine, c->set))
+            rc = RN_UNKNOWN; /* no memory; it is in the store */
         c->set = NULL;
     }
     rn_index_set_free(c->set);

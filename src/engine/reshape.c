@@ -260,7 +260,8 @@ static void done(struct rn_operation *op, enum rn_code rc,
     struct rn_reshape *r = RN_QUEUED(op, struct rn_reshape, operation);
 
     if (!rc) {
-        rc = rn_catalog_put(r->engine, r->object);
+        if (rn_catalog_put(r->engine, r->object))
+            rc = RN_UNKNOWN; /* no memory; it is in the store */
         rn_home_wake(r->engine);
     }
     r->done.call(&r->done, rc, err);

@@ -15,8 +15,8 @@ static void answer_ready(struct rn_context *x)
     const char *why;
 
     rn_store_status(rn_engine_store(x->rest->engine), &s);
-    why = s.read_only                       ? s.reason
-          : s.full                          ? "disk below the reserve"
+    why = s.read_only ? "read-only after a fault of the disk"
+          : s.full    ? "disk below the reserve"
           : atomic_load(&x->rest->stopping) ? "stopping"
                                             : NULL;
     rn_json_out_object_begin(&o);

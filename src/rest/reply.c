@@ -224,13 +224,15 @@ enum rn_rest_step rn_reply_json(struct rn_context *x, int status)
 
 /* JSON with a message in any case: clients parse it unasked.  As in the service
  * it ends with the activity, which is what people copy when they ask for help,
- * and which our log has. */
+ * and which our log has.  So has it what went wrong in the server itself, with
+ * the names of files; a client is told only what it means for him. */
 static void print_error(struct rn_context *x, const struct rn_status *status)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-    const char *why = x->err.text[0] ? x->err.text
-                      : status->text ? status->text
-                                     : status->word;
+    bool is_ours = status->http >= 500;
+    const char *why = x->err.text[0] && !is_ours ? x->err.text
+                      : status->text             ? status->text
+                                                 : status->word;
     char text[sizeof(x->err.text) + SMALL];
 
     snprintf(text, sizeof(text), "%s\r\nActivityId: %s", why,

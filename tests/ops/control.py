@@ -71,9 +71,9 @@ def _():
         container = server.make(defaultTtl=100)
         server.put(container, {"id": "1", "pk": "x"})
         server.put(container, {"id": "2", "pk": "x", "ttl": -1})
-        server.post("/_runnel/clock", {"advanceMs": 99000})
+        server.post("/_runnel/clock", {"advanceMs": 50000})
         equal(server.get(container, "1", "x")[0], 200)
-        server.post("/_runnel/clock", {"advanceMs": 61000})
+        server.post("/_runnel/clock", {"advanceMs": 110000})
         equal(server.get(container, "1", "x")[0], 404)
         equal(server.get(container, "2", "x")[0], 200)
 

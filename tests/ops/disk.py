@@ -124,7 +124,10 @@ def _():
         container = server.make()
         equal(put(server, container, 1)[0], 201)
         with Disk("broken"):
-            equal(put(server, container, 2)[0], 503)
+            status, _, body = put(server, container, 2)
+            equal(status, 503)
+            assert server.data not in body["message"], body
+        server.wait_for_line(f'"err":"[^"]*{server.data}')
         for number in (2, 3):  # the disk works again: too late
             status, _, body = put(server, container, number)
             equal((status, body["code"]), (503, "ServiceUnavailable"))
@@ -132,7 +135,7 @@ def _():
         equal(server.get(container, "1", "p")[0], 200)
         status, _, body = server.ask("GET", "/readyz", key=None)
         equal((status, body["ready"]), (503, False))
-        assert body["reason"], body
+        equal(body["reason"], "read-only after a fault of the disk")
         equal((server.metrics()["runnel_sync_errors_total"],
                server.metrics()["runnel_store_read_only"]), (1, 1))
         equal(server.ask("GET", "/healthz", key=None)[0], 200)
@@ -155,7 +158,9 @@ def _():
             wait_for(lambda: put(server, container, time.monotonic_ns())[0],
                      507)
             status, _, body = put(server, container, 3)
-            equal((status, body["code"]), (507, "InsufficientStorage"))
+            equal((status, body["code"], body["message"].splitlines()[0]),
+                  (507, "InsufficientStorage",
+                   "No space is left. Nothing was changed."))
             status, _, body = server.ask("GET", "/readyz", key=None)
             equal((status, body), (503, {"ready": False,
                                          "reason": "disk below the reserve"}))
