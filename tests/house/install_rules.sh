@@ -9,7 +9,7 @@
 cd "$scratch" || exit 1
 mkdir -p tree/include/runnel
 for part in Makefile CMakePresets.json LICENSE README.md CHANGELOG.md \
-    SECURITY.md docs tools; do
+    SECURITY.md docs contrib tools; do
     cp -r "$root/$part" tree/
 done
 echo 'int runnel_sample(void);' >tree/include/runnel/runnel.h
@@ -37,6 +37,9 @@ check 'the program is there' test -x "$dest/bin/runnel"
 check 'the licence is there' test -f "$dest/share/doc/runnel/LICENSE"
 check 'the ledger is there' \
     test -f "$dest/share/doc/runnel/compatibility.md"
+check 'the unit and the alerts are there' \
+    test -f "$dest/share/doc/runnel/contrib/runnel.service" -a \
+    -f "$dest/share/doc/runnel/contrib/alerts.yml"
 check 'the public header is there' test -f "$dest/include/runnel/runnel.h"
 check 'nothing lies outside the prefix' \
     test "$(cd dest && find . -type f ! -path './opt/rn/*' | wc -l)" -eq 0

@@ -65,6 +65,19 @@ def _():
             equal(server.ask("GET", "/dbs")[0], 200)
 
 
+@case("the unit for systemd starts the server with options that it has")
+def _():
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    with open(os.path.join(root, "contrib/runnel.service")) as file:
+        line = [each.split() for each in file if each.startswith("ExecStart=")]
+    equal((len(line), line[0][1]), (1, "serve"))
+    help_text = run("serve", "--help")[1]
+    options = [word for word in line[0] if word.startswith("--")]
+    assert options
+    for option in options:
+        assert f"  {option} " in help_text, option
+
+
 @case("a directory that others may write to, or own, is refused")
 def _():
     def refused(data, word):
