@@ -75,7 +75,8 @@ bool rn_rest_public(struct rn_context *x)
 
     if (x->call->req->method != RN_HTTP_GET)
         return false;
-    if (rn_view_eq(target, RN_LIT("/healthz")))
+    if (rn_view_eq(target, RN_LIT("/healthz")) ||
+        rn_view_eq(target, RN_LIT("/livez")))
         answer_alive(x);
     else if (rn_view_eq(target, RN_LIT("/readyz")))
         answer_ready(x);

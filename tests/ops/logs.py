@@ -448,7 +448,11 @@ def _():
 @case("alive and ready are two things")
 def _():
     with Server() as server:
-        equal(server.ask("GET", "/healthz", key=None)[0], 200)
+        for path in ("/healthz", "/livez"):
+            equal(server.ask("GET", path, key=None)[2], {"alive": True})
+        for path in ("/healthz/", "/livez/x", "/Healthz", "//healthz",
+                     "/readyz?x", "/metrics/"):
+            equal((path, server.ask("GET", path, key=None)[0]), (path, 401))
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
         equal(server.ask("POST", "/healthz", key=None)[0], 401)
 
