@@ -114,10 +114,11 @@ bool rn_query_page_find_answer(struct rn_query_page *p)
 {
     struct rn_rest *rest = p->x->rest;
 
-    if (p->held)
+    if (p->held) {
         p->answer =
             rn_answers_take(rest->answers, p->held, check_of(p),
                             p->limits.from.rows, rn_wall_ms(rest->opts.env));
+    }
     return p->answer != NULL;
 }
 
