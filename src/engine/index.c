@@ -5,7 +5,8 @@
  *   version 1 | state 1 | container rid 8 | used 8 | documents 8 |
  *   length 2, place behind | keys 1 | key ...
  *
- * and a key: descending 1 | names 1 | (length 2, name) ...
+ * and a key: descending 1 | names 1 | (length 2, name) ...  In version 1 the
+ * place was that of a document; whoever was building then begins again.
  */
 #include "engine/index.h"
 
@@ -17,7 +18,8 @@
 #include <assert.h>
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
+    VERSION_BY_KEY = 1,
     TAG_INDEXED = 'j',
     RID_BYTES = 8, /* of a container */
     ROW_HEAD = 2 + RID_BYTES + 8 + 8,
@@ -158,11 +160,14 @@ static enum rn_code decode(struct rn_view in, struct rn_arena *a,
     struct rn_view head, count;
     enum rn_code rc = RN_OK;
 
-    if (!take(&in, ROW_HEAD, &head) || head.at[0] != VERSION ||
+    if (!take(&in, ROW_HEAD, &head) ||
+        (head.at[0] != VERSION && head.at[0] != VERSION_BY_KEY) ||
         (unsigned char)head.at[1] > RN_INDEX_DROPPING ||
         !rn_rid_decode(rn_view_of(head.at + 2, RID_BYTES), &out->container) ||
         !take_text(&in, &out->behind) || !take(&in, 1, &count))
         return RN_CORRUPT;
+    if (head.at[0] == VERSION_BY_KEY)
+        out->behind = RN_LIT("");
     out->state = (enum rn_index_state)head.at[1];
     out->used = (int64_t)rn_get_u64_be(head.at + 2 + RID_BYTES);
     out->documents = rn_get_u64_be(head.at + 2 + RID_BYTES + 8);
@@ -292,6 +297,7 @@ enum rn_code rn_index_rows_begin(struct rn_index_rows *r, struct rn_engine *e,
     r->set = rn_indexer_find(e, c->number);
     if (!r->set || !old)
         return RN_OK;
+    rn_index_filling_note(&e->indexer.filling, c->number, old->rid);
     rc = rn_document_follow(txn, c, old, &feed);
     if (!rc)
         rc = find_old(r->set, e, feed.json, old->rid);

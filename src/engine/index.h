@@ -55,7 +55,7 @@ struct rn_index {
     struct rn_rid container;
     int64_t used;          /* when it last was, to a day, seconds */
     uint64_t documents;    /* added by slices so far */
-    struct rn_view behind; /* the place of the last of them */
+    struct rn_view behind; /* their place in the feed: range 4 | lsn 8 | n 4 */
     uint32_t count;
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
 };

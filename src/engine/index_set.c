@@ -7,6 +7,8 @@
 
 enum {
     ARENA_MAX = 1 << 20,
+    FILL_BATCH = 32768,
+    COST_NS = 10000, /* of a document, as long as none was seen */
     WANTED_MAX = 64, /* with more names it is less work to take all members */
 };
 
@@ -15,6 +17,8 @@ void rn_indexer_init(struct rn_engine *e)
     struct rn_indexer *x = &e->indexer;
 
     x->due = RN_INDEX_NEVER;
+    x->fill_batch = FILL_BATCH;
+    x->cost_ns[false] = x->cost_ns[true] = COST_NS;
     rn_json_init(&x->json, NULL);
     pthread_mutex_init(&x->lock, NULL);
     rn_index_filling_reset(&x->filling);

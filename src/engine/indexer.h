@@ -24,7 +24,13 @@
 
 #define RN_INDEX_NEVER INT64_MAX /* when something is due */
 
-enum { RN_INDEX_USES = 1024, RN_INDEX_MISSES = 64, RN_INDEX_TEXTS = 256 };
+enum {
+    RN_INDEX_USES = 1024,
+    RN_INDEX_MISSES = 64,
+    RN_INDEX_TEXTS = 256,
+    RN_INDEX_CHANGED = 1 << 16,
+    RN_FEED_PLACE = 16, /* bytes of a feed key behind its tag */
+};
 
 struct rn_index_set {
     uint32_t number; /* the container's */
@@ -52,8 +58,14 @@ struct rn_index_filling {
     bool is_full;                           /* to be added now */
     bool is_end;                            /* there are no more */
     size_t added;
+    char at[RN_FEED_PLACE];                     /* the last that was read */
+    size_t at_len;                              /* 0: none yet */
     size_t entries_len, offsets_len, was_added; /* durably */
+    size_t was_at_len;
+    char was_at[RN_FEED_PLACE];
     bool was_full;
+    /* Bits, by hash of rid, of documents that may have changed since. */
+    uint64_t changed[RN_INDEX_CHANGED / 64];
     uint64_t resets, seen; /* by the slice */
 };
 
@@ -65,9 +77,17 @@ struct rn_indexer {
     struct rn_key was[RN_INDEXES_MAX];
 
     struct rn_index_filling filling;
+    uint32_t fill_batch; /* documents that are added together, at most */
+    /* The range that is read for an index, up to the LSN it had then: what is
+     * written later is kept by its writers. */
+    uint32_t fill_container, fill_range;
+    uint8_t fill_number;
+    uint64_t fill_lsn;          /* 0: not known */
     uint64_t turns, turns_seen; /* writes; as many at the last slice */
     uint64_t turns_asked;       /* and when it was last asked what is due */
     int64_t wrote_ns;           /* the last write, about */
+    int64_t sliced_ns;          /* the last slice that filled */
+    int64_t cost_ns[2];         /* of adding a document to one; of reading */
     int64_t due;                /* of the first set */
     int64_t then;               /* when to look again at the one at hand */
     struct rn_operation slice;
@@ -155,6 +175,9 @@ enum rn_code rn_index_fill(struct rn_index_work *w,
 void rn_index_filling_done(struct rn_index_filling *f);
 void rn_index_filling_cut(struct rn_index_filling *f);
 void rn_index_filling_reset(struct rn_index_filling *f);
+/* A document changes, or goes. */
+void rn_index_filling_note(struct rn_index_filling *f, uint32_t container,
+                           uint64_t rid);
 void rn_index_filling_release(struct rn_index_filling *f);
 
 /* ---- use ------------------------------------------------------------------

@@ -130,6 +130,7 @@ static void a_reopened_engine_goes_on_building(void **state)
     assert_int_equal(change_index("/a", false), RN_OK);
     for (int i = 0; i < 20; i++) {
         box_reopen();
+        db.engine->indexer.fill_batch = 90;
         (void)rn_sim_step(db.sim);
         (void)rn_sim_step(db.sim);
         was_building |= strstr(look(), "building") && rows_now() > 0;

@@ -9,6 +9,7 @@
 #include "lib/indexes.h"
 
 #include "base/chance.h"
+#include "engine/own.h"
 
 #include <stdio.h>
 
@@ -199,6 +200,8 @@ static void whatever_happens_indexes_are_exact(void **state)
 
         rn_chance_init(&c, seed);
         for (int i = 0; i < 300; i++) {
+            db.engine->indexer.fill_batch =
+                1 + (uint32_t)rn_chance_below(&c, 9);
             do_something(&c);
             look();
         }
