@@ -3,10 +3,12 @@
 #
 #   bench/index.sh [SECONDS]     each measurement; 3 by default
 #
-# DOCUMENTS (1,000,000) of 1 KB are created.  Then creates are measured without
-# an index, while one is built over all documents, and with it; then a query
-# that finds one document by an indexed number, and one that has a hundred in
-# its order, by one client.  PostgreSQL answers the same look-up from a btree on
+# DOCUMENTS (1,000,000) of 1 KB are created, and copied.  Then creates are
+# measured while an index is built over all documents, and with it, in turns with
+# creates on the copy, which has none: a machine that is shared is not the same
+# for long.  Only one of the two servers runs at a time.  Then a query that finds
+# one document by an indexed number, and one that has a hundred in its order, by
+# one client.  PostgreSQL answers the same look-up from a btree on
 # a member of jsonb, prepared, over a socket of its own; it is left out where it
 # is not installed.
 set -u
@@ -75,21 +77,49 @@ SELECT body FROM docs WHERE body -> 'n' = to_jsonb(:n::bigint);
 END
 }
 
+# on plain|indexed: that server goes on, and the other does not.
+on()
+{
+    if [ "$1" = plain ]; then
+        kill -STOP "$indexed_pid"
+        runnel_pid=$plain_pid runnel_port=$plain_port
+    else
+        kill -STOP "$plain_pid"
+        runnel_pid=$indexed_pid runnel_port=$indexed_port
+    fi
+    kill -CONT "$runnel_pid"
+}
+
+# pair NAME: creates with the index, and those that they are held against.
+pair()
+{
+    on plain
+    round "beside_$1" create 64
+    on indexed
+    round "$1" create 64
+}
+
 start_runnel --test-mode
 "$load" make "$runnel_port" 64 1800 "$runnel_pid" >"$dir/made" || exit 1
-round warm create 64
-for ((r = 0; r < rounds; r++)); do round before create 64; done
+stop_runnel
+cp -r "$dir/data" "$dir/plain"
+start_runnel --test-mode
+indexed_pid=$runnel_pid indexed_port=$runnel_port
+data=$dir/plain start_runnel --test-mode
+plain_pid=$runnel_pid plain_port=$runnel_port
+pair warm
 begun=$(date +%s.%N)
 control /_runnel/index '{"container": "dbs/bench/colls/docs", "paths": ["/n"]}' \
     >/dev/null || exit 1
-until is_complete; do round during create 64; done
+until is_complete; do pair during; done
 built=$(date +%s.%N)
 for ((r = 0; r < rounds; r++)); do
-    round after create 64
+    pair after
     round find find 1
     round find find 16
     round top top 1
 done
+kill -CONT "$plain_pid"
 if start_pg_docs; then
     for ((r = 0; r < rounds; r++)); do
         measure_pg pg 1 "$dir/find.sql" >>"$dir/lines"
@@ -99,24 +129,25 @@ fi
 
 echo "$LOAD_DOCUMENTS documents, an index on one number of each"
 show_heads
-show before 64 'create, no index'
 show during 64 'create while the index is built'
+show beside_during 64 'in turns with: no index'
 show after 64 'create with the index'
+show beside_after 64 'in turns with: no index'
 show find 1 'find by the index'
 show find 16 'find by the index'
 show top 1 '100 documents in its order'
 show find_beside 1 'find by the index, beside PostgreSQL'
 show pg 1 'PostgreSQL, the same from jsonb'
 awk -v a="$begun" -v b="$built" 'BEGIN {
-    printf "built in %.0f s, under creates\n\n", b - a }'
+    printf "built in %.0f s, half of them under creates\n\n", b - a }'
 target 'find, median ms' "$(ratio "$(of find 1 4)" 1000)" '<=' 1
 target 'find / PostgreSQL, median' \
     "$(ratio "$(of find_beside 1 4)" "$(of pg 1 4)")" '<=' 5
 target '100 in order, median ms' "$(ratio "$(of top 1 4)" 1000)" '<=' 5
 target 'CPU of a create with the index, percent more' \
-    "$(over "$(of after 64 6)" "$(of before 64 6)")" '<=' 25
+    "$(over "$(of after 64 6)" "$(of beside_after 64 6)")" '<=' 25
 target 'time of a create with the index, percent more' \
-    "$(over "$(of before 64 3)" "$(of after 64 3)")" '<=' 25
+    "$(over "$(of beside_after 64 3)" "$(of after 64 3)")" '<=' 25
 target 'creates while it is built, percent fewer' \
-    "$(fewer "$(of during 64 3)" "$(of before 64 3)")" '<=' 20
+    "$(fewer "$(of during 64 3)" "$(of beside_during 64 3)")" '<=' 20
 end_with_failures

@@ -14,7 +14,10 @@ pids=()
 
 finish()
 {
-    if [ ${#pids[@]} -gt 0 ]; then kill "${pids[@]}" 2>/dev/null; fi
+    if [ ${#pids[@]} -gt 0 ]; then
+        kill "${pids[@]}" 2>/dev/null
+        kill -CONT "${pids[@]}" 2>/dev/null # one may be stopped
+    fi
     if [ -n "${pg_bin:-}" ]; then
         as_pg "$pg_bin/pg_ctl" -D "$dir/pg" -m immediate stop >/dev/null 2>&1
     fi
@@ -44,13 +47,14 @@ free_port()
 print(s.getsockname()[1])'
 }
 
-# start_runnel OPTIONS...: on $dir/data; sets $runnel_pid and $runnel_port.
+# start_runnel OPTIONS...: on $data, or $dir/data; sets $runnel_pid and
+# $runnel_port.
 start_runnel()
 {
     local i
 
     : >"$dir/out"
-    "$runnel" serve --listen 127.0.0.1:0 --data "$dir/data" --slow-ms 0 \
+    "$runnel" serve --listen 127.0.0.1:0 --data "${data:-$dir/data}" --slow-ms 0 \
         --requests-max 4000000000 "$@" >"$dir/out" 2>"$dir/err" &
     runnel_pid=$!
     pids+=("$runnel_pid")
