@@ -346,6 +346,12 @@ static void places_vectors_and_words_come_out_as_written_down(void **state)
     check_file("places.txt");
 }
 
+static void odd_texts_and_values_come_out_as_written_down(void **state)
+{
+    (void)state;
+    check_file("mixed.txt");
+}
+
 static void wrong_numbers_of_arguments_are_refused(void **state)
 {
     (void)state;
@@ -365,6 +371,7 @@ int main(void)
         cmocka_unit_test(moments_come_out_as_written_down),
         cmocka_unit_test(what_sdks_write_gives_the_rows_written_down),
         cmocka_unit_test(places_vectors_and_words_come_out_as_written_down),
+        cmocka_unit_test(odd_texts_and_values_come_out_as_written_down),
         cmocka_unit_test(wrong_numbers_of_arguments_are_refused),
     };
 
