@@ -299,7 +299,7 @@ static enum rn_code open_store(struct rn_err *err)
         .checkpoint_ms = 50,
         .throttle_bytes = 800 << 10,
         .reserve_bytes = 32 << 10,
-        .ahead_bytes = 32 << 10,
+        .ahead_bytes = 256 << 10, /* 16 rows at a time into the map */
     };
 
     return rn_local_open_with(&rn_map_tree, &opts, &world.store, err);
