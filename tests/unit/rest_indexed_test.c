@@ -396,7 +396,7 @@ static void write_query(char *out, size_t room)
         "SELECT VALUE MIN(c.b) FROM c",
         "SELECT VALUE MAX(c.b) FROM c",
         "SELECT VALUE [MAX(c.x.y), MIN(c.x.y)] FROM c",
-        "SELECT VALUE SUM(c.x.y) FROM c",
+        "SELECT VALUE SUM(c.x.y % 100) FROM c", /* no rounding */
         "SELECT c.a, COUNT(1) AS n FROM c",
         "SELECT VALUE y FROM y IN c.tags",
     };
