@@ -48,11 +48,12 @@ static void wait_for_end(struct rn_server *server, struct rn_log *log,
 
         if (sigwait(set, &number) || number != SIGHUP)
             return;
-        if (rn_server_reload(server, &err))
+        if (rn_server_reload(server, &err)) {
             rn_log_warn(log, "reload failed",
                         RN_STR("err", rn_view_text(err.text)));
-        else
+        } else {
             rn_log_info(log, "certificates and keys reloaded");
+        }
     }
 }
 

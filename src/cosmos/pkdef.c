@@ -36,10 +36,11 @@ static int64_t version_of(const struct rn_json *j, uint32_t value)
 {
     int64_t version = 0;
 
-    if (rn_json_kind(j, value) == RN_JSON_STRING)
+    if (rn_json_kind(j, value) == RN_JSON_STRING) {
         return rn_json_string_is(j, value, RN_LIT("V1"))   ? 1
                : rn_json_string_is(j, value, RN_LIT("V2")) ? 2
                                                            : 0;
+    }
     return rn_json_kind(j, value) == RN_JSON_NUMBER &&
                    rn_json_int64(j, value, &version)
                ? version

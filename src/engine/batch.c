@@ -151,13 +151,14 @@ static enum rn_code prepare_one(struct rn_batch *b, size_t i,
     }
     if (op->verb == RN_DOCUMENT_PATCH)
         return prepare_patch(b, i, reading);
-    if (is_making(op))
+    if (is_making(op)) {
         op->unfit =
             rn_version_render(&op->version, b->container, op->body, op->pk,
                               op->verb == RN_DOCUMENT_REPLACE ? op->id : none,
                               &b->arena, &op->why);
-    else
+    } else {
         rn_version_aim(&op->version, b->container, op->pk, op->id);
+    }
     op->is_ready = true;
     return RN_OK;
 }
@@ -384,10 +385,11 @@ static enum rn_code check_range(struct rn_batch *b, struct rn_txn *txn)
             continue;
         rc = rn_range_find(txn, b->container, rn_epk_view(&op->version.epk),
                            &range, &row);
-        if (!rc && range != b->range)
+        if (!rc && range != b->range) {
             rc = rn_fail(&b->operation.err, RN_GONE,
                          "The partition key range of this request does not "
                          "hold its operations.");
+        }
     }
     return rc == RN_NOT_FOUND
                ? rn_fail_reason(&b->operation.err, RN_REASON_OWNER,
@@ -397,10 +399,11 @@ static enum rn_code check_range(struct rn_batch *b, struct rn_txn *txn)
 
 static void fail_rest(struct rn_batch *b, size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++)
+    for (size_t i = from; i < to; i++) {
         b->operations[i].code =
             rn_fail_reason(&b->operations[i].err, RN_REASON_DEPENDENCY,
                            "Another operation of the batch failed.");
+    }
 }
 
 static enum rn_code run_each(struct rn_batch *b, struct rn_txn *txn)

@@ -115,7 +115,7 @@ size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
 
 static struct rn_view pointer_view(struct rn_object *const *o)
 {
-    return rn_view_of((const void *)o, sizeof(*o));
+    return rn_view_of((const void *)o, sizeof(struct rn_object *));
 }
 
 /* Both trees as they are, to go back to: one of them alone must not change. */

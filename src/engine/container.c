@@ -263,10 +263,11 @@ static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
 
     rn_json_init(&json, NULL);
     rc = rn_json_parse(&json, body, err);
-    if (!rc)
+    if (!rc) {
         rc = rn_pkdef_parse(&json,
                             rn_json_find(&json, 0, RN_LIT("partitionKey")),
                             &c->arena, &c->pkdef, err);
+    }
     if (!rc)
         rc = read_policies(c, &json, err);
     if (!rc) {

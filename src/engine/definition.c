@@ -33,10 +33,11 @@ static enum rn_code check_ttl(const struct rn_json *j, uint32_t ttl,
         return RN_OK;
     if (rn_json_kind(j, ttl) != RN_JSON_NUMBER ||
         !rn_json_int64(j, ttl, &seconds) || seconds == 0 || seconds < -1 ||
-        seconds > INT32_MAX)
+        seconds > INT32_MAX) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The value of defaultTtl must be -1 or a positive "
                        "32-bit integer");
+    }
     return RN_OK;
 }
 
@@ -159,10 +160,11 @@ static enum rn_code check_composites(const struct rn_json *j, uint32_t policy,
         check_kind(j, policy, "compositeIndexes", RN_JSON_ARRAY, err);
 
     while (!rc && rn_json_walk_next(&w)) {
-        if (!is_composite(j, w.value))
+        if (!is_composite(j, w.value)) {
             rc = rn_fail(err, RN_BAD_REQUEST,
                          "A composite index is a list of two paths or more, "
                          "each ascending or descending");
+        }
     }
     return rc;
 }
@@ -235,12 +237,13 @@ static enum rn_code check_boxes(const struct rn_json *j, uint32_t policy,
     while (rn_json_walk_next(&w)) {
         uint32_t box = rn_json_find(j, w.value, RN_LIT("boundingBox"));
         bool has_box = rn_json_kind(j, box) == RN_JSON_OBJECT;
-        if (has_box != is_planar)
+        if (has_box != is_planar) {
             return rn_fail(err, RN_BAD_REQUEST,
                            is_planar ? "A spatial index needs a boundingBox in "
                                        "a container of type Geometry"
                                      : "A spatial index has no boundingBox in "
                                        "a container of type Geography");
+        }
     }
     return RN_OK;
 }

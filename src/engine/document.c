@@ -123,10 +123,11 @@ static enum rn_code prepare(struct rn_document_write *w, struct rn_err *err)
     rc = rn_version_render(&w->version, w->container, w->body, w->pk,
                            w->verb == RN_DOCUMENT_REPLACE ? w->id : none,
                            &w->arena, err);
-    if (!rc && w->keeps_id && w->version.from)
+    if (!rc && w->keeps_id && w->version.from) {
         rc = rn_fail(err, RN_FORBIDDEN,
                      "The id in the body is not the id of the item that may be "
                      "replaced");
+    }
     return rc;
 }
 

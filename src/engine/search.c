@@ -186,23 +186,29 @@ static enum rn_code check_embeddings(const struct rn_json *j, uint32_t *out,
     return rc;
 }
 
+/* What a number may be, and what it is called in words. */
+struct bounds {
+    const char *name, *shown;
+    int64_t least, most;
+};
+
 static enum rn_code check_range(const struct rn_json *j, uint32_t one,
-                                const char *name, const char *shown,
-                                int64_t least, int64_t most, struct rn_err *err)
+                                const struct bounds *b, struct rn_err *err)
 {
-    uint32_t value = member(j, one, name);
+    uint32_t value = member(j, one, b->name);
     int64_t count = 0;
 
-    if (!is_given(j, one, name))
+    if (!is_given(j, one, b->name))
         return RN_OK;
     if (rn_json_kind(j, value) == RN_JSON_NUMBER &&
-        rn_json_int64(j, value, &count) && count >= least && count <= most)
+        rn_json_int64(j, value, &count) && count >= b->least &&
+        count <= b->most)
         return RN_OK;
     return rn_fail(err, RN_BAD_REQUEST,
                    "The Vector Indexing Policy parameter %s value :: %.*s is "
                    "out of range. The allowed range is between %lld and %lld.",
-                   shown, RN_FMT(rn_json_text(j, value)), (long long)least,
-                   (long long)most);
+                   b->shown, RN_FMT(rn_json_text(j, value)),
+                   (long long)b->least, (long long)b->most);
 }
 
 static enum rn_code check_shards(const struct rn_json *j, uint32_t index,
@@ -219,11 +225,12 @@ static enum rn_code check_shards(const struct rn_json *j, uint32_t index,
                      (unsigned)rn_json_count(j, list), SHARD_PATHS_MAX);
     }
     while (!rc && rn_json_walk_next(&w)) {
-        if (!is_path(j, w.value))
+        if (!is_path(j, w.value)) {
             rc = rn_fail(err, RN_BAD_REQUEST,
                          "The Vector Indexing Policy has an invalid Shard "
                          "Path: %.*s.",
                          RN_FMT(rn_json_text(j, w.value)));
+        }
     }
     return rc;
 }
@@ -247,7 +254,12 @@ static enum rn_code check_vector_index(const struct rn_json *j, uint32_t index,
 {
     struct rn_view path = text_of(j, index, "path");
     uint32_t embedding = find_path(j, embeddings, path), value;
-    int64_t most = QUANTIZATION_MAX, dimensions;
+    struct bounds bounds[] = {
+        { "quantizationByteSize", "QuantizationByteSize", 1, QUANTIZATION_MAX },
+        { "indexingSearchListSize", "IndexingSearchListSize", SEARCH_LIST_MIN,
+          SEARCH_LIST_MAX },
+    };
+    int64_t dimensions;
     enum rn_code rc;
 
     if (embedding == RN_JSON_NONE) {
@@ -258,16 +270,11 @@ static enum rn_code check_vector_index(const struct rn_json *j, uint32_t index,
     }
     value = member(j, embedding, "dimensions");
     if (rn_json_kind(j, value) == RN_JSON_NUMBER &&
-        rn_json_int64(j, value, &dimensions) && dimensions < most)
-        most = dimensions;
+        rn_json_int64(j, value, &dimensions) && dimensions < bounds[0].most)
+        bounds[0].most = dimensions;
     rc = check_index_type(j, index, err);
-    if (!rc)
-        rc = check_range(j, index, "quantizationByteSize",
-                         "QuantizationByteSize", 1, most, err);
-    if (!rc)
-        rc = check_range(j, index, "indexingSearchListSize",
-                         "IndexingSearchListSize", SEARCH_LIST_MIN,
-                         SEARCH_LIST_MAX, err);
+    for (int i = 0; !rc && i < 2; i++)
+        rc = check_range(j, index, &bounds[i], err);
     return rc ? rc : check_shards(j, index, err);
 }
 
@@ -390,11 +397,12 @@ enum rn_code rn_search_check_replaced(const struct rn_json *was,
         uint32_t before = member(was, 0, lists[i].outer);
         uint32_t after = member(now, 0, lists[i].outer);
         if (!is_kept(was, member(was, before, lists[i].inner), now,
-                     member(now, after, lists[i].inner), lists[i].members))
+                     member(now, after, lists[i].inner), lists[i].members)) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "Paths in existing %s policy cannot be modified in "
                            "Collection Replace",
                            lists[i].named);
+        }
     }
     return RN_OK;
 }

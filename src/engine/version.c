@@ -172,6 +172,7 @@ void rn_version_aim(struct rn_version *v, const struct rn_container *c,
     rn_key_document(c->number, &v->epk, pk, id, &v->key);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what a request has */
 enum rn_code rn_version_render(struct rn_version *v,
                                const struct rn_container *c,
                                struct rn_view body, const struct rn_pk *pk,

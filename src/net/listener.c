@@ -30,31 +30,36 @@ struct rn_listener {
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static void print_address(const struct sockaddr *sa,
+static void print_address(const struct sockaddr_storage *of,
                           char out[RN_ADDRESS_TEXT_MAX])
 {
     char host[INET6_ADDRSTRLEN] = "?";
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
 
-    if (sa->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(void *)sa;
-        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-        snprintf(out, RN_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(in->sin_port));
+    if (of->ss_family == AF_INET) {
+        memcpy(&v4, of, sizeof(v4));
+        inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host));
+        snprintf(out, RN_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(v4.sin_port));
     } else {
-        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(void *)sa;
-        inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
+        memcpy(&v6, of, sizeof(v6));
+        inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host));
         snprintf(out, RN_ADDRESS_TEXT_MAX, "[%s]:%u", host,
-                 ntohs(in->sin6_port));
+                 ntohs(v6.sin6_port));
     }
 }
 
-static bool is_loopback(const struct sockaddr *sa)
+static bool is_loopback(const struct sockaddr_storage *of)
 {
-    if (sa->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(void *)sa;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+
+    if (of->ss_family == AF_INET) {
+        memcpy(&v4, of, sizeof(v4));
+        return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
     }
-    return IN6_IS_ADDR_LOOPBACK(
-        &((const struct sockaddr_in6 *)(void *)sa)->sin6_addr);
+    memcpy(&v6, of, sizeof(v6));
+    return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
 /* Takes HOST:PORT apart; a colon in HOST needs brackets around it. */
@@ -98,7 +103,7 @@ enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
                               .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *info = NULL;
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = { 0 };
     socklen_t len = sizeof(bound);
     struct rn_listener *l;
     char host[HOST_MAX];
@@ -122,8 +127,8 @@ enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
     }
     l->watch.fd = fd;
     (void)getsockname(fd, (struct sockaddr *)&bound, &len);
-    print_address((struct sockaddr *)&bound, l->address);
-    l->loopback = is_loopback((struct sockaddr *)&bound);
+    print_address(&bound, l->address);
+    l->loopback = is_loopback(&bound);
     *out = l;
     return RN_OK;
 }
@@ -154,7 +159,7 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
 
     (void)events;
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        struct sockaddr_storage peer;
+        struct sockaddr_storage peer = { 0 };
         socklen_t len = sizeof(peer);
         char address[RN_ADDRESS_TEXT_MAX];
         int on = 1;
@@ -167,7 +172,7 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
             return;
         }
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        print_address((struct sockaddr *)&peer, address);
+        print_address(&peer, address);
         l->accepted(l->context, fd, address);
     }
 }

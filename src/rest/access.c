@@ -211,10 +211,11 @@ static enum rn_code make_keys(struct rn_access *a, struct rn_arena *arena,
             pk.values[i] = p->values[i][left % p->counts[i]];
             left /= p->counts[i];
         }
-        for (uint64_t i = 0; i < ids && !rc; i++)
+        for (uint64_t i = 0; i < ids && !rc; i++) {
             rc = add_key(a, arena, &pk,
                          a->kind == RN_ACCESS_POINTS ? p->ids[i]
                                                      : (struct rn_view){ 0 });
+        }
     }
     sort_keys(a);
     return rc;

@@ -31,10 +31,11 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
     if (rc)
         return rc;
     text = rn_json_find(&a->json, 0, RN_LIT("query"));
-    if (rn_json_kind(&a->json, text) != RN_JSON_STRING)
+    if (rn_json_kind(&a->json, text) != RN_JSON_STRING) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "The input content is invalid because the required "
                        "properties - 'query; ' - are missing");
+    }
     rc = rn_json_string_get(&a->json, text, &x->call->arena, &in.text);
     if (rc)
         return rc;
@@ -42,10 +43,11 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
     if (in.parameters == RN_JSON_NONE ||
         rn_json_kind(&a->json, in.parameters) == RN_JSON_NULL)
         in.json = NULL;
-    else if (rn_json_kind(&a->json, in.parameters) != RN_JSON_ARRAY)
+    else if (rn_json_kind(&a->json, in.parameters) != RN_JSON_ARRAY) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "The input content is invalid: 'parameters' is not an "
                        "array");
+    }
     return rn_query_parse(&in, &x->call->arena, &a->query, &a->faults, &x->err);
 }
 

@@ -31,10 +31,11 @@ enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
 static int32_t type_of(const struct rn_json *j, uint32_t value)
 {
-    for (size_t i = 0; i < VERBS; i++)
+    for (size_t i = 0; i < VERBS; i++) {
         if (rn_json_kind(j, value) == RN_JSON_STRING &&
             rn_json_string_is(j, value, rn_view_text(verbs[i].name)))
             return (int32_t)verbs[i].type;
+    }
     return -1;
 }
 
@@ -131,10 +132,11 @@ static enum rn_code read_hybrid(struct rn_context *x, size_t *count)
         rc = rn_hybrid_next(&stream, &x->asks[*count], &x->err);
         *count += !rc;
     }
-    if (!rc)
+    if (!rc) {
         rc = rn_hybrid_next(&stream, &more, &x->err) == RN_NOT_FOUND
                  ? RN_NOT_FOUND
                  : refuse_many(x);
+    }
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
@@ -144,10 +146,11 @@ static enum rn_code read_asks(struct rn_context *x, size_t *count)
     enum rn_code rc;
 
     *count = 0;
-    if (body.len > RN_DOCUMENT_MAX)
+    if (body.len > RN_DOCUMENT_MAX) {
         return rn_fail(&x->err, RN_TOO_LARGE,
                        "Message: {\"Errors\":[\"Request size is too "
                        "large\"]}");
+    }
     x->asks = rn_arena_alloc(&x->call->arena, RN_BATCH_MAX * sizeof(*x->asks));
     if (!x->asks)
         return RN_NOMEM;
@@ -181,10 +184,11 @@ static enum rn_code set_key(struct rn_context *x,
         op->unfit = rn_pkdef_fit(&b->container->pkdef, pk, &op->why);
     op->pk = pk;
     rc = RN_OK;
-    if (x->has_pk && (op->unfit || !rn_pk_eq(pk, &x->pk)))
+    if (x->has_pk && (op->unfit || !rn_pk_eq(pk, &x->pk))) {
         rc = rn_fail(&x->err, RN_BAD_REQUEST,
                      "One or more operations within the batch request have a "
                      "different partition key value than the request.");
+    }
     return rc;
 }
 
@@ -202,18 +206,19 @@ static void check_ask(const struct rn_batch_ask *ask, bool is_known,
 
     if (op->unfit)
         return;
-    if (!is_known)
+    if (!is_known) {
         op->unfit = unfit(op, "The operationType of a batch operation must be "
                               "Create, Upsert, Read, Replace, Patch or Delete");
-    else if (!makes && !ask->id.len)
+    } else if (!makes && !ask->id.len) {
         op->unfit = unfit(op, "A batch operation upon an item needs its id");
-    else if (op->verb != RN_DOCUMENT_READ && op->verb != RN_DOCUMENT_DELETE &&
-             !ask->body.at)
+    } else if (op->verb != RN_DOCUMENT_READ && op->verb != RN_DOCUMENT_DELETE &&
+               !ask->body.at) {
         op->unfit = unfit(op, "A batch operation that writes needs a "
                               "resourceBody");
-    else if (!makes && !op->pk)
+    } else if (!makes && !op->pk) {
         op->unfit = unfit(op, "PartitionKey value must be supplied for this "
                               "operation.");
+    }
 }
 
 static enum rn_code set_operation(struct rn_context *x,

@@ -233,10 +233,11 @@ static enum rn_code add_unwritten(struct filters *f, struct rn_arena *arena)
 
     if (!a)
         return RN_OK;
-    if (a->index)
+    if (a->index) {
         return a->index->count > 1
                    ? RN_OK
                    : add_path(f, &a->index->keys[0].path, arena);
+    }
     def = &a->reading->container->pkdef;
     for (uint32_t i = 0; a->scope.pk && i < a->scope.pk->count && !rc; i++)
         rc = add_path(f, &def->paths[i], arena);
@@ -264,11 +265,12 @@ static void add_indexes(struct rn_context *x, const struct rn_query_cost *c,
         rc = rn_json_out_finish(&o);
     if (!rc && !is_old)
         rc = escape(rn_buf_view(&json), &text);
-    if (!rc) /* paths too long for a header are no reason to fail */
+    if (!rc) { /* paths too long for a header are no reason to fail */
         rn_reply_header(x, RN_HEADER_INDEX_METRICS,
                         is_old ? rn_base64_encode(rn_buf_view(&json),
                                                   RN_BASE64_STANDARD, letters)
                                : rn_buf_view(&text));
+    }
     rn_buf_release(&text);
     rn_buf_release(&json);
 }

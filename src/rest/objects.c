@@ -270,7 +270,8 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
         rc = rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
     if (rc)
         return rn_reply_fail(x, rc);
-    page = rn_arena_alloc(&x->call->arena, (size + 1) * sizeof(*page));
+    page = rn_arena_alloc(&x->call->arena,
+                          (size + 1) * sizeof(struct rn_object *));
     if (!page)
         return rn_reply_fail(x, RN_NOMEM);
     owner = rn_context_owner(x);

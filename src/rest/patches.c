@@ -106,10 +106,11 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
         rc = rn_context_whole_key(x);
     if (rc)
         return rn_reply_fail(x, rc);
-    if (x->call->req->body.len > RN_DOCUMENT_MAX)
+    if (x->call->req->body.len > RN_DOCUMENT_MAX) {
         return rn_reply_fail(x, rn_fail(&x->err, RN_TOO_LARGE,
                                         "Message: {\"Errors\":[\"Request size "
                                         "is too large\"]}"));
+    }
     b = rn_arena_alloc(&x->call->arena, sizeof(*b));
     op = rn_arena_alloc(&x->call->arena, sizeof(*op));
     if (!b || !op)

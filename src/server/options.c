@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "json/json.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -106,25 +107,40 @@ static const struct option *find(struct rn_view name)
 
 /* ---- values -------------------------------------------------------------- */
 
+/* By how many bits K, M and G shift a number; 0 for any other letter. */
+static unsigned shift_of(char suffix)
+{
+    switch (suffix) {
+    case 'k':
+    case 'K':
+        return 10;
+    case 'm':
+    case 'M':
+        return 20;
+    case 'g':
+    case 'G':
+        return 30;
+    default:
+        return 0;
+    }
+}
+
 static bool read_number(const struct option *o, const char *text, uint64_t *out)
 {
     char *end = NULL;
     unsigned shift = 0;
     uint64_t n;
 
-    if (!isdigit((unsigned char)text[0]))
+    if (text[0] < '0' || text[0] > '9')
         return false;
     errno = 0;
     n = strtoull(text, &end, 10);
     if (errno)
         return false;
-    if (o->kind == BYTES && *end) {
-        const char *suffix = strchr("KMG", toupper((unsigned char)*end));
-        if (!suffix || end[1])
-            return false;
-        shift = (*suffix == 'K' ? 10 : *suffix == 'M' ? 20 : 30);
+    if (o->kind == BYTES)
+        shift = shift_of(*end);
+    if (shift)
         end++;
-    }
     if (*end || n > UINT64_MAX >> shift)
         return false;
     *out = n << shift;
@@ -234,11 +250,12 @@ static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
         struct rn_view name = rn_json_text(j, w.name);
         const struct option *o = find(name);
 
-        if (!o)
+        if (!o) {
             rc = rn_fail(err, RN_BAD_REQUEST, "there is no option '%.*s'",
                          RN_FMT(name));
-        else
+        } else {
             rc = set_json(j, w.value, o, arena, out, err);
+        }
     }
     return rc;
 }
@@ -272,17 +289,21 @@ static enum rn_code from_file(const char *path, struct rn_arena *arena,
     return rc;
 }
 
+static int as_in_variable(char c)
+{
+    return c == '-' ? '_' : toupper((unsigned char)c);
+}
+
 /* RUNNEL_LOG_FORMAT for log-format. */
 static bool is_variable_of(const char *variable, const struct option *o,
                            const char **value)
 {
-    const char *at = variable + strlen("RUNNEL_");
-    const char *name = o->name;
+    const char *at, *name = o->name;
 
     if (strncmp(variable, "RUNNEL_", strlen("RUNNEL_")) != 0)
         return false;
-    for (; *name; name++, at++) {
-        if (*at != (*name == '-' ? '_' : toupper((unsigned char)*name)))
+    for (at = variable + strlen("RUNNEL_"); *name; name++, at++) {
+        if (*at != as_in_variable(*name))
             return false;
     }
     *value = at + 1;
@@ -339,6 +360,7 @@ static enum rn_code from_arguments(int argc, char **argv,
         const struct option *o = NULL;
         const char *value = NULL;
         rc = next_argument(argc, argv, &at, &o, &value, err);
+        assert(rc || (o && value));
         if (!rc)
             rc = set(out, o, value, err);
     }
@@ -374,12 +396,13 @@ static size_t print_words(FILE *to, const char *text, size_t column)
 {
     while (*text) {
         size_t len = strcspn(text, " ");
-        if (column == 0 || column + 1 + len > 80)
+        if (column == 0 || column + 1 + len > 80) {
             column = (size_t)fprintf(to, "%s%8s%.*s", column ? "\n" : "", "",
                                      (int)len, text) -
                      (column ? 1 : 0);
-        else
+        } else {
             column += (size_t)fprintf(to, " %.*s", (int)len, text);
+        }
         text += len;
         text += *text == ' ';
     }

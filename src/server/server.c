@@ -303,12 +303,13 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 {
     if (rn_listener_is_loopback(s->listener))
         return RN_OK;
-    if (!s->tls && !s->options->allow_plain_http)
+    if (!s->tls && !s->options->allow_plain_http) {
         return rn_fail(err, RN_FORBIDDEN,
                        "%s is not loopback: make a certificate with 'runnel "
                        "tls init', or give "
                        "--allow-plain-http-on-network",
                        rn_listener_address(s->listener));
+    }
     return RN_OK;
 }
 
@@ -326,10 +327,11 @@ static void tell_start(struct rn_server *s)
                 RN_TEXT("store", o->store),
                 RN_U64("recovered_records", store.recovered_records),
                 RN_I64("recovery_ms", store.recovery_ms));
-    if (exposed && o->allow_well_known_key)
+    if (exposed && o->allow_well_known_key) {
         rn_log_warn(s->log,
                     "everybody on the network knows the emulators' key, which "
                     "is valid");
+    }
     if (exposed && !rn_server_has_tls(s))
         rn_log_warn(s->log, "requests come over the network in plain text");
     if (o->test_mode)
