@@ -176,13 +176,15 @@ struct slice {
 };
 
 /* A slice takes no more pages than are allocated ahead: whether there is space
- * shows before it begins, and not when LMDB's writes are cut short. */
+ * shows before it begins, and not when LMDB's writes are cut short.  But it has
+ * a row. */
 static bool is_done(const struct rn_local *l, const struct slice *slice)
 {
     uint64_t ahead = l->opts.ahead_bytes;
 
     return slice->rows >= SLICE_ROWS || slice->bytes >= SLICE_BYTES ||
-           slice->rows >= ahead / ROW_SHARE || slice->bytes >= ahead / 4;
+           (slice->rows &&
+            (slice->rows >= ahead / ROW_SHARE || slice->bytes >= ahead / 4));
 }
 
 static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
