@@ -20,14 +20,15 @@ static void note_name(void *context, const char *name)
 {
     struct listing *l = context;
 
-    if (strcmp(name, "format") == 0)
+    if (strcmp(name, "format") == 0) {
         l->format = true;
-    /* What a crash in the middle of creation may leave, the mount point of an
-     * empty file system, and certificates made before the first start. */
-    else if (strcmp(name, "format.tmp") != 0 && strcmp(name, "lock") != 0 &&
-             strcmp(name, "backup") != 0 && strcmp(name, "lost+found") != 0 &&
-             strcmp(name, "tls") != 0)
+    } else if (strcmp(name, "format.tmp") != 0 && strcmp(name, "lock") != 0 &&
+               strcmp(name, "backup") != 0 && strcmp(name, "lost+found") != 0 &&
+               strcmp(name, "tls") != 0) {
+        /* Not what a crash in the middle of creation may leave, the mount point
+         * of an empty file system, or certificates made before the start. */
         l->other = true;
+    }
 }
 
 enum rn_code rn_file_slurp(struct rn_env *env, const char *path,
@@ -123,13 +124,14 @@ static enum rn_code format_load(struct rn_env *env, const char *dir,
     if (rc)
         goto out;
     text.at[text.len] = '\0';
-    if (!format_parse(text.at, sum_of_lines(text.at), &version, out))
+    if (!format_parse(text.at, sum_of_lines(text.at), &version, out)) {
         rc = rn_fail(err, RN_CORRUPT, "%s: damaged", path);
-    else if (version > RN_FORMAT_VERSION)
+    } else if (version > RN_FORMAT_VERSION) {
         rc = rn_fail(err, RN_FORBIDDEN,
                      "%s: written by a later Runnel (format %" PRIu64
                      ", this program knows %d)",
                      path, version, RN_FORMAT_VERSION);
+    }
 out:
     rn_buf_release(&text);
     return rc;

@@ -284,11 +284,12 @@ static enum rn_code begin_read(struct rn_local *l, struct rn_local_txn *t,
     enum rn_code rc;
 
     pthread_mutex_lock(&l->state);
-    if (l->counts.readers >= l->opts.readers_max)
+    if (l->counts.readers >= l->opts.readers_max) {
         rc = rn_fail(err, RN_BUSY, "%u read transactions are open",
                      l->counts.readers);
-    else
+    } else {
         rc = see(l, t, err);
+    }
     if (!rc)
         readers_add(l, t);
     pthread_mutex_unlock(&l->state);

@@ -19,11 +19,10 @@ enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
 {
     int error = rn_file_read(s->file, out, len, offset, got);
 
-    if (error)
-        return rn_fail_errno(err, error,
-                             "log-%010" PRIu64 ": reading at %" PRIu64,
-                             s->number, offset);
-    return RN_OK;
+    return error ? rn_fail_errno(err, error,
+                                 "log-%010" PRIu64 ": reading at %" PRIu64,
+                                 s->number, offset)
+                 : RN_OK;
 }
 
 /* Where the marks begin and records must end. */

@@ -236,6 +236,7 @@ static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
 struct behind {
     uint64_t sums[2];
     size_t len;
+    struct rn_buf *scratch; /* for records */
 };
 
 static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
@@ -243,7 +244,6 @@ static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
 {
     enum rn_code rc = RN_OK;
 
-    *out = (struct behind){ .len = 0 };
     for (uint64_t i = 0; !rc && i < 2; i++) {
         const struct rn_segment *s = rn_wal_row_find(log, log->end.segment + i);
         struct header h = { 0 };
@@ -255,52 +255,45 @@ static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
     return rc;
 }
 
-/* L3: that a record stands at `offset` of `s` behind one that is not good,
+/* L3: RN_OK if a record stands at `offset` of `s` behind one that is not good,
  * which therefore was.  A whole record beyond the next says so; but so does a
  * header alone that names the sum of the next, or one that is the next, in a
  * place where it was not written. */
-static enum rn_code is_beyond(struct rn_wal *log, const struct behind *behind,
-                              const struct rn_segment *s, uint64_t offset,
-                              struct rn_buf *scratch, bool *out,
-                              struct rn_err *err)
+static enum rn_code look_beyond(const struct rn_wal *log,
+                                const struct behind *behind,
+                                const struct rn_segment *s, uint64_t offset,
+                                struct rn_err *err)
 {
     const struct rn_wal_place *end = &log->end;
     struct header h = { 0 };
     enum rn_code rc = header_read(s, offset, &h, err);
 
-    *out = false;
-    if (rc || !h.magic || h.seq <= end->seq)
+    if (rc)
         return rc;
+    if (!h.magic || h.seq <= end->seq)
+        return RN_NOT_FOUND;
     if (h.seq == end->seq + 1) {
         bool here = s->number == end->segment
                         ? offset == end->offset
                         : s->number == end->segment + 1 && offset == 0;
-        *out = !here && h.prev == end->chain;
-        return RN_OK;
+        return !here && h.prev == end->chain ? RN_OK : RN_NOT_FOUND;
     }
-    for (size_t i = 0; h.seq == end->seq + 2 && i < behind->len; i++)
-        *out = *out || h.prev == behind->sums[i];
-    if (*out)
-        return RN_OK;
-    rc = record_read(s, offset, scratch, &h, err);
-    *out = !rc;
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
+    for (size_t i = 0; h.seq == end->seq + 2 && i < behind->len; i++) {
+        if (h.prev == behind->sums[i])
+            return RN_OK;
+    }
+    return record_read(s, offset, behind->scratch, &h, err);
 }
 
 static enum rn_code find_beyond(struct rn_wal *log, const struct behind *behind,
                                 const struct rn_segment *s, uint64_t offset,
-                                struct rn_buf *scratch, struct rn_err *err)
+                                struct rn_err *err)
 {
-    bool found = false;
-
     for (; offset + RN_WAL_HEADER <= rn_segment_room(s);
          offset += RN_WAL_BLOCK) {
-        enum rn_code rc =
-            is_beyond(log, behind, s, offset, scratch, &found, err);
-        if (rc)
-            return rc;
-        if (found)
-            return fail_beyond(log, s, offset, err);
+        enum rn_code rc = look_beyond(log, behind, s, offset, err);
+        if (rc != RN_NOT_FOUND)
+            return rc ? rc : fail_beyond(log, s, offset, err);
     }
     return RN_OK;
 }
@@ -308,7 +301,7 @@ static enum rn_code find_beyond(struct rn_wal *log, const struct behind *behind,
 enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
                               struct rn_buf *scratch, struct rn_err *err)
 {
-    struct behind behind;
+    struct behind behind = { .scratch = scratch };
     enum rn_code rc;
 
     log->end = at;
@@ -317,7 +310,7 @@ enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
         const struct rn_segment *s = &log->row[i];
         uint64_t from = s->number == at.segment ? at.offset : 0;
         if (s->number >= at.segment)
-            rc = find_beyond(log, &behind, s, from, scratch, err);
+            rc = find_beyond(log, &behind, s, from, err);
     }
     return rc;
 }
