@@ -106,16 +106,18 @@ enum rn_code rn_query_check_policy(const struct rn_policy *p,
     for (uint32_t i = 0; i < p->computed_count; i++) {
         struct rn_view name = p->computed[i].name;
         enum rn_code rc;
-        if (is_reserved(name))
+        if (is_reserved(name)) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "The name '%.*s' of a computed property is "
                            "reserved",
                            RN_FMT(name));
-        if (rn_policy_find_computed(p, name) != &p->computed[i])
+        }
+        if (rn_policy_find_computed(p, name) != &p->computed[i]) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "The computed property '%.*s' is defined more than "
                            "once",
                            RN_FMT(name));
+        }
         rc = rn_check_computed(&c, name, &e);
         if (rc == RN_BAD_REQUEST)
             return rn_fail(err, rc, "%s", faults.list[0].message);

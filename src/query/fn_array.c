@@ -191,10 +191,11 @@ static enum rn_code fn_avg(const struct rn_args *a, struct rn_value *out)
 {
     enum rn_code rc = fn_sum(a, out);
 
-    if (!rc && out->kind == RN_VALUE_NUMBER)
+    if (!rc && out->kind == RN_VALUE_NUMBER) {
         *out = a->at[0].count
                    ? rn_value_double(rn_value_real(out) / a->at[0].count)
                    : rn_value_undefined();
+    }
     return rc;
 }
 

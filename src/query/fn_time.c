@@ -224,14 +224,15 @@ static enum rn_code fn_diff(const struct rn_args *a, struct rn_value *out)
     y = rn_moment_of(to);
     if (part == YEAR)
         *out = rn_value_int(y.civil.year - x.civil.year);
-    else if (part == MONTH)
+    else if (part == MONTH) {
         *out = rn_value_int((y.civil.year - x.civil.year) * 12 +
                             (y.civil.month - x.civil.month));
-    else if (part == NS)
+    } else if (part == NS) {
         *out = rn_value_double((double)(to - from) * 100);
-    else
+    } else {
         *out = rn_value_int(floor_div(to, ticks_in[part]) -
                             floor_div(from, ticks_in[part]));
+    }
     return RN_OK;
 }
 

@@ -63,11 +63,12 @@ static bool read_line(struct reader *r, const struct rn_value *v,
 
     if (v->kind != RN_VALUE_ARRAY)
         return wrong(r, "The coordinates must be an array of positions.");
-    if (v->count < fewest)
+    if (v->count < fewest) {
         return wrong(r, fewest == 4
                             ? "A ring of a polygon must have at least four "
                               "positions."
                             : "A line must have at least two positions.");
+    }
     if (v->count > POSITIONS_MAX)
         return wrong(r, "A line or ring may have at most 4096 positions.");
     out->at = room_for(r, v->count, sizeof(*out->at));
@@ -118,10 +119,11 @@ static bool read_polygon(struct reader *r, const struct rn_value *v,
         struct rn_geo_ring *ring = &out->rings[out->ring_count++];
         if (!read_line(r, &w.value, 4, ring))
             return false;
-        if (!is_closed(ring))
+        if (!is_closed(ring)) {
             return wrong(r, "The start and end points of a ring of the polygon "
                             "are not the same. Each ring of a polygon must "
                             "have the same start and end points.");
+        }
         if (!is_simple(ring, r->to->is_planar))
             return wrong(r, "A ring of the polygon crosses itself.");
     }
@@ -327,10 +329,11 @@ bool rn_geo_within(const struct rn_geo *a, const struct rn_geo *b)
 {
     for (uint32_t i = 0; i < a->part_count; i++) {
         bool is_within = false;
-        for (uint32_t k = 0; k < b->part_count && !is_within; k++)
+        for (uint32_t k = 0; k < b->part_count && !is_within; k++) {
             is_within =
                 is_same_point(&a->parts[i], &b->parts[k]) ||
                 part_is_within(&a->parts[i], &b->parts[k], a->is_planar);
+        }
         if (!is_within)
             return false;
     }

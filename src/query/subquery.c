@@ -46,11 +46,12 @@ enum rn_code rn_eval_subquery(struct rn_run *r, const struct rn_expr *e,
         *out = rn_value_bool(!g.is_untrue);
     else if (g.how == RN_SUBQUERY_ARRAY)
         *out = rn_value_array(g.list, g.count);
-    else if (g.count > 1 && g.how == RN_SUBQUERY_SCALAR)
+    else if (g.count > 1 && g.how == RN_SUBQUERY_SCALAR) {
         return rn_fail(r->err, RN_BAD_REQUEST,
                        "The cardinality of a scalar subquery result set "
                        "cannot be greater than one.");
-    else
+    } else {
         *out = g.last; /* undefined if there was none */
+    }
     return RN_OK;
 }

@@ -98,10 +98,11 @@ enum rn_code rn_value_member(const struct rn_value *v, struct rn_view name,
     *out = rn_value_undefined();
     if (from.kind != RN_VALUE_OBJECT)
         return RN_OK;
-    if (from.form == RN_FORM_TAPE)
+    if (from.form == RN_FORM_TAPE) {
         return rn_value_of_json(
             from.tape.json, rn_json_find(from.tape.json, from.tape.node, name),
             a, out);
+    }
     for (uint32_t i = 0; i < from.count; i++) {
         if (rn_view_eq(from.members[i].name, name)) {
             *out = from.members[i].value;
@@ -119,10 +120,11 @@ enum rn_code rn_value_element(const struct rn_value *v, uint32_t place,
     *out = rn_value_undefined();
     if (from.kind != RN_VALUE_ARRAY || place >= from.count)
         return RN_OK;
-    if (from.form == RN_FORM_TAPE)
+    if (from.form == RN_FORM_TAPE) {
         return rn_value_of_json(
             from.tape.json, rn_json_at(from.tape.json, from.tape.node, place),
             a, out);
+    }
     *out = from.items[place];
     return RN_OK;
 }
