@@ -64,7 +64,7 @@ enum rn_code rn_check_computed(struct rn_check *c, struct rn_view name,
 {
     const struct rn_policy_computed *found =
         rn_policy_find_computed(c->policy, name);
-    size_t size = c->policy->computed_count * sizeof(*c->computed);
+    size_t size = c->policy->computed_count * sizeof(struct rn_expr *);
     struct rn_expr **known;
     enum rn_code rc = RN_OK;
 

@@ -103,7 +103,7 @@ static enum rn_code contains_many(const struct rn_args *a, bool is_any,
         struct rn_value pair[3] = { a->at[0], a->at[i],
                                     rn_value_bool(is_folded) };
         struct rn_args one = { a->run, a->arena, pair, 3, 0 };
-        struct rn_value found;
+        struct rn_value found = rn_value_undefined();
         enum rn_code rc = test_strings(&one, contains, &found);
         if (rc)
             return rc;

@@ -11,6 +11,8 @@
 #include "query/function.h"
 #include "query/run.h"
 
+enum { STEPS_MAX = 10000000 };
+
 struct pinner {
     struct rn_run run; /* to compute constants with */
     const struct rn_json_path *path;
@@ -33,7 +35,7 @@ static enum rn_code pin_to(struct pinner *p, const struct rn_value *values,
         return RN_TOO_LARGE;
     if (count)
         memcpy(copy, values, count * sizeof(*copy));
-    *out = (struct rn_query_pins){ true, copy, count };
+    *out = (struct rn_query_pins){ copy, count, true };
     return RN_OK;
 }
 
@@ -79,7 +81,7 @@ static enum rn_code intersect(struct pinner *p, struct rn_query_pins *into,
     if (!to)
         return RN_TOO_LARGE;
     rc = sift(p, into, with, true, to, &n);
-    *into = (struct rn_query_pins){ true, to, n };
+    *into = (struct rn_query_pins){ to, n, true };
     return rc;
 }
 
@@ -218,7 +220,7 @@ static enum rn_code look_in(struct pinner *p, const struct rn_expr *e,
             return rc;
         n += v[n].kind != RN_VALUE_UNDEFINED;
     }
-    *out = (struct rn_query_pins){ true, v, n };
+    *out = (struct rn_query_pins){ v, n, true };
     return RN_OK;
 }
 
@@ -262,7 +264,7 @@ static enum rn_code look_elements(struct pinner *p, const struct rn_expr *e,
     w = rn_value_walk_begin(&array, p->arena);
     while (rn_value_walk_next(&w))
         v[n++] = w.value;
-    *out = (struct rn_query_pins){ true, v, n };
+    *out = (struct rn_query_pins){ v, n, true };
     return w.rc;
 }
 
@@ -337,7 +339,7 @@ enum rn_code rn_query_pin(const struct rn_query *q,
                  .arena = a,
                  .stats = &stats,
                  .encoded = RN_BUF_INIT(a->ceiling + 1),
-                 .limits = { .steps = 10 * 1000 * 1000 } },
+                 .limits = { .steps = STEPS_MAX } },
         .path = path,
         .arena = a,
     };

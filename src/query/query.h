@@ -145,9 +145,9 @@ bool rn_query_reads_documents(const struct rn_query *q);
 
 /* The values to which WHERE pins a path of the document. */
 struct rn_query_pins {
-    bool is_pinned; /* false: any value may occur */
     const struct rn_value *values;
     uint32_t count; /* 0: no document can match */
+    bool is_pinned; /* false: any value may occur */
 };
 
 /* With a pinned id and partition key, a point read answers the query. */
