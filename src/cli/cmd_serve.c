@@ -85,14 +85,18 @@ static int run(int argc, char **argv)
     struct rn_log *log = NULL;
     struct rn_err err = { 0 };
     sigset_t set;
+    bool is_jailed;
     enum rn_code rc;
 
     set_limits();
-    (void)rn_jail();
+    is_jailed = rn_jail();
     block_signals(&set);
     rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
     if (!rc)
         rc = open_log(&options, &log, &err);
+    if (!rc && !is_jailed)
+        rn_log_warn(log,
+                    "the kernel lets the server keep rights it never needs");
     if (!rc)
         rc = rn_server_start(&options, log, &server, &err);
     if (!rc) {

