@@ -415,8 +415,9 @@ static void stop_listening(struct rn_post *post)
     atomic_store(&p->done, true);
 }
 
-/* Connections that are between requests are simply dropped with the loops;
- * those in a request get their time. */
+/* Not ready any more before nobody can ask: a probe that keeps its connection
+ * hears that we stop, and not merely that nobody listens.  Connections between
+ * requests are simply dropped with the loops; those in one get their time. */
 static void drain(struct rn_server *s)
 {
     struct stop_post p = { .post.run = stop_listening,
@@ -424,12 +425,12 @@ static void drain(struct rn_server *s)
     int64_t until =
         rn_mono_ns(s->env) + (int64_t)s->options->drain_ms * 1000000;
 
+    rn_rest_quiesce(s->rest);
     rn_loop_post(s->loops[0], &p.post);
     while (!atomic_load(&p.done))
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
     s->listener = NULL;
     atomic_store(&s->draining, true);
-    rn_rest_quiesce(s->rest);
     while (rn_rest_calls(s->rest) > 0 && rn_mono_ns(s->env) < until)
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
 }
