@@ -73,7 +73,8 @@ static enum rn_code make_ranges(struct rn_txn *txn,
                             &arena, &def, err);
     if (!rc)
         rc = rn_container_make_ranges(txn, o->number, &def,
-                                      rn_terms_ranges(c->engine, &c->terms));
+                                      rn_terms_new_ranges(c->engine, &c->terms),
+                                      c->engine->opts.is_strict ? 1 : 0);
     rn_json_release(&j);
     rn_arena_release(&arena);
     return rc;

@@ -106,9 +106,9 @@ enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
 
 enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
                                       const struct rn_pkdef *def,
-                                      uint32_t count)
+                                      uint32_t count, uint64_t lsn)
 {
-    struct rn_row_range row = { .next_rid = 1 };
+    struct rn_row_range row = { .lsn = lsn, .next_rid = 1 };
     enum rn_code rc = RN_OK;
 
     row.epks.min = rn_epk_all.min;

@@ -23,8 +23,10 @@ struct rn_engine_opts {
     struct rn_env *env;      /* NULL: the real one */
     struct rn_store *store;  /* borrowed; outlives the engine */
     uint32_t ranges_default; /* of a new container; 0: by its throughput */
-    uint32_t queue_max;      /* writes in flight; 0: 4,096 */
-    uint32_t home_entries;   /* brought home in a slice (home.c); 0: as fits */
+    bool is_strict; /* new containers begin as in the service: more ranges, and
+                       LSN 1 is that of their making */
+    uint32_t queue_max;    /* writes in flight; 0: 4,096 */
+    uint32_t home_entries; /* brought home in a slice (home.c); 0: as fits */
 };
 
 /* Loads the catalog and starts the committer. */

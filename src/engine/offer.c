@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 enum {
-    RU_PER_RANGE = 10000, /* as in the service */
+    RU_PER_RANGE = 10000,    /* as in the service */
+    RU_PER_NEW_RANGE = 6000, /* likewise, if it begins with more than one */
     MANUAL_MIN = 400,
     MANUAL_STEP = 100,
     AUTOSCALE_MIN = 1000,
@@ -96,16 +97,31 @@ enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
     return rc;
 }
 
-uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t)
+static uint32_t ranges_of(const struct rn_engine *e, const struct rn_terms *t,
+                          bool is_new)
 {
     uint32_t units = t->autoscale ? t->autoscale : t->manual;
-    uint32_t count = (units + RU_PER_RANGE - 1) / RU_PER_RANGE;
+    uint32_t each = is_new && e->opts.is_strict && units > RU_PER_RANGE
+                        ? RU_PER_NEW_RANGE
+                        : RU_PER_RANGE;
+    uint32_t count = (units + each - 1) / each;
 
     if (e->opts.ranges_default)
         count = e->opts.ranges_default;
     if (count > RN_RANGES_MAX)
         count = RN_RANGES_MAX;
     return count ? count : 1;
+}
+
+uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t)
+{
+    return ranges_of(e, t, false);
+}
+
+uint32_t rn_terms_new_ranges(const struct rn_engine *e,
+                             const struct rn_terms *t)
+{
+    return ranges_of(e, t, true);
 }
 
 static uint32_t round_up(uint32_t n, uint32_t step)

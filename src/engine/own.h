@@ -133,8 +133,10 @@ enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
                               const struct rn_object *old,
                               struct rn_object *like, struct rn_buf *text,
                               struct rn_err *err) RN_CHECK;
-/* How many ranges these terms want. */
+/* How many ranges these terms want; how many a new container has by them. */
 uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t);
+uint32_t rn_terms_new_ranges(const struct rn_engine *e,
+                             const struct rn_terms *t);
 
 /* definition.c: checks the JSON of a new or replaced container and prints it
  * with every default filled in, as the service answers it, without the system
@@ -157,10 +159,11 @@ enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_container **out,
                               struct rn_err *err) RN_CHECK;
 void rn_container_free(struct rn_container *c); /* NULL is fine */
-/* The rows of a new container's `count` ranges. */
+/* The rows of a new container's `count` ranges, whose writes begin behind
+ * `lsn`. */
 enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
                                       const struct rn_pkdef *def,
-                                      uint32_t count) RN_CHECK;
+                                      uint32_t count, uint64_t lsn) RN_CHECK;
 
 /* reading.c */
 bool rn_document_is_expired(const struct rn_container *c,

@@ -65,6 +65,21 @@ bool rn_query_is_by_vector(const struct rn_query *q)
     return e->kind == RN_EXPR_CALL && e->function->is_vector;
 }
 
+bool rn_query_is_condensed(const struct rn_query *q)
+{
+    const struct rn_select *s = q->select;
+
+    return s->is_distinct || s->group_count || s->aggregate_count;
+}
+
+bool rn_query_is_merged(const struct rn_query *q)
+{
+    const struct rn_select *s = q->select;
+
+    return rn_query_reads_documents(q) &&
+           (rn_query_is_condensed(q) || s->order_count || s->top || s->offset);
+}
+
 bool rn_query_is_ranked(const struct rn_query *q)
 {
     return q->select->is_rank;

@@ -136,6 +136,11 @@ bool rn_query_is_by_vector(const struct rn_query *q);
 bool rn_query_is_orderless(const struct rn_query *q);
 /* True if rows are ranked: clients do that, by the plan. */
 bool rn_query_is_ranked(const struct rn_query *q);
+/* True if the answer is more than the answers of its parts, one behind the
+ * other. */
+bool rn_query_is_merged(const struct rn_query *q);
+/* Of such: true if several documents may make one row. */
+bool rn_query_is_condensed(const struct rn_query *q);
 /* As it was sent, without its parameters. */
 struct rn_view rn_query_text(const struct rn_query *q);
 /* False if the answer depends on no document. */

@@ -15,31 +15,47 @@ enum {
 
 /* ---- the request --------------------------------------------------------- */
 
+/* Do the headers say where to look? */
+static bool is_placed(const struct rn_context *x)
+{
+    return x->has_pk || rn_context_header(x, RN_HEADER_RANGE_ID).at ||
+           rn_context_header(x, RN_HEADER_START_EPK).at ||
+           rn_context_header(x, RN_HEADER_END_EPK).at;
+}
+
+/* Does WHERE leave no more than one partition key? */
+static enum rn_code find_one_key(struct rn_context *x, const struct rn_query *q,
+                                 bool *out)
+{
+    const struct rn_pkdef *def = &x->container->container->pkdef;
+    enum rn_code rc = RN_OK;
+
+    *out = true;
+    for (size_t i = 0; *out && !rc && i < def->count; i++) {
+        struct rn_query_pins pins;
+
+        rc = rn_query_pin(q, &def->paths[i], &x->call->arena, &pins);
+        *out = !rc && pins.is_pinned && pins.count <= 1;
+    }
+    return rc;
+}
+
 /* Clients that do not say where, and do not mean everywhere, have forgotten
  * something; in the service they find out. */
 static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
 {
-    const struct rn_pkdef *def;
-    bool one = x->link.kind == RN_KIND_DOCUMENT;
+    bool is_one = false;
+    enum rn_code rc = RN_OK;
 
-    if ((!one && x->link.kind != RN_KIND_CONFLICT) || x->has_pk ||
-        rn_context_flag(x, RN_HEADER_CROSS_PARTITION) ||
-        rn_context_header(x, RN_HEADER_RANGE_ID).at ||
-        rn_context_header(x, RN_HEADER_START_EPK).at ||
-        rn_context_header(x, RN_HEADER_END_EPK).at ||
+    if ((x->link.kind != RN_KIND_DOCUMENT &&
+         x->link.kind != RN_KIND_CONFLICT) ||
+        is_placed(x) || rn_context_flag(x, RN_HEADER_CROSS_PARTITION) ||
         !rn_query_reads_documents(q))
         return RN_OK;
-    def = &x->container->container->pkdef;
-    for (size_t i = 0; one && i < def->count; i++) {
-        struct rn_query_pins pins;
-        enum rn_code rc =
-            rn_query_pin(q, &def->paths[i], &x->call->arena, &pins);
-        if (rc)
-            return rc;
-        one = pins.is_pinned && pins.count <= 1;
-    }
-    if (one)
-        return RN_OK;
+    if (x->link.kind == RN_KIND_DOCUMENT)
+        rc = find_one_key(x, q, &is_one);
+    if (rc || is_one)
+        return rc;
     return rn_fail(
         &x->err, RN_BAD_REQUEST,
         "Cross partition query is required but disabled. Please set "
@@ -62,15 +78,30 @@ static enum rn_code read_request(struct rn_query_page *p)
     return rc ? rc : rn_query_token_read(p);
 }
 
-/* True for what the service leaves to its clients. */
-static bool is_for_client(const struct rn_query_page *p)
+/* Is it for the client to merge rows?  In the service it is, even if there is
+ * but one range, unless a header says where, or WHERE leaves one partition key
+ * and no row is of several documents.  Here it is so if we are strict, or if
+ * clients merge by rules of their own. */
+static enum rn_code find_merger(const struct rn_query_page *p, bool *is_client)
 {
-    if (rn_query_is_ranked(p->asked.query))
-        return p->x->link.kind == RN_KIND_DOCUMENT && !p->x->has_pk;
-    return p->x->link.kind == RN_KIND_DOCUMENT && !p->x->has_pk &&
-           !rn_context_header(p->x, RN_HEADER_RANGE_ID).len &&
-           !rn_context_header(p->x, RN_HEADER_START_EPK).len &&
-           rn_query_is_by_vector(p->asked.query);
+    struct rn_context *x = p->x;
+    const struct rn_query *q = p->asked.query;
+    bool is_one = false;
+    enum rn_code rc = RN_OK;
+
+    *is_client = false;
+    if (x->link.kind != RN_KIND_DOCUMENT)
+        return RN_OK;
+    if (rn_query_is_ranked(q))
+        *is_client = !x->has_pk;
+    else if (rn_query_is_by_vector(q))
+        *is_client = !is_placed(x);
+    else if (x->rest->opts.strict && rn_query_is_merged(q) && !is_placed(x)) {
+        if (!rn_query_is_condensed(q))
+            rc = find_one_key(x, q, &is_one);
+        *is_client = !is_one;
+    }
+    return rc;
 }
 
 /* ---- the page ------------------------------------------------------------ */
@@ -207,6 +238,7 @@ static enum rn_rest_step run(struct rn_call *call)
     struct rn_env *env = x->rest->opts.env;
     struct rn_query_page *p = rn_arena_alloc(&call->arena, sizeof(*p));
     struct rn_query_cost cost = { .begun_ns = rn_mono_ns(env) };
+    bool is_for_client = false;
     enum rn_code rc;
 
     if (!p)
@@ -216,7 +248,9 @@ static enum rn_rest_step run(struct rn_call *call)
     p->text = RN_BUF_INIT(RN_CALL_BODY_MAX);
     rc = read_request(p);
     cost.parsed_ns = rn_mono_ns(env);
-    if (!rc && is_for_client(p))
+    if (!rc)
+        rc = find_merger(p, &is_for_client);
+    if (!rc && is_for_client)
         return rn_asked_give_plan(&p->asked, x);
     if (!rc)
         rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)

@@ -26,6 +26,7 @@ struct rn_rest_opts {
     atomic_uint *connections; /* how many are open; NULL is fine */
     bool enforce_throughput;  /* 429 beyond what an offer says */
     bool any_order;           /* ORDER BY wants no index */
+    bool strict;              /* what is to be merged clients merge */
 };
 
 /* Reads or makes the keys. */

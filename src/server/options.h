@@ -27,7 +27,7 @@ struct rn_options {
     const char *tls_cert, *tls_key;
     const char *log_format, *log_level;
     bool admin, test_mode, log_requests, enforce_throughput;
-    bool any_order;
+    bool any_order, strict;
     bool allow_well_known_key, allow_plain_http;
     uint64_t ranges, loops, workers;
     uint64_t connections_max, requests_max;

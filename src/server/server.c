@@ -166,7 +166,8 @@ static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
     };
     struct rn_engine_opts engine = { .env =
                                          o->test_mode ? &s->turned.env : s->env,
-                                     .ranges_default = (uint32_t)o->ranges };
+                                     .ranges_default = (uint32_t)o->ranges,
+                                     .is_strict = o->strict };
     enum rn_code rc = rn_store_open(o->store, &store, &s->store, err);
 
     if (rc)
@@ -236,6 +237,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .advertise = o->advertise,
         .consistency = o->consistency,
         .any_order = o->any_order,
+        .strict = o->strict,
         .admin = o->admin,
         .clock = o->test_mode ? &s->turned : NULL,
         .well_known_key =

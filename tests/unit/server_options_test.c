@@ -44,6 +44,7 @@ static const struct known {
     { "tls-key", "TLS_KEY", AT(tls_key), TEXT_DEFAULT(NULL), .good = "k" },
     { "admin", "ADMIN", AT(admin), FLAG },
     { "any-order", "ANY_ORDER", AT(any_order), FLAG },
+    { "strict", "STRICT", AT(strict), FLAG },
     { "test-mode", "TEST_MODE", AT(test_mode), FLAG },
     { "enforce-throughput", "ENFORCE_THROUGHPUT", AT(enforce_throughput),
       FLAG },

@@ -1,0 +1,223 @@
+"""strict.py -- a server that is no kinder than the service (--strict).
+
+Method: the same requests to a server with the option and to one without, and to
+one directory under both in turn.
+"""
+import json
+
+from wire import Client, Server, case, equal
+
+C = "/dbs/d/colls/c"
+OFFERS = [  # RU/s, or the maximum of autoscale; ranges without the option, with
+    (400, 1, 1), (10000, 1, 1), (10100, 2, 2), (12000, 2, 2), (12100, 2, 3),
+    (18000, 2, 3), (21000, 3, 4), (25100, 3, 5),
+    ({"maxThroughput": 10000}, 1, 1), ({"maxThroughput": 20000}, 2, 4),
+]
+MERGED = [
+    "SELECT * FROM c ORDER BY c.n", "SELECT TOP 2 * FROM c",
+    "SELECT DISTINCT VALUE c.pk FROM c", "SELECT VALUE COUNT(1) FROM c",
+    "SELECT MAX(c.n) AS m FROM c", "SELECT VALUE c.pk FROM c GROUP BY c.pk",
+    "SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk",
+    "SELECT * FROM c OFFSET 1 LIMIT 2",
+    "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.pk FROM c)",
+    "SELECT * FROM c WHERE c.pk IN ('a', 'b') ORDER BY c.n",
+    "SELECT * FROM c WHERE c.n = 1 ORDER BY c.n",
+    "SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'b'",
+    "SELECT DISTINCT VALUE c.n FROM c WHERE c.pk = 'b'",
+]
+SERVED = [
+    ("SELECT VALUE c.n FROM c WHERE c.n > 5", [6, 7]),
+    ("SELECT VALUE c.n FROM c WHERE c.pk = 'a' ORDER BY c.n DESC", [4, 0]),
+    ("SELECT VALUE c.n FROM c WHERE c.pk = 'b' OFFSET 2 LIMIT 1", []),
+    ("SELECT TOP 1 VALUE c.n FROM c WHERE c.pk = 'a' AND c.pk = 'b'", []),
+    ("SELECT TOP 1 VALUE 5", [5]),
+    ("SELECT VALUE ARRAY(SELECT DISTINCT VALUE x FROM x IN c.same) FROM c "
+     "WHERE c.n = 3", [[1]]),
+]
+
+
+def make(client, id, units=400, **more):
+    header = ({"x_ms_offer_throughput": units} if isinstance(units, int) else
+              {"x_ms_cosmos_offer_autopilot_settings": json.dumps(units)})
+    return client.must(201, "POST", "/dbs/d/colls", {
+        "id": id, "partitionKey": {"paths": ["/pk"], "version": 2}, **more},
+        **header).json["_rid"]
+
+
+def ranges(client, path=C):
+    got = client.must(200, "GET", path + "/pkranges")
+    return got.json["PartitionKeyRanges"]
+
+
+def feed(client, status, path=C, **headers):
+    return client.must(status, "GET", path + "/docs", a_im="Incremental feed",
+                       x_ms_documentdb_partitionkeyrangeid="0", **headers)
+
+
+@case("a strict server begins a container above 10,000 RU/s with a range for "
+      "each 6,000, and raises it like any other")
+def _():
+    for which, options in ((1, ()), (2, ("--strict",)), (0, ("--ranges", "7",
+                                                             "--strict"))):
+        server = Server(*options)
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        for i, row in enumerate(OFFERS):
+            make(client, f"c{i}", row[0])
+            equal(len(ranges(client, f"/dbs/d/colls/c{i}")),
+                  row[which] if which else 7, row)
+        rid = client.must(200, "GET", "/dbs/d/colls/c0").json["_rid"]
+        offer = next(one for one in client.must(200, "GET", "/offers")
+                     .json["Offers"] if one["offerResourceId"] == rid)
+        offer["content"]["offerThroughput"] = 18000
+        client.must(200, "PUT", "/" + offer["_self"].strip("/"), offer,
+                    rid=offer["_rid"])
+        equal(len(ranges(client, "/dbs/d/colls/c0")), 2 if which else 7)
+        server.end()
+
+
+def first_change(client, path, lsn):
+    """The first write of a new container; all that is told before and after."""
+    def seen(n):
+        return client.ask("GET", path + "/docs",
+                          x_ms_session_token=f"0:-1#{n}").status
+
+    equal([one["lsn"] for one in ranges(client, path)], [lsn - 1])
+    equal((seen(lsn - 1), seen(lsn)), (200, 404))
+    token = f"0:-1#{lsn - 1}"
+    equal(client.must(200, "GET", path + "/docs").headers["x-ms-session-token"],
+          token)
+    for headers in ({}, {"if_none_match": "*"}, {"if_none_match": '"0"'},
+                    {"if_none_match": f'"{lsn - 1}"'},
+                    {"if_modified_since": "Mon, 01 Jan 2024 00:00:00 GMT"}):
+        equal(feed(client, 304, path, **headers).headers["etag"],
+              f'"{lsn - 1}"', headers)
+    made = client.must(201, "POST", path + "/docs", {"id": "1", "pk": "a"},
+                       pk=["a"])
+    equal((made.headers["lsn"], made.headers["x-ms-session-token"]),
+          (str(lsn), f"0:-1#{lsn}"))
+    for from_ in ({}, {"if_none_match": '"0"'},
+                  {"if_none_match": f'"{lsn - 1}"'}):
+        got = feed(client, 200, path, **from_)
+        equal([(one["id"], one["_lsn"]) for one in got.json["Documents"]],
+              [("1", lsn)])
+        equal(got.headers["etag"], f'"{lsn}"')
+    feed(client, 304, path, if_none_match=f'"{lsn}"')
+
+
+@case("the first change of a range has LSN 2 where a strict server has made "
+      "the container, whichever server it has later")
+def _():
+    server = Server("--strict", "--test-mode")
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    make(client, "c")
+    first_change(client, C, 2)
+    server.stop()
+    server.options = ("--test-mode",)
+    server.start()
+    client = Client(server)
+    make(client, "kind")
+    first_change(client, "/dbs/d/colls/kind", 1)
+    for path, lsn in ((C, 3), ("/dbs/d/colls/kind", 2)):
+        made = client.must(201, "POST", path + "/docs", {"id": "2", "pk": "b"},
+                           pk=["b"])
+        equal(made.headers["lsn"], str(lsn))
+    server.stop()
+    server.options = ("--strict", "--test-mode")
+    server.start()
+    client = Client(server)
+    for path, lsn in ((C, 3), ("/dbs/d/colls/kind", 2)):
+        got = feed(client, 200, path)
+        equal([(one["id"], one["_lsn"]) for one in got.json["Documents"]],
+              [("1", lsn - 1), ("2", lsn)])
+        client.must(200, "POST", "/_runnel/split",
+                    {"container": path.strip("/"), "range": 0})
+        whole = client.must(200, "GET", path + "/docs",
+                            a_im="Incremental feed").json["Documents"]
+        equal({one["id"]: one["_lsn"] for one in whole},
+              {"1": lsn - 1, "2": lsn})
+        left = [one["lsn"] for one in ranges(client, path)]
+        equal(len(left), 2)
+        assert min(left) >= lsn, left
+    server.end()
+
+
+@case("all versions of a container of a strict server are there from its first "
+      "change on")
+def _():
+    server = Server("--strict")
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    make(client, "c", changeFeedPolicy={"retentionDuration": 10})
+    path = C + "/docs"
+    for status in (201, 200):
+        client.must(status, "POST", path, {"id": "1", "pk": "a"}, pk=["a"],
+                    x_ms_documentdb_is_upsert="true")
+    for place in ('"0"', '"1"'):
+        got = client.must(200, "GET", path, a_im="Full-Fidelity Feed",
+                          x_ms_documentdb_partitionkeyrangeid="0",
+                          if_none_match=place).json["Documents"]
+        equal([(one["metadata"]["operationType"], one["metadata"]["lsn"])
+               for one in got], [("create", 2), ("replace", 3)])
+    server.end()
+
+
+def query(client, text, **headers):
+    return client.ask("POST", C + "/docs", text, query=True, **headers)
+
+
+@case("a strict server leaves to the client what is to be merged, with the "
+      "plan to do it by")
+def _():
+    for options in (("--strict",), ("--strict", "--ranges", "3")):
+        server = Server(*options)
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        make(client, "c")
+        for n in range(8):
+            client.must(201, "POST", C + "/docs",
+                        {"id": str(n), "pk": "abcd"[n % 4], "n": n,
+                         "same": [1, 1]},
+                        pk=["abcd"[n % 4]])
+        all_ranges = [one["id"] for one in ranges(client)]
+        for text in MERGED:
+            got = query(client, text)
+            equal((got.status, got.substatus, got.json["code"]),
+                  (400, 1004, "BadRequest"), text)
+            assert "can not be directly served by the gateway" in \
+                got.json["message"]
+            plan = query(client, text,
+                         x_ms_cosmos_is_query_plan_request="True")
+            equal(plan.status, 200)
+            equal(json.loads(got.json["additionalErrorInfo"]), plan.json)
+            rewritten = (plan.json["queryInfo"]["rewrittenQuery"] or text) \
+                .replace("{documentdb-formattableorderbyquery-filter}", "true")
+            for sent in (text, rewritten):
+                for id in all_ranges:
+                    equal(query(client, sent,
+                                x_ms_documentdb_partitionkeyrangeid=id).status,
+                          200, sent)
+                equal(query(client, sent, pk=["a"]).status, 200, sent)
+                equal(query(client, sent,
+                            x_ms_read_key_type="EffectivePartitionKeyRange",
+                            x_ms_start_epk="", x_ms_end_epk="1F").status, 200)
+        for text, rows in SERVED:
+            got = query(client, text)
+            equal(got.status, 200, text)
+            equal(sorted(got.json["Documents"], key=str) if "ORDER" not in text
+                  else got.json["Documents"], rows, text)
+        got = query(client, "SELECT VALUE SUM(c.n) + 1 FROM c")
+        equal((got.status, got.substatus), (400, 0))
+        server.end()
+
+
+@case("a server that is not strict merges what is to be merged")
+def _():
+    server = Server("--ranges", "3")
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    make(client, "c")
+    for text in MERGED:
+        equal(query(client, text).status, 200, text)
+    server.end()
