@@ -167,27 +167,74 @@ static enum rn_code fn_index_of(const struct rn_args *a, struct rn_value *out)
                       out);
 }
 
+/* Where `part` is last, or -1. */
+static int64_t find_last(struct rn_view text, struct rn_view part)
+{
+    for (size_t i = text.len + 1; part.len <= text.len && i-- > 0;) {
+        if (text.len - i >= part.len &&
+            (part.len == 0 || memcmp(text.at + i, part.at, part.len) == 0))
+            return (int64_t)i;
+    }
+    return -1;
+}
+
 /* The match lies wholly at or before the start. */
 static enum rn_code fn_last_index(const struct rn_args *a, struct rn_value *out)
 {
-    struct rn_view text, part;
+    struct rn_view text;
     int64_t start;
 
     if (!rn_arg_is(a, 0, RN_VALUE_STRING) || !rn_arg_is(a, 1, RN_VALUE_STRING))
         return RN_OK;
     text = a->at[0].text;
-    part = a->at[1].text;
     if (a->count > 2) {
         if (!rn_arg_int(a, 2, &start) || start < 0)
             return RN_OK;
         text.len = rn_text_offset(text, start < INT64_MAX ? start + 1 : start);
     }
-    for (size_t i = text.len + 1; part.len <= text.len && i-- > 0;) {
-        if (text.len - i >= part.len &&
-            (part.len == 0 || memcmp(text.at + i, part.at, part.len) == 0))
-            return give_place(a, (int64_t)i, out);
+    return give_place(a, find_last(text, a->at[1].text), out);
+}
+
+/* One side of a text at its first or last delimiter; without any there are no
+ * sides. */
+static enum rn_code give_side(const struct rn_args *a, bool is_last,
+                              bool is_after, struct rn_value *out)
+{
+    struct rn_view text, by;
+    int64_t at;
+
+    if (!rn_arg_is(a, 0, RN_VALUE_STRING) || !rn_arg_is(a, 1, RN_VALUE_STRING))
+        return RN_OK;
+    text = a->at[0].text;
+    by = a->at[1].text;
+    at = is_last ? find_last(text, by) : rn_text_find(text, by, 0);
+    if (at >= 0) {
+        size_t end = (size_t)at + by.len;
+        *out =
+            rn_value_string(is_after ? rn_view_of(text.at + end, text.len - end)
+                                     : rn_view_of(text.at, (size_t)at));
     }
-    return give_place(a, -1, out);
+    return rn_run_step(a->run, text.len / 256);
+}
+
+static enum rn_code fn_before(const struct rn_args *a, struct rn_value *out)
+{
+    return give_side(a, false, false, out);
+}
+
+static enum rn_code fn_after(const struct rn_args *a, struct rn_value *out)
+{
+    return give_side(a, false, true, out);
+}
+
+static enum rn_code last_before(const struct rn_args *a, struct rn_value *out)
+{
+    return give_side(a, true, false, out);
+}
+
+static enum rn_code last_after(const struct rn_args *a, struct rn_value *out)
+{
+    return give_side(a, true, true, out);
 }
 
 const struct rn_function rn_functions_string[] = {
@@ -207,5 +254,9 @@ const struct rn_function rn_functions_string[] = {
     { .name = "INDEX_OF", .min = 2, .max = 3, .run = fn_index_of },
     { .name = "LASTINDEXOF", .min = 2, .max = 3, .run = fn_last_index },
     { .name = "LAST_INDEX_OF", .min = 2, .max = 3, .run = fn_last_index },
+    { .name = "SubstringBefore", .min = 2, .max = 2, .run = fn_before },
+    { .name = "SubstringAfter", .min = 2, .max = 2, .run = fn_after },
+    { .name = "LastSubstringBefore", .min = 2, .max = 2, .run = last_before },
+    { .name = "LastSubstringAfter", .min = 2, .max = 2, .run = last_after },
     { 0 },
 };
