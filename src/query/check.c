@@ -134,17 +134,20 @@ static enum rn_code check_aggregate(struct rn_check *c, struct rn_expr *e,
     return new_slot(c, &e->slot);
 }
 
-static bool holds_aggregate(const struct rn_expr *e)
+/* An aggregate, or a subquery of any kind. */
+static bool cannot_aggregate(const struct rn_expr *e)
 {
     const struct rn_function *f;
 
+    if (e->kind == RN_EXPR_QUERY)
+        return true;
     if (e->kind == RN_EXPR_CALL) {
         f = rn_function_find(e->name);
         if (f && f->aggregate && !e->is_bracket)
             return true;
     }
     for (uint32_t i = 0; i < e->count; i++) {
-        if (holds_aggregate(e->kids[i]))
+        if (cannot_aggregate(e->kids[i]))
             return true;
     }
     return false;
@@ -218,7 +221,7 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
         return wrong_arity(c, e);
     if (e->function->aggregate) {
         /* The outer call is the one to blame. */
-        if (at->where != IN_AGGREGATE && holds_aggregate(e->kids[0]))
+        if (at->where != IN_AGGREGATE && cannot_aggregate(e->kids[0]))
             return check_aggregate(
                 c, e, &(struct place){ at->scope, at->select, IN_AGGREGATE });
         rc = check_aggregate(c, e, at);

@@ -78,15 +78,23 @@ static char peek(const struct rn_lexer *l, size_t ahead)
     return l->text.at[l->at + ahead];
 }
 
-/* Past a comment, or to the end if it is never closed. */
-static void skip_comment(struct rn_lexer *l, const char *end)
+/* Past a comment of one line, or to the end. */
+static void skip_line(struct rn_lexer *l)
 {
-    size_t n = strlen(end);
-
-    while (l->at < l->text.len &&
-           (l->text.len - l->at < n || memcmp(l->text.at + l->at, end, n) != 0))
+    while (l->at < l->text.len && l->text.at[l->at] != '\n')
         l->at++;
-    l->at = l->text.len - l->at < n ? l->text.len : l->at + n;
+}
+
+/* Past a comment; what is never closed is none. */
+static bool skip_comment(struct rn_lexer *l)
+{
+    for (size_t i = l->at + 2; i + 1 < l->text.len; i++) {
+        if (l->text.at[i] == '*' && l->text.at[i + 1] == '/') {
+            l->at = i + 2;
+            return true;
+        }
+    }
+    return false;
 }
 
 static void skip_blanks(struct rn_lexer *l)
@@ -96,11 +104,8 @@ static void skip_blanks(struct rn_lexer *l)
         if (c == ' ' || (c >= '\t' && c <= '\r')) {
             l->at++;
         } else if (c == '-' && peek(l, 1) == '-') {
-            skip_comment(l, "\n");
-        } else if (c == '/' && peek(l, 1) == '*') {
-            l->at += 2;
-            skip_comment(l, "*/");
-        } else {
+            skip_line(l);
+        } else if (c != '/' || peek(l, 1) != '*' || !skip_comment(l)) {
             return;
         }
     }

@@ -8,15 +8,22 @@
 
 /* ---- primaries ----------------------------------------------------------- */
 
+/* A whole number while it has the room, else a double. */
 static struct rn_value hex_value(struct rn_view text)
 {
     double real = 0;
+    int64_t whole = 0;
+    bool is_whole = true;
 
     for (size_t i = 2; i < text.len; i++) {
         int c = text.at[i] | 0x20;
-        real = real * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
+        int digit = c <= '9' ? c - '0' : c - 'a' + 10;
+        real = real * 16 + digit;
+        is_whole = is_whole && whole <= INT64_MAX >> 4;
+        if (is_whole)
+            whole = whole * 16 + digit;
     }
-    return rn_value_double(real);
+    return is_whole ? rn_value_int(whole) : rn_value_double(real);
 }
 
 /* ".5" and "1." are numbers here and not in JSON. */
