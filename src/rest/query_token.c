@@ -6,10 +6,11 @@
  *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
  *   u32       rows of the last document that were sent
  *   u64       the answer that waits in answers.c; 0: none
+ *   u64       what is asked: the container, user or database; 0: the account
  *   bytes     the place: of the last document, or behind the last sorted row
  *
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
- * at most 852 characters.
+ * at most 860 characters.
  */
 #include "rest/query_page.h"
 
@@ -19,7 +20,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { TOKEN_HEAD = 29, TOKEN_MAX = TOKEN_HEAD + (int)RN_QUERY_AFTER_MAX };
+enum { TOKEN_HEAD = 37, TOKEN_MAX = TOKEN_HEAD + (int)RN_QUERY_AFTER_MAX };
 
 static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
               "either place fits into a token");
@@ -34,6 +35,16 @@ static const struct rn_view token_tail = { "\"}", 2 };
 static enum rn_code bad_token(struct rn_query_page *p)
 {
     return rn_fail(&p->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
+}
+
+/* A place in one container is none in another. */
+static uint64_t owner_of(const struct rn_context *x)
+{
+    const struct rn_object *owner = x->container ? x->container
+                                    : x->user    ? x->user
+                                                 : x->database;
+
+    return owner ? (uint64_t)owner->rid.database << 32 | owner->rid.parent : 0;
 }
 
 enum rn_code rn_query_token_read(struct rn_query_page *p)
@@ -61,7 +72,8 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
         return bad_token(p);
     kind = (enum token_kind)bytes[0];
     tail = rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD);
-    if (kind != (rn_query_page_is_whole(p) ? TOKEN_ROW : TOKEN_DOCUMENT))
+    if (kind != (rn_query_page_is_whole(p) ? TOKEN_ROW : TOKEN_DOCUMENT) ||
+        rn_get_u64_be(bytes + 29) != owner_of(p->x))
         return bad_token(p);
     p->limits.from.rows = rn_get_u64_be(bytes + 1);
     p->limits.from.passed = rn_get_u64_be(bytes + 9);
@@ -94,6 +106,7 @@ void rn_query_token_add(struct rn_query_page *p)
     rn_put_u32_be(bytes + 17,
                   rn_query_page_is_whole(p) ? 0 : p->end.document_rows);
     rn_put_u64_be(bytes + 21, p->held);
+    rn_put_u64_be(bytes + 29, owner_of(p->x));
     if (tail.len)
         memcpy(bytes + TOKEN_HEAD, tail.at, tail.len);
     letters = rn_base64_encode(rn_view_of(bytes, TOKEN_HEAD + tail.len),

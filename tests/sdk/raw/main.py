@@ -324,6 +324,19 @@ def bad_tokens_are_refused():
         assert got.status == 400, got.text
 
 
+@case
+def a_token_of_another_container_is_refused():
+    c = Container(server, "q", "stranger", HASH)
+    for n in range(3):
+        c.write({"id": f"i{n}", "pk": f"p{n}", "n": n}, [f"p{n}"])
+    for text in ("SELECT * FROM c", "SELECT * FROM c ORDER BY c.n",
+                 "SELECT DISTINCT VALUE c.n FROM c"):
+        token = plain.query(text, x_ms_max_item_count=1).headers["x-ms-continuation"]
+        got = c.query(text, x_ms_continuation=token)
+        assert got.status == 400, got.text
+        assert plain.query(text, x_ms_continuation=token).status == 200
+
+
 # Of every shape: a document's place, a row's, rows that wait.
 @case
 def no_damaged_token_harms_the_server():
