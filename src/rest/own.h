@@ -290,6 +290,9 @@ rn_handler_fn rn_rest_feed_read, rn_rest_feed_query;
 rn_handler_fn rn_rest_partition_delete;
 rn_handler_fn rn_rest_document_patch, rn_rest_batch;
 rn_handler_fn rn_rest_range_list;
+/* A range of the container `object` as clients are shown it. */
+void rn_range_print(struct rn_json_out *o, const struct rn_object *object,
+                    const struct rn_range_span *span, uint64_t lsn);
 rn_handler_fn rn_rest_split, rn_rest_merge;
 rn_handler_fn rn_rest_explain, rn_rest_index;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;

@@ -1,7 +1,9 @@
-/* query_source.c -- what a query reads: documents, or the catalog's objects. */
+/* query_source.c -- what a query reads: documents, the catalog's objects, or
+ * the ranges of a container. */
 #include "rest/query_page.h"
 
 #include "base/bytes.h"
+#include "engine/feed.h"
 
 static enum rn_code next_document(void *context, struct rn_view *document,
                                   struct rn_err *err)
@@ -43,18 +45,72 @@ static enum rn_code list_objects(struct rn_query_page *p)
     return p->object_count ? RN_OK : RN_NOT_FOUND;
 }
 
-/* A permission is shown with a token of its own. */
+/* A permission is shown with a token of its own; a range is there already. */
 static enum rn_code show_object(struct rn_query_page *p, struct rn_object *o,
                                 struct rn_view *document, struct rn_err *err)
 {
-    *document = o->body;
-    if (o->kind != RN_KIND_PERMISSION)
+    if (o && o->kind != RN_KIND_PERMISSION) {
+        *document = o->body;
         return RN_OK;
-    rn_buf_clear(&p->text);
-    if (rn_permission_print(p->x, o, &p->text))
-        return rn_fail(err, RN_NOMEM, "out of memory");
+    }
+    if (o) {
+        rn_buf_clear(&p->text);
+        if (rn_permission_print(p->x, o, &p->text))
+            return rn_fail(err, RN_NOMEM, "out of memory");
+    }
     *document = rn_buf_view(&p->text);
     return RN_OK;
+}
+
+/* Ranges come by their ids: a split between two pages gives higher ones. */
+static enum rn_code next_range(struct rn_query_page *p, struct rn_rid *out,
+                               struct rn_err *err)
+{
+    const struct rn_container *c = p->x->container->container;
+    struct rn_json_out o = RN_JSON_OUT_INIT(&p->text);
+    const struct rn_range_span *next = NULL;
+    struct rn_row_range row;
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; i < c->range_count; i++) {
+        const struct rn_range_span *span = &c->ranges[i];
+        if ((!p->any || span->id >= p->last.number) &&
+            (!next || span->id < next->id))
+            next = span;
+    }
+    if (!next)
+        return RN_NOT_FOUND;
+    if (!p->reading.txn)
+        rc = rn_reading_begin(&p->reading, p->x->rest->engine, c, err);
+    if (!rc)
+        rc = rn_feed_range(&p->reading, next->id, &row, err);
+    if (rc)
+        return rc;
+    *out = rn_rid_child(c->rid, RN_KIND_RANGE, next->id + 1);
+    rn_buf_clear(&p->text);
+    rn_range_print(&o, p->x->container, next, row.lsn);
+    return rn_json_out_finish(&o);
+}
+
+/* In the order of rids; what it shows is in `text`, or its body. */
+static enum rn_code next_rid(struct rn_query_page *p, struct rn_object **o,
+                             struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    *o = NULL;
+    if (p->x->link.kind == RN_KIND_RANGE) {
+        rc = next_range(p, &p->last, err);
+    } else {
+        if (p->object_at == p->object_count)
+            rc = list_objects(p);
+        if (rc)
+            return rc;
+        *o = p->objects[p->object_at++];
+        p->last = (*o)->rid;
+    }
+    p->any = true;
+    return rc;
 }
 
 /* The place of an object is its rid, in bytes that sort as rids do. */
@@ -63,7 +119,7 @@ static enum rn_code next_object(void *context, struct rn_view *document,
 {
     struct rn_query_page *p = context;
     struct rn_object *o;
-    enum rn_code rc = RN_OK;
+    enum rn_code rc;
 
     if (p->has_first) {
         *document = p->first;
@@ -71,13 +127,9 @@ static enum rn_code next_object(void *context, struct rn_view *document,
         return p->first_rc;
     }
     do {
-        if (p->object_at == p->object_count)
-            rc = list_objects(p);
+        rc = next_rid(p, &o, err);
         if (rc)
             return rc;
-        o = p->objects[p->object_at++];
-        p->last = o->rid;
-        p->any = true;
         rn_put_u32_be(p->place, p->last.database);
         rn_put_u32_be(p->place + 4, p->last.parent);
         rn_put_u64_be(p->place + 8, p->last.number);

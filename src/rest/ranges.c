@@ -42,8 +42,8 @@ static void print_parents(struct rn_json_out *o,
     rn_json_out_array_end(o);
 }
 
-static void print_range(struct rn_json_out *o, const struct rn_object *object,
-                        const struct rn_range_span *span, uint64_t lsn)
+void rn_range_print(struct rn_json_out *o, const struct rn_object *object,
+                    const struct rn_range_span *span, uint64_t lsn)
 {
     const struct rn_container *c = object->container;
     struct rn_rid rid = rn_rid_child(c->rid, RN_KIND_RANGE, span->id + 1);
@@ -178,7 +178,7 @@ static enum rn_code print_ranges(struct rn_context *x, struct page *page)
         rc = rn_feed_range(&r, c->ranges[i].id, &row, &x->err);
         if (rc || c->ranges[i].id < page->from || c->ranges[i].id >= page->to)
             continue;
-        print_range(&o, x->container, &c->ranges[i], row.lsn);
+        rn_range_print(&o, x->container, &c->ranges[i], row.lsn);
         page->count++;
     }
     rn_json_out_array_end(&o);

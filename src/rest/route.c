@@ -17,6 +17,7 @@ static const struct rn_route queries[] = {
     { RN_HTTP_POST,   RN_KIND_PERMISSION, true, NULL, rn_rest_query,           RN_ROUTE_WRITES },
     { RN_HTTP_POST,   RN_KIND_CLIENT_KEY, true, NULL, rn_rest_query,           0 },
     { RN_HTTP_POST,   RN_KIND_CONFLICT,  true,  NULL, rn_rest_query,           0 },
+    { RN_HTTP_POST,   RN_KIND_RANGE,     true,  NULL, rn_rest_query,           0 },
     { RN_HTTP_POST,   RN_KIND_PROCEDURE, true,  NULL, rn_rest_query,           0 },
     { RN_HTTP_POST,   RN_KIND_TRIGGER,   true,  NULL, rn_rest_query,           0 },
     { RN_HTTP_POST,   RN_KIND_FUNCTION,  true,  NULL, rn_rest_query,           0 },

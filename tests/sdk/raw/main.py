@@ -148,6 +148,32 @@ def a_prefix_of_a_hierarchical_key_is_a_range():
 
 
 @case
+def the_ranges_of_a_container_are_queried_like_other_lists():
+    c = Container(server, "q", "listed", HASH, throughput=30000)
+    ranges = server.send("GET", c.path + "/pkranges").json["PartitionKeyRanges"]
+    assert len(ranges) == 3, ranges
+
+    def ask(text, size):
+        rows, token = [], ""
+        while token is not None:
+            got = server.send(
+                "POST", c.path + "/pkranges", {"query": text},
+                {"Content-Type": "application/query+json",
+                 "x-ms-documentdb-isquery": "True", "x-ms-continuation": token,
+                 "x-ms-max-item-count": str(size)})
+            assert got.status == 200, got.text
+            rows += got.json["PartitionKeyRanges"]
+            token = got.headers.get("x-ms-continuation")
+        return rows
+
+    for size in (1, 2, 100):
+        assert ask("SELECT * FROM r", size) == ranges
+        assert ask("SELECT VALUE COUNT(1) FROM r", size) == [3]
+        text = "SELECT VALUE r.id FROM r WHERE r.id != '1' ORDER BY r.minInclusive DESC"
+        assert ask(text, size) == ["2", "0"]
+
+
+@case
 def a_range_looks_only_at_its_own():
     c = Container(server, "q", "wide", HASH, throughput=30000)
     for n in range(60):
