@@ -29,3 +29,43 @@ enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
         error = env->ops->sync_dir(env, dir);
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
+
+/* ---- side by side -------------------------------------------------------- */
+
+static int64_t sync_step(void *context)
+{
+    struct rn_sync *s = context;
+
+    if (!atomic_exchange(&s->taken, true))
+        s->error = s->file ? rn_file_sync(s->file)
+                           : s->env->ops->sync_dir(s->env, s->dir);
+    return RN_TASK_IDLE;
+}
+
+/* A task that cannot be started is no loss: end does its work. */
+void rn_syncs_begin(struct rn_env *env, struct rn_sync *syncs, size_t len,
+                    bool beside)
+{
+    for (size_t i = 0; i < len; i++) {
+        syncs[i].env = env;
+        syncs[i].task = (struct rn_task){ .name = "sync",
+                                          .step = sync_step,
+                                          .context = &syncs[i] };
+        if (beside)
+            (void)env->ops->task_start(env, &syncs[i].task);
+    }
+}
+
+int rn_syncs_end(struct rn_sync *syncs, size_t len)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < len; i++)
+        (void)sync_step(&syncs[i]);
+    for (size_t i = 0; i < len; i++) {
+        syncs[i].env->ops->task_stop(syncs[i].env, &syncs[i].task);
+        if (!error)
+            error = syncs[i].error;
+    }
+    return error;
+}

@@ -1,9 +1,11 @@
-/* file.h -- a file replaced with care. */
+/* file.h -- files made durable: one replaced with care, many side by side. */
 #ifndef RN_BASE_FILE_H
 #define RN_BASE_FILE_H
 
 #include "base/env.h"
 #include "base/err.h"
+
+#include <stdatomic.h>
 
 /* Puts the bytes under the name in the place of what is there, if anything is.
  * Whenever the power is cut, the name has all of the old ones or all of the
@@ -11,5 +13,24 @@
 enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
                              const char *name, struct rn_view bytes,
                              struct rn_err *err) RN_CHECK;
+
+/* A sync of a file, or of a directory, whose order among others does not
+ * matter.  The caller fills in the first two, and zeros the rest. */
+struct rn_sync {
+    struct rn_file *file; /* or, if NULL: */
+    const char *dir;
+
+    int error; /* after end: 0, or what went wrong */
+    struct rn_env *env;
+    struct rn_task task;
+    atomic_bool taken;
+};
+
+/* Starts them, each in a task of its own if `beside`.  Whatever they need must
+ * stay where it is until end, which waits for all of them and does those that
+ * no task has come to.  Returns the error of the first that has one. */
+void rn_syncs_begin(struct rn_env *env, struct rn_sync *syncs, size_t len,
+                    bool beside);
+int rn_syncs_end(struct rn_sync *syncs, size_t len);
 
 #endif

@@ -80,11 +80,10 @@ static enum rn_code draw(struct rn_env *env, size_t which, struct rn_keys *out,
     return rc;
 }
 
-static enum rn_code write_file(struct rn_env *env, const char *data_dir,
-                               const struct rn_keys *keys, struct rn_err *err)
+static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
+                          struct rn_err *err)
 {
-    struct rn_buf text = RN_BUF_INIT(FILE_MAX);
-    struct rn_json_out o = RN_JSON_OUT_INIT(&text);
+    struct rn_json_out o = RN_JSON_OUT_INIT(text);
     enum rn_code rc;
 
     rn_json_out_object_begin(&o);
@@ -94,8 +93,17 @@ static enum rn_code write_file(struct rn_env *env, const char *data_dir,
     }
     rn_json_out_object_end(&o);
     rc = rn_json_out_finish(&o);
-    rc = rc ? rn_fail(err, rc, "out of memory")
-            : rn_file_replace(env, data_dir, "keys", rn_buf_view(&text), err);
+    return rc ? rn_fail(err, rc, "out of memory") : RN_OK;
+}
+
+static enum rn_code write_file(struct rn_env *env, const char *data_dir,
+                               const struct rn_keys *keys, struct rn_err *err)
+{
+    struct rn_buf text = RN_BUF_INIT(FILE_MAX);
+    enum rn_code rc = print(keys, &text, err);
+
+    if (!rc)
+        rc = rn_file_replace(env, data_dir, "keys", rn_buf_view(&text), err);
     rn_wipe_secret(text.at, text.len);
     rn_buf_release(&text);
     return rc;
@@ -109,6 +117,18 @@ enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
     for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++)
         rc = draw(env, i, out, err);
     return rc || !data_dir ? rc : write_file(env, data_dir, out, err);
+}
+
+enum rn_code rn_keys_draw(struct rn_env *env, struct rn_buf *text,
+                          struct rn_err *err)
+{
+    struct rn_keys keys = { 0 };
+    enum rn_code rc = rn_keys_make(env, NULL, &keys, err);
+
+    if (!rc)
+        rc = print(&keys, text, err);
+    rn_wipe_secret(&keys, sizeof(keys));
+    return rc;
 }
 
 enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,

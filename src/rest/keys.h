@@ -33,6 +33,9 @@ enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
 /* Draws one key anew.  The file holds the old keys or the new, whole. */
 enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
                             size_t which, struct rn_err *err) RN_CHECK;
+/* Adds to `text` what a file with four new keys has in it. */
+enum rn_code rn_keys_draw(struct rn_env *env, struct rn_buf *text,
+                          struct rn_err *err) RN_CHECK;
 /* Draws all four; `data_dir` NULL: writes none. */
 enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err) RN_CHECK;

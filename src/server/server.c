@@ -6,8 +6,10 @@
  */
 #include "server/server.h"
 
+#include "base/secret.h"
 #include "engine/engine.h"
 #include "net/listener.h"
+#include "rest/keys.h"
 #include "rest/rest.h"
 #include "server/exchange.h"
 #include "server/slim.h"
@@ -23,6 +25,7 @@ enum {
     DRAIN_STEP_NS = 5000000,
     PATH_BYTES = 4096,
     WARN_DAYS = 30,
+    KEYS_BYTES = 4096,
 };
 
 struct rn_server {
@@ -154,21 +157,38 @@ static enum rn_code check_directory(const struct rn_options *o,
     return RN_OK;
 }
 
-static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
+/* A new directory gets the keys with its other files: to write them when those
+ * are there would take the syncs of one more file. */
+static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
 {
     const struct rn_options *o = s->options;
-    struct rn_store_opts store = {
+    struct rn_buf keys = RN_BUF_INIT(KEYS_BYTES);
+    struct rn_store_opts opts = {
         .env = s->env,
         .where = o->data,
         .reserve_bytes = o->reserve_bytes,
         .log_bytes = o->log_bytes,
         .checkpoint_ms = (uint32_t)o->checkpoint_ms,
+        .seed_name = "keys",
     };
+    enum rn_code rc = rn_keys_draw(s->env, &keys, err);
+
+    opts.seed = rn_buf_view(&keys);
+    if (!rc)
+        rc = rn_store_open(o->store, &opts, &s->store, err);
+    rn_wipe_secret(keys.at, keys.len);
+    rn_buf_release(&keys);
+    return rc;
+}
+
+static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
+{
+    const struct rn_options *o = s->options;
     struct rn_engine_opts engine = { .env =
                                          o->test_mode ? &s->turned.env : s->env,
                                      .ranges_default = (uint32_t)o->ranges,
                                      .is_strict = o->strict };
-    enum rn_code rc = rn_store_open(o->store, &store, &s->store, err);
+    enum rn_code rc = open_store(s, err);
 
     if (rc)
         return rc;

@@ -145,28 +145,51 @@ enum rn_code rn_format_read(struct rn_env *env, const char *dir,
 
     if (error)
         return rn_fail_errno(err, error, "%s", dir);
-    if (listing.format)
-        return format_load(env, dir, out, err);
+    if (listing.format) {
+        enum rn_code rc = format_load(env, dir, out, err);
+        if (rc != RN_CORRUPT || listing.other)
+            return rc;
+    }
     if (listing.other)
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s: not a Runnel data directory, and not empty", dir);
     return rn_fail(err, RN_NOT_FOUND, "%s: empty", dir);
 }
 
-enum rn_code rn_format_write(struct rn_env *env, const char *dir,
-                             const struct rn_format *format, struct rn_err *err)
+static struct rn_view format_print(const struct rn_format *format,
+                                   char text[FORMAT_FILE_MAX])
 {
-    char text[FORMAT_FILE_MAX];
-    int len = snprintf(text, sizeof(text),
+    int len = snprintf(text, FORMAT_FILE_MAX,
                        "%sformat %" PRIu32 "\nstore %s\nrestored %" PRIu64 "\n",
                        first_line, format->version, format->store_id,
                        format->restored);
     uint64_t sum = rn_hash64(rn_view_of(text, (size_t)len), 0);
 
-    len += snprintf(text + len, sizeof(text) - (size_t)len,
+    len += snprintf(text + len, FORMAT_FILE_MAX - (size_t)len,
                     "sum %016" PRIx64 "\n", sum);
-    return rn_file_replace(env, dir, "format", rn_view_of(text, (size_t)len),
-                           err);
+    return rn_view_of(text, (size_t)len);
+}
+
+enum rn_code rn_format_write(struct rn_env *env, const char *dir,
+                             const struct rn_format *format, struct rn_err *err)
+{
+    char text[FORMAT_FILE_MAX];
+
+    return rn_file_replace(env, dir, "format", format_print(format, text), err);
+}
+
+enum rn_code rn_format_create(struct rn_env *env, const char *dir,
+                              const struct rn_format *format,
+                              struct rn_file **out, struct rn_err *err)
+{
+    char text[FORMAT_FILE_MAX], path[RN_PATH_MAX];
+    int error;
+
+    snprintf(path, sizeof(path), "%s/format", dir);
+    error = rn_file_open(env, path, RN_OPEN_NEW, out);
+    if (!error)
+        error = rn_file_write(*out, format_print(format, text), 0);
+    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
 void rn_format_draw_id(struct rn_env *env, struct rn_format *format)

@@ -28,6 +28,7 @@ enum {
     RETRY_MS = 1000,        /* after a checkpoint that found no space */
     HELD_NS = 20000000,     /* between looks at whether a backup is over */
     THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
+    LULL_NS = 1000000000,   /* after an open, before the next segment */
 };
 
 static uint64_t map_written(struct rn_local *l)
@@ -256,6 +257,23 @@ enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
     return rc;
 }
 
+/* How long the next segment can wait.  To fill it is as much as a disk writes
+ * in a good while, and whoever syncs something waits for it; so not while the
+ * server still starts, unless something was committed, or a record might find
+ * no room. */
+static int64_t prepares_in(struct rn_local *l)
+{
+    int64_t due = l->opened_ns + LULL_NS, now = rn_mono_ns(l->env);
+    bool quiet;
+
+    if (l->opts.manual || !rn_wal_has_room(l->log, rn_local_record_max(l)))
+        return 0;
+    pthread_mutex_lock(&l->state);
+    quiet = !rn_local_has_news(l);
+    pthread_mutex_unlock(&l->state);
+    return quiet && due > now ? due - now : 0;
+}
+
 /* Not before the first checkpoint: where there is a second segment, there was
  * one.  A full disk is no reason to stop: the current segment may do for long.
  */
@@ -264,6 +282,8 @@ static void prepare_segment(struct rn_local *l)
     struct rn_err err = { 0 };
     bool ready = false;
 
+    if (prepares_in(l) > 0)
+        return;
     if (rn_local_prepare(l, &ready, &err) || !ready)
         return;
     pthread_mutex_lock(&l->state);
@@ -384,12 +404,15 @@ static int64_t keep(struct rn_local *l)
 int64_t rn_local_keep(void *local)
 {
     struct rn_local *l = local;
-    int64_t held, wait;
+    int64_t held, wait, prepare;
 
     if (rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
     held = let_go(l);
     wait = keep(l);
+    prepare = prepares_in(l);
+    if (prepare > 0 && prepare < wait)
+        wait = prepare;
     return wait < held ? wait : held;
 }
 
@@ -403,27 +426,58 @@ static uint64_t checkpoints(struct rn_local *l)
     return n;
 }
 
-enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
+static enum rn_code start_checkpoint(struct rn_local *l, struct rn_err *err)
 {
-    uint64_t before = checkpoints(l);
+    enum rn_code rc = rn_settle_all(l, err);
 
-    if (l->checkpoint.step == RN_CHECKPOINT_IDLE) {
-        enum rn_code rc = rn_settle_all(l, err);
-        if (!rc || rc == RN_FULL || rc == RN_NOMEM)
-            rc = capture(l, err);
-        if (rc)
-            return rc;
-    }
-    while (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
+    if (!rc || rc == RN_FULL || rc == RN_NOMEM)
+        rc = capture(l, err);
+    return rc;
+}
+
+/* Up to `step`, or until it is given up, or done. */
+static enum rn_code work_checkpoint(struct rn_local *l,
+                                    enum rn_checkpoint_step step,
+                                    struct rn_err *err)
+{
+    while (l->checkpoint.step != RN_CHECKPOINT_IDLE &&
+           l->checkpoint.step != step) {
         if (rn_local_is_poisoned(l))
             return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
         if (advance(l))
             conclude(l);
     }
-    if (checkpoints(l) == before)
-        return rn_fail(err, RN_FULL, "%s: no checkpoint could be written",
-                       l->dir);
     return RN_OK;
+}
+
+static enum rn_code no_checkpoint(struct rn_local *l, struct rn_err *err)
+{
+    return rn_fail(err, RN_FULL, "%s: no checkpoint could be written", l->dir);
+}
+
+enum rn_code rn_local_checkpoint_begin(struct rn_local *l, struct rn_err *err)
+{
+    enum rn_code rc = start_checkpoint(l, err);
+
+    if (!rc)
+        rc = work_checkpoint(l, RN_CHECKPOINT_RENAME, err);
+    if (!rc && l->checkpoint.step == RN_CHECKPOINT_IDLE)
+        rc = no_checkpoint(l, err);
+    return rc;
+}
+
+enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
+{
+    uint64_t before = checkpoints(l);
+    enum rn_code rc = RN_OK;
+
+    if (l->checkpoint.step == RN_CHECKPOINT_IDLE)
+        rc = start_checkpoint(l, err);
+    if (!rc)
+        rc = work_checkpoint(l, RN_CHECKPOINT_IDLE, err);
+    if (!rc && checkpoints(l) == before)
+        rc = no_checkpoint(l, err);
+    return rc;
 }
 
 bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)

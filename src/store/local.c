@@ -385,7 +385,7 @@ static struct timespec after_ms(uint32_t ms)
                               .tv_nsec = ns % 1000000000 };
 }
 
-static uint64_t largest_record(const struct rn_local *l)
+uint64_t rn_local_record_max(const struct rn_local *l)
 {
     return l->opts.segment_bytes < RN_TXN_REDO_MAX ? l->opts.segment_bytes
                                                    : RN_TXN_REDO_MAX;
@@ -397,7 +397,7 @@ static uint64_t largest_record(const struct rn_local *l)
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
     enum rn_code rc = rn_settle_has_room(l) ? RN_OK : rn_settle_all(l, err);
-    bool ready = rn_wal_has_room(l->log, largest_record(l));
+    bool ready = rn_wal_has_room(l->log, rn_local_record_max(l));
 
     if (!rc && !ready)
         rc = rn_local_prepare(l, &ready, err);
@@ -414,7 +414,8 @@ static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 /* In the log for a record, in memory for its rows. */
 static bool has_room(struct rn_local *l)
 {
-    return rn_wal_has_room(l->log, largest_record(l)) && rn_settle_has_room(l);
+    return rn_wal_has_room(l->log, rn_local_record_max(l)) &&
+           rn_settle_has_room(l);
 }
 
 static enum rn_code wait_for_room(struct rn_local *l,
@@ -435,7 +436,8 @@ static enum rn_code wait_for_room(struct rn_local *l,
                            l->dir);
         l->env->ops->task_wake(l->env, &l->keeper);
         pthread_mutex_lock(&l->state);
-        if (!rn_wal_has_room(l->log, largest_record(l)) || l->settle.settling)
+        if (!rn_wal_has_room(l->log, rn_local_record_max(l)) ||
+            l->settle.settling)
             late = pthread_cond_timedwait(&l->changed, &l->state, until) ==
                    ETIMEDOUT;
         pthread_mutex_unlock(&l->state);

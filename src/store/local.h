@@ -90,7 +90,7 @@ struct rn_local {
     struct rn_wal_place durable; /* where the durable checkpoint's log starts */
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
-    int64_t captured_ns;
+    int64_t opened_ns, captured_ns;
     int64_t retry_ns; /* no new attempt before this */
     bool keeper_idle; /* under state: wants a wake-up at the next commit */
     bool hurry;       /* under state: somebody waits for a checkpoint */
@@ -110,6 +110,8 @@ bool rn_local_is_poisoned(struct rn_local *l);
 /* The keeper's way to the writer's turn, ahead of those who wait for it. */
 void rn_local_enter(struct rn_local *l);
 void rn_local_leave(struct rn_local *l);
+/* Payload of the largest record that a segment can be asked to take. */
+uint64_t rn_local_record_max(const struct rn_local *l);
 /* RN_FULL if the disk is down to the reserve and `mode` may not use it. */
 enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
                                   struct rn_err *err) RN_CHECK;
@@ -149,6 +151,9 @@ int64_t rn_local_flush(void *local);
 /* rn_wal_prepare; if it lost something, the store is poisoned. */
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
                               struct rn_err *err) RN_CHECK;
+/* Starts a checkpoint and works it up to the rename that makes it count. */
+enum rn_code rn_local_checkpoint_begin(struct rn_local *l,
+                                       struct rn_err *err) RN_CHECK;
 /* Starts a checkpoint if none is in progress and works it to its end. */
 enum rn_code rn_local_checkpoint(struct rn_local *l,
                                  struct rn_err *err) RN_CHECK;

@@ -17,9 +17,10 @@
  * or after, finds T and the log whole again.  (Without the pin of step 5 a
  * second crash before that would meet a T whose pages had been reused.)
  *
- * Creation makes the files first, syncs the directory, and puts the first
- * checkpoint there last: as long as it is missing nothing was acknowledged, and
- * creation starts over.
+ * Creation makes the files first, syncs them and the directory, and puts the
+ * first checkpoint there last: as long as it is missing nothing was
+ * acknowledged, and creation starts over.  Syncs are what a first start waits
+ * for, so those whose order does not matter run side by side.
  */
 #include "store/local.h"
 
@@ -105,7 +106,6 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
     struct rn_wal_opts opts = log_opts(l);
     bool found = false;
     enum rn_code rc = rn_wal_find(&opts, &found, err);
-    int error;
 
     if (rc)
         return rc;
@@ -120,21 +120,70 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
         l->settle.settled = rn_wal_end(l->log);
     if (!rc)
         rc = open_map(l, (struct rn_view){ 0 }, err);
-    if (rc || RN_BUG(NO_DIR_SYNC))
-        return rc;
-    error = l->env->ops->sync_dir(l->env, l->dir);
-    return error ? rn_fail_errno(err, error, "%s", l->dir) : RN_OK;
+    return rc;
+}
+
+static enum rn_code create_seed(struct rn_local *l, struct rn_file **out,
+                                struct rn_err *err)
+{
+    char path[RN_PATH_MAX];
+    int error;
+
+    if (!l->opts.seed_name)
+        return RN_OK;
+    rn_local_path(l, l->opts.seed_name, path);
+    error = rn_file_open(l->env, path, RN_OPEN_NEW, out);
+    if (!error)
+        error = rn_file_write(*out, l->opts.seed, 0);
+    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+}
+
+/* The files, their names, and what the checkpoint needs: in no order, and all
+ * before the checkpoint gets its name. */
+static enum rn_code sync_created(struct rn_local *l, struct rn_file *seed,
+                                 struct rn_err *err)
+{
+    struct rn_sync syncs[3] = { { .file = rn_wal_created(l->log) } };
+    size_t len = 1;
+    enum rn_code rc;
+    int error;
+
+    if (seed)
+        syncs[len++].file = seed;
+    if (!RN_BUG(NO_DIR_SYNC))
+        syncs[len++].dir = l->dir;
+    rn_syncs_begin(l->env, syncs, len, !l->opts.manual);
+    rc = rn_local_checkpoint_begin(l, err);
+    error = rn_syncs_end(syncs, len);
+    if (!rc && error)
+        rc = rn_fail_errno(err, error, "%s: syncing", l->dir);
+    return rc;
 }
 
 /* Where an earlier attempt ended after the format file was named, that name may
- * be in the cache only; without it whatever is made now would be somebody
- * else's after a power cut. */
+ * be in the cache only, and so may what is in it; without them whatever is made
+ * now would be somebody else's after a power cut. */
+static enum rn_code settle_identity(struct rn_local *l, struct rn_err *err)
+{
+    int error = rn_file_sync(l->format_file);
+
+    if (error)
+        return rn_fail_errno(err, error, "%s/format: syncing", l->dir);
+    return sync_names(l, err);
+}
+
 static enum rn_code create(struct rn_local *l, bool fresh, struct rn_err *err)
 {
-    enum rn_code rc = fresh ? RN_OK : sync_names(l, err);
+    enum rn_code rc = fresh ? RN_OK : settle_identity(l, err);
+    struct rn_file *seed = NULL;
 
     if (!rc)
         rc = create_files(l, err);
+    if (!rc)
+        rc = create_seed(l, &seed, err);
+    if (!rc)
+        rc = sync_created(l, seed, err);
+    rn_file_close(seed);
     return rc ? rc : rn_local_checkpoint(l, err);
 }
 
@@ -259,50 +308,89 @@ static enum rn_code make_directory(struct rn_local *l, bool *made,
 /* Its own name must last as long as what will be acknowledged in it, whoever
  * made it: we, a restore, or an administrator.  The last may have done so where
  * we must not look; then it is up to him. */
-static enum rn_code sync_own_name(struct rn_local *l, bool made,
-                                  struct rn_err *err)
+static enum rn_code check_parent(const char *parent, int error, bool made,
+                                 struct rn_err *err)
+{
+    if (error && (made || error != EACCES))
+        return rn_fail_errno(err, error, "%s", parent);
+    return RN_OK;
+}
+
+static enum rn_code sync_own_name(struct rn_local *l, struct rn_err *err)
 {
     char parent[RN_PATH_MAX];
     int error;
 
     parent_of(l->dir, parent);
     error = RN_BUG(NO_DIR_SYNC) ? 0 : l->env->ops->sync_dir(l->env, parent);
-    if (error && (made || error != EACCES))
-        return rn_fail_errno(err, error, "%s", parent);
-    return RN_OK;
+    return check_parent(parent, error, false, err);
 }
 
 /* A new directory gets its identity first.  One in which an earlier attempt
  * ended before the first checkpoint has it already. */
-static enum rn_code identify(struct rn_local *l, bool *fresh,
+static enum rn_code identify(struct rn_local *l, bool *fresh, bool *made,
                              struct rn_err *err)
 {
     enum rn_code rc = rn_format_read(l->env, l->dir, &l->format, err);
-    bool made = false;
 
     *fresh = rc == RN_NOT_FOUND;
     if (*fresh && l->opts.must_exist)
         return rn_fail(err, RN_NOT_FOUND, "%s: no data directory", l->dir);
     if (*fresh)
-        rc = make_directory(l, &made, err);
-    return rc ? rc : sync_own_name(l, made, err);
+        return make_directory(l, made, err);
+    return rc ? rc : sync_own_name(l, err);
+}
+
+/* With the lock: another process may have come and gone meanwhile. */
+static enum rn_code look_again(struct rn_local *l, bool *fresh,
+                               struct rn_err *err)
+{
+    enum rn_code rc = rn_format_read(l->env, l->dir, &l->format, err);
+
+    *fresh = rc == RN_NOT_FOUND;
+    return *fresh ? RN_OK : rc;
+}
+
+/* It and its names are durable before there is anything else. */
+static enum rn_code put_identity(struct rn_local *l, bool made,
+                                 struct rn_err *err)
+{
+    char parent[RN_PATH_MAX];
+    struct rn_sync syncs[3] = { 0 };
+    size_t len = RN_BUG(NO_DIR_SYNC) ? 1 : 3;
+    enum rn_code rc;
+
+    l->format.version = RN_FORMAT_VERSION;
+    rn_format_draw_id(l->env, &l->format);
+    rc = rn_format_create(l->env, l->dir, &l->format, &l->format_file, err);
+    if (rc)
+        return rc;
+    parent_of(l->dir, parent);
+    syncs[0].file = l->format_file;
+    syncs[1].dir = l->dir;
+    syncs[2].dir = parent;
+    rn_syncs_begin(l->env, syncs, len, !l->opts.manual);
+    (void)rn_syncs_end(syncs, len);
+    for (size_t i = 0; i < 2; i++) {
+        if (syncs[i].error)
+            return rn_fail_errno(err, syncs[i].error, "%s/format", l->dir);
+    }
+    return check_parent(parent, syncs[2].error, made, err);
 }
 
 enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)
 {
-    int64_t begun = rn_mono_ns(l->env);
-    bool fresh = false;
-    enum rn_code rc = identify(l, &fresh, err);
+    bool fresh = false, made = false;
+    enum rn_code rc;
 
+    l->opened_ns = rn_mono_ns(l->env);
+    rc = identify(l, &fresh, &made, err);
     if (!rc)
         rc = take_lock(l, err);
-    if (!rc && fresh) {
-        l->format.version = RN_FORMAT_VERSION;
-        rn_format_draw_id(l->env, &l->format);
-        rc = rn_format_write(l->env, l->dir, &l->format, err);
-    }
+    if (!rc && fresh)
+        rc = look_again(l, &fresh, err);
     if (!rc)
-        rc = open_format(l, err);
+        rc = fresh ? put_identity(l, made, err) : open_format(l, err);
     if (rc)
         return rc;
     rc = rn_checkpoint_read(l->env, l->dir, &l->checkpoint, err);
@@ -312,7 +400,7 @@ enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)
         rc = create(l, fresh, err);
     if (!rc)
         rc = rn_local_sweep(l->env, l->dir, err);
-    l->counts.recovery_ms = (rn_mono_ns(l->env) - begun) / 1000000;
     l->captured_ns = rn_mono_ns(l->env);
+    l->counts.recovery_ms = (l->captured_ns - l->opened_ns) / 1000000;
     return rc;
 }

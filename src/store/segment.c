@@ -116,5 +116,5 @@ int rn_segment_fill_first(struct rn_segment *s, uint64_t bytes)
     s->bytes = bytes;
     if (!error)
         error = rn_segment_mark(s, s->file, RN_MARK_END);
-    return error ? error : rn_file_sync(s->file);
+    return error;
 }

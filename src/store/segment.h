@@ -36,9 +36,10 @@ int rn_segment_mark(const struct rn_segment *s, struct rn_file *file,
 enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
                                  bool *found, struct rn_err *err) RN_CHECK;
 
-/* Both give a new file its length, the mark that tells it, and a sync; the
- * first one by writing zeros, which makes later syncs cheap. */
+/* Gives a new file its length, the mark that tells it, and a sync; by writing
+ * zeros, which makes later syncs cheap. */
 int rn_segment_fill(struct rn_segment *s, uint64_t bytes);
+/* Allocates only, and leaves the sync to the caller. */
 int rn_segment_fill_first(struct rn_segment *s, uint64_t bytes);
 
 #endif

@@ -71,6 +71,9 @@ struct rn_store_opts {
     uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
     uint64_t reserve_bytes;    /* disk kept free for deletes; 0: 64 MiB */
     uint64_t ahead_bytes;      /* map space allocated ahead; 0: 64 MiB */
+    /* A file that a new directory has from the start; NULL: none. */
+    const char *seed_name;
+    struct rn_view seed;
     bool manual;     /* no background task: the test steps it (local.h) */
     bool must_exist; /* do not create */
 };

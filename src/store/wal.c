@@ -82,6 +82,11 @@ out:
     return rc;
 }
 
+struct rn_file *rn_wal_created(const struct rn_wal *log)
+{
+    return log->row[0].file;
+}
+
 static void close_row(struct rn_segment *row, size_t len)
 {
     for (size_t i = 0; i < len; i++)

@@ -71,9 +71,11 @@ struct rn_wal_opts {
     struct rn_wal_place *damaged;
 };
 
-/* A new log with one segment, its name not yet synced. */
+/* A new log with one segment, neither it nor its name synced yet. */
 enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
                            struct rn_err *err) RN_CHECK;
+/* That segment, for its sync. */
+struct rn_file *rn_wal_created(const struct rn_wal *log);
 
 /* True if a directory holds any good record, or any segment but the first: then
  * it is no place to create. */
