@@ -27,18 +27,26 @@ struct exchange {
     struct rn_buf head;
     uint32_t requests;
     char address[RN_CONN_ADDRESS_MAX]; /* the log wants it after conn is gone */
+    struct rn_peer *peer;
     bool serving, is_loopback;
     bool blocked; /* the next request waits until the answer is taken */
 };
 
 enum { HEAD_MAX = 128 << 10 };
 
+static void give_place(const struct rn_exchange_opts *opts,
+                       struct rn_peer *peer)
+{
+    rn_peers_leave(opts->peers, peer);
+    atomic_fetch_sub(opts->open, 1);
+}
+
 static void exchange_free(struct exchange *x)
 {
     rn_call_release(&x->call);
     rn_http_reader_release(&x->reader);
     rn_buf_release(&x->head);
-    atomic_fetch_sub(x->opts->open, 1);
+    give_place(x->opts, x->peer);
     rn_free(x);
 }
 
@@ -273,7 +281,8 @@ static const struct rn_conn_user conn_user = {
 
 void rn_exchange_begin(const struct rn_exchange_opts *opts,
                        struct rn_loop *loop, struct rn_tls *tls, int fd,
-                       const char *address, bool is_loopback)
+                       const char *address, struct rn_peer *peer,
+                       bool is_loopback)
 {
     struct exchange *x = rn_new(sizeof(*x));
     struct rn_conn_opts conn = {
@@ -290,6 +299,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
     if (x) {
         x->opts = opts;
         x->loop = loop;
+        x->peer = peer;
         x->is_loopback = is_loopback;
         snprintf(x->address, sizeof(x->address), "%s", address);
         x->head = RN_BUF_INIT(HEAD_MAX);
@@ -301,7 +311,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         if (x)
             exchange_free(x);
         else
-            atomic_fetch_sub(opts->open, 1);
+            give_place(opts, peer);
         return;
     }
     rn_conn_deadline(x->conn, opts->head_ms);

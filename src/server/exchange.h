@@ -10,6 +10,7 @@
 #include "net/conn.h"
 #include "rest/call.h"
 #include "server/journal.h"
+#include "server/peers.h"
 #include "server/worker.h"
 
 #include <stdatomic.h>
@@ -25,6 +26,7 @@ struct rn_exchange_opts {
     uint32_t idle_ms;      /* between requests */
     uint32_t stall_ms;     /* without a byte being taken by the client */
     uint32_t requests_max; /* per connection */
+    struct rn_peers *peers;
     atomic_uint *open;     /* how many connections there are */
     atomic_bool *draining; /* close after the answer in progress */
 };
@@ -32,6 +34,7 @@ struct rn_exchange_opts {
 /* Takes over the socket, in any case.  Thread: the loop's. */
 void rn_exchange_begin(const struct rn_exchange_opts *opts,
                        struct rn_loop *loop, struct rn_tls *tls, int fd,
-                       const char *address, bool is_loopback);
+                       const char *address, struct rn_peer *peer,
+                       bool is_loopback);
 
 #endif

@@ -44,6 +44,7 @@ struct rn_server {
     struct rn_http_limits limits;
     struct rn_journal journal;
     struct rn_exchange_opts exchange;
+    struct rn_peers *peers;
     atomic_uint open, turn;
     atomic_bool draining;
 
@@ -59,6 +60,7 @@ struct arrival {
     struct rn_post post;
     struct rn_server *server;
     struct rn_loop *loop;
+    struct rn_peer *peer;
     int fd;
     char address[RN_ADDRESS_TEXT_MAX];
 };
@@ -85,7 +87,7 @@ static void arrive(struct rn_post *post)
     struct rn_tls *tls = current_tls(a->server);
 
     rn_exchange_begin(&a->server->exchange, a->loop, tls, a->fd, a->address,
-                      is_loopback_peer(a->address));
+                      a->peer, is_loopback_peer(a->address));
     rn_tls_close(tls);
     rn_free(a);
 }
@@ -100,28 +102,44 @@ static void tell_starved(struct rn_server *s, const char *why)
                   "no connection can be accepted for now", RN_TEXT("err", why));
 }
 
+static void turn_away(struct rn_server *s, int fd, const char *address,
+                      const char *why)
+{
+    static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
+
+    rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
+    rn_log_seldom(s->log, &limit, RN_LOG_WARN, why, RN_TEXT("client", address));
+    close(fd);
+}
+
 static void on_accepted(void *context, int fd, const char *address)
 {
     struct rn_server *s = context;
     struct arrival *a = NULL;
+    struct rn_peer *peer;
 
     if (fd < 0) {
         tell_starved(s, address);
         return;
     }
+    peer = rn_peers_enter(s->peers, address);
+    if (!peer) {
+        turn_away(s, fd, address,
+                  "a connection is refused: --connections-per-address are "
+                  "open from there");
+        return;
+    }
     if (atomic_load(&s->open) < s->options->connections_max)
         a = rn_new(sizeof(*a));
     if (!a) {
-        static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
-        rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
-        rn_log_seldom(s->log, &limit, RN_LOG_WARN,
-                      "a connection is refused: --connections-max are open",
-                      RN_TEXT("client", address));
-        close(fd);
+        rn_peers_leave(s->peers, peer);
+        turn_away(s, fd, address,
+                  "a connection is refused: --connections-max are open");
         return;
     }
     a->post.run = arrive;
     a->server = s;
+    a->peer = peer;
     a->loop = s->loops[atomic_fetch_add(&s->turn, 1) % s->loop_count];
     a->fd = fd;
     snprintf(a->address, sizeof(a->address), "%s", address);
@@ -303,6 +321,7 @@ static void describe_exchanges(struct rn_server *s)
         .idle_ms = (uint32_t)o->idle_ms,
         .stall_ms = (uint32_t)o->stall_ms,
         .requests_max = (uint32_t)o->requests_max,
+        .peers = s->peers,
         .open = &s->open,
         .draining = &s->draining,
     };
@@ -310,8 +329,13 @@ static void describe_exchanges(struct rn_server *s)
 
 static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
 {
-    enum rn_code rc =
-        rn_listener_start(s->listener, s->loops[0], on_accepted, s, err);
+    enum rn_code rc;
+
+    s->peers = rn_peers_new(s->options->connections_per_address);
+    if (!s->peers)
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    describe_exchanges(s);
+    rc = rn_listener_start(s->listener, s->loops[0], on_accepted, s, err);
 
     s->listening = !rc;
     for (unsigned i = 0; !rc && i < s->loop_count; i++)
@@ -390,10 +414,8 @@ enum rn_code rn_server_start(const struct rn_options *options,
         rc = open_rest(s, err);
     if (!rc)
         rc = start_loops(s, err);
-    if (!rc) {
-        describe_exchanges(s);
+    if (!rc)
         rc = start_listening(s, err);
-    }
     if (rc) {
         rn_server_stop(s);
         return rc;
@@ -475,6 +497,7 @@ void rn_server_stop(struct rn_server *s)
     rn_engine_close(s->engine);
     for (unsigned i = 0; i < s->loop_count; i++)
         rn_loop_free(s->loops[i]);
+    rn_peers_free(s->peers);
     rn_rest_close(s->rest);
     rn_store_close(s->store);
     rn_tls_close(s->tls);

@@ -385,6 +385,42 @@ def _():
         uuid.UUID(headers["x-ms-activity-id"])
 
 
+def comes_in(server, source):
+    """A connection from that address that is served, else None."""
+    connection = http.client.HTTPConnection(
+        "127.0.0.1", server.port, timeout=30, source_address=(source, 0))
+    try:
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+        return connection
+    except (http.client.RemoteDisconnected, ConnectionError):
+        connection.close()
+        return None
+
+
+@case("an address that has its share of connections does not shut out others")
+def _():
+    with Server("--connections-per-address", "2") as server:
+        held = [comes_in(server, "127.0.0.1") for _ in range(2)]
+        assert all(held)
+        equal(comes_in(server, "127.0.0.1"), None)
+        server.wait_for_line("--connections-per-address")
+        other = comes_in(server, "127.0.0.2")
+        assert other
+        other.request("GET", "/metrics")
+        text = other.getresponse().read().decode()
+        assert 'rejected_total{reason="connections"} 1\n' in text, text
+        equal(comes_in(server, "127.0.0.1"), None)
+        held[0].close()
+        for _ in range(1000):
+            again = comes_in(server, "127.0.0.1")
+            if again:
+                break
+        assert again, "a place that was given up is not given again"
+        for connection in (held[1], other, again):
+            connection.close()
+
+
 @case("what exceeds a limit is refused by the limit's name")
 def _():
     with Server("--body-bytes-max", "2048", "--connections-max",

@@ -1,0 +1,25 @@
+/* peers.h -- how many connections each client address has.
+ *
+ * One client that opens all that --connections-max allows would shut out the
+ * others; so each address has a limit of its own.  Only addresses with a
+ * connection are kept.  Threads: any.
+ */
+#ifndef RN_SERVER_PEERS_H
+#define RN_SERVER_PEERS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct rn_peers;
+struct rn_peer; /* an address that has connections */
+
+/* NULL without memory. */
+struct rn_peers *rn_peers_new(uint64_t connections_max);
+void rn_peers_free(struct rn_peers *p); /* NULL is fine */
+
+/* One connection more from HOST:PORT.  NULL if that address has its share, or
+ * without memory. */
+struct rn_peer *rn_peers_enter(struct rn_peers *p, const char *address);
+void rn_peers_leave(struct rn_peers *p, struct rn_peer *peer);
+
+#endif
