@@ -50,7 +50,7 @@ static int rotate(const char *dir, const char *name)
     rc = rn_keys_rotate(rn_env_real(), dir, which, &err);
     if (rc)
         return rn_command_fail(rc, &err);
-    printf("%s is drawn anew; a running server takes it at SIGHUP\n", name);
+    printf("%s is drawn anew; a running server takes it within a second\n", name);
     return RN_EXIT_OK;
 }
 
@@ -90,7 +90,7 @@ const struct rn_command rn_command_keys = {
         "The first two\nmay read and write, the others only read.\n"
         "\n"
         "The keys are in DIR/keys, which the first start of the server makes.  "
-        "A running\nserver reads them again at SIGHUP; from then on the old "
+        "A running\nserver takes it within a second; from then on the old "
         "key is refused.\n"
         "\n"
         "Example, a rotation without a pause:\n"

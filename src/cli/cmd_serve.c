@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-enum { ARENA_MAX = 4 << 20 };
+enum { ARENA_MAX = 4 << 20, LOOK_NS = 400000000 };
 
 /* All threads leave these signals to this one, which waits for them. */
 static void block_signals(sigset_t *set)
@@ -39,21 +39,31 @@ static void set_limits(void)
     (void)!setrlimit(RLIMIT_NOFILE, &files);
 }
 
+static void reload(struct rn_server *server, struct rn_log *log)
+{
+    struct rn_err err = { 0 };
+
+    if (rn_server_reload(server, &err)) {
+        rn_log_warn(log, "reload failed",
+                    RN_STR("err", rn_view_text(err.text)));
+    } else {
+        rn_log_info(log, "certificates and keys reloaded");
+    }
+}
+
+/* Looks for new certificates and keys while it waits. */
 static void wait_for_end(struct rn_server *server, struct rn_log *log,
                          const sigset_t *set)
 {
-    for (;;) {
-        struct rn_err err = { 0 };
-        int number = 0;
+    const struct timespec pause = { .tv_nsec = LOOK_NS };
 
-        if (sigwait(set, &number) || number != SIGHUP)
+    for (;;) {
+        int number = sigtimedwait(set, NULL, &pause);
+
+        if (number == SIGHUP || (number < 0 && rn_server_is_outdated(server)))
+            reload(server, log);
+        else if (number > 0)
             return;
-        if (rn_server_reload(server, &err)) {
-            rn_log_warn(log, "reload failed",
-                        RN_STR("err", rn_view_text(err.text)));
-        } else {
-            rn_log_info(log, "certificates and keys reloaded");
-        }
     }
 }
 
@@ -129,8 +139,9 @@ static void print_more(FILE *to)
         "Signals\n"
         "  SIGTERM, SIGINT   accept nothing more, finish what is under way "
         "for up to\n                    --drain-ms, exit with 0\n"
-        "  SIGHUP            read certificates and keys again; what fails to "
-        "load leaves\n                    the old ones in place\n"
+        "  SIGHUP            read certificates and keys again, as within a "
+        "second of their\n                    change; what fails to load "
+        "leaves the old ones in place\n"
         "  SIGKILL           needs no care: every write that was answered is "
         "there at the\n                    next start\n"
         "\n"

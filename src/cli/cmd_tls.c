@@ -53,7 +53,7 @@ static int init(const char *data, char **names, int count)
     if (rc)
         return rn_command_fail(rc, &err);
     printf("%s/cert.pem is new, by %s authority; 'runnel serve --data %s' "
-           "uses it,\na running one from SIGHUP on\n",
+           "uses it,\na running one within a second\n",
            dir, made ? "a new" : "the same", data);
     print_trust(pem, NULL);
     return RN_EXIT_OK;
@@ -121,6 +121,6 @@ const struct rn_command rn_command_tls = {
         "  key.pem      its key\n"
         "\n"
         "'runnel serve' uses DIR/tls unless it is given --tls-cert and "
-        "--tls-key, and\nreads the files again at SIGHUP.\n",
+        "--tls-key, and\nreads the files again when they change, and at SIGHUP.\n",
     .run = run,
 };

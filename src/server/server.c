@@ -13,6 +13,7 @@
 #include "rest/rest.h"
 #include "server/exchange.h"
 #include "server/slim.h"
+#include "server/watched.h"
 #include "json/json.h"
 
 #include <pthread.h>
@@ -26,6 +27,7 @@ enum {
     PATH_BYTES = 4096,
     WARN_DAYS = 30,
     KEYS_BYTES = 4096,
+    FILES = 3, /* that a reload reads; the keys last */
 };
 
 struct rn_server {
@@ -48,6 +50,7 @@ struct rn_server {
     atomic_uint open, turn;
     atomic_bool draining;
 
+    struct rn_watched watched;
     pthread_mutex_t tls_lock;
     struct rn_tls *tls;            /* guarded; NULL: plain only */
     _Atomic int64_t tls_not_after; /* 0: none */
@@ -214,6 +217,18 @@ static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
     return rn_engine_open(&engine, &s->engine, err);
 }
 
+static void name_tls(const struct rn_options *o, char cert[PATH_BYTES],
+                     char key[PATH_BYTES])
+{
+    if (o->tls_cert) {
+        snprintf(cert, PATH_BYTES, "%s", o->tls_cert);
+        snprintf(key, PATH_BYTES, "%s", o->tls_key ? o->tls_key : "");
+        return;
+    }
+    snprintf(cert, PATH_BYTES, "%s/tls/cert.pem", o->data);
+    snprintf(key, PATH_BYTES, "%s/tls/key.pem", o->data);
+}
+
 /* The files that were given, or those in DIR/tls, if there are any; false
  * without, which is a failure only if `err` says so. */
 static bool find_tls(const struct rn_options *o, char cert[PATH_BYTES],
@@ -223,14 +238,39 @@ static bool find_tls(const struct rn_options *o, char cert[PATH_BYTES],
         rn_fail(err, RN_BAD_REQUEST, "--tls-cert and --tls-key go together");
         return false;
     }
-    if (o->tls_cert) {
-        snprintf(cert, PATH_BYTES, "%s", o->tls_cert);
-        snprintf(key, PATH_BYTES, "%s", o->tls_key);
-        return true;
-    }
-    snprintf(cert, PATH_BYTES, "%s/tls/cert.pem", o->data);
-    snprintf(key, PATH_BYTES, "%s/tls/key.pem", o->data);
-    return access(cert, F_OK) == 0;
+    name_tls(o, cert, key);
+    return o->tls_cert || access(cert, F_OK) == 0;
+}
+
+struct file_names {
+    char cert[PATH_BYTES], key[PATH_BYTES], keys[PATH_BYTES];
+    const char *paths[FILES];
+};
+
+/* All that a reload reads. */
+static const char *const *name_files(const struct rn_options *o,
+                                     struct file_names *names)
+{
+    name_tls(o, names->cert, names->key);
+    snprintf(names->keys, PATH_BYTES, "%s/keys", o->data);
+    names->paths[0] = names->cert;
+    names->paths[1] = names->key;
+    names->paths[2] = is_in_memory(o) ? NULL : names->keys;
+    return names->paths;
+}
+
+static void note_files(struct rn_server *s, size_t first)
+{
+    struct file_names names;
+
+    rn_watched_note(&s->watched, name_files(s->options, &names), first, FILES);
+}
+
+bool rn_server_is_outdated(struct rn_server *s)
+{
+    struct file_names names;
+
+    return rn_watched_look(&s->watched, name_files(s->options, &names), FILES);
 }
 
 static void warn_of_end(struct rn_server *s, const char *cert,
@@ -402,6 +442,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
     rc = check_directory(options, err);
+    note_files(s, 0);
     if (!rc)
         rc = load_tls(s, err);
     if (!rc)
@@ -410,6 +451,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
         rc = check_exposure(s, err);
     if (!rc)
         rc = open_data(s, err);
+    note_files(s, FILES - 1);
     if (!rc)
         rc = open_rest(s, err);
     if (!rc)
@@ -438,7 +480,10 @@ bool rn_server_has_tls(const struct rn_server *s)
 
 enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err)
 {
-    enum rn_code rc = load_tls(s, err);
+    enum rn_code rc;
+
+    note_files(s, 0);
+    rc = load_tls(s, err);
 
     return rc ? rc : rn_rest_reload(s->rest, err);
 }

@@ -22,6 +22,10 @@ bool rn_server_has_tls(const struct rn_server *s);
  * in place. */
 enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err) RN_CHECK;
 
+/* True if the files of a reload have changed since they were read, and rest. To
+ * be asked now and then. */
+bool rn_server_is_outdated(struct rn_server *s);
+
 /* Accepts no more, lets requests in progress finish for `drain_ms`, closes
  * everything.  NULL is fine. */
 void rn_server_stop(struct rn_server *s);

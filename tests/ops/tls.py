@@ -148,7 +148,6 @@ def _():
         with Server(data=data) as server:
             first = peer_serial(server, cafile)
             assert "the same authority" in init(data)
-            equal(peer_serial(server, cafile), first)
             server.process.send_signal(signal.SIGHUP)
             server.wait_for_line("reloaded")
             second = peer_serial(server, cafile)
@@ -159,6 +158,28 @@ def _():
             server.process.send_signal(signal.SIGHUP)
             server.wait_for_line("reload failed.*cert.pem")
             equal(peer_serial(server, cafile), second)
+
+
+@case("a certificate that has changed is taken without being told")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        cafile = data + "/tls/ca.pem"
+        with Server(data=data) as server:
+            first = peer_serial(server, cafile)
+            init(data)
+            server.wait_for_line("reloaded")
+            second = peer_serial(server, cafile)
+            assert first != second
+            equal(f"serial={second}\n", serial(data + "/tls/cert.pem"))
+            with open(data + "/tls/cert.pem", "w") as file:
+                file.write("none")
+            server.wait_for_line("reload failed.*cert.pem")
+            equal(peer_serial(server, cafile), second)
+            server.lines.clear()
+            init(data)
+            server.wait_for_line("reloaded")
+            assert peer_serial(server, cafile) not in (first, second)
 
 
 @case("a private key that others may read is refused")
