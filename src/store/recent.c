@@ -11,11 +11,13 @@
 #include "base/hash.h"
 
 #include <stdalign.h>
+#include <sys/mman.h>
 
 enum {
     HEIGHT_MAX = 16, /* four to the power of it: as many as there could be */
     BLOCK_LEAST = 4 << 10,
     BLOCK_MOST = 256 << 10,
+    BLOCK_HUGE = 2 << 20, /* a page, where pages are large */
     CHAINS_LEAST = 1 << 6,
     CHAINS_MOST = 1 << 16,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
@@ -26,6 +28,7 @@ enum {
 
 struct block {
     struct block *next;
+    size_t mapped; /* bytes of a mapping of its own; 0: by rn_new */
     char bytes[];
 };
 
@@ -85,6 +88,28 @@ struct rn_recent *rn_recent_new(uint64_t limit)
     return r;
 }
 
+/* A search jumps all over a large table, and would find the translation of
+ * hardly any address at hand if pages were small. */
+static struct block *map_block(size_t bytes)
+{
+    struct block *b = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (b == MAP_FAILED)
+        return NULL;
+    (void)madvise(b, bytes, MADV_HUGEPAGE);
+    b->mapped = bytes;
+    return b;
+}
+
+static void free_block(struct block *b)
+{
+    if (b->mapped)
+        (void)munmap(b, b->mapped);
+    else
+        rn_free(b);
+}
+
 struct rn_recent *rn_recent_keep(struct rn_recent *r)
 {
     if (r)
@@ -99,7 +124,7 @@ void rn_recent_drop(struct rn_recent *r)
     while (r->blocks) {
         struct block *b = r->blocks;
         r->blocks = b->next;
-        rn_free(b);
+        free_block(b);
     }
     rn_free(r->chains);
     rn_free(r);
@@ -112,8 +137,10 @@ uint64_t rn_recent_bytes(const struct rn_recent *r)
 
 static struct block *add_block(struct rn_recent *r, size_t bytes)
 {
-    struct block *b = rn_new(sizeof(*b) + bytes);
+    struct block *b;
 
+    bytes += sizeof(*b);
+    b = bytes < BLOCK_HUGE ? rn_new(bytes) : map_block(bytes);
     if (b) {
         b->next = r->blocks;
         r->blocks = b;
@@ -127,6 +154,8 @@ static void *take(struct rn_recent *r, size_t bytes)
     char *at = r->free;
 
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (bytes > r->left && r->bytes >= BLOCK_HUGE)
+        r->block_bytes = BLOCK_HUGE - sizeof(struct block);
     if (bytes > r->left) {
         struct block *b = add_block(r, bytes > large ? bytes : r->block_bytes);
         if (!b)
