@@ -78,8 +78,10 @@ static const struct option table[] = {
       "Threads that run queries." },
     { "connections-max", COUNT, AT(connections_max), "10000", 1, 1000000, "N",
       "Connections at once; more are closed." },
-    { "connections-per-address", COUNT, AT(connections_per_address), "1000", 1,
-      1000000, "N", "Of them, from one client address." },
+    { "connections-per-address", COUNT, AT(connections_per_address), "0", 0,
+      1000000, "N",
+      "Of them, from one client address; 0: 1000, and all from loopback, where "
+      "a proxy may stand for many." },
     { "requests-max", COUNT, AT(requests_max), "10000", 1, 4000000000, "N",
       "Requests on one connection; then it is closed." },
     { "body-bytes-max", BYTES, AT(body_bytes_max), "4M", 1024, 64 << 20,

@@ -17,18 +17,16 @@ struct rn_peer {
 };
 
 struct rn_peers {
-    uint64_t connections_max;
     pthread_mutex_t lock; /* guards the rest */
     struct rn_peer *buckets[BUCKETS];
 };
 
-struct rn_peers *rn_peers_new(uint64_t connections_max)
+struct rn_peers *rn_peers_new(void)
 {
     struct rn_peers *p = rn_new(sizeof(*p));
 
     if (!p)
         return NULL;
-    p->connections_max = connections_max;
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -77,13 +75,14 @@ static struct rn_peer *find_or_add(struct rn_peers *p, struct rn_view host)
     return peer;
 }
 
-struct rn_peer *rn_peers_enter(struct rn_peers *p, const char *address)
+struct rn_peer *rn_peers_enter(struct rn_peers *p, const char *address,
+                               uint64_t connections_max)
 {
     struct rn_peer *peer;
 
     pthread_mutex_lock(&p->lock);
     peer = find_or_add(p, host_of(address));
-    if (peer && peer->connections >= p->connections_max)
+    if (peer && peer->connections >= connections_max)
         peer = NULL;
     if (peer)
         peer->connections++;

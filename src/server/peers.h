@@ -14,12 +14,13 @@ struct rn_peers;
 struct rn_peer; /* an address that has connections */
 
 /* NULL without memory. */
-struct rn_peers *rn_peers_new(uint64_t connections_max);
+struct rn_peers *rn_peers_new(void);
 void rn_peers_free(struct rn_peers *p); /* NULL is fine */
 
-/* One connection more from HOST:PORT.  NULL if that address has its share, or
- * without memory. */
-struct rn_peer *rn_peers_enter(struct rn_peers *p, const char *address);
+/* One connection more from HOST:PORT.  NULL if that address has as many as it
+ * may, or without memory. */
+struct rn_peer *rn_peers_enter(struct rn_peers *p, const char *address,
+                               uint64_t connections_max);
 void rn_peers_leave(struct rn_peers *p, struct rn_peer *peer);
 
 #endif

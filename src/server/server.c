@@ -27,6 +27,7 @@ enum {
     PATH_BYTES = 4096,
     WARN_DAYS = 30,
     KEYS_BYTES = 4096,
+    PEER_CONNECTIONS = 1000,
     FILES = 3, /* that a reload reads; the keys last */
 };
 
@@ -115,6 +116,15 @@ static void turn_away(struct rn_server *s, int fd, const char *address,
     close(fd);
 }
 
+/* How many connections an address may have. */
+static uint64_t share_of(const struct rn_server *s, const char *address)
+{
+    if (s->options->connections_per_address)
+        return s->options->connections_per_address;
+    return is_loopback_peer(address) ? s->options->connections_max
+                                     : PEER_CONNECTIONS;
+}
+
 static void on_accepted(void *context, int fd, const char *address)
 {
     struct rn_server *s = context;
@@ -125,7 +135,7 @@ static void on_accepted(void *context, int fd, const char *address)
         tell_starved(s, address);
         return;
     }
-    peer = rn_peers_enter(s->peers, address);
+    peer = rn_peers_enter(s->peers, address, share_of(s, address));
     if (!peer) {
         turn_away(s, fd, address,
                   "a connection is refused: --connections-per-address are "
@@ -371,7 +381,7 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
 {
     enum rn_code rc;
 
-    s->peers = rn_peers_new(s->options->connections_per_address);
+    s->peers = rn_peers_new();
     if (!s->peers)
         return rn_fail(err, RN_NOMEM, "out of memory");
     describe_exchanges(s);

@@ -109,8 +109,23 @@ static uint64_t sum_of_lines(const char *text)
     return rn_hash64(rn_view_of(text, len), 0);
 }
 
+/* What a power cut leaves of a file that was being made: its beginning, or
+ * zeros.  Anything else is damage, or somebody else's. */
+static bool is_cut_off(struct rn_view text)
+{
+    size_t zeros = 0;
+    struct rn_view line = rn_view_of(first_line, strlen(first_line));
+
+    while (zeros < text.len && text.at[zeros] == '\0')
+        zeros++;
+    if (line.len > text.len)
+        line.len = text.len;
+    return zeros == text.len || memcmp(text.at, line.at, line.len) == 0;
+}
+
 static enum rn_code format_load(struct rn_env *env, const char *dir,
-                                struct rn_format *out, struct rn_err *err)
+                                bool is_alone, struct rn_format *out,
+                                struct rn_err *err)
 {
     struct rn_buf text = RN_BUF_INIT(FORMAT_FILE_MAX);
     char path[RN_PATH_MAX];
@@ -125,7 +140,9 @@ static enum rn_code format_load(struct rn_env *env, const char *dir,
         goto out;
     text.at[text.len] = '\0';
     if (!format_parse(text.at, sum_of_lines(text.at), &version, out)) {
-        rc = rn_fail(err, RN_CORRUPT, "%s: damaged", path);
+        rc = is_alone && is_cut_off(rn_buf_view(&text))
+                 ? rn_fail(err, RN_NOT_FOUND, "%s: begun", path)
+                 : rn_fail(err, RN_CORRUPT, "%s: damaged", path);
     } else if (version > RN_FORMAT_VERSION) {
         rc = rn_fail(err, RN_FORBIDDEN,
                      "%s: written by a later Runnel (format %" PRIu64
@@ -145,11 +162,8 @@ enum rn_code rn_format_read(struct rn_env *env, const char *dir,
 
     if (error)
         return rn_fail_errno(err, error, "%s", dir);
-    if (listing.format) {
-        enum rn_code rc = format_load(env, dir, out, err);
-        if (rc != RN_CORRUPT || listing.other)
-            return rc;
-    }
+    if (listing.format)
+        return format_load(env, dir, !listing.other, out, err);
     if (listing.other)
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s: not a Runnel data directory, and not empty", dir);

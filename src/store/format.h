@@ -32,10 +32,10 @@ struct rn_format {
     uint64_t restored;
 };
 
-/* RN_NOT_FOUND in an empty or absent directory, or one that has nothing but a
- * damaged file, as a power cut in its creation leaves it; RN_BAD_REQUEST in one
- * that holds something else; RN_CORRUPT if the file is damaged; RN_FORBIDDEN if
- * it is of a later format.  Changes nothing. */
+/* RN_NOT_FOUND in an empty or absent directory, or one that has nothing but the
+ * beginning of the file, as a power cut in its creation leaves it;
+ * RN_BAD_REQUEST in one that holds something else; RN_CORRUPT if the file is
+ * damaged; RN_FORBIDDEN if it is of a later format.  Changes nothing. */
 enum rn_code rn_format_read(struct rn_env *env, const char *dir,
                             struct rn_format *out, struct rn_err *err) RN_CHECK;
 

@@ -441,6 +441,8 @@ static void a_format_that_is_half_written_and_alone_is_begun_again(void **state)
     struct rn_err err = { 0 };
 
     (void)state;
+    leave_only("format", "the format of my own files\n");
+    assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_CORRUPT);
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
         leave_only("format", left[i]);
         opts.must_exist = true;
