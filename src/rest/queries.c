@@ -78,30 +78,45 @@ static enum rn_code read_request(struct rn_query_page *p)
     return rc ? rc : rn_query_token_read(p);
 }
 
-/* Is it for the client to merge rows?  In the service it is, even if there is
- * but one range, unless a header says where, or WHERE leaves one partition key
- * and no row is of several documents.  Here it is so if we are strict, or if
- * clients merge by rules of their own. */
-static enum rn_code find_merger(const struct rn_query_page *p, bool *is_client)
+/* What the service does with a query when neither a header nor WHERE says where
+ * to look: it is for the client to merge rows, even of one range, and a page
+ * has none of two ranges.  WHERE says nothing if a row may be of several
+ * documents.
+ */
+static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
 {
     struct rn_context *x = p->x;
     const struct rn_query *q = p->asked.query;
     bool is_one = false;
     enum rn_code rc = RN_OK;
 
-    *is_client = false;
+    if (is_placed(x))
+        return RN_OK;
+    if (!rn_query_is_condensed(q))
+        rc = find_one_key(x, q, &is_one);
+    if (rc || is_one)
+        return rc;
+    *is_for_client = rn_query_is_merged(q);
+    if (!rn_query_page_is_whole(p))
+        rn_query_source_narrow(p);
+    return RN_OK;
+}
+
+/* Some rows clients merge by rules of their own. */
+static enum rn_code find_merger(struct rn_query_page *p, bool *is_for_client)
+{
+    struct rn_context *x = p->x;
+
+    *is_for_client = false;
     if (x->link.kind != RN_KIND_DOCUMENT)
         return RN_OK;
-    if (rn_query_is_ranked(q))
-        *is_client = !x->has_pk;
-    else if (rn_query_is_by_vector(q))
-        *is_client = !is_placed(x);
-    else if (x->rest->opts.strict && rn_query_is_merged(q) && !is_placed(x)) {
-        if (!rn_query_is_condensed(q))
-            rc = find_one_key(x, q, &is_one);
-        *is_client = !is_one;
-    }
-    return rc;
+    if (rn_query_is_ranked(p->asked.query))
+        *is_for_client = !x->has_pk;
+    else if (rn_query_is_by_vector(p->asked.query))
+        *is_for_client = !is_placed(x);
+    else if (x->rest->opts.strict)
+        return be_strict(p, is_for_client);
+    return RN_OK;
 }
 
 /* ---- the page ------------------------------------------------------------ */
@@ -185,6 +200,8 @@ static enum rn_code compute_page(struct rn_query_page *p)
     if (!rc && p->answer)
         p->answer->is_all = p->stats.is_done;
     p->stats.is_done = p->stats.is_done && !p->answer;
+    if (!rc && p->stats.is_done && p->border)
+        rn_query_source_cross(p);
     return rc ? rc : rn_query_page_end(p);
 }
 

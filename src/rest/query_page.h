@@ -38,6 +38,8 @@ struct rn_query_page {
     struct rn_access access;
     char place[RN_PLACE_MAX]; /* of the document given last */
     size_t place_len;
+    const struct rn_epk *border; /* where the page ends at the latest; NULL:
+                                    with the last document */
     struct rn_view first; /* the page's first document, looked at before */
     enum rn_code first_rc;
     bool has_first;
@@ -76,6 +78,10 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
                                   struct rn_source *source,
                                   bool no_order) RN_CHECK;
 void rn_query_source_close(struct rn_query_page *p); /* unopened is fine */
+/* Reads no further than the range in which the page begins. */
+void rn_query_source_narrow(struct rn_query_page *p);
+/* All up to the border was read: the next page begins there. */
+void rn_query_source_cross(struct rn_query_page *p);
 
 /* ---- query_rows.c -------------------------------------------------------- */
 

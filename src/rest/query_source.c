@@ -186,6 +186,42 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
     return rc;
 }
 
+/* Where documents of this EPK begin, as if there were one. */
+static struct rn_view place_of(const struct rn_container *c,
+                               const struct rn_epk *epk, struct rn_key *key)
+{
+    rn_key_document(c->number, epk, &(struct rn_pk){ 0 }, RN_LIT(""), key);
+    memset(key->bytes + key->len - 8, 0, 8); /* before any hash, and any id */
+    key->bytes[key->len++] = 0;
+    return rn_view_of(key->bytes + RN_KEY_HEAD, key->len - RN_KEY_HEAD);
+}
+
+void rn_query_source_narrow(struct rn_query_page *p)
+{
+    const struct rn_container *c = p->x->container->container;
+    struct rn_key key;
+
+    for (size_t i = 1; i < c->range_count && !p->border; i++) {
+        struct rn_view place = place_of(c, &c->ranges[i].epks.min, &key);
+        if (rn_view_compare(p->scan.after, place) < 0)
+            p->border = &c->ranges[i].epks.min;
+    }
+    if (p->border)
+        p->scan.epks.max = *p->border;
+}
+
+void rn_query_source_cross(struct rn_query_page *p)
+{
+    struct rn_key key;
+    struct rn_view place =
+        place_of(p->x->container->container, p->border, &key);
+
+    memcpy(p->place, place.at, place.len);
+    p->place_len = place.len;
+    p->end.document_rows = 0;
+    p->stats.is_done = false;
+}
+
 void rn_query_source_close(struct rn_query_page *p)
 {
     rn_access_close(&p->access);

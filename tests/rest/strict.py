@@ -167,6 +167,17 @@ def query(client, text, **headers):
     return client.ask("POST", C + "/docs", text, query=True, **headers)
 
 
+def pages(client, text, **headers):
+    """The rows of each page, to the end."""
+    while True:
+        got = query(client, text, **headers)
+        equal(got.status, 200, text)
+        yield got.json["Documents"]
+        if "x-ms-continuation" not in got.headers:
+            return
+        headers["x_ms_continuation"] = got.headers["x-ms-continuation"]
+
+
 @case("a strict server leaves to the client what is to be merged, with the "
       "plan to do it by")
 def _():
@@ -203,12 +214,63 @@ def _():
                             x_ms_read_key_type="EffectivePartitionKeyRange",
                             x_ms_start_epk="", x_ms_end_epk="1F").status, 200)
         for text, rows in SERVED:
-            got = query(client, text)
-            equal(got.status, 200, text)
-            equal(sorted(got.json["Documents"], key=str) if "ORDER" not in text
-                  else got.json["Documents"], rows, text)
+            got = sum(pages(client, text), [])
+            equal(got if "ORDER" in text else sorted(got), rows, text)
         got = query(client, "SELECT VALUE SUM(c.n) + 1 FROM c")
         equal((got.status, got.substatus), (400, 0))
+        server.end()
+
+
+@case("a page of a query to all keys has rows of one range where the server is "
+      "strict, and none may be left out")
+def _():
+    for strict in (True, False):
+        server = Server("--ranges", "5", "--test-mode",
+                        *(["--strict"] if strict else []))
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        make(client, "c")
+        equal([len(page) for page in pages(client, "SELECT * FROM c")],
+              [0] * 5 if strict else [0])
+        for n in range(40):
+            client.must(201, "POST", C + "/docs",
+                        {"id": str(n), "pk": f"p{n % 17}", "n": n, "l": [1, 2]},
+                        pk=[f"p{n % 17}"])
+        by_range = [query(client, "SELECT VALUE c.n FROM c",
+                          x_ms_documentdb_partitionkeyrangeid=one["id"])
+                    .json["Documents"] for one in ranges(client)]
+        assert all(by_range), by_range
+        whole = sum(by_range, [])
+        equal(sorted(whole), list(range(40)))
+        equal(list(pages(client, "SELECT VALUE c.n FROM c")),
+              by_range if strict else [whole])
+        few = next(pages(client, "SELECT VALUE c.n FROM c WHERE c.n = "
+                         f"{by_range[4][0]}"))
+        equal(few, [] if strict else [by_range[4][0]])
+        for text, rows in (
+                ("SELECT VALUE c.n FROM c", whole),
+                ("SELECT VALUE c.n FROM c JOIN x IN c.l",
+                 [n for n in whole for _ in range(2)]),
+                ("SELECT VALUE c.n FROM c WHERE c.pk IN ('p1', 'p2', 'p3')",
+                 [n for n in whole if n % 17 in (1, 2, 3)]),
+                ("SELECT VALUE c.n FROM c WHERE c.n < 9",
+                 [n for n in whole if n < 9])):
+            for most in (1, 3, 1000):
+                got = list(pages(client, text, x_ms_max_item_count=most))
+                equal(sum(got, []), rows, (text, most))
+                assert all(len(page) <= most for page in got), (text, most)
+                if strict:
+                    assert not any(set(page) & set(one) and
+                                   set(page) - set(one)
+                                   for page in got for one in by_range)
+        one = list(pages(client, "SELECT VALUE c.n FROM c WHERE c.pk = 'p5'"))
+        equal(one, [[n for n in whole if n % 17 == 5]])
+        half = pages(client, "SELECT VALUE c.n FROM c", x_ms_max_item_count=3)
+        seen = next(half) + next(half)
+        for id in (0, 1, 2):
+            client.must(200, "POST", "/_runnel/split",
+                        {"container": C.strip("/"), "range": id})
+        equal(seen + sum(half, []), whole)
         server.end()
 
 
