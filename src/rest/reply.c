@@ -281,13 +281,14 @@ double rn_charge_write(size_t bytes)
 }
 
 /* Many documents in a row cost less than each by itself.  Clients that hold
- * themselves to a rate wait this long between pages. */
+ * themselves to a rate wait this long between pages.  Not in whole units: when
+ * exactly nothing is left of its rate, Java's repeats at once and gives up. */
 double rn_charge_page(size_t bytes)
 {
-    return rn_charge_read(bytes / 10);
+    return 1 + 0.05 * (double)bytes / 1024;
 }
 
 double rn_charge_query(size_t bytes)
 {
-    return 2 + rn_charge_page(bytes);
+    return 2 + rn_charge_read(bytes / 10);
 }
