@@ -31,7 +31,7 @@ enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
     return RN_OK;
 }
 
-/* Vectors are sorted the most similar ones first, unless told otherwise. */
+/* Vectors are sorted the most similar ones first. */
 void rn_order_set_direction(struct rn_order *order)
 {
     const struct rn_expr *e = order->expr;
@@ -48,6 +48,12 @@ static enum rn_code check_path(struct rn_check *c, const struct rn_select *s,
     const struct rn_expr *e = order->expr;
     const struct rn_expr *root = rn_expr_root(e);
 
+    if (e->kind == RN_EXPR_CALL && e->function->is_vector && !s->is_rank &&
+        order->direction != RN_ORDER_UNSAID) {
+        return rn_faults_add(c->faults, NULL, 0, 0,
+                             "Specifying a sorting order (ASC or DESC) with "
+                             "VectorDistance function is not supported.");
+    }
     if (e->kind == RN_EXPR_CALL &&
         (s->is_rank || e->function->is_vector || e->function->is_score))
         return RN_OK;
