@@ -49,6 +49,7 @@ struct rn_documents {
     struct rn_reading *reading;
     struct rn_cursor *cursor;
     struct rn_view at; /* the place of the document given last */
+    bool no_bodies;
 };
 
 struct rn_documents_scan {
@@ -56,6 +57,7 @@ struct rn_documents_scan {
     const struct rn_pk *pk; /* only documents of this key; NULL: all */
     struct rn_view after;   /* a place; empty: from the start */
     bool from_there;        /* begin with that place itself, if it is there */
+    bool no_bodies; /* only how many there are matters: bodies are empty */
 };
 
 /* The 'd' keys between which such documents lie.  RN_BAD_REQUEST if `after` is

@@ -265,7 +265,7 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
     struct rn_range range;
     enum rn_code rc = rn_documents_bound(r->container, scan, &bounds);
 
-    *d = (struct rn_documents){ .reading = r };
+    *d = (struct rn_documents){ .reading = r, .no_bodies = scan->no_bodies };
     if (rc)
         return rc;
     range = (struct rn_range){ .from = rn_key_view(&bounds.from),
@@ -278,8 +278,9 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
 enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
 {
     struct rn_reading *r = d->reading;
+    bool no_body = d->no_bodies && r->container->default_ttl == RN_TTL_OFF;
     struct rn_row_document row;
-    struct rn_row_feed feed;
+    struct rn_row_feed feed = { 0 };
     struct rn_view key, value;
     enum rn_code rc;
 
@@ -290,13 +291,13 @@ enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
         if (rc)
             return rc;
         rc = rn_row_document_decode(value, &row);
-        if (!rc)
+        if (!rc && !no_body) /* which says when it expires, too */
             rc = rn_document_follow(r->txn, r->container, &row, &feed);
         if (rc)
             return rc;
-    } while (rn_document_is_expired(r->container, &feed, r->now));
+    } while (!no_body && rn_document_is_expired(r->container, &feed, r->now));
     d->at = rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD);
-    *body = feed.json;
+    *body = d->no_bodies ? RN_LIT("") : feed.json;
     return RN_OK;
 }
 

@@ -106,6 +106,18 @@ bool rn_query_is_orderless(const struct rn_query *q)
     return s->order_count && rn_distinct_of(s) != RN_DISTINCT_FIRST;
 }
 
+enum rn_code rn_query_only_counts(const struct rn_query *q, struct rn_arena *a,
+                                  bool *out)
+{
+    struct rn_wanted wanted = { .is_all = true };
+    enum rn_code rc = RN_OK;
+
+    if (rn_query_is_orderless(q) && !q->select->order_count)
+        rc = rn_wanted_find(&wanted, q->select, a);
+    *out = !rc && !wanted.is_all && !wanted.members.count;
+    return rc;
+}
+
 struct rn_view rn_query_text(const struct rn_query *q)
 {
     return q->text;

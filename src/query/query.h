@@ -102,7 +102,7 @@ struct rn_query_limits {
 };
 
 struct rn_query_stats {
-    uint64_t documents, document_bytes; /* read */
+    uint64_t documents, document_bytes; /* read, unless only counted */
     uint64_t matched;                   /* rows that WHERE let through */
     uint64_t rows, row_bytes;           /* sent in this run */
     uint64_t steps;
@@ -134,6 +134,10 @@ bool rn_query_is_by_vector(const struct rn_query *q);
 /* True if the answer is the same, but for rounding, in whatever order documents
  * come: one row of aggregates, or rows that are sorted. */
 bool rn_query_is_orderless(const struct rn_query *q);
+/* Whether the answer depends only on how many documents there are.  A source
+ * may then give each without its text. */
+enum rn_code rn_query_only_counts(const struct rn_query *q, struct rn_arena *a,
+                                  bool *out) RN_CHECK;
 /* True if rows are ranked: clients do that, by the plan. */
 bool rn_query_is_ranked(const struct rn_query *q);
 /* True if the answer is more than the answers of its parts, one behind the

@@ -230,6 +230,10 @@ static enum rn_code next_document(struct rn_run *r, bool *is_end, bool *is_out)
     if (rc)
         return *is_end ? RN_OK : rc;
     rn_arena_clear(r->arena);
+    if (!text.len) { /* it only counts */
+        r->frame[0] = rn_value_object(NULL, 0);
+        return rn_run_step(r, 1);
+    }
     r->stats->documents++;
     r->stats->document_bytes += text.len;
     r->document_rows = 0;

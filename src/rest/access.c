@@ -256,14 +256,16 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
         rc = make_keys(a, arena, &p);
     if (!rc && a->kind != RN_ACCESS_POINTS && !ask->no_index)
         rc = rn_indexed_open(a, ask, arena);
+    if (!rc && !a->index && a->kind != RN_ACCESS_POINTS)
+        rc = rn_query_only_counts(ask->query, arena, &a->scope.no_bodies);
     if (rc || a->kind != RN_ACCESS_SCAN)
         return rc;
-    a->is_whole =
-        is_everything(&ask->scope) && rn_query_is_orderless(ask->query);
+    a->is_whole = !a->scope.no_bodies && is_everything(&ask->scope) &&
+                  rn_query_is_orderless(ask->query);
     if (a->is_whole)
         return rn_whole_open(&a->whole, r);
     a->is_open = true;
-    return rn_documents_open(&a->documents, r, &ask->scope);
+    return rn_documents_open(&a->documents, r, &a->scope);
 }
 
 static enum rn_code open_keys(struct rn_access *a,
@@ -319,6 +321,7 @@ enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body)
         if (a->is_open) {
             rc = rn_documents_next(&a->documents, body);
             a->at = a->documents.at;
+            a->examined += !rc && a->scope.no_bodies;
         }
         if (rc != RN_NOT_FOUND || a->next == a->count)
             return rc;
