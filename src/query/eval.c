@@ -10,13 +10,19 @@
 
 enum { STEPS_PER_LOOK = 1 << 16 }; /* at the clock */
 
+void rn_run_look(struct rn_run *r)
+{
+    if (r->limits.is_late && !r->is_late)
+        r->is_late = r->limits.is_late(r->limits.clock);
+}
+
 enum rn_code rn_run_step(struct rn_run *r, uint64_t n)
 {
     uint64_t before = r->stats->steps / STEPS_PER_LOOK;
 
     r->stats->steps += n;
-    if (r->limits.is_late && r->stats->steps / STEPS_PER_LOOK != before)
-        r->is_late = r->is_late || r->limits.is_late(r->limits.clock);
+    if (r->stats->steps / STEPS_PER_LOOK != before)
+        rn_run_look(r);
     if (r->stats->steps <= r->limits.steps)
         return RN_OK;
     return rn_fail(r->err, RN_TIMEOUT, "the query takes more than %llu steps",

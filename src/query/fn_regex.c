@@ -20,7 +20,9 @@ enum {
     HEAP_KB_MAX = 4096,
     STACK_BYTES_MAX = 256 << 10, /* of machine code */
     KEPT = 8,
-    GROUPS_MAX = 64, /* that can be asked for, with the whole match */
+    GROUPS_MAX = 64,       /* that can be asked for, with the whole match */
+    HARD_STEPS = 500000,   /* what a match counts that was given up, */
+    MATCHES_PER_LOOK = 32, /* and any may have taken as long */
 };
 
 struct regex {
@@ -35,7 +37,8 @@ struct rn_regexes {
     pcre2_match_data *data;
     pcre2_jit_stack *stack;
     struct regex kept[KEPT];
-    uint32_t next; /* to give way */
+    uint32_t next;    /* to give way */
+    uint32_t matches; /* looked for */
 };
 
 static bool options_of(struct rn_view letters, uint32_t *out)
@@ -189,7 +192,10 @@ static enum rn_code match(struct use *u, size_t from, bool *is_found,
     *is_found = found >= 0;
     *is_known = found >= 0 || found == PCRE2_ERROR_NOMATCH;
     u->found = pcre2_get_ovector_pointer(u->all->data);
-    return rn_run_step(u->args->run, 1 + (text.len - from) / 16);
+    if (++u->all->matches % MATCHES_PER_LOOK == 0)
+        rn_run_look(u->args->run);
+    return rn_run_step(u->args->run,
+                       *is_known ? 1 + (text.len - from) / 16 : HARD_STEPS);
 }
 
 static enum rn_code fn_match(const struct rn_args *a, struct rn_value *out)

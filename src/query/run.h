@@ -60,6 +60,8 @@ struct rn_run {
 
 /* Counts `n` steps; RN_TIMEOUT when there were too many. */
 enum rn_code rn_run_step(struct rn_run *r, uint64_t n) RN_CHECK;
+/* Looks at the clock, after work whose length no step tells. */
+void rn_run_look(struct rn_run *r);
 
 /* The value of an expression on the current frame. */
 enum rn_code rn_eval(struct rn_run *r, const struct rn_expr *e,

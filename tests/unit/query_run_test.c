@@ -510,6 +510,27 @@ static void a_hostile_pattern_is_given_up(void **state)
           0, 0, "[false,true,false] ");
 }
 
+static void patterns_do_not_keep_a_page_from_its_end(void **state)
+{
+    struct rn_query_limits late = { .is_late = always };
+    struct rn_query_limits few = { .steps = 2000000 };
+    struct outcome o;
+
+    (void)state;
+    run(RN_LIT("SELECT VALUE c.n FROM c WHERE RegexMatch(c.id, '^.')"), 200, 0,
+        late, &o);
+    assert_int_equal(o.rc, RN_OK);
+    assert_int_equal(o.page.rows, 200);
+    assert_true(o.stats.documents < 100); /* of the last page */
+    rn_buf_release(&o.page.text);
+    /* Those that are given up have cost more than others. */
+    run(RN_LIT("SELECT VALUE COUNT(1) FROM c WHERE RegexMatch("
+               "CONCAT(c.id, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab'), '(a+)+$')"),
+        10, 0, few, &o);
+    assert_int_equal(o.rc, RN_TIMEOUT);
+    rn_buf_release(&o.page.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +548,7 @@ int main(void)
         cmocka_unit_test(an_ordered_answer_needs_little_memory),
         cmocka_unit_test(a_late_page_ends_and_goes_on),
         cmocka_unit_test(a_hostile_pattern_is_given_up),
+        cmocka_unit_test(patterns_do_not_keep_a_page_from_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
