@@ -14,6 +14,8 @@ void rn_run_look(struct rn_run *r)
 {
     if (r->limits.is_late && !r->is_late)
         r->is_late = r->limits.is_late(r->limits.clock);
+    if (r->limits.is_over && !r->is_over)
+        r->is_over = r->limits.is_over(r->limits.clock);
 }
 
 enum rn_code rn_run_step(struct rn_run *r, uint64_t n)
@@ -23,6 +25,8 @@ enum rn_code rn_run_step(struct rn_run *r, uint64_t n)
     r->stats->steps += n;
     if (r->stats->steps / STEPS_PER_LOOK != before)
         rn_run_look(r);
+    if (r->is_over)
+        return rn_fail(r->err, RN_TIMEOUT, "the query takes too long");
     if (r->stats->steps <= r->limits.steps)
         return RN_OK;
     return rn_fail(r->err, RN_TIMEOUT, "the query takes more than %llu steps",

@@ -98,6 +98,8 @@ struct rn_query_limits {
     /* Asked now and then; a streaming run ends at the next document once it is
      * true.  NULL: there is time. */
     bool (*is_late)(void *context);
+    /* Asked as often; once it is true the run fails.  NULL: steps suffice. */
+    bool (*is_over)(void *context);
     void *clock;
 };
 
@@ -111,10 +113,10 @@ struct rn_query_stats {
     struct rn_query_place place; /* all but `after`, which the sink was told */
 };
 
-/* RN_TIMEOUT: more steps than allowed.  RN_TOO_LARGE: more memory.  Else what
- * the source or the sink failed with, or RN_BAD_REQUEST where a scalar
- * subquery has several rows, a row holds NaN or an infinity, limits->from is no
- * place, or rows are ranked. */
+/* RN_TIMEOUT: more steps than allowed, or more time.  RN_TOO_LARGE: more
+ * memory.  Else what the source or the sink failed with, or RN_BAD_REQUEST
+ * where a scalar subquery has several rows, a row holds NaN or an infinity,
+ * limits->from is no place, or rows are ranked. */
 enum rn_code
 rn_query_run(const struct rn_query *q, const struct rn_source *source,
              const struct rn_sink *sink, const struct rn_query_limits *limits,

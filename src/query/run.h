@@ -52,7 +52,8 @@ struct rn_run {
     bool is_full;               /* the sink wants no more: is there more? */
     bool is_cut;                /* stopped with more to come, or perhaps */
     bool has_row;               /* stopped by a row, which was not sent */
-    bool is_late;               /* the time is over */
+    bool is_late;               /* the page should end */
+    bool is_over;               /* the run must */
     bool is_dropped;            /* sorted rows beyond those sent were dropped */
     uint32_t ahead; /* documents looked at since the sink was full */
     struct rn_err *err;

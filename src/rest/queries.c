@@ -9,6 +9,7 @@
 
 enum {
     PAGE_MS = 1000, /* after that a page that can end does */
+    RUN_MS = 30000, /* and one that cannot fails */
     STEPS_MAX = 400 * 1000 * 1000,
     MEMORY_MAX = 64 << 20,
 };
@@ -121,12 +122,19 @@ static enum rn_code find_merger(struct rn_query_page *p, bool *is_for_client)
 
 /* ---- the page ------------------------------------------------------------ */
 
-static bool is_late(void *clock)
+static int64_t run_ms(const struct rn_query_page *p)
 {
-    const struct rn_query_page *p = clock;
+    return (rn_mono_ns(p->x->rest->opts.env) - p->x->call->begun_ns) / 1000000;
+}
 
-    return rn_mono_ns(p->x->rest->opts.env) - p->x->call->begun_ns >
-           PAGE_MS * 1000000LL;
+static bool is_late(void *page)
+{
+    return run_ms(page) >= PAGE_MS;
+}
+
+static bool is_over(void *page)
+{
+    return run_ms(page) >= RUN_MS;
 }
 
 /* Once; again if an index turned out to be the longer way. */
@@ -185,6 +193,7 @@ static enum rn_code compute_page(struct rn_query_page *p)
     p->limits.memory_bytes = MEMORY_MAX;
     p->limits.ahead_bytes = RN_ANSWER_BYTES_MAX;
     p->limits.is_late = is_late;
+    p->limits.is_over = is_over;
     p->limits.clock = p;
     rn_random(x->rest->opts.env, &p->limits.seed, sizeof(p->limits.seed));
     rc = is_ranked ? rank(p) : run_once(p, false);

@@ -510,6 +510,23 @@ static void a_hostile_pattern_is_given_up(void **state)
           0, 0, "[false,true,false] ");
 }
 
+static void a_run_that_takes_too_long_fails(void **state)
+{
+    struct rn_query_limits limits = { .is_over = always };
+    struct outcome o;
+
+    (void)state;
+    run(RN_LIT("SELECT VALUE COUNT(c.n) FROM c"), 60000, 0, limits, &o);
+    assert_int_equal(o.rc, RN_TIMEOUT);
+    rn_buf_release(&o.page.text);
+    /* LIKE tells its work, and so does one row's. */
+    run(RN_LIT("SELECT VALUE REPLICATE('a', 9000) LIKE "
+               "CONCAT('%_', REPLICATE('a', 900), 'b%')"),
+        0, 0, limits, &o);
+    assert_int_equal(o.rc, RN_TIMEOUT);
+    rn_buf_release(&o.page.text);
+}
+
 static void patterns_do_not_keep_a_page_from_its_end(void **state)
 {
     struct rn_query_limits late = { .is_late = always };
@@ -548,6 +565,7 @@ int main(void)
         cmocka_unit_test(an_ordered_answer_needs_little_memory),
         cmocka_unit_test(a_late_page_ends_and_goes_on),
         cmocka_unit_test(a_hostile_pattern_is_given_up),
+        cmocka_unit_test(a_run_that_takes_too_long_fails),
         cmocka_unit_test(patterns_do_not_keep_a_page_from_its_end),
     };
 
