@@ -176,6 +176,7 @@ static void print_security(struct rn_rest *r, struct rn_buf *out)
     labelled(out, name, "reason", "well_known_key",
              exposed && r->opts.well_known_key);
     labelled(out, name, "reason", "plain_http", exposed && !not_after);
+    labelled(out, name, "reason", "root", exposed && geteuid() == 0);
     labelled(out, name, "reason", "test_mode", r->opts.clock != NULL);
     if (not_after)
         metric(out, "runnel_tls_cert_not_after_seconds", "gauge",

@@ -7,10 +7,13 @@
 #include "server/jail.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pwd.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -113,3 +116,32 @@ bool rn_jail(void)
 }
 
 #endif
+
+static enum rn_code change(const struct passwd *who, struct rn_err *err)
+{
+    if (initgroups(who->pw_name, who->pw_gid) || setgid(who->pw_gid) ||
+        setuid(who->pw_uid))
+        return rn_fail_errno(err, errno, "--user %s", who->pw_name);
+    if (who->pw_uid != 0 && (setuid(0) == 0 || seteuid(0) == 0))
+        return rn_fail(err, RN_FORBIDDEN,
+                       "--user %s: root's rights could be had again",
+                       who->pw_name);
+    return RN_OK;
+}
+
+enum rn_code rn_become(const char *user, struct rn_err *err)
+{
+    const struct passwd *who;
+
+    errno = 0;
+    who = getpwnam(user);
+    if (!who)
+        return rn_fail(err, RN_BAD_REQUEST, "--user %s: %s", user,
+                       errno ? strerror(errno) : "there is no such user");
+    if (geteuid() == 0)
+        return change(who, err);
+    if (geteuid() == who->pw_uid)
+        return RN_OK;
+    return rn_fail(err, RN_FORBIDDEN, "--user %s: only root may become another",
+                   user);
+}

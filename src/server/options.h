@@ -25,10 +25,11 @@ struct rn_options {
     const char *advertise;
     const char *consistency;
     const char *tls_cert, *tls_key;
+    const char *user;
     const char *log_format, *log_level;
     bool admin, test_mode, log_requests, enforce_throughput;
     bool any_order, strict;
-    bool allow_well_known_key, allow_plain_http;
+    bool allow_well_known_key, allow_plain_http, allow_root;
     uint64_t ranges, loops, workers;
     uint64_t connections_max, connections_per_address, requests_max;
     uint64_t body_bytes_max;

@@ -12,6 +12,7 @@
 #include "rest/keys.h"
 #include "rest/rest.h"
 #include "server/exchange.h"
+#include "server/jail.h"
 #include "server/slim.h"
 #include "server/watched.h"
 #include "json/json.h"
@@ -393,8 +394,9 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
     return rc;
 }
 
-/* Secure by default: off loopback a password that everyone knows, or none of
- * the traffic encrypted, must be asked for by name. */
+/* Secure by default: off loopback a password that everyone knows, none of the
+ * traffic encrypted, or a process that may do anything, must be asked for by
+ * name. */
 static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 {
     if (rn_listener_is_loopback(s->listener))
@@ -404,6 +406,12 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
                        "%s is not loopback: make a certificate with 'runnel "
                        "tls init', or give "
                        "--allow-plain-http-on-network",
+                       rn_listener_address(s->listener));
+    }
+    if (geteuid() == 0 && !s->options->allow_root) {
+        return rn_fail(err, RN_FORBIDDEN,
+                       "%s is not loopback, and root should not serve a "
+                       "network: give --user NAME, or --allow-root",
                        rn_listener_address(s->listener));
     }
     return RN_OK;
@@ -430,6 +438,8 @@ static void tell_start(struct rn_server *s)
     }
     if (exposed && !rn_server_has_tls(s))
         rn_log_warn(s->log, "requests come over the network in plain text");
+    if (exposed && geteuid() == 0)
+        rn_log_warn(s->log, "root serves a network");
     if (o->test_mode)
         rn_log_warn(s->log, "the test mode is on: faults may be ordered");
 }
@@ -451,12 +461,14 @@ enum rn_code rn_server_start(const struct rn_options *options,
     pthread_mutex_init(&s->tls_lock, NULL);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
-    rc = check_directory(options, err);
+    rc = rn_listener_open(options->listen, &s->listener, err);
+    if (!rc && options->user)
+        rc = rn_become(options->user, err);
+    if (!rc)
+        rc = check_directory(options, err);
     note_files(s, 0);
     if (!rc)
         rc = load_tls(s, err);
-    if (!rc)
-        rc = rn_listener_open(options->listen, &s->listener, err);
     if (!rc)
         rc = check_exposure(s, err);
     if (!rc)

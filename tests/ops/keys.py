@@ -9,7 +9,7 @@ import signal
 import stat
 import tempfile
 
-from lib import (EMULATOR_KEY, Server, case, equal, run, run_cases)
+from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, run, run_cases)
 
 NAMES = ["primary", "secondary", "primaryReadOnly", "secondaryReadOnly"]
 
@@ -138,7 +138,7 @@ def _():
         with Server(data=data):
             pass
         refused("serve", "--data", data, "--listen", "0.0.0.0:0",
-                "--allow-plain-http-on-network", words="secondary")
+                "--allow-plain-http-on-network", *AS_ROOT, words="secondary")
 
 
 run_cases()

@@ -20,6 +20,8 @@ from cases import EMULATOR_KEY, case, equal, run_all, sign  # noqa: E402,F401
 
 RUNNEL = os.environ["RUNNEL_DEV"]
 LIMIT_S = 30
+# Off loopback the server wants to be told that it may be root, if it is.
+AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 
 class Server:

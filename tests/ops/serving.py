@@ -2,9 +2,11 @@
 secrets can be seen from outside."""
 import json
 import os
+import pwd
 import tempfile
 
-from lib import EMULATOR_KEY, Server, case, equal, run, run_cases, sign
+from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, run, run_cases,
+                 sign)
 
 
 def endpoints(server, **more):
@@ -55,14 +57,67 @@ def _():
                                "0.0.0.0:0")
         equal(status, 2)
         assert plain in words, words
-        with Server(plain, data=data, listen="0.0.0.0:0") as server:
+        with Server(plain, *AS_ROOT, data=data,
+                    listen="0.0.0.0:0") as server:
             equal(server.ask("GET", "/dbs")[0], 401)
             with open(data + "/keys") as file:
                 key = json.load(file)["primary"]
             equal(server.ask("GET", "/dbs", key=key)[0], 200)
-        with Server(plain, "--allow-well-known-key-on-network", data=data,
+        with Server(plain, "--allow-well-known-key-on-network", *AS_ROOT, data=data,
                     listen="0.0.0.0:0") as server:
             equal(server.ask("GET", "/dbs")[0], 200)
+
+
+def identity(server):
+    """User and group ids and groups of its process, as the kernel has them."""
+    with open(f"/proc/{server.process.pid}/status") as file:
+        lines = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+    return [lines[name].split() for name in ("Uid", "Gid", "Groups")]
+
+
+@case("root becomes the user that it is told to, for good, and serves no "
+      "network as root")
+def _():
+    plain = "--allow-plain-http-on-network"
+    if os.geteuid() != 0:
+        status, _, words = run("serve", "--store", "mem", "--user", "root",
+                               "--listen", "127.0.0.1:0")
+        equal(status, 2)
+        assert "only root" in words, words
+        return
+    status, _, words = run("serve", "--store", "mem", "--listen", "0.0.0.0:0",
+                           plain)
+    equal(status, 2)
+    assert "--user" in words and "--allow-root" in words, words
+    status, _, words = run("serve", "--store", "mem", "--user", "no such",
+                           "--listen", "127.0.0.1:0")
+    equal(status, 2)
+    assert "no such user" in words, words
+    nobody = pwd.getpwnam("nobody")
+    sanitizer = os.environ.get("ASAN_OPTIONS", "")
+    # Who has changed his user may not be traced, not even by himself.
+    os.environ["ASAN_OPTIONS"] = sanitizer + ":detect_leaks=0"
+    try:
+        with tempfile.TemporaryDirectory() as home:
+            os.chmod(home, 0o711)
+            os.mkdir(home + "/data", 0o700)
+            os.chown(home + "/data", nobody.pw_uid, nobody.pw_gid)
+            with Server("--user", "nobody", plain, data=home + "/data",
+                        listen="0.0.0.0:0") as server:
+                user, group = str(nobody.pw_uid), str(nobody.pw_gid)
+                equal(identity(server), [[user] * 4, [group] * 4, [group]])
+                container_key = json.load(open(home + "/data/keys"))["primary"]
+                equal(server.post("/dbs", {"id": "d"},
+                                  key=container_key)[0], 201)
+                found = server.metrics()
+                equal(found['runnel_insecure_config{reason="root"}'], 0)
+            equal({os.stat(home + "/data/" + name).st_uid
+                   for name in os.listdir(home + "/data")}, {nobody.pw_uid})
+    finally:
+        os.environ["ASAN_OPTIONS"] = sanitizer
+    with Server("--allow-root", plain, listen="0.0.0.0:0") as server:
+        server.wait_for_line("root serves a network")
+        equal(server.metrics()['runnel_insecure_config{reason="root"}'], 1)
 
 
 @case("the unit for systemd starts the server with options that it has")

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import tempfile
 
-from lib import Server, case, equal, run, run_cases
+from lib import AS_ROOT, Server, case, equal, run, run_cases
 
 
 def init(data, *names):
@@ -218,7 +218,7 @@ def _():
                 words="runnel tls init")
         equal(os.listdir(data), [])
         init(data)
-        with Server(data=data, listen="0.0.0.0:0") as server:
+        with Server(*AS_ROOT, data=data, listen="0.0.0.0:0") as server:
             equal(server.scheme, "https")
 
 

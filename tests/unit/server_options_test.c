@@ -52,6 +52,8 @@ static const struct known {
       AT(allow_well_known_key), FLAG },
     { "allow-plain-http-on-network", "ALLOW_PLAIN_HTTP_ON_NETWORK",
       AT(allow_plain_http), FLAG },
+    { "user", "USER", AT(user), TEXT_DEFAULT(NULL), .good = "nobody" },
+    { "allow-root", "ALLOW_ROOT", AT(allow_root), FLAG },
     { "log-format", "LOG_FORMAT", AT(log_format), TEXT_DEFAULT("json"),
       .good = "text" },
     { "log-level", "LOG_LEVEL", AT(log_level), TEXT_DEFAULT("info"),
