@@ -4,6 +4,7 @@
  */
 #include "rest/own.h"
 
+#include "base/secret.h"
 #include "json/print.h"
 
 #include <stdio.h>
@@ -69,6 +70,27 @@ static void answer_authority(struct rn_context *x)
     rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "application/x-pem-file");
 }
 
+/* Numbers tell much about who uses a server, and when. */
+static bool may_see_metrics(const struct rn_context *x)
+{
+    struct rn_view sent = rn_context_header(x, RN_HEADER_AUTHORIZATION);
+    struct rn_view word = RN_LIT("Bearer ");
+    struct rn_rest *r = x->rest;
+    struct rn_view token;
+    bool may;
+
+    if (x->call->is_loopback)
+        return true;
+    if (!rn_view_starts(sent, word))
+        return false;
+    sent = rn_view_of(sent.at + word.len, sent.len - word.len);
+    pthread_mutex_lock(&r->lock);
+    token = rn_view_text(r->keys.metrics_token);
+    may = token.len && rn_equal_secret(sent, token);
+    pthread_mutex_unlock(&r->lock);
+    return may;
+}
+
 bool rn_rest_public(struct rn_context *x)
 {
     struct rn_view target = x->call->req->target;
@@ -80,7 +102,7 @@ bool rn_rest_public(struct rn_context *x)
         answer_alive(x);
     else if (rn_view_eq(target, RN_LIT("/readyz")))
         answer_ready(x);
-    else if (rn_view_eq(target, RN_LIT("/metrics")) && x->call->is_loopback)
+    else if (rn_view_eq(target, RN_LIT("/metrics")) && may_see_metrics(x))
         answer_metrics(x);
     else if (rn_view_eq(target, RN_LIT("/_explorer/emulator.pem")))
         answer_authority(x);

@@ -10,8 +10,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
-enum { FILE_MAX = 64 << 10, PATH_BYTES = 4096 };
+enum { FILE_MAX = 64 << 10, PATH_BYTES = 4096, TOKEN_MIN = 16 };
 
 static const char *const names[RN_KEYS] = {
     "primary",
@@ -186,6 +187,50 @@ static enum rn_code check_lengths(const struct rn_keys *keys,
     return RN_OK;
 }
 
+static enum rn_code check_mode(const char *path, struct rn_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st))
+        return rn_fail_errno(err, errno, "%s", path);
+    if (st.st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) {
+        return rn_fail(err, RN_FORBIDDEN,
+                       "%s: has mode %04o; let it be 0640 at most", path,
+                       (unsigned)(st.st_mode & 07777));
+    }
+    return RN_OK;
+}
+
+/* Letters that a header can carry, up to the end of the line. */
+static enum rn_code load_token(struct rn_env *env, const char *path,
+                               struct rn_keys *out, struct rn_err *err)
+{
+    struct rn_file *file = NULL;
+    enum rn_code rc = check_mode(path, err);
+    size_t got = 0, len = 0;
+    int error = 0;
+
+    if (rc)
+        return rc;
+    error = rn_file_open(env, path, RN_OPEN_READ, &file);
+    if (!error)
+        error = rn_file_read(file, out->metrics_token, RN_KEY_TEXT_MAX - 1, 0,
+                             &got);
+    rn_file_close(file);
+    if (error)
+        return rn_fail_errno(err, error, "%s", path);
+    while (len < got && out->metrics_token[len] > ' ' &&
+           out->metrics_token[len] < 0x7f)
+        len++;
+    if (len < TOKEN_MIN || len > RN_KEY_TEXT_MAX - 2 || got - len > 1 ||
+        (len < got && out->metrics_token[len] != '\n'))
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "%s: a token is one line of %d to %d letters", path,
+                       TOKEN_MIN, RN_KEY_TEXT_MAX - 2);
+    out->metrics_token[len] = '\0';
+    return RN_OK;
+}
+
 enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
                           struct rn_err *err)
 {
@@ -197,6 +242,8 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
         rc = rn_keys_make(opts->env, opts->data_dir, out, err);
     if (!rc && !opts->loopback_only)
         rc = check_lengths(out, err);
+    if (!rc && opts->metrics_token_file)
+        rc = load_token(opts->env, opts->metrics_token_file, out, err);
     if (!rc && opts->well_known_key)
         rc = set_key(out, RN_KEY_WELL_KNOWN, RN_LIT(RN_ACCOUNT_EMULATOR_KEY),
                      err);

@@ -22,6 +22,8 @@ struct rn_keys {
     char text[RN_KEYS][RN_KEY_TEXT_MAX];
     char bytes[RN_KEYS][RN_KEY_TEXT_MAX];
     size_t len[RN_KEYS];
+    /* What opens /metrics off loopback; empty: nothing does. */
+    char metrics_token[RN_KEY_TEXT_MAX];
 };
 
 /* "primary"; NULL for the emulators'. */

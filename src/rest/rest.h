@@ -13,9 +13,10 @@ struct rn_rest_opts {
     struct rn_env *env;
     struct rn_engine *engine;
     struct rn_log *log;
-    const char *data_dir;    /* where the keys are; NULL: keep them in memory */
-    const char *advertise;   /* NULL: echo Host and scheme */
-    const char *consistency; /* the account's default level */
+    const char *data_dir; /* where the keys are; NULL: keep them in memory */
+    const char *metrics_token_file; /* NULL: none */
+    const char *advertise;          /* NULL: echo Host and scheme */
+    const char *consistency;        /* the account's default level */
     bool admin;
     struct rn_turned *clock; /* the engine's, in test mode; NULL otherwise */
     bool well_known_key;     /* the emulators' key is valid */

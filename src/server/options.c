@@ -48,6 +48,9 @@ static const struct option table[] = {
       "DIR/tls/cert.pem, if it is there." },
     { "tls-key", TEXT, AT(tls_key), NULL, 0, 0, "FILE",
       "Its private key (PEM), of mode 0640 at most; else DIR/tls/key.pem." },
+    { "metrics-token-file", TEXT, AT(metrics_token_file), NULL, 0, 0, "FILE",
+      "A line that opens /metrics off loopback, as a Bearer token; of mode "
+      "0640 at most." },
     { "admin", FLAG, AT(admin), NULL, 0, 0, NULL,
       "Serve the control routes under /_runnel/ off loopback too." },
     { "any-order", FLAG, AT(any_order), NULL, 0, 0, NULL,

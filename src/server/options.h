@@ -25,7 +25,7 @@ struct rn_options {
     const char *advertise;
     const char *consistency;
     const char *tls_cert, *tls_key;
-    const char *user;
+    const char *user, *metrics_token_file;
     const char *log_format, *log_level;
     bool admin, test_mode, log_requests, enforce_throughput;
     bool any_order, strict;

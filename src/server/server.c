@@ -29,7 +29,7 @@ enum {
     WARN_DAYS = 30,
     KEYS_BYTES = 4096,
     PEER_CONNECTIONS = 1000,
-    FILES = 3, /* that a reload reads; the keys last */
+    FILES = 4, /* that a reload reads; the keys last */
 };
 
 struct rn_server {
@@ -266,7 +266,8 @@ static const char *const *name_files(const struct rn_options *o,
     snprintf(names->keys, PATH_BYTES, "%s/keys", o->data);
     names->paths[0] = names->cert;
     names->paths[1] = names->key;
-    names->paths[2] = is_in_memory(o) ? NULL : names->keys;
+    names->paths[2] = o->metrics_token_file;
+    names->paths[3] = is_in_memory(o) ? NULL : names->keys;
     return names->paths;
 }
 
@@ -323,6 +324,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .engine = s->engine,
         .log = s->log,
         .data_dir = is_in_memory(o) ? NULL : o->data,
+        .metrics_token_file = o->metrics_token_file,
         .advertise = o->advertise,
         .consistency = o->consistency,
         .any_order = o->any_order,

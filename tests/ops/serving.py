@@ -1,8 +1,10 @@
 """serving.py -- where the server listens, what it calls itself, and what of its
 secrets can be seen from outside."""
+import http.client
 import json
 import os
 import pwd
+import socket
 import tempfile
 
 from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, run, run_cases,
@@ -118,6 +120,64 @@ def _():
     with Server("--allow-root", plain, listen="0.0.0.0:0") as server:
         server.wait_for_line("root serves a network")
         equal(server.metrics()['runnel_insecure_config{reason="root"}'], 1)
+
+
+def own_address():
+    """An address of this machine that is not loopback, or None.  To name a
+    destination for datagrams sends none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return s.getsockname()[0]
+
+
+def write_token(path, text, mode=0o600):
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+@case("off loopback metrics are there for who has the token")
+def _():
+    plain = "--allow-plain-http-on-network"
+    with tempfile.TemporaryDirectory() as home:
+        path = home + "/token"
+        for text, mode, words in [("short\n", 0o600, "16 to"),
+                                  ("x" * 40 + "\nand more", 0o600, "16 to"),
+                                  ("x" * 200, 0o600, "16 to"),
+                                  ("x" * 40, 0o644, "mode 0644")]:
+            write_token(path, text, mode)
+            status, _, said = run("serve", "--store", "mem", "--listen",
+                                  "127.0.0.1:0", "--metrics-token-file", path)
+            equal(status, 2)
+            assert words in said, said
+        write_token(path, "x" * 40 + "\n")
+        with Server(plain, *AS_ROOT, "--metrics-token-file", path,
+                    listen="0.0.0.0:0") as server:
+            def status_of(word, target="/metrics"):
+                connection = http.client.HTTPConnection(
+                    own_address() or "127.0.0.1", server.port, timeout=30)
+                connection.request("GET", target, headers={
+                    "Authorization": word} if word else {})
+                answer = connection.getresponse()
+                text = answer.read()
+                connection.close()
+                equal(b"runnel_build_info" in text, answer.status == 200)
+                return answer.status
+            equal(server.ask("GET", "/metrics", key=None, raw=True)[0], 200)
+            if not own_address():
+                return
+            for word in (None, "Bearer ", "Bearer " + "x" * 39,
+                         "Bearer " + "x" * 41, "x" * 40, "Bearer " + "y" * 40):
+                assert status_of(word) in (401, 404), word
+            equal(status_of("Bearer " + "x" * 40), 200)
+            equal(status_of("Bearer " + "x" * 40, "/dbs"), 401)
+            write_token(path, "z" * 40)
+            server.wait_for_line("reloaded")
+            equal(status_of("Bearer " + "x" * 40), 404)
+            equal(status_of("Bearer " + "z" * 40), 200)
 
 
 @case("the unit for systemd starts the server with options that it has")

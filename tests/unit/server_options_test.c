@@ -42,6 +42,8 @@ static const struct known {
       .good_number = 7, .least = "0", .most = "1024", .above = "1025" },
     { "tls-cert", "TLS_CERT", AT(tls_cert), TEXT_DEFAULT(NULL), .good = "c" },
     { "tls-key", "TLS_KEY", AT(tls_key), TEXT_DEFAULT(NULL), .good = "k" },
+    { "metrics-token-file", "METRICS_TOKEN_FILE", AT(metrics_token_file),
+      TEXT_DEFAULT(NULL), .good = "t" },
     { "admin", "ADMIN", AT(admin), FLAG },
     { "any-order", "ANY_ORDER", AT(any_order), FLAG },
     { "strict", "STRICT", AT(strict), FLAG },
