@@ -3,7 +3,7 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
-#include "cosmos/digits.h"
+#include "base/hex.h"
 
 #include <assert.h>
 
@@ -12,31 +12,6 @@ static enum rn_code refuse(struct rn_err *err, const char *why)
     return rn_fail(err, RN_UNAUTHORIZED,
                    "The input authorization token can't serve the request: %s",
                    why);
-}
-
-/* ---- URL encoding -------------------------------------------------------- */
-
-static bool url_decode(struct rn_view in, char *out, size_t *len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < in.len; i++) {
-        int high, low;
-        if (in.at[i] != '%') {
-            out[n++] = in.at[i];
-            continue;
-        }
-        if (in.len - i < 3)
-            return false;
-        high = rn_digits_hex(in.at[i + 1]);
-        low = rn_digits_hex(in.at[i + 2]);
-        if (high < 0 || low < 0)
-            return false;
-        out[n++] = (char)(high << 4 | low);
-        i += 2;
-    }
-    *len = n;
-    return true;
 }
 
 /* ---- the header ---------------------------------------------------------- */
@@ -91,6 +66,7 @@ enum rn_code rn_auth_parse(struct rn_view header, struct rn_arena *arena,
     struct rn_view text = header;
     enum rn_code rc;
     char *decoded;
+    ptrdiff_t len;
 
     if (header.len == 0) {
         return rn_fail(err, RN_UNAUTHORIZED,
@@ -103,9 +79,10 @@ enum rn_code rn_auth_parse(struct rn_view header, struct rn_arena *arena,
         decoded = rn_arena_alloc(arena, header.len);
         if (!decoded)
             return rn_fail(err, RN_NOMEM, "no memory for a token");
-        if (!url_decode(header, decoded, &text.len))
+        len = rn_percent_decode(header, decoded);
+        if (len < 0)
             return refuse(err, "it is badly URL-encoded");
-        text.at = decoded;
+        text = rn_view_of(decoded, (size_t)len);
     }
     rc = read_form(text, &auth, err);
     if (!rc)

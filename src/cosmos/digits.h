@@ -40,16 +40,4 @@ static inline bool rn_digits_skip(struct rn_view *in, char c)
     return true;
 }
 
-/* The value of a hexadecimal digit of either case, or -1. */
-static inline int rn_digits_hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 #endif

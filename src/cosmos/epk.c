@@ -13,7 +13,7 @@
 #include "cosmos/epk.h"
 
 #include "base/hash.h"
-#include "cosmos/digits.h"
+#include "base/hex.h"
 
 #include <assert.h>
 
@@ -254,8 +254,8 @@ enum rn_code rn_epk_parse(struct rn_view text, struct rn_epk *out,
     bool good = text.len % 2 == 0 && e.len <= RN_EPK_MAX;
 
     for (size_t i = 0; good && i < e.len; i++) {
-        int high = rn_digits_hex(text.at[2 * i]);
-        int low = rn_digits_hex(text.at[2 * i + 1]);
+        int high = rn_hex_digit(text.at[2 * i]);
+        int low = rn_hex_digit(text.at[2 * i + 1]);
         good = high >= 0 && low >= 0;
         if (good)
             e.bytes[i] = (unsigned char)(high << 4 | low);

@@ -1,6 +1,7 @@
 /* etag.c -- see etag.h. */
 #include "cosmos/etag.h"
 
+#include "base/hex.h"
 #include "cosmos/digits.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ bool rn_etag_parse(struct rn_view text, struct rn_etag *out)
     if (guid.len != GUID_LEN)
         return false;
     for (size_t i = 0; i < GUID_LEN; i++) {
-        int value = rn_digits_hex(guid.at[i]);
+        int value = rn_hex_digit(guid.at[i]);
         bool is_upper = guid.at[i] >= 'A' && guid.at[i] <= 'F';
         if (is_dash(i) ? guid.at[i] != '-' : value < 0 || is_upper)
             return false;

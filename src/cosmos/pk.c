@@ -1,7 +1,7 @@
 /* pk.c -- see pk.h. */
 #include "cosmos/pk.h"
 
-#include "cosmos/digits.h"
+#include "base/hex.h"
 #include "json/number.h"
 #include "json/utf8.h"
 
@@ -48,7 +48,7 @@ static bool take_hex(struct rn_view *in, size_t digits, uint32_t *out)
     if (in->len < digits)
         return false;
     for (size_t i = 0; i < digits; i++) {
-        int digit = rn_digits_hex(in->at[i]);
+        int digit = rn_hex_digit(in->at[i]);
         if (digit < 0)
             return false;
         value = value << 4 | (uint32_t)digit;

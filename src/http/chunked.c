@@ -10,6 +10,7 @@
  */
 #include "http/chunked.h"
 
+#include "base/hex.h"
 #include "http/token.h"
 
 #include <assert.h>
@@ -39,7 +40,7 @@ static bool bad_chunk(struct rn_http_refusal *no)
 static bool take_size(struct rn_http_chunked *c, char byte,
                       struct rn_http_refusal *no)
 {
-    int digit = rn_http_hex(byte);
+    int digit = rn_hex_digit(byte);
 
     if (digit >= 0) {
         if (c->digits++ == DIGITS_MAX)

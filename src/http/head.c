@@ -1,6 +1,7 @@
 /* head.c -- see head.h. */
 #include "http/head.h"
 
+#include "base/hex.h"
 #include "http/token.h"
 
 static struct rn_http_span span_of(const struct rn_http_request *req,
@@ -146,7 +147,7 @@ static size_t host_name_len(struct rn_view host)
 
     for (; i < host.len; i++) {
         char c = host.at[i];
-        if (in_brackets ? rn_http_hex(c) < 0 && c != ':' && c != '.'
+        if (in_brackets ? rn_hex_digit(c) < 0 && c != ':' && c != '.'
                         : !is_name_byte(c))
             break;
     }

@@ -1,30 +1,7 @@
 /* target.c -- see target.h. */
 #include "http/target.h"
 
-#include "http/token.h"
-
-ptrdiff_t rn_http_percent_decode(struct rn_view in, char *out)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < in.len; i++) {
-        int high, low;
-
-        if (in.at[i] != '%') {
-            out[n++] = in.at[i];
-            continue;
-        }
-        if (in.len - i < 3)
-            return -1;
-        high = rn_http_hex(in.at[i + 1]);
-        low = rn_http_hex(in.at[i + 2]);
-        if (high < 0 || low < 0 || high + low == 0)
-            return -1;
-        out[n++] = (char)(high << 4 | low);
-        i += 2;
-    }
-    return (ptrdiff_t)n;
-}
+#include "base/hex.h"
 
 /* Takes the piece before the next `stop`, or all the rest. */
 static struct rn_view piece(struct rn_view *rest, char stop)
@@ -47,7 +24,7 @@ static struct rn_view piece(struct rn_view *rest, char stop)
 static enum rn_code decode(struct rn_view in, char **room, struct rn_view *out,
                            struct rn_err *err)
 {
-    ptrdiff_t n = rn_http_percent_decode(in, *room);
+    ptrdiff_t n = rn_percent_decode(in, *room);
 
     if (n < 0)
         return rn_fail(err, RN_BAD_REQUEST, "'%.*s' has a bad escape",

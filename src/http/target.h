@@ -46,9 +46,4 @@ enum rn_code rn_http_target_parse(struct rn_view target,
 struct rn_view rn_http_target_param(const struct rn_http_target *t,
                                     struct rn_view name);
 
-/* Decodes "%XX" from `in` to `out`, which has room for in.len bytes and may be
- * the same place.  Returns the decoded length, or -1 for a bad escape or %00.
- */
-ptrdiff_t rn_http_percent_decode(struct rn_view in, char *out);
-
 #endif

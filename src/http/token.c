@@ -23,17 +23,6 @@ const unsigned char rn_http_lower[256] = {
 };
 /* clang-format on */
 
-int rn_http_hex(char c)
-{
-    if (rn_http_is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool rn_http_is_token(struct rn_view v)
 {
     for (size_t i = 0; i < v.len; i++) {

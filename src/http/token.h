@@ -32,9 +32,6 @@ static inline bool rn_http_is_visible(char c)
     return c > 0x20 && c < 0x7f;
 }
 
-/* 0 to 15, or -1. */
-int rn_http_hex(char c);
-
 bool rn_http_is_token(struct rn_view v);
 
 /* Without regard to case, for letters of ASCII only. */

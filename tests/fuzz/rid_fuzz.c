@@ -9,7 +9,7 @@
 #include "cosmos/link.h"
 #include "cosmos/session.h"
 
-#include "cosmos/digits.h"
+#include "base/hex.h"
 
 #include <stdlib.h>
 
@@ -37,10 +37,10 @@ static size_t cut(char *at, size_t len, struct rn_view out[SEGMENTS_MAX])
 
     for (size_t i = 0; i <= len; i++) {
         if (i < len && at[i] != '/') {
-            if (at[i] == '%' && i + 2 < len && rn_digits_hex(at[i + 1]) >= 0 &&
-                rn_digits_hex(at[i + 2]) >= 0) {
-                at[n++] = (char)(rn_digits_hex(at[i + 1]) << 4 |
-                                 rn_digits_hex(at[i + 2]));
+            if (at[i] == '%' && i + 2 < len && rn_hex_digit(at[i + 1]) >= 0 &&
+                rn_hex_digit(at[i + 2]) >= 0) {
+                at[n++] = (char)(rn_hex_digit(at[i + 1]) << 4 |
+                                 rn_hex_digit(at[i + 2]));
                 i += 2;
             } else {
                 at[n++] = at[i];

@@ -1,7 +1,7 @@
 /* vectors.c -- see vectors.h. */
 #include "lib/vectors.h"
 
-#include "cosmos/digits.h"
+#include "base/hex.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,8 +85,8 @@ static struct rn_view decode_segment(struct vectors *v, struct rn_view raw)
     assert_non_null(out);
     for (size_t i = 0; i < raw.len; i++) {
         if (raw.at[i] == '%') {
-            out[n++] = (char)(rn_digits_hex(raw.at[i + 1]) << 4 |
-                              rn_digits_hex(raw.at[i + 2]));
+            out[n++] = (char)(rn_hex_digit(raw.at[i + 1]) << 4 |
+                              rn_hex_digit(raw.at[i + 2]));
             i += 2;
         } else {
             out[n++] = raw.at[i];
@@ -119,7 +119,7 @@ struct rn_view vectors_bytes(struct vectors *v, struct rn_view hex)
 
     assert_non_null(out);
     for (size_t i = 0; i < hex.len / 2; i++)
-        out[i] = (char)(rn_digits_hex(hex.at[2 * i]) << 4 |
-                        rn_digits_hex(hex.at[2 * i + 1]));
+        out[i] = (char)(rn_hex_digit(hex.at[2 * i]) << 4 |
+                        rn_hex_digit(hex.at[2 * i + 1]));
     return rn_view_of(out, hex.len / 2);
 }
