@@ -25,6 +25,15 @@
 #define OWN_ARCH AUDIT_ARCH_AARCH64
 #endif
 
+/* Who has the same user could look into the process for keys, or have it leave
+ * a core. */
+static void hide(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    (void)!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
 #ifdef OWN_ARCH
 
 enum { X32_BIT = 0x40000000 }; /* the same calls under other numbers */
@@ -99,6 +108,7 @@ bool rn_jail(void)
         .filter = (struct sock_filter *)(void *)rules,
     };
 
+    hide();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return false;
     /* Nothing here runs foreign code, so no care is taken against guesses of
@@ -111,6 +121,7 @@ bool rn_jail(void)
 
 bool rn_jail(void)
 {
+    hide();
     (void)!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     return false;
 }

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /* For this process and all threads it will start, for good: no new rights, no
- * other program, no look into other processes, nothing of the machine's own
- * set-up, no sockets but TCP's and local ones.  False where the kernel cannot
+ * other program, no look into other processes and none from them into this,
+ * nothing of the machine's own set-up, no sockets but TCP's and local ones.  False where the kernel cannot
  * do that; then all is as before. */
 bool rn_jail(void);
 
