@@ -14,22 +14,32 @@ static bool is_dash(size_t i)
     return i == 8 || i == 13 || i == 18 || i == 23;
 }
 
-void rn_etag_print(struct rn_etag etag, char out[RN_ETAG_LEN])
+/* Appends the lower `count` hexadecimal digits of `bits`. */
+static char *put_hex(char *at, uint64_t bits, unsigned count)
 {
     static const char digits[] = "0123456789abcdef";
-    uint64_t halves[2] = { etag.lsn, (uint64_t)etag.range << 32 | etag.n };
-    unsigned digit = 0;
 
-    out[0] = '"';
-    for (size_t i = 0; i < GUID_LEN; i++) {
-        if (is_dash(i)) {
-            out[i + 1] = '-';
-            continue;
-        }
-        out[i + 1] = digits[halves[digit / 16] >> (60 - digit % 16 * 4) & 0xf];
-        digit++;
-    }
-    out[RN_ETAG_LEN - 1] = '"';
+    while (count-- > 0)
+        *at++ = digits[bits >> count * 4 & 0xf];
+    return at;
+}
+
+void rn_etag_print(struct rn_etag etag, char out[RN_ETAG_LEN])
+{
+    char *at = out;
+
+    *at++ = '"';
+    at = put_hex(at, etag.lsn >> 32, 8);
+    *at++ = '-';
+    at = put_hex(at, etag.lsn >> 16, 4);
+    *at++ = '-';
+    at = put_hex(at, etag.lsn, 4);
+    *at++ = '-';
+    at = put_hex(at, etag.range >> 16, 4);
+    *at++ = '-';
+    at = put_hex(at, etag.range, 4);
+    at = put_hex(at, etag.n, 8);
+    *at = '"';
 }
 
 static struct rn_view strip_quotes(struct rn_view text)

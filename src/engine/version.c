@@ -2,15 +2,17 @@
 #include "engine/version.h"
 
 #include "base/bytes.h"
+#include "base/decimal.h"
 #include "cosmos/link.h"
 #include "cosmos/status.h"
 #include "json/print.h"
 
-#include <stdio.h>
+#include <assert.h>
 
 enum {
     ROW_MAX = RN_DOCUMENT_MAX + (64 << 10),
-    TS_DIGITS = 10, /* until the year 2286 */
+    TS_DIGITS = 10,    /* until the year 2286 */
+    SYSTEM_ROOM = 384, /* for header, key and what is ours in the JSON */
 };
 
 /* ---- rendering ----------------------------------------------------------- */
@@ -57,16 +59,14 @@ static enum rn_code add_slot(struct rn_buf *row, struct rn_view before,
 /* The row as far as it is known now; it is JSON even so. */
 static enum rn_code render(struct rn_version *v, const struct rn_json *j)
 {
-    static const char blank[] = "                                      "
-                                "                                      "
-                                "    ";
+    static const char blank[] = "                                      ";
     struct rn_rid rid = rn_rid_child(v->container->rid, RN_KIND_DOCUMENT, 1);
     struct rn_row_feed head = { .ttl = v->ttl, .epk = rn_epk_view(&v->epk) };
     struct rn_json_out o = RN_JSON_OUT_INIT(&v->row);
     char self[RN_RID_SELF_MAX];
-    size_t self_len = rn_rid_print_self(rid, self).len;
+    struct rn_view link = rn_rid_print_self(rid, self);
     bool empty;
-    enum rn_code rc = rn_buf_reserve(&v->row, RN_ROW_FEED_HEADER + RN_EPK_MAX);
+    enum rn_code rc = rn_buf_reserve(&v->row, j->text.len + SYSTEM_ROOM);
 
     if (rc)
         return rc;
@@ -81,8 +81,8 @@ static enum rn_code render(struct rn_version *v, const struct rn_json *j)
                   empty ? RN_LIT("\"_rid\":\"") : RN_LIT(",\"_rid\":\""),
                   rn_view_of(blank, RN_RID_TEXT_MAX), &v->rid_slot);
     if (!rc)
-        rc = add_slot(&v->row, RN_LIT("\",\"_self\":\""),
-                      rn_view_of(blank, self_len), &v->self_slot);
+        rc = add_slot(&v->row, RN_LIT("\",\"_self\":\""), link, &v->self_slot);
+    v->self_slot += link.len - 1 - RN_RID_TEXT_MAX; /* the rid ends it, and / */
     if (!rc)
         rc = add_slot(&v->row, RN_LIT("\",\"_etag\":\"\\\""),
                       rn_view_of(blank, RN_ETAG_LEN - 2), &v->etag_slot);
@@ -221,17 +221,18 @@ void rn_version_fill(struct rn_version *v, uint64_t rid_number,
 {
     struct rn_rid rid =
         rn_rid_child(v->container->rid, RN_KIND_DOCUMENT, rid_number);
-    char text[RN_RID_TEXT_MAX], self[RN_RID_SELF_MAX], etag[RN_ETAG_LEN];
-    char digits[TS_DIGITS + 12];
+    char text[RN_RID_TEXT_MAX], etag[RN_ETAG_LEN];
+    char digits[RN_DECIMAL_MAX], *end = digits + sizeof(digits);
     struct rn_view view = rn_rid_print(rid, text);
 
+    assert(view.len == RN_RID_TEXT_MAX);
     memcpy(v->row.at + v->rid_slot, view.at, view.len);
-    view = rn_rid_print_self(rid, self);
     memcpy(v->row.at + v->self_slot, view.at, view.len);
     rn_etag_print(tag, etag);
     memcpy(v->row.at + v->etag_slot, etag + 1, RN_ETAG_LEN - 2);
-    snprintf(digits, sizeof(digits), "%*lld", TS_DIGITS, (long long)ts);
-    memcpy(v->row.at + v->ts_slot, digits, TS_DIGITS);
+    memset(digits, ' ', sizeof(digits));
+    (void)rn_decimal_print((uint64_t)ts, end);
+    memcpy(v->row.at + v->ts_slot, end - TS_DIGITS, TS_DIGITS);
     rn_put_u64_be(v->row.at + 8, (uint64_t)ts); /* the row's header */
     rn_put_u64_be(v->row.at + 16, rid_number);
 }
