@@ -147,9 +147,11 @@ static bool has_im(const struct rn_context *x)
 
 const struct rn_route *rn_route_find(const struct rn_context *x)
 {
-    if (fits(&feed_query, x) && is_query(x) && has_im(x))
+    bool query = x->call->req->method == RN_HTTP_POST && is_query(x);
+
+    if (query && fits(&feed_query, x) && has_im(x))
         return &feed_query;
-    if (x->call->req->method == RN_HTTP_POST && is_query(x))
+    if (query)
         return find(queries, sizeof(queries) / sizeof(queries[0]), x);
     if (x->link.is_key_delete)
         return x->call->req->method == RN_HTTP_POST ? &partition_delete : NULL;
