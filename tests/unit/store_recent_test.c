@@ -10,6 +10,7 @@
  */
 #include "store/recent.h"
 
+#include "base/bytes.h"
 #include "base/chance.h"
 
 #include <setjmp.h>
@@ -29,6 +30,8 @@ enum {
     READERS = 3,
     ROUNDS = 400,
     FULL_BYTES = 32 << 20,
+    ROWS = 8000,
+    ROW_BYTES_MAX = 5000,
 };
 
 enum said { NOTHING, GONE, PUT };
@@ -186,6 +189,46 @@ static void a_large_value_has_a_place_of_its_own(void **state)
     rn_recent_drop(r);
 }
 
+/* The i-th row: keys in no order, values of all sizes and each of its own byte.
+ */
+static void row_of(uint32_t i, char key[4], struct rn_view *value)
+{
+    static char bytes[ROW_BYTES_MAX];
+
+    rn_put_u32_be(key, i * 2654435761u);
+    memset(bytes, (int)(i % 251), sizeof(bytes));
+    *value = rn_view_of(bytes, (size_t)i * 7919 % ROW_BYTES_MAX);
+}
+
+static void rows_keep_apart_in_a_table_of_many_blocks(void **state)
+{
+    struct rn_recent *r = rn_recent_new(FULL_BYTES);
+    const struct rn_recent_entry *e = NULL, *last;
+    const struct rn_range all = { 0 };
+    struct rn_view value;
+    unsigned rows = 0;
+    char key[4];
+
+    (void)state;
+    assert_non_null(r);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        row_of(i, key, &value);
+        assert_int_equal(rn_recent_put(r, 1, rn_view_of(key, 4), value), RN_OK);
+    }
+    rn_recent_end(r, true);
+    assert_true(rn_recent_bytes(r) > FULL_BYTES / 2);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        row_of(i, key, &value);
+        e = rn_recent_find(r, 1, rn_view_of(key, 4));
+        assert_non_null(e);
+        assert_true(rn_view_eq(e->value, value));
+    }
+    for (last = NULL; (e = rn_recent_next(r, 1, &all, last)); last = e, rows++)
+        assert_true(!last || rn_view_compare(last->key, e->key) < 0);
+    assert_int_equal(rows, ROWS);
+    rn_recent_drop(r);
+}
+
 /* ---- beside a writer ----------------------------------------------------- */
 
 struct shared {
@@ -257,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_stays_as_it_was),
         cmocka_unit_test(a_large_value_has_a_place_of_its_own),
+        cmocka_unit_test(rows_keep_apart_in_a_table_of_many_blocks),
         cmocka_unit_test(readers_see_whole_groups),
     };
 
