@@ -50,7 +50,8 @@ static int rotate(const char *dir, const char *name)
     rc = rn_keys_rotate(rn_env_real(), dir, which, &err);
     if (rc)
         return rn_command_fail(rc, &err);
-    printf("%s is drawn anew; a running server takes it within a second\n", name);
+    printf("%s is drawn anew; a running server takes it within a second\n",
+           name);
     return RN_EXIT_OK;
 }
 

@@ -121,6 +121,7 @@ const struct rn_command rn_command_tls = {
         "  key.pem      its key\n"
         "\n"
         "'runnel serve' uses DIR/tls unless it is given --tls-cert and "
-        "--tls-key, and\nreads the files again when they change, and at SIGHUP.\n",
+        "--tls-key, and\nreads the files again when they change, and at "
+        "SIGHUP.\n",
     .run = run,
 };

@@ -8,8 +8,8 @@
 
 /* For this process and all threads it will start, for good: no new rights, no
  * other program, no look into other processes and none from them into this,
- * nothing of the machine's own set-up, no sockets but TCP's and local ones.  False where the kernel cannot
- * do that; then all is as before. */
+ * nothing of the machine's own set-up, no sockets but TCP's and local ones.
+ * False where the kernel cannot do that; then all is as before. */
 bool rn_jail(void);
 
 /* Becomes that user, with his groups and for good.  RN_FORBIDDEN for who is

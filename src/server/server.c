@@ -122,8 +122,7 @@ static uint64_t share_of(const struct rn_server *s, const char *address)
 {
     if (s->options->connections_per_address)
         return s->options->connections_per_address;
-    return is_loopback_peer(address) ? s->options->connections_max
-                                     : PEER_CONNECTIONS;
+    return is_loopback_peer(address) ? UINT64_MAX : PEER_CONNECTIONS;
 }
 
 static void on_accepted(void *context, int fd, const char *address)
