@@ -277,7 +277,8 @@ enum rn_code rn_reshape_start(struct rn_engine *e, struct rn_reshape *r,
     r->operation = (struct rn_operation){
         .run = run,
         .done = done,
-        .flags = RN_OPERATION_MULTI,
+        .flags = RN_OPERATION_MULTI |
+                 (r->verb == RN_RESHAPE_GROW ? RN_OPERATION_BACKGROUND : 0),
         .bytes = 4096,
     };
     rc = rn_committer_queue(e->committer, &r->operation);

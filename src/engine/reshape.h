@@ -49,7 +49,8 @@ struct rn_reshape {
 
 /* RN_GONE if a range is not alive; RN_BAD_REQUEST for a bound that is not
  * inside, ranges that are no neighbours, or too many of them.  RN_THROTTLED at
- * once, and then `done` is not called. */
+ * once, and then `done` is not called; not for RN_RESHAPE_GROW, which nobody
+ * would ask for again: it has its place beside the clients' writes. */
 enum rn_code rn_reshape_start(struct rn_engine *e, struct rn_reshape *r,
                               struct rn_err *err) RN_CHECK;
 void rn_reshape_release(struct rn_reshape *r);

@@ -19,6 +19,8 @@
 
 enum { KEYS = 24, IDS = 3, READERS = 12, PIECES_MAX = 256 };
 
+static int growths; /* that have ended */
+
 static int setup(void **state)
 {
     (void)state;
@@ -96,6 +98,54 @@ static void a_container_grows_evenly(void **state)
         box_reshape(&(struct rn_reshape){ .verb = RN_RESHAPE_GROW, .want = 4 }),
         RN_OK);
     assert_int_equal(box->container->range_count, 8);
+}
+
+static enum rn_code write_nothing(struct rn_operation *op, struct rn_txn *txn)
+{
+    (void)op;
+    (void)txn;
+    return RN_OK;
+}
+
+static void count_down(struct rn_operation *op, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    (void)op;
+    (void)err;
+    assert_int_equal(rc, RN_OK);
+}
+
+static void note_growth(struct rn_done *done, enum rn_code rc,
+                        const struct rn_err *err)
+{
+    (void)done;
+    (void)err;
+    assert_int_equal(rc, RN_OK);
+    growths++;
+}
+
+static void a_full_queue_keeps_no_container_from_growing(void **state)
+{
+    static struct rn_operation writes[RN_COMMITTER_QUEUE_MAX + 1];
+    struct rn_done then = { .call = note_growth };
+    struct rn_reshape refused = { .container = box->container };
+    size_t n = 0;
+
+    (void)state;
+    growths = 0;
+    for (; n <= RN_COMMITTER_QUEUE_MAX; n++) {
+        writes[n] =
+            (struct rn_operation){ .run = write_nothing, .done = count_down };
+        if (rn_committer_queue(db.engine->committer, &writes[n]))
+            break;
+    }
+    assert_int_equal(n, RN_COMMITTER_QUEUE_MAX);
+    assert_int_equal(rn_reshape_start(db.engine, &refused, NULL), RN_THROTTLED);
+    assert_true(rn_container_grow(db.engine, box, 4, &then));
+    database_settle(&db);
+    assert_int_equal(growths, 1);
+    box_refresh();
+    assert_int_equal(box->container->range_count, 4);
 }
 
 /* How many entries lie under a range. */
@@ -494,6 +544,7 @@ int main(void)
         CASE(children_take_over_where_their_parent_ended),
         CASE(what_cannot_be_is_refused_and_changes_nothing),
         CASE(a_container_grows_evenly),
+        CASE(a_full_queue_keeps_no_container_from_growing),
         CASE(entries_come_home_and_keep_their_etags),
         CASE(a_restart_goes_on_bringing_home),
         CASE(a_budget_ends_a_page_between_LSNs_of_all_ancestors),
