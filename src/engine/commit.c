@@ -21,6 +21,9 @@
 
 enum { CLIENT, BACKGROUND, LANES };
 
+/* Between two looks at the clock, so that one put forward is noticed. */
+enum { LONGEST_S = 3600 };
+
 /* Between two attempts to begin on a busy store, which has itself waited. */
 #define RETRY_NS INT64_C(5000000)
 
@@ -429,6 +432,23 @@ static int64_t step(void *context)
     if (!collect(c))
         return wait;
     return c->again.head ? step_alone(c) : step_group(c);
+}
+
+struct rn_operation *rn_chore_take(struct rn_chore *c, int64_t now,
+                                   struct rn_operation like, int64_t *wait_ns)
+{
+    *wait_ns = RN_TASK_IDLE;
+    if (c->due == RN_NEVER || c->is_queued)
+        return NULL;
+    if (c->due > now) {
+        int64_t wait_s = c->due - now;
+        *wait_ns = (wait_s < LONGEST_S ? wait_s : LONGEST_S) * 1000000000;
+        return NULL;
+    }
+    c->is_queued = true;
+    c->slice = like;
+    c->slice.flags |= RN_OPERATION_BACKGROUND;
+    return &c->slice;
 }
 
 /* ---- from outside -------------------------------------------------------- */

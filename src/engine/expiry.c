@@ -7,14 +7,11 @@
 
 #include <assert.h>
 
-#define NEVER INT64_MAX
-
 enum {
     SLICE_KEYS = 256,
     DOCUMENT_KEYS = 4, /* about what the removal of one touches */
     SLICE_BYTES = 1 << 20,
-    RETRY_S = 60,     /* after a slice that failed */
-    LONGEST_S = 3600, /* so that a clock put forward is noticed */
+    RETRY_S = 60, /* after a slice that failed */
     PLACES_MAX = 1 << 20,
 };
 
@@ -41,7 +38,7 @@ struct rn_expiry_clock {
 
 void rn_expiry_init(struct rn_engine *e)
 {
-    e->expiry = (struct rn_expiry){ .due = NEVER };
+    e->expiry = (struct rn_expiry){ .chore.due = RN_NEVER };
 }
 
 void rn_expiry_release(struct rn_engine *e)
@@ -112,8 +109,8 @@ static void set_due(struct rn_expiry *x, struct rn_expiry_clock *clock,
                     int64_t due)
 {
     clock->due = due;
-    if (due < x->due)
-        x->due = due;
+    if (due < x->chore.due)
+        x->chore.due = due;
 }
 
 enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
@@ -136,7 +133,7 @@ enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
     rn_buf_clear(&clock->places);
     clock->history = history;
     set_due(x, clock,
-            default_ttl == RN_TTL_OFF && history <= 0 && !had_history ? NEVER
+            default_ttl == RN_TTL_OFF && history <= 0 && !had_history ? RN_NEVER
                                                                       : 0);
     return RN_OK;
 }
@@ -483,7 +480,7 @@ static enum rn_code sweep_clock(struct slice *s, struct rn_expiry_clock *clock)
         drop_clock(&s->engine->expiry, clock);
         return RN_OK;
     }
-    clock->then = NEVER;
+    clock->then = RN_NEVER;
     clock->is_swept = true;
     s->clock = clock;
     s->container = o->container;
@@ -494,7 +491,7 @@ static enum rn_code sweep_clock(struct slice *s, struct rn_expiry_clock *clock)
 
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
-    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, expiry.slice);
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, expiry.chore.slice);
     struct slice s = { .engine = e,
                        .txn = txn,
                        .now = rn_engine_now(e),
@@ -518,13 +515,13 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
-    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, expiry.slice);
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, expiry.chore.slice);
     struct rn_expiry *x = &e->expiry;
     int64_t now = rn_engine_now(e);
 
     (void)err;
-    x->is_queued = x->is_begun = false;
-    x->due = NEVER;
+    x->chore.is_queued = x->is_begun = false;
+    x->chore.due = RN_NEVER;
     if (rc)
         forget_places(x);
     for (struct rn_expiry_clock *c = x->clocks; c; c = c->next) {
@@ -539,22 +536,11 @@ static void done(struct rn_operation *op, enum rn_code rc,
 
 struct rn_operation *rn_expiry_take_due(struct rn_engine *e, int64_t *wait_ns)
 {
-    struct rn_expiry *x = &e->expiry;
-    int64_t wait_s;
-
-    *wait_ns = RN_TASK_IDLE;
-    if (x->due == NEVER || x->is_queued)
-        return NULL;
-    wait_s = x->due - rn_engine_now(e);
-    if (wait_s > 0) {
-        *wait_ns = (wait_s < LONGEST_S ? wait_s : LONGEST_S) * 1000000000;
-        return NULL;
-    }
-    x->is_queued = true;
-    x->slice = (struct rn_operation){
+    const struct rn_operation like = {
         .run = run,
         .done = done,
-        .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_FREES,
+        .flags = RN_OPERATION_FREES,
     };
-    return &x->slice;
+
+    return rn_chore_take(&e->expiry.chore, rn_engine_now(e), like, wait_ns);
 }

@@ -30,10 +30,8 @@
 struct rn_expiry {
     struct rn_tree by_number;       /* of containers: pointers to clocks */
     struct rn_expiry_clock *clocks; /* all of them */
-    int64_t due;                    /* of the first clock */
-    bool is_queued;
-    bool is_begun; /* its slice has run, and not ended */
-    struct rn_operation slice;
+    struct rn_chore chore;          /* due with the first clock */
+    bool is_begun;                  /* its slice has run, and not ended */
 };
 
 void rn_expiry_init(struct rn_engine *e);

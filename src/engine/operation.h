@@ -47,4 +47,19 @@ struct rn_operation {
     enum rn_code code; /* what `done` will be told */
 };
 
+/* A slice of the engine's own work that falls due by the clock.  The
+ * committer's. */
+struct rn_chore {
+    struct rn_operation slice;
+    int64_t due; /* second since 1970; RN_NEVER: nothing is to be done */
+    bool is_queued;
+};
+
+#define RN_NEVER INT64_MAX
+
+/* The slice, made of `like`, if it is due; else NULL, and in `wait_ns` when to
+ * ask again at the latest.  Its `done` clears `is_queued`. */
+struct rn_operation *rn_chore_take(struct rn_chore *c, int64_t now,
+                                   struct rn_operation like, int64_t *wait_ns);
+
 #endif

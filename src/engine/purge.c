@@ -16,8 +16,6 @@
 
 #include <assert.h>
 
-#define NEVER INT64_MAX
-
 enum {
     TAG_ORDER = 'p',
     SLICE_KEYS = 256,
@@ -188,7 +186,7 @@ static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
 
 static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
 {
-    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.slice);
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.chore.slice);
     struct order o;
     enum rn_code rc = find_order(txn, &o);
 
@@ -229,38 +227,26 @@ static void answer(struct rn_purger *x, const struct rn_key *order,
 static void slice_done(struct rn_operation *op, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.slice);
+    struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.chore.slice);
     struct rn_purger *x = &e->purger;
 
-    x->is_queued = false;
-    x->due = rc ? rn_engine_now(e) + RETRY_S : 0;
+    x->chore.is_queued = false;
+    x->chore.due = rc ? rn_engine_now(e) + RETRY_S : 0;
     if (rc == RN_NOT_FOUND)
-        x->due = NEVER;
+        x->chore.due = RN_NEVER;
     else
         answer(x, rc ? NULL : &x->order, rc, err);
 }
 
 struct rn_operation *rn_purger_take_due(struct rn_engine *e, int64_t *wait_ns)
 {
-    struct rn_purger *x = &e->purger;
-    int64_t wait_s;
-
-    *wait_ns = RN_TASK_IDLE;
-    if (x->due == NEVER || x->is_queued)
-        return NULL;
-    wait_s = x->due - rn_engine_now(e);
-    if (wait_s > 0) {
-        *wait_ns = wait_s * 1000000000;
-        return NULL;
-    }
-    x->is_queued = true;
-    x->is_ended = false;
-    x->slice = (struct rn_operation){
+    const struct rn_operation like = {
         .run = run_slice,
         .done = slice_done,
-        .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_FREES,
+        .flags = RN_OPERATION_FREES,
     };
-    return &x->slice;
+
+    return rn_chore_take(&e->purger.chore, rn_engine_now(e), like, wait_ns);
 }
 
 void rn_purger_release(struct rn_engine *e)
@@ -302,7 +288,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
     }
     p->next = x->waiting;
     x->waiting = p;
-    x->due = 0;
+    x->chore.due = 0;
 }
 
 enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,

@@ -44,11 +44,9 @@ enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
  * one. */
 struct rn_purger {
     struct rn_purge *waiting; /* decided, and not answered */
-    int64_t due;              /* when to look for orders */
-    bool is_queued;
-    bool is_ended;       /* the order that the slice was about */
-    struct rn_key order; /* that one */
-    struct rn_operation slice;
+    struct rn_chore chore;    /* due when there are orders to look for */
+    bool is_ended;            /* the order that the slice was about */
+    struct rn_key order;      /* that one */
 };
 
 void rn_purger_release(struct rn_engine *e); /* answers who still waits */
