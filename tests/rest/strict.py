@@ -54,7 +54,7 @@ def feed(client, status, path=C, **headers):
                        x_ms_documentdb_partitionkeyrangeid="0", **headers)
 
 
-@case("a strict server begins a container above 10,000 RU/s with a range for "
+@case("a strict server begins a container above 10,000 units with a range for "
       "each 6,000, and raises it like any other")
 def _():
     for which, options in ((1, ()), (2, ("--strict",)), (0, ("--ranges", "7",
