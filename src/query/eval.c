@@ -8,7 +8,10 @@
 
 #include <math.h>
 
-enum { STEPS_PER_LOOK = 1 << 16 }; /* at the clock */
+enum {
+    STEPS_PER_LOOK = 1 << 16, /* at the clock */
+    BYTES_PER_STEP = 128,     /* of texts that a function is given */
+};
 
 void rn_run_look(struct rn_run *r)
 {
@@ -143,6 +146,8 @@ static enum rn_code equality(struct rn_run *r, uint8_t op,
 
     if (a->kind == RN_VALUE_UNDEFINED || b->kind == RN_VALUE_UNDEFINED)
         return RN_OK;
+    if (a->kind > RN_VALUE_STRING && a->kind == b->kind)
+        rn_run_look(r); /* they may be large */
     rc = rn_value_equals(a, b, r->arena, &is_equal);
     *out = rn_value_bool(is_equal == (op == RN_OP_EQUAL));
     return rc;
@@ -393,13 +398,19 @@ static enum rn_code eval_call(struct rn_run *r, const struct rn_expr *e,
         .run = r, .arena = r->arena, .count = e->count, .mode = e->op
     };
     enum rn_code rc = RN_OK;
+    size_t bytes = 0;
 
     if (e->count > sizeof(few) / sizeof(few[0]))
         args = rn_arena_alloc(r->arena, e->count * sizeof(*args));
     if (!args)
         return RN_TOO_LARGE;
-    for (uint32_t i = 0; i < e->count && !rc; i++)
+    for (uint32_t i = 0; i < e->count && !rc; i++) {
         rc = rn_eval(r, e->kids[i], &args[i]);
+        if (!rc && args[i].kind == RN_VALUE_STRING)
+            bytes += args[i].text.len;
+    }
+    if (!rc && bytes >= BYTES_PER_STEP)
+        rc = rn_run_step(r, bytes / BYTES_PER_STEP);
     a.at = args;
     return rc ? rc : e->function->run(&a, out);
 }

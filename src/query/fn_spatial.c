@@ -11,10 +11,14 @@ static bool is_planar(const struct rn_args *a)
     return q && q->policy && q->policy->is_planar;
 }
 
+/* What a pair of points costs: their segments compared, or on the earth the
+ * way between them found. */
+enum { PAIR_STEPS = 4, WAY_STEPS = 100 };
+
 /* Reads both shapes; `*ok` if they are valid.  What is done with them then
  * costs as much as they have pairs of points. */
-static enum rn_code read_two(const struct rn_args *a, struct rn_geo out[2],
-                             bool *ok)
+static enum rn_code read_two(const struct rn_args *a, unsigned pair_steps,
+                             struct rn_geo out[2], bool *ok)
 {
     enum rn_code rc = RN_OK;
 
@@ -24,7 +28,8 @@ static enum rn_code read_two(const struct rn_args *a, struct rn_geo out[2],
             rc = rn_run_step(a->run, (uint64_t)out[i].points * out[i].points);
     }
     if (!rc)
-        rc = rn_run_step(a->run, 10 + (uint64_t)out[0].points * out[1].points);
+        rc = rn_run_step(a->run, 10 + (uint64_t)out[0].points * out[1].points *
+                                          pair_steps);
     *ok = !rc && !out[0].reason && !out[1].reason;
     return rc;
 }
@@ -33,7 +38,8 @@ static enum rn_code fn_distance(const struct rn_args *a, struct rn_value *out)
 {
     struct rn_geo two[2];
     bool ok;
-    enum rn_code rc = read_two(a, two, &ok);
+    enum rn_code rc =
+        read_two(a, is_planar(a) ? PAIR_STEPS : WAY_STEPS, two, &ok);
 
     if (ok)
         *out = rn_value_double(rn_geo_distance(&two[0], &two[1]));
@@ -44,7 +50,7 @@ static enum rn_code fn_within(const struct rn_args *a, struct rn_value *out)
 {
     struct rn_geo two[2];
     bool ok;
-    enum rn_code rc = read_two(a, two, &ok);
+    enum rn_code rc = read_two(a, PAIR_STEPS, two, &ok);
 
     if (ok)
         *out = rn_value_bool(rn_geo_within(&two[0], &two[1]));
@@ -55,7 +61,7 @@ static enum rn_code fn_intersects(const struct rn_args *a, struct rn_value *out)
 {
     struct rn_geo two[2];
     bool ok;
-    enum rn_code rc = read_two(a, two, &ok);
+    enum rn_code rc = read_two(a, PAIR_STEPS, two, &ok);
 
     if (ok)
         *out = rn_value_bool(rn_geo_intersects(&two[0], &two[1]));

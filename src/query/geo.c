@@ -348,9 +348,12 @@ static bool measure(const struct rn_geo_point a[2],
     struct pairing *p = context;
 
     for (int i = 0; i < 2; i++) {
-        double from = rn_geo_segment_distance(a[i], b, p->is_planar);
-        double to = rn_geo_segment_distance(b[i], a, p->is_planar);
-        p->nearest = fmin(p->nearest, fmin(from, to));
+        p->nearest =
+            fmin(p->nearest,
+                 rn_geo_segment_distance(a[i], b, p->is_planar, p->nearest));
+        p->nearest =
+            fmin(p->nearest,
+                 rn_geo_segment_distance(b[i], a, p->is_planar, p->nearest));
     }
     return p->nearest == 0;
 }

@@ -66,9 +66,11 @@ enum rn_geo_side { RN_GEO_OUT, RN_GEO_ON, RN_GEO_IN };
 bool rn_geo_segments_meet(const struct rn_geo_point a[2],
                           const struct rn_geo_point b[2], bool is_planar,
                           bool *is_crossing);
-/* How far a point is from a segment. */
+/* How far a point is from a segment; infinite if that is more than `most`, or
+ * the distance all the same. */
 double rn_geo_segment_distance(struct rn_geo_point p,
-                               const struct rn_geo_point s[2], bool is_planar);
+                               const struct rn_geo_point s[2], bool is_planar,
+                               double most);
 enum rn_geo_side rn_geo_side_of(const struct rn_geo_part *polygon,
                                 struct rn_geo_point p, bool is_planar);
 

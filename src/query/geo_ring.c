@@ -112,27 +112,52 @@ static bool do_cross(const struct segment *s, const struct segment *t)
     return a * b > 0 && a * c > 0 && a * d > 0;
 }
 
+/* No point of a segment is farther from its first one than this, in degrees
+ * or units. */
+static double reach(const struct rn_geo_point s[2], bool is_planar)
+{
+    double x = fabs(s[1].x - s[0].x);
+
+    if (!is_planar && x > 180)
+        x = fabs(360 - x);
+    return x + fabs(s[1].y - s[0].y);
+}
+
 bool rn_geo_segments_meet(const struct rn_geo_point a[2],
                           const struct rn_geo_point b[2], bool is_planar,
                           bool *is_crossing)
 {
-    struct segment s = segment_of(a, is_planar), t = segment_of(b, is_planar);
-    bool is_touching = is_on(&s, t.a, is_planar) || is_on(&s, t.b, is_planar) ||
-                       is_on(&t, s.a, is_planar) || is_on(&t, s.b, is_planar);
+    double most = reach(a, is_planar) + reach(b, is_planar);
+    struct segment s, t;
+    bool is_touching;
 
+    /* Most pairs of two long lines are far from each other. */
+    *is_crossing = false;
+    if (fabs(a[0].y - b[0].y) > most * 1.001 + 1e-6)
+        return false;
+    s = segment_of(a, is_planar);
+    t = segment_of(b, is_planar);
+    is_touching = is_on(&s, t.a, is_planar) || is_on(&s, t.b, is_planar) ||
+                  is_on(&t, s.a, is_planar) || is_on(&t, s.b, is_planar);
     *is_crossing = !is_touching && do_cross(&s, &t);
     return is_touching || *is_crossing;
 }
 
 double rn_geo_segment_distance(struct rn_geo_point p,
-                               const struct rn_geo_point s[2], bool is_planar)
+                               const struct rn_geo_point s[2], bool is_planar,
+                               double most)
 {
     struct segment segment = segment_of(s, is_planar);
     struct vector v = vector_of(p, is_planar);
     struct vector q = nearest(&segment, v, is_planar);
 
+    double apart = length(sum(v, scaled(q, -1)));
+
     if (is_planar)
-        return length(sum(v, scaled(q, -1)));
+        return apart;
+    /* The earth is nowhere rounder than at the equator from north to south. */
+    if (2 * asin(fmin(1, apart / 2)) * 6335439.0 > most)
+        return INFINITY;
     return rn_earth_distance(p, point_of(q));
 }
 

@@ -525,6 +525,11 @@ static void a_run_that_takes_too_long_fails(void **state)
         0, 0, limits, &o);
     assert_int_equal(o.rc, RN_TIMEOUT);
     rn_buf_release(&o.page.text);
+    /* So does a function of a long text. */
+    run(RN_LIT("SELECT VALUE COUNT(LENGTH(REPLICATE('a', 9000))) FROM c"), 1000,
+        0, limits, &o);
+    assert_int_equal(o.rc, RN_TIMEOUT);
+    rn_buf_release(&o.page.text);
 }
 
 static void patterns_do_not_keep_a_page_from_its_end(void **state)
