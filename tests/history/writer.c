@@ -37,8 +37,10 @@ static struct history_entry draw_upsert(struct client *c, uint32_t key,
                                    .n = n };
 }
 
-/* What is there now, which is noted too.  Asks until it knows. */
-static bool look(struct client *c, uint32_t document, struct history_entry *e)
+/* What is there now, which is noted too, and the range that it was written to.
+ * Asks until it knows. */
+static bool look(struct client *c, uint32_t document, struct history_entry *e,
+                 uint32_t *written)
 {
     char link[64], path[80], more[80];
     struct request ask = {
@@ -46,6 +48,7 @@ static bool look(struct client *c, uint32_t document, struct history_entry *e)
     };
     struct answer a;
     struct rn_json j;
+    struct rn_etag etag = { 0 };
 
     *e = (struct history_entry){ .client = c->number,
                                  .op = HISTORY_READ,
@@ -66,16 +69,20 @@ static bool look(struct client *c, uint32_t document, struct history_entry *e)
     e->range = a.range;
     rn_json_init(&j, NULL);
     if (a.status == 200 &&
-        (rn_json_parse(&j, a.body, NULL) || !web_read_document(&j, 0, e)))
+        (rn_json_parse(&j, a.body, NULL) || !web_read_document(&j, 0, e) ||
+         !web_read_etag(&j, rn_json_find(&j, 0, RN_LIT("_etag")), &etag)))
         c->broken = "a document cannot be read";
+    if (written)
+        *written = etag.range;
     rn_json_release(&j);
     client_note(c, e);
     return a.status == 200;
 }
 
-/* It has happened, as `seen` shows, or it has not. */
+/* It has happened, as `seen` shows, or it has not.  The range may have been
+ * merged with others since, which have the same LSNs. */
 static void settle(struct history_entry *e, const struct history_entry *seen,
-                   bool happened)
+                   uint32_t written, bool happened)
 {
     if (!happened) {
         e->t1 = seen->t1; /* from now on */
@@ -83,7 +90,7 @@ static void settle(struct history_entry *e, const struct history_entry *seen,
     }
     e->status = 200;
     e->point = e->version = seen->version;
-    e->range = seen->range;
+    e->range = written;
 }
 
 /* Its last operation is an upsert: all of it is there, or nothing. */
@@ -91,10 +98,12 @@ static void settle_transaction(struct client *c, struct history_entry *group)
 {
     struct history_entry seen;
     const struct history_entry *last = &group[writers.group - 1];
-    bool happened = look(c, last->document, &seen) && seen.token == last->token;
+    uint32_t written;
+    bool happened =
+        look(c, last->document, &seen, &written) && seen.token == last->token;
 
     for (size_t i = 0; i < writers.group; i++)
-        settle(&group[i], &seen, happened);
+        settle(&group[i], &seen, written, happened);
 }
 
 /* Of several to one document only the last can be seen; those before it have
@@ -103,9 +112,10 @@ static void settle_bulk(struct client *c, struct history_entry *group)
 {
     for (size_t i = 0; i < writers.group; i++) {
         struct history_entry seen;
+        uint32_t written;
 
-        (void)!look(c, group[i].document, &seen);
-        settle(&group[i], &seen, seen.token == group[i].token);
+        (void)!look(c, group[i].document, &seen, &written);
+        settle(&group[i], &seen, written, seen.token == group[i].token);
     }
 }
 
@@ -321,7 +331,7 @@ static void delete_one(struct client *c)
                            .more = more };
     struct answer a;
 
-    if (!look(c, document, &before))
+    if (!look(c, document, &before, NULL))
         return;
     snprintf(link, sizeof(link), "dbs/h/colls/c/docs/d%u", document);
     snprintf(path, sizeof(path), "/%s", link);
@@ -331,7 +341,7 @@ static void delete_one(struct client *c)
     e.t0 = web_now_ns();
     if (!client_ask(c, &ask, &a) || a.status >= 500) {
         /* If it is gone, nobody knows under which LSN: let it be in doubt. */
-        if (look(c, document, &after))
+        if (look(c, document, &after, NULL))
             e.t1 = after.t1;
     } else if (a.status == 204 || a.status == 404) {
         e.t1 = web_now_ns();
