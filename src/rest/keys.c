@@ -223,10 +223,11 @@ static enum rn_code load_token(struct rn_env *env, const char *path,
            out->metrics_token[len] < 0x7f)
         len++;
     if (len < TOKEN_MIN || len > RN_KEY_TEXT_MAX - 2 || got - len > 1 ||
-        (len < got && out->metrics_token[len] != '\n'))
+        (len < got && out->metrics_token[len] != '\n')) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s: a token is one line of %d to %d letters", path,
                        TOKEN_MIN, RN_KEY_TEXT_MAX - 2);
+    }
     out->metrics_token[len] = '\0';
     return RN_OK;
 }

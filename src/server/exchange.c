@@ -280,28 +280,27 @@ static const struct rn_conn_user conn_user = {
 };
 
 void rn_exchange_begin(const struct rn_exchange_opts *opts,
-                       struct rn_loop *loop, struct rn_tls *tls, int fd,
-                       const char *address, struct rn_peer *peer,
-                       bool is_loopback)
+                       struct rn_loop *loop, struct rn_tls *tls,
+                       const struct rn_exchange_client *client)
 {
     struct exchange *x = rn_new(sizeof(*x));
     struct rn_conn_opts conn = {
         .loop = loop,
-        .fd = fd,
+        .fd = client->fd,
         .tls = tls,
         .ops = &conn_user,
         .user = x,
         .write_stall_ms = opts->stall_ms,
-        .address = address,
+        .address = client->address,
     };
 
     atomic_fetch_add(opts->open, 1);
     if (x) {
         x->opts = opts;
         x->loop = loop;
-        x->peer = peer;
-        x->is_loopback = is_loopback;
-        snprintf(x->address, sizeof(x->address), "%s", address);
+        x->peer = client->peer;
+        x->is_loopback = client->is_loopback;
+        snprintf(x->address, sizeof(x->address), "%s", client->address);
         x->head = RN_BUF_INIT(HEAD_MAX);
         rn_http_reader_init(&x->reader, opts->limits);
         rn_call_init(&x->call, opts->rest, NULL);
@@ -311,7 +310,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         if (x)
             exchange_free(x);
         else
-            give_place(opts, peer);
+            give_place(opts, client->peer);
         return;
     }
     rn_conn_deadline(x->conn, opts->head_ms);

@@ -31,10 +31,18 @@ struct rn_exchange_opts {
     atomic_bool *draining; /* close after the answer in progress */
 };
 
-/* Takes over the socket, in any case.  Thread: the loop's. */
+/* Who has come. */
+struct rn_exchange_client {
+    int fd;
+    const char *address; /* lent for the call */
+    struct rn_peer *peer;
+    bool is_loopback;
+};
+
+/* Takes over the socket, and the place among the peers, in any case.  Thread:
+ * the loop's. */
 void rn_exchange_begin(const struct rn_exchange_opts *opts,
-                       struct rn_loop *loop, struct rn_tls *tls, int fd,
-                       const char *address, struct rn_peer *peer,
-                       bool is_loopback);
+                       struct rn_loop *loop, struct rn_tls *tls,
+                       const struct rn_exchange_client *client);
 
 #endif

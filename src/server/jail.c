@@ -133,10 +133,11 @@ static enum rn_code change(const struct passwd *who, struct rn_err *err)
     if (initgroups(who->pw_name, who->pw_gid) || setgid(who->pw_gid) ||
         setuid(who->pw_uid))
         return rn_fail_errno(err, errno, "--user %s", who->pw_name);
-    if (who->pw_uid != 0 && (setuid(0) == 0 || seteuid(0) == 0))
+    if (who->pw_uid != 0 && (setuid(0) == 0 || seteuid(0) == 0)) {
         return rn_fail(err, RN_FORBIDDEN,
                        "--user %s: root's rights could be had again",
                        who->pw_name);
+    }
     return RN_OK;
 }
 

@@ -90,9 +90,14 @@ static void arrive(struct rn_post *post)
 {
     struct arrival *a = (struct arrival *)post;
     struct rn_tls *tls = current_tls(a->server);
+    struct rn_exchange_client client = {
+        .fd = a->fd,
+        .address = a->address,
+        .peer = a->peer,
+        .is_loopback = is_loopback_peer(a->address),
+    };
 
-    rn_exchange_begin(&a->server->exchange, a->loop, tls, a->fd, a->address,
-                      a->peer, is_loopback_peer(a->address));
+    rn_exchange_begin(&a->server->exchange, a->loop, tls, &client);
     rn_tls_close(tls);
     rn_free(a);
 }
