@@ -109,23 +109,8 @@ static uint64_t sum_of_lines(const char *text)
     return rn_hash64(rn_view_of(text, len), 0);
 }
 
-/* What a power cut leaves of a file that was being made: its beginning, or
- * zeros.  Anything else is damage, or somebody else's. */
-static bool is_cut_off(struct rn_view text)
-{
-    size_t zeros = 0;
-    struct rn_view line = rn_view_of(first_line, strlen(first_line));
-
-    while (zeros < text.len && text.at[zeros] == '\0')
-        zeros++;
-    if (line.len > text.len)
-        line.len = text.len;
-    return zeros == text.len || memcmp(text.at, line.at, line.len) == 0;
-}
-
 static enum rn_code format_load(struct rn_env *env, const char *dir,
-                                bool is_alone, struct rn_format *out,
-                                struct rn_err *err)
+                                struct rn_format *out, struct rn_err *err)
 {
     struct rn_buf text = RN_BUF_INIT(FORMAT_FILE_MAX);
     char path[RN_PATH_MAX];
@@ -140,9 +125,7 @@ static enum rn_code format_load(struct rn_env *env, const char *dir,
         goto out;
     text.at[text.len] = '\0';
     if (!format_parse(text.at, sum_of_lines(text.at), &version, out)) {
-        rc = is_alone && is_cut_off(rn_buf_view(&text))
-                 ? rn_fail(err, RN_NOT_FOUND, "%s: begun", path)
-                 : rn_fail(err, RN_CORRUPT, "%s: damaged", path);
+        rc = rn_fail(err, RN_CORRUPT, "%s: damaged", path);
     } else if (version > RN_FORMAT_VERSION) {
         rc = rn_fail(err, RN_FORBIDDEN,
                      "%s: written by a later Runnel (format %" PRIu64
@@ -163,47 +146,27 @@ enum rn_code rn_format_read(struct rn_env *env, const char *dir,
     if (error)
         return rn_fail_errno(err, error, "%s", dir);
     if (listing.format)
-        return format_load(env, dir, !listing.other, out, err);
+        return format_load(env, dir, out, err);
     if (listing.other)
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s: not a Runnel data directory, and not empty", dir);
     return rn_fail(err, RN_NOT_FOUND, "%s: empty", dir);
 }
 
-static struct rn_view format_print(const struct rn_format *format,
-                                   char text[FORMAT_FILE_MAX])
+enum rn_code rn_format_write(struct rn_env *env, const char *dir,
+                             const struct rn_format *format, struct rn_err *err)
 {
-    int len = snprintf(text, FORMAT_FILE_MAX,
+    char text[FORMAT_FILE_MAX];
+    int len = snprintf(text, sizeof(text),
                        "%sformat %" PRIu32 "\nstore %s\nrestored %" PRIu64 "\n",
                        first_line, format->version, format->store_id,
                        format->restored);
     uint64_t sum = rn_hash64(rn_view_of(text, (size_t)len), 0);
 
-    len += snprintf(text + len, FORMAT_FILE_MAX - (size_t)len,
+    len += snprintf(text + len, sizeof(text) - (size_t)len,
                     "sum %016" PRIx64 "\n", sum);
-    return rn_view_of(text, (size_t)len);
-}
-
-enum rn_code rn_format_write(struct rn_env *env, const char *dir,
-                             const struct rn_format *format, struct rn_err *err)
-{
-    char text[FORMAT_FILE_MAX];
-
-    return rn_file_replace(env, dir, "format", format_print(format, text), err);
-}
-
-enum rn_code rn_format_create(struct rn_env *env, const char *dir,
-                              const struct rn_format *format,
-                              struct rn_file **out, struct rn_err *err)
-{
-    char text[FORMAT_FILE_MAX], path[RN_PATH_MAX];
-    int error;
-
-    snprintf(path, sizeof(path), "%s/format", dir);
-    error = rn_file_open(env, path, RN_OPEN_NEW, out);
-    if (!error)
-        error = rn_file_write(*out, format_print(format, text), 0);
-    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+    return rn_file_replace(env, dir, "format", rn_view_of(text, (size_t)len),
+                           err);
 }
 
 void rn_format_draw_id(struct rn_env *env, struct rn_format *format)

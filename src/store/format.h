@@ -32,10 +32,9 @@ struct rn_format {
     uint64_t restored;
 };
 
-/* RN_NOT_FOUND in an empty or absent directory, or one that has nothing but the
- * beginning of the file, as a power cut in its creation leaves it;
- * RN_BAD_REQUEST in one that holds something else; RN_CORRUPT if the file is
- * damaged; RN_FORBIDDEN if it is of a later format.  Changes nothing. */
+/* RN_NOT_FOUND in an empty or absent directory; RN_BAD_REQUEST in one that
+ * holds something else; RN_CORRUPT if the file is damaged; RN_FORBIDDEN if it
+ * is of a later format.  Changes nothing. */
 enum rn_code rn_format_read(struct rn_env *env, const char *dir,
                             struct rn_format *out, struct rn_err *err) RN_CHECK;
 
@@ -43,13 +42,6 @@ enum rn_code rn_format_read(struct rn_env *env, const char *dir,
 enum rn_code rn_format_write(struct rn_env *env, const char *dir,
                              const struct rn_format *format,
                              struct rn_err *err) RN_CHECK;
-
-/* Writes the file and leaves it open and its sync, and that of its name, to the
- * caller, who puts nothing else there before. */
-enum rn_code rn_format_create(struct rn_env *env, const char *dir,
-                              const struct rn_format *format,
-                              struct rn_file **out,
-                              struct rn_err *err) RN_CHECK;
 
 /* A new identity for a new or restored directory. */
 void rn_format_draw_id(struct rn_env *env, struct rn_format *format);

@@ -161,21 +161,11 @@ static enum rn_code sync_created(struct rn_local *l, struct rn_file *seed,
 }
 
 /* Where an earlier attempt ended after the format file was named, that name may
- * be in the cache only, and so may what is in it; without them whatever is made
- * now would be somebody else's after a power cut. */
-static enum rn_code settle_identity(struct rn_local *l, struct rn_err *err)
-{
-    int error =
-        RN_BUG(NO_FORMAT_SYNC_AT_OPEN) ? 0 : rn_file_sync(l->format_file);
-
-    if (error)
-        return rn_fail_errno(err, error, "%s/format: syncing", l->dir);
-    return sync_names(l, err);
-}
-
+ * be in the cache only; without it whatever is made now would be somebody
+ * else's after a power cut. */
 static enum rn_code create(struct rn_local *l, bool fresh, struct rn_err *err)
 {
-    enum rn_code rc = fresh ? RN_OK : settle_identity(l, err);
+    enum rn_code rc = fresh ? RN_OK : sync_names(l, err);
     struct rn_file *seed = NULL;
 
     if (!rc)
@@ -357,28 +347,20 @@ static enum rn_code put_identity(struct rn_local *l, bool made,
                                  struct rn_err *err)
 {
     char parent[RN_PATH_MAX];
-    struct rn_sync syncs[3] = { 0 };
-    size_t len = RN_BUG(NO_DIR_SYNC) ? 1 : 3;
+    struct rn_sync own_name = { .dir = parent };
+    size_t len = RN_BUG(NO_DIR_SYNC) ? 0 : 1;
     enum rn_code rc;
+    int error;
 
+    parent_of(l->dir, parent);
     l->format.version = RN_FORMAT_VERSION;
     rn_format_draw_id(l->env, &l->format);
-    rc = rn_format_create(l->env, l->dir, &l->format, &l->format_file, err);
-    if (rc)
-        return rc;
-    parent_of(l->dir, parent);
-    syncs[0].file = l->format_file;
-    syncs[1].dir = l->dir;
-    syncs[2].dir = parent;
-    if (RN_BUG(NO_FORMAT_SYNC))
-        atomic_store(&syncs[0].taken, true);
-    rn_syncs_begin(l->env, syncs, len, !l->opts.manual);
-    (void)rn_syncs_end(syncs, len);
-    for (size_t i = 0; i < 2; i++) {
-        if (syncs[i].error)
-            return rn_fail_errno(err, syncs[i].error, "%s/format", l->dir);
-    }
-    return check_parent(parent, syncs[2].error, made, err);
+    rn_syncs_begin(l->env, &own_name, len, !l->opts.manual);
+    rc = rn_format_write(l->env, l->dir, &l->format, err);
+    error = rn_syncs_end(&own_name, len);
+    if (!rc)
+        rc = check_parent(parent, error, made, err);
+    return rc ? rc : open_format(l, err);
 }
 
 enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err)

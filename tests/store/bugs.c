@@ -19,8 +19,6 @@ bool bug_switch_on(const char *name)
         [RN_BUG_NO_DIR_SYNC] = "no-dir-sync",
         [RN_BUG_NO_DIR_SYNC_AT_OPEN] = "no-dir-sync-at-open",
         [RN_BUG_NO_LOG_SYNC_AT_OPEN] = "no-log-sync-at-open",
-        [RN_BUG_NO_FORMAT_SYNC] = "no-format-sync",
-        [RN_BUG_NO_FORMAT_SYNC_AT_OPEN] = "no-format-sync-at-open",
         [RN_BUG_CACHE_TRUSTED_AT_OPEN] = "cache-trusted-at-open",
         [RN_BUG_SEQ_REUSED_AFTER_RECOVERY] = "seq-reused-after-recovery",
         [RN_BUG_STALE_RECORD_ACCEPTED] = "stale-record-accepted",

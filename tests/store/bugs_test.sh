@@ -57,8 +57,6 @@ by_power pin-released-early 1000 --first 4
 by_power checkpoint-before-data-sync 1000 --first 4
 by_power no-dir-sync 1000 --first 4 --aim creation
 by_power no-dir-sync-at-open 8000 --first 4 --aim kills
-by_power no-format-sync 1000 --first 4 --aim creation
-by_power no-format-sync-at-open 8000 --first 4 --aim creation
 by_power no-log-sync-at-open 4000 --first 4 --aim kills
 by_power seq-reused-after-recovery 1000 --first 4
 by_power stale-record-accepted 2000 --first 4

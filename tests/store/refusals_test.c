@@ -430,35 +430,6 @@ static void what_is_not_there_is_not_made_if_it_must_exist(void **state)
     assert_int_equal(lab_tree_hash(work), 0);
 }
 
-/* A power cut in the first moments of a directory leaves any of these, and as
- * yet nothing that could be lost.  With anything beside it, it is damage. */
-static void a_format_that_is_half_written_and_alone_is_begun_again(void **state)
-{
-    static const char *const left[] = { "", "runnel data", "\0\0\0\0",
-                                        "runnel data directory\nformat 1\n" };
-    struct rn_store_opts opts = store_opts();
-    struct rn_store *s = NULL;
-    struct rn_err err = { 0 };
-
-    (void)state;
-    leave_only("format", "the format of my own files\n");
-    assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_CORRUPT);
-    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
-        leave_only("format", left[i]);
-        opts.must_exist = true;
-        assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_NOT_FOUND);
-        put("map-1", "x", 1);
-        opts.must_exist = false;
-        assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_CORRUPT);
-        check_words(left[i], &err, "format", "damaged");
-        leave_only("format", left[i]);
-        assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_OK);
-        rn_store_close(s);
-        assert_int_equal(try_open(&s, &err), RN_OK);
-        rn_store_close(s);
-    }
-}
-
 static void check_seed(const char *text)
 {
     char path[300], found[64] = "";
@@ -615,8 +586,6 @@ int main(void)
         cmocka_unit_test(what_was_refused_opens_when_it_is_whole_again),
         cmocka_unit_test(a_directory_in_use_is_refused),
         cmocka_unit_test(what_is_not_there_is_not_made_if_it_must_exist),
-        cmocka_unit_test(
-            a_format_that_is_half_written_and_alone_is_begun_again),
         cmocka_unit_test(a_new_directory_has_its_seed_and_keeps_it),
         cmocka_unit_test(a_file_is_no_directory),
         cmocka_unit_test(a_directory_out_of_reach_is_refused),
