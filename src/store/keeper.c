@@ -360,17 +360,22 @@ static void begin_checkpoint(struct rn_local *l)
         l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
 }
 
-/* While a table settles: only for the space that the map has used up. */
+/* While a table settles: only for the space that the map has used up.  What was
+ * captured is the flusher's at once. */
 static int64_t keep_settling(struct rn_local *l)
 {
     bool full = rn_settle_is_stuck(l) && written_since_capture(l) > 0;
+    bool is_captured = false;
     int64_t now = rn_mono_ns(l->env);
     struct rn_err err = { 0 };
 
     if ((full || written_since_capture(l) >= checkpoint_bytes(l)) &&
-        now >= l->retry_ns && capture(l, &err))
-        l->retry_ns = now + RETRY_MS * INT64_C(1000000);
-    if (l->checkpoint.step != RN_CHECKPOINT_IDLE || now >= l->settle.retry_ns)
+        now >= l->retry_ns) {
+        is_captured = !capture(l, &err);
+        if (!is_captured)
+            l->retry_ns = now + RETRY_MS * INT64_C(1000000);
+    }
+    if (is_captured || now >= l->settle.retry_ns)
         return RN_TASK_NOW;
     return l->settle.retry_ns - now;
 }
