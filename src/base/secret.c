@@ -1,7 +1,9 @@
 /* secret.c -- see secret.h. */
 #include "base/secret.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool rn_equal_secret(struct rn_view a, struct rn_view b)
 {
@@ -19,4 +21,18 @@ void rn_wipe_secret(void *at, size_t len)
 {
     if (len > 0)
         explicit_bzero(at, len);
+}
+
+enum rn_code rn_check_secret(const char *path, struct rn_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st))
+        return rn_fail_errno(err, errno, "%s", path);
+    if (st.st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) {
+        return rn_fail(err, RN_FORBIDDEN,
+                       "%s: has mode %04o; let it be 0640 at most", path,
+                       (unsigned)(st.st_mode & 07777));
+    }
+    return RN_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef RN_BASE_SECRET_H
 #define RN_BASE_SECRET_H
 
+#include "base/err.h"
 #include "base/mem.h"
 
 /* Equal?  Takes the same time wherever the first difference is, so that a
@@ -11,5 +12,9 @@ bool rn_equal_secret(struct rn_view a, struct rn_view b);
 /* Zeroes memory that is about to be given up.  Unlike memset it is not removed
  * by the compiler. */
 void rn_wipe_secret(void *at, size_t len);
+
+/* RN_FORBIDDEN if others may read the file, or its group do more than that: it
+ * is no secret then. */
+enum rn_code rn_check_secret(const char *path, struct rn_err *err) RN_CHECK;
 
 #endif

@@ -1,12 +1,12 @@
 /* tls.c -- see tls.h. */
 #include "net/tls.h"
 
-#include <errno.h>
+#include "base/secret.h"
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 #include <time.h>
 
 struct rn_tls {
@@ -58,26 +58,11 @@ static int64_t not_after(SSL_CTX *ctx)
     return (int64_t)timegm(&tm);
 }
 
-/* A key that others may read is no secret. */
-static enum rn_code check_mode(const char *key_path, struct rn_err *err)
-{
-    struct stat st;
-
-    if (stat(key_path, &st))
-        return rn_fail_errno(err, errno, "%s", key_path);
-    if (st.st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) {
-        return rn_fail(err, RN_FORBIDDEN,
-                       "%s: has mode %04o; let it be 0640 at most", key_path,
-                       (unsigned)(st.st_mode & 07777));
-    }
-    return RN_OK;
-}
-
 enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
                          struct rn_tls **out, struct rn_err *err)
 {
     struct rn_tls *tls;
-    enum rn_code rc = check_mode(key_path, err);
+    enum rn_code rc = rn_check_secret(key_path, err);
 
     if (rc)
         return rc;

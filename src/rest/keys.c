@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 enum { FILE_MAX = 64 << 10, PATH_BYTES = 4096, TOKEN_MIN = 16 };
 
@@ -187,26 +186,12 @@ static enum rn_code check_lengths(const struct rn_keys *keys,
     return RN_OK;
 }
 
-static enum rn_code check_mode(const char *path, struct rn_err *err)
-{
-    struct stat st;
-
-    if (stat(path, &st))
-        return rn_fail_errno(err, errno, "%s", path);
-    if (st.st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) {
-        return rn_fail(err, RN_FORBIDDEN,
-                       "%s: has mode %04o; let it be 0640 at most", path,
-                       (unsigned)(st.st_mode & 07777));
-    }
-    return RN_OK;
-}
-
 /* Letters that a header can carry, up to the end of the line. */
 static enum rn_code load_token(struct rn_env *env, const char *path,
                                struct rn_keys *out, struct rn_err *err)
 {
     struct rn_file *file = NULL;
-    enum rn_code rc = check_mode(path, err);
+    enum rn_code rc = rn_check_secret(path, err);
     size_t got = 0, len = 0;
     int error = 0;
 

@@ -10,7 +10,7 @@
  *   bytes     the place: of the last document, or behind the last sorted row
  *
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
- * at most 860 characters.
+ * at most 864 characters.
  */
 #include "rest/query_page.h"
 
