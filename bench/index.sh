@@ -122,7 +122,7 @@ done
 kill -CONT "$plain_pid"
 if start_pg_docs; then
     for ((r = 0; r < rounds; r++)); do
-        measure_pg pg 1 "$dir/find.sql" >>"$dir/lines"
+        measure_pg pg 1 "$dir/find.sql" prepared >>"$dir/lines"
         round find_beside find 1
     done
 fi

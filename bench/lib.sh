@@ -148,13 +148,13 @@ pg_ticks()
     awk '{ print $14 + $15 + $16 + $17 }' "/proc/$pg_pid/stat"
 }
 
-# measure_pg NAME CONNECTIONS SCRIPT: the same line as load prints.
+# measure_pg NAME CONNECTIONS SCRIPT MODE: the same line as load prints.
 measure_pg()
 {
     local said before after
 
     before=$(pg_ticks)
-    said=$("$pg_bin/pgbench" -h 127.0.0.1 -p "$pg_port" -U bench -n -M prepared \
+    said=$("$pg_bin/pgbench" -h 127.0.0.1 -p "$pg_port" -U bench -n -M "$4" \
         -c "$2" -j 1 -T "$seconds" -f "$3" -l \
         --log-prefix="$dir/pg_log" postgres 2>/dev/null)
     sleep 0.3

@@ -26,10 +26,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -281,18 +283,37 @@ static void send_request(struct client *c)
         die("writing");
 }
 
+/* Where the body begins, and how long it says to be; false: not there yet. */
+static bool read_head(struct client *c, const char **body, size_t *length)
+{
+    static const char name[] = "content-length:";
+    const char *line = c->answer, *end;
+
+    *length = 0;
+    while ((end = memchr(line, '\n', c->got - (size_t)(line - c->answer)))) {
+        if (*line == '\r') {
+            *body = end + 1;
+            return true;
+        }
+        if ((*line | 0x20) == 'c' && !strncasecmp(line, name, strlen(name)))
+            *length = strtoul(line + strlen(name), NULL, 10);
+        line = end + 1;
+    }
+    return false;
+}
+
 /* Is the answer whole?  Then `*good` says whether it was the right one. */
 static bool is_whole(struct client *c, bool *good)
 {
-    char *end, *length;
+    const char *body;
+    size_t length;
 
     c->answer[c->got] = '\0';
     if (load.kind == SET) {
         *good = c->answer[0] == '+';
         return strstr(c->answer, "\r\n") != NULL;
     }
-    end = strstr(c->answer, "\r\n\r\n");
-    if (!end)
+    if (!read_head(c, &body, &length))
         return false;
     *good = strncmp(c->answer + 9,
                     load.kind == CREATE || load.kind == MAKE ? "201" : "200",
@@ -302,22 +323,16 @@ static bool is_whole(struct client *c, bool *good)
             *good && strstr(c->answer, load.kind == FIND
                                            ? "\r\nx-ms-item-count: 1\r\n"
                                            : "\r\nx-ms-item-count: 100\r\n");
-    length = strcasestr(c->answer, "\r\ncontent-length:");
-    return !length || length > end ||
-           c->got >=
-               (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10);
+    return c->got >= (size_t)(body - c->answer) + length;
 }
 
 /* ---- measuring ----------------------------------------------------------- */
 
 static void note_time(int64_t ns)
 {
-    double us = (double)ns / 1e3;
-    int slot = 0;
+    double slot = ns > 1000 ? ceil(log((double)ns / 1e3) / log(1.02)) : 0;
 
-    for (double width = 1; width < us && slot < SLOTS - 1; width *= 1.02)
-        slot++;
-    load.slots[slot]++;
+    load.slots[slot < SLOTS ? (int)slot : SLOTS - 1]++;
 }
 
 static double percentile(double share)

@@ -6,8 +6,11 @@
 # A point read is compared with nginx serving the same kilobyte from a file, a
 # durable create with Redis (appendfsync always) and with PostgreSQL's INSERT
 # (fsync on), all by the same 64 clients of bench/load.c, pgbench for
-# PostgreSQL.  Measurements of what is compared stand beside each other and are
-# taken three times; the median counts.  What is not installed is left out.
+# PostgreSQL.  There a document is what it is here: jsonb, under an id that is
+# unique and a number in the order of insertion.  Statements come as text, as
+# pgbench sends them unless told otherwise, and prepared.  Measurements of what
+# is compared stand beside each other and are taken three times; the median
+# counts.  What is not installed is left out.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . bench/lib.sh
@@ -31,8 +34,13 @@ start_redis()
 start_pg_docs()
 {
     start_pg '-c max_connections=200 -c shared_buffers=128MB' || return 1
-    ask_pg <<<'CREATE TABLE docs (id bigserial PRIMARY KEY, body text NOT NULL)'
-    echo "INSERT INTO docs (body) VALUES (repeat('x', 1024));" >"$dir/insert.sql"
+    ask_pg <<<'CREATE TABLE docs (seq bigserial PRIMARY KEY,
+        id text UNIQUE NOT NULL, body jsonb NOT NULL)'
+    cat >"$dir/insert.sql" <<END
+\set n random(1, 9000000000000000000)
+INSERT INTO docs (id, body) VALUES ('d' || :n, '{"id":"d","pk":"d","n":1,\
+"filler":"$(head -c 780 /dev/zero | tr '\0' x)"}');
+END
 }
 
 # round NAME CONNECTIONS: one measurement, kept and shown.
@@ -43,7 +51,8 @@ round()
         "$load" "$1" "$runnel_port" "$2" "$seconds" "$runnel_pid" ;;
     static) "$load" static "$nginx_port" "$2" "$seconds" "$nginx_pids" ;;
     set) "$load" set "$redis_port" "$2" "$seconds" "$redis_pid" ;;
-    insert) measure_pg insert "$2" "$dir/insert.sql" ;;
+    insert) measure_pg insert "$2" "$dir/insert.sql" simple ;;
+    prepared) measure_pg prepared "$2" "$dir/insert.sql" prepared ;;
     esac >>"$dir/lines"
 }
 
@@ -100,7 +109,7 @@ kinds_read=(read)
 kinds_write=(create)
 if start_nginx; then kinds_read+=(static); fi
 if start_redis; then kinds_write+=(set); fi
-if start_pg_docs; then kinds_write+=(insert); fi
+if start_pg_docs; then kinds_write+=(insert prepared); fi
 for ((r = 0; r < rounds; r++)); do
     for kind in "${kinds_read[@]}" "${kinds_write[@]}"; do round "$kind" 64; done
 done
@@ -119,6 +128,7 @@ for n in 64 16 1; do
     show create $n 'Runnel, durable create of 1 KB'
     show set $n 'Redis, SET of 1 KB, fsync always'
     show insert $n 'PostgreSQL, INSERT of 1 KB'
+    show prepared $n 'PostgreSQL, INSERT, prepared'
     show read:s $n 'Runnel, point read, TLS'
     show create:s $n 'Runnel, durable create, TLS'
 done
@@ -131,6 +141,8 @@ target 'durable create / Redis, 64 connections' \
     "$(ratio "$(of create 64 3)" "$(of set 64 3)")" '>=' 1.0
 target 'durable create / PostgreSQL, 64 connections' \
     "$(ratio "$(of create 64 3)" "$(of insert 64 3)")" '>=' 4
+target 'the same, with its statement prepared' \
+    "$(ratio "$(of create 64 3)" "$(of prepared 64 3)")" '>=' 4
 target 'exec to the first 200 on /readyz, ms' "$(start_time)" '<=' 20
 target "RSS idle for $idle_s s with TLS, MB" "$rss" '<=' 8
 target 'of that not a mapped file, MB' "$own" '<=' 8
