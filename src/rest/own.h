@@ -45,6 +45,9 @@ struct rn_signers {
     size_t count;
     size_t last; /* that matched: the next request's too, most likely */
     struct rn_buf text, link; /* what is signed, kept for their memory */
+    struct rn_buf claim;      /* of the request at hand, */
+    struct rn_buf right;      /* and the last that was signed rightly, */
+    unsigned char signature[RN_SIGNATURE_LEN]; /* so; by `last` */
     uint64_t version;
     struct rn_signers *next;
 };

@@ -452,6 +452,32 @@ for each in known:
         lambda credential=each: matrix(credential))
 
 
+@case("a signature that was right just now is right for nothing else")
+def _():
+    global count
+    asker = Asker(server)
+    keys = server.keys()
+    date, later = (wire.date_of(time.time() + s) for s in (0, 1))
+    c, d = "/dbs/d/colls/c/docs", "/dbs/d/colls/d/docs"
+
+    def ask(verb, path, want, date, token, name="x-ms-date"):
+        t = target(verb, path, want, {} if verb == "POST" else None)
+        status, body = asker.ask(t, [(name, date), ("authorization", token)])
+        assert status == want, (verb, path, date, token, status, body)
+
+    right = wire.sign(keys["primary"], "GET", c, date)
+    for wrong in (("POST", c, 401, date, right), ("GET", d, 401, date, right),
+                  ("GET", c, 401, later, right),
+                  ("GET", c, 401, date, right, "date"),
+                  ("GET", c, 401, date, flipped(right))):
+        ask("GET", c, 200, date, right)
+        ask(*wrong)
+        ask("GET", c, 200, date, right)
+    for key, want in 4 * [("primary", 400), ("primaryReadOnly", 403)]:
+        ask("POST", c, want, date, wire.sign(keys[key], "POST", c, date))
+    count += asker.sent
+
+
 @case("no request of the matrix has changed anything")
 def _():
     assert count >= 5000, count
