@@ -227,6 +227,7 @@ bool rn_http_head_parse_field(struct rn_http_head *h,
                               struct rn_http_refusal *no)
 {
     struct rn_view name = line, value;
+    uint16_t key;
     size_t n = 0;
 
     while (n < line.len && rn_http_token_byte(line.at[n]))
@@ -235,13 +236,14 @@ bool rn_http_head_parse_field(struct rn_http_head *h,
         return rn_http_refuse(no, 400, "a header line is malformed");
     name.len = n;
     value = rn_http_trim(rn_view_of(line.at + n + 1, line.len - n - 1));
-
+    key = rn_http_name_key(name);
+    req->keys |= rn_http_key_bit(key);
     req->fields[req->field_count++] = (struct rn_http_field){
         .at = (uint32_t)(line.at - req->head),
         .name_len = (uint16_t)name.len,
         .value_at = (uint16_t)(value.at - line.at),
         .value_len = (uint16_t)value.len,
-        .key = rn_http_name_key(name),
+        .key = key,
     };
     return judge_field(h, req, name, value, no);
 }

@@ -51,6 +51,7 @@ static void begin(struct rn_http_reader *r)
     r->fields_bytes_left = r->limits->fields_bytes_max;
     r->head = (struct rn_http_head){ 0 };
     r->request.field_count = 0;
+    r->request.keys = 0;
     r->request.body = (struct rn_view){ 0 };
     r->skipped_line = r->wants_continue = false;
 }

@@ -40,6 +40,7 @@ struct rn_http_request {
 
     const char *head;
     unsigned field_count;
+    uint64_t keys; /* rn_http_key_bit of each: most names asked for are none */
     struct rn_http_field fields[RN_HTTP_FIELDS_MAX];
 };
 

@@ -1,6 +1,8 @@
 /* token.c -- see token.h. */
 #include "http/token.h"
 
+#include <endian.h>
+
 /* clang-format off */
 const unsigned char rn_http_lower[256] = {
     ['!'] = '!', ['#'] = '#', ['$'] = '$', ['%'] = '%', ['&'] = '&',
@@ -50,16 +52,19 @@ bool rn_http_same(struct rn_view a, struct rn_view b)
     return true;
 }
 
-/* Eight bytes at once: is any below 0x20 or 0x7f?  A tab makes it true, too;
- * then the caller looks at each byte. */
-static bool word_may_have_control(const char *at)
+/* Eight bytes at once: how many come before the first that is below 0x20 or
+ * 0x7f, a tab among them; eight if there is none.  A borrow can mark a byte
+ * wrongly, but only one behind the first. */
+static unsigned clean_bytes(const char *at)
 {
     const uint64_t ones = UINT64_MAX / 255, high = ones << 7;
-    uint64_t w, del;
+    uint64_t w, del, found;
 
     memcpy(&w, at, sizeof(w));
+    w = le64toh(w);
     del = w ^ (ones * 0x7f);
-    return ((((w - ones * 0x20) & ~w) | ((del - ones) & ~del)) & high) != 0;
+    found = (((w - ones * 0x20) & ~w) | ((del - ones) & ~del)) & high;
+    return found ? (unsigned)__builtin_ctzll(found) / 8 : 8;
 }
 
 /* The last eight bytes are looked at once more, as a word, rather than those
@@ -71,9 +76,16 @@ const char *rn_http_find_control(const char *at, const char *end)
     if (at == end) /* both NULL, perhaps */
         return end;
     is_word = end - at >= 8;
-    while (end - at >= 8 && !word_may_have_control(at))
-        at += 8;
-    if (is_word && end - at < 8 && !word_may_have_control(end - 8))
+    while (end - at >= 8) {
+        unsigned n = clean_bytes(at);
+        at += n;
+        if (n == 8)
+            continue;
+        if (*at != '\t')
+            return at;
+        at++;
+    }
+    if (is_word && clean_bytes(end - 8) == 8)
         return end;
     while (at < end && !rn_http_is_control(*at))
         at++;

@@ -45,6 +45,12 @@ static inline uint16_t rn_http_name_key(struct rn_view name)
                       rn_http_token_byte(name.at[name.len - 1]));
 }
 
+/* A bit of a set of keys. */
+static inline uint64_t rn_http_key_bit(uint16_t key)
+{
+    return (uint64_t)1 << ((key + (key >> 8) * 5) & 63);
+}
+
 /* The first control byte of [at, end), or `end`. */
 const char *rn_http_find_control(const char *at, const char *end);
 

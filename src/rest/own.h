@@ -161,7 +161,11 @@ struct rn_context {
 };
 
 /* The header's value; at NULL if there is none. */
-struct rn_view rn_context_header(const struct rn_context *x, const char *name);
+static inline struct rn_view rn_context_header(const struct rn_context *x,
+                                               const char *name)
+{
+    return rn_http_header(x->call->req, rn_view_text(name));
+}
 /* True for "true" in any case. */
 bool rn_context_flag(const struct rn_context *x, const char *name);
 /* Of the first API versions, before 2018-06-18? */

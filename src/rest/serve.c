@@ -63,11 +63,6 @@ void rn_call_release(struct rn_call *call)
 
 /* ---- context ------------------------------------------------------------- */
 
-struct rn_view rn_context_header(const struct rn_context *x, const char *name)
-{
-    return rn_http_header(x->call->req, rn_view_text(name));
-}
-
 bool rn_context_flag(const struct rn_context *x, const char *name)
 {
     struct rn_view v = rn_context_header(x, name);
