@@ -81,6 +81,27 @@ print(f"{sorted(times)[5]:.1f}")
 END
 }
 
+cpu_ticks()
+{
+    awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+
+# A server is idle when it has done what follows a start: a second log segment
+# is filled a second after it.  Waits until it has used no CPU for two seconds,
+# 30 s at most.
+settle()
+{
+    local before now i
+
+    now=$(cpu_ticks "$1")
+    for ((i = 0; i < 15; i++)); do
+        before=$now
+        sleep 2
+        now=$(cpu_ticks "$1")
+        [ "$i" -gt 0 ] && [ "$now" = "$before" ] && return
+    done
+}
+
 # Idle for a minute with TLS on: "RSS in MB, CPU in percent".
 idle()
 {
@@ -89,10 +110,10 @@ idle()
     "$runnel" tls init "$dir/idle" >/dev/null
     "$runnel" serve --listen 127.0.0.1:0 --data "$dir/idle" >/dev/null 2>&1 &
     pid=$!
-    sleep 1
-    ticks=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+    settle "$pid"
+    ticks=$(cpu_ticks "$pid")
     sleep "$idle_s"
-    ticks=$(($(awk '{ print $14 + $15 }' "/proc/$pid/stat") - ticks))
+    ticks=$(($(cpu_ticks "$pid") - ticks))
     awk -v t="$ticks" -v s="$idle_s" '/^VmRSS/ { rss = $2 } /^RssFile/ { file = $2 }
         END { printf "%.1f %.2f %.1f\n", rss / 1024, t / s, (rss - file) / 1024 }' \
         "/proc/$pid/status"

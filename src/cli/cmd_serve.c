@@ -3,26 +3,33 @@
 #include "server/jail.h"
 #include "server/server.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { ARENA_MAX = 4 << 20, LOOK_NS = 400000000 };
+enum { ARENA_MAX = 4 << 20 };
 
-/* All threads leave these signals to this one, which waits for them. */
-static void block_signals(sigset_t *set)
+/* All threads leave these signals to this one, which reads them. */
+static enum rn_code open_signals(int *out, struct rn_err *err)
 {
-    sigemptyset(set);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, set, NULL);
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error, not an end */
+    *out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return *out < 0 ? rn_fail_errno(err, errno, "signals") : RN_OK;
 }
 
 /* A core would hold keys and documents.  Descriptors are worth what they cost,
@@ -51,18 +58,46 @@ static void reload(struct rn_server *server, struct rn_log *log)
     }
 }
 
-/* Looks for new certificates and keys while it waits. */
-static void wait_for_end(struct rn_server *server, struct rn_log *log,
-                         const sigset_t *set)
+/* The signal that has come, or 0: `ms` have passed (-1: for ever), or what can
+ * be read of `other` has told of something. */
+static int await(int signals, int other, int ms)
 {
-    const struct timespec pause = { .tv_nsec = LOOK_NS };
+    struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
+                            { .fd = other, .events = POLLIN } };
+    struct signalfd_siginfo info;
 
+    (void)!poll(fds, 2, ms);
+    if (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        return (int)info.ssi_signo;
+    return 0;
+}
+
+/* Looks for new certificates and keys when the kernel tells of something near
+ * them, after a moment in which more may come. */
+static int await_signal_or_files(struct rn_server *server, int signals,
+                                 int wait_ms)
+{
+    int number;
+
+    if (wait_ms >= 0)
+        return await(signals, -1, wait_ms);
+    number = await(signals, rn_server_watch_fd(server), -1);
+    return number ? number : await(signals, -1, RN_SERVER_REST_MS);
+}
+
+static void wait_for_end(struct rn_server *server, struct rn_log *log,
+                         int signals)
+{
     for (;;) {
-        int number = sigtimedwait(set, NULL, &pause);
+        bool is_outdated = false;
+        int wait_ms = rn_server_look(server, &is_outdated);
+        int number = is_outdated
+                         ? SIGHUP
+                         : await_signal_or_files(server, signals, wait_ms);
 
-        if (number == SIGHUP || (number < 0 && rn_server_is_outdated(server)))
+        if (number == SIGHUP)
             reload(server, log);
-        else if (number > 0)
+        else if (number)
             return;
     }
 }
@@ -94,14 +129,15 @@ static int run(int argc, char **argv)
     struct rn_options options;
     struct rn_log *log = NULL;
     struct rn_err err = { 0 };
-    sigset_t set;
+    int signals = -1;
     bool is_jailed;
     enum rn_code rc;
 
     set_limits();
     is_jailed = rn_jail();
-    block_signals(&set);
-    rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
+    rc = open_signals(&signals, &err);
+    if (!rc)
+        rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
     if (!rc)
         rc = open_log(&options, &log, &err);
     if (!rc && !is_jailed)
@@ -113,10 +149,12 @@ static int run(int argc, char **argv)
         printf("listening on http%s://%s\n",
                rn_server_has_tls(server) ? "s" : "", rn_server_address(server));
         fflush(stdout);
-        wait_for_end(server, log, &set);
+        wait_for_end(server, log, signals);
         rn_log_info(log, "stopping");
         rn_server_stop(server);
     }
+    if (signals >= 0)
+        close(signals);
     rn_log_free(log);
     rn_arena_release(&arena);
     return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;

@@ -91,7 +91,8 @@ static void set_deadline(struct rn_conn *c)
 {
     int64_t user = c->user_deadline_ns, stall = c->stall_ns;
 
-    c->watch.deadline_ns = !user || (stall && stall < user) ? stall : user;
+    rn_loop_deadline(c->loop, &c->watch,
+                     !user || (stall && stall < user) ? stall : user);
 }
 
 void rn_conn_deadline(struct rn_conn *c, uint32_t ms)

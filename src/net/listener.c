@@ -141,15 +141,14 @@ static void pause_accepting(struct rn_listener *l, int error)
 {
     l->accepted(l->context, -1, strerror(error));
     rn_loop_change(l->loop, &l->watch, 0);
-    l->watch.deadline_ns =
-        rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000);
+    rn_loop_deadline(l->loop, &l->watch,
+                     rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000));
 }
 
 static void on_late(struct rn_socket *watch)
 {
     struct rn_listener *l = (struct rn_listener *)watch;
 
-    watch->deadline_ns = 0;
     rn_loop_change(l->loop, watch, EPOLLIN);
 }
 

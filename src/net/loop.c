@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 enum {
-    EVENTS_MAX = 128, /* taken at once */
-    TICK_MS = 1000,
+    EVENTS_MAX = 128,  /* taken at once */
+    TICK_MS = 1000,    /* between two looks at all deadlines */
+    WAIT_MS = 3600000, /* the longest: epoll counts in an int */
 };
 
 struct rn_loop {
@@ -23,6 +24,7 @@ struct rn_loop {
     atomic_uint watch_count;
     atomic_bool stopping;
     int64_t now_ns, ticked_ns;
+    int64_t due_ns; /* no deadline is before; INT64_MAX: there is none */
     /* Those at hand; a watch that is removed takes its own out. */
     struct epoll_event events[EVENTS_MAX];
     int event_count, event_at;
@@ -54,30 +56,58 @@ static void drain_wakes(struct rn_loop *loop)
     (void)!read(loop->wake_fd, &count, sizeof(count));
 }
 
+static void expect(struct rn_loop *loop, int64_t deadline_ns)
+{
+    if (deadline_ns && deadline_ns < loop->due_ns)
+        loop->due_ns = deadline_ns;
+}
+
+/* When deadlines are to be looked at next. */
+static int64_t ticks_at(const struct rn_loop *loop)
+{
+    int64_t soonest = loop->ticked_ns + TICK_MS * INT64_C(1000000);
+
+    return loop->due_ns > soonest ? loop->due_ns : soonest;
+}
+
 static void tick(struct rn_loop *loop)
 {
     struct rn_socket *w = loop->watches;
 
-    if (loop->now_ns - loop->ticked_ns < TICK_MS * INT64_C(1000000))
+    if (loop->now_ns < ticks_at(loop))
         return;
     loop->ticked_ns = loop->now_ns;
+    loop->due_ns = INT64_MAX;
     while (w) {
         struct rn_socket *after = w->after; /* late may remove w */
-        if (w->deadline_ns && w->deadline_ns <= loop->now_ns)
+        if (w->deadline_ns && w->deadline_ns <= loop->now_ns) {
+            w->deadline_ns = 0;
             w->late(w);
+        } else {
+            expect(loop, w->deadline_ns);
+        }
         w = after;
     }
+}
+
+/* Milliseconds until then; -1: until something happens. */
+static int wait_of(const struct rn_loop *loop)
+{
+    int64_t ms = (ticks_at(loop) - loop->now_ns + 999999) / 1000000;
+
+    if (loop->due_ns == INT64_MAX)
+        return -1;
+    return ms < 0 ? 0 : ms < WAIT_MS ? (int)ms : WAIT_MS;
 }
 
 static int64_t step(void *context)
 {
     struct rn_loop *loop = context;
-    int timeout = loop->watches ? TICK_MS : -1;
     int n;
 
     if (atomic_load(&loop->stopping))
         return RN_TASK_IDLE;
-    n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_MAX, timeout);
+    n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_MAX, wait_of(loop));
     loop->now_ns = rn_mono_ns(loop->env);
     loop->event_count = n > 0 ? n : 0;
     for (loop->event_at = 0; loop->event_at < loop->event_count;
@@ -105,6 +135,7 @@ enum rn_code rn_loop_new(struct rn_env *env, const char *name,
     loop->env = env;
     loop->task = (struct rn_task){ name, step, loop, NULL };
     loop->now_ns = rn_mono_ns(env);
+    loop->due_ns = INT64_MAX;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->epoll_fd < 0 || loop->wake_fd < 0 ||
@@ -168,7 +199,14 @@ int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch)
         loop->watches->before = watch;
     loop->watches = watch;
     atomic_fetch_add(&loop->watch_count, 1);
+    expect(loop, watch->deadline_ns);
     return 0;
+}
+
+void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *watch, int64_t ns)
+{
+    watch->deadline_ns = ns;
+    expect(loop, ns);
 }
 
 void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,

@@ -5,8 +5,8 @@
  * waits for anything but events, so what takes long is done elsewhere and comes
  * back as a post.
  *
- * Idle costs nothing: with no connection the loop sleeps until an event, with
- * some it looks at their deadlines once a second.
+ * Idle costs nothing: the loop sleeps until an event or the first deadline.
+ * Deadlines are looked at together, so not more often than once a second.
  */
 #ifndef RN_NET_LOOP_H
 #define RN_NET_LOOP_H
@@ -42,8 +42,8 @@ struct rn_socket {
     int fd;
     uint32_t events; /* EPOLL* wanted now */
     void (*ready)(struct rn_socket *watch, uint32_t events);
-    /* Looked at once a second; when it has passed, `late` is called.  0: no
-     * deadline. */
+    /* When it has passed, by up to a second, it is none any more and `late` is
+     * called.  0: none.  To be set by rn_loop_deadline. */
     int64_t deadline_ns;
     void (*late)(struct rn_socket *watch);
     /* The loop ends: close, free. */
@@ -54,6 +54,8 @@ struct rn_socket {
 int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch); /* errno */
 void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,
                     uint32_t events);
+void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *watch,
+                      int64_t ns);
 void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch);
 
 /* The time at which the current events were taken; cheap. */

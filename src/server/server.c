@@ -29,7 +29,8 @@ enum {
     WARN_DAYS = 30,
     KEYS_BYTES = 4096,
     PEER_CONNECTIONS = 1000,
-    FILES = 4, /* that a reload reads; the keys last */
+    FILES = 4,      /* that a reload reads; the keys last */
+    LOOK_MS = 5000, /* between two looks at files of which nobody tells */
 };
 
 struct rn_server {
@@ -282,11 +283,21 @@ static void note_files(struct rn_server *s, size_t first)
     rn_watched_note(&s->watched, name_files(s->options, &names), first, FILES);
 }
 
-bool rn_server_is_outdated(struct rn_server *s)
+int rn_server_look(struct rn_server *s, bool *is_outdated)
 {
     struct file_names names;
+    enum rn_watched_state state =
+        rn_watched_look(&s->watched, name_files(s->options, &names), FILES);
 
-    return rn_watched_look(&s->watched, name_files(s->options, &names), FILES);
+    *is_outdated = state == RN_WATCHED_CHANGED;
+    if (state == RN_WATCHED_MOVING)
+        return RN_SERVER_REST_MS;
+    return s->watched.is_blind ? LOOK_MS : -1;
+}
+
+int rn_server_watch_fd(const struct rn_server *s)
+{
+    return s->watched.fd;
 }
 
 static void warn_of_end(struct rn_server *s, const char *cert,
@@ -464,6 +475,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     s->log = log;
     s->env = rn_env_real();
     rn_turned_init(&s->turned);
+    rn_watched_init(&s->watched);
     pthread_mutex_init(&s->tls_lock, NULL);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
@@ -574,6 +586,7 @@ void rn_server_stop(struct rn_server *s)
     rn_rest_close(s->rest);
     rn_store_close(s->store);
     rn_tls_close(s->tls);
+    rn_watched_close(&s->watched);
     pthread_mutex_destroy(&s->tls_lock);
     rn_free(s);
 }

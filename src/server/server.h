@@ -9,6 +9,8 @@
 
 struct rn_server;
 
+enum { RN_SERVER_REST_MS = 400 };
+
 /* Opens the data, binds the address and starts to serve. */
 enum rn_code rn_server_start(const struct rn_options *options,
                              struct rn_log *log, struct rn_server **out,
@@ -22,9 +24,12 @@ bool rn_server_has_tls(const struct rn_server *s);
  * in place. */
 enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err) RN_CHECK;
 
-/* True if the files of a reload have changed since they were read, and rest. To
- * be asked now and then. */
-bool rn_server_is_outdated(struct rn_server *s);
+/* Whether the files of a reload have changed since they were read, and rest.
+ * Returns in how many milliseconds to look again, whatever happens; -1: when
+ * rn_server_watch_fd, which is another after each look, is readable and
+ * RN_SERVER_REST_MS have passed.  Thread: the one that reloads. */
+int rn_server_look(struct rn_server *s, bool *is_outdated);
+int rn_server_watch_fd(const struct rn_server *s); /* -1: none */
 
 /* Accepts no more, lets requests in progress finish for `drain_ms`, closes
  * everything.  NULL is fine. */

@@ -1,7 +1,12 @@
 /* watched.h -- have files changed since they were read?
  *
  * By inode, length and time of change, so that a file that was replaced counts
- * as well as one that was written to.  Threads: one at a time.
+ * as well as one that was written to.  The kernel tells when to look (inotify):
+ * of a new, replaced or written file, of a symbolic link on the way to it that
+ * was turned, of a directory on the way that was put in place.  What is written
+ * elsewhere, to a file system of a network, it does not know.
+ *
+ * Threads: one at a time.
  */
 #ifndef RN_SERVER_WATCHED_H
 #define RN_SERVER_WATCHED_H
@@ -13,6 +18,8 @@
 enum { RN_WATCHED_MAX = 4 };
 
 struct rn_watched {
+    int fd;        /* readable: look; -1: nobody tells */
+    bool is_blind; /* not everything could be watched: look now and then */
     struct rn_stamp {
         ino_t inode; /* 0: no such file */
         off_t length;
@@ -20,15 +27,24 @@ struct rn_watched {
     } read[RN_WATCHED_MAX], seen[RN_WATCHED_MAX];
 };
 
+enum rn_watched_state {
+    RN_WATCHED_SAME,    /* as they were noted, or gone */
+    RN_WATCHED_MOVING,  /* not as at the last look: look again in a moment */
+    RN_WATCHED_CHANGED, /* one is another, and all rest */
+};
+
+void rn_watched_init(struct rn_watched *w);
+void rn_watched_close(struct rn_watched *w);
+
 /* The files from the `first` on are about to be read.  A NULL among the paths
  * is no file. */
 void rn_watched_note(struct rn_watched *w, const char *const *paths,
                      size_t first, size_t len);
 
-/* True if one of them is another than was noted, and all are as at the last
- * look: what comes in several files is not to be read before the last of them
- * is there.  One that has gone is no change. */
-bool rn_watched_look(struct rn_watched *w, const char *const *paths,
-                     size_t len);
+/* What comes in several files is not to be read before the last of them is
+ * there, hence the rest.  What happens after the look makes `fd` readable,
+ * which is another one than before. */
+enum rn_watched_state rn_watched_look(struct rn_watched *w,
+                                      const char *const *paths, size_t len);
 
 #endif

@@ -4,6 +4,7 @@ Method: the commands on fresh directories; Python's ssl as the client that
 verifies, OpenSSL's command where it must be asked what a file holds.
 """
 import os
+import shutil
 import signal
 import ssl
 import stat
@@ -180,6 +181,42 @@ def _():
             init(data)
             server.wait_for_line("reloaded")
             assert peer_serial(server, cafile) not in (first, second)
+
+
+@case("a certificate that a link leads to is taken when the link is turned")
+def _():
+    """As Kubernetes does it: one rename changes all files of a secret."""
+    with tempfile.TemporaryDirectory() as home:
+        data, secret = home + "/data", home + "/secret"
+        for turn in ("1", "2"):
+            init(data)
+            os.makedirs(f"{secret}/..{turn}")
+            for name in ("cert.pem", "key.pem"):
+                shutil.copy(f"{data}/tls/{name}", f"{secret}/..{turn}/")
+        os.symlink("..1", secret + "/..data")
+        for name in ("cert.pem", "key.pem"):
+            os.symlink("..data/" + name, f"{secret}/{name}")
+        with Server("--tls-cert", secret + "/cert.pem", "--tls-key",
+                    secret + "/key.pem", data=data) as server:
+            first = peer_serial(server, data + "/tls/ca.pem")
+            os.symlink("..2", secret + "/..new")
+            os.rename(secret + "/..new", secret + "/..data")
+            shutil.rmtree(secret + "/..1")
+            server.wait_for_line("reloaded")
+            second = peer_serial(server, data + "/tls/ca.pem")
+            assert first != second
+            equal(f"serial={second}\n", serial(secret + "/cert.pem"))
+
+
+@case("a server without a certificate takes the first one that is made")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        with Server(data=data) as server:
+            equal(server.scheme, "http")
+            init(data)
+            server.wait_for_line("reloaded")
+            equal(server.ask("GET", "/dbs", cafile=data + "/tls/ca.pem")[0],
+                  200)
 
 
 @case("a private key that others may read is refused")
