@@ -17,6 +17,7 @@ enum {
     ACCEPTS_MAX = 64, /* in a row */
     PAUSE_MS = 100,   /* when there are no descriptors left */
     HOST_MAX = 256,
+    PAIRS_TRIED = 16, /* for a port that is free on two addresses */
 };
 
 struct rn_listener {
@@ -97,33 +98,42 @@ static int bind_to(const struct addrinfo *info, int *fd)
     return 0;
 }
 
-enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
-                              struct rn_err *err)
+/* Binds to HOST:PORT of `where`; an errno, or -1 with `err` filled. */
+static int bind_name(const char *where, int *fd, struct rn_err *err)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
                               .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *info = NULL;
-    struct sockaddr_storage bound = { 0 };
-    socklen_t len = sizeof(bound);
-    struct rn_listener *l;
     char host[HOST_MAX];
     const char *port;
-    int fd = -1, error;
+    int error;
 
-    if (!split(where, host, &port))
-        return rn_fail(err, RN_BAD_REQUEST, "'%s' is not HOST:PORT", where);
+    if (!split(where, host, &port)) {
+        rn_fail(err, RN_BAD_REQUEST, "'%s' is not HOST:PORT", where);
+        return -1;
+    }
     error = getaddrinfo(host, port, &hints, &info);
-    if (error)
-        return rn_fail(err, RN_BAD_REQUEST, "%s: %s", where,
-                       gai_strerror(error));
-    error = bind_to(info, &fd);
+    if (error) {
+        rn_fail(err, RN_BAD_REQUEST, "%s: %s", where, gai_strerror(error));
+        return -1;
+    }
+    error = bind_to(info, fd);
     freeaddrinfo(info);
     if (error)
-        return rn_fail_errno(err, error, "listening on %s", where);
-    l = rn_new(sizeof(*l));
+        rn_fail_errno(err, error, "listening on %s", where);
+    return error;
+}
+
+static enum rn_code listener_new(int fd, struct rn_listener **out,
+                                 struct rn_err *err)
+{
+    struct rn_listener *l = rn_new(sizeof(*l));
+    struct sockaddr_storage bound = { 0 };
+    socklen_t len = sizeof(bound);
+
     if (!l) {
         close(fd);
-        return rn_fail(err, RN_NOMEM, "listening on %s: out of memory", where);
+        return rn_fail(err, RN_NOMEM, "listening: out of memory");
     }
     l->watch.fd = fd;
     (void)getsockname(fd, (struct sockaddr *)&bound, &len);
@@ -131,6 +141,56 @@ enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
     l->loopback = is_loopback(&bound);
     *out = l;
     return RN_OK;
+}
+
+enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
+                              struct rn_err *err)
+{
+    int fd = -1;
+
+    if (bind_name(where, &fd, err))
+        return err->code;
+    return listener_new(fd, out, err);
+}
+
+/* On ::1, with the port of the one on 127.0.0.1. */
+static int open_second(struct rn_listener *out[2], struct rn_err *err)
+{
+    char where[RN_ADDRESS_TEXT_MAX];
+    int fd = -1, error;
+
+    snprintf(where, sizeof(where), "[::1]%s", strrchr(out[0]->address, ':'));
+    error = bind_name(where, &fd, err);
+    if (!error && listener_new(fd, &out[1], err))
+        error = -1;
+    return error;
+}
+
+enum rn_code rn_listener_open_localhost(const char *port,
+                                        struct rn_listener *out[2],
+                                        struct rn_err *err)
+{
+    char where[RN_ADDRESS_TEXT_MAX];
+    int error = EADDRINUSE;
+
+    snprintf(where, sizeof(where), "127.0.0.1:%s", port);
+    for (int i = 0; error == EADDRINUSE && i < PAIRS_TRIED; i++) {
+        enum rn_code rc = rn_listener_open(where, &out[0], err);
+        if (rc)
+            return rc;
+        error = open_second(out, err);
+        if (!error)
+            return RN_OK;
+        if (error == EADDRNOTAVAIL || error == EAFNOSUPPORT) {
+            *err = (struct rn_err){ 0 };
+            return RN_OK;
+        }
+        rn_listener_close(out[0]);
+        out[0] = NULL;
+        if (strcmp(port, "0") != 0)
+            break;
+    }
+    return err->code;
 }
 
 /* ---- accepting ----------------------------------------------------------- */

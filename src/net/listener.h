@@ -22,6 +22,11 @@ struct rn_listener;
  * listens; nothing is accepted before rn_listener_start. */
 enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
                               struct rn_err *err) RN_CHECK;
+/* The same on 127.0.0.1 and on ::1, with one port: clients take the name
+ * `localhost` for either.  out[1] is left alone where there is no IPv6. */
+enum rn_code rn_listener_open_localhost(const char *port,
+                                        struct rn_listener *out[2],
+                                        struct rn_err *err) RN_CHECK;
 /* Thread: any, before the loop runs; `closed` by the loop's end. */
 enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
                                rn_listener_accepted_fn *accepted, void *context,

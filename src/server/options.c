@@ -29,8 +29,9 @@ struct option {
 static const struct option table[] = {
     { "config", TEXT, AT(config), NULL, 0, 0, "FILE",
       "Read options from a JSON object first." },
-    { "listen", TEXT, AT(listen), "127.0.0.1:8081", 0, 0, "HOST:PORT",
-      "Address to serve HTTP and HTTPS on; port 0 takes any and prints it." },
+    { "listen", TEXT, AT(listen), "localhost:8081", 0, 0, "HOST:PORT",
+      "Address to serve HTTP and HTTPS on; port 0 takes any and prints it. "
+      "localhost is 127.0.0.1 and ::1." },
     { "data", TEXT, AT(data), "runnel-data", 0, 0, "DIR",
       "Directory of the data; made if absent." },
     { "store", TEXT, AT(store), "local", 0, 0, "NAME",

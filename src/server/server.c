@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,8 +45,9 @@ struct rn_server {
     struct rn_workers *workers;
     struct rn_loop *loops[LOOPS_MAX];
     unsigned loop_count;
-    struct rn_listener *listener;
-    bool listening; /* the listener is its loop's */
+    struct rn_listener *listeners[2]; /* the second may be NULL */
+    unsigned listening;               /* of them are their loop's */
+    bool serving;
     struct rn_http_limits limits;
     struct rn_journal journal;
     struct rn_exchange_opts exchange;
@@ -192,6 +194,21 @@ static enum rn_code check_directory(const struct rn_options *o,
             (unsigned)(st.st_mode & 07777));
     }
     return RN_OK;
+}
+
+/* `localhost` is both of its addresses, whatever the machine's files say. */
+static enum rn_code open_listeners(struct rn_server *s, struct rn_err *err)
+{
+    const char *where = s->options->listen;
+    struct rn_view name = RN_LIT("localhost:");
+    enum rn_code rc;
+
+    if (strncasecmp(where, name.at, name.len) != 0)
+        return rn_listener_open(where, &s->listeners[0], err);
+    rc = rn_listener_open_localhost(where + name.len, s->listeners, err);
+    if (!rc && !s->listeners[1])
+        rn_log_info(s->log, "there is no IPv6: ::1 is not served");
+    return rc;
 }
 
 /* A new directory gets the keys with its other files: to write them when those
@@ -347,8 +364,8 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .admin = o->admin,
         .clock = o->test_mode ? &s->turned : NULL,
         .well_known_key =
-            rn_listener_is_loopback(s->listener) || o->allow_well_known_key,
-        .loopback_only = rn_listener_is_loopback(s->listener),
+            rn_listener_is_loopback(s->listeners[0]) || o->allow_well_known_key,
+        .loopback_only = rn_listener_is_loopback(s->listeners[0]),
         .tls_not_after = &s->tls_not_after,
         .connections = &s->open,
         .enforce_throughput = o->enforce_throughput,
@@ -403,12 +420,19 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
     if (!s->peers)
         return rn_fail(err, RN_NOMEM, "out of memory");
     describe_exchanges(s);
-    rc = rn_listener_start(s->listener, s->loops[0], on_accepted, s, err);
-
-    s->listening = !rc;
-    for (unsigned i = 0; !rc && i < s->loop_count; i++)
+    for (; s->listening < 2 && s->listeners[s->listening]; s->listening++) {
+        rc = rn_listener_start(s->listeners[s->listening], s->loops[0],
+                               on_accepted, s, err);
+        if (rc)
+            return rc;
+    }
+    for (unsigned i = 0; i < s->loop_count; i++) {
         rc = rn_loop_start(s->loops[i], err);
-    return rc;
+        if (rc)
+            return rc;
+    }
+    s->serving = true;
+    return RN_OK;
 }
 
 /* Secure by default: off loopback a password that everyone knows, none of the
@@ -416,20 +440,20 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
  * name. */
 static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 {
-    if (rn_listener_is_loopback(s->listener))
+    if (rn_listener_is_loopback(s->listeners[0]))
         return RN_OK;
     if (!s->tls && !s->options->allow_plain_http) {
         return rn_fail(err, RN_FORBIDDEN,
                        "%s is not loopback: make a certificate with 'runnel "
                        "tls init', or give "
                        "--allow-plain-http-on-network",
-                       rn_listener_address(s->listener));
+                       rn_listener_address(s->listeners[0]));
     }
     if (geteuid() == 0 && !s->options->allow_root) {
         return rn_fail(err, RN_FORBIDDEN,
                        "%s is not loopback, and root should not serve a "
                        "network: give --user NAME, or --allow-root",
-                       rn_listener_address(s->listener));
+                       rn_listener_address(s->listeners[0]));
     }
     return RN_OK;
 }
@@ -438,14 +462,17 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 static void tell_start(struct rn_server *s)
 {
     const struct rn_options *o = s->options;
-    bool exposed = !rn_listener_is_loopback(s->listener);
+    bool exposed = !rn_listener_is_loopback(s->listeners[0]);
+    const struct rn_listener *also = s->listeners[1];
     struct rn_store_status store;
+    char listen[2 * RN_ADDRESS_TEXT_MAX];
 
+    snprintf(listen, sizeof(listen), "%s%s%s", rn_server_address(s),
+             also ? " " : "", also ? rn_listener_address(also) : "");
     rn_store_status(s->store, &store);
     rn_log_info(s->log, "started", RN_TEXT("version", RUNNEL_VERSION),
-                RN_TEXT("listen", rn_server_address(s)),
-                RN_BOOL("tls", rn_server_has_tls(s)), RN_TEXT("data", o->data),
-                RN_TEXT("store", o->store),
+                RN_TEXT("listen", listen), RN_BOOL("tls", rn_server_has_tls(s)),
+                RN_TEXT("data", o->data), RN_TEXT("store", o->store),
                 RN_U64("recovered_records", store.recovered_records),
                 RN_I64("recovery_ms", store.recovery_ms));
     if (exposed && o->allow_well_known_key) {
@@ -479,7 +506,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     pthread_mutex_init(&s->tls_lock, NULL);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
-    rc = rn_listener_open(options->listen, &s->listener, err);
+    rc = open_listeners(s, err);
     if (!rc && options->user)
         rc = rn_become(options->user, err);
     if (!rc)
@@ -510,7 +537,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
 
 const char *rn_server_address(const struct rn_server *s)
 {
-    return rn_listener_address(s->listener);
+    return rn_listener_address(s->listeners[0]);
 }
 
 bool rn_server_has_tls(const struct rn_server *s)
@@ -532,7 +559,7 @@ enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err)
 
 struct stop_post {
     struct rn_post post;
-    struct rn_listener *listener;
+    struct rn_server *server;
     atomic_bool done;
 };
 
@@ -540,7 +567,8 @@ static void stop_listening(struct rn_post *post)
 {
     struct stop_post *p = (struct stop_post *)post;
 
-    rn_listener_stop(p->listener);
+    for (unsigned i = 0; i < p->server->listening; i++)
+        rn_listener_stop(p->server->listeners[i]);
     atomic_store(&p->done, true);
 }
 
@@ -549,8 +577,7 @@ static void stop_listening(struct rn_post *post)
  * requests are simply dropped with the loops; those in one get their time. */
 static void drain(struct rn_server *s)
 {
-    struct stop_post p = { .post.run = stop_listening,
-                           .listener = s->listener };
+    struct stop_post p = { .post.run = stop_listening, .server = s };
     int64_t until =
         rn_mono_ns(s->env) + (int64_t)s->options->drain_ms * 1000000;
 
@@ -558,7 +585,6 @@ static void drain(struct rn_server *s)
     rn_loop_post(s->loops[0], &p.post);
     while (!atomic_load(&p.done))
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
-    s->listener = NULL;
     atomic_store(&s->draining, true);
     while (rn_rest_calls(s->rest) > 0 && rn_mono_ns(s->env) < until)
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
@@ -568,10 +594,10 @@ void rn_server_stop(struct rn_server *s)
 {
     if (!s)
         return;
-    if (s->listening)
+    if (s->serving)
         drain(s);
-    else
-        rn_listener_close(s->listener);
+    for (unsigned i = s->listening; i < 2; i++)
+        rn_listener_close(s->listeners[i]);
     /* No loop takes anything from now on, but what the engine still has to
      * answer comes to them: they are freed after it. */
     for (unsigned i = 0; i < s->loop_count; i++)

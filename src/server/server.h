@@ -16,7 +16,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
                              struct rn_log *log, struct rn_server **out,
                              struct rn_err *err) RN_CHECK;
 
-/* Where it listens, with the real port. */
+/* Where it listens, with the real port; of two addresses the first. */
 const char *rn_server_address(const struct rn_server *s);
 bool rn_server_has_tls(const struct rn_server *s);
 

@@ -42,7 +42,7 @@ def _():
 def _():
     status, text, _ = run("serve", "--help")
     equal(status, 0)
-    assert "Default: 127.0.0.1:8081" in text, text
+    assert "Default: localhost:8081" in text, text
     with Server() as server:
         equal(server.ask("GET", "/dbs")[0], 200)
         for host in ("example.org", "127.example.org", "127.0.0.1.example.org",
@@ -68,6 +68,60 @@ def _():
         with Server(plain, "--allow-well-known-key-on-network", *AS_ROOT, data=data,
                     listen="0.0.0.0:0") as server:
             equal(server.ask("GET", "/dbs")[0], 200)
+
+
+def speaks(host, port):
+    """Whether someone serves there who takes the emulators' key."""
+    connection = http.client.HTTPConnection(host, port, timeout=30)
+    try:
+        connection.request("GET", "/dbs", headers={
+            "x-ms-version": "2018-12-31", **sign("GET", "/dbs")})
+        return connection.getresponse().status == 200
+    except ConnectionRefusedError:
+        return False
+    finally:
+        connection.close()
+
+
+def has_ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+@case("localhost is both loopback addresses, and an address is itself alone")
+def _():
+    both = has_ipv6()
+    for listen, v4, v6 in (("localhost:0", True, both),
+                           ("LOCALHOST:0", True, both),
+                           ("127.0.0.1:0", True, False),
+                           ("[::1]:0", False, True)):
+        if listen.startswith("[") and not both:
+            continue
+        with Server(listen=listen) as server:
+            equal((listen, speaks("127.0.0.1", server.port),
+                   speaks("::1", server.port)), (listen, v4, v6))
+            said = json.loads(server.wait_for_line("started"))["listen"]
+            equal(said.split(), [f"127.0.0.1:{server.port}"] * v4 +
+                  [f"[::1]:{server.port}"] * v6)
+            equal(any("no IPv6" in line for line in server.lines),
+                  listen.lower().startswith("localhost") and not both)
+
+
+@case("localhost with a port that someone has on either address is refused")
+def _():
+    places = [("127.0.0.1", socket.AF_INET)]
+    if has_ipv6():
+        places.append(("::1", socket.AF_INET6))
+    for host, family in places:
+        with socket.create_server((host, 0), family=family) as taken, \
+                tempfile.TemporaryDirectory() as data:
+            status, out, words = run("serve", "--data", data, "--listen",
+                                     f"localhost:{taken.getsockname()[1]}")
+            equal((status, out, "in use" in words), (2, "", True), words)
+            equal(os.listdir(data), [])
 
 
 def identity(server):

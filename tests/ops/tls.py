@@ -264,7 +264,7 @@ def _():
     status, out, _ = run("serve", "--help")
     equal(status, 0)
     for words in ["Usage: runnel serve", "--listen HOST:PORT", "--test-mode",
-                  "Default: 127.0.0.1:8081.", "RUNNEL_LOG_FORMAT", "SIGHUP",
+                  "Default: localhost:8081.", "RUNNEL_LOG_FORMAT", "SIGHUP",
                   "Examples", "Exit status"]:
         assert words in out, words
     for command in ["serve", "keys", "tls", "verify", "dump", "backup",

@@ -30,7 +30,7 @@ static const struct known {
     const char *least, *most, *below, *above; /* of a number */
 } known[] = {
     { "config", "CONFIG", AT(config), TEXT_DEFAULT(NULL) },
-    { "listen", "LISTEN", AT(listen), TEXT_DEFAULT("127.0.0.1:8081"),
+    { "listen", "LISTEN", AT(listen), TEXT_DEFAULT("localhost:8081"),
       .good = "[::1]:99" },
     { "data", "DATA", AT(data), TEXT_DEFAULT("runnel-data"), .good = "/d" },
     { "store", "STORE", AT(store), TEXT_DEFAULT("local"), .good = "mem" },
@@ -269,7 +269,7 @@ static void other_variables_are_nobodys_business(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         assert_int_equal(read_from(NULL, others[i], NULL), RN_OK);
-        assert_string_equal(options.listen, "127.0.0.1:8081");
+        assert_string_equal(options.listen, "localhost:8081");
     }
 }
 
