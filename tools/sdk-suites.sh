@@ -14,7 +14,9 @@
 #                                         src/test/java/com/azure/cosmos
 #
 # Each file has a server to itself, on a port of its own, with an empty
-# directory.  One line a file tells how many cases passed, failed and were
+# directory.  With --strict that stands for the service's older gateway, and for
+# the tests that have clients of its newer one there is a second server, without.
+# One line a file tells how many cases passed, failed and were
 # skipped; each that failed follows with the first line of its reason.  The exit
 # status is 1 if any failed.
 #
@@ -35,12 +37,13 @@ checkout=$2
 shift 2
 work=$(mktemp -d) || exit 1
 kit=${SUITES_KIT:-$work}/$lang
-server=
+servers=
 failures=0
 
 end()
 {
-    if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null; fi
+    # shellcheck disable=SC2086
+    if [ -n "$servers" ]; then kill -KILL $servers 2>/dev/null; fi
     rm -rf "$work"
 }
 trap end EXIT
@@ -60,42 +63,63 @@ take()
         die "$(tail -n 1 "$work/archive")"
 }
 
-start()
+# A server with these options; its address in endpoint.
+serve()
 {
     local tries
 
-    rm -rf "$work/data"
+    rm -rf "$work/data.$1"
     : >"$work/stdout"
-    # shellcheck disable=SC2086
-    "$RUNNEL" serve --listen 127.0.0.1:0 --data "$work/data" \
-        ${RUNNEL_SERVE:-} >"$work/stdout" 2>"$work/stderr" &
-    server=$!
+    "$RUNNEL" serve --listen 127.0.0.1:0 --data "$work/data.$1" "${@:2}" \
+        >"$work/stdout" 2>"$work/stderr.$1" &
+    servers+=" $!"
     for ((tries = 0; tries < 100; tries++)); do
         endpoint=$(sed -n 's/^listening on //p' "$work/stdout")
         if [ -n "$endpoint" ]; then return; fi
-        kill -0 "$server" 2>/dev/null || break
+        kill -0 $! 2>/dev/null || break
         sleep 0.1
     done
-    die "the server does not start: $(tail -n 1 "$work/stderr")"
+    die "the server does not start: $(tail -n 1 "$work/stderr.$1")"
+}
+
+start()
+{
+    # shellcheck disable=SC2086
+    case " ${RUNNEL_SERVE:-} " in
+    *\ --strict\ *) serve newer ${RUNNEL_SERVE//--strict/} ;;
+    *) endpoint= ;;
+    esac
+    newer=$endpoint
+    # shellcheck disable=SC2086
+    serve one ${RUNNEL_SERVE:-}
+    : "${newer:=$endpoint}"
 }
 
 stop()
 {
-    kill -TERM "$server"
-    wait "$server" || echo "    the server ended with status $?"
-    server=
+    local each
+
+    for each in $servers; do
+        kill -TERM "$each"
+        wait "$each" || echo "    the server ended with status $?"
+    done
+    servers=
 }
 
 # ---- JavaScript ---------------------------------------------------------------
 
-# The sources are run as they are, under their own name, with a configuration
-# that has nothing of the repository's.
+# The sources are run under their own name, with a configuration that has nothing
+# of the repository's.  The two gateways are told apart by their ports, which
+# are written into the tests: our copy gets the servers'.
 js_prepare()
 {
     package=$kit/sdk/cosmosdb/cosmos
     [ -e "$kit/ready" ] && return
     take sdk/cosmosdb/cosmos
     rm -f "$package"/tsconfig*.json
+    sed -i -e '/^const default.*Port/s/":8081"/process.env.OLDER_PORT!/' \
+        -e '/^const default.*Port/s/":8903"/process.env.NEWER_PORT!/' \
+        "$package/test/public/common/TestHelpers.ts"
     echo '{"compilerOptions":{"target":"es2022"}}' >"$package/tsconfig.json"
     cat >"$package/suites.mjs" <<'END'
 import { resolve } from "node:path";
@@ -126,6 +150,7 @@ END
 js_run()
 {
     (cd "$package" && ACCOUNT_HOST=$endpoint \
+        OLDER_PORT=:${endpoint##*:} NEWER_PORT=:${newer##*:} \
         NODE_OPTIONS=--dns-result-order=ipv4first \
         timeout "$SUITES_LIMIT" npx vitest run -c suites.mjs \
         --reporter=json --outputFile="$work/result" \
@@ -191,8 +216,8 @@ END
 
 # ---- Go -----------------------------------------------------------------------
 
-# The address is written into the tests: our copy gets the server's.  Its name
-# is in the spans that they wait for.
+# The addresses are written into the tests: our copy gets the servers'.  Their
+# name is in the spans that they wait for.
 go_prepare()
 {
     package=$kit/sdk/data/azcosmos
@@ -200,7 +225,8 @@ go_prepare()
     export GOFLAGS='-modcacherw -mod=mod -buildvcs=false'
     [ -e "$kit/ready" ] && return
     take sdk/data/azcosmos
-    sed -i 's#"https://localhost:8[0-9]*/"#os.Getenv("ACCOUNT_HOST")#' \
+    sed -i -e 's#"https://localhost:8081/"#os.Getenv("ACCOUNT_HOST")#' \
+        -e 's#"https://localhost:8903/"#os.Getenv("NEWER_HOST")#' \
         "$package/emulator_test.go"
     (cd "$package" && go test -c -o "$work/program") >"$work/install" 2>&1 ||
         die "go: $(tail -n 3 "$work/install")"
@@ -215,6 +241,7 @@ go_run()
         "$package/emulator_cosmos_$1_test.go" | paste -sd '|')
     (cd "$package" && EMULATOR=true \
         ACCOUNT_HOST=http://localhost:${endpoint##*:}/ \
+        NEWER_HOST=http://localhost:${newer##*:}/ \
         timeout "$SUITES_LIMIT" go test -count=1 -v -run "^($names)\$" .) \
         >"$work/result" 2>&1
 }

@@ -10,6 +10,7 @@
 #include "feed/waiters.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -192,6 +193,36 @@ static enum rn_code read_key(struct rn_context *x)
     return rn_pk_parse(text, &x->call->arena, &x->pk, &x->err);
 }
 
+/* What stands before the service's older gateway takes no control characters
+ * in a path, and answers in its own words. */
+static bool is_strictly_refused(struct rn_context *x)
+{
+    const struct rn_link *l = &x->link;
+
+    if (!x->rest->opts.strict || l->kind != RN_KIND_DOCUMENT || l->is_list)
+        return false;
+    for (size_t i = 0; i < l->ids[l->depth - 1].len; i++) {
+        if (iscntrl((uint8_t)l->ids[l->depth - 1].at[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum rn_rest_step refuse_url(struct rn_context *x)
+{
+    static const char page[] =
+        "<HTML><HEAD><TITLE>Bad Request</TITLE></HEAD><BODY>"
+        "<h2>Bad Request - Invalid URL</h2><hr>"
+        "<p>HTTP Error 400. The request URL is invalid.</p></BODY></HTML>";
+
+    x->err.code = rn_fail(&x->err, RN_BAD_REQUEST,
+                          "the id has a control character (--strict)");
+    x->call->res.status = rn_status_of(RN_BAD_REQUEST, RN_REASON_NONE)->http;
+    x->call->res.body = rn_view_text(page);
+    rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "text/html; charset=us-ascii");
+    return RN_REST_DONE;
+}
+
 static enum rn_rest_step begin(struct rn_context *x)
 {
     enum rn_rest_step step;
@@ -219,6 +250,8 @@ static enum rn_rest_step begin(struct rn_context *x)
         return rn_reply_fail(x, path);
     }
     rc = rn_rest_authorize(x);
+    if (!rc && is_strictly_refused(x))
+        return refuse_url(x);
     if (!rc)
         rc = read_key(x);
     if (rc)

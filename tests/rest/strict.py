@@ -4,6 +4,7 @@ Method: the same requests to a server with the option and to one without, and to
 one directory under both in turn.
 """
 import json
+from urllib.parse import quote
 
 from wire import Client, Server, case, equal
 
@@ -24,6 +25,13 @@ MERGED = [
     "SELECT * FROM c WHERE c.n = 1 ORDER BY c.n",
     "SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'b'",
     "SELECT DISTINCT VALUE c.n FROM c WHERE c.pk = 'b'",
+]
+IDS = [  # and how a strict server answers what names them
+    ("Test", 200), ("This is a test", 200), ("  Test", 200), ("a?b", 200),
+    ("Test ", 401), ("Test   ", 401), (" ", 401), ("a%20", 401),
+    ("a%E9%B1%80b", 401), ("a%zz", 200), ("100%", 200), ("5%2", 200),
+    ("a#b", 401), (",=.:~+-@()^${}[]!_", 200), ("With\u9c40", 200),
+    ("a\rb", 400), ("a\tb", 400), ("a\nb", 400), ("\x7f", 400),
 ]
 SERVED = [
     ("SELECT VALUE c.n FROM c WHERE c.n > 5", [6, 7]),
@@ -271,6 +279,39 @@ def _():
             client.must(200, "POST", "/_runnel/split",
                         {"container": C.strip("/"), "range": id})
         equal(seen + sum(half, []), whole)
+        server.end()
+
+
+@case("ids that are lost to the service's older gateway are created by a strict "
+      "server, and listed, but not named")
+def _():
+    for strict in (True, False):
+        server = Server(*(["--strict"] if strict else []))
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        make(client, "c")
+        for id, status in IDS:
+            body = {"id": id, "pk": "a"}
+            client.must(201, "POST", C + "/docs", body, pk=["a"])
+            path = f"{C}/docs/{quote(id, safe='')}"
+            good = status == 200 or not strict
+            for verb, sent in (("GET", None), ("PUT", body), ("DELETE", None)):
+                got = client.ask(verb, path, sent, pk=["a"])
+                if good:
+                    equal(got.status, 204 if verb == "DELETE" else 200, id)
+                else:
+                    equal((got.status, got.substatus), (status, 0), id)
+                if got.status == 401:
+                    equal(got.json["code"], "Unauthorized")
+                elif got.status == 400:
+                    equal(got.headers["content-type"].split(";")[0],
+                          "text/html")
+                    assert b"<TITLE>Bad Request</TITLE>" in got.body
+        left = [id for id, status in IDS if strict and status != 200]
+        equal(sorted(next(pages(client, "SELECT VALUE c.id FROM c"))),
+              sorted(left))
+        equal(sorted(one["id"] for one in client.must(
+            200, "GET", C + "/docs").json["Documents"]), sorted(left))
         server.end()
 
 

@@ -70,7 +70,8 @@ class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
         self.substatus = int(headers.get("x-ms-substatus", 0))
-        self.json = json.loads(body) if body else None
+        is_page = headers.get("content-type", "").startswith("text/html")
+        self.json = json.loads(body) if body and not is_page else None
 
 
 def date_of(seconds):
