@@ -46,6 +46,13 @@ enum rn_code rn_format_write(struct rn_env *env, const char *dir,
 /* A new identity for a new or restored directory. */
 void rn_format_draw_id(struct rn_env *env, struct rn_format *format);
 
+/* The file `lock`, for the life of `*out`: for one alone, who leaves his
+ * process id there for those who come later, or shared.  RN_BUSY, with that id,
+ * if someone has it. */
+enum rn_code rn_directory_lock(struct rn_env *env, const char *dir,
+                               enum rn_file_lock how, struct rn_file **out,
+                               struct rn_err *err) RN_CHECK;
+
 /* Reads a whole small file into `out`. */
 enum rn_code rn_file_slurp(struct rn_env *env, const char *path,
                            struct rn_buf *out, struct rn_err *err) RN_CHECK;

@@ -37,16 +37,12 @@ enum { FIRST_GENERATION = 1 };
 static enum rn_code take_lock(struct rn_local *l, struct rn_err *err)
 {
     char path[RN_PATH_MAX];
+    enum rn_code rc = rn_directory_lock(l->env, l->dir, RN_LOCK_EXCLUSIVE,
+                                        &l->lock_file, err);
     int error;
 
-    rn_local_path(l, "lock", path);
-    error = rn_file_open(l->env, path, RN_OPEN_CREATE, &l->lock_file);
-    if (!error)
-        error = l->env->ops->lock(l->lock_file, RN_LOCK_EXCLUSIVE);
-    if (error == EAGAIN)
-        return rn_fail(err, RN_BUSY, "%s: in use by another process", path);
-    if (error)
-        return rn_fail_errno(err, error, "%s", path);
+    if (rc)
+        return rc;
     rn_local_path(l, "backup", path);
     error = rn_file_open(l->env, path, RN_OPEN_CREATE, &l->backup_file);
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;

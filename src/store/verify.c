@@ -356,22 +356,14 @@ static enum rn_code verify_all(struct verify *v, struct rn_err *err)
     return rc ? rc : verify_map(v, err);
 }
 
-/* Shared, so that several may look at once; a server has it for itself. */
+/* Shared, so that several may look at once; a server has it for itself.  Where
+ * there is no lock nobody can be running. */
 static enum rn_code lock_out(struct rn_env *env, const char *dir,
                              struct rn_file **out, struct rn_err *err)
 {
-    char path[RN_PATH_MAX];
-    int error;
+    enum rn_code rc = rn_directory_lock(env, dir, RN_LOCK_SHARED, out, err);
 
-    snprintf(path, sizeof(path), "%s/lock", dir);
-    error = rn_file_open(env, path, RN_OPEN_READ, out);
-    if (error == ENOENT)
-        return RN_OK; /* nobody can be running */
-    if (!error)
-        error = env->ops->lock(*out, RN_LOCK_SHARED);
-    if (error == EAGAIN)
-        return rn_fail(err, RN_BUSY, "%s: in use by another process", path);
-    return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
 static void verify_release(struct verify *v)

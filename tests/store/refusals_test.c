@@ -395,18 +395,42 @@ static void a_directory_in_use_is_refused(void **state)
     struct rn_verify_counts counts;
     struct rn_store *first = NULL, *second = NULL;
     struct rn_err err = { 0 };
+    char holder[64];
 
     (void)state;
+    snprintf(holder, sizeof(holder), "in use, held by process %d", getpid());
     lab_tree_store(&healthy, work);
     assert_int_equal(try_open(&first, &err), RN_OK);
     assert_int_equal(try_open(&second, &err), RN_BUSY);
-    check_words("in use", &err, "lock", "in use by another process");
+    check_words("in use", &err, "lock", holder);
     assert_int_equal(rn_verify(rn_env_real(), work, NULL, NULL, &counts, &err),
                      RN_BUSY);
-    check_words("in use, to verify", &err, "lock", "in use");
+    check_words("in use, to verify", &err, "lock", holder);
     rn_store_close(first);
     assert_int_equal(try_open(&first, &err), RN_OK);
     rn_store_close(first);
+}
+
+/* Those who share the lock leave no id; that of who went before is not theirs.
+ */
+static void who_only_looks_is_not_named(void **state)
+{
+    struct rn_file *file = NULL;
+    struct rn_store *s = NULL;
+    struct rn_err err = { 0 };
+
+    (void)state;
+    lab_tree_store(&healthy, work);
+    assert_int_equal(try_open(&s, &err), RN_OK);
+    rn_store_close(s);
+    assert_int_equal(
+        rn_directory_lock(rn_env_real(), work, RN_LOCK_SHARED, &file, &err),
+        RN_OK);
+    assert_int_equal(try_open(&s, &err), RN_BUSY);
+    check_words("looked at", &err, "lock", "in use by another process");
+    rn_file_close(file);
+    assert_int_equal(try_open(&s, &err), RN_OK);
+    rn_store_close(s);
 }
 
 static void what_is_not_there_is_not_made_if_it_must_exist(void **state)
@@ -585,6 +609,7 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_or_not_ours_is_refused),
         cmocka_unit_test(what_was_refused_opens_when_it_is_whole_again),
         cmocka_unit_test(a_directory_in_use_is_refused),
+        cmocka_unit_test(who_only_looks_is_not_named),
         cmocka_unit_test(what_is_not_there_is_not_made_if_it_must_exist),
         cmocka_unit_test(a_new_directory_has_its_seed_and_keeps_it),
         cmocka_unit_test(a_file_is_no_directory),

@@ -232,7 +232,7 @@ holder=$!
 head -c 1 <&9 >/dev/null
 for command in verify dump compact; do
     check "$command refuses a directory in use" \
-        refused used 'used/lock: in use' "$dev" "$command" used
+        refused used "used/lock: in use, held by process $holder" "$dev" "$command" used
 done
 check 'backup copies a directory in use' "$dev" backup used used.copy
 kill "$holder"
