@@ -13,6 +13,7 @@ enum {
     EVENTS_MAX = 128,  /* taken at once */
     TICK_MS = 1000,    /* between two looks at all deadlines */
     WAIT_MS = 3600000, /* the longest: epoll counts in an int */
+    NS_PER_MS = 1000000,
 };
 
 struct rn_loop {
@@ -21,6 +22,7 @@ struct rn_loop {
     int epoll_fd, wake_fd;
     struct rn_queue posts;
     struct rn_socket *watches;
+    struct rn_timer *first, *last; /* by their time */
     atomic_uint watch_count;
     atomic_bool stopping;
     int64_t now_ns, ticked_ns;
@@ -65,7 +67,7 @@ static void expect(struct rn_loop *loop, int64_t deadline_ns)
 /* When deadlines are to be looked at next. */
 static int64_t ticks_at(const struct rn_loop *loop)
 {
-    int64_t soonest = loop->ticked_ns + TICK_MS * INT64_C(1000000);
+    int64_t soonest = loop->ticked_ns + (int64_t)TICK_MS * NS_PER_MS;
 
     return loop->due_ns > soonest ? loop->due_ns : soonest;
 }
@@ -90,13 +92,26 @@ static void tick(struct rn_loop *loop)
     }
 }
 
-/* Milliseconds until then; -1: until something happens. */
+static void run_timers(struct rn_loop *loop)
+{
+    while (loop->first && loop->first->at_ns <= loop->now_ns) {
+        struct rn_timer *timer = loop->first;
+        rn_loop_remove_timer(loop, timer);
+        timer->run(timer);
+    }
+}
+
+/* Milliseconds to sleep at most, rounded up; -1: until something happens. */
 static int wait_of(const struct rn_loop *loop)
 {
-    int64_t ms = (ticks_at(loop) - loop->now_ns + 999999) / 1000000;
+    int64_t until = loop->due_ns == INT64_MAX ? INT64_MAX : ticks_at(loop);
+    int64_t ms;
 
-    if (loop->due_ns == INT64_MAX)
+    if (loop->first && loop->first->at_ns < until)
+        until = loop->first->at_ns;
+    if (until == INT64_MAX)
         return -1;
+    ms = (until - loop->now_ns + NS_PER_MS - 1) / NS_PER_MS;
     return ms < 0 ? 0 : ms < WAIT_MS ? (int)ms : WAIT_MS;
 }
 
@@ -120,6 +135,7 @@ static int64_t step(void *context)
             w->ready(w, e->events);
     }
     run_posts(loop);
+    run_timers(loop);
     tick(loop);
     return RN_TASK_NOW;
 }
@@ -174,11 +190,43 @@ void rn_loop_free(struct rn_loop *loop)
         rn_loop_remove(loop, w);
         w->ended(w);
     }
+    assert(!loop->first);
     if (loop->epoll_fd >= 0)
         close(loop->epoll_fd);
     if (loop->wake_fd >= 0)
         close(loop->wake_fd);
     rn_free(loop);
+}
+
+/* From the end: what is added last is mostly due last. */
+void rn_loop_add_timer(struct rn_loop *loop, struct rn_timer *timer)
+{
+    struct rn_timer *before = loop->last;
+
+    while (before && before->at_ns > timer->at_ns)
+        before = before->before;
+    timer->before = before;
+    timer->after = before ? before->after : loop->first;
+    if (timer->before)
+        timer->before->after = timer;
+    else
+        loop->first = timer;
+    if (timer->after)
+        timer->after->before = timer;
+    else
+        loop->last = timer;
+}
+
+void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer)
+{
+    if (timer->before)
+        timer->before->after = timer->after;
+    else
+        loop->first = timer->after;
+    if (timer->after)
+        timer->after->before = timer->before;
+    else
+        loop->last = timer->before;
 }
 
 void rn_loop_post(struct rn_loop *loop, struct rn_post *post)

@@ -35,6 +35,20 @@ enum rn_code rn_loop_start(struct rn_loop *loop, struct rn_err *err) RN_CHECK;
 /* Has `post->run` called in the loop's thread, soon.  Any thread. */
 void rn_loop_post(struct rn_loop *loop, struct rn_post *post);
 
+/* ---- times; thread: loop ------------------------------------------------- */
+
+/* Something to do at a time; embedded in its owner. */
+struct rn_timer {
+    int64_t at_ns; /* by the env's monotonic clock */
+    void (*run)(struct rn_timer *timer);
+    struct rn_timer *before, *after; /* the loop's own */
+};
+
+/* Has `timer->run` called once, no sooner than `at_ns`; or not, after all.  A
+ * loop that is freed calls none: whoever has one takes it back. */
+void rn_loop_add_timer(struct rn_loop *loop, struct rn_timer *timer);
+void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer);
+
 /* ---- for connections and listeners; thread: loop ------------------------- */
 
 /* A descriptor in the loop's set; embedded in its owner. */

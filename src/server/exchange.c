@@ -4,6 +4,8 @@
  *
  *   reading   bytes go to the reader                       [fed]
  *   serving   a call is under way; nothing is read         [serve]
+ *   held      the call is done, but it is too soon to tell; nothing is read
+ *                                                        [hold, let_go]
  *   blocked   the client takes its answer slowly; nothing is read, so that
  *             one answer waits at most                     [proceed, on_sent]
  *   orphaned  the connection is gone while a call is under way: freed when the
@@ -14,6 +16,7 @@
 #include "rest/rest.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct exchange {
@@ -28,7 +31,9 @@ struct exchange {
     uint32_t requests;
     char address[RN_CONN_ADDRESS_MAX]; /* the log wants it after conn is gone */
     struct rn_peer *peer;
+    struct rn_timer timer;
     bool serving, is_loopback;
+    bool held;    /* its timer is set; serving too */
     bool blocked; /* the next request waits until the answer is taken */
 };
 
@@ -87,25 +92,56 @@ static void to_worker(struct exchange *x);
 static enum rn_conn_next serve(struct exchange *x);
 static enum rn_conn_next go_on(struct exchange *x);
 
-/* After a step of the call: WAIT while it is not done. */
-static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
+static enum rn_conn_next answer(struct exchange *x)
 {
-    enum rn_conn_next next;
+    enum rn_conn_next next = send_answer(x);
 
-    if (step == RN_REST_WORK)
-        to_worker(x);
-    if (step != RN_REST_DONE)
-        return RN_CONN_WAIT;
     x->serving = false;
-    rn_journal_call(x->opts->journal, &x->call);
-    if (!x->conn)
-        return RN_CONN_CLOSE;
-    next = send_answer(x);
     rn_call_clear(&x->call);
     if (next != RN_CONN_MORE)
         return next;
     x->blocked = rn_conn_is_sending(x->conn);
     return x->blocked ? RN_CONN_WAIT : go_on(x);
+}
+
+static void let_go(struct rn_timer *timer)
+{
+    struct exchange *x =
+        (struct exchange *)((char *)timer - offsetof(struct exchange, timer));
+    enum rn_conn_next next;
+
+    x->held = false;
+    next = answer(x);
+    if (next != RN_CONN_WAIT)
+        rn_conn_resume(x->conn, next);
+}
+
+/* False if it is time to answer. */
+static bool hold(struct exchange *x)
+{
+    if (!x->opts->latency_ms)
+        return false;
+    x->timer.at_ns = x->call.begun_ns + x->opts->latency_ms * INT64_C(1000000);
+    if (x->timer.at_ns <= rn_mono_ns(x->opts->env))
+        return false;
+    x->timer.run = let_go;
+    x->held = true;
+    rn_loop_add_timer(x->loop, &x->timer);
+    return true;
+}
+
+/* After a step of the call: WAIT while it is not done. */
+static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
+{
+    if (step == RN_REST_WORK)
+        to_worker(x);
+    if (step != RN_REST_DONE)
+        return RN_CONN_WAIT;
+    rn_journal_call(x->opts->journal, &x->call);
+    if (x->conn)
+        return hold(x) ? RN_CONN_WAIT : answer(x);
+    x->serving = false;
+    return RN_CONN_CLOSE;
 }
 
 /* With what came behind the request that has been answered. */
@@ -247,7 +283,7 @@ static bool on_ended(void *user)
 {
     struct exchange *x = user;
 
-    return x->serving && x->call.gone;
+    return x->serving && !x->held && x->call.gone;
 }
 
 static void on_late(void *user)
@@ -264,7 +300,9 @@ static void on_closed(void *user)
     struct exchange *x = user;
 
     x->conn = NULL;
-    if (!x->serving)
+    if (x->held)
+        rn_loop_remove_timer(x->loop, &x->timer);
+    if (!x->serving || x->held)
         exchange_free(x);
     else if (x->call.gone)
         x->call.gone(&x->call);

@@ -25,6 +25,7 @@ struct rn_exchange_opts {
                               and body */
     uint32_t idle_ms;      /* between requests */
     uint32_t stall_ms;     /* without a byte being taken by the client */
+    uint32_t latency_ms;   /* from a request to its answer, at least */
     uint32_t requests_max; /* per connection */
     struct rn_peers *peers;
     atomic_uint *open;     /* how many connections there are */

@@ -63,6 +63,9 @@ static const struct option table[] = {
       "sub-status 1004), a page of any other has rows of one range, and ids "
       "that are lost to the service's older gateway are answered 401 or "
       "400." },
+    { "latency-ms", MILLIS, AT(latency_ms), "0", 0, 60000, "MS",
+      "Answer no sooner than this after a request: for tests of time-outs, and "
+      "to feel a region that is far." },
     { "test-mode", FLAG, AT(test_mode), NULL, 0, 0, NULL,
       "Serve the test routes: a clock to turn, faults to order, an LSN to put "
       "forward." },

@@ -403,6 +403,7 @@ static void describe_exchanges(struct rn_server *s)
         .env = s->env,
         .limits = &s->limits,
         .head_ms = (uint32_t)o->head_ms,
+        .latency_ms = (uint32_t)o->latency_ms,
         .idle_ms = (uint32_t)o->idle_ms,
         .stall_ms = (uint32_t)o->stall_ms,
         .requests_max = (uint32_t)o->requests_max,
@@ -578,8 +579,8 @@ static void stop_listening(struct rn_post *post)
 static void drain(struct rn_server *s)
 {
     struct stop_post p = { .post.run = stop_listening, .server = s };
-    int64_t until =
-        rn_mono_ns(s->env) + (int64_t)s->options->drain_ms * 1000000;
+    uint64_t ms = s->options->drain_ms + s->options->latency_ms;
+    int64_t until = rn_mono_ns(s->env) + (int64_t)ms * 1000000;
 
     rn_rest_quiesce(s->rest);
     rn_loop_post(s->loops[0], &p.post);

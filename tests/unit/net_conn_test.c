@@ -428,6 +428,76 @@ static void the_end_of_the_loop_is_the_end_of_its_connections(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* ---- timers -------------------------------------------------------------- */
+
+enum { HOUR_MS = 3600000, TIMERS = 5 };
+
+static struct rn_timer timers[TIMERS];
+static atomic_int ran[TIMERS], ran_count; /* which was the first, and so on */
+
+static void note_timer(struct rn_timer *timer)
+{
+    atomic_store(&ran[atomic_fetch_add(&ran_count, 1)], (int)(timer - timers));
+}
+
+static void set_timers(void)
+{
+    static const int hours[TIMERS] = { 3, 1, 2, 1, 2 };
+
+    for (int i = 0; i < TIMERS; i++) {
+        timers[i].at_ns =
+            rn_mono_ns(&test_clock.env) + hours[i] * (int64_t)HOUR_MS * 1000000;
+        timers[i].run = note_timer;
+        rn_loop_add_timer(loop, &timers[i]);
+    }
+    rn_loop_remove_timer(loop, &timers[2]);
+}
+
+static void take_timer_back(void)
+{
+    rn_loop_remove_timer(loop, &timers[0]);
+}
+
+static void timers_run_by_their_time_and_not_before(void **state)
+{
+    static const int due[] = { 0, 2, 3 }; /* after so many hours and a half */
+    static const int order[] = { 1, 3, 4 };
+
+    (void)state;
+    atomic_store(&ran_count, 0);
+    in_loop(set_timers);
+    push_clock(HOUR_MS / 2);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(atomic_load(&ran_count), due[i]);
+        if (i < 2)
+            push_clock(HOUR_MS);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(atomic_load(&ran[i]), order[i]);
+    in_loop(take_timer_back);
+    push_clock(HOUR_MS);
+    assert_int_equal(atomic_load(&ran_count), 3);
+}
+
+/* Sets one that is due soon, and nothing else happens. */
+static void set_soon(void)
+{
+    timers[0].at_ns = rn_mono_ns(&test_clock.env) + 30 * INT64_C(1000000);
+    timers[0].run = note_timer;
+    rn_loop_add_timer(loop, &timers[0]);
+}
+
+static void a_loop_with_nothing_else_to_do_wakes_for_a_timer(void **state)
+{
+    (void)state;
+    atomic_store(&ran_count, 0);
+    in_loop(set_soon);
+    for (int i = 0; i < WAIT_MS && !atomic_load(&ran_count); i++)
+        poll(NULL, 0, 1);
+    assert_int_equal(atomic_load(&ran_count), 1);
+    assert_true(rn_mono_ns(&test_clock.env) >= timers[0].at_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +511,8 @@ int main(void)
         TEST(a_loop_does_not_spin_for_a_peer_that_does_not_read),
         TEST(a_peer_that_reads_nothing_is_cut_off),
         TEST(nothing_is_read_while_an_answer_is_awaited),
+        TEST(timers_run_by_their_time_and_not_before),
+        TEST(a_loop_with_nothing_else_to_do_wakes_for_a_timer),
         TEST(the_end_of_the_loop_is_the_end_of_its_connections),
     };
 

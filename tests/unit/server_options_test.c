@@ -47,6 +47,8 @@ static const struct known {
     { "admin", "ADMIN", AT(admin), FLAG },
     { "any-order", "ANY_ORDER", AT(any_order), FLAG },
     { "strict", "STRICT", AT(strict), FLAG },
+    { "latency-ms", "LATENCY_MS", AT(latency_ms), .number = 0, .good = "20",
+      .good_number = 20, .least = "0", .most = "60000", .above = "60001" },
     { "test-mode", "TEST_MODE", AT(test_mode), FLAG },
     { "enforce-throughput", "ENFORCE_THROUGHPUT", AT(enforce_throughput),
       FLAG },
