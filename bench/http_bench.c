@@ -127,7 +127,7 @@ static void do_answer(struct bench *b)
 {
     static const struct rn_http_request req = { .keep_alive = true };
     static const char body[1024] = { 0 };
-    struct rn_http_response res;
+    struct rn_http_response res = { 0 };
 
     rn_buf_clear(&b->out);
     rn_http_response_init(&res, &req);

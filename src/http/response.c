@@ -6,7 +6,11 @@
 
 #include <assert.h>
 
-enum { FIELDS_FIRST = 1024 }; /* an answer has about thirty */
+enum {
+    LINE_ROOM = 64, /* for the first line, which is known last */
+    END_ROOM = 64,  /* for what we say ourselves behind the others' headers */
+    HEAD_FIRST = 1536, /* an answer has about thirty */
+};
 
 const char *rn_http_reason(int status)
 {
@@ -49,19 +53,25 @@ const char *rn_http_reason(int status)
 void rn_http_response_init(struct rn_http_response *res,
                            const struct rn_http_request *req)
 {
+    struct rn_buf head = res->head;
+
+    head.ceiling = RN_HTTP_RESPONSE_FIELDS_MAX;
+    rn_buf_clear(&head);
     *res = (struct rn_http_response){
         .status = 200,
         .keep_alive = req && req->keep_alive,
         .is_head = req && req->method == RN_HTTP_HEAD,
         .is_1_0 = req && req->is_1_0,
-        .fields = RN_BUF_INIT(RN_HTTP_RESPONSE_FIELDS_MAX),
+        .head = head,
     };
-    res->failed = rn_buf_reserve(&res->fields, FIELDS_FIRST);
+    res->failed = rn_buf_reserve(&res->head, HEAD_FIRST);
+    if (!res->failed)
+        res->head.len = LINE_ROOM;
 }
 
 void rn_http_response_release(struct rn_http_response *res)
 {
-    rn_buf_release(&res->fields);
+    rn_buf_release(&res->head);
 }
 
 static char *put(char *at, struct rn_view v)
@@ -78,23 +88,30 @@ static bool has_control(struct rn_view v)
     return rn_http_find_control(v.at, end) != end;
 }
 
-static void add_line(struct rn_http_response *res, struct rn_view name,
-                     struct rn_view value)
+void rn_http_response_add_own(struct rn_http_response *res, struct rn_view name,
+                              struct rn_view value)
 {
     size_t len = name.len + value.len + 4;
     char *at;
 
     assert(name.len > 0);
     if (!res->failed)
-        res->failed = rn_buf_reserve(&res->fields, len);
+        res->failed = rn_buf_reserve(&res->head, len);
     if (res->failed)
         return;
-    at = res->fields.at + res->fields.len;
+    at = res->head.at + res->head.len;
     at = put(at, name);
     at = put(at, RN_LIT(": "));
     at = put(at, value);
     put(at, RN_LIT("\r\n"));
-    res->fields.len += len;
+    res->head.len += len;
+}
+
+void rn_http_response_add_lines(struct rn_http_response *res,
+                                struct rn_view lines)
+{
+    if (!res->failed)
+        res->failed = rn_buf_add(&res->head, lines);
 }
 
 void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
@@ -102,7 +119,7 @@ void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
 {
     if (!res->failed && has_control(value))
         res->failed = RN_BAD_REQUEST;
-    add_line(res, name, value);
+    rn_http_response_add_own(res, name, value);
 }
 
 void rn_http_response_add_number(struct rn_http_response *res,
@@ -110,7 +127,8 @@ void rn_http_response_add_number(struct rn_http_response *res,
 {
     char text[RN_DECIMAL_MAX];
 
-    add_line(res, name, rn_decimal_print(value, text + sizeof(text)));
+    rn_http_response_add_own(res, name,
+                             rn_decimal_print(value, text + sizeof(text)));
 }
 
 static bool has_no_body(const struct rn_http_response *res)
@@ -134,54 +152,56 @@ static struct rn_view connection_line(const struct rn_http_response *res)
     return RN_LIT("\r\n");
 }
 
-/* Reserves for the head and `more` behind it, so that a head and its body cost
- * one growth at most. */
-static enum rn_code print_head(const struct rn_http_response *res, size_t more,
-                               struct rn_buf *out)
+/* Writes the first line so that it stops where the headers begin. */
+static char *print_line(struct rn_http_response *res)
 {
     struct rn_view reason = rn_view_text(rn_http_reason(res->status));
-    struct rn_view connection = connection_line(res);
-    struct rn_view status, length;
-    char digits[20], code[20], *at;
-    enum rn_code rc;
+    char digits[RN_DECIMAL_MAX];
+    struct rn_view code =
+        rn_decimal_print((uint64_t)res->status, digits + sizeof(digits));
+    size_t len = sizeof("HTTP/1.1 200 \r\n") - 1 + reason.len;
+    char *from = res->head.at + LINE_ROOM - len, *at;
 
     assert(res->status >= 200 && res->status <= 599);
-    status = rn_decimal_print((uint64_t)res->status, code + sizeof(code));
-    length = rn_decimal_print(res->body.len, digits + sizeof(digits));
-    if (res->failed)
-        return res->failed;
-    rc = rn_buf_reserve(out, 64 + reason.len + res->fields.len +
-                                 connection.len + more);
-    if (rc)
-        return rc;
-    at = out->at + out->len;
-    at = put(at, RN_LIT("HTTP/1.1 "));
-    at = put(at, status);
+    at = put(from, RN_LIT("HTTP/1.1 "));
+    at = put(at, code);
     at = put(at, RN_LIT(" "));
     at = put(at, reason);
-    at = put(at, RN_LIT("\r\n"));
-    at = put(at, rn_buf_view(&res->fields));
+    put(at, RN_LIT("\r\n"));
+    return from;
+}
+
+enum rn_code rn_http_response_head(struct rn_http_response *res,
+                                   struct rn_view *out)
+{
+    char digits[RN_DECIMAL_MAX], *from, *at;
+    enum rn_code rc = res->failed;
+
+    if (!rc)
+        rc = rn_buf_reserve(&res->head, END_ROOM);
+    if (rc)
+        return rc;
+    from = print_line(res);
+    at = res->head.at + res->head.len;
     if (!has_no_body(res)) {
         at = put(at, RN_LIT("content-length: "));
-        at = put(at, length);
+        at = put(at, rn_decimal_print(res->body.len, digits + sizeof(digits)));
         at = put(at, RN_LIT("\r\n"));
     }
-    at = put(at, connection);
-    out->len = (size_t)(at - out->at);
+    at = put(at, connection_line(res));
+    *out = rn_view_of(from, (size_t)(at - from));
     return RN_OK;
 }
 
-enum rn_code rn_http_response_print_head(const struct rn_http_response *res,
-                                         struct rn_buf *out)
-{
-    return print_head(res, 0, out);
-}
-
-enum rn_code rn_http_response_print(const struct rn_http_response *res,
+enum rn_code rn_http_response_print(struct rn_http_response *res,
                                     struct rn_buf *out)
 {
-    struct rn_view body = rn_http_response_body(res);
-    enum rn_code rc = print_head(res, body.len, out);
+    struct rn_view body = rn_http_response_body(res), head;
+    enum rn_code rc = rn_http_response_head(res, &head);
 
+    if (!rc)
+        rc = rn_buf_reserve(out, head.len + body.len);
+    if (!rc)
+        rc = rn_buf_add(out, head);
     return rc ? rc : rn_buf_add(out, body);
 }

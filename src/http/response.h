@@ -1,11 +1,13 @@
 /* response.h -- an answer, from its parts to bytes.
  *
+ *   struct rn_http_response res = { 0 };
+ *
  *   rn_http_response_init(&res, &reader.request);
  *   res.status = 200;
  *   rn_http_response_add(&res, RN_LIT("content-type"), RN_LIT("text/plain"));
  *   res.body = body;
  *   rc = rn_http_response_print(&res, &out);          all of it, or
- *   rc = rn_http_response_print_head(&res, &out);     to be followed by
+ *   rc = rn_http_response_head(&res, &head);          to be followed by
  *   body = rn_http_response_body(&res);               this, e.g. in one writev
  *
  * Content-Length and Connection are ours to say; Date and the rest the
@@ -30,10 +32,11 @@ struct rn_http_response {
     /* Its own. */
     bool is_head, is_1_0;
     enum rn_code failed;
-    struct rn_buf fields;
+    struct rn_buf head; /* room for the first line, then the headers */
 };
 
-/* `req` is NULL if there was no request to speak of: then the answer closes. */
+/* `res` is zeroed, or was used for another answer, whose memory it keeps.
+ * `req` is NULL if there was no request to speak of: then the answer closes. */
 void rn_http_response_init(struct rn_http_response *res,
                            const struct rn_http_request *req);
 void rn_http_response_release(struct rn_http_response *res);
@@ -44,12 +47,19 @@ void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
                           struct rn_view value);
 void rn_http_response_add_number(struct rn_http_response *res,
                                  struct rn_view name, uint64_t value);
+/* The same for a value that is the program's own, too. */
+void rn_http_response_add_own(struct rn_http_response *res, struct rn_view name,
+                              struct rn_view value);
+/* Lines that are, each with its CRLF. */
+void rn_http_response_add_lines(struct rn_http_response *res,
+                                struct rn_view lines);
 
-/* Both add to `out`, and leave it as it was when they fail. */
-enum rn_code rn_http_response_print(const struct rn_http_response *res,
+/* Adds to `out`, and leaves it as it was on failure. */
+enum rn_code rn_http_response_print(struct rn_http_response *res,
                                     struct rn_buf *out) RN_CHECK;
-enum rn_code rn_http_response_print_head(const struct rn_http_response *res,
-                                         struct rn_buf *out) RN_CHECK;
+/* `out` lasts until another header is added. */
+enum rn_code rn_http_response_head(struct rn_http_response *res,
+                                   struct rn_view *out) RN_CHECK;
 
 /* What must follow the head: nothing after HEAD and with 204 and 304. */
 struct rn_view rn_http_response_body(const struct rn_http_response *res);

@@ -126,7 +126,6 @@ void rn_order_strike_after(struct rn_context *x)
         x->call->is_lost = true;
     } else if (blow.status) {
         /* What the handler said is forgotten, its headers too. */
-        rn_http_response_release(&x->call->res);
         rn_http_response_init(&x->call->res, x->call->req);
         rn_reply_common(x);
         (void)strike(x, blow);

@@ -9,6 +9,8 @@
 
 enum { SMALL = 64 };
 
+#define LINE(name, value) name ": " value "\r\n"
+
 void rn_reply_header(struct rn_context *x, const char *name,
                      struct rn_view value)
 {
@@ -23,6 +25,13 @@ void rn_reply_text(struct rn_context *x, const char *name, const char *value)
 void rn_reply_number(struct rn_context *x, const char *name, uint64_t value)
 {
     rn_http_response_add_number(&x->call->res, rn_view_text(name), value);
+}
+
+/* A value that is ours from end to end. */
+static void add_own(struct rn_context *x, struct rn_view name,
+                    struct rn_view value)
+{
+    rn_http_response_add_own(&x->call->res, name, value);
 }
 
 /* Ids to tell requests apart, not to be secret: drawn by the dozen, because
@@ -57,7 +66,7 @@ static void add_activity(struct rn_context *x)
 
     if (!rn_uuid_parse(sent, &id))
         id = new_activity(x->rest);
-    rn_reply_header(x, RN_HEADER_ACTIVITY_ID, rn_uuid_print(id, text));
+    add_own(x, RN_LIT(RN_HEADER_ACTIVITY_ID), rn_uuid_print(id, text));
     memcpy(x->call->note.activity, text, RN_UUID_TEXT_MAX);
 }
 
@@ -66,11 +75,13 @@ void rn_reply_common(struct rn_context *x)
     char date[RN_DATE_TEXT_MAX];
 
     x->now_s = rn_wall_ms(x->rest->opts.env) / 1000;
-    rn_reply_text(x, RN_HEADER_SERVER, "runnel");
-    rn_reply_header(x, RN_HEADER_DATE, rn_date_print(x->now_s, date));
+    rn_http_response_add_lines(
+        &x->call->res,
+        RN_LIT(LINE(RN_HEADER_SERVER, "runnel")
+                   LINE(RN_HEADER_GATEWAY_VERSION, "version=2.14.0")
+                       LINE(RN_HEADER_SERVICE_VERSION, "version=2.14.0.0")));
+    add_own(x, RN_LIT(RN_HEADER_DATE), rn_date_print(x->now_s, date));
     add_activity(x);
-    rn_reply_text(x, RN_HEADER_GATEWAY_VERSION, "version=2.14.0");
-    rn_reply_text(x, RN_HEADER_SERVICE_VERSION, "version=2.14.0.0");
 }
 
 void rn_reply_charge(struct rn_context *x, double units)
@@ -82,7 +93,7 @@ void rn_reply_charge(struct rn_context *x, double units)
     at = end - rn_decimal_print(hundredths % 100 + 100, end).len;
     *at = '.'; /* for the one that brought a leading zero */
     at -= rn_decimal_print(hundredths / 100, at).len;
-    rn_reply_header(x, RN_HEADER_CHARGE, rn_view_of(at, (size_t)(end - at)));
+    add_own(x, RN_LIT(RN_HEADER_CHARGE), rn_view_of(at, (size_t)(end - at)));
     rn_budget_spend(x, units);
 }
 
@@ -91,44 +102,45 @@ void rn_reply_etag(struct rn_context *x, struct rn_etag etag)
     char text[RN_ETAG_LEN];
 
     rn_etag_print(etag, text);
-    rn_reply_header(x, RN_HEADER_ETAG, rn_view_of(text, RN_ETAG_LEN));
+    add_own(x, RN_LIT(RN_HEADER_ETAG), rn_view_of(text, RN_ETAG_LEN));
 }
 
 /* What clients that talk to replicas weigh against each other: all that is
  * committed here is committed everywhere. */
-static void add_replicas(struct rn_context *x,
-                         const struct rn_document_place *p)
+static void add_replicas(struct rn_context *x, uint64_t item_lsn,
+                         struct rn_view lsn)
 {
-    static const char *const committed[] = { RN_HEADER_LOCAL_LSN,
-                                             RN_HEADER_COMMITTED_LSN,
-                                             RN_HEADER_ACKED_LSN,
-                                             RN_HEADER_ACKED_LOCAL_LSN };
+    char text[RN_DECIMAL_MAX];
+    struct rn_view item = rn_decimal_print(item_lsn, text + sizeof(text));
 
-    for (size_t i = 0; i < sizeof(committed) / sizeof(committed[0]); i++)
-        rn_reply_number(x, committed[i], p->lsn);
-    if (p->etag.lsn) {
-        rn_reply_number(x, RN_HEADER_ITEM_LSN, p->etag.lsn);
-        rn_reply_number(x, RN_HEADER_ITEM_LOCAL_LSN, p->etag.lsn);
+    add_own(x, RN_LIT(RN_HEADER_LOCAL_LSN), lsn);
+    add_own(x, RN_LIT(RN_HEADER_COMMITTED_LSN), lsn);
+    add_own(x, RN_LIT(RN_HEADER_ACKED_LSN), lsn);
+    add_own(x, RN_LIT(RN_HEADER_ACKED_LOCAL_LSN), lsn);
+    if (item_lsn) {
+        add_own(x, RN_LIT(RN_HEADER_ITEM_LSN), item);
+        add_own(x, RN_LIT(RN_HEADER_ITEM_LOCAL_LSN), item);
     }
-    rn_reply_text(x, RN_HEADER_READ_REGIONS, "0");
+    add_own(x, RN_LIT(RN_HEADER_READ_REGIONS), RN_LIT("0"));
 }
 
 void rn_reply_schema(struct rn_context *x)
 {
-    rn_reply_text(x, RN_HEADER_SCHEMA_VERSION, "1.18");
+    add_own(x, RN_LIT(RN_HEADER_SCHEMA_VERSION), RN_LIT("1.18"));
 }
 
 void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
 {
-    char text[RN_SESSION_LSN_TEXT_MAX];
+    char text[RN_SESSION_LSN_TEXT_MAX], digits[RN_DECIMAL_MAX];
+    struct rn_view lsn = rn_decimal_print(p->lsn, digits + sizeof(digits));
 
     x->call->note.range = p->range;
     x->call->note.lsn = p->lsn;
-    rn_reply_header(x, RN_HEADER_SESSION_TOKEN,
-                    rn_session_print_lsn(p->range, p->lsn, text));
-    rn_reply_number(x, RN_HEADER_LSN, p->lsn);
+    add_own(x, RN_LIT(RN_HEADER_SESSION_TOKEN),
+            rn_session_print_lsn(p->range, p->lsn, text));
+    add_own(x, RN_LIT(RN_HEADER_LSN), lsn);
     rn_reply_number(x, RN_HEADER_RANGE_ID, p->range);
-    add_replicas(x, p);
+    add_replicas(x, p->etag.lsn, lsn);
     rn_reply_schema(x);
 }
 
@@ -141,15 +153,17 @@ static bool is_plain(struct rn_view name)
     return true;
 }
 
-/* ASCII only, as headers must be: what is not is escaped. */
-static void add_escaped(struct rn_buf *out, struct rn_view name)
+/* Writes a name, ASCII only, as headers must be: what is not is escaped.
+ * Returns what is behind it. */
+static char *put_name(char *at, struct rn_view name)
 {
     if (is_plain(name)) {
-        (void)!rn_buf_add(out, name);
-        return;
+        memcpy(at, name.at, name.len);
+        return at + name.len;
     }
     for (size_t i = 0; i < name.len; i++)
-        (void)!rn_buf_printf(out, "%%%02X", (unsigned char)name.at[i]);
+        at += snprintf(at, 4, "%%%02X", (unsigned char)name.at[i]);
+    return at;
 }
 
 /* What the thing asked about lies in. */
@@ -188,22 +202,24 @@ static struct rn_rid owner_rid(const struct rn_context *x,
 void rn_reply_owner(struct rn_context *x)
 {
     const struct rn_object *owner = owner_of(x);
-    struct rn_buf path = RN_BUF_INIT(8 << 10);
-    char rid[RN_RID_TEXT_MAX];
+    char rid[RN_RID_TEXT_MAX], *path, *at;
 
     if (!owner || !x->database)
         return;
-    (void)!rn_buf_add(&path, RN_LIT("dbs/"));
-    add_escaped(&path, x->database->id);
+    path = rn_arena_alloc(&x->call->arena,
+                          12 + 3 * (x->database->id.len + owner->id.len));
+    if (!path)
+        return;
+    memcpy(path, "dbs/", 4);
+    at = put_name(path + 4, x->database->id);
     if (owner != x->database) {
-        (void)!rn_buf_add(&path, owner == x->user ? RN_LIT("/users/")
-                                                  : RN_LIT("/colls/"));
-        add_escaped(&path, owner->id);
+        memcpy(at, owner == x->user ? "/users/" : "/colls/", 7);
+        at = put_name(at + 7, owner->id);
     }
-    rn_reply_header(x, RN_HEADER_ALT_CONTENT_PATH, rn_buf_view(&path));
-    rn_reply_header(x, RN_HEADER_CONTENT_PATH,
-                    rn_rid_print(owner_rid(x, owner), rid));
-    rn_buf_release(&path);
+    add_own(x, RN_LIT(RN_HEADER_ALT_CONTENT_PATH),
+            rn_view_of(path, (size_t)(at - path)));
+    add_own(x, RN_LIT(RN_HEADER_CONTENT_PATH),
+            rn_rid_print(owner_rid(x, owner), rid));
 }
 
 /* ---- ends ---------------------------------------------------------------- */
@@ -218,7 +234,7 @@ enum rn_rest_step rn_reply_json(struct rn_context *x, int status)
 {
     x->call->res.status = status;
     x->call->res.body = rn_buf_view(&x->call->body);
-    rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "application/json");
+    add_own(x, RN_LIT(RN_HEADER_CONTENT_TYPE), RN_LIT("application/json"));
     return RN_REST_DONE;
 }
 

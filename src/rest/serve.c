@@ -40,14 +40,16 @@ static void end(struct rn_call *call)
 }
 
 enum {
-    BODY_KEPT = 64 << 10, /* memory a connection may keep for the next */
+    HEAD_KEPT = 4 << 10,  /* memory a connection may keep for the next */
+    BODY_KEPT = 64 << 10, /* request */
     AUTHORITY_MAX = 16 << 10,
 };
 
 void rn_call_clear(struct rn_call *call)
 {
     end(call);
-    rn_http_response_release(&call->res);
+    if (call->res.head.room > HEAD_KEPT)
+        rn_http_response_release(&call->res);
     if (call->body.room > BODY_KEPT)
         rn_buf_release(&call->body);
     rn_buf_clear(&call->body);
@@ -376,7 +378,6 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 
     rn_tally_reject(call->rest->tally, RN_REJECT_MALFORMED);
     call->note.err = why;
-    rn_http_response_release(&call->res);
     rn_http_response_init(&call->res, call->req);
     call->res.status = status;
     call->res.keep_alive = false;

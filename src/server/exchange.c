@@ -27,7 +27,6 @@ struct exchange {
     struct rn_http_reader reader;
     struct rn_post back; /* from another thread */
     struct rn_work work;
-    struct rn_buf head;
     uint32_t requests;
     char address[RN_CONN_ADDRESS_MAX]; /* the log wants it after conn is gone */
     struct rn_peer *peer;
@@ -36,8 +35,6 @@ struct exchange {
     bool held;    /* its timer is set; serving too */
     bool blocked; /* the next request waits until the answer is taken */
 };
-
-enum { HEAD_MAX = 128 << 10 };
 
 static void give_place(const struct rn_exchange_opts *opts,
                        struct rn_peer *peer)
@@ -50,7 +47,6 @@ static void exchange_free(struct exchange *x)
 {
     rn_call_release(&x->call);
     rn_http_reader_release(&x->reader);
-    rn_buf_release(&x->head);
     give_place(x->opts, x->peer);
     rn_free(x);
 }
@@ -61,16 +57,15 @@ static void exchange_free(struct exchange *x)
 static enum rn_conn_next send_answer(struct exchange *x)
 {
     struct rn_http_response *res = &x->call.res;
+    struct rn_view head;
     bool keep = res->keep_alive && x->requests < x->opts->requests_max &&
                 !atomic_load_explicit(x->opts->draining, memory_order_relaxed);
 
     if (x->call.is_lost)
         return RN_CONN_CLOSE;
     res->keep_alive = keep;
-    rn_buf_clear(&x->head);
-    if (rn_http_response_print_head(res, &x->head) ||
-        rn_conn_send(x->conn, rn_buf_view(&x->head),
-                     rn_http_response_body(res)))
+    if (rn_http_response_head(res, &head) ||
+        rn_conn_send(x->conn, head, rn_http_response_body(res)))
         return RN_CONN_CLOSE;
     return keep ? RN_CONN_MORE : RN_CONN_CLOSE;
 }
@@ -339,7 +334,6 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         x->peer = client->peer;
         x->is_loopback = client->is_loopback;
         snprintf(x->address, sizeof(x->address), "%s", client->address);
-        x->head = RN_BUF_INIT(HEAD_MAX);
         rn_http_reader_init(&x->reader, opts->limits);
         rn_call_init(&x->call, opts->rest, NULL);
         x->call.wake = wake;
