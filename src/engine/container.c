@@ -296,6 +296,8 @@ enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
     body = rn_arena_copy(&c->arena, o->body);
     rc = body.at ? read_definition(c, body, err) : RN_NOMEM;
     if (!rc)
+        rc = rn_frame_make(c->rid, &c->arena, &c->frame);
+    if (!rc)
         rc = load_ranges(txn, c);
     if (rc) {
         rn_container_free(c);

@@ -27,9 +27,19 @@ struct rn_range_span {
     const uint32_t *ancestors; /* all ranges it comes from, oldest first */
 };
 
+/* What is ours at the end of each document's JSON, with slots for what differs;
+ * version.c makes and fills it. */
+struct rn_frame {
+    struct rn_view text;
+    size_t rid_slot, self_slot, etag_slot, ts_slot; /* in it */
+};
+enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
+                           struct rn_frame *out) RN_CHECK;
+
 struct rn_container {
     uint32_t number; /* in keys; never used again */
     struct rn_rid rid;
+    struct rn_frame frame;
     struct rn_pkdef pkdef;
     struct rn_unique unique;
     struct rn_history_policy history;

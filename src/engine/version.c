@@ -32,11 +32,26 @@ static bool is_system(const struct rn_json *j, uint32_t name)
     return false;
 }
 
+static bool has_system(const struct rn_json *j)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, 0);
+
+    while (rn_json_walk_next(&w)) {
+        if (is_system(j, w.name))
+            return true;
+    }
+    return false;
+}
+
 /* Clients send back what they were sent; those properties are ours. */
 static void print_members(struct rn_json_out *o, const struct rn_json *j)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, 0);
 
+    if (!has_system(j)) {
+        rn_json_out_value(o, j, 0);
+        return;
+    }
     rn_json_out_object_begin(o);
     while (rn_json_walk_next(&w)) {
         if (is_system(j, w.name))
@@ -47,25 +62,58 @@ static void print_members(struct rn_json_out *o, const struct rn_json *j)
 }
 
 /* Appends `text` and notes where it begins. */
-static enum rn_code add_slot(struct rn_buf *row, struct rn_view before,
+static enum rn_code add_slot(struct rn_buf *out, struct rn_view before,
                              struct rn_view text, size_t *slot)
 {
-    enum rn_code rc = rn_buf_add(row, before);
+    enum rn_code rc = rn_buf_add(out, before);
 
-    *slot = row->len;
-    return rc ? rc : rn_buf_add(row, text);
+    *slot = out->len;
+    return rc ? rc : rn_buf_add(out, text);
+}
+
+enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
+                           struct rn_frame *out)
+{
+    static const char blank[] = "                                      ";
+    struct rn_rid rid = rn_rid_child(container, RN_KIND_DOCUMENT, 1);
+    struct rn_buf text = RN_BUF_INIT(SYSTEM_ROOM);
+    char self[RN_RID_SELF_MAX];
+    struct rn_view link = rn_rid_print_self(rid, self);
+    enum rn_code rc =
+        add_slot(&text, RN_LIT(",\"_rid\":\""),
+                 rn_view_of(blank, RN_RID_TEXT_MAX), &out->rid_slot);
+
+    if (!rc)
+        rc = add_slot(&text, RN_LIT("\",\"_self\":\""), link, &out->self_slot);
+    out->self_slot +=
+        link.len - 1 - RN_RID_TEXT_MAX; /* the rid ends it, and / */
+    if (!rc)
+        rc = add_slot(&text, RN_LIT("\",\"_etag\":\"\\\""),
+                      rn_view_of(blank, RN_ETAG_LEN - 2), &out->etag_slot);
+    if (!rc) {
+        rc = add_slot(&text,
+                      RN_LIT("\\\"\",\"_attachments\":\"attachments/\","
+                             "\"_ts\":"),
+                      RN_LIT("         0"), &out->ts_slot);
+    }
+    if (!rc)
+        rc = rn_buf_add(&text, RN_LIT("}"));
+    if (!rc) {
+        out->text = rn_arena_copy(arena, rn_buf_view(&text));
+        rc = out->text.at ? RN_OK : RN_NOMEM;
+    }
+    rn_buf_release(&text);
+    return rc;
 }
 
 /* The row as far as it is known now; it is JSON even so. */
 static enum rn_code render(struct rn_version *v, const struct rn_json *j)
 {
-    static const char blank[] = "                                      ";
-    struct rn_rid rid = rn_rid_child(v->container->rid, RN_KIND_DOCUMENT, 1);
+    const struct rn_frame *frame = &v->container->frame;
     struct rn_row_feed head = { .ttl = v->ttl, .epk = rn_epk_view(&v->epk) };
     struct rn_json_out o = RN_JSON_OUT_INIT(&v->row);
-    char self[RN_RID_SELF_MAX];
-    struct rn_view link = rn_rid_print_self(rid, self);
-    bool empty;
+    struct rn_view end = frame->text;
+    size_t at;
     enum rn_code rc = rn_buf_reserve(&v->row, j->text.len + SYSTEM_ROOM);
 
     if (rc)
@@ -76,23 +124,16 @@ static enum rn_code render(struct rn_version *v, const struct rn_json *j)
     if (rc)
         return rc;
     v->row.len--; /* the closing brace */
-    empty = v->row.at[v->row.len - 1] == '{';
-    rc = add_slot(&v->row,
-                  empty ? RN_LIT("\"_rid\":\"") : RN_LIT(",\"_rid\":\""),
-                  rn_view_of(blank, RN_RID_TEXT_MAX), &v->rid_slot);
-    if (!rc)
-        rc = add_slot(&v->row, RN_LIT("\",\"_self\":\""), link, &v->self_slot);
-    v->self_slot += link.len - 1 - RN_RID_TEXT_MAX; /* the rid ends it, and / */
-    if (!rc)
-        rc = add_slot(&v->row, RN_LIT("\",\"_etag\":\"\\\""),
-                      rn_view_of(blank, RN_ETAG_LEN - 2), &v->etag_slot);
-    if (!rc) {
-        rc = add_slot(&v->row,
-                      RN_LIT("\\\"\",\"_attachments\":\"attachments/\","
-                             "\"_ts\":"),
-                      RN_LIT("         0"), &v->ts_slot);
+    at = v->row.len;
+    if (v->row.at[at - 1] == '{') { /* no comma */
+        end = rn_view_of(end.at + 1, end.len - 1);
+        at--;
     }
-    return rc ? rc : rn_buf_add(&v->row, RN_LIT("}"));
+    v->rid_slot = at + frame->rid_slot;
+    v->self_slot = at + frame->self_slot;
+    v->etag_slot = at + frame->etag_slot;
+    v->ts_slot = at + frame->ts_slot;
+    return rn_buf_add(&v->row, end);
 }
 
 static enum rn_code read_ttl(struct rn_version *v, const struct rn_json *j,
