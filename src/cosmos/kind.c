@@ -58,9 +58,9 @@ size_t rn_kind_depth(enum rn_kind kind)
 
 enum rn_kind rn_kind_find(struct rn_view word)
 {
-    enum rn_kind kind = RN_KINDS - 1;
-
-    while (kind != RN_KIND_ACCOUNT && !rn_view_eq(kinds[kind].word, word))
-        kind--;
-    return kind;
+    for (unsigned kind = RN_KIND_DATABASE; kind < RN_KINDS; kind++) {
+        if (rn_view_eq(kinds[kind].word, word))
+            return kind;
+    }
+    return RN_KIND_ACCOUNT;
 }

@@ -32,7 +32,7 @@ static ptrdiff_t count_units(struct rn_view id)
     ptrdiff_t units = 0;
 
     while (at < end) {
-        size_t len = rn_utf8_len(at, end);
+        size_t len = (signed char)*at > 0 ? 1 : rn_utf8_len(at, end);
         if (len == 0)
             return -1;
         units += len == 4 ? 2 : 1;

@@ -35,6 +35,18 @@ static const struct rn_route partition_delete =
     { RN_HTTP_POST,   RN_KIND_CONTAINER, false, NULL, rn_rest_partition_delete, RN_ROUTE_WRITES };
 
 static const struct rn_route routes[] = {
+    /* Asked for most, so they come first. */
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_BATCH,
+                                                      rn_rest_batch,           RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_UPSERT,
+                                                      rn_rest_document_upsert, RN_ROUTE_WRITES },
+    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_create, RN_ROUTE_WRITES },
+    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_list,   0 },
+    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_read,   0 },
+    { RN_HTTP_PUT,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_replace, RN_ROUTE_WRITES },
+    { RN_HTTP_PATCH,  RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_patch,  RN_ROUTE_WRITES },
+    { RN_HTTP_DELETE, RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_delete, RN_ROUTE_WRITES },
+
     { RN_HTTP_GET,    RN_KIND_ACCOUNT,   false, NULL, rn_rest_account_read,    0 },
 
     { RN_HTTP_POST,   RN_KIND_DATABASE,  true,  NULL, rn_rest_object_create,   RN_ROUTE_WRITES },
@@ -98,17 +110,6 @@ static const struct rn_route routes[] = {
     { RN_HTTP_POST,   RN_KIND_FUNCTION,  true,  NULL, rn_rest_script_create,   RN_ROUTE_WRITES },
 
     { RN_HTTP_GET,    RN_KIND_RANGE,     true,  NULL, rn_rest_range_list,      0 },
-
-    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_BATCH,
-                                                      rn_rest_batch,           RN_ROUTE_WRITES },
-    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_UPSERT,
-                                                      rn_rest_document_upsert, RN_ROUTE_WRITES },
-    { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_create, RN_ROUTE_WRITES },
-    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_list,   0 },
-    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_read,   0 },
-    { RN_HTTP_PUT,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_replace, RN_ROUTE_WRITES },
-    { RN_HTTP_PATCH,  RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_patch,  RN_ROUTE_WRITES },
-    { RN_HTTP_DELETE, RN_KIND_DOCUMENT,  false, NULL, rn_rest_document_delete, RN_ROUTE_WRITES },
 };
 /* clang-format on */
 
