@@ -152,7 +152,6 @@ static enum rn_code run_once(struct rn_query_page *p, bool no_order)
     rn_buf_clear(&x->call->body);
     rn_query_page_begin(p);
     p->end = p->limits.from;
-    p->count = 0;
     return rn_query_run(p->asked.query, &source, &sink, &p->limits, &p->stats,
                         &x->err);
 }

@@ -29,10 +29,15 @@ void rn_query_page_begin(struct rn_query_page *p)
                        owner ? rn_rid_print(owner->rid, rid) : RN_LIT(""));
     rn_json_out_key(&p->out, rn_kind_list(x->link.kind));
     rn_json_out_array_begin(&p->out);
+    p->count = 0;
+    p->row_bytes = 0;
 }
 
+/* What is told of rows is of those that are sent, not of what waits. */
 enum rn_code rn_query_page_end(struct rn_query_page *p)
 {
+    p->stats.rows = p->count;
+    p->stats.row_bytes = p->row_bytes;
     rn_json_out_array_end(&p->out);
     rn_json_out_key(&p->out, RN_LIT("_count"));
     rn_json_out_uint(&p->out, p->count);
@@ -50,6 +55,7 @@ static void put_row(struct rn_query_page *p, struct rn_view json,
 {
     rn_json_out_raw(&p->out, json);
     p->count++;
+    p->row_bytes += json.len;
     p->end = *place;
     if (place->after.len)
         memcpy(p->after, place->after.at, place->after.len);
@@ -129,11 +135,8 @@ enum rn_code rn_query_page_of_answer(struct rn_query_page *p)
     struct rn_view json;
 
     rn_query_page_begin(p);
-    while (!is_page_full(p) && rn_answer_next(p->answer, &json, &place)) {
+    while (!is_page_full(p) && rn_answer_next(p->answer, &json, &place))
         put_row(p, json, &place);
-        p->stats.rows++;
-        p->stats.row_bytes += json.len;
-    }
     p->stats.is_done = p->answer->is_all && rn_answer_is_empty(p->answer);
     return rn_query_page_end(p);
 }

@@ -469,6 +469,19 @@ def metrics_tell_what_was_looked_at():
 
 
 @case
+def metrics_of_a_page_count_its_own_rows():
+    for text in ("SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c ORDER BY c.n",
+                 "SELECT DISTINCT VALUE c.n FROM c",
+                 "SELECT VALUE c.n FROM c GROUP BY c.n"):
+        for size in (7, 1000):
+            for got in plain.pages(text, size):
+                rows, m = got.json["Documents"], got.metrics()
+                assert m["outputDocumentCount"] == len(rows), (text, size)
+                assert m["outputDocumentSize"] == \
+                    sum(len(str(n)) for n in rows), (text, size)
+
+
+@case
 def index_metrics_name_the_paths_of_the_filter():
     text = "SELECT * FROM c WHERE c.pk = 'p1' AND c.n > 1 AND c['a b'].c = 2"
     got = plain.query(text, x_ms_cosmos_populateindexmetrics_V2="true")
