@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 bool rn_equal_secret(struct rn_view a, struct rn_view b)
@@ -21,6 +22,26 @@ void rn_wipe_secret(void *at, size_t len)
 {
     if (len > 0)
         explicit_bzero(at, len);
+}
+
+void *rn_secret_new(size_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED)
+        return NULL;
+    (void)mlock(at, size);
+    (void)madvise(at, size, MADV_DONTDUMP);
+    return at;
+}
+
+void rn_secret_free(void *secret, size_t size)
+{
+    if (!secret)
+        return;
+    rn_wipe_secret(secret, size);
+    (void)munmap(secret, size);
 }
 
 enum rn_code rn_check_secret(const char *path, struct rn_err *err)

@@ -13,6 +13,12 @@ bool rn_equal_secret(struct rn_view a, struct rn_view b);
  * by the compiler. */
 void rn_wipe_secret(void *at, size_t len);
 
+/* Zeroed memory for what is kept: in no core, and not swapped out if the limit
+ * of locked memory allows it.  Takes whole pages.  NULL: there is none. */
+void *rn_secret_new(size_t size);
+/* Wipes it first; `size` is that of its making.  NULL is fine. */
+void rn_secret_free(void *secret, size_t size);
+
 /* RN_FORBIDDEN if others may read the file, or its group do more than that: it
  * is no secret then. */
 enum rn_code rn_check_secret(const char *path, struct rn_err *err) RN_CHECK;

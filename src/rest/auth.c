@@ -10,10 +10,8 @@ enum { TEXT_MAX = 32 << 10 };
 
 /* ---- signers ------------------------------------------------------------- */
 
-void rn_signers_free(struct rn_signers *s)
+static void signers_free(struct rn_signers *s)
 {
-    if (!s)
-        return;
     for (size_t i = 0; i < s->count; i++)
         rn_signer_free(s->of[i]);
     rn_buf_release(&s->text);
@@ -21,6 +19,15 @@ void rn_signers_free(struct rn_signers *s)
     rn_buf_release(&s->claim);
     rn_buf_release(&s->right);
     rn_free(s);
+}
+
+void rn_signers_free_all(struct rn_signers *s)
+{
+    while (s) {
+        struct rn_signers *next = s->next;
+        signers_free(s);
+        s = next;
+    }
 }
 
 static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
@@ -38,7 +45,7 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
         s->count += !rc;
     }
     if (rc) {
-        rn_signers_free(s);
+        rn_signers_free_all(s);
         return rc;
     }
     s->version = version;
@@ -50,36 +57,44 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
     return RN_OK;
 }
 
-/* An idle set of the present keys, or a new one. */
+/* An idle set, which is of the present keys, or a new one. */
 enum rn_code rn_signers_borrow(struct rn_rest *r, struct rn_signers **out)
 {
-    struct rn_signers *s, *stale = NULL;
-    struct rn_keys keys;
+    struct rn_keys *keys = NULL;
+    struct rn_signers *s;
     uint64_t version;
+    enum rn_code rc;
 
     pthread_mutex_lock(&r->lock);
     s = r->idle;
     if (s)
         r->idle = s->next;
     version = r->keys_version;
-    if (s && s->version != version) {
-        stale = s;
-        s = NULL;
-    }
     if (!s)
-        keys = r->keys;
+        keys = rn_secret_new(sizeof(*keys));
+    if (keys)
+        *keys = *r->keys;
     pthread_mutex_unlock(&r->lock);
-    rn_signers_free(stale);
     *out = s;
-    return s ? RN_OK : signers_new(&keys, version, out);
+    if (s)
+        return RN_OK;
+    rc = keys ? signers_new(keys, version, out) : RN_NOMEM;
+    rn_secret_free(keys, sizeof(*keys));
+    return rc;
 }
 
 void rn_signers_return(struct rn_rest *r, struct rn_signers *s)
 {
+    bool stale;
+
     pthread_mutex_lock(&r->lock);
-    s->next = r->idle;
-    r->idle = s;
+    stale = s->version != r->keys_version;
+    s->next = stale ? NULL : r->idle;
+    if (!stale)
+        r->idle = s;
     pthread_mutex_unlock(&r->lock);
+    if (stale)
+        rn_signers_free_all(s);
 }
 
 /* ---- signatures ---------------------------------------------------------- */

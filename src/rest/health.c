@@ -4,7 +4,6 @@
  */
 #include "rest/own.h"
 
-#include "base/secret.h"
 #include "json/print.h"
 
 #include <stdio.h>
@@ -85,7 +84,7 @@ static bool may_see_metrics(const struct rn_context *x)
         return false;
     sent = rn_view_of(sent.at + word.len, sent.len - word.len);
     pthread_mutex_lock(&r->lock);
-    token = rn_view_text(r->keys.metrics_token);
+    token = rn_view_text(r->keys->metrics_token);
     may = token.len && rn_equal_secret(sent, token);
     pthread_mutex_unlock(&r->lock);
     return may;

@@ -3,7 +3,6 @@
 
 #include "base/base64.h"
 #include "base/file.h"
-#include "base/secret.h"
 #include "rest/own.h"
 #include "json/json.h"
 #include "json/print.h"
@@ -84,8 +83,10 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
                           struct rn_err *err)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(text);
-    enum rn_code rc;
+    enum rn_code rc = rn_buf_reserve(text, RN_KEYS * RN_KEY_TEXT_MAX * 2);
 
+    if (rc) /* a buffer that grows would leave keys where it was */
+        return rn_fail(err, rc, "out of memory");
     rn_json_out_object_begin(&o);
     for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
         rn_json_out_key(&o, rn_view_text(names[i]));
@@ -134,7 +135,7 @@ enum rn_code rn_keys_draw(struct rn_env *env, struct rn_buf *text,
 enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err)
 {
-    char path[PATH_BYTES], *text = rn_new(FILE_MAX);
+    char path[PATH_BYTES], *text = rn_secret_new(FILE_MAX);
     struct rn_file *file = NULL;
     size_t got = 0;
     enum rn_code rc;
@@ -151,9 +152,8 @@ enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
         rc = parse(rn_view_of(text, got), out, err);
         if (rc)
             rn_err_during(err, "%s", path);
-        rn_wipe_secret(text, FILE_MAX);
     }
-    rn_free(text);
+    rn_secret_free(text, FILE_MAX);
     return rc;
 }
 

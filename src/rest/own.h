@@ -15,6 +15,7 @@
 #ifndef RN_REST_OWN_H
 #define RN_REST_OWN_H
 
+#include "base/secret.h"
 #include "base/uuid.h"
 #include "cosmos/account.h"
 #include "cosmos/auth.h"
@@ -99,7 +100,7 @@ struct rn_rest {
     int64_t started_s;
 
     pthread_mutex_t lock; /* guards the keys, the idle signers, the orders */
-    struct rn_keys keys;
+    struct rn_keys *keys; /* of rn_secret_new */
     uint64_t keys_version;
     struct rn_signers *idle;
     struct rn_buf authority; /* tls/ca.pem; guarded too */
@@ -187,7 +188,7 @@ enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
 enum rn_code rn_signers_borrow(struct rn_rest *r,
                                struct rn_signers **out) RN_CHECK;
 void rn_signers_return(struct rn_rest *r, struct rn_signers *s);
-void rn_signers_free(struct rn_signers *s);
+void rn_signers_free_all(struct rn_signers *s); /* NULL is fine */
 
 /* ---- permissions.c ------------------------------------------------------- */
 

@@ -418,6 +418,20 @@ static void load_authority(struct rn_rest *r)
     rn_buf_release(&old);
 }
 
+static enum rn_code load_keys(const struct rn_rest_opts *opts,
+                              struct rn_keys **out, struct rn_err *err)
+{
+    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
+    enum rn_code rc = keys ? rn_keys_load(opts, keys, err)
+                           : rn_fail(err, RN_NOMEM, "out of memory");
+
+    if (rc)
+        rn_secret_free(keys, sizeof(*keys));
+    else
+        *out = keys;
+    return rc;
+}
+
 enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                           struct rn_err *err)
 {
@@ -438,7 +452,7 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
         rc = rn_consistency_parse(rn_view_text(opts->consistency),
                                   &r->consistency, err);
     if (!rc)
-        rc = rn_keys_load(opts, &r->keys, err);
+        rc = load_keys(opts, &r->keys, err);
     load_authority(r);
     r->answers = rn_answers_new();
     if (!rc && !r->answers)
@@ -453,15 +467,21 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
 
 enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err)
 {
-    struct rn_keys keys = { 0 };
-    enum rn_code rc = rn_keys_load(&r->opts, &keys, err);
+    struct rn_keys *keys = NULL, *old;
+    struct rn_signers *stale;
+    enum rn_code rc = load_keys(&r->opts, &keys, err);
 
     if (rc)
         return rc;
     pthread_mutex_lock(&r->lock);
+    old = r->keys;
     r->keys = keys;
     r->keys_version++;
+    stale = r->idle;
+    r->idle = NULL;
     pthread_mutex_unlock(&r->lock);
+    rn_secret_free(old, sizeof(*old));
+    rn_signers_free_all(stale);
     load_authority(r);
     return RN_OK;
 }
@@ -470,11 +490,8 @@ void rn_rest_close(struct rn_rest *r)
 {
     if (!r)
         return;
-    while (r->idle) {
-        struct rn_signers *s = r->idle;
-        r->idle = s->next;
-        rn_signers_free(s);
-    }
+    rn_signers_free_all(r->idle);
+    rn_secret_free(r->keys, sizeof(*r->keys));
     rn_buf_release(&r->authority);
     rn_tally_free(r->tally);
     rn_answers_free(r->answers);

@@ -5,6 +5,7 @@ Method: the commands on the data directory of a server that runs.
 import base64
 import json
 import os
+import re
 import signal
 import stat
 import tempfile
@@ -81,6 +82,44 @@ def _():
             equal(works(server, before[name]), "")
             equal(works(server, after[name]), rights)
             equal([n for n in NAMES if not works(server, after[n])], [])
+
+
+def found_in_memory(server, secrets):
+    """Which of them are in writable memory that a core would have."""
+    with open(f"/proc/{server.process.pid}/smaps") as file:
+        areas = re.findall(r"^(\w+)-(\w+) rw.*?^VmFlags:(.*?)$", file.read(),
+                           re.M | re.S)
+    found = set()
+    with open(f"/proc/{server.process.pid}/mem", "rb", 0) as memory:
+        for start, end, flags in areas:
+            start, size = int(start, 16), int(end, 16) - int(start, 16)
+            if " dd" in flags or size > 64 << 20:  # a sanitizer's own
+                continue
+            memory.seek(start)
+            try:
+                bytes_ = memory.read(size)
+            except OSError:
+                continue
+            found.update(each for each in secrets if each in bytes_)
+    return found
+
+
+@case("keys lie in memory that no core has, and old ones nowhere")
+def _():
+    with Server() as server:
+        old = keys_of(server)
+        for name in NAMES:
+            works(server, old[name])
+            server.lines.clear()
+            equal(run("keys", "rotate", server.data, name)[0], 0)
+            await_reload(server)
+        new = keys_of(server)
+        for name in NAMES:
+            works(server, new[name])
+        texts = [key.encode() for key in [*old.values(), *new.values()]]
+        raw = [base64.b64decode(key) for key in old.values()]
+        equal(found_in_memory(server, texts + raw), set())
+        equal(len(found_in_memory(server, [server.data.encode()])), 1)
 
 
 @case("rotated keys outlive a restart")
