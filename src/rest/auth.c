@@ -315,6 +315,7 @@ enum rn_code rn_rest_authorize(struct rn_context *x)
 
     if (rc) {
         bool any = rn_context_header(x, RN_HEADER_AUTHORIZATION).len > 0;
+        x->is_suspect = any && rc == RN_UNAUTHORIZED;
         atomic_fetch_add(
             &x->rest->auth_failures[!any                 ? RN_AUTH_MISSING
                                     : rc == RN_FORBIDDEN ? RN_AUTH_EXPIRED

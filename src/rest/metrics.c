@@ -32,12 +32,14 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
                                                            "invalid" };
     const char *name = "runnel_auth_failures_total";
     int throttled = rn_status_of(RN_THROTTLED, RN_REASON_NONE)->http;
+    size_t held = atomic_load(&r->held); /* these wait with the readers */
+    size_t count = rn_waiters_count(rn_engine_waiters(r->engine));
 
     (void)!rn_tally_print(r->tally, out);
     metric(out, "runnel_inflight_requests", "gauge",
            (double)atomic_load(&r->calls));
     metric(out, "runnel_feed_readers", "gauge",
-           (double)rn_waiters_count(rn_engine_waiters(r->engine)));
+           (double)(count > held ? count - held : 0));
     metric(out, "runnel_throttled_total", "counter",
            (double)rn_tally_status(r->tally, throttled));
     if (r->opts.connections) {
@@ -49,6 +51,8 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
     for (size_t i = 0; i < RN_AUTH_FAILURES; i++)
         labelled(out, name, "reason", reasons[i],
                  (double)atomic_load(&r->auth_failures[i]));
+    metric(out, "runnel_auth_delayed_total", "counter",
+           (double)atomic_load(&r->held_total));
     name = "runnel_auth_key_last_used_timestamp_seconds";
     (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
     for (size_t i = 0; i < RN_KEYS; i++) {

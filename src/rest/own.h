@@ -2,6 +2,7 @@
  *
  *   serve.c      around every request: identity, rights, route, answer
  *   auth.c       is the signature right, and may this key do that
+ *   refusal.c    wrong ones are told so after a while
  *   keys.c       the account's keys
  *   route.c      verb, path and headers -> handler, one table
  *   reply.c      common headers, error bodies, charges
@@ -96,6 +97,8 @@ struct rn_rest {
     struct rn_tally *tally;
     struct rn_jumps jumps;
     atomic_ullong auth_failures[RN_AUTH_FAILURES];
+    atomic_uint held; /* refusals, now */
+    atomic_ullong held_total;
     _Atomic int64_t key_used[RN_KEYS]; /* seconds since 1970; 0: never */
     int64_t started_s;
 
@@ -125,9 +128,12 @@ struct rn_context {
     struct rn_http_target target;
     struct rn_link link;
     unsigned rights;
+    bool is_suspect; /* it came with a wrong signature or token */
     bool is_control; /* a path under /_runnel/, which is signed as it is */
     struct rn_order_blow blow; /* to come when the handler is done */
     struct rn_err err;
+
+    struct held *held; /* refusal.c */
 
     /* By which permission, if it is not by a key. */
     bool is_granted;
@@ -184,6 +190,8 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
 /* Fills x->rights, or what a permission grants.  RN_UNAUTHORIZED or
  * RN_FORBIDDEN. */
 enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
+/* refusal.c: the answer is made; DONE if it is to be told at once. */
+enum rn_rest_step rn_refusal_hold(struct rn_context *x);
 /* Signers of the present keys; the first is the primary key's. */
 enum rn_code rn_signers_borrow(struct rn_rest *r,
                                struct rn_signers **out) RN_CHECK;

@@ -25,9 +25,10 @@ struct rn_rest_opts {
     /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
     _Atomic int64_t *tls_not_after;
     atomic_uint *connections; /* how many are open; NULL is fine */
-    bool enforce_throughput;  /* 429 beyond what an offer says */
-    bool any_order;           /* ORDER BY wants no index */
-    bool strict;              /* what is to be merged clients merge */
+    uint64_t auth_delay_ms;  /* of wrong signatures; 0: 100, none on loopback */
+    bool enforce_throughput; /* 429 beyond what an offer says */
+    bool any_order;          /* ORDER BY wants no index */
+    bool strict;             /* what is to be merged clients merge */
 };
 
 /* Reads or makes the keys. */

@@ -352,7 +352,10 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
         return RN_REST_DONE;
     }
     call->note.waited_for = NULL;
-    step = finish(call, begin(x));
+    step = begin(x);
+    if (step == RN_REST_DONE && x->is_suspect)
+        step = rn_refusal_hold(x);
+    step = finish(call, step);
     if (step == RN_REST_PENDING && !call->note.waited_for)
         call->note.waited_for = "commit"; /* it comes back to this thread */
     return step;

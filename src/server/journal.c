@@ -1,6 +1,8 @@
 /* journal.c -- see journal.h. */
 #include "server/journal.h"
 
+#include "base/hash.h"
+
 enum {
     SLOW_EVERY_MS = 100,
     REST_EVERY_MS = 1000,
@@ -17,8 +19,9 @@ void rn_journal_init(struct rn_journal *j, struct rn_log *log, bool all,
         .slow_ns = (int64_t)slow_ms * 1000000,
         .slow = RN_LOG_LIMIT_INIT(SLOW_EVERY_MS),
         .failed = RN_LOG_LIMIT_INIT(REST_EVERY_MS),
-        .refused = RN_LOG_LIMIT_INIT(REST_EVERY_MS),
     };
+    for (size_t i = 0; i < RN_JOURNAL_PEERS; i++)
+        j->refused[i] = (struct rn_log_limit)RN_LOG_LIMIT_INIT(REST_EVERY_MS);
 }
 
 static struct rn_view target_of(const struct rn_call *call)
@@ -72,6 +75,17 @@ static bool is_fault(enum rn_code code)
            code == RN_FULL || code == RN_READ_ONLY || code == RN_UNKNOWN;
 }
 
+static struct rn_log_limit *refused_of(struct rn_journal *j,
+                                       const struct rn_call *call)
+{
+    const char *peer = call->peer ? call->peer : "";
+    const char *port = strrchr(peer, ':');
+    struct rn_view host =
+        rn_view_of(peer, port ? (size_t)(port - peer) : strlen(peer));
+
+    return &j->refused[rn_hash64(host, 0) % RN_JOURNAL_PEERS];
+}
+
 void rn_journal_call(struct rn_journal *j, const struct rn_call *call)
 {
     const struct rn_call_note *n = &call->note;
@@ -84,7 +98,7 @@ void rn_journal_call(struct rn_journal *j, const struct rn_call *call)
     if (is_fault(n->code))
         write_line(j, &j->failed, RN_LOG_ERROR, "request failed", call);
     else if (n->code == RN_UNAUTHORIZED)
-        write_line(j, &j->refused, RN_LOG_WARN, "not authorized", call);
+        write_line(j, refused_of(j, call), RN_LOG_WARN, "not authorized", call);
     if (j->slow_ns &&
         (n->ns > j->slow_ns || n->query.examined >= SLOW_DOCUMENTS))
         write_line(j, &j->slow, RN_LOG_WARN, "slow request", call);

@@ -14,11 +14,15 @@
 #include "base/log.h"
 #include "rest/call.h"
 
+enum { RN_JOURNAL_PEERS = 16 };
+
 struct rn_journal {
     struct rn_log *log;
     bool all;        /* every request */
     int64_t slow_ns; /* 0: none is slow */
-    struct rn_log_limit slow, failed, refused;
+    struct rn_log_limit slow, failed;
+    /* By client address, lest one hide the others; some share one. */
+    struct rn_log_limit refused[RN_JOURNAL_PEERS];
 };
 
 void rn_journal_init(struct rn_journal *j, struct rn_log *log, bool all,

@@ -95,6 +95,9 @@ static const struct option table[] = {
       1000000, "N",
       "Of them, from one client address; 0: 1000, and all from loopback, where "
       "a proxy may stand for many." },
+    { "auth-delay-ms", MILLIS, AT(auth_delay_ms), "0", 0, 3600000, "MS",
+      "Time before a wrong signature or token is refused; 0: 100, and none on "
+      "loopback." },
     { "requests-max", COUNT, AT(requests_max), "10000", 1, 4000000000, "N",
       "Requests on one connection; then it is closed." },
     { "body-bytes-max", BYTES, AT(body_bytes_max), "4M", 1024, 64 << 20,

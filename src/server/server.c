@@ -369,6 +369,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .tls_not_after = &s->tls_not_after,
         .connections = &s->open,
         .enforce_throughput = o->enforce_throughput,
+        .auth_delay_ms = o->auth_delay_ms,
     };
 
     return rn_rest_open(&opts, &s->rest, err);

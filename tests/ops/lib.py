@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -139,6 +140,17 @@ class Server:
     def get(self, container, identity, pk):
         return self.ask("GET", f"{container}/docs/{identity}",
                         headers=pk_header(pk))
+
+
+def own_address():
+    """An address of this machine that is not loopback, or None.  To name a
+    destination for datagrams sends none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return s.getsockname()[0]
 
 
 def pk_header(*values):

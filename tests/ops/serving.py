@@ -7,8 +7,8 @@ import pwd
 import socket
 import tempfile
 
-from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, run, run_cases,
-                 sign)
+from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, own_address, run,
+                 run_cases, sign)
 
 
 def endpoints(server, **more):
@@ -174,17 +174,6 @@ def _():
     with Server("--allow-root", plain, listen="0.0.0.0:0") as server:
         server.wait_for_line("root serves a network")
         equal(server.metrics()['runnel_insecure_config{reason="root"}'], 1)
-
-
-def own_address():
-    """An address of this machine that is not loopback, or None.  To name a
-    destination for datagrams sends none."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        try:
-            s.connect(("192.0.2.1", 9))
-        except OSError:
-            return None
-        return s.getsockname()[0]
 
 
 def write_token(path, text, mode=0o600):
