@@ -9,12 +9,19 @@
 bool rn_equal_secret(struct rn_view a, struct rn_view b)
 {
     /* volatile: else the compiler may see that one difference settles it */
-    volatile unsigned char differ = 0;
+    volatile uint64_t differ = 0;
+    uint64_t left, right;
+    size_t i = 0;
 
     if (a.len != b.len)
         return false;
-    for (size_t i = 0; i < a.len; i++)
-        differ = (unsigned char)(differ | (a.at[i] ^ b.at[i]));
+    for (; a.len - i >= 8; i += 8) {
+        memcpy(&left, a.at + i, 8);
+        memcpy(&right, b.at + i, 8);
+        differ = differ | (left ^ right);
+    }
+    for (; i < a.len; i++)
+        differ = differ | (unsigned char)(a.at[i] ^ b.at[i]);
     return differ == 0;
 }
 

@@ -18,6 +18,7 @@ static void signers_free(struct rn_signers *s)
     rn_buf_release(&s->link);
     rn_buf_release(&s->claim);
     rn_buf_release(&s->right);
+    rn_buf_release(&s->token);
     rn_free(s);
 }
 
@@ -53,6 +54,7 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
     s->link = RN_BUF_INIT(TEXT_MAX);
     s->claim = RN_BUF_INIT(TEXT_MAX);
     s->right = RN_BUF_INIT(TEXT_MAX);
+    s->token = RN_BUF_INIT(TEXT_MAX);
     *out = s;
     return RN_OK;
 }
@@ -223,29 +225,26 @@ static enum rn_code print_claim(struct rn_context *x, struct rn_buf *out)
     return rc;
 }
 
-/* As match.  Clients date their requests by the second: who creates many
- * documents sends the same signature again and again. */
-static enum rn_code recall(struct rn_context *x, struct rn_signers *s,
-                           const struct rn_auth *auth, size_t *which)
+/* Clients date their requests by the second: who creates many documents sends
+ * the same claim and the same token again and again. */
+static bool is_known(const struct rn_signers *s, struct rn_view token)
+{
+    return rn_view_eq(rn_buf_view(&s->claim), rn_buf_view(&s->right)) &&
+           rn_equal_secret(token, rn_buf_view(&s->token));
+}
+
+static void remember(struct rn_signers *s, struct rn_view token)
 {
     struct rn_buf before = s->right;
-    enum rn_code rc = print_claim(x, &s->claim);
 
-    if (rc)
-        return rc;
-    *which = s->last;
-    if (rn_view_eq(rn_buf_view(&s->claim), rn_buf_view(&s->right)) &&
-        rn_equal_secret(rn_view_of(s->signature, RN_SIGNATURE_LEN),
-                        rn_view_of(auth->signature, RN_SIGNATURE_LEN)))
-        return RN_OK;
-    rc = match(x, s, auth, which);
-    if (rc)
-        return rc;
     s->right = s->claim;
     s->claim = before;
-    memcpy(s->signature, auth->signature, RN_SIGNATURE_LEN);
-    return RN_OK;
+    rn_buf_clear(&s->token);
+    if (rn_buf_add(&s->token, token))
+        rn_buf_clear(&s->right);
 }
+
+/* ---- rights -------------------------------------------------------------- */
 
 /* Tells when an old key is in use no more. */
 static void note_key(struct rn_context *x, unsigned key)
@@ -258,42 +257,28 @@ static void note_key(struct rn_context *x, unsigned key)
         atomic_store_explicit(used, x->now_s, memory_order_relaxed);
 }
 
-static enum rn_code check_master(struct rn_context *x,
-                                 const struct rn_auth *auth)
+static void grant(struct rn_context *x, unsigned key)
 {
-    struct rn_signers *s = NULL;
-    size_t which = 0;
-    enum rn_code rc = rn_signers_borrow(x->rest, &s);
-
-    if (rc)
-        return rn_fail(&x->err, rc, "out of memory");
-    rc = recall(x, s, auth, &which);
-    if (!rc)
-        rc = be_strict(x);
-    if (!rc) {
-        unsigned key = s->which[which];
-        note_key(x, key);
-        x->rights = RN_MAY_READ;
-        if (key < 2 || key == RN_KEY_WELL_KNOWN)
-            x->rights |= RN_MAY_WRITE;
-    }
-    rn_signers_return(x->rest, s);
-    return rc;
+    note_key(x, key);
+    x->rights = RN_MAY_READ;
+    if (key < 2 || key == RN_KEY_WELL_KNOWN)
+        x->rights |= RN_MAY_WRITE;
 }
 
-static enum rn_code authorize(struct rn_context *x)
+static enum rn_code check_date(struct rn_context *x)
 {
-    struct rn_view header = rn_context_header(x, RN_HEADER_AUTHORIZATION);
-    struct rn_auth auth;
-    enum rn_code rc;
+    return rn_auth_check_date(rn_context_header(x, RN_HEADER_X_DATE),
+                              rn_context_header(x, RN_HEADER_DATE), x->now_s,
+                              &x->err);
+}
 
-    if (!header.len ||
-        rn_http_header_repeats(x->call->req, RN_LIT(RN_HEADER_AUTHORIZATION))) {
-        return rn_fail(&x->err, RN_UNAUTHORIZED,
-                       "Required Header authorization is missing. Ensure a "
-                       "valid Authorization token is passed.");
-    }
-    rc = rn_auth_parse(header, &x->call->arena, &auth, &x->err);
+static enum rn_code check_token(struct rn_context *x, struct rn_signers *s,
+                                struct rn_view token)
+{
+    struct rn_auth auth;
+    size_t which = 0;
+    enum rn_code rc = rn_auth_parse(token, &x->call->arena, &auth, &x->err);
+
     if (rc)
         return rc;
     if (auth.type == RN_AUTH_AAD) {
@@ -303,10 +288,41 @@ static enum rn_code authorize(struct rn_context *x)
     }
     if (auth.type == RN_AUTH_RESOURCE)
         return rn_permission_authorize(x, auth.token);
-    rc = rn_auth_check_date(rn_context_header(x, RN_HEADER_X_DATE),
-                            rn_context_header(x, RN_HEADER_DATE), x->now_s,
-                            &x->err);
-    return rc ? rc : check_master(x, &auth);
+    rc = check_date(x);
+    if (!rc)
+        rc = match(x, s, &auth, &which);
+    if (rc)
+        return rc;
+    grant(x, s->which[which]);
+    remember(s, token);
+    return RN_OK;
+}
+
+static enum rn_code authorize(struct rn_context *x)
+{
+    struct rn_view token = rn_context_header(x, RN_HEADER_AUTHORIZATION);
+    struct rn_signers *s = NULL;
+    enum rn_code rc;
+
+    if (!token.len ||
+        rn_http_header_repeats(x->call->req, RN_LIT(RN_HEADER_AUTHORIZATION))) {
+        return rn_fail(&x->err, RN_UNAUTHORIZED,
+                       "Required Header authorization is missing. Ensure a "
+                       "valid Authorization token is passed.");
+    }
+    rc = rn_signers_borrow(x->rest, &s);
+    if (rc)
+        return rn_fail(&x->err, rc, "out of memory");
+    rc = print_claim(x, &s->claim);
+    if (!rc && is_known(s, token)) {
+        rc = check_date(x);
+        if (!rc)
+            grant(x, s->which[s->last]);
+    } else if (!rc) {
+        rc = check_token(x, s, token);
+    }
+    rn_signers_return(x->rest, s);
+    return rc ? rc : be_strict(x);
 }
 
 enum rn_code rn_rest_authorize(struct rn_context *x)

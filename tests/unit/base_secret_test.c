@@ -1,7 +1,7 @@
 /* base_secret_test.c -- equal means equal, wiped means gone, kept means here.
  *
  * That the comparison takes the same time everywhere is not tested: on a busy
- * machine such a test would lie.  The code has one loop without an exit.
+ * machine such a test would lie.  The code's loops have no exit.
  */
 #include "base/secret.h"
 
@@ -22,11 +22,15 @@ static void any_difference_is_noticed(void **state)
     (void)state;
     memset(a, 0x5a, sizeof(a));
     memcpy(b, a, sizeof(b));
-    assert_true(rn_equal_secret(rn_view_of(a, 64), rn_view_of(b, 64)));
-    for (size_t i = 0; i < sizeof(b) * 8; i++) {
-        b[i / 8] = (char)(b[i / 8] ^ 1 << i % 8);
-        assert_false(rn_equal_secret(rn_view_of(a, 64), rn_view_of(b, 64)));
-        b[i / 8] = a[i / 8];
+    for (size_t len = 0; len <= sizeof(b); len++) {
+        assert_true(rn_equal_secret(rn_view_of(a, len), rn_view_of(b, len)));
+        for (size_t i = 0; i < sizeof(b) * 8; i++) {
+            b[i / 8] = (char)(b[i / 8] ^ 1 << i % 8);
+            assert_int_equal(
+                rn_equal_secret(rn_view_of(a, len), rn_view_of(b, len)),
+                i / 8 >= len);
+            b[i / 8] = a[i / 8];
+        }
     }
     assert_false(rn_equal_secret(rn_view_of(a, 64), rn_view_of(b, 63)));
     assert_true(rn_equal_secret(rn_view_of(a, 0), rn_view_of(NULL, 0)));
