@@ -34,7 +34,10 @@ struct exchange {
     bool serving, is_loopback;
     bool held;    /* its timer is set; serving too */
     bool blocked; /* the next request waits until the answer is taken */
+    bool at_rest; /* it has given back what it kept for the next one */
 };
+
+enum { REST_MS = 1000 }; /* of silence, and memory is given back */
 
 static void give_place(const struct rn_exchange_opts *opts,
                        struct rn_peer *peer)
@@ -142,7 +145,6 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
 /* With what came behind the request that has been answered. */
 static enum rn_conn_next go_on(struct exchange *x)
 {
-    rn_conn_deadline(x->conn, x->opts->idle_ms);
     switch (rn_http_reader_next(&x->reader)) {
     case RN_HTTP_DONE:
         return serve(x);
@@ -152,10 +154,11 @@ static enum rn_conn_next go_on(struct exchange *x)
     case RN_HTTP_MORE:
         break;
     }
-    if (rn_http_reader_is_idle(&x->reader))
-        rn_http_reader_trim(&x->reader);
-    else
+    x->at_rest = x->opts->idle_ms <= REST_MS;
+    if (!rn_http_reader_is_idle(&x->reader))
         rn_conn_deadline(x->conn, x->opts->head_ms);
+    else
+        rn_conn_deadline(x->conn, x->at_rest ? x->opts->idle_ms : REST_MS);
     return RN_CONN_MORE;
 }
 
@@ -284,8 +287,16 @@ static bool on_ended(void *user)
 static void on_late(void *user)
 {
     struct exchange *x = user;
+    bool is_idle = rn_http_reader_is_idle(&x->reader);
 
-    if (!rn_http_reader_is_idle(&x->reader))
+    if (is_idle && !x->at_rest) {
+        x->at_rest = true;
+        rn_http_reader_trim(&x->reader);
+        rn_call_release(&x->call);
+        rn_conn_deadline(x->conn, x->opts->idle_ms - REST_MS);
+        return;
+    }
+    if (!is_idle)
         rn_rest_reject(x->opts->rest, RN_REJECT_TIMEOUT);
     rn_conn_drop(x->conn);
 }
@@ -333,6 +344,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         x->loop = loop;
         x->peer = client->peer;
         x->is_loopback = client->is_loopback;
+        x->at_rest = true;
         snprintf(x->address, sizeof(x->address), "%s", client->address);
         rn_http_reader_init(&x->reader, opts->limits);
         rn_call_init(&x->call, opts->rest, NULL);
