@@ -41,8 +41,6 @@ static unsigned find(const struct rn_http_request *req, struct rn_view name,
 {
     uint16_t key = rn_http_name_key(name);
 
-    if (!(req->keys & rn_http_key_bit(key)))
-        return req->field_count;
     for (; index < req->field_count; index++) {
         if (req->fields[index].key == key &&
             rn_http_same(rn_http_field_name(req, index), name))
@@ -51,8 +49,8 @@ static unsigned find(const struct rn_http_request *req, struct rn_view name,
     return index;
 }
 
-struct rn_view rn_http_header(const struct rn_http_request *req,
-                              struct rn_view name)
+struct rn_view rn_http_header_find(const struct rn_http_request *req,
+                                   struct rn_view name)
 {
     unsigned index = find(req, name, 0);
 

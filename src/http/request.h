@@ -63,10 +63,32 @@ static inline bool rn_http_refuse(struct rn_http_refusal *no, int status,
 /* A constant such as "GET".  Never NULL. */
 const char *rn_http_method_name(enum rn_http_method method);
 
+/* The same for names that are the same but for the case of letters, and mostly
+ * only for these.  No name is empty. */
+static inline uint16_t rn_http_name_key(struct rn_view name)
+{
+    return (uint16_t)(name.len << 8 |
+                      ((unsigned char)name.at[name.len - 1] | 0x20));
+}
+
+/* A bit of a set of keys. */
+static inline uint64_t rn_http_key_bit(uint16_t key)
+{
+    return (uint64_t)1 << ((key + (key >> 8) * 5) & 63);
+}
+
+/* For what may be there: header's alone. */
+struct rn_view rn_http_header_find(const struct rn_http_request *req,
+                                   struct rn_view name);
 /* The value of the first field of that name, in any case of letters, without
  * blanks around it.  `at` is NULL if there is none; an empty value has `at`. */
-struct rn_view rn_http_header(const struct rn_http_request *req,
-                              struct rn_view name);
+static inline struct rn_view rn_http_header(const struct rn_http_request *req,
+                                            struct rn_view name)
+{
+    if (!(req->keys & rn_http_key_bit(rn_http_name_key(name))))
+        return (struct rn_view){ 0 };
+    return rn_http_header_find(req, name);
+}
 
 /* True if the field is there more than once: for those that must not be. */
 bool rn_http_header_repeats(const struct rn_http_request *req,

@@ -46,7 +46,7 @@ bool rn_http_same(struct rn_view a, struct rn_view b)
     if (rn_view_eq(a, b))
         return true;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.at[i]) != lower(b.at[i]))
+        if (a.at[i] != b.at[i] && lower(a.at[i]) != lower(b.at[i]))
             return false;
     }
     return true;

@@ -37,20 +37,6 @@ bool rn_http_is_token(struct rn_view v);
 /* Without regard to case, for letters of ASCII only. */
 bool rn_http_same(struct rn_view a, struct rn_view b);
 
-/* The same for names that are the same, and mostly only for these.  No name is
- * empty. */
-static inline uint16_t rn_http_name_key(struct rn_view name)
-{
-    return (uint16_t)(name.len << 8 |
-                      rn_http_token_byte(name.at[name.len - 1]));
-}
-
-/* A bit of a set of keys. */
-static inline uint64_t rn_http_key_bit(uint16_t key)
-{
-    return (uint64_t)1 << ((key + (key >> 8) * 5) & 63);
-}
-
 /* The first control byte of [at, end), or `end`. */
 const char *rn_http_find_control(const char *at, const char *end);
 

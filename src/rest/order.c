@@ -104,7 +104,7 @@ static enum rn_rest_step strike(struct rn_context *x, struct rn_order_blow blow)
 
 bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step)
 {
-    struct rn_order order;
+    RN_UNSET struct rn_order order;
 
     if (!atomic_load_explicit(&x->rest->orders.any, memory_order_relaxed) ||
         !take(x, &order))

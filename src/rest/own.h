@@ -173,8 +173,10 @@ static inline struct rn_view rn_context_header(const struct rn_context *x,
 {
     return rn_http_header(x->call->req, rn_view_text(name));
 }
-/* True for "true" in any case. */
-bool rn_context_flag(const struct rn_context *x, const char *name);
+static inline bool rn_context_flag(const struct rn_context *x, const char *name)
+{
+    return rn_header_is_true(rn_context_header(x, name));
+}
 /* Of the first API versions, before 2018-06-18? */
 bool rn_context_is_old(const struct rn_context *x);
 

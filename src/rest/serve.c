@@ -66,13 +66,6 @@ void rn_call_release(struct rn_call *call)
 
 /* ---- context ------------------------------------------------------------- */
 
-bool rn_context_flag(const struct rn_context *x, const char *name)
-{
-    struct rn_view v = rn_context_header(x, name);
-
-    return v.len == 4 && strncasecmp(v.at, "true", 4) == 0;
-}
-
 bool rn_context_is_old(const struct rn_context *x)
 {
     struct rn_view version = rn_context_header(x, RN_HEADER_VERSION);
