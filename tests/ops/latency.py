@@ -136,7 +136,7 @@ def _():
                     equal(peer.answer()[:2], (201, str(i)))
                 peer.close()
         peer = Peer(server)
-        for i in (0, 1, 2, 3, 39):
+        for i in (0, 2, 3, 39):  # what is reset may be lost on the way
             for _ in range(LIMIT_S):
                 peer.send(read(str(i)))
                 got = peer.answer()
