@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -17,7 +18,7 @@ enum {
     ACCEPTS_MAX = 64, /* in a row */
     PAUSE_MS = 100,   /* when there are no descriptors left */
     HOST_MAX = 256,
-    PAIRS_TRIED = 16, /* for a port that is free on two addresses */
+    PAIRS_MAX = 16, /* tried, for a port that is free on two addresses */
 };
 
 struct rn_listener {
@@ -63,13 +64,20 @@ static bool is_loopback(const struct sockaddr_storage *of)
     return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
+/* getaddrinfo takes any number, and what is left of it. */
+static bool is_port(const char *text)
+{
+    return text[0] && text[strspn(text, "0123456789")] == '\0' &&
+           strtoul(text, NULL, 10) <= UINT16_MAX;
+}
+
 /* Takes HOST:PORT apart; a colon in HOST needs brackets around it. */
 static bool split(const char *where, char host[HOST_MAX], const char **port)
 {
     const char *end = strrchr(where, ':');
     size_t len = end ? (size_t)(end - where) : 0;
 
-    if (len == 0 || len >= HOST_MAX || end[1] == '\0')
+    if (len == 0 || len >= HOST_MAX || !is_port(end + 1))
         return false;
     *port = end + 1;
     if (where[0] == '[' && where[len - 1] == ']') {
@@ -98,30 +106,28 @@ static int bind_to(const struct addrinfo *info, int *fd)
     return 0;
 }
 
-/* Binds to HOST:PORT of `where`; an errno, or -1 with `err` filled. */
-static int bind_name(const char *where, int *fd, struct rn_err *err)
+/* `*error` is the errno, if it was the system that refused. */
+static enum rn_code bind_name(const char *where, int *fd, int *error,
+                              struct rn_err *err)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
                               .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *info = NULL;
     char host[HOST_MAX];
     const char *port;
-    int error;
+    int unknown;
 
-    if (!split(where, host, &port)) {
-        rn_fail(err, RN_BAD_REQUEST, "'%s' is not HOST:PORT", where);
-        return -1;
-    }
-    error = getaddrinfo(host, port, &hints, &info);
-    if (error) {
-        rn_fail(err, RN_BAD_REQUEST, "%s: %s", where, gai_strerror(error));
-        return -1;
-    }
-    error = bind_to(info, fd);
+    *error = 0;
+    if (!split(where, host, &port))
+        return rn_fail(err, RN_BAD_REQUEST, "'%s' is not HOST:PORT", where);
+    unknown = getaddrinfo(host, port, &hints, &info);
+    if (unknown)
+        return rn_fail(err, RN_BAD_REQUEST, "%s: %s", where,
+                       gai_strerror(unknown));
+    *error = bind_to(info, fd);
     freeaddrinfo(info);
-    if (error)
-        rn_fail_errno(err, error, "listening on %s", where);
-    return error;
+    return *error ? rn_fail_errno(err, *error, "listening on %s", where)
+                  : RN_OK;
 }
 
 static enum rn_code listener_new(int fd, struct rn_listener **out,
@@ -143,54 +149,60 @@ static enum rn_code listener_new(int fd, struct rn_listener **out,
     return RN_OK;
 }
 
+static enum rn_code open_one(const char *where, struct rn_listener **out,
+                             int *error, struct rn_err *err)
+{
+    int fd = -1;
+    enum rn_code rc = bind_name(where, &fd, error, err);
+
+    return rc ? rc : listener_new(fd, out, err);
+}
+
 enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
                               struct rn_err *err)
 {
-    int fd = -1;
+    int error;
 
-    if (bind_name(where, &fd, err))
-        return err->code;
-    return listener_new(fd, out, err);
+    return open_one(where, out, &error, err);
 }
 
-/* On ::1, with the port of the one on 127.0.0.1. */
-static int open_second(struct rn_listener *out[2], struct rn_err *err)
+/* One on 127.0.0.1, and one on ::1 with the port of the first.  `*error` is of
+ * the second. */
+static enum rn_code open_pair(const char *port, struct rn_listener *out[2],
+                              int *error, struct rn_err *err)
 {
-    char where[RN_ADDRESS_TEXT_MAX];
-    int fd = -1, error;
+    const char first[] = "127.0.0.1";
+    struct rn_err why = { 0 };
+    char where[HOST_MAX];
+    enum rn_code rc;
 
-    snprintf(where, sizeof(where), "[::1]%s", strrchr(out[0]->address, ':'));
-    error = bind_name(where, &fd, err);
-    if (!error && listener_new(fd, &out[1], err))
-        error = -1;
-    return error;
+    *error = 0;
+    snprintf(where, sizeof(where), "%s:%s", first, port);
+    rc = rn_listener_open(where, &out[0], err);
+    if (rc)
+        return rc;
+    snprintf(where, sizeof(where), "[::1]%s",
+             out[0]->address + sizeof(first) - 1);
+    rc = open_one(where, &out[1], error, &why);
+    if (!rc || *error == EADDRNOTAVAIL || *error == EAFNOSUPPORT)
+        return RN_OK; /* without IPv6 it is one */
+    rn_listener_close(out[0]);
+    out[0] = NULL;
+    return rn_fail(err, rc, "%s", why.text);
 }
 
 enum rn_code rn_listener_open_localhost(const char *port,
                                         struct rn_listener *out[2],
                                         struct rn_err *err)
 {
-    char where[RN_ADDRESS_TEXT_MAX];
-    int error = EADDRINUSE;
+    bool is_any = strcmp(port, "0") == 0;
+    int error = 0, tries = 0;
+    enum rn_code rc;
 
-    snprintf(where, sizeof(where), "127.0.0.1:%s", port);
-    for (int i = 0; error == EADDRINUSE && i < PAIRS_TRIED; i++) {
-        enum rn_code rc = rn_listener_open(where, &out[0], err);
-        if (rc)
-            return rc;
-        error = open_second(out, err);
-        if (!error)
-            return RN_OK;
-        if (error == EADDRNOTAVAIL || error == EAFNOSUPPORT) {
-            *err = (struct rn_err){ 0 };
-            return RN_OK;
-        }
-        rn_listener_close(out[0]);
-        out[0] = NULL;
-        if (strcmp(port, "0") != 0)
-            break;
-    }
-    return err->code;
+    do
+        rc = open_pair(port, out, &error, err);
+    while (error == EADDRINUSE && is_any && ++tries < PAIRS_MAX);
+    return rc;
 }
 
 /* ---- accepting ----------------------------------------------------------- */

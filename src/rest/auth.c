@@ -59,30 +59,33 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
     return RN_OK;
 }
 
-/* An idle set, which is of the present keys, or a new one. */
-enum rn_code rn_signers_borrow(struct rn_rest *r, struct rn_signers **out)
+/* Of the present keys. */
+static enum rn_code signers_make(struct rn_rest *r, struct rn_signers **out)
 {
-    struct rn_keys *keys = NULL;
-    struct rn_signers *s;
+    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
     uint64_t version;
     enum rn_code rc;
 
+    if (!keys)
+        return RN_NOMEM;
     pthread_mutex_lock(&r->lock);
-    s = r->idle;
-    if (s)
-        r->idle = s->next;
     version = r->keys_version;
-    if (!s)
-        keys = rn_secret_new(sizeof(*keys));
-    if (keys)
-        *keys = *r->keys;
+    *keys = *r->keys;
     pthread_mutex_unlock(&r->lock);
-    *out = s;
-    if (s)
-        return RN_OK;
-    rc = keys ? signers_new(keys, version, out) : RN_NOMEM;
+    rc = signers_new(keys, version, out);
     rn_secret_free(keys, sizeof(*keys));
     return rc;
+}
+
+/* An idle set, which is of the present keys, or a new one. */
+enum rn_code rn_signers_borrow(struct rn_rest *r, struct rn_signers **out)
+{
+    pthread_mutex_lock(&r->lock);
+    *out = r->idle;
+    if (*out)
+        r->idle = (*out)->next;
+    pthread_mutex_unlock(&r->lock);
+    return *out ? RN_OK : signers_make(r, out);
 }
 
 void rn_signers_return(struct rn_rest *r, struct rn_signers *s)

@@ -10,7 +10,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { FILE_MAX = 64 << 10, PATH_BYTES = 4096, TOKEN_MIN = 16 };
+enum {
+    FILE_MAX = 64 << 10,
+    TEXT_BYTES = RN_KEYS * RN_KEY_TEXT_MAX * 2, /* of all keys, with names */
+    PATH_BYTES = 4096,
+    TOKEN_MIN = 16,
+};
 
 static const char *const names[RN_KEYS] = {
     "primary",
@@ -83,7 +88,7 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
                           struct rn_err *err)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(text);
-    enum rn_code rc = rn_buf_reserve(text, RN_KEYS * RN_KEY_TEXT_MAX * 2);
+    enum rn_code rc = rn_buf_reserve(text, TEXT_BYTES);
 
     if (rc) /* a buffer that grows would leave keys where it was */
         return rn_fail(err, rc, "out of memory");

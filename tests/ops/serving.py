@@ -124,6 +124,19 @@ def _():
             equal(os.listdir(data), [])
 
 
+@case("what is no address, or no port, is refused")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        for listen in ("", "localhost", "localhost:", "localhost:x",
+                       "localhost:65536", "127.0.0.1:-1", "127.0.0.1:80x",
+                       ":8081", "127.0.0.1:99999999999999999999"):
+            status, out, words = run("serve", "--data", data, "--listen",
+                                     listen)
+            equal((listen, status, out), (listen, 2, ""), words)
+            equal(words.count("\n"), 1)
+        equal(os.listdir(data), [])
+
+
 def identity(server):
     """User and group ids and groups of its process, as the kernel has them."""
     with open(f"/proc/{server.process.pid}/status") as file:
