@@ -10,6 +10,7 @@ enum {
     LINE_ROOM = 64, /* for the first line, which is known last */
     END_ROOM = 64,  /* for what we say ourselves behind the others' headers */
     HEAD_FIRST = 1536, /* an answer has about thirty */
+    SMALL_MAX = 4096,  /* of head and body, to be sent as one */
 };
 
 const char *rn_http_reason(int status)
@@ -136,7 +137,7 @@ static bool has_no_body(const struct rn_http_response *res)
     return res->status == 204 || res->status == 304;
 }
 
-struct rn_view rn_http_response_body(const struct rn_http_response *res)
+static struct rn_view body_of(const struct rn_http_response *res)
 {
     if (res->is_head || has_no_body(res))
         return (struct rn_view){ 0 };
@@ -171,14 +172,18 @@ static char *print_line(struct rn_http_response *res)
     return from;
 }
 
-enum rn_code rn_http_response_head(struct rn_http_response *res,
-                                   struct rn_view *out)
+/* To copy a small body costs less than to tell the kernel of two places. */
+enum rn_code rn_http_response_parts(struct rn_http_response *res,
+                                    struct rn_view *head, struct rn_view *body)
 {
+    struct rn_view none = { 0 }, whole = body_of(res);
+    bool is_small = res->head.len + END_ROOM + whole.len <= SMALL_MAX;
+    struct rn_view small = is_small ? whole : none;
     char digits[RN_DECIMAL_MAX], *from, *at;
     enum rn_code rc = res->failed;
 
     if (!rc)
-        rc = rn_buf_reserve(&res->head, END_ROOM);
+        rc = rn_buf_reserve(&res->head, END_ROOM + small.len);
     if (rc)
         return rc;
     from = print_line(res);
@@ -189,15 +194,17 @@ enum rn_code rn_http_response_head(struct rn_http_response *res,
         at = put(at, RN_LIT("\r\n"));
     }
     at = put(at, connection_line(res));
-    *out = rn_view_of(from, (size_t)(at - from));
+    at = put(at, small);
+    *head = rn_view_of(from, (size_t)(at - from));
+    *body = is_small ? none : whole;
     return RN_OK;
 }
 
 enum rn_code rn_http_response_print(struct rn_http_response *res,
                                     struct rn_buf *out)
 {
-    struct rn_view body = rn_http_response_body(res), head;
-    enum rn_code rc = rn_http_response_head(res, &head);
+    struct rn_view head, body;
+    enum rn_code rc = rn_http_response_parts(res, &head, &body);
 
     if (!rc)
         rc = rn_buf_reserve(out, head.len + body.len);

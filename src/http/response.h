@@ -7,8 +7,7 @@
  *   rn_http_response_add(&res, RN_LIT("content-type"), RN_LIT("text/plain"));
  *   res.body = body;
  *   rc = rn_http_response_print(&res, &out);          all of it, or
- *   rc = rn_http_response_head(&res, &head);          to be followed by
- *   body = rn_http_response_body(&res);               this, e.g. in one writev
+ *   rc = rn_http_response_parts(&res, &head, &body);  e.g. for one writev
  *
  * Content-Length and Connection are ours to say; Date and the rest the
  * caller's.  Adding cannot fail at once: what went wrong first, be it memory or
@@ -57,12 +56,12 @@ void rn_http_response_add_lines(struct rn_http_response *res,
 /* Adds to `out`, and leaves it as it was on failure. */
 enum rn_code rn_http_response_print(struct rn_http_response *res,
                                     struct rn_buf *out) RN_CHECK;
-/* `out` lasts until another header is added. */
-enum rn_code rn_http_response_head(struct rn_http_response *res,
-                                   struct rn_view *out) RN_CHECK;
-
-/* What must follow the head: nothing after HEAD and with 204 and 304. */
-struct rn_view rn_http_response_body(const struct rn_http_response *res);
+/* The bytes to be sent, which last until another header is added.  A small body
+ * lies behind its head and is part of it; there is none after HEAD and with 204
+ * and 304.  In both cases `body` is empty. */
+enum rn_code rn_http_response_parts(struct rn_http_response *res,
+                                    struct rn_view *head,
+                                    struct rn_view *body) RN_CHECK;
 
 /* A constant such as "Not Found"; empty for a status we never send. */
 const char *rn_http_reason(int status);

@@ -23,7 +23,6 @@ enum {
     READS_MAX = 16,          /* in a row, before others get their turn */
     TLS_HANDSHAKE = 0x16,    /* the first byte of a client's hello */
     LINGER_MS = 2000,        /* for a peer to notice the end */
-    SMALL_MAX = 4 << 10,     /* of head and body, to be sent as one */
 };
 
 /* Room taken by all buffers of unsent bytes.  Memory is what must be bounded,
@@ -190,24 +189,19 @@ static bool flush(struct rn_conn *c)
 }
 
 /* Sends head and body in one call where nothing waits before them; returns how
- * many bytes went.  To copy a small body costs less than to tell the kernel of
- * two places. */
+ * many bytes went. */
 static ptrdiff_t write_both(struct rn_conn *c, struct rn_view head,
                             struct rn_view body)
 {
     struct iovec parts[2] = { { (void *)head.at, head.len },
                               { (void *)body.at, body.len } };
     struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-    RN_UNSET char both[SMALL_MAX];
 
     if (c->session || c->out.len > c->out_at)
         return 0;
-    if (head.len + body.len > sizeof(both))
-        return taken(sendmsg(c->watch.fd, &message, MSG_NOSIGNAL));
-    memcpy(both, head.at, head.len);
-    if (body.len)
-        memcpy(both + head.len, body.at, body.len);
-    return taken(send(c->watch.fd, both, head.len + body.len, MSG_NOSIGNAL));
+    if (body.len == 0)
+        return taken(send(c->watch.fd, head.at, head.len, MSG_NOSIGNAL));
+    return taken(sendmsg(c->watch.fd, &message, MSG_NOSIGNAL));
 }
 
 static enum rn_code queue(struct rn_conn *c, struct rn_view bytes)

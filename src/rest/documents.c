@@ -167,27 +167,21 @@ static enum rn_rest_step finish_write(struct rn_call *call)
 {
     struct rn_context *x = call->state;
     struct rn_document_write *w = &x->write;
-    enum rn_rest_step step;
 
+    x->has_written = true;
     rn_reply_owner(x);
     if (w->place.lsn)
         rn_reply_place(x, &w->place);
-    if (x->rc) {
-        step = rn_reply_fail(x, x->rc);
-    } else {
-        rn_reply_charge(x, rn_charge_write(w->stored.len));
-        if (w->stored.len)
-            rn_reply_etag(x, w->place.etag);
-        if (w->stored.len && !rn_context_wants_minimal(x))
-            x->rc = rn_buf_add(&call->body, w->stored);
-        if (x->rc)
-            step = rn_reply_fail(x, x->rc);
-        else
-            step = call->body.len ? rn_reply_json(x, success(w))
-                                  : rn_reply_empty(x, success(w));
-    }
-    rn_document_write_release(w);
-    return step;
+    if (x->rc)
+        return rn_reply_fail(x, x->rc);
+    rn_reply_charge(x, rn_charge_write(w->stored.len));
+    if (w->stored.len)
+        rn_reply_etag(x, w->place.etag);
+    if (!w->stored.len || rn_context_wants_minimal(x))
+        return rn_reply_empty(x, success(w));
+    (void)rn_reply_json(x, success(w));
+    call->res.body = w->stored;
+    return RN_REST_DONE;
 }
 
 /* Thread: committer. */

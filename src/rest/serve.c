@@ -78,6 +78,8 @@ static void undo(struct rn_call *call)
 {
     struct rn_context *x = call->state;
 
+    if (x->has_written)
+        rn_document_write_release(&x->write);
     rn_object_release(x->offer);
     rn_object_release(x->object);
     rn_object_release(x->user);

@@ -60,15 +60,15 @@ static void exchange_free(struct exchange *x)
 static enum rn_conn_next send_answer(struct exchange *x)
 {
     struct rn_http_response *res = &x->call.res;
-    struct rn_view head;
+    struct rn_view head, body;
     bool keep = res->keep_alive && x->requests < x->opts->requests_max &&
                 !atomic_load_explicit(x->opts->draining, memory_order_relaxed);
 
     if (x->call.is_lost)
         return RN_CONN_CLOSE;
     res->keep_alive = keep;
-    if (rn_http_response_head(res, &head) ||
-        rn_conn_send(x->conn, head, rn_http_response_body(res)))
+    if (rn_http_response_parts(res, &head, &body) ||
+        rn_conn_send(x->conn, head, body))
         return RN_CONN_CLOSE;
     return keep ? RN_CONN_MORE : RN_CONN_CLOSE;
 }
