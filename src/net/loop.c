@@ -36,7 +36,7 @@ static void wake(struct rn_loop *loop)
 {
     uint64_t one = 1;
 
-    /* Full means that a wake-up is under way already. */
+    /* It is full after 2^64 wake-ups. */
     (void)!write(loop->wake_fd, &one, sizeof(one));
 }
 
@@ -49,13 +49,6 @@ static void run_posts(struct rn_loop *loop)
         link = link->next; /* run may free the post */
         post->run(post);
     }
-}
-
-static void drain_wakes(struct rn_loop *loop)
-{
-    uint64_t count;
-
-    (void)!read(loop->wake_fd, &count, sizeof(count));
 }
 
 static void expect(struct rn_loop *loop, int64_t deadline_ns)
@@ -129,9 +122,7 @@ static int64_t step(void *context)
          loop->event_at++) {
         struct epoll_event *e = &loop->events[loop->event_at];
         struct rn_socket *w = e->data.ptr;
-        if (!w)
-            drain_wakes(loop);
-        else
+        if (w)
             w->ready(w, e->events);
     }
     run_posts(loop);
@@ -144,7 +135,8 @@ enum rn_code rn_loop_new(struct rn_env *env, const char *name,
                          struct rn_loop **out, struct rn_err *err)
 {
     struct rn_loop *loop = rn_new(sizeof(*loop));
-    struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL };
+    /* Each write is an event of its own, so that nobody need read it. */
+    struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.ptr = NULL };
 
     if (!loop)
         return rn_fail(err, RN_NOMEM, "event loop: out of memory");
