@@ -400,6 +400,8 @@ static int64_t keep(struct rn_local *l)
     wait = due_in(l);
     l->keeper_idle = wait == RN_TASK_IDLE;
     pthread_mutex_unlock(&l->state);
+    if (wait == RN_TASK_IDLE)
+        rn_settle_rest(l);
     if (wait > 0)
         return rn_thin_due(l) ? RN_TASK_NOW : wait;
     begin_checkpoint(l);

@@ -580,6 +580,8 @@ static void end(struct rn_local *l, struct rn_local_txn *t, bool stays)
         pthread_mutex_unlock(&l->state);
     } else {
         rn_recent_end(t->tables[0], stays);
+        rn_settle_drop(l, t->tables[1]);
+        t->tables[1] = NULL;
         rn_local_leave(l);
     }
     drop_tables(t);

@@ -39,19 +39,26 @@ struct run {
     struct rn_recent_entry *const *links[HEIGHT_MAX];
 };
 
+/* What is left of a table when it is emptied. */
+struct memory {
+    struct block *blocks; /* in use */
+    struct block *spare;  /* large ones, from before */
+    size_t block_bytes;
+    struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
+    size_t chain_count;              /* a power of two */
+};
+
 struct rn_recent {
     unsigned refs;  /* atomic */
     uint64_t bytes; /* of entries; atomic */
-    struct block *blocks;
-    char *free; /* in one of them, `left` bytes */
-    size_t left, block_bytes;
+    struct memory memory;
+    char *free; /* in one of its blocks, `left` bytes */
+    size_t left;
     uint64_t chance;
     unsigned height;               /* atomic */
     struct rn_recent_entry *group; /* the last written of the open one */
     struct rn_recent_entry *first[HEIGHT_MAX]; /* atomic */
-    struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
-    size_t chain_count;              /* a power of two */
-    struct run runs[RUNS];           /* by the start of their keys */
+    struct run runs[RUNS];                     /* by the start of their keys */
 };
 
 /* A key, ready to be looked for. */
@@ -78,10 +85,10 @@ struct rn_recent *rn_recent_new(uint64_t limit)
         chains *= 2;
     r->refs = 1;
     r->height = 1;
-    r->block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST);
-    r->chain_count = (size_t)chains;
-    r->chains = rn_new(r->chain_count * sizeof(struct rn_recent_entry *));
-    if (!r->chains) {
+    r->memory.block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST);
+    r->memory.chain_count = (size_t)chains;
+    r->memory.chains = rn_new((size_t)chains * sizeof(r->memory.chains[0]));
+    if (!r->memory.chains) {
         rn_free(r);
         return NULL;
     }
@@ -117,17 +124,70 @@ struct rn_recent *rn_recent_keep(struct rn_recent *r)
     return r;
 }
 
+/* True if nobody has it any more. */
+static bool let_go(struct rn_recent *r)
+{
+    return r && !__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL);
+}
+
+static struct block *pop(struct block **list)
+{
+    struct block *b = *list;
+
+    if (b)
+        *list = b->next;
+    return b;
+}
+
+static void push(struct block **list, struct block *b)
+{
+    b->next = *list;
+    *list = b;
+}
+
+static void free_blocks(struct block *list)
+{
+    struct block *b;
+
+    while ((b = pop(&list)))
+        free_block(b);
+}
+
 void rn_recent_drop(struct rn_recent *r)
 {
-    if (!r || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
+    if (!let_go(r))
         return;
-    while (r->blocks) {
-        struct block *b = r->blocks;
-        r->blocks = b->next;
-        free_block(b);
-    }
-    rn_free(r->chains);
+    free_blocks(r->memory.blocks);
+    free_blocks(r->memory.spare);
+    rn_free(r->memory.chains);
     rn_free(r);
+}
+
+void rn_recent_trim(struct rn_recent *r)
+{
+    free_blocks(r->memory.spare);
+    r->memory.spare = NULL;
+}
+
+/* What it had no use for this time goes, so that memory follows need. */
+struct rn_recent *rn_recent_recycle(struct rn_recent *r)
+{
+    struct memory m;
+    struct block *b;
+
+    if (!let_go(r))
+        return NULL;
+    rn_recent_trim(r);
+    m = r->memory;
+    while ((b = pop(&m.blocks))) {
+        if (b->mapped == BLOCK_HUGE)
+            push(&m.spare, b);
+        else
+            free_block(b);
+    }
+    memset(m.chains, 0, m.chain_count * sizeof(m.chains[0]));
+    *r = (struct rn_recent){ .refs = 1, .height = 1, .memory = m };
+    return r;
 }
 
 uint64_t rn_recent_bytes(const struct rn_recent *r)
@@ -137,33 +197,35 @@ uint64_t rn_recent_bytes(const struct rn_recent *r)
 
 static struct block *add_block(struct rn_recent *r, size_t bytes)
 {
-    struct block *b;
+    struct block *b = NULL;
 
     bytes += sizeof(*b);
-    b = bytes < BLOCK_HUGE ? rn_new(bytes) : map_block(bytes);
-    if (b) {
-        b->next = r->blocks;
-        r->blocks = b;
-    }
+    if (bytes == BLOCK_HUGE)
+        b = pop(&r->memory.spare);
+    if (!b)
+        b = bytes < BLOCK_HUGE ? rn_new(bytes) : map_block(bytes);
+    if (b)
+        push(&r->memory.blocks, b);
     return b;
 }
 
 static void *take(struct rn_recent *r, size_t bytes)
 {
-    size_t large = r->block_bytes / LARGE_PART;
+    struct memory *m = &r->memory;
+    size_t large = m->block_bytes / LARGE_PART;
     char *at = r->free;
 
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (bytes > r->left && r->bytes >= BLOCK_HUGE)
-        r->block_bytes = BLOCK_HUGE - sizeof(struct block);
+        m->block_bytes = BLOCK_HUGE - sizeof(struct block);
     if (bytes > r->left) {
-        struct block *b = add_block(r, bytes > large ? bytes : r->block_bytes);
+        struct block *b = add_block(r, bytes > large ? bytes : m->block_bytes);
         if (!b)
             return NULL;
         at = b->bytes;
     }
     if (bytes <= r->left || bytes <= large) {
-        r->left = (bytes <= r->left ? r->left : r->block_bytes) - bytes;
+        r->left = (bytes <= r->left ? r->left : m->block_bytes) - bytes;
         r->free = at + bytes;
     }
     __atomic_add_fetch(&r->bytes, bytes, __ATOMIC_RELAXED);
@@ -255,7 +317,7 @@ static uint32_t hash_of(struct rn_view key)
 static struct rn_recent_entry **chain_of(const struct rn_recent *r,
                                          uint32_t hash)
 {
-    return &r->chains[hash & (r->chain_count - 1)];
+    return &r->memory.chains[hash & (r->memory.chain_count - 1)];
 }
 
 static const struct rn_recent_entry *

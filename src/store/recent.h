@@ -40,6 +40,12 @@ struct rn_recent_entry {
 struct rn_recent *rn_recent_new(uint64_t limit);
 struct rn_recent *rn_recent_keep(struct rn_recent *r); /* NULL is fine */
 void rn_recent_drop(struct rn_recent *r);              /* NULL is fine */
+/* Drops it, and if nobody else has it, gives it back empty, for the next one:
+ * fresh memory would cost as much as what is written to it.  NULL if somebody
+ * has it, or if it is NULL. */
+struct rn_recent *rn_recent_recycle(struct rn_recent *r) RN_CHECK;
+/* The writer's: gives up what it has from before and has not used yet. */
+void rn_recent_trim(struct rn_recent *r);
 
 uint64_t
 rn_recent_bytes(const struct rn_recent *r); /* of entries; any thread */

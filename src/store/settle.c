@@ -38,6 +38,7 @@ void rn_settle_release(struct rn_settle *s)
 {
     rn_recent_drop(s->recent);
     rn_recent_drop(s->settling);
+    rn_recent_drop(s->spare);
     *s = (struct rn_settle){ 0 };
 }
 
@@ -113,6 +114,28 @@ double rn_settle_lag(struct rn_local *l)
 
 /* ---- settling ------------------------------------------------------------ */
 
+/* Puts a table in the spare's place; returns which that was. */
+static struct rn_recent *swap_spare(struct rn_local *l, struct rn_recent *r)
+{
+    return __atomic_exchange_n(&l->settle.spare, r, __ATOMIC_ACQ_REL);
+}
+
+void rn_settle_drop(struct rn_local *l, struct rn_recent *table)
+{
+    struct rn_recent *empty = rn_recent_recycle(table);
+
+    if (empty)
+        rn_recent_drop(swap_spare(l, empty));
+}
+
+void rn_settle_rest(struct rn_local *l)
+{
+    rn_recent_drop(swap_spare(l, NULL));
+    rn_local_enter(l);
+    rn_recent_trim(l->settle.recent);
+    rn_local_leave(l);
+}
+
 bool rn_settle_begin(struct rn_local *l)
 {
     struct rn_settle *s = &l->settle;
@@ -121,7 +144,9 @@ bool rn_settle_begin(struct rn_local *l)
 
     if (rn_settle_table(l) || !bytes)
         return false;
-    next = rn_recent_new(l->opts.recent_bytes);
+    next = swap_spare(l, NULL);
+    if (!next)
+        next = rn_recent_new(l->opts.recent_bytes);
     if (!next)
         return false;
     s->end = rn_wal_end(l->log);
@@ -150,7 +175,7 @@ static void finish(struct rn_local *l)
     __atomic_store_n(&s->settling, NULL, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->state);
-    rn_recent_drop(settled);
+    rn_settle_drop(l, settled);
 }
 
 static enum rn_code settle_row(struct rn_local *l, struct rn_map_txn *txn,

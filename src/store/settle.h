@@ -30,6 +30,8 @@ struct rn_settle {
     struct rn_recent *settling;
     uint64_t visible; /* the last group that readers may see */
 
+    struct rn_recent *spare; /* empty, to be the next `recent`; atomic */
+
     /* The keeper's own, except where noted. */
     struct rn_wal_place end;     /* of the log, when `settling` was full */
     struct rn_wal_place settled; /* up to here the map has everything */
@@ -46,6 +48,12 @@ void rn_settle_release(struct rn_settle *s);
 /* In the writer's turn: begins to settle what there is.  False if a table is
  * settling already, if there is nothing to settle, or no memory. */
 bool rn_settle_begin(struct rn_local *l);
+
+/* Instead of rn_recent_drop, by who writes: what nobody has any more becomes
+ * the next table, memory and all. */
+void rn_settle_drop(struct rn_local *l, struct rn_recent *table);
+/* The keeper's: gives back memory that is kept for what is to be written. */
+void rn_settle_rest(struct rn_local *l);
 
 /* Puts the next rows into the map.  RN_FULL or RN_NOMEM: not now; after any
  * other failure the store is poisoned. */

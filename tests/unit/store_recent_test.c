@@ -200,24 +200,28 @@ static void row_of(uint32_t i, char key[4], struct rn_view *value)
     *value = rn_view_of(bytes, (size_t)i * 7919 % ROW_BYTES_MAX);
 }
 
-static void rows_keep_apart_in_a_table_of_many_blocks(void **state)
+static void fill(struct rn_recent *r, uint32_t first, uint32_t end)
 {
-    struct rn_recent *r = rn_recent_new(FULL_BYTES);
+    struct rn_view value;
+    char key[4];
+
+    for (uint32_t i = first; i < end; i++) {
+        row_of(i, key, &value);
+        assert_int_equal(rn_recent_put(r, 1, rn_view_of(key, 4), value), RN_OK);
+    }
+    rn_recent_end(r, true);
+}
+
+/* These rows, in order, and no others. */
+static void expect_rows(const struct rn_recent *r, uint32_t first, uint32_t end)
+{
     const struct rn_recent_entry *e = NULL, *last;
     const struct rn_range all = { 0 };
     struct rn_view value;
     unsigned rows = 0;
     char key[4];
 
-    (void)state;
-    assert_non_null(r);
-    for (uint32_t i = 0; i < ROWS; i++) {
-        row_of(i, key, &value);
-        assert_int_equal(rn_recent_put(r, 1, rn_view_of(key, 4), value), RN_OK);
-    }
-    rn_recent_end(r, true);
-    assert_true(rn_recent_bytes(r) > FULL_BYTES / 2);
-    for (uint32_t i = 0; i < ROWS; i++) {
+    for (uint32_t i = first; i < end; i++) {
         row_of(i, key, &value);
         e = rn_recent_find(r, 1, rn_view_of(key, 4));
         assert_non_null(e);
@@ -225,8 +229,51 @@ static void rows_keep_apart_in_a_table_of_many_blocks(void **state)
     }
     for (last = NULL; (e = rn_recent_next(r, 1, &all, last)); last = e, rows++)
         assert_true(!last || rn_view_compare(last->key, e->key) < 0);
-    assert_int_equal(rows, ROWS);
+    assert_int_equal(rows, end - first);
+}
+
+static void rows_keep_apart_in_a_table_of_many_blocks(void **state)
+{
+    struct rn_recent *r = rn_recent_new(FULL_BYTES);
+
+    (void)state;
+    assert_non_null(r);
+    fill(r, 0, ROWS);
+    assert_true(rn_recent_bytes(r) > FULL_BYTES / 2);
+    expect_rows(r, 0, ROWS);
     rn_recent_drop(r);
+}
+
+static void a_recycled_table_is_empty_and_can_be_filled(void **state)
+{
+    static const uint32_t ends[] = { ROWS, ROWS / 8, 3, ROWS / 2, ROWS };
+    struct rn_recent *r = rn_recent_new(FULL_BYTES);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        assert_non_null(r);
+        assert_int_equal(rn_recent_bytes(r), 0);
+        expect_rows(r, 0, 0);
+        fill(r, ends[i] / 3, ends[i]);
+        expect_rows(r, ends[i] / 3, ends[i]);
+        r = rn_recent_recycle(r);
+        if (i % 2)
+            rn_recent_trim(r);
+    }
+    rn_recent_drop(r);
+}
+
+static void a_table_that_somebody_has_is_not_recycled(void **state)
+{
+    struct rn_recent *r = rn_recent_new(FULL_BYTES);
+
+    (void)state;
+    assert_non_null(r);
+    fill(r, 0, ROWS);
+    assert_null(rn_recent_recycle(rn_recent_keep(r)));
+    expect_rows(r, 0, ROWS);
+    rn_recent_drop(r);
+    assert_null(rn_recent_recycle(NULL));
 }
 
 /* ---- beside a writer ----------------------------------------------------- */
@@ -301,6 +348,8 @@ int main(void)
         cmocka_unit_test(each_group_stays_as_it_was),
         cmocka_unit_test(a_large_value_has_a_place_of_its_own),
         cmocka_unit_test(rows_keep_apart_in_a_table_of_many_blocks),
+        cmocka_unit_test(a_recycled_table_is_empty_and_can_be_filled),
+        cmocka_unit_test(a_table_that_somebody_has_is_not_recycled),
         cmocka_unit_test(readers_see_whole_groups),
     };
 
