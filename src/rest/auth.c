@@ -236,10 +236,11 @@ static bool is_known(const struct rn_signers *s, struct rn_view token)
            rn_equal_secret(token, rn_buf_view(&s->token));
 }
 
-static void remember(struct rn_signers *s, struct rn_view token)
+static void remember(struct rn_signers *s, struct rn_view token, unsigned key)
 {
     struct rn_buf before = s->right;
 
+    s->key = key;
     s->right = s->claim;
     s->claim = before;
     rn_buf_clear(&s->token);
@@ -294,10 +295,12 @@ static enum rn_code check_token(struct rn_context *x, struct rn_signers *s,
     rc = check_date(x);
     if (!rc)
         rc = match(x, s, &auth, &which);
+    if (!rc)
+        rc = be_strict(x);
     if (rc)
         return rc;
-    grant(x, s->which[which]);
-    remember(s, token);
+    remember(s, token, s->which[which]);
+    grant(x, s->key);
     return RN_OK;
 }
 
@@ -320,12 +323,12 @@ static enum rn_code authorize(struct rn_context *x)
     if (!rc && is_known(s, token)) {
         rc = check_date(x);
         if (!rc)
-            grant(x, s->which[s->last]);
+            grant(x, s->key);
     } else if (!rc) {
         rc = check_token(x, s, token);
     }
     rn_signers_return(x->rest, s);
-    return rc ? rc : be_strict(x);
+    return rc;
 }
 
 enum rn_code rn_rest_authorize(struct rn_context *x)

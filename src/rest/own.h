@@ -49,7 +49,8 @@ struct rn_signers {
     struct rn_buf text, link; /* what is signed, kept for their memory */
     struct rn_buf claim;      /* of the request at hand, */
     struct rn_buf right;      /* and the last that was signed rightly, */
-    struct rn_buf token;      /* so; by `last` */
+    struct rn_buf token;      /* with this, */
+    unsigned key;             /* by this */
     uint64_t version;
     struct rn_signers *next;
 };
