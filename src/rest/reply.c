@@ -153,14 +153,18 @@ static bool is_plain(struct rn_view name)
     return true;
 }
 
+static char *put(char *at, struct rn_view text)
+{
+    memcpy(at, text.at, text.len);
+    return at + text.len;
+}
+
 /* Writes a name, ASCII only, as headers must be: what is not is escaped.
  * Returns what is behind it. */
 static char *put_name(char *at, struct rn_view name)
 {
-    if (is_plain(name)) {
-        memcpy(at, name.at, name.len);
-        return at + name.len;
-    }
+    if (is_plain(name))
+        return put(at, name);
     for (size_t i = 0; i < name.len; i++)
         at += snprintf(at, 4, "%%%02X", (unsigned char)name.at[i]);
     return at;
@@ -210,11 +214,11 @@ void rn_reply_owner(struct rn_context *x)
                           12 + 3 * (x->database->id.len + owner->id.len));
     if (!path)
         return;
-    memcpy(path, "dbs/", 4);
-    at = put_name(path + 4, x->database->id);
+    at = put(path, RN_LIT("dbs/"));
+    at = put_name(at, x->database->id);
     if (owner != x->database) {
-        memcpy(at, owner == x->user ? "/users/" : "/colls/", 7);
-        at = put_name(at + 7, owner->id);
+        at = put(at, owner == x->user ? RN_LIT("/users/") : RN_LIT("/colls/"));
+        at = put_name(at, owner->id);
     }
     add_own(x, RN_LIT(RN_HEADER_ALT_CONTENT_PATH),
             rn_view_of(path, (size_t)(at - path)));
