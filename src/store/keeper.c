@@ -187,6 +187,15 @@ static void finish(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
 }
 
+/* A sync that was nobody's commit has failed. */
+static void fail_sync(struct rn_local *l, const char *why)
+{
+    pthread_mutex_lock(&l->state);
+    l->counts.sync_errors++;
+    pthread_mutex_unlock(&l->state);
+    rn_local_poison(l, why);
+}
+
 /* Before the rename the old checkpoint is untouched and the new one can be
  * dropped.  A sync of the map that failed may have lost pages that look clean,
  * and after the rename either file may be the one on disk: no way on. */
@@ -206,7 +215,7 @@ static void give_up(struct rn_local *l, const struct rn_err *err)
         l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
         return;
     }
-    rn_local_poison(l, err->text);
+    fail_sync(l, err->text);
 }
 
 /* At its end, or at an error. */
@@ -253,7 +262,7 @@ enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
     enum rn_code rc = rn_wal_prepare(l->log, ready, err);
 
     if (rc == RN_UNKNOWN)
-        rn_local_poison(l, err ? err->text : "a sync of the log failed");
+        fail_sync(l, err ? err->text : "a sync of the log failed");
     return rc;
 }
 
