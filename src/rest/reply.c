@@ -202,6 +202,21 @@ static struct rn_rid owner_rid(const struct rn_context *x,
                : owner->rid;
 }
 
+/* Was a document not there?  The service does not tell the rid then, so that
+ * clients do not keep the session token. */
+static bool is_missing(const struct rn_context *x)
+{
+    const struct rn_batch *b = x->batch;
+
+    if (x->rc || !b || b->mode != RN_BATCH_ATOMIC)
+        return x->rc == RN_NOT_FOUND;
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->operations[i].code == RN_NOT_FOUND)
+            return true;
+    }
+    return false;
+}
+
 /* Clients keep session tokens under this name, and parse the rid. */
 void rn_reply_owner(struct rn_context *x)
 {
@@ -222,6 +237,8 @@ void rn_reply_owner(struct rn_context *x)
     }
     add_own(x, RN_LIT(RN_HEADER_ALT_CONTENT_PATH),
             rn_view_of(path, (size_t)(at - path)));
+    if (x->rest->opts.strict && is_missing(x))
+        return;
     add_own(x, RN_LIT(RN_HEADER_CONTENT_PATH),
             rn_rid_print(owner_rid(x, owner), rid));
 }

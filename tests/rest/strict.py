@@ -315,6 +315,38 @@ def _():
         server.end()
 
 
+@case("a strict server does not say beside 404 whose session token it is")
+def _():
+    for strict in (True, False):
+        server = Server(*(["--strict"] if strict else []))
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        rid = make(client, "c")
+        body = {"id": "1", "pk": "a"}
+        made = client.must(201, "POST", C + "/docs", body, pk=["a"])
+        equal(made.headers["x-ms-content-path"], rid)
+        patch = {"operations": [{"op": "add", "path": "/x", "value": 1}]}
+        for verb, sent in (("GET", None), ("PUT", {"id": "no", "pk": "a"}),
+                           ("PATCH", patch), ("DELETE", None)):
+            got = client.must(404, verb, C + "/docs/no", sent, pk=["a"])
+            equal(got.headers.get("x-ms-content-path"),
+                  None if strict else rid, verb)
+            equal(got.headers["x-ms-alt-content-path"], C.strip("/"), verb)
+            if verb == "GET":
+                equal(got.headers["x-ms-session-token"],
+                      made.headers["x-ms-session-token"])
+        got = client.must(200, "GET", C + "/docs/1", pk=["a"])
+        equal(got.headers["x-ms-content-path"], rid)
+        for ids, status in ((["1"], 200), (["1", "no"], 207)):
+            got = client.must(status, "POST", C + "/docs", [
+                {"operationType": "Read", "id": id} for id in ids], pk=["a"],
+                x_ms_cosmos_is_batch_request="true",
+                x_ms_cosmos_batch_atomic="true")
+            equal(got.headers.get("x-ms-content-path"),
+                  None if strict and status == 207 else rid)
+        server.end()
+
+
 @case("a server that is not strict merges what is to be merged")
 def _():
     server = Server("--ranges", "3")
