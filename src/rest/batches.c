@@ -288,6 +288,48 @@ static enum rn_code make_batch(struct rn_context *x, size_t count)
     return rc;
 }
 
+/* ---- sessions ------------------------------------------------------------ */
+
+static enum rn_code check_key(struct rn_context *x, struct rn_reading *r,
+                              const struct rn_pk *pk)
+{
+    struct rn_row_range row;
+    struct rn_epk epk;
+    uint32_t range;
+    enum rn_code rc;
+
+    rn_epk_of(&r->container->pkdef, pk, &epk);
+    rc = rn_range_find(r->txn, r->container, rn_epk_view(&epk), &range, &row);
+    if (rc == RN_NOT_FOUND)
+        return rn_fail_reason(&x->err, RN_REASON_OWNER,
+                              "Owner resource does not exist");
+    return rc ? rc : rn_session_check_range(x, r, range);
+}
+
+/* What a batch reads must be all that its session has seen; what it only writes
+ * need not, as with any write. */
+static enum rn_code check_session(struct rn_context *x)
+{
+    const struct rn_batch *b = x->batch;
+    struct rn_reading reading = { 0 };
+    enum rn_code rc = RN_OK;
+
+    if (!rn_context_header(x, RN_HEADER_SESSION_TOKEN).len)
+        return RN_OK;
+    for (size_t i = 0; !rc && i < b->count; i++) {
+        const struct rn_batch_operation *op = &b->operations[i];
+        if (op->verb != RN_DOCUMENT_READ || op->unfit || !op->pk)
+            continue;
+        if (!reading.txn)
+            rc = rn_reading_begin(&reading, x->rest->engine, b->container,
+                                  &x->err);
+        if (!rc)
+            rc = check_key(x, &reading, op->pk);
+    }
+    rn_reading_end(&reading);
+    return rc;
+}
+
 /* ---- answering ----------------------------------------------------------- */
 
 static int status_of(const struct rn_batch_operation *op)
@@ -433,6 +475,8 @@ enum rn_rest_step rn_rest_batch(struct rn_context *x)
         rc = read_asks(x, &count);
     if (!rc)
         rc = make_batch(x, count);
+    if (!rc)
+        rc = check_session(x);
     if (rc)
         return rn_reply_fail(x, rc);
     return rn_context_run_batch(x, answer);

@@ -96,6 +96,42 @@ def _():
     server.end()
 
 
+@case("a batch that reads minds its session token, in whole or in bulk; one "
+      "that writes does not")
+def _():
+    server = Server()
+    client = prepare(server)
+    got = client.must(200, "GET", C + "/docs/1", pk=["a"])
+    now = got.headers["x-ms-session-token"]
+    id = now.split(":")[0]
+    future, other = f"{id}:-1#1000000", f"{1 - int(id)}:-1#1000000"
+    read = {"operationType": "Read", "id": "1"}
+    write = {"operationType": "Upsert", "resourceBody": {"id": "1", "pk": "a"}}
+    new = {"operationType": "Create", "resourceBody": {"id": "2", "pk": "a"}}
+
+    def batch(operations, token, **more):
+        return client.ask("POST", C + "/docs", operations,
+                          x_ms_cosmos_is_batch_request="true",
+                          x_ms_session_token=token, **more)
+
+    atomic = {"x_ms_cosmos_batch_atomic": "true", "pk": ["a"]}
+    bulk = {"x_ms_cosmos_batch_atomic": "false",
+            "x_ms_cosmos_batch_continue_on_error": "true",
+            "x_ms_documentdb_partitionkeyrangeid": id}
+    for how in (atomic, bulk):
+        keyed = [{**each, "partitionKey": '["a"]'} if how is bulk else each
+                 for each in (read, write, new)]
+        for operations in (keyed[:1], keyed[1::-1], [keyed[2], keyed[0]]):
+            got = batch(operations, future, **how)
+            equal((got.status, got.substatus), (404, 1002))
+        client.must(404, "GET", C + "/docs/2", pk=["a"])
+        equal([batch(keyed[1:2], future, **how).status,
+               batch(keyed[:2], now, **how).status,
+               batch(keyed[:2], other, **how).status], [200] * 3)
+        equal(batch(keyed[:1], "x", **how).status, 400)
+    server.end()
+
+
 @case("answers about documents carry the token of the range they are about")
 def _():
     server = Server()
