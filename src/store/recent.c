@@ -87,7 +87,8 @@ struct rn_recent *rn_recent_new(uint64_t limit)
     r->height = 1;
     r->memory.block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST);
     r->memory.chain_count = (size_t)chains;
-    r->memory.chains = rn_new((size_t)chains * sizeof(r->memory.chains[0]));
+    r->memory.chains =
+        rn_new((size_t)chains * sizeof(struct rn_recent_entry *));
     if (!r->memory.chains) {
         rn_free(r);
         return NULL;
@@ -185,7 +186,7 @@ struct rn_recent *rn_recent_recycle(struct rn_recent *r)
         else
             free_block(b);
     }
-    memset(m.chains, 0, m.chain_count * sizeof(m.chains[0]));
+    memset(m.chains, 0, m.chain_count * sizeof(struct rn_recent_entry *));
     *r = (struct rn_recent){ .refs = 1, .height = 1, .memory = m };
     return r;
 }
