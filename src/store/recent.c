@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 enum {
-    HEIGHT_MAX = 16, /* four to the power of it: as many as there could be */
+    HEIGHT_MAX = 18, /* two to the power of it: as many as there could be */
     BLOCK_LEAST = 4 << 10,
     BLOCK_MOST = 256 << 10,
     BLOCK_HUGE = 2 << 20, /* a page, where pages are large */
@@ -24,6 +24,7 @@ enum {
     LARGE_PART = 4,    /* of a block: a larger entry gets one to itself */
     ALIGN = alignof(struct rn_recent_entry),
     RUNS = 64,
+    VALUE_APART = 256, /* so long, and it lies apart from its entry */
 };
 
 struct block {
@@ -36,7 +37,7 @@ struct block {
  * lead, on each level, past `last`. */
 struct run {
     struct rn_recent_entry *last; /* NULL: there is none */
-    struct rn_recent_entry *const *links[HEIGHT_MAX];
+    struct rn_recent_link *links[HEIGHT_MAX];
 };
 
 /* What is left of a table when it is emptied. */
@@ -48,17 +49,23 @@ struct memory {
     size_t chain_count;              /* a power of two */
 };
 
+/* In a block, free yet. */
+struct room {
+    char *at;
+    size_t left;
+};
+
 struct rn_recent {
     unsigned refs;  /* atomic */
     uint64_t bytes; /* of entries; atomic */
     struct memory memory;
-    char *free; /* in one of its blocks, `left` bytes */
-    size_t left;
+    struct room entries; /* close together, keys and short values with them */
+    struct room values;  /* long ones */
     uint64_t chance;
     unsigned height;               /* atomic */
     struct rn_recent_entry *group; /* the last written of the open one */
-    struct rn_recent_entry *first[HEIGHT_MAX]; /* atomic */
-    struct run runs[RUNS];                     /* by the start of their keys */
+    struct rn_recent_link first[HEIGHT_MAX];
+    struct run runs[RUNS]; /* by the start of their keys */
 };
 
 /* A key, ready to be looked for. */
@@ -74,25 +81,30 @@ static size_t clamp(uint64_t n, size_t least, size_t most)
     return n < least ? least : n > most ? most : (size_t)n;
 }
 
+static void begin(struct rn_recent *r, struct memory m)
+{
+    *r = (struct rn_recent){ .refs = 1, .height = 1, .memory = m };
+    for (unsigned i = 0; i < HEIGHT_MAX; i++)
+        r->first[i].start = UINT64_MAX;
+}
+
 struct rn_recent *rn_recent_new(uint64_t limit)
 {
     struct rn_recent *r = rn_new(sizeof(*r));
+    struct memory m = { .block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST) };
     uint64_t chains = CHAINS_LEAST;
 
     if (!r)
         return NULL;
     while (chains < CHAINS_MOST && chains < limit / CHAIN_BYTES)
         chains *= 2;
-    r->refs = 1;
-    r->height = 1;
-    r->memory.block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST);
-    r->memory.chain_count = (size_t)chains;
-    r->memory.chains =
-        rn_new((size_t)chains * sizeof(struct rn_recent_entry *));
-    if (!r->memory.chains) {
+    m.chain_count = (size_t)chains;
+    m.chains = rn_new(m.chain_count * sizeof(struct rn_recent_entry *));
+    if (!m.chains) {
         rn_free(r);
         return NULL;
     }
+    begin(r, m);
     return r;
 }
 
@@ -187,7 +199,7 @@ struct rn_recent *rn_recent_recycle(struct rn_recent *r)
             free_block(b);
     }
     memset(m.chains, 0, m.chain_count * sizeof(struct rn_recent_entry *));
-    *r = (struct rn_recent){ .refs = 1, .height = 1, .memory = m };
+    begin(r, m);
     return r;
 }
 
@@ -210,24 +222,25 @@ static struct block *add_block(struct rn_recent *r, size_t bytes)
     return b;
 }
 
-static void *take(struct rn_recent *r, size_t bytes)
+static void *take(struct rn_recent *r, struct room *room, size_t bytes)
 {
     struct memory *m = &r->memory;
     size_t large = m->block_bytes / LARGE_PART;
-    char *at = r->free;
+    char *at = room->at;
 
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (bytes > r->left && r->bytes >= BLOCK_HUGE)
+    if (bytes > room->left && r->bytes >= BLOCK_HUGE)
         m->block_bytes = BLOCK_HUGE - sizeof(struct block);
-    if (bytes > r->left) {
+    if (bytes > room->left) {
         struct block *b = add_block(r, bytes > large ? bytes : m->block_bytes);
         if (!b)
             return NULL;
         at = b->bytes;
     }
-    if (bytes <= r->left || bytes <= large) {
-        r->left = (bytes <= r->left ? r->left : m->block_bytes) - bytes;
-        r->free = at + bytes;
+    if (bytes <= room->left || bytes <= large) {
+        room->left =
+            (bytes <= room->left ? room->left : m->block_bytes) - bytes;
+        room->at = at + bytes;
     }
     __atomic_add_fetch(&r->bytes, bytes, __ATOMIC_RELAXED);
     return at;
@@ -265,25 +278,37 @@ static bool is_below(const struct rn_recent_entry *e, const struct sought *s)
     return rn_view_compare(e->key, s->key) < 0;
 }
 
+/* The entry that a link leads to, if its key is below; else NULL.  A reader may
+ * find the start of one entry and the way to another, if that is being put in
+ * between: the new one need not be seen, of the old one its own start says. */
+static struct rn_recent_entry *below(const struct rn_recent_link *link,
+                                     const struct sought *key)
+{
+    struct rn_recent_entry *e;
+
+    if (__atomic_load_n(&link->start, __ATOMIC_RELAXED) > key->start[0])
+        return NULL;
+    e = follow(&link->to);
+    return e && is_below(e, key) ? e : NULL;
+}
+
 /* The links that lead, on each level, to the first entry whose key is not below
  * the sought one; the entry itself. */
-static struct rn_recent_entry *
-seek(const struct rn_recent *r, const struct sought *key,
-     struct rn_recent_entry *const *links[HEIGHT_MAX])
+static struct rn_recent_entry *seek(const struct rn_recent *r,
+                                    const struct sought *key,
+                                    struct rn_recent_link *links[HEIGHT_MAX])
 {
     unsigned level = __atomic_load_n(&r->height, __ATOMIC_RELAXED);
-    struct rn_recent_entry *const *row = r->first;
-    struct rn_recent_entry *e = NULL, *known = NULL;
+    const struct rn_recent_link *row = r->first;
+    struct rn_recent_entry *e;
 
     while (level-- > 0) {
-        /* What was found not to be below on one level is not on the next. */
-        while ((e = follow(&row[level])) && e != known && is_below(e, key))
+        while ((e = below(&row[level], key)))
             row = e->next;
-        known = e;
         if (links)
-            links[level] = &row[level];
+            links[level] = (struct rn_recent_link *)&row[level];
     }
-    return e;
+    return follow(&row[0].to);
 }
 
 /* The last entry whose key is below `key`, or of all if that is empty. */
@@ -291,13 +316,13 @@ static const struct rn_recent_entry *seek_below(const struct rn_recent *r,
                                                 struct rn_view key)
 {
     unsigned level = __atomic_load_n(&r->height, __ATOMIC_RELAXED);
-    struct rn_recent_entry *const *row = r->first;
+    const struct rn_recent_link *row = r->first;
     const struct rn_recent_entry *last = NULL, *e;
     struct sought sought = sought_of(key);
 
     while (level-- > 0) {
-        while ((e = follow(&row[level])) &&
-               (!key.len || is_below(e, &sought))) {
+        while ((e = key.len ? below(&row[level], &sought)
+                            : follow(&row[level].to))) {
             last = e;
             row = e->next;
         }
@@ -351,10 +376,10 @@ next_forward(const struct rn_recent *r, uint64_t seq,
              const struct rn_range *range, const struct rn_recent_entry *last)
 {
     const struct rn_recent_entry *e =
-        last ? follow(&last->next[0]) : first_from(r, range->from);
+        last ? follow(&last->next[0].to) : first_from(r, range->from);
 
     while (e && (!is_seen(e, seq) || (last && rn_view_eq(e->key, last->key))))
-        e = follow(&e->next[0]);
+        e = follow(&e->next[0].to);
     if (e && range->before.len && rn_view_compare(e->key, range->before) >= 0)
         return NULL;
     return e;
@@ -389,20 +414,16 @@ const struct rn_recent_entry *rn_recent_next(const struct rn_recent *r,
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* One in four reaches the next level. */
+/* One in two reaches the next level: more links than usual, but it is entries
+ * that a search comes to, and not links, that it has to wait for. */
 static unsigned draw_height(struct rn_recent *r)
 {
-    unsigned height = 1;
     uint64_t x;
 
     r->chance += 0x9e3779b97f4a7c15u;
     x = (r->chance ^ (r->chance >> 30)) * 0xbf58476d1ce4e5b9u;
     x ^= x >> 27;
-    while (height < HEIGHT_MAX && (x & 3) == 0) {
-        height++;
-        x >>= 2;
-    }
-    return height;
+    return 1 + (unsigned)__builtin_ctzll(x | UINT64_C(1) << (HEIGHT_MAX - 1));
 }
 
 static struct rn_view copy_to(char *at, struct rn_view from)
@@ -434,13 +455,11 @@ static bool continues(const struct run *run, const struct sought *key)
 
     if (!e || !same_run(e, key) || !is_below(e, key))
         return false;
-    e = e->next[0];
-    return !e || !is_below(e, key);
+    return !below(&e->next[0], key);
 }
 
 /* Does a new run begin: is the entry before the key's place one of it? */
-static bool begins(const struct rn_recent *r,
-                   struct rn_recent_entry *const *link,
+static bool begins(const struct rn_recent *r, const struct rn_recent_link *link,
                    const struct sought *key)
 {
     const char *before = (const char *)link;
@@ -455,11 +474,12 @@ static struct run *find_links(struct rn_recent *r, const struct sought *key,
                               unsigned height, struct run *other)
 {
     struct run *run = run_of(r, key);
+    struct rn_recent_entry *e;
 
     if (continues(run, key)) {
         for (unsigned i = 1; i < height; i++) {
-            while (*run->links[i] && is_below(*run->links[i], key))
-                run->links[i] = &(*run->links[i])->next[i];
+            while ((e = below(run->links[i], key)))
+                run->links[i] = &e->next[i];
         }
         return run;
     }
@@ -488,8 +508,8 @@ static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
         e->next[i] = *run->links[i];
     e->chained = *chain;
     for (unsigned i = 0; i < height; i++) {
-        __atomic_store_n((struct rn_recent_entry **)run->links[i], e,
-                         __ATOMIC_RELEASE);
+        __atomic_store_n(&run->links[i]->start, e->start[0], __ATOMIC_RELAXED);
+        __atomic_store_n(&run->links[i]->to, e, __ATOMIC_RELEASE);
         run->links[i] = &e->next[i];
     }
     __atomic_store_n(chain, e, __ATOMIC_RELEASE);
@@ -516,17 +536,22 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
 {
     uint32_t hash = hash_of(key);
     unsigned height = draw_height(r);
-    size_t head = sizeof(struct rn_recent_entry) +
-                  height * sizeof(struct rn_recent_entry *);
+    size_t head =
+        sizeof(struct rn_recent_entry) + height * sizeof(struct rn_recent_link);
+    bool apart = value.len >= VALUE_APART;
     struct rn_recent_entry *e;
+    char *at;
 
     if (write_over(r, seq, key, hash, value, gone))
         return RN_OK;
-    e = take(r, head + key.len + value.len);
+    e = take(r, &r->entries, head + key.len + (apart ? 0 : value.len));
     if (!e)
         return RN_NOMEM;
+    at = apart ? take(r, &r->values, value.len) : (char *)e + head + key.len;
+    if (!at)
+        return RN_NOMEM;
     e->key = copy_to((char *)e + head, key);
-    e->value = copy_to((char *)e + head + key.len, value);
+    e->value = copy_to(at, value);
     e->gone = gone;
     e->seq = seq;
     e->hash = hash;

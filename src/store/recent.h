@@ -21,6 +21,14 @@
 #include "store/store.h"
 
 struct rn_recent;
+struct rn_recent_entry;
+
+/* Where a search goes on, and the start of the key there, as a number: by that
+ * it mostly sees that it would go too far, without a look at the entry. */
+struct rn_recent_link {
+    uint64_t start;             /* atomic; UINT64_MAX at the end */
+    struct rn_recent_entry *to; /* atomic */
+};
 
 struct rn_recent_entry {
     struct rn_view key, value;
@@ -32,7 +40,7 @@ struct rn_recent_entry {
     /* What a search goes by, side by side: the start of the key, as numbers,
      * with which comparing mostly ends, and the links, in the order of keys. */
     uint64_t start[2];
-    struct rn_recent_entry *next[]; /* atomic */
+    struct rn_recent_link next[];
 };
 
 /* For about `limit` bytes of entries, which it may exceed.  NULL: out of
