@@ -192,7 +192,7 @@ python_run()
 {
     (cd "$package/tests" && ACCOUNT_HOST=$endpoint/ \
         PYTHONDONTWRITEBYTECODE=1 timeout "$SUITES_LIMIT" \
-        "$kit/env/bin/python" -m pytest -p no:cacheprovider -q \
+        "$kit/env/bin/python" -m pytest -p no:cacheprovider -q --tb=native \
         --timeout 100 --timeout-method=signal \
         --junitxml="$work/result" "test_$1.py") >"$work/log" 2>&1
 }
