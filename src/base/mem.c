@@ -108,6 +108,14 @@ void rn_buf_clear(struct rn_buf *b)
     b->len = 0;
 }
 
+void rn_buf_swap(struct rn_buf *a, struct rn_buf *b)
+{
+    struct rn_buf was = *a;
+
+    *a = (struct rn_buf){ b->at, 0, b->room, a->ceiling };
+    *b = (struct rn_buf){ was.at, 0, was.room, b->ceiling };
+}
+
 void rn_buf_release(struct rn_buf *b)
 {
     free(b->at);

@@ -94,6 +94,8 @@ static inline struct rn_view rn_buf_view(const struct rn_buf *b)
 }
 char *rn_buf_take(struct rn_buf *b); /* caller rn_frees; b is empty again */
 void rn_buf_clear(struct rn_buf *b); /* empty, keeps its memory */
+/* Exchanges their memory, which is empty then; the ceilings stay. */
+void rn_buf_swap(struct rn_buf *a, struct rn_buf *b);
 void rn_buf_release(struct rn_buf *b);
 
 struct rn_arena {

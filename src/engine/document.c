@@ -115,8 +115,11 @@ static enum rn_code prepare(struct rn_document_write *w, struct rn_err *err)
     struct rn_view none = { 0 };
     enum rn_code rc;
 
+    w->version.row = (struct rn_buf){ 0 };
+    if (w->room)
+        rn_buf_swap(&w->version.row, w->room);
     if (w->verb == RN_DOCUMENT_DELETE) {
-        w->version = (struct rn_version){ 0 };
+        w->version = (struct rn_version){ .row = w->version.row };
         rn_version_aim(&w->version, w->container, w->pk, w->id);
         return RN_OK;
     }
@@ -161,6 +164,8 @@ enum rn_code rn_document_write_start(struct rn_engine *e,
 
 void rn_document_write_release(struct rn_document_write *w)
 {
+    if (w->room)
+        rn_buf_swap(&w->version.row, w->room);
     rn_version_release(&w->version);
     rn_arena_release(&w->arena);
 }

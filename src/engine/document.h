@@ -120,6 +120,7 @@ struct rn_document_write {
     uint64_t rid;           /* the document it must be; 0: any of that id */
     struct rn_view body;    /* all but DELETE: JSON as sent */
     struct rn_document_conditions conditions;
+    struct rn_buf *room; /* its memory is used until released; NULL: none is */
 
     /* Out. */
     bool created;

@@ -225,7 +225,9 @@ enum rn_code rn_version_render(struct rn_version *v,
     struct rn_pk found;
     enum rn_code rc;
 
-    *v = (struct rn_version){ .container = c, .row = RN_BUF_INIT(ROW_MAX) };
+    *v = (struct rn_version){ .container = c, .row = v->row };
+    v->row.ceiling = ROW_MAX;
+    rn_buf_clear(&v->row);
     if (body.len > RN_DOCUMENT_MAX) {
         return rn_fail(err, RN_TOO_LARGE,
                        "Message: {\"Errors\":[\"Request size is too "

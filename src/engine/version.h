@@ -33,7 +33,8 @@ struct rn_version {
 void rn_version_aim(struct rn_version *v, const struct rn_container *c,
                     const struct rn_pk *pk, struct rn_view id);
 
-/* Parses and checks `body` and renders it.  `pk`, unless NULL, is what the
+/* Parses and checks `body` and renders it, into what memory v->row has: all
+ * else of `v` may be anything.  `pk`, unless NULL, is what the
  * request says and the body must agree with; `id`, unless at NULL, is that of
  * the document it replaces, and may be another.  RN_BAD_REQUEST (reason
  * KEY_MISMATCH where the key is the trouble), RN_TOO_LARGE. */

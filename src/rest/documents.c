@@ -238,6 +238,7 @@ static enum rn_rest_step start_write(struct rn_context *x,
     if (!x->link.is_list)
         w->id = x->link.ids[2];
     w->body = x->call->req->body;
+    w->room = &x->call->body;
     w->conditions.if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
     x->call->next = finish_write;

@@ -168,6 +168,25 @@ static void taking_moves_the_bytes_out(void **state)
     rn_buf_release(&b);
 }
 
+static void swapping_moves_memory_and_not_ceilings(void **state)
+{
+    struct rn_buf a = RN_BUF_INIT(1000), b = RN_BUF_INIT(2000);
+    char *at;
+
+    (void)state;
+    assert_int_equal(rn_buf_add(&a, RN_LIT("text")), RN_OK);
+    at = a.at;
+    rn_buf_swap(&a, &b);
+    assert_null(a.at);
+    assert_int_equal(a.room, 0);
+    assert_int_equal(a.ceiling, 1000);
+    assert_ptr_equal(b.at, at);
+    assert_int_equal(b.len, 0);
+    assert_true(b.room >= 4);
+    assert_int_equal(b.ceiling, 2000);
+    rn_buf_release(&b);
+}
+
 static void clearing_keeps_the_memory_releasing_does_not(void **state)
 {
     struct rn_buf b = RN_BUF_INIT(64);
@@ -295,6 +314,7 @@ int main(void)
         cmocka_unit_test(printing_appends_without_the_nul),
         cmocka_unit_test(a_counted_text_has_its_length_before_it),
         cmocka_unit_test(taking_moves_the_bytes_out),
+        cmocka_unit_test(swapping_moves_memory_and_not_ceilings),
         cmocka_unit_test(clearing_keeps_the_memory_releasing_does_not),
         cmocka_unit_test(a_new_object_is_zero_or_absent),
         cmocka_unit_test(an_arena_gives_aligned_pieces_that_do_not_overlap),
