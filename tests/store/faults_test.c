@@ -119,6 +119,18 @@ static bool is_allowed(enum rn_code rc)
            rc == RN_UNKNOWN || rc == RN_READ_ONLY || rc == RN_BUSY;
 }
 
+/* A sync that fails in the keeper's thread is known there first; until the
+ * store is told, commits go on, each by a sync of its own. */
+static void await_read_only(struct rn_store *s)
+{
+    double until = lab_seconds() + 5;
+    struct rn_store_status status;
+
+    do {
+        rn_store_status(s, &status);
+    } while (!status.read_only && lab_seconds() < until);
+}
+
 static enum rn_code one_group(const struct run *run, struct rn_store *s,
                               struct lab_mind *m, struct lab_dice *d)
 {
@@ -127,6 +139,8 @@ static enum rn_code one_group(const struct run *run, struct rn_store *s,
     struct lab_group g;
     enum rn_code rc;
 
+    if (lost && !run->row->manual)
+        await_read_only(s);
     lab_group_draw(d, m, LAB_KEYS_SHORT, &g);
     rc = lab_commit(s, RN_TXN_WRITE, &g, m, run->report, &err);
     if (rc && !err.text[0])
