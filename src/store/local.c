@@ -25,10 +25,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum {
-    SEGMENT_MIN = 64 << 10,
-    ROOMY_NS = 10000000, /* between looks at a disk with twice the reserve */
-};
+enum { SEGMENT_MIN = 64 << 10 };
 
 #ifdef RN_BUGS
 int rn_bug_on;
@@ -353,15 +350,10 @@ enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
                                   struct rn_err *err)
 {
     uint64_t free_bytes = UINT64_MAX;
-    int64_t now = rn_mono_ns(l->env);
 
     if (mode == RN_TXN_SHRINK ||
-        now < __atomic_load_n(&l->roomy_until, __ATOMIC_RELAXED) ||
-        l->env->ops->space(l->env, l->dir, &free_bytes))
-        return RN_OK;
-    if (free_bytes / 2 >= l->opts.reserve_bytes)
-        __atomic_store_n(&l->roomy_until, now + ROOMY_NS, __ATOMIC_RELAXED);
-    if (free_bytes >= l->opts.reserve_bytes)
+        l->env->ops->space(l->env, l->dir, &free_bytes) ||
+        free_bytes >= l->opts.reserve_bytes)
         return RN_OK;
     /* Checkpoints need a little of the disk, whatever else does not. */
     if (free_bytes >= l->opts.reserve_bytes / 16 && l->map->ops->has_room &&

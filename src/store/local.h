@@ -61,8 +61,7 @@ struct rn_local {
     struct rn_map *map;
     uint64_t generation;
 
-    struct rn_buf redo;  /* the writer's record: header, then payload */
-    int64_t roomy_until; /* the disk has space until then; atomic */
+    struct rn_buf redo; /* the writer's record: header, then payload */
 
     pthread_mutex_t state;  /* guards all that follows */
     pthread_cond_t changed; /* the log has room, or never will */
