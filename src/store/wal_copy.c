@@ -70,8 +70,9 @@ enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
         rc = rn_wal_new(&target, &copy);
     if (rc)
         rn_fail(err, rc, "%s: out of memory", opts->dir);
+    /* Those before it are spare, and may be given a new name at any time. */
     if (!rc)
-        rc = rn_wal_open_all(log, RN_OPEN_READ, err);
+        rc = rn_wal_open_all(log, from.segment, RN_OPEN_READ, err);
     if (!rc && !rn_wal_row_find(log, from.segment))
         rc = rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": missing",
                      opts->dir, from.segment);

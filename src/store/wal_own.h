@@ -51,9 +51,10 @@ enum rn_code rn_wal_segment_open(struct rn_wal *log, uint64_t number,
 
 /* A record's sum covers everything behind itself. */
 uint64_t rn_wal_sum(const char *record, uint32_t length);
-/* Opens every segment file of the directory into the row. */
-enum rn_code rn_wal_open_all(struct rn_wal *log, enum rn_open how,
-                             struct rn_err *err);
+/* Opens every segment file of the directory into the row, from the number
+ * `least` on. */
+enum rn_code rn_wal_open_all(struct rn_wal *log, uint64_t least,
+                             enum rn_open how, struct rn_err *err);
 struct rn_segment *rn_wal_row_find(struct rn_wal *log, uint64_t number);
 /* Reads the record that continues the chain at `*at` and moves `*at` behind
  * it: the one right there, or the first of the next segment if the writer

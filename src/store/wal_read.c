@@ -153,8 +153,8 @@ static void note_name(void *context, const char *name)
         names->numbers[names->len++] = strtoull(name + 4, NULL, 10);
 }
 
-enum rn_code rn_wal_open_all(struct rn_wal *log, enum rn_open how,
-                             struct rn_err *err)
+enum rn_code rn_wal_open_all(struct rn_wal *log, uint64_t least,
+                             enum rn_open how, struct rn_err *err)
 {
     struct names *names = rn_new(sizeof(*names));
     enum rn_code rc = RN_OK;
@@ -166,6 +166,8 @@ enum rn_code rn_wal_open_all(struct rn_wal *log, enum rn_open how,
     if (error)
         rc = rn_fail_errno(err, error, "%s", log->dir);
     for (size_t i = 0; !rc && i < names->len; i++) {
+        if (names->numbers[i] < least)
+            continue;
         rc = rn_wal_segment_open(log, names->numbers[i], how,
                                  &log->row[log->row_len], err);
         log->row_len += !rc;
@@ -389,7 +391,7 @@ enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
-    rc = rn_wal_open_all(log, opts->read_only ? RN_OPEN_READ : RN_OPEN_WRITE,
+    rc = rn_wal_open_all(log, 0, opts->read_only ? RN_OPEN_READ : RN_OPEN_WRITE,
                          err);
     if (!rc)
         rc = check_row(log, from, err);
@@ -415,7 +417,7 @@ enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
     *found = false;
-    rc = rn_wal_open_all(log, RN_OPEN_READ, err);
+    rc = rn_wal_open_all(log, 0, RN_OPEN_READ, err);
     for (size_t i = 0; !rc && !*found && i < log->row_len; i++) {
         uint64_t offset = 0;
         *found = log->row[i].number != RN_WAL_FIRST;
