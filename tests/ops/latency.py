@@ -78,6 +78,11 @@ def prepare(server):
     peer.close()
 
 
+def logged(server):
+    """How many requests about documents are done."""
+    return sum("/docs" in line for line in list(server.lines))
+
+
 @case("no answer comes sooner than it may, of whatever kind, and pipelined ones "
       "come in their order")
 def _():
@@ -106,18 +111,25 @@ def _():
 
 @case("answers to many clients are held side by side")
 def _():
-    with Server("--latency-ms", str(MS), "--loops", "1") as server:
+    """One loop that slept would have done one request by the first answer."""
+    with Server("--latency-ms", str(MS), "--loops", "1",
+                "--log-requests") as server:
         prepare(server)
-        peers = [Peer(server) for _ in range(60)]
-        begun = time.monotonic()
-        for i, peer in enumerate(peers):
-            peer.send(write(str(i)) if i % 3 else read(str(i)))
-        for i, peer in enumerate(peers):
-            status, id, took = peer.answer()
-            equal((status, id), (201, str(i)) if i % 3 else (404, None))
-            assert took >= MS, took
-            peer.close()
-        assert (time.monotonic() - begun) * 1000 < 60 * MS
+        done = 0
+        for _ in range(LIMIT_S):  # a slow machine may do few in that time
+            peers = [Peer(server) for _ in range(60)]
+            before = logged(server)
+            for i, peer in enumerate(peers):
+                peer.send(write(str(i)) if i % 3 else read("none"))
+            for i, peer in enumerate(peers):
+                status, _, took = peer.answer()
+                done = done if i else logged(server) - before
+                assert status in ((201, 409) if i % 3 else (404,)), status
+                assert took >= MS, took
+                peer.close()
+            if done > 2:
+                break
+        assert done > 2, done
 
 
 @case("a client that leaves before its answer does no harm, and its write is "
@@ -156,7 +168,7 @@ def _():
             for i, peer in enumerate(peers):
                 peer.send(write(str(i)))
             for _ in range(LIMIT_S * 100):  # until all are done, and held
-                if sum("/docs" in line for line in list(server.lines)) == 8:
+                if logged(server) == 8:
                     break
                 threading.Event().wait(0.01)
             server.process.send_signal(signal.SIGTERM)
