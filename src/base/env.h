@@ -87,6 +87,8 @@ struct rn_env_ops {
                    enum rn_reserve how);
     int (*truncate)(struct rn_file *file, uint64_t len);
     int (*size)(struct rn_file *file, uint64_t *out);
+    /* How much of the disk it has, about; behind its end, too. */
+    int (*allocated)(struct rn_file *file, uint64_t *out);
     /* Makes the next read of a stretch come from the device.  After a failed
      * sync what was written is still read back, but may not be there; this
      * tells.  What is not yet synced stays. */

@@ -276,6 +276,18 @@ static int real_size(struct rn_file *file, uint64_t *out)
     return 0;
 }
 
+enum { STAT_BLOCK = 512 }; /* whatever the file system's is */
+
+static int real_allocated(struct rn_file *file, uint64_t *out)
+{
+    struct stat st;
+
+    if (fstat(fd_of(file), &st) != 0)
+        return errno;
+    *out = (uint64_t)st.st_blocks * STAT_BLOCK;
+    return 0;
+}
+
 /* Advice, but followed for pages that are clean and not mapped; those that a
  * failed sync left behind look clean. */
 static void real_reread(struct rn_file *file, uint64_t offset, uint64_t len)
@@ -534,6 +546,7 @@ static const struct rn_env_ops real_ops = {
     .reserve = real_reserve,
     .truncate = real_truncate,
     .size = real_size,
+    .allocated = real_allocated,
     .reread = real_reread,
     .lock = real_lock,
     .rename = real_rename,

@@ -421,6 +421,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->reserve = sim_reserve;
     ops->truncate = sim_truncate;
     ops->size = sim_size;
+    ops->allocated = sim_size; /* nothing is behind the end */
     ops->reread = sim_reread;
     ops->lock = sim_lock;
     ops->rename = sim_rename;

@@ -196,6 +196,22 @@ static void fail_sync(struct rn_local *l, const char *why)
     rn_local_poison(l, why);
 }
 
+/* Whoever waits for a checkpoint waits in vain. */
+static void tell_none(struct rn_local *l)
+{
+    pthread_mutex_lock(&l->state);
+    l->given_up++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+}
+
+/* There is no space for one now. */
+static void put_off(struct rn_local *l)
+{
+    l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+    tell_none(l);
+}
+
 /* Before the rename the old checkpoint is untouched and the new one can be
  * dropped.  A sync of the map that failed may have lost pages that look clean,
  * and after the rename either file may be the one on disk: no way on. */
@@ -212,7 +228,7 @@ static void give_up(struct rn_local *l, const struct rn_err *err)
         l->map->ops->release(l->map, l->new_pin);
         l->new_pin = NULL;
         c->step = RN_CHECKPOINT_IDLE;
-        l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+        put_off(l);
         return;
     }
     fail_sync(l, err->text);
@@ -366,14 +382,15 @@ static void begin_checkpoint(struct rn_local *l)
     l->hurry = false;
     pthread_mutex_unlock(&l->state);
     if (capture(l, &err))
-        l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+        put_off(l);
 }
 
 /* While a table settles: only for the space that the map has used up.  What was
  * captured is the flusher's at once. */
 static int64_t keep_settling(struct rn_local *l)
 {
-    bool full = rn_settle_is_stuck(l) && written_since_capture(l) > 0;
+    bool stuck = rn_settle_is_stuck(l);
+    bool full = stuck && written_since_capture(l) > 0;
     bool is_captured = false;
     int64_t now = rn_mono_ns(l->env);
     struct rn_err err = { 0 };
@@ -382,8 +399,10 @@ static int64_t keep_settling(struct rn_local *l)
         now >= l->retry_ns) {
         is_captured = !capture(l, &err);
         if (!is_captured)
-            l->retry_ns = now + RETRY_MS * INT64_C(1000000);
+            put_off(l);
     }
+    if (stuck && !full)
+        tell_none(l);
     if (is_captured || now >= l->settle.retry_ns)
         return RN_TASK_NOW;
     return l->settle.retry_ns - now;
@@ -498,12 +517,13 @@ enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
 
 bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
 {
-    uint64_t before = checkpoints(l);
+    uint64_t before = checkpoints(l), given_up;
     struct rn_err err = { 0 };
     bool late = false, done;
 
     pthread_mutex_lock(&l->state);
     done = !rn_local_has_news(l);
+    given_up = l->given_up;
     pthread_mutex_unlock(&l->state);
     if (done)
         return false;
@@ -514,7 +534,8 @@ bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
     pthread_mutex_unlock(&l->state);
     l->env->ops->task_wake(l->env, &l->keeper);
     pthread_mutex_lock(&l->state);
-    while (l->counts.checkpoints == before && !l->poisoned && !late)
+    while (l->counts.checkpoints == before && l->given_up == given_up &&
+           !l->poisoned && !late)
         late =
             pthread_cond_timedwait(&l->changed, &l->state, until) == ETIMEDOUT;
     done = l->counts.checkpoints != before;

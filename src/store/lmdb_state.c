@@ -17,6 +17,7 @@ enum {
     SLICE_BYTES = 4 << 20, /* of write-back, so that log syncs get between */
     MAP_BYTES_MIN = 64 << 20,
     PAGE_BYTES_MAX = 32 << 10,
+    ALLOCATED_SLACK = 64,
 };
 
 /* LMDB asserts on some kinds of damage; that must not end the process. */
@@ -50,6 +51,19 @@ static enum rn_code make_lock_file(struct lmdb *m, uint32_t readers,
     if (error && error != EOPNOTSUPP)
         return rn_fail_errno(err, error, "%s", path);
     return RN_OK;
+}
+
+/* What an earlier process allocated ahead is there still, and may be all there
+ * is on a full disk.  It was allocated without a gap; the file system counts
+ * some blocks of its own with it. */
+static void find_reserved(struct lmdb *m)
+{
+    uint64_t bytes = 0;
+
+    if (m->env->ops->allocated(m->file, &bytes))
+        return;
+    bytes -= bytes / ALLOCATED_SLACK;
+    m->reserved_to = bytes / m->page_bytes * m->page_bytes;
 }
 
 /* The map is reserved once; only address space, so ask for much and take what
@@ -396,6 +410,7 @@ enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
         rc = rn_lmdb_fail(m, error, "opening", err);
         goto out;
     }
+    find_reserved(m);
     *pin = (struct rn_map_pin *)pinned;
     *out = &m->base;
     return RN_OK;

@@ -232,8 +232,10 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->reserve_bytes = l->opts.reserve_bytes;
     out->restored = l->format.restored;
     (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
-    out->full =
-        out->disk_free_bytes < l->opts.reserve_bytes || rn_settle_is_stuck(l);
+    out->full = out->disk_free_bytes < l->opts.reserve_bytes ||
+                rn_settle_is_stuck(l) ||
+                l->map->ops->reserve(l->map, RN_TXN_WRITE,
+                                     rn_settle_pending(l)) != RN_OK;
 }
 
 /* ---- readers ------------------------------------------------------------- */

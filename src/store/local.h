@@ -91,9 +91,10 @@ struct rn_local {
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
     int64_t opened_ns, captured_ns;
-    int64_t retry_ns; /* no new attempt before this */
-    bool keeper_idle; /* under state: wants a wake-up at the next commit */
-    bool hurry;       /* under state: somebody waits for a checkpoint */
+    int64_t retry_ns;  /* no new attempt before this */
+    bool keeper_idle;  /* under state: wants a wake-up at the next commit */
+    bool hurry;        /* under state: somebody waits for a checkpoint */
+    uint64_t given_up; /* under state: checkpoints that found no space */
     struct rn_thin thin;
 };
 
@@ -157,8 +158,8 @@ enum rn_code rn_local_checkpoint_begin(struct rn_local *l,
 /* Starts a checkpoint if none is in progress and works it to its end. */
 enum rn_code rn_local_checkpoint(struct rn_local *l,
                                  struct rn_err *err) RN_CHECK;
-/* Waits until another checkpoint is durable.  False if none is to be had by
- * then, or if it would bring nothing new. */
+/* Waits until another checkpoint is durable.  False if none is to be had, by
+ * then or for lack of space, or if it would bring nothing new. */
 bool rn_local_await_checkpoint(struct rn_local *l,
                                const struct timespec *until);
 /* True if commits have happened that the durable checkpoint does not have. With

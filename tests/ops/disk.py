@@ -179,6 +179,24 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
+@case("a server that starts on a full disk deletes, and tells that it is full")
+def _():
+    with Shimmed() as server:
+        container = server.make()
+        for number in (1, 2):
+            equal(put(server, container, number)[0], 201)
+        server.process.kill() # the log has what the map has not
+        server.process.wait(LIMIT_S)
+        with Disk("full"):
+            server.start()
+            equal(put(server, container, 3)[0], 507)
+            equal(server.ask("GET", "/readyz", key=None)[0], 503)
+            equal(server.ask("DELETE", container + "/docs/2",
+                             headers=pk_header("p"))[0], 204)
+        wait_for(lambda: put(server, container, 4)[0], 201)
+        equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+
+
 @case("SIGTERM finishes what was begun, accepts nothing more and ends with 0")
 def _():
     with Shimmed("--drain-ms", "20000") as server:
