@@ -47,6 +47,11 @@ struct rn_conn {
     char address[RN_CONN_ADDRESS_MAX];
 };
 
+size_t rn_conn_unsent_bytes(void)
+{
+    return atomic_load_explicit(&queued_all, memory_order_relaxed);
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 /* Gives the buffer's memory back. */

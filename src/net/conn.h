@@ -73,6 +73,9 @@ void rn_conn_drop(struct rn_conn *c);
 
 bool rn_conn_is_tls(const struct rn_conn *c);
 bool rn_conn_is_sending(const struct rn_conn *c);
+
+/* Memory for what is queued, of all connections of the process.  Any thread. */
+size_t rn_conn_unsent_bytes(void);
 const char *rn_conn_address(const struct rn_conn *c);
 struct rn_loop *rn_conn_loop(const struct rn_conn *c);
 

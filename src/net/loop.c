@@ -16,6 +16,12 @@ enum {
     NS_PER_MS = 1000000,
 };
 
+/* A histogram that its loop alone writes, and anybody may read. */
+struct turns {
+    _Atomic uint64_t counts[RN_HISTOGRAM_BOUNDS + 1];
+    _Atomic uint64_t ns;
+};
+
 struct rn_loop {
     struct rn_env *env;
     struct rn_task task;
@@ -30,6 +36,7 @@ struct rn_loop {
     /* Those at hand; a watch that is removed takes its own out. */
     struct epoll_event events[EVENTS_MAX];
     int event_count, event_at;
+    struct turns turns;
 };
 
 static void wake(struct rn_loop *loop)
@@ -108,6 +115,25 @@ static int wait_of(const struct rn_loop *loop)
     return ms < 0 ? 0 : ms < WAIT_MS ? (int)ms : WAIT_MS;
 }
 
+/* Not a locked addition: there is one writer. */
+static void add(_Atomic uint64_t *to, uint64_t n)
+{
+    atomic_store_explicit(to,
+                          atomic_load_explicit(to, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+/* A second look at the clock for each turn; requests save one in their turn, by
+ * taking the first for the time at which they came. */
+static void note_turn(struct rn_loop *loop)
+{
+    int64_t ns = rn_mono_ns(loop->env) - loop->now_ns;
+    uint64_t took = ns > 0 ? (uint64_t)ns : 0;
+
+    add(&loop->turns.counts[rn_scale_bucket(&rn_scale_times, took)], 1);
+    add(&loop->turns.ns, took);
+}
+
 static int64_t step(void *context)
 {
     struct rn_loop *loop = context;
@@ -128,6 +154,7 @@ static int64_t step(void *context)
     run_posts(loop);
     run_timers(loop);
     tick(loop);
+    note_turn(loop);
     return RN_TASK_NOW;
 }
 
@@ -293,4 +320,12 @@ int64_t rn_loop_now_ns(const struct rn_loop *loop)
 uint32_t rn_loop_watches(const struct rn_loop *loop)
 {
     return atomic_load(&loop->watch_count);
+}
+
+void rn_loop_add_turns(const struct rn_loop *loop, struct rn_histogram *io)
+{
+    for (size_t i = 0; i <= RN_HISTOGRAM_BOUNDS; i++)
+        io->counts[i] +=
+            atomic_load_explicit(&loop->turns.counts[i], memory_order_relaxed);
+    io->sum += atomic_load_explicit(&loop->turns.ns, memory_order_relaxed);
 }

@@ -12,6 +12,7 @@
 #define RN_NET_LOOP_H
 
 #include "base/env.h"
+#include "base/histogram.h"
 #include "base/queue.h"
 
 struct rn_loop;
@@ -75,5 +76,9 @@ void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch);
 /* The time at which the current events were taken; cheap. */
 int64_t rn_loop_now_ns(const struct rn_loop *loop);
 uint32_t rn_loop_watches(const struct rn_loop *loop);
+
+/* Adds how long it has been at work between two waits, each time: what comes
+ * meanwhile waits for so long.  By rn_scale_times; any thread. */
+void rn_loop_add_turns(const struct rn_loop *loop, struct rn_histogram *io);
 
 #endif

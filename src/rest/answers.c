@@ -156,3 +156,14 @@ struct rn_answer *rn_answers_take(struct rn_answers *all, uint64_t id,
     free_list(old);
     return found;
 }
+
+size_t rn_answers_bytes(struct rn_answers *all)
+{
+    size_t bytes = 0;
+
+    pthread_mutex_lock(&all->lock);
+    for (const struct rn_answer *a = all->first; a; a = a->next)
+        bytes += a->rows.room;
+    pthread_mutex_unlock(&all->lock);
+    return bytes;
+}

@@ -53,4 +53,7 @@ struct rn_answer *rn_answers_take(struct rn_answers *all, uint64_t id,
                                   uint64_t check, uint64_t sent,
                                   int64_t now_ms) RN_CHECK;
 
+/* Memory for all that wait. */
+size_t rn_answers_bytes(struct rn_answers *all);
+
 #endif

@@ -6,6 +6,7 @@
 #include "rest/own.h"
 
 #include "feed/waiters.h"
+#include "rest/answers.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -112,6 +113,8 @@ static void print_store(struct rn_rest *r, struct rn_buf *out)
     metric(out, "runnel_store_readers", "gauge", (double)s.readers);
     metric(out, "runnel_oldest_reader_seconds", "gauge",
            (double)s.oldest_reader_ms / 1e3);
+    metric(out, "runnel_last_backup_timestamp_seconds", "gauge",
+           (double)s.backup_s);
     metric(out, "runnel_recovery_duration_seconds", "gauge",
            (double)s.recovery_ms / 1e3);
     metric(out, "runnel_recovered_records_total", "counter",
@@ -147,6 +150,23 @@ static double open_files(void)
     return count;
 }
 
+/* What the server tells of itself, and the memory that has a ceiling of its
+ * own; that of requests under way is not counted. */
+static void print_vitals(struct rn_rest *r, struct rn_buf *out)
+{
+    const char *name = "runnel_arena_bytes";
+    struct rn_rest_vitals v = { 0 };
+
+    if (r->opts.vitals)
+        r->opts.vitals(r->opts.vitals_of, &v);
+    histogram(out, "runnel_event_loop_stall_seconds", &rn_scale_times,
+              &v.turns);
+    (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
+    labelled(out, name, "pool", "unsent", (double)v.unsent_bytes);
+    labelled(out, name, "pool", "answers",
+             (double)rn_answers_bytes(r->answers));
+}
+
 static void print_process(struct rn_rest *r, struct rn_buf *out)
 {
     struct rlimit files = { 0 };
@@ -167,6 +187,10 @@ static void print_process(struct rn_rest *r, struct rn_buf *out)
                          "# TYPE runnel_build_info gauge\n"
                          "runnel_build_info{version=\"%s\"} 1\n",
                          RUNNEL_VERSION);
+    (void)!rn_buf_printf(out,
+                         "# TYPE runnel_config_info gauge\n"
+                         "runnel_config_info{%.*s} 1\n",
+                         RN_FMT(r->opts.config));
 }
 
 static void print_security(struct rn_rest *r, struct rn_buf *out)
@@ -192,6 +216,7 @@ enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out)
     print_requests(r, out);
     print_commits(r, out);
     print_store(r, out);
+    print_vitals(r, out);
     print_process(r, out);
     print_security(r, out);
     /* What did not fit is missing at the end; half a line is worse. */

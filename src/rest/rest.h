@@ -9,6 +9,12 @@
 #include "rest/call.h"
 #include "rest/tally.h"
 
+/* What the metrics tell besides, of what is not REST's. */
+struct rn_rest_vitals {
+    struct rn_histogram turns; /* of loops: how long each was at work, in ns */
+    size_t unsent_bytes;       /* of answers that clients have not taken */
+};
+
 struct rn_rest_opts {
     struct rn_env *env;
     struct rn_engine *engine;
@@ -17,6 +23,7 @@ struct rn_rest_opts {
     const char *metrics_token_file; /* NULL: none */
     const char *advertise;          /* NULL: echo Host and scheme */
     const char *consistency;        /* the account's default level */
+    struct rn_view config;          /* how it is set, as labels of a metric */
     bool admin;
     struct rn_turned *clock; /* the engine's, in test mode; NULL otherwise */
     bool well_known_key;     /* the emulators' key is valid */
@@ -25,6 +32,9 @@ struct rn_rest_opts {
     /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
     _Atomic int64_t *tls_not_after;
     atomic_uint *connections; /* how many are open; NULL is fine */
+    /* Any thread; NULL is fine. */
+    void (*vitals)(void *of, struct rn_rest_vitals *out);
+    void *vitals_of;
     uint64_t auth_delay_ms;  /* of wrong signatures; 0: 100, none on loopback */
     bool enforce_throughput; /* 429 beyond what an offer says */
     bool any_order;          /* ORDER BY wants no index */

@@ -173,7 +173,7 @@ static enum rn_conn_next serve(struct exchange *x)
     call->is_tls = rn_conn_is_tls(x->conn);
     call->is_loopback = x->is_loopback;
     call->peer = x->address;
-    call->begun_ns = rn_mono_ns(x->opts->env);
+    call->begun_ns = rn_loop_now_ns(x->loop);
     rn_http_response_init(&call->res, call->req);
     return proceed(x, rn_rest_serve(call));
 }

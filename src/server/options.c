@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum kind { TEXT, FLAG, COUNT, BYTES, MILLIS };
+/* A WORD is one of a few, so that whoever sees metrics may see it. */
+enum kind { TEXT, WORD, FLAG, COUNT, BYTES, MILLIS };
 
 struct option {
     const char *name;
@@ -34,11 +35,11 @@ static const struct option table[] = {
       "localhost is 127.0.0.1 and ::1." },
     { "data", TEXT, AT(data), "runnel-data", 0, 0, "DIR",
       "Directory of the data; made if absent." },
-    { "store", TEXT, AT(store), "local", 0, 0, "NAME",
+    { "store", WORD, AT(store), "local", 0, 0, "NAME",
       "local keeps data in DIR; mem keeps nothing." },
     { "advertise", TEXT, AT(advertise), NULL, 0, 0, "URL",
       "Endpoint that clients are sent to; else the one they came by." },
-    { "consistency", TEXT, AT(consistency), "Session", 0, 0, "LEVEL",
+    { "consistency", WORD, AT(consistency), "Session", 0, 0, "LEVEL",
       "Default consistency level of the account." },
     { "ranges", COUNT, AT(ranges), "0", 0, 1024, "N",
       "Partition key ranges of a new container; 0: by its throughput." },
@@ -77,9 +78,9 @@ static const struct option table[] = {
       "Become this user, for good, once the address is bound." },
     { "allow-root", FLAG, AT(allow_root), NULL, 0, 0, NULL,
       "Serve off loopback as root." },
-    { "log-format", TEXT, AT(log_format), "json", 0, 0, "json|text",
+    { "log-format", WORD, AT(log_format), "json", 0, 0, "json|text",
       "One JSON object a line, or text." },
-    { "log-level", TEXT, AT(log_level), "info", 0, 0, "LEVEL",
+    { "log-level", WORD, AT(log_level), "info", 0, 0, "LEVEL",
       "error, warn, info or debug." },
     { "log-requests", FLAG, AT(log_requests), NULL, 0, 0, NULL,
       "Log every request." },
@@ -184,7 +185,7 @@ static enum rn_code set(struct rn_options *options, const struct option *o,
     char *at = (char *)options + o->offset;
     bool good = true;
 
-    if (o->kind == TEXT)
+    if (o->kind == TEXT || o->kind == WORD)
         memcpy(at, &text, sizeof(text));
     else if (o->kind == FLAG)
         good = read_flag(text, (bool *)(void *)at);
@@ -240,7 +241,7 @@ static bool is_of_kind(const struct option *o, enum rn_json_kind kind)
     case RN_JSON_FALSE:
         return o->kind == FLAG;
     case RN_JSON_NUMBER:
-        return o->kind != TEXT && o->kind != FLAG;
+        return o->kind != TEXT && o->kind != WORD && o->kind != FLAG;
     default:
         return false;
     }
@@ -450,4 +451,44 @@ void rn_options_print_help(FILE *to)
         }
         fprintf(to, "\n");
     }
+}
+
+/* ---- labels -------------------------------------------------------------- */
+
+static enum rn_code print_value(const struct rn_options *options,
+                                const struct option *o, struct rn_buf *out)
+{
+    const char *at = (const char *)options + o->offset, *text;
+
+    if (o->kind == WORD) {
+        memcpy(&text, at, sizeof(text));
+        return rn_buf_printf(out, "%s", text);
+    }
+    if (o->kind == FLAG)
+        return rn_buf_printf(out, "%d", *(const bool *)(const void *)at);
+    return rn_buf_printf(out, "%" PRIu64, *(const uint64_t *)(const void *)at);
+}
+
+enum rn_code rn_options_print_labels(const struct rn_options *options,
+                                     struct rn_buf *out)
+{
+    enum rn_code rc = RN_OK;
+
+    for (size_t i = 0; !rc && i < OPTIONS; i++) {
+        const struct option *o = &table[i];
+
+        if (o->kind == TEXT)
+            continue;
+        if (out->len)
+            rc = rn_buf_add(out, RN_LIT(","));
+        for (const char *at = o->name; !rc && *at; at++)
+            rc = rn_buf_add(out, *at == '-' ? RN_LIT("_") : rn_view_of(at, 1));
+        if (!rc)
+            rc = rn_buf_add(out, RN_LIT("=\""));
+        if (!rc)
+            rc = print_value(options, o, out);
+        if (!rc)
+            rc = rn_buf_add(out, RN_LIT("\""));
+    }
+    return rc;
 }

@@ -44,6 +44,12 @@ enum rn_code rn_options_read(int argc, char **argv, char **environment,
                              struct rn_arena *arena, struct rn_options *out,
                              struct rn_err *err) RN_CHECK;
 
+/* Every option but texts, which may name people and places, as a metric's
+ * labels: log_format="json",...  Once the server has taken them: words that are
+ * none are refused then. */
+enum rn_code rn_options_print_labels(const struct rn_options *options,
+                                     struct rn_buf *out) RN_CHECK;
+
 /* The options' part of the manual page. */
 void rn_options_print_help(FILE *to);
 

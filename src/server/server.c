@@ -29,6 +29,7 @@ enum {
     PATH_BYTES = 4096,
     WARN_DAYS = 30,
     KEYS_BYTES = 4096,
+    CONFIG_BYTES = 4096,
     PEER_CONNECTIONS = 1000,
     FILES = 4,      /* that a reload reads; the keys last */
     LOOK_MS = 5000, /* between two looks at files of which nobody tells */
@@ -52,6 +53,7 @@ struct rn_server {
     struct rn_journal journal;
     struct rn_exchange_opts exchange;
     struct rn_peers *peers;
+    struct rn_buf config; /* the options, for the metrics */
     atomic_uint open, turn;
     atomic_bool draining;
 
@@ -348,6 +350,16 @@ static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
     return RN_OK;
 }
 
+/* For the metrics.  Nobody asks before the loops are there. */
+static void tell_vitals(void *of, struct rn_rest_vitals *out)
+{
+    const struct rn_server *s = of;
+
+    *out = (struct rn_rest_vitals){ .unsent_bytes = rn_conn_unsent_bytes() };
+    for (unsigned i = 0; i < s->loop_count; i++)
+        rn_loop_add_turns(s->loops[i], &out->turns);
+}
+
 static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
 {
     const struct rn_options *o = s->options;
@@ -359,6 +371,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .metrics_token_file = o->metrics_token_file,
         .advertise = o->advertise,
         .consistency = o->consistency,
+        .config = rn_buf_view(&s->config),
         .any_order = o->any_order,
         .strict = o->strict,
         .admin = o->admin,
@@ -368,11 +381,21 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .loopback_only = rn_listener_is_loopback(s->listeners[0]),
         .tls_not_after = &s->tls_not_after,
         .connections = &s->open,
+        .vitals = tell_vitals,
+        .vitals_of = s,
         .enforce_throughput = o->enforce_throughput,
         .auth_delay_ms = o->auth_delay_ms,
     };
 
     return rn_rest_open(&opts, &s->rest, err);
+}
+
+static enum rn_code describe_config(struct rn_server *s, struct rn_err *err)
+{
+    s->config = RN_BUF_INIT(CONFIG_BYTES);
+    return rn_options_print_labels(s->options, &s->config)
+               ? rn_fail(err, RN_NOMEM, "out of memory")
+               : RN_OK;
 }
 
 static enum rn_code start_loops(struct rn_server *s, struct rn_err *err)
@@ -522,6 +545,8 @@ enum rn_code rn_server_start(const struct rn_options *options,
         rc = open_data(s, err);
     note_files(s, FILES - 1);
     if (!rc)
+        rc = describe_config(s, err);
+    if (!rc)
         rc = open_rest(s, err);
     if (!rc)
         rc = start_loops(s, err);
@@ -612,6 +637,7 @@ void rn_server_stop(struct rn_server *s)
         rn_loop_free(s->loops[i]);
     rn_peers_free(s->peers);
     rn_rest_close(s->rest);
+    rn_buf_release(&s->config);
     rn_store_close(s->store);
     rn_tls_close(s->tls);
     rn_watched_close(&s->watched);

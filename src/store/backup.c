@@ -316,10 +316,28 @@ static enum rn_code copy_store(struct rn_env *env, const char *from,
     return rn_format_write(env, to, &format, err);
 }
 
+/* Tells the store from when on it has no copy.  A copy is good without. */
+static void note_copy(struct rn_env *env, const char *dir, int64_t begun_s)
+{
+    char path[RN_PATH_MAX], text[RN_BACKUP_NOTE_MAX + 1];
+    struct rn_file *file = NULL;
+    int len = snprintf(text, sizeof(text), "%-19lld\n", (long long)begun_s);
+
+    snprintf(path, sizeof(path), "%s/backup", dir);
+    if (!rn_file_open(env, path, RN_OPEN_WRITE, &file))
+        (void)rn_file_write(file, rn_view_of(text, (size_t)len), 0);
+    rn_file_close(file);
+}
+
 enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,
                        struct rn_err *err)
 {
-    return copy_store(env, from, to, false, err);
+    int64_t begun_s = rn_wall_ms(env) / 1000;
+    enum rn_code rc = copy_store(env, from, to, false, err);
+
+    if (!rc)
+        note_copy(env, from, begun_s);
+    return rc;
 }
 
 enum rn_code rn_restore(struct rn_env *env, const char *from, const char *to,

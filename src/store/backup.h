@@ -15,6 +15,10 @@
 
 #include "base/env.h"
 
+/* What a backup leaves in the file `backup` of its source: the time at which it
+ * began. */
+enum { RN_BACKUP_NOTE_MAX = 20 };
+
 /* `to` must be empty or absent.  The copy keeps the store's identity. */
 enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,
                        struct rn_err *err) RN_CHECK;

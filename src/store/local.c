@@ -16,6 +16,7 @@
  */
 #include "store/local.h"
 
+#include "store/backup.h"
 #include "store/bug.h"
 #include "store/redo.h"
 
@@ -205,6 +206,18 @@ static void local_close(struct rn_store *s)
     local_free(l);
 }
 
+/* What the last copy has left; see backup.c. */
+static int64_t backup_time(const struct rn_local *l)
+{
+    char text[RN_BACKUP_NOTE_MAX + 1] = "";
+    size_t got = 0;
+
+    if (rn_file_read(l->backup_file, text, RN_BACKUP_NOTE_MAX, 0, &got))
+        return 0;
+    text[got] = '\0';
+    return strtoll(text, NULL, 10);
+}
+
 static void local_status(struct rn_store *s, struct rn_store_status *out)
 {
     struct rn_local *l = (struct rn_local *)s;
@@ -231,6 +244,7 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->log_bytes = rn_wal_bytes(l->log);
     out->reserve_bytes = l->opts.reserve_bytes;
     out->restored = l->format.restored;
+    out->backup_s = backup_time(l);
     (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
     out->full = out->disk_free_bytes < l->opts.reserve_bytes ||
                 rn_settle_is_stuck(l) ||

@@ -98,6 +98,7 @@ struct rn_store_status {
     int64_t recovery_ms;
     uint64_t thinned_pages;
     uint64_t restored; /* restores that lie behind what it holds */
+    int64_t backup_s;  /* when the last copy of it was begun; 0: never */
 };
 
 /* Keys from <= key < before, in order, or backward from the last of them.  The

@@ -7,23 +7,11 @@ import json
 import resource
 import socket
 
-from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
-                 run_cases, sign)
+from lib import (LIMIT_S, Server, case, equal, open_socket, pk_header, request,
+                 run_cases)
 
 DEAF = 4
 REQUESTS = 100
-
-
-def request(method, path, body=b"", headers=None):
-    lines = {"Host": "localhost", "x-ms-version": "2018-12-31",
-             **sign(method, path, EMULATOR_KEY), **(headers or {}),
-             **({"Content-Length": len(body)} if body else {})}
-    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
-
-
-def open_socket(server):
-    return socket.create_connection(("127.0.0.1", server.port), LIMIT_S)
 
 
 def answers(connection, count):

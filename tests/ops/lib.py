@@ -142,6 +142,19 @@ class Server:
                         headers=pk_header(pk))
 
 
+def request(method, path, body=b"", headers=None):
+    """The bytes of a signed request."""
+    lines = {"Host": "localhost", "x-ms-version": "2018-12-31",
+             **sign(method, path, EMULATOR_KEY), **(headers or {}),
+             **({"Content-Length": len(body)} if body else {})}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def open_socket(server):
+    return socket.create_connection(("127.0.0.1", server.port), LIMIT_S)
+
+
 def own_address():
     """An address of this machine that is not loopback, or None.  To name a
     destination for datagrams sends none."""

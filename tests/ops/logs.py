@@ -13,7 +13,7 @@ import uuid
 from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
                  run_cases, sign)
 
-METRIC = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? '
+METRIC = re.compile(r'^[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? '
                     r'(\d+(\.\d+)?(e[+-]?\d+)?|\+Inf)$')
 FIELDS = {"ts", "level", "msg", "activity_id", "op", "resource", "path",
           "status", "substatus", "dur_ms", "waited_for", "examined", "ru",
@@ -152,7 +152,8 @@ runnel_store_readers runnel_oldest_reader_seconds
 runnel_recovery_duration_seconds runnel_wal_fsync_duration_seconds_max
 runnel_feed_readers runnel_build_info runnel_insecure_config
 process_resident_memory_bytes process_open_fds process_max_fds
-process_start_time_seconds"""
+process_start_time_seconds runnel_arena_bytes runnel_config_info
+runnel_last_backup_timestamp_seconds"""
 COUNTERS = """runnel_http_requests_total runnel_request_units_total
 runnel_throttled_total runnel_http_request_bytes_total
 runnel_http_response_bytes_total runnel_http_rejected_total
@@ -169,7 +170,7 @@ runnel_clock_jump_total process_cpu_seconds_total"""
 HISTOGRAMS = """runnel_http_request_duration_seconds
 runnel_commit_duration_seconds runnel_commit_batch_size
 runnel_wal_fsync_duration_seconds runnel_feed_wait_seconds
-runnel_query_duration_seconds"""
+runnel_query_duration_seconds runnel_event_loop_stall_seconds"""
 
 
 TLS_END = "runnel_tls_cert_not_after_seconds"  # with TLS only

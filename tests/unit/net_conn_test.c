@@ -26,7 +26,7 @@ enum manner { COUNT, ANSWER, ANSWER_AND_CLOSE, DROP, HOLD, HOLD_UNTIL_END };
 
 static struct test_clock test_clock;
 static struct rn_loop *loop;
-static atomic_uint turns; /* of the loop: it asks for the time once in each */
+static atomic_uint turns; /* of the loop: it asks for the time in each */
 
 static struct user {
     struct rn_conn *conn;
@@ -418,6 +418,27 @@ static void nothing_is_read_while_an_answer_is_awaited(void **state)
     assert_int_equal(user.bytes, 8);
 }
 
+static void be_slow(void)
+{
+    test_clock_push_ms(&test_clock, 2000);
+}
+
+static void a_turn_that_takes_long_is_told_as_long(void **state)
+{
+    size_t slow = rn_scale_bucket(&rn_scale_times, 2000000000);
+    struct rn_histogram before = { 0 }, after = { 0 };
+
+    (void)state;
+    in_loop(nothing);
+    in_loop(nothing);
+    rn_loop_add_turns(loop, &before);
+    in_loop(be_slow);
+    in_loop(nothing); /* in another turn, so that the first is over */
+    rn_loop_add_turns(loop, &after);
+    assert_int_equal(after.counts[slow] - before.counts[slow], 1);
+    assert_true(after.sum - before.sum >= 2000000000);
+}
+
 static void the_end_of_the_loop_is_the_end_of_its_connections(void **state)
 {
     (void)state;
@@ -513,6 +534,7 @@ int main(void)
         TEST(nothing_is_read_while_an_answer_is_awaited),
         TEST(timers_run_by_their_time_and_not_before),
         TEST(a_loop_with_nothing_else_to_do_wakes_for_a_timer),
+        TEST(a_turn_that_takes_long_is_told_as_long),
         TEST(the_end_of_the_loop_is_the_end_of_its_connections),
     };
 
