@@ -44,8 +44,9 @@ struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of);
 struct rn_object *rn_object_share(struct rn_object *o);
 void rn_object_release(struct rn_object *o); /* NULL is fine */
 
-/* Objects of a kind under an owner in the order of their rids, after the rid
- * `after` (NULL: from the first): at most `max`, shared; how many. */
+/* Objects of a kind under an owner (the account: under any) in the order of
+ * their rids, after the rid `after` (NULL: from the first): at most `max`,
+ * shared; how many. */
 size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
                        struct rn_rid owner, const struct rn_rid *after,
                        struct rn_object **out, size_t max);

@@ -214,6 +214,7 @@ static void print_security(struct rn_rest *r, struct rn_buf *out)
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out)
 {
     print_requests(r, out);
+    rn_series_print(r, out);
     print_commits(r, out);
     print_store(r, out);
     print_vitals(r, out);

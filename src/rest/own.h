@@ -358,6 +358,10 @@ enum rn_code rn_context_name_document(struct rn_context *x,
 
 /* metrics.c: all of them, in Prometheus' text. */
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
+/* series.c: those that name containers; and under which number one's requests
+ * are counted. */
+void rn_series_print(struct rn_rest *r, struct rn_buf *out);
+uint64_t rn_series_number(struct rn_rid container);
 
 /* documents.c: a read or a write of one document needs its whole key. */
 enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;

@@ -283,6 +283,14 @@ static void count_feed(const struct rn_context *x)
                   x->call->note.idle_ns);
 }
 
+/* What it is counted under; a document's container, or the one it is about. */
+static uint64_t container_of(const struct rn_context *x)
+{
+    const struct rn_object *o = x->container ? x->container : x->object;
+
+    return o && o->kind == RN_KIND_CONTAINER ? rn_series_number(o->rid) : 0;
+}
+
 static void count_query(const struct rn_context *x)
 {
     const struct rn_call_note *n = &x->call->note;
@@ -309,6 +317,7 @@ static void take_note(struct rn_context *x)
         .bytes_in = call->req->body.len,
         .bytes_out = call->res.body.len,
         .units = n->charge,
+        .container = container_of(x),
     };
 
     n->ns = r.ns;

@@ -33,7 +33,8 @@ struct stripe {
     _Alignas(64) counter requests[STATUSES][RN_HTTP_METHODS][KINDS];
     struct times durations[RN_HTTP_METHODS];
     struct times feed_waits, queries;
-    counter bytes_in, bytes_out, centiunits;
+    counter bytes_in, bytes_out;
+    counter centiunits[RN_TALLY_CONTAINERS + 1];
     counter feed_reads[RN_FEED_RESULTS], feed_items;
     counter ways[RN_ACCESS_KINDS], examined, returned;
 };
@@ -43,6 +44,7 @@ struct rn_tally {
     counter rejects[RN_REJECTS];
     counter aborts[RN_ABORTS];
     counter tokens;
+    counter containers[RN_TALLY_CONTAINERS]; /* whose place it is; 0: free */
     struct stripe stripes[STRIPES];
 };
 
@@ -107,7 +109,44 @@ void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r)
     add_time(&s->durations[r->method], r->ns);
     add(&s->bytes_in, r->bytes_in);
     add(&s->bytes_out, r->bytes_out);
-    add(&s->centiunits, (uint64_t)(r->units * 100 + 0.5));
+    add(&s->centiunits[rn_tally_place(t, r->container)],
+        (uint64_t)(r->units * 100 + 0.5));
+}
+
+/* Two threads may take two places for one container, if one becomes free in
+ * between: whoever tells adds them up. */
+size_t rn_tally_place(struct rn_tally *t, uint64_t container)
+{
+    size_t none = RN_TALLY_CONTAINERS, empty = none;
+    uint64_t nobody = 0;
+
+    for (size_t i = 0; container && i < RN_TALLY_CONTAINERS; i++) {
+        size_t at = (container + i) % RN_TALLY_CONTAINERS;
+        uint64_t whose = get(&t->containers[at]);
+
+        if (whose == container)
+            return at;
+        if (!whose && empty == none)
+            empty = at;
+    }
+    if (empty != none && atomic_compare_exchange_strong(&t->containers[empty],
+                                                        &nobody, container))
+        return empty;
+    return none;
+}
+
+uint64_t rn_tally_container(struct rn_tally *t, size_t place)
+{
+    return get(&t->containers[place]);
+}
+
+void rn_tally_forget(struct rn_tally *t, size_t place)
+{
+    for (size_t i = 0; i < STRIPES; i++) {
+        counter *of = t->stripes[i].centiunits;
+        add(&of[RN_TALLY_CONTAINERS], atomic_exchange(&of[place], 0));
+    }
+    atomic_store(&t->containers[place], 0);
 }
 
 void rn_tally_reject(struct rn_tally *t, enum rn_reject why)
@@ -156,6 +195,14 @@ void rn_tally_token(struct rn_tally *t)
         for (size_t stripe_no = 0; stripe_no < STRIPES; stripe_no++)           \
             (out) += get(&(t)->stripes[stripe_no].member);                     \
     } while (0)
+
+double rn_tally_units(struct rn_tally *t, size_t place)
+{
+    uint64_t n;
+
+    SUM(t, n, centiunits[place]);
+    return (double)n / 100;
+}
 
 uint64_t rn_tally_status(struct rn_tally *t, int status)
 {
@@ -263,21 +310,14 @@ static enum rn_code print_labelled(struct rn_buf *out, const char *name,
 static enum rn_code print_sums(struct rn_tally *t, struct rn_buf *out)
 {
     const char *rejected = "runnel_http_rejected_total";
-    uint64_t in, bytes_out, units;
+    uint64_t in, bytes_out;
     enum rn_code rc;
 
     SUM(t, in, bytes_in);
     SUM(t, bytes_out, bytes_out);
-    SUM(t, units, centiunits);
     rc = print_count(out, "runnel_http_request_bytes_total", in);
     if (!rc)
         rc = print_count(out, "runnel_http_response_bytes_total", bytes_out);
-    if (!rc) {
-        rc = rn_buf_printf(out,
-                           "# TYPE runnel_request_units_total counter\n"
-                           "runnel_request_units_total %.2f\n",
-                           (double)units / 100);
-    }
     if (!rc)
         rc = print_count(out, "runnel_resource_tokens_issued_total",
                          get(&t->tokens));

@@ -1,7 +1,8 @@
 /* tally.h -- what is counted of requests, and how it is told to Prometheus.
  *
- * Names and labels are a fixed set: no id, no key, no name of a client's ever
- * becomes a label.  Each thread counts in a stripe of its own, so that counting
+ * Names and labels are a fixed set: no id of a document, no key, no name of a
+ * client's ever becomes a label.  Of containers so many are told by name and no
+ * more (series.c).  Each thread counts in a stripe of its own, so that counting
  * costs a few nanoseconds; the stripes are added up when somebody asks.
  *
  * Threads: any.
@@ -38,6 +39,9 @@ enum rn_feed_result {
 /* What a query had too much of. */
 enum rn_query_abort { RN_ABORT_STEPS, RN_ABORT_MEMORY, RN_ABORTS };
 
+/* So many containers are counted each by itself. */
+enum { RN_TALLY_CONTAINERS = 64 };
+
 struct rn_tally_request {
     enum rn_http_method method;
     enum rn_kind kind; /* RN_KINDS: of none */
@@ -45,6 +49,7 @@ struct rn_tally_request {
     int64_t ns;
     uint64_t bytes_in, bytes_out;
     double units;
+    uint64_t container; /* see rn_tally_place; 0: of none */
 };
 
 struct rn_tally *rn_tally_new(void) RN_CHECK; /* NULL without memory */
@@ -59,6 +64,15 @@ void rn_tally_query(struct rn_tally *t, int64_t ns,
                     const struct rn_query_note *n);
 void rn_tally_abort(struct rn_tally *t, enum rn_query_abort why);
 void rn_tally_token(struct rn_tally *t); /* one was made for a permission */
+/* A container's place, taken for it if there is one left; otherwise
+ * RN_TALLY_CONTAINERS, the place of all others and of what is in none.  It may
+ * be any number but 0, and should differ from others' in its last bits. */
+size_t rn_tally_place(struct rn_tally *t, uint64_t container);
+uint64_t rn_tally_container(struct rn_tally *t, size_t place); /* 0: none */
+double rn_tally_units(struct rn_tally *t, size_t place);
+/* The container is gone: its place is free, and its units are the others'. */
+void rn_tally_forget(struct rn_tally *t, size_t place);
+
 /* How many answers had this status. */
 uint64_t rn_tally_status(struct rn_tally *t, int status);
 enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out) RN_CHECK;

@@ -9,14 +9,29 @@ import shutil
 import tempfile
 import time
 
-from lib import (LIMIT_S, Server, case, equal, open_socket, request, run,
-                 run_cases)
+from lib import (LIMIT_S, Server, case, equal, open_socket, pk_header, request,
+                 run, run_cases)
 
 QUERY = {"content-type": "application/query+json",
          "x-ms-documentdb-isquery": "true",
          "x-ms-documentdb-query-enablecrosspartition": "true"}
 STALL = "runnel_event_loop_stall_seconds"
 BACKUP = "runnel_last_backup_timestamp_seconds"
+TOLD = 64  # containers by name
+RANGES = 256
+
+
+def units(container="", database=""):
+    return ("runnel_request_units_total"
+            f'{{database="{database}",container="{container}"}}')
+
+
+def lsn(container, number=0, name="runnel_range_lsn"):
+    return f'{name}{{database="d",container="{container}",range="{number}"}}'
+
+
+def oldest(container):
+    return lsn(container, name="runnel_feed_oldest_retained_lsn")
 
 
 def settled(server, name, holds):
@@ -125,6 +140,90 @@ def _():
             with Server(data=home + each) as server:
                 equal(server.metrics()[BACKUP], 0)
             shutil.rmtree(home + each)
+
+
+@case("units are told by container, and what is in none by itself")
+def _():
+    with Server() as server:
+        first = server.make("d", "a")
+        server.make("d", 'b"\n')
+        other = 'b\\"\\n'  # as Prometheus wants it
+        before = server.metrics()
+        charges = {"a": 0, other: 0, "": 0}
+        for i in range(3):
+            for name, path in (("a", first),
+                               (other, "/dbs/d/colls/b%22%0A")):
+                answer = server.put(path, {"id": str(i), "pk": "x"})
+                equal(answer[0], 201, answer[2])
+                charges[name] += float(answer[1]["x-ms-request-charge"])
+        charges["a"] += float(server.ask("GET", first)[1][
+            "x-ms-request-charge"])
+        charges[""] += float(server.ask("GET", "/dbs/d")[1][
+            "x-ms-request-charge"])
+        after = server.metrics()
+        for name, charge in charges.items():
+            sample = units(name, "d" if name else "")
+            equal((name, round(after[sample] - before[sample], 2)),
+                  (name, round(charge, 2)))
+
+
+@case("a range's LSN is told, and from which on all versions are kept")
+def _():
+    with Server("--test-mode", "--ranges", "2") as server:
+        plain = server.make("d", "plain")
+        server.make("d", "kept", changeFeedPolicy={"retentionDuration": 5})
+        found = server.metrics()
+        equal([found[lsn("plain", n)] for n in (0, 1)], [0, 0])
+        equal(found[oldest("kept")], 1)
+        assert oldest("plain") not in found
+        for i in range(5):
+            for name in ("plain", "kept"):
+                equal(server.put(f"/dbs/d/colls/{name}",
+                                 {"id": str(i), "pk": "x"})[0], 201)
+        found = server.metrics()
+        equal(sorted(found[lsn("plain", n)] for n in (0, 1)), [0, 5])
+        answer = server.ask("GET", plain + "/docs/0", headers=pk_header("x"))
+        place = answer[1]["x-ms-documentdb-partitionkeyrangeid"]
+        equal(found[lsn("plain", place)], int(answer[1]["lsn"]))
+        kept = lsn("kept", place, "runnel_feed_oldest_retained_lsn")
+        equal(found[kept], 1)
+        equal(server.post("/_runnel/clock", {"advanceMs": 600000})[0], 200)
+        settled(server, kept, lambda n: n == 6)
+
+
+@case("no more than so many containers and ranges are told by name, and those "
+      "deleted make room")
+def _():
+    def told(server):
+        found = server.metrics()
+        return ({re.search('container="(.*?)"', name)[1] for name in found
+                 if name.startswith("runnel_request_units_total")
+                 and name != units()},
+                [name for name in found
+                 if name.startswith("runnel_range_lsn{")])
+
+    with Server("--store", "mem") as server:
+        for i in range(TOLD):
+            server.make("d", f"c{i}")
+        many = server.make("d", "many")
+        names, ranges = told(server)
+        equal(names, {f"c{i}" for i in range(TOLD)})
+        equal(len(ranges), TOLD)
+        before = server.metrics()[units()]
+        answer = server.put(many, {"id": "1", "pk": "x"})
+        equal(round(server.metrics()[units()] - before, 2),
+              float(answer[1]["x-ms-request-charge"]))
+        spent = server.metrics()
+        equal(server.ask("DELETE", "/dbs/d/colls/c7")[0], 204)
+        server.metrics()
+        names, _ = told(server)
+        equal(names, {f"c{i}" for i in range(TOLD) if i != 7} | {"many"})
+        now = server.metrics()
+        assert now[units()] >= spent[units()] + spent[units("c7", "d")]
+    with Server("--store", "mem", "--ranges", "100") as server:
+        for i in range(4):
+            server.make("d", f"c{i}")
+        equal(len(told(server)[1]), RANGES)
 
 
 run_cases()

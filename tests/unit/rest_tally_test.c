@@ -21,7 +21,8 @@ static void *count_some(void *context)
                                   .ns = 700000,
                                   .bytes_in = 1,
                                   .bytes_out = 2,
-                                  .units = 1.29 };
+                                  .units = 1.29,
+                                  .container = 7 };
 
     for (int i = 0; i < EACH; i++) {
         r.status = 200 + i % 4;
@@ -61,9 +62,38 @@ static void what_many_threads_count_is_all_told(void **state)
     assert_has(&text, "_sum{op=\"GET\"} 8.400000000\n");
     assert_has(&text, "runnel_http_request_bytes_total 12000\n");
     assert_has(&text, "runnel_http_response_bytes_total 24000\n");
-    assert_has(&text, "runnel_request_units_total 15480.00\n");
+    assert_true(rn_tally_units(t, rn_tally_place(t, 7)) == 15480);
     assert_has(&text, "rejected_total{reason=\"timeout\"} 1\n");
     rn_buf_release(&text);
+    rn_tally_free(t);
+}
+
+static double units_of(struct rn_tally *t, uint64_t container)
+{
+    return rn_tally_units(t, rn_tally_place(t, container));
+}
+
+static void so_many_containers_have_a_place_and_others_share_one(void **state)
+{
+    struct rn_tally *t = rn_tally_new();
+    struct rn_tally_request r = { .status = 200, .units = 2 };
+
+    (void)state;
+    assert_non_null(t);
+    for (r.container = 0; r.container <= RN_TALLY_CONTAINERS + 5; r.container++)
+        rn_tally_request(t, &r);
+    for (uint64_t i = 1; i <= RN_TALLY_CONTAINERS; i++)
+        assert_true(units_of(t, i) == 2);
+    assert_true(rn_tally_units(t, RN_TALLY_CONTAINERS) == 6 * 2);
+    assert_int_equal(rn_tally_place(t, 1000), RN_TALLY_CONTAINERS);
+    rn_tally_forget(t, rn_tally_place(t, 3));
+    assert_true(rn_tally_units(t, RN_TALLY_CONTAINERS) == 7 * 2);
+    assert_true(units_of(t, 1000) == 0);
+    r.container = 1000;
+    rn_tally_request(t, &r);
+    assert_true(units_of(t, 1000) == 2);
+    assert_int_equal(rn_tally_container(t, rn_tally_place(t, 1000)), 1000);
+    assert_int_equal(rn_tally_place(t, 3), RN_TALLY_CONTAINERS);
     rn_tally_free(t);
 }
 
@@ -151,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_many_threads_count_is_all_told),
+        cmocka_unit_test(so_many_containers_have_a_place_and_others_share_one),
         cmocka_unit_test(feeds_queries_and_tokens_are_told),
         cmocka_unit_test(statuses_beyond_the_table_are_counted_together),
         cmocka_unit_test(a_jump_of_the_wall_clock_is_seen_once),
