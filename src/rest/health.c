@@ -7,6 +7,45 @@
 #include "json/print.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+const char *const rn_insecure_names[RN_INSECURE] = {
+    "well_known_key",
+    "plain_http",
+    "root",
+    "test_mode",
+};
+
+void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE])
+{
+    bool exposed = !r->opts.loopback_only;
+    bool has_tls = r->opts.tls_not_after && atomic_load(r->opts.tls_not_after);
+
+    out[0] = exposed && r->opts.well_known_key;
+    out[1] = exposed && !has_tls;
+    out[2] = exposed && geteuid() == 0;
+    out[3] = r->opts.clock != NULL;
+}
+
+/* It is ready all the same: whoever set it so has been asked by name. */
+static void print_insecure(struct rn_rest *r, struct rn_json_out *o)
+{
+    bool found[RN_INSECURE], any = false;
+
+    rn_insecure_find(r, found);
+    for (size_t i = 0; i < RN_INSECURE; i++) {
+        if (!found[i])
+            continue;
+        if (!any) {
+            rn_json_out_key(o, RN_LIT("insecure"));
+            rn_json_out_array_begin(o);
+        }
+        rn_json_out_string(o, rn_view_text(rn_insecure_names[i]));
+        any = true;
+    }
+    if (any)
+        rn_json_out_array_end(o);
+}
 
 static void answer_ready(struct rn_context *x)
 {
@@ -26,6 +65,7 @@ static void answer_ready(struct rn_context *x)
         rn_json_out_key(&o, RN_LIT("reason"));
         rn_json_out_string(&o, rn_view_text(why));
     }
+    print_insecure(x->rest, &o);
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
     rn_reply_json(x, why ? rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http

@@ -198,14 +198,12 @@ static void print_security(struct rn_rest *r, struct rn_buf *out)
     const char *name = "runnel_insecure_config";
     int64_t not_after =
         r->opts.tls_not_after ? atomic_load(r->opts.tls_not_after) : 0;
-    bool exposed = !r->opts.loopback_only;
+    bool found[RN_INSECURE];
 
+    rn_insecure_find(r, found);
     (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
-    labelled(out, name, "reason", "well_known_key",
-             exposed && r->opts.well_known_key);
-    labelled(out, name, "reason", "plain_http", exposed && !not_after);
-    labelled(out, name, "reason", "root", exposed && geteuid() == 0);
-    labelled(out, name, "reason", "test_mode", r->opts.clock != NULL);
+    for (size_t i = 0; i < RN_INSECURE; i++)
+        labelled(out, name, "reason", rn_insecure_names[i], found[i]);
     if (not_after)
         metric(out, "runnel_tls_cert_not_after_seconds", "gauge",
                (double)not_after);

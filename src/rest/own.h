@@ -356,6 +356,12 @@ void rn_order_strike_after(struct rn_context *x);
 enum rn_code rn_context_name_document(struct rn_context *x,
                                       uint64_t *number) RN_CHECK;
 
+/* health.c: what of its configuration opens what is closed by default, in the
+ * order of the names. */
+enum { RN_INSECURE = 4 };
+extern const char *const rn_insecure_names[RN_INSECURE];
+void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE]);
+
 /* metrics.c: all of them, in Prometheus' text. */
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
 /* series.c: those that name containers; and under which number one's requests

@@ -189,6 +189,29 @@ def _():
         equal(server.metrics()['runnel_insecure_config{reason="root"}'], 1)
 
 
+@case("readiness and metrics name what is opened that is closed by default")
+def _():
+    def opened(*options, listen="0.0.0.0:0"):
+        with Server("--store", "mem", *options, listen=listen) as server:
+            status, _, body = server.ask("GET", "/readyz", key=None)
+            equal((status, body["ready"]), (200, True))
+            found = {name.split('"')[1] for name, value
+                     in server.metrics().items() if value
+                     and name.startswith("runnel_insecure_config")}
+            equal(set(body.get("insecure", [])), found)
+            equal(set(body) - {"insecure"}, {"ready"})
+            return found - {"root"}
+
+    plain, key, test = ("--allow-plain-http-on-network",
+                        "--allow-well-known-key-on-network", "--test-mode")
+    equal(opened(listen="127.0.0.1:0"), set())
+    equal(opened(plain, key, *AS_ROOT, listen="127.0.0.1:0"), set())
+    equal(opened(test, listen="127.0.0.1:0"), {"test_mode"})
+    equal(opened(plain, *AS_ROOT), {"plain_http"})
+    equal(opened(plain, key, test, *AS_ROOT),
+          {"plain_http", "well_known_key", "test_mode"})
+
+
 def write_token(path, text, mode=0o600):
     with open(path, "w") as file:
         file.write(text)
