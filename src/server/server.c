@@ -513,11 +513,31 @@ static void tell_start(struct rn_server *s)
         rn_log_warn(s->log, "the test mode is on: faults may be ordered");
 }
 
+/* Where they are, not what: the log is read by more people than the file. */
+static void tell_keys(struct rn_server *s, bool were_there)
+{
+    struct file_names names;
+
+    (void)name_files(s->options, &names);
+    if (!were_there && !is_in_memory(s->options))
+        rn_log_info(s->log, "new keys of the account",
+                    RN_TEXT("file", names.keys));
+}
+
+static bool has_keys(const struct rn_options *o)
+{
+    struct file_names names;
+
+    (void)name_files(o, &names);
+    return access(names.keys, F_OK) == 0;
+}
+
 enum rn_code rn_server_start(const struct rn_options *options,
                              struct rn_log *log, struct rn_server **out,
                              struct rn_err *err)
 {
     struct rn_server *s = rn_new(sizeof(*s));
+    bool had_keys = has_keys(options);
     uint64_t seed = 0;
     enum rn_code rc;
 
@@ -557,6 +577,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
         return rc;
     }
     tell_start(s);
+    tell_keys(s, had_keys);
     rn_slim();
     *out = s;
     return RN_OK;
@@ -574,12 +595,16 @@ bool rn_server_has_tls(const struct rn_server *s)
 
 enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err)
 {
+    bool had_keys = has_keys(s->options);
     enum rn_code rc;
 
     note_files(s, 0);
     rc = load_tls(s, err);
-
-    return rc ? rc : rn_rest_reload(s->rest, err);
+    if (!rc)
+        rc = rn_rest_reload(s->rest, err);
+    if (!rc)
+        tell_keys(s, had_keys);
+    return rc;
 }
 
 /* ---- stopping ------------------------------------------------------------ */

@@ -55,6 +55,36 @@ def _():
         equal(stat.S_IMODE(mode), 0o600)
 
 
+@case("new keys are told of by their place, and only when they are new")
+def _():
+    def told(server):
+        return [json.loads(line)["file"] for line in server.lines
+                if "new keys of the account" in line]
+
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        path = data + "/keys"
+        with Server(data=data) as server:
+            server.wait_for_line("new keys of the account")
+            equal(told(server), [path])
+            first = keys_of(server)
+            os.unlink(path)
+            reload(server)
+            equal(told(server), [path, path])
+            second = keys_of(server)
+            equal(set(first.values()) & set(second.values()), set())
+            reload(server)
+            equal(told(server), [path, path])
+            for key in [*first.values(), *second.values()]:
+                assert not any(key in line for line in server.lines)
+        with Server(data=data) as server:
+            server.wait_for_line('"started"')
+        equal(told(server), [])
+    with Server("--store", "mem") as server:
+        server.wait_for_line('"started"')
+    equal(told(server), [])
+
+
 @case("two keys read and write and two only read")
 def _():
     with Server() as server:
