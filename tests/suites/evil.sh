@@ -108,6 +108,12 @@ run 'two thousand slow clients are cut off and others served' \
 run 'deaf clients are cut off and others served' stall "$port"
 check 'it stops cleanly after the slow' stops_cleanly
 
+if command -v python3 >/dev/null; then
+    RUNNEL_DEV=$server timeout -k 5 200 python3 tests/evil/slow.py || failed=1
+else
+    echo 'ok # SKIP two thousand slow clients are held: no python3'
+fi
+
 if openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \
     -keyout "$scratch/key" -out "$scratch/cert" 2>/dev/null; then
     check 'a server with TLS starts' start --tls-cert "$scratch/cert" \
