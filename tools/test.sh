@@ -2,13 +2,15 @@
 # test.sh -- builds everything, runs every test, and says how many passed.
 #
 #   tools/test.sh          all tests, as `make test` runs them
-#   tools/test.sh prove    the tests labelled "proof", at their long counts
+#   tools/test.sh prove    the tests labelled "proof", and the fuzzers, at their
+#                          long counts
 #
 # What runs:
 #   build/dev      gcc, ASan + UBSan        every ctest test
 #   build/tsan     clang, TSan              the tests labelled "concurrent"
 #   build/proof    as released              the tests labelled "proof", which
 #                                           want speed for their counts
+#   build/fuzz     clang, ASan + UBSan      the fuzz targets, for a bounded count
 #   tests/suites   each executable *.sh     told where the programs are by
 #                  RUNNEL and RUNNEL_DEV (the ASan one); prints "ok NAME" or
 #                  "not ok NAME" lines; exit status 77 means skipped
@@ -152,6 +154,7 @@ test_all()
     build dev && run dev '' --no-tests=error
     build tsan && under=$fixed run tsan tsan. -L '^concurrent$'
     build proof proofs && run proof proof. -L '^proof$'
+    build fuzz fuzzers && run fuzz '' -L '^fuzz$' --no-tests=error
     run_suites
     echo '== the ledger'
     if tools/ledger.sh docs/compatibility.md "$results"; then
@@ -189,6 +192,7 @@ prove)
     limit=86400
     export RUNNEL_PROVE=1
     build proof proofs && run proof proof. -L '^proof$' --no-tests=error
+    build fuzz fuzzers && run fuzz '' -L '^fuzz$' --no-tests=error
     ;;
 *)
     echo 'usage: tools/test.sh [prove]' >&2

@@ -16,6 +16,7 @@ cat >CMakePresets.json <<'EOF'
   { "name": "dev", "generator": "Ninja", "binaryDir": "build/dev" },
   { "name": "tsan", "inherits": "dev", "binaryDir": "build/tsan" },
   { "name": "proof", "inherits": "dev", "binaryDir": "build/proof" },
+  { "name": "fuzz", "inherits": "dev", "binaryDir": "build/fuzz" },
   { "name": "release", "inherits": "dev", "binaryDir": "build/release" } ] }
 EOF
 cat >CMakeLists.txt <<'EOF'
@@ -24,6 +25,11 @@ project(sample C)
 enable_testing()
 add_executable(sample sample.c)
 add_custom_target(proofs DEPENDS sample)
+add_custom_target(fuzzers)
+if(CMAKE_BINARY_DIR MATCHES "fuzz$")
+    add_test(NAME fuzz.tiny COMMAND true)
+    set_tests_properties(fuzz.tiny PROPERTIES LABELS fuzz)
+endif()
 target_link_libraries(sample cmocka)
 add_test(NAME unit.good COMMAND sample good)
 set_tests_properties(unit.good PROPERTIES LABELS "concurrent;proof")
@@ -119,9 +125,9 @@ last_line()
 
 tools/test.sh >out 2>&1
 check 'a good run succeeds' test $? -eq 0
-# four builds, thrice two cases, plain, two of the suite, the ledger
+# five builds, thrice two cases, plain, a fuzzer, two of the suite, the ledger
 check 'its closing line counts cases and lone tests' \
-    last_line '14 passed, 0 failed'
+    last_line '16 passed, 0 failed'
 check 'a case has its name' has 'pass unit.good/it_holds'
 check 'a test has its name' has 'pass unit.good'
 check 'a skipped case is no failure' has 'skip unit.good/it_waits'
@@ -130,13 +136,14 @@ check 'concurrent tests run in the TSan build too' \
     has 'pass tsan.unit.good/it_holds'
 check 'others do not' says 1 '' has 'pass tsan.plain'
 check 'proofs run in the release build too' has 'pass proof.unit.good/it_holds'
+check 'fuzzers run in a build of their own' has 'pass fuzz.tiny'
 check 'a suite is counted by its lines' has 'pass talk/it_talks_more'
 check 'a suite may skip' has 'skip talk/it_sleeps'
 check 'a file that is not executable is no suite' \
     says 1 '' has 'pass not_executable/never'
 
 tools/test.sh prove >out 2>&1
-check 'proofs run alone' last_line '3 passed, 0 failed'
+check 'proofs and fuzzers run alone' last_line '5 passed, 0 failed'
 
 cat >>CMakeLists.txt <<'EOF'
 add_test(NAME unit.bad COMMAND sample bad)
@@ -156,7 +163,7 @@ check 'a bad run fails' test $? -eq 1
 # unit.bad/it_breaks, dying, leaking, missing, lying/it_lies, ends_badly,
 # silent, fails/it_fails, the ledger
 check 'its closing line counts every failure once' \
-    last_line '17 passed, 9 failed'
+    last_line '19 passed, 9 failed'
 check 'a failed case has its name' has 'fail unit.bad/it_breaks'
 check 'what the failed case said is shown' grep -q '0x6 != 0x7' out
 check 'what a test printed that lied is shown' grep -q '^  not ok 1 - it lies' out
