@@ -10,6 +10,7 @@
 #include "cosmos/sign.h"
 
 #include "base/base64.h"
+#include "lib/steps.h"
 #include "lib/vectors.h"
 
 #include <setjmp.h>
@@ -335,6 +336,53 @@ static void signatures_are_hmac_sha256(void **state)
     }
 }
 
+/* ---- time ---------------------------------------------------------------- */
+
+enum { KEYS = 2 };
+
+struct guess {
+    struct rn_signer *signers[KEYS];
+    unsigned char signature[RN_SIGNATURE_LEN];
+};
+
+static void try_guess(void *context)
+{
+    struct guess *g = context;
+    size_t which;
+
+    (void)!rn_signer_match(g->signers, KEYS, RN_LIT("text"), g->signature,
+                           &which);
+}
+
+/* A guesser who is nearly right is told so as late as any other, in steps:
+ * whichever key he is near to, and however many bytes of it he has. */
+static void a_guess_takes_as_many_steps_however_near_it_is(void **state)
+{
+    static const char *const keys[KEYS] = { "k0", "k1" };
+    struct guess g = { 0 };
+    long wrong;
+
+    (void)state;
+    for (size_t i = 0; i < KEYS; i++)
+        assert_int_equal(rn_signer_new(rn_view_text(keys[i]), &g.signers[i]),
+                         RN_OK);
+    try_guess(&g); /* what is done once is done */
+    wrong = steps_of(try_guess, &g);
+    for (size_t key = 0; wrong > 0 && key < KEYS; key++) {
+        for (size_t i = 0; i < RN_SIGNATURE_LEN; i += RN_SIGNATURE_LEN - 1) {
+            assert_int_equal(
+                rn_signer_sign(g.signers[key], RN_LIT("text"), g.signature),
+                RN_OK);
+            g.signature[i] ^= 1;
+            assert_int_equal(steps_of(try_guess, &g), wrong);
+        }
+    }
+    for (size_t i = 0; i < KEYS; i++)
+        rn_signer_free(g.signers[i]);
+    if (wrong < 0)
+        skip(); /* nobody may be traced here */
+}
+
 /* ---- no memory ----------------------------------------------------------- */
 
 /* OpenSSL's allocations fail from this one on; negative: never. */
@@ -417,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_full_buffer_is_left_as_it_was),
         cmocka_unit_test(a_match_names_the_first_key_that_fits),
         cmocka_unit_test(signatures_are_hmac_sha256),
+        cmocka_unit_test(a_guess_takes_as_many_steps_however_near_it_is),
         cmocka_unit_test(no_memory_is_told),
     };
 
