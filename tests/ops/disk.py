@@ -5,6 +5,7 @@ the server is the program as it is.
 """
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,10 @@ import tempfile
 import threading
 import time
 
-from lib import LIMIT_S, Server, case, equal, pk_header, run_cases
+from lib import (LIMIT_S, Server, case, equal, open_socket, pk_header, request,
+                 run_cases)
+
+QUEUE = 4096  # writes in flight
 
 HOME = tempfile.mkdtemp()
 SHIM = os.path.join(HOME, "disk.so")
@@ -152,6 +156,34 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
         equal(server.get(container, "1", "p")[0], 200)
         assert put(server, container, 3)[0] == 201
+
+
+@case("more writes than the queue holds are told to come again, and those in it "
+      "are done")
+def _():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    assert hard > QUEUE + 500, f"{hard} files"
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with Shimmed() as server:
+        container = server.make()
+        with Disk("held"):
+            lines = []
+            for i in range(QUEUE):
+                lines.append(open_socket(server))
+                lines[-1].sendall(request("POST", container + "/docs",
+                                          b'{"id":"%d","pk":"p"}' % i))
+            wait_for(lambda: under_way(server)[0], QUEUE)
+            for i in range(3):
+                status, headers, body = put(server, container, QUEUE + i)
+                equal((status, body["code"]), (429, "TooManyRequests"))
+                equal(headers["x-ms-retry-after-ms"], "50")
+                equal(headers["x-ms-substatus"], "3200")
+            equal(server.metrics()["runnel_throttled_total"], 3)
+        for line in lines:
+            equal(line.recv(1 << 16)[:13], b"HTTP/1.1 201 ")
+            line.close()
+        equal(put(server, container, QUEUE)[0], 201)
+        equal(under_way(server)[0], 0)
 
 
 @case("on a full disk writes answer 507 and reads and deletes go on, and writes "

@@ -6,9 +6,11 @@ checkpoint after a write, so one still moment must come, and none would if a
 thread looked after something again and again.
 """
 import glob
+import os
 import re
 import time
 
+import lib
 from lib import Server, case, equal, run_cases
 
 STILL_S, TRIES = 2, 15
@@ -41,6 +43,26 @@ def _():
         connection.request("GET", "/healthz")
         equal(connection.getresponse().status, 200)
         connection.close()
+
+
+def held_kb(server):
+    """All memory that it has, and what of it is no mapped file."""
+    with open(f"/proc/{server.process.pid}/status") as file:
+        found = dict(re.findall(r"^(\w+):\s*(\d+) kB", file.read(), re.M))
+    return int(found["VmRSS"]), int(found["RssAnon"])
+
+
+@case("an idle server takes less than 6 MB, and less than 2 of it are its own")
+def _():
+    program = os.environ.get("RUNNEL", "")
+    if not os.access(program, os.X_OK):
+        print("# no release build, and sanitizers take more")
+        return
+    lib.RUNNEL = program
+    with Server("--loops", "2") as server:
+        equal(server.ask("GET", "/healthz", key=None)[0], 200)
+        held, own = held_kb(server)
+        assert held < 6000 and own < 2048, (held, own)
 
 
 run_cases()

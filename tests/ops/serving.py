@@ -4,7 +4,10 @@ import http.client
 import json
 import os
 import pwd
+import re
+import shutil
 import socket
+import subprocess
 import tempfile
 
 from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, own_address, run,
@@ -270,6 +273,23 @@ def _():
     assert options
     for option in options:
         assert f"  {option} " in help_text, option
+
+
+@case("the unit for systemd leaves the server little to do harm with")
+def _():
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    unit = os.path.join(root, "contrib/runnel.service")
+    if not shutil.which("systemd-analyze"):
+        with open(unit) as file:  # what weighs most of what is looked at
+            lines = set(file.read().splitlines())
+        for line in ("DynamicUser=yes", "NoNewPrivileges=yes",
+                     "CapabilityBoundingSet=", "ProtectSystem=strict"):
+            assert line in lines, line
+        return
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true",
+                           unit], capture_output=True, text=True)
+    score = re.search(r"Overall exposure level.*: ([0-9.]+) ", done.stdout)
+    assert score and float(score[1]) <= 1.2, done.stdout + done.stderr
 
 
 @case("a directory that others may write to, or own, is refused")
