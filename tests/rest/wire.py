@@ -71,7 +71,9 @@ class Answer:
         self.status, self.headers, self.body = status, headers, body
         self.substatus = int(headers.get("x-ms-substatus", 0))
         is_page = headers.get("content-type", "").startswith("text/html")
-        self.json = json.loads(body) if body and not is_page else None
+        is_binary = body[:1] == b"\x81"  # see hybrid.py
+        self.json = json.loads(body) \
+            if body and not is_page and not is_binary else None
 
 
 def date_of(seconds):
