@@ -17,7 +17,10 @@
 enum {
     RN_QUERY_TEXT_MAX = 512 * 1024,
     RN_QUERY_DEPTH_MAX = 256, /* of expressions and subqueries; saves stacks */
-    RN_QUERY_SOURCES_MAX = 32,
+    RN_QUERY_JOINS_MAX = 10,  /* in all, as in the service */
+    /* More than any SDK sends: to read many documents .NET and Python send four
+     * for each of up to 1,000, Java for as many as its text has room. */
+    RN_QUERY_PARAMETERS_MAX = 16000,
     RN_QUERY_SLOTS_MAX = 4096,
 };
 

@@ -77,6 +77,12 @@ enum rn_code rn_parameters_read(struct rn_check *c)
     *c->given = (struct rn_parameters){ .names = { .arena = c->arena } };
     if (!c->json)
         return RN_OK;
+    if (rn_json_count(c->json, c->parameters) > RN_QUERY_PARAMETERS_MAX) {
+        return rn_faults_add(c->faults, NULL, 0, 0,
+                             "Invalid query. It has more parameters than the "
+                             "allowed limit of %d.",
+                             RN_QUERY_PARAMETERS_MAX);
+    }
     w = rn_json_walk_begin(c->json, c->parameters);
     while (!rc && rn_json_walk_next(&w))
         rc = add(c, w.value);

@@ -201,11 +201,6 @@ static enum rn_code parse_source(struct rn_parser *p, struct rn_select *s)
     struct rn_from *f;
     enum rn_code rc;
 
-    if (s->from_count == RN_QUERY_SOURCES_MAX) {
-        return rn_faults_add(p->faults, NULL, 0, 0,
-                             "FROM has more than %d sources.",
-                             RN_QUERY_SOURCES_MAX);
-    }
     s->from = rn_ast_grow(p->arena, s->from, s->from_count, &s->from_room,
                           sizeof(*s->from));
     if (!s->from)
@@ -227,8 +222,15 @@ static enum rn_code parse_from(struct rn_parser *p, struct rn_select *s)
 {
     enum rn_code rc = parse_source(p, s);
 
-    while (!rc && rn_parser_skip_word(p, RN_WORD_JOIN))
+    while (!rc && rn_parser_skip_word(p, RN_WORD_JOIN)) {
+        if (p->joins++ == RN_QUERY_JOINS_MAX) {
+            return rn_faults_add(p->faults, "SC3002", 0, p->lexer.text.len,
+                                 "The SQL query exceeded the maximum number of "
+                                 "joins. The allowed limit is %d.",
+                                 RN_QUERY_JOINS_MAX);
+        }
         rc = parse_source(p, s);
+    }
     return rc;
 }
 

@@ -17,6 +17,7 @@ struct rn_parser {
     struct rn_arena *arena;
     struct rn_faults *faults;
     uint32_t depth;   /* of what is being parsed */
+    uint32_t joins;   /* in the whole text */
     uint16_t deepest; /* expression made so far in this SELECT */
 };
 

@@ -42,7 +42,7 @@ static void print_raw(struct rn_json_out *o, const char *name, const char *json)
 
 /* A string that holds JSON: Java reads it so. */
 static const char engine_configuration[] =
-    "{\"maxSqlQueryInputLength\":262144,\"maxJoinsPerSqlQuery\":5,"
+    "{\"maxSqlQueryInputLength\":262144,\"maxJoinsPerSqlQuery\":10,"
     "\"maxLogicalAndPerSqlQuery\":500,\"maxLogicalOrPerSqlQuery\":500,"
     "\"maxUdfRefPerSqlQuery\":10,\"maxInExpressionItemsCount\":16000,"
     "\"queryMaxInMemorySortDocumentCount\":500,"

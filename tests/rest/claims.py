@@ -341,6 +341,15 @@ def _():
         return {"uniqueKeyPolicy": {"uniqueKeys": [
             {"paths": list(paths)} for paths in keys]}}
 
+    def asked(count):
+        """A query with parameters, as .NET asks for many documents."""
+        names = [f"@p{i}" for i in range(count)]
+        return "POST", D, {
+            "query": f"SELECT * FROM c WHERE c.id IN ({', '.join(names)})",
+            "parameters": [{"name": name, "value": name} for name in names]}
+
+    query = {"content_type": "application/query+json",
+             "x_ms_documentdb_query_enablecrosspartition": "true"}
     users = "/dbs/d/users"
     hold([
         claim("a database's id", 400, "POST", "/dbs", {"id": "x" * 256},
@@ -391,4 +400,13 @@ def _():
               words="32-bit"),
         claim("a query", 400, "POST", D, "SELECT " + "1+" * (256 << 10) + "1",
               query=True, words="longer than 524288 bytes"),
+        claim("joins of a query", 400, "POST", D, "SELECT VALUE 1 FROM c "
+              + " ".join(f"JOIN x{i} IN c.x" for i in range(11)),
+              query=True, words="The SQL query exceeded the maximum number of "
+                                "joins. The allowed limit is 10."),
+        claim("as many as may be", 200, "POST", D, "SELECT VALUE 1 FROM c "
+              + " ".join(f"JOIN x{i} IN c.x" for i in range(10)), query=True),
+        claim("parameters of a query", 400, *asked(16001), **query,
+              words="more parameters than the allowed limit of 16000"),
+        claim("as many as may be", 200, *asked(16000), **query),
     ])
