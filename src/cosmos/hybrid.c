@@ -26,6 +26,7 @@ enum {
 
     TOKEN_IF_MATCH = 9,
     TOKEN_IF_NONE_MATCH = 10,
+    TOKEN_TTL = 11,
     TOKEN_MINIMAL = 12,
     TOKENS = 13,
     TOKEN_RETRY_AFTER = 5,
@@ -34,6 +35,7 @@ enum {
     CODE_NULL = 1,
     CODE_FALSE = 2,
     CODE_TRUE = 3,
+    CODE_INT32 = 7,
     CODE_UINT32 = 11,
     CODE_FLOAT64 = 16,
     CODE_UTF8 = 20,
@@ -166,6 +168,28 @@ static bool take_value(struct rn_view *v, unsigned code, struct rn_view *out)
     return size < 0 ? take_variable(v, out) : take(v, (size_t)size, out);
 }
 
+/* Keeps what a field says, if it is one that we look at. */
+static bool keep_sparse(struct rn_batch_ask *ask, uint64_t token, unsigned code,
+                        struct rn_view value)
+{
+    if (token == TOKEN_IF_MATCH || token == TOKEN_IF_NONE_MATCH) {
+        if (code != CODE_UTF8)
+            return code == CODE_NULL;
+        *(token == TOKEN_IF_MATCH ? &ask->if_match : &ask->if_none_match) =
+            value;
+    } else if (token == TOKEN_MINIMAL) {
+        if (code > CODE_TRUE)
+            return false;
+        ask->is_minimal = code == CODE_TRUE;
+    } else if (token == TOKEN_TTL) {
+        if (code != CODE_INT32)
+            return code == CODE_NULL;
+        ask->has_ttl = true;
+        ask->ttl = (int32_t)rn_get_u32(value.at);
+    }
+    return true;
+}
+
 static bool take_sparse(struct rn_view *v, struct rn_batch_ask *ask)
 {
     struct rn_view value, name;
@@ -177,19 +201,7 @@ static bool take_sparse(struct rn_view *v, struct rn_batch_ask *ask)
     if (token >= TOKENS &&
         (token - TOKENS > v->len || !take(v, (size_t)(token - TOKENS), &name)))
         return false;
-    if (!take_value(v, code, &value))
-        return false;
-    if (token == TOKEN_IF_MATCH || token == TOKEN_IF_NONE_MATCH) {
-        if (code != CODE_UTF8)
-            return code == CODE_NULL;
-        *(token == TOKEN_IF_MATCH ? &ask->if_match : &ask->if_none_match) =
-            value;
-    } else if (token == TOKEN_MINIMAL) {
-        if (code > CODE_TRUE)
-            return false;
-        ask->is_minimal = code == CODE_TRUE;
-    }
-    return true;
+    return take_value(v, code, &value) && keep_sparse(ask, token, code, value);
 }
 
 static enum rn_code read_operation(struct rn_view row, struct rn_batch_ask *out,

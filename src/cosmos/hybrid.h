@@ -43,6 +43,8 @@ struct rn_batch_ask {
     int32_t type; /* as sent; perhaps none of the above */
     struct rn_view pk, id, body, if_match, if_none_match;
     bool is_minimal; /* no body back */
+    bool has_ttl;    /* sent with it: seconds that the document is to live */
+    int32_t ttl;
 };
 
 /* And what became of it. */

@@ -8,6 +8,9 @@
 
 #include "json/print.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* Deeper than a document may be, so that one that is too deep fails by itself.
  */
 enum { DEPTH = 256 };
@@ -67,6 +70,26 @@ static enum rn_code get_key(struct rn_context *x, const struct rn_json *j,
     return RN_OK;
 }
 
+static enum rn_code get_ttl(struct rn_context *x, const struct rn_json *j,
+                            uint32_t object, struct rn_batch_ask *out)
+{
+    uint32_t value = rn_json_find(j, object, RN_LIT("timeToLiveInSeconds"));
+    int64_t seconds = 0;
+
+    if (rn_json_kind(j, value) == RN_JSON_UNDEFINED ||
+        rn_json_kind(j, value) == RN_JSON_NULL)
+        return RN_OK;
+    if (rn_json_kind(j, value) != RN_JSON_NUMBER ||
+        !rn_json_int64(j, value, &seconds) || seconds != (int32_t)seconds) {
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       "The 'timeToLiveInSeconds' of a batch operation must be "
+                       "a 32-bit integer");
+    }
+    out->has_ttl = true;
+    out->ttl = (int32_t)seconds;
+    return RN_OK;
+}
+
 static enum rn_code read_ask(struct rn_context *x, const struct rn_json *j,
                              uint32_t object, struct rn_batch_ask *out)
 {
@@ -86,6 +109,8 @@ static enum rn_code read_ask(struct rn_context *x, const struct rn_json *j,
         rn_json_kind(j, body) == RN_JSON_ARRAY)
         out->body = rn_json_text(j, body);
     rc = get_key(x, j, object, &out->pk);
+    if (!rc)
+        rc = get_ttl(x, j, object, out);
     if (!rc)
         rc = get_text(x, j, object, "id", &out->id);
     if (!rc)
@@ -218,7 +243,46 @@ static void check_ask(const struct rn_batch_ask *ask, bool is_known,
     } else if (!makes && !op->pk) {
         op->unfit = unfit(op, "PartitionKey value must be supplied for this "
                               "operation.");
+    } else if (op->verb == RN_DOCUMENT_PATCH && ask->has_ttl) {
+        op->unfit = unfit(op, "A Patch takes no timeToLiveInSeconds: it can "
+                              "set /ttl");
     }
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The time to live that is sent with an operation is the ttl of its document,
+ * where all that looks at one finds it.  It goes behind the members that the
+ * body has: of a name that stands twice the last counts.  What is no object is
+ * left to be refused as it is. */
+static enum rn_code set_ttl(struct rn_context *x,
+                            const struct rn_batch_ask *ask,
+                            struct rn_batch_operation *op)
+{
+    char member[32];
+    struct rn_view body = ask->body;
+    size_t end = body.len, last;
+    char *text;
+    int len;
+
+    while (end > 0 && is_blank(body.at[end - 1]))
+        end--;
+    if (end == 0 || body.at[end - 1] != '}')
+        return RN_OK;
+    for (last = end - 1; last > 0 && is_blank(body.at[last - 1]); last--)
+        ;
+    len = snprintf(member, sizeof(member), "%s\"ttl\":%" PRId32 "}",
+                   last > 0 && body.at[last - 1] == '{' ? "" : ",", ask->ttl);
+    text = rn_arena_alloc(&x->call->arena, end + (size_t)len);
+    if (!text)
+        return RN_NOMEM;
+    memcpy(text, body.at, end - 1);
+    memcpy(text + end - 1, member, (size_t)len);
+    op->body = rn_view_of(text, end - 1 + (size_t)len);
+    return RN_OK;
 }
 
 static enum rn_code set_operation(struct rn_context *x,
@@ -242,6 +306,8 @@ static enum rn_code set_operation(struct rn_context *x,
     rc = set_key(x, ask, op);
     if (!rc)
         check_ask(ask, is_known, op);
+    if (!rc && ask->has_ttl && ask->body.at && !op->unfit)
+        rc = set_ttl(x, ask, op);
     return rc;
 }
 

@@ -330,3 +330,58 @@ def _():
         *[{"operationType": "Upsert", "resourceBody": {"id": str(i), "pk": "p"}}
           for i in range(100)]), pk=["p"], **ATOMIC)), [201] * 100)
     server.end()
+
+
+@case("the time to live that is sent with an operation is its document's, in "
+      "JSON and in binary")
+def _():
+    server, client = prepare("--test-mode")
+    for name in "bj":
+        path = make(client, name, defaultTtl=-1)
+
+        def run(status, *ops, **more):
+            sent = list(ops) if name == "j" else request(*ops)
+            answer = client.must(status, "POST", path, sent, pk=["p"],
+                                 **ATOMIC, **more)
+            return answer.json or [
+                {**one, "resourceBody": json.loads(one["resourceBody"])}
+                if one["statusCode"] < 300 else one
+                for one in read(answer.body)]
+
+        def write(kind, id, seconds, **members):
+            return {"operationType": kind, "id": id,
+                    "timeToLiveInSeconds": seconds,
+                    "resourceBody": {"id": id, "pk": "p", **members}}
+
+        done = run(200, write("Create", "1", 5),
+                   write("Create", "2", 5, ttl=50),
+                   write("Create", "3", -1, ttl=5), write("Upsert", "4", 50),
+                   write("Upsert", "4", 5, x={}), write("Upsert", "5", 5),
+                   write("Replace", "5", 50, ttl=5))
+        equal([one["resourceBody"]["ttl"] for one in done],
+              [5, 5, -1, 50, 5, 5, 50])
+        client.must(200, "POST", "/_runnel/clock", {"advanceMs": 6000})
+        equal(sorted(one["id"] for one in client.must(
+            200, "GET", path).json["Documents"]), ["3", "5"])
+        for bad in (0, -2):
+            failed = run(207, write("Create", "6", bad))[0]
+            equal(failed["statusCode"], 400)
+        failed = run(207, {"operationType": "Patch", "id": "5",
+                           "timeToLiveInSeconds": 5, "resourceBody": [
+                               {"op": "set", "path": "/x", "value": 1}]})[0]
+        equal(failed["statusCode"], 400)
+        # Of what is no object it makes none.
+        for body in ("[]", "5", '"}"', '{"id":"6","pk":"p"', "}", "{ }",
+                     '{"id":"6","pk":"p",}', '{"id":"6","pk":"p"}}'):
+            if name == "b":
+                failed = run(207, {"operationType": "Create",
+                                   "timeToLiveInSeconds": 5,
+                                   "resourceBody": body})[0]
+                equal(failed["statusCode"], 400)
+    for bad in ("5", 1.5, 1 << 31, [], True):
+        answer = client.must(400, "POST", path, [write("Create", "6", bad)],
+                             pk=["p"], **ATOMIC)
+        assert "'timeToLiveInSeconds'" in answer.json["message"]
+    run(200, write("Create", "6", None))
+    assert "ttl" not in client.must(200, "GET", path + "/6", pk=["p"]).json
+    server.end()
