@@ -372,7 +372,7 @@ enum rn_code rn_pk_print(const struct rn_pk *pk, struct rn_buf *out)
 
 /* ---- values -------------------------------------------------------------- */
 
-enum rn_code rn_pk_check_size(const struct rn_pk *pk, struct rn_err *err)
+size_t rn_pk_text_len(const struct rn_pk *pk)
 {
     size_t len = 0;
 
@@ -380,6 +380,13 @@ enum rn_code rn_pk_check_size(const struct rn_pk *pk, struct rn_err *err)
         if (pk->values[i].type == RN_PK_STRING)
             len += pk->values[i].text.len;
     }
+    return len;
+}
+
+enum rn_code rn_pk_check_size(const struct rn_pk *pk, struct rn_err *err)
+{
+    size_t len = rn_pk_text_len(pk);
+
     if (len <= RN_PK_TEXT_MAX)
         return RN_OK;
     return rn_fail(err, RN_BAD_REQUEST,

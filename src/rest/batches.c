@@ -194,7 +194,6 @@ static enum rn_code set_key(struct rn_context *x,
                             const struct rn_batch_ask *ask,
                             struct rn_batch_operation *op)
 {
-    const struct rn_batch *b = x->batch;
     struct rn_pk *pk;
     enum rn_code rc;
 
@@ -206,7 +205,7 @@ static enum rn_code set_key(struct rn_context *x,
         return RN_NOMEM;
     op->unfit = rn_pk_parse(ask->pk, &x->call->arena, pk, &op->why);
     if (!op->unfit)
-        op->unfit = rn_pkdef_fit(&b->container->pkdef, pk, &op->why);
+        op->unfit = rn_context_fit_key(x, pk, &op->why);
     op->pk = pk;
     rc = RN_OK;
     if (x->has_pk && (op->unfit || !rn_pk_eq(pk, &x->pk))) {

@@ -369,8 +369,11 @@ enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
 void rn_series_print(struct rn_rest *r, struct rn_buf *out);
 uint64_t rn_series_number(struct rn_rid container);
 
-/* documents.c: a read or a write of one document needs its whole key. */
+/* documents.c: a read or a write of one document needs its whole key.  Is `pk`
+ * one, of that container? */
 enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
+enum rn_code rn_context_fit_key(const struct rn_context *x, struct rn_pk *pk,
+                                struct rn_err *err) RN_CHECK;
 bool rn_context_wants_minimal(const struct rn_context *x);
 
 /* patches.c: runs x->batch to its end, then calls `answer`.  x->rc is what
