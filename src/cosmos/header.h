@@ -110,8 +110,6 @@
 #define RN_HEADER_ACKED_LSN            "x-ms-quorum-acked-lsn"
 #define RN_HEADER_ACKED_LOCAL_LSN      "x-ms-cosmos-quorum-acked-llsn"
 #define RN_HEADER_READ_REGIONS         "x-ms-number-of-read-regions"
-#define RN_HEADER_REPLICAS             "x-ms-current-replica-set-size"
-#define RN_HEADER_WRITE_QUORUM         "x-ms-current-write-quorum"
 
 /* ---- the account --------------------------------------------------------- */
 #define RN_HEADER_MEDIA_MAX_MB         "x-ms-max-media-storage-usage-mb"

@@ -254,6 +254,8 @@ void rn_reply_number(struct rn_context *x, const char *name, uint64_t value);
 void rn_reply_common(struct rn_context *x);
 enum { RN_RETRY_AFTER_MS = 50 }; /* told with 429 */
 void rn_reply_charge(struct rn_context *x, double units);
+/* How long it took, in milliseconds: when all else is known. */
+void rn_reply_duration(struct rn_context *x, int64_t ns);
 void rn_reply_etag(struct rn_context *x, struct rn_etag etag);
 /* x-ms-content-path and x-ms-alt-content-path: whose child this is. */
 void rn_reply_owner(struct rn_context *x);

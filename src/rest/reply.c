@@ -84,17 +84,31 @@ void rn_reply_common(struct rn_context *x)
     add_activity(x);
 }
 
+/* A number with as many decimals as `parts`, of a unit, has zeros; inline, for
+ * a constant to divide by. */
+static inline void add_decimals(struct rn_context *x, struct rn_view name,
+                                uint64_t number, uint64_t parts)
+{
+    char text[RN_DECIMAL_MAX + 4], *end = text + sizeof(text), *at;
+
+    at = end - rn_decimal_print(number % parts + parts, end).len;
+    *at = '.'; /* for the one that brought a leading zero */
+    at -= rn_decimal_print(number / parts, at).len;
+    add_own(x, name, rn_view_of(at, (size_t)(end - at)));
+}
+
 void rn_reply_charge(struct rn_context *x, double units)
 {
-    char text[RN_DECIMAL_MAX + 3], *end = text + sizeof(text), *at;
-    uint64_t hundredths = (uint64_t)(units * 100 + 0.5);
-
     x->call->note.charge = units;
-    at = end - rn_decimal_print(hundredths % 100 + 100, end).len;
-    *at = '.'; /* for the one that brought a leading zero */
-    at -= rn_decimal_print(hundredths / 100, at).len;
-    add_own(x, RN_LIT(RN_HEADER_CHARGE), rn_view_of(at, (size_t)(end - at)));
+    add_decimals(x, RN_LIT(RN_HEADER_CHARGE), (uint64_t)(units * 100 + 0.5),
+                 100);
     rn_budget_spend(x, units);
+}
+
+void rn_reply_duration(struct rn_context *x, int64_t ns)
+{
+    add_decimals(x, RN_LIT(RN_HEADER_DURATION_MS),
+                 ns > 0 ? (uint64_t)ns / 1000 : 0, 1000);
 }
 
 void rn_reply_etag(struct rn_context *x, struct rn_etag etag)

@@ -321,6 +321,7 @@ static void take_note(struct rn_context *x)
     };
 
     n->ns = r.ns;
+    rn_reply_duration(x, r.ns);
     n->resource = x->route ? rn_kind_word(x->link.kind) : RN_LIT("none");
     n->code = x->err.code;
     n->err = x->err.text;

@@ -366,6 +366,22 @@ def raw(server, text):
         return answer.status, answer.headers, answer.read()
 
 
+@case("every answer tells how long it took, as the log does")
+def _():
+    with Server("--log-requests") as server:
+        container = server.make()
+        server.put(container, {"id": "1", "pk": "x"})
+        for path in ["/", "/dbs/none", "/healthz", "/metrics", "/nowhere",
+                     container + "/docs"]:
+            for key in [EMULATOR_KEY, None]:
+                _, headers, _ = server.ask("GET", path, key=key, raw=True)
+                took = headers["x-ms-request-duration-ms"]
+                assert re.fullmatch(r"\d+\.\d{3}", took), took
+                line = json.loads(server.wait_for_line(
+                    headers["x-ms-activity-id"]))
+                assert abs(line["dur_ms"] - float(took)) < 0.01, (line, took)
+
+
 @case("every answer has an activity id, those to what was no request too")
 def _():
     with Server() as server:

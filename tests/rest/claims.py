@@ -169,7 +169,8 @@ def _():
 # ---- what answers are made of ------------------------------------------------
 
 EVERY = {"date", "server", "x-ms-activity-id", "x-ms-request-charge",
-         "x-ms-gatewayversion", "x-ms-serviceversion"}
+         "x-ms-gatewayversion", "x-ms-serviceversion",
+         "x-ms-request-duration-ms"}
 BODY = {"content-type", "content-length"}
 OWNED = {"x-ms-alt-content-path", "x-ms-content-path"}
 PLACED = OWNED | {
