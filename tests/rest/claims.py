@@ -241,6 +241,31 @@ def _():
     server.end()
 
 
+@case("the account has what SDKs read of it, in the form that they read it in, "
+      "and nothing that leads them elsewhere")
+def _():
+    server, client = prepare()
+    account = client.must(200, "GET", "/").json
+    assert isinstance(account["id"], str) and account["id"], account
+    assert account["id"] != "localhost", account  # JS reads it again and again
+    here = f"http://127.0.0.1:{server.port}/"
+    for name in ("writableLocations", "readableLocations"):
+        equal([each["databaseAccountEndpoint"] for each in account[name]],
+              [here])
+        assert all(each["name"] for each in account[name]), account
+    text = account["queryEngineConfiguration"]  # Java breaks on an object
+    assert isinstance(text, str), text
+    equal(json.loads(text)["maxJoinsPerSqlQuery"], 10)
+    # Java and .NET would speak another protocol.
+    assert not any(name.lower().startswith("thinclient") for name in account)
+    equal(account["userConsistencyPolicy"],
+          {"defaultConsistencyLevel": "Session"})
+    equal(account["enableMultipleWriteLocations"], False)
+    for name in ("userReplicationPolicy", "systemReplicationPolicy"):
+        assert account[name]["maxReplicasetSize"] >= 1  # their spelling
+    server.end()
+
+
 @case("a deleted container is named by its own rid, for clients to forget it")
 def _():
     server, client = prepare()
