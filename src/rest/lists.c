@@ -176,7 +176,8 @@ static enum rn_code print_page(struct rn_context *x, struct rn_documents *d,
     rn_json_out_array_begin(&o);
     for (;;) {
         rc = rn_documents_next(d, &body);
-        if (rc || *count == max || x->call->body.len > PAGE_BYTES)
+        if (rc || *count == max ||
+            (*count && x->call->body.len + body.len > PAGE_BYTES))
             break;
         rn_json_out_raw(&o, body);
         memcpy(place, d->at.at, d->at.len);

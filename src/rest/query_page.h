@@ -53,7 +53,7 @@ struct rn_query_page {
 
     /* Rows, and what comes behind them. */
     struct rn_json_out out;
-    size_t max, count, row_bytes;
+    size_t max, count, row_bytes, last_bytes;
     struct rn_query_place end; /* behind the last row */
     char after[RN_QUERY_AFTER_MAX];
     struct rn_answer *answer;

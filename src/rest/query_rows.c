@@ -30,7 +30,7 @@ void rn_query_page_begin(struct rn_query_page *p)
     rn_json_out_key(&p->out, rn_kind_list(x->link.kind));
     rn_json_out_array_begin(&p->out);
     p->count = 0;
-    p->row_bytes = 0;
+    p->row_bytes = p->last_bytes = 0;
 }
 
 /* What is told of rows is of those that are sent, not of what waits. */
@@ -45,9 +45,12 @@ enum rn_code rn_query_page_end(struct rn_query_page *p)
     return rn_json_out_finish(&p->out);
 }
 
+/* A row that was taken cannot be given back: the next is held to be as long as
+ * the one before it. */
 static bool is_page_full(const struct rn_query_page *p)
 {
-    return p->count >= p->max || p->x->call->body.len > (size_t)PAGE_BYTES;
+    return p->count >= p->max ||
+           p->x->call->body.len + p->last_bytes > (size_t)PAGE_BYTES;
 }
 
 static void put_row(struct rn_query_page *p, struct rn_view json,
@@ -56,6 +59,7 @@ static void put_row(struct rn_query_page *p, struct rn_view json,
     rn_json_out_raw(&p->out, json);
     p->count++;
     p->row_bytes += json.len;
+    p->last_bytes = json.len;
     p->end = *place;
     if (place->after.len)
         memcpy(p->after, place->after.at, place->after.len);
