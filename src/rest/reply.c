@@ -173,14 +173,23 @@ static char *put(char *at, struct rn_view text)
     return at + text.len;
 }
 
-/* Writes a name, ASCII only, as headers must be: what is not is escaped.
- * Returns what is behind it. */
-static char *put_name(char *at, struct rn_view name)
+static bool is_kept(unsigned char c)
 {
-    if (is_plain(name))
+    return c > ' ' && c < 0x7f && !strchr("\"%<>[\\]^`{|}", c);
+}
+
+/* Writes a name; escaped as JavaScript's encodeURI does, with which its client
+ * names what it keeps a session token for.  Returns what is behind it. */
+static char *put_name(char *at, struct rn_view name, bool is_escaped)
+{
+    if (!is_escaped)
         return put(at, name);
-    for (size_t i = 0; i < name.len; i++)
-        at += snprintf(at, 4, "%%%02X", (unsigned char)name.at[i]);
+    for (size_t i = 0; i < name.len; i++) {
+        if (is_kept((unsigned char)name.at[i]))
+            *at++ = name.at[i];
+        else
+            at += snprintf(at, 4, "%%%02X", (unsigned char)name.at[i]);
+    }
     return at;
 }
 
@@ -236,18 +245,20 @@ void rn_reply_owner(struct rn_context *x)
 {
     const struct rn_object *owner = owner_of(x);
     char rid[RN_RID_TEXT_MAX], *path, *at;
+    bool is_escaped; /* headers are ASCII */
 
     if (!owner || !x->database)
         return;
+    is_escaped = !is_plain(x->database->id) || !is_plain(owner->id);
     path = rn_arena_alloc(&x->call->arena,
                           12 + 3 * (x->database->id.len + owner->id.len));
     if (!path)
         return;
     at = put(path, RN_LIT("dbs/"));
-    at = put_name(at, x->database->id);
+    at = put_name(at, x->database->id, is_escaped);
     if (owner != x->database) {
         at = put(at, owner == x->user ? RN_LIT("/users/") : RN_LIT("/colls/"));
-        at = put_name(at, owner->id);
+        at = put_name(at, owner->id, is_escaped);
     }
     add_own(x, RN_LIT(RN_HEADER_ALT_CONTENT_PATH),
             rn_view_of(path, (size_t)(at - path)));

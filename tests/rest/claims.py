@@ -4,6 +4,7 @@ Each table is a list of claims: what is sent, and the status, sub-status and
 words it gets.  One server serves a table, so that a claim costs one request.
 """
 import json
+from urllib.parse import quote
 
 from wire import PARTITION_KEY, Client, Server, case, equal
 
