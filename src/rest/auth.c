@@ -31,19 +31,37 @@ void rn_signers_free_all(struct rn_signers *s)
     }
 }
 
-static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
-                                struct rn_signers **out)
+static bool may_write(unsigned key)
 {
-    struct rn_signers *s = rn_new(sizeof(*s));
-    enum rn_code rc = s ? RN_OK : RN_NOMEM;
+    return key < 2 || key == RN_KEY_WELL_KNOWN;
+}
+
+/* Adds those of the keys that may write, or of the others. */
+static enum rn_code add_signers(struct rn_signers *s,
+                                const struct rn_keys *keys, bool writers)
+{
+    enum rn_code rc = RN_OK;
 
     for (unsigned i = 0; !rc && i < RN_KEYS; i++) {
-        if (!keys->len[i])
+        if (!keys->len[i] || may_write(i) != writers)
             continue;
         rc = rn_signer_new(rn_view_of(keys->bytes[i], keys->len[i]),
                            &s->of[s->count]);
         s->which[s->count] = i;
         s->count += !rc;
+    }
+    return rc;
+}
+
+static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
+                                struct rn_signers **out)
+{
+    struct rn_signers *s = rn_new(sizeof(*s));
+    enum rn_code rc = s ? add_signers(s, keys, true) : RN_NOMEM;
+
+    if (!rc) {
+        s->writers = s->count;
+        rc = add_signers(s, keys, false);
     }
     if (rc) {
         rn_signers_free_all(s);
@@ -265,7 +283,7 @@ static void grant(struct rn_context *x, unsigned key)
 {
     note_key(x, key);
     x->rights = RN_MAY_READ;
-    if (key < 2 || key == RN_KEY_WELL_KNOWN)
+    if (may_write(key))
         x->rights |= RN_MAY_WRITE;
 }
 

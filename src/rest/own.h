@@ -45,7 +45,8 @@ struct rn_signers {
     struct rn_signer *of[RN_KEYS];
     unsigned which[RN_KEYS]; /* the key each is of */
     size_t count;
-    size_t last; /* that matched: the next request's too, most likely */
+    size_t writers; /* of them, those that may write: the first */
+    size_t last;    /* that matched: the next request's too, most likely */
     struct rn_buf text, link; /* what is signed, kept for their memory */
     struct rn_buf claim;      /* of the request at hand, */
     struct rn_buf right;      /* and the last that was signed rightly, */
@@ -196,7 +197,8 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
 enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
 /* refusal.c: the answer is made; DONE if it is to be told at once. */
 enum rn_rest_step rn_refusal_hold(struct rn_context *x);
-/* Signers of the present keys; the first is the primary key's. */
+/* Signers of the present keys; the first is the primary key's, and those of
+ * keys that may only read are the last. */
 enum rn_code rn_signers_borrow(struct rn_rest *r,
                                struct rn_signers **out) RN_CHECK;
 void rn_signers_return(struct rn_rest *r, struct rn_signers *s);

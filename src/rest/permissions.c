@@ -2,7 +2,8 @@
  *
  * A token names a permission (cosmos/permission.h).  It is good while that is
  * there as it was, until its time is up, and while the key that signed it is in
- * use; any server with the same data directory can tell.
+ * use, which is one that may write; any server with the same data directory can
+ * tell.
  *
  * What a permission for a container allows:
  *
@@ -148,7 +149,8 @@ enum rn_code rn_permission_authorize(struct rn_context *x, struct rn_view token)
 
     if (rc)
         return rn_fail(&x->err, rc, "out of memory");
-    rc = rn_grant_parse(token, s->of, s->count, &x->grant, &which, &x->err);
+    /* Who holds a key that may only read could sign a token for more. */
+    rc = rn_grant_parse(token, s->of, s->writers, &x->grant, &which, &x->err);
     rn_signers_return(x->rest, s);
     if (!rc)
         rc = check_time(x);

@@ -12,6 +12,8 @@ target says by which status one sees that it was let in.  At the end all
 resources are compared with what they were.
 """
 import base64
+import hashlib
+import hmac
 import json
 import secrets
 import time
@@ -183,6 +185,15 @@ def prepare(server):
     return client
 
 
+def forged(key, token):
+    """What stands in a token that is good, signed by whoever holds `key`."""
+    grant = token.split(";")[1]
+    text = b"resource token\n" + base64.b64decode(grant)
+    mac = hmac.new(base64.b64decode(key), text, hashlib.sha256).digest()
+    return ("type=resource&ver=1&sig=" + base64.b64encode(mac).decode() +
+            f";{grant};")
+
+
 def credentials(server, client):
     keys = server.keys()
     yield Credential("the primary key", keys["primary"], None, "write")
@@ -215,6 +226,12 @@ def credentials(server, client):
     self = client.must(200, "GET", "/dbs/d/colls/c").json["_self"]
     token, rights = granted(client, "all", "All", self)
     yield Credential("the token all", None, token, rights)
+    # Whoever may write could have been given such a token; who may only read
+    # could not.
+    for name, key in [*keys.items(), ("emulators'", wire.EMULATOR_KEY)]:
+        yield Credential(f"the token all, signed by the key {name}", None,
+                         forged(key, token),
+                         401 if name.endswith("ReadOnly") else rights)
     gone, _ = granted(client, "gone", "All", "dbs/d/colls/c", pk="gone")
     client.must(204, "DELETE", "/dbs/d/users/u/permissions/gone")
     yield Credential("the token of a permission that is gone", None, gone, 403)
@@ -432,7 +449,9 @@ count = 0
 
 
 MUTATED = ("the primary key", "the primary read-only key", "the token all",
-           "the token all-1-x")
+           "the token all-1-x", "the token all, signed by the key secondary",
+           "the token all, signed by the key primaryReadOnly",
+           "the token all, signed by the key secondaryReadOnly")
 
 
 def matrix(credential):
