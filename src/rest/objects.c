@@ -8,6 +8,8 @@
 #include "json/json.h"
 #include "json/print.h"
 
+enum { PAGE_BYTES = 4 << 20 }; /* as in lists.c; the last item may exceed it */
+
 /* ---- what a path names --------------------------------------------------- */
 
 static struct rn_object *find(struct rn_rest *r, const struct rn_link *l,
@@ -234,11 +236,14 @@ static void print_item(struct rn_context *x, struct rn_json_out *o,
     rn_buf_release(&text);
 }
 
-static void print_list(struct rn_context *x, struct rn_rid owner,
-                       struct rn_object **objects, size_t count)
+/* As many of them as a page holds, by its bytes; one at least, if there is
+ * any. */
+static size_t print_list(struct rn_context *x, struct rn_rid owner,
+                         struct rn_object **objects, size_t count)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
     char rid[RN_RID_TEXT_MAX];
+    size_t printed = 0;
 
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("_rid"));
@@ -247,13 +252,14 @@ static void print_list(struct rn_context *x, struct rn_rid owner,
                                : rn_rid_print(owner, rid));
     rn_json_out_key(&o, rn_kind_list(x->link.kind));
     rn_json_out_array_begin(&o);
-    for (size_t i = 0; i < count; i++)
-        print_item(x, &o, objects[i]);
+    while (printed < count && x->call->body.len <= PAGE_BYTES)
+        print_item(x, &o, objects[printed++]);
     rn_json_out_array_end(&o);
     rn_json_out_key(&o, RN_LIT("_count"));
-    rn_json_out_uint(&o, count);
+    rn_json_out_uint(&o, printed);
     rn_json_out_object_end(&o);
     x->rc = rn_json_out_finish(&o);
+    return printed;
 }
 
 enum rn_rest_step rn_rest_object_list(struct rn_context *x)
@@ -261,7 +267,7 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
     struct rn_view token = rn_context_header(x, RN_HEADER_CONTINUATION);
     struct rn_rid owner, after;
     struct rn_object **page;
-    size_t size = 0, count;
+    size_t size = 0, count, printed;
     enum rn_code rc = rn_context_find(x);
 
     if (!rc)
@@ -277,13 +283,13 @@ enum rn_rest_step rn_rest_object_list(struct rn_context *x)
     owner = rn_context_owner(x);
     count = rn_catalog_list(x->rest->engine, x->link.kind, owner,
                             token.len ? &after : NULL, page, size + 1);
-    if (count > size) {
+    printed = print_list(x, owner, page, count > size ? size : count);
+    if (count > printed) {
         char rid[RN_RID_TEXT_MAX];
         rn_reply_header(x, RN_HEADER_CONTINUATION,
-                        rn_rid_print(page[size - 1]->rid, rid));
+                        rn_rid_print(page[printed - 1]->rid, rid));
     }
-    print_list(x, owner, page, count > size ? size : count);
-    rn_reply_number(x, RN_HEADER_ITEM_COUNT, count > size ? size : count);
+    rn_reply_number(x, RN_HEADER_ITEM_COUNT, printed);
     for (size_t i = 0; i < count; i++)
         rn_object_release(page[i]);
     if (x->rc)
