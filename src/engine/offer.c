@@ -131,14 +131,18 @@ static uint32_t round_up(uint32_t n, uint32_t step)
 
 /* A hundredth of the most there ever was; of autoscale, whose floor is a tenth
  * of its ceiling, a tenth. */
-uint32_t rn_offer_minimum(const struct rn_object *offer)
+static uint32_t minimum(uint32_t most, bool scales)
 {
-    uint32_t least = offer->autoscale
-                         ? round_up(offer->number / 10, AUTOSCALE_STEP)
-                         : round_up(offer->number / 100, MANUAL_STEP);
-    uint32_t floor = offer->autoscale ? AUTOSCALE_MIN : MANUAL_MIN;
+    uint32_t least = scales ? round_up(most / 10, AUTOSCALE_STEP)
+                            : round_up(most / 100, MANUAL_STEP);
+    uint32_t floor = scales ? AUTOSCALE_MIN : MANUAL_MIN;
 
     return least > floor ? least : floor;
+}
+
+uint32_t rn_offer_minimum(const struct rn_object *offer)
+{
+    return minimum(offer->number, offer->autoscale);
 }
 
 /* ---- bodies -------------------------------------------------------------- */
@@ -286,6 +290,7 @@ static enum rn_code read_wish(const struct rn_json *j,
         rn_json_find(j, content, RN_LIT("offerAutopilotSettings"));
     bool scales = rn_json_kind(j, settings) == RN_JSON_OBJECT;
     bool to_autoscale = c->move == RN_OFFER_TO_AUTOSCALE && !old->autoscale;
+    uint32_t least = minimum(old->number, true);
     int64_t n = 0;
 
     if (c->move == RN_OFFER_TO_MANUAL && old->autoscale) {
@@ -294,12 +299,12 @@ static enum rn_code read_wish(const struct rn_json *j,
     }
     if (to_autoscale && !scales) {
         out->autoscale = round_up(old->throughput, AUTOSCALE_STEP);
+        if (out->autoscale < least)
+            out->autoscale = least;
         return RN_OK;
     }
-    if (to_autoscale)
-        return read_autoscale(j, settings, AUTOSCALE_MIN, out, err);
-    if (old->autoscale && scales)
-        return read_autoscale(j, settings, rn_offer_minimum(old), out, err);
+    if (to_autoscale || (old->autoscale && scales))
+        return read_autoscale(j, settings, least, out, err);
     if (old->autoscale || scales) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "An offer changes between manual and autoscale "

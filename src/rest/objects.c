@@ -433,14 +433,30 @@ enum rn_rest_step rn_rest_object_upsert(struct rn_context *x)
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_UPSERT);
 }
 
+/* Between manual throughput and autoscale, which an offer alone can move. */
+static enum rn_code read_move(struct rn_context *x)
+{
+    bool to_autoscale = rn_context_flag(x, RN_HEADER_TO_AUTOSCALE);
+    bool to_manual = rn_context_flag(x, RN_HEADER_TO_MANUAL);
+
+    if (to_autoscale && to_manual) {
+        return rn_fail(&x->err, RN_BAD_REQUEST,
+                       RN_HEADER_TO_AUTOSCALE " and " RN_HEADER_TO_MANUAL
+                                              " exclude each other");
+    }
+    if (to_autoscale)
+        x->change.move = RN_OFFER_TO_AUTOSCALE;
+    else if (to_manual)
+        x->change.move = RN_OFFER_TO_MANUAL;
+    return RN_OK;
+}
+
 enum rn_rest_step rn_rest_object_replace(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find(x);
 
-    if (rn_context_flag(x, RN_HEADER_TO_AUTOSCALE))
-        x->change.move = RN_OFFER_TO_AUTOSCALE;
-    else if (rn_context_flag(x, RN_HEADER_TO_MANUAL))
-        x->change.move = RN_OFFER_TO_MANUAL;
+    if (!rc)
+        rc = read_move(x);
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_REPLACE);
 }
 

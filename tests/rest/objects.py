@@ -249,3 +249,48 @@ def _():
     equal([(each["documentCount"], each["sampledDistinctPartitionKeyCount"])
            for each in told.json["statistics"]], [(35000, 50)])
     server.end()
+
+
+@case("an offer does not move to autoscale below a tenth of the most it ever "
+      "had, nor both ways at once")
+def _():
+    server = Server()
+    client = Client(server)
+    to_autoscale = {"x_ms_cosmos_migrate_offer_to_autopilot": "true"}
+    to_manual = {"x_ms_cosmos_migrate_offer_to_manual_throughput": "true"}
+    client.must(201, "POST", "/dbs", {"id": "d"}, x_ms_offer_throughput=100000)
+    offer = client.must(200, "GET", "/offers").json["Offers"][0]
+    path = "/offers/" + offer["_rid"]
+
+    def put(status, content, **headers):
+        return client.must(status, "PUT", path, {**offer, "content": content},
+                           **headers)
+
+    def scaled(n):
+        return {"offerAutopilotSettings": {"maxThroughput": n}}
+
+    def most(answer):
+        content = answer.json["content"]
+        return content.get("offerAutopilotSettings", {}).get(
+            "maxThroughput", content["offerThroughput"])
+
+    low = {"offerThroughput": 1000}
+    equal(most(put(200, low)), 1000)
+    refused = put(400, low, **to_autoscale, **to_manual)
+    assert "exclude each other" in refused.json["message"], refused.body
+    for n in (1000, 9000):
+        refused = put(400, scaled(n), **to_autoscale)
+        assert "minimum throughput 10000" in refused.json["message"], n
+    moved = put(200, low, **to_autoscale)
+    equal(most(moved), 10000)
+    equal(moved.headers["x-ms-cosmos-min-throughput"], "10000")
+    put(400, scaled(9000))
+    back = put(200, low, **to_manual)
+    equal(most(back), 10000)
+    equal(back.headers["x-ms-cosmos-min-throughput"], "1000")
+    equal(most(put(200, scaled(11000), **to_autoscale)), 11000)
+    # What it has counts if that is more.
+    put(200, scaled(11000), **to_manual)
+    put(200, {"offerThroughput": 20100})
+    equal(most(put(200, low, **to_autoscale)), 21000)
+    server.end()
