@@ -302,11 +302,12 @@ static enum rn_code check_same(const struct rn_json *j,
 
 /* ---- printing ------------------------------------------------------------ */
 
+/* Statistics are counted for who asks; see rest/usage.c. */
 static bool is_system(const struct rn_json *j, uint32_t name)
 {
     static const char *const names[] = {
         "_rid",    "_self",     "_etag", "_ts",        "_docs",
-        "_sprocs", "_triggers", "_udfs", "_conflicts",
+        "_sprocs", "_triggers", "_udfs", "_conflicts", "statistics",
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -231,6 +231,26 @@ def _():
     server.end()
 
 
+@case("a container replaced by what was counted does not keep the count")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
+    counted = {"x_ms_documentdb_populatepartitionstatistics": "True"}
+    told = client.must(200, "GET", "/dbs/d/colls/c", **counted).json
+    equal(len(told["statistics"]), 1)
+    for made in (client.must(200, "PUT", "/dbs/d/colls/c", told),
+                 client.must(200, "GET", "/dbs/d/colls/c"),
+                 client.must(201, "POST", "/dbs/d/colls", {**told, "id": "e"})):
+        assert "statistics" not in made.json, made.body
+    for name in "ce":
+        again = client.must(200, "GET", "/dbs/d/colls/" + name, **counted)
+        equal(again.body.count(b'"statistics"'), 1)
+    server.end()
+
+
 @case("what a container holds is counted in slices, each document once")
 def _():
     server = Server(released=True)

@@ -47,6 +47,8 @@ static const struct row {
       "\"x\",\"_docs\":\"x\",\"_sprocs\":\"x\",\"_triggers\":\"x\",\"_udfs\":"
       "\"x\",\"_conflicts\":\"x\"}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    { "{\"id\":\"c\",\"statistics\":[{\"id\":\"0\"}]," PK "}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
     /* The rest is kept, behind. */
     { "{\"mine\":[1.0,{\"a\":null}],\"id\":\"c\"," PK ",\"defaultTtl\":-1}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST
