@@ -302,19 +302,26 @@ static enum rn_code check_same(const struct rn_json *j,
 
 /* ---- printing ------------------------------------------------------------ */
 
-/* Statistics are counted for who asks; see rest/usage.c. */
-static bool is_system(const struct rn_json *j, uint32_t name)
+/* A name may have escapes in it.  `names` end with NULL. */
+static bool is_among(const struct rn_json *j, uint32_t name,
+                     const char *const *names)
 {
-    static const char *const names[] = {
-        "_rid",    "_self",     "_etag", "_ts",        "_docs",
-        "_sprocs", "_triggers", "_udfs", "_conflicts", "statistics",
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; names[i]; i++) {
         if (rn_json_string_is(j, name, rn_view_text(names[i])))
             return true;
     }
     return false;
+}
+
+/* Statistics are counted for who asks; see rest/usage.c. */
+static bool is_system(const struct rn_json *j, uint32_t name)
+{
+    static const char *const names[] = {
+        "_rid",      "_self", "_etag",      "_ts",        "_docs", "_sprocs",
+        "_triggers", "_udfs", "_conflicts", "statistics", NULL,
+    };
+
+    return is_among(j, name, names);
 }
 
 static void print_path(struct rn_json_out *o, const char *path)
@@ -377,6 +384,9 @@ static void print_paths(struct rn_json_out *o, const struct rn_json *j,
 static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
                            uint32_t policy)
 {
+    static const char *const names[] = { "indexingMode", "automatic",
+                                         "includedPaths", "excludedPaths",
+                                         NULL };
     struct rn_json_walk w = rn_json_walk_begin(j, policy);
     uint32_t automatic = rn_json_find(j, policy, RN_LIT("automatic"));
     enum mode mode = mode_of(j, policy);
@@ -393,13 +403,8 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
     print_paths(o, j, policy, RN_LIT("excludedPaths"), none ? NULL : etag_path,
                 true);
     while (rn_json_walk_next(&w)) {
-        struct rn_view name = rn_json_text(j, w.name);
-        if (rn_view_eq(name, RN_LIT("indexingMode")) ||
-            rn_view_eq(name, RN_LIT("automatic")) ||
-            rn_view_eq(name, RN_LIT("includedPaths")) ||
-            rn_view_eq(name, RN_LIT("excludedPaths")))
-            continue;
-        rn_json_out_member(o, j, w.name, w.value);
+        if (!is_among(j, w.name, names))
+            rn_json_out_member(o, j, w.name, w.value);
     }
     rn_json_out_object_end(o);
 }
@@ -417,7 +422,7 @@ static void print_or(struct rn_json_out *o, const struct rn_json *j,
         rn_json_out_raw(o, otherwise);
 }
 
-static bool is_printed_apart(struct rn_view name)
+static bool is_printed_apart(const struct rn_json *j, uint32_t name)
 {
     static const char *const names[] = {
         "id",
@@ -426,13 +431,10 @@ static bool is_printed_apart(struct rn_view name)
         "uniqueKeyPolicy",
         "conflictResolutionPolicy",
         "geospatialConfig",
+        NULL,
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (rn_view_eq(name, rn_view_text(names[i])))
-            return true;
-    }
-    return false;
+    return is_among(j, name, names);
 }
 
 static enum rn_code print_all(const struct rn_json *j,
@@ -459,10 +461,8 @@ static enum rn_code print_all(const struct rn_json *j,
     print_or(&o, j, RN_LIT("geospatialConfig"),
              RN_LIT("{\"type\":\"Geography\"}"));
     while (rn_json_walk_next(&w)) {
-        struct rn_view name = rn_json_text(j, w.name);
-        if (is_printed_apart(name) || is_system(j, w.name))
-            continue;
-        rn_json_out_member(&o, j, w.name, w.value);
+        if (!is_printed_apart(j, w.name) && !is_system(j, w.name))
+            rn_json_out_member(&o, j, w.name, w.value);
     }
     rn_json_out_object_end(&o);
     rn_buf_release(&key);

@@ -49,6 +49,11 @@ static const struct row {
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
     { "{\"id\":\"c\",\"statistics\":[{\"id\":\"0\"}]," PK "}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    /* Names may be escaped. */
+    { "{\"\\u0069d\":\"c\",\"partition\\u004bey\":{\"p\\u0061ths\":[\"/pk\"]},"
+      "\"\\u005frid\":\"x\",\"indexing\\u0050olicy\":{\"\\u0061utomatic\":"
+      "true}}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
     /* The rest is kept, behind. */
     { "{\"mine\":[1.0,{\"a\":null}],\"id\":\"c\"," PK ",\"defaultTtl\":-1}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST
