@@ -23,8 +23,15 @@ struct rn_usage {
     size_t last_len;
 };
 
+/* By somebody whose rights are to the whole of it?  Who may read a partition
+ * key or a document may read the definition, which clients need, and has no
+ * business with what others keep here. */
 static bool is_asked(struct rn_context *x)
 {
+    const struct rn_permission *p = &x->permission;
+
+    if (x->is_granted && (p->has_pk || p->resource.kind != RN_KIND_CONTAINER))
+        return false;
     return rn_context_flag(x, RN_HEADER_WANT_QUOTA) ||
            rn_context_flag(x, RN_HEADER_WANT_STATISTICS);
 }

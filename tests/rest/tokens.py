@@ -102,6 +102,30 @@ def _():
     server.end()
 
 
+@case("a token for a part of a container is not told how much is in the whole")
+def _():
+    server = Server()
+    client, whole = prepare(server)
+    for pk in "xy":
+        client.must(201, "POST", C + "/docs", {"id": "1", "pk": pk}, pk=[pk])
+    parts = [client.must(201, "POST", P, {
+        "id": f"p{n}", "permissionMode": "All", "resource": "dbs/d/colls/c" +
+        inner, **more}).json["_token"] for n, (inner, more) in enumerate((
+            ("", {"resourcePartitionKey": ["x"]}), ("/docs/1", {}),
+            ("/docs/1", {"resourcePartitionKey": ["x"]})))]
+    plain = client.must(200, "GET", C).json
+    for token, is_told in ((whole, True), *((part, False) for part in parts)):
+        told = Client(server, token=token).must(
+            200, "GET", C, x_ms_documentdb_populatequotainfo="true",
+            x_ms_documentdb_populatepartitionstatistics="true")
+        equal("x-ms-resource-usage" in told.headers, is_told)
+        equal("x-ms-resource-quota" in told.headers, is_told)
+        equal("statistics" in told.json, is_told)
+        told.json.pop("statistics", None)
+        equal(told.json, plain)
+    server.end()
+
+
 @case("a permission for what is not there is kept, and its token opens nothing")
 def _():
     """The SDKs' own tests make them for "a random one"."""
