@@ -24,9 +24,18 @@ enum rn_code rn_context_fit_key(const struct rn_context *x, struct rn_pk *pk,
                    rn_pk_text_len(pk), RN_PK_HASHED_MAX);
 }
 
+bool rn_context_means_none(struct rn_context *x)
+{
+    if (x->has_pk || !x->container->container->pkdef.is_system)
+        return false;
+    x->pk.count = 0; /* as [] */
+    x->has_pk = true;
+    return true;
+}
+
 enum rn_code rn_context_whole_key(struct rn_context *x)
 {
-    if (x->has_pk)
+    if (x->has_pk || rn_context_means_none(x))
         return rn_context_fit_key(x, &x->pk, &x->err);
     return rn_fail(&x->err, RN_BAD_REQUEST,
                    "PartitionKey value must be supplied for this operation.");

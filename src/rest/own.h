@@ -373,8 +373,12 @@ enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
 void rn_series_print(struct rn_rest *r, struct rn_buf *out);
 uint64_t rn_series_number(struct rn_rid container);
 
-/* documents.c: a read or a write of one document needs its whole key.  Is `pk`
- * one, of that container? */
+/* documents.c: in a container from the time before partition keys, a request
+ * that names none means the documents that have none: true, and x->pk is that
+ * key.  What the path names has been found. */
+bool rn_context_means_none(struct rn_context *x);
+/* A read or a write of one document needs its whole key.  Is `pk` one, of that
+ * container? */
 enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
 enum rn_code rn_context_fit_key(const struct rn_context *x, struct rn_pk *pk,
                                 struct rn_err *err) RN_CHECK;

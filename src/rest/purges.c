@@ -32,6 +32,11 @@ enum rn_rest_step rn_rest_partition_delete(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
+    /* What is left out never means to delete all there is. */
+    if (!rc && !x->has_pk) {
+        rc = rn_fail(&x->err, RN_BAD_REQUEST,
+                     "PartitionKey value must be supplied for this operation.");
+    }
     if (!rc)
         rc = rn_context_whole_key(x);
     if (rc)

@@ -57,6 +57,8 @@ static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
         rc = find_one_key(x, q, &is_one);
     if (rc || is_one)
         return rc;
+    if (x->link.kind == RN_KIND_DOCUMENT && rn_context_means_none(x))
+        return RN_OK;
     return rn_fail(
         &x->err, RN_BAD_REQUEST,
         "Cross partition query is required but disabled. Please set "

@@ -1,6 +1,6 @@
 """objects.py -- the catalog's objects on the wire: pages, clients of old, what
 errors say, what a query must say."""
-from wire import Client, Server, case, equal
+from wire import Client, Server, case, cases, equal
 
 QUERY = "application/query+json"
 
@@ -109,6 +109,49 @@ def _():
         equal(client.must(200, "POST", docs, "SELECT VALUE c.n FROM c",
                           query=True).json["Documents"], [2])
         client.must(204, "DELETE", docs + "/1", pk=pk)
+    server.end()
+
+
+@case("in a container of old who names no partition key means the documents "
+      "that have none")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls", {"id": "old"},
+                x_ms_version="2017-02-22")
+    docs = "/dbs/d/colls/old/docs"
+
+    def query(**headers):
+        answer = client.send("POST", docs, {"query": "SELECT VALUE c.n FROM c"}, {
+            "content-type": QUERY, "x-ms-documentdb-isquery": "True",
+            **cases.sign("POST", docs), **headers})
+        return answer.status, sorted((answer.json or {}).get("Documents", []))
+
+    for version in ("2015-12-16", "2017-02-22", "2018-06-18", "2020-07-15"):
+        old = {"x_ms_version": version}
+        client.must(201, "POST", docs, {"id": "1", "n": 1}, **old)
+        # Another of that id, of a client that knows of the key.
+        client.must(201, "POST", docs, {"id": "1", "n": 9, "_partitionKey": "x"},
+                    pk=["x"])
+        equal(client.must(200, "GET", docs + "/1", **old).json["n"], 1)
+        client.must(200, "PUT", docs + "/1", {"id": "1", "n": 2}, **old)
+        client.must(200, "PATCH", docs + "/1",
+                    [{"op": "incr", "path": "/n", "value": 1}], **old)
+        equal(query(**{"x-ms-version": version}), (200, [3]))
+        equal(query(**{"x-ms-documentdb-query-enablecrosspartition": "true"}),
+              (200, [3, 9]))
+        client.must(204, "DELETE", docs + "/1", **old)
+        client.must(404, "GET", docs + "/1", **old)
+        client.must(204, "DELETE", docs + "/1", pk=["x"])
+    # To delete all of them is another matter.
+    client.must(400, "POST", "/dbs/d/colls/old/operations/partitionkeydelete")
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "new", "partitionKey": {"paths": ["/_partitionKey"]}})
+    docs = "/dbs/d/colls/new/docs"
+    client.must(201, "POST", docs, {"id": "1"}, pk=[{}])
+    client.must(400, "GET", docs + "/1")
+    equal(query(), (400, []))
     server.end()
 
 
