@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* LSNs and versions are signed 64-bit numbers in every client; -1 stands for
  * none. */
@@ -80,8 +81,24 @@ enum rn_code rn_session_next(struct rn_view *rest, struct rn_session *out,
     return RN_OK;
 }
 
-enum rn_code rn_session_find(struct rn_view token, uint32_t range,
-                             uint64_t *lsn, struct rn_err *err)
+static int compare_ids(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static bool is_in(const struct rn_session_line *line, uint32_t range)
+{
+    return range == line->range ||
+           (line->ancestor_count &&
+            bsearch(&range, line->ancestors, line->ancestor_count,
+                    sizeof(range), compare_ids));
+}
+
+enum rn_code rn_session_find(struct rn_view token,
+                             const struct rn_session_line *line, uint64_t *lsn,
+                             struct rn_err *err)
 {
     uint64_t highest = 0;
 
@@ -90,7 +107,7 @@ enum rn_code rn_session_find(struct rn_view token, uint32_t range,
         enum rn_code rc = rn_session_next(&token, &part, err);
         if (rc)
             return rc;
-        if (part.range == range && part.lsn > highest)
+        if (part.lsn > highest && is_in(line, part.range))
             highest = part.lsn;
     }
     *lsn = highest;

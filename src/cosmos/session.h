@@ -42,9 +42,19 @@ struct rn_session {
 enum rn_code rn_session_next(struct rn_view *rest, struct rn_session *out,
                              struct rn_err *err) RN_CHECK;
 
-/* The LSN that the whole token demands of one range; 0 if it names it not. */
-enum rn_code rn_session_find(struct rn_view token, uint32_t range,
-                             uint64_t *lsn, struct rn_err *err) RN_CHECK;
+/* A range and, in rising order, all that it comes from: none of those came
+ * further than it began. */
+struct rn_session_line {
+    uint32_t range;
+    size_t ancestor_count;
+    const uint32_t *ancestors;
+};
+
+/* The LSN that the whole token demands of a range, by its own id or by that of
+ * one that it comes from; 0 if it names none of them. */
+enum rn_code rn_session_find(struct rn_view token,
+                             const struct rn_session_line *line, uint64_t *lsn,
+                             struct rn_err *err) RN_CHECK;
 
 /* Has `have` seen all that `want` has, of the same range? */
 bool rn_session_covers(const struct rn_session *have,

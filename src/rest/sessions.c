@@ -74,21 +74,21 @@ enum rn_code rn_session_check_level(struct rn_context *x)
 
 /* ---- tokens -------------------------------------------------------------- */
 
-/* What a token demands of a range; one taken before a split names a parent,
- * at whose LSN the range began. */
+/* What a token demands of a range; one taken before a split, or before several,
+ * names a range that this one comes from. */
 static enum rn_code demand(struct rn_context *x, struct rn_view token,
-                           uint32_t range, const struct rn_row_range *row,
-                           uint64_t *out)
+                           const struct rn_container *c, uint32_t range,
+                           const struct rn_row_range *row, uint64_t *out)
 {
-    enum rn_code rc = rn_session_find(token, range, out, &x->err);
+    const struct rn_range_span *span =
+        row->parent_count ? rn_container_range(c, range) : NULL;
+    struct rn_session_line line = {
+        .range = range,
+        .ancestor_count = span ? span->ancestor_count : 0,
+        .ancestors = span ? span->ancestors : NULL,
+    };
 
-    for (uint32_t i = 0; !rc && i < row->parent_count; i++) {
-        uint64_t lsn = 0;
-        rc = rn_session_find(token, row->parents[i], &lsn, &x->err);
-        if (lsn > *out)
-            *out = lsn;
-    }
-    return rc;
+    return rn_session_find(token, &line, out, &x->err);
 }
 
 /* The token that was sent; some clients leave a comma behind its last part. */
@@ -113,7 +113,7 @@ static enum rn_code check_range(struct rn_context *x, struct rn_reading *r,
         return rn_fail_reason(&x->err, RN_REASON_OWNER,
                               "Owner resource does not exist");
     if (!rc && token.len)
-        rc = demand(x, token, range, &row, &seen);
+        rc = demand(x, token, r->container, range, &row, &seen);
     if (rc)
         return rc;
     *lsn = row.lsn;

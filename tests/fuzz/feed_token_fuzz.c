@@ -58,12 +58,13 @@ static void try_session(struct rn_view text, struct rn_arena *arena)
     (void)arena;
     while (rest.len > 0 && !rn_session_next(&rest, &part, &err)) {
         struct rn_buf printed = RN_BUF_INIT(1 << 20);
+        struct rn_session_line line = { .range = part.range };
         struct rn_view one;
         uint64_t lsn = 0;
 
         must(!rn_session_print(&part, &printed));
         one = rn_buf_view(&printed);
-        must(!rn_session_find(one, part.range, &lsn, &err) && lsn == part.lsn);
+        must(!rn_session_find(one, &line, &lsn, &err) && lsn == part.lsn);
         must(!rn_session_next(&one, &back, &err) && one.len == 0);
         must(rn_session_covers(&back, &part) &&
              rn_session_covers(&part, &back));

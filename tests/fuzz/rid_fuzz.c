@@ -98,12 +98,13 @@ static void try_link(struct rn_view wire, struct rn_arena *arena)
 static void try_session(struct rn_view text, struct rn_arena *arena)
 {
     struct rn_buf out = RN_BUF_INIT(1 << 16);
+    struct rn_session_line line = { 0 };
     struct rn_session s, merged;
     struct rn_err err;
     uint64_t lsn;
 
     (void)arena;
-    if (!rn_session_find(text, 0, &lsn, &err) && text.len > 0) {
+    if (!rn_session_find(text, &line, &lsn, &err) && text.len > 0) {
         struct rn_view rest = text, first;
         must(!rn_session_next(&rest, &s, &err));
         first = rn_view_of(text.at, text.len - rest.len - (rest.len > 0));

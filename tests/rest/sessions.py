@@ -93,6 +93,25 @@ def _():
     equal([(each.status, each.substatus) for each in asks(zero, future)],
           [(404, 1002)] * 4)  # a child knows how far its parent came
     equal([each.status for each in asks(zero, now0)], [200, 404, 200, 200])
+    # And its children's children, and who was merged of those.
+    for times in range(2):
+        living = client.must(200, "GET", C + "/docs/1", pk=[zero])
+        id = living.headers["x-ms-documentdb-partitionkeyrangeid"]
+        client.must(200, "POST", "/_runnel/split",
+                    {"container": C.strip("/"), "range": int(id)})
+    ranges = client.must(200, "GET", C + "/pkranges").json["PartitionKeyRanges"]
+    young = [int(each["id"]) for each in ranges if len(each["parents"]) == 3]
+    equal(len(young), 2)
+    for merge in (False, True):
+        if merge:
+            client.must(200, "POST", "/_runnel/merge",
+                        {"container": C.strip("/"), "range": young[0],
+                         "with": young[1]})
+        for named in (0, int(id)):
+            equal([(each.status, each.substatus) for each in
+                   asks(zero, f"{named}:-1#1000000")], [(404, 1002)] * 4)
+        equal([each.status for each in asks(zero, now0)], [200, 404, 200, 200])
+        equal([each.status for each in asks(one, future)], [200, 404, 200, 200])
     server.end()
 
 

@@ -119,18 +119,43 @@ static void a_range_finds_what_is_demanded_of_it(void **state)
         uint32_t range;
         uint64_t lsn;
     } want[] = { { 0, 17 }, { 1, 9 }, { 5, 3 }, { 2, 0 } };
+    struct rn_session_line line = { 0 };
     uint64_t lsn = 99;
 
     (void)state;
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-        assert_int_equal(
-            rn_session_find(RN_LIT(token), want[i].range, &lsn, NULL), RN_OK);
+        line.range = want[i].range;
+        assert_int_equal(rn_session_find(RN_LIT(token), &line, &lsn, NULL),
+                         RN_OK);
         assert_int_equal(lsn, want[i].lsn);
     }
-    assert_int_equal(rn_session_find(RN_LIT(""), 0, &lsn, NULL), RN_OK);
+    assert_int_equal(rn_session_find(RN_LIT(""), &line, &lsn, NULL), RN_OK);
     assert_int_equal(lsn, 0);
-    assert_int_equal(rn_session_find(RN_LIT("0:-1#5,x"), 0, &lsn, NULL),
+    assert_int_equal(rn_session_find(RN_LIT("0:-1#5,x"), &line, &lsn, NULL),
                      RN_BAD_REQUEST);
+}
+
+static void a_range_minds_what_was_seen_of_its_ancestors(void **state)
+{
+    static const char token[] = "0:-1#15,3:-1#9,7:-1#20,8:-1#99";
+    static const uint32_t ancestors[] = { 0, 2, 3, 6 };
+    static const struct {
+        uint32_t range;
+        size_t count;
+        uint64_t lsn;
+    } want[] = { { 9, 4, 15 }, { 7, 4, 20 }, { 7, 0, 20 }, { 9, 0, 0 } };
+    uint64_t lsn = 99;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        struct rn_session_line line = { .range = want[i].range,
+                                        .ancestor_count = want[i].count,
+                                        .ancestors = ancestors };
+
+        assert_int_equal(rn_session_find(RN_LIT(token), &line, &lsn, NULL),
+                         RN_OK);
+        assert_int_equal(lsn, want[i].lsn);
+    }
 }
 
 static void one_flaw_is_enough_to_be_refused(void **state)
@@ -335,6 +360,7 @@ int main(void)
         cmocka_unit_test(several_ranges_are_read_one_by_one),
         cmocka_unit_test(the_old_form_is_read_as_an_lsn),
         cmocka_unit_test(a_range_finds_what_is_demanded_of_it),
+        cmocka_unit_test(a_range_minds_what_was_seen_of_its_ancestors),
         cmocka_unit_test(one_flaw_is_enough_to_be_refused),
         cmocka_unit_test(regions_have_a_ceiling),
         cmocka_unit_test(the_servers_form_has_no_regions),
