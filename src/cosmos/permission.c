@@ -7,7 +7,11 @@
 
 #include <strings.h>
 
-enum { GRANT_VERSION = 1, SEGMENTS_MAX = 2 * RN_KIND_DEPTH };
+enum {
+    GRANT_VERSION = 1,
+    SEGMENTS_MAX = 2 * RN_KIND_DEPTH,
+    PK_TEXT_MAX = 64 << 10, /* all of it escaped, and blanks between */
+};
 
 /* ---- permissions --------------------------------------------------------- */
 
@@ -55,7 +59,7 @@ static enum rn_code read_resource(const struct rn_json *j,
 {
     uint32_t value = rn_json_find(j, 0, RN_LIT("resource"));
     struct rn_view text, segments[SEGMENTS_MAX];
-    size_t count;
+    size_t count = SIZE_MAX;
     enum rn_code rc;
 
     if (rn_json_kind(j, value) != RN_JSON_STRING) {
@@ -63,10 +67,12 @@ static enum rn_code read_resource(const struct rn_json *j,
                        "The input content is invalid because the required "
                        "properties - 'resource; ' - are missing");
     }
+    text = rn_json_text(j, value);
     rc = rn_json_string_copy(j, value, arena, &text);
-    if (rc)
+    if (rc && rc != RN_TOO_LARGE)
         return rc;
-    count = split(text, segments);
+    if (!rc)
+        count = split(text, segments);
     if (count == SIZE_MAX || rn_link_parse(segments, count, &p->resource, NULL))
         count = 0;
     if (count == 0 || p->resource.is_list || p->resource.is_key_delete ||
@@ -92,7 +98,11 @@ static enum rn_code read_pk(const struct rn_json *j, struct rn_arena *arena,
     if (rn_json_kind(j, value) != RN_JSON_ARRAY || rn_json_count(j, value) == 0)
         return rn_fail(err, RN_BAD_REQUEST,
                        "resourcePartitionKey must be an array of key values");
-    text = rn_arena_copy(arena, rn_json_text(j, value));
+    text = rn_json_text(j, value);
+    if (text.len > PK_TEXT_MAX)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "resourcePartitionKey is longer than any key");
+    text = rn_arena_copy(arena, text);
     if (!text.at)
         return RN_NOMEM;
     p->has_pk = true;

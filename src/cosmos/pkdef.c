@@ -88,11 +88,15 @@ static enum rn_code parse_path(const struct rn_json *j, uint32_t value,
     if (rn_json_kind(j, value) != RN_JSON_STRING)
         return refuse_path(rn_json_text(j, value), err);
     rc = rn_json_string_copy(j, value, arena, text);
+    if (rc == RN_TOO_LARGE)
+        return refuse_path(rn_json_text(j, value), err);
     if (rc)
         return rn_fail(err, rc, "no memory for a partition key path");
     rc = rn_json_path_parse(*text, arena, &out->paths[out->count], err);
+    if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE)
+        return refuse_path(*text, err);
     if (rc)
-        return rc == RN_BAD_REQUEST ? refuse_path(*text, err) : rc;
+        return rc;
     for (size_t i = 0; i < out->count; i++) {
         if (rn_view_eq(*text, out->texts[i]))
             return rn_fail(err, RN_BAD_REQUEST,

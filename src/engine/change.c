@@ -323,7 +323,9 @@ static enum rn_code read_name(struct rn_catalog_change *c, struct rn_err *err)
     }
     if (!rc)
         rc = rn_json_string_copy(&j, id, &c->arena, &c->name);
-    if (!rc)
+    if (rc == RN_TOO_LARGE) /* and no id by far, whatever is escaped in it */
+        rc = rn_id_check(c->kind, rn_json_text(&j, id), err);
+    else if (!rc)
         rc = rn_id_check(c->kind, c->name, err);
     rn_json_release(&j);
     return rc;

@@ -443,7 +443,7 @@ static enum rn_code print_all(const struct rn_json *j,
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     struct rn_json_walk w = rn_json_walk_begin(j, 0);
-    struct rn_buf key = RN_BUF_INIT(64 << 10);
+    struct rn_buf key = RN_BUF_INIT(256 << 10); /* of paths of 64 KB */
     enum rn_code rc = rn_pkdef_print(def, &key);
 
     rn_json_out_object_begin(&o);

@@ -13,7 +13,7 @@ static enum rn_code parse_path(const struct rn_json *j, uint32_t value,
                                struct rn_arena *arena, struct rn_json_path *out,
                                struct rn_err *err)
 {
-    struct rn_view text;
+    struct rn_view text = rn_json_text(j, value);
     enum rn_code rc;
 
     if (rn_json_kind(j, value) != RN_JSON_STRING)
@@ -22,11 +22,11 @@ static enum rn_code parse_path(const struct rn_json *j, uint32_t value,
     rc = rn_json_string_copy(j, value, arena, &text);
     if (!rc)
         rc = rn_json_path_parse(text, arena, out, err);
-    if (rc == RN_BAD_REQUEST) {
-        rn_fail(err, rc,
-                "The unique key path '%.*s' could not be accepted. It must "
-                "begin with / and not contain a wildcard character.",
-                text.len > 60 ? 60 : (int)text.len, text.at);
+    if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE) {
+        rc = rn_fail(err, RN_BAD_REQUEST,
+                     "The unique key path '%.*s' could not be accepted. It "
+                     "must begin with / and not contain a wildcard character.",
+                     text.len > 60 ? 60 : (int)text.len, text.at);
     }
     return rc;
 }

@@ -434,8 +434,34 @@ def _():
 
     query = {"content_type": "application/query+json",
              "x_ms_documentdb_query_enablecrosspartition": "true"}
+    def permission(**more):
+        return "POST", users + "/u/permissions", {
+            "id": "p", "permissionMode": "Read", "resource": "dbs/d/colls/c",
+            **more}
+
     users = "/dbs/d/users"
+    huge = "x" * 1_100_000
     hold([
+        claim("no limit", 201, "POST", users, {"id": "u"}),
+        claim("a database's id beyond a megabyte", 400, "POST", "/dbs",
+              {"id": huge}, words="less than '255' characters"),
+        claim("a user's id beyond a megabyte", 400, "POST", users,
+              {"id": huge}, words="less than '255' characters"),
+        *(claim(f"a partition key path of {len(path)} letters", 400, *box(
+            partitionKey={"paths": ["/a", path, path.upper()], "version": 2,
+                          "kind": "MultiHash"}),
+            words="could not be accepted")
+          for path in ("/" + huge, "/x" * 32768, "/" + "x" * 65536)),
+        *(claim(f"a unique key path of {len(path)} letters", 400, *box(
+            **unique([path])), words="could not be accepted")
+          for path in ("/" + huge, "/" + "x" * 65536)),
+        claim("a permission's resource", 400, *permission(resource=huge),
+              words="must be a container or lie in one"),
+        claim("a permission's key", 400,
+              *permission(resourcePartitionKey=[huge]),
+              words="longer than any key"),
+        claim("a permission's key by a little", 400,
+              *permission(resourcePartitionKey=["x" * 2049]), words="2048"),
         claim("a database's id", 400, "POST", "/dbs", {"id": "x" * 256},
               words="less than '255' characters"),
         claim("a user's id", 400, "POST", users, {"id": "x" * 256},
