@@ -150,23 +150,32 @@ static void refuse(struct rn_context *x, struct rn_view payload)
             RN_FMT(payload));
 }
 
+/* All that is signed beside the link; room is made for both. */
+static struct rn_sign_parts begin_payload(struct rn_context *x,
+                                          struct rn_signers *s)
+{
+    struct rn_sign_parts parts = {
+        .verb = rn_view_text(rn_http_method_name(x->call->req->method)),
+        .word = rn_kind_word(x->link.kind),
+        .x_date = rn_context_header(x, RN_HEADER_X_DATE),
+    };
+
+    if (!parts.x_date.len)
+        parts.date = rn_context_header(x, RN_HEADER_DATE);
+    rn_buf_clear(&s->text);
+    rn_buf_clear(&s->link);
+    return parts;
+}
+
 /* What is to be signed, in one of the forms in which clients name one and the
  * same resource.  RN_NOT_FOUND if it has no such form. */
 static enum rn_code print_payload(struct rn_context *x, enum rn_link_form form,
                                   struct rn_signers *s)
 {
     const struct rn_http_request *req = x->call->req;
-    struct rn_sign_parts parts = {
-        .verb = rn_view_text(rn_http_method_name(req->method)),
-        .word = rn_kind_word(x->link.kind),
-        .x_date = rn_context_header(x, RN_HEADER_X_DATE),
-    };
+    struct rn_sign_parts parts = begin_payload(x, s);
     enum rn_code rc;
 
-    if (!parts.x_date.len)
-        parts.date = rn_context_header(x, RN_HEADER_DATE);
-    rn_buf_clear(&s->text);
-    rn_buf_clear(&s->link);
     rc = x->is_control
              ? rn_buf_add(&s->link,
                           rn_view_of(req->target.at + 1, req->target.len - 1))
@@ -203,20 +212,49 @@ static enum rn_code be_strict(struct rn_context *x)
                    "with a space, or it contains '#' or an escape (--strict)");
 }
 
+/* The same of a path that names nothing. */
+static enum rn_code match_stray(struct rn_context *x, struct rn_signers *s,
+                                const struct rn_auth *auth, size_t *which)
+{
+    enum rn_code rc = RN_UNAUTHORIZED;
+
+    for (unsigned i = 0; rc == RN_UNAUTHORIZED && i < RN_STRAY_FORMS; i++) {
+        struct rn_sign_parts parts = begin_payload(x, s);
+
+        rc = rn_stray_print(x, i, &s->link, &parts);
+        if (!rc)
+            rc = rn_sign_print(&parts, &s->text);
+        if (!rc)
+            rc = find_key(s, rn_buf_view(&s->text), auth, which);
+        if (rc == RN_NOT_FOUND)
+            rc = RN_UNAUTHORIZED;
+    }
+    if (rc == RN_UNAUTHORIZED) {
+        rn_fail(&x->err, rc,
+                "The input authorization token can't serve the request. The "
+                "wrong key is being used or the expected payload is not built "
+                "as per the protocol.");
+    }
+    return rc;
+}
+
 static enum rn_code match(struct rn_context *x, struct rn_signers *s,
                           const struct rn_auth *auth, size_t *which)
 {
     static const enum rn_link_form forms[] = { RN_LINK_BY_RID, RN_LINK_BY_NAME,
                                                RN_LINK_AS_SENT };
+    bool names = !x->is_stray || x->link.kind != RN_KIND_ACCOUNT;
     enum rn_code rc = RN_UNAUTHORIZED;
 
-    for (size_t i = 0; rc == RN_UNAUTHORIZED && i < 3; i++) {
+    for (size_t i = 0; names && rc == RN_UNAUTHORIZED && i < 3; i++) {
         rc = print_payload(x, forms[i], s);
         if (!rc)
             rc = find_key(s, rn_buf_view(&s->text), auth, which);
         if (rc == RN_NOT_FOUND)
             rc = RN_UNAUTHORIZED;
     }
+    if (rc == RN_UNAUTHORIZED && x->is_stray)
+        return match_stray(x, s, auth, which);
     if (rc == RN_UNAUTHORIZED &&
         !print_payload(x, x->link.is_rid ? RN_LINK_BY_RID : RN_LINK_BY_NAME, s))
         refuse(x, rn_buf_view(&s->text));

@@ -2,6 +2,7 @@
  *
  *   serve.c      around every request: identity, rights, route, answer
  *   auth.c       is the signature right, and may this key do that
+ *   stray.c      what is signed of a path that names nothing
  *   refusal.c    wrong ones are told so after a while
  *   keys.c       the account's keys
  *   route.c      verb, path and headers -> handler, one table
@@ -132,6 +133,7 @@ struct rn_context {
     unsigned rights;
     bool is_suspect; /* it came with a wrong signature or token */
     bool is_control; /* a path under /_runnel/, which is signed as it is */
+    bool is_stray;   /* the path names nothing that could be there */
     struct rn_order_blow blow; /* to come when the handler is done */
     struct rn_err err;
 
@@ -195,6 +197,16 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
 /* Fills x->rights, or what a permission grants.  RN_UNAUTHORIZED or
  * RN_FORBIDDEN. */
 enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
+/* stray.c: one of the forms in which a path that names nothing may have been
+ * signed, the link into `link` and what it is of into `parts`.  RN_NOT_FOUND if
+ * it has no such form. */
+enum { RN_STRAY_FORMS = 8 };
+enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
+                            struct rn_buf *link,
+                            struct rn_sign_parts *parts) RN_CHECK;
+/* What a path to addresses is to be resolved for becomes x->link; false if that
+ * is nothing. */
+bool rn_stray_resolve(struct rn_context *x);
 /* refusal.c: the answer is made; DONE if it is to be told at once. */
 enum rn_rest_step rn_refusal_hold(struct rn_context *x);
 /* Signers of the present keys; the first is the primary key's, and those of

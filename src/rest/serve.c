@@ -157,6 +157,7 @@ static enum rn_code read_path(struct rn_context *x)
     /* Where clients ask for the way to single replicas. */
     if (x->target.segment_count > 0 &&
         rn_view_eq(x->target.segments[0], RN_LIT("addresses"))) {
+        (void)!rn_stray_resolve(x);
         return rn_fail(
             &x->err, RN_BAD_REQUEST,
             "This server speaks gateway mode only. Java: "
@@ -220,6 +221,20 @@ static enum rn_rest_step refuse_url(struct rn_context *x)
     return RN_REST_DONE;
 }
 
+/* A stranger is told 401 whatever the path is. */
+static enum rn_rest_step refuse_path(struct rn_context *x, enum rn_code why)
+{
+    struct rn_err told = x->err;
+    enum rn_code rc;
+
+    x->is_stray = true;
+    rc = rn_rest_authorize(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    x->err = told;
+    return rn_reply_fail(x, why);
+}
+
 static enum rn_rest_step begin(struct rn_context *x)
 {
     enum rn_rest_step step;
@@ -234,18 +249,8 @@ static enum rn_rest_step begin(struct rn_context *x)
     if (rn_control_is(x))
         return rn_rest_control(x);
     path = read_path(x);
-    if (path) {
-        struct rn_err why = x->err;
-        /* A stranger is told 401 whatever the path is. */
-        if (!rn_context_header(x, RN_HEADER_AUTHORIZATION).len) {
-            return rn_reply_fail(
-                x, rn_fail(&x->err, RN_UNAUTHORIZED,
-                           "Required Header authorization is missing. Ensure "
-                           "a valid Authorization token is passed."));
-        }
-        x->err = why;
-        return rn_reply_fail(x, path);
-    }
+    if (path)
+        return refuse_path(x, path);
     rc = rn_rest_authorize(x);
     if (!rc && is_strictly_refused(x))
         return refuse_url(x);

@@ -57,13 +57,14 @@ def eventually(ask, holds):
 
 def signed_parts(path):
     """The word and the link that the signature of a path is over."""
-    path = urllib.parse.unquote(path.split("?")[0])
+    path = urllib.parse.unquote(path.split("?")[0], errors="surrogateescape")
     parts = [part for part in path.split("/") if part]
     is_list = len(parts) % 2
     if parts[:1] == ["_runnel"]:
         return "", "/".join(parts)
-    if "operations" in parts:
-        return "colls", "/".join(parts[:-2])
+    if "operations" in parts[2::2]:
+        parts = parts[:2 + 2 * parts[2::2].index("operations")]
+        return parts[-2], "/".join(parts)
     if parts[:1] == ["offers"] and not is_list:
         return "offers", parts[-1].lower()
     if is_list:
@@ -80,8 +81,9 @@ def sign(verb, path, key=EMULATOR_KEY, date=None, rid=None, kind=None):
     else:
         kind, link = signed_parts(path)
         link = rid.lower() if rid else link
-    text = "\n".join([verb.lower(), kind, link, date.lower(), "", ""])
-    digest = hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256)
+    text = "\n".join([verb.lower(), kind.lower(), link, date.lower(), "", ""])
+    digest = hmac.new(base64.b64decode(key),
+                      text.encode(errors="surrogateescape"), hashlib.sha256)
     token = ("type=master&ver=1.0&sig="
              + base64.b64encode(digest.digest()).decode())
     return {"authorization": urllib.parse.quote(token, safe=""),

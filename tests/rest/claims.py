@@ -4,9 +4,12 @@ Each table is a list of claims: what is sent, and the status, sub-status and
 words it gets.  One server serves a table, so that a claim costs one request.
 """
 import json
+import re
+import time
 from urllib.parse import quote
 
-from wire import PARTITION_KEY, Client, Server, case, equal
+from wire import (EMULATOR_KEY, PARTITION_KEY, Client, Server, case, date_of,
+                  equal, sign)
 
 KEY = {"paths": ["/pk"], "kind": "Hash", "version": 2}
 TWO = {"paths": ["/a", "/b/c"], "kind": "MultiHash", "version": 2}
@@ -168,6 +171,54 @@ def _():
 
 
 # ---- what answers are made of ------------------------------------------------
+
+@case("a path that names nothing is told so to who has signed it in any way a "
+      "client would, and to nobody else")
+def _():
+    server, client = prepare()
+
+    def failures():
+        text = client.send("GET", "/metrics").body.decode()
+        return int(re.search(r'auth_failures_total{reason="invalid"} (\d+)',
+                             text).group(1))
+
+    rids = "dbs/sbNTAA==/colls/sbNTAL0kkgA=/docs"
+    for path, status, signed, strange in (
+            ("/foo", 404, [("foo", "")],
+             [("", ""), ("foo", "foo"), ("dbs", ""), ("bar", "")]),
+            ("/Foo/bar/", 404, [("foo", "Foo/bar")], [("bar", "Foo")]),
+            ("/dbs/d/colls/c/docs/a/b", 404,
+             [("b", "dbs/d/colls/c/docs/a"), ("docs", "dbs/d/colls/c/docs/a/b")],
+             [("docs", "dbs/d/colls/c/docs/a"), ("docs", "dbs/d/colls/c")]),
+            ("/dbs/a%5Cb", 400, [("dbs", "dbs/a\\b"), ("dbs", "dbs/a%5Cb")],
+             [("dbs", "dbs/a"), ("dbs", "")]),
+            ("/dbs/a%5Cb%zz", 400,
+             [("dbs", "dbs/a%5Cb%zz"), ("dbs", "dbs/a\\b%zz")],
+             [("dbs", "dbs/a\\b")]),
+            ("/dbs/d/operations/x", 404,
+             [("dbs", "dbs/d"), ("operations", "dbs/d/operations/x")],
+             [("dbs", ""), ("operations", "dbs/d")]),
+            ("/dbs/a?b", 400, [("dbs", "dbs/a?b"), ("dbs", "dbs/a")],
+             [("dbs", "dbs/b")]),
+            ("/addresses/", 400, [("addresses", "")], [("", ""), ("docs", "")]),
+            ("//addresses/?$resolveFor=" + quote(rids, ""), 400,
+             [("docs", "sbntal0kkga="), ("addresses", "")],
+             [("docs", "sbntaa=="), ("dbs", "")]),
+            ("/addresses/?$resolveFor=dbs/d/colls/c/docs&$filter=x", 400,
+             [("docs", "dbs/d/colls/c"), ("addresses", "")],
+             [("docs", "dbs/d/colls/d")])):
+        for right, kinds in ((True, signed), (False, strange)):
+            for kind, link in kinds:
+                before = failures()
+                date = date_of(time.time())
+                answer = client.send("GET", path, None, {
+                    "x-ms-date": date, "authorization": sign(
+                        EMULATOR_KEY, "GET", path, date, link, kind)})
+                equal((answer.status, failures() - before),
+                      (status, 0) if right else (401, 1), (path, kind, link))
+                assert right or path[1:] not in answer.json["message"]
+    server.end()
+
 
 EVERY = {"date", "server", "x-ms-activity-id", "x-ms-request-charge",
          "x-ms-gatewayversion", "x-ms-serviceversion",

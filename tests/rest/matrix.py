@@ -74,6 +74,20 @@ def account_targets(offer):
     yield target("DELETE", f"/offers/{offer}", 405)
 
 
+def stray_targets():
+    """Paths that name no resource, which nobody is told without a right."""
+    for path, status in (
+            ("/foo", 404), ("/foo/bar", 404), ("/dbs/d/foo", 404),
+            ("/DBS/d", 404), ("/dbs/d/colls/c/docs/1/attachments", 404),
+            ("/media/x", 404), ("/dbs/a%5Cb", 400), ("/dbs/a%2Fb", 400),
+            ("/dbs/%zz", 400), ("/dbs/d/colls/%", 400), ("/dbs/a%00b", 400),
+            ("/dbs/%FF", 400), ("/dbs/" + 300 * "x", 400), ("/dbs/d%20", 400),
+            (f"/dbs/d/colls/c/docs/{1030 * 'x'}", 400), ("/offers/a/b", 400),
+            ("/addresses/", 400), ("//addresses/?$resolveFor=dbs", 400)):
+        for verb in ("GET", "PUT"):
+            yield target(verb, path, status, kind="stray")
+
+
 def user_targets():
     users, one = "/dbs/d/users", "/dbs/d/users/u"
     permissions = one + "/permissions"
@@ -147,7 +161,7 @@ def document_targets(name):
 
 
 def all_targets(offer):
-    return [*account_targets(offer), *user_targets(),
+    return [*account_targets(offer), *stray_targets(), *user_targets(),
             *container_targets("c", True), *container_targets("d", True),
             *container_targets("none", False), *document_targets("c"),
             *document_targets("d")]
@@ -357,7 +371,7 @@ TOKEN_MUTATIONS = {
 # ---- the oracle --------------------------------------------------------------
 
 def token_admits(t, rights):
-    if t.kind == "account":
+    if t.kind in ("account", "stray"):
         return True
     if t.container != "c" or rights["mode"] == "none":
         return False
@@ -379,8 +393,8 @@ def oracle(t, credential, header_status):
         return header_status
     if isinstance(rights, int):
         return rights
-    if t.status == 405:
-        return 405
+    if t.status == 405 or t.kind == "stray":
+        return t.status
     if rights == "write":
         return t.status
     if rights == "read":

@@ -70,7 +70,7 @@ class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
         self.substatus = int(headers.get("x-ms-substatus", 0))
-        is_page = headers.get("content-type", "").startswith("text/html")
+        is_page = headers.get("content-type", "").startswith("text/")
         is_binary = body[:1] == b"\x81"  # see hybrid.py
         self.json = json.loads(body) \
             if body and not is_page and not is_binary else None
