@@ -54,6 +54,21 @@ static const char engine_configuration[] =
     "\"spatialMaxGeometryPointCount\":256,\"sqlDisableOptimizationFlags\":0,"
     "\"sqlAllowTop\":true,\"enableSpatialIndexing\":true}";
 
+/* With the service's defaults for how stale a read may be, where that has a
+ * bound.  None is here. */
+static void print_consistency(struct rn_json_out *o, enum rn_consistency level)
+{
+    rn_json_out_key(o, RN_LIT("userConsistencyPolicy"));
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("defaultConsistencyLevel"));
+    rn_json_out_string(o, rn_view_text(rn_consistency_name(level)));
+    if (level == RN_CONSISTENCY_BOUNDED) {
+        print_raw(o, "maxStalenessPrefix", "100");
+        print_raw(o, "maxIntervalInSeconds", "5");
+    }
+    rn_json_out_object_end(o);
+}
+
 enum rn_rest_step rn_rest_account_read(struct rn_context *x)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
@@ -76,12 +91,7 @@ enum rn_rest_step rn_rest_account_read(struct rn_context *x)
     print_raw(&o, "userReplicationPolicy",
               "{\"asyncReplication\":false,\"minReplicaSetSize\":1,"
               "\"maxReplicasetSize\":4}");
-    rn_json_out_key(&o, RN_LIT("userConsistencyPolicy"));
-    rn_json_out_object_begin(&o);
-    rn_json_out_key(&o, RN_LIT("defaultConsistencyLevel"));
-    rn_json_out_string(&o,
-                       rn_view_text(rn_consistency_name(x->rest->consistency)));
-    rn_json_out_object_end(&o);
+    print_consistency(&o, x->rest->consistency);
     print_raw(&o, "systemReplicationPolicy",
               "{\"minReplicaSetSize\":1,\"maxReplicasetSize\":4,"
               "\"asyncReplication\":false}");

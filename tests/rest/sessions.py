@@ -24,7 +24,9 @@ def _():
         server = Server("--consistency", account)
         client = prepare(server)
         found = client.must(200, "GET", "/").json["userConsistencyPolicy"]
-        equal(found["defaultConsistencyLevel"], account)
+        equal(found, {"defaultConsistencyLevel": account, **(
+            {"maxStalenessPrefix": 100, "maxIntervalInSeconds": 5}
+            if account == "BoundedStaleness" else {})})
         for i, level in enumerate(LEVELS):
             want = 200 if i <= most else 400
             for name in (level, level.lower()):
