@@ -5,6 +5,8 @@
  */
 #include "rest/own.h"
 
+#include <strings.h>
+
 /* clang-format off */
 static const struct rn_route queries[] = {
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_QUERY_PLAN,
@@ -117,11 +119,14 @@ static const struct rn_route routes[] = {
  * be taken for a create. */
 static bool is_query(const struct rn_context *x)
 {
+    static const char word[] = "application/query+json"; /* and parameters */
+    struct rn_view type = rn_context_header(x, RN_HEADER_CONTENT_TYPE);
+
     return rn_context_flag(x, RN_HEADER_IS_QUERY) ||
            rn_context_flag(x, RN_HEADER_QUERY) ||
            rn_context_flag(x, RN_HEADER_IS_QUERY_PLAN) ||
-           rn_view_starts(rn_context_header(x, RN_HEADER_CONTENT_TYPE),
-                          RN_LIT("application/query+json"));
+           (type.len >= sizeof(word) - 1 &&
+            strncasecmp(type.at, word, sizeof(word) - 1) == 0);
 }
 
 static bool fits(const struct rn_route *r, const struct rn_context *x)

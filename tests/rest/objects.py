@@ -79,6 +79,23 @@ def _():
     server.end()
 
 
+@case("a query is known by its content type, in any case and with parameters")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    for kind in (QUERY, "Application/Query+JSON", QUERY.upper(),
+                 "application/query+JSON; charset=utf-8"):
+        answer = client.must(200, "POST", "/dbs",
+                             {"query": "SELECT VALUE c.id FROM c"},
+                             content_type=kind)
+        equal(answer.json["Databases"], ["d"])
+    for kind in ("application/json", "application/query", "x" + QUERY):
+        client.must(400, "POST", "/dbs", {"query": "SELECT VALUE c.id FROM c"},
+                    content_type=kind)
+    server.end()
+
+
 @case("a container that a client of old makes without a partition key has one "
       "of the system's, and a later client must name its own")
 def _():
