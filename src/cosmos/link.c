@@ -192,6 +192,20 @@ static enum rn_kind path_kind(const struct rn_link *l)
     return l->is_list ? rn_kind_owner(l->kind) : l->kind;
 }
 
+/* Of ASCII; false if it was so already. */
+static bool lower(char *text, size_t len)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < 'A' || text[i] > 'Z')
+            continue;
+        text[i] = (char)(text[i] | 0x20);
+        changed = true;
+    }
+    return changed;
+}
+
 static enum rn_code add_rid(const struct rn_link *l, struct rn_buf *out)
 {
     struct rn_view rid;
@@ -200,11 +214,19 @@ static enum rn_code add_rid(const struct rn_link *l, struct rn_buf *out)
     if (!l->is_rid)
         return RN_NOT_FOUND;
     rid = l->ids[l->depth - 1];
-    rc = rn_buf_reserve(out, rid.len);
-    for (size_t i = 0; !rc && i < rid.len; i++) {
-        bool is_upper = rid.at[i] >= 'A' && rid.at[i] <= 'Z';
-        out->at[out->len++] = (char)(is_upper ? rid.at[i] | 0x20 : rid.at[i]);
-    }
+    rc = rn_buf_add(out, rid);
+    if (!rc)
+        lower(out->at + out->len - rid.len, rid.len);
+    return rc;
+}
+
+static enum rn_code add_lowered(const struct rn_link *l, struct rn_buf *out)
+{
+    size_t from = out->len;
+    enum rn_code rc = add_path(l, path_kind(l), l->depth, false, out);
+
+    if (!rc && (out->len == from || !lower(out->at + from, out->len - from)))
+        rc = RN_NOT_FOUND;
     return rc;
 }
 
@@ -249,6 +271,11 @@ enum rn_code rn_link_print(const struct rn_link *l, enum rn_link_form form,
         break;
     case RN_LINK_AS_SENT:
         rc = add_wire(l, wire, out);
+        break;
+    case RN_LINK_LOWERED:
+        rc = add_lowered(l, out);
+        break;
+    case RN_LINK_FORMS:
         break;
     }
     if (rc)

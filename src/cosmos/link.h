@@ -14,8 +14,9 @@
  *             its own case                               dbs/shop/colls/Orders
  *   by rid    the last rid alone, in lower case          sbntal0kkga=
  *   as sent   Go signs the path with its escapes         dbs/Db%20One
+ *   lowered   by name, in lower case; old clients        dbs/shop/colls/orders
  *
- * All three bind to the same resource, so a server tries each.
+ * Each is a form of one and the same path, so a server tries them all.
  *
  * Views point to what parse was given.  Any thread.
  */
@@ -39,7 +40,14 @@ struct rn_link {
     struct rn_view ids[RN_KIND_DEPTH];
 };
 
-enum rn_link_form { RN_LINK_BY_RID, RN_LINK_BY_NAME, RN_LINK_AS_SENT };
+enum rn_link_form {
+    RN_LINK_BY_RID,
+    RN_LINK_BY_NAME,
+    RN_LINK_AS_SENT,
+    RN_LINK_LOWERED,
+
+    RN_LINK_FORMS, /* how many there are */
+};
 
 /* Takes the segments of a path, decoded, without empty ones.  RN_NOT_FOUND if
  * it names no kind of resource, RN_BAD_REQUEST if an id is none. */
@@ -51,8 +59,8 @@ enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
 struct rn_rid rn_link_rid(const struct rn_link *l);
 
 /* Appends the link that is signed.  RN_NOT_FOUND if a path has no such form,
- * or if as sent is no different from by name.  `wire` is the path before it was
- * decoded; only as sent needs it. */
+ * or if as sent or lowered is no different from by name.  `wire` is the path
+ * before it was decoded; only as sent needs it. */
 enum rn_code rn_link_print(const struct rn_link *l, enum rn_link_form form,
                            struct rn_view wire, struct rn_buf *out) RN_CHECK;
 

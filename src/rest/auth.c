@@ -241,13 +241,12 @@ static enum rn_code match_stray(struct rn_context *x, struct rn_signers *s,
 static enum rn_code match(struct rn_context *x, struct rn_signers *s,
                           const struct rn_auth *auth, size_t *which)
 {
-    static const enum rn_link_form forms[] = { RN_LINK_BY_RID, RN_LINK_BY_NAME,
-                                               RN_LINK_AS_SENT };
     bool names = !x->is_stray || x->link.kind != RN_KIND_ACCOUNT;
     enum rn_code rc = RN_UNAUTHORIZED;
 
-    for (size_t i = 0; names && rc == RN_UNAUTHORIZED && i < 3; i++) {
-        rc = print_payload(x, forms[i], s);
+    for (unsigned i = 0; names && rc == RN_UNAUTHORIZED && i < RN_LINK_FORMS;
+         i++) {
+        rc = print_payload(x, (enum rn_link_form)i, s);
         if (!rc)
             rc = find_key(s, rn_buf_view(&s->text), auth, which);
         if (rc == RN_NOT_FOUND)

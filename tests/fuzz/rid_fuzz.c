@@ -69,7 +69,7 @@ static void check_link(const struct rn_link *l, struct rn_view wire)
          back.is_key_delete == l->is_key_delete);
     for (size_t i = 0; i < l->depth; i++)
         must(rn_view_eq(back.ids[i], l->ids[i]));
-    for (unsigned form = 0; form <= RN_LINK_AS_SENT; form++) {
+    for (unsigned form = 0; form < RN_LINK_FORMS; form++) {
         enum rn_code rc =
             rn_link_print(l, (enum rn_link_form)form, wire, &link);
         must(!rc || rc == RN_NOT_FOUND);

@@ -170,6 +170,31 @@ def _():
     server.end()
 
 
+@case("a link is signed in its own case or all in lower case, and in no other")
+def _():
+    server, client = prepare()
+    client.must(201, "POST", "/dbs", {"id": "Shop"})
+    client.must(201, "POST", "/dbs/Shop/colls",
+                {"id": "C \u00dcX", "partitionKey": KEY})
+    for path, kind, links in (
+            ("/dbs/Shop", "dbs", {"dbs/Shop": 200, "dbs/shop": 200,
+                                  "dbs/SHOP": 401, "DBS/SHOP": 401}),
+            ("/dbs/Shop/colls", "colls", {"dbs/Shop": 200, "dbs/shop": 200,
+                                          "dbs/sHOP": 401}),
+            ("/dbs/Shop/colls/C%20%C3%9CX", "colls", {
+                "dbs/Shop/colls/C \u00dcX": 200,
+                "dbs/shop/colls/c \u00dcx": 200,
+                "dbs/Shop/colls/C%20%C3%9CX": 200,
+                "dbs/shop/colls/C \u00dcX": 401})):
+        for link, status in links.items():
+            date = date_of(time.time())
+            answer = client.send("GET", path, None, {
+                "x-ms-date": date, "authorization": sign(
+                    EMULATOR_KEY, "GET", path, date, link, kind)})
+            equal(answer.status, status, (path, link))
+    server.end()
+
+
 # ---- what answers are made of ------------------------------------------------
 
 @case("a path that names nothing is told so to who has signed it in any way a "

@@ -105,7 +105,7 @@ static bool accepts(const struct request *r, struct rn_signer *signer,
     struct rn_buf link = RN_BUF_INIT(8192), text = RN_BUF_INIT(8192);
     bool accepted = false;
 
-    for (unsigned form = 0; form <= RN_LINK_AS_SENT && !accepted; form++) {
+    for (unsigned form = 0; form < RN_LINK_FORMS && !accepted; form++) {
         enum rn_code rc = print_text(r, (enum rn_link_form)form, &link, &text);
         size_t which;
         if (rc == RN_NOT_FOUND)
