@@ -174,11 +174,11 @@ def all_targets(offer):
 Credential = namedtuple("Credential", "name key token rights")
 
 
-def granted(client, id, mode, resource, pk=None, **headers):
+def granted(client, id, mode, resource, pk=None, user="u", **headers):
     body = {"id": id, "permissionMode": mode, "resource": resource}
     if pk:
         body["resourcePartitionKey"] = [pk]
-    answer = client.must(201, "POST", "/dbs/d/users/u/permissions", body,
+    answer = client.must(201, "POST", f"/dbs/d/users/{user}/permissions", body,
                          **headers)
     rights = {"mode": mode.lower(), "pk": pk}
     if "/docs/" in resource:
@@ -238,7 +238,8 @@ def credentials(server, client):
         token, rights = granted(client, id, mode, resource, pk)
         yield Credential(f"the token {id}", None, token, rights)
     self = client.must(200, "GET", "/dbs/d/colls/c").json["_self"]
-    token, rights = granted(client, "all", "All", self)
+    client.must(201, "POST", "/dbs/d/users", {"id": "v"})
+    token, rights = granted(client, "all", "All", self, user="v")
     yield Credential("the token all", None, token, rights)
     # Whoever may write could have been given such a token; who may only read
     # could not.

@@ -102,6 +102,50 @@ def _():
     server.end()
 
 
+@case("one container is granted to a user once, by its names or by its rids")
+def _():
+    server = Server()
+    client, _token = prepare(server)
+    self = client.must(200, "GET", C).json["_self"]
+    named = "dbs/d/colls/c"
+
+    def grant(status, id, resource, pk=None, verb="POST", path=P):
+        body = {"id": id, "permissionMode": "Read", "resource": resource}
+        if pk:
+            body["resourcePartitionKey"] = [pk]
+        client.must(status, verb, path, body)
+
+    grant(409, "q", named)  # p has it
+    grant(409, "q", self)
+    grant(409, "q", self.strip("/"))
+    grant(201, "x", self, "x")
+    grant(409, "q", named, "x")
+    grant(201, "y", named, "y")
+    grant(409, "q", self, "y")
+    grant(409, "x", self, "y", "PUT", P + "/x")
+    # A permission may call its own the other way, and back.
+    for resource in (named, self, named):
+        grant(200, "y", resource, "y", "PUT", P + "/y")
+        grant(409, "q", self, "y")
+        grant(409, "q", named, "y")
+    client.must(204, "DELETE", P + "/y")
+    grant(201, "q", self, "y")
+    client.must(204, "DELETE", P + "/q")
+    # Another user is another matter, and so is another container of the name.
+    client.must(201, "POST", "/dbs/d/users", {"id": "v"})
+    grant(201, "q", self, path="/dbs/d/users/v/permissions")
+    client.must(204, "DELETE", C)
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
+    grant(201, "old", self)
+    grant(409, "q", client.must(200, "GET", C).json["_self"])
+    for id in ("p", "x", "old"):
+        client.must(204, "DELETE", P + "/" + id)
+    equal(client.must(200, "GET", P).json["_count"], 0)
+    grant(201, "q", named)
+    server.end()
+
+
 @case("a token for a part of a container is not told how much is in the whole")
 def _():
     server = Server()
