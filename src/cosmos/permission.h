@@ -7,7 +7,8 @@
  *
  * The mode is All, Read or none, in any case.  The resource is a container or
  * what lies in one, by names or by rids.  With a partition key, it is only that
- * key's part of it.
+ * key's part of it.  A document by its name and without a key is every document
+ * of that name, whatever its key; by its rid it is one.
  *
  * A token is handed out with the permission whenever that is read, and is good
  * for a time:

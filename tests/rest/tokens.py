@@ -102,6 +102,26 @@ def _():
     server.end()
 
 
+@case("a document is granted by its id in every key, by its id in one, or by its "
+      "rid alone")
+def _():
+    server = Server()
+    client, _token = prepare(server)
+    made = {pk: client.must(201, "POST", C + "/docs", {"id": "1", "pk": pk},
+                            pk=[pk]).json for pk in "xy"}
+    for n, (resource, more, allowed) in enumerate((
+            ("dbs/d/colls/c/docs/1", {}, "xy"),
+            ("dbs/d/colls/c/docs/1", {"resourcePartitionKey": ["x"]}, "x"),
+            (made["y"]["_self"], {}, "y"))):
+        token = client.must(201, "POST", P, {
+            "id": f"d{n}", "permissionMode": "Read", "resource": resource,
+            **more}).json["_token"]
+        for pk in "xy":
+            Client(server, token=token).must(
+                200 if pk in allowed else 403, "GET", C + "/docs/1", pk=[pk])
+    server.end()
+
+
 @case("one container is granted to a user once, by its names or by its rids")
 def _():
     server = Server()
