@@ -25,6 +25,7 @@ static void make_patched(struct rn_batch *b, struct rn_batch_operation *op,
                                      rn_engine_now(b->engine), &text, &op->why);
 
     rn_version_release(&op->version);
+    op->made++;
     if (!rc)
         rc = rn_version_render(&op->version, b->container, rn_buf_view(&text),
                                op->pk, op->id, &b->arena, &op->why);
@@ -93,6 +94,7 @@ static enum rn_code find_base(struct rn_batch *b, size_t i,
             *out = made_by(b, maker);
         if (out->at)
             op->base = RN_BASE_OPERATION;
+        op->base_made = maker->made;
         return RN_OK;
     }
     rc = rn_document_read(reading, op->pk, op->id, out, &place);
@@ -213,7 +215,8 @@ static bool base_holds(const struct rn_batch *b,
     if (op->base == RN_BASE_NONE)
         return false;
     maker = &b->operations[op->base_index];
-    return !maker->code && is_same(maker->place.etag, rn_found_etag(old));
+    return !maker->code && maker->made == op->base_made &&
+           is_same(maker->place.etag, rn_found_etag(old));
 }
 
 /* RN_BUSY: the batch has to be prepared again. */
@@ -235,8 +238,8 @@ static enum rn_code patch_again(struct rn_batch *b,
                               "attempted. Retry to avoid conflicts.");
     }
     make_patched(b, op, feed.json);
-    op->base = RN_BASE_STORED;
-    op->base_etag = rn_found_etag(old);
+    /* If the group is undone, another version may come to this etag. */
+    op->base = RN_BASE_NONE;
     return RN_OK;
 }
 

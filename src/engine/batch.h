@@ -56,6 +56,9 @@ struct rn_batch_operation {
     enum { RN_BASE_NONE, RN_BASE_STORED, RN_BASE_OPERATION } base;
     struct rn_etag base_etag;
     size_t base_index;
+    /* How often it was patched, and its base had been: whoever is patched again
+     * leaves something else than those after him were patched from. */
+    unsigned made, base_made;
 };
 
 struct rn_batch {

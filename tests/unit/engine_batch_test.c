@@ -213,6 +213,87 @@ static void a_batch_is_prepared_again_as_a_whole(void **state)
     assert_int_equal(lsn_now(), 3);
 }
 
+#define IF(what, part)                                                         \
+    "{\"condition\":\"from c where " what "\",\"operations\":" part "}"
+#define ADD(name)                                                              \
+    "[{\"op\":\"incr\",\"path\":\"/n\",\"value\":1},"                          \
+    "{\"op\":\"set\",\"path\":\"/" name "\",\"value\":1}]"
+
+/* What several operations leave of one document that another has written since
+ * they were prepared: {n:1} before, {n:10, o:1} then. */
+static void nothing_of_another_writer_is_lost_between_patches(void **state)
+{
+    static const struct {
+        const char *bodies[4]; /* a document: REPLACE; else PATCH */
+        enum rn_code codes[4]; /* of a bulk */
+        const char *stored;
+    } rows[] = {
+        { { ADD("x"), ADD("y") },
+          { RN_OK, RN_OK },
+          "\"n\":12,\"o\":1,\"x\":1,\"y\":1," },
+        { { ADD("x"), ADD("y"), ADD("z") },
+          { RN_OK, RN_OK, RN_OK },
+          "\"n\":13,\"o\":1,\"x\":1,\"y\":1,\"z\":1," },
+        { { DOC("a", ",\"n\":5"), ADD("y"), ADD("z") },
+          { RN_OK, RN_OK, RN_OK },
+          "\"n\":7,\"y\":1,\"z\":1," },
+        { { ADD("x"), DOC("a", ",\"n\":5"), ADD("z") },
+          { RN_OK, RN_OK, RN_OK },
+          "\"n\":6,\"z\":1," },
+        { { ADD("x"), IF("c.n = 11", ADD("y")), ADD("z") },
+          { RN_OK, RN_OK, RN_OK },
+          "\"n\":13,\"o\":1,\"x\":1,\"y\":1,\"z\":1," },
+        { { ADD("x"), ADD("y"), IF("c.n = 12", ADD("z")) },
+          { RN_OK, RN_OK, RN_OK },
+          "\"n\":13,\"o\":1,\"x\":1,\"y\":1,\"z\":1," },
+        { { ADD("x"), IF("c.n = 2", ADD("y")), ADD("z") },
+          { RN_OK, RN_PRECONDITION, RN_OK },
+          "\"n\":12,\"o\":1,\"x\":1,\"z\":1," },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 2; i++) {
+        enum rn_batch_mode mode = i % 2 ? RN_BATCH_EACH : RN_BATCH_ATOMIC;
+        bool refused = false;
+        struct queued other;
+
+        box_put(DOC("a", ",\"n\":1"));
+        queue_write(&other, DOC("a", ",\"n\":10,\"o\":1"));
+        batch_begin(mode, "[1]");
+        for (int k = 0; k < 4 && rows[i / 2].bodies[k]; k++) {
+            const char *body = rows[i / 2].bodies[k];
+
+            refused |= rows[i / 2].codes[k] != RN_OK;
+            batch_add(strstr(body, "\"id\"") ? RN_DOCUMENT_REPLACE
+                                             : RN_DOCUMENT_PATCH,
+                      "a", body);
+        }
+        assert_int_equal(batch_run(), RN_OK);
+        if (mode == RN_BATCH_EACH)
+            assert_codes(rows[i / 2].codes);
+        rn_batch_release(&batch);
+        end_write(&other);
+        if (mode == RN_BATCH_ATOMIC && refused)
+            assert_stored("a", "\"n\":10,\"o\":1,\"_rid\"");
+        else
+            assert_stored("a", rows[i / 2].stored);
+    }
+}
+
+static void patches_build_upon_what_a_refused_create_left(void **state)
+{
+    (void)state;
+    box_put(DOC("a", ",\"n\":10"));
+    batch_begin(RN_BATCH_EACH, "[1]");
+    batch_add(RN_DOCUMENT_CREATE, NULL, DOC("a", ",\"n\":1"));
+    batch_add(RN_DOCUMENT_PATCH, "a", INCR);
+    batch_add(RN_DOCUMENT_PATCH, "a", INCR);
+    assert_int_equal(batch_run(), RN_OK);
+    CODES(RN_CONFLICT, RN_OK, RN_OK);
+    rn_batch_release(&batch);
+    assert_stored("a", "\"n\":12");
+}
+
 static void a_batch_has_a_limit_to_what_it_writes_and_reads(void **state)
 {
     char *big = malloc(RN_DOCUMENT_MAX);
@@ -384,6 +465,8 @@ int main(void)
         CASE(operations_see_what_those_before_them_renamed),
         CASE(a_patch_after_a_delete_finds_nothing),
         CASE(a_batch_is_prepared_again_as_a_whole),
+        CASE(nothing_of_another_writer_is_lost_between_patches),
+        CASE(patches_build_upon_what_a_refused_create_left),
         CASE(a_batch_has_a_limit_to_what_it_writes_and_reads),
         CASE(each_operation_of_a_bulk_has_its_own_lsn),
         CASE(a_bulk_may_end_at_its_first_failure),

@@ -128,6 +128,39 @@ static void count_up(struct runner *r)
     document_clear(&doc);
 }
 
+/* Two patches of the counter in one request, atomic or bulk, or one alone. */
+static void patch_up(struct runner *r)
+{
+    static const char patch[] =
+        "[{\"op\":\"incr\",\"path\":\"/n\",\"value\":1}]";
+    struct rn_arena arena = RN_ARENA_INIT(64 << 10);
+    struct rn_pk pk;
+
+    if (rn_pk_parse(RN_LIT("[1]"), &arena, &pk, NULL))
+        return;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct rn_batch_operation ops[2] = { { .verb = RN_DOCUMENT_PATCH } };
+        struct rn_batch batch = { .mode =
+                                      i % 2 ? RN_BATCH_EACH : RN_BATCH_ATOMIC,
+                                  .container = r->container->container,
+                                  .pk = &pk,
+                                  .operations = ops,
+                                  .count = r->number % 2 ? 1 : 2 };
+        struct rn_err err;
+        enum rn_code rc;
+
+        ops[0].pk = &pk;
+        ops[0].id = RN_LIT("a");
+        ops[0].body = rn_view_text(patch);
+        ops[1] = ops[0];
+        rc = run_batch(&db, &batch, &err);
+        for (size_t k = 0; k < batch.count; k++)
+            r->told[rc ? rc : ops[k].code]++;
+        rn_batch_release(&batch);
+    }
+    rn_arena_release(&arena);
+}
+
 /* ---- what must come out -------------------------------------------------- */
 
 static void of_many_that_create_one_container_one_succeeds(void **state)
@@ -195,6 +228,28 @@ static void no_update_under_a_condition_is_lost(void **state)
     rn_object_release(c);
 }
 
+static void no_patch_of_several_in_one_request_is_lost(void **state)
+{
+    struct document doc = { 0 };
+    int told[RN_CODES];
+    char text[30];
+    struct rn_object *c = make_container(
+        &db, owner, "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}");
+
+    (void)state;
+    assert_int_equal(write_document(&db, c, RN_DOCUMENT_CREATE,
+                                    "{\"id\":\"a\",\"pk\":1,\"n\":0}", NULL,
+                                    &doc),
+                     RN_OK);
+    run_all(patch_up, c, NULL, told);
+    assert_int_equal(told[RN_OK], THREADS / 2 * 3 * ROUNDS);
+    assert_int_equal(read_document(&db, c, "[1]", "a", &doc), RN_OK);
+    snprintf(text, sizeof(text), "\"n\":%d,", THREADS / 2 * 3 * ROUNDS);
+    assert_non_null(strstr(doc.body, text));
+    document_clear(&doc);
+    rn_object_release(c);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -203,6 +258,7 @@ int main(void)
         TEST(of_many_that_create_one_container_one_succeeds),
         TEST(every_write_has_an_lsn_of_its_own_and_none_is_left_out),
         TEST(no_update_under_a_condition_is_lost),
+        TEST(no_patch_of_several_in_one_request_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
