@@ -318,10 +318,19 @@ static enum rn_code run_one(struct rn_batch *b, struct rn_batch_operation *op,
 
 /* ---- all of them --------------------------------------------------------- */
 
+/* Nothing was written, so the range is where it was. */
+static void undo_places(struct rn_batch *b, uint64_t lsn)
+{
+    for (size_t i = 0; i <= b->at; i++)
+        b->operations[i].place.lsn = lsn;
+    b->place.lsn = lsn;
+}
+
 static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
 {
     struct rn_epk epk;
     struct rn_turn turn;
+    uint64_t lsn;
     enum rn_code rc;
 
     rn_epk_of(&b->container->pkdef, b->pk, &epk);
@@ -329,6 +338,7 @@ static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
                        &b->operation.err);
     if (rc)
         return rc;
+    lsn = turn.row.lsn;
     for (; b->at < b->count; b->at++) {
         rc = run_one(b, &b->operations[b->at], &turn);
         if (rc == RN_BUSY) {
@@ -338,6 +348,7 @@ static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
         if (rc && rc != RN_NOT_MODIFIED) {
             if (rn_batch_is_refusal(rc) && !rn_txn_fault(txn))
                 b->refused = b->at;
+            undo_places(b, lsn);
             b->operation.err = b->operations[b->at].err;
             return rc;
         }

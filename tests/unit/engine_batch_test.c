@@ -71,6 +71,9 @@ static void one_refusal_undoes_all(void **state)
     CODES(RN_CONFLICT, RN_CONFLICT, RN_NOT_FOUND, RN_CONFLICT);
     for (int i = 0; i < 4; i++)
         assert_int_equal(ops[i].err.reason, i == 2 ? 0 : RN_REASON_DEPENDENCY);
+    assert_int_equal(batch.place.lsn, 1); /* for the session token */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ops[i].place.lsn, 1);
     rn_batch_release(&batch);
     assert_int_equal(lsn_now(), 1);
     assert_stored("a", "\"n\":1");
