@@ -53,8 +53,8 @@ void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits)
     struct rn_json_limits l = limits ? *limits : (struct rn_json_limits){ 0 };
 
     l.bytes = or_default(l.bytes, 8u << 20);
-    l.nodes = or_default(l.nodes, 1u << 20);
-    l.names = or_default(l.names, 100000);
+    l.nodes = or_default(l.nodes, 1u << 21);
+    l.names = or_default(l.names, 1u << 20);
     l.depth = or_default(l.depth, 128);
     if (l.seed == 0)
         l.seed = process_seed ? process_seed : (uintptr_t)j;

@@ -56,6 +56,35 @@ static void a_value_is_taken_once_in_a_partition_key_value(void **state)
     assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
 }
 
+/* What was accepted can be read again, with what is added to it: the text of a
+ * document is as dense as its size lets it be. */
+static void the_densest_documents_are_written_again_and_deleted(void **state)
+{
+    static const char head[] = "{\"id\":\"a\",\"pk\":1,\"u\":1,\"x\":";
+    char *body = malloc(RN_DOCUMENT_MAX + 1);
+    struct asked asked = { .id = "a", .pk = "[1]" };
+
+    (void)state;
+    for (int names = 0; names < 2; names++) {
+        size_t len = sizeof(head) - 1;
+
+        memcpy(body, head, len);
+        body[len] = names ? '{' : '[';
+        for (int i = 0; len + 12 < RN_DOCUMENT_MAX; i++)
+            len += (size_t)snprintf(body + len + 1, 12,
+                                    names ? "\"%x\":0," : "0,", (unsigned)i);
+        body[len] = names ? '}' : ']';
+        memcpy(body + len + 1, "}", 2);
+        box_put(body);
+        assert_int_equal(
+            write_document(&db, box, RN_DOCUMENT_REPLACE, body, &asked, &doc),
+            RN_OK);
+        box_del("[1]", "a");
+        assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 0);
+    }
+    free(body);
+}
+
 static enum rn_code replace_as(const char *id, const char *body)
 {
     return box_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
@@ -367,6 +396,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_value_is_taken_once_in_a_partition_key_value),
+        CASE(the_densest_documents_are_written_again_and_deleted),
         CASE(a_document_keeps_its_values_under_another_id),
         CASE(values_are_equal_as_a_query_finds_them),
         CASE(several_paths_make_one_key),

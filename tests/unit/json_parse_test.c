@@ -298,10 +298,10 @@ static void every_limit_is_met_exactly(void **state)
     }
 }
 
-/* The densest text of 2 MiB: [0,0,...,0] */
-static void no_text_of_two_megabytes_has_too_many_values(void **state)
+/* The densest text of 4 MiB: [0,0,...,0] */
+static void no_text_of_four_megabytes_has_too_many_values(void **state)
 {
-    size_t len = (2 << 20) - 1;
+    size_t len = (4 << 20) - 1;
     char *text = malloc(len + 1);
     struct rn_json j;
 
@@ -315,8 +315,30 @@ static void no_text_of_two_megabytes_has_too_many_values(void **state)
     text[len - 1] = ']';
     rn_json_init(&j, NULL);
     assert_int_equal(rn_json_parse(&j, rn_view_of(text, len), NULL), RN_OK);
-    assert_int_equal(rn_json_count(&j, 0), (1 << 20) - 1);
-    assert_int_equal(j.count, 1 << 20);
+    assert_int_equal(rn_json_count(&j, 0), (2 << 20) - 1);
+    assert_int_equal(j.count, 2 << 20);
+    rn_json_release(&j);
+    free(text);
+}
+
+/* The most names: {"":0,"":0,...}, of which the last wins. */
+static void no_text_of_four_megabytes_has_too_many_names(void **state)
+{
+    struct rn_json_limits limits = { .twice = RN_JSON_TWICE_LAST_WINS };
+    size_t count = ((4 << 20) - 1) / 5, len = 5 * count + 1;
+    char *text = malloc(len + 1);
+    struct rn_json j;
+
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + 5 * i, ",\"\":0", 5);
+    text[0] = '{';
+    text[len - 1] = '}';
+    rn_json_init(&j, &limits);
+    assert_int_equal(rn_json_parse(&j, rn_view_of(text, len), NULL), RN_OK);
+    assert_int_equal(rn_json_count(&j, 0), 1);
+    assert_int_equal(j.names, count);
     rn_json_release(&j);
     free(text);
 }
@@ -597,7 +619,8 @@ int main(void)
         cmocka_unit_test(depth_is_taken_to_the_limit_and_no_deeper),
         cmocka_unit_test(depth_counts_what_is_open_not_what_there_was),
         cmocka_unit_test(every_limit_is_met_exactly),
-        cmocka_unit_test(no_text_of_two_megabytes_has_too_many_values),
+        cmocka_unit_test(no_text_of_four_megabytes_has_too_many_values),
+        cmocka_unit_test(no_text_of_four_megabytes_has_too_many_names),
         cmocka_unit_test(the_same_tape_serves_again),
         cmocka_unit_test(a_repeated_name_is_found_among_any_number),
         cmocka_unit_test(escapes_hide_no_repetition_among_many),
