@@ -202,6 +202,11 @@ void rn_engine_commit_status(struct rn_engine *e,
     rn_committer_status(e->committer, out);
 }
 
+uint64_t rn_engine_removals_failed(struct rn_engine *e)
+{
+    return atomic_load(&e->removals_failed);
+}
+
 void rn_engine_clock_turned(struct rn_engine *e)
 {
     rn_committer_wake(e->committer);

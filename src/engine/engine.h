@@ -42,6 +42,9 @@ struct rn_store *rn_engine_store(struct rn_engine *e);
 struct rn_waiters *rn_engine_waiters(struct rn_engine *e);
 void rn_engine_commit_status(struct rn_engine *e,
                              struct rn_committer_status *out);
+/* How often something that has expired, or whose key was deleted, could not be
+ * removed. */
+uint64_t rn_engine_removals_failed(struct rn_engine *e);
 
 /* To be told when the clock has been put forward, so that what expired by that
  * goes at once. */

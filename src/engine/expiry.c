@@ -31,6 +31,7 @@ struct rn_expiry_clock {
     int64_t due;
     int64_t then; /* the next, once the slice that has looked is durable */
     bool is_swept;
+    bool is_bad;          /* the slice ended at something in this container */
     struct rn_buf places; /* of struct place */
 };
 
@@ -485,6 +486,7 @@ static enum rn_code sweep_clock(struct slice *s, struct rn_expiry_clock *clock)
     s->clock = clock;
     s->container = o->container;
     rc = sweep_container(s);
+    clock->is_bad = rc && !rn_txn_fault(s->txn);
     rn_object_release(o);
     return rc;
 }
@@ -512,24 +514,37 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     return rc;
 }
 
+/* Did it fail because of one container?  Then the others need not wait. */
+static bool find_bad(const struct rn_expiry *x)
+{
+    const struct rn_expiry_clock *c = x->clocks;
+
+    while (c && !c->is_bad)
+        c = c->next;
+    return c;
+}
+
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
     struct rn_engine *e = RN_QUEUED(op, struct rn_engine, expiry.chore.slice);
     struct rn_expiry *x = &e->expiry;
     int64_t now = rn_engine_now(e);
+    bool is_bad = rc && find_bad(x);
 
     (void)err;
     x->chore.is_queued = x->is_begun = false;
     x->chore.due = RN_NEVER;
     if (rc)
         forget_places(x);
+    if (is_bad)
+        atomic_fetch_add(&e->removals_failed, 1);
     for (struct rn_expiry_clock *c = x->clocks; c; c = c->next) {
-        if (rc && c->due <= now)
-            c->due = now + RETRY_S;
-        else if (c->is_swept)
+        if (!rc && c->is_swept)
             c->due = c->then;
-        c->is_swept = false;
+        else if (rc && c->due <= now && (c->is_bad || !is_bad))
+            c->due = now + RETRY_S;
+        c->is_swept = c->is_bad = false;
         set_due(x, c, c->due);
     }
 }

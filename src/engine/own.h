@@ -58,6 +58,8 @@ struct rn_engine {
     struct rn_home home;       /* home.c */
     bool was_home;             /* it had the last turn; the committer's */
 
+    /* Slices of removal that found something they could not remove. */
+    _Atomic uint64_t removals_failed;
     struct rn_expiry expiry;   /* the committer's, */
     struct rn_purger purger;   /* and this, */
     struct rn_indexer indexer; /* and this */

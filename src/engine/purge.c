@@ -78,8 +78,10 @@ static enum rn_code decode_order(struct rn_view key, struct rn_view row,
     return RN_OK;
 }
 
-/* The first order.  RN_NOT_FOUND if there is none. */
-static enum rn_code find_order(struct rn_txn *txn, struct order *out)
+/* The first order behind `after`, or of all if that is empty, and its key in
+ * any case.  RN_NOT_FOUND if there is none. */
+static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
+                               struct rn_key *at, struct order *out)
 {
     struct rn_key from, before;
     struct rn_range range;
@@ -88,13 +90,20 @@ static enum rn_code find_order(struct rn_txn *txn, struct order *out)
     enum rn_code rc;
 
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_ORDER, &from, &before);
+    if (after->len) {
+        from = *after;
+        from.bytes[from.len++] = 0;
+    }
     range = (struct rn_range){ .from = rn_key_view(&from),
                                .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &c);
     if (!rc)
         rc = rn_cursor_next(c, &key, &value);
-    if (!rc)
+    if (!rc) {
+        memcpy(at->bytes, key.at, key.len);
+        at->len = key.len;
         rc = decode_order(key, value, out);
+    }
     rn_cursor_end(c);
     return rc;
 }
@@ -147,18 +156,19 @@ static enum rn_code delete_some(struct rn_turn *t, struct order *o)
         struct rn_key key;
 
         rc = next_key(t->txn, o, t->container->number, &key);
-        if (!rc)
-            rc = rn_turn_find(t, &key, &found);
+        if (rc)
+            return rc;
+        rc = rn_turn_find(t, &key, &found);
         if (!rc && found.row.lsn <= o->lsn) {
             rc = rn_turn_delete(t, &key, &found);
             rn_turn_next(t);
             keys -= DOCUMENT_KEYS;
         }
-        if (!rc)
-            o->after = key;
+        o->after = key;
         keys--;
     }
-    return rc;
+    return rc == RN_NOT_FOUND ? RN_CORRUPT
+                              : rc; /* of its rows one is missing */
 }
 
 /* RN_NOT_FOUND when it is done. */
@@ -187,15 +197,20 @@ static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
 static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_engine *e = RN_QUEUED(op, struct rn_engine, purger.chore.slice);
+    struct rn_purger *x = &e->purger;
     struct order o;
-    enum rn_code rc = find_order(txn, &o);
+    enum rn_code rc;
 
-    if (rc)
-        return rc;
-    e->purger.order = o.key;
-    rc = carry_out(e, txn, &o);
-    e->purger.is_ended = rc == RN_NOT_FOUND;
+    x->order.len = 0;
+    x->is_bad = x->is_ended = false;
+    rc = find_order(txn, &x->after, &x->order, &o);
     if (rc == RN_NOT_FOUND)
+        return rc;
+    if (!rc)
+        rc = carry_out(e, txn, &o);
+    x->is_ended = rc == RN_NOT_FOUND;
+    x->is_bad = rc && !x->is_ended && x->order.len && !rn_txn_fault(txn);
+    if (x->is_ended)
         return rn_txn_del(txn, rn_key_view(&o.key));
     return rc ? rc : write_order(txn, &o);
 }
@@ -231,11 +246,20 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     struct rn_purger *x = &e->purger;
 
     x->chore.is_queued = false;
-    x->chore.due = rc ? rn_engine_now(e) + RETRY_S : 0;
-    if (rc == RN_NOT_FOUND)
-        x->chore.due = RN_NEVER;
-    else
-        answer(x, rc ? NULL : &x->order, rc, err);
+    x->chore.due = 0;
+    if (!rc) {
+        answer(x, &x->order, rc, err);
+    } else if (rc == RN_NOT_FOUND) { /* no more of them */
+        x->chore.due = x->after.len ? rn_engine_now(e) + RETRY_S : RN_NEVER;
+        x->after.len = 0;
+    } else if (x->is_bad) { /* the others need not wait for it */
+        atomic_fetch_add(&e->removals_failed, 1);
+        x->after = x->order;
+        answer(x, &x->order, rc, err);
+    } else {
+        x->chore.due = rn_engine_now(e) + RETRY_S;
+        answer(x, NULL, rc, err);
+    }
 }
 
 struct rn_operation *rn_purger_take_due(struct rn_engine *e, int64_t *wait_ns)
@@ -288,6 +312,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
     }
     p->next = x->waiting;
     x->waiting = p;
+    x->after.len = 0; /* it may lie before where they are */
     x->chore.due = 0;
 }
 

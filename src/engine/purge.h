@@ -45,8 +45,11 @@ enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
 struct rn_purger {
     struct rn_purge *waiting; /* decided, and not answered */
     struct rn_chore chore;    /* due when there are orders to look for */
-    bool is_ended;            /* the order that the slice was about */
+    bool is_ended;            /* the order that the slice was about, */
+    bool is_bad;              /* or it cannot be carried out now */
     struct rn_key order;      /* that one */
+    struct rn_key after; /* the last that could not; they are tried again when
+                            those behind it are done */
 };
 
 void rn_purger_release(struct rn_engine *e); /* answers who still waits */

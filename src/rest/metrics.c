@@ -83,6 +83,8 @@ static void print_commits(struct rn_rest *r, struct rn_buf *out)
     metric(out, "runnel_commit_queue_depth", "gauge", (double)c.in_flight);
     metric(out, "runnel_commit_aborted_total", "counter", (double)c.aborted);
     metric(out, "runnel_commit_busy_total", "counter", (double)c.busy);
+    metric(out, "runnel_removal_failures_total", "counter",
+           (double)rn_engine_removals_failed(r->engine));
 }
 
 static void print_store(struct rn_rest *r, struct rn_buf *out)

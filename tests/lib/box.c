@@ -108,6 +108,22 @@ static void queued_done(struct rn_done *done, enum rn_code rc,
     RN_QUEUED(w, struct queued, write)->is_done = true;
 }
 
+void box_damage(const char *pk, const char *id)
+{
+    struct rn_txn *txn = NULL;
+    struct rn_key key;
+
+    assert_int_equal(read_document(&db, box, pk, id, &doc), RN_OK);
+    rn_key_feed(box->number, doc.place.etag.range, doc.place.etag.lsn,
+                doc.place.etag.n, &key);
+    assert_int_equal(rn_txn_begin(db.store, RN_TXN_WRITE,
+                                  (struct rn_lock){ .container = box->number },
+                                  &txn, NULL),
+                     RN_OK);
+    assert_int_equal(rn_txn_del(txn, rn_key_view(&key)), RN_OK);
+    assert_int_equal(rn_txn_commit(txn, NULL), RN_OK);
+}
+
 void queue_write(struct queued *q, const char *body)
 {
     *q = (struct queued){ .write = { .done.call = queued_done,

@@ -44,6 +44,9 @@ enum rn_code box_write(enum rn_document_verb verb, const char *pk,
 /* The same, which must succeed. */
 void box_put(const char *body);
 void box_del(const char *pk, const char *id);
+/* Takes a document's body out of the store, behind the engine's back: it is
+ * damaged from then on. */
+void box_damage(const char *pk, const char *id);
 
 /* An upsert that is queued and not yet run, by one who knows of the container
  * as it is now; it must succeed, and have been run when it is ended. */

@@ -360,6 +360,31 @@ static void a_slice_that_failed_is_tried_again_later(void **state)
 
 enum { IDS = 60, STEPS = 3000 };
 
+static void
+what_cannot_be_removed_keeps_nothing_of_other_containers(void **state)
+{
+    struct rn_object *good = box;
+    uint64_t failed;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        create(i, 10);
+    box = make_container(&db, owner,
+                         CONTAINER_HASHED("bad", "2", ",\"defaultTtl\":-1"));
+    for (int i = 0; i < 5; i++)
+        create(i, 10);
+    box_damage("[3]", "3");
+    turn_clock(30);
+    failed = rn_engine_removals_failed(db.engine);
+    assert_true(failed > 0);
+    assert_true(count_rows(&db, box, RN_TAG_DOCUMENT) > 0);
+    turn_clock(60);
+    assert_int_equal(rn_engine_removals_failed(db.engine), failed + 1);
+    rn_object_release(box);
+    box = good;
+    assert_rows(0, 0);
+}
+
 static void random_writes_leave_what_has_not_expired(void **state)
 {
     static const int ttls[] = { 0, 0, -1, 5, 40, 150, 1000 };
@@ -414,6 +439,8 @@ int main(void)
         CASE(a_deleted_container_is_not_swept, setup_default),
         CASE(a_slice_that_was_undone_is_run_again, setup_default),
         CASE(a_slice_that_failed_is_tried_again_later, setup_default),
+        CASE(what_cannot_be_removed_keeps_nothing_of_other_containers,
+             box_setup),
         CASE(random_writes_leave_what_has_not_expired, setup_default),
     };
 

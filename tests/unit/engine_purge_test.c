@@ -117,6 +117,33 @@ static void it_is_answered_when_all_have_gone(void **state)
     assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 0);
 }
 
+static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
+{
+    struct purge bad, good;
+    uint64_t failed;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        put("a", i);
+        put("b", i);
+        put("c", i);
+    }
+    box_damage("[\"b\"]", "5");
+    start(&bad, "b");
+    start(&good, "a");
+    finish(&good);
+    while (!bad.is_ended)
+        assert_true(rn_sim_step(db.sim));
+    assert_int_equal(bad.rc, RN_CORRUPT);
+    purge("c");
+    database_settle(&db);
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 10);
+    failed = rn_engine_removals_failed(db.engine);
+    assert_true(failed > 0);
+    turn_clock(60); /* and is tried again */
+    assert_int_equal(rn_engine_removals_failed(db.engine), failed + 1);
+}
+
 static void of_very_many_it_is_answered_before(void **state)
 {
     enum { COUNT = 60 * RN_PURGE_SLICES };
@@ -223,6 +250,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(documents_of_the_key_go_and_others_stay),
         CASE(it_is_answered_when_all_have_gone),
+        CASE(a_key_that_cannot_be_purged_does_not_keep_others),
         CASE(of_very_many_it_is_answered_before),
         CASE(what_is_written_afterwards_stays),
         CASE(a_second_order_takes_what_came_after_the_first),
