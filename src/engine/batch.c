@@ -277,8 +277,9 @@ static enum rn_code do_one(struct rn_batch *b, struct rn_batch_operation *op,
 
     if (op->is_ready && op->unfit)
         return refuse_unfit(op);
-    rc = rn_turn_find(t, op->version.from ? op->version.from : &op->version.key,
-                      &old);
+    rc = rn_turn_find_of(t,
+                         op->version.from ? op->version.from : &op->version.key,
+                         op->version.pk, &old);
     if (!rc && op->rid && old.row.rid != op->rid)
         old = (struct rn_found){ 0 }; /* another one has come in its place */
     if (!rc)

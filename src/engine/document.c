@@ -43,7 +43,7 @@ static enum rn_code check_existence(enum rn_document_verb verb,
     if (verb != RN_DOCUMENT_CREATE && verb != RN_DOCUMENT_UPSERT &&
         !old->exists)
         return rn_fail_usual(err, RN_NOT_FOUND);
-    return RN_OK;
+    return old->is_other ? rn_found_refuse_other(err) : RN_OK;
 }
 
 enum rn_code rn_document_decide(enum rn_document_verb verb,
@@ -61,8 +61,9 @@ static enum rn_code write_in(struct rn_turn *t, struct rn_document_write *w,
                              struct rn_err *err)
 {
     struct rn_found old;
-    enum rn_code rc = rn_turn_find(
-        t, w->version.from ? w->version.from : &w->version.key, &old);
+    enum rn_code rc =
+        rn_turn_find_of(t, w->version.from ? w->version.from : &w->version.key,
+                        w->version.pk, &old);
 
     /* Another one may have come in its place since it was looked up. */
     if (!rc && w->rid && old.exists && old.row.rid != w->rid)

@@ -48,7 +48,8 @@ enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
 struct rn_documents {
     struct rn_reading *reading;
     struct rn_cursor *cursor;
-    struct rn_view at; /* the place of the document given last */
+    struct rn_view at;      /* the place of the document given last */
+    const struct rn_pk *pk; /* which others may share their places with */
     bool no_bodies;
 };
 

@@ -58,19 +58,11 @@ struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks)
 
 static bool has_key(const struct rn_feed *f, struct rn_view json)
 {
-    struct rn_arena arena = RN_ARENA_INIT(ARENA_MAX);
-    struct rn_json j;
-    struct rn_pk pk;
-    bool is_same;
+    bool yes = false;
 
-    rn_json_init(&j, NULL);
-    is_same = !rn_json_parse(&j, json, NULL) &&
-              !rn_pkdef_extract(&f->reading->container->pkdef, &j, 0, &arena,
-                                &pk, NULL) &&
-              rn_pk_eq(&pk, f->scan->pk);
-    rn_json_release(&j);
-    rn_arena_release(&arena);
-    return is_same;
+    return !rn_document_has_key(f->reading->container, f->scan->pk, json,
+                                &yes) &&
+           yes;
 }
 
 /* Different keys may have one EPK; see key.h. */

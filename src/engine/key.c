@@ -7,6 +7,7 @@
 
 /* A head and its hashes are longer than any id kept whole, so neither is taken
  * for the other. */
+enum { PK_BLOCK = 14 }; /* 16 bytes, with what is around a string */
 enum { ID_WHOLE_MAX = 200, ID_HEAD = 169, EPK_END = 0x01, EPK_ZERO = 0xff };
 
 static void begin(struct rn_key *k, uint32_t c, char tag)
@@ -88,6 +89,16 @@ void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
 {
     begin(out, c, RN_TAG_DOCUMENT);
     add_epk(out, rn_epk_view(epk));
+}
+
+bool rn_key_may_be_shared(const struct rn_pk *pk)
+{
+    for (size_t i = 0; i < pk->count; i++) {
+        if (pk->values[i].type == RN_PK_STRING &&
+            pk->values[i].text.len > PK_BLOCK)
+            return true;
+    }
+    return false;
 }
 
 void rn_key_document(uint32_t c, const struct rn_epk *epk,

@@ -25,8 +25,10 @@
  *         what follows it cannot be taken for a part of it
  * idkey   64 bits of hash of the whole key value, because different values may
  *         have one EPK: version 1 cuts strings, and for version 2 a string that
- *         has the EPK of another is found in a second.  Then the id, or if it
- *         is longer than 200 bytes its first 169 and 256 bits of two hashes
+ *         has the EPK of another is found in a second.  Who tries for hours
+ *         finds two with one hash as well: rn_key_may_be_shared.  Then the id,
+ *         or if it is longer than 200 bytes its first 169 and 256 bits of two
+ *         hashes
  *
  * No key is longer than RN_KEY_MAX: version 1 makes EPKs of up to 110 bytes.
  */
@@ -74,6 +76,11 @@ void rn_key_span_tag(uint32_t c, char tag, struct rn_key *from,
 void rn_key_document(uint32_t c, const struct rn_epk *epk,
                      const struct rn_pk *pk, struct rn_view id,
                      struct rn_key *out);
+/* May another key value have the same EPK and the same hash?  Then what lies
+ * there is compared with the value that is meant (rn_document_has_key).  Short
+ * values differ in their EPK: version 1 has them whole, version 2 hashes a
+ * block into as many bits, one to one. */
+bool rn_key_may_be_shared(const struct rn_pk *pk);
 /* Where documents of EPKs not less than this begin. */
 void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
                            struct rn_key *out);

@@ -176,6 +176,12 @@ enum rn_code rn_document_follow(struct rn_txn *txn,
                                 const struct rn_row_document *d,
                                 struct rn_row_feed *out) RN_CHECK;
 
+/* Is that document's partition key value this whole one?  Different values may
+ * have one place; see key.h. */
+enum rn_code rn_document_has_key(const struct rn_container *c,
+                                 const struct rn_pk *pk, struct rn_view json,
+                                 bool *yes) RN_CHECK;
+
 /* The 'd' key of the document of a rid. */
 enum rn_code rn_document_key_of(struct rn_txn *txn,
                                 const struct rn_container *c, uint64_t rid,

@@ -5,6 +5,10 @@
  *
  *   lsn 8 | container rid 8 | epk length 1 | epk | where to go on
  *
+ * If other values may have these keys, the length has its highest bit set, and
+ * before where to go on stands the value: its length 4, and as rn_pk_encode has
+ * it; and the order's key ends with 128 bits of another hash of it.
+ *
  * Documents up to that LSN are meant.  Ranges only ever raise it, splits and
  * merges included, so it means the same in whatever range the key is now.
  */
@@ -24,7 +28,10 @@ enum {
     RETRY_S = 60,
     RID_BYTES = 8, /* of a container */
     ROW_HEAD = 8 + RID_BYTES + 1,
-    ROW_MAX = ROW_HEAD + RN_EPK_MAX + RN_KEY_MAX,
+    PK_HEAD = 4,
+    ROW_MAX = ROW_HEAD + RN_EPK_MAX + PK_HEAD + RN_PK_BYTES_MAX + RN_KEY_MAX,
+    HAS_PK = 0x80,
+    HASH_BYTES = 16,
 };
 
 /* An order, read. */
@@ -33,6 +40,9 @@ struct order {
     uint64_t lsn;
     struct rn_rid rid;
     struct rn_epk epk;
+    size_t pk_len; /* 0: none is needed */
+    char pk_bytes[RN_PK_BYTES_MAX];
+    struct rn_pk pk;     /* of these bytes, if it was read */
     struct rn_key after; /* a 'd' key; at first where they begin */
 };
 
@@ -47,34 +57,59 @@ static enum rn_code write_order(struct rn_txn *txn, const struct order *o)
     (void)rn_rid_encode(o->rid, rid);
     rn_put_u64_be(row, o->lsn);
     memcpy(row + 8, rid, RID_BYTES);
-    row[8 + RID_BYTES] = (char)o->epk.len;
+    row[8 + RID_BYTES] = (char)(o->epk.len | (o->pk_len ? HAS_PK : 0));
     memcpy(row + ROW_HEAD, o->epk.bytes, o->epk.len);
+    if (o->pk_len) {
+        rn_put_u32_be(row + len, (uint32_t)o->pk_len);
+        memcpy(row + len + PK_HEAD, o->pk_bytes, o->pk_len);
+        len += PK_HEAD + o->pk_len;
+    }
     memcpy(row + len, o->after.bytes, o->after.len);
     return rn_txn_put(txn, rn_key_view(&o->key),
                       rn_view_of(row, len + o->after.len));
 }
 
+/* The value in a row's `rest`, which ends behind it then. */
+static bool take_pk(struct rn_view *rest, struct order *out)
+{
+    if (rest->len < PK_HEAD)
+        return false;
+    out->pk_len = rn_get_u32_be(rest->at);
+    *rest = rn_view_of(rest->at + PK_HEAD, rest->len - PK_HEAD);
+    if (!out->pk_len || out->pk_len > RN_PK_BYTES_MAX ||
+        rest->len < out->pk_len)
+        return false;
+    memcpy(out->pk_bytes, rest->at, out->pk_len);
+    *rest = rn_view_of(rest->at + out->pk_len, rest->len - out->pk_len);
+    return rn_pk_decode(rn_view_of(out->pk_bytes, out->pk_len), &out->pk);
+}
+
 static enum rn_code decode_order(struct rn_view key, struct rn_view row,
                                  struct order *out)
 {
-    size_t epk, rest;
+    struct rn_view rest;
+    size_t epk;
 
     if (row.len < ROW_HEAD || key.len > RN_KEY_MAX)
         return RN_CORRUPT;
-    epk = (unsigned char)row.at[ROW_HEAD - 1];
+    epk = (unsigned char)row.at[ROW_HEAD - 1] & (HAS_PK - 1);
     if (epk > RN_EPK_MAX || row.len < ROW_HEAD + epk ||
         !rn_rid_decode(rn_view_of(row.at + 8, RID_BYTES), &out->rid))
         return RN_CORRUPT;
-    rest = row.len - ROW_HEAD - epk;
-    if (rest > RN_KEY_MAX)
+    rest = rn_view_of(row.at + ROW_HEAD + epk, row.len - ROW_HEAD - epk);
+    out->pk_len = 0;
+    if ((unsigned char)row.at[ROW_HEAD - 1] & HAS_PK &&
+        (key.len < RN_KEY_HEAD + 4 + HASH_BYTES || !take_pk(&rest, out)))
+        return RN_CORRUPT;
+    if (rest.len > RN_KEY_MAX)
         return RN_CORRUPT;
     memcpy(out->key.bytes, key.at, key.len);
     out->key.len = key.len;
     out->lsn = rn_get_u64_be(row.at);
     memcpy(out->epk.bytes, row.at + ROW_HEAD, epk);
     out->epk.len = epk;
-    memcpy(out->after.bytes, row.at + ROW_HEAD + epk, rest);
-    out->after.len = rest;
+    memcpy(out->after.bytes, rest.at, rest.len);
+    out->after.len = rest.len;
     return RN_OK;
 }
 
@@ -130,7 +165,8 @@ static enum rn_code next_key(struct rn_txn *txn, const struct order *o,
     if (!rc) {
         struct rn_view tail =
             rn_view_of(o->key.bytes + RN_KEY_HEAD + 4,
-                       o->key.len - RN_KEY_HEAD - 4); /* behind the number */
+                       o->key.len - RN_KEY_HEAD - 4 - /* behind the number */
+                           (o->pk_len ? HASH_BYTES : 0));
         if (rn_view_starts(
                 rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD),
                 tail)) {
@@ -158,8 +194,8 @@ static enum rn_code delete_some(struct rn_turn *t, struct order *o)
         rc = next_key(t->txn, o, t->container->number, &key);
         if (rc)
             return rc;
-        rc = rn_turn_find(t, &key, &found);
-        if (!rc && found.row.lsn <= o->lsn) {
+        rc = rn_turn_find_of(t, &key, o->pk_len ? &o->pk : NULL, &found);
+        if (!rc && !found.is_other && found.row.lsn <= o->lsn) {
             rc = rn_turn_delete(t, &key, &found);
             rn_turn_next(t);
             keys -= DOCUMENT_KEYS;
@@ -296,6 +332,8 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
         return rc;
     p->place.range = turn.range;
     p->place.lsn = o.lsn = turn.row.lsn;
+    if (rn_key_may_be_shared(p->pk))
+        o.pk_len = rn_pk_encode(p->pk, o.pk_bytes);
     rn_key_document(p->container->number, &p->epk, p->pk, RN_LIT(""), &o.after);
     return write_order(txn, &o);
 }
@@ -316,6 +354,18 @@ static void done(struct rn_operation *op, enum rn_code rc,
     x->chore.due = 0;
 }
 
+/* Told apart from the order for another value of the same keys. */
+static void add_hash(struct rn_key *order, const struct rn_pk *pk)
+{
+    char encoded[RN_PK_BYTES_MAX];
+    struct rn_hash128 hash =
+        rn_hash128(rn_view_of(encoded, rn_pk_encode(pk, encoded)), 0);
+
+    rn_put_u64_be(order->bytes + order->len, hash.high);
+    rn_put_u64_be(order->bytes + order->len + 8, hash.low);
+    order->len += HASH_BYTES;
+}
+
 enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
                             struct rn_err *err)
 {
@@ -332,6 +382,8 @@ enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
     memcpy(p->order.bytes + p->order.len, first.bytes + RN_KEY_HEAD,
            first.len - RN_KEY_HEAD);
     p->order.len += first.len - RN_KEY_HEAD;
+    if (rn_key_may_be_shared(p->pk))
+        add_hash(&p->order, p->pk);
     p->operation = (struct rn_operation){
         .run = run,
         .done = done,

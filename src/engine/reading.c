@@ -32,6 +32,58 @@ bool rn_document_is_expired(const struct rn_container *c,
     return c->default_ttl != RN_TTL_OFF && ttl > 0 && row->ts + ttl <= now;
 }
 
+enum { KEY_ARENA_MAX = 64 << 10 };
+
+static bool is_plain(struct rn_view name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.at[i] < ' ' || name.at[i] == '"' ||
+            name.at[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+/* As much of the document as its key is in. */
+static enum rn_code parse_key(const struct rn_pkdef *def, struct rn_view json,
+                              struct rn_json *j)
+{
+    struct rn_view names[RN_PK_MAX];
+    struct rn_json_wanted wanted = { .names = names };
+
+    for (size_t i = 0; i < def->count; i++) {
+        struct rn_view name = def->paths[i].names[0];
+        uint32_t n = 0;
+
+        if (!is_plain(name))
+            return rn_json_parse(j, json, NULL);
+        while (n < wanted.count && !rn_view_eq(name, names[n]))
+            n++;
+        names[n] = name;
+        wanted.count += n == wanted.count;
+    }
+    return rn_json_parse_some(j, json, &wanted, NULL);
+}
+
+enum rn_code rn_document_has_key(const struct rn_container *c,
+                                 const struct rn_pk *pk, struct rn_view json,
+                                 bool *yes)
+{
+    struct rn_arena arena = RN_ARENA_INIT(KEY_ARENA_MAX);
+    struct rn_json j;
+    struct rn_pk found;
+    enum rn_code rc;
+
+    rn_json_init(&j, NULL);
+    rc = parse_key(&c->pkdef, json, &j);
+    if (!rc)
+        rc = rn_pkdef_extract(&c->pkdef, &j, 0, &arena, &found, NULL);
+    *yes = !rc && rn_pk_eq(&found, pk);
+    rn_json_release(&j);
+    rn_arena_release(&arena);
+    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was accepted once */
+}
+
 /* The body that a 'd' row points to. */
 enum rn_code rn_document_follow(struct rn_txn *txn,
                                 const struct rn_container *c,
@@ -92,6 +144,7 @@ enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
     struct rn_row_feed row;
     struct rn_epk epk;
     struct rn_key key;
+    bool is_that = true;
     enum rn_code rc;
 
     rn_epk_of(&r->container->pkdef, pk, &epk);
@@ -99,6 +152,10 @@ enum rn_code rn_document_read(struct rn_reading *r, const struct rn_pk *pk,
     rc = fill_place(r, rn_epk_view(&epk), place);
     if (!rc)
         rc = find_at(r, rn_key_view(&key), &d, &row);
+    if (!rc && rn_key_may_be_shared(pk))
+        rc = rn_document_has_key(r->container, pk, row.json, &is_that);
+    if (!rc && !is_that)
+        return RN_NOT_FOUND;
     return rc ? rc : show(r, &d, &row, body, place);
 }
 
@@ -266,6 +323,9 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
     enum rn_code rc = rn_documents_bound(r->container, scan, &bounds);
 
     *d = (struct rn_documents){ .reading = r, .no_bodies = scan->no_bodies };
+    if (scan->pk && scan->pk->count == r->container->pkdef.count &&
+        rn_key_may_be_shared(scan->pk))
+        d->pk = scan->pk;
     if (rc)
         return rc;
     range = (struct rn_range){ .from = rn_key_view(&bounds.from),
@@ -278,7 +338,9 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
 enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
 {
     struct rn_reading *r = d->reading;
-    bool no_body = d->no_bodies && r->container->default_ttl == RN_TTL_OFF;
+    bool no_body =
+        d->no_bodies && !d->pk && r->container->default_ttl == RN_TTL_OFF;
+    bool is_wanted;
     struct rn_row_document row;
     struct rn_row_feed feed = { 0 };
     struct rn_view key, value;
@@ -293,9 +355,14 @@ enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
         rc = rn_row_document_decode(value, &row);
         if (!rc && !no_body) /* which says when it expires, too */
             rc = rn_document_follow(r->txn, r->container, &row, &feed);
+        is_wanted =
+            no_body || !rn_document_is_expired(r->container, &feed, r->now);
+        if (!rc && is_wanted && d->pk)
+            rc =
+                rn_document_has_key(r->container, d->pk, feed.json, &is_wanted);
         if (rc)
             return rc;
-    } while (!no_body && rn_document_is_expired(r->container, &feed, r->now));
+    } while (!is_wanted);
     d->at = rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD);
     *body = d->no_bodies ? RN_LIT("") : feed.json;
     return RN_OK;

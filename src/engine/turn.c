@@ -89,6 +89,30 @@ enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
     return rc;
 }
 
+enum rn_code rn_turn_find_of(struct rn_turn *t, const struct rn_key *key,
+                             const struct rn_pk *pk, struct rn_found *out)
+{
+    struct rn_row_feed feed;
+    bool has_key = true;
+    enum rn_code rc = rn_turn_find(t, key, out);
+
+    if (rc || !pk || !(out->exists || out->expired))
+        return rc;
+    rc = rn_document_follow(t->txn, t->container, &out->row, &feed);
+    if (!rc)
+        rc = rn_document_has_key(t->container, pk, feed.json, &has_key);
+    if (!has_key)
+        *out = (struct rn_found){ .is_other = true };
+    return rc;
+}
+
+enum rn_code rn_found_refuse_other(struct rn_err *err)
+{
+    return rn_fail(err, RN_CONFLICT,
+                   "The place of this item is taken by one of another "
+                   "partition key value whose hash is the same.");
+}
+
 struct rn_etag rn_found_etag(const struct rn_found *f)
 {
     return rn_row_document_etag(&f->row);
@@ -468,6 +492,7 @@ enum rn_code rn_turn_put(struct rn_turn *t, struct rn_version *v,
 {
     enum rn_code rc = free_values(t, v, old);
 
+    assert(!old->is_other);
     return rc ? rc : put(t, v, old, old, etag);
 }
 
@@ -475,9 +500,11 @@ enum rn_code rn_turn_move(struct rn_turn *t, struct rn_version *v,
                           const struct rn_found *old, struct rn_etag *etag)
 {
     struct rn_found there;
-    enum rn_code rc = rn_turn_find(t, &v->key, &there);
+    enum rn_code rc = rn_turn_find_of(t, &v->key, v->pk, &there);
 
     assert(old->exists && v->from);
+    if (!rc && there.is_other)
+        rc = rn_found_refuse_other(t->err);
     if (!rc && there.exists)
         rc = rn_fail_usual(t->err, RN_CONFLICT);
     if (!rc)

@@ -38,8 +38,9 @@ struct rn_turn {
 
 /* The version of a document that is there now. */
 struct rn_found {
-    bool exists;  /* for the client */
-    bool expired; /* its rows are there, but its time is over */
+    bool exists;   /* for the client */
+    bool expired;  /* its rows are there, but its time is over */
+    bool is_other; /* neither: what is there is of another key value */
     struct rn_row_document row;
 };
 
@@ -57,7 +58,15 @@ enum rn_code rn_turn_end(struct rn_turn *t) RN_CHECK;
 /* Looks under a 'd' key; RN_OK whether or not there is one. */
 enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
                           struct rn_found *out) RN_CHECK;
+/* The same for a key value that others may share their place with; `pk` as in
+ * struct rn_version. */
+enum rn_code rn_turn_find_of(struct rn_turn *t, const struct rn_key *key,
+                             const struct rn_pk *pk,
+                             struct rn_found *out) RN_CHECK;
 struct rn_etag rn_found_etag(const struct rn_found *f);
+
+/* RN_CONFLICT: nothing can be put where another key's document is. */
+enum rn_code rn_found_refuse_other(struct rn_err *err) RN_CHECK;
 
 /* All are for what rn_turn_find has just found under that key.  Putting fills
  * the version's slots and tells its etag; before it writes anything it makes

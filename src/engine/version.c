@@ -211,6 +211,25 @@ void rn_version_aim(struct rn_version *v, const struct rn_container *c,
     v->container = c;
     rn_epk_of(&c->pkdef, pk, &v->epk);
     rn_key_document(c->number, &v->epk, pk, id, &v->key);
+    v->pk = rn_key_may_be_shared(pk) ? pk : NULL;
+}
+
+/* `found` is gone when the version is used. */
+static enum rn_code keep_key(struct rn_version *v, const struct rn_pk *asked,
+                             const struct rn_pk *found, struct rn_arena *arena)
+{
+    struct rn_pk *copy;
+
+    if (!v->pk || asked) {
+        v->pk = v->pk ? asked : NULL;
+        return RN_OK;
+    }
+    copy = rn_arena_alloc(arena, sizeof(*copy));
+    if (!copy)
+        return RN_NOMEM;
+    *copy = *found;
+    v->pk = copy;
+    return RN_OK;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what a request has */
@@ -247,8 +266,10 @@ enum rn_code rn_version_render(struct rn_version *v,
         rc = check_key(pk, &found, err);
     if (!rc) {
         rn_version_aim(v, c, &found, v->id);
-        rc = find_from(v, &found, id, arena);
+        rc = keep_key(v, pk, &found, arena);
     }
+    if (!rc)
+        rc = find_from(v, &found, id, arena);
     if (!rc)
         rc = render(v, &j);
     if (!rc && c->unique.count)

@@ -19,7 +19,10 @@ struct rn_version {
     const struct rn_container *container;
     struct rn_epk epk;
     struct rn_key key; /* under 'd' */
-    int32_t ttl;       /* its own; 0: none */
+    /* What a document there must have to be the one that is meant; borrowed.
+     * NULL: no other can be there. */
+    const struct rn_pk *pk;
+    int32_t ttl; /* its own; 0: none */
 
     /* Of a rendered one. */
     struct rn_unique_hashes unique; /* of its unique values */

@@ -37,6 +37,67 @@ static void assert_has(const char *text)
 
 /* ---- one at a time ------------------------------------------------------- */
 
+/* Two key values of version 1 that have one EPK and one hash. */
+#define X10 "xxxxxxxxxx"
+#define SAME                                                                   \
+    X10 X10 X10 X10 X10 X10 X10 X10 X10 X10 "xxxxxxxx" /* 108 of them */
+#define ONE SAME "9c696c5b620ee2e8"
+#define TWO SAME "09d8b22e9abb2b16"
+
+static size_t count_of(const char *pk, bool no_bodies)
+{
+    struct rn_arena arena = RN_ARENA_INIT(64 << 10);
+    struct rn_reading r = { 0 };
+    struct rn_documents list = { 0 };
+    struct rn_pk key;
+    struct rn_documents_scan scan = { .epks = rn_epk_all,
+                                      .pk = &key,
+                                      .no_bodies = no_bodies };
+    struct rn_view body;
+    size_t count = 0;
+
+    assert_int_equal(rn_pk_parse(rn_view_text(pk), &arena, &key, NULL), RN_OK);
+    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+                     RN_OK);
+    assert_int_equal(rn_documents_open(&list, &r, &scan), RN_OK);
+    while (!rn_documents_next(&list, &body))
+        count++;
+    rn_documents_close(&list);
+    rn_reading_end(&r);
+    rn_arena_release(&arena);
+    return count;
+}
+
+static void keys_with_one_hash_do_not_have_each_others_documents(void **state)
+{
+    static const char one[] = "[\"" ONE "\"]", two[] = "[\"" TWO "\"]";
+    static const char body[] = "{\"id\":\"a\",\"pk\":\"" TWO "\"}";
+
+    (void)state;
+    box_use(CONTAINER_V1(",\"defaultTtl\":-1"));
+    box_put("{\"id\":\"a\",\"pk\":\"" ONE "\"}");
+    assert_int_equal(read_document(&db, box, two, "a", &doc), RN_NOT_FOUND);
+    assert_int_equal(box_write(RN_DOCUMENT_CREATE, NULL, NULL, body),
+                     RN_CONFLICT);
+    assert_non_null(strstr(doc.err.text, "another partition key value"));
+    assert_int_equal(box_write(RN_DOCUMENT_UPSERT, two, NULL, body),
+                     RN_CONFLICT);
+    assert_int_equal(box_write(RN_DOCUMENT_REPLACE, two, "a", body),
+                     RN_NOT_FOUND);
+    assert_int_equal(del(two, "a"), RN_NOT_FOUND);
+    box_put("{\"id\":\"b\",\"pk\":\"" TWO "\"}");
+    assert_int_equal(box_write(RN_DOCUMENT_REPLACE, two, "b", body),
+                     RN_CONFLICT); /* to move it there */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(count_of(one, i), 1);
+        assert_int_equal(count_of(two, i), 1);
+    }
+    assert_int_equal(read_document(&db, box, one, "a", &doc), RN_OK);
+    assert_int_equal(del(one, "a"), RN_OK);
+    assert_int_equal(box_write(RN_DOCUMENT_CREATE, NULL, NULL, body), RN_OK);
+    assert_int_equal(read_document(&db, box, one, "a", &doc), RN_NOT_FOUND);
+}
+
 static void a_document_is_read_as_it_was_stored(void **state)
 {
     char *stored;
@@ -437,6 +498,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, setup_ranges, box_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_document_is_read_as_it_was_stored),
+        CASE(keys_with_one_hash_do_not_have_each_others_documents),
         CASE(each_verb_minds_whether_there_is_one),
         CASE(a_replacement_may_have_another_id_and_is_the_same_document),
         CASE(an_id_whose_document_has_expired_is_free_for_a_replacement),

@@ -10,6 +10,10 @@
 
 #include <stdio.h>
 
+static const char many_x[] =
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+
 static int setup(void **state)
 {
     (void)state;
@@ -244,6 +248,32 @@ static void another_key_with_the_same_epk_stays(void **state)
     assert_true(is_there(b, 1));
 }
 
+/* They have one EPK and one hash (engine_document_test.c). */
+static void another_key_with_the_same_hash_stays(void **state)
+{
+    char a[160], b[160];
+    struct purge p, q;
+
+    (void)state;
+    box_use(CONTAINER_V1(""));
+    snprintf(a, sizeof(a), "%.108s9c696c5b620ee2e8", many_x);
+    snprintf(b, sizeof(b), "%.108s09d8b22e9abb2b16", many_x);
+    for (int i = 0; i < 200; i++)
+        put(i % 2 ? a : b, i);
+    purge(a);
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 100);
+    assert_true(is_there(b, 0));
+    for (int i = 0; i < 200; i++)
+        if (i % 2)
+            put(a, i);
+    start(&p, a);
+    run_until(190);
+    start(&q, b); /* neither takes the other's place */
+    box_reopen();
+    database_settle(&db);
+    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
@@ -257,6 +287,7 @@ int main(void)
         CASE(a_restart_goes_on_with_it),
         CASE(an_order_ends_with_its_container),
         CASE(another_key_with_the_same_epk_stays),
+        CASE(another_key_with_the_same_hash_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
