@@ -206,6 +206,42 @@ static enum rn_code check_others(const struct rn_json *j, struct rn_err *err)
               : check_kind(j, 0, "vectorEmbeddingPolicy", RN_JSON_OBJECT, err);
 }
 
+/* They are made when the document is written: what a client sends of them is
+ * not kept, so that its key and its unique values would not be those of what is
+ * stored.  Containers from before this was asked stay as they are. */
+static enum rn_code refuse_system(struct rn_view name, const char *what,
+                                  struct rn_err *err)
+{
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "The %s path '/%.*s' could not be accepted: it is a system "
+                   "property.",
+                   what, RN_FMT(name));
+}
+
+static enum rn_code check_key_paths(const struct rn_pkdef *def,
+                                    const struct rn_object *old,
+                                    struct rn_err *err)
+{
+    for (size_t i = 0; !old && i < def->count; i++) {
+        if (rn_name_is_system(def->paths[i].names[0]))
+            return refuse_system(def->paths[i].names[0], "partition key", err);
+    }
+    return RN_OK;
+}
+
+static enum rn_code check_unique_paths(const struct rn_unique *unique,
+                                       struct rn_err *err)
+{
+    for (uint32_t i = 0; i < unique->count; i++) {
+        for (uint32_t n = 0; n < unique->keys[i].count; n++) {
+            struct rn_view name = unique->keys[i].paths[n].names[0];
+            if (rn_name_is_system(name))
+                return refuse_system(name, "unique key", err);
+        }
+    }
+    return RN_OK;
+}
+
 /* A replacement that does not speak of unique keys keeps them. */
 static enum rn_code check_unique(const struct rn_json *j,
                                  const struct rn_object *old,
@@ -221,7 +257,7 @@ static enum rn_code check_unique(const struct rn_json *j,
                      "The unique key policy of a container cannot be "
                      "replaced");
     }
-    return rc;
+    return rc || old ? rc : check_unique_paths(&unique, err);
 }
 
 /* A plane has no bounds of its own; the earth has. */
@@ -495,6 +531,8 @@ enum rn_code rn_definition_print(struct rn_view json,
         goto out;
     }
     rc = rn_pkdef_parse(&j, key, &arena, &def, err);
+    if (!rc)
+        rc = check_key_paths(&def, old, err);
     if (!rc)
         rc = check_ttl(&j, rn_json_find(&j, 0, RN_LIT("defaultTtl")), err);
     if (!rc)

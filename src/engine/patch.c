@@ -1,5 +1,6 @@
 /* patch.c -- see patch.h: reading. */
 #include "engine/patch_own.h"
+#include "engine/version.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,13 +92,9 @@ bool rn_patch_path_begins(const struct rn_json_path *path,
 static bool is_protected(const struct rn_json_path *path,
                          const struct rn_pkdef *def)
 {
-    static const char *const names[] = { "id",    "_rid",         "_self",
-                                         "_etag", "_attachments", "_ts",
-                                         "_lsn" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (rn_view_eq(path->names[0], rn_view_text(names[i])))
-            return true;
+    if (rn_view_eq(path->names[0], RN_LIT("id")) ||
+        rn_name_is_system(path->names[0]))
+        return true;
     for (size_t i = 0; i < def->count; i++)
         if (rn_patch_path_begins(path, &def->paths[i]))
             return true;

@@ -20,6 +20,14 @@ enum {
 static const char *const system_names[] = { "_rid",         "_self", "_etag",
                                             "_attachments", "_ts",   "_lsn" };
 
+bool rn_name_is_system(struct rn_view name)
+{
+    for (size_t i = 0; i < sizeof(system_names) / sizeof(system_names[0]); i++)
+        if (rn_view_eq(name, rn_view_text(system_names[i])))
+            return true;
+    return false;
+}
+
 static bool is_system(const struct rn_json *j, uint32_t name)
 {
     struct rn_view text = rn_json_text(j, name);

@@ -32,6 +32,9 @@ struct rn_version {
     size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
 };
 
+/* Is the property of that name ours?  What a client sends of it is left out. */
+bool rn_name_is_system(struct rn_view name);
+
 /* Where the document of a key and an id lies; enough to delete it. */
 void rn_version_aim(struct rn_version *v, const struct rn_container *c,
                     const struct rn_pk *pk, struct rn_view id);

@@ -42,6 +42,13 @@ static const struct row {
       "\"MultiHash\",\"version\":2}}",
       "{\"id\":\"c\"," INDEXING ",\"partitionKey\":{\"paths\":[\"/a\","
       "\"/b/c\"],\"kind\":\"MultiHash\",\"version\":2}," REST },
+    /* An id, and the key of a container from before there were keys. */
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/id\"]}}",
+      "{\"id\":\"c\"," INDEXING
+      ",\"partitionKey\":{\"paths\":[\"/id\"],\"kind\":\"Hash\"}," REST },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/_partitionKey\"]}}",
+      "{\"id\":\"c\"," INDEXING ",\"partitionKey\":{\"paths\":"
+      "[\"/_partitionKey\"],\"kind\":\"Hash\"}," REST },
     /* What is ours is not taken from the client. */
     { "{\"id\":\"c\"," PK ",\"_rid\":\"x\",\"_ts\":1,\"_self\":\"x\",\"_etag\":"
       "\"x\",\"_docs\":\"x\",\"_sprocs\":\"x\",\"_triggers\":\"x\",\"_udfs\":"
@@ -122,6 +129,14 @@ static const struct {
       "" },
     { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/a\"],\"version\":3}}",
       "" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/_ts\"]}}",
+      "system property" },
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/a\",\"/_etag\"],"
+      "\"kind\":\"MultiHash\",\"version\":2}}",
+      "partition key path '/_etag'" },
+    { "{\"id\":\"c\"," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":"
+      "[\"/u\"]},{\"paths\":[\"/u\",\"/_rid\"]}]}}",
+      "unique key path '/_rid'" },
     { "{\"id\":\"c\"," PK ",\"defaultTtl\":0}", "defaultTtl" },
     { "{\"id\":\"c\"," PK ",\"defaultTtl\":-2}", "defaultTtl" },
     { "{\"id\":\"c\"," PK ",\"defaultTtl\":2147483648}", "defaultTtl" },
