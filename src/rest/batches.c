@@ -305,6 +305,8 @@ static enum rn_code set_operation(struct rn_context *x,
     rc = set_key(x, ask, op);
     if (!rc)
         check_ask(ask, is_known, op);
+    if (!rc && !op->unfit && !op->pk)
+        op->unfit = rn_context_missing_key(x, &op->why);
     if (!rc && ask->has_ttl && ask->body.at && !op->unfit)
         rc = set_ttl(x, ask, op);
     return rc;

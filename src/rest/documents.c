@@ -41,6 +41,15 @@ enum rn_code rn_context_whole_key(struct rn_context *x)
                    "PartitionKey value must be supplied for this operation.");
 }
 
+enum rn_code rn_context_missing_key(struct rn_context *x, struct rn_err *err)
+{
+    struct rn_pk none = { 0 };
+
+    return x->rest->opts.strict
+               ? rn_pkdef_fit(&x->container->container->pkdef, &none, err)
+               : RN_OK;
+}
+
 /* The name of the document: in a path by rids, the last is the rid. */
 static bool is_by_rid(const struct rn_context *x, struct rn_rid *rid)
 {
@@ -251,6 +260,8 @@ static enum rn_rest_step start_write(struct rn_context *x,
     if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||
                 verb == RN_DOCUMENT_DELETE))
         rc = rn_context_whole_key(x);
+    else if (!rc)
+        rc = rn_context_missing_key(x, &x->err);
     if (rc)
         return rn_reply_fail(x, rc);
     w->done.call = write_done;

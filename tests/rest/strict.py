@@ -390,6 +390,33 @@ def _():
         server.end()
 
 
+@case("a strict server makes no document whose key only its body says")
+def _():
+    for strict in (True, False):
+        server = Server(*(["--strict"] if strict else []))
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        make(client, "c")
+        body = {"id": "1", "pk": "a"}
+        for more in ({}, {"x_ms_documentdb_is_upsert": "true"}):
+            got = client.ask("POST", C + "/docs", body, **more)
+            equal((got.status, got.substatus),
+                  (400, 1001) if strict else (200 if more else 201, 0))
+            if strict:
+                assert "fewer components" in got.json["message"]
+        got = client.must(207 if strict else 200, "POST", C + "/docs", [
+            {"operationType": "Upsert", "resourceBody": body, **key}
+            for key in ({}, {"partitionKey": '["a"]'})],
+            x_ms_cosmos_is_batch_request="true",
+            x_ms_cosmos_batch_atomic="false",
+            x_ms_cosmos_batch_continue_on_error="true")
+        equal([one["statusCode"] for one in got.json],
+              [400, 201] if strict else [200, 200])
+        client.must(200, "POST", C + "/docs", body, pk=["a"],
+                    x_ms_documentdb_is_upsert="true")
+        server.end()
+
+
 @case("a server that is not strict merges what is to be merged")
 def _():
     server = Server("--ranges", "3")
