@@ -14,6 +14,7 @@ enum {
     PAGE_DEFAULT = 100,
     PAGE_MAX = 1000,
     PAGE_BYTES = 4 << 20,
+    TAIL_BYTES = 64, /* behind the last document */
 };
 
 enum rn_code rn_context_count(struct rn_context *x, size_t *out)
@@ -177,7 +178,7 @@ static enum rn_code print_page(struct rn_context *x, struct rn_documents *d,
     for (;;) {
         rc = rn_documents_next(d, &body);
         if (rc || *count == max ||
-            (*count && x->call->body.len + body.len > PAGE_BYTES))
+            (*count && x->call->body.len + body.len > PAGE_BYTES - TAIL_BYTES))
             break;
         rn_json_out_raw(&o, body);
         memcpy(place, d->at.at, d->at.len);

@@ -515,6 +515,24 @@ def _():
     server.end()
 
 
+@case("a page of a read feed is not longer than 4 MiB, if it has several items")
+def _():
+    server, client = prepare()
+    for i in range(4):
+        client.must(201, "POST", D, {"id": f"b{i}", "pk": "q",
+                                     "x": "y" * (1500 << 10)}, pk=["q"])
+    seen, more = [], {}
+    while True:
+        got = client.must(200, "GET", D, pk=["q"], **more)
+        assert len(got.body) <= 4 << 20, len(got.body)
+        seen += [one["id"] for one in got.json["Documents"]]
+        if "x-ms-continuation" not in got.headers:
+            break
+        more = {"x_ms_continuation": got.headers["x-ms-continuation"]}
+    equal(sorted(seen), ["b0", "b1", "b2", "b3"])
+    server.end()
+
+
 @case("what exceeds a limit of the dialect is refused by the limit's name")
 def _():
     def box(**more):
