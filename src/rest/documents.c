@@ -50,11 +50,13 @@ enum rn_code rn_context_missing_key(struct rn_context *x, struct rn_err *err)
                : RN_OK;
 }
 
-/* The name of the document: in a path by rids, the last is the rid. */
+/* The name of the document: in a path by rids, the last is the rid.  If it is
+ * no rid of this container, all three are names that look so. */
 static bool is_by_rid(const struct rn_context *x, struct rn_rid *rid)
 {
     return x->link.is_rid && rn_rid_parse(x->link.ids[2], rid) &&
-           rid->kind == RN_KIND_DOCUMENT;
+           rid->kind == RN_KIND_DOCUMENT &&
+           rn_rid_eq(rn_rid_owner(*rid), x->container->rid);
 }
 
 static enum rn_code copy_id(struct rn_context *x, struct rn_view body,

@@ -3,6 +3,7 @@
 Each table is a list of claims: what is sent, and the status, sub-status and
 words it gets.  One server serves a table, so that a claim costs one request.
 """
+import base64
 import json
 import re
 import time
@@ -530,6 +531,33 @@ def _():
             break
         more = {"x_ms_continuation": got.headers["x-ms-continuation"]}
     equal(sorted(seen), ["b0", "b1", "b2", "b3"])
+    server.end()
+
+
+@case("names that look like rids are names")
+def _():
+    server, client = prepare()
+    rids = client.must(200, "GET", D + "/1", pk=["p"]).json["_self"]
+    _, database, _, container, _, item, _ = rids.split("/")
+    client.must(200, "GET", "/" + rids, pk=["p"], rid=item)
+    # Of something else that is not there; without letters that no id has.
+    for mask in range(1, 64):
+        strange = [str(base64.b64encode(bytes(
+            mask ^ byte for byte in base64.b64decode(rid, b"+-"))), "ascii")
+            for rid in (database, container, item)]
+        if not any(letter in "/+" for letter in "".join(strange)):
+            break
+    client.must(201, "POST", "/dbs", {"id": strange[0]})
+    client.must(201, "POST", f"/dbs/{strange[0]}/colls",
+                {"id": strange[1], "partitionKey": KEY})
+    docs = f"/dbs/{strange[0]}/colls/{strange[1]}/docs"
+    client.must(201, "POST", docs, {"id": strange[2], "pk": "p"}, pk=["p"])
+    path = docs + "/" + strange[2]
+    client.must(200, "GET", path, pk=["p"])
+    client.must(200, "PUT", path, {"id": strange[2], "pk": "p"}, pk=["p"])
+    client.must(200, "PATCH", path, [{"op": "set", "path": "/x", "value": 1}],
+                pk=["p"])
+    client.must(204, "DELETE", path, pk=["p"])
     server.end()
 
 
