@@ -236,7 +236,7 @@ static void write_done(struct rn_done *done, enum rn_code rc,
 }
 
 /* To leave a trigger out would be to break what its owner relies on. */
-static enum rn_code refuse_triggers(struct rn_context *x)
+enum rn_code rn_context_refuse_triggers(struct rn_context *x)
 {
     struct rn_view name = rn_context_header(x, RN_HEADER_PRE_TRIGGERS);
 
@@ -256,7 +256,7 @@ static enum rn_rest_step start_write(struct rn_context *x,
     enum rn_code rc = rn_context_find_container(x);
 
     if (!rc)
-        rc = refuse_triggers(x);
+        rc = rn_context_refuse_triggers(x);
     if (!rc)
         rc = rn_context_name_document(x, &w->rid);
     if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||

@@ -398,6 +398,7 @@ enum rn_code rn_context_fit_key(const struct rn_context *x, struct rn_pk *pk,
  * RN_REASON_KEY_MISMATCH, as of a key that has too few components. */
 enum rn_code rn_context_missing_key(struct rn_context *x,
                                     struct rn_err *err) RN_CHECK;
+enum rn_code rn_context_refuse_triggers(struct rn_context *x) RN_CHECK;
 bool rn_context_wants_minimal(const struct rn_context *x);
 
 /* patches.c: runs x->batch to its end, then calls `answer`.  x->rc is what

@@ -101,6 +101,8 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
     uint64_t rid = 0;
 
     if (!rc)
+        rc = rn_context_refuse_triggers(x);
+    if (!rc)
         rc = rn_context_name_document(x, &rid);
     if (!rc)
         rc = rn_context_whole_key(x);

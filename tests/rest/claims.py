@@ -561,6 +561,20 @@ def _():
     server.end()
 
 
+@case("a trigger that is named is refused by every write")
+def _():
+    body, patch = {"id": "1", "pk": "p"}, [
+        {"op": "set", "path": "/x", "value": 1}]
+    hold([claim(f"{verb} {name}", 400, verb, path, sent, pk=["p"],
+                words="does not exist", **{name: "t"})
+          for verb, path, sent in (("POST", D, {"id": "2", "pk": "p"}),
+                                   ("PUT", D + "/1", body),
+                                   ("PATCH", D + "/1", patch),
+                                   ("DELETE", D + "/1", None))
+          for name in ("x_ms_documentdb_pre_trigger_include",
+                       "x_ms_documentdb_post_trigger_include")])
+
+
 @case("what exceeds a limit of the dialect is refused by the limit's name")
 def _():
     def box(**more):
