@@ -1,6 +1,7 @@
 /* patch.c -- see patch.h: reading. */
 #include "engine/patch_own.h"
 #include "engine/version.h"
+#include "json/print.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,6 +174,28 @@ struct rn_view rn_patch_value(const struct rn_json *j, uint32_t value)
     return text;
 }
 
+/* Of a name that is there twice the last counts, here as in a document: what is
+ * left out of the tape must not be in the text either. */
+static enum rn_code copy_value(struct reader *r, uint32_t value,
+                               struct rn_view *out)
+{
+    struct rn_buf text = RN_BUF_INIT(RN_DOCUMENT_MAX);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&text);
+    enum rn_code rc;
+
+    *out = rn_patch_value(r->json, value);
+    if (r->json->is_compact || rn_json_count(r->json, value) == 0)
+        return RN_OK;
+    rn_json_out_value(&o, r->json, value);
+    rc = rn_json_out_finish(&o);
+    if (!rc) {
+        *out = rn_arena_copy(r->arena, rn_buf_view(&text));
+        rc = out->at ? RN_OK : RN_NOMEM;
+    }
+    rn_buf_release(&text);
+    return rc;
+}
+
 static enum rn_code read_value(struct reader *r, uint32_t node,
                                struct rn_patch_operation *op)
 {
@@ -189,8 +212,7 @@ static enum rn_code read_value(struct reader *r, uint32_t node,
             "as its value",
             r->number);
     }
-    op->value = rn_patch_value(r->json, value);
-    return RN_OK;
+    return copy_value(r, value, &op->value);
 }
 
 static enum rn_code read_operation(struct reader *r, uint32_t node,
@@ -289,13 +311,14 @@ enum rn_code rn_patch_read(struct rn_view body, const struct rn_pkdef *def,
                            struct rn_arena *arena, struct rn_patch *out,
                            struct rn_err *err)
 {
+    struct rn_json_limits limits = { .twice = RN_JSON_TWICE_LAST_WINS };
     struct rn_json j;
     struct reader r = { .json = &j, .def = def, .arena = arena, .err = err };
     uint32_t list = 0;
     enum rn_code rc;
 
     *out = (struct rn_patch){ 0 };
-    rn_json_init(&j, NULL);
+    rn_json_init(&j, &limits);
     rc = rn_json_parse(&j, body, err);
     if (!rc && rn_json_kind(&j, 0) == RN_JSON_OBJECT) {
         list = rn_json_find(&j, 0, RN_LIT("operations"));

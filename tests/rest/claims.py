@@ -435,6 +435,17 @@ def _():
         equal(done.body.count(b'"b"'), 1)
     client.must(200, "PATCH", D + "/t",
                 b'\xef\xbb\xbf[{"op":"set","path":"/n","value":1}]', **pk)
+    for value, left in ((b'{"b":1,"b":2}', {"b": 2}),
+                        (b'[{"b":1,"c":{"d":1,"\\u0064":2},"b":2}]',
+                         [{"c": {"d": 2}, "b": 2}])):
+        done = client.must(200, "PATCH", D + "/t",
+                           b'[{"op":"add","op":"set","path":"/a","value":'
+                           + value + b'}]', **pk)
+        equal(done.json["a"], left)
+        equal(done.body.count(b'"b"'), 1)
+    client.must(200, "PATCH", D + "/t", b'[{"op":"set","path":"/a","value":'
+                b'{"b":1,"b":2}},{"op":"remove","path":"/a/b"}]', **pk)
+    equal(client.must(200, "GET", D + "/t", pk=["p"]).json["a"], {})
     equal(client.must(200, "GET", D + "/1", pk=["p"],
                       x_ms_session_token="0:-1#1,").status, 200)
     server.end()
@@ -516,6 +527,20 @@ def _():
     server.end()
 
 
+@case("a trigger that is named is refused by every write")
+def _():
+    body, patch = {"id": "1", "pk": "p"}, [
+        {"op": "set", "path": "/x", "value": 1}]
+    hold([claim(f"{verb} {name}", 400, verb, path, sent, pk=["p"],
+                words="does not exist", **{name: "t"})
+          for verb, path, sent in (("POST", D, {"id": "2", "pk": "p"}),
+                                   ("PUT", D + "/1", body),
+                                   ("PATCH", D + "/1", patch),
+                                   ("DELETE", D + "/1", None))
+          for name in ("x_ms_documentdb_pre_trigger_include",
+                       "x_ms_documentdb_post_trigger_include")])
+
+
 @case("a page of a read feed is not longer than 4 MiB, if it has several items")
 def _():
     server, client = prepare()
@@ -559,20 +584,6 @@ def _():
                 pk=["p"])
     client.must(204, "DELETE", path, pk=["p"])
     server.end()
-
-
-@case("a trigger that is named is refused by every write")
-def _():
-    body, patch = {"id": "1", "pk": "p"}, [
-        {"op": "set", "path": "/x", "value": 1}]
-    hold([claim(f"{verb} {name}", 400, verb, path, sent, pk=["p"],
-                words="does not exist", **{name: "t"})
-          for verb, path, sent in (("POST", D, {"id": "2", "pk": "p"}),
-                                   ("PUT", D + "/1", body),
-                                   ("PATCH", D + "/1", patch),
-                                   ("DELETE", D + "/1", None))
-          for name in ("x_ms_documentdb_pre_trigger_include",
-                       "x_ms_documentdb_post_trigger_include")])
 
 
 @case("what exceeds a limit of the dialect is refused by the limit's name")
