@@ -13,7 +13,8 @@
 #include "engine/container.h"
 #include "engine/key.h"
 
-enum { RN_DOCUMENT_MAX = 2 << 20 }; /* bytes of JSON as sent */
+/* Bytes of JSON as sent, but for the system properties, which are replaced. */
+enum { RN_DOCUMENT_MAX = 2 << 20 };
 
 struct rn_version {
     const struct rn_container *container;

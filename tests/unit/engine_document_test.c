@@ -290,6 +290,9 @@ static void a_document_may_have_two_megabytes_and_no_more(void **state)
     assert_int_equal(put(RN_DOCUMENT_CREATE, body), RN_OK);
     assert_int_equal(read_document(&db, box, "[{}]", "a", &doc), RN_OK);
     free(body);
+    body = strdup(doc.body); /* with what was added to it */
+    assert_int_equal(put(RN_DOCUMENT_REPLACE, body), RN_OK);
+    free(body);
 }
 
 /* ---- conditions ---------------------------------------------------------- */
