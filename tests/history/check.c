@@ -5,22 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_write(const entry *e)
-{
-    return e->op >= HISTORY_CREATE && e->op <= HISTORY_DELETE;
-}
-
-bool check_succeeded(const entry *e)
-{
-    return e->status >= 200 && e->status < 300;
-}
-
 void check_tell(const struct check *c, size_t *counter, const char *kind,
                 const char *why, const entry *e)
 {
-    static const char *const names[] = { "read",    "create", "upsert",
-                                         "replace", "delete", "page",
-                                         "item",    "restore" };
+    static const char *const names[] = { "read",    "query",   "create",
+                                         "upsert",  "replace", "patch",
+                                         "delete",  "page",    "item",
+                                         "restore", "start" };
 
     if (++*counter > 3 || !c->out)
         return;
@@ -142,9 +133,11 @@ static void witness(struct check *c, entry *seen)
         w->point = w->version = seen->version;
         w->n = w->n ? w->n : seen->n;
         w->range = seen->range;
+        w->count = seen->count;
         return;
     }
-    if (!check_succeeded(w) || w->version != seen->version)
+    if (!check_succeeded(w) || w->version != seen->version ||
+        w->count != seen->count)
         check_tell(c, &c->verdict->phantom, "phantom", "it was not written so",
                    seen);
 }
@@ -155,15 +148,16 @@ static int resolve(struct check *c)
     if (!c->tokens)
         return -1;
     for (size_t i = 0; i < c->count; i++) {
-        if (is_write(&c->all[i]) && c->all[i].op != HISTORY_DELETE)
+        if (check_is_write(&c->all[i]) && c->all[i].op != HISTORY_DELETE)
             c->tokens[c->token_count++] = &c->all[i];
     }
     check_sort(c->tokens, c->token_count, by_token);
     for (size_t i = 0; i < c->count; i++) {
         entry *e = &c->all[i];
-        if ((e->op == HISTORY_READ || e->op == HISTORY_ITEM) && e->token)
+        if ((check_is_read(e) || e->op == HISTORY_ITEM) && e->token)
             witness(c, e);
     }
+    check_complete(c);
     return 0;
 }
 
@@ -175,9 +169,9 @@ static int collect(struct check *c)
         return -1;
     for (size_t i = 0; i < c->count; i++) {
         entry *e = &c->all[i];
-        if (is_write(e) && check_succeeded(e))
+        if (check_is_write(e) && check_succeeded(e))
             c->writes[c->write_count++] = e;
-        if (is_write(e) && e->status == 0)
+        if (check_is_write(e) && e->status == 0)
             c->lost[c->lost_count++] = e;
         e->gone = HISTORY_NEVER;
     }
@@ -188,7 +182,7 @@ static int collect(struct check *c)
     return 0;
 }
 
-/* ---- content ------------------------------------------------------------- */
+/* ---- what was there ------------------------------------------------------ */
 
 /* How many of the writes, by document and LSN, come before a place. */
 static size_t count_before(const struct check *c, uint32_t document,
@@ -225,94 +219,10 @@ entry *check_latest(const struct check *c, uint32_t document, uint64_t lsn)
     return last_before(c, count_before(c, document, lsn + 1, 0), document, lsn);
 }
 
-/* What a write found. */
-static entry *found_by(const struct check *c, const entry *e)
+entry *check_found_by(const struct check *c, const entry *e)
 {
     return last_before(c, count_before(c, e->document, e->point, e->n),
                        e->document, e->point);
-}
-
-bool check_excused(const struct check *c, const entry *e)
-{
-    size_t low = 0, high = c->lost_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->lost[middle]->document < e->document)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < c->lost_count && c->lost[low]->document == e->document; low++)
-        if (c->lost[low]->t0 < e->t1 && c->lost[low]->t1 > e->t0)
-            return true;
-    return false;
-}
-
-static const char *judge_read(const struct check *c, const entry *e,
-                              const entry *now)
-{
-    bool there = now && now->op != HISTORY_DELETE;
-
-    if (e->token)
-        return there && now->version == e->version ? NULL : "another version";
-    return !there || check_excused(c, e) ? NULL : "it was there";
-}
-
-static const char *judge_write(const struct check *c, const entry *e,
-                               const entry *before)
-{
-    bool there = before && before->op != HISTORY_DELETE;
-
-    if (e->condition && e->op != HISTORY_CREATE &&
-        (!there || before->version != e->condition))
-        return "its condition did not hold";
-    if (e->op == HISTORY_CREATE && there && !check_excused(c, e))
-        return "created what was there";
-    if ((e->op == HISTORY_REPLACE || e->op == HISTORY_DELETE) && !there &&
-        !check_excused(c, e))
-        return "changed what was not there";
-    return NULL;
-}
-
-static const char *judge_refusal(const struct check *c, const entry *e,
-                                 const entry *now)
-{
-    bool there = now && now->op != HISTORY_DELETE;
-
-    if (check_excused(c, e))
-        return NULL;
-    if (e->status == 412 && there && now->version == e->condition)
-        return "its condition held";
-    if (e->status == 404 && there)
-        return "it was there";
-    if (e->status == 409 && !there)
-        return "it was not there";
-    return NULL;
-}
-
-static void check_content(struct check *c)
-{
-    struct history_verdict *v = c->verdict;
-
-    for (size_t i = 0; i < c->count; i++) {
-        const entry *e = &c->all[i];
-        const char *why = NULL;
-
-        if (!e->point || e->op > HISTORY_DELETE)
-            continue;
-        if (e->op == HISTORY_READ && (e->status == 200 || e->status == 404)) {
-            v->reads++;
-            why = judge_read(c, e, check_latest(c, e->document, e->point));
-        } else if (is_write(e) && check_succeeded(e)) {
-            why = judge_write(c, e, found_by(c, e));
-        } else if (is_write(e) && e->status) {
-            v->refused++;
-            why = judge_refusal(c, e, check_latest(c, e->document, e->point));
-        }
-        if (why)
-            check_tell(c, &v->content, "content", why, e);
-    }
 }
 
 /* ---- order --------------------------------------------------------------- */
@@ -332,7 +242,7 @@ static void sweep(struct check *c, entry **sent, entry **answered, size_t count)
             a++;
         }
         if (e->point < high ||
-            (is_write(e) && check_succeeded(e) && e->point == high))
+            (check_is_write(e) && check_succeeded(e) && e->point == high))
             check_tell(c, &c->verdict->order, "order",
                        "an earlier one was decided later", e);
     }
@@ -397,24 +307,31 @@ int history_check(struct history_entry *e, size_t count, FILE *out,
     *v = (struct history_verdict){ 0 };
     if (count)
         qsort(e, count, sizeof(*e), by_client);
-    rc = resolve(&c);
+    rc = check_close(&c);
+    if (!rc)
+        rc = resolve(&c);
     if (!rc)
         rc = collect(&c);
     if (!rc)
         rc = check_restores(&c);
     if (!rc)
-        rc = check_unique(&c);
+        rc = check_bounds(&c);
     if (!rc)
-        check_content(&c);
+        rc = check_unique(&c);
     if (!rc)
         rc = check_order(&c, true);
     if (!rc)
         rc = check_order(&c, false);
     if (!rc)
         rc = check_feed(&c);
+    if (!rc)
+        rc = check_content(&c);
+    if (!rc)
+        rc = check_session(&c);
     free(c.writes);
     free(c.lost);
     free(c.tokens);
+    free(c.missing);
     free(c.restores);
     return rc;
 }
@@ -422,5 +339,5 @@ int history_check(struct history_entry *e, size_t count, FILE *out,
 size_t history_violations(const struct history_verdict *v)
 {
     return v->order + v->content + v->unique + v->phantom + v->feed +
-           v->restore;
+           v->restore + v->session;
 }

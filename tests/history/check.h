@@ -4,11 +4,13 @@
  * point.  So the order of everything is known and nothing has to be searched:
  *
  *   order    what was answered before another was sent is not after it: among
- *            requests to one key, and to one range.  As each client sends one
- *            after another, this covers read-your-writes, monotonic reads and
- *            the other promises of a session
+ *            requests to one key, and to one range
  *   content  a request saw the latest version not after its point, and its
- *            success or refusal (404, 409, 412) follows from that version
+ *            success or refusal (404, 409, 412) follows from that version; a
+ *            patch counts one more than it found
+ *   session  who sends the session token of all it was told is answered: a read
+ *            not from before it, a write above it; and is told more each time.
+ *            A token of what has not been yet is refused, and no other
  *   unique   no two writes have one LSN
  *   phantom  nothing is seen that nobody wrote, nor under another LSN
  *   feed     a page is of a stretch of keys.  Its items do not fall, lie in
@@ -25,8 +27,10 @@
  * Ranges may be split and merged meanwhile: along the ranges that a key has
  * been in LSNs rise, so what is said of keys holds.
  *
- * A write without an answer counts if somebody saw it.  If nobody did, it may
- * excuse what would be wrong without it, never what would be wrong with it.
+ * A write without an answer has happened before the server's next start, or
+ * never.  It counts if somebody saw it.  If nobody did, it may excuse what
+ * would be wrong without it, if it fits in between all that was told before it
+ * was sent and after that start: what is answered first from then on decides.
  */
 #ifndef RN_TEST_CHECK_H
 #define RN_TEST_CHECK_H
@@ -36,9 +40,14 @@
 #include <stdio.h>
 
 struct history_verdict {
-    size_t order, content, unique, phantom, feed, restore;
+    size_t order, content, unique, phantom, feed, restore, session;
     /* That were checked. */
-    size_t reads, writes, refused, unknown, pages, items;
+    size_t reads, writes, refused, unknown, pages, items, starts;
+    size_t absent;    /* reads that found nothing */
+    size_t excused;   /* answers that only a lost write explains */
+    size_t blind;     /* guesses that were too many to be looked at */
+    size_t sessions;  /* requests with a session token */
+    size_t ahead;     /* of these, of what had not been yet */
     size_t undone;    /* writes, by a restore */
     size_t unmoved;   /* pages with 304 */
     size_t tied;      /* pages of one that hold equal LSNs of several ranges */

@@ -20,18 +20,13 @@ static int by_key_answer(const void *x, const void *y)
     return order ? order : CHECK_COMPARE(a->t1, b->t1);
 }
 
-static bool has_key(const entry *stretch, uint32_t key)
-{
-    return key >= stretch->key && key - stretch->key < stretch->keys;
-}
-
 /* ---- restores ------------------------------------------------------------ */
 
 static void undo(struct check *c, const entry *restore, entry *w)
 {
     bool is_in = w->point <= restore->from;
 
-    if (w->point > restore->to || !has_key(restore, w->key))
+    if (w->point > restore->to || !check_has_key(restore, w->key))
         return;
     if (!is_in && w->t1 < restore->t0)
         check_tell(c, &c->verdict->restore, "restore",
@@ -79,7 +74,7 @@ static const char *judge_item(struct check *c, const entry *page,
 {
     entry *w = check_find_token(c, it->token), *now;
 
-    if (!has_key(page, it->key))
+    if (!check_has_key(page, it->key))
         return "of another key";
     if (it->version <= page->from || it->version > page->to)
         return "outside of its page";
@@ -89,9 +84,7 @@ static const char *judge_item(struct check *c, const entry *page,
         return "twice in a page";
     w->seen = number;
     now = check_latest(c, it->document, page->point);
-    if (now != w && !check_excused(c, &(entry){ .document = it->document,
-                                                .t0 = page->t0,
-                                                .t1 = page->t1 }))
+    if (now != w)
         return "not what is there";
     return NULL;
 }
@@ -120,7 +113,7 @@ static void note_wait(struct check *c, const entry *page, const entry *first)
     const entry *w = check_find_token(c, first->token);
     uint64_t since;
 
-    if (!w || w->t1 == HISTORY_NEVER || w->t1 < page->t0)
+    if (!w || w->flags & HISTORY_LOST || w->t1 < page->t0)
         return;
     since = page->t1 > w->t1 ? page->t1 - w->t1 : 0;
     c->verdict->waits++;
@@ -152,10 +145,33 @@ static void check_page(struct check *c, const entry *page, const entry *items,
     v->tied += is_tied(page, items, n);
 }
 
+static int note_missing(struct check *c, const entry *page, const entry *w)
+{
+    if (c->missing_count == c->missing_room) {
+        size_t room = c->missing_room ? 2 * c->missing_room : 64;
+        entry *more = realloc(c->missing, room * sizeof(entry));
+
+        if (!more)
+            return -1;
+        c->missing = more;
+        c->missing_room = room;
+    }
+    c->missing[c->missing_count++] = (entry){ .op = HISTORY_ITEM,
+                                              .client = page->client,
+                                              .t0 = page->t0,
+                                              .t1 = page->t1,
+                                              .point = page->point,
+                                              .document = w->document,
+                                              .key = w->key,
+                                              .range = page->range,
+                                              .version = w->version };
+    return 0;
+}
+
 /* Writes of a key in a page's interval that are not in it must have been
  * overtaken. */
-static void check_missing(struct check *c, const struct places *p,
-                          const entry *page, uint32_t key, uint32_t number)
+static int check_missing(struct check *c, const struct places *p,
+                         const entry *page, uint32_t key, uint32_t number)
 {
     size_t low = p->key_at[key], end = p->key_at[key + 1], high = end;
 
@@ -170,14 +186,17 @@ static void check_missing(struct check *c, const struct places *p,
         const entry *w = p->by_key[low];
 
         if (w->op == HISTORY_DELETE || w->seen == number ||
-            check_latest(c, w->document, page->point) != w ||
-            check_excused(c, &(entry){ .document = w->document,
-                                       .t0 = page->t0,
-                                       .t1 = page->t1 }))
+            check_latest(c, w->document, page->point) != w)
             continue;
+        if (check_hidden(c, w, page)) {
+            if (note_missing(c, page, w))
+                return -1;
+            continue;
+        }
         check_tell(c, &c->verdict->feed, "feed", "a change is missing", w);
         check_tell(c, &c->verdict->feed, "feed", "in this page", page);
     }
+    return 0;
 }
 
 /* The highest LSN of a key's writes that were answered before a time. */
@@ -216,7 +235,7 @@ static void check_place(struct check *c, struct places *p, const entry *page)
         check_tell(c, &c->verdict->feed, "feed", "it does not go on", page);
 }
 
-static void check_pages(struct check *c, struct places *p)
+static int check_pages(struct check *c, struct places *p)
 {
     uint32_t number = 0;
 
@@ -235,8 +254,13 @@ static void check_pages(struct check *c, struct places *p)
         check_place(c, p, page);
         check_page(c, page, page + 1, end - i - 1, number);
         for (uint32_t k = 0; k < page->keys; k++)
-            check_missing(c, p, page, page->key + k, number);
+            if (check_missing(c, p, page, page->key + k, number))
+                return -1;
+        /* They were all there at once. */
+        for (size_t k = i + 1; k < end; k++)
+            c->all[k].point = page->point;
     }
+    return 0;
 }
 
 static void order_writes(const struct check *c, struct places *p)
@@ -277,8 +301,7 @@ int check_feed(struct check *c)
     p.high_at = calloc(p.clients * p.keys + 1, sizeof(*p.at));
     if (p.by_key && p.answered && p.high && p.key_at && p.at && p.high_at) {
         order_writes(c, &p);
-        check_pages(c, &p);
-        rc = 0;
+        rc = check_pages(c, &p);
     }
     free(p.by_key);
     free(p.answered);

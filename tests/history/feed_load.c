@@ -120,10 +120,11 @@ static void *run_shaper(void *arg)
     return NULL;
 }
 
-static bool start(void)
+static bool start(struct client *c)
 {
     int port = web_start();
 
+    client_note_start(c);
     web_announce(port);
     return port != 0;
 }
@@ -179,6 +180,7 @@ static bool restore(struct client *c)
         last = ranges[i].id > last ? ranges[i].id : last;
     }
     shape_lose(last + 1, last + 1025);
+    client_note_start(c);
     web_announce(c->port);
     client_hang_up(c);
     c->port = 0;
@@ -195,7 +197,7 @@ static bool back_up(void)
     return is_done;
 }
 
-static bool kill_and_start(unsigned long number)
+static bool kill_and_start(struct client *c, unsigned long number)
 {
     web_kill(SIGKILL);
     if (number % 2) {
@@ -203,7 +205,7 @@ static bool kill_and_start(unsigned long number)
             return false;
         world.compactions++;
     }
-    return start();
+    return start(c);
 }
 
 /* Everything in its order, each when so much has been written. */
@@ -221,7 +223,7 @@ static bool run_world(struct client *c)
         else if (is_backed_up && !is_restored && percent >= RESTORE_AT)
             is_good = is_restored = restore(c);
         else if (percent * (world.kills + 1) >= 100 * (kills + 1))
-            is_good = kill_and_start(++kills);
+            is_good = kill_and_start(c, ++kills);
         else
             usleep(1000);
     }
@@ -277,7 +279,7 @@ static int run(struct client *clients)
     struct client *last = &clients[ALL - 1];
     bool is_good;
 
-    if (!start() || !shape_make(last)) {
+    if (!start(last) || !shape_make(last)) {
         printf("the server does not start\n");
         return 2;
     }

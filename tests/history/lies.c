@@ -1,39 +1,83 @@
 /* lies.c -- see lies.h. */
-#include "history/lies.h"
+#include "history/lies_own.h"
 
-static bool acked(const struct history_entry *e)
+bool lie_acked(const struct history_entry *e)
 {
     return e->op >= HISTORY_CREATE && e->op <= HISTORY_DELETE &&
            e->status == 200;
 }
 
-static struct history_entry *writer(struct world *w, uint32_t document,
-                                    uint64_t lsn)
+struct history_entry *lie_writer(struct world *w, uint32_t document,
+                                 uint64_t lsn)
 {
     for (size_t i = 0; i < w->count; i++)
-        if (acked(&w->log[i]) && w->log[i].document == document &&
+        if (lie_acked(&w->log[i]) && w->log[i].document == document &&
             w->log[i].version == lsn)
             return &w->log[i];
     return NULL;
 }
 
-static bool is_doubtful(const struct world *w, uint32_t document)
+bool lie_is_read(const struct history_entry *e)
 {
+    return e->op == HISTORY_READ || e->op == HISTORY_QUERY;
+}
+
+static bool is_lost(const struct history_entry *e)
+{
+    return e->op >= HISTORY_CREATE && e->op <= HISTORY_DELETE && e->status == 0;
+}
+
+/* When it has happened, if it ever will. */
+static uint64_t closed(const struct world *w, const struct history_entry *l)
+{
+    uint64_t end = l->t1;
+
     for (size_t i = 0; i < w->count; i++)
-        if (w->log[i].status == 0 && w->log[i].op != HISTORY_ITEM &&
-            w->log[i].document == document)
+        if (w->log[i].op == HISTORY_START && w->log[i].t0 > l->t0 &&
+            w->log[i].t0 < end)
+            end = w->log[i].t0;
+    return end;
+}
+
+/* Has somebody been told what became of it, between its end and a request?
+ * What was told after the backup says nothing after the restore. */
+static bool is_settled(const struct world *w, const struct history_entry *l,
+                       const struct history_entry *e)
+{
+    uint64_t end = closed(w, l);
+    bool is_restored = w->restored && e->t1 > w->restored;
+
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *f = &w->log[i];
+
+        if (f->document != l->document || f->t0 <= end || f->t1 >= e->t0 ||
+            !(lie_acked(f) || (lie_is_read(f) && f->point)))
+            continue;
+        if (!is_restored || f->t0 > w->restored || f->t1 < w->begun)
             return true;
+    }
+    return false;
+}
+
+bool lie_is_doubtful(const struct world *w, const struct history_entry *e)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *l = &w->log[i];
+
+        if (is_lost(l) && l->document == e->document && l->t0 < e->t1 &&
+            !is_settled(w, l, e))
+            return true;
+    }
     return false;
 }
 
 static bool read_shows_an_older_version(struct world *w,
                                         struct history_entry *e)
 {
-    if (e->op != HISTORY_READ || e->status != 200 ||
-        is_doubtful(w, e->document))
+    if (!lie_is_read(e) || e->status != 200 || lie_is_doubtful(w, e))
         return false;
     for (uint64_t lsn = e->version; lsn-- > 1;) {
-        const struct history_entry *old = writer(w, e->document, lsn);
+        const struct history_entry *old = lie_writer(w, e->document, lsn);
         if (!old || old->op == HISTORY_DELETE)
             continue;
         e->version = old->version;
@@ -47,7 +91,7 @@ static bool read_is_decided_too_early(struct world *w, struct history_entry *e)
 {
     uint64_t high = 0;
 
-    if (e->op != HISTORY_READ || !e->point)
+    if (!lie_is_read(e) || !e->point)
         return false;
     for (size_t i = 0; i < w->count; i++)
         if (w->log[i].t1 < e->t0 && w->log[i].point > high &&
@@ -61,8 +105,7 @@ static bool read_is_decided_too_early(struct world *w, struct history_entry *e)
 
 static bool read_finds_nothing(struct world *w, struct history_entry *e)
 {
-    if (e->op != HISTORY_READ || e->status != 200 ||
-        is_doubtful(w, e->document))
+    if (!lie_is_read(e) || e->status != 200 || lie_is_doubtful(w, e))
         return false;
     e->status = 404;
     e->token = e->version = 0;
@@ -72,11 +115,11 @@ static bool read_finds_nothing(struct world *w, struct history_entry *e)
 static bool read_finds_what_was_deleted(struct world *w,
                                         struct history_entry *e)
 {
-    if (e->op != HISTORY_READ || e->status != 404 ||
-        is_doubtful(w, e->document))
+    if (!lie_is_read(e) || e->status != 404 || !e->point ||
+        lie_is_doubtful(w, e))
         return false;
     for (uint64_t lsn = e->point; lsn > 0; lsn--) {
-        const struct history_entry *old = writer(w, e->document, lsn);
+        const struct history_entry *old = lie_writer(w, e->document, lsn);
         if (!old || old->op == HISTORY_DELETE)
             continue;
         e->status = 200;
@@ -89,7 +132,7 @@ static bool read_finds_what_was_deleted(struct world *w,
 
 static bool nobody_wrote_what_is_seen(struct world *w, struct history_entry *e)
 {
-    if ((e->op != HISTORY_READ && e->op != HISTORY_ITEM) || !e->token)
+    if ((!lie_is_read(e) && e->op != HISTORY_ITEM) || !e->token)
         return false;
     e->token = w->next_token + 77;
     return true;
@@ -97,10 +140,10 @@ static bool nobody_wrote_what_is_seen(struct world *w, struct history_entry *e)
 
 static bool an_lsn_is_given_twice(struct world *w, struct history_entry *e)
 {
-    if (!acked(e))
+    if (!lie_acked(e))
         return false;
     for (size_t i = 0; i < w->count; i++) {
-        if (!acked(&w->log[i]) || &w->log[i] == e)
+        if (!lie_acked(&w->log[i]) || &w->log[i] == e || w->log[i].n != e->n)
             continue;
         e->point = e->version = w->log[i].point;
         return true;
@@ -110,12 +153,12 @@ static bool an_lsn_is_given_twice(struct world *w, struct history_entry *e)
 
 static bool two_writes_are_swapped(struct world *w, struct history_entry *e)
 {
-    if (!acked(e))
+    if (!lie_acked(e))
         return false;
     for (size_t i = 0; i < w->count; i++) {
         struct history_entry *f = &w->log[i];
         uint64_t lsn = e->point;
-        if (!acked(f) || f->key != e->key || e->t1 >= f->t0)
+        if (!lie_acked(f) || f->key != e->key || e->t1 >= f->t0)
             continue;
         e->point = e->version = f->point;
         f->point = f->version = lsn;
@@ -127,14 +170,14 @@ static bool two_writes_are_swapped(struct world *w, struct history_entry *e)
 static bool a_write_is_lost(struct world *w, struct history_entry *e)
 {
     /* Acknowledged, but what comes after never saw it. */
-    if (!acked(e) || e->op == HISTORY_DELETE)
+    if (!lie_acked(e) || e->op == HISTORY_DELETE)
         return false;
     for (size_t i = 0; i < w->count; i++) {
         struct history_entry *r = &w->log[i];
-        if (r->op != HISTORY_READ || r->token != e->token)
+        if (!lie_is_read(r) || r->token != e->token)
             continue;
         for (uint64_t lsn = e->point; lsn-- > 1;) {
-            const struct history_entry *old = writer(w, e->document, lsn);
+            const struct history_entry *old = lie_writer(w, e->document, lsn);
             if (!old || old->op == HISTORY_DELETE)
                 continue;
             r->token = old->token;
@@ -148,32 +191,49 @@ static bool a_write_is_lost(struct world *w, struct history_entry *e)
 static bool a_condition_is_ignored(struct world *w, struct history_entry *e)
 {
     (void)w;
-    if (!acked(e) || !e->condition)
+    if (!lie_acked(e) || !e->condition)
         return false;
     e->condition++;
     return true;
 }
 
+/* The version that a request found, if it is of an acknowledged write. */
+static const struct history_entry *current(struct world *w,
+                                           const struct history_entry *e)
+{
+    uint64_t lsn = 0;
+
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *f = &w->log[i];
+        bool is_undone = e->point >= WORLD_JUMP && f->version < WORLD_JUMP &&
+                         f->version > w->saved_lsn;
+
+        if (f->document == e->document && f->op <= HISTORY_ITEM &&
+            f->op != HISTORY_PAGE && f->version <= e->point && !is_undone &&
+            f->version > lsn)
+            lsn = f->version;
+    }
+    return lsn ? lie_writer(w, e->document, lsn) : NULL;
+}
+
 static bool a_good_condition_is_refused(struct world *w,
                                         struct history_entry *e)
 {
-    if (e->status != 412 || is_doubtful(w, e->document))
+    const struct history_entry *now;
+
+    if (e->status != 412 || lie_is_doubtful(w, e))
         return false;
-    for (uint64_t lsn = e->point; lsn > 0; lsn--) {
-        bool is_undone =
-            e->point >= WORLD_JUMP && lsn < WORLD_JUMP && lsn > w->saved_lsn;
-        if (is_undone || !writer(w, e->document, lsn))
-            continue;
-        e->condition = lsn;
-        return true;
-    }
-    return false;
+    now = current(w, e);
+    if (!now || now->op == HISTORY_DELETE)
+        return false;
+    e->condition = now->version;
+    return true;
 }
 
 static bool create_refused_for_nothing(struct world *w, struct history_entry *e)
 {
-    if (e->status != 404 || e->op == HISTORY_READ || !e->point ||
-        is_doubtful(w, e->document))
+    if (e->status != 404 || lie_is_read(e) || !e->point ||
+        lie_is_doubtful(w, e))
         return false;
     e->op = HISTORY_CREATE;
     e->status = 409;
@@ -183,7 +243,7 @@ static bool create_refused_for_nothing(struct world *w, struct history_entry *e)
 static bool replace_misses_what_is_there(struct world *w,
                                          struct history_entry *e)
 {
-    if (e->status != 409 || is_doubtful(w, e->document))
+    if (e->status != 409 || lie_is_doubtful(w, e))
         return false;
     e->op = HISTORY_REPLACE;
     e->status = 404;
@@ -192,7 +252,7 @@ static bool replace_misses_what_is_there(struct world *w,
 
 static bool create_replaces(struct world *w, struct history_entry *e)
 {
-    if (!acked(e) || e->op != HISTORY_REPLACE || is_doubtful(w, e->document))
+    if (!lie_acked(e) || e->op != HISTORY_REPLACE || lie_is_doubtful(w, e))
         return false;
     e->op = HISTORY_CREATE;
     return true;
@@ -200,297 +260,225 @@ static bool create_replaces(struct world *w, struct history_entry *e)
 
 static bool delete_of_nothing(struct world *w, struct history_entry *e)
 {
-    if (!acked(e) || e->op != HISTORY_CREATE || is_doubtful(w, e->document))
+    if (!lie_acked(e) || e->op != HISTORY_CREATE || lie_is_doubtful(w, e))
         return false;
     e->op = HISTORY_REPLACE;
     return true;
 }
 
-static bool a_feed_skips_a_change(struct world *w, struct history_entry *e)
+/* ---- lost writes --------------------------------------------------------- */
+
+/* Gives every LSN from one on to the next, so that it is nobody's. */
+static void make_room(struct world *w, uint64_t lsn)
 {
-    if (e->op != HISTORY_ITEM || is_doubtful(w, e->document) ||
-        !writer(w, e->document, e->version))
-        return false;
-    *e = w->log[--w->count];
-    return true;
-}
-
-static bool a_feed_swaps_two_changes(struct world *w, struct history_entry *e)
-{
-    struct history_entry *f = e + 1, old = *e;
-
-    if (e->op != HISTORY_ITEM || f >= w->log + w->count ||
-        f->op != HISTORY_ITEM || f->client != e->client || f->t0 != e->t0 ||
-        f->version == e->version)
-        return false;
-    e->from = f->from;
-    f->from = old.from;
-    return true;
-}
-
-static bool a_feed_repeats_a_change(struct world *w, struct history_entry *e)
-{
-    struct history_entry again = *e;
-
-    if (e->op != HISTORY_ITEM)
-        return false;
     for (size_t i = 0; i < w->count; i++) {
-        const struct history_entry *p = &w->log[i];
-        if (p->op != HISTORY_PAGE || p->client != e->client ||
-            p->from < e->version)
-            continue;
-        again.t0 = p->t0;
-        again.t1 = p->t1;
-        again.from = 0;
-        world_add(w, &again);
-        return true;
+        struct history_entry *e = &w->log[i];
+        uint64_t *const numbers[] = { &e->point, &e->version, &e->condition,
+                                      &e->from, &e->to };
+        size_t count = e->op == HISTORY_ITEM ? 3 : 5; /* its place in a page */
+
+        for (size_t k = 0; k < count; k++)
+            *numbers[k] += *numbers[k] >= lsn;
     }
-    return false;
 }
 
-static bool a_304_hides_a_change(struct world *w, struct history_entry *e)
+static bool is_seen(const struct world *w, const struct history_entry *l)
 {
-    if (e->op != HISTORY_PAGE || e->status != 200 || e->point == e->from)
-        return false;
-    for (size_t i = 0; i < w->count; i++) {
-        const struct history_entry *f = &w->log[i];
-        if (!acked(f) || f->t1 >= e->t0 || f->point <= e->from)
-            continue;
-        e->status = 304;
-        e->to = e->point = e->from;
-        return true;
-    }
-    return false;
-}
-
-static bool a_reader_is_moved_on(struct world *w, struct history_entry *e)
-{
-    (void)w;
-    if (e->op != HISTORY_PAGE || e->from < 2 || e->flags)
-        return false;
-    e->from--;
-    return true;
-}
-
-static bool a_page_is_of_the_past(struct world *w, struct history_entry *e)
-{
-    /* Of a range that nobody else has met, as after a split. */
-    if (e->op != HISTORY_PAGE || e->status != 304 || e->from != e->to)
-        return false;
-    for (size_t i = 0; i < w->count; i++) {
-        const struct history_entry *f = &w->log[i];
-        if (!acked(f) || f->t1 >= e->t0 || f->point != e->point ||
-            f->key < e->key || f->key >= e->key + e->keys)
-            continue;
-        e->from = e->to = --e->point;
-        e->range = 77;
-        e->flags = HISTORY_STARTS;
-        return true;
-    }
-    return false;
-}
-
-static bool a_reader_who_goes_back_is_moved_on(struct world *w,
-                                               struct history_entry *e)
-{
-    if (e->op != HISTORY_PAGE || e->status != 304 || e->from + 2 > e->to)
-        return false;
     for (size_t i = 0; i < w->count; i++)
-        if (w->log[i].op == HISTORY_PAGE && w->log[i].client == e->client &&
-            w->log[i].t0 < e->t0 && w->log[i].to + 1 >= e->to)
-            return false; /* it has been there */
-    e->flags = HISTORY_AGAIN;
-    e->from = e->to - 1;
-    return true;
+        if (&w->log[i] != l && w->log[i].token == l->token)
+            return true;
+    return false;
 }
 
-/* Its page, and how many items that has. */
-static struct history_entry *page_of(struct world *w, struct history_entry *e,
-                                     size_t *n)
+/* Was anything decided after a lost write's end, and before a request? */
+static bool is_closed_before(const struct world *w,
+                             const struct history_entry *l,
+                             const struct history_entry *e)
 {
-    struct history_entry *page = e;
+    uint64_t end = closed(w, l);
 
-    while (page > w->log && page->op == HISTORY_ITEM)
-        page--;
-    *n = 0;
-    while (page + *n + 1 < w->log + w->count &&
-           page[*n + 1].op == HISTORY_ITEM &&
-           page[*n + 1].client == page->client)
-        ++*n;
-    return page->op == HISTORY_PAGE ? page : NULL;
-}
-
-static bool a_page_is_longer_than_asked_for(struct world *w,
-                                            struct history_entry *e)
-{
-    size_t n;
-    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
-
-    if (!page || n < 2 || page[n].version == page[1].version)
-        return false;
-    page->max = 1;
-    return true;
-}
-
-static bool a_page_divides_a_transaction(struct world *w,
-                                         struct history_entry *e)
-{
-    size_t n;
-    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
-
-    if (!page || n < 2 || page[n].version != page[n - 1].version ||
-        is_doubtful(w, page[n].document))
-        return false;
-    page[n] = w->log[--w->count];
-    return true;
-}
-
-static bool a_page_is_of_another_key(struct world *w, struct history_entry *e)
-{
-    size_t n;
-    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
-
-    if (!page || page->keys != 1)
-        return false;
-    page->key = 2;
-    page->flags = HISTORY_STARTS;
-    return true;
-}
-
-static bool a_change_is_twice_in_a_page(struct world *w,
-                                        struct history_entry *e)
-{
-    struct history_entry again = *e;
-
-    if (e->op != HISTORY_ITEM)
-        return false;
-    world_add(w, &again);
-    return true;
-}
-
-static bool a_feed_gives_what_was_replaced(struct world *w,
-                                           struct history_entry *e)
-{
-    size_t n;
-    struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
-
-    if (!page || n != 1 || is_doubtful(w, e->document))
-        return false;
-    for (uint64_t lsn = e->version; --lsn > page->from;) {
-        const struct history_entry *old;
-        if (lsn == WORLD_JUMP)
-            return false;
-        old = writer(w, e->document, lsn);
-        if (!old || old->op == HISTORY_DELETE)
-            continue;
-        e->token = old->token;
-        e->version = old->version;
-        return true;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct history_entry *f = &w->log[i];
+        if (f->op <= HISTORY_DELETE && f->key == e->key && f->point &&
+            f->t0 > end && f->t1 < e->t0 && f->point < e->point)
+            return true;
     }
     return false;
 }
 
-static bool what_was_undone_is_read(struct world *w, struct history_entry *e)
+static bool a_lost_write_comes_after_a_start(struct world *w,
+                                             struct history_entry *e)
 {
-    if (e->op != HISTORY_READ || e->point < WORLD_JUMP ||
-        (e->status != 200 && e->status != 404))
+    if (!lie_is_read(e) || !e->point)
         return false;
     for (size_t i = 0; i < w->count; i++) {
-        const struct history_entry *f = &w->log[i];
-        if (!acked(f) || f->op == HISTORY_DELETE || f->point >= WORLD_JUMP ||
-            f->point <= w->saved_lsn || f->document != e->document)
+        const struct history_entry *l = &w->log[i];
+
+        if (!is_lost(l) || l->op != HISTORY_UPSERT || is_seen(w, l) ||
+            l->document != e->document || !is_closed_before(w, l, e))
             continue;
         e->status = 200;
-        e->token = f->token;
-        e->version = f->version;
+        e->token = l->token;
+        e->version = e->point;
+        e->n = e->count = 0;
+        make_room(w, e->point);
+        e->version--;
         return true;
     }
     return false;
 }
 
-static bool what_was_undone_is_in_a_feed(struct world *w,
-                                         struct history_entry *e)
+/* Two of one transaction, neither answered: one was seen. */
+static bool half_a_lost_transaction_is_there(struct world *w,
+                                             struct history_entry *e)
 {
-    if (e->op != HISTORY_PAGE || e->point < WORLD_JUMP || e->from >= WORLD_JUMP)
+    const struct history_entry *l = NULL, *other = NULL, *old = NULL;
+
+    for (size_t i = 0; lie_is_read(e) && e->token && i < w->count; i++)
+        if (is_lost(&w->log[i]) && w->log[i].token == e->token &&
+            w->log[i].flags & HISTORY_TOGETHER)
+            l = &w->log[i];
+    for (size_t i = 0; l && i < w->count; i++)
+        if (is_lost(&w->log[i]) && w->log[i].client == l->client &&
+            w->log[i].t0 == l->t0 && &w->log[i] != l)
+            other = &w->log[i];
+    if (!other || !is_seen(w, other))
+        return false;
+    for (uint64_t lsn = e->version; lsn-- > 1 && !old;)
+        old = lie_writer(w, e->document, lsn);
+    if (!old || old->op == HISTORY_DELETE)
+        return false;
+    e->version = old->version;
+    e->token = old->token;
+    e->n = old->n;
+    e->count = old->count;
+    return true;
+}
+
+static bool a_patch_counts_twice(struct world *w, struct history_entry *e)
+{
+    if (!lie_acked(e) || e->op != HISTORY_PATCH || lie_is_doubtful(w, e))
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        w->log[i].count += w->log[i].token == e->token;
+    return true;
+}
+
+/* ---- sessions ------------------------------------------------------------ */
+
+static bool is_in_session(const struct history_entry *e)
+{
+    return e->flags & HISTORY_SESSION && !(e->flags & HISTORY_AHEAD) &&
+           e->point;
+}
+
+static bool a_read_is_from_before_its_token(struct world *w,
+                                            struct history_entry *e)
+{
+    (void)w;
+    if (!is_in_session(e) || !lie_is_read(e))
+        return false;
+    e->demand = e->point + 1;
+    return true;
+}
+
+static bool a_write_is_not_above_its_token(struct world *w,
+                                           struct history_entry *e)
+{
+    (void)w;
+    if (!is_in_session(e) || !lie_acked(e))
+        return false;
+    e->demand = e->point;
+    return true;
+}
+
+static bool a_token_that_was_given_is_refused(struct world *w,
+                                              struct history_entry *e)
+{
+    (void)w;
+    if (!is_in_session(e) || !lie_is_read(e))
+        return false;
+    e->flags |= HISTORY_BEHIND;
+    e->status = 404;
+    e->point = e->version = e->token = 0;
+    return true;
+}
+
+static bool a_token_of_the_future_is_answered(struct world *w,
+                                              struct history_entry *e)
+{
+    (void)w;
+    if (!(e->flags & HISTORY_BEHIND))
+        return false;
+    e->flags &= ~(uint32_t)HISTORY_BEHIND;
+    return true;
+}
+
+static bool a_session_goes_back(struct world *w, struct history_entry *e)
+{
+    if (!is_in_session(e))
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const struct history_entry *f = &w->log[i];
-        struct history_entry item = *f;
-        if (!acked(f) || f->op == HISTORY_DELETE || f->point >= WORLD_JUMP ||
-            f->point <= w->saved_lsn || f->point <= e->from ||
-            f->point > e->to || f->key < e->key || f->key >= e->key + e->keys ||
-            is_doubtful(w, f->document))
+
+        if (!is_in_session(f) || f->client != e->client || f->key != e->key ||
+            f->t1 >= e->t0 || f->point < 2)
             continue;
-        item.op = HISTORY_ITEM;
-        item.client = e->client;
-        item.t0 = e->t0;
-        item.t1 = e->t1;
-        item.from = 0;
-        e->max = 0;
-        world_add(w, &item);
+        e->demand = f->point - 1;
         return true;
     }
     return false;
-}
-
-static bool a_backup_lacks_what_was_answered(struct world *w,
-                                             struct history_entry *e)
-{
-    if (!acked(e) || e->t1 >= w->begun)
-        return false;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->log[i].op == HISTORY_RESTORE)
-            w->log[i].from = e->point - 1;
-    return true;
-}
-
-static bool a_backup_has_what_was_sent_later(struct world *w,
-                                             struct history_entry *e)
-{
-    if (!acked(e) || e->t0 <= w->ended || e->point >= WORLD_JUMP)
-        return false;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->log[i].op == HISTORY_RESTORE)
-            w->log[i].from = e->point;
-    return true;
 }
 
 const struct lie lies[] = {
-#define M(f)                                                                   \
+#define LIE(f, share)                                                          \
     {                                                                          \
-#f, f                                                                  \
+#f, f, share                                                           \
     }
-    M(read_shows_an_older_version),
-    M(read_is_decided_too_early),
-    M(read_finds_nothing),
-    M(read_finds_what_was_deleted),
-    M(nobody_wrote_what_is_seen),
-    M(an_lsn_is_given_twice),
-    M(two_writes_are_swapped),
-    M(a_write_is_lost),
-    M(a_condition_is_ignored),
-    M(a_good_condition_is_refused),
-    M(create_refused_for_nothing),
-    M(replace_misses_what_is_there),
-    M(create_replaces),
-    M(delete_of_nothing),
-    M(a_feed_skips_a_change),
-    M(a_feed_swaps_two_changes),
-    M(a_feed_repeats_a_change),
-    M(a_304_hides_a_change),
-    M(a_reader_is_moved_on),
-    M(a_reader_who_goes_back_is_moved_on),
-    M(a_page_is_of_the_past),
-    M(a_page_is_longer_than_asked_for),
-    M(a_page_divides_a_transaction),
-    M(a_page_is_of_another_key),
-    M(a_change_is_twice_in_a_page),
-    M(a_feed_gives_what_was_replaced),
-    M(what_was_undone_is_read),
-    M(what_was_undone_is_in_a_feed),
-    M(a_backup_lacks_what_was_answered),
-    M(a_backup_has_what_was_sent_later),
-#undef M
+#define FEED(f)                                                                \
+    {                                                                          \
+#f, lie_##f, 0                                                         \
+    }
+    LIE(read_shows_an_older_version, 60),
+    LIE(read_is_decided_too_early, 0),
+    LIE(read_finds_nothing, 60),
+    LIE(read_finds_what_was_deleted, 60),
+    LIE(nobody_wrote_what_is_seen, 10),
+    LIE(an_lsn_is_given_twice, 0),
+    LIE(two_writes_are_swapped, 0),
+    LIE(a_write_is_lost, 60),
+    LIE(a_condition_is_ignored, 90),
+    LIE(a_good_condition_is_refused, 10),
+    LIE(create_refused_for_nothing, 40),
+    LIE(replace_misses_what_is_there, 60),
+    LIE(create_replaces, 80),
+    LIE(delete_of_nothing, 60),
+    LIE(a_patch_counts_twice, 10),
+    LIE(a_lost_write_comes_after_a_start, 10),
+    LIE(half_a_lost_transaction_is_there, 0),
+    LIE(a_read_is_from_before_its_token, 0),
+    LIE(a_write_is_not_above_its_token, 0),
+    LIE(a_token_that_was_given_is_refused, 0),
+    LIE(a_token_of_the_future_is_answered, 0),
+    LIE(a_session_goes_back, 0),
+    FEED(a_feed_skips_a_change),
+    FEED(a_feed_swaps_two_changes),
+    FEED(a_feed_repeats_a_change),
+    FEED(a_304_hides_a_change),
+    FEED(a_reader_is_moved_on),
+    FEED(a_page_is_of_the_past),
+    FEED(a_reader_who_goes_back_is_moved_on),
+    FEED(a_page_is_longer_than_asked_for),
+    FEED(a_page_divides_a_transaction),
+    FEED(a_page_is_of_another_key),
+    FEED(a_change_is_twice_in_a_page),
+    FEED(a_feed_gives_what_was_replaced),
+    FEED(what_was_undone_is_read),
+    FEED(what_was_undone_is_in_a_feed),
+    FEED(a_backup_lacks_what_was_answered),
+    FEED(a_backup_has_what_was_sent_later),
+#undef LIE
+#undef FEED
 };
 
 const size_t lie_count = sizeof(lies) / sizeof(lies[0]);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ANSWER_MAX = 16 << 20, HEAD_MAX = 8192 };
+enum { ANSWER_MAX = 16 << 20, HEAD_MAX = 16384 };
 
 /* The emulators' key; every client of the service knows it. */
 static const char well_known[] =
@@ -77,7 +77,7 @@ static struct rn_view header(struct rn_view head, const char *name)
 
 bool web_read_answer(struct client *c, struct answer *out)
 {
-    struct rn_view head, length, token;
+    struct rn_view head, length, token, reason;
     const char *end =
         c->in.len ? memmem(c->in.at, c->in.len, "\r\n\r\n", 4) : NULL;
     size_t body;
@@ -93,6 +93,8 @@ bool web_read_answer(struct client *c, struct answer *out)
                             .etag = header(head, "etag"),
                             .session = header(head, "x-ms-session-token"),
                             .body = rn_view_of(head.at + head.len + 2, body) };
+    reason = header(head, "x-ms-substatus");
+    out->reason = reason.len ? (int)strtol(reason.at, NULL, 10) : 0;
     token = out->session;
     for (size_t i = 0; i < token.len; i++)
         if (token.at[i] == '#')
@@ -119,6 +121,16 @@ struct history_entry *client_note(struct client *c,
     return &c->log[c->count++];
 }
 
+void client_note_start(struct client *c)
+{
+    uint64_t now = web_now_ns();
+
+    client_note(c, &(struct history_entry){ .client = c->number,
+                                            .op = HISTORY_START,
+                                            .t0 = now,
+                                            .t1 = now });
+}
+
 bool web_read_etag(const struct rn_json *j, uint32_t value, struct rn_etag *out)
 {
     struct rn_view tag = rn_json_text(j, value);
@@ -135,8 +147,9 @@ bool web_read_document(const struct rn_json *j, uint32_t at,
                        struct history_entry *e)
 {
     struct rn_view id = rn_json_text(j, rn_json_find(j, at, RN_LIT("id")));
+    uint32_t n = rn_json_find(j, at, RN_LIT("n"));
     struct rn_etag etag;
-    int64_t token = 0;
+    int64_t token = 0, count = 0;
 
     if (id.len < 2 ||
         !web_read_etag(j, rn_json_find(j, at, RN_LIT("_etag")), &etag) ||
@@ -145,6 +158,8 @@ bool web_read_document(const struct rn_json *j, uint32_t at,
     e->document = (uint32_t)strtoul(id.at + 1, NULL, 10);
     e->key = e->document % web.keys;
     e->token = (uint64_t)token;
+    if (n != RN_JSON_NONE && rn_json_int64(j, n, &count)) /* not all have one */
+        e->count = (uint32_t)count;
     e->version = etag.lsn;
     e->n = etag.n;
     if (e->op == HISTORY_ITEM)

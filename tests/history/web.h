@@ -44,7 +44,7 @@ struct client {
 };
 
 struct answer {
-    int status;
+    int status, reason; /* reason: the substatus */
     uint32_t range;
     uint64_t lsn; /* of the session token */
     struct rn_view etag, session, body;
@@ -82,6 +82,8 @@ bool web_read_answer(struct client *c, struct answer *out);
 
 struct history_entry *client_note(struct client *c,
                                   const struct history_entry *e);
+/* The server has just been started, and nobody was told yet. */
+void client_note_start(struct client *c);
 
 /* The token and the version in a document. */
 bool web_read_document(const struct rn_json *j, uint32_t at,

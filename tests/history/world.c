@@ -8,12 +8,17 @@
 
 #include <cmocka.h>
 
-enum { KEYS = 3, STEPS = 1500 };
+enum { KEYS = 3, STEPS = 1800, LIFE = 200 };
 
 void world_add(struct world *w, const struct history_entry *e)
 {
     assert_true(w->count < WORLD_ENTRIES);
     w->log[w->count++] = *e;
+}
+
+static bool is_read(const struct history_entry *e)
+{
+    return e->op == HISTORY_READ || e->op == HISTORY_QUERY;
 }
 
 static void send(struct world *w, uint32_t client)
@@ -27,10 +32,17 @@ static void send(struct world *w, uint32_t client)
                                  .document = document,
                                  .key = document % KEYS };
     e->op = (uint16_t)rn_chance_below(&w->chance, HISTORY_PAGE);
-    if (e->op != HISTORY_READ && e->op != HISTORY_DELETE)
+    if (!is_read(e) && e->op != HISTORY_DELETE)
         e->token = ++w->next_token;
-    if (e->op == HISTORY_REPLACE && rn_chance_percent(&w->chance, 70))
+    if ((e->op == HISTORY_REPLACE || e->op == HISTORY_PATCH) &&
+        rn_chance_percent(&w->chance, 70))
         e->condition = w->known[document];
+    if (client % 2) {
+        e->flags = HISTORY_SESSION;
+        e->demand = w->told[client];
+        if (is_read(e) && rn_chance_percent(&w->chance, 5))
+            e->flags |= HISTORY_AHEAD;
+    }
 }
 
 /* What a correct server does. */
@@ -39,38 +51,76 @@ static void decide(struct world *w, struct history_entry *e)
     struct version *v = &w->now[e->document];
 
     e->point = w->lsn;
-    if (e->op == HISTORY_READ) {
+    if (e->flags & HISTORY_AHEAD) {
+        e->flags |= HISTORY_BEHIND;
+        e->status = 404;
+        e->point = 0;
+    } else if (is_read(e)) {
         e->status = v->token ? 200 : 404;
         e->token = v->token;
         e->version = v->token ? v->lsn : 0;
+        e->count = v->token ? v->count : 0;
+        e->n = v->token ? v->n : 0;
     } else if (e->op == HISTORY_CREATE && v->token) {
         e->status = 409;
-    } else if ((e->op == HISTORY_REPLACE || e->op == HISTORY_DELETE) &&
-               !v->token) {
+    } else if (e->op > HISTORY_UPSERT && !v->token) {
         e->status = 404;
     } else if (e->condition && e->condition != v->lsn) {
         e->status = 412;
     } else {
         e->point = e->version = ++w->lsn;
         e->status = 200;
-        *v =
-            (struct version){ .lsn = e->point,
-                              .token = e->op == HISTORY_DELETE ? 0 : e->token };
+        e->count = e->op == HISTORY_PATCH ? v->count + 1 : 0;
+        *v = (struct version){ .lsn = e->point,
+                               .token = e->op == HISTORY_DELETE ? 0 : e->token,
+                               .count = e->count };
     }
 }
 
-/* The other document of its key, in the same transaction. */
-static void decide_other(struct world *w, const struct history_entry *e)
+/* Its client is not told. */
+static void lose(struct world *w, const struct history_entry *e)
 {
-    struct history_entry other = *e;
+    struct history_entry lost = *e;
 
+    if (is_read(e))
+        return;
+    lost.t1 = HISTORY_NEVER;
+    lost.status = 0;
+    lost.point = lost.version = 0;
+    lost.count = 0;
+    world_add(w, &lost);
+}
+
+static void tell(struct world *w, const struct history_entry *e)
+{
+    world_add(w, e);
+    if (e->version)
+        w->known[e->document] = e->version;
+    if (e->point > w->told[e->client])
+        w->told[e->client] = e->point;
+}
+
+/* An upsert, and the other document of its key, in one transaction. */
+static void decide_both(struct world *w, struct history_entry *e)
+{
+    struct history_entry other;
+
+    e->flags |= HISTORY_TOGETHER;
+    e->t1 = ++w->clock;
+    other = *e;
     other.document = (e->document + KEYS) % WORLD_DOCUMENTS;
     other.token = ++w->next_token;
     other.n = 1;
-    other.t1 = w->clock; /* as `e`, which is answered now */
     w->now[other.document] =
-        (struct version){ .lsn = e->point, .token = other.token };
-    world_add(w, &other);
+        (struct version){ .lsn = e->point, .token = other.token, .n = 1 };
+    if (rn_chance_percent(&w->chance, 10)) {
+        other.n = 0;
+        lose(w, &other);
+        lose(w, e);
+    } else {
+        tell(w, &other);
+        tell(w, e);
+    }
 }
 
 /* Fills `items`; a transaction is not divided. */
@@ -94,6 +144,8 @@ static size_t look(const struct world *w, struct history_entry *page,
                                                .document = d,
                                                .key = d % KEYS,
                                                .token = w->now[d].token,
+                                               .count = w->now[d].count,
+                                               .n = w->now[d].n,
                                                .version = lsn,
                                                .from = n };
             page->status = 200;
@@ -140,6 +192,16 @@ static void back_up(struct world *w)
     w->backups = 1;
 }
 
+static void start(struct world *w)
+{
+    struct history_entry e = { .op = HISTORY_START,
+                               .client = WORLD_CLIENTS + WORLD_READERS };
+
+    e.t0 = e.t1 = ++w->clock;
+    w->given_up_count = 0;
+    world_add(w, &e);
+}
+
 /* Who waits for an answer gets none, and looks whether it has happened. */
 static void restore(struct world *w)
 {
@@ -155,40 +217,71 @@ static void restore(struct world *w)
     w->lsn = r.to;
     w->backups = 2;
     world_add(w, &r);
-    w->clock++;
+    w->restored = ++w->clock;
     for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
         struct history_entry *e = &w->at[i];
-        if (w->phase[i] == 2 && e->op != HISTORY_READ) {
+        if (w->phase[i] == 2 && !is_read(e)) {
             e->status = 0;
             e->point = e->version = 0;
+            e->count = 0;
             e->t1 = w->clock;
             world_add(w, e);
         }
         w->phase[i] = 0;
     }
+    start(w);
+}
+
+/* What was decided is there, what was not never will be. */
+static void kill_and_start(struct world *w)
+{
+    for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
+        if (w->phase[i])
+            lose(w, &w->at[i]);
+        w->phase[i] = 0;
+    }
+    start(w);
 }
 
 static void end(struct world *w, struct history_entry *e)
 {
     e->t1 = ++w->clock;
-    if (rn_chance_percent(&w->chance, 3)) { /* the answer is lost */
-        e->t1 = HISTORY_NEVER;
-        e->status = 0;
-        e->point = e->version = 0;
-        if (e->op == HISTORY_READ)
-            e->token = 0;
-    } else if (e->version) {
-        w->known[e->document] = e->version;
+    if (rn_chance_percent(&w->chance, 3))
+        lose(w, e);
+    else
+        tell(w, e);
+}
+
+/* Somebody's request is decided; or its client does not wait so long. */
+static void take(struct world *w, uint32_t client)
+{
+    struct history_entry *e = &w->at[client];
+
+    if (!is_read(e) && w->given_up_count < WORLD_GIVEN_UP &&
+        rn_chance_percent(&w->chance, 3)) {
+        lose(w, e);
+        w->given_up[w->given_up_count++] = *e;
+        w->phase[client] = 0;
+        return;
     }
-    world_add(w, e);
+    decide(w, e);
+    if (e->op == HISTORY_UPSERT && rn_chance_percent(&w->chance, 30)) {
+        decide_both(w, e);
+        w->phase[client] = 0;
+    }
 }
 
 static void step(struct world *w)
 {
-    uint32_t client = (uint32_t)rn_chance_below(&w->chance, WORLD_CLIENTS + 1);
+    uint32_t client = (uint32_t)rn_chance_below(&w->chance, WORLD_CLIENTS + 2);
 
     if (client == WORLD_CLIENTS) {
         follow(w, (uint32_t)rn_chance_below(&w->chance, WORLD_READERS));
+        return;
+    }
+    if (client > WORLD_CLIENTS) {
+        if (w->given_up_count)
+            decide(w, &w->given_up[--w->given_up_count]);
         return;
     }
     switch (w->phase[client]++) {
@@ -196,15 +289,7 @@ static void step(struct world *w)
         send(w, client);
         break;
     case 1:
-        decide(w, &w->at[client]);
-        if (w->at[client].op == HISTORY_UPSERT &&
-            rn_chance_percent(&w->chance, 30)) {
-            struct history_entry *e = &w->at[client];
-            e->t1 = ++w->clock;
-            decide_other(w, e);
-            world_add(w, e);
-            w->phase[client] = 0;
-        }
+        take(w, client);
         break;
     default:
         end(w, &w->at[client]);
@@ -212,26 +297,24 @@ static void step(struct world *w)
     }
 }
 
-struct world *world_make(uint64_t seed)
+struct world *world_make(uint64_t seed, bool is_restored)
 {
     struct world *w = calloc(1, sizeof(*w));
 
     assert_non_null(w);
     rn_chance_init(&w->chance, seed);
     for (int i = 0; i < STEPS; i++) {
-        if (i == STEPS / 3)
+        if (i == STEPS / 3 && is_restored)
             back_up(w);
-        if (i == STEPS / 2)
+        if (i == STEPS / 2 && is_restored)
             restore(w);
+        if (i % LIFE == LIFE - 1)
+            kill_and_start(w);
         step(w);
     }
     /* The last of each client may have happened: like a lost answer. */
-    for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
-        if (w->phase[i] < 2 || w->at[i].op == HISTORY_READ)
-            continue;
-        w->at[i].status = 0;
-        w->at[i].point = w->at[i].version = 0;
-        world_add(w, &w->at[i]);
-    }
+    for (uint32_t i = 0; i < WORLD_CLIENTS; i++)
+        if (w->phase[i] == 2)
+            lose(w, &w->at[i]);
     return w;
 }

@@ -170,6 +170,7 @@ static bool open_somehow(struct shared *shared)
     }
     if (rc)
         wrong("opening: %s", err.text);
+    client_note_start(&world.clients[ALL - 1]);
     return !rc;
 }
 
