@@ -4,11 +4,14 @@
  *
  * Method: histories of a correct server are made by a simulation (world.h).
  * They must pass.  Then one thing in each is made wrong, in every way that a
- * wrong server might (lies.h), and each must be found.  200 histories of each
- * sort; with RUNNEL_PROVE 5,000.
+ * wrong server might (lies.h), and each must be found.  The search (search.h)
+ * must find nothing that the checker does not, and of each sort of lie that can
+ * be told without LSNs its share.  200 histories of each sort; with
+ * RUNNEL_PROVE 5,000.
  */
 #include "history/check.h"
 #include "history/lies.h"
+#include "history/search.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +22,7 @@
 enum {
     ROUNDS = 200,
     PROVE_ROUNDS = 5000,
+    SEARCH_SHARE = 4,
     EXCUSED_MAX = 15, /* percent; in these worlds much is lost */
 };
 
@@ -34,6 +38,16 @@ static size_t check(struct world *w)
     assert_int_equal(history_check(w->log, w->count, NULL, &v), 0);
     assert_int_equal(v.blind, 0);
     return history_violations(&v);
+}
+
+static size_t search(const struct history_entry *log, size_t count)
+{
+    const struct search all = { .one_in = 1, .most = WORLD_ENTRIES };
+    struct search_verdict v;
+
+    assert_int_equal(history_search(log, count, &all, &v), 0);
+    assert_int_equal(v.left_out, 0);
+    return v.wrong;
 }
 
 /* A world in which one thing is wrong, or NULL: this one has nothing that the
@@ -97,6 +111,44 @@ static void every_wrong_thing_is_found(void **state)
         }
     }
     assert_int_equal(missed, 0);
+}
+
+static void a_search_finds_nothing_wrong_in_correct_servers(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= rounds(); seed++) {
+        struct world *w = world_make(seed, false);
+
+        assert_int_equal(search(w->log, w->count), 0);
+        free(w);
+    }
+}
+
+static void what_a_search_finds_wrong_is_found(void **state)
+{
+    uint64_t wanted = rounds() / SEARCH_SHARE;
+
+    (void)state;
+    for (size_t m = 0; m < lie_count; m++) {
+        uint64_t done = 0, found = 0;
+
+        for (uint64_t seed = 1; lies[m].searched && done < wanted; seed++) {
+            struct world *w = lie(&lies[m], seed, false);
+            bool is_wrong;
+
+            assert_true(seed < 50 * rounds());
+            if (!w)
+                continue;
+            done++;
+            is_wrong = search(w->log, w->count) > 0;
+            found += is_wrong;
+            assert_true(!is_wrong || check(w) > 0);
+            free(w);
+        }
+        if (found * 100 < (uint64_t)lies[m].searched * done)
+            fail_msg("%s: %u of %u", lies[m].name, (unsigned)found,
+                     (unsigned)done);
+    }
 }
 
 /* ---- starts -------------------------------------------------------------- */
@@ -180,6 +232,7 @@ static void nothing_happens_after_the_next_start(void **state)
         size_t n = tell(&stories[i / 2], is_started, log);
         struct history_verdict v;
 
+        assert_int_equal(search(log, n) > 0, is_started);
         assert_int_equal(history_check(log, n, NULL, &v), 0);
         assert_int_equal(history_violations(&v) > 0, is_started);
     }
@@ -191,6 +244,8 @@ int main(void)
         cmocka_unit_test(histories_of_a_correct_server_pass),
         cmocka_unit_test(every_wrong_thing_is_found),
         cmocka_unit_test(nothing_happens_after_the_next_start),
+        cmocka_unit_test(a_search_finds_nothing_wrong_in_correct_servers),
+        cmocka_unit_test(what_a_search_finds_wrong_is_found),
     };
 
     return cmocka_run_group_tests_name("history.check", tests, NULL, NULL);

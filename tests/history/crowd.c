@@ -31,11 +31,14 @@ static struct history_entry *gather(struct client *clients, size_t count,
 }
 
 bool crowd_check(struct client *clients, size_t count,
-                 struct history_verdict *out)
+                 struct history_verdict *out, const struct search *what,
+                 struct search_verdict *searched)
 {
     size_t entries;
     struct history_entry *all = gather(clients, count, &entries);
-    bool is_checked = all && !history_check(all, entries, stdout, out);
+    bool is_checked =
+        all && (!what || !history_search(all, entries, what, searched)) &&
+        !history_check(all, entries, stdout, out);
 
     free(all);
     return is_checked;

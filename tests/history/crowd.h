@@ -5,11 +5,14 @@
 #define RN_TEST_CROWD_H
 
 #include "history/check.h"
+#include "history/search.h"
 #include "history/web.h"
 
-/* Checks it, and tells of violations on stdout; false without memory. */
+/* Checks it, and tells of violations on stdout; false without memory.  First
+ * it is searched, unless `what` is NULL. */
 bool crowd_check(struct client *clients, size_t count,
-                 struct history_verdict *out);
+                 struct history_verdict *out, const struct search *what,
+                 struct search_verdict *searched);
 
 /* Tells on stdout of those to whom happened what never should; false if there
  * are any. */

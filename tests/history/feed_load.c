@@ -252,7 +252,7 @@ static int judge(struct client *clients, size_t count)
     struct history_verdict v;
     struct shape_count shapes = shape_count();
 
-    if (!crowd_check(clients, count, &v))
+    if (!crowd_check(clients, count, &v, NULL, NULL))
         return 2;
     printf("%zu changes, %zu of them undone by the restore, %zu unknown; %zu "
            "pages with %zu changes, %zu with 304, %zu of one with equal LSNs "

@@ -31,13 +31,15 @@ enum {
     KEYS = 40,
     DOCUMENTS_EVEN = DOCUMENTS - DOCUMENTS % KEYS, /* d and d + KEYS: one key */
     PAGE_MAX = 200,
-    EXCUSED_MAX = 10, /* of 1,000 refusals, by lost writes */
+    EXCUSED_MAX = 10,           /* of 1,000 refusals, by lost writes */
+    SEARCH_OPERATIONS = 400000, /* with more, not of all documents */
+    SEARCH_MOST = 8000,
 };
 
 static struct {
     atomic_ulong left, done, tokens;
     atomic_bool over;
-    unsigned long kills, every, shapes;
+    unsigned long operations, kills, every, shapes;
     uint64_t seed;
     pthread_mutex_t lock;
     struct rn_etag seen[DOCUMENTS]; /* a version somebody was told; locked */
@@ -352,8 +354,14 @@ static bool keep_killing(struct client *c)
 static int judge(struct client *clients, size_t count)
 {
     struct history_verdict v;
+    struct search_verdict s;
+    uint32_t one_in = 1 + (uint32_t)(world.operations / SEARCH_OPERATIONS);
+    struct search what = { .one_in = one_in,
+                           .from = (uint32_t)(world.seed % one_in),
+                           .most = (size_t)one_in * SEARCH_MOST,
+                           .out = stdout };
 
-    if (!crowd_check(clients, count, &v))
+    if (!crowd_check(clients, count, &v, &what, &s))
         return 2;
     printf("%zu reads, %zu writes, %zu refusals, %zu unknown and unseen, %zu "
            "pages with %zu changes: %zu violations (order %zu, content %zu, "
@@ -361,13 +369,16 @@ static int judge(struct client *clients, size_t count)
            v.reads, v.writes, v.refused, v.unknown, v.pages, v.items,
            history_violations(&v), v.order, v.content, v.unique, v.phantom,
            v.feed);
-    printf("of %zu refusals and reads of nothing %zu are excused\n",
-           v.refused + v.absent, v.excused);
-    if (v.excused * 1000 > EXCUSED_MAX * (v.refused + v.absent) || v.blind) {
+    printf("of %zu refusals and reads of nothing %zu are excused; searched: "
+           "%zu documents with %zu requests, %zu wrong, %zu left out\n",
+           v.refused + v.absent, v.excused, s.documents, s.requests, s.wrong,
+           s.left_out);
+    if (v.excused * 1000 > EXCUSED_MAX * (v.refused + v.absent) || v.blind ||
+        !s.documents) {
         printf("too much is excused, or not looked at (%zu)\n", v.blind);
         return 1;
     }
-    return history_violations(&v) ? 1 : 0;
+    return history_violations(&v) || s.wrong ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -385,9 +396,10 @@ int main(int argc, char **argv)
     web.dir = argv[2];
     web.keys = KEYS;
     shape_init();
-    atomic_store(&world.left, strtoul(argv[3], NULL, 10));
+    world.operations = strtoul(argv[3], NULL, 10);
+    atomic_store(&world.left, world.operations);
     world.kills = strtoul(argv[4], NULL, 10);
-    world.every = atomic_load(&world.left) / (world.kills + 1);
+    world.every = world.operations / (world.kills + 1);
     snprintf(web.ranges, sizeof(web.ranges), "%s", argv[5]);
     world.shapes = strtoul(argv[6], NULL, 10);
     world.seed = strtoull(argv[7], NULL, 10);
