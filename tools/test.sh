@@ -2,8 +2,9 @@
 # test.sh -- builds everything, runs every test, and says how many passed.
 #
 #   tools/test.sh          all tests, as `make test` runs them
-#   tools/test.sh prove    the tests labelled "proof", and the fuzzers, at their
-#                          long counts
+#   tools/test.sh prove    the tests labelled "proof", the fuzzers, and the
+#                          suites that look at RUNNEL_PROVE, at their long
+#                          counts
 #
 # What runs:
 #   build/dev      gcc, ASan + UBSan        every ctest test
@@ -148,6 +149,20 @@ run_suites()
     rm -f build/suites/*.results
 }
 
+# One after another: each may want all memory.
+prove_suites()
+{
+    local suite
+
+    build release
+    build dev
+    for suite in "$@"; do
+        if [ -x "$suite" ]; then run_suite "$suite"; fi
+    done
+    cat build/suites/*.results >>"$results"
+    rm -f build/suites/*.results
+}
+
 test_all()
 {
     build release
@@ -193,6 +208,8 @@ prove)
     export RUNNEL_PROVE=1
     build proof proofs && run proof proof. -L '^proof$' --no-tests=error
     build fuzz fuzzers && run fuzz '' -L '^fuzz$' --no-tests=error
+    mapfile -t suites < <(grep -l RUNNEL_PROVE tests/suites/*.sh)
+    if [ ${#suites[@]} -gt 0 ]; then prove_suites "${suites[@]}"; fi
     ;;
 *)
     echo 'usage: tools/test.sh [prove]' >&2

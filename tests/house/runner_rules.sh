@@ -110,8 +110,12 @@ echo "ok 1 - it talks"
 echo "ok it_talks_more"
 echo "ok # SKIP it sleeps"
 EOF
+cat >tests/suites/long.sh <<'EOF'
+#!/bin/sh
+echo "ok it lasts ${RUNNEL_PROVE:-0}"
+EOF
 printf 'echo "ok never"\n' >tests/suites/not_executable.sh
-chmod +x tests/suites/talk.sh
+chmod +x tests/suites/{talk,long}.sh
 
 has()
 {
@@ -125,9 +129,10 @@ last_line()
 
 tools/test.sh >out 2>&1
 check 'a good run succeeds' test $? -eq 0
-# five builds, thrice two cases, plain, a fuzzer, two of the suite, the ledger
+# five builds, thrice two cases, plain, a fuzzer, three of the suites, the
+# ledger
 check 'its closing line counts cases and lone tests' \
-    last_line '16 passed, 0 failed'
+    last_line '17 passed, 0 failed'
 check 'a case has its name' has 'pass unit.good/it_holds'
 check 'a test has its name' has 'pass unit.good'
 check 'a skipped case is no failure' has 'skip unit.good/it_waits'
@@ -143,7 +148,10 @@ check 'a file that is not executable is no suite' \
     says 1 '' has 'pass not_executable/never'
 
 tools/test.sh prove >out 2>&1
-check 'proofs and fuzzers run alone' last_line '5 passed, 0 failed'
+# four builds, two cases, a fuzzer, one of the suite that has a long count
+check 'proofs and fuzzers run alone, and suites that last' \
+    last_line '8 passed, 0 failed'
+check 'suites are told to last' grep -qx 'pass long/it_lasts_1' build/proofs.txt
 
 cat >>CMakeLists.txt <<'EOF'
 add_test(NAME unit.bad COMMAND sample bad)
@@ -163,7 +171,7 @@ check 'a bad run fails' test $? -eq 1
 # unit.bad/it_breaks, dying, leaking, missing, lying/it_lies, ends_badly,
 # silent, fails/it_fails, the ledger
 check 'its closing line counts every failure once' \
-    last_line '19 passed, 9 failed'
+    last_line '20 passed, 9 failed'
 check 'a failed case has its name' has 'fail unit.bad/it_breaks'
 check 'what the failed case said is shown' grep -q '0x6 != 0x7' out
 check 'what a test printed that lied is shown' grep -q '^  not ok 1 - it lies' out

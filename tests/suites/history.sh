@@ -6,6 +6,8 @@
 #                       with RUNNEL_PROVE
 #   RUNNEL_CHANGES      how many changes of the feed; 1,000,000 unless told,
 #                       3,000,000 with RUNNEL_PROVE
+#   RUNNEL_LIMIT        seconds that a check may take; 800 unless told, 6 hours
+#                       with RUNNEL_PROVE
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 server=${RUNNEL:-$PWD/build/release/runnel}
@@ -19,9 +21,11 @@ if [ ! -x "$server" ] || [ ! -x "$load" ]; then
 fi
 operations=300000
 changes=1000000
+limit=800
 if [ -n "${RUNNEL_PROVE:-}" ]; then
     operations=20000000
     changes=3000000
+    limit=21600
 fi
 operations=${RUNNEL_OPERATIONS:-$operations}
 changes=${RUNNEL_CHANGES:-$changes}
@@ -37,7 +41,7 @@ check()
     shift 3
     rm -rf "$scratch/data"
     mkdir "$scratch/data"
-    if timeout -k 5 "${RUNNEL_LIMIT:-800}" "$load" "$program" \
+    if timeout -k 5 "${RUNNEL_LIMIT:-$limit}" "$load" "$program" \
         "$scratch/data" "$@" "${RUNNEL_SEED:-1}"; then
         echo "ok $name"
     else

@@ -7,7 +7,7 @@
  * the same in the same order.  Between queries documents change, so that what
  * is compared is also how writers keep the indexes.
  *
- * RUNNEL_PROVE is how many times more queries.
+ * With RUNNEL_PROVE there are 20 times as many queries.
  */
 #include "lib/indexes.h"
 
@@ -447,10 +447,7 @@ static void draw_scope(struct rn_documents_scan *scan, struct rn_pk *pk)
 
 static uint64_t wanted(void)
 {
-    const char *times = getenv("RUNNEL_PROVE");
-    uint64_t n = times ? strtoull(times, NULL, 10) : 1;
-
-    return 5000 * (n ? n : 1);
+    return 5000 * (getenv("RUNNEL_PROVE") ? 20 : 1);
 }
 
 static void generated_queries_have_one_answer(void **state)
