@@ -147,14 +147,30 @@ static enum rn_code read_json(struct rn_context *x, size_t *count)
     return rc;
 }
 
+/* The client that sends these may have its documents in CosmosBinary.  All of
+ * them as text are no more than a request may be. */
+static enum rn_code read_body(struct rn_context *x, struct rn_batch_ask *ask,
+                              size_t *left)
+{
+    bool was_binary = rn_binary_is(ask->body);
+    enum rn_code rc = rn_context_text(x, &ask->body, *left);
+
+    if (!rc && was_binary)
+        *left -= ask->body.len;
+    return rc;
+}
+
 static enum rn_code read_hybrid(struct rn_context *x, size_t *count)
 {
     struct rn_view stream = x->call->req->body;
+    size_t left = RN_DOCUMENT_MAX;
     struct rn_batch_ask more;
     enum rn_code rc = rn_hybrid_begin(&stream, &x->err);
 
     while (!rc && *count < RN_BATCH_MAX) {
         rc = rn_hybrid_next(&stream, &x->asks[*count], &x->err);
+        if (!rc)
+            rc = read_body(x, &x->asks[*count], &left);
         *count += !rc;
     }
     if (!rc) {

@@ -184,6 +184,25 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
 
 /* ---- writing ------------------------------------------------------------- */
 
+enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,
+                               size_t max)
+{
+    struct rn_buf text = RN_BUF_INIT(max ? max : 1);
+    enum rn_code rc = rn_binary_decode(*body, &text, &x->err);
+
+    if (!rc && text.len > max)
+        rc = RN_TOO_LARGE;
+    if (rc == RN_TOO_LARGE)
+        rc = rn_fail(&x->err, rc,
+                     "Message: {\"Errors\":[\"Request size is too large\"]}");
+    if (!rc) {
+        *body = rn_arena_copy(&x->call->arena, rn_buf_view(&text));
+        rc = body->at ? RN_OK : RN_NOMEM;
+    }
+    rn_buf_release(&text);
+    return rc;
+}
+
 bool rn_context_wants_minimal(const struct rn_context *x)
 {
     struct rn_view value;
@@ -264,6 +283,9 @@ static enum rn_rest_step start_write(struct rn_context *x,
         rc = rn_context_whole_key(x);
     else if (!rc)
         rc = rn_context_missing_key(x, &x->err);
+    w->body = x->call->req->body;
+    if (!rc && verb != RN_DOCUMENT_DELETE)
+        rc = rn_context_text(x, &w->body, RN_DOCUMENT_MAX);
     if (rc)
         return rn_reply_fail(x, rc);
     w->done.call = write_done;
@@ -275,7 +297,6 @@ static enum rn_rest_step start_write(struct rn_context *x,
     w->pk = x->has_pk ? &x->pk : NULL;
     if (!x->link.is_list)
         w->id = x->link.ids[2];
-    w->body = x->call->req->body;
     w->room = &x->call->body;
     w->conditions.if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);

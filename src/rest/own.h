@@ -21,6 +21,7 @@
 #include "base/uuid.h"
 #include "cosmos/account.h"
 #include "cosmos/auth.h"
+#include "cosmos/binary.h"
 #include "cosmos/header.h"
 #include "cosmos/hybrid.h"
 #include "cosmos/link.h"
@@ -181,6 +182,15 @@ static inline struct rn_view rn_context_header(const struct rn_context *x,
 static inline bool rn_context_flag(const struct rn_context *x, const char *name)
 {
     return rn_header_is_true(rn_context_header(x, name));
+}
+/* A document, or a patch, as it was sent: if that is in CosmosBinary, `*body`
+ * becomes its text, of at most `max` bytes.  In documents.c. */
+enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,
+                               size_t max) RN_CHECK;
+static inline RN_CHECK enum rn_code
+rn_context_text(struct rn_context *x, struct rn_view *body, size_t max)
+{
+    return rn_binary_is(*body) ? rn_context_decode(x, body, max) : RN_OK;
 }
 /* Of the first API versions, before 2018-06-18? */
 bool rn_context_is_old(const struct rn_context *x);

@@ -95,6 +95,7 @@ static enum rn_rest_step answer_patch(struct rn_context *x)
 
 enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
 {
+    struct rn_view body = x->call->req->body;
     enum rn_code rc = rn_context_find_container(x);
     struct rn_batch *b;
     struct rn_batch_operation *op;
@@ -106,9 +107,11 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
         rc = rn_context_name_document(x, &rid);
     if (!rc)
         rc = rn_context_whole_key(x);
+    if (!rc)
+        rc = rn_context_text(x, &body, RN_DOCUMENT_MAX);
     if (rc)
         return rn_reply_fail(x, rc);
-    if (x->call->req->body.len > RN_DOCUMENT_MAX) {
+    if (body.len > RN_DOCUMENT_MAX) {
         return rn_reply_fail(x, rn_fail(&x->err, RN_TOO_LARGE,
                                         "Message: {\"Errors\":[\"Request size "
                                         "is too large\"]}"));
@@ -127,7 +130,7 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
         .pk = &x->pk,
         .id = x->link.ids[2],
         .rid = rid,
-        .body = x->call->req->body,
+        .body = body,
         .conditions = { rn_context_header(x, RN_HEADER_IF_MATCH),
                         rn_context_header(x, RN_HEADER_IF_NONE_MATCH) },
     };
