@@ -15,7 +15,7 @@ static void print_trust(const char *pem, const char *p12)
            "  curl         --cacert %s\n"
            "  JavaScript   NODE_EXTRA_CA_CERTS=%s\n"
            "  Python       REQUESTS_CA_BUNDLE=%s, or connection_verify=\n"
-           "  Go           SSL_CERT_FILE=%s (in place of the system's)\n",
+           "  Go, Rust     SSL_CERT_FILE=%s (in place of the system's)\n",
            pem, pem, pem, pem, pem);
     if (p12) {
         printf("  Java         -Djavax.net.ssl.trustStore=%s\n"

@@ -16,7 +16,8 @@
  *    +---- chunked: CHUNKED, collected in `body` -------^
  *
  * In LENGTH and CHUNKED whatever is in `in` is consumed at once, so that the
- * bytes of a body can be read directly into `body`.
+ * bytes of a body can be read directly into `body`.  In PREFACE too, which
+ * ends in a refusal.
  */
 #include "http/parse.h"
 
@@ -24,7 +25,7 @@
 
 #include <assert.h>
 
-enum state { HEAD, BEHIND, LENGTH, CHUNKED, WHOLE, REFUSED };
+enum state { HEAD, BEHIND, LENGTH, CHUNKED, PREFACE, WHOLE, REFUSED };
 
 enum {
     READ_MIN = 1024, /* make room rather than read less at once */
@@ -338,6 +339,39 @@ static enum rn_http_step read_body(struct rn_http_reader *r)
     return r->state == LENGTH ? read_length(r) : read_chunked(r);
 }
 
+/* ---- HTTP/2 -------------------------------------------------------------- */
+
+/* Only the first bytes of a connection can be it.  True: more are needed to
+ * know, or PREFACE has begun. */
+static bool find_preface(struct rn_http_reader *r)
+{
+    size_t len = r->in.len - r->start;
+    size_t n;
+
+    if (r->is_later || r->state != HEAD || r->at > 0 || r->skipped_line)
+        return r->state == PREFACE;
+    n = rn_http_preface_match(rn_view_of(r->in.at + r->start, len));
+    if (n == RN_HTTP_PREFACE_BYTES) {
+        r->state = PREFACE;
+        r->at = n;
+        r->preface = (struct rn_http_preface){ 0 };
+    }
+    return n > 0;
+}
+
+static enum rn_http_step read_preface(struct rn_http_reader *r)
+{
+    struct rn_view rest = rn_view_of(r->in.at + r->start + r->at, unread(r));
+
+    if (r->state != PREFACE)
+        return RN_HTTP_MORE;
+    r->at += rest.len;
+    if (!rn_http_preface_take(&r->preface, rest, &r->refusal))
+        return RN_HTTP_MORE;
+    r->state = REFUSED;
+    return RN_HTTP_REFUSED;
+}
+
 /* ---- the reader ---------------------------------------------------------- */
 
 static enum rn_http_step advance(struct rn_http_reader *r)
@@ -346,6 +380,8 @@ static enum rn_http_step advance(struct rn_http_reader *r)
 
     if (rn_http_reader_is_idle(r))
         return RN_HTTP_MORE;
+    if (find_preface(r))
+        return read_preface(r);
     step = read_head(r);
     return step == RN_HTTP_DONE ? read_body(r) : step;
 }
@@ -379,6 +415,7 @@ enum rn_http_step rn_http_reader_next(struct rn_http_reader *r)
         rn_buf_release(&r->body);
     if (r->in.len == 0 && r->in.room > IN_KEPT)
         rn_buf_release(&r->in);
+    r->is_later = true;
     begin(r);
     return advance(r);
 }

@@ -31,8 +31,9 @@
  *   431  header too long, too many fields
  *   501  unknown method           505  neither HTTP/1.1 nor HTTP/1.0
  *   503  no memory for the body
- * One empty line before a request line is skipped, as RFC 9112 asks.
- * Upgrade is ignored; so are unknown words in Connection.
+ * A connection that begins in HTTP/2 is answered in HTTP/2 (preface.h), also
+ * with the words of a 505. One empty line before a request line is skipped, as
+ * RFC 9112 asks. Upgrade is ignored; so are unknown words in Connection.
  *
  * One thread at a time.
  */
@@ -41,6 +42,7 @@
 
 #include "http/chunked.h"
 #include "http/head.h"
+#include "http/preface.h"
 #include "http/request.h"
 
 /* Lengths of lines count without their CRLF. */
@@ -68,7 +70,9 @@ struct rn_http_reader {
     uint64_t body_left;
     struct rn_http_head head;
     struct rn_http_chunked chunked;
+    struct rn_http_preface preface;
     unsigned char state;
+    bool is_later; /* than the first request of the connection */
     bool skipped_line, wants_continue;
 };
 

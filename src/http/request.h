@@ -50,13 +50,15 @@ struct rn_http_request {
 struct rn_http_refusal {
     int status;
     const char *why; /* a constant */
+    /* What is sent in place of an answer in HTTP/1.1; empty: nothing is. */
+    struct rn_view raw;
 };
 
 /* Fills in the refusal and says false, so that refusing is one statement. */
 static inline bool rn_http_refuse(struct rn_http_refusal *no, int status,
                                   const char *why)
 {
-    *no = (struct rn_http_refusal){ status, why };
+    *no = (struct rn_http_refusal){ .status = status, .why = why };
     return false;
 }
 

@@ -82,7 +82,10 @@ static void refuse(struct exchange *x)
     call->req = NULL;
     rn_rest_refuse(call, no->status, no->why);
     rn_journal_call(x->opts->journal, call);
-    (void)send_answer(x);
+    if (no->raw.len)
+        (void)!rn_conn_send(x->conn, no->raw, (struct rn_view){ 0 });
+    else
+        (void)send_answer(x);
 }
 
 static void to_worker(struct exchange *x);

@@ -155,6 +155,11 @@ static const char *head_end(const char *at, size_t len)
     return end ? end + 4 : NULL;
 }
 
+/* How HTTP/2 is told to use HTTP/1.1: SETTINGS, GOAWAY. */
+static const char goaway[] = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+                             "\x00\x00\x08\x07\x00\x00\x00\x00\x00"
+                             "\x00\x00\x00\x00\x00\x00\x00\x0d";
+
 /* Takes an answer off what has arrived: its status; 0 if it is not all here,
  * -1 if it is no answer. */
 static int take_answer(struct line *l, bool has_body)
@@ -164,6 +169,11 @@ static int take_answer(struct line *l, bool has_body)
     const char *end = head_end(at, len);
     int status;
 
+    if (len >= sizeof(goaway) - 1 &&
+        memcmp(at, goaway, sizeof(goaway) - 1) == 0) {
+        l->at += sizeof(goaway) - 1;
+        return EVIL_GOAWAY;
+    }
     if (!end)
         return 0;
     if (memcmp(at, "HTTP/1.1 ", 9) != 0)

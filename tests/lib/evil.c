@@ -175,6 +175,10 @@ static bool read_pass(struct rn_view *word, struct evil_answer *a)
 static bool read_answer(struct rn_view word, struct evil_answer *a)
 {
     *a = (struct evil_answer){ .body_bytes = -1, .times = 1 };
+    if (rn_view_eq(word, RN_LIT("goaway"))) {
+        a->low = a->high = EVIL_GOAWAY;
+        return true;
+    }
     if (rn_view_starts(word, RN_LIT("pass"))) {
         if (!read_pass(&word, a))
             return false;

@@ -14,6 +14,8 @@ enum evil_end {
     EVIL_WAIT,  /* no answer: the bytes are the beginning of a request */
 };
 
+enum { EVIL_GOAWAY = 599 }; /* no status: the answer was in HTTP/2 */
+
 /* `times` answers alike. */
 struct evil_answer {
     int low, high;      /* the status; 0, 0 is "pass": no matter, but the bytes

@@ -1,6 +1,8 @@
 /* http_feed.c -- see http_feed.h. */
 #include "lib/http_feed.h"
 
+#include "lib/evil.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -126,7 +128,7 @@ static bool note(struct rn_http_reader *r, enum rn_http_step step,
         step = rn_http_reader_next(r);
     }
     if (step == RN_HTTP_REFUSED) {
-        add_event(out, r->refusal.status, 0);
+        add_event(out, r->refusal.raw.len ? EVIL_GOAWAY : r->refusal.status, 0);
         must(rn_buf_printf(&out->text, "refused %d %s\n", r->refusal.status,
                            r->refusal.why));
         return false;

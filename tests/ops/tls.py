@@ -6,6 +6,7 @@ verifies, OpenSSL's command where it must be asked what a file holds.
 import os
 import shutil
 import signal
+import socket
 import ssl
 import stat
 import subprocess
@@ -107,6 +108,35 @@ def _():
             equal(account["writableLocations"][0]["databaseAccountEndpoint"],
                   f"https://localhost:{server.port}/")
             assert server.metrics()["runnel_tls_cert_not_after_seconds"] > 0
+
+
+@case("over TLS the protocol chosen is 1.1, and who begins in HTTP 2 is told so")
+def _():
+    preface = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
+               bytes.fromhex("000000040000000000" "000001010500000001" "82"))
+    goaway = bytes.fromhex("000000040000000000" "000008070000000000"
+                           "00000000" "0000000d")
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        with Server(data=data) as server:
+            for offered, chosen in ((["h2", "http/1.1"], "http/1.1"),
+                                    (["http/1.1"], "http/1.1"),
+                                    (["h2"], None)):
+                context = ssl.create_default_context(
+                    cafile=data + "/tls/ca.pem")
+                context.set_alpn_protocols(offered)
+                with socket.create_connection(("127.0.0.1", server.port),
+                                              60) as plain, \
+                        context.wrap_socket(
+                            plain, server_hostname="localhost") as tls:
+                    equal(tls.selected_alpn_protocol(), chosen)
+                    tls.sendall(preface)
+                    got = b""
+                    while len(got) < len(goaway):
+                        more = tls.recv(1000)
+                        assert more, got
+                        got += more
+                    equal(got, goaway)
 
 
 @case("a client that was not told to trust the authority refuses the server")
