@@ -3,6 +3,10 @@
  * A line is built on the stack and is never longer than it: everything goes
  * through put(), which adds all or nothing, and room for the mark of a cut
  * line and the line's end is kept back from it.
+ *
+ * A finished line is written at once if nothing waits before it.  What the
+ * reader does not take then waits in `waiting`, up to a ceiling; a task, which
+ * is started when that happens for the first time, waits for the reader.
  */
 #include "base/log.h"
 
@@ -10,24 +14,47 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     TAIL_MAX = 64, /* ,"more":18446744073709551615,"truncated":true}\n */
     BODY_MAX = RN_LOG_LINE_MAX - TAIL_MAX,
+    WAITING_MAX = 1 << 20, /* for a reader that does not read */
+    POLL_MS = 100,         /* how long the task waits for it at a time */
+    LAST_POLLS = 10,       /* and the end of the log, in all */
+};
+
+/* How bytes are handed over without waiting. */
+enum way {
+    WRITE, /* it never waits: a file, or a pipe or terminal opened anew */
+    POLL,  /* a pipe or terminal that we share: ask first, a little at a time */
+    SEND,  /* a socket */
 };
 
 struct rn_log {
     struct rn_env *env;
     int fd;
+    int own_fd; /* the same reader, not to be waited for; -1: none */
+    enum way way;
     enum rn_log_form form;
     enum rn_log_level level;
-    pthread_mutex_t lock; /* writing; lines over PIPE_BUF would mix */
+    _Atomic uint64_t lost; /* lines */
+
+    pthread_mutex_t lock; /* guards the rest, and the order of lines */
+    struct rn_buf waiting;
+    size_t taken;        /* of it */
+    uint64_t lost_told;  /* of `lost` */
+    struct rn_task task; /* drains `waiting` */
 };
 
 struct line {
@@ -250,20 +277,135 @@ static void end_line(struct line *l, uint64_t more)
     put_tail(l, json ? "}\n" : "\n");
 }
 
-/* An operator who cannot be told is told nothing: there is no one else. */
-static void write_line(struct rn_log *log, const struct line *l)
+/* ---- the reader ---------------------------------------------------------- */
+
+/* How many bytes went, 0 if the reader takes none now, -1 if there is none. */
+static ptrdiff_t hand_over(struct rn_log *log, const char *at, size_t len)
+{
+    struct pollfd out = { .fd = log->fd, .events = POLLOUT };
+    ssize_t n;
+
+    if (log->way == POLL && poll(&out, 1, 0) <= 0)
+        return 0;
+    if (log->way == POLL && len > PIPE_BUF)
+        len = PIPE_BUF;
+    do {
+        n = log->way == SEND
+                ? send(log->fd, at, len, MSG_DONTWAIT | MSG_NOSIGNAL)
+                : write(log->own_fd >= 0 ? log->own_fd : log->fd, at, len);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0)
+        return n;
+    return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? 0 : -1;
+}
+
+/* With the lock.  As much of the bytes as is taken; -1: there is no reader. */
+static ptrdiff_t hand_over_all(struct rn_log *log, struct rn_view bytes)
 {
     size_t done = 0;
 
-    pthread_mutex_lock(&log->lock);
-    while (done < l->len) {
-        ssize_t n = write(log->fd, l->at + done, l->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+    while (done < bytes.len) {
+        ptrdiff_t n = hand_over(log, bytes.at + done, bytes.len - done);
+        if (n < 0)
+            return -1;
+        if (n == 0)
             break;
         done += (size_t)n;
     }
+    return (ptrdiff_t)done;
+}
+
+static bool has_waiting(const struct rn_log *log)
+{
+    return log->waiting.len > log->taken;
+}
+
+/* With the lock. */
+static void drain(struct rn_log *log)
+{
+    ptrdiff_t n;
+
+    if (!has_waiting(log))
+        return;
+    n = hand_over_all(log, rn_view_of(log->waiting.at + log->taken,
+                                      log->waiting.len - log->taken));
+    log->taken = n < 0 ? log->waiting.len : log->taken + (size_t)n;
+    if (has_waiting(log))
+        return;
+    rn_buf_release(&log->waiting);
+    log->taken = 0;
+}
+
+/* With the lock.  A line, or what is left of one, which is never lost. */
+static void keep(struct rn_log *log, struct rn_view bytes, bool is_rest)
+{
+    size_t len = log->waiting.len;
+
+    if (!is_rest && len + bytes.len > WAITING_MAX - RN_LOG_LINE_MAX) {
+        atomic_fetch_add(&log->lost, 1);
+        return;
+    }
+    if (rn_buf_add(&log->waiting, bytes)) {
+        atomic_fetch_add(&log->lost, 1);
+        return;
+    }
+    if (log->task.running)
+        log->env->ops->task_wake(log->env, &log->task);
+    else /* if it cannot be started, the next line drains */
+        (void)log->env->ops->task_start(log->env, &log->task);
+}
+
+/* With the lock. */
+static void put_out(struct rn_log *log, struct rn_view line)
+{
+    ptrdiff_t n = 0;
+
+    drain(log);
+    if (!has_waiting(log))
+        n = hand_over_all(log, line);
+    if (n < 0) /* an operator who cannot be told is told nothing */
+        atomic_fetch_add(&log->lost, 1);
+    else if ((size_t)n < line.len)
+        keep(log, rn_view_of(line.at + n, line.len - (size_t)n), n > 0);
+}
+
+/* With the lock, as soon as there is room for lines again. */
+static void tell_lost(struct rn_log *log)
+{
+    uint64_t lost = atomic_load(&log->lost);
+    const struct rn_field count = RN_U64("lines", lost - log->lost_told);
+    struct line l;
+
+    if (lost == log->lost_told || has_waiting(log))
+        return;
+    log->lost_told = lost;
+    begin_line(&l, log, RN_LOG_WARN, "lines of the log were lost");
+    put_field(&l, &count);
+    end_line(&l, 0);
+    put_out(log, rn_view_of(l.at, l.len));
+}
+
+static int64_t drain_step(void *context)
+{
+    struct rn_log *log = context;
+    struct pollfd out = { .fd = log->fd, .events = POLLOUT };
+    bool is_done;
+
+    (void)poll(&out, 1, POLL_MS);
+    pthread_mutex_lock(&log->lock);
+    drain(log);
+    tell_lost(log);
+    is_done = !has_waiting(log);
+    pthread_mutex_unlock(&log->lock);
+    return is_done ? RN_TASK_IDLE : 0;
+}
+
+static void write_line(struct rn_log *log, const struct line *l)
+{
+    pthread_mutex_lock(&log->lock);
+    drain(log);
+    tell_lost(log);
+    put_out(log, rn_view_of(l->at, l->len));
     pthread_mutex_unlock(&log->lock);
 }
 
@@ -310,6 +452,24 @@ void rn_log_at_seldom(struct rn_log *log, struct rn_log_limit *limit,
     log_line(log, level, fields, atomic_exchange(&limit->held, 0));
 }
 
+/* Not to wait is a matter of the open file, which others share, and may rely
+ * on: so a pipe or a terminal is opened once more. */
+static void find_way(struct rn_log *log)
+{
+    struct stat st = { 0 };
+    char path[32];
+
+    if (fstat(log->fd, &st) || S_ISREG(st.st_mode))
+        return;
+    log->way = S_ISSOCK(st.st_mode) ? SEND : POLL;
+    if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", log->fd);
+    log->own_fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (log->own_fd >= 0)
+        log->way = WRITE;
+}
+
 struct rn_log *rn_log_new(struct rn_env *env, int fd, enum rn_log_form form,
                           enum rn_log_level level)
 {
@@ -317,16 +477,41 @@ struct rn_log *rn_log_new(struct rn_env *env, int fd, enum rn_log_form form,
 
     if (!log)
         return NULL;
-    *log =
-        (struct rn_log){ .env = env, .fd = fd, .form = form, .level = level };
+    *log = (struct rn_log){
+        .env = env,
+        .fd = fd,
+        .own_fd = -1,
+        .form = form,
+        .level = level,
+        .waiting = RN_BUF_INIT(WAITING_MAX),
+        .task = { .name = "log", .step = drain_step, .context = log },
+    };
+    find_way(log);
     pthread_mutex_init(&log->lock, NULL); /* cannot fail without attributes */
     return log;
 }
 
+uint64_t rn_log_lost(struct rn_log *log)
+{
+    return log ? atomic_load(&log->lost) : 0;
+}
+
 void rn_log_free(struct rn_log *log)
 {
+    struct pollfd out = { .events = POLLOUT };
+
     if (!log)
         return;
+    log->env->ops->task_stop(log->env, &log->task);
+    out.fd = log->fd;
+    for (int i = 0; i < LAST_POLLS && has_waiting(log); i++) {
+        (void)poll(&out, 1, POLL_MS);
+        drain(log);
+        tell_lost(log);
+    }
+    rn_buf_release(&log->waiting);
+    if (log->own_fd >= 0)
+        close(log->own_fd);
     pthread_mutex_destroy(&log->lock);
     rn_free(log);
 }

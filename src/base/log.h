@@ -15,7 +15,10 @@
  *
  * Only server and cli log; libraries return errors.  A NULL logger is silent.
  *
- * Threads: any.  A line is written by one write(2); lines never mix.
+ * Threads: any.  A line is written before the call returns, if the reader
+ * keeps up.  Nobody waits for one that does not: up to 1 MiB of lines waits in
+ * memory, what comes then is lost, and a line says how many were.  Lines keep
+ * their order and never mix.
  */
 #ifndef RN_BASE_LOG_H
 #define RN_BASE_LOG_H
@@ -79,7 +82,11 @@ struct rn_field {
  * without memory. */
 struct rn_log *rn_log_new(struct rn_env *env, int fd, enum rn_log_form form,
                           enum rn_log_level level) RN_CHECK;
-void rn_log_free(struct rn_log *log); /* NULL is fine */
+/* Gives a slow reader a second more.  NULL is fine. */
+void rn_log_free(struct rn_log *log);
+
+/* Lines that nobody took.  NULL: none. */
+uint64_t rn_log_lost(struct rn_log *log);
 
 /* What the macros above call. */
 void rn_log_at(struct rn_log *log, enum rn_log_level level,

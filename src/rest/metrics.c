@@ -185,6 +185,8 @@ static void print_process(struct rn_rest *r, struct rn_buf *out)
     metric(out, "process_start_time_seconds", "gauge", (double)r->started_s);
     metric(out, "runnel_clock_jump_total", "counter",
            (double)atomic_load(&r->jumps.count));
+    metric(out, "runnel_log_lines_lost_total", "counter",
+           (double)rn_log_lost(r->opts.log));
     (void)!rn_buf_printf(out,
                          "# TYPE runnel_build_info gauge\n"
                          "runnel_build_info{version=\"%s\"} 1\n",

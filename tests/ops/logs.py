@@ -7,10 +7,13 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
+import subprocess
+import tempfile
 import uuid
 
-from lib import (EMULATOR_KEY, LIMIT_S, Server, case, equal, pk_header,
+from lib import (EMULATOR_KEY, LIMIT_S, RUNNEL, Server, case, equal, pk_header,
                  run_cases, sign)
 
 METRIC = re.compile(r'^[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? '
@@ -167,7 +170,7 @@ runnel_corruption_detected_total runnel_recovered_records_total
 runnel_feed_reads_total runnel_feed_items_total
 runnel_query_docs_examined_total runnel_query_docs_returned_total
 runnel_query_index_used_total runnel_query_aborted_total
-runnel_clock_jump_total process_cpu_seconds_total"""
+runnel_clock_jump_total runnel_log_lines_lost_total process_cpu_seconds_total"""
 HISTOGRAMS = """runnel_http_request_duration_seconds
 runnel_commit_duration_seconds runnel_commit_batch_size
 runnel_wal_fsync_duration_seconds runnel_feed_wait_seconds
@@ -498,6 +501,34 @@ def _():
                                          headers={"authorization": token})
             equal((status, body["code"]), (401, "Unauthorized"))
             assert "account key" in body["message"], body
+
+
+@case("a log that nobody reads holds up neither requests nor the stop")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        process = subprocess.Popen(
+            [RUNNEL, "serve", "--listen", "127.0.0.1:0", "--data", data,
+             "--log-requests"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        port = int(process.stdout.readline().rsplit(":", 1)[1])
+        connection = http.client.HTTPConnection("127.0.0.1", port,
+                                                timeout=LIMIT_S)
+        for i in range(3000):
+            connection.request("GET", "/" + "x" * 400)
+            equal(connection.getresponse().read() != b"", True)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        lost = re.search(r"^runnel_log_lines_lost_total (\d+)$", text, re.M)
+        assert int(lost[1]) > 0, text
+        process.send_signal(signal.SIGTERM)
+        equal(process.wait(LIMIT_S), 0)
+        lines = process.stderr.read().splitlines()
+        equal(json.loads(lines[0])["msg"], "started")
+        for line in lines[:-1]:
+            json.loads(line)
+        connection.close()
+        process.stdout.close()
+        process.stderr.close()
 
 
 @case("alive and ready are two things")

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -47,7 +48,7 @@ ssize_t __wrap_write(int fd, const void *at, size_t len)
 
 static struct rn_sim *sim;
 static int fd;
-static char text[1 << 20];
+static char text[2 << 20];
 
 static int set_up(void **state)
 {
@@ -368,7 +369,9 @@ static void a_line_is_one_write_but_goes_on_if_it_must(void **state)
     rn_log_info(log, "lost"); /* and nothing to be done about it */
     error = 0;
     rn_log_info(log, "found");
-    assert_string_equal(written(), TS " info  found\n");
+    assert_string_equal(written(),
+                        TS " warn  lines of the log were lost lines=1\n" TS
+                           " info  found\n");
     rn_log_free(log);
 }
 
@@ -474,6 +477,71 @@ static void of_many_threads_one_gets_through(void **state)
     rn_log_free(log);
 }
 
+/* ---- a reader that does not read ----------------------------------------- */
+
+/* Reads what is in the pipe and goes on coming, up to a line with `last`. */
+static size_t read_pipe(int from, const char *last)
+{
+    size_t len = 0;
+
+    do {
+        ssize_t n = read(from, text + len, sizeof(text) - 1 - len);
+        assert_true(n > 0);
+        len += (size_t)n;
+        text[len] = '\0';
+    } while (!strstr(text, last) || text[len - 1] != '\n');
+    return len;
+}
+
+static void nobody_waits_for_a_reader_that_does_not_read(void **state)
+{
+    char long_value[3000];
+
+    (void)state;
+    memset(long_value, 'x', sizeof(long_value));
+    for (int is_socket = 0; is_socket < 2; is_socket++) {
+        enum { MANY = 1000 };
+        char count[64];
+        struct rn_log *log;
+        uint64_t lost;
+        long expected = 0;
+        int ends[2];
+
+        assert_int_equal(is_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends)
+                                   : pipe(ends),
+                         0);
+        log = rn_log_new(rn_env_real(), ends[1], RN_LOG_JSON, RN_LOG_INFO);
+        assert_non_null(log);
+        for (int i = 0; i < MANY; i++) {
+            rn_log_info(
+                log, "line", RN_I64("number", i),
+                RN_STR("filler", rn_view_of(long_value, sizeof(long_value))));
+        }
+        lost = rn_log_lost(log);
+        assert_true(lost > 0 && lost < MANY);
+        snprintf(count, sizeof(count), "were lost\",\"lines\":%u}",
+                 (unsigned)lost);
+        /* the task brings the rest without another line being logged */
+        (void)read_pipe(ends[0], count);
+        for (const char *at = text;
+             !strstr(at, "were lost") || strstr(at, "number");) {
+            const char *next = strchr(at, '\n') + 1;
+            const char *number = strstr(at, "\"number\":");
+            assert_is_json_line(at, (size_t)(next - at));
+            assert_true(number && number < next);
+            assert_int_equal(strtol(number + 9, NULL, 10), expected++);
+            at = next;
+        }
+        assert_int_equal(expected, MANY - (long)lost);
+        rn_log_info(log, "after");
+        (void)read_pipe(ends[0], "\"after\"}");
+        assert_null(strstr(text, "lost"));
+        rn_log_free(log);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -492,6 +560,7 @@ int main(void)
         TEST(lines_of_many_threads_do_not_mix),
         TEST(repeats_are_counted_not_told),
         TEST(of_many_threads_one_gets_through),
+        TEST(nobody_waits_for_a_reader_that_does_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
