@@ -46,18 +46,6 @@ static void set_limits(void)
     (void)!setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static void reload(struct rn_server *server, struct rn_log *log)
-{
-    struct rn_err err = { 0 };
-
-    if (rn_server_reload(server, &err)) {
-        rn_log_warn(log, "reload failed",
-                    RN_STR("err", rn_view_text(err.text)));
-    } else {
-        rn_log_info(log, "certificates and keys reloaded");
-    }
-}
-
 /* The signal that has come, or 0: `ms` have passed (-1: for ever), or what can
  * be read of `other` has told of something. */
 static int await(int signals, int other, int ms)
@@ -85,8 +73,7 @@ static int await_signal_or_files(struct rn_server *server, int signals,
     return number ? number : await(signals, -1, RN_SERVER_REST_MS);
 }
 
-static void wait_for_end(struct rn_server *server, struct rn_log *log,
-                         int signals)
+static void wait_for_end(struct rn_server *server, int signals)
 {
     for (;;) {
         bool is_outdated = false;
@@ -96,7 +83,7 @@ static void wait_for_end(struct rn_server *server, struct rn_log *log,
                          : await_signal_or_files(server, signals, wait_ms);
 
         if (number == SIGHUP)
-            reload(server, log);
+            rn_server_reload(server);
         else if (number)
             return;
     }
@@ -149,7 +136,7 @@ static int run(int argc, char **argv)
         printf("listening on http%s://%s\n",
                rn_server_has_tls(server) ? "s" : "", rn_server_address(server));
         fflush(stdout);
-        wait_for_end(server, log, signals);
+        wait_for_end(server, signals);
         rn_log_info(log, "stopping");
         rn_server_stop(server);
     }

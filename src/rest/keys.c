@@ -192,8 +192,8 @@ static enum rn_code check_lengths(const struct rn_keys *keys,
 }
 
 /* Letters that a header can carry, up to the end of the line. */
-static enum rn_code load_token(struct rn_env *env, const char *path,
-                               struct rn_keys *out, struct rn_err *err)
+static enum rn_code read_token(struct rn_env *env, const char *path,
+                               char token[RN_KEY_TEXT_MAX], struct rn_err *err)
 {
     struct rn_file *file = NULL;
     enum rn_code rc = rn_check_secret(path, err);
@@ -204,22 +204,35 @@ static enum rn_code load_token(struct rn_env *env, const char *path,
         return rc;
     error = rn_file_open(env, path, RN_OPEN_READ, &file);
     if (!error)
-        error = rn_file_read(file, out->metrics_token, RN_KEY_TEXT_MAX - 1, 0,
-                             &got);
+        error = rn_file_read(file, token, RN_KEY_TEXT_MAX - 1, 0, &got);
     rn_file_close(file);
     if (error)
         return rn_fail_errno(err, error, "%s", path);
-    while (len < got && out->metrics_token[len] > ' ' &&
-           out->metrics_token[len] < 0x7f)
+    while (len < got && token[len] > ' ' && token[len] < 0x7f)
         len++;
     if (len < TOKEN_MIN || len > RN_KEY_TEXT_MAX - 2 || got - len > 1 ||
-        (len < got && out->metrics_token[len] != '\n')) {
+        (len < got && token[len] != '\n')) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s: a token is one line of %d to %d letters", path,
                        TOKEN_MIN, RN_KEY_TEXT_MAX - 2);
     }
-    out->metrics_token[len] = '\0';
+    token[len] = '\0';
     return RN_OK;
+}
+
+enum rn_code rn_keys_load_token(const struct rn_rest_opts *opts,
+                                struct rn_keys *out, struct rn_err *err)
+{
+    char token[RN_KEY_TEXT_MAX];
+    enum rn_code rc;
+
+    if (!opts->metrics_token_file)
+        return RN_OK;
+    rc = read_token(opts->env, opts->metrics_token_file, token, err);
+    if (!rc)
+        memcpy(out->metrics_token, token, sizeof(token));
+    rn_wipe_secret(token, sizeof(token));
+    return rc;
 }
 
 enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
@@ -233,8 +246,6 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
         rc = rn_keys_make(opts->env, opts->data_dir, out, err);
     if (!rc && !opts->loopback_only)
         rc = check_lengths(out, err);
-    if (!rc && opts->metrics_token_file)
-        rc = load_token(opts->env, opts->metrics_token_file, out, err);
     if (!rc && opts->well_known_key)
         rc = set_key(out, RN_KEY_WELL_KNOWN, RN_LIT(RN_ACCOUNT_EMULATOR_KEY),
                      err);

@@ -201,6 +201,10 @@ bool rn_context_is_old(const struct rn_context *x);
  * valid. */
 enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
                           struct rn_err *err) RN_CHECK;
+/* Changes nothing unless the file will do. */
+enum rn_code rn_keys_load_token(const struct rn_rest_opts *opts,
+                                struct rn_keys *out,
+                                struct rn_err *err) RN_CHECK;
 
 /* ---- auth.c -------------------------------------------------------------- */
 

@@ -45,8 +45,12 @@ struct rn_rest_opts {
 enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                           struct rn_err *err) RN_CHECK;
 void rn_rest_close(struct rn_rest *r); /* NULL is fine */
-/* Reads the keys again. */
-enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err) RN_CHECK;
+/* Read again, each by itself: a file that will not do keeps nothing else from
+ * being taken.  The authority, which is public, comes with the keys. */
+enum rn_code rn_rest_reload_keys(struct rn_rest *r,
+                                 struct rn_err *err) RN_CHECK;
+enum rn_code rn_rest_reload_token(struct rn_rest *r,
+                                  struct rn_err *err) RN_CHECK;
 
 /* Counts what never became a call. */
 void rn_rest_reject(struct rn_rest *r, enum rn_reject why);

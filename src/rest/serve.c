@@ -431,13 +431,15 @@ static void load_authority(struct rn_rest *r)
     rn_buf_release(&old);
 }
 
-static enum rn_code load_keys(const struct rn_rest_opts *opts,
+static enum rn_code open_keys(const struct rn_rest_opts *opts,
                               struct rn_keys **out, struct rn_err *err)
 {
     struct rn_keys *keys = rn_secret_new(sizeof(*keys));
     enum rn_code rc = keys ? rn_keys_load(opts, keys, err)
                            : rn_fail(err, RN_NOMEM, "out of memory");
 
+    if (!rc)
+        rc = rn_keys_load_token(opts, keys, err);
     if (rc)
         rn_secret_free(keys, sizeof(*keys));
     else
@@ -465,7 +467,7 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
         rc = rn_consistency_parse(rn_view_text(opts->consistency),
                                   &r->consistency, err);
     if (!rc)
-        rc = load_keys(opts, &r->keys, err);
+        rc = open_keys(opts, &r->keys, err);
     load_authority(r);
     r->answers = rn_answers_new();
     if (!rc && !r->answers)
@@ -478,14 +480,12 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
     return RN_OK;
 }
 
-enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err)
+/* Puts the keys in the place of those that count, whose memory it frees. */
+static void replace_keys(struct rn_rest *r, struct rn_keys *keys)
 {
-    struct rn_keys *keys = NULL, *old;
     struct rn_signers *stale;
-    enum rn_code rc = load_keys(&r->opts, &keys, err);
+    struct rn_keys *old;
 
-    if (rc)
-        return rc;
     pthread_mutex_lock(&r->lock);
     old = r->keys;
     r->keys = keys;
@@ -495,8 +495,39 @@ enum rn_code rn_rest_reload(struct rn_rest *r, struct rn_err *err)
     pthread_mutex_unlock(&r->lock);
     rn_secret_free(old, sizeof(*old));
     rn_signers_free_all(stale);
+}
+
+enum rn_code rn_rest_reload_keys(struct rn_rest *r, struct rn_err *err)
+{
+    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
+    enum rn_code rc = keys ? rn_keys_load(&r->opts, keys, err)
+                           : rn_fail(err, RN_NOMEM, "out of memory");
+
     load_authority(r);
+    if (rc) {
+        rn_secret_free(keys, sizeof(*keys));
+        return rc;
+    }
+    memcpy(keys->metrics_token, r->keys->metrics_token,
+           sizeof(keys->metrics_token));
+    replace_keys(r, keys);
     return RN_OK;
+}
+
+enum rn_code rn_rest_reload_token(struct rn_rest *r, struct rn_err *err)
+{
+    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
+    enum rn_code rc;
+
+    if (!keys)
+        return rn_fail(err, RN_NOMEM, "out of memory");
+    memcpy(keys, r->keys, sizeof(*keys));
+    rc = rn_keys_load_token(&r->opts, keys, err);
+    if (rc)
+        rn_secret_free(keys, sizeof(*keys));
+    else
+        replace_keys(r, keys);
+    return rc;
 }
 
 void rn_rest_close(struct rn_rest *r)

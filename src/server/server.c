@@ -593,18 +593,36 @@ bool rn_server_has_tls(const struct rn_server *s)
     return atomic_load(&s->tls_not_after) != 0;
 }
 
-enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err)
+static bool tell_reload(struct rn_server *s, const char *what, enum rn_code rc,
+                        const struct rn_err *err)
 {
-    bool had_keys = has_keys(s->options);
-    enum rn_code rc;
+    if (!rc)
+        return true;
+    rn_log_warn(s->log, "reload failed", RN_TEXT("what", what),
+                RN_TEXT("err", err->text));
+    return false;
+}
 
+void rn_server_reload(struct rn_server *s)
+{
+    bool had_keys = has_keys(s->options), keys, token, certificate;
+    struct rn_err err = { 0 };
+
+    /* A key that was taken back must not live on because of another file. */
     note_files(s, 0);
-    rc = load_tls(s, err);
-    if (!rc)
-        rc = rn_rest_reload(s->rest, err);
-    if (!rc)
+    keys = tell_reload(s, "keys", rn_rest_reload_keys(s->rest, &err), &err);
+    if (keys)
         tell_keys(s, had_keys);
-    return rc;
+    token = tell_reload(s, "metrics token", rn_rest_reload_token(s->rest, &err),
+                        &err);
+    err = (struct rn_err){ 0 };
+    certificate = tell_reload(s, "certificate", load_tls(s, &err), &err);
+    if (keys && token && certificate)
+        rn_log_info(s->log, "certificates and keys reloaded");
+    else
+        rn_log_info(s->log, "reloaded, but for what failed",
+                    RN_BOOL("keys", keys), RN_BOOL("metrics_token", token),
+                    RN_BOOL("certificate", certificate));
 }
 
 /* ---- stopping ------------------------------------------------------------ */

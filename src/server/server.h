@@ -20,9 +20,9 @@ enum rn_code rn_server_start(const struct rn_options *options,
 const char *rn_server_address(const struct rn_server *s);
 bool rn_server_has_tls(const struct rn_server *s);
 
-/* Reads certificates and keys again.  What fails to load leaves the old ones
- * in place. */
-enum rn_code rn_server_reload(struct rn_server *s, struct rn_err *err) RN_CHECK;
+/* Reads certificates, keys and the metrics token again, each by itself, and
+ * logs how it went.  What fails to load leaves the old ones in place. */
+void rn_server_reload(struct rn_server *s);
 
 /* Whether the files of a reload have changed since they were read, and rest.
  * Returns in how many milliseconds to look again, whatever happens; -1: when

@@ -210,4 +210,33 @@ def _():
                 "--allow-plain-http-on-network", *AS_ROOT, words="secondary")
 
 
+@case("a key that was taken back counts no more whatever else cannot be read")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        token = home + "/token"
+        with open(token, "w") as file:
+            file.write("x" * 40)
+        os.chmod(token, 0o600)
+        with Server("--metrics-token-file", token) as server:
+            for what in ("certificate", "metrics token"):
+                old = keys_of(server)["primary"]
+                equal(works(server, old), "rw")
+                equal(run("keys", "rotate", server.data, "primary")[0], 0)
+                if what == "certificate":
+                    os.makedirs(server.data + "/tls", exist_ok=True)
+                    with open(server.data + "/tls/cert.pem", "w") as file:
+                        file.write("nonsense")
+                else:
+                    os.chmod(token, 0o644)
+                server.lines.clear()
+                server.process.send_signal(signal.SIGHUP)
+                server.wait_for_line("but for what failed")
+                line = json.loads(server.wait_for_line("reload failed"))
+                equal(line["what"], what)
+                equal(works(server, old), "")
+                equal(works(server, keys_of(server)["primary"]), "rw")
+                if what == "certificate":
+                    os.remove(server.data + "/tls/cert.pem")
+
+
 run_cases()
