@@ -177,10 +177,19 @@ enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
 }
 
 /* On a network a key is all that stands between a stranger and the data. */
-static enum rn_code check_lengths(const struct rn_keys *keys,
-                                  struct rn_err *err)
+static enum rn_code check_strength(const struct rn_keys *keys,
+                                   bool well_known_key, struct rn_err *err)
 {
+    const char *public = RN_ACCOUNT_EMULATOR_KEY;
+
     for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
+        if (!well_known_key && strcmp(keys->text[i], public) == 0) {
+            return rn_fail(err, RN_FORBIDDEN,
+                           "the key %s is the emulators', which everybody "
+                           "knows; see 'runnel keys rotate', or give "
+                           "--allow-well-known-key-on-network",
+                           names[i]);
+        }
         if (keys->len[i] < RN_KEY_BYTES) {
             return rn_fail(err, RN_FORBIDDEN,
                            "the key %s has less than %d bytes, which will not "
@@ -245,7 +254,7 @@ enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
     if (rc == RN_NOT_FOUND)
         rc = rn_keys_make(opts->env, opts->data_dir, out, err);
     if (!rc && !opts->loopback_only)
-        rc = check_lengths(out, err);
+        rc = check_strength(out, opts->well_known_key, err);
     if (!rc && opts->well_known_key)
         rc = set_key(out, RN_KEY_WELL_KNOWN, RN_LIT(RN_ACCOUNT_EMULATOR_KEY),
                      err);

@@ -210,6 +210,25 @@ def _():
                 "--allow-plain-http-on-network", *AS_ROOT, words="secondary")
 
 
+@case("off loopback the emulators' key in the file is refused, unless allowed")
+def _():
+    plain = ["--allow-plain-http-on-network", *AS_ROOT]
+    with Server() as server:
+        server.stop()
+        path = server.data + "/keys"
+        with open(path) as file:
+            keys = json.load(file)
+        with open(path, "w") as file:
+            json.dump({**keys, "secondaryReadOnly": EMULATOR_KEY}, file)
+        refused("serve", "--data", server.data, "--listen", "0.0.0.0:0",
+                *plain, words="secondaryReadOnly is the emulators'")
+        server.options = [*plain, "--allow-well-known-key-on-network"]
+        server.listen = "0.0.0.0:0"
+        server.start()
+        equal(server.metrics()[
+            'runnel_insecure_config{reason="well_known_key"}'], 1)
+
+
 @case("a key that was taken back counts no more whatever else cannot be read")
 def _():
     with tempfile.TemporaryDirectory() as home:
