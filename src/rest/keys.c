@@ -147,6 +147,11 @@ enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
     int error;
 
     snprintf(path, sizeof(path), "%s/keys", data_dir);
+    rc = rn_check_secret(path, err);
+    if (rc) {
+        rn_secret_free(text, FILE_MAX);
+        return rc;
+    }
     error = text ? rn_file_open(env, path, RN_OPEN_READ, &file) : ENOMEM;
     if (!error)
         error = rn_file_read(file, text, FILE_MAX, 0, &got);

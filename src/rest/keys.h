@@ -29,7 +29,7 @@ struct rn_keys {
 /* "primary"; NULL for the emulators'. */
 const char *rn_keys_name(size_t which);
 
-/* RN_NOT_FOUND if there is no file. */
+/* RN_NOT_FOUND if there is no file, RN_FORBIDDEN if others may read it. */
 enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err) RN_CHECK;
 /* Draws one key anew.  The file holds the old keys or the new, whole. */

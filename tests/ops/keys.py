@@ -210,6 +210,27 @@ def _():
                 "--allow-plain-http-on-network", *AS_ROOT, words="secondary")
 
 
+@case("keys that others can read are refused, by the server and by the command")
+def _():
+    with Server() as server:
+        path = server.data + "/keys"
+        old = keys_of(server)
+        for mode in (0o604, 0o644, 0o660, 0o601):
+            os.chmod(path, mode)
+            refused("keys", "show", server.data, words=f"mode {mode:04o}")
+            refused("keys", "rotate", server.data, "primary",
+                    words=f"mode {mode:04o}")
+        server.wait_for_line("reload failed")
+        equal(works(server, old["primary"]), "rw")
+        server.stop()
+        refused("serve", "--data", server.data, "--listen", "127.0.0.1:0",
+                words="mode 0601")
+        os.chmod(path, 0o640)
+        server.lines.clear()
+        server.start()
+        equal(keys_of(server), old)
+
+
 @case("off loopback the emulators' key in the file is refused, unless allowed")
 def _():
     plain = ["--allow-plain-http-on-network", *AS_ROOT]
