@@ -8,7 +8,10 @@
 #include "json/print.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 enum {
     FILE_MAX = 64 << 10,
@@ -167,16 +170,36 @@ enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
     return rc;
 }
 
+/* Of two that change the file at once the second must see what the first has
+ * written.  The directory is locked: the file is another after each change. */
+static enum rn_code lock(const char *data_dir, int *fd, struct rn_err *err)
+{
+    int rc;
+
+    *fd = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0)
+        return rn_fail_errno(err, errno, "%s", data_dir);
+    do
+        rc = flock(*fd, LOCK_EX);
+    while (rc && errno == EINTR);
+    return rc ? rn_fail_errno(err, errno, "%s", data_dir) : RN_OK;
+}
+
 enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
                             size_t which, struct rn_err *err)
 {
     struct rn_keys keys = { 0 };
-    enum rn_code rc = rn_keys_read(env, data_dir, &keys, err);
+    int locked = -1;
+    enum rn_code rc = lock(data_dir, &locked, err);
 
+    if (!rc)
+        rc = rn_keys_read(env, data_dir, &keys, err);
     if (!rc)
         rc = draw(env, which, &keys, err);
     if (!rc)
         rc = write_file(env, data_dir, &keys, err);
+    if (locked >= 0)
+        close(locked);
     rn_wipe_secret(&keys, sizeof(keys));
     return rc;
 }

@@ -32,7 +32,8 @@ const char *rn_keys_name(size_t which);
 /* RN_NOT_FOUND if there is no file, RN_FORBIDDEN if others may read it. */
 enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err) RN_CHECK;
-/* Draws one key anew.  The file holds the old keys or the new, whole. */
+/* Draws one key anew.  The file holds the old keys or the new, whole; of
+ * several at once each has its effect. */
 enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
                             size_t which, struct rn_err *err) RN_CHECK;
 /* Adds to `text` what a file with four new keys has in it. */

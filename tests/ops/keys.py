@@ -8,9 +8,11 @@ import os
 import re
 import signal
 import stat
+import subprocess
 import tempfile
 
-from lib import (AS_ROOT, EMULATOR_KEY, Server, case, equal, run, run_cases)
+from lib import (AS_ROOT, EMULATOR_KEY, LIMIT_S, RUNNEL, Server, case, equal,
+                 run, run_cases)
 
 NAMES = ["primary", "secondary", "primaryReadOnly", "secondaryReadOnly"]
 
@@ -229,6 +231,21 @@ def _():
         server.lines.clear()
         server.start()
         equal(keys_of(server), old)
+
+
+@case("rotations at once are all done")
+def _():
+    with Server() as server:
+        server.stop()
+        for _ in range(10):
+            before = keys_of(server)
+            commands = [subprocess.Popen(
+                [RUNNEL, "keys", "rotate", server.data, name],
+                stdout=subprocess.DEVNULL) for name in NAMES]
+            equal([each.wait(LIMIT_S) for each in commands], [0] * 4)
+            after = keys_of(server)
+            equal([name for name in NAMES if before[name] == after[name]], [])
+        server.start()
 
 
 @case("off loopback the emulators' key in the file is refused, unless allowed")
