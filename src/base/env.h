@@ -71,6 +71,8 @@ struct rn_env_ops {
     void (*sleep)(struct rn_env *env, int64_t ns);
     void (*random)(struct rn_env *env, void *out, size_t len);
 
+    /* What root makes in another's directory, a directory too, is the
+     * other's. */
     int (*open)(struct rn_env *env, const char *path, enum rn_open how,
                 struct rn_file **out);
     void (*close)(struct rn_file *file); /* NULL is fine */
@@ -93,6 +95,9 @@ struct rn_env_ops {
      * sync what was written is still read back, but may not be there; this
      * tells.  What is not yet synced stays. */
     void (*reread)(struct rn_file *file, uint64_t offset, uint64_t len);
+    /* Gives it owner, group and mode of what is at the path, if there is
+     * anything: what is to take its place is for the same readers. */
+    int (*resemble)(struct rn_file *file, const char *path);
     /* Does not wait: EAGAIN if another open file holds it. */
     int (*lock)(struct rn_file *file, enum rn_file_lock how);
 

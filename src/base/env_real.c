@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,6 +128,24 @@ static int check_regular(int fd)
     return S_ISREG(st.st_mode) ? 0 : EINVAL;
 }
 
+/* Zero unless root owns what lies in the directory of somebody else, who could
+ * not use it, and that cannot be changed. */
+static int give_to_owner(int fd, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char dir[PATH_MAX] = ".";
+    struct stat own, above;
+
+    if (geteuid() != 0)
+        return 0;
+    if (slash)
+        snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path) + 1, path);
+    if (fstat(fd, &own) || stat(dir, &above) || own.st_uid != 0 ||
+        above.st_uid == 0 || (above.st_mode & S_ISVTX))
+        return 0;
+    return fchown(fd, above.st_uid, above.st_gid) ? errno : 0;
+}
+
 static int real_open(struct rn_env *env, const char *path, enum rn_open how,
                      struct rn_file **out)
 {
@@ -139,6 +158,8 @@ static int real_open(struct rn_env *env, const char *path, enum rn_open how,
     if (fd < 0)
         return errno;
     error = check_regular(fd);
+    if (!error && (open_flags[how] & O_CREAT))
+        error = give_to_owner(fd, path);
     file = error ? NULL : rn_new(sizeof(*file));
     if (!file) {
         close(fd);
@@ -297,6 +318,21 @@ static void real_reread(struct rn_file *file, uint64_t offset, uint64_t len)
                             POSIX_FADV_DONTNEED);
 }
 
+static int real_resemble(struct rn_file *file, const char *path)
+{
+    int fd = fd_of(file);
+    struct stat now, then;
+
+    if (lstat(path, &then) || !S_ISREG(then.st_mode))
+        return errno == ENOENT ? 0 : errno;
+    if (fstat(fd, &now))
+        return errno;
+    if ((now.st_uid != then.st_uid || now.st_gid != then.st_gid) &&
+        fchown(fd, then.st_uid, then.st_gid) && geteuid() == 0)
+        return errno; /* others may not be able to, and need not */
+    return fchmod(fd, then.st_mode & 0640) ? errno : 0;
+}
+
 static int real_lock(struct rn_file *file, enum rn_file_lock how)
 {
     static const int operations[] = {
@@ -328,8 +364,17 @@ static int real_remove(struct rn_env *env, const char *path)
 
 static int real_make_dir(struct rn_env *env, const char *path)
 {
+    int fd, error;
+
     (void)env;
-    return mkdir(path, 0700) == 0 ? 0 : errno;
+    if (mkdir(path, 0700))
+        return errno;
+    fd = open_fd(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (fd < 0)
+        return errno;
+    error = give_to_owner(fd, path);
+    close(fd);
+    return error;
 }
 
 static int real_sync_dir(struct rn_env *env, const char *path)
@@ -548,6 +593,7 @@ static const struct rn_env_ops real_ops = {
     .size = real_size,
     .allocated = real_allocated,
     .reread = real_reread,
+    .resemble = real_resemble,
     .lock = real_lock,
     .rename = real_rename,
     .remove = real_remove,

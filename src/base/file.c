@@ -19,6 +19,8 @@ enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
         return rn_fail_errno(err, ENAMETOOLONG, "%s", path);
     error = rn_file_open(env, temporary, RN_OPEN_NEW, &file);
     if (!error)
+        error = env->ops->resemble(file, path);
+    if (!error)
         error = rn_file_write(file, bytes, 0);
     if (!error)
         error = rn_file_sync(file);

@@ -335,6 +335,14 @@ static int take_lock(struct rn_disk *disk, struct rn_disk_file *f,
     return 0;
 }
 
+/* There is one user. */
+static int sim_resemble(struct rn_file *file, const char *path)
+{
+    (void)file;
+    (void)path;
+    return 0;
+}
+
 static int sim_lock(struct rn_file *file, enum rn_file_lock how)
 {
     struct rn_sim *sim = rn_sim_of(file->env);
@@ -423,6 +431,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->size = sim_size;
     ops->allocated = sim_size; /* nothing is behind the end */
     ops->reread = sim_reread;
+    ops->resemble = sim_resemble;
     ops->lock = sim_lock;
     ops->rename = sim_rename;
     ops->remove = sim_remove;

@@ -17,6 +17,7 @@
 #include "server/watched.h"
 #include "json/json.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
@@ -274,7 +275,11 @@ static bool find_tls(const struct rn_options *o, char cert[PATH_BYTES],
         return false;
     }
     name_tls(o, cert, key);
-    return o->tls_cert || access(cert, F_OK) == 0;
+    if (o->tls_cert || access(cert, F_OK) == 0)
+        return true;
+    if (errno != ENOENT && errno != ENOTDIR) /* it may well be there */
+        rn_fail_errno(err, errno, "%s", cert);
+    return false;
 }
 
 struct file_names {

@@ -215,6 +215,50 @@ def _():
           {"plain_http", "well_known_key", "test_mode"})
 
 
+@case("what root's commands make in the directory of another is his")
+def _():
+    if os.geteuid() != 0:
+        return
+    nobody = pwd.getpwnam("nobody")
+    sanitizer = os.environ.get("ASAN_OPTIONS", "")
+    os.environ["ASAN_OPTIONS"] = sanitizer + ":detect_leaks=0"
+    try:
+        with tempfile.TemporaryDirectory() as home:
+            data = home + "/data"
+            os.chmod(home, 0o711)
+            os.mkdir(data, 0o700)
+            os.chown(data, nobody.pw_uid, nobody.pw_gid)
+            with Server("--user", "nobody", data=data) as server:
+                equal(run("keys", "rotate", data, "primary")[0], 0)
+                server.wait_for_line("reloaded")
+                server.lines.clear()
+                equal(run("tls", "init", data)[0], 0)
+                server.wait_for_line("reloaded")
+                cafile = data + "/tls/ca.pem"
+                with open(data + "/keys") as file:
+                    key = json.load(file)["primary"]
+                equal(server.ask("GET", "/dbs", key=key, cafile=cafile)[0], 200)
+            owners = {(os.stat(path).st_uid, os.stat(path).st_gid)
+                      for place, _, files in os.walk(data)
+                      for path in [place, *(f"{place}/{f}" for f in files)]}
+            equal(owners, {(nobody.pw_uid, nobody.pw_gid)})
+            # what is replaced keeps its readers
+            os.chown(data + "/tls/key.pem", 0, nobody.pw_gid)
+            os.chmod(data + "/tls/key.pem", 0o640)
+            equal(run("tls", "init", data)[0], 0)
+            found = os.stat(data + "/tls/key.pem")
+            equal((found.st_uid, found.st_gid, found.st_mode & 0o777),
+                  (0, nobody.pw_gid, 0o640))
+            # a certificate that cannot be looked for is not one that is absent
+            os.chown(data + "/tls", 0, 0)
+            status, _, words = run("serve", "--user", "nobody", "--data", data,
+                                   "--listen", "127.0.0.1:0")
+            equal((status, "cert.pem: Permission denied" in words), (2, True),
+                  words)
+    finally:
+        os.environ["ASAN_OPTIONS"] = sanitizer
+
+
 def write_token(path, text, mode=0o600):
     with open(path, "w") as file:
         file.write(text)
