@@ -141,6 +141,10 @@ static void watch_for(struct rn_conn *c)
         events |= c->watch.events & EPOLLIN;
     if (c->out.len > c->out_at || c->tls_wants_write)
         events |= EPOLLOUT;
+    /* What has been decrypted and not been read, since others wanted their
+     * turn, brings no event of its own: a socket that takes bytes is one. */
+    if (c->session && !c->waiting && !c->closing && rn_tls_pending(c->session))
+        events |= EPOLLOUT;
     rn_loop_change(c->loop, &c->watch, events);
 }
 

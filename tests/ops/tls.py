@@ -12,7 +12,7 @@ import stat
 import subprocess
 import tempfile
 
-from lib import AS_ROOT, Server, case, equal, run, run_cases
+from lib import AS_ROOT, LIMIT_S, Server, case, equal, run, run_cases
 
 
 def init(data, *names):
@@ -302,6 +302,41 @@ def _():
         equal([line for line in run("help", command)[1].splitlines()
                if len(line) > 80 or line != line.rstrip()], [])
         assert command in run("--help")[1]
+
+
+def send_in_records(port, request, pieces):
+    """Status line of the answer to a request whose first bytes are TLS records
+    of their own, all of them sent at once."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    come, go = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = context.wrap_bio(come, go)
+    with socket.create_connection(("127.0.0.1", port), LIMIT_S) as connection:
+        def until(step):
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    connection.sendall(go.read())
+                    come.write(connection.recv(65536))
+        until(session.do_handshake)
+        for i in range(pieces):
+            session.write(request[i:i + 1])
+        session.write(request[pieces:])
+        answer = until(lambda: session.read(65536))
+        return answer.split(b"\r\n")[0]
+
+
+@case("a request is answered however its bytes are cut into records")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        with Server("--head-ms", "3000", data=data) as server:
+            request = (b"POST /dbs HTTP/1.1\r\nHost: localhost\r\n"
+                       b"Content-Length: 12000\r\n\r\n" + b"x" * 12000)
+            for pieces in (0, 13, 14, 15, 16, 17, 31):
+                equal((pieces, send_in_records(server.port, request, pieces)),
+                      (pieces, b"HTTP/1.1 401 Unauthorized"))
 
 
 run_cases()
