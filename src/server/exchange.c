@@ -145,6 +145,15 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
     return RN_CONN_CLOSE;
 }
 
+/* Tells a client that waits for it to send its body. */
+static enum rn_conn_next invite(struct exchange *x)
+{
+    if (rn_http_reader_wants_continue(&x->reader) &&
+        rn_conn_send(x->conn, RN_HTTP_CONTINUE, (struct rn_view){ 0 }))
+        return RN_CONN_CLOSE;
+    return RN_CONN_MORE;
+}
+
 /* With what came behind the request that has been answered. */
 static enum rn_conn_next go_on(struct exchange *x)
 {
@@ -158,11 +167,12 @@ static enum rn_conn_next go_on(struct exchange *x)
         break;
     }
     x->at_rest = x->opts->idle_ms <= REST_MS;
-    if (!rn_http_reader_is_idle(&x->reader))
-        rn_conn_deadline(x->conn, x->opts->head_ms);
-    else
+    if (rn_http_reader_is_idle(&x->reader)) {
         rn_conn_deadline(x->conn, x->at_rest ? x->opts->idle_ms : REST_MS);
-    return RN_CONN_MORE;
+        return RN_CONN_MORE;
+    }
+    rn_conn_deadline(x->conn, x->opts->head_ms);
+    return invite(x);
 }
 
 static enum rn_conn_next serve(struct exchange *x)
@@ -262,10 +272,7 @@ static enum rn_conn_next on_fed(void *user, size_t len)
     }
     if (was_idle)
         rn_conn_deadline(x->conn, x->opts->head_ms);
-    if (rn_http_reader_wants_continue(&x->reader) &&
-        rn_conn_send(x->conn, RN_HTTP_CONTINUE, (struct rn_view){ 0 }))
-        return RN_CONN_CLOSE;
-    return RN_CONN_MORE;
+    return invite(x);
 }
 
 static enum rn_conn_next on_sent(void *user)

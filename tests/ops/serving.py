@@ -259,6 +259,27 @@ def _():
         os.environ["ASAN_OPTIONS"] = sanitizer
 
 
+@case("a pipelined request that waits for 100 Continue gets it")
+def _():
+    with Server() as server:
+        with socket.create_connection(("127.0.0.1", server.port),
+                                      30) as connection:
+            connection.sendall(
+                b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                b"POST /dbs HTTP/1.1\r\nHost: localhost\r\n"
+                b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+            came = b""
+            while b"100 Continue\r\n\r\n" not in came:
+                more = connection.recv(65536)
+                assert more, came
+                came += more
+            connection.sendall(b"{}")
+            while b"HTTP/1.1 401" not in came:
+                more = connection.recv(65536)
+                assert more, came
+                came += more
+
+
 def write_token(path, text, mode=0o600):
     with open(path, "w") as file:
         file.write(text)
