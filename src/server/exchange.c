@@ -348,7 +348,6 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         .address = client->address,
     };
 
-    atomic_fetch_add(opts->open, 1);
     if (x) {
         x->opts = opts;
         x->loop = loop;

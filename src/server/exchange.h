@@ -40,8 +40,8 @@ struct rn_exchange_client {
     bool is_loopback;
 };
 
-/* Takes over the socket, and the place among the peers, in any case.  Thread:
- * the loop's. */
+/* Takes over the socket, the place among the peers and the one that is counted
+ * in `open`, in any case.  Thread: the loop's. */
 void rn_exchange_begin(const struct rn_exchange_opts *opts,
                        struct rn_loop *loop, struct rn_tls *tls,
                        const struct rn_exchange_client *client);

@@ -161,6 +161,8 @@ static void on_accepted(void *context, int fd, const char *address)
                   "a connection is refused: --connections-max are open");
         return;
     }
+    /* Counted here: those on their way to their loops are open too. */
+    atomic_fetch_add(&s->open, 1);
     a->post.run = arrive;
     a->server = s;
     a->peer = peer;

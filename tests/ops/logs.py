@@ -480,6 +480,30 @@ def _():
         assert 'rejected_total{reason="malformed"} 3\n' in text, text
 
 
+@case("a burst of connections does not pass --connections-max")
+def _():
+    with Server("--connections-max", "5", "--loops", "2") as server:
+        # all of them wait in the listener's queue when it gets its turn
+        server.process.send_signal(signal.SIGSTOP)
+        burst = []
+        for _ in range(60):
+            connection = socket.create_connection(("127.0.0.1", server.port),
+                                                  LIMIT_S)
+            connection.sendall(b"GET /healthz HTTP/1.1\r\n"
+                               b"Host: localhost\r\n\r\n")
+            burst.append(connection)
+        server.process.send_signal(signal.SIGCONT)
+        served = 0
+        for connection in burst:
+            try:
+                served += connection.recv(1) != b""
+            except ConnectionError:
+                pass
+        for connection in burst:
+            connection.close()
+        equal(served, 5)
+
+
 @case("a client in direct mode is told how to use the gateway")
 def _():
     with Server() as server:
