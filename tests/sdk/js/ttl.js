@@ -3,7 +3,7 @@
 // nothing waits but for the removal itself.
 "use strict";
 const { test, fails, assert } = require("./harness");
-const turnClock = require("./clock");
+const turnClock = require("./control");
 
 const partitionKey = { paths: ["/pk"], version: 2 };
 

@@ -1,4 +1,4 @@
-// clock.js -- turns the clock of a server in test mode.
+// control.js -- turns the clock of a server in test mode.
 "use strict";
 const crypto = require("node:crypto");
 const assert = require("node:assert/strict");
