@@ -7,11 +7,13 @@
 #   sdk_run CMD...       runs CMD ENDPOINT everyday, then CMD ENDPOINT write,
 #                        kills the server, starts it again on the same data,
 #                        runs CMD ENDPOINT reopened, and asks it to stop;
-#                        then the last two again, over TLS with an authority
-#                        that `runnel tls` made
+#                        then all of this again, over TLS with an authority
+#                        that `runnel tls` made, of which CMD ENDPOINT
+#                        stranger, the first there, has not been told
 #   sdk_run_once PHASE CMD...   or only one phase, with a server of its own
 #
-# The array sdk_options has what else the server is started with.
+# The array sdk_options has what else the server is started with, sdk_secure the
+# name or loopback address by which it is called over TLS.
 #
 # The server is the sanitized one, in test mode, so that its clock can be turned.
 # Its end is a case: status 0 after SIGTERM and nothing said by a sanitizer, by
@@ -22,6 +24,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 : "${RUNNEL_DEV:=$PWD/build/dev/runnel}"
 root=$PWD
 sdk_options=()
+sdk_secure=localhost
 failures=0
 server=
 endpoint=
@@ -70,13 +73,13 @@ sdk_report()
     fi
 }
 
-# sdk_start [DATA]
+# sdk_start DATA [ADDRESS]
 sdk_start()
 {
     local tries
 
     : >"$work/stdout"
-    "$RUNNEL_DEV" serve --listen 127.0.0.1:0 --data "${1:-$work/data}" --test-mode \
+    "$RUNNEL_DEV" serve --listen "${2:-127.0.0.1}:0" --data "$1" --test-mode \
         --log-format text "${sdk_options[@]}" >"$work/stdout" \
         2>>"$work/stderr" &
     server=$!
@@ -96,7 +99,7 @@ sdk_phase()
     local phase=$1
 
     shift
-    timeout 300 "$@" "$endpoint" "$phase"
+    timeout 600 "$@" "$endpoint" "$phase"
     sdk_report $? "the $phase part of the tests comes to its end"
 }
 
@@ -121,22 +124,28 @@ sdk_trust()
 -Djavax.net.ssl.trustStorePassword=runnel"
 }
 
-# A shorter round over TLS, with a new certificate put in place in its middle.
+sdk_start_secure()
+{
+    sdk_start "$work/secure" "${sdk_secure/localhost/127.0.0.1}"
+    endpoint=https://$sdk_secure:${endpoint##*:}
+}
+
+# The round over TLS, with a new certificate put in place in its middle.
 sdk_tls()
 {
-    "$RUNNEL_DEV" tls init "$work/secure" >/dev/null &&
+    "$RUNNEL_DEV" tls init "$work/secure" "$sdk_secure" >/dev/null &&
         "$RUNNEL_DEV" tls export "$work/secure" "$work/trust" >/dev/null
     sdk_report $? 'certificates are made'
+    sdk_start_secure
+    sdk_phase stranger "$@"
     sdk_trust "$work/trust"
-    sdk_start "$work/secure"
-    endpoint=https://localhost:${endpoint##*:}
+    sdk_phase everyday "$@"
     sdk_phase write "$@"
     kill -KILL "$server"
     wait "$server" 2>/dev/null
-    "$RUNNEL_DEV" tls init "$work/secure" >/dev/null
+    "$RUNNEL_DEV" tls init "$work/secure" "$sdk_secure" >/dev/null
     sdk_report $? 'the certificate is renewed'
-    sdk_start "$work/secure"
-    endpoint=https://localhost:${endpoint##*:}
+    sdk_start_secure
     sdk_phase reopened "$@"
     sdk_stop
 }

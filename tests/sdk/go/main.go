@@ -1,7 +1,7 @@
 // main.go -- everyday work with the published client, and what must outlive a
 // kill.
 //
-//	program ENDPOINT everyday|write|reopened
+//	program ENDPOINT everyday|write|reopened|stranger
 //
 // Method: each case uses names of its own.  This client sends no content back
 // for writes unless asked, signs paths as they are escaped, and reads no
@@ -10,8 +10,10 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -71,6 +73,18 @@ func newContainer(database *azcosmos.DatabaseClient,
 	return must(database.NewContainer(properties.ID))
 }
 
+// testStranger is for who has not been told whose certificates to trust.
+func testStranger(endpoint string) {
+	test("a server whose authority is not known is refused", func() {
+		_, err := connect(endpoint, key).CreateDatabase(ctx,
+			azcosmos.DatabaseProperties{ID: "no"}, nil)
+		var unknown x509.UnknownAuthorityError
+		if !errors.As(err, &unknown) {
+			fail("%v", err)
+		}
+	})
+}
+
 func main() {
 	client := connect(os.Args[1], key)
 	switch os.Args[2] {
@@ -87,6 +101,8 @@ func main() {
 		testWrite(client)
 	case "reopened":
 		testReopened(client)
+	case "stranger":
+		testStranger(os.Args[1])
 	}
 	if failed > 0 {
 		os.Exit(1)

@@ -1,7 +1,7 @@
 // Main.java -- everyday work with the published client, and what must outlive a
 // kill.
 //
-//   java Main ENDPOINT everyday|write|reopened
+//   java Main ENDPOINT everyday|write|reopened|stranger
 //   java Main ENDPOINT hosts     those that Processor.java kills
 //
 // Method: each case uses names of its own.  This client reads the ranges of a
@@ -29,6 +29,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Base64;
 import java.util.List;
+import javax.net.ssl.SSLHandshakeException;
 
 public final class Main {
     // The key that all emulators share; public.
@@ -253,7 +254,27 @@ public final class Main {
         });
     }
 
+    // Who has not been told whose certificates to trust.
+    private static void testStranger(String endpoint) {
+        Harness.test("a server whose authority is not known is refused", () -> {
+            try (CosmosClient other = connect(endpoint, KEY)) {
+                other.createDatabase("no");
+            } catch (RuntimeException refused) {
+                for (Throwable cause = refused; cause != null;
+                        cause = cause.getCause())
+                    if (cause instanceof SSLHandshakeException)
+                        return;
+                throw refused;
+            }
+            throw new AssertionError("it was trusted");
+        });
+    }
+
     public static void main(String[] args) throws Exception {
+        if (args[1].equals("stranger")) {
+            testStranger(args[0]);
+            System.exit(Harness.failed == 0 ? 0 : 1);
+        }
         try (CosmosClient client = connect(args[0], KEY)) {
             switch (args[1]) {
             case "everyday":

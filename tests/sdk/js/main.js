@@ -1,11 +1,12 @@
 // main.js -- everyday work with the published client, and what must outlive a
 // kill.
 //
-//   node main.js ENDPOINT everyday|write|reopened|throttled
+//   node main.js ENDPOINT everyday|write|reopened|stranger|throttled
 //
 // Method: each case uses names of its own, so that none depends on another.
 // "write" leaves documents behind, "reopened" expects them after the server
-// was killed and started again on the same data.
+// was killed and started again on the same data.  "stranger" has not been told
+// whose certificates to trust.
 "use strict";
 const { CosmosClient } = require("@azure/cosmos");
 const harness = require("./harness");
@@ -44,6 +45,7 @@ const parts = {
   ],
   write: ["./durable"],
   reopened: ["./durable"],
+  stranger: ["./stranger"],
   throttled: ["./throttled"],
 };
 

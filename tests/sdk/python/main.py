@@ -1,11 +1,12 @@
 """main.py -- everyday work with the published client, and what must outlive a
 kill.
 
-    python main.py ENDPOINT everyday|write|reopened
+    python main.py ENDPOINT everyday|write|reopened|stranger
 
 Method: each case uses names of its own, so that none depends on another.
 "write" leaves documents behind, "reopened" expects them after the server was
-killed and started again on the same data.
+killed and started again on the same data.  "stranger" has not been told whose
+certificates to trust.
 """
 import sys
 
@@ -24,6 +25,10 @@ def main():
     def connect(key=KEY):
         return CosmosClient(endpoint, key, retry_total=0)
 
+    if phase == "stranger":
+        import stranger
+        stranger.add(connect)
+        return 1 if harness.run_all() else 0
     client = connect()
     if phase == "everyday":
         import batch
