@@ -97,6 +97,7 @@ func main() {
 		testFeed(client)
 		testBatch(client)
 		testQueries(client)
+		testFaults(client, os.Args[1])
 	case "write":
 		testWrite(client)
 	case "reopened":

@@ -29,26 +29,26 @@ final class Control {
         this.key = Base64.getDecoder().decode(key);
     }
 
-    private String sign(String type, String link, String date)
+    private String sign(String method, String type, String link, String date)
             throws Exception {
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(key, "HmacSHA256"));
-        String text = "post\n" + type + "\n" + link + "\n"
-            + date.toLowerCase(Locale.ENGLISH) + "\n\n";
+        String text = (method + "\n" + type).toLowerCase(Locale.ENGLISH) + "\n"
+            + link + "\n" + date.toLowerCase(Locale.ENGLISH) + "\n\n";
         return URLEncoder.encode("type=master&ver=1.0&sig="
             + Base64.getEncoder().encodeToString(mac.doFinal(
                 text.getBytes(StandardCharsets.UTF_8))),
             StandardCharsets.UTF_8);
     }
 
-    private JsonNode post(String type, String link, String path, String body,
-            String... headers) throws Exception {
+    private JsonNode ask(String method, String type, String link, String path,
+            String body, String... headers) throws Exception {
         String date = DATE.format(ZonedDateTime.now(ZoneOffset.UTC));
         HttpRequest.Builder request = HttpRequest.newBuilder(
             URI.create(endpoint + path))
-            .header("authorization", sign(type, link, date))
+            .header("authorization", sign(method, type, link, date))
             .header("x-ms-date", date).header("x-ms-version", "2020-07-15")
-            .POST(HttpRequest.BodyPublishers.ofString(body));
+            .method(method, HttpRequest.BodyPublishers.ofString(body));
         if (headers.length > 0)
             request.headers(headers);
         HttpResponse<String> answer = HttpClient.newHttpClient().send(
@@ -58,14 +58,38 @@ final class Control {
         return new ObjectMapper().readTree(answer.body());
     }
 
+    private JsonNode ask(String method, String route, String body)
+            throws Exception {
+        return ask(method, "", "_runnel/" + route, "/_runnel/" + route, body);
+    }
+
     JsonNode post(String route, String body) throws Exception {
-        return post("", "_runnel/" + route, "/_runnel/" + route, body);
+        return ask("POST", route, body);
+    }
+
+    void turnClock(int seconds) throws Exception {
+        post("clock", "{\"advanceMs\":" + seconds * 1000L + "}");
+    }
+
+    // Runs an operation that is to meet a fault, so many times.
+    void meets(int times, String order, Harness.Body body) throws Exception {
+        JsonNode before = ask("GET", "fault", "");
+        Harness.equal(before.get("waiting").asInt(), 0);
+        post("fault", "{" + order + ",\"count\":" + times + "}");
+        try {
+            body.run();
+        } finally {
+            JsonNode after = ask("GET", "fault", "");
+            ask("DELETE", "fault", "");
+            Harness.equal(after.get("taken").asInt()
+                - before.get("taken").asInt(), times);
+        }
     }
 
     // The client does not know of previous images.
     void createWithImages(String database, String id, int throughput)
             throws Exception {
-        post("colls", "dbs/" + database, "/dbs/" + database + "/colls",
+        ask("POST", "colls", "dbs/" + database, "/dbs/" + database + "/colls",
             "{\"id\":\"" + id + "\",\"partitionKey\":{\"paths\":[\"/pk\"],"
             + "\"kind\":\"Hash\",\"version\":2},\"changeFeedPolicy\":"
             + "{\"retentionDuration\":60,\"previousImages\":true}}",

@@ -13,6 +13,7 @@ import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosClientBuilder;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosDatabase;
+import com.azure.cosmos.ThrottlingRetryOptions;
 import com.azure.cosmos.models.CosmosContainerProperties;
 import com.azure.cosmos.models.CosmosItemRequestOptions;
 import com.azure.cosmos.models.CosmosItemResponse;
@@ -270,6 +271,30 @@ public final class Main {
         });
     }
 
+    private static void testEveryday(CosmosClient client, String endpoint)
+            throws Exception {
+        testObjects(client, endpoint);
+        testDocuments(client);
+        Control control = new Control(endpoint, KEY);
+        try (CosmosAsyncClient async = builder(endpoint, KEY)
+                .buildAsyncClient()) {
+            Users.test(client, async, endpoint);
+        }
+        testKeys(client);
+        Feed.test(client);
+        Batch.test(container(database(client, "java-batch"),
+            new CosmosContainerProperties("c", "/pk")));
+        Queries.test(client);
+        try (CosmosClient hasty = builder(endpoint, KEY).throttlingRetryOptions(
+                new ThrottlingRetryOptions()
+                    .setMaxRetryAttemptsOnThrottledRequests(0)).buildClient()) {
+            Faults.test(client, hasty, control);
+        }
+        try (CosmosAsyncClient async = answering(endpoint)) {
+            Processor.test(async, endpoint, KEY);
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         if (args[1].equals("stranger")) {
             testStranger(args[0]);
@@ -278,20 +303,7 @@ public final class Main {
         try (CosmosClient client = connect(args[0], KEY)) {
             switch (args[1]) {
             case "everyday":
-                testObjects(client, args[0]);
-                testDocuments(client);
-                try (CosmosAsyncClient async = builder(args[0], KEY)
-                        .buildAsyncClient()) {
-                    Users.test(client, async, args[0]);
-                }
-                testKeys(client);
-                Feed.test(client);
-                Batch.test(container(database(client, "java-batch"),
-                    new CosmosContainerProperties("c", "/pk")));
-                Queries.test(client);
-                try (CosmosAsyncClient async = answering(args[0])) {
-                    Processor.test(async, args[0], KEY);
-                }
+                testEveryday(client, args[0]);
                 break;
             case "hosts":
                 try (CosmosAsyncClient async = answering(args[0])) {

@@ -42,6 +42,7 @@ const parts = {
     "./ttl",
     "./patch",
     "./batch",
+    "./faults",
   ],
   write: ["./durable"],
   reopened: ["./durable"],

@@ -3,14 +3,14 @@
 // nothing waits but for the removal itself.
 "use strict";
 const { test, fails, assert } = require("./harness");
-const turnClock = require("./control");
+const { turnClock } = require("./control");
 
 const partitionKey = { paths: ["/pk"], version: 2 };
 
 function cases({ endpoint, key, database }) {
   const make = async (id, defaultTtl) => (await database().containers.create(
     { id, partitionKey, defaultTtl })).container;
-  const turn = (seconds) => turnClock(endpoint, key, seconds);
+  const turn = (seconds) => turnClock({ endpoint, key }, seconds);
   const ids = async (container) => (await container.items.query(
     "SELECT VALUE c.id FROM c").fetchAll()).resources.sort();
   const isThere = async (container, id) =>

@@ -13,6 +13,7 @@ import sys
 from azure.cosmos import CosmosClient
 
 import harness
+from control import Control
 
 # The key that all emulators share; public.
 KEY = ("C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMs"
@@ -30,9 +31,11 @@ def main():
         stranger.add(connect)
         return 1 if harness.run_all() else 0
     client = connect()
+    control = Control(endpoint, KEY)
     if phase == "everyday":
         import batch
         import documents
+        import faults
         import feed
         import keys
         import objects
@@ -53,6 +56,7 @@ def main():
         queries.add(client)
         batch.add(client)
         versions.add(client)
+        faults.add(client, control, endpoint, KEY)
     else:
         import durable
         durable.add(client, phase)
