@@ -97,6 +97,10 @@ func main() {
 		testFeed(client)
 		testBatch(client)
 		testQueries(client)
+		testLists(client)
+		testMany(client)
+		testUnique(client)
+		testTTL(client, os.Args[1])
 		testFaults(client, os.Args[1])
 	case "write":
 		testWrite(client)

@@ -279,6 +279,7 @@ public final class Main {
         try (CosmosAsyncClient async = builder(endpoint, KEY)
                 .buildAsyncClient()) {
             Users.test(client, async, endpoint);
+            Others.test(client, async);
         }
         testKeys(client);
         Feed.test(client);
@@ -293,6 +294,7 @@ public final class Main {
         try (CosmosAsyncClient async = answering(endpoint)) {
             Processor.test(async, endpoint, KEY);
         }
+        Others.testExpiry(client, control);
     }
 
     public static void main(String[] args) throws Exception {

@@ -141,10 +141,40 @@ final class Queries {
             Harness.fails(400, 0, () -> rows(container, "SELEC", 10)));
     }
 
+    private static String ranks(CosmosContainer container, String order) {
+        return rows(container, "SELECT TOP 3 c.id FROM c ORDER BY " + order, 10)
+            .replaceAll("[^0-9]+", "");
+    }
+
+    private static void testRanks(CosmosDatabase database) {
+        String[] texts = {"A swim in the cold sea",
+            "Swimmers swim and swim again", "Nobody runs here",
+            "A long text about running and, at last, a swim"};
+        int[][] vectors = {{1, 0}, {0, 1}, {1, 1}, {0, 1}};
+        String words = "FullTextScore(c.text, 'swim')";
+        String near = "VectorDistance(c.v, [1, 0])";
+
+        database.createContainer("ranked", "/pk",
+            ThroughputProperties.createManualThroughput(20000));
+        CosmosContainer container = database.getContainer("ranked");
+        for (int n = 0; n < texts.length; n++) {
+            var document = JsonNodeFactory.instance.objectNode()
+                .put("id", "" + n).put("pk", n).put("text", texts[n]);
+            document.putArray("v").add(vectors[n][0]).add(vectors[n][1]);
+            container.createItem(document);
+        }
+        Harness.equal(ranks(container, "RANK " + words), "103");
+        Harness.equal(ranks(container, near).charAt(0), '0');
+        Harness.equal(ranks(container, "RANK RRF(" + words + ", " + near + ")")
+            .charAt(0), '0');
+    }
+
     static void test(CosmosClient client) {
         client.createDatabase("java-queries");
         CosmosDatabase database = client.getDatabase("java-queries");
         testAll(fill(database, "one", 400), "one range");
         testAll(fill(database, "three", 30000), "three ranges");
+        Harness.test("documents are ranked by words and vectors",
+            () -> testRanks(database));
     }
 }

@@ -77,9 +77,22 @@ final class Users {
         Harness.equal(same.getPermission("p").read(null).block().getProperties()
             .getPermissionMode(), PermissionMode.READ);
         Harness.equal(same.readAllPermissions().count().block(), 1L);
+        same.upsertPermission(new CosmosPermissionProperties().setId("p")
+            .setPermissionMode(PermissionMode.ALL).setContainerName("c"), null)
+            .block();
+        Harness.equal(same.queryPermissions(
+            "SELECT * FROM p WHERE p.id = 'p'").count().block(), 1L);
+        same.getPermission("p").replace(same.getPermission("p").read(null).block()
+            .getProperties().setPermissionMode(PermissionMode.READ), null)
+            .block();
+        Harness.equal(same.getPermission("p").read(null).block().getProperties()
+            .getPermissionMode(), PermissionMode.READ);
         same.getPermission("p").delete(null).block();
         Harness.equal(anna.delete().getStatusCode(), 204);
         Harness.equal(database.readAllUsers().stream().count(), 0L);
+        database.upsertUser(new CosmosUserProperties().setId("ben"));
+        Harness.equal(database.getUser("ben").read().getProperties().getId(),
+            "ben");
     }
 
     private static void testTokens(CosmosClient client,

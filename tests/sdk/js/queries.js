@@ -226,6 +226,25 @@ module.exports = async ({ client }) => {
 
   cases("one range", () => one);
   cases("three ranges", () => three);
+  test("documents are ranked by words and vectors", async () => {
+    const ranked = (await database.containers.create({ id: "ranked",
+      partitionKey: { paths: ["/pk"], version: 2 }, throughput: 20000,
+    })).container;
+    for (const [n, [text, v]] of [
+      ["A swim in the cold sea", [1, 0]],
+      ["Swimmers swim and swim again", [0, 1]],
+      ["Nobody runs here", [1, 1]],
+      ["A long text about running, biking and, at last, a swim", [0, 1]],
+    ].entries())
+      await ranked.items.create({ id: `${n}`, pk: n, text, v });
+    const ids = async (order) => (await rows(ranked,
+      `SELECT TOP 3 c.id FROM c ORDER BY ${order}`)).map((row) => row.id);
+    assert.deepEqual(await ids("RANK FullTextScore(c.text, 'swim')"),
+      ["1", "0", "3"]);
+    assert.equal((await ids("VectorDistance(c.v, [1, 0])"))[0], "0");
+    assert.equal((await ids("RANK RRF(FullTextScore(c.text, 'swim'), " +
+      "VectorDistance(c.v, [1, 0]))"))[0], "0");
+  });
   test("databases and containers can be queried", async () => {
     const found = await client.databases
       .query("SELECT * FROM d WHERE d.id = 'queries'")

@@ -40,8 +40,10 @@ def main():
         import keys
         import objects
         import offers
+        import others
         import purge
         import queries
+        import ttl
         import unique
         import users
         import versions
@@ -56,6 +58,8 @@ def main():
         queries.add(client)
         batch.add(client)
         versions.add(client)
+        ttl.add(client, control)
+        others.add(client)
         faults.add(client, control, endpoint, KEY)
     else:
         import durable

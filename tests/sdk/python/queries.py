@@ -107,6 +107,27 @@ def add(client):
         add_answers(container, where)
         add_pages(container, where)
 
+    @case("documents are ranked by words and vectors")
+    def _():
+        ranked = database.create_container("ranked", PartitionKey("/pk"),
+                                           offer_throughput=20000)
+        for n, (text, v) in enumerate([
+                ("A swim in the cold sea", [1, 0]),
+                ("Swimmers swim and swim again", [0, 1]),
+                ("Nobody runs here", [1, 1]),
+                ("A long text about running and, at last, a swim", [0, 1])]):
+            ranked.create_item({"id": str(n), "pk": n, "text": text, "v": v})
+
+        def ids(order):
+            return [row["id"] for row in rows(
+                ranked, f"SELECT TOP 3 c.id FROM c ORDER BY {order}")]
+
+        words = "FullTextScore(c.text, 'swim')"
+        vectors = "VectorDistance(c.v, [1, 0])"
+        equal(ids(f"RANK {words}"), ["1", "0", "3"])
+        equal(ids(vectors)[0], "0")
+        equal(ids(f"RANK RRF({words}, {vectors})")[0], "0")
+
     @case("databases and containers can be queried")
     def _():
         found = list(client.query_databases(

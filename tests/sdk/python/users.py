@@ -40,6 +40,8 @@ def add(client, connect):
         equal([each["id"] for each in user.list_permissions()], ["q"])
         equal([each["id"] for each in user.query_permissions(
             "SELECT * FROM p WHERE p.id = 'q'")], ["q"])
+        user.upsert_permission({**wish, "id": "q", "permissionMode": "All"})
+        equal(user.get_permission("q").permission_mode, "All")
         user.delete_permission("q")
         equal(list(user.list_permissions()), [])
 
