@@ -8,11 +8,15 @@
 struct rn_query_cost {
     const struct rn_query *query;
     const struct rn_query_stats *stats;
+    const struct rn_policy *policy;
     const struct rn_access *access; /* NULL: no documents were read */
     int64_t begun_ns, parsed_ns, ran_ns;
 };
 
 /* Notes it, and adds the headers that were asked for. */
 void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost);
+/* utilization.c: which indexes it uses, and which it could. */
+void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *cost,
+                        bool is_old);
 
 #endif

@@ -284,6 +284,7 @@ static enum rn_rest_step run(struct rn_call *call)
                                           : compute_page(p);
     cost.ran_ns = rn_mono_ns(env);
     cost.query = p->asked.query;
+    cost.policy = &p->asked.policy;
     cost.stats = &p->stats;
     cost.access = p->access.reading ? &p->access : NULL;
     if (!rc && p->access.reading)

@@ -124,7 +124,7 @@ def _():
         used = json.loads(urllib.parse.unquote(
             got["x-ms-cosmos-index-utilization"]))
         equal([x["IndexSpec"] for x in used["UtilizedIndexes"]["SingleIndexes"]],
-              ["/n/?"])
+              ["/n/?", "/even/?"])
         _, got = query(server, container,
                        "SELECT TOP 5 * FROM c ORDER BY c.even DESC, c.n", **ask)
         used = json.loads(urllib.parse.unquote(
@@ -137,6 +137,71 @@ def _():
         used = json.loads(base64.b64decode(
             got["x-ms-cosmos-index-utilization"]))
         equal([x["IndexSpec"] for x in used["UtilizedSingleIndexes"]], ["/n/?"])
+
+
+POLICY = {
+    "includedPaths": [{"path": "/*"}],
+    "excludedPaths": [{"path": "/x/*"}],
+    "compositeIndexes": [[{"path": "/a", "order": "ascending"},
+                          {"path": "/b", "order": "descending"}]]}
+# A query; single indexes utilized and potential; composite ones likewise.
+UTILIZED = [
+    ("SELECT * FROM c", [], [], [], []),
+    ("SELECT * FROM c WHERE c.i > 5", ["/i/?"], [], [], []),
+    ("SELECT * FROM c WHERE c.id = '1' OR c._ts > 5", ["/id/?", "/_ts/?"], [],
+     [], []),
+    ("SELECT * FROM c WHERE c.x.y = 5 AND c.n.m = 1", ["/n/m/?"],
+     ["/x/y/?"], [], []),
+    ("SELECT * FROM c WHERE c.i > 5 AND STARTSWITH(c.s, 'a')",
+     ["/i/?", "/s/?"], [], [], []),
+    ("SELECT * FROM c WHERE c.s = 'a' AND c.i > 2", ["/s/?", "/i/?"], [], [],
+     [["/s ASC", "/i ASC"]]),
+    ("SELECT * FROM c WHERE c.s = 'a' AND c.i > 2 AND NOT (c.t = 'b') AND "
+     "c.u < 7", ["/s/?", "/i/?", "/t/?", "/u/?"], [], [],
+     [["/s ASC", "/i ASC"], ["/s ASC", "/u ASC"]]),
+    ("SELECT * FROM c WHERE c.a = 1 AND c.b > 2", ["/a/?", "/b/?"], [],
+     [["/a ASC", "/b DESC"]], []),
+    ("SELECT * FROM c WHERE c.a > 1 AND c.b > 2", ["/a/?", "/b/?"], [], [],
+     []),
+    ("SELECT * FROM c WHERE c.a = 1 OR c.b = 2", ["/a/?", "/b/?"], [], [], []),
+    ("SELECT * FROM c ORDER BY c.i", ["/i/?"], [], [], []),
+    ("SELECT * FROM c ORDER BY c.a DESC, c.b", [], [], [["/a ASC", "/b DESC"]],
+     []),
+    ("SELECT VALUE MAX(c.i) FROM c", ["/i/?"], [], [], []),
+    ("SELECT * FROM c WHERE c.pk = 'p' AND c.x.y = 1", ["/pk/?"], ["/x/y/?"],
+     [], []),
+]
+
+
+@case("index metrics tell what the indexing policy has for a query, whichever "
+      "indexes there are")
+def _():
+    with Server("--test-mode") as server:
+        container = server.make(indexingPolicy=POLICY)
+        fill(server, container, 0, 20)
+
+        def metrics(text, container):
+            _, got = query(server, container, text, **{
+                "x-ms-cosmos-populateindexmetrics-V2": "true"})
+            found = json.loads(urllib.parse.unquote(
+                got["x-ms-cosmos-index-utilization"]))
+            lists = [found["UtilizedIndexes"], found["PotentialIndexes"]]
+            return tuple([x["IndexSpec"] for x in each["SingleIndexes"]]
+                         for each in lists) + \
+                tuple([x["IndexSpecs"] for x in each["CompositeIndexes"]]
+                      for each in lists)
+
+        for text, *want in UTILIZED:
+            equal((text, *metrics(text, container)), (text, *want))
+        make(server, container, "/i")
+        wait_states(server, container, {"/i ASC": "complete"})
+        for text, *want in UTILIZED:
+            equal((text, *metrics(text, container)), (text, *want))
+        other = server.make(container="none", indexingPolicy={
+            "indexingMode": "none",
+            "automatic": False})
+        equal(metrics("SELECT * FROM c WHERE c.a = 1 AND c.b > 2", other),
+              ([], ["/a/?", "/b/?"], [], []))
 
 
 @case("scans that cost more than an index make one")
