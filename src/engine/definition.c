@@ -544,6 +544,8 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc = check_others(&j, err);
     if (!rc)
+        rc = rn_definition_check(&j, err);
+    if (!rc)
         rc = check_search(&j, old, err);
     if (!rc)
         rc = check_computed(&j, &arena, err);

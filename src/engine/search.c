@@ -330,11 +330,20 @@ static enum rn_code check_full_text_indexes(const struct rn_json *j,
                                             struct rn_err *err)
 {
     uint32_t policy = member(j, 0, "indexingPolicy"), list;
+    uint32_t paths = member(j, member(j, 0, "fullTextPolicy"), "fullTextPaths");
     enum rn_code rc = check_list(j, policy, "fullTextIndexes", &list, err);
     struct rn_json_walk w = rn_json_walk_begin(j, list);
 
-    while (!rc && rn_json_walk_next(&w))
+    while (!rc && rn_json_walk_next(&w)) {
         rc = check_path(j, list, w.value, "Full Text Indexing", err);
+        if (!rc &&
+            find_path(j, paths, text_of(j, w.value, "path")) == RN_JSON_NONE) {
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "The path of the Full Text Index %.*s does not match "
+                         "the path specified in the Full Text Policy",
+                         RN_FMT(text_of(j, w.value, "path")));
+        }
+    }
     return rc;
 }
 

@@ -145,6 +145,33 @@ static const struct {
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":7}", "indexingPolicy" },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"x\"}}",
       "indexingMode" },
+#define POLICY(text) "{\"id\":\"c\"," PK ",\"indexingPolicy\":{" text "}}"
+#define IN(path) "\"includedPaths\":[{\"path\":\"" path "\"}]"
+#define OUT(path) "\"excludedPaths\":[{\"path\":\"" path "\"}]"
+    { POLICY(IN("/a/?")), "special mandatory indexing path \"/\"" },
+    { POLICY(IN("/a/?") "," OUT("/b/*")), "special mandatory indexing path" },
+    { POLICY(IN("/*") "," OUT("/*")), "both included and excluded" },
+    { POLICY(OUT("/a")), "path '/a' could not be accepted" },
+    { POLICY(OUT("/a/?/b")), "'/a/?/b' could not be accepted" },
+    { POLICY(OUT("/a/*/?")), "near position '3'" },
+    { POLICY("\"spatialIndexes\":[1]"), "spatial index" },
+    { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Foo\"]}]"),
+      "spatial index" },
+    { "{\"id\":\"c\"," PK ",\"geospatialConfig\":{\"type\":\"x\"}}",
+      "geospatialConfig" },
+    { "{\"id\":\"c\"," PK ",\"conflictResolutionPolicy\":{\"mode\":\"x\"}}",
+      "conflict resolution" },
+    { "{\"id\":\"c\"," PK
+      ",\"conflictResolutionPolicy\":{\"mode\":\"LastWriterWins\","
+      "\"conflictResolutionPath\":\"ts\"}}",
+      "conflict resolution" },
+    { "{\"id\":\"c\"," PK ",\"analyticalStorageTtl\":\"x\"}",
+      "analyticalStorageTtl" },
+    { "{\"id\":\"c\"," PK ",\"clientEncryptionPolicy\":5}",
+      "clientEncryptionPolicy" },
+    { "{\"id\":\"c\"," PK ",\"computedProperties\":[1,1,1,1,1,1,1,1,1,1,1,1,1,"
+      "1,1,1,1,1,1,1,1]}",
+      "at most 20" },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":\"/*\"}}",
       "includedPaths" },
 };
@@ -188,6 +215,34 @@ static void an_answer_sent_back_is_answered_alike(void **state)
         text[len] = '\0';
         if (!rn_view_eq(rn_buf_view(&out), rn_view_text(text)))
             fail_msg("%s\n%.*s", text, RN_FMT(rn_buf_view(&out)));
+    }
+}
+
+/* Of what clients and their samples send. */
+static void usual_policies_are_taken(void **state)
+{
+    static const char *const taken[] = {
+        POLICY("\"includedPaths\":[],\"excludedPaths\":[]"),
+        POLICY("\"includedPaths\":[]," OUT("/*")),
+        POLICY(OUT("/*")),
+        POLICY(IN("/")),
+        POLICY(IN("/a/[]/b/?") "," OUT("/*")),
+        POLICY(IN("/\\\"a b\\\"/?") "," OUT("/")),
+        POLICY(IN("/\\\"/?/\\\"/*") "," OUT("/")),
+        POLICY(IN("/a/?") ",\"indexingMode\":\"None\",\"automatic\":false"),
+        POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Point\","
+               "\"LineString\",\"Polygon\",\"MultiPolygon\"]}]"),
+        "{\"id\":\"c\"," PK ",\"analyticalStorageTtl\":-1,"
+        "\"clientEncryptionPolicy\":{},\"conflictResolutionPolicy\":{\"mode\":"
+        "\"custom\",\"conflictResolutionPath\":\"\","
+        "\"conflictResolutionProcedure\":\"dbs/d/colls/c/sprocs/s\"}}",
+    };
+    struct rn_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        if (print(taken[i], NULL, &err))
+            fail_msg("%s: %s", taken[i], err.text);
     }
 }
 
@@ -257,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(definitions_are_answered_with_every_default),
         cmocka_unit_test(an_answer_sent_back_is_answered_alike),
+        cmocka_unit_test(usual_policies_are_taken),
         cmocka_unit_test(bad_definitions_are_refused_in_words),
         cmocka_unit_test(a_replacement_keeps_id_and_partition_key),
     };

@@ -101,7 +101,12 @@ static const struct {
     { "'fullTextPolicy':{'defaultLanguage':''}", "unsupported language ." },
     { "'fullTextPolicy':{'fullTextPaths':[{'path':'/t','language':'x'}]}",
       "unsupported language x." },
-    { "'indexingPolicy':{'fullTextIndexes':[{'path':'/t'}]}", "" },
+    { "'indexingPolicy':{'fullTextIndexes':[{'path':'/t'}]},"
+      "'fullTextPolicy':{'fullTextPaths':[{'path':'/t'}]}",
+      "" },
+    { "'indexingPolicy':{'fullTextIndexes':[{'path':'/t'}]}",
+      "The path of the Full Text Index /t does not match the path specified "
+      "in the Full Text Policy" },
     { "'indexingPolicy':{'fullTextIndexes':[{'path':'abstract'}]}",
       "invalid Path: abstract" },
     { "'indexingPolicy':{'fullTextIndexes':[{'not_path':'abstract'}]}",

@@ -1,0 +1,238 @@
+/* definition_check.c -- what a container's definition may not say, in the words
+ * of the service where they are known.
+ *
+ * Clients send lists that are empty for those that they do not speak of, so an
+ * empty one says nothing.
+ */
+#include "engine/own.h"
+
+#include <strings.h>
+
+enum { COMPUTED_MAX = 20 };
+
+static uint32_t member(const struct rn_json *j, uint32_t owner,
+                       const char *name)
+{
+    return rn_json_find(j, owner, rn_view_text(name));
+}
+
+static bool is_given(const struct rn_json *j, uint32_t value)
+{
+    return rn_json_kind(j, value) != RN_JSON_UNDEFINED &&
+           rn_json_kind(j, value) != RN_JSON_NULL;
+}
+
+/* One of these, in any case? */
+static bool is_word(const struct rn_json *j, uint32_t value,
+                    const char *const words[])
+{
+    struct rn_view text = rn_json_text(j, value);
+
+    for (size_t i = 0; words[i]; i++) {
+        if (rn_json_kind(j, value) == RN_JSON_STRING &&
+            text.len == strlen(words[i]) &&
+            strncasecmp(text.at, words[i], text.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- index paths --------------------------------------------------------- */
+
+static struct rn_view path_of(const struct rn_json *j, uint32_t one)
+{
+    return rn_json_text(j, member(j, one, "path"));
+}
+
+static bool is_root(struct rn_view path)
+{
+    return rn_view_eq(path, RN_LIT("/")) || rn_view_eq(path, RN_LIT("/*"));
+}
+
+/* Where it is wrong; its length if it is not.  It ends with a slash and a ? or
+ * a star, which stand there nowhere else but in quotes. */
+static size_t fault_of(struct rn_view path)
+{
+    bool is_quoted = false;
+
+    if (is_root(path))
+        return path.len;
+    for (size_t i = 0; i + 1 < path.len; i++) {
+        if (path.at[i] == '"')
+            is_quoted = !is_quoted;
+        if (is_quoted || path.at[i] != '/' ||
+            (path.at[i + 1] != '?' && path.at[i + 1] != '*'))
+            continue;
+        if (i + 2 == path.len)
+            return path.len;
+        if (path.at[i + 2] == '/')
+            return i + 1;
+    }
+    return path.len - 1;
+}
+
+static enum rn_code check_paths(const struct rn_json *j, uint32_t list,
+                                bool *has_root, struct rn_err *err)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+
+    *has_root = false;
+    while (rn_json_walk_next(&w)) {
+        struct rn_view path = path_of(j, w.value);
+        size_t at = fault_of(path);
+
+        if (at < path.len) {
+            return rn_fail(err, RN_BAD_REQUEST,
+                           "The indexing path '%.*s' could not be accepted, "
+                           "failed near position '%zu'. Please ensure that the "
+                           "path is a valid path. Common errors include "
+                           "invalid characters or absence of quotes around "
+                           "labels.",
+                           path.len > 80 ? 80 : (int)path.len, path.at, at);
+        }
+        *has_root |= is_root(path);
+    }
+    return RN_OK;
+}
+
+static enum rn_code check_index_paths(const struct rn_json *j, uint32_t policy,
+                                      struct rn_err *err)
+{
+    static const char *const none[] = { "none", NULL };
+    uint32_t included = member(j, policy, "includedPaths");
+    bool in, out;
+    enum rn_code rc = check_paths(j, included, &in, err);
+
+    if (!rc)
+        rc = check_paths(j, member(j, policy, "excludedPaths"), &out, err);
+    if (rc || is_word(j, member(j, policy, "indexingMode"), none))
+        return rc;
+    if (in && out)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The indexing path '/*' cannot be both included and "
+                       "excluded.");
+    if (rn_json_count(j, included) && !in && !out)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The special mandatory indexing path \"/\" is not "
+                       "provided in any of the path type sets. Please provide "
+                       "this path in one of the sets.");
+    return RN_OK;
+}
+
+static bool is_spatial(const struct rn_json *j, uint32_t one)
+{
+    static const char *const shapes[] = { "Point", "LineString", "Polygon",
+                                          "MultiPolygon", NULL };
+    uint32_t types = member(j, one, "types");
+    struct rn_json_walk w = rn_json_walk_begin(j, types);
+
+    if (!rn_view_starts(path_of(j, one), RN_LIT("/")) ||
+        (is_given(j, types) && rn_json_kind(j, types) != RN_JSON_ARRAY))
+        return false;
+    while (rn_json_walk_next(&w)) {
+        if (!is_word(j, w.value, shapes))
+            return false;
+    }
+    return true;
+}
+
+static enum rn_code check_spatial(const struct rn_json *j, uint32_t policy,
+                                  struct rn_err *err)
+{
+    struct rn_json_walk w =
+        rn_json_walk_begin(j, member(j, policy, "spatialIndexes"));
+
+    while (rn_json_walk_next(&w)) {
+        if (!is_spatial(j, w.value))
+            return rn_fail(err, RN_BAD_REQUEST,
+                           "A spatial index has a path and types, of Point, "
+                           "LineString, Polygon and MultiPolygon.");
+    }
+    return RN_OK;
+}
+
+/* ---- the rest ------------------------------------------------------------ */
+
+static enum rn_code check_conflicts(const struct rn_json *j, struct rn_err *err)
+{
+    static const char *const modes[] = { "LastWriterWins", "Custom", NULL };
+    uint32_t policy = member(j, 0, "conflictResolutionPolicy");
+    uint32_t mode = member(j, policy, "mode");
+    uint32_t path = member(j, policy, "conflictResolutionPath");
+    struct rn_view text = rn_json_text(j, path);
+
+    if (is_given(j, mode) && !is_word(j, mode, modes))
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The mode of conflict resolution must be "
+                       "LastWriterWins or Custom.");
+    if (is_given(j, path) && (rn_json_kind(j, path) != RN_JSON_STRING ||
+                              (text.len && !rn_view_starts(text, RN_LIT("/")))))
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "The path of conflict resolution must begin with /.");
+    return RN_OK;
+}
+
+static enum rn_code check_shape(const struct rn_json *j, struct rn_err *err)
+{
+    static const char *const types[] = { "Geography", "Geometry", NULL };
+    uint32_t type = member(j, member(j, 0, "geospatialConfig"), "type");
+
+    if (!is_given(j, type) || is_word(j, type, types))
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "The type of geospatialConfig must be Geography or "
+                   "Geometry.");
+}
+
+static enum rn_code check_analytical(const struct rn_json *j,
+                                     struct rn_err *err)
+{
+    uint32_t ttl = member(j, 0, "analyticalStorageTtl");
+    int64_t seconds = 0;
+
+    if (!is_given(j, ttl) || (rn_json_kind(j, ttl) == RN_JSON_NUMBER &&
+                              rn_json_int64(j, ttl, &seconds) &&
+                              seconds >= -1 && seconds <= INT32_MAX))
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "The value of analyticalStorageTtl must be -1 or a 32-bit "
+                   "integer that is not negative.");
+}
+
+static enum rn_code check_encryption(const struct rn_json *j,
+                                     struct rn_err *err)
+{
+    uint32_t policy = member(j, 0, "clientEncryptionPolicy");
+
+    if (!is_given(j, policy) || rn_json_kind(j, policy) == RN_JSON_OBJECT)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "clientEncryptionPolicy must be an object.");
+}
+
+static enum rn_code check_computed(const struct rn_json *j, struct rn_err *err)
+{
+    if (rn_json_count(j, member(j, 0, "computedProperties")) <= COMPUTED_MAX)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "A container may have at most %d computed properties.",
+                   COMPUTED_MAX);
+}
+
+enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
+{
+    uint32_t policy = member(j, 0, "indexingPolicy");
+    enum rn_code rc = check_index_paths(j, policy, err);
+
+    if (!rc)
+        rc = check_spatial(j, policy, err);
+    if (!rc)
+        rc = check_conflicts(j, err);
+    if (!rc)
+        rc = check_shape(j, err);
+    if (!rc)
+        rc = check_analytical(j, err);
+    if (!rc)
+        rc = check_encryption(j, err);
+    return rc ? rc : check_computed(j, err);
+}
