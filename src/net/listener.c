@@ -43,8 +43,14 @@ static void print_address(const struct sockaddr_storage *of,
         memcpy(&v4, of, sizeof(v4));
         inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host));
         snprintf(out, RN_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(v4.sin_port));
+        return;
+    }
+    memcpy(&v6, of, sizeof(v6));
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+        /* He is the same who comes to an address of IPv4. */
+        inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], host, sizeof(host));
+        snprintf(out, RN_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(v6.sin6_port));
     } else {
-        memcpy(&v6, of, sizeof(v6));
         inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host));
         snprintf(out, RN_ADDRESS_TEXT_MAX, "[%s]:%u", host,
                  ntohs(v6.sin6_port));

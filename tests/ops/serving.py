@@ -280,6 +280,17 @@ def _():
                 came += more
 
 
+@case("who comes over IPv4 to an address of IPv6 is who he is")
+def _():
+    if not has_ipv6():
+        return
+    with Server("--allow-plain-http-on-network", *AS_ROOT, "--log-requests",
+                listen="[::]:0") as server:
+        equal(server.ask("GET", "/metrics", key=None, raw=True)[0], 200)
+        line = json.loads(server.wait_for_line('"path":"/metrics"'))
+        equal(line["client"].rsplit(":", 1)[0], "127.0.0.1")
+
+
 def write_token(path, text, mode=0o600):
     with open(path, "w") as file:
         file.write(text)
