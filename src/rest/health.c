@@ -131,7 +131,7 @@ static bool may_see_metrics(struct rn_context *x)
     return may;
 }
 
-bool rn_rest_public(struct rn_context *x)
+bool rn_rest_probe(struct rn_context *x)
 {
     struct rn_view target = x->call->req->target;
 
@@ -142,7 +142,18 @@ bool rn_rest_public(struct rn_context *x)
         answer_alive(x);
     else if (rn_view_eq(target, RN_LIT("/readyz")))
         answer_ready(x);
-    else if (rn_view_eq(target, RN_LIT("/metrics")) && may_see_metrics(x))
+    else
+        return false;
+    return true;
+}
+
+bool rn_rest_public(struct rn_context *x)
+{
+    struct rn_view target = x->call->req->target;
+
+    if (x->call->req->method != RN_HTTP_GET)
+        return false;
+    if (rn_view_eq(target, RN_LIT("/metrics")) && may_see_metrics(x))
         answer_metrics(x);
     else if (rn_view_eq(target, RN_LIT("/_explorer/emulator.pem")))
         answer_authority(x);

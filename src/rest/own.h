@@ -422,6 +422,8 @@ enum rn_rest_step rn_context_run_batch(struct rn_context *x,
 
 /* health.c: the paths that need no signature.  False if this is none. */
 bool rn_rest_public(struct rn_context *x);
+/* The same, for those that only say how the server is: whatever Host says. */
+bool rn_rest_probe(struct rn_context *x);
 
 /* lists.c: what part of the container a request is about, and how many it wants
  * at most. */

@@ -1,7 +1,7 @@
 /* serve.c -- what every request shares, around its handler.
  *
- * In this order, so that nobody learns anything without a right to it: public
- * paths, Host, path, signature, rights, route, handler.
+ * In this order, so that nobody learns anything without a right to it: probes,
+ * Host, public paths, path, signature, rights, route, handler.
  */
 #include "rest/answers.h"
 #include "rest/feed_page.h"
@@ -241,11 +241,13 @@ static enum rn_rest_step begin(struct rn_context *x)
     enum rn_code path, rc;
 
     rn_reply_common(x);
-    if (rn_rest_public(x))
+    if (rn_rest_probe(x))
         return RN_REST_DONE;
     rc = check_host(x);
     if (rc)
         return rn_reply_fail(x, rc);
+    if (rn_rest_public(x))
+        return RN_REST_DONE;
     if (rn_control_is(x))
         return rn_rest_control(x);
     path = read_path(x);

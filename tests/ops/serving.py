@@ -291,6 +291,16 @@ def _():
         equal(line["client"].rsplit(":", 1)[0], "127.0.0.1")
 
 
+@case("a page under a name of its own that leads here reads no metrics")
+def _():
+    with Server() as server:
+        for path, status in (("/metrics", 403), ("/healthz", 200),
+                             ("/readyz", 200), ("/livez", 200),
+                             ("/_explorer/emulator.pem", 403)):
+            equal((path, server.ask("GET", path, key=None, raw=True, headers={
+                "Host": "rebound.example.org"})[0]), (path, status))
+
+
 def write_token(path, text, mode=0o600):
     with open(path, "w") as file:
         file.write(text)
