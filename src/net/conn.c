@@ -28,6 +28,7 @@ enum {
 /* Room taken by all buffers of unsent bytes.  Memory is what must be bounded,
  * so it is the process' and not a loop's. */
 static atomic_size_t queued_all;
+static atomic_size_t sending_all; /* connections with unsent bytes */
 
 struct rn_conn {
     struct rn_socket watch;
@@ -44,6 +45,7 @@ struct rn_conn {
     bool is_muted;  /* it spoke while it had to wait: not listened to */
     bool has_ended; /* it is done speaking; what it said may not be read yet */
     bool tls_wants_write, in_callback, dropped;
+    bool is_sending; /* counted in sending_all */
     char address[RN_CONN_ADDRESS_MAX];
 };
 
@@ -53,6 +55,16 @@ size_t rn_conn_unsent_bytes(void)
 }
 
 /* ---- life ---------------------------------------------------------------- */
+
+/* To be called whenever `out` has become empty, or is so no more. */
+static void note_sending(struct rn_conn *c)
+{
+    bool is = c->out.len > c->out_at;
+
+    if (is != c->is_sending)
+        atomic_fetch_add(&sending_all, is ? 1 : (size_t)-1);
+    c->is_sending = is;
+}
 
 /* Gives the buffer's memory back. */
 static void drop_out(struct rn_conn *c)
@@ -69,6 +81,7 @@ static void conn_free(struct rn_conn *c)
     rn_tls_close(c->tls);
     close(c->watch.fd);
     drop_out(c);
+    note_sending(c);
     rn_free(c);
 }
 
@@ -193,6 +206,7 @@ static bool flush(struct rn_conn *c)
         c->stall_ns =
             rn_loop_now_ns(c->loop) + (int64_t)c->write_stall_ms * 1000000;
     }
+    note_sending(c);
     set_deadline(c);
     return true;
 }
@@ -223,6 +237,7 @@ static enum rn_code queue(struct rn_conn *c, struct rn_view bytes)
         return RN_TOO_LARGE;
     rc = rn_buf_add(&c->out, bytes);
     atomic_fetch_add(&queued_all, c->out.room - before);
+    note_sending(c);
     return rc;
 }
 
@@ -465,6 +480,11 @@ bool rn_conn_is_tls(const struct rn_conn *c)
 bool rn_conn_is_sending(const struct rn_conn *c)
 {
     return c->out.len > c->out_at;
+}
+
+size_t rn_conn_sending_count(void)
+{
+    return atomic_load(&sending_all);
 }
 
 const char *rn_conn_address(const struct rn_conn *c)

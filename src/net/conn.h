@@ -76,6 +76,8 @@ bool rn_conn_is_sending(const struct rn_conn *c);
 
 /* Memory for what is queued, of all connections of the process.  Any thread. */
 size_t rn_conn_unsent_bytes(void);
+/* Of all connections of the process, those with unsent bytes.  Any thread. */
+size_t rn_conn_sending_count(void);
 const char *rn_conn_address(const struct rn_conn *c);
 struct rn_loop *rn_conn_loop(const struct rn_conn *c);
 

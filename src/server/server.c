@@ -663,7 +663,8 @@ static void drain(struct rn_server *s)
     while (!atomic_load(&p.done))
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
     atomic_store(&s->draining, true);
-    while (rn_rest_calls(s->rest) > 0 && rn_mono_ns(s->env) < until)
+    while ((rn_rest_calls(s->rest) > 0 || rn_conn_sending_count() > 0) &&
+           rn_mono_ns(s->env) < until)
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
 }
 
