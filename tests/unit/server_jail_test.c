@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +38,19 @@ static const struct {
     { SYS_bpf, 0, EPERM },
     { SYS_io_uring_setup, 0, EPERM },
     { SYS_keyctl, 0, EPERM },
+    { SYS_fsopen, 0, EPERM },
+    { SYS_fsconfig, -1, EPERM },
+    { SYS_fsmount, -1, EPERM },
+    { SYS_fspick, -1, EPERM },
+    { SYS_open_tree, -1, EPERM },
+    { SYS_move_mount, -1, EPERM },
+    { SYS_mount_setattr, -1, EPERM },
+    { SYS_pidfd_open, 1, EPERM },
+    { SYS_pidfd_getfd, -1, EPERM },
+    { SYS_kexec_file_load, -1, EPERM },
+    { SYS_clone, CLONE_NEWUSER | SIGCHLD, EPERM },
+    { SYS_clone, CLONE_NEWNET | SIGCHLD, EPERM },
+    { SYS_clone3, 0, ENOSYS },
     { SYS_socket, AF_PACKET, EAFNOSUPPORT },
     { SYS_socket, AF_NETLINK, EAFNOSUPPORT },
     { SYS_getpid, 0, 0 },
