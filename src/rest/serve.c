@@ -115,6 +115,12 @@ static bool is_loopback_address(struct rn_view host)
     return rn_view_starts(host, RN_LIT("127."));
 }
 
+static bool is_own_host(const char *own, struct rn_view host)
+{
+    return own && strlen(own) == host.len &&
+           strncasecmp(own, host.at, host.len) == 0;
+}
+
 /* A page on the web can make a browser call us under a name of its own that
  * leads to this machine; it cannot make the Host header lie. */
 static enum rn_code check_host(struct rn_context *x)
@@ -135,8 +141,7 @@ static enum rn_code check_host(struct rn_context *x)
     host.len = len;
     if ((host.len == 9 && strncasecmp(host.at, "localhost", 9) == 0) ||
         rn_view_eq(host, RN_LIT("[::1]")) || is_loopback_address(host) ||
-        rn_view_eq(host,
-                   rn_view_text(x->rest->opts.host ? x->rest->opts.host : "")))
+        is_own_host(x->rest->opts.host, host))
         return RN_OK;
     return rn_fail(&x->err, RN_FORBIDDEN,
                    "the server listens on loopback only and is not called "

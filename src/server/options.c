@@ -393,7 +393,42 @@ static enum rn_code from_arguments(int argc, char **argv,
     return rc;
 }
 
-enum rn_code rn_options_read(int argc, char **argv, char **environment,
+/* http or https, a host, a port or none, and no path. */
+static enum rn_code check_advertised(struct rn_options *o, struct rn_err *err)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    const char *host = o->advertise, *end;
+
+    if (!host)
+        return RN_OK;
+    host += strncmp(host, "https://", 8) == 0  ? 8
+            : strncmp(host, "http://", 7) == 0 ? 7
+                                               : 0;
+    end = host +
+          strspn(host, host[0] == '[' ? "[0123456789abcdefABCDEF:." : name);
+    if (host[0] == '[' && end[0] == ']')
+        end++;
+    if (host > o->advertise && end > host &&
+        (size_t)(end - host) < sizeof(o->advertised_host) &&
+        (host[0] != '[' || end[-1] == ']')) {
+        size_t len = (size_t)(end - host);
+        char *after = NULL;
+
+        memcpy(o->advertised_host, host, len);
+        o->advertised_host[len] = '\0';
+        if (end[0] == ':' && end[1] >= '0' && end[1] <= '9' &&
+            strtoul(end + 1, &after, 10) - 1 < UINT16_MAX)
+            end = after;
+        if (end[0] == '\0' || strcmp(end, "/") == 0)
+            return RN_OK;
+    }
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "--advertise is http[s]://HOST[:PORT]/, not '%s'",
+                   o->advertise);
+}
+
+static enum rn_code read_all(int argc, char **argv, char **environment,
                              struct rn_arena *arena, struct rn_options *out,
                              struct rn_err *err)
 {
@@ -415,6 +450,15 @@ enum rn_code rn_options_read(int argc, char **argv, char **environment,
     if (!rc)
         rc = from_arguments(argc, argv, out, err);
     return rc;
+}
+
+enum rn_code rn_options_read(int argc, char **argv, char **environment,
+                             struct rn_arena *arena, struct rn_options *out,
+                             struct rn_err *err)
+{
+    enum rn_code rc = read_all(argc, argv, environment, arena, out, err);
+
+    return rc ? rc : check_advertised(out, err);
 }
 
 /* The words of `text`, in lines of 80 columns behind eight blanks. */

@@ -23,6 +23,7 @@ struct rn_options {
     const char *data;
     const char *store;
     const char *advertise;
+    char advertised_host[256]; /* of it, without the port; "" without one */
     const char *consistency;
     const char *tls_cert, *tls_key;
     const char *user, *metrics_token_file;

@@ -377,6 +377,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .data_dir = is_in_memory(o) ? NULL : o->data,
         .metrics_token_file = o->metrics_token_file,
         .advertise = o->advertise,
+        .host = o->advertised_host[0] ? o->advertised_host : NULL,
         .consistency = o->consistency,
         .config = rn_buf_view(&s->config),
         .any_order = o->any_order,

@@ -39,6 +39,31 @@ def _():
         with Server("--advertise", url, data=data) as server:
             equal(endpoints(server), {url})
             equal(endpoints(server, cafile=cafile), {url})
+            for host, status in (("db.example.org:9000", 200),
+                                 ("DB.example.org", 200),
+                                 ("db.example.org.", 403),
+                                 ("example.org", 403)):
+                equal((host, server.ask("GET", "/dbs",
+                                        headers={"Host": host})[0]),
+                      (host, status))
+
+
+@case("what cannot be advertised is refused")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        for url in ("", "db.example.org", "ftp://db.example.org/", "http://",
+                    "https:///x", "http://db:0/", "http://db:65536/",
+                    "http://db:x/", "http://db/path", "http://a b/",
+                    "http://u@db/", "http://[::1/", "HTTP://db?x"):
+            status, out, words = run("serve", "--data", data + "/new",
+                                     "--advertise", url, "--listen",
+                                     "127.0.0.1:0")
+            equal((url, status, out), (url, 2, ""), words)
+            assert "--advertise" in words, words
+        equal(os.listdir(data), [])
+    for url in ("http://db", "https://[::1]:8081/", "http://db:65535"):
+        with Server("--advertise", url, "--store", "mem") as server:
+            equal(server.ask("GET", "/dbs")[0], 200)
 
 
 @case("it listens on loopback unless it is told otherwise, and then takes the "
