@@ -434,6 +434,17 @@ bool rn_http_reader_is_idle(const struct rn_http_reader *r)
     return r->state == HEAD && r->start == r->in.len;
 }
 
+bool rn_http_reader_in_body(const struct rn_http_reader *r, size_t *len)
+{
+    *len = r->body.len + unread(r);
+    return r->state == BEHIND || r->state == LENGTH || r->state == CHUNKED;
+}
+
+void rn_http_reader_give_up(struct rn_http_reader *r)
+{
+    (void)refuse(r, 408, "the request came too slowly");
+}
+
 void rn_http_reader_trim(struct rn_http_reader *r)
 {
     if (!rn_http_reader_is_idle(r))

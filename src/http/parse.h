@@ -101,6 +101,12 @@ bool rn_http_reader_wants_continue(struct rn_http_reader *r);
  * or kept for long, without anyone's loss. */
 bool rn_http_reader_is_idle(const struct rn_http_reader *r);
 
+/* True, and how many bytes of it have come, while a body is being read. */
+bool rn_http_reader_in_body(const struct rn_http_reader *r, size_t *len);
+
+/* What is being read comes too slowly: it is refused. */
+void rn_http_reader_give_up(struct rn_http_reader *r);
+
 /* Gives back an idle reader's memory; it remains usable. */
 void rn_http_reader_trim(struct rn_http_reader *r);
 

@@ -365,6 +365,7 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
     enum rn_rest_step step;
 
     if (!x) {
+        rn_rest_reject(call->rest, RN_REJECT_MALFORMED);
         rn_rest_refuse(call, 503, "out of memory");
         return RN_REST_DONE;
     }
@@ -396,7 +397,6 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
     char date[RN_DATE_TEXT_MAX];
     struct rn_view id = rn_uuid_print(rn_uuid_random(env), call->note.activity);
 
-    rn_tally_reject(call->rest->tally, RN_REJECT_MALFORMED);
     call->note.err = why;
     rn_http_response_init(&call->res, call->req);
     call->res.status = status;

@@ -28,6 +28,8 @@ struct exchange {
     struct rn_post back; /* from another thread */
     struct rn_work work;
     uint32_t requests;
+    size_t body_seen; /* of the body, when its pace was looked at last */
+    uint32_t pace_ms; /* between two looks */
     char address[RN_CONN_ADDRESS_MAX]; /* the log wants it after conn is gone */
     struct rn_peer *peer;
     struct rn_timer timer;
@@ -37,7 +39,11 @@ struct exchange {
     bool at_rest; /* it has given back what it kept for the next one */
 };
 
-enum { REST_MS = 1000 }; /* of silence, and memory is given back */
+enum {
+    REST_MS = 1000,   /* of silence, and memory is given back */
+    BODY_RATE = 1024, /* bytes a second that a body must keep */
+    PACE_MS = 5000,   /* over which that is measured */
+};
 
 static void give_place(const struct rn_exchange_opts *opts,
                        struct rn_peer *peer)
@@ -73,13 +79,15 @@ static enum rn_conn_next send_answer(struct exchange *x)
     return keep ? RN_CONN_MORE : RN_CONN_CLOSE;
 }
 
-static void refuse(struct exchange *x)
+static void refuse(struct exchange *x, enum rn_reject reason)
 {
     const struct rn_http_refusal *no = &x->reader.refusal;
     struct rn_call *call = &x->call;
 
     rn_call_clear(call);
     call->req = NULL;
+    call->peer = x->address;
+    rn_rest_reject(x->opts->rest, reason);
     rn_rest_refuse(call, no->status, no->why);
     rn_journal_call(x->opts->journal, call);
     if (no->raw.len)
@@ -145,6 +153,29 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
     return RN_CONN_CLOSE;
 }
 
+/* Its first bytes have come. */
+static void begin_request(struct exchange *x)
+{
+    x->body_seen = 0;
+    x->pace_ms = x->opts->head_ms;
+    rn_conn_deadline(x->conn, x->pace_ms);
+}
+
+/* A body may take its time as long as it keeps coming: looked at when the time
+ * for the head is up, and from then on every few seconds.  False: too slow. */
+static bool keeps_pace(struct exchange *x)
+{
+    size_t len = 0;
+
+    if (!rn_http_reader_in_body(&x->reader, &len) ||
+        (len - x->body_seen) * 1000 < (size_t)BODY_RATE * x->pace_ms)
+        return false;
+    x->body_seen = len;
+    x->pace_ms = PACE_MS;
+    rn_conn_deadline(x->conn, x->pace_ms);
+    return true;
+}
+
 /* Tells a client that waits for it to send its body. */
 static enum rn_conn_next invite(struct exchange *x)
 {
@@ -161,7 +192,7 @@ static enum rn_conn_next go_on(struct exchange *x)
     case RN_HTTP_DONE:
         return serve(x);
     case RN_HTTP_REFUSED:
-        refuse(x);
+        refuse(x, RN_REJECT_MALFORMED);
         return RN_CONN_CLOSE;
     case RN_HTTP_MORE:
         break;
@@ -171,7 +202,7 @@ static enum rn_conn_next go_on(struct exchange *x)
         rn_conn_deadline(x->conn, x->at_rest ? x->opts->idle_ms : REST_MS);
         return RN_CONN_MORE;
     }
-    rn_conn_deadline(x->conn, x->opts->head_ms);
+    begin_request(x);
     return invite(x);
 }
 
@@ -265,13 +296,13 @@ static enum rn_conn_next on_fed(void *user, size_t len)
     case RN_HTTP_DONE:
         return serve(x);
     case RN_HTTP_REFUSED:
-        refuse(x);
+        refuse(x, RN_REJECT_MALFORMED);
         return RN_CONN_CLOSE;
     case RN_HTTP_MORE:
         break;
     }
     if (was_idle)
-        rn_conn_deadline(x->conn, x->opts->head_ms);
+        begin_request(x);
     return invite(x);
 }
 
@@ -306,9 +337,15 @@ static void on_late(void *user)
         rn_conn_deadline(x->conn, x->opts->idle_ms - REST_MS);
         return;
     }
-    if (!is_idle)
-        rn_rest_reject(x->opts->rest, RN_REJECT_TIMEOUT);
-    rn_conn_drop(x->conn);
+    if (is_idle) {
+        rn_conn_drop(x->conn);
+        return;
+    }
+    if (keeps_pace(x))
+        return;
+    rn_http_reader_give_up(&x->reader);
+    refuse(x, RN_REJECT_TIMEOUT);
+    rn_conn_resume(x->conn, RN_CONN_CLOSE);
 }
 
 static void on_closed(void *user)

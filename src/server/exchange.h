@@ -21,11 +21,11 @@ struct rn_exchange_opts {
     struct rn_journal *journal;
     struct rn_env *env;
     const struct rn_http_limits *limits;
-    uint32_t head_ms;      /* from its first byte to the end of a request's head
-                              and body */
-    uint32_t idle_ms;      /* between requests */
-    uint32_t stall_ms;     /* without a byte being taken by the client */
-    uint32_t latency_ms;   /* from a request to its answer, at least */
+    uint32_t head_ms;    /* from its first byte to the end of a request; a body
+                            that keeps its pace has longer */
+    uint32_t idle_ms;    /* between requests */
+    uint32_t stall_ms;   /* without a byte being taken by the client */
+    uint32_t latency_ms; /* from a request to its answer, at least */
     uint32_t requests_max; /* per connection */
     struct rn_peers *peers;
     atomic_uint *open;     /* how many connections there are */

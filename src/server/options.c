@@ -104,7 +104,8 @@ static const struct option table[] = {
     { "body-bytes-max", BYTES, AT(body_bytes_max), "4M", 1024, 64 << 20,
       "BYTES", "Size of a request's body." },
     { "head-ms", MILLIS, AT(head_ms), "10000", 100, 3600000, "MS",
-      "Time for a request to arrive." },
+      "Time for a request to arrive; a body of which 1 KiB comes every second "
+      "has longer." },
     { "idle-ms", MILLIS, AT(idle_ms), "120000", 100, 86400000, "MS",
       "Time between requests." },
     { "stall-ms", MILLIS, AT(stall_ms), "30000", 100, 3600000, "MS",

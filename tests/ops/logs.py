@@ -7,10 +7,12 @@ import http.client
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 import tempfile
+import time
 import uuid
 
 from lib import (EMULATOR_KEY, LIMIT_S, RUNNEL, Server, case, equal, pk_header,
@@ -502,6 +504,33 @@ def _():
         for connection in burst:
             connection.close()
         equal(served, 5)
+
+
+def upload(server, size, step, pause_s):
+    """What is answered to a body that comes in steps with pauses; '' without
+    an answer."""
+    with socket.create_connection(("127.0.0.1", server.port),
+                                  LIMIT_S) as connection:
+        connection.sendall(b"POST /dbs HTTP/1.1\r\nHost: localhost\r\n"
+                           b"Content-Length: %d\r\n\r\n" % size)
+        sent = 0
+        while sent < size and not select.select([connection], [], [],
+                                                pause_s)[0]:
+            connection.sendall(b"x" * min(step, size - sent))
+            sent += step
+        return connection.recv(65536)[:12].decode()
+
+
+@case("a body that keeps coming is read to its end, and another answered 408")
+def _():
+    with Server("--head-ms", "1000") as server:
+        began = time.monotonic()
+        equal(upload(server, 100000, 5000, 0.15), "HTTP/1.1 401")
+        assert time.monotonic() - began > 2
+        equal(upload(server, 100000, 50, 0.1), "HTTP/1.1 408")
+        found = server.metrics()
+        equal((found['runnel_http_rejected_total{reason="timeout"}'],
+               found['runnel_http_rejected_total{reason="malformed"}']), (1, 0))
 
 
 @case("a client in direct mode is told how to use the gateway")
