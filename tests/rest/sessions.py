@@ -153,6 +153,38 @@ def _():
     server.end()
 
 
+@case("the token of what was refused, a batch in whole too, names no write "
+      "that is not there")
+def _():
+    server = Server()
+    client = prepare(server)
+    client.must(201, "POST", "/dbs/d/colls", {
+        "id": "u", "partitionKey": {"paths": ["/pk"], "version": 2},
+        "uniqueKeyPolicy": {"uniqueKeys": [{"paths": ["/u"]}]}})
+    path, key = "/dbs/d/colls/u/docs", {"pk": ["a"]}
+    one = {"id": "1", "pk": "a", "u": 1}
+    made = client.must(201, "POST", path, one, **key)
+    first = made.headers["x-ms-session-token"]
+    new = {"operationType": "Create", "resourceBody": {"id": "2", "pk": "a"}}
+    again = {"operationType": "Create", "resourceBody": one}
+    stale = {"operationType": "Delete", "id": "1", "ifMatch": '"x"'}
+    batch = {"x_ms_cosmos_is_batch_request": "true",
+             "x_ms_cosmos_batch_atomic": "true"}
+    refused = [
+        client.must(409, "POST", path, one, **key),
+        client.must(409, "POST", path, {**one, "id": "2"}, **key),
+        client.must(412, "PUT", path + "/1", one, if_match='"x"', **key),
+        client.must(404, "DELETE", path + "/2", **key),
+    ] + [client.must(207, "POST", path, operations, **key, **batch)
+         for operations in ([new, again], [new, new], [new, stale],
+                            [again, new])]
+    for answer in refused:
+        equal(answer.headers["x-ms-session-token"], first)
+    client.must(200, "GET", path + "/1", x_ms_session_token=first, **key)
+    client.must(404, "GET", path + "/2", **key)
+    server.end()
+
+
 @case("answers about documents carry the token of the range they are about")
 def _():
     server = Server()
