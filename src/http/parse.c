@@ -72,10 +72,32 @@ void rn_http_reader_init(struct rn_http_reader *r,
     begin(r);
 }
 
+/* To be called when the body's memory has changed. */
+static void count_body(struct rn_http_reader *r)
+{
+    size_t now = r->body.room > BODY_READ ? r->body.room : 0;
+
+    if (!r->limits->bodies_bytes || now == r->counted)
+        return;
+    atomic_fetch_add(r->limits->bodies_bytes, now - r->counted);
+    r->counted = now;
+}
+
+/* Whether `more` bytes for a body would be too much for all together. */
+static bool is_crowded(const struct rn_http_reader *r, size_t more)
+{
+    const struct rn_http_limits *l = r->limits;
+
+    return l->bodies_bytes && r->body.len + more > BODY_READ &&
+           atomic_load_explicit(l->bodies_bytes, memory_order_relaxed) + more >
+               l->bodies_bytes_max;
+}
+
 void rn_http_reader_release(struct rn_http_reader *r)
 {
     rn_buf_release(&r->in);
     rn_buf_release(&r->body);
+    count_body(r);
 }
 
 /* ---- where bytes go ------------------------------------------------------ */
@@ -107,9 +129,14 @@ static enum rn_code space_in_body(struct rn_http_reader *r, size_t left,
 
     if (want > left)
         want = left;
+    /* What comes next is refused then; it has to be read to be answered. */
+    if (want > BODY_READ && r->body.room - r->body.len < want &&
+        is_crowded(r, want))
+        want = BODY_READ;
     rc = rn_buf_reserve(&r->body, want);
     if (rc)
         return rc;
+    count_body(r);
     *at = r->body.at + r->body.len;
     *len = want;
     return RN_OK;
@@ -332,11 +359,19 @@ static enum rn_http_step read_chunked(struct rn_http_reader *r)
 
 static enum rn_http_step read_body(struct rn_http_reader *r)
 {
+    enum rn_http_step step;
+
     if (r->state == BEHIND)
         return read_behind(r);
     if (unread(r) > 0)
         r->wants_continue = false; /* it did not wait */
-    return r->state == LENGTH ? read_length(r) : read_chunked(r);
+    step = r->state == LENGTH ? read_length(r) : read_chunked(r);
+    count_body(r);
+    if (step == RN_HTTP_MORE && is_crowded(r, 0))
+        return refuse(r, 503,
+                      "too much is being sent to the server at once "
+                      "(--bodies-bytes-max)");
+    return step;
 }
 
 /* ---- HTTP/2 -------------------------------------------------------------- */
@@ -413,6 +448,7 @@ enum rn_http_step rn_http_reader_next(struct rn_http_reader *r)
     rn_buf_clear(&r->body);
     if (r->body.room > BODY_KEPT)
         rn_buf_release(&r->body);
+    count_body(r);
     if (r->in.len == 0 && r->in.room > IN_KEPT)
         rn_buf_release(&r->in);
     r->is_later = true;

@@ -45,6 +45,8 @@
 #include "http/preface.h"
 #include "http/request.h"
 
+#include <stdatomic.h>
+
 /* Lengths of lines count without their CRLF. */
 struct rn_http_limits {
     size_t request_line_bytes_max;
@@ -54,6 +56,10 @@ struct rn_http_limits {
                                     RN_HTTP_FIELDS_MAX */
     size_t chunk_ext_bytes_max;  /* of one body */
     size_t body_bytes_max;       /* decoded */
+    /* Memory that the bodies of all readers take which have these limits, but
+     * for the first 16 KiB of each, and its ceiling; NULL: there is none. */
+    atomic_size_t *bodies_bytes;
+    size_t bodies_bytes_max;
 };
 
 extern const struct rn_http_limits rn_http_limits_default;
@@ -65,6 +71,7 @@ struct rn_http_reader {
     /* The rest is the reader's own; parse.c has a picture. */
     const struct rn_http_limits *limits;
     struct rn_buf in, body;
+    size_t counted; /* of the body, in bodies_bytes */
     size_t start, kept, at, scanned;
     size_t fields_bytes_left;
     uint64_t body_left;

@@ -103,6 +103,10 @@ static const struct option table[] = {
       "Requests on one connection; then it is closed." },
     { "body-bytes-max", BYTES, AT(body_bytes_max), "4M", 1024, 64 << 20,
       "BYTES", "Size of a request's body." },
+    { "bodies-bytes-max", BYTES, AT(bodies_bytes_max), "256M", 1 << 20,
+      UINT64_C(1) << 40, "BYTES",
+      "Memory for bodies of all requests that are being received, at least "
+      "twice the largest; more are answered 503." },
     { "head-ms", MILLIS, AT(head_ms), "10000", 100, 3600000, "MS",
       "Time for a request to arrive; a body of which 1 KiB comes every second "
       "has longer." },

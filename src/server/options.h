@@ -33,7 +33,7 @@ struct rn_options {
     bool allow_well_known_key, allow_plain_http, allow_root;
     uint64_t ranges, loops, workers;
     uint64_t connections_max, connections_per_address, requests_max;
-    uint64_t body_bytes_max;
+    uint64_t body_bytes_max, bodies_bytes_max;
     uint64_t auth_delay_ms;
     uint64_t head_ms, idle_ms, stall_ms, drain_ms, slow_ms, latency_ms;
     uint64_t reserve_bytes, log_bytes, checkpoint_ms;

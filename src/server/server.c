@@ -56,6 +56,7 @@ struct rn_server {
     struct rn_peers *peers;
     struct rn_buf config; /* the options, for the metrics */
     atomic_uint open, turn;
+    atomic_size_t bodies_bytes; /* see http/parse.h */
     atomic_bool draining;
 
     struct rn_watched watched;
@@ -428,6 +429,11 @@ static void describe_exchanges(struct rn_server *s)
     rn_journal_init(&s->journal, s->log, o->log_requests, o->slow_ms);
     s->limits = rn_http_limits_default;
     s->limits.body_bytes_max = (size_t)o->body_bytes_max;
+    s->limits.bodies_bytes = &s->bodies_bytes;
+    s->limits.bodies_bytes_max =
+        (size_t)(o->bodies_bytes_max > 2 * o->body_bytes_max
+                     ? o->bodies_bytes_max
+                     : 2 * o->body_bytes_max);
     s->exchange = (struct rn_exchange_opts){
         .rest = s->rest,
         .workers = s->workers,

@@ -533,6 +533,40 @@ def _():
                found['runnel_http_rejected_total{reason="malformed"}']), (1, 0))
 
 
+@case("bodies that nobody has a right to send take bounded memory together")
+def _():
+    with Server("--bodies-bytes-max", "8M") as server:
+        head = (b"POST /dbs HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Length: 4000000\r\n\r\n")
+        held, refused = [], 0
+        for _ in range(20):
+            connection = socket.create_connection(("127.0.0.1", server.port),
+                                                  LIMIT_S)
+            held.append(connection)
+            try:
+                connection.sendall(head + b"x" * 3900000)
+            except ConnectionError:
+                pass
+        for connection in held:
+            # who was refused has an answer, the others are waited for
+            if select.select([connection], [], [], 0.2)[0]:
+                answer = connection.recv(65536)
+                assert answer.startswith(b"HTTP/1.1 503"), answer
+                assert b"--bodies-bytes-max" in answer, answer
+                refused += 1
+        assert 16 <= refused < 20, refused
+        # small ones are taken all the while, and large ones afterwards
+        equal(server.post("/dbs", {"id": "small"})[0], 201)
+        for connection in held:
+            connection.close()
+        status = 503
+        for _ in range(LIMIT_S * 100):
+            status = server.post("/dbs", {"id": "d", "x": "x" * 3900000})[0]
+            if status != 503:
+                break
+        assert status not in (503, 401), status
+
+
 @case("a client in direct mode is told how to use the gateway")
 def _():
     with Server() as server:
