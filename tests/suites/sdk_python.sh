@@ -6,7 +6,7 @@
 install()
 {
     cmp -s "$sources/requirements.txt" "$kit/installed" && return
-    timeout 60 python3 -m venv --clear "$kit" &&
+    timeout 300 python3 -m venv --clear "$kit" &&
         timeout 400 "$kit/bin/pip" install -r "$sources/requirements.txt" &&
         cp "$sources/requirements.txt" "$kit/installed"
 }
