@@ -107,15 +107,17 @@ static enum rn_code check_index_paths(const struct rn_json *j, uint32_t policy,
         rc = check_paths(j, member(j, policy, "excludedPaths"), &out, err);
     if (rc || is_word(j, member(j, policy, "indexingMode"), none))
         return rc;
-    if (in && out)
+    if (in && out) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The indexing path '/*' cannot be both included and "
                        "excluded.");
-    if (rn_json_count(j, included) && !in && !out)
+    }
+    if (rn_json_count(j, included) && !in && !out) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The special mandatory indexing path \"/\" is not "
                        "provided in any of the path type sets. Please provide "
                        "this path in one of the sets.");
+    }
     return RN_OK;
 }
 
@@ -143,10 +145,11 @@ static enum rn_code check_spatial(const struct rn_json *j, uint32_t policy,
         rn_json_walk_begin(j, member(j, policy, "spatialIndexes"));
 
     while (rn_json_walk_next(&w)) {
-        if (!is_spatial(j, w.value))
+        if (!is_spatial(j, w.value)) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "A spatial index has a path and types, of Point, "
                            "LineString, Polygon and MultiPolygon.");
+        }
     }
     return RN_OK;
 }
@@ -161,14 +164,17 @@ static enum rn_code check_conflicts(const struct rn_json *j, struct rn_err *err)
     uint32_t path = member(j, policy, "conflictResolutionPath");
     struct rn_view text = rn_json_text(j, path);
 
-    if (is_given(j, mode) && !is_word(j, mode, modes))
+    if (is_given(j, mode) && !is_word(j, mode, modes)) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The mode of conflict resolution must be "
                        "LastWriterWins or Custom.");
-    if (is_given(j, path) && (rn_json_kind(j, path) != RN_JSON_STRING ||
-                              (text.len && !rn_view_starts(text, RN_LIT("/")))))
+    }
+    if (is_given(j, path) &&
+        (rn_json_kind(j, path) != RN_JSON_STRING ||
+         (text.len && !rn_view_starts(text, RN_LIT("/"))))) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "The path of conflict resolution must begin with /.");
+    }
     return RN_OK;
 }
 

@@ -367,10 +367,11 @@ static enum rn_http_step read_body(struct rn_http_reader *r)
         r->wants_continue = false; /* it did not wait */
     step = r->state == LENGTH ? read_length(r) : read_chunked(r);
     count_body(r);
-    if (step == RN_HTTP_MORE && is_crowded(r, 0))
+    if (step == RN_HTTP_MORE && is_crowded(r, 0)) {
         return refuse(r, 503,
                       "too much is being sent to the server at once "
                       "(--bodies-bytes-max)");
+    }
     return step;
 }
 

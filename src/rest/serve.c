@@ -511,7 +511,7 @@ enum rn_code rn_rest_reload_keys(struct rn_rest *r, struct rn_err *err)
                            : rn_fail(err, RN_NOMEM, "out of memory");
 
     load_authority(r);
-    if (rc) {
+    if (rc || !keys) {
         rn_secret_free(keys, sizeof(*keys));
         return rc;
     }

@@ -229,7 +229,7 @@ static const char *text_of(const struct rn_json *j, uint32_t value,
         rn_json_string_get(j, value, arena, &text))
         return NULL;
     copy = rn_arena_alloc(arena, text.len + 1);
-    if (!copy || memchr(text.at, '\0', text.len))
+    if (!copy || !text.at || memchr(text.at, '\0', text.len))
         return NULL;
     memcpy(copy, text.at, text.len);
     copy[text.len] = '\0';
