@@ -323,8 +323,10 @@ static int real_resemble(struct rn_file *file, const char *path)
     int fd = fd_of(file);
     struct stat now, then;
 
-    if (lstat(path, &then) || !S_ISREG(then.st_mode))
+    if (lstat(path, &then))
         return errno == ENOENT ? 0 : errno;
+    if (!S_ISREG(then.st_mode))
+        return 0; /* it is replaced, not followed */
     if (fstat(fd, &now))
         return errno;
     if ((now.st_uid != then.st_uid || now.st_gid != then.st_gid) &&
