@@ -102,27 +102,52 @@ int rn_command_operands(const struct rn_command *c, int argc, char **argv,
     return 0;
 }
 
-int main(int argc, char **argv)
+static int version(int argc)
+{
+    if (argc > 2) {
+        fprintf(stderr, "runnel: usage: runnel version\n");
+        return RN_EXIT_REFUSED;
+    }
+    printf("runnel %s\n", RUNNEL_VERSION);
+    return RN_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
 {
     const struct rn_command *c;
 
-    umask(077);
     if (argc < 2) {
         print_overview(stderr);
         return RN_EXIT_REFUSED;
     }
     if (is_one_of(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
         return help(argc > 2 ? argv[2] : NULL);
-    if (is_one_of(argv[1], "version", "--version")) {
-        printf("runnel %s\n", RUNNEL_VERSION);
-        return RN_EXIT_OK;
-    }
+    if (is_one_of(argv[1], "version", "--version"))
+        return version(argc);
     c = find(argv[1]);
     if (!c)
         return unknown(argv[1]);
-    if (argc == 3 && is_one_of(argv[2], "--help", "-h")) {
-        print_help(c);
-        return RN_EXIT_OK;
+    for (int i = 2; i < argc; i++) {
+        if (is_one_of(argv[i], "--help", "-h")) {
+            print_help(c);
+            return RN_EXIT_OK;
+        }
     }
     return c->run(argc - 1, argv + 1);
+}
+
+/* What was printed and did not arrive was not done.  The server's answers go
+ * elsewhere: it says one line, and that has been read or not. */
+int main(int argc, char **argv)
+{
+    int status;
+
+    umask(077);
+    status = run(argc, argv);
+    if (status == RN_EXIT_OK && (fflush(stdout) || ferror(stdout)) &&
+        find(argv[1]) != &rn_command_serve) {
+        fprintf(stderr, "runnel: what was to be printed could not be\n");
+        status = RN_EXIT_FAILED;
+    }
+    return status;
 }

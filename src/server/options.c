@@ -284,6 +284,9 @@ static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
         if (!o) {
             rc = rn_fail(err, RN_BAD_REQUEST, "there is no option '%.*s'",
                          RN_FMT(name));
+        } else if (rn_view_eq(name, RN_LIT("config"))) {
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "config cannot be in a file of options");
         } else {
             rc = set_json(j, w.value, o, arena, out, err);
         }

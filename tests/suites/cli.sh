@@ -116,6 +116,14 @@ check 'an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" frobnicate
 check 'an unknown option before the command is refused' \
     refused_so "no command '--frob'" "$dev" --frob verify x
+check 'help is told wherever it is asked for' \
+    says 0 '^Usage: runnel keys ' "$dev" keys show --help
+check 'version takes no operand' refused_so 'usage: runnel version' "$dev" version 1
+for command in help version 'help serve'; do
+    check "$command fails if it cannot print" \
+        bash -c '"$@" >/dev/full 2>err; [ $? -eq 1 ] && grep -q printed err' \
+        - "$dev" $command
+done
 check 'help on an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" help frobnicate
 for command in verify dump compact backup restore; do

@@ -435,6 +435,8 @@ static void what_is_no_option_is_refused_by_name(void **state)
         assert_refused(read_from(arguments[i], NULL, NULL), name);
     }
     assert_refused(read_file(NULL, NULL, "{\"nothing\":1}"), "nothing");
+    assert_refused(read_file(NULL, NULL, "{\"config\":\"/dev/null\"}"),
+                   "config");
 }
 
 static void an_option_without_its_value_is_refused(void **state)
