@@ -92,12 +92,12 @@ static void wait_for_end(struct rn_server *server, int signals)
 static enum rn_code open_log(const struct rn_options *o, struct rn_log **log,
                              struct rn_err *err)
 {
-    static const char *const levels[] = { "error", "warn", "info", "debug" };
+    static const char *const levels[] = { "error", "warn", "info" };
     bool text = strcmp(o->log_format, "text") == 0;
 
     if (!text && strcmp(o->log_format, "json") != 0)
         return rn_fail(err, RN_BAD_REQUEST, "--log-format is json or text");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         if (strcmp(levels[i], o->log_level) == 0) {
             *log = rn_log_new(rn_env_real(), STDERR_FILENO,
                               text ? RN_LOG_TEXT : RN_LOG_JSON,
@@ -105,8 +105,7 @@ static enum rn_code open_log(const struct rn_options *o, struct rn_log **log,
             return *log ? RN_OK : RN_NOMEM;
         }
     }
-    return rn_fail(err, RN_BAD_REQUEST,
-                   "--log-level is error, warn, info or debug");
+    return rn_fail(err, RN_BAD_REQUEST, "--log-level is error, warn or info");
 }
 
 static int run(int argc, char **argv)

@@ -81,7 +81,7 @@ static const struct option table[] = {
     { "log-format", WORD, AT(log_format), "json", 0, 0, "json|text",
       "One JSON object a line, or text." },
     { "log-level", WORD, AT(log_level), "info", 0, 0, "LEVEL",
-      "error, warn, info or debug." },
+      "error, warn or info." },
     { "log-requests", FLAG, AT(log_requests), NULL, 0, 0, NULL,
       "Log every request." },
     { "slow-ms", MILLIS, AT(slow_ms), "100", 0, 3600000, "MS",

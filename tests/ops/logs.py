@@ -108,7 +108,7 @@ def _():
 @case("no key, token or document is in the log or the metrics")
 def _():
     canary = "canary-" + uuid.uuid4().hex
-    with Server("--log-requests", "--log-level", "debug", "--slow-ms",
+    with Server("--log-requests", "--log-level", "info", "--slow-ms",
                 "1") as server:
         container = server.make()
         server.put(container, {"id": "1", "pk": canary, "x": canary})
