@@ -141,32 +141,24 @@ final class Queries {
             Harness.fails(400, 0, () -> rows(container, "SELEC", 10)));
     }
 
-    private static String ranks(CosmosContainer container, String order) {
-        return rows(container, "SELECT TOP 3 c.id FROM c ORDER BY " + order, 10)
-            .replaceAll("[^0-9]+", "");
-    }
+    // Ranking by words is left to other clients: at times this one fails in its
+    // own metrics when it asks several ranges for one ("retries must not be
+    // negative").
+    private static void testNearness(CosmosDatabase database) {
+        int[][] vectors = {{0, 1}, {1, 1}, {1, 0}, {-1, 0}};
 
-    private static void testRanks(CosmosDatabase database) {
-        String[] texts = {"A swim in the cold sea",
-            "Swimmers swim and swim again", "Nobody runs here",
-            "A long text about running and, at last, a swim"};
-        int[][] vectors = {{1, 0}, {0, 1}, {1, 1}, {0, 1}};
-        String words = "FullTextScore(c.text, 'swim')";
-        String near = "VectorDistance(c.v, [1, 0])";
-
-        database.createContainer("ranked", "/pk",
+        database.createContainer("near", "/pk",
             ThroughputProperties.createManualThroughput(20000));
-        CosmosContainer container = database.getContainer("ranked");
-        for (int n = 0; n < texts.length; n++) {
+        CosmosContainer container = database.getContainer("near");
+        for (int n = 0; n < vectors.length; n++) {
             var document = JsonNodeFactory.instance.objectNode()
-                .put("id", "" + n).put("pk", n).put("text", texts[n]);
+                .put("id", "" + n).put("pk", n);
             document.putArray("v").add(vectors[n][0]).add(vectors[n][1]);
             container.createItem(document);
         }
-        Harness.equal(ranks(container, "RANK " + words), "103");
-        Harness.equal(ranks(container, near).charAt(0), '0');
-        Harness.equal(ranks(container, "RANK RRF(" + words + ", " + near + ")")
-            .charAt(0), '0');
+        Harness.equal(rows(container, "SELECT TOP 4 VALUE c.id FROM c "
+            + "ORDER BY VectorDistance(c.v, [1, 0])", 10),
+            "\"2\" \"1\" \"0\" \"3\"");
     }
 
     static void test(CosmosClient client) {
@@ -174,7 +166,7 @@ final class Queries {
         CosmosDatabase database = client.getDatabase("java-queries");
         testAll(fill(database, "one", 400), "one range");
         testAll(fill(database, "three", 30000), "three ranges");
-        Harness.test("documents are ranked by words and vectors",
-            () -> testRanks(database));
+        Harness.test("documents are ordered by the nearness of vectors",
+            () -> testNearness(database));
     }
 }
