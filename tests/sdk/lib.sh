@@ -73,13 +73,13 @@ sdk_report()
     fi
 }
 
-# sdk_start DATA [ADDRESS]
+# sdk_start [DATA [ADDRESS]]
 sdk_start()
 {
     local tries
 
     : >"$work/stdout"
-    "$RUNNEL_DEV" serve --listen "${2:-127.0.0.1}:0" --data "$1" --test-mode \
+    "$RUNNEL_DEV" serve --listen "${2:-127.0.0.1}:0" --data "${1:-$work/data}" --test-mode \
         --log-format text "${sdk_options[@]}" >"$work/stdout" \
         2>>"$work/stderr" &
     server=$!

@@ -259,7 +259,10 @@ check 'verify finds the golden directory sound' \
     says 0 '^sound: [0-9]+ records in [0-9]+ pages, 14 records in the log$' \
     "$dev" verify sound
 check 'backup copies it' "$dev" backup sound copy
-check 'verify and backup change nothing' test "$before" = "$(sum_of sound)"
+check 'a backup notes when it began' \
+    grep -qx '[0-9]\+ *' sound/backup
+: >sound/backup
+check 'verify and backup change nothing else' test "$before" = "$(sum_of sound)"
 check 'the copy is of the same store' cmp sound/format copy/format
 check 'the copy has the keys of the account' cmp sound/keys copy/keys
 check 'the copy is for its owner only' test -z "$(find copy -perm /077)"
