@@ -13,7 +13,8 @@
 #   sdk_run_once PHASE CMD...   or only one phase, with a server of its own
 #
 # The array sdk_options has what else the server is started with, sdk_secure the
-# name or loopback address by which it is called over TLS.
+# name or loopback address by which it is called over TLS.  With sdk_stranger=no
+# there is no stranger: CMD is no SDK.
 #
 # The server is the sanitized one, in test mode, so that its clock can be turned.
 # Its end is a case: status 0 after SIGTERM and nothing said by a sanitizer, by
@@ -25,6 +26,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 root=$PWD
 sdk_options=()
 sdk_secure=localhost
+sdk_stranger=yes
 failures=0
 server=
 endpoint=
@@ -137,7 +139,7 @@ sdk_tls()
         "$RUNNEL_DEV" tls export "$work/secure" "$work/trust" >/dev/null
     sdk_report $? 'certificates are made'
     sdk_start_secure
-    sdk_phase stranger "$@"
+    if [ "$sdk_stranger" = yes ]; then sdk_phase stranger "$@"; fi
     sdk_trust "$work/trust"
     sdk_phase everyday "$@"
     sdk_phase write "$@"

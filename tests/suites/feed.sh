@@ -4,6 +4,7 @@
 export PYTHONDONTWRITEBYTECODE=1
 
 sdk_begin feed
+sdk_stranger=no
 sdk_need python3
 sources=$root/tests/feed
 sdk_start

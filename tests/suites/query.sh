@@ -3,6 +3,7 @@
 . "$(dirname "$0")/../sdk/lib.sh"
 
 sdk_begin raw
+sdk_stranger=no
 sdk_need python3
 
 # The switch wants a server of its own.
