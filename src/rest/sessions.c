@@ -101,54 +101,66 @@ static struct rn_view token_of(const struct rn_context *x)
     return token;
 }
 
-static enum rn_code check_range(struct rn_context *x, struct rn_reading *r,
-                                uint32_t range, uint64_t *lsn)
+/* Has the range had what the client has seen of it? */
+static enum rn_code check_row(struct rn_context *x,
+                              const struct rn_container *c, uint32_t range,
+                              const struct rn_row_range *row)
 {
     struct rn_view token = token_of(x);
-    struct rn_row_range row;
     uint64_t seen = 0;
-    enum rn_code rc = rn_range_read(r->txn, r->container, range, &row);
+    enum rn_code rc =
+        token.len ? demand(x, token, c, range, row, &seen) : RN_OK;
 
-    if (rc == RN_NOT_FOUND)
-        return rn_fail_reason(&x->err, RN_REASON_OWNER,
-                              "Owner resource does not exist");
-    if (!rc && token.len)
-        rc = demand(x, token, r->container, range, &row, &seen);
-    if (rc)
-        return rc;
-    *lsn = row.lsn;
-    if (seen > row.lsn) {
-        return rn_fail_reason(&x->err, RN_REASON_SESSION,
-                              "The read session is not available for the input "
-                              "session token.");
-    }
-    return RN_OK;
+    if (!rc && seen > row->lsn)
+        rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
+                            "The read session is not available for the input "
+                            "session token.");
+    return rc;
+}
+
+static enum rn_code fail_owner(struct rn_context *x)
+{
+    return rn_fail_reason(&x->err, RN_REASON_OWNER,
+                          "Owner resource does not exist");
 }
 
 enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
                                     uint32_t range)
 {
-    uint64_t lsn;
+    struct rn_row_range row;
+    enum rn_code rc;
 
     if (!rn_context_header(x, RN_HEADER_SESSION_TOKEN).len)
         return RN_OK;
-    return check_range(x, r, range, &lsn);
+    rc = rn_range_read(r->txn, r->container, range, &row);
+    if (rc == RN_NOT_FOUND)
+        return fail_owner(x);
+    return rc ? rc : check_row(x, r->container, range, &row);
 }
 
+/* From range to range as they are in the snapshot: since the container was
+ * looked up it may have been split, and a dead range knows of no later write.
+ */
 enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
                               const struct rn_epk_range *epks)
 {
-    const struct rn_container *c = r->container;
     struct rn_document_place place = { 0 };
+    struct rn_row_range row = { .epks.max = epks->min };
     size_t count = 0;
     enum rn_code rc = RN_OK;
 
-    for (size_t i = 0; !rc && i < c->range_count; i++) {
-        struct rn_epk_range both;
-        if (!rn_epk_range_meet(&c->ranges[i].epks, epks, &both))
-            continue;
-        place.range = c->ranges[i].id;
-        rc = check_range(x, r, place.range, &place.lsn);
+    while (!rc && rn_epk_compare(&row.epks.max, &epks->max) < 0) {
+        struct rn_epk from = row.epks.max;
+
+        rc = rn_range_find(r->txn, r->container, rn_epk_view(&from),
+                           &place.range, &row);
+        if (rc == RN_NOT_FOUND)
+            return fail_owner(x);
+        if (!rc && !rn_epk_range_has(&row.epks, rn_epk_view(&from)))
+            rc = RN_CORRUPT;
+        if (!rc)
+            rc = check_row(x, r->container, place.range, &row);
+        place.lsn = row.lsn;
         count++;
     }
     /* Of several ranges a client could not keep the token: Java takes it for

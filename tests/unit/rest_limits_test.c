@@ -6,27 +6,18 @@
  * side itself, over a store with its defaults; the test holds the transactions,
  * and a clock that jumps makes the read a long one.
  */
+#include "lib/asker.h"
 #include "lib/clock.h"
 #include "lib/database.h"
 
-#include "base/base64.h"
-#include "base/clock.h"
-#include "cosmos/account.h"
-#include "cosmos/auth.h"
-#include "cosmos/sign.h"
-#include "http/parse.h"
-#include "rest/rest.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { READS_MAX = 1024, READ_MS_MAX = 30000, KEY_MAX = 128 };
+enum { READS_MAX = 1024, READ_MS_MAX = 30000 };
 
 static struct test_clock test_clock;
 static atomic_llong jump_ms; /* of the clock, whenever somebody looks at it */
 static struct database d;
-static struct rn_rest *rest;
-static struct rn_signer *signer;
+static struct asker asker;
 
 static int64_t jump(struct rn_env *env)
 {
@@ -38,13 +29,7 @@ static int open_all(void **state)
 {
     struct rn_store_opts store = { .env = &test_clock.env };
     struct rn_engine_opts engine = { .env = &test_clock.env };
-    struct rn_rest_opts opts = { .env = &test_clock.env,
-                                 .consistency = "Session",
-                                 .well_known_key = true,
-                                 .loopback_only = true };
     struct rn_err err = { 0 };
-    unsigned char key[KEY_MAX];
-    size_t len;
 
     (void)state;
     test_clock_init(&test_clock);
@@ -53,13 +38,7 @@ static int open_all(void **state)
     assert_int_equal(rn_store_open("mem", &store, &d.store, &err), RN_OK);
     engine.store = d.store;
     assert_int_equal(rn_engine_open(&engine, &d.engine, &err), RN_OK);
-    opts.engine = d.engine;
-    assert_int_equal(rn_rest_open(&opts, &rest, &err), RN_OK);
-    assert_int_equal(rn_base64_decode(RN_LIT(RN_ACCOUNT_EMULATOR_KEY),
-                                      RN_BASE64_STANDARD, key, sizeof(key),
-                                      &len),
-                     RN_OK);
-    assert_int_equal(rn_signer_new(rn_view_of(key, len), &signer), RN_OK);
+    asker_open(&asker, d.env, d.engine);
     rn_object_release(make_container(
         &d, make_database(&d, "d"),
         "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}"));
@@ -69,66 +48,27 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    rn_rest_quiesce(rest);
+    rn_rest_quiesce(asker.rest);
     rn_engine_close(d.engine);
-    rn_rest_close(rest);
+    asker_close(&asker);
     rn_store_close(d.store);
-    rn_signer_free(signer);
     return 0;
 }
 
-/* A signed read of a document that is not there. */
-static size_t print_request(char *out, size_t room)
-{
-    char date[RN_DATE_TEXT_MAX], auth[RN_AUTH_TEXT_MAX];
-    unsigned char signature[RN_SIGNATURE_LEN];
-    struct rn_buf text = RN_BUF_INIT(4096);
-    struct rn_sign_parts parts = {
-        .verb = RN_LIT("get"),
-        .word = RN_LIT("docs"),
-        .link = RN_LIT("dbs/d/colls/c/docs/1"),
-        .x_date = rn_date_print(rn_wall_ms(d.env) / 1000, date),
-    };
-    int len;
-
-    assert_int_equal(rn_sign_print(&parts, &text), RN_OK);
-    assert_int_equal(rn_signer_sign(signer, rn_buf_view(&text), signature),
-                     RN_OK);
-    rn_buf_release(&text);
-    len =
-        snprintf(out, room,
-                 "GET /dbs/d/colls/c/docs/1 HTTP/1.1\r\nHost: localhost\r\n"
-                 "x-ms-version: 2018-12-31\r\nx-ms-date: %.*s\r\n"
-                 "Authorization: %.*s\r\n"
-                 "x-ms-documentdb-partitionkey: [\"p\"]\r\n\r\n",
-                 RN_FMT(parts.x_date), RN_FMT(rn_auth_print(signature, auth)));
-    assert_true(len > 0 && (size_t)len < room);
-    return (size_t)len;
-}
-
-/* The status that a read is answered with. */
+/* The status that a read of a document which is not there is answered with. */
 static int ask(void)
 {
-    struct rn_http_reader reader;
-    struct rn_call call;
-    size_t len, room;
-    char text[2048], *at;
+    const struct asked_for what = {
+        .verb = "GET",
+        .link = "dbs/d/colls/c",
+        .id = "1",
+        .more = "x-ms-documentdb-partitionkey: [\"p\"]\r\n",
+    };
     int status;
 
-    len = print_request(text, sizeof(text));
-    rn_http_reader_init(&reader, &rn_http_limits_default);
-    assert_int_equal(rn_http_reader_space(&reader, &at, &room), RN_OK);
-    assert_true(room >= len);
-    memcpy(at, text, len);
-    assert_int_equal(rn_http_reader_fed(&reader, len), RN_HTTP_DONE);
-    rn_call_init(&call, rest, &reader.request);
-    call.is_loopback = true;
-    call.begun_ns = rn_mono_ns(d.env);
-    rn_http_response_init(&call.res, call.req);
-    assert_int_equal(rn_rest_serve(&call), RN_REST_DONE);
-    status = call.res.status;
-    rn_call_release(&call);
-    rn_http_reader_release(&reader);
+    assert_int_equal(asker_begin(&asker, &what), RN_REST_DONE);
+    status = asker.call.res.status;
+    asker_end(&asker);
     return status;
 }
 
