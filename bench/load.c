@@ -42,6 +42,8 @@ enum {
     REQUEST_MAX = 4096,
     ANSWER_MAX = 256 << 10,
     SLOTS = 1200, /* of the histogram: 2 % wide, from a microsecond on */
+    PLACES = 4,   /* of an id in a request, and of a number */
+    NUMBER_MIN = 1000000000, /* ten digits, whichever it is */
 };
 
 #define CONTAINER "dbs/bench/colls/docs"
@@ -58,6 +60,8 @@ struct client {
     int64_t sent_ns;
     char request[REQUEST_MAX], answer[ANSWER_MAX];
     size_t length, at, got;
+    char *places[PLACES]; /* where its id stands; NULL: no more */
+    char *number;
 };
 
 static struct {
@@ -112,15 +116,20 @@ static void sign(const char *verb, const char *word, const char *link,
     rn_buf_release(&text);
 }
 
+/* New documents are all over the index. */
+static size_t number_of(void)
+{
+    return load.kind == CREATE
+               ? NUMBER_MIN + load.made * 2654435761 % NUMBER_MIN
+               : load.made - 1;
+}
+
 static size_t print_document(char *out, size_t room, const char *id)
 {
     return (size_t)snprintf(
         out, room,
         "{\"id\":\"%s\",\"pk\":\"%s\",\"n\":%zu,\"filler\":\"%.*s\"}", id, id,
-        /* New ones are all over the index. */
-        load.kind == CREATE ? 1000000000 + load.made * 2654435761 % 1000000000
-                            : load.made - 1,
-        (int)(808 - 2 * strlen(id)), load.filler);
+        number_of(), (int)(808 - 2 * strlen(id)), load.filler);
 }
 
 static void print_read(struct client *c, size_t number)
@@ -171,12 +180,38 @@ static void print_query(struct client *c, const char *text, size_t n)
         load.date, load.authorization, len, body);
 }
 
+/* Requests that differ in an id and a number, which have the same length each
+ * time, are printed once: the client should cost little beside the server. */
+static void note_places(struct client *c, const char *id)
+{
+    char *at = c->request, number[32];
+
+    for (int i = 0; i < PLACES && (at = strstr(at, id)); i++)
+        c->places[i] = at++;
+    snprintf(number, sizeof(number), ":%zu,", number_of());
+    c->number = load.kind == CREATE ? strstr(c->request, number) + 1 : NULL;
+}
+
+static void print_again(struct client *c, const char *id)
+{
+    size_t n = number_of();
+
+    for (int i = 0; i < PLACES && c->places[i]; i++)
+        memcpy(c->places[i], id, strlen(id));
+    for (int i = 9; c->number && i >= 0; i--, n /= 10)
+        c->number[i] = (char)('0' + n % 10);
+}
+
 static void print_next(struct client *c)
 {
     char id[64];
 
     load.made++;
-    snprintf(id, sizeof(id), "r%u-%zu", load.run, load.made);
+    snprintf(id, sizeof(id), "r%u-%09zu", load.run, load.made);
+    if (c->places[0]) {
+        print_again(c, id);
+        return;
+    }
     switch (load.kind) {
     case READ: /* the request of a connection stays the same */
     case STATIC:
@@ -187,6 +222,7 @@ static void print_next(struct client *c)
         break;
     case CREATE:
         print_create(c, id);
+        note_places(c, id);
         break;
     case FIND:
         print_query(c, "SELECT * FROM c WHERE c.n = @n",
@@ -201,6 +237,7 @@ static void print_next(struct client *c)
             c->request, REQUEST_MAX,
             "*3\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$1024\r\n%.1024s\r\n", strlen(id),
             id, load.filler);
+        note_places(c, id);
         break;
     case KINDS:
         break;
