@@ -507,16 +507,15 @@ static struct run *find_links(struct rn_recent *r, const struct sought *key,
 
 /* Makes an entry reachable; whatever it says was written before. */
 static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
-                    unsigned height)
+                    const struct sought *key, unsigned height)
 {
     struct rn_recent_entry **chain = chain_of(r, e->hash);
-    struct sought sought = sought_of(e->key);
     struct run other, *run;
 
-    memcpy(e->start, sought.start, sizeof(e->start));
+    memcpy(e->start, key->start, sizeof(e->start));
     if (height > r->height) /* a reader may come by: the row is empty yet */
         __atomic_store_n(&r->height, height, __ATOMIC_RELAXED);
-    run = find_links(r, &sought, height, &other);
+    run = find_links(r, key, height, &other);
     for (unsigned i = 0; i < height; i++)
         e->next[i] = *run->links[i];
     e->chained = *chain;
@@ -552,10 +551,13 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
     size_t head =
         sizeof(struct rn_recent_entry) + height * sizeof(struct rn_recent_link);
     bool apart = value.len >= VALUE_APART;
+    struct sought sought = sought_of(key);
     struct rn_recent_entry *e;
     char *at;
 
-    if (write_over(r, seq, key, hash, value, gone))
+    /* What continues a run is new: to look for it is to wait for memory. */
+    if (!continues(run_of(r, &sought), &sought) &&
+        write_over(r, seq, key, hash, value, gone))
         return RN_OK;
     e = take(r, &r->entries, head + key.len + (apart ? 0 : value.len));
     if (!e)
@@ -570,7 +572,7 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
     e->hash = hash;
     e->before = r->group;
     r->group = e;
-    link_in(r, e, height);
+    link_in(r, e, &sought, height);
     return RN_OK;
 }
 
