@@ -54,6 +54,8 @@ struct rn_task {
     int64_t (*step)(void *context);
     void *context;
     void *running; /* the env's own; NULL while not started */
+    /* Others wait for what it does in a moment: it should not wait for them. */
+    bool is_prompt;
 };
 
 enum { RN_TASK_NOW = 0 };

@@ -24,6 +24,9 @@ enum { CLIENT, BACKGROUND, LANES };
 /* Between two looks at the clock, so that one put forward is noticed. */
 enum { LONGEST_S = 3600 };
 
+/* A group waits for company no longer than this. */
+#define GATHER_NS_MAX INT64_C(2000000)
+
 /* Between two attempts to begin on a busy store, which has itself waited. */
 #define RETRY_NS INT64_C(5000000)
 
@@ -41,6 +44,7 @@ struct rn_committer {
     pthread_mutex_t lock;
     struct list queued[LANES];
     uint32_t in_flight[LANES];
+    uint32_t wanted; /* of clients' operations, before it is woken */
     struct rn_committer_status status;
     bool is_closing;
 
@@ -48,6 +52,7 @@ struct rn_committer {
     struct list group;
     struct list again;
     int64_t begun_ns;   /* when the step's transaction was */
+    int64_t gather_ns;  /* until then a group waits for company */
     bool slice_first;   /* the next group is the slice that found no room */
     bool alone_shrinks; /* the first of `again` is to try the reserve */
     bool is_draining;   /* the last steps, by who frees us */
@@ -137,11 +142,20 @@ static void fail_all(struct list *l, enum rn_code rc, const struct rn_err *err)
         fail_one(op, rc, err);
 }
 
+/* Of the next group, after one of `count`; see commit.h. */
+static void expect(struct rn_committer *c, uint32_t count, int64_t took_ns)
+{
+    c->wanted = count > 1 ? count - count / 4 : 1;
+    c->gather_ns = c->begun_ns + took_ns +
+                   (took_ns < GATHER_NS_MAX ? took_ns : GATHER_NS_MAX);
+}
+
 static void committed(struct rn_committer *c, struct list *l)
 {
     uint64_t took = (uint64_t)(rn_mono_ns(c->env) - c->begun_ns);
 
     pthread_mutex_lock(&c->lock);
+    expect(c, l->count, (int64_t)took);
     c->status.groups++;
     rn_histogram_add(&c->status.sizes, &rn_scale_sizes, l->count);
     rn_histogram_add(&c->status.times, &rn_scale_times, took);
@@ -308,6 +322,23 @@ static void finish_group(struct rn_committer *c, struct rn_txn *txn,
 
 /* ---- steps --------------------------------------------------------------- */
 
+/* How long the next group waits for company; 0: it does not. */
+static int64_t gathers_in(struct rn_committer *c)
+{
+    int64_t wait = 0;
+
+    if (c->again.head || c->pending[CLIENT].head ||
+        c->pending[BACKGROUND].head || c->is_draining)
+        return 0;
+    pthread_mutex_lock(&c->lock);
+    if (c->queued[CLIENT].count < c->wanted && !c->queued[BACKGROUND].head)
+        wait = c->gather_ns - rn_mono_ns(c->env);
+    if (wait <= 0)
+        c->wanted = 1;
+    pthread_mutex_unlock(&c->lock);
+    return wait > 0 ? wait : 0;
+}
+
 /* Takes over what has been queued; false if there is nothing to do. */
 static bool collect(struct rn_committer *c)
 {
@@ -427,8 +458,10 @@ static int64_t take_due(struct rn_committer *c)
 static int64_t step(void *context)
 {
     struct rn_committer *c = context;
-    int64_t wait = take_due(c);
+    int64_t wait = take_due(c), company = gathers_in(c);
 
+    if (company)
+        return company < wait ? company : wait;
     if (!collect(c))
         return wait;
     return c->again.head ? step_alone(c) : step_group(c);
@@ -466,9 +499,12 @@ enum rn_code rn_committer_new(struct rn_env *env, struct rn_store *store,
     c->env = env;
     c->store = store;
     c->opts = *opts;
+    c->wanted = 1;
     if (!c->opts.queue_max)
         c->opts.queue_max = RN_COMMITTER_QUEUE_MAX;
-    c->task = (struct rn_task){ .name = "commit", .step = step, .context = c };
+    c->task = (struct rn_task){
+        .name = "commit", .step = step, .context = c, .is_prompt = true
+    };
     error = pthread_mutex_init(&c->lock, NULL);
     if (error)
         goto out;
@@ -499,8 +535,9 @@ void rn_committer_free(struct rn_committer *c)
     rn_free(c);
 }
 
-/* Whoever finds the lane empty wakes the task: all later ones will be collected
- * together with the first.  Under the lock, so that the task is still there. */
+/* Whoever finds the lane empty wakes the task, or whoever completes what a
+ * group waits for: all later ones will be collected together with the first.
+ * Under the lock, so that the task is still there. */
 enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
 {
     unsigned lane = lane_of(op);
@@ -514,7 +551,7 @@ enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
     } else {
         c->in_flight[lane]++;
         list_add(&c->queued[lane], op);
-        if (c->queued[lane].count == 1)
+        if (c->queued[lane].count == (lane == CLIENT ? c->wanted : 1))
             c->env->ops->task_wake(c->env, &c->task);
     }
     pthread_mutex_unlock(&c->lock);

@@ -5,6 +5,11 @@
  * cost of a disk sync is shared, and operations are decided one after another
  * although they come from many threads.
  *
+ * Who is told one outcome mostly asks for the next thing at once.  So a group
+ * that follows another waits until it has three in four as many operations, but
+ * no longer than the other took, and 2 ms at most: else every other sync would
+ * be for a few.  Who is alone never waits.
+ *
  * Promises
  *   P1  operations queued by one thread run, and are answered, in that order;
  *       background slices likewise among themselves

@@ -168,7 +168,8 @@ enum rn_code rn_loop_new(struct rn_env *env, const char *name,
     if (!loop)
         return rn_fail(err, RN_NOMEM, "event loop: out of memory");
     loop->env = env;
-    loop->task = (struct rn_task){ name, step, loop, NULL };
+    loop->task =
+        (struct rn_task){ .name = name, .step = step, .context = loop };
     loop->now_ns = rn_mono_ns(env);
     loop->due_ns = INT64_MAX;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

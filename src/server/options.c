@@ -87,7 +87,7 @@ static const struct option table[] = {
     { "slow-ms", MILLIS, AT(slow_ms), "100", 0, 3600000, "MS",
       "Log requests that take longer; 0: none." },
     { "loops", COUNT, AT(loops), "0", 0, 64, "N",
-      "Threads that serve connections; 0: one per core." },
+      "Threads that serve connections; 0: one for each core but one." },
     { "workers", COUNT, AT(workers), "2", 1, 64, "N",
       "Threads that run queries." },
     { "connections-max", COUNT, AT(connections_max), "10000", 1, 1000000, "N",

@@ -63,7 +63,8 @@ enum rn_code rn_workers_new(struct rn_env *env, unsigned count,
     for (unsigned i = 0; i < count && !error; i++) {
         struct worker *me = &w->workers[i];
         me->pool = w;
-        me->task = (struct rn_task){ "worker", step, me, NULL };
+        me->task =
+            (struct rn_task){ .name = "worker", .step = step, .context = me };
         error = env->ops->task_start(env, &me->task);
         w->count += !error;
     }

@@ -134,8 +134,12 @@ static int start_tasks(struct rn_local *l)
 {
     int error;
 
-    l->keeper = (struct rn_task){ "keeper", rn_local_keep, l, NULL };
-    l->flusher = (struct rn_task){ "flusher", rn_local_flush, l, NULL };
+    l->keeper = (struct rn_task){ .name = "keeper",
+                                  .step = rn_local_keep,
+                                  .context = l };
+    l->flusher = (struct rn_task){ .name = "flusher",
+                                   .step = rn_local_flush,
+                                   .context = l };
     error = l->env->ops->task_start(l->env, &l->flusher);
     if (!error)
         error = l->env->ops->task_start(l->env, &l->keeper);

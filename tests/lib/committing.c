@@ -41,6 +41,11 @@ static void open_sim(void)
     bench.env->ops = &ops;
 }
 
+void pass(int64_t ns)
+{
+    rn_sim_run(bench.sim, ns);
+}
+
 void step(void)
 {
     assert_true(rn_sim_step(bench.sim));
@@ -67,6 +72,7 @@ static enum rn_code probe_run(struct rn_operation *op, struct rn_txn *txn)
     struct probe *p = (struct probe *)op;
 
     p->runs++;
+    bench.env->ops->sleep(bench.env, p->takes_ns);
     if (p->early)
         return p->early;
     for (size_t i = 0; i < p->writes; i++) {

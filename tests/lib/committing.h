@@ -24,6 +24,7 @@ struct probe {
     struct rn_operation op;
     char key[16];
     size_t writes, value_len;   /* puts under key, each with a number added */
+    int64_t takes_ns;           /* to run */
     enum rn_code early;         /* answered before the first write */
     enum rn_code answer;        /* answered after the last */
     bool is_deaf;               /* takes no notice of a failed put */
@@ -62,8 +63,9 @@ void open_with(uint32_t queue_max);
 struct probe *probes(size_t count, unsigned first);
 void queue(struct probe *p);
 
-void step(void);   /* once; there must be something to do */
-void settle(void); /* until there is nothing to do */
+void pass(int64_t ns); /* so much time, and what falls due in it */
+void step(void);       /* once; there must be something to do */
+void settle(void);     /* until there is nothing to do */
 
 struct rn_committer_status status(void);
 /* Told exactly once, `rc`, with words if it is a failure; and the store holds

@@ -37,7 +37,7 @@ class Server:
         self.errors = open(self.work + "/stderr", "ab")
         self.process = subprocess.Popen(
             [self.program, "serve", "--listen", "127.0.0.1:0", "--data",
-             self.work + "/data", *self.options],
+             self.work + "/data", "--loops", "2", *self.options],
             stdout=subprocess.PIPE, stderr=self.errors)
         line = self.process.stdout.readline().decode()
         found = re.match(r"listening on http://127\.0\.0\.1:(\d+)", line)

@@ -299,8 +299,10 @@ enum rn_code clients_start(struct clients *c, struct rn_store *store,
 
     c->store = store;
     c->ended = false;
-    c->task = (struct rn_task){ "clients", think, c, NULL };
-    c->reader = (struct rn_task){ "reader", look, c, NULL };
+    c->task =
+        (struct rn_task){ .name = "clients", .step = think, .context = c };
+    c->reader =
+        (struct rn_task){ .name = "reader", .step = look, .context = c };
     rc = rn_committer_new(c->env, store, &opts, &c->committer, err);
     if (rc)
         return rc;

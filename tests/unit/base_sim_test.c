@@ -546,8 +546,10 @@ static int64_t clean_some(void *context)
 static void tell_story(struct story *s, uint64_t seed)
 {
     *s = (struct story){ .text = RN_BUF_INIT(16 << 20) };
-    s->writer = (struct rn_task){ "writer", write_some, s, NULL };
-    s->cleaner = (struct rn_task){ "cleaner", clean_some, s, NULL };
+    s->writer =
+        (struct rn_task){ .name = "writer", .step = write_some, .context = s };
+    s->cleaner =
+        (struct rn_task){ .name = "cleaner", .step = clean_some, .context = s };
     tear_down(NULL);
     sim = rn_sim_new(seed);
     env = rn_sim_env(sim);

@@ -11,7 +11,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -200,6 +204,63 @@ static void a_task_thread_has_its_name_and_no_signals(void **state)
                      sigismember(&after, SIGTERM));
 }
 
+/* Of a thread, as sched_getattr(2) tells it. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice_ns, deadline_ns, period_ns;
+};
+
+static int64_t look_at_own(void *context)
+{
+    struct attributes *own = context;
+
+    if (syscall(SYS_sched_getattr, 0, own, sizeof(*own), 0))
+        own->size = 0;
+    return RN_TASK_IDLE;
+}
+
+static struct attributes attributes_of_task(bool is_prompt)
+{
+    struct attributes own = { 0 };
+    struct rn_task task = { .name = "own",
+                            .step = look_at_own,
+                            .context = &own,
+                            .is_prompt = is_prompt };
+
+    assert_int_equal(env->ops->task_start(env, &task), 0);
+    env->ops->task_stop(env, &task);
+    assert_int_not_equal(own.size, 0);
+    return own;
+}
+
+/* From Linux 6.12 on a thread has a slice of its own. */
+static bool knows_slices(void)
+{
+    struct utsname name;
+    int major = 0, minor = 0;
+
+    return !uname(&name) &&
+           sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 6 || (major == 6 && minor >= 12));
+}
+
+static void a_prompt_task_has_a_short_slice_and_all_else_as_others(void **state)
+{
+    struct attributes usual = attributes_of_task(false);
+    struct attributes prompt = attributes_of_task(true);
+
+    (void)state;
+    assert_int_equal(prompt.policy, usual.policy);
+    assert_int_equal(prompt.nice, usual.nice);
+    if (!knows_slices())
+        skip();
+    assert_int_equal(prompt.slice_ns, 100000);
+    assert_true(usual.slice_ns > prompt.slice_ns);
+}
+
 static void stopping_what_never_started_is_harmless(void **state)
 {
     struct rn_task task = { .name = "none" };
@@ -218,6 +279,8 @@ int main(void)
         cmocka_unit_test(a_wake_during_a_step_is_kept_for_the_next),
         cmocka_unit_test(many_may_wake_one),
         cmocka_unit_test(a_task_thread_has_its_name_and_no_signals),
+        cmocka_unit_test(
+            a_prompt_task_has_a_short_slice_and_all_else_as_others),
         cmocka_unit_test(stopping_what_never_started_is_harmless),
     };
 

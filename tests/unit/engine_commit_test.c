@@ -50,6 +50,115 @@ static void only_the_first_in_an_empty_queue_wakes_the_task(void **state)
     settle();
 }
 
+/* ---- company ------------------------------------------------------------- */
+
+enum { TOOK_NS = 1000000, EARLY_NS = TOOK_NS / 2, AT_ONCE_NS = 10000 };
+
+/* A group of as many as there are, which takes a while. */
+static void commit_slowly(struct probe *p, unsigned count)
+{
+    p[0].takes_ns = TOOK_NS;
+    for (unsigned i = 0; i < count; i++)
+        queue(&p[i]);
+    step();
+    assert_int_equal(bench.group_size, count);
+    bench.wakes = 0;
+}
+
+static void
+a_group_waits_until_three_in_four_of_the_last_are_there(void **state)
+{
+    struct probe *p = probes(8, 0), *next = probes(6, 8);
+
+    (void)state;
+    commit_slowly(p, 8);
+    for (unsigned i = 0; i < 5; i++)
+        queue(&next[i]);
+    pass(EARLY_NS);
+    assert_int_equal(bench.published, 1);
+    assert_int_equal(bench.wakes, 0);
+    queue(&next[5]);
+    assert_int_equal(bench.wakes, 1);
+    pass(AT_ONCE_NS);
+    assert_int_equal(bench.published, 2);
+    assert_int_equal(bench.group_size, 6);
+}
+
+static void but_not_longer_than_that_took(void **state)
+{
+    struct probe *p = probes(8, 0), *next = probes(2, 8);
+
+    (void)state;
+    commit_slowly(p, 8);
+    queue(&next[0]);
+    pass(TOOK_NS);
+    assert_int_equal(bench.published, 2);
+    assert_int_equal(bench.group_size, 1);
+    queue(&next[1]); /* and now it is of one that it is thought to be */
+    pass(AT_ONCE_NS);
+    assert_int_equal(bench.published, 3);
+}
+
+static void nor_at_all_if_nobody_came_in_that_time(void **state)
+{
+    struct probe *p = probes(8, 0), *next = probes(1, 8);
+
+    (void)state;
+    commit_slowly(p, 8);
+    pass(TOOK_NS);
+    queue(&next[0]);
+    assert_int_equal(bench.wakes, 1);
+    pass(AT_ONCE_NS);
+    assert_int_equal(bench.published, 2);
+}
+
+static void nor_longer_than_two_milliseconds(void **state)
+{
+    struct probe *p = probes(8, 0), *next = probes(1, 8);
+
+    (void)state;
+    p[1].takes_ns = 100 * TOOK_NS;
+    commit_slowly(p, 8);
+    queue(&next[0]);
+    pass(2000000);
+    assert_int_equal(bench.published, 2);
+}
+
+static void who_is_alone_never_waits(void **state)
+{
+    struct probe *p = probes(2, 0);
+
+    (void)state;
+    commit_slowly(p, 1);
+    queue(&p[1]);
+    pass(AT_ONCE_NS);
+    assert_int_equal(bench.published, 2);
+}
+
+static void nor_does_a_slice(void **state)
+{
+    struct probe *p = probes(8, 0), *slice = probes(1, 8);
+
+    (void)state;
+    commit_slowly(p, 8);
+    slice->op.flags = RN_OPERATION_BACKGROUND;
+    queue(slice);
+    pass(AT_ONCE_NS);
+    assert_int_equal(bench.published, 2);
+}
+
+static void who_waits_for_company_is_answered_when_all_ends(void **state)
+{
+    struct probe *p = probes(8, 0), *next = probes(1, 8);
+
+    (void)state;
+    commit_slowly(p, 8);
+    queue(next);
+    rn_committer_free(bench.committer);
+    bench.committer = NULL;
+    assert_told(next, RN_OK);
+}
+
 static void a_group_ends_at_its_number_of_operations(void **state)
 {
     enum { N = 2 * RN_GROUP_MAX + 100 };
@@ -408,6 +517,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_commit_serves_all_that_wait),
         TEST(only_the_first_in_an_empty_queue_wakes_the_task),
+        TEST(a_group_waits_until_three_in_four_of_the_last_are_there),
+        TEST(but_not_longer_than_that_took),
+        TEST(nor_at_all_if_nobody_came_in_that_time),
+        TEST(nor_longer_than_two_milliseconds),
+        TEST(who_is_alone_never_waits),
+        TEST(nor_does_a_slice),
+        TEST(who_waits_for_company_is_answered_when_all_ends),
         TEST(a_group_ends_at_its_number_of_operations),
         TEST(a_group_ends_at_its_redo),
         TEST(what_is_too_large_beside_others_is_tried_by_itself),
