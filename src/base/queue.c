@@ -12,8 +12,13 @@ bool rn_queue_push(struct rn_queue *q, struct rn_queued *link)
     do
         link->next = newest;
     while (!atomic_compare_exchange_weak_explicit(
-        &q->newest, &newest, link, memory_order_release, memory_order_relaxed));
+        &q->newest, &newest, link, memory_order_seq_cst, memory_order_relaxed));
     return newest == NULL;
+}
+
+bool rn_queue_is_empty(struct rn_queue *q)
+{
+    return !atomic_load(&q->newest);
 }
 
 struct rn_queued *rn_queue_take_all(struct rn_queue *q)

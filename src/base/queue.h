@@ -43,6 +43,10 @@ struct rn_queue {
  * queue at most. */
 bool rn_queue_push(struct rn_queue *q, struct rn_queued *link);
 
+/* One who is about to sleep may first say so and then ask this; who pushes asks
+ * whether he sleeps after it: then one of the two notices the other. */
+bool rn_queue_is_empty(struct rn_queue *q);
+
 /* Everything pushed so far, oldest first, linked by `next`; NULL if nothing.
  * The last `next` is NULL. */
 struct rn_queued *rn_queue_take_all(struct rn_queue *q);

@@ -27,6 +27,7 @@ struct rn_loop {
     struct rn_task task;
     int epoll_fd, wake_fd;
     struct rn_queue posts;
+    atomic_bool asleep; /* or about to be: who posts must wake it */
     struct rn_socket *watches;
     struct rn_timer *first, *last; /* by their time */
     atomic_uint watch_count;
@@ -134,6 +135,18 @@ static void note_turn(struct rn_loop *loop)
     add(&loop->turns.ns, took);
 }
 
+/* How many events there are; -1 for an interruption. */
+static int wait_for_events(struct rn_loop *loop)
+{
+    int n;
+
+    atomic_store(&loop->asleep, true);
+    n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_MAX,
+                   rn_queue_is_empty(&loop->posts) ? wait_of(loop) : 0);
+    atomic_store_explicit(&loop->asleep, false, memory_order_relaxed);
+    return n;
+}
+
 static int64_t step(void *context)
 {
     struct rn_loop *loop = context;
@@ -141,7 +154,7 @@ static int64_t step(void *context)
 
     if (atomic_load(&loop->stopping))
         return RN_TASK_IDLE;
-    n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_MAX, wait_of(loop));
+    n = wait_for_events(loop);
     loop->now_ns = rn_mono_ns(loop->env);
     loop->event_count = n > 0 ? n : 0;
     for (loop->event_at = 0; loop->event_at < loop->event_count;
@@ -251,7 +264,8 @@ void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer)
 
 void rn_loop_post(struct rn_loop *loop, struct rn_post *post)
 {
-    if (rn_queue_push(&loop->posts, &post->link))
+    (void)rn_queue_push(&loop->posts, &post->link);
+    if (atomic_exchange(&loop->asleep, false))
         wake(loop);
 }
 

@@ -270,6 +270,26 @@ static void *post_all(void *context)
     return NULL;
 }
 
+static void *post_and_wait(void *context)
+{
+    (void)context;
+    for (int i = 0; i < POSTS; i++)
+        in_loop(nothing);
+    return NULL;
+}
+
+/* The loop is about to sleep each time, and nothing else would wake it. */
+static void no_post_is_slept_through(void **state)
+{
+    pthread_t threads[POSTERS];
+
+    (void)state;
+    for (int t = 0; t < POSTERS; t++)
+        pthread_create(&threads[t], NULL, post_and_wait, NULL);
+    for (int t = 0; t < POSTERS; t++)
+        pthread_join(threads[t], NULL);
+}
+
 static void every_post_runs_in_the_order_of_its_thread(void **state)
 {
     pthread_t threads[POSTERS];
@@ -522,6 +542,7 @@ static void a_loop_with_nothing_else_to_do_wakes_for_a_timer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(no_post_is_slept_through),
         TEST(every_post_runs_in_the_order_of_its_thread),
         TEST(a_deadline_passes_when_its_time_has_come),
         TEST(a_user_may_drop_its_connection_while_it_is_fed),
