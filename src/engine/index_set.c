@@ -68,17 +68,6 @@ struct rn_index_set *rn_indexer_find(struct rn_engine *e, uint32_t number)
     return s;
 }
 
-/* A name with a quote or a backslash in it may be spelled in several ways. */
-static bool is_plain(struct rn_view name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if ((unsigned char)name.at[i] < ' ' || name.at[i] == '"' ||
-            name.at[i] == '\\')
-            return false;
-    }
-    return true;
-}
-
 static void want(struct rn_index_set *s, struct rn_view *names,
                  struct rn_view name)
 {
@@ -88,7 +77,8 @@ static void want(struct rn_index_set *s, struct rn_view *names,
         if (rn_view_eq(names[i], name))
             return;
     }
-    s->wants_all = s->wants_all || count == WANTED_MAX || !is_plain(name);
+    s->wants_all =
+        s->wants_all || count == WANTED_MAX || !rn_json_may_be_wanted(name);
     if (!s->wants_all)
         names[s->wanted.count++] = name;
 }

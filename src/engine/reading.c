@@ -34,16 +34,6 @@ bool rn_document_is_expired(const struct rn_container *c,
 
 enum { KEY_ARENA_MAX = 64 << 10 };
 
-static bool is_plain(struct rn_view name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if ((unsigned char)name.at[i] < ' ' || name.at[i] == '"' ||
-            name.at[i] == '\\')
-            return false;
-    }
-    return true;
-}
-
 /* As much of the document as its key is in. */
 static enum rn_code parse_key(const struct rn_pkdef *def, struct rn_view json,
                               struct rn_json *j)
@@ -55,7 +45,7 @@ static enum rn_code parse_key(const struct rn_pkdef *def, struct rn_view json,
         struct rn_view name = def->paths[i].names[0];
         uint32_t n = 0;
 
-        if (!is_plain(name))
+        if (!rn_json_may_be_wanted(name))
             return rn_json_parse(j, json, NULL);
         while (n < wanted.count && !rn_view_eq(name, names[n]))
             n++;

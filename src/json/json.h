@@ -119,6 +119,8 @@ struct rn_json_wanted {
 enum rn_code rn_json_parse_some(struct rn_json *j, struct rn_view text,
                                 const struct rn_json_wanted *wanted,
                                 struct rn_err *err) RN_CHECK;
+/* Can a name be wanted: is it in every text as it is, without escapes? */
+bool rn_json_may_be_wanted(struct rn_view name);
 
 /* Gives all memory back.  The limits stay, so it can parse again. */
 void rn_json_release(struct rn_json *j);

@@ -630,6 +630,17 @@ enum rn_code rn_json_parse_some(struct rn_json *j, struct rn_view text,
     return RN_OK;
 }
 
+/* A name with a quote or a backslash in it may be spelled in several ways. */
+bool rn_json_may_be_wanted(struct rn_view name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.at[i] < ' ' || name.at[i] == '"' ||
+            name.at[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
 enum rn_code rn_json_parse(struct rn_json *j, struct rn_view text,
                            struct rn_err *err)
 {
