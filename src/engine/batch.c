@@ -473,12 +473,19 @@ static void show(struct rn_batch *b)
     }
 }
 
+/* Is that why it did not happen?  If its group is lost, so may be what it was
+ * refused for. */
+static bool is_refused(const struct rn_batch *b, enum rn_code rc)
+{
+    return rc && b->refused < b->count && rc == b->operations[b->refused].code;
+}
+
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
     struct rn_batch *b = RN_QUEUED(op, struct rn_batch, operation);
 
-    if (rc && b->refused < b->count) {
+    if (is_refused(b, rc)) {
         fail_rest(b, 0, b->refused);
         fail_rest(b, b->refused + 1, b->count);
         rc = RN_OK;

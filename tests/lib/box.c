@@ -102,10 +102,11 @@ static void queued_done(struct rn_done *done, enum rn_code rc,
 {
     struct rn_document_write *w =
         RN_QUEUED(done, struct rn_document_write, done);
+    struct queued *q = RN_QUEUED(w, struct queued, write);
 
     (void)why;
-    assert_int_equal(rc, RN_OK);
-    RN_QUEUED(w, struct queued, write)->is_done = true;
+    q->rc = rc;
+    q->is_done = true;
 }
 
 void box_damage(const char *pk, const char *id)
@@ -134,10 +135,16 @@ void queue_write(struct queued *q, const char *body)
                      RN_OK);
 }
 
-void end_write(struct queued *q)
+void end_write_as(struct queued *q, enum rn_code rc)
 {
     assert_true(q->is_done);
+    assert_int_equal(q->rc, rc);
     rn_document_write_release(&q->write);
+}
+
+void end_write(struct queued *q)
+{
+    end_write_as(q, RN_OK);
 }
 
 void turn_clock(int64_t seconds)

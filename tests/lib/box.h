@@ -52,10 +52,12 @@ void box_damage(const char *pk, const char *id);
  * as it is now; it must succeed, and have been run when it is ended. */
 struct queued {
     struct rn_document_write write;
+    enum rn_code rc;
     bool is_done;
 };
 void queue_write(struct queued *q, const char *body);
 void end_write(struct queued *q);
+void end_write_as(struct queued *q, enum rn_code rc); /* must end so */
 
 /* Everything that is due until then happens. */
 void turn_clock(int64_t seconds);

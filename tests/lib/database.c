@@ -2,6 +2,7 @@
 #include "lib/database.h"
 
 #include "base/queue.h"
+#include "lib/faulty.h"
 #include "json/json.h"
 
 #include <semaphore.h>
@@ -34,6 +35,8 @@ void database_open(struct database *d, bool is_simulated, uint32_t ranges)
     opts.env = d->env;
     if (rn_store_open("mem", &opts, &d->store, &err))
         fail_msg("%s", err.text);
+    d->store = faulty_new(d->store);
+    assert_non_null(d->store);
     open_engine(d);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/batches.h"
 
 #include "cosmos/status.h"
+#include "lib/faulty.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,23 @@ static void a_batch_is_prepared_again_as_a_whole(void **state)
     assert_stored("a", "\"n\":12");
     assert_stored("b", "\"b\"");
     assert_int_equal(lsn_now(), 3);
+}
+
+/* Another's write, in the same group, is why it is refused; but whether that is
+ * there nobody knows. */
+static void a_refusal_is_not_told_when_its_reason_may_be_lost(void **state)
+{
+    struct queued other;
+
+    (void)state;
+    queue_write(&other, DOC("a", ""));
+    batch_begin(RN_BATCH_ATOMIC, "[1]");
+    batch_add(RN_DOCUMENT_CREATE, NULL, DOC("b", ""));
+    batch_add(RN_DOCUMENT_CREATE, NULL, DOC("a", ""));
+    faulty_fail(db.store, FAULTY_COMMIT, 1, 1, RN_UNKNOWN);
+    assert_int_equal(batch_run(), RN_UNKNOWN);
+    rn_batch_release(&batch);
+    end_write_as(&other, RN_UNKNOWN);
 }
 
 #define IF(what, part)                                                         \
@@ -468,6 +486,7 @@ int main(void)
         CASE(operations_see_what_those_before_them_renamed),
         CASE(a_patch_after_a_delete_finds_nothing),
         CASE(a_batch_is_prepared_again_as_a_whole),
+        CASE(a_refusal_is_not_told_when_its_reason_may_be_lost),
         CASE(nothing_of_another_writer_is_lost_between_patches),
         CASE(patches_build_upon_what_a_refused_create_left),
         CASE(a_batch_has_a_limit_to_what_it_writes_and_reads),
