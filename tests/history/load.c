@@ -178,6 +178,8 @@ int main(int argc, char **argv)
         return 2;
     signal(SIGPIPE, SIG_IGN);
     web.program = argv[1];
+    web.loops = "3"; /* whatever the machine has: they are to get in each
+                        other's way */
     web.dir = argv[2];
     web.keys = KEYS;
     shape_init();

@@ -24,6 +24,7 @@
 struct web {
     const char *program, *dir;
     char ranges[16];
+    const char *loops; /* NULL: as many as it likes */
     pid_t pid;
     uint32_t keys;   /* how many partition keys there are */
     atomic_int port; /* 0: it is down */

@@ -50,7 +50,7 @@ int web_start(void)
         close(out[1]);
         execl(web.program, web.program, "serve", "--listen", "127.0.0.1:0",
               "--data", web.dir, "--log-level", "error", "--ranges", web.ranges,
-              "--loops", "3", (char *)NULL);
+              "--loops", web.loops ? web.loops : "0", (char *)NULL);
         _exit(127);
     }
     close(out[1]);
