@@ -27,7 +27,7 @@
 struct database {
     struct rn_sim *sim; /* NULL: real */
     struct rn_env *env;
-    struct rn_store *store; /* of faulty.h */
+    struct rn_store *store; /* simulated: of faulty.h */
     struct rn_engine *engine;
     uint32_t ranges;
 };
