@@ -42,7 +42,7 @@ enum {
     REQUEST_MAX = 4096,
     ANSWER_MAX = 256 << 10,
     SLOTS = 1200, /* of the histogram: 2 % wide, from a microsecond on */
-    PLACES = 4,   /* of an id in a request, and of a number */
+    PLACES = 4,   /* of an id in a request, at most */
     NUMBER_MIN = 1000000000, /* ten digits, whichever it is */
 };
 

@@ -555,7 +555,8 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
     struct rn_recent_entry *e;
     char *at;
 
-    /* What continues a run is new: to look for it is to wait for memory. */
+    /* What continues a run is mostly new, and to look for it is to wait for
+     * memory; where it is not, it comes before what it replaces. */
     if (!continues(run_of(r, &sought), &sought) &&
         write_over(r, seq, key, hash, value, gone))
         return RN_OK;

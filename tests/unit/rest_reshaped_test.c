@@ -1,10 +1,10 @@
 /* rest_reshaped_test.c -- requests that were under way when ranges changed.
  *
- * A query and a list find their container first and read later: a worker may
- * have much to do.  Meanwhile its range is split, or two are merged, and the
- * document that is asked for written again.  What they answer must be said of
- * the range in which it lies now: a session token of the old one would promise
- * less than the client has seen.
+ * A query finds its container first and reads later: a worker may have much to
+ * do.  Meanwhile its range is split, or two are merged, and the document that
+ * is asked for written again.  What it answers must be said of the range in
+ * which that lies now: a session token of the old one would promise less than
+ * the client has seen.
  */
 #include "lib/asker.h"
 #include "lib/box.h"
