@@ -1,11 +1,11 @@
 /* keeper.c -- what the local store does beside commits.
  *
- * The keeper keeps a log segment ready, settles what is in memory (settle.h),
- * takes a checkpoint when it is due, gives up what the last one needed, puts
- * thin leaves together (thin.h).  A checkpoint is due when the map has been
- * written to by `checkpoint_bytes`, the log by half of its ceiling, or
- * `checkpoint_ms` have passed since the last, whichever comes first; not at all
- * if nothing was committed.
+ * The keeper keeps a log segment ready, and memory for what is to be written;
+ * settles what is in memory (settle.h), takes a checkpoint when it is due,
+ * gives up what the last one needed, puts thin leaves together (thin.h).  A
+ * checkpoint is due when the map has been written to by `checkpoint_bytes`, the
+ * log by half of its ceiling, or `checkpoint_ms` have passed since the last,
+ * whichever comes first; not at all if nothing was committed.
  *
  * Writing a captured state to disk takes as long as settling the next one, so
  * it has a task of its own, the flusher.  `flushing` says whose the checkpoint
@@ -444,6 +444,7 @@ int64_t rn_local_keep(void *local)
     if (rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
     held = let_go(l);
+    rn_settle_stock(l);
     wait = keep(l);
     prepare = prepares_in(l);
     if (prepare > 0 && prepare < wait)

@@ -528,9 +528,10 @@ static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
 static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
                                struct rn_err *err)
 {
+    bool begun = rn_settle_is_full(l) && rn_settle_begin(l);
     enum rn_code rc;
 
-    if (rn_settle_is_full(l) && rn_settle_begin(l) && !l->opts.manual)
+    if ((begun || rn_settle_is_short(l)) && !l->opts.manual)
         l->env->ops->task_wake(l->env, &l->keeper);
     rn_buf_clear(&l->redo);
     rc = rn_buf_reserve(&l->redo, RN_WAL_HEADER);

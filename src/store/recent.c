@@ -18,6 +18,8 @@ enum {
     BLOCK_LEAST = 4 << 10,
     BLOCK_MOST = 256 << 10,
     BLOCK_HUGE = 2 << 20, /* a page, where pages are large */
+    PAGE_LEAST = 4 << 10,
+    STOCK = 2, /* large blocks: entries may need one, and values */
     CHAINS_LEAST = 1 << 6,
     CHAINS_MOST = 1 << 16,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
@@ -46,6 +48,7 @@ struct run {
 struct memory {
     struct block *blocks; /* in use */
     struct block *spare;  /* large ones, from before */
+    struct block *ahead;  /* large ones, of another thread's making; atomic */
     size_t block_bytes;
     struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
     size_t chain_count;              /* a power of two */
@@ -60,6 +63,7 @@ struct room {
 struct rn_recent {
     unsigned refs;  /* atomic */
     uint64_t bytes; /* of entries; atomic */
+    bool is_short;  /* of large blocks; atomic */
     struct memory memory;
     struct room entries; /* close together, keys and short values with them */
     struct room values;  /* long ones */
@@ -168,20 +172,61 @@ static void free_blocks(struct block *list)
         free_block(b);
 }
 
-void rn_recent_drop(struct rn_recent *r)
+static void free_spare(struct rn_recent *r)
 {
-    if (!let_go(r))
-        return;
-    free_blocks(r->memory.blocks);
     free_blocks(r->memory.spare);
-    rn_free(r->memory.chains);
-    rn_free(r);
+    r->memory.spare = NULL;
+}
+
+/* Makes what is ready the writer's own. */
+static void take_stock(struct memory *m)
+{
+    if (!m->spare)
+        m->spare = __atomic_exchange_n(&m->ahead, NULL, __ATOMIC_ACQUIRE);
 }
 
 void rn_recent_trim(struct rn_recent *r)
 {
-    free_blocks(r->memory.spare);
-    r->memory.spare = NULL;
+    free_spare(r);
+    take_stock(&r->memory);
+    free_spare(r);
+}
+
+void rn_recent_drop(struct rn_recent *r)
+{
+    if (!let_go(r))
+        return;
+    rn_recent_trim(r);
+    free_blocks(r->memory.blocks);
+    rn_free(r->memory.chains);
+    rn_free(r);
+}
+
+bool rn_recent_is_short(const struct rn_recent *r)
+{
+    return __atomic_load_n(&r->is_short, __ATOMIC_RELAXED);
+}
+
+/* Until it is touched, a page is only an address. */
+static void touch(struct block *b)
+{
+    for (size_t at = PAGE_LEAST; at < b->mapped; at += PAGE_LEAST)
+        *((volatile char *)b + at) = 0;
+}
+
+void rn_recent_stock(struct rn_recent *r)
+{
+    __atomic_store_n(&r->is_short, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < STOCK; i++) {
+        struct block *b = map_block(BLOCK_HUGE);
+        if (!b)
+            return; /* the writer will see */
+        touch(b);
+        b->next = __atomic_load_n(&r->memory.ahead, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&r->memory.ahead, &b->next, b, true,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            ;
+    }
 }
 
 /* What it had no use for this time goes, so that memory follows need. */
@@ -192,7 +237,8 @@ struct rn_recent *rn_recent_recycle(struct rn_recent *r)
 
     if (!let_go(r))
         return NULL;
-    rn_recent_trim(r);
+    free_spare(r);
+    take_stock(&r->memory);
     m = r->memory;
     while ((b = pop(&m.blocks))) {
         if (b->mapped == BLOCK_HUGE)
@@ -210,17 +256,33 @@ uint64_t rn_recent_bytes(const struct rn_recent *r)
     return __atomic_load_n(&r->bytes, __ATOMIC_RELAXED);
 }
 
+/* From half a large block on, so that there is one when the first is needed. */
+static void note_shortage(struct rn_recent *r)
+{
+    const struct memory *m = &r->memory;
+
+    if (r->bytes >= BLOCK_HUGE / 2 && (!m->spare || !m->spare->next) &&
+        !__atomic_load_n(&m->ahead, __ATOMIC_RELAXED))
+        __atomic_store_n(&r->is_short, true, __ATOMIC_RELAXED);
+}
+
+static struct block *get_block(struct memory *m, size_t bytes)
+{
+    if (bytes < BLOCK_HUGE)
+        return rn_new(bytes);
+    if (bytes > BLOCK_HUGE)
+        return map_block(bytes);
+    take_stock(m);
+    return m->spare ? pop(&m->spare) : map_block(bytes);
+}
+
 static struct block *add_block(struct rn_recent *r, size_t bytes)
 {
-    struct block *b = NULL;
+    struct block *b = get_block(&r->memory, bytes + sizeof(*b));
 
-    bytes += sizeof(*b);
-    if (bytes == BLOCK_HUGE)
-        b = pop(&r->memory.spare);
-    if (!b)
-        b = bytes < BLOCK_HUGE ? rn_new(bytes) : map_block(bytes);
     if (b)
         push(&r->memory.blocks, b);
+    note_shortage(r);
     return b;
 }
 

@@ -52,8 +52,13 @@ void rn_recent_drop(struct rn_recent *r);              /* NULL is fine */
  * fresh memory would cost as much as what is written to it.  NULL if somebody
  * has it, or if it is NULL. */
 struct rn_recent *rn_recent_recycle(struct rn_recent *r) RN_CHECK;
-/* The writer's: gives up what it has from before and has not used yet. */
+/* The writer's: gives up what it has at hand and has not used yet. */
 void rn_recent_trim(struct rn_recent *r);
+/* Fresh memory can take milliseconds to be had, at the first touch, and the
+ * writer would wait for it.  So when a table is short of it, some other thread,
+ * one at a time, stocks it. */
+bool rn_recent_is_short(const struct rn_recent *r); /* any thread */
+void rn_recent_stock(struct rn_recent *r);
 
 uint64_t
 rn_recent_bytes(const struct rn_recent *r); /* of entries; any thread */

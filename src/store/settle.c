@@ -136,6 +136,23 @@ void rn_settle_rest(struct rn_local *l)
     rn_local_leave(l);
 }
 
+bool rn_settle_is_short(const struct rn_local *l)
+{
+    return rn_recent_is_short(l->settle.recent);
+}
+
+void rn_settle_stock(struct rn_local *l)
+{
+    struct rn_recent *r;
+
+    pthread_mutex_lock(&l->state);
+    r = rn_recent_keep(l->settle.recent);
+    pthread_mutex_unlock(&l->state);
+    if (rn_recent_is_short(r))
+        rn_recent_stock(r);
+    rn_recent_drop(r);
+}
+
 bool rn_settle_begin(struct rn_local *l)
 {
     struct rn_settle *s = &l->settle;

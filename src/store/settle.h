@@ -55,6 +55,11 @@ void rn_settle_drop(struct rn_local *l, struct rn_recent *table);
 /* The keeper's: gives back memory that is kept for what is to be written. */
 void rn_settle_rest(struct rn_local *l);
 
+/* In the writer's turn: true if it will soon wait for memory, unless the keeper
+ * gets some ready. */
+bool rn_settle_is_short(const struct rn_local *l);
+void rn_settle_stock(struct rn_local *l); /* the keeper's */
+
 /* Puts the next rows into the map.  RN_FULL or RN_NOMEM: not now; after any
  * other failure the store is poisoned. */
 enum rn_code rn_settle_slice(struct rn_local *l, struct rn_err *err) RN_CHECK;

@@ -276,6 +276,32 @@ static void a_table_that_somebody_has_is_not_recycled(void **state)
     assert_null(rn_recent_recycle(NULL));
 }
 
+/* Each time two blocks of 2 MB are made ready, and used up. */
+static void a_table_says_when_it_is_short_of_memory(void **state)
+{
+    struct rn_recent *r = rn_recent_new(FULL_BYTES);
+    unsigned stocked = 0;
+
+    (void)state;
+    assert_non_null(r);
+    for (uint32_t i = 0; i < ROWS; i += ROWS / 200) {
+        if (i == 0)
+            assert_false(rn_recent_is_short(r));
+        fill(r, i, i + ROWS / 200);
+        if (rn_recent_is_short(r)) {
+            rn_recent_stock(r);
+            assert_false(rn_recent_is_short(r));
+            stocked++;
+        }
+    }
+    assert_in_range(stocked, rn_recent_bytes(r) / (5 << 20),
+                    rn_recent_bytes(r) / (3 << 20) + 2);
+    expect_rows(r, 0, ROWS);
+    rn_recent_trim(r);
+    expect_rows(r, 0, ROWS);
+    rn_recent_drop(r);
+}
+
 /* ---- beside a writer ----------------------------------------------------- */
 
 struct shared {
@@ -310,6 +336,32 @@ static void *read_on(void *context)
         }
     }
     return NULL;
+}
+
+static void *stock_on(void *context)
+{
+    struct shared *s = context;
+
+    while (!__atomic_load_n(&s->done, __ATOMIC_ACQUIRE)) {
+        if (rn_recent_is_short(s->table))
+            rn_recent_stock(s->table);
+    }
+    return NULL;
+}
+
+static void a_table_is_stocked_while_it_is_written_to(void **state)
+{
+    struct shared s = { .table = rn_recent_new(FULL_BYTES) };
+    pthread_t thread;
+
+    (void)state;
+    assert_non_null(s.table);
+    assert_int_equal(pthread_create(&thread, NULL, stock_on, &s), 0);
+    fill(s.table, 0, ROWS);
+    __atomic_store_n(&s.done, true, __ATOMIC_RELEASE);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    expect_rows(s.table, 0, ROWS);
+    rn_recent_drop(s.table);
 }
 
 static void readers_see_whole_groups(void **state)
@@ -350,6 +402,8 @@ int main(void)
         cmocka_unit_test(rows_keep_apart_in_a_table_of_many_blocks),
         cmocka_unit_test(a_recycled_table_is_empty_and_can_be_filled),
         cmocka_unit_test(a_table_that_somebody_has_is_not_recycled),
+        cmocka_unit_test(a_table_says_when_it_is_short_of_memory),
+        cmocka_unit_test(a_table_is_stocked_while_it_is_written_to),
         cmocka_unit_test(readers_see_whole_groups),
     };
 
