@@ -14,7 +14,7 @@
 enum {
     READERS_OURS = 8, /* pins and the meter, beside the store's readers */
     LOCK_BYTES_PER_READER = 64,
-    SLICE_BYTES = 4 << 20, /* of write-back, so that log syncs get between */
+    SLICE_BYTES = 1 << 20, /* of write-back, so that log syncs get between */
     MAP_BYTES_MIN = 64 << 20,
     PAGE_BYTES_MAX = 32 << 10,
     ALLOCATED_SLACK = 64,

@@ -78,7 +78,9 @@ enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
 }
 
 /* Writing zeros, not only allocating, is what makes later syncs cheap: the
- * file system need not note for each that a block now holds data. */
+ * file system need not note for each that a block now holds data.  Each piece
+ * is on its way before the next: with all of them at the end, a commit's sync
+ * would wait behind them. */
 static int write_zeros(struct rn_segment *s, uint64_t to)
 {
     char *zeros = rn_new(CHUNK);
@@ -87,6 +89,8 @@ static int write_zeros(struct rn_segment *s, uint64_t to)
     for (uint64_t at = s->bytes; !error && at < to; at += CHUNK) {
         uint64_t len = to - at < CHUNK ? to - at : CHUNK;
         error = rn_file_write(s->file, rn_view_of(zeros, (size_t)len), at);
+        if (!error)
+            error = s->file->env->ops->write_back(s->file, at, len);
     }
     rn_free(zeros);
     return error;
