@@ -219,31 +219,27 @@ static int success(const struct rn_document_write *w)
     return w->created ? RN_STATUS_CREATED : RN_STATUS_OK;
 }
 
-static enum rn_rest_step finish_write(struct rn_call *call)
+static void print_write(struct rn_context *x)
 {
-    struct rn_context *x = call->state;
     struct rn_document_write *w = &x->write;
 
     x->has_written = true;
     rn_reply_owner(x);
     if (w->place.lsn)
         rn_reply_place(x, &w->place);
-    if (x->rc)
-        return rn_reply_fail(x, x->rc);
+    if (x->rc) {
+        (void)rn_reply_fail(x, x->rc);
+        return;
+    }
     rn_reply_charge(x, rn_charge_write(w->stored.len));
     if (w->stored.len)
         rn_reply_etag(x, w->place.etag);
-    if (!w->stored.len || rn_context_wants_minimal(x))
-        return rn_reply_empty(x, success(w));
+    if (!w->stored.len || rn_context_wants_minimal(x)) {
+        (void)rn_reply_empty(x, success(w));
+        return;
+    }
     (void)rn_reply_json(x, success(w));
-    call->res.body = w->stored;
-    return RN_REST_DONE;
-}
-
-static enum rn_rest_step give_answer(struct rn_call *call)
-{
-    (void)call;
-    return RN_REST_DONE;
+    x->call->res.body = w->stored;
 }
 
 /* Thread: committer.  The answer is printed here, where its parts are at hand,
@@ -258,9 +254,14 @@ static void write_done(struct rn_done *done, enum rn_code rc,
     x->rc = rc;
     if (rc)
         x->err = *err;
-    (void)finish_write(x->call);
-    x->call->next = give_answer;
+    print_write(x);
     x->call->wake(x->call);
+}
+
+static enum rn_rest_step give_answer(struct rn_call *call)
+{
+    (void)call;
+    return RN_REST_DONE;
 }
 
 /* To leave a trigger out would be to break what its owner relies on. */
@@ -309,7 +310,7 @@ static enum rn_rest_step start_write(struct rn_context *x,
     w->room = &x->call->body;
     w->conditions.if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
-    x->call->next = finish_write;
+    x->call->next = give_answer;
     rc = rn_document_write_start(x->rest->engine, w, &x->err);
     return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;
 }

@@ -79,8 +79,8 @@ enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
 
 /* Writing zeros, not only allocating, is what makes later syncs cheap: the
  * file system need not note for each that a block now holds data.  Each piece
- * is on its way before the next: with all of them at the end, a commit's sync
- * would wait behind them. */
+ * is written back before the next: a commit's sync would wait behind all of
+ * them, if they came at once. */
 static int write_zeros(struct rn_segment *s, uint64_t to)
 {
     char *zeros = rn_new(CHUNK);
