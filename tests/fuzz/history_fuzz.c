@@ -2,7 +2,8 @@
  * policy.
  *
  * The first byte chooses.  A row that is accepted encodes to the same bytes,
- * and its envelope is JSON if the images in it are; a policy keeps its bounds.
+ * and its envelope is JSON if the images in it are such as are stored; a policy
+ * keeps its bounds.
  */
 #include "fuzz/fuzz.h"
 
@@ -22,12 +23,17 @@ static bool is_object(struct rn_view text)
     return is;
 }
 
+/* What is stored begins with its brace: a byte order mark is not kept. */
+static bool is_image(struct rn_view text)
+{
+    return text.len == 0 || (text.at[0] == '{' && is_object(text));
+}
+
 static void check_envelope(const struct rn_row_history *h,
                            const struct rn_pkdef *def)
 {
     struct rn_buf out = RN_BUF_INIT(16 << 20);
-    bool good = (!h->current.len || is_object(h->current)) &&
-                (!h->previous.len || is_object(h->previous));
+    bool good = is_image(h->current) && is_image(h->previous);
 
     if (!rn_history_print(h, 7, def, &out) && good)
         must(is_object(rn_buf_view(&out)));

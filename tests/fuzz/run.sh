@@ -1,9 +1,10 @@
 #!/bin/bash
 # run.sh PROGRAM -- a fuzz target for a bounded count, from seeds made here.
 #
-# The same inputs each time, by a fixed seed; a crash, a leak or a broken
-# promise fails, and leaves the input in the current directory.  RUNNEL_PROVE
-# makes it a long run.
+# The same inputs each time, by a fixed seed, fixed addresses where they may be
+# had, and a corpus that is read once: read each second, as is usual, it would
+# let the clock choose.  A crash, a leak or a broken promise fails, and leaves
+# the input in the current directory.  RUNNEL_PROVE makes it a long run.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 program=$1
@@ -25,8 +26,11 @@ json) "$here/seed_json.sh" "$corpus" ;;
 *) "$here/seeds.py" "$name" "$corpus" ;;
 esac || exit 1
 seeds=$(find "$corpus" -type f | wc -l)
-if ! "$program" -seed=1 -runs=$runs -max_total_time=$seconds -timeout=25 \
-    -max_len=4096 -print_final_stats=1 "$corpus" >"$corpus.log" 2>&1; then
+fixed=
+setarch -R true 2>/dev/null && fixed="setarch -R"
+if ! $fixed "$program" -seed=1 -reload=0 -runs=$runs -max_total_time=$seconds \
+    -timeout=25 -max_len=4096 -print_final_stats=1 "$corpus" \
+    >"$corpus.log" 2>&1; then
     tail -n 60 "$corpus.log"
     rm -f "$corpus.log"
     exit 1
