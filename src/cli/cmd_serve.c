@@ -108,6 +108,16 @@ static enum rn_code open_log(const struct rn_options *o, struct rn_log **log,
     return rn_fail(err, RN_BAD_REQUEST, "--log-level is error, warn or info");
 }
 
+/* A name, but not what it is set to, which may be a secret. */
+static void tell_strays(struct rn_log *log)
+{
+    for (char **each = environ; *each; each++) {
+        if (rn_options_is_stray(*each))
+            rn_log_warn(log, "a variable of the environment sets no option",
+                        RN_STR("name", rn_view_of(*each, strcspn(*each, "="))));
+    }
+}
+
 static int run(int argc, char **argv)
 {
     struct rn_arena arena = RN_ARENA_INIT(ARENA_MAX);
@@ -126,6 +136,8 @@ static int run(int argc, char **argv)
         rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
     if (!rc)
         rc = open_log(&options, &log, &err);
+    if (!rc)
+        tell_strays(log);
     if (!rc && !is_jailed)
         rn_log_warn(log,
                     "the kernel lets the server keep rights it never needs");

@@ -323,6 +323,11 @@ static enum rn_code from_file(const char *path, struct rn_arena *arena,
     return rc;
 }
 
+static bool starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 static int as_in_variable(char c)
 {
     return c == '-' ? '_' : toupper((unsigned char)c);
@@ -334,7 +339,7 @@ static bool is_variable_of(const char *variable, const struct option *o,
 {
     const char *at, *name = o->name;
 
-    if (strncmp(variable, "RUNNEL_", strlen("RUNNEL_")) != 0)
+    if (!starts(variable, "RUNNEL_"))
         return false;
     for (at = variable + strlen("RUNNEL_"); *name; name++, at++) {
         if (*at != as_in_variable(*name))
@@ -359,6 +364,20 @@ static enum rn_code from_environment(char **environment, struct rn_options *out,
     return rc;
 }
 
+bool rn_options_is_stray(const char *variable)
+{
+    const char *value;
+
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (is_variable_of(variable, &table[i], &value))
+            return false;
+    }
+    return starts(variable, "RUNNEL_") &&
+           !starts(variable, "RUNNEL_SERVICE_") &&
+           !starts(variable, "RUNNEL_PORT=") &&
+           !starts(variable, "RUNNEL_PORT_");
+}
+
 /* Finds the option and value at argv[*at] and moves on behind them. */
 static enum rn_code next_argument(int argc, char **argv, int *at,
                                   const struct option **o, const char **value,
@@ -369,7 +388,7 @@ static enum rn_code next_argument(int argc, char **argv, int *at,
     struct rn_view name = { text + 2, equals ? (size_t)(equals - text) - 2
                                              : strlen(text) - 2 };
 
-    if (strncmp(text, "--", 2) != 0)
+    if (!starts(text, "--"))
         return rn_fail(err, RN_BAD_REQUEST, "'%s' is not an option", text);
     *o = find(name);
     if (!*o)
@@ -410,9 +429,7 @@ static enum rn_code check_advertised(struct rn_options *o, struct rn_err *err)
 
     if (!host)
         return RN_OK;
-    host += strncmp(host, "https://", 8) == 0  ? 8
-            : strncmp(host, "http://", 7) == 0 ? 7
-                                               : 0;
+    host += starts(host, "https://") ? 8 : starts(host, "http://") ? 7 : 0;
     end = host +
           strspn(host, host[0] == '[' ? "[0123456789abcdefABCDEF:." : name);
     if (host[0] == '[' && end[0] == ']')

@@ -8,7 +8,7 @@
  *
  * Sizes take the suffixes K, M, G; times are in milliseconds.  An option that
  * is no option, a value out of range, or one of the wrong kind is refused by
- * name.
+ * name; in the environment the first is only a word in the log.
  */
 #ifndef RN_SERVER_OPTIONS_H
 #define RN_SERVER_OPTIONS_H
@@ -44,6 +44,13 @@ struct rn_options {
 enum rn_code rn_options_read(int argc, char **argv, char **environment,
                              struct rn_arena *arena, struct rn_options *out,
                              struct rn_err *err) RN_CHECK;
+
+/* Is a variable, as NAME=VALUE, named as if it set an option, and does it set
+ * none?  A misspelt one ought not to be passed over in silence; but nor can it
+ * be refused, since others use the prefix: Kubernetes, which names variables
+ * after a service, sets those of one called runnel by itself, and these are
+ * passed over. */
+bool rn_options_is_stray(const char *variable);
 
 /* Every option but texts, which may name people and places, as a metric's
  * labels: log_format="json",...  Once the server has taken them: words that are

@@ -48,6 +48,24 @@ def _():
         server.start()
 
 
+@case("a variable of the environment that is no option is told of by its name")
+def _():
+    strays = {"RUNNEL_LISTN": "secret", "RUNNEL_PORT": "tcp://10.0.0.1:8081",
+              "RUNNEL_IDLE_MS": "60000"}
+    os.environ.update(strays)
+    try:
+        with Server() as server:
+            server.wait_for_line('"started"')
+            told = [json.loads(line) for line in server.lines
+                    if "sets no option" in line]
+            equal([(each["level"], each["name"]) for each in told],
+                  [("warn", "RUNNEL_LISTN")])
+            assert not any("secret" in line for line in server.lines)
+    finally:
+        for name in strays:
+            del os.environ[name]
+
+
 @case("every request is logged with its outcome if that is wanted")
 def _():
     with Server("--log-requests") as server:

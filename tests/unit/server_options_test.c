@@ -281,6 +281,29 @@ static void other_variables_are_nobodys_business(void **state)
     }
 }
 
+static void a_variable_that_sets_nothing_is_a_stray(void **state)
+{
+    static const char *const strays[] = { "RUNNEL_LISTENER=x",
+                                          "RUNNEL_listen=x", "RUNNEL_LISTEN",
+                                          "RUNNEL_=", "RUNNEL_PORTS=1" };
+    static const char *const others[] = {
+        "RUNNEL_LISTEN=x",
+        "RUNNEL_LOG_FORMAT=",
+        "RUNNEL=x",
+        "PATH=/bin",
+        "MY_RUNNEL_DATA=x",
+        "RUNNEL_PORT=tcp://10.0.0.1:8081",
+        "RUNNEL_PORT_8081_TCP_ADDR=10.0.0.1",
+        "RUNNEL_SERVICE_HOST=10.0.0.1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(strays) / sizeof(strays[0]); i++)
+        assert_true(rn_options_is_stray(strays[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(rn_options_is_stray(others[i]));
+}
+
 static void every_option_is_read_from_the_file(void **state)
 {
     char text[200];
@@ -490,6 +513,7 @@ int main(void)
         TEST(every_option_is_read_from_the_command_line),
         TEST(a_value_may_be_an_argument_of_its_own),
         TEST(every_option_is_read_from_the_environment),
+        TEST(a_variable_that_sets_nothing_is_a_stray),
         TEST(other_variables_are_nobodys_business),
         TEST(every_option_is_read_from_the_file),
         TEST(the_command_line_beats_the_environment_beats_the_file),
