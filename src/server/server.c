@@ -11,14 +11,13 @@
 #include "net/listener.h"
 #include "rest/keys.h"
 #include "rest/rest.h"
+#include "server/certificate.h"
 #include "server/exchange.h"
 #include "server/jail.h"
 #include "server/slim.h"
 #include "server/watched.h"
 #include "json/json.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -28,7 +27,6 @@ enum {
     LOOPS_MAX = 64,
     DRAIN_STEP_NS = 5000000,
     PATH_BYTES = 4096,
-    WARN_DAYS = 30,
     KEYS_BYTES = 4096,
     CONFIG_BYTES = 4096,
     PEER_CONNECTIONS = 1000,
@@ -60,9 +58,7 @@ struct rn_server {
     atomic_bool draining;
 
     struct rn_watched watched;
-    pthread_mutex_t tls_lock;
-    struct rn_tls *tls;            /* guarded; NULL: plain only */
-    _Atomic int64_t tls_not_after; /* 0: none */
+    struct rn_certificate certificate;
 };
 
 /* ---- connections --------------------------------------------------------- */
@@ -77,16 +73,6 @@ struct arrival {
     char address[RN_ADDRESS_TEXT_MAX];
 };
 
-static struct rn_tls *current_tls(struct rn_server *s)
-{
-    struct rn_tls *tls;
-
-    pthread_mutex_lock(&s->tls_lock);
-    tls = s->tls ? rn_tls_share(s->tls) : NULL;
-    pthread_mutex_unlock(&s->tls_lock);
-    return tls;
-}
-
 static bool is_loopback_peer(const char *address)
 {
     return strncmp(address, "127.", 4) == 0 ||
@@ -96,7 +82,7 @@ static bool is_loopback_peer(const char *address)
 static void arrive(struct rn_post *post)
 {
     struct arrival *a = (struct arrival *)post;
-    struct rn_tls *tls = current_tls(a->server);
+    struct rn_tls *tls = rn_certificate_share(&a->server->certificate);
     struct rn_exchange_client client = {
         .fd = a->fd,
         .address = a->address,
@@ -256,37 +242,9 @@ static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
     return rn_engine_open(&engine, &s->engine, err);
 }
 
-static void name_tls(const struct rn_options *o, char cert[PATH_BYTES],
-                     char key[PATH_BYTES])
-{
-    if (o->tls_cert) {
-        snprintf(cert, PATH_BYTES, "%s", o->tls_cert);
-        snprintf(key, PATH_BYTES, "%s", o->tls_key ? o->tls_key : "");
-        return;
-    }
-    snprintf(cert, PATH_BYTES, "%s/tls/cert.pem", o->data);
-    snprintf(key, PATH_BYTES, "%s/tls/key.pem", o->data);
-}
-
-/* The files that were given, or those in DIR/tls, if there are any; false
- * without, which is a failure only if `err` says so. */
-static bool find_tls(const struct rn_options *o, char cert[PATH_BYTES],
-                     char key[PATH_BYTES], struct rn_err *err)
-{
-    if (!o->tls_cert != !o->tls_key) {
-        rn_fail(err, RN_BAD_REQUEST, "--tls-cert and --tls-key go together");
-        return false;
-    }
-    name_tls(o, cert, key);
-    if (o->tls_cert || access(cert, F_OK) == 0)
-        return true;
-    if (errno != ENOENT && errno != ENOTDIR) /* it may well be there */
-        rn_fail_errno(err, errno, "%s", cert);
-    return false;
-}
-
 struct file_names {
-    char cert[PATH_BYTES], key[PATH_BYTES], keys[PATH_BYTES];
+    struct rn_certificate_files tls;
+    char keys[PATH_BYTES];
     const char *paths[FILES];
 };
 
@@ -294,10 +252,10 @@ struct file_names {
 static const char *const *name_files(const struct rn_options *o,
                                      struct file_names *names)
 {
-    name_tls(o, names->cert, names->key);
+    rn_certificate_name(o, &names->tls);
     snprintf(names->keys, PATH_BYTES, "%s/keys", o->data);
-    names->paths[0] = names->cert;
-    names->paths[1] = names->key;
+    names->paths[0] = names->tls.cert;
+    names->paths[1] = names->tls.key;
     names->paths[2] = o->metrics_token_file;
     names->paths[3] = is_in_memory(o) ? NULL : names->keys;
     return names->paths;
@@ -327,35 +285,10 @@ int rn_server_watch_fd(const struct rn_server *s)
     return s->watched.fd;
 }
 
-static void warn_of_end(struct rn_server *s, const char *cert,
-                        int64_t not_after)
-{
-    int64_t days = (not_after - rn_wall_ms(s->env) / 1000) / 86400;
-
-    if (days < WARN_DAYS)
-        rn_log_warn(s->log, "the certificate ends soon, or has ended",
-                    RN_TEXT("file", cert), RN_I64("days", days));
-}
-
 static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
 {
-    char cert[PATH_BYTES], key[PATH_BYTES];
-    struct rn_tls *tls = NULL, *old;
-    enum rn_code rc;
-
-    if (!find_tls(s->options, cert, key, err))
-        return err->code;
-    rc = rn_tls_open(cert, key, &tls, err);
-    if (rc)
-        return rc;
-    warn_of_end(s, cert, rn_tls_not_after(tls));
-    atomic_store(&s->tls_not_after, rn_tls_not_after(tls));
-    pthread_mutex_lock(&s->tls_lock);
-    old = s->tls;
-    s->tls = tls;
-    pthread_mutex_unlock(&s->tls_lock);
-    rn_tls_close(old);
-    return RN_OK;
+    return rn_certificate_load(&s->certificate, s->options, s->env, s->log,
+                               err);
 }
 
 /* For the metrics.  Nobody asks before the loops are there. */
@@ -388,7 +321,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .well_known_key =
             rn_listener_is_loopback(s->listeners[0]) || o->allow_well_known_key,
         .loopback_only = rn_listener_is_loopback(s->listeners[0]),
-        .tls_not_after = &s->tls_not_after,
+        .tls_not_after = &s->certificate.not_after,
         .connections = &s->open,
         .vitals = tell_vitals,
         .vitals_of = s,
@@ -490,7 +423,7 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 {
     if (rn_listener_is_loopback(s->listeners[0]))
         return RN_OK;
-    if (!s->tls && !s->options->allow_plain_http) {
+    if (!rn_server_has_tls(s) && !s->options->allow_plain_http) {
         return rn_fail(err, RN_FORBIDDEN,
                        "%s is not loopback: make a certificate with 'runnel "
                        "tls init', or give "
@@ -571,7 +504,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     s->env = rn_env_real();
     rn_turned_init(&s->turned);
     rn_watched_init(&s->watched);
-    pthread_mutex_init(&s->tls_lock, NULL);
+    rn_certificate_init(&s->certificate);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
     rc = open_listeners(s, err);
@@ -613,7 +546,7 @@ const char *rn_server_address(const struct rn_server *s)
 
 bool rn_server_has_tls(const struct rn_server *s)
 {
-    return atomic_load(&s->tls_not_after) != 0;
+    return rn_certificate_is_there(&s->certificate);
 }
 
 static bool tell_reload(struct rn_server *s, const char *what, enum rn_code rc,
@@ -706,8 +639,7 @@ void rn_server_stop(struct rn_server *s)
     rn_rest_close(s->rest);
     rn_buf_release(&s->config);
     rn_store_close(s->store);
-    rn_tls_close(s->tls);
     rn_watched_close(&s->watched);
-    pthread_mutex_destroy(&s->tls_lock);
+    rn_certificate_close(&s->certificate);
     rn_free(s);
 }
