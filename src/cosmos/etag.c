@@ -4,10 +4,19 @@
 #include "base/hex.h"
 #include "cosmos/digits.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { GUID_LEN = RN_ETAG_LEN - 2 };
+enum {
+    GUID_LEN = RN_ETAG_LEN - 2,
+    LSN_BITS = 56,
+    PART_BITS = 20, /* of range and n, below 12 of the series */
+    SERIES_BITS = 32 - PART_BITS,
+};
+
+static const uint64_t lsn_mask = (UINT64_C(1) << LSN_BITS) - 1;
+static const uint32_t part_mask = (UINT32_C(1) << PART_BITS) - 1;
 
 static bool is_dash(size_t i)
 {
@@ -26,19 +35,25 @@ static char *put_hex(char *at, uint64_t bits, unsigned count)
 
 void rn_etag_print(struct rn_etag etag, char out[RN_ETAG_LEN])
 {
+    uint64_t lsn = etag.lsn | (uint64_t)(etag.series >> 2 * SERIES_BITS)
+                                  << LSN_BITS;
+    uint32_t range = etag.range | etag.series >> SERIES_BITS << PART_BITS;
+    uint32_t n = etag.n | etag.series << PART_BITS;
     char *at = out;
 
+    assert(etag.lsn <= lsn_mask && etag.range <= part_mask &&
+           etag.n <= part_mask);
     *at++ = '"';
-    at = put_hex(at, etag.lsn >> 32, 8);
+    at = put_hex(at, lsn >> 32, 8);
     *at++ = '-';
-    at = put_hex(at, etag.lsn >> 16, 4);
+    at = put_hex(at, lsn >> 16, 4);
     *at++ = '-';
-    at = put_hex(at, etag.lsn, 4);
+    at = put_hex(at, lsn, 4);
     *at++ = '-';
-    at = put_hex(at, etag.range >> 16, 4);
+    at = put_hex(at, range >> 16, 4);
     *at++ = '-';
-    at = put_hex(at, etag.range, 4);
-    at = put_hex(at, etag.n, 8);
+    at = put_hex(at, range, 4);
+    at = put_hex(at, n, 8);
     *at = '"';
 }
 
@@ -47,6 +62,17 @@ static struct rn_view strip_quotes(struct rn_view text)
     if (text.len >= 2 && text.at[0] == '"' && text.at[text.len - 1] == '"')
         return rn_view_of(text.at + 1, text.len - 2);
     return text;
+}
+
+static struct rn_etag join(uint64_t lsn, uint32_t range, uint32_t n)
+{
+    return (struct rn_etag){
+        .lsn = lsn & lsn_mask,
+        .range = range & part_mask,
+        .n = n & part_mask,
+        .series = (uint32_t)(lsn >> LSN_BITS) << 2 * SERIES_BITS |
+                  range >> PART_BITS << SERIES_BITS | n >> PART_BITS,
+    };
 }
 
 bool rn_etag_parse(struct rn_view text, struct rn_etag *out)
@@ -67,9 +93,7 @@ bool rn_etag_parse(struct rn_view text, struct rn_etag *out)
         halves[digit / 16] = halves[digit / 16] << 4 | (uint64_t)value;
         digit++;
     }
-    *out = (struct rn_etag){ .lsn = halves[0],
-                             .range = (uint32_t)(halves[1] >> 32),
-                             .n = (uint32_t)halves[1] };
+    *out = join(halves[0], (uint32_t)(halves[1] >> 32), (uint32_t)halves[1]);
     return true;
 }
 

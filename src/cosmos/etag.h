@@ -2,12 +2,15 @@
  *
  * An etag is opaque to its holder and compared as text.  Two sorts are made:
  *
- *   of a resource   "0000000000000c03-..." in the dress of a guid, from the
- *                   place of its last write.  Always as long, so that it can be
- *                   put into a document rendered before its LSN was known:
+ *   of a resource   in the dress of a guid, from the place of its last write.
+ *                   Always as long, so that it can be put into a document
+ *                   rendered before its LSN was known:
  *
- *                   "LLLLLLLL-LLLL-LLLL-RRRR-RRRRNNNNNNNN"
- *                    lsn 64 bits         range     n of the write at that LSN
+ *                   "SSLLLLLL-LLLL-LLLL-SSSR-RRRRSSSNNNNN"
+ *
+ *                   L 56 bits of the LSN, R 20 of the range, N 20 of the write
+ *                   at that LSN; S 32 bits of the series that the LSN is of,
+ *                   where the other numbers have nothing but zeros
  *
  *   of a feed page  "42", quoted and decimal: Java parses it as a number
  *
@@ -27,11 +30,16 @@ enum {
     RN_ETAG_LSN_TEXT_MAX = 24, /* quotes, 20 digits, NUL */
 };
 
-/* Unique in a container: no two writes have the same place. */
+/* Unique: no two writes of a container have the same place, and no two
+ * containers the same series, not even in two stores, as far as chance goes.
+ * Else the etag of a document in a container that was deleted would be one of
+ * the container that takes its name, where LSNs begin at 1 again. */
 struct rn_etag {
     uint64_t lsn;
     uint32_t range;
     uint32_t n;
+    uint32_t series; /* 0: of the catalog, or of a container from before there
+                        was a series */
 };
 
 void rn_etag_print(struct rn_etag etag, char out[RN_ETAG_LEN]);

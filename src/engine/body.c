@@ -150,5 +150,6 @@ enum rn_code rn_body_finish(const struct rn_object *like, struct rn_view id,
     (*out)->throughput = like->throughput;
     (*out)->autoscale = like->autoscale;
     (*out)->number = like->number;
+    (*out)->has_series = like->has_series;
     return RN_OK;
 }

@@ -29,6 +29,8 @@ struct rn_object {
     uint32_t throughput, autoscale; /* of an offer, RU/s; one of them is 0 */
     uint32_t number; /* of a container, in keys; of an offer, the most RU/s it
                         ever had */
+    bool has_series; /* of a container, if its documents' etags tell which it
+                        is, as they do since there are series */
     atomic_ullong spent;            /* of an offer: see rest/budget.c */
     struct rn_container *container; /* of a container, else NULL */
     atomic_uint owners;

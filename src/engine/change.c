@@ -50,6 +50,7 @@ static void draw(struct rn_counters *n, const struct rn_catalog_change *c,
     } else if (c->kind == RN_KIND_CONTAINER) {
         o->rid = rn_rid_container(c->owner.database, ++n->container);
         o->number = ++n->number;
+        o->has_series = true;
     } else if (c->kind == RN_KIND_USER) {
         o->rid = rn_rid_user(c->owner.database, ++n->container);
     } else {
@@ -195,6 +196,7 @@ static enum rn_code replace(struct rn_catalog_change *c, struct rn_txn *txn,
     struct rn_object like = { .kind = c->kind,
                               .rid = old->rid,
                               .number = old->number,
+                              .has_series = old->has_series,
                               .ts = rn_engine_now(c->engine) };
     struct rn_counters n;
     enum rn_code rc = rn_counters_take(c->engine, txn, &n);

@@ -292,6 +292,7 @@ enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
     c->arena = RN_ARENA_INIT(ARENA_MAX);
     c->number = o->number;
     c->rid = o->rid;
+    c->series = o->has_series ? o->rid.parent : 0;
     /* pkdef borrows from what it is parsed from. */
     body = rn_arena_copy(&c->arena, o->body);
     rc = body.at ? read_definition(c, body, err) : RN_NOMEM;

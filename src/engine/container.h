@@ -39,6 +39,7 @@ enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
 struct rn_container {
     uint32_t number; /* in keys; never used again */
     struct rn_rid rid;
+    uint32_t series; /* in its documents' etags */
     struct rn_frame frame;
     struct rn_pkdef pkdef;
     struct rn_unique unique;

@@ -1,13 +1,13 @@
 /* object.c -- an object of the catalog, in memory and as a row.
  *
- * Row, big endian: version 1 | id length 2 | reserved 1 | _ts 8 | etag's LSN 8
+ * Row, big endian: version 1 | id length 2 | flags 1 | _ts 8 | etag's LSN 8
  * | throughput 4 | autoscale 4 | container number 4 | id | JSON as served
  */
 #include "engine/own.h"
 
 #include "base/bytes.h"
 
-enum { VERSION = 1, HEADER = 32, ROW_MAX = 4 << 20 };
+enum { VERSION = 1, HEADER = 32, ROW_MAX = 4 << 20, FLAG_SERIES = 1 };
 
 enum rn_code rn_object_new(enum rn_kind kind, struct rn_rid rid,
                            struct rn_view id, struct rn_view body,
@@ -54,7 +54,7 @@ enum rn_code rn_object_encode(const struct rn_object *o, struct rn_buf *out)
     header[0] = VERSION;
     header[1] = (char)(o->id.len >> 8);
     header[2] = (char)o->id.len;
-    header[3] = 0;
+    header[3] = o->has_series ? FLAG_SERIES : 0;
     rn_put_u64_be(header + 4, (uint64_t)o->ts);
     rn_put_u64_be(header + 12, o->etag.lsn);
     rn_put_u32_be(header + 20, o->throughput);
@@ -91,6 +91,7 @@ enum rn_code rn_object_decode(struct rn_txn *txn, enum rn_kind kind,
     o->throughput = rn_get_u32_be(bytes.at + 20);
     o->autoscale = rn_get_u32_be(bytes.at + 24);
     o->number = rn_get_u32_be(bytes.at + 28);
+    o->has_series = bytes.at[3] & FLAG_SERIES;
     if (kind == RN_KIND_CONTAINER)
         rc = rn_container_new(txn, o, &o->container, err);
     if (rc) {

@@ -121,7 +121,7 @@ static enum rn_code show(struct rn_reading *r, const struct rn_row_document *d,
 {
     if (rn_document_is_expired(r->container, row, r->now))
         return RN_NOT_FOUND;
-    place->etag = rn_row_document_etag(d);
+    place->etag = rn_row_document_etag(d, r->container->series);
     *body = row->json;
     return RN_OK;
 }

@@ -74,13 +74,14 @@ size_t rn_row_document_encode(const struct rn_row_document *d,
 enum rn_code rn_row_document_decode(struct rn_view bytes,
                                     struct rn_row_document *out) RN_CHECK;
 
-/* Of the version it is, wherever its row lies. */
+/* Of the version it is, wherever its row lies; `series` is its container's. */
 static inline struct rn_etag
-rn_row_document_etag(const struct rn_row_document *d)
+rn_row_document_etag(const struct rn_row_document *d, uint32_t series)
 {
     return (struct rn_etag){ .lsn = d->lsn,
                              .range = d->is_moved ? d->birth_range : d->range,
-                             .n = d->is_moved ? d->birth_n : d->n };
+                             .n = d->is_moved ? d->birth_n : d->n,
+                             .series = series };
 }
 
 /* The header and the epk only; the JSON follows. */

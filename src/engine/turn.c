@@ -75,7 +75,7 @@ enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
     struct rn_view bytes;
     enum rn_code rc = rn_txn_get(t->txn, rn_key_view(key), &bytes);
 
-    *out = (struct rn_found){ 0 };
+    *out = (struct rn_found){ .series = t->container->series };
     if (rc == RN_NOT_FOUND)
         return RN_OK;
     if (!rc)
@@ -115,7 +115,7 @@ enum rn_code rn_found_refuse_other(struct rn_err *err)
 
 struct rn_etag rn_found_etag(const struct rn_found *f)
 {
-    return rn_row_document_etag(&f->row);
+    return rn_row_document_etag(&f->row, f->series);
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -450,7 +450,8 @@ static enum rn_code replace_rows(struct rn_turn *t, struct rn_version *v,
         return rc;
     *row = take_place(t);
     row->rid = rid;
-    rn_version_fill(v, rid, rn_row_document_etag(row), t->row.last_ts);
+    rn_version_fill(v, rid, rn_row_document_etag(row, t->container->series),
+                    t->row.last_ts);
     rc = add_version(t, v, row);
     if (!rc && !there->exists)
         rc = add_rid_row(t, &v->key, rid);
@@ -482,7 +483,7 @@ static enum rn_code put(struct rn_turn *t, struct rn_version *v,
     if (!rc)
         rc = add_put_history(t, v, old, &row, rn_buf_view(&previous));
     if (!rc)
-        *etag = rn_row_document_etag(&row);
+        *etag = rn_row_document_etag(&row, t->container->series);
     rn_buf_release(&previous);
     return rc;
 }

@@ -38,9 +38,10 @@ struct rn_turn {
 
 /* The version of a document that is there now. */
 struct rn_found {
-    bool exists;   /* for the client */
-    bool expired;  /* its rows are there, but its time is over */
-    bool is_other; /* neither: what is there is of another key value */
+    bool exists;     /* for the client */
+    bool expired;    /* its rows are there, but its time is over */
+    bool is_other;   /* neither: what is there is of another key value */
+    uint32_t series; /* of the container */
     struct rn_row_document row;
 };
 

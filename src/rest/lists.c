@@ -1,11 +1,12 @@
 /* lists.c -- documents by the page, in the order of their keys.
  *
- * The continuation is the place of the last document in key order, in base64:
- * it stays good whatever is written meanwhile.
+ * The continuation is, in base64, the container as 8 bytes and the place of the
+ * last document in key order: it stays good whatever is written meanwhile.
  */
 #include "rest/own.h"
 
 #include "base/base64.h"
+#include "base/bytes.h"
 #include "json/print.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ enum {
     PAGE_MAX = 1000,
     PAGE_BYTES = 4 << 20,
     TAIL_BYTES = 64, /* behind the last document */
+    OWNER_BYTES = 8,
 };
 
 enum rn_code rn_context_count(struct rn_context *x, size_t *out)
@@ -133,11 +135,20 @@ enum rn_code rn_context_scope(struct rn_context *x,
     return rc ? rc : read_epks(x, &scan->epks);
 }
 
+uint64_t rn_context_whose(const struct rn_context *x)
+{
+    const struct rn_object *owner = x->container ? x->container
+                                    : x->user    ? x->user
+                                                 : x->database;
+
+    return owner ? (uint64_t)owner->rid.database << 32 | owner->rid.parent : 0;
+}
+
 static enum rn_code read_token(struct rn_context *x,
                                struct rn_documents_scan *scan)
 {
     struct rn_view token = rn_context_header(x, RN_HEADER_CONTINUATION);
-    size_t len = 0, room = RN_KEY_MAX - RN_KEY_HEAD - 1;
+    size_t len = 0, room = OWNER_BYTES + RN_KEY_MAX - RN_KEY_HEAD - 1;
     char *bytes;
 
     if (!token.len)
@@ -145,18 +156,23 @@ static enum rn_code read_token(struct rn_context *x,
     bytes = rn_arena_alloc(&x->call->arena, room);
     if (!bytes)
         return RN_NOMEM;
-    if (rn_base64_decode(token, RN_BASE64_STANDARD, bytes, room, &len))
+    if (rn_base64_decode(token, RN_BASE64_STANDARD, bytes, room, &len) ||
+        len <= OWNER_BYTES || rn_get_u64_be(bytes) != rn_context_whose(x))
         return rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
-    scan->after = rn_view_of(bytes, len);
+    scan->after = rn_view_of(bytes + OWNER_BYTES, len - OWNER_BYTES);
     return RN_OK;
 }
 
 static void add_token(struct rn_context *x, struct rn_view at)
 {
-    char text[RN_BASE64_LEN(RN_PLACE_MAX)];
+    char bytes[OWNER_BYTES + RN_PLACE_MAX];
+    char text[RN_BASE64_LEN(sizeof(bytes))];
+    struct rn_view whole = rn_view_of(bytes, OWNER_BYTES + at.len);
 
+    rn_put_u64_be(bytes, rn_context_whose(x));
+    memcpy(bytes + OWNER_BYTES, at.at, at.len);
     rn_reply_header(x, RN_HEADER_CONTINUATION,
-                    rn_base64_encode(at, RN_BASE64_STANDARD, text));
+                    rn_base64_encode(whole, RN_BASE64_STANDARD, text));
 }
 
 /* Prints a page; one document is looked for beyond it, to know whether there is

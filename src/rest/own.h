@@ -270,6 +270,9 @@ const struct rn_route *rn_route_find(const struct rn_context *x);
 /* Each completes the answer and says RN_REST_DONE, so that answering is one
  * statement. */
 enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc);
+/* The body of a refusal; `why` is no longer than an error's text. */
+void rn_reply_print_error(struct rn_call *call, const char *word,
+                          const char *why);
 enum rn_rest_step rn_reply_empty(struct rn_context *x, int status);
 /* With call->body as the body. */
 enum rn_rest_step rn_reply_json(struct rn_context *x, int status);
@@ -430,6 +433,9 @@ bool rn_rest_probe(struct rn_context *x);
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan) RN_CHECK;
 enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
+/* What it asks for documents or objects of: the container, user or database; 0:
+ * the account.  A continuation tells it: a place in one is none in another. */
+uint64_t rn_context_whose(const struct rn_context *x);
 /* The range that a request names; NULL if it names none.  RN_GONE. */
 enum rn_code rn_context_range(struct rn_context *x,
                               const struct rn_range_span **out) RN_CHECK;

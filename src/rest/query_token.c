@@ -37,16 +37,6 @@ static enum rn_code bad_token(struct rn_query_page *p)
     return rn_fail(&p->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
 }
 
-/* A place in one container is none in another. */
-static uint64_t owner_of(const struct rn_context *x)
-{
-    const struct rn_object *owner = x->container ? x->container
-                                    : x->user    ? x->user
-                                                 : x->database;
-
-    return owner ? (uint64_t)owner->rid.database << 32 | owner->rid.parent : 0;
-}
-
 enum rn_code rn_query_token_read(struct rn_query_page *p)
 {
     struct rn_view text = rn_context_header(p->x, RN_HEADER_CONTINUATION);
@@ -73,7 +63,7 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
     kind = (enum token_kind)bytes[0];
     tail = rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD);
     if (kind != (rn_query_page_is_whole(p) ? TOKEN_ROW : TOKEN_DOCUMENT) ||
-        rn_get_u64_be(bytes + 29) != owner_of(p->x))
+        rn_get_u64_be(bytes + 29) != rn_context_whose(p->x))
         return bad_token(p);
     p->limits.from.rows = rn_get_u64_be(bytes + 1);
     p->limits.from.passed = rn_get_u64_be(bytes + 9);
@@ -106,7 +96,7 @@ void rn_query_token_add(struct rn_query_page *p)
     rn_put_u32_be(bytes + 17,
                   rn_query_page_is_whole(p) ? 0 : p->end.document_rows);
     rn_put_u64_be(bytes + 21, p->held);
-    rn_put_u64_be(bytes + 29, owner_of(p->x));
+    rn_put_u64_be(bytes + 29, rn_context_whose(p->x));
     if (tail.len)
         memcpy(bytes + TOKEN_HEAD, tail.at, tail.len);
     letters = rn_base64_encode(rn_view_of(bytes, TOKEN_HEAD + tail.len),

@@ -25,11 +25,13 @@ static void etags_look_like_guids(void **state)
         struct rn_etag etag;
         const char *text;
     } cases[] = {
-        { { 0, 0, 0 }, "\"00000000-0000-0000-0000-000000000000\"" },
-        { { 0x123456789abcdef0, 0x11223344, 0x55667788 },
+        { { 0, 0, 0, 0 }, "\"00000000-0000-0000-0000-000000000000\"" },
+        { { 0x3456789abcdef0, 0x23344, 0x67788, 0x12112556 },
           "\"12345678-9abc-def0-1122-334455667788\"" },
-        { { 12, 1, 2 }, "\"00000000-0000-000c-0000-000100000002\"" },
-        { { UINT64_MAX, UINT32_MAX, UINT32_MAX },
+        { { 12, 1, 2, 0 }, "\"00000000-0000-000c-0000-000100000002\"" },
+        { { 12, 1, 2, 0xabcdef01 },
+          "\"ab000000-0000-000c-cde0-0001f0100002\"" },
+        { { UINT64_MAX >> 8, UINT32_MAX >> 12, UINT32_MAX >> 12, UINT32_MAX },
           "\"ffffffff-ffff-ffff-ffff-ffffffffffff\"" },
     };
 
@@ -49,8 +51,9 @@ static void print_then_parse_is_identity(void **state)
     (void)state;
     rn_chance_init(&c, 3);
     for (int i = 0; i < 5000; i++) {
-        struct rn_etag etag = { rn_chance_next(&c),
-                                (uint32_t)rn_chance_next(&c),
+        struct rn_etag etag = { rn_chance_next(&c) >> 8,
+                                (uint32_t)rn_chance_next(&c) >> 12,
+                                (uint32_t)rn_chance_next(&c) >> 12,
                                 (uint32_t)rn_chance_next(&c) };
         struct rn_etag back;
         char text[RN_ETAG_LEN];
@@ -61,6 +64,7 @@ static void print_then_parse_is_identity(void **state)
             assert_int_equal(back.lsn, etag.lsn);
             assert_int_equal(back.range, etag.range);
             assert_int_equal(back.n, etag.n);
+            assert_int_equal(back.series, etag.series);
         }
     }
 }
