@@ -211,7 +211,8 @@ static enum rn_code add_rid(const struct rn_link *l, struct rn_buf *out)
     struct rn_view rid;
     enum rn_code rc;
 
-    if (!l->is_rid)
+    /* An offer has no other name, whatever it looks like. */
+    if (!l->is_rid && (l->kind != RN_KIND_OFFER || l->is_list))
         return RN_NOT_FOUND;
     rid = l->ids[l->depth - 1];
     rc = rn_buf_add(out, rid);

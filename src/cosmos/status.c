@@ -21,7 +21,7 @@ static const struct rn_status table[] = {
     { RN_CONFLICT,     0, 409, 0, "Conflict", "Entity with the specified id already exists in the system." },
     { RN_GONE,         0, 410, 1002, "Gone", "The requested partition key range does not exist any more." },
     { RN_PRECONDITION, 0, 412, 0, "PreconditionFailed", "Operation cannot be performed because one of the specified precondition is not met. One of the specified pre-condition is not met." },
-    { RN_TOO_LARGE,    0, 413, 0, "RequestEntityTooLarge", "Request size is too large" },
+    { RN_TOO_LARGE,    0, 413, 0, "RequestEntityTooLarge", "Message: {\"Errors\":[\"Request size is too large\"]}" },
     { RN_THROTTLED,    0, 429, 3200, "TooManyRequests", "Request rate is large. More Request Units may be needed, so no changes were made." },
     { RN_IO,           0, 500, 0, "InternalServerError", "The server met an error of its own." },
     { RN_CORRUPT,      0, 500, 0, "InternalServerError", "Stored data is damaged." },

@@ -38,6 +38,8 @@ static void make_patched(struct rn_batch *b, struct rn_batch_operation *op,
     }
 }
 
+static const struct rn_etag no_etag = { .lsn = UINT64_MAX >> 8 };
+
 static bool is_at(const struct rn_key *a, const struct rn_key *b)
 {
     return rn_view_eq(rn_key_view(a), rn_key_view(b));
@@ -67,12 +69,13 @@ static bool is_too_long(const struct rn_batch *b,
     return b->is_light && (op->patch->condition || document.len > LIGHT_MAX);
 }
 
-/* As if the maker had been written, as far as that can be known. */
+/* As if the maker had been written, as far as that can be known: its rid and
+ * etag are yet to be drawn, so they are some that no document has. */
 static struct rn_view made_by(struct rn_batch *b, struct rn_batch_operation *op)
 {
     if (op->unfit || op->verb == RN_DOCUMENT_DELETE || !op->version.row.len)
         return (struct rn_view){ 0 };
-    rn_version_fill(&op->version, 1, (struct rn_etag){ 0 },
+    rn_version_fill(&op->version, RN_RID_NUMBER_MAX, no_etag,
                     rn_engine_now(b->engine));
     return rn_version_json(&op->version);
 }

@@ -3,6 +3,7 @@
 #include "engine/version.h"
 #include "json/print.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
@@ -13,14 +14,20 @@ static const char *const verb_names[RN_PATCH_VERBS] = {
 
 enum rn_code rn_patch_refuse(struct rn_err *err, const char *fmt, ...)
 {
-    char words[180];
+    char words[240], quoted[2 * sizeof(words)], *to = quoted;
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(words, sizeof(words), fmt, args);
     va_end(args);
+    for (const char *at = words; *at; at++) { /* it is JSON in the text */
+        if (*at == '"' || *at == '\\')
+            *to++ = '\\';
+        *to++ = *at;
+    }
+    *to = '\0';
     return rn_fail(err, RN_BAD_REQUEST, "Message: {\"Errors\":[\"%s\"]}",
-                   words);
+                   quoted);
 }
 
 /* ---- paths ------------------------------------------------------ */
@@ -272,7 +279,8 @@ static bool begins_with_from(struct rn_view text)
         text.at++;
         text.len--;
     }
-    return text.len > 4 && strncasecmp(text.at, "from", 4) == 0;
+    return text.len > 4 && strncasecmp(text.at, "from", 4) == 0 &&
+           !isalnum((unsigned char)text.at[4]) && text.at[4] != '_';
 }
 
 /* It is the rest of a query: whether that has a row. */

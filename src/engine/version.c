@@ -240,12 +240,6 @@ static enum rn_code keep_key(struct rn_version *v, const struct rn_pk *asked,
     return RN_OK;
 }
 
-static enum rn_code refuse_size(struct rn_err *err)
-{
-    return rn_fail(err, RN_TOO_LARGE,
-                   "Message: {\"Errors\":[\"Request size is too large\"]}");
-}
-
 /* NOLINTNEXTLINE(readability-function-size): what a request has */
 enum rn_code rn_version_render(struct rn_version *v,
                                const struct rn_container *c,
@@ -262,7 +256,7 @@ enum rn_code rn_version_render(struct rn_version *v,
     v->row.ceiling = ROW_MAX;
     rn_buf_clear(&v->row);
     if (body.len > RN_DOCUMENT_MAX + SYSTEM_ROOM)
-        return refuse_size(err);
+        return rn_fail_usual(err, RN_TOO_LARGE);
     rn_json_init(&j, &limits);
     rc = rn_json_parse(&j, body, err);
     if (!rc)
@@ -285,7 +279,7 @@ enum rn_code rn_version_render(struct rn_version *v,
         rc = render(v, &j);
     if (!rc && body.len > RN_DOCUMENT_MAX &&
         rn_version_json(v).len > RN_DOCUMENT_MAX + c->frame.text.len - 1)
-        rc = refuse_size(err);
+        rc = rn_fail_usual(err, RN_TOO_LARGE);
     if (!rc && c->unique.count)
         rc = rn_unique_hash(c, &j, &v->unique);
     rn_json_release(&j);

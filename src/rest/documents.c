@@ -193,8 +193,7 @@ enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,
     if (!rc && text.len > max)
         rc = RN_TOO_LARGE;
     if (rc == RN_TOO_LARGE)
-        rc = rn_fail(&x->err, rc,
-                     "Message: {\"Errors\":[\"Request size is too large\"]}");
+        rc = rn_fail_usual(&x->err, rc);
     if (!rc) {
         *body = rn_arena_copy(&x->call->arena, rn_buf_view(&text));
         rc = body->at ? RN_OK : RN_NOMEM;

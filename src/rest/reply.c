@@ -286,27 +286,35 @@ enum rn_rest_step rn_reply_json(struct rn_context *x, int status)
 
 /* JSON with a message in any case: clients parse it unasked.  As in the service
  * it ends with the activity, which is what people copy when they ask for help,
- * and which our log has.  So has it what went wrong in the server itself, with
- * the names of files; a client is told only what it means for him. */
-static void print_error(struct rn_context *x, const struct rn_status *status)
+ * and which our log has. */
+void rn_reply_print_error(struct rn_call *call, const char *word,
+                          const char *why)
 {
-    struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-    bool is_ours = status->http >= 500;
-    const char *why = x->err.text[0] && !is_ours ? x->err.text
-                      : status->text             ? status->text
-                                                 : status->word;
-    char text[sizeof(x->err.text) + SMALL];
+    struct rn_json_out o = RN_JSON_OUT_INIT(&call->body);
+    char text[sizeof(((struct rn_err *)0)->text) + SMALL];
 
     snprintf(text, sizeof(text), "%s\r\nActivityId: %s", why,
-             x->call->note.activity);
-    rn_buf_clear(&x->call->body);
+             call->note.activity);
+    rn_buf_clear(&call->body);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("code"));
-    rn_json_out_string(&o, rn_view_text(status->word));
+    rn_json_out_string(&o, rn_view_text(word));
     rn_json_out_key(&o, RN_LIT("message"));
     rn_json_out_string(&o, rn_view_text(text));
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
+}
+
+/* The log has what went wrong in the server itself, with the names of files; a
+ * client is told only what it means for him. */
+static void print_error(struct rn_context *x, const struct rn_status *status)
+{
+    bool is_ours = status->http >= 500;
+
+    rn_reply_print_error(x->call, status->word,
+                         x->err.text[0] && !is_ours ? x->err.text
+                         : status->text             ? status->text
+                                                    : status->word);
 }
 
 enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)

@@ -390,9 +390,17 @@ void rn_rest_reject(struct rn_rest *r, enum rn_reject why)
     rn_tally_reject(r->tally, why);
 }
 
+/* What the table of the dialect has no row for is a mistake of the client, too,
+ * though its number says otherwise. */
+static const char *word_of(int status)
+{
+    return status == 501   ? "NotImplemented"
+           : status == 505 ? "HttpVersionNotSupported"
+                           : rn_status_read(status, 0)->word;
+}
+
 void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 {
-    const struct rn_status *row = rn_status_read(status, 0);
     struct rn_env *env = call->rest->opts.env;
     char date[RN_DATE_TEXT_MAX];
     struct rn_view id = rn_uuid_print(rn_uuid_random(env), call->note.activity);
@@ -401,14 +409,16 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
     rn_http_response_init(&call->res, call->req);
     call->res.status = status;
     call->res.keep_alive = false;
-    rn_buf_clear(&call->body);
-    (void)!rn_buf_printf(&call->body, "{\"code\":\"%s\",\"message\":\"%s\"}",
-                         row->word, why);
+    rn_reply_print_error(call, word_of(status),
+                         status == 413 ? rn_status_read(status, 0)->text : why);
     call->res.body = rn_buf_view(&call->body);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CONTENT_TYPE),
                          RN_LIT("application/json"));
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_SERVER),
                          RN_LIT("runnel"));
+    rn_http_response_add(&call->res, RN_LIT(RN_HEADER_GATEWAY_VERSION),
+                         RN_LIT("version=2.14.0"));
+    rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CHARGE), RN_LIT("0"));
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_ACTIVITY_ID), id);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_DATE),
                          rn_date_print(rn_wall_ms(env) / 1000, date));

@@ -410,6 +410,41 @@ def _():
     server.end()
 
 
+@case("an etag or a continuation of a container that is gone is none of the "
+      "one that takes its name")
+def _():
+    server, client = prepare()
+    define = {"id": "c", "partitionKey": KEY}
+    page = {"x_ms_max_item_count": 1}
+    client.must(201, "POST", D, {"id": "2", "pk": "p"}, pk=["p"])
+    old = client.must(200, "GET", D + "/1", pk=["p"]).headers["etag"]
+    token = client.must(200, "GET", D, **page).headers["x-ms-continuation"]
+    client.must(200, "GET", D, **page, x_ms_continuation=token)
+    client.must(400, "GET", H, **page, x_ms_continuation=token)
+    client.must(204, "DELETE", "/dbs/d/colls/c")
+    client.must(201, "POST", "/dbs/d/colls", define)
+    made = client.must(201, "POST", D, {"id": "1", "pk": "p"}, pk=["p"])
+    assert made.headers["etag"] != old
+    client.must(200, "GET", D + "/1", pk=["p"], if_none_match=old)
+    client.must(412, "PUT", D + "/1", {"id": "1", "pk": "p"}, pk=["p"],
+                if_match=old)
+    client.must(412, "DELETE", D + "/1", pk=["p"], if_match=old)
+    client.must(400, "GET", D, **page, x_ms_continuation=token)
+    # And its own stays good, whatever becomes of container and server.
+    client.must(200, "PUT", "/dbs/d/colls/c", {**define, "defaultTtl": -1})
+    equal(server.stop(), (0, []))
+    server.start()
+    client = Client(server)
+    read = client.must(200, "GET", D + "/1", pk=["p"])
+    equal((read.headers["etag"], read.json["_etag"]),
+          (made.headers["etag"],) * 2)
+    client.must(304, "GET", D + "/1", pk=["p"],
+                if_none_match=made.headers["etag"])
+    client.must(200, "PUT", D + "/1", {"id": "1", "pk": "p"}, pk=["p"],
+                if_match=made.headers["etag"])
+    server.end()
+
+
 # ---- bodies ------------------------------------------------------------------
 
 
@@ -448,6 +483,79 @@ def _():
     equal(client.must(200, "GET", D + "/t", pk=["p"]).json["a"], {})
     equal(client.must(200, "GET", D + "/1", pk=["p"],
                       x_ms_session_token="0:-1#1,").status, 200)
+    server.end()
+
+
+@case("a patch in a batch is not taken in by numbers that are yet to be drawn")
+def _():
+    server, client = prepare()
+
+    def batch(condition):
+        return client.ask("POST", D, [
+            {"operationType": "Upsert", "resourceBody": {"id": "e", "pk": "p"}},
+            {"operationType": "Patch", "id": "e", "resourceBody": {
+                "condition": "from c where " + condition,
+                "operations": [{"op": "set", "path": "/s", "value": 1}]}},
+        ], pk=["p"], **BATCH)
+
+    first = client.must(200, "GET", D + "/1", pk=["p"]).json["_rid"]
+    none = json.dumps('"00000000-0000-0000-0000-000000000000"')
+    for condition, statuses in ((f"c._etag = {none}", [424, 412]),
+                                (f"c._rid = '{first}'", [424, 412]),
+                                (f"c._etag != {none}", [201, 200])):
+        equal([each["statusCode"] for each in batch(condition).json], statuses)
+    server.end()
+
+
+@case("what is wrong with a patch is told in JSON, and a word that only begins "
+      "like FROM is none")
+def _():
+    server, client = prepare()
+    deep = "/" + "a" * 30 + "/b/c"
+    for path in ('/a"b', "/a\\b", deep, '/"' * 40):
+        for op in ("replace", "incr", "set"):
+            got = client.ask("PATCH", D + "/1", [
+                {"op": op, "path": path, "value": 1}], pk=["p"])
+            if got.status == 200:
+                continue
+            equal(got.status, 400)
+            text = got.json["message"].partition("\r\n")[0]
+            assert text.startswith("Message: "), text
+            equal(len(json.loads(text[9:])["Errors"]), 1)
+    for condition in ("frommm where true", "fromc", "from2", "from_c", "from"):
+        client.must(400, "PATCH", D + "/1", {
+            "condition": condition,
+            "operations": [{"op": "set", "path": "/w", "value": 1}]}, pk=["p"])
+    client.must(200, "PATCH", D + "/1", {
+        "condition": "FROM\tc where true",
+        "operations": [{"op": "set", "path": "/w", "value": 1}]}, pk=["p"])
+    server.end()
+
+
+@case("a body that is too long for any request is refused like a document that "
+      "is too long, and a method that nobody knows by its own word")
+def _():
+    server, client = prepare()
+    for length in (3 << 20, 5 << 20):
+        got = client.ask("POST", D, b'{"id":"x","pk":"' + b"x" * length + b'"}',
+                         pk=["p"])
+        equal((got.status, got.json["code"]), (413, "RequestEntityTooLarge"))
+        assert got.json["message"].startswith(
+            'Message: {"Errors":["Request size is too large"]}\r\nActivityId: '
+            + got.headers["x-ms-activity-id"]), got.body
+        for name in ("x-ms-request-charge", "x-ms-gatewayversion"):
+            assert name in got.headers, name
+    got = client.send("FOO", D, None, {})
+    equal((got.status, got.json["code"]), (501, "NotImplemented"))
+    server.end()
+
+
+@case("an offer that there is none of is signed by its id, whatever that looks "
+      "like")
+def _():
+    server, client = prepare()
+    for name in ("zz", "AAAA", "a-b", "x" * 30):
+        client.must(404, "GET", "/offers/" + name, rid=name)
     server.end()
 
 
