@@ -156,6 +156,17 @@ static void look_at_first(struct rn_query_page *p)
         p->limits.from.document_rows = 0;
 }
 
+/* Once for a page, however often it looks for its way: what the session check
+ * tells of the place is in the answer once. */
+static enum rn_code begin(struct rn_query_page *p)
+{
+    struct rn_context *x = p->x;
+    enum rn_code rc = rn_reading_begin(&p->reading, x->rest->engine,
+                                       x->container->container, &x->err);
+
+    return rc ? rc : rn_session_check(x, &p->reading, &p->scan.epks);
+}
+
 enum rn_code rn_query_source_open(struct rn_query_page *p,
                                   struct rn_source *source, bool no_order)
 {
@@ -175,10 +186,7 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
     source->next = next_document;
     ask.scope = p->scan;
     if (!p->reading.txn)
-        rc = rn_reading_begin(&p->reading, x->rest->engine,
-                              x->container->container, &x->err);
-    if (!rc)
-        rc = rn_session_check(x, &p->reading, &p->scan.epks);
+        rc = begin(p);
     if (!rc)
         rc = rn_access_open(&p->access, &p->reading, &ask, &x->call->arena);
     if (!rc)

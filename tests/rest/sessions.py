@@ -228,3 +228,29 @@ def _():
                            x_ms_session_token=token)
         equal(read.json["n"], 2)
     server.end()
+
+
+@case("a query that gives up its way and takes another tells its session once")
+def _():
+    server = Server()
+    client = prepare(server)
+    docs = "/dbs/d/colls/o/docs"
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "o", "partitionKey": {"paths": ["/pk"], "version": 2}})
+    for start in range(0, 1500, 100):
+        client.must(200, "POST", docs, [
+            {"operationType": "Create", "resourceBody": {
+                "id": str(i), "pk": "p", "ts": i,
+                "tags": ["rare"] if i < 3 else ["x"]}}
+            for i in range(start, start + 100)], pk=["p"],
+            x_ms_cosmos_is_batch_request="True",
+            x_ms_cosmos_batch_atomic="True")
+    token = "0:-1#15"
+    for _ in range(40):  # an index is made of what is asked often
+        got = client.must(200, "POST", docs, "SELECT TOP 5 VALUE c.id FROM c "
+                          "WHERE ARRAY_CONTAINS(c.tags, 'rare') "
+                          "ORDER BY c.ts DESC", query=True,
+                          x_ms_session_token=token)
+        equal(got.json["Documents"], ["2", "1", "0"])
+        equal(got.headers["x-ms-session-token"], token)
+    server.end()

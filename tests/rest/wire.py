@@ -104,9 +104,11 @@ class Client:
             self.http.close()
             self.http.request(verb, path, text, headers or {})
         got = self.http.getresponse()
-        return Answer(got.status, dict((name.lower(), value)
-                                       for name, value in got.getheaders()),
-                      got.read())
+        headers = dict((name.lower(), value)
+                       for name, value in got.getheaders())
+        # A client would join them, and send what it makes of them.
+        assert len(headers) == len(got.getheaders()), got.getheaders()
+        return Answer(got.status, headers, got.read())
 
     def ask(self, verb, path, body=None, pk=None, query=False, rid=None,
             **headers):
