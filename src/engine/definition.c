@@ -260,30 +260,6 @@ static enum rn_code check_unique(const struct rn_json *j,
     return rc || old ? rc : check_unique_paths(&unique, err);
 }
 
-/* A plane has no bounds of its own; the earth has. */
-static enum rn_code check_boxes(const struct rn_json *j, uint32_t policy,
-                                struct rn_err *err)
-{
-    uint32_t list = rn_json_find(j, policy, RN_LIT("spatialIndexes"));
-    uint32_t config = rn_json_find(j, 0, RN_LIT("geospatialConfig"));
-    bool is_planar = rn_json_string_is(
-        j, rn_json_find(j, config, RN_LIT("type")), RN_LIT("Geometry"));
-    struct rn_json_walk w = rn_json_walk_begin(j, list);
-
-    while (rn_json_walk_next(&w)) {
-        uint32_t box = rn_json_find(j, w.value, RN_LIT("boundingBox"));
-        bool has_box = rn_json_kind(j, box) == RN_JSON_OBJECT;
-        if (has_box != is_planar) {
-            return rn_fail(err, RN_BAD_REQUEST,
-                           is_planar ? "A spatial index needs a boundingBox in "
-                                       "a container of type Geometry"
-                                     : "A spatial index has no boundingBox in "
-                                       "a container of type Geography");
-        }
-    }
-    return RN_OK;
-}
-
 static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
                                    struct rn_err *err)
 {
@@ -538,9 +514,6 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc = check_indexing(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")),
                             err);
-    if (!rc)
-        rc =
-            check_boxes(&j, rn_json_find(&j, 0, RN_LIT("indexingPolicy")), err);
     if (!rc)
         rc = check_others(&j, err);
     if (!rc)

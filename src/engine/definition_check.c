@@ -154,6 +154,36 @@ static enum rn_code check_spatial(const struct rn_json *j, uint32_t policy,
     return RN_OK;
 }
 
+static bool is_planar(const struct rn_json *j)
+{
+    static const char *const planar[] = { "Geometry", NULL };
+
+    return is_word(j, member(j, member(j, 0, "geospatialConfig"), "type"),
+                   planar);
+}
+
+/* A plane has no bounds of its own; the earth has. */
+static enum rn_code check_boxes(const struct rn_json *j, uint32_t policy,
+                                struct rn_err *err)
+{
+    struct rn_json_walk w =
+        rn_json_walk_begin(j, member(j, policy, "spatialIndexes"));
+    bool needs_box = is_planar(j);
+
+    while (rn_json_walk_next(&w)) {
+        uint32_t box = member(j, w.value, "boundingBox");
+        bool has_box = rn_json_kind(j, box) == RN_JSON_OBJECT;
+        if (has_box != needs_box) {
+            return rn_fail(err, RN_BAD_REQUEST,
+                           needs_box ? "A spatial index needs a boundingBox in "
+                                       "a container of type Geometry"
+                                     : "A spatial index has no boundingBox in "
+                                       "a container of type Geography");
+        }
+    }
+    return RN_OK;
+}
+
 /* ---- the rest ------------------------------------------------------------ */
 
 static enum rn_code check_conflicts(const struct rn_json *j, struct rn_err *err)
@@ -232,6 +262,8 @@ enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
 
     if (!rc)
         rc = check_spatial(j, policy, err);
+    if (!rc)
+        rc = check_boxes(j, policy, err);
     if (!rc)
         rc = check_conflicts(j, err);
     if (!rc)

@@ -172,8 +172,8 @@ enum rn_code rn_policy_read(const struct rn_json *definition,
         .vectors = found[VECTORS],
         .vector_count = counts[VECTORS],
     };
-    out->is_planar = rn_json_string_is(
-        definition, find(&r, "geospatialConfig", "type"), RN_LIT("Geometry"));
+    out->is_planar = is_text(
+        text_of(&r, find(&r, "geospatialConfig", NULL), "type"), "Geometry");
     out->is_unindexed = rn_json_string_is(
         definition, find(&r, "indexingPolicy", "indexingMode"), RN_LIT("none"));
     return rc;

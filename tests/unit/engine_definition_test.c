@@ -98,6 +98,15 @@ static const struct row {
       "{\"id\":\"c\"," INDEXING "," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":"
       "[{\"paths\":[\"/u\"]}]}," CONFLICT ",\"geospatialConfig\":{\"type\":"
       "\"Geometry\"}" },
+    /* The type of shapes is known in any case, and kept as it is. */
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"spatialIndexes\":[{\"path\":"
+      "\"/l/*\",\"boundingBox\":{}}]},\"geospatialConfig\":{\"type\":"
+      "\"geometry\"}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":true,\"includedPaths\":[{\"path\":\"/*\"}],"
+      "\"excludedPaths\":[" ETAG "],\"spatialIndexes\":[{\"path\":\"/l/*\","
+      "\"boundingBox\":{}}]}," PK "," UNIQUE "," CONFLICT
+      ",\"geospatialConfig\":{\"type\":\"geometry\"}" },
     /* Nothing is indexed: no path either. */
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"none\","
       "\"automatic\":false,\"includedPaths\":[],\"excludedPaths\":[]}}",
@@ -157,6 +166,11 @@ static const struct {
     { POLICY("\"spatialIndexes\":[1]"), "spatial index" },
     { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Foo\"]}]"),
       "spatial index" },
+    { "{\"id\":\"c\"," PK ",\"geospatialConfig\":{\"type\":\"GEOMETRY\"},"
+      "\"indexingPolicy\":{\"spatialIndexes\":[{\"path\":\"/l/*\"}]}}",
+      "needs a boundingBox" },
+    { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"boundingBox\":{}}]"),
+      "has no boundingBox" },
     { "{\"id\":\"c\"," PK ",\"geospatialConfig\":{\"type\":\"x\"}}",
       "geospatialConfig" },
     { "{\"id\":\"c\"," PK ",\"conflictResolutionPolicy\":{\"mode\":\"x\"}}",

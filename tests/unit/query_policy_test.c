@@ -273,6 +273,28 @@ static void shapes_may_lie_on_a_plane(void **state)
     all_answer(cases);
 }
 
+static void the_plane_is_known_in_any_case(void **state)
+{
+    static const struct {
+        const char *definition;
+        bool is_planar;
+    } cases[] = {
+        { "{\"geospatialConfig\":{\"type\":\"geometry\"}}", true },
+        { "{\"geospatialConfig\":{\"type\":\"GEOMETRY\"}}", true },
+        { "{\"geospatialConfig\":{\"type\":\"geography\"}}", false },
+        { "{\"geospatialConfig\":{}}", false },
+        { "{}", false },
+    };
+    struct policy p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        policy_open(&p, cases[i].definition);
+        assert_int_equal(p.policy.is_planar, cases[i].is_planar);
+        policy_close(&p);
+    }
+}
+
 static void what_the_service_has_and_we_have_not_is_named(void **state)
 {
     static const struct asked cases[] = {
@@ -337,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_lone_slash_includes_everything),
         cmocka_unit_test(vectors_are_sorted_most_similar_first),
         cmocka_unit_test(shapes_may_lie_on_a_plane),
+        cmocka_unit_test(the_plane_is_known_in_any_case),
         cmocka_unit_test(what_the_service_has_and_we_have_not_is_named),
         cmocka_unit_test(a_definition_that_computes_nonsense_is_refused),
     };
