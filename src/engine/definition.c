@@ -9,7 +9,7 @@
  *                    clients hash accordingly
  *   uniqueKeyPolicy, conflictResolutionPolicy, geospatialConfig
  *
- * Everything else is kept as it was sent.
+ * Everything else is kept as it was sent, but for escapes that are not needed.
  */
 #include "engine/own.h"
 
@@ -21,6 +21,26 @@
 #include <strings.h>
 
 static const char etag_path[] = "/\"_etag\"/?";
+
+/* Some clients write a slash as "\/".  Without needless escapes a string can
+ * be looked at as it stands, here and in every check.  `plain` holds the text,
+ * until it is released. */
+static enum rn_code parse_plain(struct rn_json *j, struct rn_view json,
+                                struct rn_buf *plain, struct rn_err *err)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(plain);
+    enum rn_code rc = rn_json_parse(j, json, err);
+
+    if (rc)
+        return rc;
+    *plain = RN_BUF_INIT(json.len);
+    rn_json_out_plain(&o, json);
+    rc = rn_json_out_finish(&o);
+    if (rc)
+        return rn_fail(err, rc, "the definition of a container: %s",
+                       rn_code_name(rc));
+    return rn_json_parse(j, rn_buf_view(plain), err);
+}
 
 /* ---- checks -------------------------------------------------------------- */
 
@@ -284,16 +304,18 @@ static enum rn_code check_search(const struct rn_json *j,
                                  const struct rn_object *old,
                                  struct rn_err *err)
 {
+    struct rn_buf plain = { 0 };
     struct rn_json was;
     enum rn_code rc = rn_search_check(j, err);
 
     if (rc || !old)
         return rc;
     rn_json_init(&was, NULL);
-    rc = rn_json_parse(&was, old->body, err);
+    rc = parse_plain(&was, old->body, &plain, err);
     if (!rc)
         rc = rn_search_check_replaced(&was, j, err);
     rn_json_release(&was);
+    rn_buf_release(&plain);
     return rc;
 }
 
@@ -490,6 +512,7 @@ enum rn_code rn_definition_print(struct rn_view json,
                                  struct rn_buf *out, struct rn_err *err)
 {
     struct rn_arena arena = RN_ARENA_INIT(1 << 20);
+    struct rn_buf plain = { 0 };
     struct rn_history_policy history;
     struct rn_pkdef def;
     struct rn_json j;
@@ -497,7 +520,7 @@ enum rn_code rn_definition_print(struct rn_view json,
     enum rn_code rc;
 
     rn_json_init(&j, NULL);
-    rc = rn_json_parse(&j, json, err);
+    rc = parse_plain(&j, json, &plain, err);
     if (rc)
         goto out;
     key = rn_json_find(&j, 0, RN_LIT("partitionKey"));
@@ -538,6 +561,7 @@ enum rn_code rn_definition_print(struct rn_view json,
     }
 out:
     rn_json_release(&j);
+    rn_buf_release(&plain);
     rn_arena_release(&arena);
     return rc;
 }

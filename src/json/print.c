@@ -132,6 +132,42 @@ void rn_json_out_raw(struct rn_json_out *o, struct rn_view json)
     o->needs_comma = true;
 }
 
+enum { ESCAPE_MAX = 12 }; /* a pair of halves */
+
+/* Of the escape at `at`; two halves of a character are one. */
+static size_t escape_len(const char *at)
+{
+    uint32_t point;
+
+    if (at[1] != 'u')
+        return 2;
+    point = (uint32_t)rn_scan_hex4(at + 2);
+    return point >= 0xd800 && point <= 0xdfff ? ESCAPE_MAX : 6;
+}
+
+/* JSON has backslashes in strings only, so that its structure is no matter. */
+void rn_json_out_plain(struct rn_json_out *o, struct rn_view json)
+{
+    const char *at = json.at, *end = json.at + json.len;
+    char bytes[ESCAPE_MAX];
+
+    put_comma(o);
+    while (at < end) {
+        const char *slash = memchr(at, '\\', (size_t)(end - at));
+        size_t len;
+        put(o, rn_view_of(at, (size_t)((slash ? slash : end) - at)));
+        if (!slash)
+            break;
+        at = slash + escape_len(slash);
+        len = rn_json_unescape(rn_view_of(slash, (size_t)(at - slash)), bytes);
+        if (len == 1 && !rn_scan_is_plain(bytes[0]))
+            put_escape(o, bytes[0]);
+        else
+            put(o, rn_view_of(bytes, len));
+    }
+    o->needs_comma = true;
+}
+
 void rn_json_out_null(struct rn_json_out *o)
 {
     rn_json_out_raw(o, RN_LIT("null"));

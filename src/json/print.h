@@ -51,6 +51,9 @@ void rn_json_out_double(struct rn_json_out *o, double value);
 
 /* A value that is already JSON: a number's text, a stored document. */
 void rn_json_out_raw(struct rn_json_out *o, struct rn_view json);
+/* The same of a text that has been parsed, with no more escapes than it needs:
+ * strings that are equal come out byte for byte alike.  Never longer. */
+void rn_json_out_plain(struct rn_json_out *o, struct rn_view json);
 /* A parsed value without white space; strings and numbers byte for byte as
  * they were sent.  An undefined value is a bug of the caller. */
 void rn_json_out_value(struct rn_json_out *o, const struct rn_json *j,

@@ -1,6 +1,8 @@
 """kinds.py -- what holds for resources of every kind: conditions, names and
 rids, answers without a body, policies, expiry, and the queries that SDKs send
 by themselves."""
+import json
+
 from wire import Client, Server, case, equal
 
 KEY = {"paths": ["/pk"], "kind": "Hash", "version": 2}
@@ -193,6 +195,34 @@ def _():
             client.must(400, verb, path, {"id": "c" if verb == "PUT" else "x",
                                           "partitionKey": KEY,
                                           "indexingPolicy": bad})
+    server.end()
+
+
+@case("a definition with escaped slashes is as one without")
+def _():
+    server, client, _ = prepare()
+    body = {"id": "e", "partitionKey": KEY, "indexingPolicy": {
+        "indexingMode": "consistent", "automatic": True,
+        "includedPaths": [{"path": "/a/?"}],
+        "excludedPaths": [{"path": "/*"}, {"path": '/"_etag"/?'}],
+        "compositeIndexes": [[{"path": "/a", "order": "ascending"},
+                              {"path": "/b", "order": "descending"}]]},
+        "vectorEmbeddingPolicy": {"vectorEmbeddings": [
+            {"path": "/v", "dataType": "float32", "dimensions": 2,
+             "distanceFunction": "euclidean"}]}}
+    escaped = json.dumps(body).replace("/", "\\/").encode()
+    for status, verb, path, sent in ((201, "POST", "/dbs/d/colls", escaped),
+                                     (200, "PUT", "/dbs/d/colls/e", escaped),
+                                     (200, "PUT", "/dbs/d/colls/e", body)):
+        client.must(status, verb, path, sent)
+        got = client.must(200, "GET", "/dbs/d/colls/e").json
+        equal({name: got[name] for name in body}, body)
+        docs = "/dbs/d/colls/e/docs"
+        for by, status in (("c.a", 200), ("c.b", 400), ("c.a, c.b DESC", 200),
+                           ("c.a, c.b", 400),
+                           ("VectorDistance(c.v, [0, 0])", 200)):
+            client.must(status, "POST", docs, f"SELECT * FROM c ORDER BY {by}",
+                        pk=["p"], query=True)
     server.end()
 
 

@@ -61,6 +61,39 @@ static const struct row {
       "\"\\u005frid\":\"x\",\"indexing\\u0050olicy\":{\"\\u0061utomatic\":"
       "true}}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    /* So may strings: PHP and others write a slash as \/. */
+    { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"\\/pk\"],\"kind\":"
+      "\"H\\u0061sh\"},\"indexingPolicy\":{\"indexingMode\":"
+      "\"consist\\u0065nt\",\"includedPaths\":[{\"path\":\"\\/a\\/?\"}],"
+      "\"excludedPaths\":[{\"path\":\"\\/*\"},{\"path\":"
+      "\"\\/\\u0022_etag\\u0022\\/?\"}],\"compositeIndexes\":[[{\"path\":"
+      "\"\\/a\",\"order\":\"\\u0061scending\"},{\"path\":\"\\/b\"}]],"
+      "\"spatialIndexes\":[{\"path\":\"\\/l\\/*\",\"types\":"
+      "[\"P\\u006fint\"]}]},\"conflictResolutionPolicy\":{\"mode\":"
+      "\"\\u0043ustom\",\"conflictResolutionPath\":\"\\/r\"},"
+      "\"geospatialConfig\":{\"type\":\"\\u0047eography\"},"
+      "\"a\\/b\":\"\\u00e9\\n\"}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":true,\"includedPaths\":[{\"path\":\"/a/?\"}],"
+      "\"excludedPaths\":[{\"path\":\"/*\"}," ETAG "],\"compositeIndexes\":"
+      "[[{\"path\":\"/a\",\"order\":\"ascending\"},{\"path\":\"/b\"}]],"
+      "\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Point\"]}]}," PK
+      "," UNIQUE ",\"conflictResolutionPolicy\":{\"mode\":\"Custom\","
+      "\"conflictResolutionPath\":\"/r\"}," GEO ",\"a/b\":\"\xc3\xa9\\n\"" },
+    { "{\"id\":\"c\"," PK ",\"vectorEmbeddingPolicy\":{\"vectorEmbeddings\":"
+      "[{\"path\":\"\\/v\",\"distanceFunction\":\"cos\\u0069ne\"}]},"
+      "\"fullTextPolicy\":{\"fullTextPaths\":[{\"path\":\"\\/t\"}]},"
+      "\"indexingPolicy\":{\"vectorIndexes\":[{\"path\":\"/\\u0076\","
+      "\"vectorIndexShardKey\":[\"\\/s\"]}],\"fullTextIndexes\":[{\"path\":"
+      "\"/t\"}]}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":true,\"includedPaths\":[{\"path\":\"/*\"}],"
+      "\"excludedPaths\":[" ETAG "],\"vectorIndexes\":[{\"path\":\"/v\","
+      "\"vectorIndexShardKey\":[\"/s\"]}],\"fullTextIndexes\":[{\"path\":"
+      "\"/t\"}]}," PK "," REST
+      ",\"vectorEmbeddingPolicy\":{\"vectorEmbeddings\":[{\"path\":\"/v\","
+      "\"distanceFunction\":\"cosine\"}]},\"fullTextPolicy\":"
+      "{\"fullTextPaths\":[{\"path\":\"/t\"}]}" },
     /* The rest is kept, behind. */
     { "{\"mine\":[1.0,{\"a\":null}],\"id\":\"c\"," PK ",\"defaultTtl\":-1}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST
@@ -291,12 +324,24 @@ static void a_replacement_keeps_id_and_partition_key(void **state)
           RN_BAD_REQUEST },
         { "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],\"version\":1}}",
           RN_OK },
+        /* What is written otherwise is the same, here and there. */
+        { "{\"id\":\"\\u0063\",\"partitionKey\":{\"paths\":[\"\\/pk\"]},"
+          "\"vectorEmbeddingPolicy\":{\"vectorEmbeddings\":[{\"path\":"
+          "\"\\/v\",\"dataType\":\"float32\"}]}}",
+          RN_OK },
+        { "{\"id\":\"c\"," PK ",\"vectorEmbeddingPolicy\":"
+          "{\"vectorEmbeddings\":[{\"path\":\"\\/v\",\"dataType\":"
+          "\"int8\"}]}}",
+          RN_BAD_REQUEST },
     };
     struct rn_arena arena = RN_ARENA_INIT(1 << 16);
     struct rn_container container = { 0 };
     struct rn_object old = { .kind = RN_KIND_CONTAINER,
                              .id = RN_LIT("c"),
-                             .body = RN_LIT("{\"id\":\"c\"}"),
+                             .body = RN_LIT(
+                                 "{\"id\":\"c\",\"vectorEmbeddingPolicy\":"
+                                 "{\"vectorEmbeddings\":[{\"path\":\"/v\","
+                                 "\"dataType\":\"float\\u00332\"}]}}"),
                              .container = &container };
     struct rn_err err;
     struct rn_json j;

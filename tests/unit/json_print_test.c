@@ -116,6 +116,32 @@ static void only_what_must_be_escaped_is(void **state)
     }
 }
 
+static void a_text_is_left_with_the_escapes_it_needs(void **state)
+{
+    static const struct {
+        const char *text, *plain;
+    } cases[] = {
+        { "7", "7" },
+        { "\"\"", "\"\"" },
+        { "[ {\"a\\/b\": \"\\/\\/\"} ]", "[ {\"a/b\": \"//\"} ]" },
+        { "\"\\\\/\\\"\"", "\"\\\\/\\\"\"" },
+        { "\"\\u0022\\u005c\\u002F\"", "\"\\\"\\\\/\"" },
+        { "\"\\u000a\\u000A\\n\"", "\"\\n\\n\\n\"" },
+        { "\"\\u0000\\u001F\"", "\"\\u0000\\u001f\"" },
+        { "\"\\u00e9\\u2028\\ud83d\\uDE80\\u0061\"",
+          "\"\xc3\xa9\xe2\x80\xa8\xf0\x9f\x9a\x80"
+          "a\"" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct rn_buf buf = RN_BUF_INIT(strlen(cases[i].text));
+        struct rn_json_out o = RN_JSON_OUT_INIT(&buf);
+        rn_json_out_plain(&o, rn_view_text(cases[i].text));
+        assert_printed(&o, cases[i].plain);
+    }
+}
+
 #define BAD "\xef\xbf\xbd"
 
 static void what_is_not_utf8_is_replaced(void **state)
@@ -280,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_value_alone_needs_no_container),
         cmocka_unit_test(the_first_failure_sticks),
         cmocka_unit_test(only_what_must_be_escaped_is),
+        cmocka_unit_test(a_text_is_left_with_the_escapes_it_needs),
         cmocka_unit_test(what_is_not_utf8_is_replaced),
         cmocka_unit_test(all_code_points_survive),
         cmocka_unit_test(a_double_that_is_no_number_is_null),
