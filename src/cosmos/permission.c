@@ -15,16 +15,20 @@ enum {
 
 /* ---- permissions --------------------------------------------------------- */
 
-static enum rn_code read_mode(const struct rn_json *j, struct rn_permission *p,
-                              struct rn_err *err)
+static enum rn_code read_mode(const struct rn_json *j, struct rn_arena *arena,
+                              struct rn_permission *p, struct rn_err *err)
 {
     static const char *const modes[] = { "none", "read", "all" };
     uint32_t value = rn_json_find(j, 0, RN_LIT("permissionMode"));
-    struct rn_view text = rn_json_text(j, value);
+    struct rn_view text = { 0 };
+    enum rn_code rc = RN_OK;
 
+    if (rn_json_kind(j, value) == RN_JSON_STRING)
+        rc = rn_json_string_get(j, value, arena, &text);
+    if (rc && rc != RN_TOO_LARGE) /* which is no mode either */
+        return rc;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (rn_json_kind(j, value) == RN_JSON_STRING &&
-            text.len == strlen(modes[i]) &&
+        if (text.len == strlen(modes[i]) &&
             strncasecmp(text.at, modes[i], text.len) == 0) {
             p->mode = (enum rn_permission_mode)i;
             return RN_OK;
@@ -119,7 +123,7 @@ enum rn_code rn_permission_parse(struct rn_view json, struct rn_arena *arena,
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, json, err);
     if (!rc)
-        rc = read_mode(&j, out, err);
+        rc = read_mode(&j, arena, out, err);
     if (!rc)
         rc = read_resource(&j, arena, out, err);
     if (!rc)

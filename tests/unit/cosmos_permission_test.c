@@ -49,6 +49,9 @@ static void a_permission_says_mode_resource_and_key(void **state)
         { "{\"permissionMode\":\"Read\",\"resource\":\"dbs/a/colls/b\","
           "\"resourcePartitionKey\":[\"x\", 1]}",
           RN_PERMISSION_READ, RN_KIND_CONTAINER, "dbs/a/colls/b[\"x\",1]" },
+        { "{\"permissionMode\":\"\\u0061ll\",\"resource\":"
+          "\"dbs\\/a\\/colls\\/b\"}",
+          RN_PERMISSION_ALL, RN_KIND_CONTAINER, "dbs/a/colls/b" },
     };
 
     (void)state;
