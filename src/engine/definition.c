@@ -366,13 +366,13 @@ static void print_path(struct rn_json_out *o, const char *path)
     rn_json_out_object_end(o);
 }
 
-static bool has_etag_path(const struct rn_json *j, uint32_t paths)
+static bool has_path(const struct rn_json *j, uint32_t paths, const char *path)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, paths);
 
     while (rn_json_walk_next(&w)) {
         if (rn_json_string_is(j, rn_json_find(j, w.value, RN_LIT("path")),
-                              rn_view_text(etag_path)))
+                              rn_view_text(path)))
             return true;
     }
     return false;
@@ -397,22 +397,38 @@ static void print_given_path(struct rn_json_out *o, const struct rn_json *j,
     rn_json_out_object_end(o);
 }
 
-/* A list of paths as it was sent, or the one default, if any. */
+/* A list of paths as it was sent, and one more, if any. */
 static void print_paths(struct rn_json_out *o, const struct rn_json *j,
-                        uint32_t policy, struct rn_view name,
-                        const char *otherwise, bool always)
+                        uint32_t policy, struct rn_view name, const char *more)
 {
-    uint32_t paths = rn_json_find(j, policy, name);
-    struct rn_json_walk w = rn_json_walk_begin(j, paths);
-    bool is_absent = rn_json_kind(j, paths) == RN_JSON_UNDEFINED;
+    struct rn_json_walk w =
+        rn_json_walk_begin(j, rn_json_find(j, policy, name));
 
     rn_json_out_key(o, name);
     rn_json_out_array_begin(o);
     while (rn_json_walk_next(&w))
         print_given_path(o, j, w.value);
-    if (otherwise && (is_absent || (always && !has_etag_path(j, paths))))
-        print_path(o, otherwise);
+    if (more)
+        print_path(o, more);
     rn_json_out_array_end(o);
+}
+
+/* Everything is included by who includes nothing, unless everything is excluded
+ * ("/" is how that was once written).  Clients send an empty list for one that
+ * they do not speak of. */
+static void print_both_paths(struct rn_json_out *o, const struct rn_json *j,
+                             uint32_t policy, bool is_indexed)
+{
+    uint32_t in = rn_json_find(j, policy, RN_LIT("includedPaths"));
+    uint32_t out = rn_json_find(j, policy, RN_LIT("excludedPaths"));
+    bool needs_root = is_indexed && rn_json_count(j, in) == 0 &&
+                      !has_path(j, out, "/*") && !has_path(j, out, "/");
+    bool needs_etag = is_indexed && !has_path(j, out, etag_path);
+
+    print_paths(o, j, policy, RN_LIT("includedPaths"),
+                needs_root ? "/*" : NULL);
+    print_paths(o, j, policy, RN_LIT("excludedPaths"),
+                needs_etag ? etag_path : NULL);
 }
 
 static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
@@ -424,7 +440,6 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
     struct rn_json_walk w = rn_json_walk_begin(j, policy);
     uint32_t automatic = rn_json_find(j, policy, RN_LIT("automatic"));
     enum mode mode = mode_of(j, policy);
-    bool none = mode == MODE_NONE;
 
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("indexingMode"));
@@ -432,10 +447,7 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
     rn_json_out_string(o, rn_view_text(modes[mode]));
     rn_json_out_key(o, RN_LIT("automatic"));
     rn_json_out_bool(o, rn_json_kind(j, automatic) != RN_JSON_FALSE);
-    print_paths(o, j, policy, RN_LIT("includedPaths"), none ? NULL : "/*",
-                false);
-    print_paths(o, j, policy, RN_LIT("excludedPaths"), none ? NULL : etag_path,
-                true);
+    print_both_paths(o, j, policy, mode != MODE_NONE);
     while (rn_json_walk_next(&w)) {
         if (!is_among(j, w.name, names))
             rn_json_out_member(o, j, w.name, w.value);

@@ -167,6 +167,13 @@ def _():
             ({"excludedPaths": [{"path": "/x/*"}]},
              dict(whole, excludedPaths=[{"path": "/x/*"},
                                         {"path": '/"_etag"/?'}])),
+            ({"excludedPaths": [{"path": "/*"}]},
+             dict(whole, includedPaths=[], excludedPaths=[
+                 {"path": "/*"}, {"path": '/"_etag"/?'}])),
+            ({"excludedPaths": [{"path": "/"}]},
+             dict(whole, includedPaths=[], excludedPaths=[
+                 {"path": "/"}, {"path": '/"_etag"/?'}])),
+            ({"includedPaths": [], "excludedPaths": []}, whole),
             ({"includedPaths": [{"path": "/*", "indexes": [
                 {"kind": "Range", "dataType": "Number", "precision": -1}]}]},
              whole),
@@ -182,7 +189,10 @@ def _():
             if verb == "POST":
                 client.must(204, "DELETE", C)
             client.must(201 if verb == "POST" else 200, verb, path, body)
-            equal(client.must(200, "GET", C).json["indexingPolicy"], wanted)
+            got = client.must(200, "GET", C).json
+            equal(got["indexingPolicy"], wanted)
+            again = client.must(200, "PUT", C, got).json
+            equal(again["indexingPolicy"], wanted)
     for bad in (5, [], {"indexingMode": "other"}, {"automatic": 1},
                 {"includedPaths": [{"path": "a"}]},
                 {"excludedPaths": [{}]},

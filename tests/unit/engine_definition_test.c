@@ -20,6 +20,10 @@
 #define INDEXING                                                               \
     "\"indexingPolicy\":{\"indexingMode\":\"consistent\",\"automatic\":true,"  \
     "\"includedPaths\":[{\"path\":\"/*\"}],\"excludedPaths\":[" ETAG "]}"
+#define NOTHING(root)                                                          \
+    "\"indexingPolicy\":{\"indexingMode\":\"consistent\",\"automatic\":true,"  \
+    "\"includedPaths\":[],\"excludedPaths\":[{\"path\":\"" root "\"}," ETAG    \
+    "]}"
 #define UNIQUE "\"uniqueKeyPolicy\":{\"uniqueKeys\":[]}"
 #define CONFLICT                                                               \
     "\"conflictResolutionPolicy\":{\"mode\":\"LastWriterWins\","               \
@@ -126,6 +130,22 @@ static const struct row {
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"excludedPaths\":[" ETAG "]}}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    /* Everything is excluded, so nothing is included by itself. */
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"excludedPaths\":[{\"path\":"
+      "\"/*\"}]}}",
+      "{\"id\":\"c\"," NOTHING("/*") "," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[],"
+      "\"excludedPaths\":[{\"path\":\"/\"}]}}",
+      "{\"id\":\"c\"," NOTHING("/") "," PK "," REST },
+    /* An empty list is as good as none. */
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[],"
+      "\"excludedPaths\":[]}}",
+      "{\"id\":\"c\"," INDEXING "," PK "," REST },
+    { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[],"
+      "\"excludedPaths\":[{\"path\":\"/a/*\"}]}}",
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":true,\"includedPaths\":[{\"path\":\"/*\"}],"
+      "\"excludedPaths\":[{\"path\":\"/a/*\"}," ETAG "]}," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":[{\"paths\":"
       "[\"/u\"]}]},\"geospatialConfig\":{\"type\":\"Geometry\"}}",
       "{\"id\":\"c\"," INDEXING "," PK ",\"uniqueKeyPolicy\":{\"uniqueKeys\":"
