@@ -121,6 +121,36 @@ static enum rn_code check_index_paths(const struct rn_json *j, uint32_t policy,
     return RN_OK;
 }
 
+/* It is that of a value: with a wildcard at its end it would serve no order,
+ * and nobody would be told. */
+static enum rn_code check_composite_path(struct rn_view path,
+                                         struct rn_err *err)
+{
+    const char *end = path.at + path.len;
+
+    if (path.len < 2 || end[-2] != '/' || (end[-1] != '?' && end[-1] != '*'))
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "The composite index path '%.*s' could not be accepted: it "
+                   "must not end with /? or /*",
+                   path.len > 80 ? 80 : (int)path.len, path.at);
+}
+
+static enum rn_code check_composites(const struct rn_json *j, uint32_t policy,
+                                     struct rn_err *err)
+{
+    struct rn_json_walk list =
+        rn_json_walk_begin(j, member(j, policy, "compositeIndexes"));
+    enum rn_code rc = RN_OK;
+
+    while (!rc && rn_json_walk_next(&list)) {
+        struct rn_json_walk w = rn_json_walk_begin(j, list.value);
+        while (!rc && rn_json_walk_next(&w))
+            rc = check_composite_path(path_of(j, w.value), err);
+    }
+    return rc;
+}
+
 static bool is_spatial(const struct rn_json *j, uint32_t one)
 {
     static const char *const shapes[] = { "Point", "LineString", "Polygon",
@@ -260,6 +290,8 @@ enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
     uint32_t policy = member(j, 0, "indexingPolicy");
     enum rn_code rc = check_index_paths(j, policy, err);
 
+    if (!rc)
+        rc = check_composites(j, policy, err);
     if (!rc)
         rc = check_spatial(j, policy, err);
     if (!rc)

@@ -200,6 +200,8 @@ def _():
                 {"compositeIndexes": [[{"path": "/a"}, {"path": "b"}]]},
                 {"compositeIndexes": [[{"path": "/a"}, {"path": "/b",
                                                         "order": "up"}]]},
+                {"compositeIndexes": [[{"path": "/a"}, {"path": "/b/?"}]]},
+                {"compositeIndexes": [[{"path": "/a/*"}, {"path": "/b"}]]},
                 {"compositeIndexes": [5]}):
         for verb, path in (("PUT", C), ("POST", "/dbs/d/colls")):
             client.must(400, verb, path, {"id": "c" if verb == "PUT" else "x",

@@ -216,6 +216,11 @@ static const struct {
     { POLICY(OUT("/a")), "path '/a' could not be accepted" },
     { POLICY(OUT("/a/?/b")), "'/a/?/b' could not be accepted" },
     { POLICY(OUT("/a/*/?")), "near position '3'" },
+    { POLICY("\"compositeIndexes\":[[{\"path\":\"/a\"},{\"path\":\"/b/?\"}]]"),
+      "composite index path '/b/?' could not be accepted" },
+    { POLICY("\"compositeIndexes\":[[{\"path\":\"\\/a\\/*\"},{\"path\":"
+             "\"/b\"}]]"),
+      "composite index path '/a/*' could not be accepted" },
     { POLICY("\"spatialIndexes\":[1]"), "spatial index" },
     { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Foo\"]}]"),
       "spatial index" },
@@ -296,6 +301,8 @@ static void usual_policies_are_taken(void **state)
         POLICY(IN("/a/[]/b/?") "," OUT("/*")),
         POLICY(IN("/\\\"a b\\\"/?") "," OUT("/")),
         POLICY(IN("/\\\"/?/\\\"/*") "," OUT("/")),
+        POLICY("\"compositeIndexes\":[[{\"path\":\"/a\"},{\"path\":"
+               "\"/\\\"*\\\"\"}]]"),
         POLICY(IN("/a/?") ",\"indexingMode\":\"None\",\"automatic\":false"),
         POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Point\","
                "\"LineString\",\"Polygon\",\"MultiPolygon\"]}]"),
