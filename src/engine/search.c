@@ -17,6 +17,7 @@
 
 enum {
     DIMENSIONS_MAX = 4096,
+    FLAT_DIMENSIONS_MAX = 505,
     QUANTIZATION_MAX = 512,
     SEARCH_LIST_MIN = 25,
     SEARCH_LIST_MAX = 500,
@@ -248,6 +249,20 @@ static enum rn_code check_index_type(const struct rn_json *j, uint32_t index,
                    RN_FMT(text_of(j, index, "type")));
 }
 
+/* Only a flat index has the vectors whole. */
+static enum rn_code check_flat(const struct rn_json *j, uint32_t index,
+                               int64_t dimensions, struct rn_err *err)
+{
+    if (!rn_json_string_is(j, member(j, index, "type"), RN_LIT("flat")) ||
+        dimensions <= FLAT_DIMENSIONS_MAX)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "The Vector Indexing Policy's Index Type::flat supports at "
+                   "most %d dimensions, and path::%.*s has %lld.",
+                   FLAT_DIMENSIONS_MAX, RN_FMT(text_of(j, index, "path")),
+                   (long long)dimensions);
+}
+
 /* An index of vectors wants to know what they are like. */
 static enum rn_code check_vector_index(const struct rn_json *j, uint32_t index,
                                        uint32_t embeddings, struct rn_err *err)
@@ -259,7 +274,7 @@ static enum rn_code check_vector_index(const struct rn_json *j, uint32_t index,
         { "indexingSearchListSize", "IndexingSearchListSize", SEARCH_LIST_MIN,
           SEARCH_LIST_MAX },
     };
-    int64_t dimensions;
+    int64_t dimensions = 0;
     enum rn_code rc;
 
     if (embedding == RN_JSON_NONE) {
@@ -273,6 +288,8 @@ static enum rn_code check_vector_index(const struct rn_json *j, uint32_t index,
         rn_json_int64(j, value, &dimensions) && dimensions < bounds[0].most)
         bounds[0].most = dimensions;
     rc = check_index_type(j, index, err);
+    if (!rc)
+        rc = check_flat(j, index, dimensions, err);
     for (int i = 0; !rc && i < 2; i++)
         rc = check_range(j, index, &bounds[i], err);
     return rc ? rc : check_shards(j, index, err);

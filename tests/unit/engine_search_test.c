@@ -70,6 +70,17 @@ static const struct {
     { EMBED(WIDE) "," INDEX("{'path':'/v','quantizationByteSize':512}"), "" },
     { EMBED(WIDE) "," INDEX("{'path':'/v','quantizationByteSize':513}"),
       "QuantizationByteSize value :: 513 is out of range." },
+    { EMBED("{'path':'/v','dimensions':505}") "," INDEX(
+          "{'path':'/v','type':'flat'}"),
+      "" },
+    { EMBED("{'path':'/v','dimensions':506}") "," INDEX(
+          "{'path':'/v','type':'flat'}"),
+      "Index Type::flat supports at most 505 dimensions, and path::/v has "
+      "506." },
+    { EMBED("{'path':'/v','dimensions':506}") "," INDEX(
+          "{'path':'/v','type':'quantizedFlat'}"),
+      "" },
+    { EMBED("{'path':'/v'}") "," INDEX("{'path':'/v','type':'flat'}"), "" },
     { EMBED(FLOATS) "," INDEX("{'path':'/v','indexingSearchListSize':25}"),
       "" },
     { EMBED(FLOATS) "," INDEX("{'path':'/v','indexingSearchListSize':5}"),
