@@ -364,6 +364,11 @@ static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
     int error;
 
     (void)m->env->ops->remove(m->env, m->path);
+    /* LMDB would make the file as well, but as one of whoever runs us: root
+     * could compact somebody's directory, who could not open it any more. */
+    error = rn_file_open(m->env, m->path, RN_OPEN_NEW, &m->file);
+    if (error)
+        return rn_fail_errno(err, error, "%s", m->path);
     rc = make_lock_file(m, opts->readers_max, err);
     if (!rc)
         rc = env_open(m, opts, err);
@@ -371,9 +376,6 @@ static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
         rc = tables_create(m, err);
     if (rc)
         return rc;
-    error = rn_file_open(m->env, m->path, RN_OPEN_WRITE, &m->file);
-    if (error)
-        return rn_fail_errno(err, error, "%s", m->path);
     error = mdb_env_stat(m->mdb, &stat);
     if (error)
         return rn_lmdb_fail(m, error, "opening", err);

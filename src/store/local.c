@@ -250,7 +250,7 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->restored = l->format.restored;
     out->backup_s = backup_time(l);
     (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
-    out->full = out->disk_free_bytes < l->opts.reserve_bytes ||
+    out->full = rn_local_check_space(l, RN_TXN_WRITE, NULL) != RN_OK ||
                 rn_settle_is_stuck(l) ||
                 l->map->ops->reserve(l->map, RN_TXN_WRITE,
                                      rn_settle_pending(l)) != RN_OK;

@@ -211,6 +211,17 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
+@case("below the reserve, with room in the map's own file, writes work and "
+      "readiness tells so")
+def _():
+    with Shimmed() as server:
+        container = server.make()
+        with Disk("tight"):
+            equal(put(server, container, 1)[0], 201)
+            equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+            equal(server.metrics()["runnel_store_full"], 0)
+
+
 @case("a server that starts on a full disk deletes, and tells that it is full")
 def _():
     with Shimmed() as server:

@@ -264,6 +264,7 @@ def _():
                 with open(data + "/keys") as file:
                     key = json.load(file)["primary"]
                 equal(server.ask("GET", "/dbs", key=key, cafile=cafile)[0], 200)
+            equal(run("compact", data)[0], 0)
             owners = {(os.stat(path).st_uid, os.stat(path).st_gid)
                       for place, _, files in os.walk(data)
                       for path in [place, *(f"{place}/{f}" for f in files)]}
