@@ -433,6 +433,9 @@ bool rn_rest_probe(struct rn_context *x);
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan) RN_CHECK;
 enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
+/* What a read met in the store, if it says nothing itself: for the log. */
+void rn_context_blame(struct rn_context *x, const struct rn_reading *r,
+                      enum rn_code rc);
 /* What it asks for documents or objects of: the container, user or database; 0:
  * the account.  A continuation tells it: a place in one is none in another. */
 uint64_t rn_context_whose(const struct rn_context *x);

@@ -88,6 +88,35 @@ def _():
         assert made["req_bytes"] == len('{"id": "1", "pk": "x"}'), made
 
 
+@case("a read that meets damage is answered 500 and logged with what it met")
+def _():
+    with Server("--log-requests") as server:
+        container = server.make()
+        mark = "needle in the map"
+        for number in range(300):  # far from what is read at a start
+            server.put(container, {"id": str(number), "pk": "x", "text":
+                                   f"{mark} {number} " + "x" * 900})
+        server.stop()
+        path, = (f"{server.data}/{name}" for name in os.listdir(server.data)
+                 if re.fullmatch(r"map-\d+", name))
+        with open(path, "r+b") as file:
+            at = file.read().rindex(f"{mark} 150 ".encode())
+            file.seek(at)
+            file.write(b"X")
+        server.lines.clear()
+        server.start()
+        docs = container + "/docs"
+        whole = {"x-ms-max-item-count": "1000"}
+        for target, headers in ((docs + "/150", pk_header("x")), (docs, whole),
+                                (docs, {"a-im": "Incremental Feed", **whole})):
+            server.lines.clear()
+            status, _, body = server.ask("GET", target, headers=headers)
+            equal((status, body["code"]), (500, "InternalServerError"))
+            assert path not in body["message"]
+            line = json.loads(server.wait_for_line('"status":500'))
+            assert "damaged" in line["err"], line
+
+
 @case("requests are not logged unless that is wanted")
 def _():
     with Server("--slow-ms", "0") as server:
@@ -471,7 +500,7 @@ def _():
         head = b"POST /dbs HTTP/1.1\r\nHost: localhost\r\n"
         cases = [
             (head + b"Content-Length: 2049\r\n\r\n", 413,
-             "RequestEntityTooLarge", "body"),
+             "RequestEntityTooLarge", "too large"),
             (head + b"".join(b"a%d: b\r\n" % i for i in range(101)) + b"\r\n",
              431, None, "headers"),
             (b"GET /" + b"x" * 70000, 414, None, ""),
