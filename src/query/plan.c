@@ -46,7 +46,15 @@ static enum rn_code check_compositions(const struct rn_select *s,
     return RN_OK;
 }
 
-/* SELECT COUNT(1) FROM (SELECT DISTINCT ...) can be counted after merging. */
+/* What every row has: a constant, or the row itself. */
+static bool is_each_row(const struct rn_expr *e, const struct rn_from *from)
+{
+    return e->kind == RN_EXPR_LITERAL ||
+           (e->kind == RN_EXPR_NAME && rn_view_eq(e->name, from->bound));
+}
+
+/* SELECT COUNT(1) FROM (SELECT DISTINCT ...) can be counted after merging; the
+ * sum of what each range counts would have a value once for each. */
 static bool is_dcount(const struct rn_select *s)
 {
     const struct rn_expr *call;
@@ -59,7 +67,7 @@ static bool is_dcount(const struct rn_select *s)
         return false;
     call = rn_plan_aggregate(s->items[0].expr);
     return call && call->function->aggregate == RN_AGGREGATE_COUNT &&
-           call->kids[0]->kind == RN_EXPR_LITERAL;
+           is_each_row(call->kids[0], &s->from[0]);
 }
 
 static bool is_vector(const struct rn_select *s)
