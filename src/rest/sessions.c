@@ -44,7 +44,9 @@ enum rn_code rn_session_check_level(struct rn_context *x)
     enum rn_consistency asked;
     enum rn_code rc;
 
-    if (x->route->traits & RN_ROUTE_WRITES)
+    /* Nor is the account read at a level: a client that asks for more than it
+     * may have begins with it, and would take the server for unavailable. */
+    if (x->route->traits & RN_ROUTE_WRITES || x->link.kind == RN_KIND_ACCOUNT)
         return RN_OK;
     /* Java sends it beside a level with every read of a feed. */
     if (strategy.len == 7 && strncasecmp(strategy.at, "Default", 7) == 0)

@@ -38,6 +38,7 @@ def _():
                             query=True, x_ms_consistency_level=name)
             client.must(200, "PUT", C + "/docs/1", {"id": "1", "pk": "a"},
                         pk=["a"], x_ms_consistency_level=level)
+            client.must(200, "GET", "/", x_ms_consistency_level=level)
         client.must(400, "GET", C, x_ms_consistency_level="Perfect")
         for strategy, want in (("Eventual", 200), ("Session", 200),
                                ("LatestCommitted", 200), ("Odd", 400),
