@@ -20,6 +20,7 @@ class Answer:
     def __init__(self, response, body):
         self.status = response.status
         self.headers = {k.lower(): v for k, v in response.getheaders()}
+        assert len(self.headers) == len(response.getheaders()), self.headers
         self.text = body.decode()
         self.json = json.loads(self.text) if self.text else None
 

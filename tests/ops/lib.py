@@ -112,9 +112,9 @@ class Server:
             connection.close()
         if not raw:
             text = json.loads(text) if text else None
-        return (answer.status,
-                {name.lower(): value for name, value in answer.getheaders()},
-                text)
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        assert len(found) == len(answer.getheaders()), answer.getheaders()
+        return answer.status, found, text
 
     def post(self, path, body, **more):
         return self.ask("POST", path, body, **more)
