@@ -1,9 +1,11 @@
 /* main.c -- the program `runnel`: finds the subcommand and runs it. */
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct rn_command *const commands[] = {
     &rn_command_serve,   &rn_command_keys,    &rn_command_tls,
@@ -136,12 +138,29 @@ static int run(int argc, char **argv)
     return c->run(argc - 1, argv + 1);
 }
 
+/* A standard descriptor that is closed would be given to the next file that is
+ * opened, and what is printed would go there.  Nothing can be written to what
+ * takes its place: what was not printed must show. */
+static int open_standard(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* What was printed and did not arrive was not done.  The server's answers go
  * elsewhere: it says one line, and that has been read or not. */
 int main(int argc, char **argv)
 {
     int status;
 
+    if (!open_standard())
+        return RN_EXIT_FAILED;
     umask(077);
     status = run(argc, argv);
     if (status == RN_EXIT_OK && (fflush(stdout) || ferror(stdout)) &&

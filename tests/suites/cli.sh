@@ -124,6 +124,8 @@ for command in help version 'help serve'; do
         bash -c '"$@" >/dev/full 2>err; [ $? -eq 1 ] && grep -q printed err' \
         - "$dev" $command
 done
+check 'version fails if standard output is closed' \
+    bash -c '"$@" >&- 2>err; [ $? -eq 1 ] && grep -q printed err' - "$dev" version
 check 'help on an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" help frobnicate
 for command in verify dump compact backup restore; do
@@ -270,6 +272,13 @@ check 'the copy has every record' has_all copy
 check 'dump prints exact lines' has_all sound
 check 'dump says so when it cannot print' \
     says 1 'standard output' sh -c "'$dev' dump sound >/dev/full"
+
+unpack closed
+check 'dump fails if all of standard input, output and error are closed' \
+    bash -c '"$@" <&- >&- 2>&-; [ $? -eq 1 ]' - "$dev" dump closed
+check 'and prints into no file of the directory' \
+    bash -c '! grep -rlE "\"key\"|^runnel: " closed'
+check 'which has every record' has_all closed
 
 # line WORD DIR: that line of its format.
 line()
