@@ -2,6 +2,7 @@
 #include "net/authority.h"
 
 #include "base/file.h"
+#include "net/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -131,6 +132,7 @@ static enum rn_code read_authority(struct rn_env *env, const char *dir,
                                    struct pair *out, struct rn_err *err)
 {
     char path[PATH_BYTES];
+    bool asked = false;
     BIO *bio = NULL;
     enum rn_code rc = read_cert(env, dir, &out->cert, err);
 
@@ -141,9 +143,12 @@ static enum rn_code read_authority(struct rn_env *env, const char *dir,
     if (rc == RN_NOT_FOUND)
         rc = rn_fail(err, RN_IO, "%s: the authority's key is missing", path);
     if (!rc) {
-        out->key = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
+        out->key = PEM_read_bio_PrivateKey(bio, NULL, rn_tls_refuse_passphrase,
+                                           &asked);
         rc = out->key ? RN_OK : fail_ssl(err, path);
     }
+    if (rc && asked)
+        rc = rn_fail(err, RN_BAD_REQUEST, RN_TLS_HAS_PASSPHRASE, path);
     BIO_free(bio);
     return rc;
 }

@@ -3,10 +3,12 @@
 
 #include "base/secret.h"
 
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct rn_tls {
@@ -29,6 +31,52 @@ static enum rn_code fail_ssl(struct rn_err *err, const char *path)
         ERR_error_string_n(code, words, sizeof(words));
     ERR_clear_error();
     return rn_fail(err, RN_BAD_REQUEST, "%s: %s", path, words);
+}
+
+int rn_tls_refuse_passphrase(char *out, int size, int is_new, void *asked)
+{
+    (void)out;
+    (void)size;
+    (void)is_new;
+    *(bool *)asked = true;
+    return -1;
+}
+
+/* Links are followed: so Kubernetes brings a secret.  A FIFO would hold us
+ * until somebody writes to it. */
+static enum rn_code check_regular(const char *path, struct rn_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st))
+        return rn_fail_errno(err, errno, "%s", path);
+    return S_ISREG(st.st_mode)
+               ? RN_OK
+               : rn_fail(err, RN_BAD_REQUEST, "%s: not a regular file", path);
+}
+
+static enum rn_code read_files(SSL_CTX *ctx, const char *cert_path,
+                               const char *key_path, struct rn_err *err)
+{
+    bool asked = false;
+    enum rn_code rc = check_regular(cert_path, err);
+
+    if (!rc)
+        rc = check_regular(key_path, err);
+    if (rc)
+        return rc;
+    SSL_CTX_set_default_passwd_cb(ctx, rn_tls_refuse_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, &asked);
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert_path) != 1)
+        rc = fail_ssl(err, cert_path);
+    else if (SSL_CTX_use_PrivateKey_file(ctx, key_path, SSL_FILETYPE_PEM) !=
+                 1 ||
+             SSL_CTX_check_private_key(ctx) != 1)
+        rc = fail_ssl(err, key_path);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
+    return rc && asked
+               ? rn_fail(err, RN_BAD_REQUEST, RN_TLS_HAS_PASSPHRASE, key_path)
+               : rc;
 }
 
 /* The SDKs speak HTTP/1.1 to us; a client that offers more must hear it. */
@@ -73,12 +121,8 @@ enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
     tls->ctx = SSL_CTX_new(TLS_server_method());
     if (!tls->ctx || !SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION))
         rc = fail_ssl(err, "TLS");
-    else if (SSL_CTX_use_certificate_chain_file(tls->ctx, cert_path) != 1)
-        rc = fail_ssl(err, cert_path);
-    else if (SSL_CTX_use_PrivateKey_file(tls->ctx, key_path,
-                                         SSL_FILETYPE_PEM) != 1 ||
-             SSL_CTX_check_private_key(tls->ctx) != 1)
-        rc = fail_ssl(err, key_path);
+    else
+        rc = read_files(tls->ctx, cert_path, key_path, err);
     if (rc) {
         rn_tls_close(tls);
         return rc;

@@ -20,6 +20,12 @@ enum rn_tls_step {
     RN_TLS_END,   /* the peer has closed, or is none */
 };
 
+/* OpenSSL's callback for keys that want a passphrase.  It would ask a terminal,
+ * if there is one, and wait; here nobody is asked, and `*asked`, a bool,
+ * becomes true. */
+int rn_tls_refuse_passphrase(char *out, int size, int is_new, void *asked);
+#define RN_TLS_HAS_PASSPHRASE "%s: wants a passphrase; give a key without one"
+
 /* PEM files; the certificate's may hold its chain. */
 enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
                          struct rn_tls **out, struct rn_err *err) RN_CHECK;

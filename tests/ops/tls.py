@@ -3,6 +3,7 @@
 Method: the commands on fresh directories; Python's ssl as the client that
 verifies, OpenSSL's command where it must be asked what a file holds.
 """
+import fcntl
 import os
 import shutil
 import signal
@@ -11,8 +12,9 @@ import ssl
 import stat
 import subprocess
 import tempfile
+import termios
 
-from lib import AS_ROOT, LIMIT_S, Server, case, equal, run, run_cases
+from lib import AS_ROOT, LIMIT_S, RUNNEL, Server, case, equal, run, run_cases
 
 
 def init(data, *names):
@@ -256,6 +258,63 @@ def _():
         os.chmod(data + "/tls/key.pem", 0o644)
         refused("serve", "--data", data, "--listen", "127.0.0.1:0",
                 words="key.pem: has mode 0644")
+
+
+def seal(path):
+    """Puts a passphrase on a key."""
+    text = openssl("pkey", "-in", path, "-aes256", "-passout", "pass:word")
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def at_terminal(*arguments):
+    """Exit status and standard error of `runnel ...` where it could ask for a
+    passphrase, which would last for ever."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        [RUNNEL, *arguments], stdin=slave, stdout=slave,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    try:
+        err = process.communicate(timeout=LIMIT_S)[1]
+    finally:
+        process.kill()
+        os.close(master)
+    return process.returncode, err
+
+
+@case("a key with a passphrase is refused, and nobody is asked for it")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        cafile = data + "/tls/ca.pem"
+        with Server(data=data) as server:
+            first = peer_serial(server, cafile)
+            seal(data + "/tls/key.pem")
+            server.wait_for_line("reload failed.*key.pem: wants a passphrase")
+            equal(peer_serial(server, cafile), first)
+        serve = ("serve", "--data", data, "--listen", "127.0.0.1:0")
+        status, err = at_terminal(*serve)
+        equal(status, 2)
+        assert "key.pem: wants a passphrase" in err, err
+        seal(data + "/tls/ca-key.pem")
+        status, err = at_terminal("tls", "init", data)
+        equal(status, 2)
+        assert "ca-key.pem: wants a passphrase" in err, err
+
+
+@case("what is no regular file is no certificate, and holds nobody")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        os.mkfifo(data + "/fifo", 0o600)
+        names = [data + "/tls/cert.pem", data + "/tls/key.pem"]
+        for cert, key in [(data + "/fifo", names[1]),
+                          (names[0], data + "/fifo"), (data, names[1])]:
+            refused("serve", "--data", data, "--listen", "127.0.0.1:0",
+                    "--tls-cert", cert, "--tls-key", key,
+                    words="not a regular file")
 
 
 @case("tls export writes what clients need and nothing secret")
