@@ -32,6 +32,8 @@ struct rn_file {
 
 enum rn_open {
     RN_OPEN_READ,   /* must exist */
+    RN_OPEN_FOLLOW, /* the same, and may be a link, which all others refuse: for
+                     * what an operator names, not for what lies in the data */
     RN_OPEN_WRITE,  /* must exist; reads and writes */
     RN_OPEN_CREATE, /* reads and writes; made (0600) if absent */
     RN_OPEN_NEW,    /* reads and writes; emptied if present */
@@ -97,6 +99,8 @@ struct rn_env_ops {
      * sync what was written is still read back, but may not be there; this
      * tells.  What is not yet synced stays. */
     void (*reread)(struct rn_file *file, uint64_t offset, uint64_t len);
+    /* Who may do what with it, as chmod(2) has it. */
+    int (*mode)(struct rn_file *file, unsigned *out);
     /* Gives it owner, group and mode of what is at the path, if there is
      * anything: what is to take its place is for the same readers. */
     int (*resemble)(struct rn_file *file, const char *path);

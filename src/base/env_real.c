@@ -103,10 +103,11 @@ static void real_random(struct rn_env *env, void *out, size_t len)
 /* ---- files --------------------------------------------------------------- */
 
 static const int open_flags[] = {
-    [RN_OPEN_READ] = O_RDONLY,
-    [RN_OPEN_WRITE] = O_RDWR,
-    [RN_OPEN_CREATE] = O_RDWR | O_CREAT,
-    [RN_OPEN_NEW] = O_RDWR | O_CREAT | O_TRUNC,
+    [RN_OPEN_READ] = O_RDONLY | O_NOFOLLOW,
+    [RN_OPEN_FOLLOW] = O_RDONLY,
+    [RN_OPEN_WRITE] = O_RDWR | O_NOFOLLOW,
+    [RN_OPEN_CREATE] = O_RDWR | O_NOFOLLOW | O_CREAT,
+    [RN_OPEN_NEW] = O_RDWR | O_NOFOLLOW | O_CREAT | O_TRUNC,
 };
 
 static int open_fd(const char *path, int flags)
@@ -158,7 +159,7 @@ static int real_open(struct rn_env *env, const char *path, enum rn_open how,
 
     /* O_NONBLOCK means nothing to a file, but a FIFO put in its place would
      * otherwise hold us here for ever. */
-    fd = open_fd(path, open_flags[how] | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    fd = open_fd(path, open_flags[how] | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return errno;
     error = check_regular(fd);
@@ -320,6 +321,16 @@ static void real_reread(struct rn_file *file, uint64_t offset, uint64_t len)
     if (len > 0 && fits_off_t(offset, len))
         (void)posix_fadvise(fd_of(file), (off_t)offset, (off_t)len,
                             POSIX_FADV_DONTNEED);
+}
+
+static int real_mode(struct rn_file *file, unsigned *out)
+{
+    struct stat st;
+
+    if (fstat(fd_of(file), &st) != 0)
+        return errno;
+    *out = st.st_mode & 07777;
+    return 0;
 }
 
 static int real_resemble(struct rn_file *file, const char *path)
@@ -624,6 +635,7 @@ static const struct rn_env_ops real_ops = {
     .size = real_size,
     .allocated = real_allocated,
     .reread = real_reread,
+    .mode = real_mode,
     .resemble = real_resemble,
     .lock = real_lock,
     .rename = real_rename,

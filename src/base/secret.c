@@ -51,16 +51,42 @@ void rn_secret_free(void *secret, size_t size)
     (void)munmap(secret, size);
 }
 
+static enum rn_code check_mode(const char *path, unsigned mode,
+                               struct rn_err *err)
+{
+    if (mode & (S_IWGRP | S_IXGRP | S_IRWXO)) {
+        return rn_fail(err, RN_FORBIDDEN,
+                       "%s: has mode %04o; let it be 0640 at most", path,
+                       mode & 07777);
+    }
+    return RN_OK;
+}
+
 enum rn_code rn_check_secret(const char *path, struct rn_err *err)
 {
     struct stat st;
 
     if (stat(path, &st))
         return rn_fail_errno(err, errno, "%s", path);
-    if (st.st_mode & (S_IWGRP | S_IXGRP | S_IRWXO)) {
-        return rn_fail(err, RN_FORBIDDEN,
-                       "%s: has mode %04o; let it be 0640 at most", path,
-                       (unsigned)(st.st_mode & 07777));
-    }
-    return RN_OK;
+    return check_mode(path, st.st_mode, err);
+}
+
+enum rn_code rn_secret_open(struct rn_env *env, const char *path,
+                            enum rn_open how, struct rn_file **out,
+                            struct rn_err *err)
+{
+    struct rn_file *file = NULL;
+    unsigned mode = 0;
+    int error = rn_file_open(env, path, how, &file);
+    enum rn_code rc;
+
+    if (!error)
+        error = env->ops->mode(file, &mode);
+    rc = error ? rn_fail_errno(err, error, "%s", path)
+               : check_mode(path, mode, err);
+    if (rc)
+        rn_file_close(file);
+    else
+        *out = file;
+    return rc;
 }

@@ -2,8 +2,8 @@
 #ifndef RN_BASE_SECRET_H
 #define RN_BASE_SECRET_H
 
+#include "base/env.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 /* Equal?  Takes the same time wherever the first difference is, so that a
  * guesser learns nothing from it; lengths are not secret. */
@@ -22,5 +22,9 @@ void rn_secret_free(void *secret, size_t size);
 /* RN_FORBIDDEN if others may read the file, or its group do more than that: it
  * is no secret then. */
 enum rn_code rn_check_secret(const char *path, struct rn_err *err) RN_CHECK;
+/* The same, of the very file that is opened, for reading. */
+enum rn_code rn_secret_open(struct rn_env *env, const char *path,
+                            enum rn_open how, struct rn_file **out,
+                            struct rn_err *err) RN_CHECK;
 
 #endif

@@ -129,7 +129,7 @@ static struct rn_file *new_file(struct rn_sim *sim, const char *path,
     memcpy(file->path, path + skip, len - skip);
     file->base.env = &sim->env;
     file->node = node;
-    file->writes = how != RN_OPEN_READ;
+    file->writes = how != RN_OPEN_READ && how != RN_OPEN_FOLLOW;
     file->lock = RN_LOCK_NONE;
     file->next = sim->disk.files;
     sim->disk.files = file;
@@ -336,6 +336,13 @@ static int take_lock(struct rn_disk *disk, struct rn_disk_file *f,
 }
 
 /* There is one user. */
+static int sim_mode(struct rn_file *file, unsigned *out)
+{
+    (void)file;
+    *out = 0600;
+    return 0;
+}
+
 static int sim_resemble(struct rn_file *file, const char *path)
 {
     (void)file;
@@ -431,6 +438,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->size = sim_size;
     ops->allocated = sim_size; /* nothing is behind the end */
     ops->reread = sim_reread;
+    ops->mode = sim_mode;
     ops->resemble = sim_resemble;
     ops->lock = sim_lock;
     ops->rename = sim_rename;

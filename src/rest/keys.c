@@ -150,14 +150,12 @@ enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
     int error;
 
     snprintf(path, sizeof(path), "%s/keys", data_dir);
-    rc = rn_check_secret(path, err);
+    rc = rn_secret_open(env, path, RN_OPEN_READ, &file, err);
     if (rc) {
         rn_secret_free(text, FILE_MAX);
         return rc;
     }
-    error = text ? rn_file_open(env, path, RN_OPEN_READ, &file) : ENOMEM;
-    if (!error)
-        error = rn_file_read(file, text, FILE_MAX, 0, &got);
+    error = text ? rn_file_read(file, text, FILE_MAX, 0, &got) : ENOMEM;
     rn_file_close(file);
     if (error) {
         rc = rn_fail_errno(err, error, "%s", path);
@@ -233,15 +231,13 @@ static enum rn_code read_token(struct rn_env *env, const char *path,
                                char token[RN_KEY_TEXT_MAX], struct rn_err *err)
 {
     struct rn_file *file = NULL;
-    enum rn_code rc = rn_check_secret(path, err);
+    enum rn_code rc = rn_secret_open(env, path, RN_OPEN_FOLLOW, &file, err);
     size_t got = 0, len = 0;
-    int error = 0;
+    int error;
 
     if (rc)
         return rc;
-    error = rn_file_open(env, path, RN_OPEN_READ, &file);
-    if (!error)
-        error = rn_file_read(file, token, RN_KEY_TEXT_MAX - 1, 0, &got);
+    error = rn_file_read(file, token, RN_KEY_TEXT_MAX - 1, 0, &got);
     rn_file_close(file);
     if (error)
         return rn_fail_errno(err, error, "%s", path);

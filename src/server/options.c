@@ -307,7 +307,7 @@ static enum rn_code from_file(const char *path, struct rn_arena *arena,
 
     if (!text)
         return RN_NOMEM;
-    error = rn_file_open(env, path, RN_OPEN_READ, &file);
+    error = rn_file_open(env, path, RN_OPEN_FOLLOW, &file);
     if (!error)
         error = rn_file_read(file, text, CONFIG_MAX, 0, &got);
     rn_file_close(file);

@@ -404,6 +404,29 @@ def _():
             equal(status_of("Bearer " + "z" * 40), 200)
 
 
+@case("the file of options and the token may be links, as Kubernetes has them")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        def turn(where):
+            os.symlink(where, home + "/..new")
+            os.rename(home + "/..new", home + "/..data")
+
+        for name, mode in (("1", 0o600), ("2", 0o644), ("3", 0o640)):
+            os.mkdir(f"{home}/..{name}")
+            write_token(f"{home}/..{name}/token", "x" * 40, mode)
+            with open(f"{home}/..{name}/options", "w") as file:
+                json.dump({"metrics-token-file": home + "/token",
+                           "store": "mem"}, file)
+        for name in ("token", "options"):
+            os.symlink("..data/" + name, f"{home}/{name}")
+        turn("..1")
+        with Server("--config", home + "/options") as server:
+            turn("..2")
+            server.wait_for_line("reload failed.*token: has mode 0644")
+            turn("..3")
+            server.wait_for_line("certificates and keys reloaded")
+
+
 @case("the unit for systemd starts the server with options that it has")
 def _():
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")

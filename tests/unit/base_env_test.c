@@ -334,10 +334,28 @@ static void only_plain_files_are_opened(void **state)
     assert_int_equal(rn_file_open(env, in_dir("link"), RN_OPEN_READ, &f),
                      ELOOP);
     assert_int_equal(rn_file_open(env, in_dir("link"), RN_OPEN_NEW, &f), ELOOP);
+    assert_int_equal(rn_file_open(env, in_dir("fifo"), RN_OPEN_FOLLOW, &f),
+                     EINVAL);
     assert_int_equal(rn_file_open(env, dir, RN_OPEN_READ, &f), EISDIR);
     assert_int_equal(rn_file_open(env, in_dir("fifo"), RN_OPEN_READ, &f),
                      EINVAL);
     assert_null(f);
+}
+
+static void a_link_is_followed_where_that_is_asked_for(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    unsigned mode = 0;
+
+    (void)state;
+    rn_file_close(f);
+    f = NULL;
+    assert_int_equal(chmod(in_dir("a"), 0640), 0);
+    assert_int_equal(symlink("a", in_dir("link")), 0);
+    assert_int_equal(rn_file_open(env, in_dir("link"), RN_OPEN_FOLLOW, &f), 0);
+    assert_int_equal(env->ops->mode(f, &mode), 0);
+    assert_int_equal(mode, 0640);
+    rn_file_close(f);
 }
 
 static void files_are_closed_in_children(void **state)
@@ -441,6 +459,7 @@ int main(void)
         TEST(reserving_keeps_or_grows_the_length),
         TEST(opening_new_empties_creating_does_not),
         TEST(only_plain_files_are_opened),
+        TEST(a_link_is_followed_where_that_is_asked_for),
         TEST(files_are_closed_in_children),
         TEST(locks_refuse_without_waiting),
         TEST(names_are_made_moved_listed_and_removed),
