@@ -104,6 +104,8 @@ struct rn_env_ops {
     /* Gives it owner, group and mode of what is at the path, if there is
      * anything: what is to take its place is for the same readers. */
     int (*resemble)(struct rn_file *file, const char *path);
+    /* Lets everybody read it, and its owner write (0644). */
+    int (*publish)(struct rn_file *file);
     /* Does not wait: EAGAIN if another open file holds it. */
     int (*lock)(struct rn_file *file, enum rn_file_lock how);
 

@@ -350,6 +350,11 @@ static int real_resemble(struct rn_file *file, const char *path)
     return fchmod(fd, then.st_mode & 0640) ? errno : 0;
 }
 
+static int real_publish(struct rn_file *file)
+{
+    return fchmod(fd_of(file), 0644) ? errno : 0;
+}
+
 static int real_lock(struct rn_file *file, enum rn_file_lock how)
 {
     static const int operations[] = {
@@ -637,6 +642,7 @@ static const struct rn_env_ops real_ops = {
     .reread = real_reread,
     .mode = real_mode,
     .resemble = real_resemble,
+    .publish = real_publish,
     .lock = real_lock,
     .rename = real_rename,
     .remove = real_remove,

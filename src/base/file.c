@@ -6,9 +6,9 @@
 
 enum { PATH_BYTES = 4096 };
 
-enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
-                             const char *name, struct rn_view bytes,
-                             struct rn_err *err)
+static enum rn_code replace(struct rn_env *env, const char *dir,
+                            const char *name, struct rn_view bytes,
+                            bool is_public, struct rn_err *err)
 {
     char path[PATH_BYTES], temporary[PATH_BYTES];
     struct rn_file *file = NULL;
@@ -19,7 +19,8 @@ enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
         return rn_fail_errno(err, ENAMETOOLONG, "%s", path);
     error = rn_file_open(env, temporary, RN_OPEN_NEW, &file);
     if (!error)
-        error = env->ops->resemble(file, path);
+        error = is_public ? env->ops->publish(file)
+                          : env->ops->resemble(file, path);
     if (!error)
         error = rn_file_write(file, bytes, 0);
     if (!error)
@@ -30,6 +31,20 @@ enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
     if (!error)
         error = env->ops->sync_dir(env, dir);
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+}
+
+enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
+                             const char *name, struct rn_view bytes,
+                             struct rn_err *err)
+{
+    return replace(env, dir, name, bytes, false, err);
+}
+
+enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
+                             const char *name, struct rn_view bytes,
+                             struct rn_err *err)
+{
+    return replace(env, dir, name, bytes, true, err);
 }
 
 /* ---- side by side -------------------------------------------------------- */

@@ -15,6 +15,11 @@ enum rn_code rn_file_replace(struct rn_env *env, const char *dir,
                              const char *name, struct rn_view bytes,
                              struct rn_err *err) RN_CHECK;
 
+/* The same for what everybody may read (0644). */
+enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
+                             const char *name, struct rn_view bytes,
+                             struct rn_err *err) RN_CHECK;
+
 /* A sync of a file, or of a directory, whose order among others does not
  * matter.  The caller fills in the first two, and zeros the rest. */
 struct rn_sync {

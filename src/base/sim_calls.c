@@ -350,6 +350,12 @@ static int sim_resemble(struct rn_file *file, const char *path)
     return 0;
 }
 
+static int sim_publish(struct rn_file *file)
+{
+    (void)file;
+    return 0;
+}
+
 static int sim_lock(struct rn_file *file, enum rn_file_lock how)
 {
     struct rn_sim *sim = rn_sim_of(file->env);
@@ -440,6 +446,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->reread = sim_reread;
     ops->mode = sim_mode;
     ops->resemble = sim_resemble;
+    ops->publish = sim_publish;
     ops->lock = sim_lock;
     ops->rename = sim_rename;
     ops->remove = sim_remove;

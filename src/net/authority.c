@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -14,6 +15,8 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     PATH_BYTES = 4096,
@@ -63,6 +66,16 @@ static enum rn_code write_file(struct rn_env *env, const char *dir,
     return rn_file_replace(env, dir, name, rn_view_of(text, (size_t)len), err);
 }
 
+static enum rn_code publish_file(struct rn_env *env, const char *dir,
+                                 const char *name, BIO *from,
+                                 struct rn_err *err)
+{
+    char *text = NULL;
+    long len = BIO_get_mem_data(from, &text);
+
+    return rn_file_publish(env, dir, name, rn_view_of(text, (size_t)len), err);
+}
+
 static enum rn_code make_dir(struct rn_env *env, const char *dir,
                              struct rn_err *err)
 {
@@ -70,6 +83,23 @@ static enum rn_code make_dir(struct rn_env *env, const char *dir,
 
     return error && error != EEXIST ? rn_fail_errno(err, error, "%s", dir)
                                     : RN_OK;
+}
+
+/* What is there already stays as it is.  By a descriptor: in a directory of
+ * somebody else's the name may be another's by now. */
+static enum rn_code make_public_dir(struct rn_env *env, const char *dir,
+                                    struct rn_err *err)
+{
+    int error = env->ops->make_dir(env, dir), fd;
+
+    if (error)
+        return error == EEXIST ? RN_OK : rn_fail_errno(err, error, "%s", dir);
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fchmod(fd, 0755))
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    return error ? rn_fail_errno(err, error, "%s", dir) : RN_OK;
 }
 
 /* The file's bytes as a BIO; RN_NOT_FOUND if there is none. */
@@ -449,11 +479,11 @@ enum rn_code rn_authority_export(struct rn_env *env, const char *dir,
             rc = fail_ssl(err, "exporting");
     }
     if (!rc)
-        rc = make_dir(env, to, err);
+        rc = make_public_dir(env, to, err);
     if (!rc)
-        rc = write_file(env, to, "ca.pem", pem, err);
+        rc = publish_file(env, to, "ca.pem", pem, err);
     if (!rc)
-        rc = write_file(env, to, "ca.p12", p12, err);
+        rc = publish_file(env, to, "ca.p12", p12, err);
     PKCS12_free(store);
     X509_free(cert);
     BIO_free(pem);

@@ -326,6 +326,9 @@ def _():
         status, out, err = run("tls", "export", data, to)
         equal((status, err, sorted(os.listdir(to))),
               (0, "", ["ca.p12", "ca.pem"]))
+        for path, mode in [(to, 0o755), (to + "/ca.pem", 0o644),
+                           (to + "/ca.p12", 0o644)]:
+            equal(stat.S_IMODE(os.stat(path).st_mode), mode, path)
         for words in ["NODE_EXTRA_CA_CERTS=", "REQUESTS_CA_BUNDLE=",
                       "trustStore=" + to, "SSL_CERT_FILE=",
                       "HttpClientFactory", "--cacert"]:
@@ -335,6 +338,11 @@ def _():
         assert "PRIVATE" not in held and "2.16.840.1.113894.746875.1.1" in held
         with open(data + "/tls/ca.pem") as file:
             assert file.read() in held
+        os.chmod(to, 0o700)
+        os.chmod(to + "/ca.pem", 0o600)
+        equal(run("tls", "export", data, to)[0], 0)
+        equal([stat.S_IMODE(os.stat(path).st_mode)
+               for path in (to, to + "/ca.pem")], [0o700, 0o644])
 
 
 @case("off loopback the server wants a certificate")
