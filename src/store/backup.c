@@ -27,15 +27,11 @@ struct copying {
     struct rn_image image;           /* of it */
 };
 
-static enum rn_code hold(struct rn_env *env, const char *dir, const char *name,
-                         enum rn_open how, struct rn_file **out,
-                         struct rn_err *err)
+static int hold(struct rn_env *env, const char *path, enum rn_open how,
+                struct rn_file **out)
 {
-    char path[RN_PATH_MAX];
-    int error;
+    int error = rn_file_open(env, path, how, out);
 
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    error = rn_file_open(env, path, how, out);
     for (int i = 0; !error; i++) {
         error = env->ops->lock(*out, RN_LOCK_SHARED);
         if (error != EAGAIN || i == LOCK_TRIES)
@@ -43,7 +39,36 @@ static enum rn_code hold(struct rn_env *env, const char *dir, const char *name,
         error = 0;
         env->ops->sleep(env, LOCK_PAUSE_NS);
     }
+    return error;
+}
+
+static enum rn_code hold_log(struct rn_env *env, const char *dir,
+                             struct rn_file **out, struct rn_err *err)
+{
+    char path[RN_PATH_MAX];
+    int error;
+
+    snprintf(path, sizeof(path), "%s/format", dir);
+    error = hold(env, path, RN_OPEN_READ, out);
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
+}
+
+/* A restore leaves its source as it is, and a backup must where it may only
+ * read.  Every store that was ever opened has the file, so without it nobody
+ * needs to know of us; if one is opened for the first time right now, that
+ * shows as below. */
+static enum rn_code hold_map(struct rn_env *env, const char *dir, bool restore,
+                             struct rn_file **out, struct rn_err *err)
+{
+    char path[RN_PATH_MAX];
+    int error;
+
+    snprintf(path, sizeof(path), "%s/backup", dir);
+    error = hold(env, path, restore ? RN_OPEN_READ : RN_OPEN_CREATE, out);
+    if (error == EROFS)
+        error = hold(env, path, RN_OPEN_READ, out);
+    return error && error != ENOENT ? rn_fail_errno(err, error, "%s", path)
+                                    : RN_OK;
 }
 
 static enum rn_code make_target(struct rn_env *env, const char *dir,
@@ -220,7 +245,7 @@ static enum rn_code copy_state(struct copying *b, struct rn_err *err)
 {
     struct rn_wal_opts log = { .env = b->env, .dir = b->from };
     struct rn_file *held = NULL; /* the log */
-    enum rn_code rc = hold(b->env, b->from, "format", RN_OPEN_READ, &held, err);
+    enum rn_code rc = hold_log(b->env, b->from, &held, err);
 
     if (!rc)
         rc = copy_sums(b, err);
@@ -300,7 +325,7 @@ static enum rn_code copy_store(struct rn_env *env, const char *from,
     if (!rc)
         rc = make_target(env, to, err);
     if (!rc)
-        rc = hold(env, from, "backup", RN_OPEN_CREATE, &held, err);
+        rc = hold_map(env, from, restore, &held, err);
     if (!rc)
         rc = copy_until_whole(&b, err);
     if (!rc)

@@ -18,6 +18,7 @@
 #include "store/local.h"
 #include "store/verify.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -200,6 +201,7 @@ static struct {
     unsigned skip; /* chunks, before it does */
     unsigned left; /* how often it may */
     bool busy;
+    const char *fixed; /* a directory that cannot be written, or NULL */
 } watcher;
 
 static int watch_read(struct rn_file *file, void *out, size_t len,
@@ -223,8 +225,14 @@ static int watch_read(struct rn_file *file, void *out, size_t len,
 static int watch_open(struct rn_env *env, const char *path, enum rn_open how,
                       struct rn_file **out)
 {
-    int error = rn_env_real()->ops->open(rn_env_real(), path, how, out);
+    const char *fixed = watcher.fixed;
+    int error = 0;
 
+    if (fixed && strncmp(path, fixed, strlen(fixed)) == 0 &&
+        path[strlen(fixed)] == '/' && how != RN_OPEN_READ)
+        error = how == RN_OPEN_WRITE && access(path, F_OK) ? ENOENT : EROFS;
+    if (!error)
+        error = rn_env_real()->ops->open(rn_env_real(), path, how, out);
     if (!error)
         (*out)->env = env;
     return error;
@@ -241,6 +249,7 @@ static struct rn_env *env_where(void (*happens)(void), unsigned times)
     watcher.left = times;
     watcher.skip = 0;
     watcher.busy = false;
+    watcher.fixed = NULL;
     return &watcher.env;
 }
 
@@ -429,6 +438,66 @@ static void copies_under_load_are_whole(void **state)
     assert_true(lab.groups > FIRST_GROUPS + 1);
 }
 
+static void back_up(struct rn_env *env, const char *from, const char *to)
+{
+    struct rn_err err = { 0 };
+
+    if (rn_backup(env, from, to, &err))
+        fail_msg("%s", err.text);
+}
+
+static void find_it_held(void)
+{
+    struct rn_file *file = NULL;
+    char path[PATH + 16];
+
+    snprintf(path, sizeof(path), "%s/backup", lab.from);
+    assert_int_equal(rn_file_open(rn_env_real(), path, RN_OPEN_READ, &file), 0);
+    assert_int_equal(rn_env_real()->ops->lock(file, RN_LOCK_EXCLUSIVE), EAGAIN);
+    rn_file_close(file);
+}
+
+/* A mount may be read-only although the server writes there by another. */
+static void a_store_in_use_is_held_where_one_may_only_read(void **state)
+{
+    struct rn_env *env = env_where(find_it_held, 1);
+
+    (void)state;
+    watcher.fixed = lab.from;
+    back_up(env, lab.from, lab.copy);
+    assert_int_equal(watcher.left, 0);
+    expect_whole(lab.groups);
+}
+
+static void
+a_copy_that_may_only_be_read_can_be_copied_and_restored(void **state)
+{
+    struct rn_env *env = env_where(NULL, 0);
+    struct rn_err err = { 0 };
+    char again[PATH + 16];
+
+    (void)state;
+    back_up(env, lab.from, lab.copy);
+    watcher.fixed = lab.copy;
+    snprintf(again, sizeof(again), "%s.again", lab.copy);
+    back_up(env, lab.copy, again);
+    expect_groups(again, lab.groups);
+    if (rn_restore(env, lab.copy, lab.restored, &err))
+        fail_msg("%s", err.text);
+    expect_groups(lab.restored, lab.groups);
+}
+
+static void a_restore_adds_nothing_to_the_copy(void **state)
+{
+    char path[PATH + 16];
+
+    (void)state;
+    back_up(rn_env_real(), lab.from, lab.copy);
+    expect_whole(lab.groups);
+    snprintf(path, sizeof(path), "%s/backup", lab.copy);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 /* Something else that a copy holds, or does not any more. */
 static struct rn_file *hold(const char *name)
 {
@@ -503,6 +572,9 @@ int main(void)
         CASE(a_copy_begins_again_if_the_store_is_compacted),
         CASE(so_it_does_if_that_happens_later_too),
         CASE(a_copy_that_cannot_be_whole_is_refused),
+        CASE(a_store_in_use_is_held_where_one_may_only_read),
+        CASE(a_copy_that_may_only_be_read_can_be_copied_and_restored),
+        CASE(a_restore_adds_nothing_to_the_copy),
         CASE(the_keys_are_copied_for_their_owner_only),
         CASE(copies_under_load_are_whole),
         CASE(a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it),

@@ -219,11 +219,11 @@ for command in dump compact; do
         refused fixed 'fixed/lock: Permission denied' \
         $somebody ./runnel "$command" fixed
 done
-for command in backup restore; do
-    check "$command refuses a directory that cannot be written" \
-        refused fixed 'fixed/backup: Permission denied' \
-        $somebody ./runnel "$command" fixed "open/$command"
-done
+check 'backup refuses a directory that cannot be written' \
+    refused fixed 'fixed/backup: Permission denied' \
+    $somebody ./runnel backup fixed open/backup
+check 'restore needs no right to write there' \
+    $somebody ./runnel restore fixed open/restore
 check 'verify needs no right to write' \
     says 0 '^sound: ' $somebody ./runnel verify fixed
 check 'backup refuses a target that cannot be written' \
@@ -286,7 +286,9 @@ line()
     sed -n "s/^$1 //p" "$2/format"
 }
 
+before=$(sum_of copy)
 check 'restore makes a directory' "$dev" restore copy new
+check 'it leaves the copy as it was' test "$before" = "$(sum_of copy)"
 check 'it is another store' test "$(line store new)" != "$(line store copy)"
 check 'it is one restore further' test "$(line restored new)" -eq 1
 check 'it has every record' has_all new
