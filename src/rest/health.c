@@ -10,10 +10,7 @@
 #include <unistd.h>
 
 const char *const rn_insecure_names[RN_INSECURE] = {
-    "well_known_key",
-    "plain_http",
-    "root",
-    "test_mode",
+    "well_known_key", "plain_http", "root", "test_mode", "admin",
 };
 
 void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE])
@@ -25,6 +22,7 @@ void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE])
     out[1] = exposed && !has_tls;
     out[2] = exposed && geteuid() == 0;
     out[3] = r->opts.clock != NULL;
+    out[4] = exposed && r->opts.admin;
 }
 
 /* It is ready all the same: whoever set it so has been asked by name. */

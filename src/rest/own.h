@@ -391,7 +391,7 @@ enum rn_code rn_context_name_document(struct rn_context *x,
 
 /* health.c: what of its configuration opens what is closed by default, in the
  * order of the names. */
-enum { RN_INSECURE = 4 };
+enum { RN_INSECURE = 5 };
 extern const char *const rn_insecure_names[RN_INSECURE];
 void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE]);
 

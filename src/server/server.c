@@ -465,6 +465,8 @@ static void tell_start(struct rn_server *s)
         rn_log_warn(s->log, "requests come over the network in plain text");
     if (exposed && geteuid() == 0)
         rn_log_warn(s->log, "root serves a network");
+    if (exposed && o->admin)
+        rn_log_warn(s->log, "the control routes are open to the network");
     if (o->test_mode)
         rn_log_warn(s->log, "the test mode is on: faults may be ordered");
 }

@@ -229,16 +229,20 @@ def _():
                      and name.startswith("runnel_insecure_config")}
             equal(set(body.get("insecure", [])), found)
             equal(set(body) - {"insecure"}, {"ready"})
+            if "admin" in found:
+                server.wait_for_line("control routes are open to the network")
             return found - {"root"}
 
-    plain, key, test = ("--allow-plain-http-on-network",
-                        "--allow-well-known-key-on-network", "--test-mode")
+    plain, key, test, admin = (
+        "--allow-plain-http-on-network", "--allow-well-known-key-on-network",
+        "--test-mode", "--admin")
     equal(opened(listen="127.0.0.1:0"), set())
-    equal(opened(plain, key, *AS_ROOT, listen="127.0.0.1:0"), set())
+    equal(opened(plain, key, admin, *AS_ROOT, listen="127.0.0.1:0"), set())
     equal(opened(test, listen="127.0.0.1:0"), {"test_mode"})
     equal(opened(plain, *AS_ROOT), {"plain_http"})
     equal(opened(plain, key, test, *AS_ROOT),
           {"plain_http", "well_known_key", "test_mode"})
+    equal(opened(plain, admin, *AS_ROOT), {"plain_http", "admin"})
 
 
 @case("what root's commands make in the directory of another is his")
