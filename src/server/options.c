@@ -294,25 +294,38 @@ static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
     return rc;
 }
 
+static enum rn_code read_config(const char *path, char text[CONFIG_MAX],
+                                size_t *got, struct rn_err *err)
+{
+    struct rn_file *file = NULL;
+    uint64_t size = 0;
+    int error = rn_file_open(rn_env_real(), path, RN_OPEN_FOLLOW, &file);
+
+    if (!error)
+        error = rn_file_size(file, &size);
+    if (!error)
+        error = rn_file_read(file, text, CONFIG_MAX, 0, got);
+    rn_file_close(file);
+    if (error)
+        return rn_fail_errno(err, error, "%s", path);
+    return size > CONFIG_MAX
+               ? rn_fail(err, RN_BAD_REQUEST, "%s: larger than 1 MiB", path)
+               : RN_OK;
+}
+
 static enum rn_code from_file(const char *path, struct rn_arena *arena,
                               struct rn_options *out, struct rn_err *err)
 {
-    struct rn_env *env = rn_env_real();
-    struct rn_file *file = NULL;
     char *text = rn_arena_alloc(arena, CONFIG_MAX);
     struct rn_json json;
     size_t got = 0;
     enum rn_code rc;
-    int error;
 
     if (!text)
         return RN_NOMEM;
-    error = rn_file_open(env, path, RN_OPEN_FOLLOW, &file);
-    if (!error)
-        error = rn_file_read(file, text, CONFIG_MAX, 0, &got);
-    rn_file_close(file);
-    if (error)
-        return rn_fail_errno(err, error, "%s", path);
+    rc = read_config(path, text, &got, err);
+    if (rc)
+        return rc;
     rn_json_init(&json, NULL);
     rc = rn_json_parse(&json, rn_view_of(text, got), err);
     if (!rc)

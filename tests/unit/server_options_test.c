@@ -469,6 +469,21 @@ static void an_option_without_its_value_is_refused(void **state)
     assert_refused(read_from("--head-ms", NULL, NULL), "--head-ms");
 }
 
+/* Whether what is beyond is an option or a blank. */
+static void a_file_is_read_in_whole_or_refused(void **state)
+{
+    static char text[(1 << 20) + 2];
+    static const char first[] = "{\"store\":\"mem\"}";
+
+    (void)state;
+    memset(text, ' ', sizeof(text) - 1);
+    memcpy(text, first, sizeof(first) - 1);
+    assert_refused(read_file(NULL, NULL, text), "larger than 1 MiB");
+    text[1 << 20] = '\0';
+    assert_int_equal(read_file(NULL, NULL, text), RN_OK);
+    assert_string_equal(options.store, "mem");
+}
+
 static void a_bad_file_is_refused_by_its_name(void **state)
 {
     static const char *const texts[] = { "",        "{",     "[]",
@@ -524,6 +539,7 @@ int main(void)
         TEST(a_value_of_the_wrong_kind_in_the_file_is_refused),
         TEST(what_is_no_option_is_refused_by_name),
         TEST(an_option_without_its_value_is_refused),
+        TEST(a_file_is_read_in_whole_or_refused),
         TEST(a_bad_file_is_refused_by_its_name),
         TEST(the_help_lists_exactly_these),
     };
