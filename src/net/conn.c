@@ -7,6 +7,8 @@
  */
 #include "net/conn.h"
 
+#include "net/listener.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -475,6 +477,13 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
 bool rn_conn_is_tls(const struct rn_conn *c)
 {
     return c->session != NULL;
+}
+
+void rn_conn_print_own(const struct rn_conn *c, char out[RN_CONN_ADDRESS_MAX])
+{
+    static_assert((int)RN_CONN_ADDRESS_MAX >= RN_ADDRESS_TEXT_MAX,
+                  "an address must fit");
+    rn_address_print(c->watch.fd, out);
 }
 
 bool rn_conn_is_sending(const struct rn_conn *c)

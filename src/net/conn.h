@@ -79,6 +79,8 @@ size_t rn_conn_unsent_bytes(void);
 /* Of all connections of the process, those with unsent bytes.  Any thread. */
 size_t rn_conn_sending_count(void);
 const char *rn_conn_address(const struct rn_conn *c);
+/* Of this end of it. */
+void rn_conn_print_own(const struct rn_conn *c, char out[RN_CONN_ADDRESS_MAX]);
 struct rn_loop *rn_conn_loop(const struct rn_conn *c);
 
 #endif

@@ -57,6 +57,22 @@ static void print_address(const struct sockaddr_storage *of,
     }
 }
 
+static struct sockaddr_storage bound_to(int fd)
+{
+    struct sockaddr_storage bound = { 0 };
+    socklen_t len = sizeof(bound);
+
+    (void)getsockname(fd, (struct sockaddr *)&bound, &len);
+    return bound;
+}
+
+void rn_address_print(int fd, char out[RN_ADDRESS_TEXT_MAX])
+{
+    struct sockaddr_storage bound = bound_to(fd);
+
+    print_address(&bound, out);
+}
+
 static bool is_loopback(const struct sockaddr_storage *of)
 {
     struct sockaddr_in v4;
@@ -140,15 +156,14 @@ static enum rn_code listener_new(int fd, struct rn_listener **out,
                                  struct rn_err *err)
 {
     struct rn_listener *l = rn_new(sizeof(*l));
-    struct sockaddr_storage bound = { 0 };
-    socklen_t len = sizeof(bound);
+    struct sockaddr_storage bound;
 
     if (!l) {
         close(fd);
         return rn_fail(err, RN_NOMEM, "listening: out of memory");
     }
     l->watch.fd = fd;
-    (void)getsockname(fd, (struct sockaddr *)&bound, &len);
+    bound = bound_to(fd);
     print_address(&bound, l->address);
     l->loopback = is_loopback(&bound);
     *out = l;

@@ -37,6 +37,9 @@ void rn_listener_stop(struct rn_listener *l);
 /* Only if it was never started; the loop ends one that was. */
 void rn_listener_close(struct rn_listener *l);
 
+/* Where this end of a socket is. */
+void rn_address_print(int fd, char out[RN_ADDRESS_TEXT_MAX]);
+
 /* As bound: the real port. */
 const char *rn_listener_address(const struct rn_listener *l);
 bool rn_listener_is_loopback(const struct rn_listener *l);

@@ -13,6 +13,8 @@ static void print_endpoint(const struct rn_context *x, char out[ENDPOINT_MAX])
 {
     struct rn_view host = x->call->req->host;
 
+    if (host.len == 0 && x->call->own)
+        host = rn_view_text(x->call->own);
     if (x->rest->opts.advertise)
         snprintf(out, ENDPOINT_MAX, "%s", x->rest->opts.advertise);
     else

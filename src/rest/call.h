@@ -59,6 +59,7 @@ struct rn_call {
     const struct rn_http_request *req; /* valid until the call is released */
     bool is_tls, is_loopback;
     const char *peer;
+    const char *own; /* the address it came to; NULL: Host tells, or nobody */
     int64_t begun_ns;
     void (*wake)(struct rn_call *call); /* any thread, after PENDING only */
 

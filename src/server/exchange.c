@@ -206,6 +206,18 @@ static enum rn_conn_next go_on(struct exchange *x)
     return invite(x);
 }
 
+/* HTTP/1.0 knows no Host, but clients want to be told where they are. */
+static const char *find_own_address(struct exchange *x)
+{
+    char *out = x->call.req->host.len
+                    ? NULL
+                    : rn_arena_alloc(&x->call.arena, RN_CONN_ADDRESS_MAX);
+
+    if (out)
+        rn_conn_print_own(x->conn, out);
+    return out;
+}
+
 static enum rn_conn_next serve(struct exchange *x)
 {
     struct rn_call *call = &x->call;
@@ -217,6 +229,7 @@ static enum rn_conn_next serve(struct exchange *x)
     call->is_tls = rn_conn_is_tls(x->conn);
     call->is_loopback = x->is_loopback;
     call->peer = x->address;
+    call->own = find_own_address(x);
     call->begun_ns = rn_loop_now_ns(x->loop);
     rn_http_response_init(&call->res, call->req);
     return proceed(x, rn_rest_serve(call));

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 
 from lib import (AS_ROOT, EMULATOR_KEY, LIMIT_S, Server, case, equal,
-                 own_address, run, run_cases, sign)
+                 open_socket, own_address, request, run, run_cases, sign)
 
 
 def endpoints(server, **more):
@@ -243,6 +243,19 @@ def _():
     equal(opened(plain, key, test, *AS_ROOT),
           {"plain_http", "well_known_key", "test_mode"})
     equal(opened(plain, admin, *AS_ROOT), {"plain_http", "admin"})
+
+
+@case("who names no host is told the address he came to")
+def _():
+    with Server("--store", "mem", "--allow-plain-http-on-network", *AS_ROOT,
+                "--allow-well-known-key-on-network",
+                listen="0.0.0.0:0") as server:
+        asked = request("GET", "/").replace(b"Host: localhost\r\n", b"")
+        with open_socket(server) as s, s.makefile("rb") as answer:
+            s.sendall(asked.replace(b"HTTP/1.1", b"HTTP/1.0"))
+            body = json.loads(answer.read().split(b"\r\n\r\n")[1])
+        equal(body["writableLocations"][0]["databaseAccountEndpoint"],
+              f"http://127.0.0.1:{server.port}/")
 
 
 @case("what root's commands make in the directory of another is his")
