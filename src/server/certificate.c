@@ -33,9 +33,10 @@ void rn_certificate_name(const struct rn_options *o,
     snprintf(out->key, sizeof(out->key), "%s/tls/key.pem", o->data);
 }
 
-/* False without, which is a failure only if `err` says so. */
-static bool find(const struct rn_options *o, struct rn_certificate_files *files,
-                 struct rn_err *err)
+/* False without, which is a failure only if `err` says so: there may never have
+ * been one. */
+static bool find(const struct rn_certificate *c, const struct rn_options *o,
+                 struct rn_certificate_files *files, struct rn_err *err)
 {
     if (!o->tls_cert != !o->tls_key) {
         rn_fail(err, RN_BAD_REQUEST, "--tls-cert and --tls-key go together");
@@ -46,6 +47,9 @@ static bool find(const struct rn_options *o, struct rn_certificate_files *files,
         return true;
     if (errno != ENOENT && errno != ENOTDIR) /* it may well be there */
         rn_fail_errno(err, errno, "%s", files->cert);
+    else if (rn_certificate_is_there(c))
+        rn_fail(err, RN_NOT_FOUND, "%s: gone; the old one stays in use",
+                files->cert);
     return false;
 }
 
@@ -65,7 +69,7 @@ enum rn_code rn_certificate_load(struct rn_certificate *c,
     int64_t not_after;
     enum rn_code rc;
 
-    if (!find(o, &files, err))
+    if (!find(c, o, &files, err))
         return err->code;
     rc = rn_tls_open(files.cert, files.key, &tls, err);
     if (rc)

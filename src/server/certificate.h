@@ -33,7 +33,7 @@ void rn_certificate_close(struct rn_certificate *c);
 void rn_certificate_name(const struct rn_options *o,
                          struct rn_certificate_files *out);
 
-/* Reads the files.  None in DIR/tls is no failure. */
+/* Reads the files.  None in DIR/tls is no failure, unless there was one. */
 enum rn_code rn_certificate_load(struct rn_certificate *c,
                                  const struct rn_options *o, struct rn_env *env,
                                  struct rn_log *log,

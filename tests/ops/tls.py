@@ -193,6 +193,24 @@ def _():
             equal(peer_serial(server, cafile), second)
 
 
+@case("SIGHUP tells of a certificate that is gone, and keeps the old one")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        init(data)
+        with Server(data=data) as server:
+            first = peer_serial(server, data + "/tls/ca.pem")
+            os.rename(data + "/tls", home + "/tls")
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("reload failed.*cert.pem: gone")
+            server.wait_for_line('but for what failed.*"certificate":false')
+            equal(peer_serial(server, home + "/tls/ca.pem"), first)
+            server.lines.clear()
+            os.rename(home + "/tls", data + "/tls")
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line("certificates and keys reloaded")
+
+
 @case("a certificate that has changed is taken without being told")
 def _():
     with tempfile.TemporaryDirectory() as data:
