@@ -47,7 +47,7 @@ struct rn_call_note {
     uint32_t range; /* where it read or wrote, if lsn is not 0 */
     uint64_t lsn;
     const char *key;        /* the name of the key that signed it */
-    const char *waited_for; /* "commit", "worker", "change" */
+    const char *waited_for; /* "commit", "worker", "change", "delay" */
     int64_t idle_ns;        /* it waited because its client wants it to */
     int64_t ns;             /* from its last byte to its answer, without that */
     struct rn_query_note query;
