@@ -165,7 +165,7 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
                               x->container->container, &x->err);
     if (!rc)
         rc = find_document(x, &reading, &body, &place);
-    rn_context_blame(x, &reading, rc);
+    rn_reply_blame(x, &reading, rc);
     x->rc = rc;
     rn_reply_owner(x);
     if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {

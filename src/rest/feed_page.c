@@ -175,7 +175,7 @@ enum rn_code rn_feed_page_read(struct rn_feed_page *f, uint32_t entries,
         rc = rn_feed_page_extend(f, &r);
     if (!rc && f->token.kind != RN_FEED_TOKEN_NOW && !f->is_old)
         rc = read_pieces(f, &r, entries, bytes, end);
-    rn_context_blame(f->x, &r, rc);
+    rn_reply_blame(f->x, &r, rc);
     rn_reading_end(&r);
     return rc;
 }

@@ -135,13 +135,6 @@ enum rn_code rn_context_scope(struct rn_context *x,
     return rc ? rc : read_epks(x, &scan->epks);
 }
 
-void rn_context_blame(struct rn_context *x, const struct rn_reading *r,
-                      enum rn_code rc)
-{
-    if (r->txn && !x->err.text[0] && (rc == RN_CORRUPT || rc == RN_IO))
-        rn_fail(&x->err, rc, "%s", rn_txn_why(r->txn, rc));
-}
-
 uint64_t rn_context_whose(const struct rn_context *x)
 {
     const struct rn_object *owner = x->container ? x->container
@@ -246,7 +239,7 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
         rn_fail(&x->err, rc, "Invalid Continuation Token");
     if (!rc)
         rc = print_page(x, &documents, max, &count, &more);
-    rn_context_blame(x, &reading, rc);
+    rn_reply_blame(x, &reading, rc);
     rn_documents_close(&documents);
     rn_reading_end(&reading);
     if (rc)

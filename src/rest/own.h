@@ -267,9 +267,15 @@ const struct rn_route *rn_route_find(const struct rn_context *x);
 
 /* ---- reply.c ------------------------------------------------------------- */
 
+#define RN_GATEWAY_VERSION "version=2.14.0" /* in every answer */
+
 /* Each completes the answer and says RN_REST_DONE, so that answering is one
  * statement. */
 enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc);
+/* Before it: what a read met in the store, if nobody has said so.  For the
+ * log. */
+void rn_reply_blame(struct rn_context *x, const struct rn_reading *r,
+                    enum rn_code rc);
 /* The body of a refusal; `why` is no longer than an error's text. */
 void rn_reply_print_error(struct rn_call *call, const char *word,
                           const char *why);
@@ -433,9 +439,6 @@ bool rn_rest_probe(struct rn_context *x);
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan) RN_CHECK;
 enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
-/* What a read met in the store, if it says nothing itself: for the log. */
-void rn_context_blame(struct rn_context *x, const struct rn_reading *r,
-                      enum rn_code rc);
 /* What it asks for documents or objects of: the container, user or database; 0:
  * the account.  A continuation tells it: a place in one is none in another. */
 uint64_t rn_context_whose(const struct rn_context *x);

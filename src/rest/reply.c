@@ -78,7 +78,7 @@ void rn_reply_common(struct rn_context *x)
     rn_http_response_add_lines(
         &x->call->res,
         RN_LIT(LINE(RN_HEADER_SERVER, "runnel")
-                   LINE(RN_HEADER_GATEWAY_VERSION, "version=2.14.0")
+                   LINE(RN_HEADER_GATEWAY_VERSION, RN_GATEWAY_VERSION)
                        LINE(RN_HEADER_SERVICE_VERSION, "version=2.14.0.0")));
     add_own(x, RN_LIT(RN_HEADER_DATE), rn_date_print(x->now_s, date));
     add_activity(x);
@@ -315,6 +315,13 @@ static void print_error(struct rn_context *x, const struct rn_status *status)
                          x->err.text[0] && !is_ours ? x->err.text
                          : status->text             ? status->text
                                                     : status->word);
+}
+
+void rn_reply_blame(struct rn_context *x, const struct rn_reading *r,
+                    enum rn_code rc)
+{
+    if (r->txn && !x->err.text[0] && (rc == RN_CORRUPT || rc == RN_IO))
+        rn_fail(&x->err, rc, "%s", rn_txn_why(r->txn, rc));
 }
 
 enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)

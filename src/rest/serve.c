@@ -417,7 +417,7 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_SERVER),
                          RN_LIT("runnel"));
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_GATEWAY_VERSION),
-                         RN_LIT("version=2.14.0"));
+                         RN_LIT(RN_GATEWAY_VERSION));
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CHARGE), RN_LIT("0"));
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_ACTIVITY_ID), id);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_DATE),

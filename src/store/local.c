@@ -222,11 +222,22 @@ static int64_t backup_time(const struct rn_local *l)
     return strtoll(text, NULL, 10);
 }
 
+/* For a write, with so much of the disk free. */
+static bool has_space(struct rn_local *l, uint64_t free_bytes)
+{
+    if (free_bytes >= l->opts.reserve_bytes)
+        return true;
+    /* Checkpoints need a little of the disk, whatever else does not. */
+    return free_bytes >= l->opts.reserve_bytes / 16 && l->map->ops->has_room &&
+           l->map->ops->has_room(l->map);
+}
+
 static void local_status(struct rn_store *s, struct rn_store_status *out)
 {
     struct rn_local *l = (struct rn_local *)s;
     int64_t now = rn_mono_ns(l->env), oldest = now;
     struct rn_map_stat map;
+    int error;
 
     l->map->ops->stat(l->map, &map);
     pthread_mutex_lock(&l->state);
@@ -249,8 +260,8 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->reserve_bytes = l->opts.reserve_bytes;
     out->restored = l->format.restored;
     out->backup_s = backup_time(l);
-    (void)l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
-    out->full = rn_local_check_space(l, RN_TXN_WRITE, NULL) != RN_OK ||
+    error = l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
+    out->full = (!error && !has_space(l, out->disk_free_bytes)) ||
                 rn_settle_is_stuck(l) ||
                 l->map->ops->reserve(l->map, RN_TXN_WRITE,
                                      rn_settle_pending(l)) != RN_OK;
@@ -373,11 +384,7 @@ enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
 
     if (mode == RN_TXN_SHRINK ||
         l->env->ops->space(l->env, l->dir, &free_bytes) ||
-        free_bytes >= l->opts.reserve_bytes)
-        return RN_OK;
-    /* Checkpoints need a little of the disk, whatever else does not. */
-    if (free_bytes >= l->opts.reserve_bytes / 16 && l->map->ops->has_room &&
-        l->map->ops->has_room(l->map))
+        has_space(l, free_bytes))
         return RN_OK;
     return rn_fail(err, RN_FULL,
                    "%s: %llu MiB free, %llu MiB are kept in reserve", l->dir,
