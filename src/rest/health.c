@@ -129,11 +129,19 @@ static bool may_see_metrics(struct rn_context *x)
     return may;
 }
 
+/* Load balancers look by HEAD. */
+static bool is_look(const struct rn_context *x)
+{
+    enum rn_http_method method = x->call->req->method;
+
+    return method == RN_HTTP_GET || method == RN_HTTP_HEAD;
+}
+
 bool rn_rest_probe(struct rn_context *x)
 {
     struct rn_view target = x->call->req->target;
 
-    if (x->call->req->method != RN_HTTP_GET)
+    if (!is_look(x))
         return false;
     if (rn_view_eq(target, RN_LIT("/healthz")) ||
         rn_view_eq(target, RN_LIT("/livez")))
@@ -149,7 +157,7 @@ bool rn_rest_public(struct rn_context *x)
 {
     struct rn_view target = x->call->req->target;
 
-    if (x->call->req->method != RN_HTTP_GET)
+    if (!is_look(x))
         return false;
     if (rn_view_eq(target, RN_LIT("/metrics")) && may_see_metrics(x))
         answer_metrics(x);

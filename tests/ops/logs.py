@@ -676,6 +676,10 @@ def _():
             equal((path, server.ask("GET", path, key=None)[0]), (path, 401))
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
         equal(server.ask("POST", "/healthz", key=None)[0], 401)
+        for path in ("/healthz", "/livez", "/readyz", "/metrics"):
+            status, headers, body = server.ask("HEAD", path, key=None)
+            equal((path, status, body), (path, 200, None))
+            assert int(headers["content-length"]) > 0, (path, headers)
 
 
 run_cases()
