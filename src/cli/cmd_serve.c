@@ -1,6 +1,7 @@
 /* cmd_serve.c -- `runnel serve`: run the server until a signal ends it. */
 #include "cli/command.h"
 #include "server/jail.h"
+#include "server/notify.h"
 #include "server/server.h"
 
 #include <errno.h>
@@ -82,10 +83,13 @@ static void wait_for_end(struct rn_server *server, int signals)
                          ? SIGHUP
                          : await_signal_or_files(server, signals, wait_ms);
 
-        if (number == SIGHUP)
-            rn_server_reload(server);
-        else if (number)
+        if (number && number != SIGHUP)
             return;
+        if (number) {
+            rn_notify_reloading(rn_env_real());
+            rn_server_reload(server);
+            rn_notify_ready();
+        }
     }
 }
 
@@ -147,7 +151,9 @@ static int run(int argc, char **argv)
         printf("listening on http%s://%s\n",
                rn_server_has_tls(server) ? "s" : "", rn_server_address(server));
         fflush(stdout);
+        rn_notify_ready();
         wait_for_end(server, signals);
+        rn_notify_stopping();
         rn_log_info(log, "stopping");
         rn_server_stop(server);
     }

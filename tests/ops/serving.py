@@ -545,4 +545,35 @@ def _():
             assert not any(secret in each for each in told), secret
 
 
+@case("systemd is told when the server is ready, reloads and stops")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        for name in (home + "/notify", f"@runnel-{os.getpid()}"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.settimeout(LIMIT_S)
+                manager.bind(name.replace("@", "\0"))
+                os.environ["NOTIFY_SOCKET"] = name
+                try:
+                    with Server() as server:
+                        equal(manager.recv(999), b"READY=1")
+                        server.process.send_signal(signal.SIGHUP)
+                        assert re.fullmatch(rb"RELOADING=1\nMONOTONIC_USEC=\d+",
+                                            manager.recv(999))
+                        equal(manager.recv(999), b"READY=1")
+                finally:
+                    del os.environ["NOTIFY_SOCKET"]
+                equal(manager.recv(999), b"STOPPING=1")
+
+
+@case("who cannot be told is no reason not to serve")
+def _():
+    for name in ("", "/", "@", "relative", "/nowhere/notify", "/" + "x" * 200):
+        os.environ["NOTIFY_SOCKET"] = name
+        try:
+            with Server() as server:
+                equal(server.ask("GET", "/readyz", key=None)[0], 200)
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+
+
 run_cases()
