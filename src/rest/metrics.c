@@ -7,6 +7,7 @@
 
 #include "feed/waiters.h"
 #include "rest/answers.h"
+#include "rest/figures.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -14,11 +15,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void metric(struct rn_buf *out, const char *name, const char *type,
-                   double value)
+static void metric(struct rn_buf *out, const char *name, double value)
 {
-    (void)!rn_buf_printf(out, "# TYPE %s %s\n%s %.17g\n", name, type, name,
-                         value);
+    (void)!rn_figure_begin(out, name);
+    (void)!rn_buf_printf(out, "%s %.17g\n", name, value);
 }
 
 static void labelled(struct rn_buf *out, const char *name, const char *label,
@@ -37,25 +37,24 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
     size_t count = rn_waiters_count(rn_engine_waiters(r->engine));
 
     (void)!rn_tally_print(r->tally, out);
-    metric(out, "runnel_inflight_requests", "gauge",
-           (double)atomic_load(&r->calls));
-    metric(out, "runnel_feed_readers", "gauge",
+    metric(out, "runnel_inflight_requests", (double)atomic_load(&r->calls));
+    metric(out, "runnel_feed_readers",
            (double)(count > held ? count - held : 0));
-    metric(out, "runnel_throttled_total", "counter",
+    metric(out, "runnel_throttled_total",
            (double)rn_tally_status(r->tally, throttled));
     if (r->opts.connections) {
-        (void)!rn_buf_printf(out, "# TYPE runnel_http_connections gauge\n");
+        (void)!rn_figure_begin(out, "runnel_http_connections");
         labelled(out, "runnel_http_connections", "state", "open",
                  (double)atomic_load(r->opts.connections));
     }
-    (void)!rn_buf_printf(out, "# TYPE %s counter\n", name);
+    (void)!rn_figure_begin(out, name);
     for (size_t i = 0; i < RN_AUTH_FAILURES; i++)
         labelled(out, name, "reason", reasons[i],
                  (double)atomic_load(&r->auth_failures[i]));
-    metric(out, "runnel_auth_delayed_total", "counter",
+    metric(out, "runnel_auth_delayed_total",
            (double)atomic_load(&r->held_total));
     name = "runnel_auth_key_last_used_timestamp_seconds";
-    (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
+    (void)!rn_figure_begin(out, name);
     for (size_t i = 0; i < RN_KEYS; i++) {
         labelled(out, name, "key",
                  i == RN_KEY_WELL_KNOWN ? "emulator" : rn_keys_name(i),
@@ -67,7 +66,7 @@ static void histogram(struct rn_buf *out, const char *name,
                       const struct rn_scale *scale,
                       const struct rn_histogram *h)
 {
-    (void)!rn_buf_printf(out, "# TYPE %s histogram\n", name);
+    (void)!rn_figure_begin(out, name);
     (void)!rn_histogram_print(h, scale, name, "", out);
 }
 
@@ -78,12 +77,11 @@ static void print_commits(struct rn_rest *r, struct rn_buf *out)
     rn_engine_commit_status(r->engine, &c);
     histogram(out, "runnel_commit_batch_size", &rn_scale_sizes, &c.sizes);
     histogram(out, "runnel_commit_duration_seconds", &rn_scale_times, &c.times);
-    metric(out, "runnel_commit_operations_total", "counter",
-           (double)c.operations);
-    metric(out, "runnel_commit_queue_depth", "gauge", (double)c.in_flight);
-    metric(out, "runnel_commit_aborted_total", "counter", (double)c.aborted);
-    metric(out, "runnel_commit_busy_total", "counter", (double)c.busy);
-    metric(out, "runnel_removal_failures_total", "counter",
+    metric(out, "runnel_commit_operations_total", (double)c.operations);
+    metric(out, "runnel_commit_queue_depth", (double)c.in_flight);
+    metric(out, "runnel_commit_aborted_total", (double)c.aborted);
+    metric(out, "runnel_commit_busy_total", (double)c.busy);
+    metric(out, "runnel_removal_failures_total",
            (double)rn_engine_removals_failed(r->engine));
 }
 
@@ -92,35 +90,32 @@ static void print_store(struct rn_rest *r, struct rn_buf *out)
     struct rn_store_status s;
 
     rn_store_status(rn_engine_store(r->engine), &s);
-    metric(out, "runnel_commits_total", "counter", (double)s.commits);
+    metric(out, "runnel_commits_total", (double)s.commits);
     histogram(out, "runnel_wal_fsync_duration_seconds", &rn_scale_times,
               &s.syncs);
-    metric(out, "runnel_wal_fsync_duration_seconds_max", "gauge",
+    metric(out, "runnel_wal_fsync_duration_seconds_max",
            (double)s.sync_ns_max / 1e9);
-    metric(out, "runnel_sync_errors_total", "counter", (double)s.sync_errors);
-    metric(out, "runnel_checkpoints_total", "counter", (double)s.checkpoints);
-    metric(out, "runnel_corruption_detected_total", "counter",
-           (double)s.corrupt_total);
-    metric(out, "runnel_store_read_only", "gauge", s.read_only);
-    metric(out, "runnel_store_full", "gauge", s.full);
-    metric(out, "runnel_disk_free_bytes", "gauge", (double)s.disk_free_bytes);
-    metric(out, "runnel_disk_reserve_bytes", "gauge", (double)s.reserve_bytes);
-    metric(out, "runnel_db_size_bytes", "gauge", (double)s.data_bytes);
-    metric(out, "runnel_db_live_bytes", "gauge", (double)s.live_bytes);
-    metric(out, "runnel_wal_size_bytes", "gauge", (double)s.log_bytes);
-    metric(out, "runnel_store_recent_bytes", "gauge", (double)s.recent_bytes);
+    metric(out, "runnel_sync_errors_total", (double)s.sync_errors);
+    metric(out, "runnel_checkpoints_total", (double)s.checkpoints);
+    metric(out, "runnel_corruption_detected_total", (double)s.corrupt_total);
+    metric(out, "runnel_store_read_only", s.read_only);
+    metric(out, "runnel_store_full", s.full);
+    metric(out, "runnel_disk_free_bytes", (double)s.disk_free_bytes);
+    metric(out, "runnel_disk_reserve_bytes", (double)s.reserve_bytes);
+    metric(out, "runnel_db_size_bytes", (double)s.data_bytes);
+    metric(out, "runnel_db_live_bytes", (double)s.live_bytes);
+    metric(out, "runnel_wal_size_bytes", (double)s.log_bytes);
+    metric(out, "runnel_store_recent_bytes", (double)s.recent_bytes);
     if (s.data_bytes)
-        metric(out, "runnel_store_map_used_ratio", "gauge",
+        metric(out, "runnel_store_map_used_ratio",
                (double)s.live_bytes / (double)s.data_bytes);
-    metric(out, "runnel_store_readers", "gauge", (double)s.readers);
-    metric(out, "runnel_oldest_reader_seconds", "gauge",
+    metric(out, "runnel_store_readers", (double)s.readers);
+    metric(out, "runnel_oldest_reader_seconds",
            (double)s.oldest_reader_ms / 1e3);
-    metric(out, "runnel_last_backup_timestamp_seconds", "gauge",
-           (double)s.backup_s);
-    metric(out, "runnel_recovery_duration_seconds", "gauge",
+    metric(out, "runnel_last_backup_timestamp_seconds", (double)s.backup_s);
+    metric(out, "runnel_recovery_duration_seconds",
            (double)s.recovery_ms / 1e3);
-    metric(out, "runnel_recovered_records_total", "counter",
-           (double)s.recovered_records);
+    metric(out, "runnel_recovered_records_total", (double)s.recovered_records);
 }
 
 static double resident_bytes(void)
@@ -163,7 +158,7 @@ static void print_vitals(struct rn_rest *r, struct rn_buf *out)
         r->opts.vitals(r->opts.vitals_of, &v);
     histogram(out, "runnel_event_loop_stall_seconds", &rn_scale_times,
               &v.turns);
-    (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
+    (void)!rn_figure_begin(out, name);
     labelled(out, name, "pool", "unsent", (double)v.unsent_bytes);
     labelled(out, name, "pool", "answers",
              (double)rn_answers_bytes(r->answers));
@@ -176,24 +171,22 @@ static void print_process(struct rn_rest *r, struct rn_buf *out)
 
     (void)getrusage(RUSAGE_SELF, &used);
     (void)getrlimit(RLIMIT_NOFILE, &files);
-    metric(out, "process_cpu_seconds_total", "counter",
+    metric(out, "process_cpu_seconds_total",
            (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
-    metric(out, "process_resident_memory_bytes", "gauge", resident_bytes());
-    metric(out, "process_open_fds", "gauge", open_files());
-    metric(out, "process_max_fds", "gauge", (double)files.rlim_cur);
-    metric(out, "process_start_time_seconds", "gauge", (double)r->started_s);
-    metric(out, "runnel_clock_jump_total", "counter",
+    metric(out, "process_resident_memory_bytes", resident_bytes());
+    metric(out, "process_open_fds", open_files());
+    metric(out, "process_max_fds", (double)files.rlim_cur);
+    metric(out, "process_start_time_seconds", (double)r->started_s);
+    metric(out, "runnel_clock_jump_total",
            (double)atomic_load(&r->jumps.count));
-    metric(out, "runnel_log_lines_lost_total", "counter",
+    metric(out, "runnel_log_lines_lost_total",
            (double)rn_log_lost(r->opts.log));
-    (void)!rn_buf_printf(out,
-                         "# TYPE runnel_build_info gauge\n"
-                         "runnel_build_info{version=\"%s\"} 1\n",
+    (void)!rn_figure_begin(out, "runnel_build_info");
+    (void)!rn_buf_printf(out, "runnel_build_info{version=\"%s\"} 1\n",
                          RUNNEL_VERSION);
-    (void)!rn_buf_printf(out,
-                         "# TYPE runnel_config_info gauge\n"
-                         "runnel_config_info{%.*s} 1\n",
+    (void)!rn_figure_begin(out, "runnel_config_info");
+    (void)!rn_buf_printf(out, "runnel_config_info{%.*s} 1\n",
                          RN_FMT(r->opts.config));
 }
 
@@ -205,12 +198,11 @@ static void print_security(struct rn_rest *r, struct rn_buf *out)
     bool found[RN_INSECURE];
 
     rn_insecure_find(r, found);
-    (void)!rn_buf_printf(out, "# TYPE %s gauge\n", name);
+    (void)!rn_figure_begin(out, name);
     for (size_t i = 0; i < RN_INSECURE; i++)
         labelled(out, name, "reason", rn_insecure_names[i], found[i]);
     if (not_after)
-        metric(out, "runnel_tls_cert_not_after_seconds", "gauge",
-               (double)not_after);
+        metric(out, "runnel_tls_cert_not_after_seconds", (double)not_after);
 }
 
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out)

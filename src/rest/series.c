@@ -14,6 +14,8 @@
  */
 #include "rest/own.h"
 
+#include "rest/figures.h"
+
 enum { RANGES_TOLD = 256 };
 
 struct told {
@@ -124,7 +126,7 @@ static void print_units(const struct series *s)
 {
     const char *name = "runnel_request_units_total";
 
-    (void)!rn_buf_printf(s->out, "# TYPE %s counter\n", name);
+    (void)!rn_figure_begin(s->out, name);
     for (size_t i = 0; i < s->count; i++) {
         print_names(s->out, name, &s->of[i]);
         (void)!rn_buf_printf(s->out, "} %.2f\n", s->of[i].units);
@@ -165,7 +167,7 @@ static void print_ranges(const struct series *s, const char *name,
 {
     size_t left = RANGES_TOLD;
 
-    (void)!rn_buf_printf(s->out, "# TYPE %s gauge\n", name);
+    (void)!rn_figure_begin(s->out, name);
     for (size_t i = 0; i < s->count; i++) {
         const struct rn_container *c = s->of[i].container->container;
         struct rn_reading reading = { 0 };

@@ -2,6 +2,7 @@
 #include "rest/tally.h"
 
 #include "rest/access.h"
+#include "rest/figures.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -228,8 +229,7 @@ static struct rn_view kind_label(size_t kind)
 
 static enum rn_code print_requests(struct rn_tally *t, struct rn_buf *out)
 {
-    enum rn_code rc =
-        rn_buf_add(out, RN_LIT("# TYPE runnel_http_requests_total counter\n"));
+    enum rn_code rc = rn_figure_begin(out, "runnel_http_requests_total");
 
     for (size_t i = 0; !rc && i < (size_t)STATUSES * CELLS; i++) {
         size_t row = i / CELLS, kind = i % KINDS;
@@ -268,16 +268,10 @@ static enum rn_code print_times(struct rn_tally *t, size_t place,
     return rn_histogram_print(&h, &rn_scale_times, name, label, out);
 }
 
-static enum rn_code print_type(struct rn_buf *out, const char *name,
-                               const char *type)
-{
-    return rn_buf_printf(out, "# TYPE %s %s\n", name, type);
-}
-
 static enum rn_code print_durations(struct rn_tally *t, struct rn_buf *out)
 {
     const char *name = "runnel_http_request_duration_seconds";
-    enum rn_code rc = print_type(out, name, "histogram");
+    enum rn_code rc = rn_figure_begin(out, name);
     char label[32];
 
     for (size_t m = 0; !rc && m < RN_HTTP_METHODS; m++) {
@@ -293,7 +287,7 @@ static enum rn_code print_durations(struct rn_tally *t, struct rn_buf *out)
 static enum rn_code print_count(struct rn_buf *out, const char *name,
                                 uint64_t n)
 {
-    enum rn_code rc = print_type(out, name, "counter");
+    enum rn_code rc = rn_figure_begin(out, name);
 
     return rc ? rc
               : rn_buf_printf(out, "%s %llu\n", name, (unsigned long long)n);
@@ -322,7 +316,7 @@ static enum rn_code print_sums(struct rn_tally *t, struct rn_buf *out)
         rc = print_count(out, "runnel_resource_tokens_issued_total",
                          get(&t->tokens));
     if (!rc)
-        rc = print_type(out, rejected, "counter");
+        rc = rn_figure_begin(out, rejected);
     for (size_t i = 0; !rc && i < RN_REJECTS; i++)
         rc = print_labelled(out, rejected, "reason", reject_names[i],
                             get(&t->rejects[i]));
@@ -333,7 +327,7 @@ static enum rn_code print_feed(struct rn_tally *t, struct rn_buf *out)
 {
     const char *reads = "runnel_feed_reads_total";
     const char *wait = "runnel_feed_wait_seconds";
-    enum rn_code rc = print_type(out, reads, "counter");
+    enum rn_code rc = rn_figure_begin(out, reads);
     uint64_t n;
 
     for (size_t i = 0; !rc && i < RN_FEED_RESULTS; i++) {
@@ -344,7 +338,7 @@ static enum rn_code print_feed(struct rn_tally *t, struct rn_buf *out)
     if (!rc)
         rc = print_count(out, "runnel_feed_items_total", n);
     if (!rc)
-        rc = print_type(out, wait, "histogram");
+        rc = rn_figure_begin(out, wait);
     return rc ? rc
               : print_times(t, offsetof(struct stripe, feed_waits), wait, "",
                             out);
@@ -353,7 +347,7 @@ static enum rn_code print_feed(struct rn_tally *t, struct rn_buf *out)
 static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
 {
     const char *name = "runnel_query_duration_seconds";
-    enum rn_code rc = print_type(out, name, "histogram");
+    enum rn_code rc = rn_figure_begin(out, name);
     uint64_t n;
 
     if (!rc)
@@ -366,7 +360,7 @@ static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
         rc = print_count(out, "runnel_query_docs_returned_total", n);
     name = "runnel_query_index_used_total";
     if (!rc)
-        rc = print_type(out, name, "counter");
+        rc = rn_figure_begin(out, name);
     for (size_t i = 0; !rc && i < RN_ACCESS_KINDS; i++) {
         SUM(t, n, ways[i]);
         rc = print_labelled(out, name, "kind",
@@ -374,7 +368,7 @@ static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
     }
     name = "runnel_query_aborted_total";
     if (!rc)
-        rc = print_type(out, name, "counter");
+        rc = rn_figure_begin(out, name);
     for (size_t i = 0; !rc && i < RN_ABORTS; i++)
         rc = print_labelled(out, name, "reason", abort_names[i],
                             get(&t->aborts[i]));

@@ -42,6 +42,31 @@ def settled(server, name, holds):
     return server.metrics()[name]
 
 
+@case("each metric has its type and its words before its samples, and is in the "
+      "operator's list")
+def _():
+    with open("docs/operations.md") as file:
+        listed = set(re.findall(r"`((?:runnel|process)_[a-z_]+)",
+                                file.read()))
+    with Server() as server:
+        text = server.ask("GET", "/metrics", key=None, raw=True)[2].decode()
+    families = {}
+    for line in text.splitlines():
+        head = re.fullmatch(r"# (HELP|TYPE) (\S+) (.+)", line)
+        if head:
+            families.setdefault(head[2], []).append(head[1])
+            now, kind = head[2], head[3]
+        elif line != "# end":
+            name = re.match(r"[a-z_]+", line)[0]
+            if kind == "histogram":
+                name = re.sub("_(bucket|sum|count)$", "", name)
+            equal(name, now)
+    for name, heads in families.items():
+        equal((name, heads), (name, ["HELP", "TYPE"]))
+    for name in families:
+        assert name in listed or name.startswith("process_"), name
+
+
 @case("each turn of a loop is counted with the time that it took")
 def _():
     with Server("--loops", "1") as server:
