@@ -51,6 +51,7 @@ struct rn_batch_ask {
 struct rn_batch_result {
     int status, sub;
     struct rn_view etag, body; /* at NULL: none */
+    struct rn_view message;    /* why it was refused; JSON alone has it */
     uint32_t retry_after_ms;   /* 0: not said */
     double charge;
 };

@@ -451,6 +451,8 @@ static void fill_result(struct rn_context *x, size_t i, char etag[RN_ETAG_LEN],
     }
     if (op->stored.len && (op->verb == RN_DOCUMENT_READ || !is_minimal))
         out->body = op->stored;
+    if (rn_batch_is_refusal(op->code))
+        out->message = rn_view_text(op->err.text);
 }
 
 static void print_result(struct rn_json_out *o, const struct rn_batch_result *r)
@@ -465,6 +467,10 @@ static void print_result(struct rn_json_out *o, const struct rn_batch_result *r)
     if (r->retry_after_ms) {
         rn_json_out_key(o, RN_LIT("retryAfterMilliseconds"));
         rn_json_out_uint(o, r->retry_after_ms);
+    }
+    if (r->message.at) {
+        rn_json_out_key(o, RN_LIT("message"));
+        rn_json_out_string(o, r->message);
     }
     rn_json_out_key(o, RN_LIT("requestCharge"));
     rn_json_out_double(o, r->charge);
@@ -502,11 +508,9 @@ static enum rn_code print_hybrid(struct rn_context *x)
     enum rn_code rc = rn_hybrid_put_head(&x->call->body);
 
     for (size_t i = 0; !rc && i < x->batch->count; i++) {
-        const struct rn_batch_operation *op = &x->batch->operations[i];
-
         fill_result(x, i, etag, &result);
-        if (rn_batch_is_refusal(op->code))
-            result.body = rn_view_text(op->err.text);
+        if (result.message.at)
+            result.body = result.message;
         rc = rn_hybrid_put_result(&x->call->body, &result);
     }
     return rc;

@@ -507,6 +507,37 @@ def _():
     server.end()
 
 
+@case("an operation of a batch that is refused says why, alone or in whole, and "
+      "what is done says nothing")
+def _():
+    server, client = prepare()
+    bulk = {**BATCH, "x_ms_cosmos_batch_atomic": "False"}
+
+    def one(kind, **more):
+        return {"operationType": kind, "partitionKey": '["p"]', **more}
+
+    good = one("Read", id="1")
+    for operation, status, words in (
+            (one("Create", resourceBody={"id": "1", "pk": "p"}), 409,
+             "Entity with the specified id already exists"),
+            (one("Create", resourceBody={"id": "2", "pk": "q"}), 400,
+             "PartitionKey extracted from document doesn't match"),
+            (one("Read", id="none"), 404,
+             "Entity with the specified id does not exist"),
+            (one("Delete", id="1", ifMatch='"x"'), 412, "precondition"),
+            (one("Patch", id="1", resourceBody=[{"op": "remove", "path": "/x"}]),
+             400, "For Operation(1)"),
+            (one("Frob", id="1"), 400, "operationType")):
+        for headers, beside in ((BATCH, 424), (bulk, 200)):
+            key = {"pk": ["p"]} if headers is BATCH else {}
+            kept, refused = client.must(207, "POST", D, [good, operation],
+                                        **key, **headers).json
+            equal((kept["statusCode"], refused["statusCode"]), (beside, status))
+            assert words in refused["message"], refused
+            equal("message" in kept, beside == 424)
+    server.end()
+
+
 @case("what is wrong with a patch is told in JSON, and a word that only begins "
       "like FROM is none")
 def _():

@@ -182,8 +182,8 @@ function bulkCases(container, wide) {
     assert.equal(result.length, 351);
     for (const { response, error } of result.slice(0, 350))
       assert.equal(response?.statusCode, 201, error?.message);
-    assert.equal((result[350].error ?? result[350].response).code ??
-      result[350].response.statusCode, 404);
+    assert.equal(result[350].error.code, 404);
+    assert.match(result[350].error.message, /does not exist/);
     assert.equal((await wide().item("x349", 349).read()).statusCode, 200);
   });
 }
