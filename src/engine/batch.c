@@ -168,32 +168,39 @@ static enum rn_code prepare_one(struct rn_batch *b, size_t i,
     return RN_OK;
 }
 
-/* Memory, and the log, have their limits. */
-static void charge(struct rn_batch_operation *op, uint64_t *bytes)
+static uint64_t need_of(const struct rn_batch_operation *op)
 {
-    uint64_t need = op->version.row.len + OPERATION_BYTES;
-
-    if (!op->unfit && *bytes + need > RN_BATCH_BYTES_MAX) {
-        rn_version_release(&op->version);
-        op->is_ready = true;
-        op->unfit = rn_fail_reason(&op->why, RN_REASON_SPLIT_BULK,
-                                   "The operations of this request are too "
-                                   "much for one.");
-        need = OPERATION_BYTES;
-    }
-    *bytes += need;
+    return op->version.row.len + OPERATION_BYTES;
 }
 
+/* Memory, the log and the answer have their limits. */
+static void limit(struct rn_batch_operation *op, uint64_t spent)
+{
+    if (op->unfit || spent + need_of(op) <= RN_BATCH_BYTES_MAX)
+        return;
+    rn_version_release(&op->version);
+    op->is_ready = true;
+    op->unfit = rn_fail_reason(&op->why, RN_REASON_SPLIT_BULK,
+                               "The operations of this request are too much "
+                               "for one.");
+}
+
+/* What those before `first` have written is kept for the answer, and counts. */
 static enum rn_code prepare(struct rn_batch *b, uint64_t *bytes,
                             struct rn_err *err)
 {
     struct rn_reading reading = { 0 };
     enum rn_code rc = rn_reading_begin(&reading, b->engine, b->container, err);
+    uint64_t kept = 0;
 
+    for (size_t i = 0; i < b->first; i++)
+        kept += need_of(&b->operations[i]);
     for (size_t i = b->first; !rc && i < b->count; i++) {
         rc = prepare_one(b, i, &reading);
-        if (!rc)
-            charge(&b->operations[i], bytes);
+        if (rc)
+            break;
+        limit(&b->operations[i], kept + *bytes);
+        *bytes += need_of(&b->operations[i]);
     }
     rn_reading_end(&reading);
     return rc;

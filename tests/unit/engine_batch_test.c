@@ -416,6 +416,32 @@ static void a_bulk_keeps_its_order_when_it_is_resumed(void **state)
     assert_int_equal(lsn_now(), 5);
 }
 
+/* The patch behind one that was too much has to be prepared again, of what is
+ * there. */
+static void a_bulk_has_its_limit_however_often_it_is_resumed(void **state)
+{
+    enum { PATCHES = 20, FIT = 4 };
+    char *big = malloc(RN_DOCUMENT_MAX);
+
+    (void)state;
+    snprintf(big, RN_DOCUMENT_MAX,
+             "{\"id\":\"a\",\"pk\":1,\"n\":0,\"f\":\"%0*d\"}",
+             RN_DOCUMENT_MAX - 4000, 0);
+    box_put(big);
+    batch_begin(RN_BATCH_EACH, NULL);
+    for (int i = 0; i < PATCHES; i++)
+        batch_add_keyed(RN_DOCUMENT_PATCH, "[1]", "a", INCR);
+    assert_int_equal(batch_run(), RN_OK);
+    assert_true(batch.tries > 1);
+    for (int i = 0; i < PATCHES; i++) {
+        assert_int_equal(ops[i].code, i < FIT ? RN_OK : RN_TOO_LARGE);
+        assert_int_equal(ops[i].err.reason, i < FIT ? 0 : RN_REASON_SPLIT_BULK);
+    }
+    rn_batch_release(&batch);
+    assert_stored("a", "\"n\":4,");
+    free(big);
+}
+
 static void a_bulk_of_another_range_is_gone_and_writes_nothing(void **state)
 {
     uint32_t of[2] = { 0 };
@@ -493,6 +519,7 @@ int main(void)
         CASE(each_operation_of_a_bulk_has_its_own_lsn),
         CASE(a_bulk_may_end_at_its_first_failure),
         CASE(a_bulk_keeps_its_order_when_it_is_resumed),
+        CASE(a_bulk_has_its_limit_however_often_it_is_resumed),
         SPREAD(a_bulk_of_another_range_is_gone_and_writes_nothing),
         CASE(a_batch_for_a_deleted_container_is_not_found),
     };
