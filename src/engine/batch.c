@@ -396,14 +396,16 @@ static enum rn_code run_apart(struct rn_batch *b, struct rn_batch_operation *op,
     return rn_turn_end(&turn);
 }
 
-/* Told before anything is written. */
+/* Told before anything is written, and not later: a client that is told sends
+ * all of it again. */
 static enum rn_code check_range(struct rn_batch *b, struct rn_txn *txn)
 {
+    bool is_due = b->has_range && b->first == 0;
     struct rn_row_range row;
     uint32_t range;
     enum rn_code rc = RN_OK;
 
-    for (size_t i = b->at; b->has_range && !rc && i < b->count; i++) {
+    for (size_t i = 0; is_due && !rc && i < b->count; i++) {
         const struct rn_batch_operation *op = &b->operations[i];
 
         if (op->is_ready && op->unfit)

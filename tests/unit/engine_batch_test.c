@@ -484,6 +484,42 @@ static void a_bulk_of_another_range_is_gone_and_writes_nothing(void **state)
     rn_batch_release(&batch);
 }
 
+static void is_done(struct rn_done *done, enum rn_code rc,
+                    const struct rn_err *error)
+{
+    (void)done;
+    (void)error;
+    assert_int_equal(rc, RN_OK);
+}
+
+static void
+a_bulk_that_has_begun_goes_on_although_its_range_splits(void **state)
+{
+    struct rn_object *old = rn_object_share(box);
+    struct queued other;
+
+    (void)state;
+    box_put(large(",\"n\":1"));
+    queue_write(&other, large(",\"n\":10"));
+    batch_begin(RN_BATCH_EACH, NULL);
+    batch.has_range = true;
+    batch.done.call = is_done;
+    batch_add_keyed(RN_DOCUMENT_CREATE, "[1]", NULL, DOC("b", ""));
+    batch_add_keyed(RN_DOCUMENT_PATCH, "[1]", "a", INCR);
+    assert_int_equal(rn_batch_start(db.engine, &batch, &err), RN_OK);
+    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = 0 }), RN_OK);
+    end_write(&other);
+    assert_true(batch.is_unfinished);
+    assert_int_equal(batch_run(), RN_OK);
+    CODES(RN_OK, RN_OK);
+    assert_int_equal(ops[0].place.range, 0);
+    assert_int_not_equal(ops[1].place.range, 0);
+    rn_batch_release(&batch);
+    rn_object_release(old);
+    assert_stored("a", "\"n\":11");
+    assert_stored("b", "\"b\"");
+}
+
 static void a_batch_for_a_deleted_container_is_not_found(void **state)
 {
     (void)state;
@@ -521,6 +557,7 @@ int main(void)
         CASE(a_bulk_keeps_its_order_when_it_is_resumed),
         CASE(a_bulk_has_its_limit_however_often_it_is_resumed),
         SPREAD(a_bulk_of_another_range_is_gone_and_writes_nothing),
+        CASE(a_bulk_that_has_begun_goes_on_although_its_range_splits),
         CASE(a_batch_for_a_deleted_container_is_not_found),
     };
 
