@@ -504,7 +504,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
     } else if (b->is_unfinished && (!rc || rc == RN_BUSY)) {
         rc = RN_OK;
     }
-    if (!rc && !b->is_unfinished)
+    if (!rc) /* all there is to tell, if it cannot be resumed */
         show(b);
     if (!rc && b->mode != RN_BATCH_ATOMIC) {
         b->first = b->at;
