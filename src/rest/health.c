@@ -16,10 +16,9 @@ const char *const rn_insecure_names[RN_INSECURE] = {
 void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE])
 {
     bool exposed = !r->opts.loopback_only;
-    bool has_tls = r->opts.tls_not_after && atomic_load(r->opts.tls_not_after);
 
     out[0] = exposed && r->opts.well_known_key;
-    out[1] = exposed && !has_tls;
+    out[1] = exposed && !r->opts.tls_only;
     out[2] = exposed && geteuid() == 0;
     out[3] = r->opts.clock != NULL;
     out[4] = exposed && r->opts.admin;

@@ -149,6 +149,20 @@ static enum rn_code check_host(struct rn_context *x)
                    RN_FMT(host));
 }
 
+/* Whoever listens on the way can read what is asked and answered, tokens too.
+ * Of a client on this machine nobody can, and it may be a proxy that has taken
+ * the TLS off. */
+static enum rn_code check_way(struct rn_context *x)
+{
+    const struct rn_call *call = x->call;
+
+    if (call->is_tls || call->is_loopback || !x->rest->opts.tls_only)
+        return RN_OK;
+    return rn_fail(&x->err, RN_FORBIDDEN,
+                   "the server speaks HTTPS only to a network, unless it was "
+                   "started with --allow-plain-http-on-network");
+}
+
 /* The path, taken apart.  What is wrong with it is told after the signature
  * has been checked. */
 static enum rn_code read_path(struct rn_context *x)
@@ -249,6 +263,8 @@ static enum rn_rest_step begin(struct rn_context *x)
     if (rn_rest_probe(x))
         return RN_REST_DONE;
     rc = check_host(x);
+    if (!rc)
+        rc = check_way(x);
     if (rc)
         return rn_reply_fail(x, rc);
     if (rn_rest_public(x))

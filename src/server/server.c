@@ -321,6 +321,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .well_known_key =
             rn_listener_is_loopback(s->listeners[0]) || o->allow_well_known_key,
         .loopback_only = rn_listener_is_loopback(s->listeners[0]),
+        .tls_only = !o->allow_plain_http,
         .tls_not_after = &s->certificate.not_after,
         .connections = &s->open,
         .vitals = tell_vitals,
@@ -461,8 +462,8 @@ static void tell_start(struct rn_server *s)
                     "everybody on the network knows the emulators' key, which "
                     "is valid");
     }
-    if (exposed && !rn_server_has_tls(s))
-        rn_log_warn(s->log, "requests come over the network in plain text");
+    if (exposed && o->allow_plain_http)
+        rn_log_warn(s->log, "requests may come over the network in plain text");
     if (exposed && geteuid() == 0)
         rn_log_warn(s->log, "root serves a network");
     if (exposed && o->admin)

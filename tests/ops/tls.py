@@ -4,6 +4,8 @@ Method: the commands on fresh directories; Python's ssl as the client that
 verifies, OpenSSL's command where it must be asked what a file holds.
 """
 import fcntl
+import http.client
+import json
 import os
 import shutil
 import signal
@@ -14,7 +16,8 @@ import subprocess
 import tempfile
 import termios
 
-from lib import AS_ROOT, LIMIT_S, RUNNEL, Server, case, equal, run, run_cases
+from lib import (AS_ROOT, LIMIT_S, RUNNEL, Server, case, equal, own_address,
+                 run, run_cases, sign)
 
 
 def init(data, *names):
@@ -372,6 +375,40 @@ def _():
         init(data)
         with Server(*AS_ROOT, data=data, listen="0.0.0.0:0") as server:
             equal(server.scheme, "https")
+
+
+def status_in_plain(host, port, path, key):
+    connection = http.client.HTTPConnection(host, port, timeout=LIMIT_S)
+    connection.request("GET", path, headers={"x-ms-version": "2018-12-31",
+                                             **sign("GET", path, key)})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.status != 403 or b"HTTPS only" in body, body
+    return answer.status
+
+
+@case("off loopback nothing but health is told in plain text unless it is "
+      "allowed")
+def _():
+    other = own_address()
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        for options, dbs, none, insecure in (
+                ([], 403, 403, set()),
+                (["--allow-plain-http-on-network"], 200, 404, {"plain_http"})):
+            with Server(*options, *AS_ROOT, data=data,
+                        listen="0.0.0.0:0") as server:
+                with open(data + "/keys") as file:
+                    key = json.load(file)["primary"]
+                equal(server.ask("GET", "/dbs", key=key)[0], 200)
+                body = server.ask("GET", "/readyz", key=None)[2]
+                equal(set(body.get("insecure", [])) - {"root"}, insecure)
+                for path, status in other and (
+                        ("/", dbs), ("/dbs", dbs), ("/none", none),
+                        ("/healthz", 200), ("/readyz", 200)) or ():
+                    equal((path, status_in_plain(other, server.port, path,
+                                                 key)), (path, status))
 
 
 @case("help tells every command, option and signal within 80 columns")
