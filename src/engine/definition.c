@@ -300,20 +300,23 @@ static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
     return rc ? rc : rn_query_check_policy(&policy, a, err);
 }
 
-static enum rn_code check_search(const struct rn_json *j,
-                                 const struct rn_object *old,
-                                 struct rn_err *err)
+/* What must stay of the definition that it replaces, if any. */
+static enum rn_code check_replaced(const struct rn_json *j,
+                                   const struct rn_object *old,
+                                   struct rn_err *err)
 {
     struct rn_buf plain = { 0 };
     struct rn_json was;
-    enum rn_code rc = rn_search_check(j, err);
+    enum rn_code rc;
 
-    if (rc || !old)
-        return rc;
+    if (!old)
+        return RN_OK;
     rn_json_init(&was, NULL);
     rc = parse_plain(&was, old->body, &plain, err);
     if (!rc)
         rc = rn_search_check_replaced(&was, j, err);
+    if (!rc)
+        rc = rn_definition_check_replaced(&was, j, err);
     rn_json_release(&was);
     rn_buf_release(&plain);
     return rc;
@@ -554,7 +557,9 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc = rn_definition_check(&j, err);
     if (!rc)
-        rc = check_search(&j, old, err);
+        rc = rn_search_check(&j, err);
+    if (!rc)
+        rc = check_replaced(&j, old, err);
     if (!rc)
         rc = check_computed(&j, &arena, err);
     if (!rc)

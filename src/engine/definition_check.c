@@ -306,3 +306,56 @@ enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
         rc = check_encryption(j, err);
     return rc ? rc : check_computed(j, err);
 }
+
+/* ---- replacing ----------------------------------------------------------- */
+
+static bool is_same(const struct rn_json *was, uint32_t a,
+                    const struct rn_json *now, uint32_t b,
+                    const char *const names[])
+{
+    for (size_t i = 0; names[i]; i++) {
+        if (!rn_view_eq(rn_json_text(was, member(was, a, names[i])),
+                        rn_json_text(now, member(now, b, names[i]))))
+            return false;
+    }
+    return true;
+}
+
+static bool is_same_encryption(const struct rn_json *was, uint32_t a,
+                               const struct rn_json *now, uint32_t b)
+{
+    static const char *const of_policy[] = { "policyFormatVersion", NULL };
+    static const char *const of_path[] = { "path", "clientEncryptionKeyId",
+                                           "encryptionType",
+                                           "encryptionAlgorithm", NULL };
+    uint32_t old_paths = member(was, a, "includedPaths");
+    uint32_t paths = member(now, b, "includedPaths");
+    struct rn_json_walk v = rn_json_walk_begin(was, old_paths);
+    struct rn_json_walk w = rn_json_walk_begin(now, paths);
+
+    if (is_given(was, a) != is_given(now, b) ||
+        !is_same(was, a, now, b, of_policy) ||
+        rn_json_count(was, old_paths) != rn_json_count(now, paths))
+        return false;
+    while (rn_json_walk_next(&v) && rn_json_walk_next(&w)) {
+        if (!is_same(was, v.value, now, w.value, of_path))
+            return false;
+    }
+    return true;
+}
+
+/* What clients encrypt they do by this policy, and could not read without. */
+enum rn_code rn_definition_check_replaced(const struct rn_json *was,
+                                          const struct rn_json *now,
+                                          struct rn_err *err)
+{
+    static const char name[] = "clientEncryptionPolicy";
+
+    if (is_same_encryption(was, member(was, 0, name), now,
+                           member(now, 0, name)))
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "'%s' cannot be changed as part of collection replace "
+                   "operation.",
+                   name);
+}

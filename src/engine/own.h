@@ -148,9 +148,13 @@ enum rn_code rn_definition_print(struct rn_view json,
                                  struct rn_buf *out,
                                  struct rn_err *err) RN_CHECK;
 
-/* definition_check.c: the same, of one whose members are of the right kind. */
+/* definition_check.c: the same, of one whose members are of the right kind, by
+ * itself and in place of another. */
 enum rn_code rn_definition_check(const struct rn_json *j,
                                  struct rn_err *err) RN_CHECK;
+enum rn_code rn_definition_check_replaced(const struct rn_json *was,
+                                          const struct rn_json *now,
+                                          struct rn_err *err) RN_CHECK;
 
 /* search.c: what a definition says of vectors and full text, by itself and in
  * place of another.  Its lists lie in objects. */

@@ -336,6 +336,19 @@ static void bad_definitions_are_refused_in_words(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* The partition key of PK. */
+static void make_key(struct rn_container *container, struct rn_arena *arena)
+{
+    struct rn_json j;
+
+    rn_json_init(&j, NULL);
+    assert_int_equal(rn_json_parse(&j, RN_LIT("{\"paths\":[\"/pk\"]}"), NULL),
+                     RN_OK);
+    assert_int_equal(rn_pkdef_parse(&j, 0, arena, &container->pkdef, NULL),
+                     RN_OK);
+    rn_json_release(&j);
+}
+
 static void a_replacement_keeps_id_and_partition_key(void **state)
 {
     static const struct {
@@ -371,18 +384,64 @@ static void a_replacement_keeps_id_and_partition_key(void **state)
                                  "\"dataType\":\"float\\u00332\"}]}}"),
                              .container = &container };
     struct rn_err err;
-    struct rn_json j;
 
     (void)state;
-    rn_json_init(&j, NULL);
-    assert_int_equal(rn_json_parse(&j, RN_LIT("{\"paths\":[\"/pk\"]}"), &err),
-                     RN_OK);
-    assert_int_equal(rn_pkdef_parse(&j, 0, &arena, &container.pkdef, &err),
-                     RN_OK);
+    make_key(&container, &arena);
     for (size_t i = 0; i < sizeof(replacements) / sizeof(replacements[0]); i++)
         if (print(replacements[i].in, &old, &err) != replacements[i].rc)
             fail_msg("%s: %d %s", replacements[i].in, err.code, err.text);
-    rn_json_release(&j);
+    rn_arena_release(&arena);
+}
+
+static void a_replacement_keeps_the_client_encryption_policy(void **state)
+{
+#define PATH "{\"path\":\"/s\",\"clientEncryptionKeyId\":\"k\"}"
+#define ENCRYPTED(version, paths)                                              \
+    "{\"id\":\"c\"," PK                                                        \
+    ",\"clientEncryptionPolicy\":{\"policyFormatVersion\":" version            \
+    ",\"includedPaths\":[" paths "]}}"
+    static const char none[] = "{\"id\":\"c\"," PK "}";
+    static const char some[] = ENCRYPTED("1", PATH);
+    static const struct {
+        const char *was, *now;
+        enum rn_code rc;
+    } replacements[] = {
+        { some, some, RN_OK },
+        { some,
+          "{\"id\":\"c\"," PK ",\"clientEncryptionPolicy\":{"
+          "\"includedPaths\":[{\"clientEncryptionKeyId\":\"k\", \"path\":"
+          "\"\\/s\"}],\"policyFormatVersion\":1},\"defaultTtl\":7}",
+          RN_OK },
+        { some, ENCRYPTED("2", PATH), RN_BAD_REQUEST },
+        { some, ENCRYPTED("1", ""), RN_BAD_REQUEST },
+        { some, ENCRYPTED("1", PATH "," PATH), RN_BAD_REQUEST },
+        { some,
+          ENCRYPTED("1", "{\"path\":\"/s\",\"clientEncryptionKeyId\":\"l\"}"),
+          RN_BAD_REQUEST },
+        { some, none, RN_BAD_REQUEST },
+        { none, some, RN_BAD_REQUEST },
+        { none, "{\"id\":\"c\"," PK ",\"clientEncryptionPolicy\":null}",
+          RN_OK },
+    };
+#undef ENCRYPTED
+#undef PATH
+    struct rn_arena arena = RN_ARENA_INIT(1 << 16);
+    struct rn_container container = { 0 };
+    struct rn_err err;
+
+    (void)state;
+    make_key(&container, &arena);
+    for (size_t i = 0; i < sizeof(replacements) / sizeof(replacements[0]);
+         i++) {
+        struct rn_object old = { .kind = RN_KIND_CONTAINER,
+                                 .id = RN_LIT("c"),
+                                 .body = rn_view_text(replacements[i].was),
+                                 .container = &container };
+        enum rn_code rc = print(replacements[i].now, &old, &err);
+        if (rc != replacements[i].rc ||
+            (rc && !strstr(err.text, "'clientEncryptionPolicy' cannot")))
+            fail_msg("%s: %d %s", replacements[i].now, err.code, err.text);
+    }
     rn_arena_release(&arena);
 }
 
@@ -401,6 +460,7 @@ int main(void)
         cmocka_unit_test(usual_policies_are_taken),
         cmocka_unit_test(bad_definitions_are_refused_in_words),
         cmocka_unit_test(a_replacement_keeps_id_and_partition_key),
+        cmocka_unit_test(a_replacement_keeps_the_client_encryption_policy),
     };
 
     return cmocka_run_group_tests(tests, NULL, release);
