@@ -36,9 +36,11 @@ enum {
     BODY_KEPT = 16384, /* connection at rest must not cost 64 KiB */
 };
 
+/* The longest field is a place in all ranges of a container, 1,024 of them,
+ * which a client sends as it was given to it. */
 const struct rn_http_limits rn_http_limits_default = {
     .request_line_bytes_max = 8192,
-    .field_line_bytes_max = 8192,
+    .field_line_bytes_max = 32768,
     .fields_bytes_max = 65536,
     .fields_max = 100,
     .chunk_ext_bytes_max = 1024,

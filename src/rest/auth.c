@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-enum { TEXT_MAX = 32 << 10 };
+enum { TEXT_MAX = 80 << 10 }; /* more than a request line and all headers */
 
 /* ---- signers ------------------------------------------------------------- */
 

@@ -255,3 +255,24 @@ def _():
         equal(got.json["Documents"], ["2", "1", "0"])
         equal(got.headers["x-ms-session-token"], token)
     server.end()
+
+
+@case("a place in a thousand ranges, and a session in all of them, are taken "
+      "back as they were given")
+def _():
+    server = Server("--ranges", "1024")
+    client = prepare(server)
+    page = client.must(200, "GET", C + "/docs", a_im="Incremental feed")
+    equal(page.json["_count"], 8)
+    place, session = (page.headers[name] for name in
+                      ("etag", "x-ms-session-token"))
+    equal((place.count(","), session.count(",")), (1023, 1023))
+    client.must(304, "GET", C + "/docs", a_im="Incremental feed",
+                if_none_match=place, x_ms_session_token=session)
+    client.must(200, "GET", C + "/docs/1", pk=["a"],
+                x_ms_session_token=session)
+    client.must(201, "POST", C + "/docs", {"id": "2", "pk": "a"}, pk=["a"])
+    page = client.must(200, "GET", C + "/docs", a_im="Incremental feed",
+                       if_none_match=place)
+    equal([each["id"] for each in page.json["Documents"]], ["2"])
+    server.end()
