@@ -12,13 +12,15 @@
 bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->count != b->count ||
-        a->is_negated != b->is_negated || !rn_view_eq(a->name, b->name))
+        a->is_negated != b->is_negated)
+        return false;
+    /* The name of a function may be written in any case. */
+    if (a->kind == RN_EXPR_CALL ? a->function != b->function
+                                : !rn_view_eq(a->name, b->name))
         return false;
     if (a->kind == RN_EXPR_NAME)
         return a->slot == b->slot;
     if (a->kind == RN_EXPR_QUERY)
-        return false;
-    if (a->kind == RN_EXPR_CALL && a->function != b->function)
         return false;
     if (a->kind == RN_EXPR_LITERAL) {
         struct rn_arena none = RN_ARENA_INIT(1); /* literals are scalars */
