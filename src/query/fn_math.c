@@ -170,7 +170,8 @@ static enum rn_code fn_trunc(const struct rn_args *a, struct rn_value *out)
     return number(a, 0, &x) ? give(out, trunc(x)) : RN_OK;
 }
 
-/* Half goes away from zero. */
+/* Half goes away from zero.  A number that is so large that it has no digits
+ * behind those asked for stays as it is. */
 static enum rn_code fn_round(const struct rn_args *a, struct rn_value *out)
 {
     double x, scale;
@@ -185,6 +186,8 @@ static enum rn_code fn_round(const struct rn_args *a, struct rn_value *out)
     if (digits > 15 || digits < -308)
         return give(out, digits > 0 ? x : 0);
     scale = pow(10, (double)(digits < 0 ? -digits : digits));
+    if (digits > 0 && fabs(x) * scale >= 0x1p52)
+        return give(out, x);
     return give(out, digits > 0 ? round(x * scale) / scale
                                 : round(x / scale) * scale);
 }
