@@ -157,6 +157,8 @@ static enum rn_code fn_right(const struct rn_args *a, struct rn_value *out)
     if (!rn_arg_is(a, 0, RN_VALUE_STRING) || !rn_arg_int(a, 1, &count))
         return RN_OK;
     units = rn_text_units(a->at[0].text);
+    if (count < 0)
+        count = 0;
     return slice(a->at[0].text, count < units ? units - count : 0, count, out);
 }
 
