@@ -108,6 +108,9 @@ struct rn_env_ops {
     int (*publish)(struct rn_file *file);
     /* Does not wait: EAGAIN if another open file holds it. */
     int (*lock)(struct rn_file *file, enum rn_file_lock how);
+    /* False if it is there no longer: it was moved or removed, and another may
+     * have been put in its place. */
+    bool (*is_at)(struct rn_file *file, const char *path);
 
     int (*rename)(struct rn_env *env, const char *from, const char *to);
     int (*remove)(struct rn_env *env, const char *path);

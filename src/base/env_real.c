@@ -370,6 +370,17 @@ static int real_lock(struct rn_file *file, enum rn_file_lock how)
     return rc == 0 ? 0 : errno;
 }
 
+/* A path that is out of reach for now is nobody else's. */
+static bool real_is_at(struct rn_file *file, const char *path)
+{
+    struct stat own, there;
+
+    if (lstat(path, &there) != 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return fstat(fd_of(file), &own) != 0 ||
+           (own.st_dev == there.st_dev && own.st_ino == there.st_ino);
+}
+
 /* ---- names --------------------------------------------------------------- */
 
 static int real_rename(struct rn_env *env, const char *from, const char *to)
@@ -644,6 +655,7 @@ static const struct rn_env_ops real_ops = {
     .resemble = real_resemble,
     .publish = real_publish,
     .lock = real_lock,
+    .is_at = real_is_at,
     .rename = real_rename,
     .remove = real_remove,
     .make_dir = real_make_dir,

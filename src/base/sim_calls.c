@@ -367,6 +367,14 @@ static int sim_lock(struct rn_file *file, enum rn_file_lock how)
                  (int)how);
 }
 
+static bool sim_is_at(struct rn_file *file, const char *path)
+{
+    struct rn_node *node = NULL;
+
+    return rn_disk_find(&rn_sim_of(file->env)->disk, path, &node) == 0 &&
+           node == disk_file(file)->node;
+}
+
 /* ---- names --------------------------------------------------------------- */
 
 static int sim_rename(struct rn_env *env, const char *from, const char *to)
@@ -448,6 +456,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->resemble = sim_resemble;
     ops->publish = sim_publish;
     ops->lock = sim_lock;
+    ops->is_at = sim_is_at;
     ops->rename = sim_rename;
     ops->remove = sim_remove;
     ops->make_dir = sim_make_dir;

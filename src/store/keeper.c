@@ -259,11 +259,23 @@ static void conclude(struct rn_local *l)
     l->flush_rc = RN_OK;
 }
 
+/* Segments and checkpoints get their names by the directory's.  If that leads
+ * elsewhere by now, another store may be there, and ours be without them. */
+static bool is_at_an_end(struct rn_local *l)
+{
+    char path[RN_PATH_MAX];
+
+    rn_local_path(l, "format", path);
+    if (!l->env->ops->is_at(l->format_file, path))
+        rn_local_poison(l, "the directory was moved, removed or replaced");
+    return rn_local_is_poisoned(l);
+}
+
 int64_t rn_local_flush(void *local)
 {
     struct rn_local *l = local;
 
-    if (!is_flushing(l) || rn_local_is_poisoned(l))
+    if (!is_flushing(l) || is_at_an_end(l))
         return RN_TASK_IDLE;
     if (!advance(l))
         return RN_TASK_NOW;
@@ -441,7 +453,7 @@ int64_t rn_local_keep(void *local)
     struct rn_local *l = local;
     int64_t held, wait, prepare;
 
-    if (rn_local_is_poisoned(l))
+    if (is_at_an_end(l))
         return RN_TASK_IDLE;
     held = let_go(l);
     rn_settle_stock(l);
@@ -478,7 +490,7 @@ static enum rn_code work_checkpoint(struct rn_local *l,
 {
     while (l->checkpoint.step != RN_CHECKPOINT_IDLE &&
            l->checkpoint.step != step) {
-        if (rn_local_is_poisoned(l))
+        if (is_at_an_end(l))
             return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
         if (advance(l))
             conclude(l);

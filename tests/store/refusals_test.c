@@ -31,6 +31,7 @@
 enum { PAGE = 4096, SEGMENT = 128 << 10, GROUPS = 60, NOBODY = 65534 };
 
 static struct lab_tree healthy;
+static struct lab_mind known = { .count = 1 }; /* of what is in it */
 static struct rn_wal_place durable, end;
 static char work[256];
 
@@ -60,7 +61,6 @@ static enum rn_code try_open(struct rn_store **out, struct rn_err *err)
 /* Three segments behind the checkpoint, and one that stands ready. */
 static int build(void **state)
 {
-    static struct lab_mind m = { .count = 1 };
     struct lab_dice d = { .state = 5 };
     struct lab_report r = { 0 };
     struct rn_store *s = NULL;
@@ -74,8 +74,9 @@ static int build(void **state)
     l = (struct rn_local *)s;
     for (unsigned i = 0; i < GROUPS || end.segment < durable.segment + 2; i++) {
         struct lab_group g;
-        lab_group_draw(&d, &m, LAB_KEYS, &g);
-        assert_int_equal(lab_commit(s, RN_TXN_WRITE, &g, &m, &r, &err), RN_OK);
+        lab_group_draw(&d, &known, LAB_KEYS, &g);
+        assert_int_equal(lab_commit(s, RN_TXN_WRITE, &g, &known, &r, &err),
+                         RN_OK);
         if (i == GROUPS / 2)
             assert_int_equal(rn_local_checkpoint(l, &err), RN_OK);
         durable = l->durable;
@@ -603,6 +604,90 @@ static void a_read_only_file_system_is_refused_but_can_be_verified(void **state)
     check_visit("read-only file system", &v);
 }
 
+/* ---- while it is open ---------------------------------------------------- */
+
+static enum rn_code commit_one(struct rn_store *s, struct lab_mind *m,
+                               struct rn_err *err)
+{
+    struct lab_dice d = { .state = 7 };
+    struct lab_report r = { 0 };
+    struct lab_group g;
+
+    lab_group_draw(&d, m, LAB_KEYS, &g);
+    return lab_commit(s, RN_TXN_WRITE, &g, m, &r, err);
+}
+
+static void check_moved(char *moved, struct lab_mind *m)
+{
+    struct rn_store_opts opts = store_opts();
+    struct lab_dice d = { .state = 9 };
+    struct lab_report r = { 0 };
+    struct rn_store *s = NULL;
+    struct rn_err err = { 0 };
+
+    opts.where = moved;
+    if (rn_store_open("local", &opts, &s, &err))
+        fail_msg("%s", err.text);
+    lab_read_all(s, m, &d, &r);
+    rn_store_close(s);
+    if (r.lied)
+        fail_msg("%s", r.lie);
+}
+
+/* As when an operator puts a copy in the place of a store that is still served.
+ */
+static void a_directory_that_was_moved_gives_way_to_another(void **state)
+{
+    struct lab_mind m = known;
+    struct rn_store *s = NULL;
+    struct rn_err err = { 0 };
+    char moved[300];
+    uint64_t hash;
+
+    (void)state;
+    snprintf(moved, sizeof(moved), "%s-moved", work);
+    lab_tree_store(&healthy, work);
+    assert_int_equal(try_open(&s, &err), RN_OK);
+    assert_int_equal(commit_one(s, &m, &err), RN_OK);
+    assert_int_equal(rename(work, moved), 0);
+    lab_tree_store(&healthy, work);
+    hash = lab_tree_hash(work);
+
+    assert_int_equal(rn_local_keep(s), RN_TASK_IDLE);
+    assert_int_equal(commit_one(s, &m, &err), RN_READ_ONLY);
+    check_words("moved", &err, NULL, "moved, removed or replaced");
+    rn_store_close(s);
+    assert_int_equal(lab_tree_hash(work), hash);
+    check_moved(moved, &m);
+    lab_dir_remove(moved);
+}
+
+/* A checkpoint that had begun before stops short of its name. */
+static void a_checkpoint_does_not_go_to_another_directory(void **state)
+{
+    struct rn_store *s = NULL;
+    struct rn_err err = { 0 };
+    char moved[300];
+    uint64_t hash;
+
+    (void)state;
+    snprintf(moved, sizeof(moved), "%s-moved", work);
+    lab_tree_store(&healthy, work);
+    assert_int_equal(try_open(&s, &err), RN_OK);
+    assert_int_equal(rn_local_checkpoint_begin((struct rn_local *)s, &err),
+                     RN_OK);
+    assert_int_equal(rename(work, moved), 0);
+    lab_tree_store(&healthy, work);
+    hash = lab_tree_hash(work);
+    assert_int_equal(rn_local_checkpoint((struct rn_local *)s, &err),
+                     RN_READ_ONLY);
+    check_words("moved", &err, NULL, "moved, removed or replaced");
+    rn_store_close(s);
+    assert_int_equal(lab_tree_hash(work), hash);
+    check_moved(moved, &known);
+    lab_dir_remove(moved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -617,6 +702,8 @@ int main(void)
         cmocka_unit_test(a_directory_to_look_at_only_is_refused),
         cmocka_unit_test(
             a_read_only_file_system_is_refused_but_can_be_verified),
+        cmocka_unit_test(a_directory_that_was_moved_gives_way_to_another),
+        cmocka_unit_test(a_checkpoint_does_not_go_to_another_directory),
     };
 
     setvbuf(stdout, NULL, _IOLBF, 0);

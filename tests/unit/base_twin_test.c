@@ -128,6 +128,10 @@ static void call_on_name(struct side *s, const struct call *c, struct answer *a)
     case 14:
         a->error = ops->list(s->env, path, note_name, &a->number);
         break;
+    case 15:
+        if (s->files[c->file])
+            a->number = ops->is_at(s->files[c->file], path);
+        break;
     default:
         rn_file_close(s->files[c->file]);
         s->files[c->file] = NULL;
