@@ -202,6 +202,17 @@ static enum rn_code tables_open(struct lmdb *m, MDB_txn **pin,
     return rc ? rn_lmdb_fail(m, rc, "opening", err) : RN_OK;
 }
 
+/* The directory's lock is a file that somebody may take for a leftover and
+ * remove.  This one nobody removes. */
+static enum rn_code lock_map(struct lmdb *m, struct rn_err *err)
+{
+    int error = m->env->ops->lock(m->file, RN_LOCK_EXCLUSIVE);
+
+    if (error == EAGAIN)
+        return rn_fail(err, RN_BUSY, "%s: in use by another process", m->path);
+    return error ? rn_fail_errno(err, error, "%s", m->path) : RN_OK;
+}
+
 /* With no homes, new ones. */
 static enum rn_code open_sums(struct lmdb *m, struct rn_view homes,
                               uint64_t pages, struct rn_err *err)
@@ -236,6 +247,9 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
         return rn_fail(err, RN_CORRUPT, "%s: missing", m->path);
     if (error)
         return rn_fail_errno(err, error, "%s", m->path);
+    rc = lock_map(m, err);
+    if (rc)
+        return rc;
     if (size < image->length) {
         return rn_fail(err, RN_CORRUPT,
                        "%s: cut short: %llu bytes, the checkpoint has %llu",
@@ -369,7 +383,9 @@ static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
     error = rn_file_open(m->env, m->path, RN_OPEN_NEW, &m->file);
     if (error)
         return rn_fail_errno(err, error, "%s", m->path);
-    rc = make_lock_file(m, opts->readers_max, err);
+    rc = lock_map(m, err);
+    if (!rc)
+        rc = make_lock_file(m, opts->readers_max, err);
     if (!rc)
         rc = env_open(m, opts, err);
     if (!rc)

@@ -412,6 +412,23 @@ static void a_directory_in_use_is_refused(void **state)
     rn_store_close(first);
 }
 
+/* Some take `lock` for what a crash has left behind. */
+static void a_directory_whose_lock_was_removed_is_in_use_still(void **state)
+{
+    struct rn_store *first = NULL, *second = NULL;
+    struct rn_err err = { 0 };
+
+    (void)state;
+    lab_tree_store(&healthy, work);
+    assert_int_equal(try_open(&first, &err), RN_OK);
+    lose("lock");
+    assert_int_equal(try_open(&second, &err), RN_BUSY);
+    check_words("in use, without a lock", &err, "map-1", "in use");
+    rn_store_close(first);
+    assert_int_equal(try_open(&first, &err), RN_OK);
+    rn_store_close(first);
+}
+
 /* Those who share the lock leave no id; that of who went before is not theirs.
  */
 static void who_only_looks_is_not_named(void **state)
@@ -694,6 +711,7 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_or_not_ours_is_refused),
         cmocka_unit_test(what_was_refused_opens_when_it_is_whole_again),
         cmocka_unit_test(a_directory_in_use_is_refused),
+        cmocka_unit_test(a_directory_whose_lock_was_removed_is_in_use_still),
         cmocka_unit_test(who_only_looks_is_not_named),
         cmocka_unit_test(what_is_not_there_is_not_made_if_it_must_exist),
         cmocka_unit_test(a_new_directory_has_its_seed_and_keeps_it),
