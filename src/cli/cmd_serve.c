@@ -28,7 +28,6 @@ static enum rn_code open_signals(int *out, struct rn_err *err)
     sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error, not an end */
     *out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return *out < 0 ? rn_fail_errno(err, errno, "signals") : RN_OK;
 }

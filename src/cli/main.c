@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -162,6 +163,7 @@ int main(int argc, char **argv)
     if (!open_standard())
         return RN_EXIT_FAILED;
     umask(077);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error, not an end */
     status = run(argc, argv);
     if (status == RN_EXIT_OK && (fflush(stdout) || ferror(stdout)) &&
         find(argv[1]) != &rn_command_serve) {

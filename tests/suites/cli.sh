@@ -297,6 +297,9 @@ check 'restore of it makes another' "$dev" restore new newer_still
 check 'that is two restores further' test "$(line restored newer_still)" -eq 2
 check 'and has every record' has_all newer_still
 
+check 'backup says so when a file may not become so long' \
+    says 1 'File too large' bash -c "ulimit -f 512; '$dev' backup sound limited"
+
 mkdir waiting
 check 'backup takes an empty directory' "$dev" backup sound waiting
 check 'and fills it' has_all waiting
