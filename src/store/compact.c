@@ -59,9 +59,10 @@ static enum rn_code copy_all(struct rn_local *l, struct rn_map *to,
 }
 
 /* Makes the new map durable, its name included, and then the checkpoint name
- * it. */
+ * it.  `*may_be_named`: it came as far as that. */
 static enum rn_code switch_over(struct rn_local *l, struct rn_map *to,
-                                uint64_t generation, struct rn_err *err)
+                                uint64_t generation, bool *may_be_named,
+                                struct rn_err *err)
 {
     struct rn_checkpoint c;
     struct rn_map_pin *pin = NULL;
@@ -80,6 +81,7 @@ static enum rn_code switch_over(struct rn_local *l, struct rn_map *to,
         rc || RN_BUG(NO_DIR_SYNC) ? 0 : l->env->ops->sync_dir(l->env, l->dir);
     if (error)
         rc = rn_fail_errno(err, error, "%s", l->dir);
+    *may_be_named = !rc;
     if (!rc)
         rc = rn_checkpoint_write(&c, l->env, l->dir, err);
     to->ops->release(to, pin);
@@ -102,6 +104,8 @@ static enum rn_code rewrite(struct rn_local *l, struct rn_compacted *out,
     struct rn_map_stat stat;
     struct rn_map_pin *pin = NULL;
     struct rn_map *to = NULL;
+    struct rn_err ignored;
+    bool may_be_named = false;
     enum rn_code rc;
 
     rn_local_map_path(l->dir, generation, path);
@@ -109,13 +113,16 @@ static enum rn_code rewrite(struct rn_local *l, struct rn_compacted *out,
     if (!rc)
         rc = copy_all(l, to, out, err);
     if (!rc)
-        rc = switch_over(l, to, generation, err);
+        rc = switch_over(l, to, generation, &may_be_named, err);
     if (!rc) {
         to->ops->stat(to, &stat);
         out->bytes_after = stat.file_bytes;
     }
     if (to)
         to->ops->close(to);
+    /* A part of it would take up the space that there was too little of. */
+    if (!may_be_named)
+        (void)!rn_local_sweep(l->env, l->dir, &ignored);
     return rc;
 }
 

@@ -319,6 +319,11 @@ check 'the new map is smaller' test "$(stat -c %s sound/map-2)" -lt "$size"
 check 'compact keeps every record' has_all sound
 check 'compact of a compacted one works' "$dev" compact sound
 check 'and keeps every record' has_all sound
+before=$(ls sound)
+check 'compact says so when there is no space' \
+    says 1 'sound/map-4: ' bash -c "ulimit -f 512; '$dev' compact sound"
+check 'and leaves none of the new map behind' test "$before" = "$(ls sound)"
+check 'nor loses a record' has_all sound
 
 # ---- copies that were cut off ------------------------------------------------
 
