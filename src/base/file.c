@@ -2,7 +2,9 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -45,6 +47,19 @@ enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
                              struct rn_err *err)
 {
     return replace(env, dir, name, bytes, true, err);
+}
+
+enum rn_code rn_directory_hold(const char *dir, int *fd, struct rn_err *err)
+{
+    int rc;
+
+    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0)
+        return rn_fail_errno(err, errno, "%s", dir);
+    do
+        rc = flock(*fd, LOCK_EX);
+    while (rc && errno == EINTR);
+    return rc ? rn_fail_errno(err, errno, "%s", dir) : RN_OK;
 }
 
 /* ---- side by side -------------------------------------------------------- */

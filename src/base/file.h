@@ -20,6 +20,13 @@ enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
                              const char *name, struct rn_view bytes,
                              struct rn_err *err) RN_CHECK;
 
+/* Waits until nobody else holds the directory, and holds it until `*fd` is
+ * closed: of two that change what is in it at once the second must see what the
+ * first has written.  It is not a file that is locked, for that is another
+ * after each change. */
+enum rn_code rn_directory_hold(const char *dir, int *fd,
+                               struct rn_err *err) RN_CHECK;
+
 /* A sync of a file, or of a directory, whose order among others does not
  * matter.  The caller fills in the first two, and zeros the rest. */
 struct rn_sync {

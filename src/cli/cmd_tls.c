@@ -1,10 +1,12 @@
 /* cmd_tls.c -- `runnel tls`: certificates for a server of one's own. */
+#include "base/file.h"
 #include "cli/command.h"
 #include "net/authority.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -40,7 +42,7 @@ static int init(const char *data, char **names, int count)
     struct rn_err err = { 0 };
     bool made = false;
     struct rn_env *env = rn_env_real();
-    int error = env->ops->make_dir(env, data);
+    int held = -1, error = env->ops->make_dir(env, data);
     enum rn_code rc = RN_OK;
 
     snprintf(dir, sizeof(dir), "%s/tls", data);
@@ -48,8 +50,12 @@ static int init(const char *data, char **names, int count)
     if (error && error != EEXIST)
         rc = rn_fail_errno(&err, error, "%s", data);
     if (!rc)
+        rc = rn_directory_hold(data, &held, &err);
+    if (!rc)
         rc = rn_authority_issue(env, dir, (const char *const *)names,
                                 (size_t)count, &made, &err);
+    if (held >= 0)
+        close(held);
     if (rc)
         return rn_command_fail(rc, &err);
     printf("%s/cert.pem is new, by %s authority; 'runnel serve --data %s' "

@@ -8,9 +8,7 @@
 #include "json/print.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 enum {
@@ -168,27 +166,12 @@ enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
     return rc;
 }
 
-/* Of two that change the file at once the second must see what the first has
- * written.  The directory is locked: the file is another after each change. */
-static enum rn_code lock(const char *data_dir, int *fd, struct rn_err *err)
-{
-    int rc;
-
-    *fd = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd < 0)
-        return rn_fail_errno(err, errno, "%s", data_dir);
-    do
-        rc = flock(*fd, LOCK_EX);
-    while (rc && errno == EINTR);
-    return rc ? rn_fail_errno(err, errno, "%s", data_dir) : RN_OK;
-}
-
 enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
                             size_t which, struct rn_err *err)
 {
     struct rn_keys keys = { 0 };
     int locked = -1;
-    enum rn_code rc = lock(data_dir, &locked, err);
+    enum rn_code rc = rn_directory_hold(data_dir, &locked, err);
 
     if (!rc)
         rc = rn_keys_read(env, data_dir, &keys, err);

@@ -62,6 +62,21 @@ def _():
             equal(stat.S_IMODE(mode), 0o600, name)
 
 
+@case("of several tls init at once each is done, and the files fit together")
+def _():
+    with tempfile.TemporaryDirectory() as data:
+        command = [RUNNEL, "tls", "init", data]
+        made = [subprocess.Popen(command, stdout=subprocess.DEVNULL)
+                for _ in range(6)]
+        equal([each.wait(LIMIT_S) for each in made], [0] * 6)
+        openssl("verify", "-CAfile", data + "/tls/ca.pem",
+                data + "/tls/cert.pem")
+        for cert, key in [("ca", "ca-key"), ("cert", "key")]:
+            equal(openssl("x509", "-noout", "-pubkey", "-in",
+                          f"{data}/tls/{cert}.pem"),
+                  openssl("pkey", "-pubout", "-in", f"{data}/tls/{key}.pem"))
+
+
 @case("the certificate is for localhost, its addresses and the names given")
 def _():
     with tempfile.TemporaryDirectory() as data:
