@@ -74,27 +74,36 @@ static enum rn_code copy_id(struct rn_context *x, struct rn_view body,
     return rc;
 }
 
-enum rn_code rn_context_name_document(struct rn_context *x, uint64_t *number)
+static enum rn_code find_id(struct rn_context *x, struct rn_reading *r,
+                            struct rn_rid rid, struct rn_view *out)
 {
     struct rn_document_place place = { 0 };
-    struct rn_reading reading = { 0 };
     struct rn_view body;
+    enum rn_code rc = rn_document_read_rid(r, rid.number, &body, &place);
+
+    if (!rc)
+        rc = copy_id(x, body, out);
+    return rc == RN_NOT_FOUND ? rn_fail_usual(&x->err, rc) : rc;
+}
+
+enum rn_code rn_context_name_document(struct rn_context *x, struct rn_view *id,
+                                      uint64_t *number)
+{
+    struct rn_reading reading = { 0 };
     struct rn_rid rid;
     enum rn_code rc;
 
     *number = 0;
-    if (x->link.is_list || !is_by_rid(x, &rid))
+    if (x->link.is_list)
         return RN_OK;
+    *id = x->link.ids[2];
+    if (!is_by_rid(x, &rid))
+        return RN_OK;
+    *number = rid.number;
     rc = rn_reading_begin(&reading, x->rest->engine, x->container->container,
                           &x->err);
-    if (rc)
-        return rc;
-    rc = rn_document_read_rid(&reading, rid.number, &body, &place);
     if (!rc)
-        rc = copy_id(x, body, &x->link.ids[2]);
-    if (rc == RN_NOT_FOUND)
-        rn_fail_usual(&x->err, rc);
-    *number = rid.number;
+        rc = find_id(x, &reading, rid, id);
     rn_reading_end(&reading);
     return rc;
 }
@@ -136,20 +145,20 @@ static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
                                   struct rn_view *body,
                                   struct rn_document_place *place)
 {
-    struct rn_view text = x->link.ids[2];
-    uint64_t number = 0;
+    struct rn_view id = x->link.ids[2];
     struct rn_rid rid;
+    bool by_rid = is_by_rid(x, &rid);
     enum rn_code rc;
 
-    if (is_by_rid(x, &rid) && !x->has_pk)
+    if (by_rid && !x->has_pk)
         return rn_document_read_rid(r, rid.number, body, place);
     rc = rn_context_whole_key(x);
-    if (!rc)
-        rc = rn_context_name_document(x, &number);
+    if (!rc && by_rid)
+        rc = find_id(x, r, rid, &id);
     if (rc && rc != RN_NOT_FOUND)
         return rc;
-    rc = rn_document_read(r, &x->pk, x->link.ids[2], body, place);
-    return !rc && number && !is_that(*body, text) ? RN_NOT_FOUND : rc;
+    rc = rn_document_read(r, &x->pk, id, body, place);
+    return !rc && by_rid && !is_that(*body, x->link.ids[2]) ? RN_NOT_FOUND : rc;
 }
 
 enum rn_rest_step rn_rest_document_read(struct rn_context *x)
@@ -254,13 +263,38 @@ static void write_done(struct rn_done *done, enum rn_code rc,
     x->rc = rc;
     if (rc)
         x->err = *err;
-    print_write(x);
+    if (rc != RN_NOT_FOUND || !x->write.rid)
+        print_write(x);
     x->call->wake(x->call);
 }
 
+bool rn_context_is_renamed(struct rn_context *x)
+{
+    struct rn_document_place place = { 0 };
+    struct rn_reading reading = { 0 };
+    struct rn_view body;
+    enum rn_code rc = rn_reading_begin(&reading, x->rest->engine,
+                                       x->container->container, &x->err);
+
+    if (!rc)
+        rc = find_document(x, &reading, &body, &place);
+    rn_reading_end(&reading);
+    return !rc;
+}
+
+static enum rn_rest_step queue_write(struct rn_context *x);
+
 static enum rn_rest_step give_answer(struct rn_call *call)
 {
-    (void)call;
+    struct rn_context *x = call->state;
+
+    if (x->has_written)
+        return RN_REST_DONE;
+    if (rn_context_is_renamed(x)) {
+        rn_document_write_release(&x->write);
+        return queue_write(x);
+    }
+    print_write(x);
     return RN_REST_DONE;
 }
 
@@ -278,41 +312,44 @@ enum rn_code rn_context_refuse_triggers(struct rn_context *x)
                    name.len > 80 ? 80 : (int)name.len, name.at);
 }
 
-static enum rn_rest_step start_write(struct rn_context *x,
-                                     enum rn_document_verb verb)
+static enum rn_rest_step queue_write(struct rn_context *x)
 {
     struct rn_document_write *w = &x->write;
-    enum rn_code rc = rn_context_find_container(x);
+    enum rn_code rc = rn_context_name_document(x, &w->id, &w->rid);
 
-    if (!rc)
-        rc = rn_context_refuse_triggers(x);
-    if (!rc)
-        rc = rn_context_name_document(x, &w->rid);
-    if (!rc && (x->has_pk || verb == RN_DOCUMENT_REPLACE ||
-                verb == RN_DOCUMENT_DELETE))
+    if (!rc && (x->has_pk || w->verb == RN_DOCUMENT_REPLACE ||
+                w->verb == RN_DOCUMENT_DELETE))
         rc = rn_context_whole_key(x);
     else if (!rc)
         rc = rn_context_missing_key(x, &x->err);
     w->body = x->call->req->body;
-    if (!rc && verb != RN_DOCUMENT_DELETE)
+    if (!rc && w->verb != RN_DOCUMENT_DELETE)
         rc = rn_context_text(x, &w->body, RN_DOCUMENT_MAX);
     if (rc)
         return rn_reply_fail(x, rc);
     w->done.call = write_done;
-    w->verb = verb;
     /* Who was given one document was not given another name. */
     w->keeps_id =
         x->is_granted && x->permission.resource.kind == RN_KIND_DOCUMENT;
     w->container = x->container->container;
     w->pk = x->has_pk ? &x->pk : NULL;
-    if (!x->link.is_list)
-        w->id = x->link.ids[2];
     w->room = &x->call->body;
     w->conditions.if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
     x->call->next = give_answer;
     rc = rn_document_write_start(x->rest->engine, w, &x->err);
     return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;
+}
+
+static enum rn_rest_step start_write(struct rn_context *x,
+                                     enum rn_document_verb verb)
+{
+    enum rn_code rc = rn_context_find_container(x);
+
+    x->write.verb = verb;
+    if (!rc)
+        rc = rn_context_refuse_triggers(x);
+    return rc ? rn_reply_fail(x, rc) : queue_write(x);
 }
 
 enum rn_rest_step rn_rest_document_create(struct rn_context *x)

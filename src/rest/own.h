@@ -390,10 +390,13 @@ bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step);
 /* The answer is complete: spoils it if that was ordered. */
 void rn_order_strike_after(struct rn_context *x);
 
-/* documents.c: where the path has a document's rid, puts its id there and tells
- * the number of the rid, else 0.  RN_NOT_FOUND. */
-enum rn_code rn_context_name_document(struct rn_context *x,
+/* documents.c: the id of the document that the path names, and the number of
+ * its rid, if that is how it does, else 0.  RN_NOT_FOUND. */
+enum rn_code rn_context_name_document(struct rn_context *x, struct rn_view *id,
                                       uint64_t *number) RN_CHECK;
+/* A write by rid has found nothing under that id: is the document there, under
+ * another that it was given meanwhile? */
+bool rn_context_is_renamed(struct rn_context *x);
 
 /* health.c: what of its configuration opens what is closed by default, in the
  * order of the names. */

@@ -10,6 +10,7 @@
 /* ---- running ------------------------------------------------------------- */
 
 static enum rn_rest_step finish(struct rn_call *call);
+static enum rn_rest_step queue_patch(struct rn_context *x);
 
 /* Thread: committer. */
 static void batch_done(struct rn_done *done, enum rn_code rc,
@@ -45,6 +46,14 @@ static enum rn_rest_step resume(struct rn_call *call)
     return finish(call);
 }
 
+static bool is_renamed(struct rn_context *x)
+{
+    const struct rn_batch_operation *op = x->batch->operations;
+
+    return !x->rc && op->rid && op->code == RN_NOT_FOUND &&
+           rn_context_is_renamed(x);
+}
+
 static enum rn_rest_step finish(struct rn_call *call)
 {
     struct rn_context *x = call->state;
@@ -53,6 +62,10 @@ static enum rn_rest_step finish(struct rn_call *call)
     if (!x->rc && x->batch->is_unfinished) {
         x->batch->is_light = true;
         return resume(call);
+    }
+    if (is_renamed(x)) {
+        rn_batch_release(x->batch);
+        return queue_patch(x);
     }
     rn_reply_owner(x);
     if (!x->rc && x->batch->place.lsn)
@@ -93,18 +106,14 @@ static enum rn_rest_step answer_patch(struct rn_context *x)
     return rn_reply_json(x, RN_STATUS_OK);
 }
 
-enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
+static enum rn_rest_step queue_patch(struct rn_context *x)
 {
-    struct rn_view body = x->call->req->body;
-    enum rn_code rc = rn_context_find_container(x);
+    struct rn_view id, body = x->call->req->body;
     struct rn_batch *b;
     struct rn_batch_operation *op;
-    uint64_t rid = 0;
+    uint64_t rid;
+    enum rn_code rc = rn_context_name_document(x, &id, &rid);
 
-    if (!rc)
-        rc = rn_context_refuse_triggers(x);
-    if (!rc)
-        rc = rn_context_name_document(x, &rid);
     if (!rc)
         rc = rn_context_whole_key(x);
     if (!rc)
@@ -128,7 +137,7 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
     *op = (struct rn_batch_operation){
         .verb = RN_DOCUMENT_PATCH,
         .pk = &x->pk,
-        .id = x->link.ids[2],
+        .id = id,
         .rid = rid,
         .body = body,
         .conditions = { rn_context_header(x, RN_HEADER_IF_MATCH),
@@ -136,4 +145,13 @@ enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
     };
     x->batch = b;
     return rn_context_run_batch(x, answer_patch);
+}
+
+enum rn_rest_step rn_rest_document_patch(struct rn_context *x)
+{
+    enum rn_code rc = rn_context_find_container(x);
+
+    if (!rc)
+        rc = rn_context_refuse_triggers(x);
+    return rc ? rn_reply_fail(x, rc) : queue_patch(x);
 }

@@ -1,4 +1,5 @@
-"""many.py -- ten thousand containers, and sixty-four who want the same one."""
+"""many.py -- ten thousand containers, sixty-four who want the same one, and a
+document that some rename while others name it by its rid."""
 import threading
 import time
 
@@ -99,4 +100,34 @@ def _():
         equal(sorted(got), [201] + [409] * (CLIENTS - 1))
     equal(len(list_all(clients[0])), 10)
     equal(clients[0].must(200, "GET", "/offers").json["_count"], 10)
+    server.end()
+
+
+@case("a document that is renamed all the while is there for whoever names it "
+      "by its rid")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls", definition("c"))
+    made = client.must(201, "POST", "/dbs/d/colls/c/docs",
+                       {"id": "0", "pk": "x", "n": 0}, pk=["x"]).json
+    add = [{"op": "incr", "path": "/n", "value": 1}]
+    asks = (("PUT", lambda i: {"id": f"a{i}", "pk": "x", "n": i}),
+            ("PUT", lambda i: {"id": f"b{i % 2}", "pk": "x", "n": i}),
+            ("PATCH", lambda i: add),
+            ("PATCH", lambda i: {"condition": "FROM c WHERE c.n >= 0",
+                                 "operations": add}),
+            ("GET", lambda i: None))
+
+    def ask(number):
+        verb, body = asks[number]
+        mine = Client(server)
+        return {mine.ask(verb, "/" + made["_self"], body(i), pk=["x"],
+                         rid=made["_rid"]).status for i in range(300)}
+
+    equal(in_threads(len(asks), ask), [{200}] * len(asks))
+    for status in (204, 404):
+        client.must(status, "DELETE", "/" + made["_self"], pk=["x"],
+                    rid=made["_rid"])
     server.end()
