@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <strings.h>
 
+/* A value may be as deep as a document in which it is a member: beneath it lie
+ * the patch, its operations and one of them. */
+enum { DEPTH = 127 + 3 };
+
 static const char *const verb_names[RN_PATCH_VERBS] = {
     "add", "set", "replace", "remove", "incr", "move",
 };
@@ -319,7 +323,8 @@ enum rn_code rn_patch_read(struct rn_view body, const struct rn_pkdef *def,
                            struct rn_arena *arena, struct rn_patch *out,
                            struct rn_err *err)
 {
-    struct rn_json_limits limits = { .twice = RN_JSON_TWICE_LAST_WINS };
+    struct rn_json_limits limits = { .depth = DEPTH,
+                                     .twice = RN_JSON_TWICE_LAST_WINS };
     struct rn_json j;
     struct reader r = { .json = &j, .def = def, .arena = arena, .err = err };
     uint32_t list = 0;

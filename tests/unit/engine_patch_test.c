@@ -447,6 +447,37 @@ static void a_patched_document_has_its_limits(void **state)
     free(big);
 }
 
+static void a_value_may_be_as_deep_as_its_document(void **state)
+{
+    static const struct {
+        const char *begin, *end;
+        int depth;
+        enum rn_code rc;
+    } rows[] = {
+        { "[", "]", 127, RN_OK },
+        { "{\"operations\":[", "]}", 127, RN_OK },
+        { "[", "]", 128, RN_BAD_REQUEST },
+        { "{\"operations\":[", "]}", 128, RN_BAD_REQUEST },
+        { "[", "]", 1000, RN_BAD_REQUEST },
+    };
+    struct rn_buf out = RN_BUF_INIT(1 << 20);
+    char open[1001], close[1001], text[4096];
+
+    (void)state;
+    memset(open, '[', sizeof(open));
+    memset(close, ']', sizeof(close));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        snprintf(text, sizeof(text),
+                 "%s{\"op\":\"set\",\"path\":\"/a\",\"value\":%.*s%.*s}%s",
+                 rows[i].begin, rows[i].depth, open, rows[i].depth, close,
+                 rows[i].end);
+        rn_buf_clear(&out);
+        if (patch("{}", text, &out) != rows[i].rc)
+            fail_msg("%s: %s", text, err.text);
+    }
+    rn_buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +494,7 @@ int main(void)
         cmocka_unit_test(ten_operations_are_the_most),
         cmocka_unit_test(a_condition_decides_upon_the_document_as_stored),
         cmocka_unit_test(a_patched_document_has_its_limits),
+        cmocka_unit_test(a_value_may_be_as_deep_as_its_document),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
