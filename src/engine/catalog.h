@@ -93,6 +93,7 @@ struct rn_catalog_change {
     enum rn_kind kind;
     struct rn_rid owner;
     struct rn_view id;       /* REPLACE, DELETE: the object's */
+    struct rn_rid rid;       /* likewise, whatever its id is by then; 0: none */
     struct rn_view body;     /* all but DELETE: JSON as sent */
     struct rn_view if_match; /* a condition; at NULL: none */
     struct rn_terms terms;   /* CREATE of a database or container; 0: none */

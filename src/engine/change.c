@@ -132,11 +132,13 @@ static enum rn_code run_create(struct rn_catalog_change *c, struct rn_txn *txn,
 static enum rn_code find_target(struct rn_catalog_change *c, struct rn_txn *txn,
                                 struct rn_object **out, struct rn_err *err)
 {
-    struct rn_rid rid;
+    struct rn_rid rid = c->rid;
     char etag[RN_ETAG_LEN];
     struct rn_view id = c->verb == RN_CATALOG_UPSERT ? c->name : c->id;
-    enum rn_code rc = rn_name_get(txn, c->kind, c->owner, id, &rid);
+    enum rn_code rc = RN_OK;
 
+    if (rid.kind == RN_KIND_ACCOUNT)
+        rc = rn_name_get(txn, c->kind, c->owner, id, &rid);
     if (!rc)
         rc = rn_object_get(txn, rid, out, err);
     if (rc == RN_NOT_FOUND) {

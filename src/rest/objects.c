@@ -336,6 +336,16 @@ static void change_done(struct rn_done *done, enum rn_code rc,
     x->call->wake(x->call);
 }
 
+/* Does the path name the object by its rid? */
+static bool is_by_rid(const struct rn_context *x)
+{
+    struct rn_rid rid;
+
+    return x->link.is_rid &&
+           rn_rid_parse(x->link.ids[x->link.depth - 1], &rid) &&
+           rn_rid_eq(rid, x->object->rid);
+}
+
 static enum rn_rest_step start_change(struct rn_context *x,
                                       enum rn_catalog_verb verb)
 {
@@ -346,8 +356,11 @@ static enum rn_rest_step start_change(struct rn_context *x,
     c->verb = verb;
     c->kind = x->link.kind;
     c->owner = rn_context_owner(x);
-    if (x->object)
+    if (x->object) {
         c->id = x->object->id;
+        if (is_by_rid(x))
+            c->rid = x->object->rid;
+    }
     if (verb != RN_CATALOG_CREATE)
         c->body = x->call->req->body;
     c->if_match = rn_context_header(x, RN_HEADER_IF_MATCH);

@@ -1,5 +1,5 @@
-"""many.py -- ten thousand containers, sixty-four who want the same one, and a
-document that some rename while others name it by its rid."""
+"""many.py -- ten thousand containers, sixty-four who want the same one, and
+what some rename while others name it by its rid."""
 import threading
 import time
 
@@ -103,6 +103,19 @@ def _():
     server.end()
 
 
+def ask_by_rid(server, made, asks, **headers):
+    """The statuses that each of the asks got, (verb, body of the nth), which
+    are asked side by side of an object by its rid."""
+    def ask(number):
+        verb, body = asks[number]
+        client = Client(server)
+        return {client.ask(verb, "/" + made["_self"], body(n),
+                           rid=made["_rid"], **headers).status
+                for n in range(300)}
+
+    return in_threads(len(asks), ask)
+
+
 @case("a document that is renamed all the while is there for whoever names it "
       "by its rid")
 def _():
@@ -113,21 +126,30 @@ def _():
     made = client.must(201, "POST", "/dbs/d/colls/c/docs",
                        {"id": "0", "pk": "x", "n": 0}, pk=["x"]).json
     add = [{"op": "incr", "path": "/n", "value": 1}]
-    asks = (("PUT", lambda i: {"id": f"a{i}", "pk": "x", "n": i}),
-            ("PUT", lambda i: {"id": f"b{i % 2}", "pk": "x", "n": i}),
-            ("PATCH", lambda i: add),
-            ("PATCH", lambda i: {"condition": "FROM c WHERE c.n >= 0",
-                                 "operations": add}),
-            ("GET", lambda i: None))
-
-    def ask(number):
-        verb, body = asks[number]
-        mine = Client(server)
-        return {mine.ask(verb, "/" + made["_self"], body(i), pk=["x"],
-                         rid=made["_rid"]).status for i in range(300)}
-
-    equal(in_threads(len(asks), ask), [{200}] * len(asks))
+    equal(ask_by_rid(server, made, (
+        ("PUT", lambda n: {"id": f"a{n}", "pk": "x", "n": n}),
+        ("PUT", lambda n: {"id": f"b{n % 2}", "pk": "x", "n": n}),
+        ("PATCH", lambda n: add),
+        ("PATCH", lambda n: {"condition": "FROM c WHERE c.n >= 0",
+                             "operations": add}),
+        ("GET", lambda n: None)), pk=["x"]), 5 * [{200}])
     for status in (204, 404):
         client.must(status, "DELETE", "/" + made["_self"], pk=["x"],
                     rid=made["_rid"])
+    server.end()
+
+
+@case("a user that is renamed all the while is there for whoever names it by "
+      "its rid")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    made = client.must(201, "POST", "/dbs/d/users", {"id": "0"}).json
+    equal(ask_by_rid(server, made, (
+        ("PUT", lambda n: {"id": f"a{n}"}),
+        ("PUT", lambda n: {"id": f"b{n % 2}"}),
+        ("GET", lambda n: None))), 3 * [{200}])
+    for status in (204, 404):
+        client.must(status, "DELETE", "/" + made["_self"], rid=made["_rid"])
     server.end()

@@ -303,6 +303,40 @@ static void users_and_permissions_can_be_renamed(void **state)
     made(RN_KIND_PERMISSION, u, PERMISSION("p", "dbs/d/colls/c"), 0);
 }
 
+/* Another may have its name by the time that its turn comes. */
+static void what_is_named_by_its_rid_is_that_and_no_other(void **state)
+{
+    struct rn_rid d = made(RN_KIND_DATABASE, account, "{\"id\":\"d\"}", 0);
+    struct rn_catalog_change by_rid = {
+        .owner = d,
+        .id = RN_LIT("a"),
+        .body = RN_LIT("{\"id\":\"c\"}"),
+    };
+
+    (void)state;
+    by_rid.kind = RN_KIND_USER;
+    by_rid.rid = made(RN_KIND_USER, d, "{\"id\":\"a\"}", 0);
+    assert_int_equal(
+        put(RN_CATALOG_REPLACE, RN_KIND_USER, d, "a", "{\"id\":\"b\"}"), RN_OK);
+    made(RN_KIND_USER, d, "{\"id\":\"a\"}", 0);
+    by_rid.verb = RN_CATALOG_REPLACE;
+    assert_int_equal(change_like(&db, &by_rid, NULL), RN_OK);
+    assert_true(is_there(RN_KIND_USER, d, "a"));
+    assert_false(is_there(RN_KIND_USER, d, "b"));
+    assert_true(is_there(RN_KIND_USER, d, "c"));
+    by_rid.verb = RN_CATALOG_DELETE;
+    assert_int_equal(change_like(&db, &by_rid, NULL), RN_OK);
+    assert_int_equal(change_like(&db, &by_rid, NULL), RN_NOT_FOUND);
+    assert_true(is_there(RN_KIND_USER, d, "a"));
+    by_rid.kind = RN_KIND_CONTAINER;
+    by_rid.rid = made(RN_KIND_CONTAINER, d, CONTAINER("a"), 0);
+    assert_int_equal(put(RN_CATALOG_DELETE, RN_KIND_CONTAINER, d, "a", ""),
+                     RN_OK);
+    made(RN_KIND_CONTAINER, d, CONTAINER("a"), 0);
+    assert_int_equal(change_like(&db, &by_rid, NULL), RN_NOT_FOUND);
+    assert_true(is_there(RN_KIND_CONTAINER, d, "a"));
+}
+
 static void a_user_has_one_permission_for_a_resource(void **state)
 {
     struct rn_rid d = made(RN_KIND_DATABASE, account, "{\"id\":\"d\"}", 0);
@@ -414,6 +448,7 @@ int main(void)
         TEST(terms_are_read_strictly),
         TEST(a_catalog_without_offers_is_carried_on),
         TEST(users_and_permissions_can_be_renamed),
+        TEST(what_is_named_by_its_rid_is_that_and_no_other),
         TEST(a_user_has_one_permission_for_a_resource),
         TEST(what_lies_in_a_database_or_a_user_goes_with_it),
         TEST(what_is_made_in_nothing_is_refused),
