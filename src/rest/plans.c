@@ -70,6 +70,7 @@ enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x)
     rn_asked_release(a);
     rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     rn_reply_charge(x, RN_CHARGE_METADATA);
+    rn_fail_reason(&x->err, RN_REASON_CROSS_PARTITION, "%s", status->text);
     return rn_reply_json(x, status->http);
 }
 

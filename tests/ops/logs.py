@@ -88,6 +88,17 @@ def _():
         assert made["req_bytes"] == len('{"id": "1", "pk": "x"}'), made
 
 
+@case("a query that is left to the client is logged as it is answered")
+def _():
+    with Server("--log-requests", "--strict") as server:
+        status, headers, body = server.post(
+            server.make() + "/docs", {"query": "SELECT VALUE COUNT(1) FROM c"},
+            headers=QUERY)
+        line = json.loads(server.wait_for_line('"status":400'))
+        equal((status, headers["x-ms-substatus"]), (400, "1004"))
+        equal((line["substatus"], line["err"]), (1004, body["message"]))
+
+
 @case("a read that meets damage is answered 500 and logged with what it met")
 def _():
     with Server("--log-requests") as server:
