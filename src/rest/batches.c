@@ -425,6 +425,8 @@ static int status_of(const struct rn_batch_operation *op)
 
 static double charge_of(const struct rn_batch_operation *op)
 {
+    if (op->code == RN_THROTTLED)
+        return RN_CHARGE_THROTTLED;
     if (op->code)
         return op->err.reason == RN_REASON_DEPENDENCY ? 0 : 1;
     return op->verb == RN_DOCUMENT_READ ? rn_charge_read(op->stored.len)
@@ -443,8 +445,9 @@ static void fill_result(struct rn_context *x, size_t i, char etag[RN_ETAG_LEN],
         .status = op->code ? failure->http : status_of(op),
         .sub = failure->sub,
         .charge = charge_of(op),
-        .retry_after_ms = op->code == RN_THROTTLED ? RN_RETRY_AFTER_MS : 0,
     };
+    if (op->code == RN_THROTTLED)
+        out->retry_after_ms = x->retry_ms ? x->retry_ms : RN_RETRY_AFTER_MS;
     if (op->place.etag.lsn && (!op->code || op->code == RN_NOT_MODIFIED)) {
         rn_etag_print(op->place.etag, etag);
         out->etag = rn_view_of(etag, RN_ETAG_LEN);
@@ -516,8 +519,8 @@ static enum rn_code print_hybrid(struct rn_context *x)
     return rc;
 }
 
-/* A full queue is told to each operation of a bulk, as the service does: its
- * clients send those again. */
+/* A full queue, or that the throughput is used up, is told to each operation of
+ * a bulk, as the service does: clients send those again, or hand them out. */
 static void throttle_each(struct rn_context *x)
 {
     for (size_t i = 0; i < x->batch->count; i++) {
@@ -556,12 +559,17 @@ static enum rn_rest_step answer(struct rn_context *x)
 enum rn_rest_step rn_rest_batch(struct rn_context *x)
 {
     size_t count;
+    enum rn_code budget = rn_budget_check(x);
     enum rn_code rc = rn_context_find_container(x);
 
     if (!rc)
         rc = read_asks(x, &count);
     if (!rc)
         rc = make_batch(x, count);
+    if (!rc && budget) {
+        x->rc = budget;
+        return answer(x);
+    }
     if (!rc)
         rc = check_session(x);
     if (rc)

@@ -112,6 +112,49 @@ def _():
     server.end()
 
 
+@case("beyond the throughput a bulk is told so for each operation, and a batch "
+      "in whole")
+def _():
+    server = Server("--enforce-throughput")
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    container(client, "c")
+    sent = [{"operationType": "Create", "partitionKey": '["b"]',
+             "resourceBody": {"id": id, "pk": "b"}} for id in "12"]
+
+    def throttled(atomic, status, **more):
+        for _ in range(20):  # the second may turn between the two
+            _, refused = drain(client, C, "x")
+            assert refused
+            got = client.ask("POST", C + "/docs", sent,
+                             x_ms_cosmos_is_batch_request="True",
+                             x_ms_cosmos_batch_atomic=atomic, **more)
+            if b"Request rate is large" in got.body:
+                break
+            for one in sent:  # it was served: the next are others
+                one["resourceBody"]["id"] += "0"
+        equal(got.status, status)
+        return got
+
+    got = throttled("True", 429, pk=["b"])
+    equal((got.substatus, charge(got)), (3200, 0.38))
+    got = throttled("False", 207)
+    equal(charge(got), 0.76)
+    for one in got.json:
+        equal((one["statusCode"], one["subStatusCode"], one["requestCharge"]),
+              (429, 3200, 0.38))
+        assert 0 < one["retryAfterMilliseconds"] <= 60000, one
+    deadline = time.monotonic() + 30
+    while True:
+        read = client.ask("GET", C + "/docs/" + sent[0]["resourceBody"]["id"],
+                          pk=["b"])
+        if read.status != 429:
+            break
+        assert time.monotonic() < deadline
+    equal(read.status, 404)
+    server.end()
+
+
 @case("containers of a database share its throughput, and autoscale has its "
       "maximum")
 def _():
