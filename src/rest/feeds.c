@@ -133,13 +133,20 @@ static enum rn_code add_place(struct rn_feed_page *f)
     return RN_OK;
 }
 
+/* What a key or a token was good for when its holder began to wait it may be
+ * good for no more. */
+static enum rn_code check_still(struct rn_feed_page *f)
+{
+    return f->parked_ns ? rn_rest_authorize(f->x) : RN_OK;
+}
+
 static enum rn_rest_step answer(struct rn_feed_page *f)
 {
     struct rn_context *x = f->x;
     struct rn_buf *body = &x->call->body;
-    enum rn_code rc = RN_OK;
+    enum rn_code rc = check_still(f);
 
-    if (f->count)
+    if (!rc && f->count)
         rc = rn_buf_printf(body, "],\"_count\":%zu}", f->count);
     if (!rc)
         rc = add_place(f);

@@ -3,9 +3,10 @@ import base64
 import json
 import secrets
 import signal
+import threading
 import time
 
-from wire import Client, Server, case, equal
+from wire import Client, Server, case, equal, eventually
 
 C = "/dbs/d/colls/c"
 P = "/dbs/d/users/u/permissions"
@@ -223,6 +224,61 @@ def _():
     Client(server, token=token).must(403, "GET", "/_runnel/clock")
     Client(server, server.keys()["primaryReadOnly"]).must(403, "GET",
                                                           "/_runnel/clock")
+    server.end()
+
+
+def wait_for_change(server, client, result):
+    """Reads the feed from now on, in a thread; returns when it waits."""
+    now = client.must(304, "GET", C + "/docs", a_im="Incremental feed",
+                      if_none_match="*").headers["etag"]
+
+    def read():
+        result.append(client.ask("GET", C + "/docs", a_im="Incremental feed",
+                                 if_none_match=now, prefer="wait=60"))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    eventually(lambda: Client(server).send("GET", "/metrics").body,
+               lambda text: b"\nrunnel_feed_readers 1\n" in text)
+    return thread
+
+
+@case("who waits for a change until his token or key is good no more is told "
+      "so, and not the change")
+def _():
+    server = Server("--test-mode")
+    client, _token = prepare(server)
+    keys = server.keys()
+    wish = {"id": "p", "permissionMode": "Read", "resource": "dbs/d/colls/c"}
+
+    def rotate():
+        keys["secondary"] = keys["secondaryReadOnly"]
+        with open(server.work + "/data/keys", "w") as file:
+            json.dump(keys, file)
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: Client(server, keys["secondary"]).ask(
+            "POST", "/dbs", {"id": "e"}).status,
+            lambda status: status in (201, 409))
+
+    for end, status in (
+            (lambda: None, 200),
+            (lambda: client.must(204, "DELETE", P + "/p"), 403),
+            (lambda: client.must(200, "PUT", P + "/p", wish), 403),
+            (lambda: client.must(200, "POST", "/_runnel/clock",
+                                 {"advanceMs": 20000}), 403),
+            (rotate, 401)):
+        token = client.ask("POST", P, wish, x_ms_documentdb_is_upsert="true",
+                           x_ms_documentdb_expiry_seconds=10).json["_token"]
+        holder = Client(server, keys["secondary"],
+                        token if end is not rotate else None)
+        result = []
+        thread = wait_for_change(server, holder, result)
+        end()
+        client.must(201, "POST", C + "/docs",
+                    {"id": secrets.token_hex(8), "pk": 1}, pk=[1])
+        thread.join(60)
+        equal((result[0].status, b"Documents" in result[0].body),
+              (status, status == 200))
     server.end()
 
 
