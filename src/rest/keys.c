@@ -48,6 +48,24 @@ static enum rn_code set_key(struct rn_keys *keys, size_t i, struct rn_view text,
     return RN_OK;
 }
 
+/* Some who write JSON escape a slash or a plus. */
+static enum rn_code read_key(const struct rn_json *j, size_t i,
+                             struct rn_keys *out, struct rn_err *err)
+{
+    struct rn_arena arena = RN_ARENA_INIT(2 * FILE_MAX);
+    uint32_t value = rn_json_find(j, 0, rn_view_text(names[i]));
+    struct rn_view text = { 0 };
+    enum rn_code rc;
+
+    if (rn_json_kind(j, value) != RN_JSON_STRING)
+        return rn_fail(err, RN_BAD_REQUEST, "the key %s is missing", names[i]);
+    rc = rn_json_string_copy(j, value, &arena, &text);
+    rc = rc ? rn_fail(err, rc, "out of memory") : set_key(out, i, text, err);
+    rn_wipe_secret((void *)text.at, text.len);
+    rn_arena_release(&arena);
+    return rc;
+}
+
 static enum rn_code parse(struct rn_view text, struct rn_keys *out,
                           struct rn_err *err)
 {
@@ -56,15 +74,8 @@ static enum rn_code parse(struct rn_view text, struct rn_keys *out,
 
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, text, err);
-    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++) {
-        uint32_t value = rn_json_find(&j, 0, rn_view_text(names[i]));
-        if (rn_json_kind(&j, value) != RN_JSON_STRING) {
-            rc =
-                rn_fail(err, RN_BAD_REQUEST, "the key %s is missing", names[i]);
-        } else {
-            rc = set_key(out, i, rn_json_text(&j, value), err);
-        }
-    }
+    for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++)
+        rc = read_key(&j, i, out, err);
     rn_json_release(&j);
     return rc;
 }

@@ -165,6 +165,19 @@ def _():
         equal(keys_of(server), keys)
 
 
+@case("a keys file may escape what JSON lets it escape")
+def _():
+    with Server() as server:
+        keys = {**keys_of(server), "secondary": "+/" * 42 + "+w=="}
+        text = json.dumps(keys).replace("/", "\\/").replace("+", "\\u002B")
+        with open(os.path.join(server.data, "keys"), "w") as file:
+            file.write(text)
+        reload(server)
+        equal(keys_of(server), keys)
+        equal([works(server, key) for key in keys.values()],
+              ["rw", "rw", "r", "r"])
+
+
 @case("a keys file that will not do leaves the old keys in place")
 def _():
     with Server() as server:
