@@ -152,6 +152,10 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
         rn_feed_close(&feed);
         if (rc || *end != RN_FEED_ALL_READ)
             break;
+        /* Of several, the one that has nothing for this reader moves too: its
+         * place would fall behind what is retained. */
+        if (f->piece_count > 1)
+            p->given = p->upto;
         if (is_full(f) && f->at + 1 < f->piece_count) {
             *end = RN_FEED_PAGE_FULL;
             break;

@@ -175,6 +175,26 @@ def add(server):
         box.put("p", "b")
         equal(told(box.range(0, later)), [("create", "b", 2, None)])
 
+    @case("who keeps up with parts of several ranges is too late in none")
+    def _():
+        box = History(server, "av-parts", 2, policy={
+            "changeFeedPolicy": {"retentionDuration": 1}})
+        keys = {}
+        for n in range(20):
+            session = box.put(f"k{n}", "a")["x-ms-session-token"]
+            keys[session.split(":")[0]] = f"k{n}"
+        part = {"x_ms_start_epk": box.ranges()[0]["maxExclusive"][:-1] + "E",
+                "x_ms_end_epk": "FF"}
+        first, token = box.now(), box.feed("*", **part)["etag"]
+        box.put(keys["0"], "a")
+        box.put(keys["1"], "a")
+        answer = box.feed(token, **part)
+        equal(len(told(answer)), 1)
+        turn(61)
+        eventually(lambda: box.range(0, first),
+                   lambda late: late.status == 400)
+        equal(box.feed(answer["etag"], **part).status, 304)
+
     @case("what happened before a policy is refused, not skipped")
     def _():
         box = History(server, "av-late", policy={})
