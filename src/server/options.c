@@ -118,7 +118,7 @@ static const struct option table[] = {
       "Time for requests to finish when stopping." },
     { "reserve-bytes", BYTES, AT(reserve_bytes), "64M", 1 << 20, UINT64_MAX,
       "BYTES", "Disk kept free: below it writes are refused." },
-    { "log-bytes", BYTES, AT(log_bytes), "128M", 48 << 20, UINT64_MAX,
+    { "log-bytes", BYTES, AT(log_bytes), "128M", 96 << 20, UINT64_MAX,
       "BYTES", "Ceiling of the log." },
     { "checkpoint-ms", MILLIS, AT(checkpoint_ms), "5000", 100, 3600000, "MS",
       "Longest time between checkpoints." },
