@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@ enum {
     BACKLOG = 1024,
     ACCEPTS_MAX = 64, /* in a row */
     PAUSE_MS = 100,   /* when there are no descriptors left */
+    KEPT = 16,        /* of them, but an eighth of the limit at most */
     HOST_MAX = 256,
     PAIRS_MAX = 16, /* tried, for a port that is free on two addresses */
 };
@@ -245,6 +248,23 @@ static void on_late(struct rn_socket *watch)
     rn_loop_change(l->loop, watch, EPOLLIN);
 }
 
+/* Others than clients need some as well: without a file for the next piece of
+ * the log all who write would wait until a client goes. */
+static bool has_descriptors(const struct rn_listener *l)
+{
+    int fd = fcntl(l->watch.fd, F_DUPFD_CLOEXEC, 0); /* the lowest free */
+    struct rlimit files;
+    rlim_t kept;
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY)
+        return true;
+    kept = files.rlim_cur / 8 < KEPT ? files.rlim_cur / 8 : KEPT;
+    return (rlim_t)fd + kept < files.rlim_cur;
+}
+
 static void on_ready(struct rn_socket *watch, uint32_t events)
 {
     struct rn_listener *l = (struct rn_listener *)watch;
@@ -254,9 +274,13 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         struct sockaddr_storage peer = { 0 };
         socklen_t len = sizeof(peer);
         char address[RN_ADDRESS_TEXT_MAX];
-        int on = 1;
-        int fd = accept4(watch->fd, (struct sockaddr *)&peer, &len,
+        int on = 1, fd = -1;
+
+        if (has_descriptors(l))
+            fd = accept4(watch->fd, (struct sockaddr *)&peer, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
+        else
+            errno = i > 0 ? EAGAIN : EMFILE; /* at first somebody waits */
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)
