@@ -186,18 +186,30 @@ enum rn_code rn_session_print(const struct rn_session *s, struct rn_buf *out)
     return rc;
 }
 
-struct rn_view rn_session_print_lsn(uint32_t range, uint64_t lsn,
-                                    char out[RN_SESSION_LSN_TEXT_MAX])
+static struct rn_view print_short(uint32_t range, struct rn_view middle,
+                                  uint64_t lsn,
+                                  char out[RN_SESSION_LSN_TEXT_MAX])
 {
-    static const char middle[] = { ':', '-', '1', '#' };
     char text[RN_SESSION_LSN_TEXT_MAX], *end = text + sizeof(text) - 1;
-    char *at = end - rn_decimal_print(lsn, end).len - sizeof(middle);
+    char *at = end - rn_decimal_print(lsn, end).len - middle.len;
     size_t len;
 
     *end = '\0';
-    memcpy(at, middle, sizeof(middle));
+    memcpy(at, middle.at, middle.len);
     at -= rn_decimal_print(range, at).len;
     len = (size_t)(end - at);
     memcpy(out, at, len + 1);
     return rn_view_of(out, len);
+}
+
+struct rn_view rn_session_print_lsn(uint32_t range, uint64_t lsn,
+                                    char out[RN_SESSION_LSN_TEXT_MAX])
+{
+    return print_short(range, RN_LIT(":-1#"), lsn, out);
+}
+
+struct rn_view rn_session_print_old(uint32_t range, uint64_t lsn,
+                                    char out[RN_SESSION_LSN_TEXT_MAX])
+{
+    return print_short(range, RN_LIT(":"), lsn, out);
 }

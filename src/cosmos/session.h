@@ -9,7 +9,8 @@
  * We send only the first form, with version -1: clients of one range must
  * always see the same number of regions, and Java fails on anything shorter.
  * The service also sends regions, which the client library keeps and returns.
- * Of old clients we accept <range>:<lsn> too.
+ * To clients from before 2018-06-18, for whom what follows the colon is a
+ * number, we send <range>:<lsn>, and accept it of all.
  *
  * Values only: no allocation but in the caller's buffer.  Any thread.
  */
@@ -70,8 +71,10 @@ enum rn_code rn_session_merge(struct rn_session *into,
 enum rn_code rn_session_print(const struct rn_session *s,
                               struct rn_buf *out) RN_CHECK;
 
-/* The form the server sends, without a buffer. */
+/* The form the server sends, without a buffer; and that for old clients. */
 struct rn_view rn_session_print_lsn(uint32_t range, uint64_t lsn,
+                                    char out[RN_SESSION_LSN_TEXT_MAX]);
+struct rn_view rn_session_print_old(uint32_t range, uint64_t lsn,
                                     char out[RN_SESSION_LSN_TEXT_MAX]);
 
 #endif

@@ -98,11 +98,18 @@ static enum rn_code add_session(struct rn_feed_page *f,
                                 const struct rn_feed_part *parts)
 {
     struct rn_buf text = RN_BUF_INIT(1 << 20);
-    enum rn_code rc = rn_feed_token_print(parts, f->piece_count, &text);
+    char part[RN_SESSION_LSN_TEXT_MAX];
+    enum rn_code rc = RN_OK;
 
+    for (size_t i = 0; !rc && i < f->piece_count; i++) {
+        if (i)
+            rc = rn_buf_add(&text, RN_LIT(","));
+        if (!rc)
+            rc = rn_buf_add(&text, rn_session_print_for(f->x, parts[i].range,
+                                                        parts[i].lsn, part));
+    }
     if (!rc)
-        rn_reply_header(f->x, RN_HEADER_SESSION_TOKEN,
-                        rn_view_of(text.at + 1, text.len - 2));
+        rn_reply_header(f->x, RN_HEADER_SESSION_TOKEN, rn_buf_view(&text));
     rn_buf_release(&text);
     return rc;
 }

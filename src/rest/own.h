@@ -323,6 +323,10 @@ enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
 /* The same of one range, and nothing is added. */
 enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
                                     uint32_t range) RN_CHECK;
+/* The token of a place, as this client reads it. */
+struct rn_view rn_session_print_for(const struct rn_context *x, uint32_t range,
+                                    uint64_t lsn,
+                                    char out[RN_SESSION_LSN_TEXT_MAX]);
 
 /* ---- budget.c ------------------------------------------------------------ */
 

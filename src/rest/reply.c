@@ -151,7 +151,7 @@ void rn_reply_place(struct rn_context *x, const struct rn_document_place *p)
     x->call->note.range = p->range;
     x->call->note.lsn = p->lsn;
     add_own(x, RN_LIT(RN_HEADER_SESSION_TOKEN),
-            rn_session_print_lsn(p->range, p->lsn, text));
+            rn_session_print_for(x, p->range, p->lsn, text));
     add_own(x, RN_LIT(RN_HEADER_LSN), lsn);
     rn_reply_number(x, RN_HEADER_RANGE_ID, p->range);
     add_replicas(x, p->etag.lsn, lsn);

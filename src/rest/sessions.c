@@ -171,3 +171,11 @@ enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
         rn_reply_place(x, &place);
     return rc;
 }
+
+struct rn_view rn_session_print_for(const struct rn_context *x, uint32_t range,
+                                    uint64_t lsn,
+                                    char out[RN_SESSION_LSN_TEXT_MAX])
+{
+    return rn_context_is_old(x) ? rn_session_print_old(range, lsn, out)
+                                : rn_session_print_lsn(range, lsn, out);
+}

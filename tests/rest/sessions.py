@@ -276,3 +276,28 @@ def _():
                        if_none_match=place)
     equal([each["id"] for each in page.json["Documents"]], ["2"])
     server.end()
+
+
+@case("a client from before 2018-06-18 is sent range and LSN alone, of one "
+      "range or of several, and may send that")
+def _():
+    server = Server()
+    client = prepare(server)
+    for version in ("2015-04-08", "2017-11-15"):
+        put = client.must(200, "PUT", C + "/docs/1", {"id": "1", "pk": "a"},
+                          pk=["a"], x_ms_version=version)
+        token = put.headers["x-ms-session-token"]
+        equal(token, put.headers["x-ms-documentdb-partitionkeyrangeid"] + ":" +
+              put.headers["lsn"])
+        read = client.must(200, "GET", C + "/docs/1", pk=["a"],
+                           x_ms_version=version, x_ms_session_token=token)
+        equal(read.headers["x-ms-session-token"], token)
+        feed = client.must(200, "GET", C + "/docs", a_im="Incremental Feed",
+                           x_ms_version=version)
+        parts = feed.headers["x-ms-session-token"].split(",")
+        equal(len(parts), 2)
+        assert token in parts, (token, parts)
+        ahead = token.split(":")[0] + ":999"
+        client.must(404, "GET", C + "/docs/1", pk=["a"], x_ms_version=version,
+                    x_ms_session_token=ahead)
+    server.end()

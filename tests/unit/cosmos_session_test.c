@@ -250,6 +250,18 @@ static void the_servers_form_has_no_regions(void **state)
     assert_int_equal(s.lsn, INT64_MAX);
 }
 
+static void old_clients_are_sent_a_number(void **state)
+{
+    char text[RN_SESSION_LSN_TEXT_MAX];
+    struct rn_session s;
+
+    (void)state;
+    assert_view(rn_session_print_old(3, 42, text), RN_LIT("3:42"));
+    s = read_one(text);
+    assert_int_equal(s.range, 3);
+    assert_int_equal(s.lsn, 42);
+}
+
 static void print_then_parse_is_identity(void **state)
 {
     struct rn_chance c;
@@ -364,6 +376,7 @@ int main(void)
         cmocka_unit_test(one_flaw_is_enough_to_be_refused),
         cmocka_unit_test(regions_have_a_ceiling),
         cmocka_unit_test(the_servers_form_has_no_regions),
+        cmocka_unit_test(old_clients_are_sent_a_number),
         cmocka_unit_test(print_then_parse_is_identity),
         cmocka_unit_test(a_full_buffer_is_left_as_it_was),
         cmocka_unit_test(covers_means_has_seen),
