@@ -216,7 +216,7 @@ static enum rn_code fn_diff(const struct rn_args *a, struct rn_value *out)
 {
     enum part part = part_of(a, 0);
     struct rn_moment x, y;
-    int64_t from, to;
+    int64_t from, to, ns;
 
     if (part == NO_PART || !moment_of(a, 1, &from) || !moment_of(a, 2, &to))
         return RN_OK;
@@ -228,7 +228,9 @@ static enum rn_code fn_diff(const struct rn_args *a, struct rn_value *out)
         *out = rn_value_int((y.civil.year - x.civil.year) * 12 +
                             (y.civil.month - x.civil.month));
     } else if (part == NS) {
-        *out = rn_value_double((double)(to - from) * 100);
+        *out = __builtin_mul_overflow(to - from, 100, &ns)
+                   ? rn_value_double((double)(to - from) * 100)
+                   : rn_value_int(ns);
     } else {
         *out = rn_value_int(floor_div(to, ticks_in[part]) -
                             floor_div(from, ticks_in[part]));
