@@ -402,11 +402,36 @@ static enum rn_code sweep_feeds(struct slice *s)
 
 /* ---- history ------------------------------------------------------------- */
 
-/* A reader of the range is told that it goes no further back. */
-static enum rn_code lose(struct slice *s, uint32_t range, uint64_t lsn)
+/* The range that an entry was written in, of all whose history a range has.
+ * Where some were merged, an LSN of one is none of another's. */
+static enum rn_code find_birth(struct slice *s, struct rn_view epk,
+                               uint64_t lsn, uint32_t *range,
+                               struct rn_row_range *row)
+{
+    enum rn_code rc = rn_range_read(s->txn, s->container, *range, row);
+    uint32_t k = 0;
+
+    while (!rc && k < row->parent_count) {
+        struct rn_row_range parent;
+        uint32_t id = row->parents[k++];
+
+        rc = rn_range_read(s->txn, s->container, id, &parent);
+        if (!rc && id < *range && lsn <= parent.lsn &&
+            rn_epk_range_has(&parent.epks, epk)) {
+            *range = id;
+            *row = parent;
+            k = 0;
+        }
+    }
+    return rc;
+}
+
+/* Readers are told that it goes no further back. */
+static enum rn_code lose(struct slice *s, uint32_t range, struct rn_view epk,
+                         uint64_t lsn)
 {
     struct rn_row_range row;
-    enum rn_code rc = rn_range_read(s->txn, s->container, range, &row);
+    enum rn_code rc = find_birth(s, epk, lsn, &range, &row);
 
     if (rc || row.lost >= lsn)
         return rc;
@@ -423,6 +448,7 @@ static enum rn_code sweep_history(struct slice *s)
         struct rn_row_history row;
         struct rn_key from, key;
         struct rn_view value;
+        struct rn_epk epk;
         uint64_t lsn;
         enum rn_code rc;
 
@@ -438,9 +464,11 @@ static enum rn_code sweep_history(struct slice *s)
         lsn = rn_get_u64_be(key.bytes + RN_KEY_HEAD + 4);
         s->keys -= 2;
         if (row.ts + seconds <= s->now) {
+            epk.len = row.epk.len;
+            memcpy(epk.bytes, row.epk.at, row.epk.len);
             rc = rn_txn_del(s->txn, rn_key_view(&key));
             if (!rc)
-                rc = lose(s, range, lsn);
+                rc = lose(s, range, rn_epk_view(&epk), lsn);
             if (rc)
                 return rc;
             continue;

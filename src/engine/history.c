@@ -107,7 +107,7 @@ enum rn_code rn_row_history_decode(struct rn_view bytes,
 
 /* Parents have lower ids than their children, so one way down meets all. */
 enum rn_code rn_history_lost(struct rn_reading *r, uint32_t range,
-                             uint64_t *lost)
+                             const struct rn_epk_range *epks, uint64_t *lost)
 {
     bool *is_meant = rn_new(((size_t)range + 1) * sizeof(*is_meant));
     enum rn_code rc = is_meant ? RN_OK : RN_NOMEM;
@@ -117,12 +117,15 @@ enum rn_code rn_history_lost(struct rn_reading *r, uint32_t range,
         is_meant[range] = true;
     for (uint32_t i = range + 1; !rc && i-- > 0;) {
         struct rn_row_range row;
+        struct rn_epk_range both;
 
         if (!is_meant[i])
             continue;
         rc = rn_range_read(r->txn, r->container, i, &row);
         if (rc)
             break;
+        if (i != range && !rn_epk_range_meet(&row.epks, epks, &both))
+            continue;
         if (*lost < row.lost)
             *lost = row.lost;
         for (uint32_t k = 0; k < row.parent_count; k++) {

@@ -15,8 +15,9 @@
  *   previous LSN 8 | length of current 4 | epk | current | previous
  *
  * Of a deletion the previous image is always kept: it tells id and partition
- * key.  A range's row says up to which LSN something is not kept any more, or
- * never was (`lost`), so that no reader is moved past a change in silence.
+ * key.  A range's row says up to which LSN something that was written in it is
+ * not kept any more, or never was (`lost`), so that no reader is moved past a
+ * change in silence.
  */
 #ifndef RN_ENGINE_HISTORY_H
 #define RN_ENGINE_HISTORY_H
@@ -61,8 +62,10 @@ enum rn_code rn_row_history_encode(const struct rn_row_history *h,
 enum rn_code rn_row_history_decode(struct rn_view bytes,
                                    struct rn_row_history *out) RN_CHECK;
 
-/* Up to which LSN a range's history has gaps, its ancestors' included. */
+/* Up to which LSN the history of a part of a range has gaps, its ancestors'
+ * included: those that had some of that part. */
 enum rn_code rn_history_lost(struct rn_reading *r, uint32_t range,
+                             const struct rn_epk_range *epks,
                              uint64_t *lost) RN_CHECK;
 
 /* Appends the envelope in which clients get it; `def` tells the names of the

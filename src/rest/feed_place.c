@@ -103,7 +103,7 @@ static enum rn_code place_history(struct rn_feed_page *f, struct rn_reading *r,
     if (f->token.kind != RN_FEED_TOKEN_NONE)
         return RN_OK;
     if (!f->has_since && r->container->history.seconds == RN_HISTORY_FOR_EVER)
-        return rn_history_lost(r, p->range, &p->after);
+        return rn_history_lost(r, p->range, &p->epks, &p->after);
     return rn_fail(&f->x->err, RN_BAD_REQUEST,
                    "You must read the change feed from within the retention "
                    "period. Full-Fidelity Feed must have a valid If-None-Match "
@@ -119,7 +119,7 @@ enum rn_code rn_feed_page_check_history(struct rn_feed_page *f,
     enum rn_code rc = RN_OK;
 
     if (f->mode == RN_FEED_ALL_VERSIONS)
-        rc = rn_history_lost(r, p->range, &lost);
+        rc = rn_history_lost(r, p->range, &p->epks, &lost);
     if (!rc && p->after < lost) {
         rc = rn_fail(&f->x->err, RN_BAD_REQUEST,
                      "You must read the change feed from within the retention "

@@ -157,7 +157,7 @@ static enum rn_code oldest_lsn(struct rn_reading *r, uint32_t range,
     enum rn_code rc = RN_NOT_FOUND;
 
     if (r->container->history.seconds != RN_HISTORY_OFF)
-        rc = rn_history_lost(r, range, out);
+        rc = rn_history_lost(r, range, &rn_epk_all, out);
     *out += !rc;
     return rc;
 }

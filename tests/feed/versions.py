@@ -195,6 +195,29 @@ def add(server):
                    lambda late: late.status == 400)
         equal(box.feed(answer["etag"], **part).status, 304)
 
+    @case("who keeps up is not too late for what a range merged with his lost")
+    def _():
+        box = History(server, "av-merged", 2, policy={
+            "changeFeedPolicy": {"retentionDuration": 1}})
+        bound = box.ranges()[0]["maxExclusive"]
+        keys = {}
+        for n in range(20):
+            session = box.put(f"k{n}", "a")["x-ms-session-token"]
+            keys[session.split(":")[0]] = f"k{n}"
+        for _ in range(40):
+            box.put(keys["1"], "a")
+        turn(61)
+        eventually(lambda: box.range(1, '"30"'),
+                   lambda late: late.status == 400)
+        token = box.now(0)
+        merged = box.merge(0, 1)
+        box.put(keys["0"], "a")
+        key = {"x_ms_documentdb_partitionkey": json.dumps([keys["0"]])}
+        part = {"x_ms_start_epk": "", "x_ms_end_epk": bound}
+        equal(len(told(box.range(merged, token, **part))), 1)
+        equal(len(told(box.feed(token, **key))), 1)
+        equal(box.range(merged, token).status, 400)
+
     @case("what happened before a policy is refused, not skipped")
     def _():
         box = History(server, "av-late", policy={})

@@ -101,16 +101,21 @@ static const char *history_of(uint32_t range, uint64_t after)
     return story;
 }
 
-static uint64_t lost(void)
+static uint64_t lost_of(uint32_t range, const struct rn_epk_range *epks)
 {
     struct rn_reading r = { 0 };
     uint64_t lsn = 0;
 
     assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
-    assert_int_equal(rn_history_lost(&r, 0, &lsn), RN_OK);
+    assert_int_equal(rn_history_lost(&r, range, epks, &lsn), RN_OK);
     rn_reading_end(&r);
     return lsn;
+}
+
+static uint64_t lost(void)
+{
+    return lost_of(0, &rn_epk_all);
 }
 
 /* ---- entries ------------------------------------------------------------- */
@@ -365,6 +370,56 @@ static void versions_come_home_and_are_complete_on_the_way(void **state)
 
 /* ---- gaps ---------------------------------------------------------------- */
 
+static void put_key(int pk)
+{
+    char body[60];
+
+    snprintf(body, sizeof(body), "{\"id\":\"a\",\"pk\":%d}", pk);
+    box_put(body);
+}
+
+/* A key that lies in the range; it and others are written to find it. */
+static int key_in(uint32_t range)
+{
+    uint64_t before = lsn_of(&db, box, range);
+    int pk = 0;
+
+    for (put_key(pk); lsn_of(&db, box, range) == before; put_key(pk))
+        pk++;
+    return pk;
+}
+
+static void what_one_of_merged_ranges_lost_the_other_has(void **state)
+{
+    struct rn_epk_range low, high;
+    uint64_t few, many;
+    int keys[2];
+
+    (void)state;
+    split(0);
+    low = range_of(&db, box, 1).epks;
+    high = range_of(&db, box, 2).epks;
+    keys[0] = key_in(1);
+    keys[1] = key_in(2);
+    for (int i = 0; i < 50; i++)
+        put_key(keys[1]);
+    few = lsn_of(&db, box, 1);
+    many = lsn_of(&db, box, 2);
+    turn_clock(1000);
+    put_key(keys[0]);
+    put_key(keys[1]);
+    merge(1, 2);
+    database_settle(&db);
+    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 2);
+    assert_int_equal(lost_of(3, &low), few);
+    assert_int_equal(lost_of(3, &high), many);
+    assert_int_equal(lost_of(3, &rn_epk_all), many);
+    turn_clock(1000); /* they lie in the merged range by now */
+    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(lost_of(3, &low), few + 1);
+    assert_int_equal(lost_of(3, &high), many + 1);
+}
+
 static void what_happened_without_a_policy_is_told_as_lost(void **state)
 {
     (void)state;
@@ -503,6 +558,7 @@ int main(void)
         CASE(a_restart_goes_on_with_it),
         CASE(descendants_tell_the_history_of_their_ancestors),
         CASE(versions_come_home_and_are_complete_on_the_way),
+        CASE(what_one_of_merged_ranges_lost_the_other_has),
         CASE(what_happened_without_a_policy_is_told_as_lost),
         CASE(a_policy_taken_away_takes_its_entries),
         CASE(a_row_says_what_is_lost_only_where_it_must),
