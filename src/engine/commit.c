@@ -30,6 +30,9 @@ enum { LONGEST_S = 3600 };
 /* Between two attempts to begin on a busy store, which has itself waited. */
 #define RETRY_NS INT64_C(5000000)
 
+/* How long clients wait for one.  Then they are told: they may know better. */
+#define BUSY_NS_MAX INT64_C(10000000000)
+
 struct list {
     struct rn_operation *head, *tail;
     uint32_t count;
@@ -52,6 +55,8 @@ struct rn_committer {
     struct list group;
     struct list again;
     int64_t begun_ns;   /* when the step's transaction was */
+    int64_t busy_ns;    /* when the first of those was that found it busy */
+    bool is_busy;       /* and no other has begun since */
     int64_t gather_ns;  /* until then a group waits for company */
     bool slice_first;   /* the next group is the slice that found no room */
     bool alone_shrinks; /* the first of `again` is to try the reserve */
@@ -350,12 +355,13 @@ static bool collect(struct rn_committer *c)
            c->pending[BACKGROUND].head;
 }
 
-static void refuse_pending(struct rn_committer *c, enum rn_code rc,
-                           const struct rn_err *err)
+/* Those of the first so many lanes. */
+static void refuse_pending(struct rn_committer *c, unsigned lanes,
+                           enum rn_code rc, const struct rn_err *err)
 {
     struct list all = { 0 };
 
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < lanes; i++)
         list_move(&all, &c->pending[i]);
     fail_all(&all, rc, err);
     answer(c, &all);
@@ -368,9 +374,21 @@ static enum rn_code begin(struct rn_committer *c, enum rn_txn_mode mode,
 
     c->begun_ns = rn_mono_ns(c->env);
     rc = rn_txn_begin(c->store, mode, c->opts.lock, txn, err);
-    if (rc == RN_BUSY)
+    if (rc == RN_BUSY) {
         count(c, &c->status.busy);
+        if (!c->is_busy)
+            c->busy_ns = c->begun_ns;
+    }
+    c->is_busy = rc == RN_BUSY;
     return rc;
+}
+
+/* P7.  Nothing has been taken yet. */
+static int64_t wait_for_store(struct rn_committer *c, const struct rn_err *err)
+{
+    if (rn_mono_ns(c->env) - c->busy_ns >= BUSY_NS_MAX)
+        refuse_pending(c, CLIENT + 1, RN_BUSY, err);
+    return RETRY_NS;
 }
 
 static int64_t step_group(struct rn_committer *c)
@@ -384,9 +402,9 @@ static int64_t step_group(struct rn_committer *c)
         rc = begin(c, RN_TXN_SHRINK, &txn, &err);
     }
     if (rc == RN_BUSY && !c->is_draining)
-        return RETRY_NS; /* nothing has been taken yet */
+        return wait_for_store(c, &err);
     if (rc)
-        refuse_pending(c, rc, &err);
+        refuse_pending(c, LANES, rc, &err);
     else
         finish_group(c, txn, &full);
     return RN_TASK_NOW;

@@ -22,7 +22,8 @@
  *       all of them are told, nor after RN_READ_ONLY, which would come again.
  *       If it cannot even begin, all that wait are told why
  *   P6  when the store is full, operations that free space go on
- *   P7  a store that is busy costs time, not answers
+ *   P7  a store that is busy costs time, not answers; but clients that find
+ *       it busy for 10 s are told so
  *   P8  of background slices a group holds at most one, after its clients'
  *       operations; one that found no room is a group by itself next time
  *

@@ -294,6 +294,33 @@ static void a_busy_store_is_asked_again(void **state)
     assert_int_equal(status().busy, 2);
 }
 
+static void a_store_that_stays_busy_is_told_to_clients(void **state)
+{
+    const int64_t second = INT64_C(1000000000);
+    struct probe *p = probes(3, 0);
+    int64_t asked = rn_mono_ns(bench.env), took;
+
+    (void)state;
+    p[1].op.flags = RN_OPERATION_BACKGROUND;
+    queue(&p[0]);
+    queue(&p[1]);
+    faulty_fail(bench.store, FAULTY_BEGIN_WRITE, 1, FAULTY_ALWAYS, RN_BUSY);
+    do {
+        step();
+        took = rn_mono_ns(bench.env) - asked;
+    } while (p[0].dones == 0 && took < 20 * second);
+    assert_told(&p[0], RN_BUSY);
+    assert_int_equal(p[0].runs, 0);
+    assert_in_range(took, 10 * second, 11 * second);
+    assert_int_equal(p[1].dones, 0); /* nobody waits for that */
+
+    faulty_fail(bench.store, FAULTY_BEGIN_WRITE, 1, 0, RN_OK);
+    queue(&p[2]);
+    settle();
+    assert_told(&p[1], RN_OK);
+    assert_told(&p[2], RN_OK);
+}
+
 static void a_store_busy_while_they_run_alone_is_asked_again(void **state)
 {
     struct probe *p = probes(2, 0);
@@ -328,6 +355,7 @@ int main(void)
         TEST(a_store_that_fills_up_in_mid_group_is_full_likewise),
         TEST(only_what_frees_may_use_the_reserve),
         TEST(a_busy_store_is_asked_again),
+        TEST(a_store_that_stays_busy_is_told_to_clients),
         TEST(a_store_busy_while_they_run_alone_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
