@@ -8,8 +8,8 @@
 
 cd "$scratch" || exit 1
 mkdir -p tree/include/runnel
-for part in Makefile CMakePresets.json LICENSE README.md CHANGELOG.md \
-    SECURITY.md docs contrib tools; do
+for part in Makefile CMakePresets.json LICENSE README.md ARCHITECTURE.md \
+    CHANGELOG.md CONTRIBUTING.md SECURITY.md docs contrib tools; do
     cp -r "$root/$part" tree/
 done
 echo 'int runnel_sample(void);' >tree/include/runnel/runnel.h
@@ -36,10 +36,26 @@ dest=$scratch/dest/opt/rn
 check 'the program is there' test -x "$dest/bin/runnel"
 check 'the licence is there' test -f "$dest/share/doc/runnel/LICENSE"
 check 'the ledger is there' \
-    test -f "$dest/share/doc/runnel/compatibility.md"
+    test -f "$dest/share/doc/runnel/docs/compatibility.md"
 check 'the unit and the alerts are there' \
     test -f "$dest/share/doc/runnel/contrib/runnel.service" -a \
     -f "$dest/share/doc/runnel/contrib/alerts.yml"
+# Prints what links to other files name and is not there.
+lost_links()
+{
+    local page link
+
+    cd "$dest/share/doc/runnel" || return 1
+    find . -name '*.md' | while read -r page; do
+        grep -o '](\([^):#]*\)[)#]' "$page" | sed 's/^](//; s/[)#]$//' |
+            while read -r link; do
+                if [ -n "$link" ] && [ ! -e "$(dirname "$page")/$link" ]; then
+                    echo "$page: $link"
+                fi
+            done
+    done
+}
+check 'what the installed pages link to is there' test -z "$(lost_links)"
 check 'the public header is there' test -f "$dest/include/runnel/runnel.h"
 check 'nothing lies outside the prefix' \
     test "$(cd dest && find . -type f ! -path './opt/rn/*' | wc -l)" -eq 0
