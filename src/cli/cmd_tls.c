@@ -16,7 +16,8 @@ static void print_trust(const char *pem, const char *p12)
     printf("\nLet clients trust %s:\n"
            "  curl         --cacert %s\n"
            "  JavaScript   NODE_EXTRA_CA_CERTS=%s\n"
-           "  Python       REQUESTS_CA_BUNDLE=%s, or connection_verify=\n"
+           "  Python       REQUESTS_CA_BUNDLE=%s, or connection_verify=;\n"
+           "               azure.cosmos.aio looks at neither, but at the next\n"
            "  Go, Rust     SSL_CERT_FILE=%s (in place of the system's)\n",
            pem, pem, pem, pem, pem);
     if (p12) {

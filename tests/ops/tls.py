@@ -366,7 +366,7 @@ def _():
                            (to + "/ca.p12", 0o644)]:
             equal(stat.S_IMODE(os.stat(path).st_mode), mode, path)
         for words in ["NODE_EXTRA_CA_CERTS=", "REQUESTS_CA_BUNDLE=",
-                      "trustStore=" + to, "SSL_CERT_FILE=",
+                      "azure.cosmos.aio", "trustStore=" + to, "SSL_CERT_FILE=",
                       "HttpClientFactory", "--cacert"]:
             assert words in out, words
         held = openssl("pkcs12", "-in", to + "/ca.p12", "-passin",
