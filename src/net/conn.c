@@ -44,6 +44,7 @@ struct rn_conn {
     uint32_t write_stall_ms;
     int64_t user_deadline_ns, stall_ns;
     bool sniffed, waiting, closing, lingering;
+    bool wants_tls; /* which it cannot have */
     bool is_muted;  /* it spoke while it had to wait: not listened to */
     bool has_ended; /* it is done speaking; what it said may not be read yet */
     bool tls_wants_write, in_callback, dropped;
@@ -298,6 +299,7 @@ static bool sniff(struct rn_conn *c)
     if (n == 0)
         return false;
     c->sniffed = true;
+    c->wants_tls = first == TLS_HANDSHAKE && !c->tls;
     if (first != TLS_HANDSHAKE || !c->tls)
         return true;
     return rn_tls_session_new(c->tls, c->watch.fd, &c->session) == RN_OK;
@@ -477,6 +479,11 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
 bool rn_conn_is_tls(const struct rn_conn *c)
 {
     return c->session != NULL;
+}
+
+bool rn_conn_wants_tls(const struct rn_conn *c)
+{
+    return c->wants_tls;
 }
 
 void rn_conn_print_own(const struct rn_conn *c, char out[RN_CONN_ADDRESS_MAX])

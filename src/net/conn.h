@@ -72,6 +72,8 @@ void rn_conn_deadline(struct rn_conn *c, uint32_t ms);
 void rn_conn_drop(struct rn_conn *c);
 
 bool rn_conn_is_tls(const struct rn_conn *c);
+/* It began in TLS, for which there is no certificate. */
+bool rn_conn_wants_tls(const struct rn_conn *c);
 bool rn_conn_is_sending(const struct rn_conn *c);
 
 /* Memory for what is queued, of all connections of the process.  Any thread. */

@@ -90,6 +90,8 @@ static void refuse(struct exchange *x, enum rn_reject reason)
     rn_rest_reject(x->opts->rest, reason);
     rn_rest_refuse(call, no->status, no->why);
     rn_journal_call(x->opts->journal, call);
+    if (rn_conn_wants_tls(x->conn))
+        rn_journal_foreign(x->opts->journal, x->address);
     if (no->raw.len)
         (void)!rn_conn_send(x->conn, no->raw, (struct rn_view){ 0 });
     else

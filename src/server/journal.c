@@ -19,6 +19,7 @@ void rn_journal_init(struct rn_journal *j, struct rn_log *log, bool all,
         .slow_ns = (int64_t)slow_ms * 1000000,
         .slow = RN_LOG_LIMIT_INIT(SLOW_EVERY_MS),
         .failed = RN_LOG_LIMIT_INIT(REST_EVERY_MS),
+        .foreign = RN_LOG_LIMIT_INIT(REST_EVERY_MS),
     };
     for (size_t i = 0; i < RN_JOURNAL_PEERS; i++)
         j->refused[i] = (struct rn_log_limit)RN_LOG_LIMIT_INIT(REST_EVERY_MS);
@@ -102,4 +103,12 @@ void rn_journal_call(struct rn_journal *j, const struct rn_call *call)
     if (j->slow_ns &&
         (n->ns > j->slow_ns || n->query.examined >= SLOW_DOCUMENTS))
         write_line(j, &j->slow, RN_LOG_WARN, "slow request", call);
+}
+
+void rn_journal_foreign(struct rn_journal *j, const char *peer)
+{
+    rn_log_seldom(j->log, &j->foreign, RN_LOG_WARN,
+                  "a client began in TLS, and there is no certificate; see "
+                  "'runnel tls init'",
+                  RN_TEXT("client", peer));
 }

@@ -2,7 +2,8 @@
  *
  * Every request, if that is wanted; those that took long, with what they waited
  * for; those that the server could not fulfil, and those whose signature was
- * not right, a line now and then with how many there were.
+ * not right, a line now and then with how many there were; and likewise of
+ * clients that begin in TLS where there is none.
  *
  * Fields are a fixed list: headers, bodies, keys and tokens are not in it.
  *
@@ -20,7 +21,7 @@ struct rn_journal {
     struct rn_log *log;
     bool all;        /* every request */
     int64_t slow_ns; /* 0: none is slow */
-    struct rn_log_limit slow, failed;
+    struct rn_log_limit slow, failed, foreign;
     /* By client address, lest one hide the others; some share one. */
     struct rn_log_limit refused[RN_JOURNAL_PEERS];
 };
@@ -29,5 +30,8 @@ void rn_journal_init(struct rn_journal *j, struct rn_log *log, bool all,
                      uint64_t slow_ms);
 /* The call is answered, or its client gone. */
 void rn_journal_call(struct rn_journal *j, const struct rn_call *call);
+/* A client wants TLS of a server without a certificate.  Few of them can tell
+ * their users what is the matter. */
+void rn_journal_foreign(struct rn_journal *j, const char *peer);
 
 #endif

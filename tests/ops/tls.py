@@ -426,6 +426,23 @@ def _():
                                                  key)), (path, status))
 
 
+@case("who begins in TLS where there is no certificate is told of in the log")
+def _():
+    with Server() as server:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", server.port),
+                                      LIMIT_S) as plain:
+            try:
+                context.wrap_socket(plain)
+                raise AssertionError("a handshake without a certificate")
+            except ssl.SSLError:
+                pass
+        line = json.loads(server.wait_for_line("began in TLS"))
+        assert "runnel tls init" in line["msg"], line
+        equal(server.ask("GET", "/dbs")[0], 200)
+
+
 @case("help tells every command, option and signal within 80 columns")
 def _():
     status, out, _ = run("serve", "--help")
