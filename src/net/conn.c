@@ -390,9 +390,19 @@ static bool go_on(struct rn_conn *c, enum rn_conn_next next)
            read_all(c);
 }
 
+/* The end may have come together with what is being answered now.  False if
+ * the connection has ended with it. */
+static bool heed_end(struct rn_conn *c)
+{
+    if (!c->waiting || !c->has_ended || !c->ops->ended(c->user))
+        return true;
+    rn_conn_drop(c);
+    return false;
+}
+
 void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next)
 {
-    if (go_on(c, next))
+    if (go_on(c, next) && heed_end(c))
         watch_for(c);
 }
 
@@ -421,8 +431,7 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
 {
     struct rn_conn *c = (struct rn_conn *)watch;
 
-    if ((events & (EPOLLERR | EPOLLHUP)) ||
-        (c->waiting && (events & EPOLLRDHUP) && c->ops->ended(c->user))) {
+    if (events & (EPOLLERR | EPOLLHUP)) {
         rn_conn_drop(c);
         return;
     }
@@ -443,7 +452,8 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         if (c->sniffed && !read_all(c))
             return;
     }
-    watch_for(c);
+    if (heed_end(c))
+        watch_for(c);
 }
 
 enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)

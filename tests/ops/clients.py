@@ -120,6 +120,19 @@ def _():
         server.start()
 
 
+@case("a reader that is gone as soon as it has asked is waited with by nobody")
+def _():
+    with Server("--log-requests") as server:
+        container = server.make()
+        server.put(container, {"id": "1", "pk": "x"})
+        with open_socket(server) as connection:
+            connection.sendall(request("GET", container + "/docs", headers={
+                "A-IM": "Incremental feed", "If-None-Match": '"1"',
+                "Prefer": "wait=300"}))
+        server.wait_for_line('"op":"GET"')
+        equal(server.metrics()["runnel_feed_readers"], 0)
+
+
 @case("without descriptors clients wait, the operator is told, and they are "
       "served when there are some again; the data have some at all times")
 def _():
