@@ -76,9 +76,13 @@ struct rn_call {
     enum rn_rest_step (*next)(struct rn_call *call);
     void *state;                        /* in the arena */
     void (*undo)(struct rn_call *call); /* gives back what `state` holds */
-    /* The client is gone while the call is pending: whoever waits for its sake
-     * need not.  Set before the first step has ended.  Thread: loop. */
+    /* Both are set before the first step has ended.  Thread: loop.
+     * The client is gone while the call is pending: whoever waits for its sake
+     * need not. */
     void (*gone)(struct rn_call *call);
+    /* It has said its last word, and may be gone: whoever works for its sake
+     * need not do so for long. */
+    void (*quiet)(struct rn_call *call);
 };
 
 void rn_call_init(struct rn_call *call, struct rn_rest *rest,

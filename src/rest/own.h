@@ -159,6 +159,7 @@ struct rn_context {
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
     struct rn_usage *usage;    /* usage.c, in the arena; NULL: not asked for */
+    atomic_bool is_quiet;      /* who sent a query has ended his side */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;

@@ -134,9 +134,17 @@ static bool is_late(void *page)
     return run_ms(page) >= PAGE_MS;
 }
 
+/* Has nobody been waiting for a page's time?  There are few workers, and who
+ * has gone may be back already and ask again. */
+static bool is_deserted(const struct rn_query_page *p)
+{
+    return run_ms(p) >= PAGE_MS &&
+           atomic_load_explicit(&p->x->is_quiet, memory_order_relaxed);
+}
+
 static bool is_over(void *page)
 {
-    return run_ms(page) >= RUN_MS;
+    return run_ms(page) >= RUN_MS || is_deserted(page);
 }
 
 /* Once; again if an index turned out to be the longer way. */
@@ -279,9 +287,13 @@ static enum rn_rest_step run(struct rn_call *call)
         rc = find_merger(p, &is_for_client);
     if (!rc && is_for_client)
         return rn_asked_give_plan(&p->asked, x);
-    if (!rc)
+    if (!rc && !is_deserted(p))
         rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)
                                           : compute_page(p);
+    if (is_deserted(p))
+        rc = rn_fail(&x->err, RN_TIMEOUT,
+                     "the client has ended the connection, and the query takes "
+                     "too long to go on with it");
     cost.ran_ns = rn_mono_ns(env);
     cost.query = p->asked.query;
     cost.policy = &p->asked.policy;
@@ -300,6 +312,14 @@ static enum rn_rest_step run(struct rn_call *call)
     return rn_asked_refuse(&p->asked, x, rc);
 }
 
+/* Thread: loop. */
+static void quiet(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+
+    atomic_store_explicit(&x->is_quiet, true, memory_order_relaxed);
+}
+
 enum rn_rest_step rn_rest_query(struct rn_context *x)
 {
     enum rn_code rc = rn_kind_owner(x->link.kind) == RN_KIND_CONTAINER
@@ -309,5 +329,6 @@ enum rn_rest_step rn_rest_query(struct rn_context *x)
     if (rc)
         return rn_reply_fail(x, rc);
     x->call->next = run;
+    x->call->quiet = quiet;
     return RN_REST_WORK;
 }

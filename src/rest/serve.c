@@ -33,6 +33,7 @@ static void end(struct rn_call *call)
         call->undo(call);
     call->undo = NULL;
     call->gone = NULL;
+    call->quiet = NULL;
     call->next = NULL;
     call->state = NULL;
     call->is_lost = false;

@@ -337,6 +337,8 @@ static bool on_ended(void *user)
 {
     struct exchange *x = user;
 
+    if (x->serving && x->call.quiet)
+        x->call.quiet(&x->call);
     return x->serving && !x->held && x->call.gone;
 }
 
@@ -374,6 +376,8 @@ static void on_closed(void *user)
         exchange_free(x);
     else if (x->call.gone)
         x->call.gone(&x->call);
+    else if (x->call.quiet)
+        x->call.quiet(&x->call);
 }
 
 static const struct rn_conn_user conn_user = {

@@ -133,6 +133,33 @@ def _():
         equal(server.metrics()["runnel_feed_readers"], 0)
 
 
+@case("a query whose client is gone gives its worker to others, and one that "
+      "takes no time is answered to who has only ended his side")
+def _():
+    with Server("--workers", "1", "--log-requests") as server:
+        container = server.make()
+        server.put(container, {"id": "1", "pk": "x", "a": list(range(1000))})
+        ask = {"x-ms-documentdb-isquery": "true",
+               "x-ms-documentdb-query-enablecrosspartition": "true",
+               "content-type": "application/query+json"}
+
+        def query(text):
+            return request("POST", container + "/docs",
+                           json.dumps({"query": text}).encode(), ask)
+
+        with open_socket(server) as connection:
+            connection.sendall(query("SELECT VALUE COUNT(1) FROM c"))
+            connection.shutdown(socket.SHUT_WR)
+            equal(answers(connection, 1)[0], [200])
+        with open_socket(server) as connection:
+            connection.sendall(query("SELECT VALUE COUNT(1) FROM c JOIN x IN "
+                                     "c.a JOIN y IN c.a JOIN z IN c.a"))
+        with open_socket(server) as connection:
+            connection.sendall(query("SELECT VALUE COUNT(1) FROM c"))
+            equal(answers(connection, 1)[0], [200])
+        server.wait_for_line("the client has ended the connection")
+
+
 @case("without descriptors clients wait, the operator is told, and they are "
       "served when there are some again; the data have some at all times")
 def _():
