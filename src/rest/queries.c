@@ -9,6 +9,7 @@
 
 enum {
     PAGE_MS = 1000, /* after that a page that can end does */
+    LEFT_MS = 2000, /* and one for nobody, as it seems, fails */
     RUN_MS = 30000, /* and one that cannot fails */
     STEPS_MAX = 400 * 1000 * 1000,
     MEMORY_MAX = 64 << 20,
@@ -134,11 +135,10 @@ static bool is_late(void *page)
     return run_ms(page) >= PAGE_MS;
 }
 
-/* Has nobody been waiting for a page's time?  There are few workers, and who
- * has gone may be back already and ask again. */
+/* There are few workers, and who has gone may be back already and ask again. */
 static bool is_deserted(const struct rn_query_page *p)
 {
-    return run_ms(p) >= PAGE_MS &&
+    return run_ms(p) >= LEFT_MS &&
            atomic_load_explicit(&p->x->is_quiet, memory_order_relaxed);
 }
 
@@ -287,10 +287,12 @@ static enum rn_rest_step run(struct rn_call *call)
         rc = find_merger(p, &is_for_client);
     if (!rc && is_for_client)
         return rn_asked_give_plan(&p->asked, x);
-    if (!rc && !is_deserted(p))
+    if (!rc && is_deserted(p)) /* it has waited for a worker as long */
+        rc = RN_TIMEOUT;
+    if (!rc)
         rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)
                                           : compute_page(p);
-    if (is_deserted(p))
+    if (rc == RN_TIMEOUT && is_deserted(p))
         rc = rn_fail(&x->err, RN_TIMEOUT,
                      "the client has ended the connection, and the query takes "
                      "too long to go on with it");
