@@ -251,6 +251,7 @@ enum rn_code rn_permission_print(struct rn_context *x,
 enum {
     RN_ROUTE_WRITES = 1 << 0, /* needs RN_MAY_WRITE */
     RN_ROUTE_KEYED = 1 << 1,  /* needs a whole partition key in the header */
+    RN_ROUTE_PAYS = 1 << 2,   /* the handler asks whether there are units */
 };
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as rows read */

@@ -39,7 +39,7 @@ static const struct rn_route partition_delete =
 static const struct rn_route routes[] = {
     /* Asked for most, so they come first. */
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_BATCH,
-                                                      rn_rest_batch,           RN_ROUTE_WRITES },
+                                                      rn_rest_batch,           RN_ROUTE_WRITES | RN_ROUTE_PAYS },
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_UPSERT,
                                                       rn_rest_document_upsert, RN_ROUTE_WRITES },
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_document_create, RN_ROUTE_WRITES },

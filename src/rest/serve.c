@@ -291,7 +291,7 @@ static enum rn_rest_step begin(struct rn_context *x)
     rc = check_rights(x);
     if (!rc)
         rc = rn_session_check_level(x);
-    if (!rc && x->route->run != rn_rest_batch) /* which does it itself */
+    if (!rc && !(x->route->traits & RN_ROUTE_PAYS))
         rc = rn_budget_check(x);
     if (rc)
         return rn_reply_fail(x, rc);
