@@ -652,7 +652,26 @@ static void check_moved(char *moved, struct lab_mind *m)
 }
 
 /* As when an operator puts a copy in the place of a store that is still served.
- */
+ * Returns what that has in it. */
+static uint64_t put_another(char moved[300])
+{
+    snprintf(moved, 300, "%s-moved", work);
+    assert_int_equal(rename(work, moved), 0);
+    lab_tree_store(&healthy, work);
+    return lab_tree_hash(work);
+}
+
+/* The store that was moved was refused; the other is untouched. */
+static void end_moved(struct rn_store *s, char *moved, struct lab_mind *m,
+                      const struct rn_err *err, uint64_t hash)
+{
+    check_words("moved", err, NULL, "moved, removed or replaced");
+    rn_store_close(s);
+    assert_int_equal(lab_tree_hash(work), hash);
+    check_moved(moved, m);
+    lab_dir_remove(moved);
+}
+
 static void a_directory_that_was_moved_gives_way_to_another(void **state)
 {
     struct lab_mind m = known;
@@ -662,47 +681,32 @@ static void a_directory_that_was_moved_gives_way_to_another(void **state)
     uint64_t hash;
 
     (void)state;
-    snprintf(moved, sizeof(moved), "%s-moved", work);
     lab_tree_store(&healthy, work);
     assert_int_equal(try_open(&s, &err), RN_OK);
     assert_int_equal(commit_one(s, &m, &err), RN_OK);
-    assert_int_equal(rename(work, moved), 0);
-    lab_tree_store(&healthy, work);
-    hash = lab_tree_hash(work);
-
+    hash = put_another(moved);
     assert_int_equal(rn_local_keep(s), RN_TASK_IDLE);
     assert_int_equal(commit_one(s, &m, &err), RN_READ_ONLY);
-    check_words("moved", &err, NULL, "moved, removed or replaced");
-    rn_store_close(s);
-    assert_int_equal(lab_tree_hash(work), hash);
-    check_moved(moved, &m);
-    lab_dir_remove(moved);
+    end_moved(s, moved, &m, &err, hash);
 }
 
-/* A checkpoint that had begun before stops short of its name. */
+/* One that had begun before stops short of its name. */
 static void a_checkpoint_does_not_go_to_another_directory(void **state)
 {
     struct rn_store *s = NULL;
+    struct rn_local *l;
     struct rn_err err = { 0 };
     char moved[300];
     uint64_t hash;
 
     (void)state;
-    snprintf(moved, sizeof(moved), "%s-moved", work);
     lab_tree_store(&healthy, work);
     assert_int_equal(try_open(&s, &err), RN_OK);
-    assert_int_equal(rn_local_checkpoint_begin((struct rn_local *)s, &err),
-                     RN_OK);
-    assert_int_equal(rename(work, moved), 0);
-    lab_tree_store(&healthy, work);
-    hash = lab_tree_hash(work);
-    assert_int_equal(rn_local_checkpoint((struct rn_local *)s, &err),
-                     RN_READ_ONLY);
-    check_words("moved", &err, NULL, "moved, removed or replaced");
-    rn_store_close(s);
-    assert_int_equal(lab_tree_hash(work), hash);
-    check_moved(moved, &known);
-    lab_dir_remove(moved);
+    l = (struct rn_local *)s;
+    assert_int_equal(rn_local_checkpoint_begin(l, &err), RN_OK);
+    hash = put_another(moved);
+    assert_int_equal(rn_local_checkpoint(l, &err), RN_READ_ONLY);
+    end_moved(s, moved, &known, &err, hash);
 }
 
 int main(void)
