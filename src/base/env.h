@@ -84,6 +84,11 @@ struct rn_env_ops {
     int (*pread)(struct rn_file *file, void *out, size_t len, uint64_t offset,
                  size_t *got);
     int (*pwrite)(struct rn_file *file, struct rn_view bytes, uint64_t offset);
+    /* A hint: from now on whole blocks are written past the page cache, if the
+     * file system lets them.  For what is written in order, synced and not read
+     * back; a read, or a write of less than blocks, ends it.  No two calls at
+     * once for this file, but sync. */
+    void (*direct)(struct rn_file *file);
     int (*sync)(struct rn_file *file); /* fdatasync */
     /* Starts writing back and waits for it; a hint that promises nothing.  But
      * an error is the sync's: it is told once, and the next sync is silent. */

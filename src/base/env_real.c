@@ -25,11 +25,22 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-enum { PROMPT_SLICE_NS = 100000 }; /* the shortest that there is */
+enum {
+    PROMPT_SLICE_NS = 100000, /* the shortest that there is */
+    DIRECT_BLOCK = 4 << 10,   /* what devices write, or a multiple of it */
+    DIRECT_BYTES = 256 << 10, /* written at once */
+};
+
+/* The kernel hands over memory that begins with a block. */
+struct direct {
+    char *at;
+    char memory[DIRECT_BYTES + DIRECT_BLOCK];
+};
 
 struct real_file {
     struct rn_file base;
     int fd;
+    struct direct *direct; /* NULL: through the page cache */
 };
 
 static int fd_of(struct rn_file *file)
@@ -181,7 +192,61 @@ static void real_close(struct rn_file *file)
     if (!file)
         return;
     close(fd_of(file)); /* not retried: Linux frees the number first */
+    rn_free(((struct real_file *)file)->direct);
     rn_free(file);
+}
+
+static void real_direct(struct rn_file *file)
+{
+    struct real_file *f = (struct real_file *)file;
+    int flags = fcntl(f->fd, F_GETFL);
+    struct direct *d;
+
+    if (f->direct || flags < 0)
+        return;
+    d = rn_new(sizeof(*d));
+    if (!d || fcntl(f->fd, F_SETFL, flags | O_DIRECT)) {
+        rn_free(d);
+        return;
+    }
+    d->at = d->memory + DIRECT_BLOCK - (uintptr_t)d->memory % DIRECT_BLOCK;
+    f->direct = d;
+}
+
+static void end_direct(struct real_file *f)
+{
+    (void)fcntl(f->fd, F_SETFL, fcntl(f->fd, F_GETFL) & ~O_DIRECT);
+    rn_free(f->direct);
+    f->direct = NULL;
+}
+
+/* As pwrite. */
+static ssize_t write_direct(struct real_file *f, struct rn_view bytes,
+                            uint64_t offset)
+{
+    size_t len = bytes.len < DIRECT_BYTES ? bytes.len : DIRECT_BYTES;
+
+    if ((offset | len) % DIRECT_BLOCK) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(f->direct->at, bytes.at, len);
+    return pwrite(f->fd, f->direct->at, len, (off_t)offset);
+}
+
+/* As pwrite; the page cache takes what the device does not. */
+static ssize_t write_some(struct real_file *f, struct rn_view bytes,
+                          uint64_t offset)
+{
+    ssize_t n;
+
+    if (f->direct) {
+        n = write_direct(f, bytes, offset);
+        if (n >= 0 || errno != EINVAL)
+            return n;
+        end_direct(f);
+    }
+    return pwrite(f->fd, bytes.at, bytes.len, (off_t)offset);
 }
 
 /* off_t is signed; past its end the kernel would see a negative offset. */
@@ -198,6 +263,8 @@ static int real_pread(struct rn_file *file, void *out, size_t len,
     *got = 0;
     if (!fits_off_t(offset, len))
         return EINVAL;
+    if (((struct real_file *)file)->direct)
+        end_direct((struct real_file *)file);
     while (done < len) {
         ssize_t n = pread(fd_of(file), (char *)out + done, len - done,
                           (off_t)(offset + done));
@@ -221,8 +288,9 @@ static int real_pwrite(struct rn_file *file, struct rn_view bytes,
     if (!fits_off_t(offset, bytes.len))
         return EFBIG;
     while (done < bytes.len) {
-        ssize_t n = pwrite(fd_of(file), bytes.at + done, bytes.len - done,
-                           (off_t)(offset + done));
+        ssize_t n = write_some((struct real_file *)file,
+                               rn_view_of(bytes.at + done, bytes.len - done),
+                               offset + done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -644,6 +712,7 @@ static const struct rn_env_ops real_ops = {
     .close = real_close,
     .pread = real_pread,
     .pwrite = real_pwrite,
+    .direct = real_direct,
     .sync = real_sync,
     .write_back = real_write_back,
     .reserve = real_reserve,

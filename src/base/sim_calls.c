@@ -439,12 +439,19 @@ static int sim_space(struct rn_env *env, const char *path, uint64_t *free_bytes)
     return leave(sim, done, "space %s", path);
 }
 
+/* There is no page cache but what a sync has not reached yet. */
+static void sim_direct(struct rn_file *file)
+{
+    (void)file;
+}
+
 void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
 {
     ops->open = sim_open;
     ops->close = sim_close;
     ops->pread = sim_pread;
     ops->pwrite = sim_pwrite;
+    ops->direct = sim_direct;
     ops->sync = sim_sync;
     ops->write_back = sim_write_back;
     ops->reserve = sim_reserve;

@@ -232,8 +232,11 @@ static enum rn_code segment_ready(struct rn_wal *log,
         error = segment_rename(log, s, number);
     if (!error)
         error = announce(log, before, &lost);
-    if (!error)
+    if (!error) {
+        /* A record is written once, and read after a crash only. */
+        log->opts.env->ops->direct(s->file);
         return RN_OK;
+    }
     if (s->number == IN_THE_MAKING)
         segment_drop(log, s);
     else

@@ -164,6 +164,80 @@ static void reads_and_writes_are_whole(void **state)
     rn_file_close(f);
 }
 
+enum { BLOCK = 4096, BLOCKS = 66 * BLOCK }; /* more than go at once */
+
+/* Where the file system has nothing against it, as most of them. */
+static bool can_write_directly(void)
+{
+    int fd = open(in_dir("a"), O_RDWR | O_DIRECT | O_CLOEXEC);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void assert_holds(const char *bytes, size_t len, uint64_t offset)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_READ);
+    char *out = malloc(len);
+    size_t got;
+
+    assert_int_equal(rn_file_read(f, out, len, offset, &got), 0);
+    assert_int_equal(got, len);
+    assert_memory_equal(out, bytes, len);
+    free(out);
+    rn_file_close(f);
+}
+
+/* From memory that begins anywhere. */
+static void what_goes_past_the_cache_is_in_the_file(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    char *bytes = malloc(BLOCKS + 1);
+
+    (void)state;
+    for (int i = 0; i <= BLOCKS; i++)
+        bytes[i] = (char)(i / 7);
+    env->ops->direct(f);
+    env->ops->direct(f); /* twice is once */
+    mood.interrupts = 1;
+    assert_int_equal(rn_file_write(f, rn_view_of(bytes + 1, BLOCKS), BLOCK), 0);
+    assert_int_equal(mood.calls, can_write_directly() ? 3 : 2);
+    assert_holds(bytes + 1, BLOCKS, BLOCK);
+    mood.error = EIO;
+    assert_int_equal(rn_file_write(f, rn_view_of(bytes, BLOCK), 0), EIO);
+    assert_int_equal(rn_file_sync(f), 0);
+    free(bytes);
+    rn_file_close(f);
+}
+
+static void what_cannot_go_past_the_cache_goes_through_it(void **state)
+{
+    struct rn_file *f = open_file("a", RN_OPEN_CREATE);
+    char *bytes = calloc(1, BLOCKS), out[8];
+    size_t got;
+
+    (void)state;
+    env->ops->direct(f);
+    mood.error = EINVAL; /* the device wants larger blocks */
+    assert_int_equal(rn_file_write(f, rn_view_of(bytes, BLOCKS), 0), 0);
+    assert_int_equal(mood.calls, can_write_directly() ? 2 : 1);
+    env->ops->direct(f);
+    mood.bytes_max = BLOCK + 10;
+    assert_int_equal(rn_file_write(f, rn_view_of(bytes, BLOCKS), BLOCK), 0);
+    mood.bytes_max = 0;
+    env->ops->direct(f);
+    assert_int_equal(rn_file_write(f, RN_LIT("odd"), 5), 0);
+    env->ops->direct(f);
+    assert_int_equal(rn_file_read(f, out, 3, 5, &got), 0);
+    assert_int_equal(got, 3);
+    assert_memory_equal(out, "odd", 3);
+    memcpy(bytes + 5, "odd", 3);
+    assert_holds(bytes, BLOCKS, 0);
+    free(bytes);
+    rn_file_close(f);
+}
+
 static void a_read_past_the_end_tells_how_much_there_was(void **state)
 {
     struct rn_file *f = open_file("a", RN_OPEN_CREATE);
@@ -451,6 +525,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(reads_and_writes_are_whole),
+        TEST(what_goes_past_the_cache_is_in_the_file),
+        TEST(what_cannot_go_past_the_cache_goes_through_it),
         TEST(a_read_past_the_end_tells_how_much_there_was),
         TEST(errors_come_back_as_errno_values),
         TEST(interruptions_are_not_seen),
