@@ -671,16 +671,18 @@ static int real_task_start(struct rn_env *env, struct rn_task *task)
 static void real_task_wake(struct rn_env *env, struct rn_task *task)
 {
     struct real_task *t = task->running;
+    bool was_woken;
 
     (void)env;
     if (!t)
         return;
     pthread_mutex_lock(&t->lock);
-    if (!t->woken) {
-        t->woken = true;
-        pthread_cond_signal(&t->changed);
-    }
+    was_woken = t->woken;
+    t->woken = true;
     pthread_mutex_unlock(&t->lock);
+    /* Not before: who wakes at once would find the lock taken, and sleep. */
+    if (!was_woken)
+        pthread_cond_signal(&t->changed);
 }
 
 static void real_task_stop(struct rn_env *env, struct rn_task *task)

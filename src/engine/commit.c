@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 
 enum { CLIENT, BACKGROUND, LANES };
 
@@ -50,6 +51,7 @@ struct rn_committer {
     uint32_t wanted; /* of clients' operations, before it is woken */
     struct rn_committer_status status;
     bool is_closing;
+    uint32_t waking; /* threads that are about to wake the task; atomic */
 
     struct list pending[LANES];
     struct list group;
@@ -545,6 +547,8 @@ void rn_committer_free(struct rn_committer *c)
     pthread_mutex_lock(&c->lock);
     c->is_closing = true;
     pthread_mutex_unlock(&c->lock);
+    while (__atomic_load_n(&c->waking, __ATOMIC_ACQUIRE))
+        sched_yield();
     c->env->ops->task_stop(c->env, &c->task);
     c->is_draining = true;
     while (step(c) != RN_TASK_IDLE)
@@ -553,13 +557,21 @@ void rn_committer_free(struct rn_committer *c)
     rn_free(c);
 }
 
+/* Outside the lock, which is what the task takes first; counted under it, so
+ * that the task is still there. */
+static void wake(struct rn_committer *c)
+{
+    c->env->ops->task_wake(c->env, &c->task);
+    __atomic_sub_fetch(&c->waking, 1, __ATOMIC_RELEASE);
+}
+
 /* Whoever finds the lane empty wakes the task, or whoever completes what a
- * group waits for: all later ones will be collected together with the first.
- * Under the lock, so that the task is still there. */
+ * group waits for: all later ones will be collected together with the first. */
 enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
 {
     unsigned lane = lane_of(op);
     enum rn_code rc = RN_OK;
+    bool wakes = false;
 
     pthread_mutex_lock(&c->lock);
     if (c->is_closing) {
@@ -569,19 +581,25 @@ enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
     } else {
         c->in_flight[lane]++;
         list_add(&c->queued[lane], op);
-        if (c->queued[lane].count == (lane == CLIENT ? c->wanted : 1))
-            c->env->ops->task_wake(c->env, &c->task);
+        wakes = c->queued[lane].count == (lane == CLIENT ? c->wanted : 1);
     }
+    __atomic_add_fetch(&c->waking, wakes, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&c->lock);
+    if (wakes)
+        wake(c);
     return rc;
 }
 
 void rn_committer_wake(struct rn_committer *c)
 {
+    bool wakes;
+
     pthread_mutex_lock(&c->lock);
-    if (!c->is_closing)
-        c->env->ops->task_wake(c->env, &c->task);
+    wakes = !c->is_closing;
+    __atomic_add_fetch(&c->waking, wakes, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&c->lock);
+    if (wakes)
+        wake(c);
 }
 
 void rn_committer_status(struct rn_committer *c,
