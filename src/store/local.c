@@ -28,6 +28,11 @@
 
 enum { SEGMENT_MIN = 64 << 10 };
 
+/* With so much of the disk free beyond the reserve, nobody fills it in so short
+ * a time; to ask before each group costs the group some microseconds. */
+#define AMPLE_BYTES (UINT64_C(1) << 30)
+#define AMPLE_NS INT64_C(10000000)
+
 #ifdef RN_BUGS
 int rn_bug_on;
 #endif
@@ -380,11 +385,17 @@ static enum rn_code refuse_poisoned(struct rn_local *l, struct rn_err *err)
 enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
                                   struct rn_err *err)
 {
+    int64_t now = rn_mono_ns(l->env);
     uint64_t free_bytes = UINT64_MAX;
 
     if (mode == RN_TXN_SHRINK ||
-        l->env->ops->space(l->env, l->dir, &free_bytes) ||
-        has_space(l, free_bytes))
+        now < __atomic_load_n(&l->ample_ns, __ATOMIC_RELAXED) ||
+        l->env->ops->space(l->env, l->dir, &free_bytes))
+        return RN_OK;
+    if (free_bytes > AMPLE_BYTES &&
+        free_bytes - AMPLE_BYTES >= l->opts.reserve_bytes)
+        __atomic_store_n(&l->ample_ns, now + AMPLE_NS, __ATOMIC_RELAXED);
+    if (has_space(l, free_bytes))
         return RN_OK;
     return rn_fail(err, RN_FULL,
                    "%s: %llu MiB free, %llu MiB are kept in reserve", l->dir,

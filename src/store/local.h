@@ -95,6 +95,7 @@ struct rn_local {
     bool keeper_idle;  /* under state: wants a wake-up at the next commit */
     bool hurry;        /* under state: somebody waits for a checkpoint */
     uint64_t given_up; /* under state: checkpoints that found no space */
+    int64_t ample_ns;  /* atomic: until then the disk cannot be full */
     struct rn_thin thin;
 };
 
