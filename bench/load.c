@@ -41,8 +41,8 @@ enum {
     CONNECTIONS_MAX = 1024,
     REQUEST_MAX = 4096,
     ANSWER_MAX = 256 << 10,
-    SLOTS = 1200, /* of the histogram: 2 % wide, from a microsecond on */
-    PLACES = 4,   /* of an id in a request, at most */
+    SLOTS = 64 << 5, /* of the histogram: an octave of ns has 32 of them */
+    PLACES = 4,      /* of an id in a request, at most */
     NUMBER_MIN = 1000000000, /* ten digits, whichever it is */
 };
 
@@ -59,7 +59,7 @@ struct client {
     SSL *ssl;
     int64_t sent_ns;
     char request[REQUEST_MAX], answer[ANSWER_MAX];
-    size_t length, at, got;
+    size_t length, got, id_length;
     char *places[PLACES]; /* where its id stands; NULL: no more */
     char *number;
 };
@@ -192,14 +192,19 @@ static void note_places(struct client *c, const char *id)
     c->number = load.kind == CREATE ? strstr(c->request, number) + 1 : NULL;
 }
 
-static void print_again(struct client *c, const char *id)
+static void print_digits(char *at, int count, size_t n)
 {
-    size_t n = number_of();
+    for (int i = count - 1; i >= 0; i--, n /= 10)
+        at[i] = (char)('0' + n % 10);
+}
 
+/* An id ends with its nine digits. */
+static void print_again(struct client *c)
+{
     for (int i = 0; i < PLACES && c->places[i]; i++)
-        memcpy(c->places[i], id, strlen(id));
-    for (int i = 9; c->number && i >= 0; i--, n /= 10)
-        c->number[i] = (char)('0' + n % 10);
+        print_digits(c->places[i] + c->id_length - 9, 9, load.made);
+    if (c->number)
+        print_digits(c->number, 10, number_of());
 }
 
 static void print_next(struct client *c)
@@ -207,11 +212,12 @@ static void print_next(struct client *c)
     char id[64];
 
     load.made++;
-    snprintf(id, sizeof(id), "r%u-%09zu", load.run, load.made);
     if (c->places[0]) {
-        print_again(c, id);
+        print_again(c);
         return;
     }
+    c->id_length =
+        (size_t)snprintf(id, sizeof(id), "r%u-%09zu", load.run, load.made);
     switch (load.kind) {
     case READ: /* the request of a connection stays the same */
     case STATIC:
@@ -303,12 +309,12 @@ static size_t read_some(struct client *c)
 }
 
 /* Requests fit the socket's buffer. */
-static void send_request(struct client *c)
+static void send_request(struct client *c, int64_t now)
 {
     size_t moved = 0;
     ssize_t n;
 
-    c->sent_ns = now_ns();
+    c->sent_ns = now;
     c->got = 0;
     if (c->ssl) {
         if (!SSL_write_ex(c->ssl, c->request, c->length, &moved))
@@ -365,23 +371,24 @@ static bool is_whole(struct client *c, bool *good)
 
 /* ---- measuring ----------------------------------------------------------- */
 
+/* The highest bit and the five behind it. */
 static void note_time(int64_t ns)
 {
-    double slot = ns > 1000 ? ceil(log((double)ns / 1e3) / log(1.02)) : 0;
+    uint64_t n = ns > 32 ? (uint64_t)ns : 32;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(n);
 
-    load.slots[slot < SLOTS ? (int)slot : SLOTS - 1]++;
+    load.slots[octave << 5 | (n >> (octave - 5) & 31)]++;
 }
 
+/* In microseconds; the upper end of the slot. */
 static double percentile(double share)
 {
-    double left = share * (double)load.answers, us = 1;
+    double left = share * (double)load.answers;
+    unsigned i = 0;
 
-    for (int i = 0; i < SLOTS; i++, us *= 1.02) {
-        left -= load.slots[i];
-        if (left <= 0)
-            break;
-    }
-    return us;
+    while (i < SLOTS - 1 && (left -= load.slots[i]) > 0)
+        i++;
+    return ldexp((i & 31) + 33, (int)(i >> 5) - 5) / 1e3;
 }
 
 /* Hundredths of a second that the processes, and their children that are gone,
@@ -417,6 +424,7 @@ static void on_readable(struct client *c)
 {
     size_t n;
     bool good = false;
+    int64_t now;
 
     while ((n = read_some(c)) > 0) {
         c->got += n;
@@ -427,7 +435,8 @@ static void on_readable(struct client *c)
     }
     if (c->got == 0 || !is_whole(c, &good))
         return;
-    note_time(now_ns() - c->sent_ns);
+    now = now_ns();
+    note_time(now - c->sent_ns);
     load.answers++;
     load.failures += !good;
     if (!good && load.failures == 1)
@@ -435,7 +444,7 @@ static void on_readable(struct client *c)
     if (load.kind == MAKE && load.made >= load.documents)
         return;
     print_next(c);
-    send_request(c);
+    send_request(c, now);
 }
 
 static void run(struct client *clients, double seconds)
@@ -453,7 +462,7 @@ static void run(struct client *clients, double seconds)
     end = now_ns() + (int64_t)(seconds * 1e9);
     for (size_t i = 0; i < load.connections; i++) {
         print_next(&clients[i]);
-        send_request(&clients[i]);
+        send_request(&clients[i], now_ns());
     }
     while (now_ns() < end &&
            (load.kind != MAKE || load.answers < load.documents)) {
@@ -483,7 +492,7 @@ static void ask(const char *path, const char *word, const char *link,
     open_client(c);
     if (fcntl(c->fd, F_SETFL, 0))
         die("fcntl");
-    send_request(c);
+    send_request(c, now_ns());
     while (!is_whole(c, &good))
         c->got += read_some(c);
     if (!good)
