@@ -73,6 +73,8 @@ struct rn_env_ops {
     /* Nanoseconds since some start; never goes back. */
     int64_t (*mono_ns)(struct rn_env *env);
     void (*sleep)(struct rn_env *env, int64_t ns);
+    /* Lets whoever waits for this processor have it first. */
+    void (*give_way)(struct rn_env *env);
     void (*random)(struct rn_env *env, void *out, size_t len);
 
     /* What root makes in another's directory, a directory too, is the

@@ -93,6 +93,12 @@ static void real_sleep(struct rn_env *env, int64_t ns)
         ;
 }
 
+static void real_give_way(struct rn_env *env)
+{
+    (void)env;
+    sched_yield();
+}
+
 /* There is no answer but the bytes: keys and ids are made of them, so a machine
  * that has none to give must not go on. */
 static void real_random(struct rn_env *env, void *out, size_t len)
@@ -709,6 +715,7 @@ static const struct rn_env_ops real_ops = {
     .wall_ms = real_wall_ms,
     .mono_ns = real_mono_ns,
     .sleep = real_sleep,
+    .give_way = real_give_way,
     .random = real_random,
     .open = real_open,
     .close = real_close,

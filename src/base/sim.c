@@ -66,6 +66,12 @@ static void sim_sleep(struct rn_env *env, int64_t ns)
         sim->now_ns = add_ns(sim->now_ns, ns);
 }
 
+/* Steps are never run at once. */
+static void sim_give_way(struct rn_env *env)
+{
+    (void)env;
+}
+
 static void sim_random(struct rn_env *env, void *out, size_t len)
 {
     struct rn_sim *sim = rn_sim_of(env);
@@ -218,6 +224,7 @@ struct rn_sim *rn_sim_new(uint64_t seed)
         .wall_ms = sim_wall_ms,
         .mono_ns = sim_mono_ns,
         .sleep = sim_sleep,
+        .give_way = sim_give_way,
         .random = sim_random,
         .task_start = sim_task_start,
         .task_wake = sim_task_wake,

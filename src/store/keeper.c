@@ -102,6 +102,24 @@ static bool is_flushing(struct rn_local *l)
     return __atomic_load_n(&l->flushing, __ATOMIC_ACQUIRE);
 }
 
+/* Who has the processor is left to it for milliseconds, though the committer
+ * has become ready to run and all clients wait for that; even while another
+ * processor is idle.  So what can wait makes room by itself, as long as it
+ * keeps ahead of what is written. */
+void rn_local_give_way(void *local)
+{
+    struct rn_local *l = local;
+    struct rn_wal_place durable;
+
+    if (l->opts.manual || rn_settle_lag(l) > 0)
+        return;
+    pthread_mutex_lock(&l->state);
+    durable = l->durable;
+    pthread_mutex_unlock(&l->state);
+    if (rn_wal_bytes_since(l->log, durable) < l->opts.log_bytes / 4 * 3)
+        l->env->ops->give_way(l->env);
+}
+
 static enum rn_code capture(struct rn_local *l, struct rn_err *err)
 {
     struct rn_checkpoint *c = &l->checkpoint;
@@ -277,6 +295,7 @@ int64_t rn_local_flush(void *local)
 
     if (!is_flushing(l) || is_at_an_end(l))
         return RN_TASK_IDLE;
+    rn_local_give_way(l);
     if (!advance(l))
         return RN_TASK_NOW;
     __atomic_store_n(&l->flushing, false, __ATOMIC_RELEASE);

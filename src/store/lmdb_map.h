@@ -34,6 +34,8 @@ struct lmdb {
     uint64_t map_bytes; /* of address space */
 
     uint64_t ahead_bytes, reserve_bytes, reserved_to;
+    void (*pause)(void *context); /* of the opts */
+    void *context;
     bool no_reserve; /* the file system cannot allocate ahead */
     bool wild;       /* a fault left LMDB's writer in the middle */
 

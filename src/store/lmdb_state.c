@@ -414,6 +414,8 @@ enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
     m->env = opts->env;
     m->ahead_bytes = opts->ahead_bytes;
     m->reserve_bytes = opts->reserve_bytes;
+    m->pause = opts->pause;
+    m->context = opts->context;
     m->map_bytes = address_space(opts->map_bytes);
     m->changes = RN_BUF_INIT(SIZE_MAX / 2);
     pthread_mutex_init(&m->lock, NULL);
@@ -544,7 +546,9 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
     struct rn_seal_opts opts = { .base = m->watch.base,
                                  .sums = m->sums,
                                  .since = m->sums_txnid,
-                                 .meta = &image.meta };
+                                 .meta = &image.meta,
+                                 .pause = m->pause,
+                                 .context = m->context };
     enum rn_code rc;
 
     if (!rn_image_decode(rn_buf_view(m->image), &image))

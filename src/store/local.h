@@ -169,6 +169,9 @@ bool rn_local_has_news(struct rn_local *l);
 /* `limit`, or in a small store a share of its size, but `least`. */
 uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
                         uint64_t least);
+/* Called now and then by the keeper and the flusher, with a store for context:
+ * lets others go first unless writers would soon have to wait for them. */
+void rn_local_give_way(void *local);
 /* After a commit: wakes the keeper if there is something to do. */
 void rn_local_nudge(struct rn_local *l);
 /* How long a writer must wait for the keeper to come after; 0: not. */

@@ -34,6 +34,9 @@ struct rn_map_opts {
     uint32_t readers_max;
     /* What capture gave for the state to open; empty: a new, empty map. */
     struct rn_view image;
+    /* Called often by what takes long and nobody waits for; NULL: not. */
+    void (*pause)(void *context);
+    void *context;
 };
 
 struct rn_map_stat {

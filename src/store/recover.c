@@ -81,6 +81,8 @@ static enum rn_code open_map(struct rn_local *l, struct rn_view image,
         .reserve_bytes = l->opts.reserve_bytes,
         .readers_max = l->opts.readers_max,
         .image = image,
+        .pause = rn_local_give_way,
+        .context = l,
     };
 
     rn_local_map_path(l->dir, l->generation, path);

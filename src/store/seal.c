@@ -1,11 +1,14 @@
 /* seal.c -- see seal.h. */
 #include "store/seal.h"
 
+enum { PAGES_A_PAUSE = 64 };
+
 struct seal {
     const struct rn_seal_opts *opts;
     struct rn_buf *out;
     struct rn_err *err;
     enum rn_code rc; /* the first failure */
+    uint64_t sealed; /* pages */
 };
 
 static void seal_add(struct seal *s, uint64_t page, uint64_t sum)
@@ -49,6 +52,8 @@ static bool seal_reach(void *context, uint64_t number, uint64_t count)
         seal_bad(s, number, "its sum is damaged");
     if (s->rc || known)
         return false;
+    if (s->opts->pause && ++s->sealed % PAGES_A_PAUSE == 0)
+        s->opts->pause(s->opts->context);
     for (uint64_t n = number; n < number + count; n++) {
         seal_add(
             s, n,

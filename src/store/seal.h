@@ -19,6 +19,8 @@ struct rn_seal_opts {
     struct rn_sums *sums;            /* of T1 */
     uint64_t since;                  /* T1's transaction; 0: nothing */
     const struct rn_page_meta *meta; /* T2's */
+    void (*pause)(void *context);    /* now and then; NULL: not */
+    void *context;
 };
 
 /* Adds a struct rn_sums_change to `out` for each.  Touches the mapping and the

@@ -6,8 +6,10 @@
 
 enum {
     /* LMDB keeps what a transaction has changed in a sorted array, and filling
-     * that takes time with the square of its length. */
-    SLICE_ROWS = 2048,
+     * that takes time with the square of its length; and to write it out is one
+     * long stretch of work, for which others wait. */
+    SLICE_ROWS = 256,
+    ROWS_A_PAUSE = 32,
     SLICE_BYTES = 4 << 20,
     ROW_SHARE = 16 << 10, /* of what is allocated ahead: for a row's pages */
     LIMIT_SHARE = 4,      /* a table, of what the map has */
@@ -247,6 +249,8 @@ static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
         rc = settle_row(l, txn, e);
         slice->bytes += sizeof(*e) + e->key.len + e->value.len;
         slice->rows++;
+        if (slice->rows % ROWS_A_PAUSE == 0)
+            rn_local_give_way(l);
     }
     return rc;
 }
