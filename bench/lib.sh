@@ -192,6 +192,18 @@ ratio()
     fi
 }
 
+# paired A B CONNECTIONS: how many times as many of A as of B; the median of
+# those that were measured beside each other.  Nothing without both.
+paired()
+{
+    awk -v a="$1" -v b="$2" -v n="$3" '
+        $1 == a && $2 == n { ours[++i] = $3 }
+        $1 == b && $2 == n { theirs[++j] = $3 }
+        END { for (k = 1; k <= i && k <= j; k++)
+                  if (theirs[k]) print ours[k] / theirs[k] }' \
+        "$dir/lines" | median
+}
+
 show_heads()
 {
     printf '%-36s %3s %9s %9s %9s %9s\n' '' '' 'a second' 'p50 us' 'p99 us' \
