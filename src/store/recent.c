@@ -9,32 +9,17 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-
-#include <stdalign.h>
-#include <sys/mman.h>
+#include "store/blocks.h"
 
 enum {
     HEIGHT_MAX = 18, /* two to the power of it: as many as there could be */
-    BLOCK_LEAST = 4 << 10,
-    BLOCK_MOST = 256 << 10,
-    BLOCK_HUGE = 2 << 20, /* a page, where pages are large */
-    PAGE_LEAST = 4 << 10,
-    STOCK = 2, /* large blocks: entries may need one, and values */
     CHAINS_LEAST = 1 << 6,
     CHAINS_MOST = 1 << 16,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
-    LARGE_PART = 4,    /* of a block: a larger entry gets one to itself */
-    ALIGN = alignof(struct rn_recent_entry),
     RUNS = 64,
     CACHE_LINE = 64,
     FETCHED = 3 * CACHE_LINE, /* an entry of two levels and a key */
     VALUE_APART = 256,        /* so long, and it lies apart from its entry */
-};
-
-struct block {
-    struct block *next;
-    size_t mapped; /* bytes of a mapping of its own; 0: by rn_new */
-    char bytes[];
 };
 
 /* Where a run of rising keys has come to: feeds grow at their end.  The links
@@ -46,27 +31,16 @@ struct run {
 
 /* What is left of a table when it is emptied. */
 struct memory {
-    struct block *blocks; /* in use */
-    struct block *spare;  /* large ones, from before */
-    struct block *ahead;  /* large ones, of another thread's making; atomic */
-    size_t block_bytes;
+    struct rn_blocks blocks;
     struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
     size_t chain_count;              /* a power of two */
 };
 
-/* In a block, free yet. */
-struct room {
-    char *at;
-    size_t left;
-};
-
 struct rn_recent {
-    unsigned refs;  /* atomic */
-    uint64_t bytes; /* of entries; atomic */
-    bool is_short;  /* of large blocks; atomic */
+    unsigned refs; /* atomic */
     struct memory memory;
-    struct room entries; /* close together, keys and short values with them */
-    struct room values;  /* long ones */
+    struct rn_room entries; /* close together, keys and short values too */
+    struct rn_room values;  /* long ones */
     uint64_t chance;
     unsigned height;               /* atomic */
     struct rn_recent_entry *group; /* the last written of the open one */
@@ -82,11 +56,6 @@ struct sought {
 
 /* ---- the table ----------------------------------------------------------- */
 
-static size_t clamp(uint64_t n, size_t least, size_t most)
-{
-    return n < least ? least : n > most ? most : (size_t)n;
-}
-
 static void begin(struct rn_recent *r, struct memory m)
 {
     *r = (struct rn_recent){ .refs = 1, .height = 1, .memory = m };
@@ -97,11 +66,12 @@ static void begin(struct rn_recent *r, struct memory m)
 struct rn_recent *rn_recent_new(uint64_t limit)
 {
     struct rn_recent *r = rn_new(sizeof(*r));
-    struct memory m = { .block_bytes = clamp(limit, BLOCK_LEAST, BLOCK_MOST) };
+    struct memory m;
     uint64_t chains = CHAINS_LEAST;
 
     if (!r)
         return NULL;
+    rn_blocks_init(&m.blocks, limit);
     while (chains < CHAINS_MOST && chains < limit / CHAIN_BYTES)
         chains *= 2;
     m.chain_count = (size_t)chains;
@@ -112,28 +82,6 @@ struct rn_recent *rn_recent_new(uint64_t limit)
     }
     begin(r, m);
     return r;
-}
-
-/* A search jumps all over a large table, and would find the translation of
- * hardly any address at hand if pages were small. */
-static struct block *map_block(size_t bytes)
-{
-    struct block *b = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (b == MAP_FAILED)
-        return NULL;
-    (void)madvise(b, bytes, MADV_HUGEPAGE);
-    b->mapped = bytes;
-    return b;
-}
-
-static void free_block(struct block *b)
-{
-    if (b->mapped)
-        (void)munmap(b, b->mapped);
-    else
-        rn_free(b);
 }
 
 struct rn_recent *rn_recent_keep(struct rn_recent *r)
@@ -149,103 +97,38 @@ static bool let_go(struct rn_recent *r)
     return r && !__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL);
 }
 
-static struct block *pop(struct block **list)
-{
-    struct block *b = *list;
-
-    if (b)
-        *list = b->next;
-    return b;
-}
-
-static void push(struct block **list, struct block *b)
-{
-    b->next = *list;
-    *list = b;
-}
-
-static void free_blocks(struct block *list)
-{
-    struct block *b;
-
-    while ((b = pop(&list)))
-        free_block(b);
-}
-
-static void free_spare(struct rn_recent *r)
-{
-    free_blocks(r->memory.spare);
-    r->memory.spare = NULL;
-}
-
-/* Makes what is ready the writer's own. */
-static void take_stock(struct memory *m)
-{
-    if (!m->spare)
-        m->spare = __atomic_exchange_n(&m->ahead, NULL, __ATOMIC_ACQUIRE);
-}
-
 void rn_recent_trim(struct rn_recent *r)
 {
-    free_spare(r);
-    take_stock(&r->memory);
-    free_spare(r);
+    rn_blocks_trim(&r->memory.blocks);
 }
 
 void rn_recent_drop(struct rn_recent *r)
 {
     if (!let_go(r))
         return;
-    rn_recent_trim(r);
-    free_blocks(r->memory.blocks);
+    rn_blocks_release(&r->memory.blocks);
     rn_free(r->memory.chains);
     rn_free(r);
 }
 
 bool rn_recent_is_short(const struct rn_recent *r)
 {
-    return __atomic_load_n(&r->is_short, __ATOMIC_RELAXED);
-}
-
-/* Until it is touched, a page is only an address. */
-static void touch(struct block *b)
-{
-    for (size_t at = PAGE_LEAST; at < b->mapped; at += PAGE_LEAST)
-        *((volatile char *)b + at) = 0;
+    return rn_blocks_is_short(&r->memory.blocks);
 }
 
 void rn_recent_stock(struct rn_recent *r)
 {
-    __atomic_store_n(&r->is_short, false, __ATOMIC_RELAXED);
-    for (int i = 0; i < STOCK; i++) {
-        struct block *b = map_block(BLOCK_HUGE);
-        if (!b)
-            return; /* the writer will see */
-        touch(b);
-        b->next = __atomic_load_n(&r->memory.ahead, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&r->memory.ahead, &b->next, b, true,
-                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            ;
-    }
+    rn_blocks_stock(&r->memory.blocks);
 }
 
-/* What it had no use for this time goes, so that memory follows need. */
 struct rn_recent *rn_recent_recycle(struct rn_recent *r)
 {
     struct memory m;
-    struct block *b;
 
     if (!let_go(r))
         return NULL;
-    free_spare(r);
-    take_stock(&r->memory);
     m = r->memory;
-    while ((b = pop(&m.blocks))) {
-        if (b->mapped == BLOCK_HUGE)
-            push(&m.spare, b);
-        else
-            free_block(b);
-    }
+    rn_blocks_empty(&m.blocks);
     memset(m.chains, 0, m.chain_count * sizeof(struct rn_recent_entry *));
     begin(r, m);
     return r;
@@ -253,61 +136,12 @@ struct rn_recent *rn_recent_recycle(struct rn_recent *r)
 
 uint64_t rn_recent_bytes(const struct rn_recent *r)
 {
-    return __atomic_load_n(&r->bytes, __ATOMIC_RELAXED);
+    return rn_blocks_bytes(&r->memory.blocks);
 }
 
-/* From half a large block on, so that there is one when the first is needed. */
-static void note_shortage(struct rn_recent *r)
+static void *take(struct rn_recent *r, struct rn_room *room, size_t bytes)
 {
-    const struct memory *m = &r->memory;
-
-    if (r->bytes >= BLOCK_HUGE / 2 && (!m->spare || !m->spare->next) &&
-        !__atomic_load_n(&m->ahead, __ATOMIC_RELAXED))
-        __atomic_store_n(&r->is_short, true, __ATOMIC_RELAXED);
-}
-
-static struct block *get_block(struct memory *m, size_t bytes)
-{
-    if (bytes < BLOCK_HUGE)
-        return rn_new(bytes);
-    if (bytes > BLOCK_HUGE)
-        return map_block(bytes);
-    take_stock(m);
-    return m->spare ? pop(&m->spare) : map_block(bytes);
-}
-
-static struct block *add_block(struct rn_recent *r, size_t bytes)
-{
-    struct block *b = get_block(&r->memory, bytes + sizeof(*b));
-
-    if (b)
-        push(&r->memory.blocks, b);
-    note_shortage(r);
-    return b;
-}
-
-static void *take(struct rn_recent *r, struct room *room, size_t bytes)
-{
-    struct memory *m = &r->memory;
-    size_t large = m->block_bytes / LARGE_PART;
-    char *at = room->at;
-
-    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (bytes > room->left && r->bytes >= BLOCK_HUGE)
-        m->block_bytes = BLOCK_HUGE - sizeof(struct block);
-    if (bytes > room->left) {
-        struct block *b = add_block(r, bytes > large ? bytes : m->block_bytes);
-        if (!b)
-            return NULL;
-        at = b->bytes;
-    }
-    if (bytes <= room->left || bytes <= large) {
-        room->left =
-            (bytes <= room->left ? room->left : m->block_bytes) - bytes;
-        room->at = at + bytes;
-    }
-    __atomic_add_fetch(&r->bytes, bytes, __ATOMIC_RELAXED);
-    return at;
+    return rn_blocks_take(&r->memory.blocks, room, bytes);
 }
 
 /* ---- looking ------------------------------------------------------------- */
