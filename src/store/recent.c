@@ -1,32 +1,30 @@
 /* recent.c -- see recent.h.
  *
  * In the list keys rise, and of one key the newest write comes first.  An entry
- * is complete before it can be reached, and is linked from the bottom up, so a
- * reader that goes by does or does not see it, and either is right: whatever is
- * being written is newer than what anybody reads.
+ * is complete before it can be reached, and is in the list before the guide
+ * leads to it, so a reader that goes by does or does not see it, and either is
+ * right: whatever is being written is newer than what anybody reads.
  */
 #include "store/recent.h"
 
-#include "base/bytes.h"
 #include "base/hash.h"
-#include "store/blocks.h"
+#include "store/guide.h"
 
 enum {
-    HEIGHT_MAX = 18, /* two to the power of it: as many as there could be */
     CHAINS_LEAST = 1 << 6,
     CHAINS_MOST = 1 << 16,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
     RUNS = 64,
+    RUN_POSTS = 32, /* one for so many entries of a run */
     CACHE_LINE = 64,
-    FETCHED = 3 * CACHE_LINE, /* an entry of two levels and a key */
+    FETCHED = 3 * CACHE_LINE, /* an entry and its key */
     VALUE_APART = 256,        /* so long, and it lies apart from its entry */
 };
 
-/* Where a run of rising keys has come to: feeds grow at their end.  The links
- * lead, on each level, past `last`. */
+/* Where a run of rising keys has come to: feeds grow at their end. */
 struct run {
     struct rn_recent_entry *last; /* NULL: there is none */
-    struct rn_recent_link *links[HEIGHT_MAX];
+    unsigned unposted;            /* entries since one had a post */
 };
 
 /* What is left of a table when it is emptied. */
@@ -41,26 +39,18 @@ struct rn_recent {
     struct memory memory;
     struct rn_room entries; /* close together, keys and short values too */
     struct rn_room values;  /* long ones */
-    uint64_t chance;
-    unsigned height;               /* atomic */
+    struct rn_guide guide;
     struct rn_recent_entry *group; /* the last written of the open one */
-    struct rn_recent_link first[HEIGHT_MAX];
+    struct rn_recent_link first;
     struct run runs[RUNS]; /* by the start of their keys */
-};
-
-/* A key, ready to be looked for. */
-struct sought {
-    uint64_t start[2];
-    struct rn_view key;
 };
 
 /* ---- the table ----------------------------------------------------------- */
 
 static void begin(struct rn_recent *r, struct memory m)
 {
-    *r = (struct rn_recent){ .refs = 1, .height = 1, .memory = m };
-    for (unsigned i = 0; i < HEIGHT_MAX; i++)
-        r->first[i].start = UINT64_MAX;
+    *r = (struct rn_recent){ .refs = 1, .memory = m };
+    r->first.start = UINT64_MAX;
 }
 
 struct rn_recent *rn_recent_new(uint64_t limit)
@@ -151,81 +141,61 @@ static struct rn_recent_entry *follow(struct rn_recent_entry *const *link)
     return __atomic_load_n(link, __ATOMIC_ACQUIRE);
 }
 
-static struct sought sought_of(struct rn_view key)
-{
-    char bytes[16] = { 0 };
-    const char *at = key.at;
-    struct sought s = { .key = key };
-
-    if (key.len < sizeof(bytes)) {
-        if (key.len)
-            memcpy(bytes, key.at, key.len);
-        at = bytes;
-    }
-    s.start[0] = rn_get_u64_be(at);
-    s.start[1] = rn_get_u64_be(at + 8);
-    return s;
-}
-
-static bool is_below(const struct rn_recent_entry *e, const struct sought *s)
-{
-    for (int i = 0; i < 2; i++) {
-        if (e->start[i] != s->start[i])
-            return e->start[i] < s->start[i];
-    }
-    return rn_view_compare(e->key, s->key) < 0;
-}
-
 /* The entry that a link leads to, if its key is below; else NULL.  A reader may
  * find the start of one entry and the way to another, if that is being put in
  * between: the new one need not be seen, of the old one its own start says. */
 static struct rn_recent_entry *below(const struct rn_recent_link *link,
-                                     const struct sought *key)
+                                     const struct rn_sought *key)
 {
     struct rn_recent_entry *e;
 
     if (__atomic_load_n(&link->start, __ATOMIC_RELAXED) > key->start[0])
         return NULL;
     e = follow(&link->to);
-    return e && is_below(e, key) ? e : NULL;
+    return e && rn_sought_is_after(key, e) ? e : NULL;
 }
 
-/* The links that lead, on each level, to the first entry whose key is not below
- * the sought one; the entry itself. */
-static struct rn_recent_entry *seek(const struct rn_recent *r,
-                                    const struct sought *key,
-                                    struct rn_recent_link *links[HEIGHT_MAX])
+/* The link that leads to the first entry whose key is not below the sought one;
+ * the key's spot in the guide. */
+static struct rn_recent_link *seek(const struct rn_recent *r,
+                                   const struct rn_sought *key,
+                                   struct rn_guide_spot *spot)
 {
-    unsigned level = __atomic_load_n(&r->height, __ATOMIC_RELAXED);
-    const struct rn_recent_link *row = r->first;
-    struct rn_recent_entry *e;
+    struct rn_recent_entry *e = rn_guide_find(&r->guide, key, spot);
+    const struct rn_recent_link *link = e ? &e->next : &r->first;
 
-    while (level-- > 0) {
-        while ((e = below(&row[level], key)))
-            row = e->next;
-        if (links)
-            links[level] = (struct rn_recent_link *)&row[level];
-    }
-    return follow(&row[0].to);
+    while ((e = below(link, key)))
+        link = &e->next;
+    return (struct rn_recent_link *)link;
+}
+
+/* The entry that a link belongs to, or NULL if it is the table's first. */
+static const struct rn_recent_entry *owner_of(const struct rn_recent *r,
+                                              const struct rn_recent_link *link)
+{
+    const char *owner = (const char *)link;
+
+    owner -= offsetof(struct rn_recent_entry, next);
+    return link == &r->first ? NULL : (const void *)owner;
+}
+
+static const struct rn_recent_entry *last_of(const struct rn_recent *r)
+{
+    const struct rn_recent_entry *last = rn_guide_find_last(&r->guide), *e;
+
+    for (e = last ? last : follow(&r->first.to); e; e = follow(&e->next.to))
+        last = e;
+    return last;
 }
 
 /* The last entry whose key is below `key`, or of all if that is empty. */
 static const struct rn_recent_entry *seek_below(const struct rn_recent *r,
                                                 struct rn_view key)
 {
-    unsigned level = __atomic_load_n(&r->height, __ATOMIC_RELAXED);
-    const struct rn_recent_link *row = r->first;
-    const struct rn_recent_entry *last = NULL, *e;
-    struct sought sought = sought_of(key);
+    struct rn_sought sought = rn_sought_of(key);
+    struct rn_guide_spot spot;
 
-    while (level-- > 0) {
-        while ((e = key.len ? below(&row[level], &sought)
-                            : follow(&row[level].to))) {
-            last = e;
-            row = e->next;
-        }
-    }
-    return last;
+    return key.len ? owner_of(r, seek(r, &sought, &spot)) : last_of(r);
 }
 
 static bool is_seen(const struct rn_recent_entry *e, uint64_t seq)
@@ -264,9 +234,10 @@ const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
 static const struct rn_recent_entry *first_from(const struct rn_recent *r,
                                                 struct rn_view key)
 {
-    struct sought from = sought_of(key);
+    struct rn_sought from = rn_sought_of(key);
+    struct rn_guide_spot spot;
 
-    return seek(r, &from, NULL);
+    return follow(&seek(r, &from, &spot)->to);
 }
 
 /* Entries are met in the order of keys, and lie where they were written: the
@@ -283,14 +254,14 @@ next_forward(const struct rn_recent *r, uint64_t seq,
              const struct rn_range *range, const struct rn_recent_entry *last)
 {
     const struct rn_recent_entry *e =
-        last ? follow(&last->next[0].to) : first_from(r, range->from);
+        last ? follow(&last->next.to) : first_from(r, range->from);
 
     while (e && (!is_seen(e, seq) || (last && rn_view_eq(e->key, last->key))))
-        e = follow(&e->next[0].to);
+        e = follow(&e->next.to);
     if (e && range->before.len && rn_view_compare(e->key, range->before) >= 0)
         return NULL;
     if (e)
-        fetch(follow(&e->next[0].to));
+        fetch(follow(&e->next.to));
     return e;
 }
 
@@ -323,18 +294,6 @@ const struct rn_recent_entry *rn_recent_next(const struct rn_recent *r,
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* One in two reaches the next level: more links than usual, but it is entries
- * that a search comes to, and not links, that it has to wait for. */
-static unsigned draw_height(struct rn_recent *r)
-{
-    uint64_t x;
-
-    r->chance += 0x9e3779b97f4a7c15u;
-    x = (r->chance ^ (r->chance >> 30)) * 0xbf58476d1ce4e5b9u;
-    x ^= x >> 27;
-    return 1 + (unsigned)__builtin_ctzll(x | UINT64_C(1) << (HEIGHT_MAX - 1));
-}
-
 static struct rn_view copy_to(char *at, struct rn_view from)
 {
     if (from.len)
@@ -344,84 +303,79 @@ static struct rn_view copy_to(char *at, struct rn_view from)
 
 /* Keys of a run have their first nine bytes in common: a container, what it is,
  * and a range (engine/key.h). */
-static bool same_run(const struct rn_recent_entry *e, const struct sought *key)
+static bool same_run(const struct rn_recent_entry *e,
+                     const struct rn_sought *key)
 {
     return e->start[0] == key->start[0] &&
            e->start[1] >> 56 == key->start[1] >> 56;
 }
 
-static struct run *run_of(struct rn_recent *r, const struct sought *key)
+static struct run *run_of(struct rn_recent *r, const struct rn_sought *key)
 {
     uint64_t start = key->start[0] + (key->start[1] >> 56);
 
     return &r->runs[start * 0x9e3779b97f4a7c15u >> 58];
 }
 
-/* Does the key come right behind the last of the run? */
-static bool continues(const struct run *run, const struct sought *key)
+/* Does the key come right behind the last of the run, and is it new?  To one
+ * key there may be any number of writes: without a post, all would lie in the
+ * way of a search for what comes behind. */
+static bool continues(const struct run *run, const struct rn_sought *key)
 {
     const struct rn_recent_entry *e = run->last;
 
-    if (!e || !same_run(e, key) || !is_below(e, key))
+    if (!e || !same_run(e, key) || !rn_sought_is_after(key, e))
         return false;
-    return !below(&e->next[0], key);
+    if (e->next.start > key->start[0] || !e->next.to)
+        return true;
+    return rn_view_compare(e->next.to->key, key->key) > 0;
 }
 
-/* Does a new run begin: is the entry before the key's place one of it? */
-static bool begins(const struct rn_recent *r, const struct rn_recent_link *link,
-                   const struct sought *key)
-{
-    const char *before = (const char *)link;
-
-    before -= offsetof(struct rn_recent_entry, next);
-    return link != &r->first[0] && same_run((const void *)before, key);
-}
-
-/* Finds the links that lead past the key's place, up to `height`: in the run,
- * or in `other` if it is none. */
-static struct run *find_links(struct rn_recent *r, const struct sought *key,
-                              unsigned height, struct run *other)
+/* Finds the link that leads past the key's place.  True if the entry there
+ * wants a post, and at which spot.  In a run few do: what continues it needs
+ * none, and who looks for something in it finds one not far ahead. */
+static bool find_link(struct rn_recent *r, const struct rn_sought *key,
+                      bool goes_on, struct rn_recent_link **link,
+                      struct rn_guide_spot *spot)
 {
     struct run *run = run_of(r, key);
-    struct rn_recent_entry *e;
 
-    if (continues(run, key)) {
-        for (unsigned i = 1; i < height; i++) {
-            while ((e = below(run->links[i], key)))
-                run->links[i] = &e->next[i];
-        }
-        return run;
+    if (!goes_on) {
+        *link = seek(r, key, spot);
+        return true;
     }
-    for (unsigned i = 0; i < HEIGHT_MAX; i++)
-        other->links[i] = &r->first[i];
-    (void)seek(r, key, other->links);
-    if (!begins(r, other->links[0], key))
-        return other;
-    *run = *other;
-    return run;
+    *link = &run->last->next;
+    if (++run->unposted < RUN_POSTS)
+        return false;
+    run->unposted = 0;
+    (void)rn_guide_find(&r->guide, key, spot);
+    return true;
 }
 
 /* Makes an entry reachable; whatever it says was written before. */
 static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
-                    const struct sought *key, unsigned height)
+                    const struct rn_sought *key, bool goes_on)
 {
     struct rn_recent_entry **chain = chain_of(r, e->hash);
-    struct run other, *run;
+    const struct rn_recent_entry *before;
+    struct rn_recent_link *link;
+    struct rn_guide_memory memory = { &r->memory.blocks, &r->entries };
+    struct rn_guide_spot spot;
+    bool wants_post = find_link(r, key, goes_on, &link, &spot);
 
     memcpy(e->start, key->start, sizeof(e->start));
-    if (height > r->height) /* a reader may come by: the row is empty yet */
-        __atomic_store_n(&r->height, height, __ATOMIC_RELAXED);
-    run = find_links(r, key, height, &other);
-    for (unsigned i = 0; i < height; i++)
-        e->next[i] = *run->links[i];
+    e->next = *link;
     e->chained = *chain;
-    for (unsigned i = 0; i < height; i++) {
-        __atomic_store_n(&run->links[i]->start, e->start[0], __ATOMIC_RELAXED);
-        __atomic_store_n(&run->links[i]->to, e, __ATOMIC_RELEASE);
-        run->links[i] = &e->next[i];
-    }
+    __atomic_store_n(&link->start, e->start[0], __ATOMIC_RELAXED);
+    __atomic_store_n(&link->to, e, __ATOMIC_RELEASE);
     __atomic_store_n(chain, e, __ATOMIC_RELEASE);
-    run->last = e;
+    before = owner_of(r, link);
+    if (goes_on)
+        run_of(r, key)->last = e;
+    else if (before && same_run(before, key)) /* one begins */
+        *run_of(r, key) = (struct run){ .last = e };
+    if (wants_post)
+        rn_guide_add(&r->guide, &spot, e, memory);
 }
 
 /* What the open group wrote under a key before, which nobody else has seen, can
@@ -443,18 +397,16 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
                         struct rn_view value, bool gone)
 {
     uint32_t hash = hash_of(key);
-    unsigned height = draw_height(r);
-    size_t head =
-        sizeof(struct rn_recent_entry) + height * sizeof(struct rn_recent_link);
+    size_t head = sizeof(struct rn_recent_entry);
     bool apart = value.len >= VALUE_APART;
-    struct sought sought = sought_of(key);
+    struct rn_sought sought = rn_sought_of(key);
+    bool goes_on = continues(run_of(r, &sought), &sought);
     struct rn_recent_entry *e;
     char *at;
 
-    /* What continues a run is mostly new, and to look for it is to wait for
-     * memory; where it is not, it comes before what it replaces. */
-    if (!continues(run_of(r, &sought), &sought) &&
-        write_over(r, seq, key, hash, value, gone))
+    /* What continues a run is new, and to look for it would be to wait for
+     * memory. */
+    if (!goes_on && write_over(r, seq, key, hash, value, gone))
         return RN_OK;
     e = take(r, &r->entries, head + key.len + (apart ? 0 : value.len));
     if (!e)
@@ -469,7 +421,7 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
     e->hash = hash;
     e->before = r->group;
     r->group = e;
-    link_in(r, e, &sought, height);
+    link_in(r, e, &sought, goes_on);
     return RN_OK;
 }
 

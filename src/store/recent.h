@@ -10,8 +10,9 @@
  * that it has had.  Nothing is ever taken out: a table is dropped as a whole.
  *
  * (tree.h keeps states too, but makes new nodes up to the root for each write.)
- * A skip list for the order and a hash table for single keys; entries and their
- * bytes lie in blocks of the table's own.
+ * A list for the order, with a guide that tells where in it to begin (guide.h),
+ * and a hash table for single keys; all of it lies in blocks of the table's
+ * own.
  *
  * Threads: one writer at a time; readers beside it need no lock.
  */
@@ -23,8 +24,9 @@
 struct rn_recent;
 struct rn_recent_entry;
 
-/* Where a search goes on, and the start of the key there, as a number: by that
- * it mostly sees that it would go too far, without a look at the entry. */
+/* Where the list goes on, and the start of the key there, as a number: by that
+ * a search mostly sees that it would go too far, without a look at the entry.
+ */
 struct rn_recent_link {
     uint64_t start;             /* atomic; UINT64_MAX at the end */
     struct rn_recent_entry *to; /* atomic */
@@ -38,9 +40,9 @@ struct rn_recent_entry {
     struct rn_recent_entry *chained; /* an older one of the same hash */
     struct rn_recent_entry *before;  /* written before in the same group */
     /* What a search goes by, side by side: the start of the key, as numbers,
-     * with which comparing mostly ends, and the links, in the order of keys. */
+     * with which comparing mostly ends, and the link, in the order of keys. */
     uint64_t start[2];
-    struct rn_recent_link next[];
+    struct rn_recent_link next;
 };
 
 /* For about `limit` bytes of entries, which it may exceed.  NULL: out of
@@ -61,7 +63,7 @@ bool rn_recent_is_short(const struct rn_recent *r); /* any thread */
 void rn_recent_stock(struct rn_recent *r);
 
 uint64_t
-rn_recent_bytes(const struct rn_recent *r); /* of entries; any thread */
+rn_recent_bytes(const struct rn_recent *r); /* it has taken; any thread */
 
 /* The writer's.  Group `seq` is not older than any in the table. */
 enum rn_code rn_recent_put(struct rn_recent *r, uint64_t seq,

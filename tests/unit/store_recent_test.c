@@ -5,8 +5,9 @@
  *
  * Method: groups drawn from a seed, over few keys, go into a table and into
  * models, one of which is kept for each group; some groups are taken back. Then
- * every group is looked at by key and by ranges both ways.  And readers in
- * threads of their own look while one writes.
+ * every group is looked at by key and by ranges both ways.  Many rows that come
+ * in several orders are each looked for.  And readers in threads of their own
+ * look while one writes.
  */
 #include "store/recent.h"
 
@@ -32,6 +33,10 @@ enum {
     FULL_BYTES = 32 << 20,
     ROWS = 8000,
     ROW_BYTES_MAX = 5000,
+    LONG_KEY = 40,
+    MANY = 9973, /* prime: any step leads through all of them */
+    MANY_STEP = 6151,
+    GROUP_ROWS = 7,
 };
 
 enum said { NOTHING, GONE, PUT };
@@ -302,6 +307,57 @@ static void a_table_says_when_it_is_short_of_memory(void **state)
     rn_recent_drop(r);
 }
 
+/* The n-th of many keys, whose order is that of their numbers. */
+static struct rn_view many_key(const char *head, unsigned n, char out[LONG_KEY])
+{
+    return rn_view_of(out, (size_t)snprintf(out, LONG_KEY, "%s%08u", head, n));
+}
+
+/* Is the row found where it is looked for, with what comes before it? */
+static bool is_in_place(const struct rn_recent *r, uint64_t seq,
+                        struct rn_view key, struct rn_view before)
+{
+    struct rn_range from = { .from = key };
+    struct rn_range back = { .before = key, .backward = true };
+    const struct rn_recent_entry *e = rn_recent_next(r, seq, &from, NULL);
+    const struct rn_recent_entry *last = rn_recent_next(r, seq, &back, NULL);
+
+    if (!e || !rn_view_eq(e->key, key))
+        return false;
+    return before.len ? last && rn_view_eq(last->key, before) : !last;
+}
+
+static void each_row_is_in_its_place_in_whatever_order_they_came(void **state)
+{
+    static const char *const heads[] = { "", "container",
+                                         "container/partition" };
+    static const unsigned steps[] = { 1, MANY - 1, MANY_STEP };
+    char key[LONG_KEY], before[LONG_KEY];
+
+    (void)state;
+    for (unsigned i = 0; i < 9; i++) {
+        struct rn_recent *r = rn_recent_new(FULL_BYTES);
+        const char *head = heads[i / 3];
+
+        assert_non_null(r);
+        /* Twice: then there is one of each key already. */
+        for (unsigned n = 0, at = 0; n < 2 * MANY; n++) {
+            assert_int_equal(rn_recent_put(r, 1 + n / MANY,
+                                           many_key(head, at, key),
+                                           RN_LIT("value")),
+                             RN_OK);
+            at = (at + steps[i % 3]) % MANY;
+            if (n % MANY == MANY - 1)
+                rn_recent_end(r, true);
+        }
+        for (unsigned n = 0; n < MANY; n++)
+            assert_true(is_in_place(r, 1 + n % 2, many_key(head, n, key),
+                                    n ? many_key(head, n - 1, before)
+                                      : (struct rn_view){ 0 }));
+        rn_recent_drop(r);
+    }
+}
+
 /* ---- beside a writer ----------------------------------------------------- */
 
 struct shared {
@@ -394,6 +450,70 @@ static void readers_see_whole_groups(void **state)
     rn_recent_drop(s.table);
 }
 
+static unsigned mixed(unsigned n)
+{
+    return (unsigned)((uint64_t)n * MANY_STEP % MANY);
+}
+
+/* Each row of a group that can be seen is where it is looked for, from either
+ * side, while others come between. */
+static void *look_on(void *context)
+{
+    struct shared *s = context;
+    struct rn_chance chance;
+
+    rn_chance_init(&chance, 1);
+    while (!__atomic_load_n(&s->done, __ATOMIC_ACQUIRE)) {
+        uint64_t seq = __atomic_load_n(&s->visible, __ATOMIC_ACQUIRE);
+        const struct rn_recent_entry *e;
+        char key[LONG_KEY];
+        struct rn_range range = { 0 };
+        unsigned n;
+        if (!seq)
+            continue;
+        n = mixed((unsigned)rn_chance_below(&chance, seq * GROUP_ROWS));
+        range.from = many_key("", n, key);
+        e = rn_recent_next(s->table, seq, &range, NULL);
+        if (!e || !rn_view_eq(e->key, range.from))
+            __atomic_add_fetch(&s->wrong, 1, __ATOMIC_RELAXED);
+        range = (struct rn_range){ .before = many_key("", n + 1, key),
+                                   .backward = true };
+        e = rn_recent_next(s->table, seq, &range, NULL);
+        if (!e || !rn_view_eq(e->key, many_key("", n, key)))
+            __atomic_add_fetch(&s->wrong, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void readers_find_rows_while_others_come_between(void **state)
+{
+    struct shared s = { .table = rn_recent_new(FULL_BYTES) };
+    pthread_t threads[READERS];
+
+    (void)state;
+    assert_non_null(s.table);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_on, &s), 0);
+    for (unsigned n = 0; n < MANY; n++) {
+        uint64_t seq = n / GROUP_ROWS + 1;
+        char key[LONG_KEY];
+
+        assert_int_equal(rn_recent_put(s.table, seq,
+                                       many_key("", mixed(n), key),
+                                       RN_LIT("value")),
+                         RN_OK);
+        if (n % GROUP_ROWS < GROUP_ROWS - 1)
+            continue;
+        rn_recent_end(s.table, true);
+        __atomic_store_n(&s.visible, seq, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&s.done, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(s.wrong, 0);
+    rn_recent_drop(s.table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,8 +523,10 @@ int main(void)
         cmocka_unit_test(a_recycled_table_is_empty_and_can_be_filled),
         cmocka_unit_test(a_table_that_somebody_has_is_not_recycled),
         cmocka_unit_test(a_table_says_when_it_is_short_of_memory),
+        cmocka_unit_test(each_row_is_in_its_place_in_whatever_order_they_came),
         cmocka_unit_test(a_table_is_stocked_while_it_is_written_to),
         cmocka_unit_test(readers_see_whole_groups),
+        cmocka_unit_test(readers_find_rows_while_others_come_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
