@@ -27,11 +27,18 @@ struct run {
     unsigned unposted;            /* entries since one had a post */
 };
 
+/* Entries of like hashes, and a mark for the rest of each hash: most keys that
+ * are looked for are new, and that shows here without a look at any entry. */
+struct chain {
+    struct rn_recent_entry *newest; /* atomic */
+    uint64_t marks;                 /* atomic; who may see an entry sees its */
+};
+
 /* What is left of a table when it is emptied. */
 struct memory {
     struct rn_blocks blocks;
-    struct rn_recent_entry **chains; /* by hash, the newest first; atomic */
-    size_t chain_count;              /* a power of two */
+    struct chain *chains; /* by hash */
+    size_t chain_count;   /* a power of two */
 };
 
 struct rn_recent {
@@ -65,7 +72,7 @@ struct rn_recent *rn_recent_new(uint64_t limit)
     while (chains < CHAINS_MOST && chains < limit / CHAIN_BYTES)
         chains *= 2;
     m.chain_count = (size_t)chains;
-    m.chains = rn_new(m.chain_count * sizeof(struct rn_recent_entry *));
+    m.chains = rn_new(m.chain_count * sizeof(struct chain));
     if (!m.chains) {
         rn_free(r);
         return NULL;
@@ -119,7 +126,7 @@ struct rn_recent *rn_recent_recycle(struct rn_recent *r)
         return NULL;
     m = r->memory;
     rn_blocks_empty(&m.blocks);
-    memset(m.chains, 0, m.chain_count * sizeof(struct rn_recent_entry *));
+    memset(m.chains, 0, m.chain_count * sizeof(struct chain));
     begin(r, m);
     return r;
 }
@@ -208,17 +215,26 @@ static uint32_t hash_of(struct rn_view key)
     return (uint32_t)rn_hash64(key, 0);
 }
 
-static struct rn_recent_entry **chain_of(const struct rn_recent *r,
-                                         uint32_t hash)
+static struct chain *chain_of(const struct rn_recent *r, uint32_t hash)
 {
     return &r->memory.chains[hash & (r->memory.chain_count - 1)];
+}
+
+/* By bits that the number of a chain does not have. */
+static uint64_t mark_of(uint32_t hash)
+{
+    return UINT64_C(1) << (hash >> 26);
 }
 
 static const struct rn_recent_entry *
 find(const struct rn_recent *r, uint64_t seq, struct rn_view key, uint32_t hash)
 {
-    const struct rn_recent_entry *e = follow(chain_of(r, hash));
+    const struct chain *chain = chain_of(r, hash);
+    const struct rn_recent_entry *e;
 
+    if (!(__atomic_load_n(&chain->marks, __ATOMIC_RELAXED) & mark_of(hash)))
+        return NULL;
+    e = follow(&chain->newest);
     while (e &&
            !(e->hash == hash && is_seen(e, seq) && rn_view_eq(e->key, key)))
         e = e->chained;
@@ -356,7 +372,7 @@ static bool find_link(struct rn_recent *r, const struct rn_sought *key,
 static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
                     const struct rn_sought *key, bool goes_on)
 {
-    struct rn_recent_entry **chain = chain_of(r, e->hash);
+    struct chain *chain = chain_of(r, e->hash);
     const struct rn_recent_entry *before;
     struct rn_recent_link *link;
     struct rn_guide_memory memory = { &r->memory.blocks, &r->entries };
@@ -365,10 +381,12 @@ static void link_in(struct rn_recent *r, struct rn_recent_entry *e,
 
     memcpy(e->start, key->start, sizeof(e->start));
     e->next = *link;
-    e->chained = *chain;
+    e->chained = chain->newest;
     __atomic_store_n(&link->start, e->start[0], __ATOMIC_RELAXED);
     __atomic_store_n(&link->to, e, __ATOMIC_RELEASE);
-    __atomic_store_n(chain, e, __ATOMIC_RELEASE);
+    __atomic_store_n(&chain->marks, chain->marks | mark_of(e->hash),
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&chain->newest, e, __ATOMIC_RELEASE);
     before = owner_of(r, link);
     if (goes_on)
         run_of(r, key)->last = e;
@@ -404,6 +422,7 @@ static enum rn_code add(struct rn_recent *r, uint64_t seq, struct rn_view key,
     struct rn_recent_entry *e;
     char *at;
 
+    __builtin_prefetch(chain_of(r, hash), 1); /* it comes while we copy */
     /* What continues a run is new, and to look for it would be to wait for
      * memory. */
     if (!goes_on && write_over(r, seq, key, hash, value, gone))

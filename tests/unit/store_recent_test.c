@@ -232,6 +232,10 @@ static void expect_rows(const struct rn_recent *r, uint32_t first, uint32_t end)
         assert_non_null(e);
         assert_true(rn_view_eq(e->value, value));
     }
+    for (uint32_t i = end; i < end + ROWS; i++) {
+        row_of(i, key, &value);
+        assert_null(rn_recent_find(r, 1, rn_view_of(key, 4)));
+    }
     for (last = NULL; (e = rn_recent_next(r, 1, &all, last)); last = e, rows++)
         assert_true(!last || rn_view_compare(last->key, e->key) < 0);
     assert_int_equal(rows, end - first);
