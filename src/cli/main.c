@@ -8,10 +8,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int help(int argc, char **argv);
+static int version(int argc, char **argv);
+
+static const struct rn_command command_help = {
+    .name = "help",
+    .usage = "[COMMAND]",
+    .summary = "List the commands, or tell about one of them",
+    .help = "COMMAND --help tells the same.\n",
+    .run = help,
+};
+
+static const struct rn_command command_version = {
+    .name = "version",
+    .usage = "",
+    .summary = "Tell which Runnel this is",
+    .help = "The version is printed as 'runnel MAJOR.MINOR.PATCH'.\n",
+    .run = version,
+};
+
 static const struct rn_command *const commands[] = {
     &rn_command_serve,   &rn_command_keys,    &rn_command_tls,
     &rn_command_verify,  &rn_command_dump,    &rn_command_backup,
-    &rn_command_restore, &rn_command_compact,
+    &rn_command_restore, &rn_command_compact, &command_help,
+    &command_version,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -26,17 +46,20 @@ static void print_overview(FILE *to)
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(to, "\n"
-                "  runnel help COMMAND    tells about one of them\n"
-                "  runnel version         tells which Runnel this is\n"
-                "\n"
                 "Exit status: 0 done, 1 could not finish, 2 the command line "
                 "or the data\ndirectory will not do.\n");
 }
 
+static void print_usage(FILE *to, const char *word, const struct rn_command *c)
+{
+    fprintf(to, "%s: runnel %s%s%s\n", word, c->name, c->usage[0] ? " " : "",
+            c->usage);
+}
+
 static void print_help(const struct rn_command *c)
 {
-    printf("Usage: runnel %s %s\n\n%s.\n\n%s", c->name, c->usage, c->summary,
-           c->help);
+    print_usage(stdout, "Usage", c);
+    printf("\n%s.\n\n%s", c->summary, c->help);
     if (c->more_help)
         c->more_help(stdout);
     printf("\n"
@@ -62,17 +85,17 @@ static int unknown(const char *name)
     return RN_EXIT_REFUSED;
 }
 
-static int help(const char *name)
+static int help(int argc, char **argv)
 {
     const struct rn_command *c;
 
-    if (!name) {
+    if (argc < 2) {
         print_overview(stdout);
         return RN_EXIT_OK;
     }
-    c = find(name);
+    c = find(argv[1]);
     if (!c)
-        return unknown(name);
+        return unknown(argv[1]);
     print_help(c);
     return RN_EXIT_OK;
 }
@@ -101,16 +124,14 @@ int rn_command_operands(const struct rn_command *c, int argc, char **argv,
     }
     if (argc - 1 == count)
         return 1;
-    fprintf(stderr, "runnel: usage: runnel %s %s\n", c->name, c->usage);
+    print_usage(stderr, "runnel: usage", c);
     return 0;
 }
 
-static int version(int argc)
+static int version(int argc, char **argv)
 {
-    if (argc > 2) {
-        fprintf(stderr, "runnel: usage: runnel version\n");
+    if (!rn_command_operands(&command_version, argc, argv, 0))
         return RN_EXIT_REFUSED;
-    }
     printf("runnel %s\n", RUNNEL_VERSION);
     return RN_EXIT_OK;
 }
@@ -123,10 +144,10 @@ static int run(int argc, char **argv)
         print_overview(stderr);
         return RN_EXIT_REFUSED;
     }
-    if (is_one_of(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
-        return help(argc > 2 ? argv[2] : NULL);
-    if (is_one_of(argv[1], "version", "--version"))
-        return version(argc);
+    if (is_one_of(argv[1], "--help", "-h"))
+        return help(argc - 1, argv + 1);
+    if (strcmp(argv[1], "--version") == 0)
+        return version(argc - 1, argv + 1);
     c = find(argv[1]);
     if (!c)
         return unknown(argv[1]);

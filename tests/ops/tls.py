@@ -452,7 +452,7 @@ def _():
                   "Examples", "Exit status"]:
         assert words in out, words
     for command in ["serve", "keys", "tls", "verify", "dump", "backup",
-                    "restore", "compact"]:
+                    "restore", "compact", "help", "version"]:
         equal([line for line in run("help", command)[1].splitlines()
                if len(line) > 80 or line != line.rstrip()], [])
         assert command in run("--help")[1]

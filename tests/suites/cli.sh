@@ -128,11 +128,16 @@ check 'version fails if standard output is closed' \
     bash -c '"$@" >&- 2>err; [ $? -eq 1 ] && grep -q printed err' - "$dev" version
 check 'help on an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" help frobnicate
-for command in verify dump compact backup restore; do
+listed=$("$dev" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
+check 'all commands are listed' \
+    test "$(echo $listed)" = 'serve keys tls verify dump backup restore compact help version'
+for command in $listed; do
     check "help $command tells its usage" \
-        says 0 "^Usage: runnel $command " "$dev" help "$command"
+        says 0 "^Usage: runnel $command( |\$)" "$dev" help "$command"
     check "$command --help does too" \
-        says 0 "^Usage: runnel $command " "$dev" "$command" --help
+        says 0 "^Usage: runnel $command( |\$)" "$dev" "$command" --help
+done
+for command in verify dump compact backup restore; do
     check "$command refuses an unknown option" \
         refused_so "$command has no option '--frob'" "$dev" "$command" --frob x
     check "$command refuses a missing operand" \
