@@ -215,7 +215,7 @@ enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
 /* stray.c: one of the forms in which a path that names nothing may have been
  * signed, the link into `link` and what it is of into `parts`.  RN_NOT_FOUND if
  * it has no such form. */
-enum { RN_STRAY_FORMS = 8 };
+enum { RN_STRAY_FORMS = 9 };
 enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
                             struct rn_buf *link,
                             struct rn_sign_parts *parts) RN_CHECK;

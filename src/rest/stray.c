@@ -10,7 +10,12 @@
  *   /dbs/d/operations/x  dbs, and dbs/d              what it is done to
  *
  * each decoded, in whole, or as it was sent; with what follows a '?' or without
- * it.  All that a right one gives is the reason why the path is wrong.
+ * it.  A path by rids is signed as any such path is, by the last of them alone
+ * in lower case:
+ *
+ *   /dbs/{rid}/colls/{rid}/docs/{rid}/attachments   attachments, and a rid
+ *
+ * All that a right one gives is the reason why the path is wrong.
  *
  * Clients that look for single replicas sign what they look for:
  *
@@ -20,7 +25,13 @@
 
 #include "base/hex.h"
 
-enum { BY_KIND = 1 << 0, AS_SENT = 1 << 1, UNCUT = 1 << 2, SEGMENTS_MAX = 8 };
+enum {
+    BY_KIND = 1 << 0,
+    AS_SENT = 1 << 1,
+    UNCUT = 1 << 2,
+    BY_RID = 1 << 3, /* with none of the others */
+    SEGMENTS_MAX = 8
+};
 
 /* Takes the next segment that is not empty; false if there is none. */
 static bool next_segment(struct rn_view *rest, struct rn_view *out)
@@ -113,6 +124,32 @@ static enum rn_code print_path(struct rn_view path, bool by_kind,
     return rc;
 }
 
+/* A path by rids begins with a database's.  Of those behind it nothing is
+ * asked: there are kinds that we have no rids of. */
+static bool is_by_rids(struct rn_view path)
+{
+    struct rn_view word, id;
+    struct rn_rid rid;
+
+    return next_segment(&path, &word) &&
+           rn_kind_find(word) == RN_KIND_DATABASE && next_segment(&path, &id) &&
+           rn_rid_parse(id, &rid) && rid.kind == RN_KIND_DATABASE;
+}
+
+/* Leaves the last segment of a link, in lower case. */
+static void keep_last(struct rn_buf *link, struct rn_view *of)
+{
+    size_t from = of->len;
+
+    while (from > 0 && of->at[from - 1] != '/')
+        from--;
+    for (size_t i = from; i < of->len; i++) {
+        if (link->at[i] >= 'A' && link->at[i] <= 'Z')
+            link->at[i] = (char)(link->at[i] | 0x20);
+    }
+    *of = rn_view_of(of->at + from, of->len - from);
+}
+
 enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
                             struct rn_buf *link, struct rn_sign_parts *parts)
 {
@@ -134,6 +171,11 @@ enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
         parts->link.len = m.last ? m.last - 1 : 0;
     } else if (m.count) {
         parts->word = rn_view_of(link->at + m.before, m.last - 1 - m.before);
+    }
+    if (form == BY_RID) {
+        if (!is_by_rids(path))
+            return RN_NOT_FOUND;
+        keep_last(link, &parts->link);
     }
     return RN_OK;
 }

@@ -209,13 +209,16 @@ def _():
                              text).group(1))
 
     rids = "dbs/sbNTAA==/colls/sbNTAL0kkgA=/docs"
+    attachments = f"/{rids}/sbNTAL0kkgABAAAAAAAAAA==/attachments"
+    attachment = "sbNTAL0kkgABAAAAAAAAAAAAAAA="
     for path, status, signed, strange in (
             ("/foo", 404, [("foo", "")],
              [("", ""), ("foo", "foo"), ("dbs", ""), ("bar", "")]),
             ("/Foo/bar/", 404, [("foo", "Foo/bar")], [("bar", "Foo")]),
             ("/dbs/d/colls/c/docs/a/b", 404,
              [("b", "dbs/d/colls/c/docs/a"), ("docs", "dbs/d/colls/c/docs/a/b")],
-             [("docs", "dbs/d/colls/c/docs/a"), ("docs", "dbs/d/colls/c")]),
+             [("docs", "dbs/d/colls/c/docs/a"), ("docs", "dbs/d/colls/c"),
+              ("b", "a")]),
             ("/dbs/a%5Cb", 400, [("dbs", "dbs/a\\b"), ("dbs", "dbs/a%5Cb")],
              [("dbs", "dbs/a"), ("dbs", "")]),
             ("/dbs/a%5Cb%zz", 400,
@@ -226,6 +229,15 @@ def _():
              [("dbs", ""), ("operations", "dbs/d")]),
             ("/dbs/a?b", 400, [("dbs", "dbs/a?b"), ("dbs", "dbs/a")],
              [("dbs", "dbs/b")]),
+            (attachments, 404,
+             [("attachments", "sbntal0kkgabaaaaaaaaaa=="),
+              ("attachments", attachments[1:-12])],
+             [("attachments", "sbNTAL0kkgABAAAAAAAAAA=="), ("attachments", ""),
+              ("docs", "sbntal0kkgabaaaaaaaaaa==")]),
+            (f"{attachments}/{attachment}/".replace("=", "%3D"), 404,
+             [("attachments", attachment.lower())],
+             [("attachments", "sbntal0kkgabaaaaaaaaaa=="),
+              ("docs", attachment.lower())]),
             ("/addresses/", 400, [("addresses", "")], [("", ""), ("docs", "")]),
             ("//addresses/?$resolveFor=" + quote(rids, ""), 400,
              [("docs", "sbntal0kkga="), ("addresses", "")],
