@@ -60,6 +60,8 @@ static const struct figure {
     { "runnel_sync_errors_total", counter,
       "Syncs that failed; the store is read-only after one." },
     { "runnel_checkpoints_total", counter, "Checkpoints of the map." },
+    { "runnel_checkpoint_failures_total", counter,
+      "Attempts at a checkpoint that failed; each is followed by another." },
     { "runnel_corruption_detected_total", counter, "Damaged records met." },
     { "runnel_store_read_only", gauge, "1: no writes until a restart." },
     { "runnel_store_full", gauge, "1: no space for writes." },

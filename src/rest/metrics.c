@@ -97,6 +97,8 @@ static void print_store(struct rn_rest *r, struct rn_buf *out)
            (double)s.sync_ns_max / 1e9);
     metric(out, "runnel_sync_errors_total", (double)s.sync_errors);
     metric(out, "runnel_checkpoints_total", (double)s.checkpoints);
+    metric(out, "runnel_checkpoint_failures_total",
+           (double)s.checkpoint_failures);
     metric(out, "runnel_corruption_detected_total", (double)s.corrupt_total);
     metric(out, "runnel_store_read_only", s.read_only);
     metric(out, "runnel_store_full", s.full);

@@ -203,6 +203,20 @@ static enum rn_code open_listeners(struct rn_server *s, struct rn_err *err)
     return rc;
 }
 
+static void tell_checkpoints(void *of, const char *why)
+{
+    struct rn_server *s = of;
+
+    if (why) {
+        rn_log_warn(s->log,
+                    "no checkpoint could be written; it is tried again every "
+                    "second",
+                    RN_TEXT("err", why));
+    } else {
+        rn_log_info(s->log, "checkpoints are written again");
+    }
+}
+
 /* A new directory gets the keys with its other files: to write them when those
  * are there would take the syncs of one more file. */
 static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
@@ -216,6 +230,8 @@ static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
         .log_bytes = o->log_bytes,
         .checkpoint_ms = (uint32_t)o->checkpoint_ms,
         .seed_name = "keys",
+        .tell_checkpoints = tell_checkpoints,
+        .tell_of = s,
     };
     enum rn_code rc = rn_keys_draw(s->env, &keys, err);
 

@@ -25,7 +25,7 @@
 #include <errno.h>
 
 enum {
-    RETRY_MS = 1000,        /* after a checkpoint that found no space */
+    RETRY_MS = 1000,        /* after a checkpoint that failed */
     HELD_NS = 20000000,     /* between looks at whether a backup is over */
     THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
     LULL_NS = 1000000000,   /* after an open, before the next segment */
@@ -178,6 +178,18 @@ static int64_t let_go(struct rn_local *l)
     return l->held || l->log_held ? HELD_NS : RN_TASK_IDLE;
 }
 
+/* Whoever runs the store is told once, and when it is over, not at every
+ * attempt: there is one a second.  An open that fails says so itself, and after
+ * a close there is nobody to try again. */
+static void tell_checkpoints(struct rn_local *l, const char *why)
+{
+    bool is_news = l->is_failing != (why != NULL);
+
+    l->is_failing = why != NULL;
+    if (is_news && l->keeper.running && l->opts.tell_checkpoints)
+        l->opts.tell_checkpoints(l->opts.tell_of, why);
+}
+
 /* S3: the new checkpoint is durable; what only the old one needed may go.  The
  * oldest pin held keeps every later state as well. */
 static void finish(struct rn_local *l)
@@ -203,6 +215,7 @@ static void finish(struct rn_local *l)
     l->counts.checkpoints++;
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->state);
+    tell_checkpoints(l, NULL);
 }
 
 /* A sync that was nobody's commit has failed. */
@@ -223,11 +236,16 @@ static void tell_none(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
 }
 
-/* There is no space for one now. */
-static void put_off(struct rn_local *l)
+/* There is none to be had now, for lack of space or memory, or because a file
+ * could not be written. */
+static void put_off(struct rn_local *l, const struct rn_err *err)
 {
     l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+    pthread_mutex_lock(&l->state);
+    l->counts.checkpoint_failures++;
+    pthread_mutex_unlock(&l->state);
     tell_none(l);
+    tell_checkpoints(l, err->text);
 }
 
 /* Before the rename the old checkpoint is untouched and the new one can be
@@ -246,7 +264,7 @@ static void give_up(struct rn_local *l, const struct rn_err *err)
         l->map->ops->release(l->map, l->new_pin);
         l->new_pin = NULL;
         c->step = RN_CHECKPOINT_IDLE;
-        put_off(l);
+        put_off(l, err);
         return;
     }
     fail_sync(l, err->text);
@@ -413,7 +431,7 @@ static void begin_checkpoint(struct rn_local *l)
     l->hurry = false;
     pthread_mutex_unlock(&l->state);
     if (capture(l, &err))
-        put_off(l);
+        put_off(l, &err);
 }
 
 /* While a table settles: only for the space that the map has used up.  What was
@@ -430,7 +448,7 @@ static int64_t keep_settling(struct rn_local *l)
         now >= l->retry_ns) {
         is_captured = !capture(l, &err);
         if (!is_captured)
-            put_off(l);
+            put_off(l, &err);
     }
     if (stuck && !full)
         tell_none(l);

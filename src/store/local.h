@@ -94,7 +94,8 @@ struct rn_local {
     int64_t retry_ns;  /* no new attempt before this */
     bool keeper_idle;  /* under state: wants a wake-up at the next commit */
     bool hurry;        /* under state: somebody waits for a checkpoint */
-    uint64_t given_up; /* under state: checkpoints that found no space */
+    uint64_t given_up; /* under state: checkpoints that could not be had */
+    bool is_failing;   /* the last attempt at a checkpoint has */
     int64_t ample_ns;  /* atomic: until then the disk cannot be full */
     struct rn_thin thin;
 };
@@ -160,7 +161,7 @@ enum rn_code rn_local_checkpoint_begin(struct rn_local *l,
 enum rn_code rn_local_checkpoint(struct rn_local *l,
                                  struct rn_err *err) RN_CHECK;
 /* Waits until another checkpoint is durable.  False if none is to be had, by
- * then or for lack of space, or if it would bring nothing new. */
+ * then or because it failed, or if it would bring nothing new. */
 bool rn_local_await_checkpoint(struct rn_local *l,
                                const struct timespec *until);
 /* True if commits have happened that the durable checkpoint does not have. With

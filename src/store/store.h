@@ -74,6 +74,10 @@ struct rn_store_opts {
     /* A file that a new directory has from the start; NULL: none. */
     const char *seed_name;
     struct rn_view seed;
+    /* Told that checkpoints fail, and why, and that they do no more (NULL); by
+     * a thread of the store's that holds no lock.  May be NULL. */
+    void (*tell_checkpoints)(void *of, const char *why);
+    void *tell_of;
     bool manual;     /* no background task: the test steps it (local.h) */
     bool must_exist; /* do not create */
 };
@@ -84,7 +88,8 @@ struct rn_store_status {
     char reason[160]; /* why, if read_only or full */
     bool full;
     uint64_t commits, checkpoints;
-    struct rn_histogram syncs; /* of the log, in ns */
+    uint64_t checkpoint_failures; /* attempts; each is followed by another */
+    struct rn_histogram syncs;    /* of the log, in ns */
     uint64_t sync_ns_max, sync_errors;
     uint64_t data_bytes;   /* length of the map file */
     uint64_t live_bytes;   /* of it, in use */

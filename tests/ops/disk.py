@@ -240,6 +240,34 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
+@case("a checkpoint that fails is counted at every attempt and told of once, "
+      "with the reason, and once when it is over")
+def _():
+    with Server("--checkpoint-ms", "100") as server:
+        def failures():
+            return server.metrics()["runnel_checkpoint_failures_total"]
+
+        def told(words):
+            return [json.loads(line) for line in server.lines if words in line]
+
+        container = server.make()
+        equal(failures(), 0)
+        in_its_place = server.data + "/checkpoint.tmp"
+        os.mkdir(in_its_place)
+        equal(put(server, container, 1)[0], 201)
+        wait_for(lambda: failures() > 2, True)
+        equal(put(server, container, 2)[0], 201)
+        equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+        written = server.metrics()["runnel_checkpoints_total"]
+        os.rmdir(in_its_place)
+        server.wait_for_line("checkpoints are written again")
+        assert server.metrics()["runnel_checkpoints_total"] > written
+        line, = told("no checkpoint could be written")
+        equal((line["level"], "checkpoint.tmp: " in line["err"]),
+              ("warn", True), line)
+        equal(len(told("written again")), 1)
+
+
 @case("SIGTERM finishes what was begun, accepts nothing more and ends with 0")
 def _():
     with Shimmed("--drain-ms", "20000") as server:
