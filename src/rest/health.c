@@ -52,7 +52,7 @@ static void answer_ready(struct rn_context *x)
 
     rn_store_status(rn_engine_store(x->rest->engine), &s);
     why = s.read_only ? "read-only after a fault of the disk"
-          : s.full    ? "disk below the reserve"
+          : s.full    ? s.reason
           : atomic_load(&x->rest->stopping) ? "stopping"
                                             : NULL;
     rn_json_out_object_begin(&o);

@@ -237,12 +237,26 @@ static bool has_space(struct rn_local *l, uint64_t free_bytes)
            l->map->ops->has_room(l->map);
 }
 
+/* What keeps writes from being taken, or NULL.  The disk may have space that
+ * others may use and we may not. */
+static const char *find_lack(struct rn_local *l, uint64_t free_bytes)
+{
+    if (!has_space(l, free_bytes))
+        return "disk below the reserve";
+    if (rn_settle_is_stuck(l))
+        return "no space, or no memory, for what is committed";
+    if (l->map->ops->reserve(l->map, RN_TXN_WRITE, rn_settle_pending(l)))
+        return "no space ahead of the data: disk, quota or limit of a file";
+    return NULL;
+}
+
 static void local_status(struct rn_store *s, struct rn_store_status *out)
 {
     struct rn_local *l = (struct rn_local *)s;
     int64_t now = rn_mono_ns(l->env), oldest = now;
+    uint64_t free_bytes = UINT64_MAX;
+    const char *lack;
     struct rn_map_stat map;
-    int error;
 
     l->map->ops->stat(l->map, &map);
     pthread_mutex_lock(&l->state);
@@ -265,11 +279,12 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->reserve_bytes = l->opts.reserve_bytes;
     out->restored = l->format.restored;
     out->backup_s = backup_time(l);
-    error = l->env->ops->space(l->env, l->dir, &out->disk_free_bytes);
-    out->full = (!error && !has_space(l, out->disk_free_bytes)) ||
-                rn_settle_is_stuck(l) ||
-                l->map->ops->reserve(l->map, RN_TXN_WRITE,
-                                     rn_settle_pending(l)) != RN_OK;
+    if (!l->env->ops->space(l->env, l->dir, &free_bytes))
+        out->disk_free_bytes = free_bytes;
+    lack = find_lack(l, free_bytes);
+    out->full = lack != NULL;
+    if (lack && !out->read_only)
+        snprintf(out->reason, sizeof(out->reason), "%s", lack);
 }
 
 /* ---- readers ------------------------------------------------------------- */

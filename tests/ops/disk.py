@@ -55,6 +55,11 @@ def put(server, container, number):
     return server.put(container, {"id": str(number), "pk": "p"})
 
 
+def put_much(server, container):
+    return server.put(container, {"id": str(time.monotonic_ns()), "pk": "p",
+                                  "text": "x" * 1900000})
+
+
 def listed(server, container):
     """What each way of reading shows, and the session it tells."""
     docs = container + "/docs"
@@ -237,6 +242,19 @@ def _():
             equal(server.ask("DELETE", container + "/docs/2",
                              headers=pk_header("p"))[0], 204)
         wait_for(lambda: put(server, container, 4)[0], 201)
+        equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+
+
+@case("where a quota leaves no space, readiness does not tell of the reserve")
+def _():
+    with Shimmed() as server:
+        container = server.make()
+        with Disk("quota"):
+            wait_for(lambda: put_much(server, container)[0], 507)
+            status, _, body = server.ask("GET", "/readyz", key=None)
+            equal((status, body["ready"]), (503, False))
+            assert "quota" in body["reason"], body
+        wait_for(lambda: put_much(server, container)[0], 201)
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 

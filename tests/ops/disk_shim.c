@@ -7,6 +7,7 @@
  *   held     syncs wait until the file is gone
  *   full     no space is left but for crumbs
  *   tight    half of the reserve is left
+ *   quota    there is space, and none of it may be had but crumbs
  *   ahead    the wall clock is an hour ahead
  */
 #define _GNU_SOURCE
@@ -74,8 +75,8 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
     int (*real)(int, int, off_t, off_t) =
         (int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate");
 
-    if (is_told("full") && len > CRUMB) {
-        errno = ENOSPC;
+    if ((is_told("full") || is_told("quota")) && len > CRUMB) {
+        errno = is_told("full") ? ENOSPC : EDQUOT;
         return -1;
     }
     return real(fd, mode, offset, len);
