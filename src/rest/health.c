@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+enum { WAIT_TOLD_MS = 2000 }; /* for room in the store */
+
 const char *const rn_insecure_names[RN_INSECURE] = {
     "well_known_key", "plain_http", "root", "test_mode", "admin",
 };
@@ -44,20 +46,34 @@ static void print_insecure(struct rn_rest *r, struct rn_json_out *o)
         rn_json_out_array_end(o);
 }
 
+/* Whether writes are taken.  `*why` they are not, or wait.  Anybody may ask, so
+ * a fault is told without its words, which name files. */
+static bool is_ready(struct rn_context *x, const struct rn_store_status *s,
+                     const char **why)
+{
+    bool stopping = atomic_load(&x->rest->stopping);
+    bool refuses = s->full || s->stalled;
+
+    *why = s->read_only ? "read-only after a fault of the disk"
+           : refuses    ? s->reason
+           : stopping   ? "stopping"
+           : s->no_room_ms >= WAIT_TOLD_MS ? s->reason
+                                           : NULL;
+    return !s->read_only && !refuses && !stopping;
+}
+
 static void answer_ready(struct rn_context *x)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
     struct rn_store_status s;
     const char *why;
+    bool ready;
 
     rn_store_status(rn_engine_store(x->rest->engine), &s);
-    why = s.read_only ? "read-only after a fault of the disk"
-          : s.full    ? s.reason
-          : atomic_load(&x->rest->stopping) ? "stopping"
-                                            : NULL;
+    ready = is_ready(x, &s, &why);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("ready"));
-    rn_json_out_bool(&o, !why);
+    rn_json_out_bool(&o, ready);
     if (why) {
         rn_json_out_key(&o, RN_LIT("reason"));
         rn_json_out_string(&o, rn_view_text(why));
@@ -65,8 +81,8 @@ static void answer_ready(struct rn_context *x)
     print_insecure(x->rest, &o);
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
-    rn_reply_json(x, why ? rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http
-                         : RN_STATUS_OK);
+    rn_reply_json(x, ready ? RN_STATUS_OK
+                           : rn_status_of(RN_READ_ONLY, RN_REASON_NONE)->http);
 }
 
 static void answer_metrics(struct rn_context *x)

@@ -237,6 +237,13 @@ static bool has_space(struct rn_local *l, uint64_t free_bytes)
            l->map->ops->has_room(l->map);
 }
 
+/* In the log for a record, in memory for its rows. */
+static bool has_room(struct rn_local *l)
+{
+    return rn_wal_has_room(l->log, rn_local_record_max(l)) &&
+           rn_settle_has_room(l);
+}
+
 /* What keeps writes from being taken, or NULL.  The disk may have space that
  * others may use and we may not. */
 static const char *find_lack(struct rn_local *l, uint64_t free_bytes)
@@ -250,12 +257,25 @@ static const char *find_lack(struct rn_local *l, uint64_t free_bytes)
     return NULL;
 }
 
+/* What keeps writers waiting.  When the last of them left there was no room;
+ * there may be some by now. */
+static const char *find_wait(struct rn_local *l, struct rn_store_status *out)
+{
+    int64_t since = __atomic_load_n(&l->no_room_ns, __ATOMIC_RELAXED);
+
+    if (!since || has_room(l))
+        return NULL;
+    out->no_room_ms = (rn_mono_ns(l->env) - since) / 1000000;
+    out->stalled = out->no_room_ms >= l->opts.busy_ms;
+    return rn_settle_has_room(l) ? "no room in the log" : "no room in memory";
+}
+
 static void local_status(struct rn_store *s, struct rn_store_status *out)
 {
     struct rn_local *l = (struct rn_local *)s;
     int64_t now = rn_mono_ns(l->env), oldest = now;
     uint64_t free_bytes = UINT64_MAX;
-    const char *lack;
+    const char *lack, *wait;
     struct rn_map_stat map;
 
     l->map->ops->stat(l->map, &map);
@@ -282,9 +302,10 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     if (!l->env->ops->space(l->env, l->dir, &free_bytes))
         out->disk_free_bytes = free_bytes;
     lack = find_lack(l, free_bytes);
+    wait = find_wait(l, out);
     out->full = lack != NULL;
-    if (lack && !out->read_only)
-        snprintf(out->reason, sizeof(out->reason), "%s", lack);
+    if (!out->read_only && (lack || wait))
+        snprintf(out->reason, sizeof(out->reason), "%s", lack ? lack : wait);
 }
 
 /* ---- readers ------------------------------------------------------------- */
@@ -464,11 +485,11 @@ static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
     return rc && rn_local_is_poisoned(l) ? refuse_poisoned(l, err) : rc;
 }
 
-/* In the log for a record, in memory for its rows. */
-static bool has_room(struct rn_local *l)
+/* Whoever finds room ends it. */
+static void note_wait(struct rn_local *l)
 {
-    return rn_wal_has_room(l->log, rn_local_record_max(l)) &&
-           rn_settle_has_room(l);
+    if (!__atomic_load_n(&l->no_room_ns, __ATOMIC_RELAXED))
+        __atomic_store_n(&l->no_room_ns, rn_mono_ns(l->env), __ATOMIC_RELAXED);
 }
 
 static enum rn_code wait_for_room(struct rn_local *l,
@@ -478,6 +499,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
     bool late = false;
 
     while (!has_room(l)) {
+        note_wait(l);
         if (rn_local_is_poisoned(l))
             return refuse_poisoned(l, err);
         if (l->opts.manual)
@@ -511,8 +533,10 @@ static enum rn_code lock_writer(struct rn_local *l,
         if (!enter(l, until))
             return rn_fail(err, RN_BUSY, "%s: another write is under way",
                            l->dir);
-        if (has_room(l))
+        if (has_room(l)) {
+            __atomic_store_n(&l->no_room_ns, 0, __ATOMIC_RELAXED);
             return RN_OK;
+        }
         rn_local_leave(l);
     }
 }

@@ -91,12 +91,13 @@ struct rn_local {
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
     int64_t opened_ns, captured_ns;
-    int64_t retry_ns;  /* no new attempt before this */
-    bool keeper_idle;  /* under state: wants a wake-up at the next commit */
-    bool hurry;        /* under state: somebody waits for a checkpoint */
-    uint64_t given_up; /* under state: checkpoints that could not be had */
-    bool is_failing;   /* the last attempt at a checkpoint has */
-    int64_t ample_ns;  /* atomic: until then the disk cannot be full */
+    int64_t retry_ns;   /* no new attempt before this */
+    bool keeper_idle;   /* under state: wants a wake-up at the next commit */
+    bool hurry;         /* under state: somebody waits for a checkpoint */
+    int64_t no_room_ns; /* atomic: since when writers find none; 0: they do */
+    uint64_t given_up;  /* under state: checkpoints that could not be had */
+    bool is_failing;    /* the last attempt at a checkpoint has */
+    int64_t ample_ns;   /* atomic: until then the disk cannot be full */
     struct rn_thin thin;
 };
 

@@ -84,9 +84,10 @@ struct rn_store_opts {
 
 /* What an operator wants to see; filled by rn_store_status. */
 struct rn_store_status {
-    bool read_only;
-    char reason[160]; /* why, if read_only or full */
-    bool full;
+    bool read_only, full;
+    bool stalled;       /* no room for longer than writers wait: RN_BUSY */
+    int64_t no_room_ms; /* in the log or in memory, since a writer wanted it */
+    char reason[160];   /* why, if any of these */
     uint64_t commits, checkpoints;
     uint64_t checkpoint_failures; /* attempts; each is followed by another */
     struct rn_histogram syncs;    /* of the log, in ns */

@@ -258,6 +258,39 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
+@case("with the log at its ceiling readiness tells that writes wait, and is "
+      "gone when they are refused")
+def _():
+    with Server("--log-bytes", "96M") as server:
+        probe = server.connect()
+        container = server.make()
+        in_its_place = server.data + "/checkpoint.tmp"
+        os.mkdir(in_its_place)  # the log is let go of by checkpoints
+
+        def write():
+            while not answers:
+                status, _, body = put_much(server, container)
+                if status != 201:
+                    answers.append((status, body["code"]))
+
+        equal(put(server, container, 1)[0], 201)
+        answers = []
+        writer = threading.Thread(target=write)
+        writer.start()
+        wait_for(lambda: readiness(probe), (200, {
+            "ready": True, "reason": "no room in the log"}))
+        equal(answers, [])
+        wait_for(lambda: readiness(probe), (503, {
+            "ready": False, "reason": "no room in the log"}))
+        writer.join(LIMIT_S)
+        equal(answers, [(503, "ServiceUnavailable")])
+        equal(server.get(container, "1", "p")[0], 200)
+        os.rmdir(in_its_place)
+        wait_for(lambda: readiness(probe), (200, {"ready": True}))
+        probe.close()
+        equal(put(server, container, "last")[0], 201)
+
+
 @case("a checkpoint that fails is counted at every attempt and told of once, "
       "with the reason, and once when it is over")
 def _():
