@@ -8,7 +8,7 @@ enum {
     /* LMDB keeps what a transaction has changed in a sorted array, and filling
      * that takes time with the square of its length; and to write it out is one
      * long stretch of work, for which others wait. */
-    SLICE_ROWS = 256,
+    SLICE_ROWS = 512,
     ROWS_A_PAUSE = 32,
     SLICE_BYTES = 4 << 20,
     ROW_SHARE = 16 << 10, /* of what is allocated ahead: for a row's pages */
