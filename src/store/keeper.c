@@ -29,6 +29,7 @@ enum {
     HELD_NS = 20000000,     /* between looks at whether a backup is over */
     THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
     LULL_NS = 1000000000,   /* after an open, before the next segment */
+    SLICES = 4,             /* that settle, for one that is thinned */
 };
 
 static uint64_t map_written(struct rn_local *l)
@@ -404,12 +405,14 @@ static int64_t writes_in(struct rn_local *l)
 static void write_map(struct rn_local *l)
 {
     struct rn_err err = { 0 };
+    enum rn_code rc = RN_OK;
 
-    if (holds_back(l))
-        return;
-    if (rn_settle_table(l) && rn_mono_ns(l->env) >= l->settle.retry_ns)
-        (void)!rn_settle_slice(l, &err);
-    if (rn_thin_due(l))
+    for (int i = 0; !rc && i < SLICES && rn_settle_table(l); i++) {
+        if (holds_back(l) || rn_mono_ns(l->env) < l->settle.retry_ns)
+            break;
+        rc = rn_settle_slice(l, &err);
+    }
+    if (!holds_back(l) && rn_thin_due(l))
         rn_thin_slice(l);
 }
 
