@@ -424,15 +424,30 @@ static void a_table_is_stocked_while_it_is_written_to(void **state)
     rn_recent_drop(s.table);
 }
 
+static void begin_reading(struct shared *s, pthread_t threads[READERS],
+                          void *(*how)(void *))
+{
+    assert_non_null(s->table);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, how, s), 0);
+}
+
+static void end_reading(struct shared *s, pthread_t threads[READERS])
+{
+    __atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(s->wrong, 0);
+    rn_recent_drop(s->table);
+}
+
 static void readers_see_whole_groups(void **state)
 {
     struct shared s = { .table = rn_recent_new(0) };
     pthread_t threads[READERS];
 
     (void)state;
-    assert_non_null(s.table);
-    for (int i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, read_on, &s), 0);
+    begin_reading(&s, threads, read_on);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         bool stays = round % 3 > 0;
         char key[KEY_BYTES];
@@ -447,11 +462,7 @@ static void readers_see_whole_groups(void **state)
         if (stays)
             __atomic_store_n(&s.visible, seq, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&s.done, true, __ATOMIC_RELEASE);
-    for (int i = 0; i < READERS; i++)
-        pthread_join(threads[i], NULL);
-    assert_int_equal(s.wrong, 0);
-    rn_recent_drop(s.table);
+    end_reading(&s, threads);
 }
 
 static unsigned mixed(unsigned n)
@@ -495,9 +506,7 @@ static void readers_find_rows_while_others_come_between(void **state)
     pthread_t threads[READERS];
 
     (void)state;
-    assert_non_null(s.table);
-    for (int i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, look_on, &s), 0);
+    begin_reading(&s, threads, look_on);
     for (unsigned n = 0; n < MANY; n++) {
         uint64_t seq = n / GROUP_ROWS + 1;
         char key[LONG_KEY];
@@ -511,11 +520,7 @@ static void readers_find_rows_while_others_come_between(void **state)
         rn_recent_end(s.table, true);
         __atomic_store_n(&s.visible, seq, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&s.done, true, __ATOMIC_RELEASE);
-    for (int i = 0; i < READERS; i++)
-        pthread_join(threads[i], NULL);
-    assert_int_equal(s.wrong, 0);
-    rn_recent_drop(s.table);
+    end_reading(&s, threads);
 }
 
 int main(void)
