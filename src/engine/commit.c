@@ -18,7 +18,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 
 enum { CLIENT, BACKGROUND, LANES };
 
@@ -548,7 +547,7 @@ void rn_committer_free(struct rn_committer *c)
     c->is_closing = true;
     pthread_mutex_unlock(&c->lock);
     while (__atomic_load_n(&c->waking, __ATOMIC_ACQUIRE))
-        sched_yield();
+        c->env->ops->give_way(c->env);
     c->env->ops->task_stop(c->env, &c->task);
     c->is_draining = true;
     while (step(c) != RN_TASK_IDLE)
@@ -583,7 +582,8 @@ enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
         list_add(&c->queued[lane], op);
         wakes = c->queued[lane].count == (lane == CLIENT ? c->wanted : 1);
     }
-    __atomic_add_fetch(&c->waking, wakes, __ATOMIC_RELAXED);
+    if (wakes)
+        __atomic_add_fetch(&c->waking, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&c->lock);
     if (wakes)
         wake(c);
@@ -596,7 +596,8 @@ void rn_committer_wake(struct rn_committer *c)
 
     pthread_mutex_lock(&c->lock);
     wakes = !c->is_closing;
-    __atomic_add_fetch(&c->waking, wakes, __ATOMIC_RELAXED);
+    if (wakes)
+        __atomic_add_fetch(&c->waking, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&c->lock);
     if (wakes)
         wake(c);
