@@ -197,6 +197,7 @@ static void finish(struct rn_local *l)
 {
     struct rn_map_pin *old = l->pin;
 
+    l->map->ops->adopt(l->map);
     l->pin = l->new_pin;
     l->new_pin = NULL;
     pthread_mutex_lock(&l->state);

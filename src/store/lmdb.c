@@ -442,6 +442,7 @@ const struct rn_map_ops rn_map_lmdb = {
     .stat = lmdb_stat,
     .capture = rn_lmdb_capture,
     .flush = rn_lmdb_flush,
+    .adopt = rn_lmdb_adopt,
     .release = rn_lmdb_release,
     .reserve = lmdb_reserve,
     .has_room = lmdb_has_room,

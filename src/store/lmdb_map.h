@@ -44,8 +44,7 @@ struct lmdb {
     struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* the writer's; by hash */
 
     /* The sums of the last durable state's pages.  A captured one has its own
-     * once it is flushed; they count from the moment that it is durable, which
-     * the release of another pin, or the next capture, tells. */
+     * once it is flushed; they count from the moment that it is adopted. */
     struct rn_sums *sums;
     uint64_t sums_txnid;   /* of that state; 0: none yet; atomic */
     uint64_t free_bytes;   /* of pages that it does not use; atomic */
@@ -99,6 +98,7 @@ void rn_lmdb_close(struct rn_map *base);
 enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
                              struct rn_map_pin **pin, struct rn_err *err);
 enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
+void rn_lmdb_adopt(struct rn_map *base);
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
 enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
                          struct rn_view *out);

@@ -468,9 +468,10 @@ void rn_lmdb_close(struct rn_map *base)
 
 /* ---- checkpoints --------------------------------------------------------- */
 
-/* What was captured last is durable now. */
-static void adopt_captured(struct lmdb *m)
+void rn_lmdb_adopt(struct rn_map *base)
 {
+    struct lmdb *m = (struct lmdb *)base;
+
     if (m->captured && m->captured_sums) {
         __atomic_store_n(&m->sums_txnid, mdb_txn_id(m->captured),
                          __ATOMIC_RELAXED);
@@ -517,7 +518,6 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
     enum rn_code rc;
     int error;
 
-    adopt_captured(m);
     rn_buf_clear(image);
     rc = rn_buf_reserve(image, RN_IMAGE_HEADER + RN_PAGE_METAS * m->page_bytes);
     if (rc)
@@ -605,8 +605,7 @@ enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
                  : RN_OK;
 }
 
-/* The pin of the state in progress: it came to nothing.  Any other: a later
- * state is durable, and LMDB may write over this one's pages from here on. */
+/* LMDB may write over the state's pages from here on. */
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin)
 {
     struct lmdb *m = (struct lmdb *)base;
@@ -616,8 +615,6 @@ void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin)
     if ((MDB_txn *)pin == m->captured) {
         m->captured = NULL;
         m->captured_sums = false;
-    } else {
-        adopt_captured(m);
     }
     mdb_txn_abort((MDB_txn *)pin);
 }

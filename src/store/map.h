@@ -78,8 +78,11 @@ struct rn_map_ops {
      * up and another captured later.  Any other failure may have lost pages
      * that look clean. */
     enum rn_code (*flush)(struct rn_map *m, bool *done, struct rn_err *err);
-    /* NULL is fine.  Until a captured state is durable no other pin than its
-     * own may be released. */
+    /* The captured state is durable, and so is its image: that is the one to
+     * come back to.  Before any pin is released that only the last one needed;
+     * of any older one, release says nothing. */
+    void (*adopt)(struct rn_map *m);
+    /* NULL is fine.  That of a state in progress: it came to nothing. */
     void (*release)(struct rn_map *m, struct rn_map_pin *pin);
 
     /* RN_FULL if the space that a transaction may need, and `more`, cannot be

@@ -148,6 +148,7 @@ static void open_store(bool manual)
         .checkpoint_bytes = 1 << 20,
         .checkpoint_ms = 50,
         .reserve_bytes = 1 << 20,
+        .ahead_bytes = 1 << 20, /* small: many transactions of the map */
         .busy_ms = lab.busy_ms,
     };
     struct rn_err err = { 0 };
@@ -406,6 +407,46 @@ static void the_keys_are_copied_for_their_owner_only(void **state)
     assert_int_equal(st.st_mode & 077, 0);
 }
 
+/* Enough for pages to be used again. */
+static void write_many(void)
+{
+    for (int i = 0; i < 150; i++)
+        write_group();
+}
+
+/* What was kept for the copy is let go while the flusher has the next
+ * checkpoint in hands; that one, and those behind it, must not suffer. */
+static void a_copy_may_end_beside_a_checkpoint(void **state)
+{
+    struct rn_local *l = (struct rn_local *)lab.store;
+    struct rn_verify_counts counts;
+    struct rn_file *copying = NULL;
+    struct rn_err err = { 0 };
+    char path[PATH + 16];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/backup", lab.from);
+    assert_int_equal(rn_file_open(rn_env_real(), path, RN_OPEN_READ, &copying),
+                     0);
+    assert_int_equal(rn_env_real()->ops->lock(copying, RN_LOCK_SHARED), 0);
+    write_and_checkpoint();
+    assert_non_null(l->held);
+    write_many();
+    while (l->checkpoint.step != RN_CHECKPOINT_FLUSH)
+        (void)rn_local_keep(l);
+    rn_file_close(copying); /* and with it the lock */
+    (void)rn_local_keep(l);
+    assert_null(l->held);
+    checkpoint();
+    write_many();
+    checkpoint();
+    rn_store_close(lab.store);
+    lab.store = NULL;
+    if (rn_verify(rn_env_real(), lab.from, NULL, NULL, &counts, &err))
+        fail_msg("%s", err.text);
+    expect_groups(lab.from, lab.groups);
+}
+
 static void *write_on(void *stop)
 {
     while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE))
@@ -576,6 +617,7 @@ int main(void)
         CASE(a_copy_that_may_only_be_read_can_be_copied_and_restored),
         CASE(a_restore_adds_nothing_to_the_copy),
         CASE(the_keys_are_copied_for_their_owner_only),
+        CASE(a_copy_may_end_beside_a_checkpoint),
         CASE(copies_under_load_are_whole),
         CASE(a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it),
     };
