@@ -2,6 +2,7 @@
  *
  *   store_bench speed DIR [RECORDS [NAME]]    durable inserts and updates
  *   store_bench thin DIR [RECORDS [BYTES]]    what ten updates a record leave
+ *   store_bench find DIR [RECORDS]            keys that are not there
  *   store_bench leave DIR [RECORDS [full]]    dies, perhaps with a full log
  *   store_bench reopen DIR                    opens what it left
  *
@@ -32,6 +33,7 @@ enum {
     BODY_BYTES = 1024,
     VALUE_MAX = 2 << 20,
     SCANS = 5,
+    FINDS = 5000,
     PATH = 512,
 };
 
@@ -259,6 +261,56 @@ static void thin(const char *dir, uint64_t records, uint32_t value_bytes)
     work_end(&w, path);
 }
 
+/* ---- keys that are not there --------------------------------------------- */
+
+/* A group of look-ups, each of a key of its own; with `told`, the store knows
+ * of all before the first. */
+static double find_group(struct work *w, bool told)
+{
+    char texts[GROUP][32];
+    struct rn_view keys[GROUP], value;
+    struct rn_txn *t = NULL;
+    double begun;
+
+    for (int i = 0; i < GROUP; i++)
+        keys[i] = index_key(w->records + draw(w) % (1u << 31), texts[i]);
+    if (rn_txn_begin(bench_store, RN_TXN_READ, (struct rn_lock){ 0 }, &t, NULL))
+        die("find", "no transaction");
+    begun = now();
+    if (told)
+        rn_txn_expect(t, keys, GROUP);
+    for (int i = 0; i < GROUP; i++) {
+        if (rn_txn_get(t, keys[i], &value) != RN_NOT_FOUND)
+            die("find", "it is there");
+    }
+    begun = now() - begun;
+    rn_txn_abort(t);
+    return begun;
+}
+
+static void find(const char *dir, uint64_t records)
+{
+    double alone = 0, told = 0;
+    struct work w;
+    char path[PATH];
+
+    snprintf(path, sizeof(path), "%s/find", dir);
+    work_begin(&w, &subjects[0], path, records, BODY_BYTES);
+    run(&w, insert, w.records);
+    w.on->close(); /* so that all of it is in the map */
+    w.on->open(path);
+    (void)scan_rate(w.on);
+    for (int i = 0; i < FINDS; i++) {
+        alone += find_group(&w, false);
+        told += find_group(&w, true);
+    }
+    printf("%" PRIu64 " records: a key that is not there, asked for alone "
+           "%.0f ns, told of in groups of %d %.0f ns\n",
+           records, alone * 1e9 / FINDS / GROUP, GROUP,
+           told * 1e9 / FINDS / GROUP);
+    work_end(&w, path);
+}
+
 /* ---- opening after a kill ------------------------------------------------ */
 
 /* What one group of updates takes in the log, at most. */
@@ -328,12 +380,14 @@ int main(int argc, char **argv)
     } else if (*dir && strcmp(what, "thin") == 0) {
         thin(dir, records,
              argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 1250);
+    } else if (*dir && strcmp(what, "find") == 0) {
+        find(dir, records);
     } else if (*dir && strcmp(what, "leave") == 0) {
         leave(dir, records, argc > 4 && strcmp(argv[4], "full") == 0);
     } else if (*dir && strcmp(what, "reopen") == 0) {
         reopen(dir);
     } else {
-        fprintf(stderr, "usage: store_bench speed|thin|leave|reopen DIR "
+        fprintf(stderr, "usage: store_bench speed|thin|find|leave|reopen DIR "
                         "[RECORDS [NAME or BYTES or full]]\n");
         return 2;
     }

@@ -24,6 +24,9 @@ enum { CLIENT, BACKGROUND, LANES };
 /* Between two looks at the clock, so that one put forward is noticed. */
 enum { LONGEST_S = 3600 };
 
+/* Of how many operations the store is told at once. */
+enum { AHEAD = 64 };
+
 /* A group waits for company no longer than this. */
 #define GATHER_NS_MAX INT64_C(2000000)
 
@@ -230,6 +233,20 @@ static bool may_run(const struct rn_txn *txn, const struct rn_operation *op)
     return txn->mode != RN_TXN_SHRINK || op->flags & RN_OPERATION_FREES;
 }
 
+/* Tells the store what the next operations will look at. */
+static void expect_rows(const struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_view keys[AHEAD];
+    size_t len = 0;
+
+    for (size_t i = 0; op && i < AHEAD; op = op->next, i++) {
+        if (op->key.len)
+            keys[len++] = op->key;
+    }
+    if (len > 1)
+        rn_txn_expect(txn, keys, len);
+}
+
 /* Runs up to `max` of a lane.  One that does not fit beside its predecessors
  * stays where it is, and ends the group.  Returns other than RN_OK if the
  * transaction is spoilt: the store failed, or an operation that failed had
@@ -238,11 +255,14 @@ static enum rn_code run_some(struct rn_committer *c, struct rn_txn *txn,
                              unsigned lane, uint32_t max)
 {
     struct rn_operation *op;
+    uint32_t done = 0;
     enum rn_code rc;
 
     while ((op = c->pending[lane].head) && max-- > 0 && fits(c, txn, op)) {
         uint64_t before = txn->redo_bytes;
 
+        if (done++ % AHEAD == 0)
+            expect_rows(op, txn);
         rc = may_run(txn, op) ? run_one(op, txn) : RN_OK;
         if (rc == RN_TOO_LARGE && before > 0 && txn->redo_bytes == before)
             break; /* perhaps not too large without its neighbours */

@@ -149,6 +149,7 @@ enum rn_code rn_document_write_start(struct rn_engine *e,
         .run = run,
         .done = done,
         .flags = w->verb == RN_DOCUMENT_DELETE ? RN_OPERATION_FREES : 0,
+        .key = rn_key_view(&w->version.key),
         .bytes = w->version.row.len + 256,
     };
     if (!rc) {

@@ -38,7 +38,8 @@ struct rn_operation {
                  const struct rn_err *err);
 
     unsigned flags;
-    uint64_t bytes; /* about what it will write: keys and values */
+    struct rn_view key; /* the row it looks at first; none: it is not known */
+    uint64_t bytes;     /* about what it will write: keys and values */
 
     struct rn_err err; /* `run` writes, the committer completes */
 

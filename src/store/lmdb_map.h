@@ -2,6 +2,7 @@
  *
  *   lmdb.c        transactions
  *   lmdb_rows.c   keys and values, cursors
+ *   lmdb_expect.c what many look-ups will read, fetched ahead
  *   lmdb_state.c  opening at a saved state, and saving one
  *
  * The only place that includes <lmdb.h>.
@@ -100,6 +101,8 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
 enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
 void rn_lmdb_adopt(struct rn_map *base);
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
+void rn_lmdb_expect(struct rn_map_txn *t, const struct rn_view *keys,
+                    size_t len);
 enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
                          struct rn_view *out);
 enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,

@@ -101,6 +101,9 @@ struct rn_map_ops {
     enum rn_code (*seq)(struct rn_map_txn *t, uint64_t *out);
     enum rn_code (*set_seq)(struct rn_map_txn *t, uint64_t seq);
 
+    /* These keys will be asked for next.  May be NULL. */
+    void (*expect)(struct rn_map_txn *t, const struct rn_view *keys,
+                   size_t len);
     enum rn_code (*get)(struct rn_map_txn *t, struct rn_view key,
                         struct rn_view *out);
     enum rn_code (*put)(struct rn_map_txn *t, struct rn_view key,

@@ -241,6 +241,11 @@ find(const struct rn_recent *r, uint64_t seq, struct rn_view key, uint32_t hash)
     return e;
 }
 
+void rn_recent_expect(const struct rn_recent *r, struct rn_view key)
+{
+    __builtin_prefetch(chain_of(r, hash_of(key)));
+}
+
 const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
                                              uint64_t seq, struct rn_view key)
 {

@@ -73,6 +73,8 @@ enum rn_code rn_recent_mark(struct rn_recent *r, uint64_t seq,
 /* Ends a group: it stays, or it is taken back as if it had never been. */
 void rn_recent_end(struct rn_recent *r, bool stays);
 
+/* It will be looked for soon. */
+void rn_recent_expect(const struct rn_recent *r, struct rn_view key);
 /* What a reader at group `seq` finds; NULL if the table has nothing to say. */
 const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,
                                              uint64_t seq, struct rn_view key);

@@ -138,9 +138,10 @@ struct rn_cursor {
     char bounds[2 * RN_BOUND_MAX];
 };
 
-/* What an implementation supplies.  Every slot is filled: a store that cannot
- * do one of these is not a store.  Callers never touch the table; they call the
- * functions below, which check the contract and then call through it. */
+/* What an implementation supplies.  Every slot is filled, but for `expect`: a
+ * store that cannot do one of these is not a store.  Callers never touch the
+ * table; they call the functions below, which check the contract and then call
+ * through it. */
 struct rn_store_ops {
     const char *name; /* as in `runnel serve --store NAME` */
 
@@ -155,6 +156,8 @@ struct rn_store_ops {
     enum rn_code (*commit)(struct rn_txn *t, struct rn_err *err);
     void (*abort)(struct rn_txn *t);
 
+    /* NULL: it would make no difference. */
+    void (*expect)(struct rn_txn *t, const struct rn_view *keys, size_t len);
     enum rn_code (*get)(struct rn_txn *t, struct rn_view key,
                         struct rn_view *out);
     enum rn_code (*put)(struct rn_txn *t, struct rn_view key,
@@ -190,6 +193,10 @@ enum rn_code rn_txn_fault(const struct rn_txn *t);
 
 /* The reason behind `rc` in words: the fault's own, or else the code's name. */
 const char *rn_txn_why(const struct rn_txn *t, enum rn_code rc);
+
+/* These keys will be asked for next: to be told of many is faster than to be
+ * asked for one after another.  Changes nothing else. */
+void rn_txn_expect(struct rn_txn *t, const struct rn_view *keys, size_t len);
 
 /* RN_NOT_FOUND if absent, for get and del alike. */
 enum rn_code rn_txn_get(struct rn_txn *t, struct rn_view key,
