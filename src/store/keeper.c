@@ -313,7 +313,10 @@ int64_t rn_local_flush(void *local)
 {
     struct rn_local *l = local;
 
-    if (!is_flushing(l) || is_at_an_end(l))
+    if (!is_flushing(l) || rn_local_is_poisoned(l))
+        return RN_TASK_IDLE;
+    /* Until then nothing goes by a name, in many steps. */
+    if (l->checkpoint.step != RN_CHECKPOINT_FLUSH && is_at_an_end(l))
         return RN_TASK_IDLE;
     rn_local_give_way(l);
     if (!advance(l))
