@@ -240,8 +240,8 @@ static void expect_rows(const struct rn_operation *op, struct rn_txn *txn)
     size_t len = 0;
 
     for (size_t i = 0; op && i < AHEAD; op = op->next, i++) {
-        if (op->key.len)
-            keys[len++] = op->key;
+        keys[len] = op->foresee ? op->foresee(op) : (struct rn_view){ 0 };
+        len += keys[len].len > 0;
     }
     if (len > 1)
         rn_txn_expect(txn, keys, len);

@@ -98,6 +98,17 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     return rc ? rc : rn_turn_end(&turn);
 }
 
+static struct rn_view foresee(const struct rn_operation *op)
+{
+    const struct rn_document_write *w =
+        RN_QUEUED(op, const struct rn_document_write, operation);
+    struct rn_view key = rn_key_view(&w->version.key);
+
+    if (rn_sieve_lacks(&w->engine->sieves, w->container->number, key))
+        key.len = 0; /* that will do */
+    return key;
+}
+
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
@@ -149,7 +160,7 @@ enum rn_code rn_document_write_start(struct rn_engine *e,
         .run = run,
         .done = done,
         .flags = w->verb == RN_DOCUMENT_DELETE ? RN_OPERATION_FREES : 0,
-        .key = rn_key_view(&w->version.key),
+        .foresee = foresee,
         .bytes = w->version.row.len + 256,
     };
     if (!rc) {

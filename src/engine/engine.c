@@ -176,6 +176,7 @@ void rn_engine_close(struct rn_engine *e)
     rn_purger_release(e);
     rn_expiry_release(e);
     rn_indexer_release(e);
+    rn_sieves_release(&e->sieves);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);
     rn_free(e);

@@ -31,6 +31,10 @@ struct rn_operation {
      * memory.  Words for a failure go into op->err.  Thread: committer. */
     enum rn_code (*run)(struct rn_operation *op, struct rn_txn *txn);
 
+    /* The row that `run` will look for first; empty: there is none, or it is
+     * not known.  May be NULL.  Thread: committer. */
+    struct rn_view (*foresee)(const struct rn_operation *op);
+
     /* The outcome: RN_OK means durable and visible.  `err` is op->err; unless
      * `rc` is RN_OK it has words.  May free the operation or queue it again,
      * must not block.  Thread: committer, or who frees it. */
@@ -38,8 +42,7 @@ struct rn_operation {
                  const struct rn_err *err);
 
     unsigned flags;
-    struct rn_view key; /* the row it looks at first; none: it is not known */
-    uint64_t bytes;     /* about what it will write: keys and values */
+    uint64_t bytes; /* about what it will write: keys and values */
 
     struct rn_err err; /* `run` writes, the committer completes */
 

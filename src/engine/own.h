@@ -10,6 +10,7 @@
 #include "engine/key.h"
 #include "engine/purge.h"
 #include "engine/row.h"
+#include "engine/sieve.h"
 #include "feed/waiters.h"
 #include "store/tree.h"
 
@@ -62,7 +63,8 @@ struct rn_engine {
     _Atomic uint64_t removals_failed;
     struct rn_expiry expiry;   /* the committer's, */
     struct rn_purger purger;   /* and this, */
-    struct rn_indexer indexer; /* and this */
+    struct rn_indexer indexer; /* and this, */
+    struct rn_sieves sieves;   /* and this */
 };
 
 /* catalog.c: puts an object in place, takes one out; the catalog shares it.

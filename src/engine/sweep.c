@@ -69,7 +69,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
         rc = rn_txn_del(txn, rn_key_view(&doomed));
     }
     rn_free(keys);
-    (void)e;
+    rn_sieve_end(&e->sieves, number);
     return rc;
 }
 

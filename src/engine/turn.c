@@ -73,8 +73,11 @@ enum rn_code rn_turn_find(struct rn_turn *t, const struct rn_key *key,
 {
     struct rn_row_feed feed;
     struct rn_view bytes;
-    enum rn_code rc = rn_txn_get(t->txn, rn_key_view(key), &bytes);
+    enum rn_code rc = RN_NOT_FOUND;
 
+    if (!rn_sieve_lacks(&t->engine->sieves, t->container->number,
+                        rn_key_view(key)))
+        rc = rn_txn_get(t->txn, rn_key_view(key), &bytes);
     *out = (struct rn_found){ .series = t->container->series };
     if (rc == RN_NOT_FOUND)
         return RN_OK;
@@ -412,6 +415,8 @@ static enum rn_code add_version(struct rn_turn *t, const struct rn_version *v,
     if (!rc)
         rc = rn_txn_put(t->txn, rn_key_view(&v->key),
                         rn_view_of(bytes, rn_row_document_encode(row, bytes)));
+    rn_sieve_add(&t->engine->sieves, t->container->number,
+                 rn_key_view(&v->key));
     rn_expiry_written(t->engine, t->container->number, v->ttl, ts);
     return rc;
 }

@@ -4,6 +4,7 @@
  * and the test turns the clock.
  */
 #include "lib/box.h"
+#include "lib/faulty.h"
 
 #include "cosmos/status.h"
 #include "engine/own.h"
@@ -474,6 +475,57 @@ static void a_document_is_found_by_its_rid_where_it_lies(void **state)
     assert_int_equal(read_document_rid(&db, box, 0, &doc), RN_NOT_FOUND);
 }
 
+/* ---- ids that are new -----------------------------------------------------
+ */
+
+static enum rn_code create(unsigned n)
+{
+    char body[64];
+
+    snprintf(body, sizeof(body), "{\"id\":\"%u\",\"pk\":%u}", n, n % 10);
+    return put(RN_DOCUMENT_CREATE, body);
+}
+
+/* How often creating `count` of them looks into the store. */
+static unsigned looks_of(unsigned first, unsigned count)
+{
+    unsigned before = faulty_count(db.store, FAULTY_GET);
+
+    for (unsigned i = first; i < first + count; i++)
+        assert_int_equal(create(i), RN_OK);
+    return faulty_count(db.store, FAULTY_GET) - before;
+}
+
+static void a_new_id_is_not_looked_for_where_all_are_known(void **state)
+{
+    unsigned known, unknown;
+
+    (void)state;
+    known = looks_of(0, 1000);
+    box_reopen();
+    unknown = looks_of(1000, 1000);
+    assert_true(known + 900 < unknown);
+}
+
+/* And deleted between, or undone. */
+static void an_id_that_was_there_is_found_however_many_came_since(void **state)
+{
+    (void)state;
+    assert_int_equal(looks_of(0, 5000) > 0, true);
+    for (unsigned i = 0; i < 5000; i += 7)
+        assert_int_equal(create(i), RN_CONFLICT);
+    assert_int_equal(del("[3]", "13"), RN_OK);
+    assert_int_equal(create(13), RN_OK);
+    assert_int_equal(create(13), RN_CONFLICT);
+    faulty_fail(db.store, FAULTY_COMMIT, 1, 2, RN_IO);
+    assert_int_equal(create(6000), RN_IO);
+    assert_int_equal(create(6000), RN_OK);
+    assert_int_equal(create(6000), RN_CONFLICT);
+    box_reopen();
+    for (unsigned i = 0; i < 5000; i += 7)
+        assert_int_equal(create(i), RN_CONFLICT);
+}
+
 /* ---- restarts ------------------------------------------------------------ */
 
 static void everything_is_there_after_a_restart(void **state)
@@ -516,6 +568,8 @@ int main(void)
         CASE(a_document_past_its_time_is_not_there),
         CASE(the_containers_default_holds_for_those_without_their_own),
         SPREAD(a_document_is_found_by_its_rid_where_it_lies),
+        CASE(a_new_id_is_not_looked_for_where_all_are_known),
+        CASE(an_id_that_was_there_is_found_however_many_came_since),
         CASE(everything_is_there_after_a_restart),
     };
 
