@@ -2,11 +2,12 @@
 # run.sh -- measures, beside the baselines, and says which goals are met.
 #
 #   bench/run.sh [quick] [PART...]      PART: json http cosmos query speed thin
-#                                       open server feed index
+#                                       find open server feed index
 #
 #   speed   durable inserts and updates of 1 KB records in groups of 64: the
 #           local store, LMDB with synced commits, RocksDB with synced writes
 #   thin    file and scan after ten random updates a record
+#   find    keys that are not there, one by one and told of before
 #   open    the time to open after kill -9, at a million records
 #   server  beside nginx, Redis and PostgreSQL: bench/server.sh
 #   feed    the change feed beside nginx: bench/feed.sh
@@ -28,7 +29,7 @@ if [ "${1:-}" = quick ]; then
     rounds=1
     shift
 fi
-parts=${*:-json http cosmos query speed thin open server feed index}
+parts=${*:-json http cosmos query speed thin find open server feed index}
 out=$(mktemp)
 trap 'rm -rf "$out" "$data"' EXIT
 mkdir -p "$data" || exit 1
@@ -113,6 +114,16 @@ SIZES
         }' "$out"
 }
 
+find_absent()
+{
+    local records
+
+    echo "== store: keys that are not there"
+    for records in 100000 1000000; do
+        "$built/store_bench" find "$data" $((records / scale)) || return 1
+    done
+}
+
 # The log as updates leave it, then one that no checkpoint has shortened.
 open_killed()
 {
@@ -132,6 +143,7 @@ for part in $parts; do
     case $part in
     speed) speed ;;
     thin) thin ;;
+    find) find_absent ;;
     open) open_killed ;;
     server) bench/server.sh ;;
     feed) bench/feed.sh ;;
