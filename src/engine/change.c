@@ -72,10 +72,11 @@ static enum rn_code make_ranges(struct rn_txn *txn,
     if (!rc)
         rc = rn_pkdef_parse(&j, rn_json_find(&j, 0, RN_LIT("partitionKey")),
                             &arena, &def, err);
-    if (!rc)
+    if (!rc) {
         rc = rn_container_make_ranges(txn, o->number, &def,
                                       rn_terms_new_ranges(c->engine, &c->terms),
                                       c->engine->opts.is_strict ? 1 : 0);
+    }
     rn_json_release(&j);
     rn_arena_release(&arena);
     return rc;

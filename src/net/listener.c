@@ -276,11 +276,12 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         char address[RN_ADDRESS_TEXT_MAX];
         int on = 1, fd = -1;
 
-        if (has_descriptors(l))
+        if (has_descriptors(l)) {
             fd = accept4(watch->fd, (struct sockaddr *)&peer, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
-        else
+        } else {
             errno = i > 0 ? EAGAIN : EMFILE; /* at first somebody waits */
+        }
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)

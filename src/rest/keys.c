@@ -52,7 +52,7 @@ static enum rn_code set_key(struct rn_keys *keys, size_t i, struct rn_view text,
 static enum rn_code read_key(const struct rn_json *j, size_t i,
                              struct rn_keys *out, struct rn_err *err)
 {
-    struct rn_arena arena = RN_ARENA_INIT(2 * FILE_MAX);
+    struct rn_arena arena = RN_ARENA_INIT((size_t)2 * FILE_MAX);
     uint32_t value = rn_json_find(j, 0, rn_view_text(names[i]));
     struct rn_view text = { 0 };
     enum rn_code rc;

@@ -292,10 +292,11 @@ static enum rn_rest_step run(struct rn_call *call)
     if (!rc)
         rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)
                                           : compute_page(p);
-    if (rc == RN_TIMEOUT && is_deserted(p))
+    if (rc == RN_TIMEOUT && is_deserted(p)) {
         rc = rn_fail(&x->err, RN_TIMEOUT,
                      "the client has ended the connection, and the query takes "
                      "too long to go on with it");
+    }
     cost.ran_ns = rn_mono_ns(env);
     cost.query = p->asked.query;
     cost.policy = &p->asked.policy;

@@ -113,10 +113,11 @@ static enum rn_code check_row(struct rn_context *x,
     enum rn_code rc =
         token.len ? demand(x, token, c, range, row, &seen) : RN_OK;
 
-    if (!rc && seen > row->lsn)
+    if (!rc && seen > row->lsn) {
         rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
                             "The read session is not available for the input "
                             "session token.");
+    }
     return rc;
 }
 

@@ -592,12 +592,13 @@ void rn_server_reload(struct rn_server *s)
                         &err);
     err = (struct rn_err){ 0 };
     certificate = tell_reload(s, "certificate", load_tls(s, &err), &err);
-    if (keys && token && certificate)
+    if (keys && token && certificate) {
         rn_log_info(s->log, "certificates and keys reloaded");
-    else
+    } else {
         rn_log_info(s->log, "reloaded, but for what failed",
                     RN_BOOL("keys", keys), RN_BOOL("metrics_token", token),
                     RN_BOOL("certificate", certificate));
+    }
 }
 
 /* ---- stopping ------------------------------------------------------------ */

@@ -87,7 +87,7 @@ static bool aim(const struct state *s, struct search *q)
     if (!q->node)
         return false;
     __builtin_prefetch(q->node);
-    __builtin_prefetch(q->node + 2 * NODE_HEADER);
+    __builtin_prefetch(q->node + (size_t)2 * NODE_HEADER);
     return true;
 }
 
@@ -125,7 +125,7 @@ static uint64_t number_at(const char *at)
 static bool is_reached(const struct search *q, struct rn_view key)
 {
     if (key.len >= 16 && q->key.len >= 16) {
-        for (int i = 0; i < 2; i++) {
+        for (size_t i = 0; i < 2; i++) {
             uint64_t n = number_at(key.at + 8 * i);
             if (n != q->start[i])
                 return n < q->start[i];
