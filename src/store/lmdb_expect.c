@@ -13,17 +13,13 @@
  */
 #include "store/lmdb_map.h"
 
+#include "base/bytes.h"
+#include "store/guide.h"
 #include "store/page.h"
 
 enum {
     SEARCHES = 32, /* at once: more than the processor has waits to hide */
     LINE = 64,
-    PAGE_FLAGS = 10,
-    PAGE_LOWER = 12,
-    PAGE_HEADER = 16,
-    NODE_FLAGS = 4,
-    NODE_KEY_LEN = 6,
-    NODE_HEADER = 8,
 };
 
 /* The pages of one state. */
@@ -35,30 +31,13 @@ struct state {
 
 /* The way to one key. */
 struct search {
-    struct rn_view key;
-    uint64_t start[2]; /* its first bytes, as numbers that sort likewise */
+    struct rn_sought key;
     const char *page;
     const char *node;   /* that comes next; NULL: the page's head does */
     unsigned low, high; /* it is among these */
     unsigned depth;
     bool is_leaf;
 };
-
-static unsigned load16(const char *at)
-{
-    uint16_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return n;
-}
-
-static uint32_t load32(const char *at)
-{
-    uint32_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return n;
-}
 
 static bool enter(const struct state *s, struct search *q, uint64_t number)
 {
@@ -75,9 +54,9 @@ static bool enter(const struct state *s, struct search *q, uint64_t number)
 static const char *node_at(const struct state *s, const struct search *q,
                            unsigned i)
 {
-    size_t offset = load16(q->page + PAGE_HEADER + 2 * (size_t)i);
+    size_t offset = rn_page_u16(q->page + RN_PAGE_HEADER + 2 * (size_t)i);
 
-    return offset + NODE_HEADER <= s->page_bytes ? q->page + offset : NULL;
+    return offset + RN_NODE_HEADER <= s->page_bytes ? q->page + offset : NULL;
 }
 
 /* Asks for the node in the middle. */
@@ -87,18 +66,18 @@ static bool aim(const struct state *s, struct search *q)
     if (!q->node)
         return false;
     __builtin_prefetch(q->node);
-    __builtin_prefetch(q->node + (size_t)2 * NODE_HEADER);
+    __builtin_prefetch(q->node + (size_t)2 * RN_NODE_HEADER);
     return true;
 }
 
 static bool look_at_head(const struct state *s, struct search *q)
 {
-    size_t lower = load16(q->page + PAGE_LOWER);
-    size_t nodes = (lower - PAGE_HEADER) / 2;
+    size_t lower = rn_page_u16(q->page + RN_PAGE_LOWER);
+    size_t nodes = (lower - RN_PAGE_HEADER) / 2;
 
-    if (lower < PAGE_HEADER + 2 || lower > s->page_bytes)
+    if (lower < RN_PAGE_HEADER + 2 || lower > s->page_bytes)
         return false;
-    q->is_leaf = load16(q->page + PAGE_FLAGS) & RN_PAGE_LEAF;
+    q->is_leaf = rn_page_u16(q->page + RN_PAGE_FLAGS) & RN_PAGE_LEAF;
     q->low = q->is_leaf ? 0 : 1; /* a branch's first has no key */
     q->high = (unsigned)nodes - 1;
     return q->low <= q->high && aim(s, q);
@@ -108,41 +87,31 @@ static bool follow(const struct state *s, struct search *q)
 {
     const char *node = q->is_leaf ? NULL : node_at(s, q, q->low - 1);
 
-    return node &&
-           enter(s, q,
-                 load32(node) | (uint64_t)load16(node + NODE_FLAGS) << 32);
-}
-
-static uint64_t number_at(const char *at)
-{
-    uint64_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return __builtin_bswap64(n);
+    return node && enter(s, q,
+                         rn_page_u32(node) |
+                             (uint64_t)rn_page_u16(node + RN_NODE_FLAGS) << 32);
 }
 
 /* Whether the sought key is not below this one.  Mostly that shows early. */
-static bool is_reached(const struct search *q, struct rn_view key)
+static bool is_reached(const struct rn_sought *sought, struct rn_view key)
 {
-    if (key.len >= 16 && q->key.len >= 16) {
-        for (size_t i = 0; i < 2; i++) {
-            uint64_t n = number_at(key.at + 8 * i);
-            if (n != q->start[i])
-                return n < q->start[i];
-        }
+    for (size_t i = 0; i < 2 && key.len >= 8 * (i + 1); i++) {
+        uint64_t start = rn_get_u64_be(key.at + 8 * i);
+        if (start != sought->start[i])
+            return start < sought->start[i];
     }
-    return rn_view_compare(q->key, key) >= 0;
+    return rn_view_compare(sought->key, key) >= 0;
 }
 
 static bool look_at_node(const struct state *s, struct search *q)
 {
     unsigned i = (q->low + q->high) / 2;
-    size_t len = load16(q->node + NODE_KEY_LEN);
+    size_t len = rn_page_u16(q->node + RN_NODE_KEY_LEN);
     size_t offset = (size_t)(q->node - q->page);
 
-    if (offset + NODE_HEADER + len > s->page_bytes)
+    if (offset + RN_NODE_HEADER + len > s->page_bytes)
         return false;
-    if (is_reached(q, rn_view_of(q->node + NODE_HEADER, len)))
+    if (is_reached(&q->key, rn_view_of(q->node + RN_NODE_HEADER, len)))
         q->low = i + 1;
     else if (i == 0)
         return false;
@@ -193,11 +162,7 @@ static void search_some(const struct state *s, uint64_t root,
     size_t left = 0;
 
     for (size_t i = 0; i < len; i++) {
-        searches[left] = (struct search){ .key = keys[i] };
-        if (keys[i].len >= 16) {
-            searches[left].start[0] = number_at(keys[i].at);
-            searches[left].start[1] = number_at(keys[i].at + 8);
-        }
+        searches[left] = (struct search){ .key = rn_sought_of(keys[i]) };
         left += enter(s, &searches[left], root);
     }
     while (left) {

@@ -12,14 +12,7 @@
 
 enum {
     CACHE_LINE = 64,
-    /* In every page: the header and, in it, flags and the bounds of the gap
-     * between what grows from the front and from the back. */
-    PAGE_HEADER = 16,
-    PAGE_FLAGS = 10,
-    PAGE_LOWER = 12,
-    PAGE_UPPER = 14,
     NODE_BYTES = 10, /* of a row in a page, beside key and value, */
-    NODE_HEADER = 8, /* of these before the key */
     RUN_BYTES = 12,  /* at the end of a key; those of a run differ only there */
 };
 
@@ -154,7 +147,7 @@ static int put_packed(struct rn_map_txn *t, struct rn_view key,
     if (!rc)
         rc = put_row(t, key, value, 0);
     if (leaves_of(t) > leaves)
-        left = t->m->page_bytes - PAGE_HEADER;
+        left = t->m->page_bytes - RN_PAGE_HEADER;
     if (!rc && tail.mv_size)
         rc = mdb_del(t->txn, t->m->kv, &tail, NULL);
     run_note(run, key, left < bytes ? 0 : left - bytes);
@@ -280,8 +273,8 @@ static void fetch_next(const struct rn_map_cursor *c, MDB_val k, MDB_val v)
 
     if (c->range.backward || c->txn->mode != RN_TXN_READ)
         return;
-    memcpy(&lowest, at - left + PAGE_UPPER, sizeof(lowest));
-    if (left <= (size_t)lowest + NODE_HEADER) {
+    memcpy(&lowest, at - left + RN_PAGE_UPPER, sizeof(lowest));
+    if (left <= (size_t)lowest + RN_NODE_HEADER) {
         at += 2 * page_bytes - left;
         __builtin_prefetch(at - page_bytes);
         left = page_bytes;
@@ -336,12 +329,12 @@ static void leaf_fill(const struct lmdb *m, const char *at,
     const char *page = (const char *)((uintptr_t)at & ~(m->page_bytes - 1));
     uint16_t flags, lower, upper;
 
-    memcpy(&flags, page + PAGE_FLAGS, 2);
-    memcpy(&lower, page + PAGE_LOWER, 2);
-    memcpy(&upper, page + PAGE_UPPER, 2);
-    out->room = m->page_bytes - PAGE_HEADER;
+    memcpy(&flags, page + RN_PAGE_FLAGS, 2);
+    memcpy(&lower, page + RN_PAGE_LOWER, 2);
+    memcpy(&upper, page + RN_PAGE_UPPER, 2);
+    out->room = m->page_bytes - RN_PAGE_HEADER;
     out->used = out->room;
-    if ((flags & RN_PAGE_LEAF) && lower >= PAGE_HEADER && lower <= upper &&
+    if ((flags & RN_PAGE_LEAF) && lower >= RN_PAGE_HEADER && lower <= upper &&
         upper <= m->page_bytes)
         out->used -= (uint64_t)(upper - lower);
 }

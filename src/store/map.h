@@ -78,9 +78,8 @@ struct rn_map_ops {
      * up and another captured later.  Any other failure may have lost pages
      * that look clean. */
     enum rn_code (*flush)(struct rn_map *m, bool *done, struct rn_err *err);
-    /* The captured state is durable, and so is its image: that is the one to
-     * come back to.  Before any pin is released that only the last one needed;
-     * of any older one, release says nothing. */
+    /* The captured state is durable, and so is its image.  Comes before the pin
+     * of the one before it is released; that alone says nothing of this. */
     void (*adopt)(struct rn_map *m);
     /* NULL is fine.  That of a state in progress: it came to nothing. */
     void (*release)(struct rn_map *m, struct rn_map_pin *pin);

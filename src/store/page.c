@@ -2,8 +2,6 @@
 #include "store/page.h"
 
 enum {
-    HEADER = 16,
-    NODE_HEADER = 8,
     NODE_BIG = 1, /* the value is on overflow pages */
     NODE_TABLE = 2,
     META_BYTES = 136,
@@ -12,23 +10,6 @@ enum {
 };
 
 static const uint32_t meta_magic = 0xBEEFC0DE;
-
-/* LMDB aligns to two bytes only, so nothing is read in place. */
-static uint16_t load16(const char *at)
-{
-    uint16_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return n;
-}
-
-static uint32_t load32(const char *at)
-{
-    uint32_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return n;
-}
 
 static uint64_t load64(const char *at)
 {
@@ -45,7 +26,7 @@ bool rn_page_tree_decode(struct rn_view record, struct rn_page_tree *out)
     if (record.len != TREE_BYTES)
         return false;
     *out = (struct rn_page_tree){
-        .depth = load16(record.at + 6),
+        .depth = rn_page_u16(record.at + 6),
         .branches = load64(record.at + 8),
         .leaves = load64(record.at + 16),
         .overflows = load64(record.at + 24),
@@ -58,11 +39,11 @@ bool rn_page_tree_decode(struct rn_view record, struct rn_page_tree *out)
 
 static bool meta_decode(const char *page, struct rn_page_meta *out)
 {
-    const char *meta = page + HEADER;
+    const char *meta = page + RN_PAGE_HEADER;
 
-    if (load32(meta) != meta_magic || load32(meta + 4) != 1)
+    if (rn_page_u32(meta) != meta_magic || rn_page_u32(meta + 4) != 1)
         return false;
-    out->page_bytes = load32(meta + 24);
+    out->page_bytes = rn_page_u32(meta + 24);
     out->last = load64(meta + META_LAST);
     out->txnid = load64(meta + META_LAST + 8);
     return rn_page_tree_decode(rn_view_of(meta + 24, TREE_BYTES), &out->free) &&
@@ -75,7 +56,8 @@ bool rn_page_meta_pick(struct rn_view metas, struct rn_page_meta *out)
     size_t page_bytes = metas.len / RN_PAGE_METAS;
     struct rn_page_meta first, second;
 
-    if (page_bytes < HEADER + META_BYTES || !meta_decode(metas.at, &first) ||
+    if (page_bytes < RN_PAGE_HEADER + META_BYTES ||
+        !meta_decode(metas.at, &first) ||
         !meta_decode(metas.at + page_bytes, &second))
         return false;
     *out = first.txnid > second.txnid ? first : second;
@@ -88,36 +70,36 @@ bool rn_page_meta_pick(struct rn_view metas, struct rn_page_meta *out)
 /* How many pages a value takes that does not fit a leaf. */
 static uint64_t pages_for(size_t value_bytes, size_t page_bytes)
 {
-    return (HEADER - 1 + value_bytes) / page_bytes + 1;
+    return (RN_PAGE_HEADER - 1 + value_bytes) / page_bytes + 1;
 }
 
 static const char *node_at(const struct rn_page *page, unsigned i)
 {
-    return page->at + load16(page->at + HEADER + 2 * (size_t)i);
+    return page->at + rn_page_u16(page->at + RN_PAGE_HEADER + 2 * (size_t)i);
 }
 
 /* What node `at` takes of the page, if its lengths may be believed. */
 static size_t node_bytes(const struct rn_page *page, const char *at)
 {
-    size_t bytes = NODE_HEADER + load16(at + 6);
+    size_t bytes = RN_NODE_HEADER + rn_page_u16(at + 6);
 
     if (page->kind == RN_PAGE_LEAF)
-        bytes += load16(at + 4) & NODE_BIG ? 8 : load32(at);
+        bytes += rn_page_u16(at + 4) & NODE_BIG ? 8 : rn_page_u32(at);
     return bytes + bytes % 2;
 }
 
 struct rn_page_node rn_page_node(const struct rn_page *page, unsigned i)
 {
     const char *at = node_at(page, i);
-    uint16_t flags = load16(at + 4);
-    struct rn_page_node node = { .key = rn_view_of(at + NODE_HEADER,
-                                                   load16(at + 6)) };
+    uint16_t flags = rn_page_u16(at + 4);
+    struct rn_page_node node = { .key = rn_view_of(at + RN_NODE_HEADER,
+                                                   rn_page_u16(at + 6)) };
 
     if (page->kind == RN_PAGE_BRANCH) {
-        node.child = load32(at) | (uint64_t)flags << 32;
+        node.child = rn_page_u32(at) | (uint64_t)flags << 32;
         return node;
     }
-    node.value = rn_view_of(node.key.at + node.key.len, load32(at));
+    node.value = rn_view_of(node.key.at + node.key.len, rn_page_u32(at));
     node.is_table = flags & NODE_TABLE;
     if (flags & NODE_BIG) {
         node.overflow = load64(node.value.at);
@@ -129,15 +111,17 @@ struct rn_page_node rn_page_node(const struct rn_page *page, unsigned i)
 static const char *check_node(const struct rn_page *page, unsigned i,
                               size_t upper, size_t *filled)
 {
-    size_t offset = load16(page->at + HEADER + 2 * (size_t)i), key, bytes;
+    size_t offset = rn_page_u16(page->at + RN_PAGE_HEADER + 2 * (size_t)i), key,
+           bytes;
     const char *at = page->at + offset;
 
-    if (offset < upper || offset % 2 || offset > page->bytes - NODE_HEADER)
+    if (offset < upper || offset % 2 || offset > page->bytes - RN_NODE_HEADER)
         return "an entry lies outside of the page";
-    key = load16(at + 6);
+    key = rn_page_u16(at + 6);
     if (key > RN_PAGE_KEY_MAX || (!key && (page->kind == RN_PAGE_LEAF || i)))
         return "a key has an impossible length";
-    if (page->kind == RN_PAGE_LEAF && load16(at + 4) & ~(NODE_BIG | NODE_TABLE))
+    if (page->kind == RN_PAGE_LEAF &&
+        rn_page_u16(at + 4) & ~(NODE_BIG | NODE_TABLE))
         return "an entry has unknown flags";
     bytes = node_bytes(page, at);
     if (bytes > page->bytes - offset)
@@ -183,19 +167,20 @@ const char *rn_page_check(struct rn_view bytes, uint64_t number,
     const char *wrong = NULL;
     uint16_t flags;
 
-    flags = load16(bytes.at + 10);
-    lower = load16(bytes.at + 12);
-    upper = load16(bytes.at + 14);
+    flags = rn_page_u16(bytes.at + 10);
+    lower = rn_page_u16(bytes.at + 12);
+    upper = rn_page_u16(bytes.at + 14);
     if (load64(bytes.at) != number)
         return "another page is in its place";
     if (flags != RN_PAGE_BRANCH && flags != RN_PAGE_LEAF)
         return "it is neither branch nor leaf";
-    if (lower <= HEADER || lower % 2 || upper < lower || upper > bytes.len)
+    if (lower <= RN_PAGE_HEADER || lower % 2 || upper < lower ||
+        upper > bytes.len)
         return "its free space has impossible bounds";
     *out = (struct rn_page){ .at = bytes.at,
                              .bytes = bytes.len,
                              .kind = (enum rn_page_kind)flags,
-                             .nodes = (unsigned)(lower - HEADER) / 2 };
+                             .nodes = (unsigned)(lower - RN_PAGE_HEADER) / 2 };
     for (unsigned i = 0; !wrong && i < out->nodes; i++)
         wrong = check_node(out, i, upper, &filled);
     if (!wrong && filled != bytes.len - upper)
@@ -249,9 +234,10 @@ static bool trip_reach(struct trip *t, uint64_t parent, uint64_t number,
 static uint64_t run_length(const char *at, const struct rn_page_node *node,
                            size_t page_bytes)
 {
-    uint64_t run = load32(at + 12);
+    uint64_t run = rn_page_u32(at + 12);
 
-    if (load64(at) != node->overflow || load16(at + 10) != RN_PAGE_OVERFLOW ||
+    if (load64(at) != node->overflow ||
+        rn_page_u16(at + 10) != RN_PAGE_OVERFLOW ||
         run < pages_for(node->value.len, page_bytes))
         return 0;
     return run;
@@ -283,7 +269,7 @@ static struct rn_view big_value(struct trip *t, uint64_t page,
         trip_bad(t, first, "it cannot be read");
         return (struct rn_view){ 0 };
     }
-    return rn_view_of(at + HEADER, node->value.len);
+    return rn_view_of(at + RN_PAGE_HEADER, node->value.len);
 }
 
 static void walk_table(const struct rn_page_walk *w, enum rn_page_table table,

@@ -36,6 +36,34 @@ enum {
     RN_PAGE_BUFFERS = 2 * RN_PAGE_DEPTH_MAX + 1,
 };
 
+/* Where in a page, or in a node, things stand. */
+enum {
+    RN_PAGE_FLAGS = 10,
+    RN_PAGE_LOWER = 12,
+    RN_PAGE_UPPER = 14,
+    RN_PAGE_HEADER = 16,
+    RN_NODE_FLAGS = 4,
+    RN_NODE_KEY_LEN = 6,
+    RN_NODE_HEADER = 8,
+};
+
+/* LMDB aligns to two bytes only, so nothing is read in place. */
+static inline uint16_t rn_page_u16(const char *at)
+{
+    uint16_t n;
+
+    memcpy(&n, at, sizeof(n));
+    return n;
+}
+
+static inline uint32_t rn_page_u32(const char *at)
+{
+    uint32_t n;
+
+    memcpy(&n, at, sizeof(n));
+    return n;
+}
+
 #define RN_PAGE_NONE UINT64_MAX /* the root of an empty table */
 
 /* What a meta page, or the record of a table, says of a tree. */

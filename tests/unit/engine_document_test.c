@@ -511,7 +511,8 @@ static void a_new_id_is_not_looked_for_where_all_are_known(void **state)
 static void an_id_that_was_there_is_found_however_many_came_since(void **state)
 {
     (void)state;
-    assert_int_equal(looks_of(0, 5000) > 0, true);
+    for (unsigned i = 0; i < 5000; i++)
+        assert_int_equal(create(i), RN_OK);
     for (unsigned i = 0; i < 5000; i += 7)
         assert_int_equal(create(i), RN_CONFLICT);
     assert_int_equal(del("[3]", "13"), RN_OK);
