@@ -19,6 +19,8 @@ finish()
         kill -CONT "${pids[@]}" 2>/dev/null # one may be stopped
     fi
     if [ -n "${pg_bin:-}" ]; then
+        pkill -CONT -P "$pg_pid"
+        kill -CONT "$pg_pid"
         as_pg "$pg_bin/pg_ctl" -D "$dir/pg" -m immediate stop >/dev/null 2>&1
     fi
     wait

@@ -11,7 +11,9 @@
 # pgbench sends them unless told otherwise, and prepared.  A machine that others
 # share is a third faster in one second than in the next, so measurements are
 # short, those that are compared stand beside each other, ROUNDS (9) times, and
-# of their ratios the median counts.  What is not installed is left out.
+# of their ratios the median counts.  Between its own a server is stopped
+# (SIGSTOP): what it has put off for later is not another's burden, nor free.
+# What is not installed is left out.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . bench/lib.sh
@@ -45,16 +47,33 @@ INSERT INTO docs (id, body) VALUES ('d' || :n, '{"id":"d","pk":"d","n":1,\
 END
 }
 
+# Whoever has deferred work stands still between its measurements: it does that
+# work in its own time, and not in another's.
+runnel_pids() { echo "$runnel_pid"; }
+redis_pids() { echo "$redis_pid"; }
+pg_pids() { echo "$pg_pid" && pgrep -P "$pg_pid"; }
+
+# alone SERVER COMMAND...: with the server running.
+alone()
+{
+    local server=$1
+
+    shift
+    "${server}_pids" | xargs kill -CONT
+    "$@"
+    "${server}_pids" | xargs kill -STOP
+}
+
 # round NAME CONNECTIONS: one measurement, kept and shown.
 round()
 {
     case $1 in
     read | read:s | create | create:s)
-        "$load" "$1" "$runnel_port" "$2" "$seconds" "$runnel_pid" ;;
+        alone runnel "$load" "$1" "$runnel_port" "$2" "$seconds" "$runnel_pid" ;;
     static) "$load" static "$nginx_port" "$2" "$seconds" "$nginx_pids" ;;
-    set) "$load" set "$redis_port" "$2" "$seconds" "$redis_pid" ;;
-    insert) measure_pg insert "$2" "$dir/insert.sql" simple ;;
-    prepared) measure_pg prepared "$2" "$dir/insert.sql" prepared ;;
+    set) alone redis "$load" set "$redis_port" "$2" "$seconds" "$redis_pid" ;;
+    insert) alone pg measure_pg insert "$2" "$dir/insert.sql" simple ;;
+    prepared) alone pg measure_pg prepared "$2" "$dir/insert.sql" prepared ;;
     esac >>"$dir/lines"
 }
 
