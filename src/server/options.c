@@ -120,8 +120,10 @@ static const struct option table[] = {
       "Time for requests to finish when stopping." },
     { "reserve-bytes", BYTES, AT(reserve_bytes), "64M", 1 << 20, UINT64_MAX,
       "BYTES", "Disk kept free: below it writes are refused." },
-    { "log-bytes", BYTES, AT(log_bytes), "128M", 96 << 20, UINT64_MAX,
-      "BYTES", "Ceiling of the log." },
+    { "log-bytes", BYTES, AT(log_bytes), "0", 96 << 20, UINT64_MAX,
+      "BYTES", "Ceiling of the log.  Half of it, 256M at most, is collected in "
+      "memory before it goes into the map; under load three times as much.  0: "
+      "1/64 of the memory there is, from 96M to 512M." },
     { "checkpoint-ms", MILLIS, AT(checkpoint_ms), "5000", 100, 3600000, "MS",
       "Longest time between checkpoints." },
 };
@@ -177,6 +179,8 @@ static bool read_number(const struct option *o, const char *text, uint64_t *out)
     if (*end || n > UINT64_MAX >> shift)
         return false;
     *out = n << shift;
+    if (o->otherwise && strcmp(text, o->otherwise) == 0)
+        return true; /* 0 may stand for what the machine has */
     return *out >= o->least && *out <= o->most;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "server/server.h"
 
+#include "base/machine.h"
 #include "base/secret.h"
 #include "engine/engine.h"
 #include "net/listener.h"
@@ -32,6 +33,9 @@ enum {
     PEER_CONNECTIONS = 1000,
     FILES = 4,      /* that a reload reads; the keys last */
     LOOK_MS = 5000, /* between two looks at files of which nobody tells */
+    LOG_SHARE = 64, /* its ceiling, of the memory */
+    LOG_LEAST = 96 << 20,
+    LOG_MOST = 512 << 20,
 };
 
 struct rn_server {
@@ -217,6 +221,19 @@ static void tell_checkpoints(void *of, const char *why)
     }
 }
 
+/* The more memory for what is committed, the fewer pages the map is written: up
+ * to some point, and up to 1/42 of the memory, under load. */
+static uint64_t log_wanted(struct rn_server *s)
+{
+    uint64_t bytes = rn_machine_memory(s->env) / LOG_SHARE;
+
+    if (s->options->log_bytes)
+        return s->options->log_bytes;
+    if (bytes < LOG_LEAST)
+        return LOG_LEAST;
+    return bytes < LOG_MOST ? bytes : LOG_MOST;
+}
+
 /* A new directory gets the keys with its other files: to write them when those
  * are there would take the syncs of one more file. */
 static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
@@ -227,7 +244,7 @@ static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
         .env = s->env,
         .where = o->data,
         .reserve_bytes = o->reserve_bytes,
-        .log_bytes = o->log_bytes,
+        .log_bytes = log_wanted(s),
         .checkpoint_ms = (uint32_t)o->checkpoint_ms,
         .seed_name = "keys",
         .tell_checkpoints = tell_checkpoints,

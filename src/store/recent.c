@@ -12,7 +12,7 @@
 
 enum {
     CHAINS_LEAST = 1 << 6,
-    CHAINS_MOST = 1 << 16,
+    CHAINS_MOST = 1 << 18,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
     RUNS = 64,
     RUN_POSTS = 32, /* one for so many entries of a run */

@@ -14,23 +14,45 @@ enum {
     ROW_SHARE = 16 << 10, /* of what is allocated ahead: for a row's pages */
     LIMIT_SHARE = 4,      /* a table, of what the map has */
     LIMIT_LEAST = 8 << 20,
+    LIMIT_FIRST = 64 << 20, /* after an open, when much may come */
+    DISK_SHARE = 16,        /* a table, of the disk that is free */
     RETRY_NS = 200000000,
 };
 
 #define ALL_GROUPS (UINT64_MAX - 1) /* but those taken back */
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t disk_share(struct rn_local *l)
+{
+    uint64_t free_bytes = UINT64_MAX;
+
+    if (l->env->ops->space(l->env, l->dir, &free_bytes))
+        return UINT64_MAX;
+    free_bytes /= DISK_SHARE;
+    return free_bytes > LIMIT_LEAST ? free_bytes : LIMIT_LEAST;
+}
+
+/* The larger a table, the more of its rows go to one page of the map, and the
+ * fewer pages are written.  But a small store should not keep more beside its
+ * data than in it, and what the map takes for a table must fit the disk. */
 static void set_limit(struct rn_local *l)
 {
-    __atomic_store_n(
-        &l->settle.limit,
-        rn_local_limit(l, l->opts.recent_bytes, LIMIT_SHARE, LIMIT_LEAST),
-        __ATOMIC_RELAXED);
+    uint64_t limit =
+        rn_local_limit(l, l->opts.recent_bytes, LIMIT_SHARE, LIMIT_LEAST);
+
+    if (limit > LIMIT_LEAST)
+        limit = smaller(limit, disk_share(l));
+    __atomic_store_n(&l->settle.limit, limit, __ATOMIC_RELAXED);
 }
 
 enum rn_code rn_settle_init(struct rn_local *l, struct rn_err *err)
 {
     l->settle.recent = rn_recent_new(l->opts.recent_bytes);
-    l->settle.limit = l->opts.recent_bytes;
+    l->settle.limit = smaller(l->opts.recent_bytes, LIMIT_FIRST);
     return l->settle.recent
                ? RN_OK
                : rn_fail(err, RN_NOMEM, "%s: out of memory", l->opts.where);

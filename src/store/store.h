@@ -65,7 +65,8 @@ struct rn_store_opts {
     uint64_t segment_bytes; /* of the log; 0: 32 MiB */
     uint64_t log_bytes;     /* ceiling of all segments; 0: 128 MiB */
     uint64_t recent_bytes;  /* committed and not in the map yet; up to three
-                               times, under load; 0: 64 MiB */
+                               times, under load; 0: half of the log's ceiling,
+                               256 MiB at most */
     uint64_t checkpoint_bytes; /* written to the map; 0: 64 MiB */
     uint32_t checkpoint_ms;    /* 0: 5,000 */
     uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
