@@ -123,7 +123,7 @@ static const struct option table[] = {
     { "log-bytes", BYTES, AT(log_bytes), "0", 96 << 20, UINT64_MAX,
       "BYTES", "Ceiling of the log.  Half of it, 256M at most, is collected in "
       "memory before it goes into the map; under load three times as much.  0: "
-      "1/64 of the memory there is, from 96M to 512M." },
+      "1/64 of the memory there is, from 96M to 320M." },
     { "checkpoint-ms", MILLIS, AT(checkpoint_ms), "5000", 100, 3600000, "MS",
       "Longest time between checkpoints." },
 };

@@ -35,7 +35,7 @@ enum {
     LOOK_MS = 5000, /* between two looks at files of which nobody tells */
     LOG_SHARE = 64, /* its ceiling, of the memory */
     LOG_LEAST = 96 << 20,
-    LOG_MOST = 512 << 20,
+    LOG_MOST = 320 << 20,
 };
 
 struct rn_server {

@@ -107,20 +107,40 @@ static void fetch(const struct rn_guide_node *leaf)
         __builtin_prefetch(&leaf->posts[i]);
 }
 
-struct rn_recent_entry *rn_guide_find(const struct rn_guide *g,
-                                      const struct rn_sought *key,
-                                      struct rn_guide_spot *spot)
+/* The leaf with a key's place; NULL: there is none yet. */
+static struct rn_guide_node *find_leaf(const struct rn_guide *g,
+                                       const struct rn_sought *key,
+                                       unsigned *leaf_at)
 {
     const struct rn_guide_node *leaves =
         __atomic_load_n(&g->leaves, __ATOMIC_ACQUIRE);
 
-    *spot = (struct rn_guide_spot){ 0 };
+    *leaf_at = 0;
     if (!leaves)
         return NULL;
-    spot->leaf_at = search(leaves, key, false);
-    if (spot->leaf_at > 0) /* else before all: in the first leaf, too */
-        spot->leaf_at--;
-    spot->leaf = follow(&leaves->posts[spot->leaf_at]);
+    *leaf_at = search(leaves, key, false);
+    if (*leaf_at > 0) /* else before all: in the first leaf, too */
+        (*leaf_at)--;
+    return follow(&leaves->posts[*leaf_at]);
+}
+
+void rn_guide_expect(const struct rn_guide *g, const struct rn_sought *key)
+{
+    unsigned leaf_at;
+    const struct rn_guide_node *leaf = find_leaf(g, key, &leaf_at);
+
+    if (leaf)
+        fetch(leaf);
+}
+
+struct rn_recent_entry *rn_guide_find(const struct rn_guide *g,
+                                      const struct rn_sought *key,
+                                      struct rn_guide_spot *spot)
+{
+    *spot = (struct rn_guide_spot){ 0 };
+    spot->leaf = find_leaf(g, key, &spot->leaf_at);
+    if (!spot->leaf)
+        return NULL;
     fetch(spot->leaf);
     spot->at = search(spot->leaf, key, true);
     return spot->at ? follow(&spot->leaf->posts[spot->at - 1]) : NULL;

@@ -57,6 +57,8 @@ struct rn_guide_spot {
 struct rn_recent_entry *rn_guide_find(const struct rn_guide *g,
                                       const struct rn_sought *key,
                                       struct rn_guide_spot *spot);
+/* It will be looked for soon. */
+void rn_guide_expect(const struct rn_guide *g, const struct rn_sought *key);
 /* The last entry with a post, or NULL. */
 struct rn_recent_entry *rn_guide_find_last(const struct rn_guide *g);
 

@@ -243,7 +243,10 @@ find(const struct rn_recent *r, uint64_t seq, struct rn_view key, uint32_t hash)
 
 void rn_recent_expect(const struct rn_recent *r, struct rn_view key)
 {
+    struct rn_sought sought = rn_sought_of(key);
+
     __builtin_prefetch(chain_of(r, hash_of(key)));
+    rn_guide_expect(&r->guide, &sought);
 }
 
 const struct rn_recent_entry *rn_recent_find(const struct rn_recent *r,

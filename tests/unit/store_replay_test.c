@@ -9,6 +9,7 @@
 #include "store/local.h"
 #include "store/redo.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,12 +98,37 @@ static void expect_model(struct rn_store *s, const struct model *m)
     rn_txn_abort(txn);
 }
 
-static struct rn_store *open_at(const char *dir)
+/* Memory is made ready by a task beside the replay; or not, where there are no
+ * tasks, or no thread is to be had for it. */
+enum stocking { NO_TASKS, STOCKED, REFUSED, STOCKINGS };
+
+static enum stocking stocking;
+static unsigned stockers;
+
+static int start_task(struct rn_env *env, struct rn_task *task)
 {
-    struct rn_store_opts opts = { .where = dir, .manual = true };
+    bool stocks = strcmp(task->name, "stocker") == 0;
+
+    stockers += stocks;
+    return stocks && stocking == REFUSED
+               ? EAGAIN
+               : rn_env_real()->ops->task_start(env, task);
+}
+
+static struct rn_store *open_at(const char *dir, enum stocking how)
+{
+    static struct rn_env_ops ops;
+    static struct rn_env env = { &ops };
+    struct rn_store_opts opts = { .env = &env,
+                                  .where = dir,
+                                  .manual = how == NO_TASKS };
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
 
+    ops = *rn_env_real()->ops;
+    ops.task_start = start_task;
+    stocking = how;
+    stockers = 0;
     if (rn_store_open("local", &opts, &s, &err))
         fail_msg("%s", err.text);
     return s;
@@ -116,7 +142,7 @@ static void write_and_die(const char *dir, struct model *m, unsigned groups)
 
     assert_true(child >= 0);
     if (child == 0) {
-        struct rn_store *s = open_at(dir);
+        struct rn_store *s = open_at(dir, NO_TASKS);
         for (unsigned i = 0; i < groups; i++)
             write_group(s, m, 1 + (unsigned)draw(m, 60));
         _exit(0);
@@ -140,13 +166,16 @@ static void what_was_committed_is_there_after_a_death(void **state)
         struct rn_store_status status;
         struct rn_store *s;
         unsigned groups = 1 + round * round;
+        enum stocking how = round % STOCKINGS;
 
         write_and_die(dir, &m, groups);
-        s = open_at(dir);
+        s = open_at(dir, how);
         rn_store_status(s, &status);
         assert_true(status.recovered_records >= groups);
+        if (how == NO_TASKS || groups > 30)
+            assert_int_equal(stockers > 0, how != NO_TASKS);
         expect_model(s, &m);
-        if (round % 3 == 2)
+        if (how == NO_TASKS)
             assert_int_equal(rn_local_checkpoint((struct rn_local *)s, NULL),
                              RN_OK);
         rn_store_close(s);
