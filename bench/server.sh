@@ -10,7 +10,7 @@
 # unique and a number in the order of insertion.  Statements come as text, as
 # pgbench sends them unless told otherwise, and prepared.  A machine that others
 # share is a third faster in one second than in the next, so measurements are
-# short, those that are compared stand beside each other, ROUNDS (9) times, and
+# short, those that are compared stand beside each other, ROUNDS (15) times, and
 # of their ratios the median counts.  Between its own a server is stopped
 # (SIGSTOP): what it has put off for later is not another's burden, nor free.
 # What is not installed is left out.
@@ -18,7 +18,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . bench/lib.sh
 take_seconds 2 "$@"
-rounds=${ROUNDS:-9}
+rounds=${ROUNDS:-15}
 idle_s=${IDLE_S:-60}
 
 start_redis()
