@@ -18,9 +18,11 @@ finish()
         kill "${pids[@]}" 2>/dev/null
         kill -CONT "${pids[@]}" 2>/dev/null # one may be stopped
     fi
-    if [ -n "${pg_bin:-}" ]; then
+    if [ -n "${pg_pid:-}" ]; then
         pkill -CONT -P "$pg_pid"
         kill -CONT "$pg_pid"
+    fi
+    if [ -n "${pg_bin:-}" ]; then
         as_pg "$pg_bin/pg_ctl" -D "$dir/pg" -m immediate stop >/dev/null 2>&1
     fi
     wait

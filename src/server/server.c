@@ -225,10 +225,11 @@ static void tell_checkpoints(void *of, const char *why)
  * to some point, and up to 1/42 of the memory, under load. */
 static uint64_t log_wanted(struct rn_server *s)
 {
-    uint64_t bytes = rn_machine_memory(s->env) / LOG_SHARE;
+    uint64_t bytes;
 
     if (s->options->log_bytes)
         return s->options->log_bytes;
+    bytes = rn_machine_memory(s->env) / LOG_SHARE;
     if (bytes < LOG_LEAST)
         return LOG_LEAST;
     return bytes < LOG_MOST ? bytes : LOG_MOST;
