@@ -5,12 +5,14 @@ DESTDIR ?=
 ARGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: help build run test bench prove format lint install clean
+.PHONY: help build run check test bench prove format lint install clean
 
 help:
 	@echo 'make build     the release program, build/release/runnel'
 	@echo 'make run       install what is missing, build, run the server;'
 	@echo '               ARGS="..." are its arguments'
+	@echo 'make check     build with sanitizers and run the unit tests and the'
+	@echo '               house rules (a minute or two once built)'
 	@echo 'make test      install what is missing, build, run every test'
 	@echo 'make bench     measure, beside the baselines'
 	@echo 'make prove     the long proofs (hours)'
@@ -19,8 +21,11 @@ help:
 	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make clean     remove build/'
 
+# A configuration that fails on Debian mostly lacks packages: name them.
+configure = cmake --preset $(1) >/dev/null || { tools/deps.sh --check build; exit 1; }
+
 build:
-	@cmake --preset release >/dev/null
+	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS)
 
 run:
@@ -28,17 +33,22 @@ run:
 	@$(MAKE) --no-print-directory build
 	@exec build/release/runnel serve $(ARGS)
 
+check:
+	@tools/deps.sh build test
+	@tools/test.sh check
+
 test:
 	@tools/deps.sh build test
+	@tools/deps.sh suites || echo 'suites that need these are skipped'
 	@tools/test.sh
 
 prove:
-	@tools/deps.sh build test
+	@tools/deps.sh build test suites
 	@tools/test.sh prove
 
 bench:
-	@tools/deps.sh build test bench
-	@cmake --preset bench >/dev/null
+	@tools/deps.sh build test suites bench
+	@$(call configure,bench)
 	@cmake --build build/bench -j $(JOBS)
 	@bench/run.sh $(ARGS)
 
@@ -51,7 +61,7 @@ lint:
 	@tools/lint.sh
 
 install:
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
+	@$(call configure,release -DCMAKE_INSTALL_PREFIX="$(PREFIX)")
 	@cmake --build build/release -j $(JOBS)
 	@DESTDIR="$(DESTDIR)" cmake --install build/release
 

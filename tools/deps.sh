@@ -1,11 +1,14 @@
 #!/bin/bash
 # deps.sh -- installs the Debian packages that are missing.
 #
-#   tools/deps.sh build|test|bench ...
+#   tools/deps.sh [--check] build|test|suites|bench ...
 #
-# Asks nothing and says what it does.  When everything is there it does nothing
-# and touches no network.  Needs root or a sudo that asks no password; where it
-# has neither it names the packages and exits with status 2.
+# With --check it installs nothing: it names what is missing and fails.  Says what it does.  When everything is there it does nothing and touches no
+# network.  Needs root or sudo, which may ask for a password on a terminal;
+# where it has neither it names the packages and exits with status 2.
+#
+# `suites` has what single suites need beyond the tests of the tree: a suite
+# whose program is missing is skipped, so `make test` goes on without them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -31,14 +34,16 @@ valgrind          valgrind
 strace            strace
 spin              spin
 '
-# What the published Cosmos SDKs run on; wanted once tests/sdk is there.
-list_sdk='
+# What the published Cosmos SDKs run on, and the servers that examples use.
+list_suites='
 nodejs            node
 npm               npm
 default-jdk-headless javac
 maven             mvn
 golang            go
 python3-venv
+redis-server      redis-server
+postgresql        psql
 '
 list_bench='
 librocksdb-dev
@@ -81,8 +86,8 @@ wanted()
         test)
             echo "$list_test"
             clang_runtime
-            if [ -d tests/sdk ]; then echo "$list_sdk"; fi
             ;;
+        suites) echo "$list_suites" ;;
         bench) echo "$list_bench" ;;
         esac
     done
@@ -130,11 +135,16 @@ install()
     update && apt install --no-install-recommends "$@"
 }
 
-[ $# -gt 0 ] || fail 'usage: tools/deps.sh build|test|bench ...'
+is_check=
+if [ "${1:-}" = --check ]; then
+    is_check=yes
+    shift
+fi
+[ $# -gt 0 ] || fail 'usage: tools/deps.sh [--check] build|test|suites|bench ...'
 for group in "$@"; do
     case $group in
-    build | test | bench) ;;
-    *) fail "there is no list '$group' (build, test, bench)" ;;
+    build | test | suites | bench) ;;
+    *) fail "there is no list '$group' (build, test, suites, bench)" ;;
     esac
 done
 
@@ -144,10 +154,17 @@ for round in 1 2; do
     [ -n "$packages" ] || exit 0
     command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
         fail "this is not Debian; install what these give: $packages"
+    if [ -n "$is_check" ]; then
+        fail "missing packages; as root: apt-get install $packages"
+    fi
     if [ "$(id -u)" -ne 0 ]; then
-        sudo -n true 2>/dev/null ||
-            fail "not root and sudo asks a password; install: $packages"
-        sudo='sudo -n'
+        if sudo -n true 2>/dev/null; then
+            sudo='sudo -n'
+        elif [ -t 0 ] && command -v sudo >/dev/null; then
+            sudo=sudo # it asks for the password
+        else
+            fail "not root and no sudo without a password; install: $packages"
+        fi
     fi
     # shellcheck disable=SC2086
     install $packages || fail "apt-get could not install: $packages"

@@ -7,9 +7,13 @@
 # for every case a test announces in TAP ("ok 3 - it_holds", "not ok it_fails",
 # "ok # SKIP why"), as TEST/CASE with blanks turned to "_".  cmocka speaks TAP
 # when CMOCKA_MESSAGE_OUTPUT=TAP.  A test that passed but showed fewer cases
-# than its plan ("1..N") failed: a case must not get lost in silence.
+# than its plan ("1..N") failed: a case must not get lost in silence.  A test
+# that was skipped as a whole has its reason behind its name, if it printed a
+# line "skipped: REASON".
 
 function announce(test, line,    verdict, name) {
+    if (line ~ /^skipped: /)
+        why[test] = substr(line, 10)
     if (line ~ /^1\.\.[0-9]+ *$/) {
         planned[test] += substr(line, 4)
         return
@@ -41,7 +45,10 @@ function conclude(test, verdict) {
     }
     if (verdict == "pass" && failed[test])
         verdict = "fail"
-    print verdict, test
+    if (verdict == "skip" && why[test] != "")
+        print verdict, test, why[test]
+    else
+        print verdict, test
 }
 
 { sub(/\r$/, "") }

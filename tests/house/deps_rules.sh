@@ -61,6 +61,13 @@ check 'lists that are good are not fetched again' \
     says 1 '' grep -q update "$STATE/calls"
 
 machine $build
+sed -i '/lmdb/d' "$STATE/installed"
+check 'a check names what is missing' \
+    says 2 'missing packages; as root: apt-get install liblmdb-dev' \
+    deps --check build
+check 'and installs nothing' test ! -s "$STATE/calls"
+
+machine $build
 sed -i '/ninja/d' "$STATE/installed"
 stub ninja 'exit 0'
 check 'a command from elsewhere will do' deps build
@@ -105,13 +112,13 @@ stub apt-get 'echo "$*" >>"$STATE/calls"
 check 'the sanitizers of the clang that came are installed after it' \
     says 0 'installing: libclang-rt-19-dev' deps build test
 check 'clang came first' says 0 'clang$' sed -n 1p "$STATE/calls"
-check 'the SDKs want nothing before they are tested' \
-    says 1 '' grep -qE 'nodejs|maven|golang' "$STATE/calls"
-mkdir -p "$scratch/tree/tests/sdk"
+check 'the tests of the tree do not need what single suites need' \
+    says 1 '' grep -qE 'nodejs|maven|golang|redis' "$STATE/calls"
 stub node 'exit 0'
-check 'and then what is not there' \
-    says 0 'installing: default-jdk-headless golang maven npm python3-venv' \
-    deps test
+stub psql 'exit 0'
+check 'what suites need is a list of its own' \
+    says 0 'installing: default-jdk-headless golang maven npm python3-venv redis-server' \
+    deps suites
 
 check 'an unknown list is refused' says 2 "no list 'tests'" deps tests
 check 'no list is refused' says 2 usage deps

@@ -41,9 +41,15 @@ check 'a test that did not run does not count' \
 check 'a test that failed does not count' \
     says 1 ':5: A2: marked yes, but store.local/it_breaks failed$' \
     hold '| A2 | more | yes | `store.local/it_breaks` |'
-check 'a test that was skipped does not count' \
-    says 1 ':5: A2: marked yes, but store.pg did not run$' \
+check 'a row whose test was skipped is not false, but not shown' \
+    says 0 '^ledger: 1 rows are not shown here' \
     hold '| A2 | more | yes | `store.pg` |'
+check 'the same holds for a case of a skipped test' \
+    says 0 '^ledger: 1 rows are not shown here' \
+    hold '| A2 | more | yes | `store.local`, `store.pg/it_holds` |'
+check 'a failure beside a skipped test counts' \
+    says 1 ':5: A2: marked yes, but store.local/it_breaks failed$' \
+    hold '| A2 | more | yes | `store.pg`, `store.local/it_breaks` |'
 check 'a test that passed once and failed once does not count' \
     says 1 ':5: A2: marked yes, but twice failed$' \
     hold '| A2 | more | yes | `twice` |'

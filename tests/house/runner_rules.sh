@@ -11,6 +11,7 @@ cd "$scratch" || exit 1
 mkdir -p docs tests/suites
 printf '| A | a thing | yes | `unit.good/it_holds`, `talk/it talks` |\n' |
     sed 's/it talks/it_talks/' >docs/compatibility.md
+printf '| S | skipped | yes | `absent/it_holds` |\n' >>docs/compatibility.md
 cat >CMakePresets.json <<'EOF'
 { "version": 3, "configurePresets": [
   { "name": "dev", "generator": "Ninja", "binaryDir": "build/dev" },
@@ -132,7 +133,7 @@ check 'a good run succeeds' test $? -eq 0
 # five builds, thrice two cases, plain, a fuzzer, three of the suites, the
 # ledger
 check 'its closing line counts cases and lone tests' \
-    last_line '17 passed, 0 failed'
+    last_line '17 passed, 0 failed, 5 skipped'
 check 'a case has its name' has 'pass unit.good/it_holds'
 check 'a test has its name' has 'pass unit.good'
 check 'a skipped case is no failure' has 'skip unit.good/it_waits'
@@ -147,10 +148,27 @@ check 'a suite may skip' has 'skip talk/it_sleeps'
 check 'a file that is not executable is no suite' \
     says 1 '' has 'pass not_executable/never'
 
+check 'a row of a skipped test is not false' \
+    grep -q '^ledger: 1 rows are not shown here' out
+
+RUNNEL_NO_SKIP=1 tools/test.sh >out 2>&1
+check 'where nothing may be skipped, a skipped test fails' \
+    grep -q '^fail absent was skipped' out
+check 'and with it the run' grep -qx '17 passed, 1 failed, 4 skipped' out
+
+tools/test.sh check >out 2>&1
+# a build, three cases without proofs and suites
+check 'the quick check leaves proofs and suites out' \
+    last_line '2 passed, 0 failed, 1 skipped'
+tools/test.sh talk >out 2>&1
+check 'one suite runs by its name' grep -qx 'pass talk/it_talks' build/some.txt
+tools/test.sh unit.good >out 2>&1
+check 'one test runs by its name' last_line '3 passed, 0 failed, 1 skipped'
+
 tools/test.sh prove >out 2>&1
 # four builds, two cases, a fuzzer, one of the suite that has a long count
 check 'proofs and fuzzers run alone, and suites that last' \
-    last_line '8 passed, 0 failed'
+    last_line '8 passed, 0 failed, 1 skipped'
 check 'suites are told to last' grep -qx 'pass long/it_lasts_1' build/proofs.txt
 
 cat >>CMakeLists.txt <<'EOF'
@@ -163,7 +181,8 @@ EOF
 printf '#!/bin/sh\necho "ok begun"\nexit 4\n' >tests/suites/ends_badly.sh
 printf '#!/bin/sh\necho nothing\n' >tests/suites/silent.sh
 printf '#!/bin/sh\necho "not ok it_fails"\n' >tests/suites/fails.sh
-printf '#!/bin/sh\nexit 77\n' >tests/suites/absent_suite.sh
+printf '#!/bin/sh\necho "skipped: there is no jq"\nexit 77\n' \
+    >tests/suites/absent_suite.sh
 printf '| B | x | yes | `unit.bad/it_breaks` |\n' >>docs/compatibility.md
 chmod +x tests/suites/{ends_badly,silent,fails,absent_suite}.sh
 tools/test.sh >out 2>&1
@@ -171,7 +190,7 @@ check 'a bad run fails' test $? -eq 1
 # unit.bad/it_breaks, dying, leaking, missing, lying/it_lies, ends_badly,
 # silent, fails/it_fails, the ledger
 check 'its closing line counts every failure once' \
-    last_line '20 passed, 9 failed'
+    last_line '20 passed, 9 failed, 6 skipped'
 check 'a failed case has its name' has 'fail unit.bad/it_breaks'
 check 'what the failed case said is shown' grep -q '0x6 != 0x7' out
 check 'what a test printed that lied is shown' grep -q '^  not ok 1 - it lies' out
@@ -185,7 +204,10 @@ check 'a test that cannot start failed' has 'fail unit.missing'
 check 'a case that failed fails a test that returned 0' has 'fail lying'
 check 'a suite that ends badly failed' has 'fail ends_badly'
 check 'a suite that shows nothing failed' has 'fail silent'
-check 'a suite may be skipped' has 'skip absent_suite'
+check 'a suite may be skipped, with its reason' \
+    has 'skip absent_suite there is no jq'
+check 'the reason is shown at the end' \
+    grep -qx 'skip absent_suite there is no jq' out
 check 'the ledger is held against it' \
     grep -q 'B: marked yes, but unit.bad/it_breaks failed' out
 
@@ -194,6 +216,6 @@ tools/test.sh >out 2>&1
 check 'a build that fails is a failure' has 'fail build.dev'
 check 'what the compiler said is shown' grep -q 'error:' out
 check 'the closing line is there all the same' \
-    grep -qxE '[0-9]+ passed, [0-9]+ failed' out
+    grep -qxE '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' out
 
 done_checking
