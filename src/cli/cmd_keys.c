@@ -50,15 +50,26 @@ static int rotate(const char *dir, const char *name)
     rc = rn_keys_rotate(rn_env_real(), dir, which, &err);
     if (rc)
         return rn_command_fail(rc, &err);
-    printf("%s is drawn anew; a running server takes it within a second\n",
+    printf("new %s key generated; a running server uses it within a second\n",
            name);
     return RN_EXIT_OK;
 }
 
+static bool is_key(const char *name)
+{
+    for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
+        if (strcmp(name, rn_keys_name(i)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
+    const char *dir = rn_command_data(&argc, argv);
     bool shows = argc > 1 && strcmp(argv[1], "show") == 0;
     bool rotates = argc > 1 && strcmp(argv[1], "rotate") == 0;
+    int at = 2;
 
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-') {
@@ -66,37 +77,45 @@ static int run(int argc, char **argv)
             return RN_EXIT_REFUSED;
         }
     }
-    if (shows && (argc == 3 || argc == 4))
-        return show(argv[2], argc == 4 ? argv[3] : NULL);
-    if (rotates && argc == 4)
-        return rotate(argv[2], argv[3]);
+    /* DIR as an operand is the older way. */
+    if (at < argc && !is_key(argv[at]) &&
+        (argc == 4 || rn_command_is_directory(argv[at])))
+        dir = argv[at++];
+    if (shows && argc - at <= 1)
+        return show(dir, at < argc ? argv[at] : NULL);
+    if (rotates && argc - at == 1)
+        return rotate(dir, argv[at]);
     fprintf(stderr, "runnel: usage: runnel keys %s\n", rn_command_keys.usage);
     return RN_EXIT_REFUSED;
 }
 
 const struct rn_command rn_command_keys = {
     .name = "keys",
-    .usage = "show DIR [KEY] | rotate DIR KEY",
-    .summary = "Show the account's keys, or draw one anew",
+    .usage = "show [--data DIR] [KEY] | rotate [--data DIR] KEY",
+    .summary = "Show the account's keys, or replace one",
     .help =
-        "  show DIR [KEY]\n"
-        "        Print the keys of the data directory DIR, one a line with "
-        "its name; or\n        the one that is named, alone.\n"
-        "  rotate DIR KEY\n"
-        "        Draw KEY anew: 64 random bytes.  The other keys stay, so "
-        "that clients\n        can change from primary to secondary and back "
-        "while the server runs.\n"
+        "  show [KEY]\n"
+        "        Print the keys of the data directory, one a line with its "
+        "name; or only\n        the value of KEY.\n"
+        "  rotate KEY\n"
+        "        Generate a new KEY: 64 random bytes.  The other keys stay, so "
+        "that\n        clients can change from primary to secondary and back "
+        "while the server\n        runs.\n"
+        "  --data DIR\n"
+        "        The data directory.  Default: RUNNEL_DATA, or "
+        "./" RN_COMMAND_DATA ", as for\n        'runnel serve'.  DIR may "
+        "also stand before KEY.\n"
         "\n"
         "KEY is primary, secondary, primaryReadOnly or secondaryReadOnly.  "
         "The first two\nmay read and write, the others only read.\n"
         "\n"
-        "The keys are in DIR/keys, which the first start of the server makes.  "
-        "A running\nserver takes it within a second; from then on the old "
-        "key is refused.\n"
+        "The keys are in DIR/keys, which the first start of the server "
+        "creates.  A server\nthat runs uses a new key within a second and "
+        "refuses the old one from then on.\n"
         "\n"
         "Example, a rotation without a pause:\n"
-        "  runnel keys rotate DIR secondary && kill -HUP PID\n"
+        "  runnel keys rotate secondary\n"
         "  (give clients the new secondary key)\n"
-        "  runnel keys rotate DIR primary && kill -HUP PID\n",
+        "  runnel keys rotate primary\n",
     .run = run,
 };

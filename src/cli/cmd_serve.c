@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-enum { ARENA_MAX = 4 << 20 };
+enum { ARENA_MAX = 4 << 20, DAY_MS = 86400000 };
 
 /* All threads leave these signals to this one, which reads them. */
 static enum rn_code open_signals(int *out, struct rn_err *err)
@@ -69,7 +69,7 @@ static int await_signal_or_files(struct rn_server *server, int signals,
 
     if (wait_ms >= 0)
         return await(signals, -1, wait_ms);
-    number = await(signals, rn_server_watch_fd(server), -1);
+    number = await(signals, rn_server_watch_fd(server), DAY_MS);
     return number ? number : await(signals, -1, RN_SERVER_REST_MS);
 }
 
@@ -96,10 +96,13 @@ static enum rn_code open_log(const struct rn_options *o, struct rn_log **log,
                              struct rn_err *err)
 {
     static const char *const levels[] = { "error", "warn", "info" };
-    bool text = strcmp(o->log_format, "text") == 0;
+    bool is_auto = strcmp(o->log_format, "auto") == 0;
+    bool text =
+        is_auto ? isatty(STDERR_FILENO) : strcmp(o->log_format, "text") == 0;
 
-    if (!text && strcmp(o->log_format, "json") != 0)
-        return rn_fail(err, RN_BAD_REQUEST, "--log-format is json or text");
+    if (!text && !is_auto && strcmp(o->log_format, "json") != 0)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "--log-format is json, text or auto");
     for (int i = 0; i < 3; i++) {
         if (strcmp(levels[i], o->log_level) == 0) {
             *log = rn_log_new(rn_env_real(), STDERR_FILENO,
@@ -119,6 +122,33 @@ static void tell_strays(struct rn_log *log)
             rn_log_warn(log, "a variable of the environment sets no option",
                         RN_STR("name", rn_view_of(*each, strcspn(*each, "="))));
     }
+}
+
+/* How to reach the server, for people: clients read the first line only.  The
+ * key is the one that every emulator has; no other is ever printed. */
+static void print_ways(const struct rn_options *o,
+                       const struct rn_server *server)
+{
+    const char *address = rn_server_address(server);
+    const char *port = strrchr(address, ':') + 1;
+    const char *key = rn_server_public_key(server);
+    bool is_https =
+        rn_server_has_tls(server) && !rn_server_has_automatic_tls(server);
+
+    printf("listening on http%s://%s\n", is_https ? "s" : "", address);
+    if (key)
+        printf("connection string: AccountEndpoint=http%s://localhost:%s/;"
+               "AccountKey=%s;\n",
+               is_https ? "s" : "", port, key);
+    if (rn_server_has_automatic_tls(server) && strcmp(o->store, "mem") == 0)
+        printf("https://localhost:%s/ works too; trust its certificate: "
+               "curl -k https://localhost:%s/_explorer/emulator.pem\n",
+               port, port);
+    else if (rn_server_has_automatic_tls(server))
+        printf("https://localhost:%s/ works too; trust its certificate: "
+               "runnel tls export %s TO\n",
+               port, o->data);
+    fflush(stdout);
 }
 
 static int run(int argc, char **argv)
@@ -147,14 +177,13 @@ static int run(int argc, char **argv)
     if (!rc)
         rc = rn_server_start(&options, log, &server, &err);
     if (!rc) {
-        printf("listening on http%s://%s\n",
-               rn_server_has_tls(server) ? "s" : "", rn_server_address(server));
-        fflush(stdout);
+        print_ways(&options, server);
         rn_notify_ready();
         wait_for_end(server, signals);
         rn_notify_stopping();
         rn_log_info(log, "stopping");
         rn_server_stop(server);
+        rn_log_info(log, "stopped");
     }
     if (signals >= 0)
         close(signals);

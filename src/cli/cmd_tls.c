@@ -16,10 +16,10 @@ static void print_trust(const char *pem, const char *p12)
     printf("\nLet clients trust %s:\n"
            "  curl         --cacert %s\n"
            "  JavaScript   NODE_EXTRA_CA_CERTS=%s\n"
-           "  Python       REQUESTS_CA_BUNDLE=%s, or connection_verify=;\n"
-           "               azure.cosmos.aio looks at neither, but at the next\n"
+           "  Python       REQUESTS_CA_BUNDLE=%s, or connection_verify=\n"
+           "               azure.cosmos.aio: SSL_CERT_FILE=%s\n"
            "  Go, Rust     SSL_CERT_FILE=%s (in place of the system's)\n",
-           pem, pem, pem, pem, pem);
+           pem, pem, pem, pem, pem, pem);
     if (p12) {
         printf("  Java         -Djavax.net.ssl.trustStore=%s\n"
                "               -Djavax.net.ssl.trustStorePassword=%s\n",
@@ -27,14 +27,11 @@ static void print_trust(const char *pem, const char *p12)
     } else {
         printf("  Java         see 'runnel tls export'\n");
     }
-    printf(
-        "  .NET         CosmosClientOptions.HttpClientFactory with a handler "
-        "that\n"
-        "               trusts it; or system-wide\n"
-        "  system-wide  cp %s /usr/local/share/ca-certificates/runnel.crt\n"
-        "               update-ca-certificates\n"
-        "Do not turn verification off: then anybody can be the server.\n",
-        pem);
+    printf("  .NET         SSL_CERT_FILE=%s on Linux, or system-wide\n"
+           "  system-wide  cp %s /usr/local/share/ca-certificates/runnel.crt\n"
+           "               update-ca-certificates\n"
+           "Do not turn verification off: then anybody can be the server.\n",
+           pem, pem);
 }
 
 static int init(const char *data, char **names, int count)
@@ -60,7 +57,7 @@ static int init(const char *data, char **names, int count)
     if (rc)
         return rn_command_fail(rc, &err);
     printf("%s/cert.pem is new, by %s authority; 'runnel serve --data %s' "
-           "uses it,\na running one within a second\n",
+           "uses it,\na running server within a second\n",
            dir, made ? "a new" : "the same", data);
     print_trust(pem, NULL);
     return RN_EXIT_OK;
@@ -85,36 +82,50 @@ static int export(const char *data, const char *to)
 
 static int run(int argc, char **argv)
 {
+    const char *data = rn_command_data(&argc, argv);
+    int at = 2;
+
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-') {
             fprintf(stderr, "runnel: tls has no option '%s'\n", argv[i]);
             return RN_EXIT_REFUSED;
         }
     }
-    if (argc >= 3 && strcmp(argv[1], "init") == 0)
-        return init(argv[2], argv + 3, argc - 3);
-    if (argc == 4 && strcmp(argv[1], "export") == 0)
-        return export(argv[2], argv[3]);
+    /* DIR as an operand is the older way. */
+    if (argc >= 2 && strcmp(argv[1], "init") == 0) {
+        if (at < argc && rn_command_is_directory(argv[at]))
+            data = argv[at++];
+        return init(data, argv + at, argc - at);
+    }
+    if (argc == 4)
+        data = argv[at++];
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "export") == 0)
+        return export(data, argv[at]);
     fprintf(stderr, "runnel: usage: runnel tls %s\n", rn_command_tls.usage);
     return RN_EXIT_REFUSED;
 }
 
 const struct rn_command rn_command_tls = {
     .name = "tls",
-    .usage = "init DIR [NAME ...] | export DIR TO",
+    .usage = "init [--data DIR] [NAME ...] | export [--data DIR] TO",
     .summary = "Make certificates for the server, and files for its clients",
     .help =
-        "  init DIR [NAME ...]\n"
+        "  init [NAME ...]\n"
         "        Make a certificate for localhost, 127.0.0.1, ::1 and each "
-        "NAME, a host\n        name or an address, by an authority of DIR's "
-        "own, which is made if there\n        is none.  Run it again before "
-        "the certificate ends, after 825 days;\n        clients that trust "
-        "the authority notice nothing.\n"
-        "  export DIR TO\n"
+        "NAME, a host\n        name or an address, by an authority of the data "
+        "directory's own, which\n        is made if there is none.  It "
+        "replaces the authority that a server on\n        loopback made by "
+        "itself.  Run it again before the certificate ends,\n        after "
+        "825 days; clients that trust the authority notice nothing.\n"
+        "  export TO\n"
         "        Write what clients need to trust the server to the directory "
         "TO: ca.pem,\n        and ca.p12 (PKCS#12, password "
         "\"" RN_AUTHORITY_PASSWORD "\") for Java.  Everybody may read\n"
         "        them.\n"
+        "  --data DIR\n"
+        "        The data directory.  Default: RUNNEL_DATA, or "
+        "./" RN_COMMAND_DATA ", as for\n        'runnel serve'.  DIR may "
+        "also be the first operand, with a slash in it.\n"
         "\n"
         "Both print how each SDK is told to trust the authority.  It can vouch "
         "for the\nnames it was made with and for no others; for a new name, "

@@ -1,14 +1,15 @@
 /* command.h -- what a subcommand of `runnel` is.
  *
  * One row in main.c, one file cmd_*.c.  Exit status: 0 done, 1 could not
- * finish, 2 the command line or the data directory will not do; the reason is
- * one line on standard error.
+ * finish, 2 invalid command line or data directory; the reason is one line on
+ * standard error.
  */
 #ifndef RN_CLI_COMMAND_H
 #define RN_CLI_COMMAND_H
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { RN_EXIT_OK = 0, RN_EXIT_FAILED = 1, RN_EXIT_REFUSED = 2 };
@@ -33,6 +34,15 @@ extern const struct rn_command rn_command_compact;
 
 /* Says "runnel: <text>" and returns the exit status for `rc`. */
 int rn_command_fail(enum rn_code rc, const struct rn_err *err);
+
+/* The data directory that `serve` uses by default. */
+#define RN_COMMAND_DATA "runnel-data"
+
+/* Takes --data DIR out of the arguments.  Without it: RUNNEL_DATA, as `serve`
+ * does, else RN_COMMAND_DATA. */
+const char *rn_command_data(int *argc, char **argv);
+/* An operand that names a directory: it has a slash, or is one. */
+bool rn_command_is_directory(const char *operand);
 
 /* Checks that exactly `count` operands follow the command and that none looks
  * like an option; says so and returns false otherwise. */

@@ -1,9 +1,11 @@
 /* main.c -- the program `runnel`: finds the subcommand and runs it. */
+#include "base/nearest.h"
 #include "cli/command.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,15 +16,15 @@ static int version(int argc, char **argv);
 static const struct rn_command command_help = {
     .name = "help",
     .usage = "[COMMAND]",
-    .summary = "List the commands, or tell about one of them",
-    .help = "COMMAND --help tells the same.\n",
+    .summary = "List the commands, or explain one of them",
+    .help = "COMMAND --help prints the same.\n",
     .run = help,
 };
 
 static const struct rn_command command_version = {
     .name = "version",
     .usage = "",
-    .summary = "Tell which Runnel this is",
+    .summary = "Print the version",
     .help = "The version is printed as 'runnel MAJOR.MINOR.PATCH'.\n",
     .run = version,
 };
@@ -46,8 +48,8 @@ static void print_overview(FILE *to)
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(to, "\n"
-                "Exit status: 0 done, 1 could not finish, 2 the command line "
-                "or the data\ndirectory will not do.\n");
+                "Exit status: 0 success, 1 failure, 2 invalid command line or "
+                "data directory.\n");
 }
 
 static void print_usage(FILE *to, const char *word, const struct rn_command *c)
@@ -64,9 +66,9 @@ static void print_help(const struct rn_command *c)
         c->more_help(stdout);
     printf("\n"
            "Exit status\n"
-           "  0 done, 1 could not finish (no memory, no space), 2 the command "
-           "line or the\n  data directory will not do; one line on standard "
-           "error says why.\n");
+           "  0 success, 1 failure (no memory, no space), 2 invalid command "
+           "line or data\n  directory; one line on standard error says "
+           "why.\n");
 }
 
 static const struct rn_command *find(const char *name)
@@ -80,8 +82,18 @@ static const struct rn_command *find(const char *name)
 
 static int unknown(const char *name)
 {
-    fprintf(stderr, "runnel: there is no command '%s'; see 'runnel --help'\n",
-            name);
+    struct rn_nearest near = { .word = rn_view_text(name) };
+
+    for (size_t i = 0; i < COMMANDS; i++)
+        rn_nearest_offer(&near, commands[i]->name);
+    if (near.found)
+        fprintf(stderr,
+                "runnel: there is no command '%s'; did you mean '%s'?\n", name,
+                near.found);
+    else
+        fprintf(stderr,
+                "runnel: there is no command '%s'; see 'runnel --help'\n",
+                name);
     return RN_EXIT_REFUSED;
 }
 
@@ -110,6 +122,32 @@ int rn_command_fail(enum rn_code rc, const struct rn_err *err)
     fprintf(stderr, "runnel: %s\n",
             err->text[0] ? err->text : rn_code_name(rc));
     return rc == RN_NOMEM || rc == RN_FULL ? RN_EXIT_FAILED : RN_EXIT_REFUSED;
+}
+
+const char *rn_command_data(int *argc, char **argv)
+{
+    const char *found = getenv("RUNNEL_DATA");
+    int kept = 1;
+
+    found = found && found[0] ? found : RN_COMMAND_DATA;
+    for (int i = 1; i < *argc; i++) {
+        if (strncmp(argv[i], "--data=", 7) == 0)
+            found = argv[i] + 7;
+        else if (strcmp(argv[i], "--data") == 0 && i + 1 < *argc)
+            found = argv[++i];
+        else
+            argv[kept++] = argv[i];
+    }
+    *argc = kept;
+    return found;
+}
+
+bool rn_command_is_directory(const char *operand)
+{
+    struct stat st;
+
+    return strchr(operand, '/') || strcmp(operand, ".") == 0 ||
+           (stat(operand, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
 int rn_command_operands(const struct rn_command *c, int argc, char **argv,

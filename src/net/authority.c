@@ -2,6 +2,7 @@
 #include "net/authority.h"
 
 #include "base/file.h"
+#include "base/secret.h"
 #include "net/tls.h"
 
 #include <arpa/inet.h>
@@ -25,7 +26,17 @@ enum {
     CA_DAYS = 3652,
     LEAF_DAYS = 825, /* the most that Apple's clients accept */
     BACK_S = 3600,   /* clocks differ */
+    RENEW_DAYS = 30, /* before an automatic authority ends */
     DAY_S = 86400,
+};
+
+#define NAME_ASKED "Runnel local authority"
+#define NAME_AUTOMATIC "Runnel automatic authority"
+
+/* What an authority and its certificate are made for. */
+struct wish {
+    const char *permitted, *alternatives; /* as OpenSSL's configuration */
+    bool is_automatic;
 };
 
 struct pair {
@@ -293,7 +304,7 @@ static bool sign_cert(struct pair *p, const struct pair *issuer)
            X509_sign(p->cert, issuer->key, EVP_sha256()) > 0;
 }
 
-static enum rn_code make_authority(struct rn_env *env, const char *permitted,
+static enum rn_code make_authority(struct rn_env *env, const struct wish *wish,
                                    struct pair *out, struct rn_err *err)
 {
     unsigned char mark[4];
@@ -301,9 +312,10 @@ static enum rn_code make_authority(struct rn_env *env, const char *permitted,
 
     /* Two authorities of one name would confuse those who trust both. */
     rn_random(env, mark, sizeof(mark));
-    snprintf(name, sizeof(name), "Runnel local authority %02x%02x%02x%02x",
-             mark[0], mark[1], mark[2], mark[3]);
-    snprintf(text, sizeof(text), "critical,%s", permitted);
+    snprintf(name, sizeof(name), "%s %02x%02x%02x%02x",
+             wish->is_automatic ? NAME_AUTOMATIC : NAME_ASKED, mark[0], mark[1],
+             mark[2], mark[3]);
+    snprintf(text, sizeof(text), "critical,%s", wish->permitted);
     if (begin_cert(env, name, CA_DAYS, out) &&
         add_extension(out->cert, out->cert, NID_basic_constraints,
                       "critical,CA:TRUE,pathlen:0") &&
@@ -362,20 +374,66 @@ static enum rn_code check_leaf(const struct pair *authority,
     return rc;
 }
 
+static bool is_automatic(X509 *cert)
+{
+    char name[64] = "";
+
+    X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, name,
+                              sizeof(name));
+    return strncmp(name, NAME_AUTOMATIC, strlen(NAME_AUTOMATIC)) == 0;
+}
+
+static bool ends_soon(struct rn_env *env, X509 *cert)
+{
+    time_t then = (time_t)(rn_wall_ms(env) / 1000) + (time_t)RENEW_DAYS * DAY_S;
+
+    return X509_cmp_time(X509_get0_notAfter(cert), &then) < 0;
+}
+
+/* Reads the authority that shall sign.  RN_NOT_FOUND: one must be made, because
+ * there is none, or the one that is there must make room. */
+static enum rn_code find_authority(struct rn_env *env, const char *dir,
+                                   const struct wish *wish, struct pair *out,
+                                   struct rn_err *err)
+{
+    enum rn_code rc = read_authority(env, dir, out, err);
+
+    if (rc)
+        return rc;
+    if (wish->is_automatic && !is_automatic(out->cert))
+        return rn_fail(err, RN_CONFLICT, "%s has an authority of yours", dir);
+    if (wish->is_automatic ? ends_soon(env, out->cert)
+                           : is_automatic(out->cert)) {
+        pair_release(out);
+        *out = (struct pair){ 0 };
+        return RN_NOT_FOUND;
+    }
+    return RN_OK;
+}
+
+static enum rn_code make_pairs(struct rn_env *env, const struct wish *wish,
+                               struct pair *authority, struct pair *leaf,
+                               struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    if (!authority->cert)
+        rc = make_authority(env, wish, authority, err);
+    if (!rc)
+        rc = make_leaf(env, authority, wish->alternatives, leaf, err);
+    return rc ? rc : check_leaf(authority, leaf, err);
+}
+
 static enum rn_code issue(struct rn_env *env, const char *dir,
-                          const char *permitted, const char *alternatives,
-                          bool *made, struct rn_err *err)
+                          const struct wish *wish, bool *made,
+                          struct rn_err *err)
 {
     struct pair authority = { 0 }, leaf = { 0 };
-    enum rn_code rc = read_authority(env, dir, &authority, err);
+    enum rn_code rc = find_authority(env, dir, wish, &authority, err);
 
     *made = rc == RN_NOT_FOUND;
-    if (*made)
-        rc = make_authority(env, permitted, &authority, err);
-    if (!rc)
-        rc = make_leaf(env, &authority, alternatives, &leaf, err);
-    if (!rc)
-        rc = check_leaf(&authority, &leaf, err);
+    if (!rc || *made)
+        rc = make_pairs(env, wish, &authority, &leaf, err);
     if (!rc && *made)
         rc = write_pair(env, dir, "ca.pem", "ca-key.pem", &authority, err);
     if (!rc)
@@ -393,6 +451,7 @@ enum rn_code rn_authority_issue(struct rn_env *env, const char *dir,
                                                     "::1" };
     struct rn_buf permitted = RN_BUF_INIT(PATH_BYTES),
                   alternatives = RN_BUF_INIT(PATH_BYTES);
+    struct wish wish;
     enum rn_code rc = RN_OK;
 
     if (count > RN_AUTHORITY_NAMES_MAX)
@@ -413,11 +472,86 @@ enum rn_code rn_authority_issue(struct rn_env *env, const char *dir,
         rn_fail(err, rc, "the names are too long");
     if (!rc)
         rc = make_dir(env, dir, err);
+    wish = (struct wish){ .permitted = permitted.at,
+                          .alternatives = alternatives.at };
     if (!rc)
-        rc = issue(env, dir, permitted.at, alternatives.at, made, err);
+        rc = issue(env, dir, &wish, made, err);
     rn_buf_release(&permitted);
     rn_buf_release(&alternatives);
     return rc;
+}
+
+/* ---- automatic ----------------------------------------------------------- */
+
+static const struct wish automatic = {
+    .permitted = "permitted;DNS:localhost,"
+                 "permitted;IP:127.0.0.1/255.255.255.255,"
+                 "permitted;IP:::1/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    .alternatives = "DNS:localhost,IP:127.0.0.1,IP:::1",
+    .is_automatic = true,
+};
+
+enum rn_code rn_authority_issue_automatic(struct rn_env *env, const char *dir,
+                                          struct rn_err *err)
+{
+    enum rn_code rc = make_dir(env, dir, err);
+    bool made;
+
+    return rc ? rc : issue(env, dir, &automatic, &made, err);
+}
+
+bool rn_authority_is_automatic(struct rn_env *env, const char *dir)
+{
+    struct rn_err err;
+    X509 *cert = NULL;
+    bool is = !read_cert(env, dir, &cert, &err) && is_automatic(cert);
+
+    X509_free(cert);
+    return is;
+}
+
+/* One of the two is NULL. */
+static enum rn_code print_pem(X509 *cert, EVP_PKEY *key, struct rn_buf *out)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    long len = 0;
+    enum rn_code rc = RN_NOMEM;
+
+    *out = RN_BUF_INIT(FILE_BYTES_MAX);
+    if (bio && (cert ? PEM_write_bio_X509(bio, cert)
+                     : PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL,
+                                                NULL))) {
+        len = BIO_get_mem_data(bio, &text);
+        rc = rn_buf_add(out, rn_view_of(text, (size_t)len));
+    }
+    BIO_free(bio);
+    return rc;
+}
+
+enum rn_code rn_authority_make(struct rn_env *env,
+                               struct rn_authority_texts *out,
+                               struct rn_err *err)
+{
+    struct pair authority = { 0 }, leaf = { 0 };
+    enum rn_code rc = make_pairs(env, &automatic, &authority, &leaf, err);
+
+    *out = (struct rn_authority_texts){ 0 };
+    if (!rc && (print_pem(authority.cert, NULL, &out->ca) ||
+                print_pem(leaf.cert, NULL, &out->cert) ||
+                print_pem(NULL, leaf.key, &out->key)))
+        rc = fail_ssl(err, "printing a certificate");
+    pair_release(&authority);
+    pair_release(&leaf);
+    return rc;
+}
+
+void rn_authority_texts_release(struct rn_authority_texts *texts)
+{
+    rn_wipe_secret(texts->key.at, texts->key.len);
+    rn_buf_release(&texts->ca);
+    rn_buf_release(&texts->cert);
+    rn_buf_release(&texts->key);
 }
 
 /* ---- exporting ----------------------------------------------------------- */
@@ -472,6 +606,9 @@ enum rn_code rn_authority_export(struct rn_env *env, const char *dir,
     X509 *cert = NULL;
     enum rn_code rc = read_cert(env, dir, &cert, err);
 
+    if (rc == RN_NOT_FOUND)
+        rn_fail(err, rc,
+                "%s: there is no authority; 'runnel tls init' makes one", dir);
     if (!rc) {
         store = make_store(cert);
         if (!pem || !p12 || !store || !PEM_write_bio_X509(pem, cert) ||

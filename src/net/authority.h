@@ -12,12 +12,17 @@
  *
  * Every file has mode 0600 and is replaced by a rename.
  *
+ * An automatic authority is one that a server made for itself, without being
+ * asked, for loopback names only.  Its name says so.  `runnel tls init` puts
+ * one that was asked for in its place.
+ *
  * Threads: one at a time per directory.
  */
 #ifndef RN_NET_AUTHORITY_H
 #define RN_NET_AUTHORITY_H
 
 #include "base/env.h"
+#include "base/mem.h"
 
 enum { RN_AUTHORITY_NAMES_MAX = 64 };
 
@@ -32,6 +37,24 @@ enum { RN_AUTHORITY_NAMES_MAX = 64 };
 enum rn_code rn_authority_issue(struct rn_env *env, const char *dir,
                                 const char *const *names, size_t count,
                                 bool *made, struct rn_err *err) RN_CHECK;
+
+/* Makes a certificate for localhost, 127.0.0.1 and ::1 by the automatic
+ * authority, which is made if there is none or its end is near.  RN_CONFLICT
+ * if the directory has an authority that was asked for. */
+enum rn_code rn_authority_issue_automatic(struct rn_env *env, const char *dir,
+                                          struct rn_err *err) RN_CHECK;
+/* False if there is none, or it cannot be read. */
+bool rn_authority_is_automatic(struct rn_env *env, const char *dir);
+
+/* An automatic authority and its certificate, in memory, as PEM. */
+struct rn_authority_texts {
+    struct rn_buf ca, cert, key;
+};
+enum rn_code rn_authority_make(struct rn_env *env,
+                               struct rn_authority_texts *out,
+                               struct rn_err *err) RN_CHECK;
+/* The key is wiped first. */
+void rn_authority_texts_release(struct rn_authority_texts *texts);
 
 /* Writes ca.pem and ca.p12, a PKCS#12 store that Java trusts, to `to`. */
 enum rn_code rn_authority_export(struct rn_env *env, const char *dir,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdatomic.h>
@@ -106,35 +107,76 @@ static int64_t not_after(SSL_CTX *ctx)
     return (int64_t)timegm(&tm);
 }
 
-enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
-                         struct rn_tls **out, struct rn_err *err)
+static void set_modes(SSL_CTX *ctx)
 {
-    struct rn_tls *tls;
-    enum rn_code rc = rn_check_secret(key_path, err);
+    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                              SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
+}
 
-    if (rc)
-        return rc;
-    tls = rn_new(sizeof(*tls));
+static enum rn_code context_new(struct rn_tls **out, struct rn_err *err)
+{
+    struct rn_tls *tls = rn_new(sizeof(*tls));
+
     if (!tls)
-        return rn_fail(err, RN_NOMEM, "%s: out of memory", cert_path);
+        return rn_fail(err, RN_NOMEM, "TLS: out of memory");
     atomic_init(&tls->owners, 1);
+    *out = tls;
     tls->ctx = SSL_CTX_new(TLS_server_method());
     if (!tls->ctx || !SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION))
-        rc = fail_ssl(err, "TLS");
-    else
-        rc = read_files(tls->ctx, cert_path, key_path, err);
+        return fail_ssl(err, "TLS");
+    set_modes(tls->ctx);
+    return RN_OK;
+}
+
+/* Hands over a context that has its certificate, or ends it. */
+static enum rn_code context_finish(struct rn_tls *tls, enum rn_code rc,
+                                   struct rn_tls **out)
+{
     if (rc) {
         rn_tls_close(tls);
         return rc;
     }
-    SSL_CTX_set_mode(tls->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                   SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_options(tls->ctx, SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_alpn_select_cb(tls->ctx, choose_protocol, NULL);
     tls->not_after = not_after(tls->ctx);
     *out = tls;
     return RN_OK;
+}
+
+enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
+                         struct rn_tls **out, struct rn_err *err)
+{
+    struct rn_tls *tls = NULL;
+    enum rn_code rc = rn_check_secret(key_path, err);
+
+    if (!rc)
+        rc = context_new(&tls, err);
+    if (!rc)
+        rc = read_files(tls->ctx, cert_path, key_path, err);
+    return context_finish(tls, rc, out);
+}
+
+enum rn_code rn_tls_open_texts(struct rn_view cert, struct rn_view key,
+                               struct rn_tls **out, struct rn_err *err)
+{
+    BIO *cert_bio = BIO_new_mem_buf(cert.at, (int)cert.len);
+    BIO *key_bio = BIO_new_mem_buf(key.at, (int)key.len);
+    X509 *x509 =
+        cert_bio ? PEM_read_bio_X509(cert_bio, NULL, NULL, NULL) : NULL;
+    EVP_PKEY *pkey =
+        key_bio ? PEM_read_bio_PrivateKey(key_bio, NULL, NULL, NULL) : NULL;
+    struct rn_tls *tls = NULL;
+    enum rn_code rc = context_new(&tls, err);
+
+    if (!rc && (!x509 || !pkey || !SSL_CTX_use_certificate(tls->ctx, x509) ||
+                !SSL_CTX_use_PrivateKey(tls->ctx, pkey)))
+        rc = fail_ssl(err, "the certificate");
+    X509_free(x509);
+    EVP_PKEY_free(pkey);
+    BIO_free(cert_bio);
+    BIO_free(key_bio);
+    return context_finish(tls, rc, out);
 }
 
 struct rn_tls *rn_tls_share(struct rn_tls *tls)

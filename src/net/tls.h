@@ -29,6 +29,10 @@ int rn_tls_refuse_passphrase(char *out, int size, int is_new, void *asked);
 /* PEM files; the certificate's may hold its chain. */
 enum rn_code rn_tls_open(const char *cert_path, const char *key_path,
                          struct rn_tls **out, struct rn_err *err) RN_CHECK;
+/* The same, of PEM texts: one certificate and its key. */
+enum rn_code rn_tls_open_texts(struct rn_view cert, struct rn_view key,
+                               struct rn_tls **out,
+                               struct rn_err *err) RN_CHECK;
 struct rn_tls *rn_tls_share(struct rn_tls *tls);
 void rn_tls_close(struct rn_tls *tls); /* NULL is fine */
 /* When the certificate ends, seconds since 1970. */

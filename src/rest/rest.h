@@ -20,6 +20,7 @@ struct rn_rest_opts {
     struct rn_engine *engine;
     struct rn_log *log;
     const char *data_dir; /* where the keys are; NULL: keep them in memory */
+    struct rn_view authority;       /* PEM; used where data_dir is NULL */
     const char *metrics_token_file; /* NULL: none */
     const char *advertise;          /* NULL: echo Host and scheme */
     const char *consistency;        /* the account's default level */

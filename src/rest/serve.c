@@ -451,11 +451,12 @@ static void load_authority(struct rn_rest *r)
     struct rn_file *file = NULL;
     char path[4096];
 
+    snprintf(path, sizeof(path), "%s/tls/ca.pem",
+             r->opts.data_dir ? r->opts.data_dir : "");
     if (!r->opts.data_dir)
-        return;
-    snprintf(path, sizeof(path), "%s/tls/ca.pem", r->opts.data_dir);
-    if (!rn_file_open(env, path, RN_OPEN_READ, &file) &&
-        !rn_buf_reserve(&text, AUTHORITY_MAX))
+        (void)!rn_buf_add(&text, r->opts.authority);
+    else if (!rn_file_open(env, path, RN_OPEN_READ, &file) &&
+             !rn_buf_reserve(&text, AUTHORITY_MAX))
         (void)!rn_file_read(file, text.at, AUTHORITY_MAX, 0, &text.len);
     rn_file_close(file);
     pthread_mutex_lock(&r->lock);

@@ -3,12 +3,17 @@
  * It is that of the files which the options name, or of those in DIR/tls.  A
  * new one takes its place while connections go on with the old.
  *
+ * On loopback the server makes an automatic one (net/authority.h) if there is
+ * none, so that https://localhost works at the first start; with --store mem it
+ * lives in memory.  An automatic one is renewed by the server itself.
+ *
  * Threads: any; one at a time loads.
  */
 #ifndef RN_SERVER_CERTIFICATE_H
 #define RN_SERVER_CERTIFICATE_H
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "net/tls.h"
 #include "server/options.h"
 
@@ -20,6 +25,9 @@ struct rn_certificate {
     pthread_mutex_t lock;
     struct rn_tls *tls;        /* guarded; NULL: plain only */
     _Atomic int64_t not_after; /* 0: there is none */
+    bool is_automatic;
+    int64_t tried_s;  /* when one was last made, or could not be */
+    struct rn_buf ca; /* of one in memory: PEM, for clients */
 };
 
 struct rn_certificate_files {
@@ -38,6 +46,14 @@ enum rn_code rn_certificate_load(struct rn_certificate *c,
                                  const struct rn_options *o, struct rn_env *env,
                                  struct rn_log *log,
                                  struct rn_err *err) RN_CHECK;
+
+/* Makes an automatic certificate if there is none, or if the automatic one ends
+ * soon.  A failure is logged; the server goes on with plain HTTP. */
+void rn_certificate_ensure(struct rn_certificate *c, const struct rn_options *o,
+                           struct rn_env *env, struct rn_log *log);
+/* An automatic one that rn_certificate_ensure would renew; at most once an
+ * hour, for that may fail. */
+bool rn_certificate_is_due(const struct rn_certificate *c, struct rn_env *env);
 
 bool rn_certificate_is_there(const struct rn_certificate *c);
 

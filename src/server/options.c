@@ -2,6 +2,7 @@
 #include "server/options.h"
 
 #include "base/env.h"
+#include "base/nearest.h"
 #include "json/json.h"
 
 #include <assert.h>
@@ -50,6 +51,10 @@ static const struct option table[] = {
       "DIR/tls/cert.pem, if it is there." },
     { "tls-key", TEXT, AT(tls_key), NULL, 0, 0, "FILE",
       "Its private key (PEM), of mode 0640 at most; else DIR/tls/key.pem." },
+    { "no-auto-tls", FLAG, AT(no_auto_tls), NULL, 0, 0, NULL,
+      "On loopback, make no certificate.  By default the server makes one for "
+      "localhost in DIR/tls if there is none, and renews it; with --store mem "
+      "it lives in memory." },
     { "metrics-token-file", TEXT, AT(metrics_token_file), NULL, 0, 0, "FILE",
       "A line that opens /metrics off loopback, as a Bearer token; of mode "
       "0640 at most." },
@@ -80,8 +85,9 @@ static const struct option table[] = {
       "Become this user, for good, once the address is bound." },
     { "allow-root", FLAG, AT(allow_root), NULL, 0, 0, NULL,
       "Serve off loopback as root." },
-    { "log-format", WORD, AT(log_format), "json", 0, 0, "json|text",
-      "One JSON object a line, or text." },
+    { "log-format", WORD, AT(log_format), "auto", 0, 0, "json|text|auto",
+      "One JSON object a line, or text; auto is text on a terminal, JSON "
+      "elsewhere." },
     { "log-level", WORD, AT(log_level), "info", 0, 0, "LEVEL",
       "error, warn or info." },
     { "log-requests", FLAG, AT(log_requests), NULL, 0, 0, NULL,
@@ -397,6 +403,21 @@ bool rn_options_is_stray(const char *variable)
            !starts(variable, "RUNNEL_PORT_");
 }
 
+static enum rn_code fail_unknown(struct rn_view name, struct rn_err *err)
+{
+    struct rn_nearest near = { .word = name };
+
+    for (size_t i = 0; i < OPTIONS; i++)
+        rn_nearest_offer(&near, table[i].name);
+    if (near.found)
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "there is no option '--%.*s'; did you mean '--%s'?",
+                       RN_FMT(name), near.found);
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "there is no option '--%.*s'; see 'runnel serve --help'",
+                   RN_FMT(name));
+}
+
 /* Finds the option and value at argv[*at] and moves on behind them. */
 static enum rn_code next_argument(int argc, char **argv, int *at,
                                   const struct option **o, const char **value,
@@ -411,8 +432,7 @@ static enum rn_code next_argument(int argc, char **argv, int *at,
         return rn_fail(err, RN_BAD_REQUEST, "'%s' is not an option", text);
     *o = find(name);
     if (!*o)
-        return rn_fail(err, RN_BAD_REQUEST, "there is no option '--%.*s'",
-                       RN_FMT(name));
+        return fail_unknown(name, err);
     *at += 1;
     *value = equals ? equals + 1 : (*o)->kind == FLAG ? "true" : NULL;
     if (!*value && *at < argc)

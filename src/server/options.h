@@ -29,7 +29,7 @@ struct rn_options {
     const char *user, *metrics_token_file;
     const char *log_format, *log_level;
     bool admin, test_mode, log_requests, enforce_throughput;
-    bool any_order, strict;
+    bool any_order, strict, no_auto_tls;
     bool allow_well_known_key, allow_plain_http, allow_root;
     uint64_t ranges, loops, workers;
     uint64_t connections_max, connections_per_address, requests_max;

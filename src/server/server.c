@@ -8,6 +8,7 @@
 
 #include "base/machine.h"
 #include "base/secret.h"
+#include "cosmos/account.h"
 #include "engine/engine.h"
 #include "net/listener.h"
 #include "rest/keys.h"
@@ -309,6 +310,8 @@ int rn_server_look(struct rn_server *s, bool *is_outdated)
         rn_watched_look(&s->watched, name_files(s->options, &names), FILES);
 
     *is_outdated = state == RN_WATCHED_CHANGED;
+    if (rn_certificate_is_due(&s->certificate, s->env))
+        *is_outdated = true;
     if (state == RN_WATCHED_MOVING)
         return RN_SERVER_REST_MS;
     return s->watched.is_blind ? LOOK_MS : -1;
@@ -323,6 +326,13 @@ static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
 {
     return rn_certificate_load(&s->certificate, s->options, s->env, s->log,
                                err);
+}
+
+/* Makes or renews what only loopback needs. */
+static void ensure_tls(struct rn_server *s)
+{
+    if (rn_listener_is_loopback(s->listeners[0]))
+        rn_certificate_ensure(&s->certificate, s->options, s->env, s->log);
 }
 
 /* For the metrics.  Nobody asks before the loops are there. */
@@ -343,6 +353,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .engine = s->engine,
         .log = s->log,
         .data_dir = is_in_memory(o) ? NULL : o->data,
+        .authority = rn_buf_view(&s->certificate.ca),
         .metrics_token_file = o->metrics_token_file,
         .advertise = o->advertise,
         .host = o->advertised_host[0] ? o->advertised_host : NULL,
@@ -458,7 +469,8 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 {
     if (rn_listener_is_loopback(s->listeners[0]))
         return RN_OK;
-    if (!rn_server_has_tls(s) && !s->options->allow_plain_http) {
+    if ((!rn_server_has_tls(s) || s->certificate.is_automatic) &&
+        !s->options->allow_plain_http) {
         return rn_fail(err, RN_FORBIDDEN,
                        "%s is not loopback: make a certificate with 'runnel "
                        "tls init', or give "
@@ -556,7 +568,9 @@ enum rn_code rn_server_start(const struct rn_options *options,
         rc = check_exposure(s, err);
     if (!rc)
         rc = open_data(s, err);
-    note_files(s, FILES - 1);
+    if (!rc)
+        ensure_tls(s);
+    note_files(s, rn_server_has_automatic_tls(s) ? 0 : FILES - 1);
     if (!rc)
         rc = describe_config(s, err);
     if (!rc)
@@ -586,6 +600,17 @@ bool rn_server_has_tls(const struct rn_server *s)
     return rn_certificate_is_there(&s->certificate);
 }
 
+const char *rn_server_public_key(const struct rn_server *s)
+{
+    return rn_listener_is_loopback(s->listeners[0]) ? RN_ACCOUNT_EMULATOR_KEY
+                                                    : NULL;
+}
+
+bool rn_server_has_automatic_tls(const struct rn_server *s)
+{
+    return s->certificate.is_automatic;
+}
+
 static bool tell_reload(struct rn_server *s, const char *what, enum rn_code rc,
                         const struct rn_err *err)
 {
@@ -610,6 +635,7 @@ void rn_server_reload(struct rn_server *s)
                         &err);
     err = (struct rn_err){ 0 };
     certificate = tell_reload(s, "certificate", load_tls(s, &err), &err);
+    ensure_tls(s);
     if (keys && token && certificate) {
         rn_log_info(s->log, "certificates and keys reloaded");
     } else {

@@ -19,6 +19,11 @@ enum rn_code rn_server_start(const struct rn_options *options,
 /* Where it listens, with the real port; of two addresses the first. */
 const char *rn_server_address(const struct rn_server *s);
 bool rn_server_has_tls(const struct rn_server *s);
+/* The emulators' key, if the server accepts it and only this machine can reach
+ * the server; else NULL. */
+const char *rn_server_public_key(const struct rn_server *s);
+/* It made the certificate for itself: clients need not use it. */
+bool rn_server_has_automatic_tls(const struct rn_server *s);
 
 /* Reads certificates, keys and the metrics token again, each by itself, and
  * logs how it went.  What fails to load leaves the old ones in place. */
@@ -27,7 +32,9 @@ void rn_server_reload(struct rn_server *s);
 /* Whether the files of a reload have changed since they were read, and rest.
  * Returns in how many milliseconds to look again, whatever happens; -1: when
  * rn_server_watch_fd, which is another after each look, is readable and
- * RN_SERVER_REST_MS have passed.  Thread: the one that reloads. */
+ * RN_SERVER_REST_MS have passed, but at least once a day, because an automatic
+ * certificate ends without a change of a file.  Thread: the one that reloads.
+ */
 int rn_server_look(struct rn_server *s, bool *is_outdated);
 int rn_server_watch_fd(const struct rn_server *s); /* -1: none */
 

@@ -40,6 +40,9 @@ check 'the ledger is there' \
 check 'the unit and the alerts are there' \
     test -f "$dest/share/doc/runnel/contrib/runnel.service" -a \
     -f "$dest/share/doc/runnel/contrib/alerts.yml"
+check 'the unit is where systemd looks below the prefix, and starts the program that was installed' \
+    grep -qx 'ExecStart=/opt/rn/bin/runnel serve .*' \
+    "$dest/lib/systemd/system/runnel.service"
 # Prints what links to other files name and is not there.
 lost_links()
 {

@@ -6,6 +6,7 @@ sides.
 import http.client
 import json
 import os
+import pty
 import re
 import select
 import signal
@@ -33,6 +34,24 @@ def requests_of(server):
     return [line for line in lines if line["msg"] == "request"]
 
 
+@case("the log is text on a terminal, and JSON with --log-format json there too")
+def _():
+    for options, is_json in ([], False), (["--log-format", "json"], True):
+        leader, follower = pty.openpty()
+        server = subprocess.Popen(
+            [RUNNEL, "serve", "--store", "mem", "--listen", "127.0.0.1:0",
+             *options], stdout=subprocess.PIPE, stderr=follower, text=True)
+        os.close(follower)
+        assert server.stdout.readline().startswith("listening on ")
+        server.terminate()
+        equal(server.wait(LIMIT_S), 0)
+        text = os.read(leader, 65536).decode()
+        os.close(leader)
+        server.stdout.close()
+        equal(text.startswith("{"), is_json, text)
+        assert "stopped" in text, text
+
+
 @case("every line of the log is a JSON object with time, level and message")
 def _():
     with Server("--log-requests") as server:
@@ -44,7 +63,8 @@ def _():
             found = json.loads(line)
             assert {"ts", "level", "msg"} <= set(found), line
         first = json.loads(server.lines[0])
-        equal((first["msg"], first["tls"]), ("started", False))
+        equal((first["msg"], first["tls"]), ("started", True))
+        equal(json.loads(server.lines[-1])["msg"], "stopped")
         server.start()
 
 
@@ -254,7 +274,7 @@ def _():
     want = {name: kind for kind, names in (
         ("gauge", GAUGES), ("counter", COUNTERS), ("histogram", HISTOGRAMS))
         for name in names.split()}
-    with Server() as server:
+    with Server("--no-auto-tls") as server:
         _, _, text = server.ask("GET", "/metrics", key=None, raw=True)
     equal(dict(re.findall(r"^# TYPE (\S+) (\S+)$", text.decode(), re.M)), want)
     manual = read_file("docs/operations.md")

@@ -15,9 +15,10 @@ import stat
 import subprocess
 import tempfile
 import termios
+import time
 
-from lib import (AS_ROOT, LIMIT_S, RUNNEL, Server, case, equal, own_address,
-                 run, run_cases, sign)
+from lib import (AS_ROOT, EMULATOR_KEY, LIMIT_S, RUNNEL, Server, case, equal,
+                 own_address, run, run_cases, sign)
 
 
 def init(data, *names):
@@ -109,8 +110,8 @@ def _():
             refused("tls", "init", data, name, words="neither")
         refused("tls", "init", data, *[f"n{i}" for i in range(65)],
                 words="64")
-        refused("tls", "init", words="usage")
-        refused("tls", "export", data, words="usage")
+        refused("tls", words="usage")
+        refused("tls", "export", words="usage")
         refused("tls", "init", "--force", data, words="--force")
         equal(os.listdir(data), [])
 
@@ -176,7 +177,7 @@ def _():
 def _():
     with tempfile.TemporaryDirectory() as data:
         path = "/_explorer/emulator.pem"
-        with Server(data=data) as server:
+        with Server("--no-auto-tls", data=data) as server:
             equal(server.ask("GET", path, key=None)[0], 404)
             equal(server.scheme, "http")
             init(data)
@@ -357,7 +358,7 @@ def _():
 def _():
     with tempfile.TemporaryDirectory() as home:
         data, to = home + "/data", home + "/to"
-        refused("tls", "export", data, to, words="ca.pem")
+        refused("tls", "export", data, to, words="'runnel tls init' makes")
         init(data)
         status, out, err = run("tls", "export", data, to)
         equal((status, err, sorted(os.listdir(to))),
@@ -367,7 +368,7 @@ def _():
             equal(stat.S_IMODE(os.stat(path).st_mode), mode, path)
         for words in ["NODE_EXTRA_CA_CERTS=", "REQUESTS_CA_BUNDLE=",
                       "azure.cosmos.aio", "trustStore=" + to, "SSL_CERT_FILE=",
-                      "HttpClientFactory", "--cacert"]:
+                      ".NET", "--cacert"]:
             assert words in out, words
         held = openssl("pkcs12", "-in", to + "/ca.p12", "-passin",
                        "pass:runnel")
@@ -390,6 +391,161 @@ def _():
         init(data)
         with Server(*AS_ROOT, data=data, listen="0.0.0.0:0") as server:
             equal(server.scheme, "https")
+
+
+@case("at the first start https://localhost works, beside http, and stays so")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        cafile = data + "/tls/ca.pem"
+        with Server(data=data) as server:
+            equal(server.scheme, "http")
+            equal(server.ask("GET", "/dbs", cafile=cafile)[0], 200)
+            equal(server.ask("GET", "/dbs")[0], 200)
+        first = serial(cafile), serial(data + "/tls/cert.pem")
+        with Server(data=data) as server:
+            equal(server.ask("GET", "/dbs", cafile=cafile)[0], 200)
+        equal((serial(cafile), serial(data + "/tls/cert.pem")), first)
+        for name in os.listdir(data + "/tls"):
+            equal(stat.S_IMODE(os.stat(f"{data}/tls/{name}").st_mode), 0o600)
+        assert "Runnel automatic authority" in openssl(
+            "x509", "-in", cafile, "-noout", "-subject")
+
+
+@case("a certificate in memory is trusted by what emulator.pem gives")
+def _():
+    with Server("--store", "mem") as server:
+        path = "/_explorer/emulator.pem"
+        _, _, text = server.ask("GET", path, key=None, raw=True)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(text)
+            file.flush()
+            equal(server.ask("GET", "/dbs", cafile=file.name)[0], 200)
+        equal(os.path.exists(server.data), False)
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_for_line("certificates and keys reloaded")
+
+
+def shorten(data):
+    """Puts a certificate of ten days by the directory's authority in place."""
+    tls = data + "/tls"
+    with tempfile.TemporaryDirectory() as home:
+        openssl("req", "-new", "-key", tls + "/key.pem", "-subj",
+                "/CN=localhost", "-out", home + "/request")
+        openssl("x509", "-req", "-in", home + "/request", "-CA",
+                tls + "/ca.pem", "-CAkey", tls + "/ca-key.pem", "-days", "10",
+                "-out", home + "/cert.pem")
+        with open(home + "/cert.pem") as file:
+            text = file.read()
+    with open(tls + "/cert.pem", "w") as file:
+        file.write(text)
+
+
+@case("an automatic certificate that ends soon is renewed by the same authority")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        cafile = data + "/tls/ca.pem"
+        with Server(data=data) as server:
+            pass
+        authority = serial(cafile)
+        shorten(data)
+        with Server(data=data) as server:
+            left = (server.metrics()["runnel_tls_cert_not_after_seconds"]
+                    - time.time())
+            assert left > 800 * 86400, left
+            equal(server.ask("GET", "/dbs", cafile=cafile)[0], 200)
+        equal(serial(cafile), authority)
+
+
+@case("a certificate that was asked for is not renewed by the server")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        init(data)
+        shorten(data)
+        before = serial(data + "/tls/cert.pem")
+        with Server(data=data) as server:
+            server.wait_for_line("the certificate ends soon")
+        equal(serial(data + "/tls/cert.pem"), before)
+
+
+@case("tls init replaces an automatic authority, which serves no network")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        with Server(data=data):
+            pass
+        refused("serve", "--data", data, "--listen", "0.0.0.0:0",
+                words="runnel tls init")
+        assert "a new authority" in init(data, "db.example.org")
+        assert "the same authority" in init(data, "db.example.org")
+        with Server(*AS_ROOT, data=data, listen="0.0.0.0:0") as server:
+            equal(server.scheme, "https")
+
+
+@case("a directory that cannot have a certificate is served over HTTP")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        with Server("--no-auto-tls", data=data):
+            pass
+        equal(os.path.exists(data + "/tls"), False)
+        with open(data + "/tls", "w"):
+            pass
+        with Server(data=data) as server:
+            server.wait_for_line("HTTPS is not available")
+            equal(server.ask("GET", "/dbs")[0], 200)
+
+
+@case("the start prints the connection string with the public key, and no other")
+def _():
+    with Server() as server:
+        line = server.process.stdout.readline()
+        equal(line, "connection string: AccountEndpoint=http://localhost:"
+              f"{server.port}/;AccountKey={EMULATOR_KEY};\n")
+        line = server.process.stdout.readline()
+        assert line.startswith(f"https://localhost:{server.port}/ works too"), \
+            line
+        server.stop()
+        equal([line for line in server.lines if "AccountKey" in line
+               or EMULATOR_KEY in line], [])
+        server.start()
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        with Server(*AS_ROOT, data=data, listen="0.0.0.0:0") as server:
+            server.process.send_signal(signal.SIGTERM)
+            equal(server.process.stdout.read(), "")
+            server.process.wait(LIMIT_S)
+
+
+@case("keys and tls take the directory that serve takes")
+def _():
+    with tempfile.TemporaryDirectory() as home:
+        with Server(data=home + "/runnel-data"):
+            pass
+        status, named, _ = run("keys", "show", home + "/runnel-data", "primary")
+        equal(status, 0)
+        elsewhere = {**os.environ, "RUNNEL_DATA": home + "/runnel-data"}
+        for arguments, more in [
+                (["primary"], {"cwd": home}),
+                (["--data", "runnel-data", "primary"], {"cwd": home}),
+                (["runnel-data", "primary"], {"cwd": home}),
+                (["primary"], {"env": elsewhere})]:
+            equal(run("keys", "show", *arguments, **more), (0, named, ""))
+        equal(run("tls", "export", home + "/to", cwd=home)[0], 0)
+        equal(run("tls", "init", "db.example.org", cwd=home)[0], 0)
+        assert "db.example.org" in openssl(
+            "x509", "-in", home + "/runnel-data/tls/cert.pem", "-noout", "-text")
+
+
+@case("a misspelt command or option is answered with the one that was meant")
+def _():
+    refused("serv", words="did you mean 'serve'?")
+    refused("bakcup", words="did you mean 'backup'?")
+    refused("xyzzy", words="see 'runnel --help'")
+    refused("serve", "--lsten", "x", words="did you mean '--listen'?")
+    refused("serve", "--frobnicate", words="see 'runnel serve --help'")
 
 
 def status_in_plain(host, port, path, key):
@@ -428,7 +584,7 @@ def _():
 
 @case("who begins in TLS where there is no certificate is told of in the log")
 def _():
-    with Server() as server:
+    with Server("--no-auto-tls") as server:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         with socket.create_connection(("127.0.0.1", server.port),
