@@ -128,8 +128,8 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
     enum rn_code rc = RN_OK;
 
     *end = RN_FEED_ALL_READ;
-    for (; f->at < f->piece_count; f->at++) {
-        struct rn_feed_piece *p = &f->pieces[f->at];
+    for (size_t i = 0; i < f->piece_count; i++) {
+        struct rn_feed_piece *p = &f->pieces[i];
         struct rn_feed_scan scan = {
             .range = p->range,
             .epks = p->epks,
@@ -156,7 +156,7 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
          * place would fall behind what is retained. */
         if (f->piece_count > 1)
             p->given = p->upto;
-        if (is_full(f) && f->at + 1 < f->piece_count) {
+        if (is_full(f) && i + 1 < f->piece_count) {
             *end = RN_FEED_PAGE_FULL;
             break;
         }
@@ -175,7 +175,7 @@ enum rn_code rn_feed_page_read(struct rn_feed_page *f, uint32_t entries,
     *end = RN_FEED_ALL_READ;
     if (!rc && !f->is_begun)
         rc = rn_feed_page_begin(f, &r);
-    else if (!rc && f->is_again)
+    else if (!rc)
         rc = rn_feed_page_extend(f, &r);
     if (!rc && f->token.kind != RN_FEED_TOKEN_NOW && !f->is_old)
         rc = read_pieces(f, &r, entries, bytes, end);

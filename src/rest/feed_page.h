@@ -28,7 +28,7 @@ struct rn_feed_piece {
     uint32_t range;
     struct rn_epk_range epks;
     uint64_t after;      /* where reading goes on */
-    uint64_t upto;       /* where it ends: the range's LSN when it began */
+    uint64_t upto;       /* where it ends: the range's LSN in the snapshot */
     uint64_t given;      /* the place that the answer tells */
     uint64_t since_upto; /* up to this LSN the start time counts */
 };
@@ -39,14 +39,14 @@ struct rn_feed_page {
     struct rn_context *x;
     enum rn_feed_mode mode;
     bool is_wrapped; /* each document in an envelope */
-    bool is_old, is_begun, is_again;
+    bool is_old, is_begun;
     size_t max, count;
     bool has_since;
     int64_t since;
     const struct rn_pk *pk;
     struct rn_feed_token token;
     struct rn_feed_piece *pieces;
-    size_t piece_count, at;
+    size_t piece_count;
     uint32_t wait_s;   /* 0: it does not wait */
     int64_t parked_ns; /* when */
     struct rn_waiter waiter;
@@ -63,7 +63,8 @@ enum rn_code rn_feed_page_scope(struct rn_feed_page *f) RN_CHECK;
 
 enum rn_code rn_feed_page_begin(struct rn_feed_page *f,
                                 struct rn_reading *r) RN_CHECK;
-/* After a wait: as before, but up to where the ranges are now. */
+/* In a later snapshot: on from where reading has come to, up to where the
+ * ranges are now. */
 enum rn_code rn_feed_page_extend(struct rn_feed_page *f,
                                  struct rn_reading *r) RN_CHECK;
 /* Versions are kept from some LSN on, and nobody is moved past one that is

@@ -198,13 +198,10 @@ enum rn_code rn_feed_page_extend(struct rn_feed_page *f, struct rn_reading *r)
         struct rn_row_range row;
 
         rc = rn_feed_range(r, f->pieces[i].range, &row, &f->x->err);
-        f->pieces[i].after = f->pieces[i].upto;
         if (!rc)
             f->pieces[i].upto = row.lsn;
         if (RN_BUG(WAIT_SKIPS))
             f->pieces[i].after = row.lsn;
     }
-    f->at = 0;
-    f->is_again = false;
     return rc;
 }

@@ -1,11 +1,13 @@
 /* feeds.c -- the change feed, by the page.
  *
  * A loop reads one slice (feed_page.h).  If that found nothing and there is
- * more, a worker reads on, a snapshot for each slice and never beyond what the
- * first one saw.  If nothing is left and the client would wait, the call is
- * parked until the range moves, and then reads from where it got to.  Of a part
- * of the range it may find nothing again, and waits again; its client sees none
- * of this.
+ * more, a worker reads on.  Each slice has a snapshot of its own and reads up
+ * to the end of that snapshot, because a document that is rewritten between two
+ * slices moves behind the end of the first.  So the last slice has seen, in one
+ * snapshot, that nothing is left.  If then the client would wait, the call is
+ * parked until the range moves, and goes on in the same way.  Of a part of the
+ * range it may find nothing again, and waits again; its client sees none of
+ * this.
  *
  * The answer is 200 with the last document's LSN, or 304 with the range's.
  */
@@ -194,7 +196,6 @@ static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
 {
     struct rn_call *call = f->x->call;
 
-    f->is_again = true;
     f->parked_ns = rn_mono_ns(f->x->rest->opts.env);
     call->note.waited_for = "change";
     call->next = look_again;
@@ -218,8 +219,8 @@ static enum rn_rest_step start_again(struct rn_call *call)
     enum rn_feed_end end = RN_FEED_ALL_READ;
     enum rn_code rc;
 
-    f->piece_count = f->at = f->count = 0;
-    f->is_begun = f->is_again = false;
+    f->piece_count = f->count = 0;
+    f->is_begun = false;
     rn_buf_clear(&call->body);
     rc = rn_feed_page_scope(f);
     if (!rc && f->wait_s)
