@@ -5,7 +5,9 @@
  *   "42"                  an LSN of the one range that is read; Java parses the
  *                         number, and every client keeps the quotes
  *   "0:-1#12,1:-1#40"     an LSN for each of several ranges that are read one
- *                         after the other, as a session token says it
+ *                         after the other, as a session token says it.  After a
+ *                         merge it names dead ranges beside the living one,
+ *                         until the reader has come past their LSNs
  *   *                     now: only what comes after this request
  *
  * Quotes and a W/ before them are optional in what we read.

@@ -79,11 +79,29 @@ static bool is_late(const struct rn_feed *f, uint64_t lsn, int64_t ts)
     return ts >= f->scan->since || lsn > f->scan->since_upto;
 }
 
+/* Is it above the floor of its interval? */
+static bool is_new(const struct rn_feed *f, uint64_t lsn, struct rn_view epk)
+{
+    const struct rn_feed_floor *floors = f->scan->floors;
+    size_t low = 0, high = f->scan->floor_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (rn_view_compare(rn_epk_view(&floors[middle].epks.max), epk) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == f->scan->floor_count ||
+           !rn_epk_range_has(&floors[low].epks, epk) || lsn > floors[low].lsn;
+}
+
 static bool is_wanted(const struct rn_feed *f, uint64_t lsn,
                       const struct rn_row_feed *row)
 {
     return rn_epk_range_has(&f->scan->epks, row->epk) &&
-           is_late(f, lsn, row->ts) &&
+           is_new(f, lsn, row->epk) && is_late(f, lsn, row->ts) &&
            !rn_document_is_expired(f->reading->container, row,
                                    f->reading->now) &&
            is_of_key(f, row->json);
@@ -92,7 +110,8 @@ static bool is_wanted(const struct rn_feed *f, uint64_t lsn,
 static bool is_version_wanted(const struct rn_feed *f, uint64_t lsn,
                               const struct rn_row_history *h)
 {
-    return rn_epk_range_has(&f->scan->epks, h->epk) && is_late(f, lsn, h->ts) &&
+    return rn_epk_range_has(&f->scan->epks, h->epk) && is_new(f, lsn, h->epk) &&
+           is_late(f, lsn, h->ts) &&
            is_of_key(f, h->current.len ? h->current : h->previous);
 }
 

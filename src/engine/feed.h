@@ -30,15 +30,27 @@
 #include "engine/history.h"
 #include "feed/waiters.h"
 
+/* The reader has every change of this interval up to this LSN, as the
+ * continuation of that range says. */
+struct rn_feed_floor {
+    struct rn_epk_range epks;
+    uint64_t lsn;
+    uint32_t range;
+};
+
 struct rn_feed_scan {
     uint32_t range;           /* alive */
     struct rn_epk_range epks; /* a part of it, or all */
     const struct rn_pk *pk;   /* only documents of this whole key; NULL: all */
     uint64_t after, upto;     /* LSNs */
-    int64_t since;            /* only with this _ts or a later one, */
-    uint64_t since_upto;      /* of what has an LSN up to this */
-    bool all_versions;        /* the history (history.h), not the documents */
-    uint32_t entries_max;     /* how much may be looked at */
+    /* Disjoint, in the order of their intervals; nothing up to its floor is
+     * given. */
+    const struct rn_feed_floor *floors;
+    size_t floor_count;
+    int64_t since;        /* only with this _ts or a later one, */
+    uint64_t since_upto;  /* of what has an LSN up to this */
+    bool all_versions;    /* the history (history.h), not the documents */
+    uint32_t entries_max; /* how much may be looked at */
     size_t bytes_max;
 };
 

@@ -128,7 +128,7 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
     enum rn_code rc = RN_OK;
 
     *end = RN_FEED_ALL_READ;
-    for (size_t i = 0; i < f->piece_count; i++) {
+    for (size_t i = 0; *end == RN_FEED_ALL_READ && i < f->piece_count; i++) {
         struct rn_feed_piece *p = &f->pieces[i];
         struct rn_feed_scan scan = {
             .range = p->range,
@@ -136,6 +136,8 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
             .pk = f->pk,
             .after = p->after,
             .upto = p->upto,
+            .floors = p->floors,
+            .floor_count = p->floor_count,
             .since = f->since,
             .since_upto = p->since_upto,
             .all_versions = f->mode == RN_FEED_ALL_VERSIONS,
@@ -154,12 +156,15 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_reading *r,
             break;
         /* Of several, the one that has nothing for this reader moves too: its
          * place would fall behind what is retained. */
-        if (f->piece_count > 1)
+        if (f->piece_count > 1 || p->floor_count > 1)
             p->given = p->upto;
-        if (is_full(f) && i + 1 < f->piece_count) {
-            *end = RN_FEED_PAGE_FULL;
+        if (i + 1 == f->piece_count)
             break;
-        }
+        entries -= feed.entries < entries ? feed.entries : entries;
+        bytes -= feed.bytes < bytes ? feed.bytes : bytes;
+        *end = is_full(f)         ? RN_FEED_PAGE_FULL
+               : entries && bytes ? RN_FEED_ALL_READ
+                                  : RN_FEED_BUDGET_SPENT;
     }
     return rc;
 }

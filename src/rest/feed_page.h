@@ -31,6 +31,9 @@ struct rn_feed_piece {
     uint64_t upto;       /* where it ends: the range's LSN in the snapshot */
     uint64_t given;      /* the place that the answer tells */
     uint64_t since_upto; /* up to this LSN the start time counts */
+    /* What the token says of parts of the range; see feed_place.c. */
+    struct rn_feed_floor *floors;
+    size_t floor_count;
 };
 
 enum rn_feed_mode { RN_FEED_LATEST, RN_FEED_ALL_VERSIONS };
@@ -67,6 +70,11 @@ enum rn_code rn_feed_page_begin(struct rn_feed_page *f,
  * ranges are now. */
 enum rn_code rn_feed_page_extend(struct rn_feed_page *f,
                                  struct rn_reading *r) RN_CHECK;
+/* The continuation after this page: the place in each range that is read, and
+ * whatever else the token said that is still needed.  In the arena. */
+enum rn_code rn_feed_page_parts(struct rn_feed_page *f,
+                                struct rn_feed_part **parts,
+                                size_t *count) RN_CHECK;
 /* Versions are kept from some LSN on, and nobody is moved past one that is
  * not. */
 enum rn_code rn_feed_page_check_history(struct rn_feed_page *f,

@@ -76,18 +76,18 @@ static void arm(struct rn_feed_page *f)
 /* ---- the answer ---------------------------------------------------------- */
 
 static enum rn_code add_etag(struct rn_feed_page *f,
-                             const struct rn_feed_part *parts)
+                             const struct rn_feed_part *parts, size_t count)
 {
     struct rn_buf text = RN_BUF_INIT(1 << 20);
     char etag[RN_ETAG_LSN_TEXT_MAX];
     enum rn_code rc = RN_OK;
 
-    if (f->piece_count == 1) {
+    if (count == 1) {
         rn_reply_header(f->x, RN_HEADER_ETAG,
                         rn_etag_print_lsn(parts[0].lsn, etag));
         return RN_OK;
     }
-    rc = rn_feed_token_print(parts, f->piece_count, &text);
+    rc = rn_feed_token_print(parts, count, &text);
     if (!rc)
         rn_reply_header(f->x, RN_HEADER_ETAG, rn_buf_view(&text));
     rn_buf_release(&text);
@@ -118,22 +118,15 @@ static enum rn_code add_session(struct rn_feed_page *f,
 
 static enum rn_code add_place(struct rn_feed_page *f)
 {
-    size_t size = f->piece_count * sizeof(struct rn_feed_part);
-    struct rn_feed_part *parts = rn_arena_alloc(&f->x->call->arena, size);
-    bool is_end = f->count == 0 && !f->is_old;
-    enum rn_code rc;
+    struct rn_feed_part *parts;
+    size_t count;
+    enum rn_code rc = rn_feed_page_parts(f, &parts, &count);
 
-    if (!parts)
-        return RN_NOMEM;
-    for (size_t i = 0; i < f->piece_count; i++) {
-        const struct rn_feed_piece *p = &f->pieces[i];
-        parts[i] = (struct rn_feed_part){ .range = p->range,
-                                          .lsn = is_end ? p->upto : p->given };
-    }
-    rc = add_etag(f, parts);
+    if (!rc)
+        rc = add_etag(f, parts, count);
     /* Without documents a session is never ahead of the place: Java reads until
      * the one has come to the other. */
-    for (size_t i = 0; !f->is_old && i < f->piece_count; i++)
+    for (size_t i = 0; !rc && !f->is_old && i < f->piece_count; i++)
         parts[i].lsn = f->pieces[i].upto;
     if (rc || f->piece_count > 1)
         return rc ? rc : add_session(f, parts);

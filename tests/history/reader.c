@@ -53,16 +53,9 @@ static bool meets(const struct lease *l, uint32_t key, uint32_t keys)
     return l->key < key + keys && key < l->key + l->keys;
 }
 
-/* As the server sees it: of a range that a restore has passed over nobody knows
- * where it was. */
-static bool covers(const struct lease *l, uint32_t range)
-{
-    return l->starts || shape_is_lost(l->range) || shape_meets(l->range, range);
-}
-
 /* The earliest place of all that have something of a stretch of keys. */
-static struct lease inherit(const struct reader *r, const struct places *from,
-                            uint32_t range, uint32_t key, uint32_t keys)
+static struct lease inherit(const struct places *from, uint32_t range,
+                            uint32_t key, uint32_t keys)
 {
     struct lease out = { .range = range, .key = key, .keys = keys };
     bool is_first = true;
@@ -70,7 +63,7 @@ static struct lease inherit(const struct reader *r, const struct places *from,
     for (size_t i = 0; i < from->count; i++) {
         const struct lease *l = &from->at[i];
 
-        if (!(r->kind == READER_ALL ? covers(l, range) : meets(l, key, keys)))
+        if (!meets(l, key, keys))
             continue;
         out.starts = out.starts || l->starts;
         out.again =
@@ -104,7 +97,7 @@ static void find_ranges(struct reader *r)
         const struct shape *s = &ranges[i];
 
         if (r->kind == READER_RANGES) {
-            add(r, inherit(r, old, s->id, s->key, s->keys));
+            add(r, inherit(old, s->id, s->key, s->keys));
             continue;
         }
         for (size_t k = 0; k < old->count; k++) {
@@ -327,7 +320,64 @@ static bool read_scoped(struct reader *r, struct lease *l, unsigned max,
     return page.status == 200;
 }
 
-/* One page is a page of each range; those not read to stay where they are. */
+/* Where the token of all was for one key: the highest place of the ranges that
+ * held it.  Of a range that a restore has passed over nobody knows what it
+ * held: the lowest of these, where nothing else is known. */
+static struct lease place_of_key(const struct places *token, uint32_t key)
+{
+    struct lease out = { .key = key, .keys = 1 };
+    bool is_known = false, is_lost = false;
+
+    for (size_t i = 0; i < token->count; i++) {
+        const struct lease *l = &token->at[i];
+        struct shape s;
+
+        out.starts = out.starts || l->starts;
+        out.again = out.again || l->again;
+        if (l->starts)
+            continue;
+        if (shape_is_lost(l->range)) {
+            if (!is_known && (!is_lost || l->place < out.place))
+                out.place = l->place;
+            is_lost = out.again = true;
+        } else if (shape_find(l->range, &s) && key >= s.key &&
+                   key < s.key + s.keys) {
+            out.place = is_known && out.place > l->place ? out.place : l->place;
+            is_known = true;
+        }
+    }
+    return out;
+}
+
+/* A page of one range is one of each stretch of keys that was at one place. */
+static void note_stretches(struct reader *r, const struct history_entry *page,
+                           const struct answer *a, struct part to,
+                           uint64_t point)
+{
+    struct shape s;
+    uint32_t key, end;
+
+    if (!shape_find(to.range, &s))
+        return;
+    for (key = s.key; key < s.key + s.keys; key = end) {
+        struct lease l = place_of_key(&r->before, key);
+        struct history_entry part = *page;
+        struct part reached = to;
+
+        for (end = key + 1; end < s.key + s.keys; end++, l.keys++) {
+            if (place_of_key(&r->before, end).place != l.place)
+                break;
+        }
+        if (reached.lsn < l.place)
+            reached.lsn = l.place;
+        part.t0 -= web.keys - key; /* in this order */
+        note_page(r, &l, &part, a, reached, point);
+    }
+}
+
+/* One page is a page of each range; those not read to stay where they are.  The
+ * session has a part for each range that is read, and the place has the same
+ * ones first. */
 static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
 {
     struct history_entry page = { .client = r->c->number,
@@ -336,13 +386,13 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
     struct part to[PARTS_MAX], points[PARTS_MAX];
     struct rn_buf body = RN_BUF_INIT(16 << 20);
     struct answer a;
-    size_t n;
+    size_t n, alive;
 
     if (ask(r, r->now.at, r->now.count, &page, wait_s, &a) != ANSWERED)
         return true;
     n = read_parts(a.etag, a.range, to);
-    if (!n || read_parts(a.session, a.range, points) != n ||
-        rn_buf_add(&body, a.body)) {
+    alive = read_parts(a.session, a.range, points);
+    if (!n || alive > n || rn_buf_add(&body, a.body)) {
         r->c->broken = "the place of all is not one of each range";
         return true;
     }
@@ -358,17 +408,11 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
     }
     copy(&r->before, &r->now);
     r->now.count = 0;
-    for (size_t i = 0; i < n && !r->c->broken; i++) {
-        struct history_entry part = page;
-        struct shape s;
-
-        if (!shape_find(to[i].range, &s))
-            break;
-        add(r, inherit(r, &r->before, s.id, s.key, s.keys));
-        part.t0 -= n - i; /* in this order */
-        if (n > 1)
-            part.max = 0;
-        note_page(r, &r->now.at[i], &part, &a, to[i], points[i].lsn);
+    page.max = n > 1 || r->before.count > 1 ? 0 : max;
+    for (size_t i = 0; i < n; i++) {
+        if (i < alive && !r->c->broken)
+            note_stretches(r, &page, &a, to[i], points[i].lsn);
+        add(r, (struct lease){ .range = to[i].range, .place = to[i].lsn });
     }
     rn_buf_release(&body);
     return page.status == 200;

@@ -169,15 +169,6 @@ bool shape_find(uint32_t id, struct shape *out)
     return is_known;
 }
 
-bool shape_meets(uint32_t a, uint32_t b)
-{
-    struct shape x, y;
-    struct rn_epk_range both;
-
-    return shape_find(a, &x) && shape_find(b, &y) &&
-           rn_epk_range_meet(&x.epks, &y.epks, &both);
-}
-
 void shape_lose(uint32_t first, uint32_t end)
 {
     pthread_mutex_lock(&lock);

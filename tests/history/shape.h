@@ -37,8 +37,6 @@ size_t shape_read(struct client *c, struct shape out[SHAPE_RANGES_MAX]);
 /* What is known of a range, dead or alive; false if nothing is. */
 bool shape_find(uint32_t id, struct shape *out);
 
-/* Have two ranges something in common, be it without keys of ours? */
-bool shape_meets(uint32_t a, uint32_t b);
 /* Ids that a restore passed over: nobody knows any more what they held. */
 void shape_lose(uint32_t first, uint32_t end);
 bool shape_is_lost(uint32_t id);
