@@ -68,7 +68,7 @@ enum rn_code rn_feed_token_parse(struct rn_view text, struct rn_arena *arena,
     *out = (struct rn_feed_token){ 0 };
     if (!text.len)
         return RN_OK;
-    if (rn_view_eq(token, RN_LIT("*"))) {
+    if (rn_view_eq(text, RN_LIT("*"))) {
         out->kind = RN_FEED_TOKEN_NOW;
         return RN_OK;
     }

@@ -10,7 +10,8 @@
  *                         until the reader has come past their LSNs
  *   *                     now: only what comes after this request
  *
- * Quotes and a W/ before them are optional in what we read.
+ * Quotes and a W/ before them are optional in what we read; but a quoted * is
+ * an entity tag like any other, and one that no answer has had.
  *
  * Values only; any thread.
  */

@@ -43,10 +43,11 @@ static enum rn_code was_one(struct rn_feed_page *f, struct rn_reading *r,
     return rc;
 }
 
-/* One LSN for several ranges is right if they come from one. */
+/* One LSN for several ranges is right if they come from one, and 0 is the
+ * beginning of all. */
 static enum rn_code check_single(struct rn_feed_page *f, struct rn_reading *r)
 {
-    bool is_one = f->piece_count == 1;
+    bool is_one = f->piece_count == 1 || f->token.lsn == 0;
     enum rn_code rc = is_one ? RN_OK : was_one(f, r, &is_one);
 
     if (!rc && !is_one) {

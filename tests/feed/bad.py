@@ -7,7 +7,8 @@ def add(server):
     def _():
         box = Box(server, "malformed")
         box.put("p", "a")
-        for token in ("abc", "-1", '"-1"', "1.5", '"1', '"1","2"', "**", "0:1:2",
+        for token in ("abc", "-1", '"-1"', "1.5", '"1', '"1","2"', "**", '"*"',
+                      'W/"*"', "0:1:2",
                       '"0:-1#1,0:-1#1"', '"0:-1#"', "99999999999999999999999"):
             answer = box.feed(token)
             equal((token, answer.status), (token, 400))
@@ -26,8 +27,9 @@ def add(server):
     @case("the place of one range is refused for several")
     def _():
         box = Box(server, "several", 3)
-        box.put("p", "a")
-        equal(box.feed('"0"').status, 400)
+        for n in range(3):
+            box.put("p", "a", n=n)
+        equal(box.feed('"1"').status, 400)
         equal(box.feed('"0:-1#0,9:-1#1"').status, 400)
         equal(box.range(0, '"0:-1#0,1:-1#0"').status, 400)
         equal(box.feed('"0:-1#0"').ids, ["a"])

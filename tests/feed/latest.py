@@ -42,6 +42,14 @@ def places(server):
         for token in ('"0"', "0", None, ""):
             equal(len(box.range(0, token).ids), 4)
 
+    @case("0 is the beginning, of several ranges too")
+    def _():
+        box = Box(server, "zero", 3)
+        for n in range(8):
+            box.put(f"k{n}", f"d{n}")
+        for token in ('"0"', "0", 'W/"0"'):
+            equal(sorted(box.feed(token).ids), [f"d{n}" for n in range(8)])
+
     @case("A-IM is read in any case")
     def _():
         box = Box(server, "words")

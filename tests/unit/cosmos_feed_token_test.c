@@ -51,8 +51,8 @@ static void nothing_is_the_beginning_and_a_star_is_now(void **state)
     assert_int_equal(token.kind, RN_FEED_TOKEN_NONE);
     assert_int_equal(parse("*"), RN_OK);
     assert_int_equal(token.kind, RN_FEED_TOKEN_NOW);
-    assert_int_equal(parse("\"*\""), RN_OK);
-    assert_int_equal(token.kind, RN_FEED_TOKEN_NOW);
+    assert_int_equal(parse("\"*\""), RN_BAD_REQUEST);
+    assert_int_equal(parse("W/\"*\""), RN_BAD_REQUEST);
 }
 
 static void what_is_printed_for_several_ranges_is_read_again(void **state)
