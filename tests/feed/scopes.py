@@ -142,8 +142,12 @@ def keys(server):
                       ["one"])
             equal(box.feed(x_ms_start_epk="", x_ms_end_epk=start, **scope).ids,
                   ["two"])
-            equal(box.feed(x_ms_start_epk="", x_ms_end_epk="FF", **scope).ids,
-                  ["one", "two"])
+            for s, e in (("", "FF"), ("", ""), ("", None), (None, "")):
+                equal(box.feed(**{name: bound for name, bound in (
+                    ("x_ms_start_epk", s), ("x_ms_end_epk", e))
+                    if bound is not None}, **scope).ids, ["one", "two"])
+            equal(box.feed(x_ms_start_epk="FF", x_ms_end_epk="", **scope).status,
+                  304)
         empty = box.feed(x_ms_start_epk=end, x_ms_end_epk=end + "00")
         equal((empty.status, empty["etag"]), (304, '"2"'))
         equal(box.feed(x_ms_start_epk=end, x_ms_end_epk=start).status, 400)
