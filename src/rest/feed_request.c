@@ -61,7 +61,8 @@ static enum rn_code read_mode(struct rn_feed_page *f)
                    (int)(im.len < 64 ? im.len : 64), im.at);
 }
 
-/* Clients of the first versions ask for a place by time and read from there. */
+/* A time alone is exclusive, as in the service; beside a place it is inclusive.
+ * Clients of the first versions ask for a place by time and read from there. */
 static enum rn_code read_place(struct rn_feed_page *f)
 {
     struct rn_context *x = f->x;
@@ -74,6 +75,8 @@ static enum rn_code read_place(struct rn_feed_page *f)
     f->has_since = since.len > 0;
     if (!rc && f->has_since)
         rc = rn_date_parse(since, &f->since, &x->err);
+    if (!rc && f->has_since && f->token.kind == RN_FEED_TOKEN_NONE)
+        f->since++;
     f->is_old = f->has_since && f->token.kind == RN_FEED_TOKEN_NONE &&
                 rn_context_is_old(x);
     return rc;
