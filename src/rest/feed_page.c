@@ -116,7 +116,8 @@ static enum rn_code read_piece(struct rn_feed_page *f, struct rn_feed *feed,
     }
     if (rc != RN_NOT_FOUND)
         return rc;
-    p->after = feed->seen;
+    if (p->after < feed->seen)
+        p->after = feed->seen;
     *end = p->after >= p->upto ? RN_FEED_ALL_READ : RN_FEED_BUDGET_SPENT;
     return RN_OK;
 }

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 /* A place beyond the end is of another life of the data; to go on from it
- * would pass over whatever comes until then. */
+ * would pass over whatever comes until then.  The service does: with --strict
+ * the reader is told that nothing is there. */
 static enum rn_code refuse_future(struct rn_feed_page *f, uint32_t range,
                                   uint64_t lsn, uint64_t end)
 {
@@ -229,6 +230,11 @@ static void add_part(struct rn_feed_part *parts, size_t *count, size_t from,
         (struct rn_feed_part){ .range = floor->range, .lsn = floor->lsn };
 }
 
+static uint64_t end_of(const struct rn_feed_piece *p)
+{
+    return p->after > p->upto ? p->after : p->upto;
+}
+
 enum rn_code rn_feed_page_parts(struct rn_feed_page *f,
                                 struct rn_feed_part **parts, size_t *count)
 {
@@ -246,7 +252,7 @@ enum rn_code rn_feed_page_parts(struct rn_feed_page *f,
 
         (*parts)[(*count)++] =
             (struct rn_feed_part){ .range = p->range,
-                                   .lsn = is_end ? p->upto : p->given };
+                                   .lsn = is_end ? end_of(p) : p->given };
     }
     for (size_t i = 0; i < f->piece_count; i++) {
         const struct rn_feed_piece *p = &f->pieces[i];
@@ -326,7 +332,7 @@ static enum rn_code place_piece(struct rn_feed_page *f, struct rn_reading *r,
         return RN_OK;
     case RN_FEED_TOKEN_LSN:
         p->after = f->token.lsn;
-        return p->after > p->upto
+        return p->after > p->upto && !f->x->rest->opts.strict
                    ? refuse_future(f, p->range, p->after, p->upto)
                    : RN_OK;
     case RN_FEED_TOKEN_NONE:

@@ -417,6 +417,25 @@ def _():
         server.end()
 
 
+@case("a strict server answers 304 to a place of the feed that it has not come "
+      "to, with that place")
+def _():
+    ahead = '"9223372036854775797"'
+    for strict in (True, False):
+        server = Server(*(["--strict"] if strict else []))
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        make(client, "c")
+        client.must(201, "POST", C + "/docs", {"id": "1", "pk": "a"}, pk=["a"])
+        got = feed(client, 304 if strict else 400, if_none_match=ahead)
+        if strict:
+            equal(got.headers["etag"], ahead)
+            equal(got.headers["x-ms-session-token"], "0:-1#2")
+        else:
+            assert "not a place of this feed" in got.json["message"], got.json
+        server.end()
+
+
 @case("a server that is not strict merges what is to be merged")
 def _():
     server = Server("--ranges", "3")
