@@ -23,6 +23,7 @@ enum {
     OUT_ALL_MAX = 256 << 20, /* queued for all peers */
     OUT_KEPT = 64 << 10,     /* memory that an idle connection may keep */
     READS_MAX = 16,          /* in a row, before others get their turn */
+    SHARE = 128 << 10,       /* bytes, likewise; more is heavy (loop.h) */
     TLS_HANDSHAKE = 0x16,    /* the first byte of a client's hello */
     LINGER_MS = 2000,        /* for a peer to notice the end */
 };
@@ -49,12 +50,31 @@ struct rn_conn {
     bool has_ended; /* it is done speaking; what it said may not be read yet */
     bool tls_wants_write, in_callback, dropped;
     bool is_sending; /* counted in sending_all */
+    bool yields;     /* it has had its share: `sent` is for the next turn */
+    size_t moved;    /* bytes since its last event */
+    size_t weight;   /* bytes that an event moves, of late */
     char address[RN_CONN_ADDRESS_MAX];
 };
 
 size_t rn_conn_unsent_bytes(void)
 {
     return atomic_load_explicit(&queued_all, memory_order_relaxed);
+}
+
+/* ---- shares -------------------------------------------------------------- */
+
+static void spend(struct rn_conn *c, size_t bytes)
+{
+    c->moved += bytes;
+    rn_loop_spend(c->loop, bytes);
+}
+
+/* At the end of an event.  What it has moved of late tells what it will. */
+static void weigh(struct rn_conn *c)
+{
+    c->weight = (c->weight + c->moved) / 2;
+    c->moved = 0;
+    c->watch.is_heavy = c->weight > SHARE;
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -155,7 +175,7 @@ static void watch_for(struct rn_conn *c)
      * them costs two calls of the kernel, so it is done when they speak. */
     if (c->waiting && !c->closing && !c->is_muted)
         events |= c->watch.events & EPOLLIN;
-    if (c->out.len > c->out_at || c->tls_wants_write)
+    if (c->out.len > c->out_at || c->tls_wants_write || c->yields)
         events |= EPOLLOUT;
     /* What has been decrypted and not been read, since others wanted their
      * turn, brings no event of its own: a socket that takes bytes is one. */
@@ -198,6 +218,7 @@ static bool flush(struct rn_conn *c)
             break;
         moved = true;
         c->out_at += (size_t)n;
+        spend(c, (size_t)n);
     }
     if (c->out.len == c->out_at) {
         if (c->out.room > OUT_KEPT)
@@ -253,6 +274,8 @@ enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
 
     if (n < 0)
         return RN_IO;
+    spend(c, head.len + body.len);
+    c->yields = c->yields || c->moved > SHARE;
     if (sent < head.len) {
         rc = queue(c, rn_view_of(head.at + sent, head.len - sent));
         sent = head.len;
@@ -368,6 +391,7 @@ static bool read_all(struct rn_conn *c)
         }
         if (n == 0)
             break;
+        spend(c, (size_t)n);
         c->in_callback = true;
         next = c->ops->fed(c->user, (size_t)n);
         c->in_callback = false;
@@ -410,7 +434,7 @@ static bool on_writable(struct rn_conn *c)
 {
     enum rn_conn_next next;
 
-    c->tls_wants_write = false;
+    c->tls_wants_write = c->yields = false;
     if (!flush(c)) {
         rn_conn_drop(c);
         return false;
@@ -452,8 +476,10 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         if (c->sniffed && !read_all(c))
             return;
     }
-    if (heed_end(c))
-        watch_for(c);
+    if (!heed_end(c))
+        return;
+    weigh(c);
+    watch_for(c);
 }
 
 enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
@@ -466,6 +492,7 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
     }
     c->watch = (struct rn_socket){ .fd = opts->fd,
                                    .events = EPOLLIN | EPOLLRDHUP,
+                                   .is_heavy = true, /* for all we know */
                                    .ready = on_ready,
                                    .late = on_late,
                                    .ended = on_ended };
@@ -474,6 +501,7 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
     c->ops = opts->ops;
     c->user = opts->user;
     c->write_stall_ms = opts->write_stall_ms;
+    c->weight = SHARE + 1;
     c->out = RN_BUF_INIT(OUT_MAX);
     snprintf(c->address, sizeof(c->address), "%s", opts->address);
     if (rn_loop_add(c->loop, &c->watch)) {
@@ -505,7 +533,7 @@ void rn_conn_print_own(const struct rn_conn *c, char out[RN_CONN_ADDRESS_MAX])
 
 bool rn_conn_is_sending(const struct rn_conn *c)
 {
-    return c->out.len > c->out_at;
+    return c->yields || c->out.len > c->out_at;
 }
 
 size_t rn_conn_sending_count(void)

@@ -74,6 +74,8 @@ void rn_conn_drop(struct rn_conn *c);
 bool rn_conn_is_tls(const struct rn_conn *c);
 /* It began in TLS, for which there is no certificate. */
 bool rn_conn_wants_tls(const struct rn_conn *c);
+/* Something is queued, or it has had its share of the loop's turn: `sent` will
+ * be called, in a later turn. */
 bool rn_conn_is_sending(const struct rn_conn *c);
 
 /* Memory for what is queued, of all connections of the process.  Any thread. */

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 enum {
-    EVENTS_MAX = 128,  /* taken at once */
-    TICK_MS = 1000,    /* between two looks at all deadlines */
-    WAIT_MS = 3600000, /* the longest: epoll counts in an int */
+    EVENTS_MAX = 128,     /* taken at once */
+    TURN_BYTES = 1 << 20, /* moved in a turn, give or take an answer */
+    TICK_MS = 1000,       /* between two looks at all deadlines */
+    WAIT_MS = 3600000,    /* the longest: epoll counts in an int */
     NS_PER_MS = 1000000,
 };
 
@@ -27,7 +28,9 @@ struct rn_loop {
     struct rn_task task;
     int epoll_fd, wake_fd;
     struct rn_queue posts;
-    atomic_bool asleep; /* or about to be: who posts must wake it */
+    struct rn_queued *left; /* taken off it, for the next turn */
+    size_t spent;           /* bytes, in this turn */
+    atomic_bool asleep;     /* or about to be: who posts must wake it */
     struct rn_socket *watches;
     struct rn_timer *first, *last; /* by their time */
     atomic_uint watch_count;
@@ -48,15 +51,28 @@ static void wake(struct rn_loop *loop)
     (void)!write(loop->wake_fd, &one, sizeof(one));
 }
 
+void rn_loop_spend(struct rn_loop *loop, size_t bytes)
+{
+    loop->spent += bytes;
+}
+
+static void run_post(struct rn_loop *loop)
+{
+    struct rn_post *post = RN_QUEUED(loop->left, struct rn_post, link);
+
+    loop->left = loop->left->next; /* run may free the post */
+    post->run(post);
+}
+
+/* At least one, so that they come to their end whatever the events cost. */
 static void run_posts(struct rn_loop *loop)
 {
-    struct rn_queued *link = rn_queue_take_all(&loop->posts);
-
-    while (link) {
-        struct rn_post *post = RN_QUEUED(link, struct rn_post, link);
-        link = link->next; /* run may free the post */
-        post->run(post);
-    }
+    if (!loop->left)
+        loop->left = rn_queue_take_all(&loop->posts);
+    if (loop->left)
+        run_post(loop);
+    while (loop->left && loop->spent < TURN_BYTES)
+        run_post(loop);
 }
 
 static void expect(struct rn_loop *loop, int64_t deadline_ns)
@@ -141,10 +157,55 @@ static int wait_for_events(struct rn_loop *loop)
     int n;
 
     atomic_store(&loop->asleep, true);
-    n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_MAX,
-                   rn_queue_is_empty(&loop->posts) ? wait_of(loop) : 0);
+    n = epoll_wait(
+        loop->epoll_fd, loop->events, EVENTS_MAX,
+        !loop->left && rn_queue_is_empty(&loop->posts) ? wait_of(loop) : 0);
     atomic_store_explicit(&loop->asleep, false, memory_order_relaxed);
     return n;
+}
+
+static bool is_heavy(const struct epoll_event *e)
+{
+    const struct rn_socket *w = e->data.ptr;
+
+    return w && w->is_heavy;
+}
+
+/* Moves the events of heavy sockets behind all others; the order is kept. */
+static void put_heavy_last(struct rn_loop *loop)
+{
+    struct epoll_event heavy[EVENTS_MAX];
+    int light_count = 0, heavy_count = 0;
+
+    for (int i = 0; i < loop->event_count; i++) {
+        if (is_heavy(&loop->events[i]))
+            heavy[heavy_count++] = loop->events[i];
+        else
+            loop->events[light_count++] = loop->events[i];
+    }
+    for (int i = 0; i < heavy_count; i++)
+        loop->events[light_count + i] = heavy[i];
+}
+
+/* Events that are left are there again in the next turn: epoll reports what is
+ * ready, not what has become so.  One of a heavy socket is always handled. */
+static void handle_events(struct rn_loop *loop)
+{
+    bool had_heavy = false;
+
+    put_heavy_last(loop);
+    for (loop->event_at = 0; loop->event_at < loop->event_count;
+         loop->event_at++) {
+        struct epoll_event *e = &loop->events[loop->event_at];
+        struct rn_socket *w = e->data.ptr;
+
+        if (is_heavy(e) && had_heavy && loop->spent >= TURN_BYTES)
+            break;
+        had_heavy = is_heavy(e);
+        if (w)
+            w->ready(w, e->events);
+    }
+    loop->event_count = 0;
 }
 
 static int64_t step(void *context)
@@ -157,13 +218,8 @@ static int64_t step(void *context)
     n = wait_for_events(loop);
     loop->now_ns = rn_mono_ns(loop->env);
     loop->event_count = n > 0 ? n : 0;
-    for (loop->event_at = 0; loop->event_at < loop->event_count;
-         loop->event_at++) {
-        struct epoll_event *e = &loop->events[loop->event_at];
-        struct rn_socket *w = e->data.ptr;
-        if (w)
-            w->ready(w, e->events);
-    }
+    loop->spent = 0;
+    handle_events(loop);
     run_posts(loop);
     run_timers(loop);
     tick(loop);
@@ -217,7 +273,10 @@ void rn_loop_free(struct rn_loop *loop)
     if (!loop)
         return;
     rn_loop_halt(loop);
-    run_posts(loop);
+    do {
+        loop->spent = 0;
+        run_posts(loop);
+    } while (loop->left);
     while (loop->watches) {
         struct rn_socket *w = loop->watches;
         rn_loop_remove(loop, w);

@@ -7,6 +7,11 @@
  *
  * Idle costs nothing: the loop sleeps until an event or the first deadline.
  * Deadlines are looked at together, so not more often than once a second.
+ *
+ * A turn is what the loop does between two waits.  It has a budget of bytes, so
+ * that a crowd of clients with large answers does not keep all others waiting:
+ * sockets that move much come last, and when the budget is spent they, and what
+ * was posted, wait for the next turn.
  */
 #ifndef RN_NET_LOOP_H
 #define RN_NET_LOOP_H
@@ -56,6 +61,7 @@ void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer);
 struct rn_socket {
     int fd;
     uint32_t events; /* EPOLL* wanted now */
+    bool is_heavy;   /* it moves much: behind all others, within the budget */
     void (*ready)(struct rn_socket *watch, uint32_t events);
     /* When it has passed, by up to a second, it is none any more and `late` is
      * called.  0: none.  To be set by rn_loop_deadline. */
@@ -72,6 +78,9 @@ void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,
 void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *watch,
                       int64_t ns);
 void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch);
+
+/* Takes bytes that were moved off the budget of this turn. */
+void rn_loop_spend(struct rn_loop *loop, size_t bytes);
 
 /* The time at which the current events were taken; cheap. */
 int64_t rn_loop_now_ns(const struct rn_loop *loop);
