@@ -33,6 +33,8 @@ clang-tidy        clang-tidy
 valgrind          valgrind
 strace            strace
 spin              spin
+btrfs-progs       mkfs.btrfs
+xfsprogs          mkfs.xfs
 '
 # What the published Cosmos SDKs run on, and the servers that examples use.
 list_suites='

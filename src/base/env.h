@@ -37,6 +37,10 @@ enum rn_open {
     RN_OPEN_WRITE,  /* must exist; reads and writes */
     RN_OPEN_CREATE, /* reads and writes; made (0600) if absent */
     RN_OPEN_NEW,    /* reads and writes; emptied if present */
+    /* The same, for a file that is written over again and again: a
+     * copy-on-write file system writes it in place, where it can, so that this
+     * needs no free block. */
+    RN_OPEN_IN_PLACE,
 };
 
 enum rn_file_lock { RN_LOCK_SHARED, RN_LOCK_EXCLUSIVE, RN_LOCK_NONE };

@@ -10,12 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -125,6 +127,7 @@ static const int open_flags[] = {
     [RN_OPEN_WRITE] = O_RDWR | O_NOFOLLOW,
     [RN_OPEN_CREATE] = O_RDWR | O_NOFOLLOW | O_CREAT,
     [RN_OPEN_NEW] = O_RDWR | O_NOFOLLOW | O_CREAT | O_TRUNC,
+    [RN_OPEN_IN_PLACE] = O_RDWR | O_NOFOLLOW | O_CREAT | O_TRUNC,
 };
 
 static int open_fd(const char *path, int flags)
@@ -168,6 +171,18 @@ static int give_to_owner(int fd, const char *path)
     return fchown(fd, above.st_uid, above.st_gid) ? errno : 0;
 }
 
+/* Must come while the file is empty.  Others than btrfs do not know the flag;
+ * they write in place, or there is nothing to be done. */
+static void write_in_place(int fd)
+{
+    int flags = 0;
+
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0)
+        return;
+    flags |= FS_NOCOW_FL;
+    (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
 static int real_open(struct rn_env *env, const char *path, enum rn_open how,
                      struct rn_file **out)
 {
@@ -182,6 +197,8 @@ static int real_open(struct rn_env *env, const char *path, enum rn_open how,
     error = check_regular(fd);
     if (!error && (open_flags[how] & O_CREAT))
         error = give_to_owner(fd, path);
+    if (!error && how == RN_OPEN_IN_PLACE)
+        write_in_place(fd);
     file = error ? NULL : rn_new(sizeof(*file));
     if (!file) {
         close(fd);

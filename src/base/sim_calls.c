@@ -106,13 +106,14 @@ static struct pass admit_file(struct rn_file *file, enum rn_sim_call call)
 static int find_or_create(struct rn_disk *disk, const char *path,
                           enum rn_open how, struct rn_node **out)
 {
+    bool is_new = how == RN_OPEN_NEW || how == RN_OPEN_IN_PLACE;
     int error = rn_disk_find(disk, path, out);
 
     if (!error && (*out)->is_dir)
         return EISDIR;
-    if (!error && how == RN_OPEN_NEW)
+    if (!error && is_new)
         return rn_disk_truncate(disk, *out, 0);
-    if (error == ENOENT && (how == RN_OPEN_CREATE || how == RN_OPEN_NEW))
+    if (error == ENOENT && (how == RN_OPEN_CREATE || is_new))
         return rn_disk_create(disk, path, false, out);
     return error;
 }

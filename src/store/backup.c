@@ -170,7 +170,7 @@ static enum rn_code copy_file(struct copying *b, const char *suffix,
     if (error) {
         rc = rn_fail_errno(err, error, "%s", source);
     } else {
-        error = rn_file_open(b->env, target, RN_OPEN_NEW, &c.out);
+        error = rn_file_open(b->env, target, RN_OPEN_IN_PLACE, &c.out);
         if (error)
             rc = rn_fail_errno(err, error, "%s", target);
     }

@@ -65,15 +65,15 @@ void rn_guard_install(void)
 void rn_guard_enter(struct rn_guard *g, struct rn_guard_remedy *remedy)
 {
     g->remedy = remedy;
+    g->outer = current;
     current = g;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 void rn_guard_leave(struct rn_guard *g)
 {
-    (void)g;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    current = NULL;
+    current = g->outer;
 }
 
 enum rn_code rn_guard_caught(struct rn_guard *g)

@@ -15,8 +15,8 @@
  *
  * Between enter and leave a thread must not take what it would have to give
  * back.  A guard may be given a remedy: memory that is not there yet (watch.h).
- * Guards do not nest.  A fault outside of a guard is a bug and does what
- * it always does.
+ * Guards nest: a fault ends the innermost.  A fault outside of a guard is a bug
+ * and does what it always does.
  */
 #ifndef RN_STORE_GUARD_H
 #define RN_STORE_GUARD_H
@@ -35,6 +35,7 @@ struct rn_guard_remedy {
 struct rn_guard {
     sigjmp_buf back;
     struct rn_guard_remedy *remedy;
+    struct rn_guard *outer; /* NULL: none */
 };
 
 /* Takes SIGBUS and SIGSEGV, if they are not taken yet.  Whoever else wants them

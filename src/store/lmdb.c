@@ -11,9 +11,9 @@
  *   M3  Without MDB_WRITEMAP LMDB writes with pwrite and writev only, so a
  *       full disk is an error and not a SIGBUS.
  *   M4  Pins need MDB_NOTLS, and die with MDB_NOLOCK.
- *   M5  The lock file must not be opened and closed in this process: that
- *       drops the POSIX locks under LMDB's feet.  Nothing but this map opens
- *       the environment, in this process or another.
+ *   M5  Whoever opens the environment a second time, in this process or
+ *       another, may reset the table of readers, and the pins with it.  The
+ *       table is in memory that nobody else can open (lmdb_lock.c).
  *   M6  The pages that a transaction takes out of the state it began with are
  *       listed in the free table under its own number, and stay there while
  *       that state is pinned.
@@ -21,7 +21,9 @@
  * Two tables: the unnamed one holds the row "seq", the number of the last group
  * in this state; "kv" holds everything else, each value with a sum (record.h).
  * Damage to the pages themselves, which could lead a lookup past a record or to
- * an old one, is met by the first read of a page (watch.h).
+ * an old one, is met by the first read of a page (watch.h).  The two meta pages
+ * are read by LMDB whenever a transaction begins, so that is guarded, too: the
+ * file may have been cut, or the disk be unable to read them.
  */
 #include "store/lmdb_map.h"
 
@@ -72,6 +74,65 @@ enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                    mdb_strerror(rc));
 }
 
+/* ---- the meta pages ------------------------------------------------------ */
+
+static bool is_blind(struct lmdb *m)
+{
+    return __atomic_load_n(&m->blind, __ATOMIC_RELAXED);
+}
+
+static int went_blind(struct lmdb *m, struct rn_guard *guard)
+{
+    rn_guard_caught(guard);
+    __atomic_store_n(&m->blind, true, __ATOMIC_RELAXED);
+    return MDB_CORRUPTED;
+}
+
+/* A transaction that faults is lost, with its place among the readers; so there
+ * is at most one for each thread. */
+int rn_lmdb_txn_begin(struct lmdb *m, unsigned flags, MDB_txn **out)
+{
+    struct rn_guard guard;
+    int rc;
+
+    if (is_blind(m))
+        return MDB_CORRUPTED;
+    if (sigsetjmp(guard.back, 0))
+        return went_blind(m, &guard);
+    rn_guard_enter(&guard, &m->watch.remedy);
+    rc = mdb_txn_begin(m->mdb, NULL, flags, out);
+    rn_guard_leave(&guard);
+    return rc;
+}
+
+int rn_lmdb_txn_renew(struct lmdb *m, MDB_txn *txn)
+{
+    struct rn_guard guard;
+    int rc;
+
+    if (is_blind(m))
+        return MDB_CORRUPTED;
+    if (sigsetjmp(guard.back, 0))
+        return went_blind(m, &guard);
+    rn_guard_enter(&guard, &m->watch.remedy);
+    rc = mdb_txn_renew(txn);
+    rn_guard_leave(&guard);
+    return rc;
+}
+
+int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out)
+{
+    struct rn_guard guard;
+    int rc;
+
+    if (sigsetjmp(guard.back, 0))
+        return went_blind(m, &guard);
+    rn_guard_enter(&guard, &m->watch.remedy);
+    rc = mdb_env_info(m->mdb, out);
+    rn_guard_leave(&guard);
+    return rc;
+}
+
 /* ---- the meter ----------------------------------------------------------- */
 
 /* LMDB does not tell how many pages a commit wrote.  It frees one page for each
@@ -103,7 +164,7 @@ static void meter(struct lmdb *m, size_t txnid)
 {
     struct rn_guard guard;
 
-    if (mdb_txn_renew(m->meter_txn))
+    if (rn_lmdb_txn_renew(m, m->meter_txn))
         return;
     if (!sigsetjmp(guard.back, 0)) {
         rn_guard_enter(&guard, &m->watch.remedy);
@@ -116,7 +177,7 @@ static void meter(struct lmdb *m, size_t txnid)
 
 int rn_lmdb_meter_open(struct lmdb *m)
 {
-    int rc = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &m->meter_txn);
+    int rc = rn_lmdb_txn_begin(m, MDB_RDONLY, &m->meter_txn);
 
     if (!rc)
         rc = mdb_cursor_open(m->meter_txn, 0, &m->meter_cursor);
@@ -202,7 +263,7 @@ static uint64_t room_behind(struct lmdb *m, uint64_t *end)
     if (to > limit)
         to = limit;
     *end = 0;
-    if (!mdb_env_info(m->mdb, &info))
+    if (!rn_lmdb_info(m, &info))
         *end = (info.me_last_pgno + 1) * m->page_bytes;
     return to > *end ? to - *end : 0;
 }
@@ -312,7 +373,7 @@ static enum rn_code lmdb_begin(struct rn_map *base, enum rn_txn_mode mode,
     int rc;
 
     if (t) {
-        rc = mdb_txn_renew(t->txn);
+        rc = rn_lmdb_txn_renew(m, t->txn);
         if (!rc) {
             *out = t;
             return RN_OK;
@@ -326,8 +387,7 @@ static enum rn_code lmdb_begin(struct rn_map *base, enum rn_txn_mode mode,
     t = rn_new(sizeof(*t));
     if (!t)
         return rn_fail(err, RN_NOMEM, "%s: out of memory", m->path);
-    rc = mdb_txn_begin(m->mdb, NULL, mode == RN_TXN_READ ? MDB_RDONLY : 0,
-                       &t->txn);
+    rc = rn_lmdb_txn_begin(m, mode == RN_TXN_READ ? MDB_RDONLY : 0, &t->txn);
     if (rc) {
         rn_free(t);
         return rn_lmdb_fail(m, rc, "beginning", err);
@@ -360,7 +420,7 @@ static void lmdb_abort(struct rn_map_txn *t)
  * full disk then, whatever the reason was, but the end until it is reopened. */
 static int as_fatal(struct lmdb *m, int rc)
 {
-    if (mdb_txn_renew(m->meter_txn) == MDB_PANIC)
+    if (rn_lmdb_txn_renew(m, m->meter_txn) == MDB_PANIC)
         return MDB_PANIC;
     mdb_txn_reset(m->meter_txn);
     return rc;

@@ -4,6 +4,7 @@
  *   lmdb_rows.c   keys and values, cursors
  *   lmdb_expect.c what many look-ups will read, fetched ahead
  *   lmdb_state.c  opening at a saved state, and saving one
+ *   lmdb_lock.c   the table of readers
  *
  * The only place that includes <lmdb.h>.
  */
@@ -39,6 +40,7 @@ struct lmdb {
     void *context;
     bool no_reserve; /* the file system cannot allocate ahead */
     bool wild;       /* a fault left LMDB's writer in the middle */
+    bool blind;      /* the meta pages cannot be read; atomic */
 
     uint64_t flush_at, flush_to;
     bool flushed_once; /* the first of two passes is over; atomic */
@@ -87,10 +89,20 @@ enum rn_code rn_lmdb_put_code(int rc);
  * lists half changed: nothing of that transaction may be touched again, and
  * none may follow it. */
 enum rn_code rn_lmdb_write_caught(struct rn_map_txn *t, struct rn_guard *guard);
+/* Those calls of LMDB that read its meta pages.  A fault is MDB_CORRUPTED, and
+ * nothing can be begun any more. */
+int rn_lmdb_txn_begin(struct lmdb *m, unsigned flags, MDB_txn **out);
+int rn_lmdb_txn_renew(struct lmdb *m, MDB_txn *txn);
+int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out);
 /* A failure with words. */
 enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                           struct rn_err *err);
 int rn_lmdb_meter_open(struct lmdb *m);
+/* Puts an empty table of readers where mdb_env_open looks for one.  The end,
+ * after that call, leaves it to LMDB. */
+enum rn_code rn_lmdb_lock_begin(struct lmdb *m, uint64_t bytes, int *fd,
+                                struct rn_err *err) RN_CHECK;
+void rn_lmdb_lock_end(int fd);
 
 /* Of the table in map.h. */
 enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,

@@ -30,29 +30,6 @@ static void on_assert(MDB_env *env, const char *message)
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* A lock file with holes would fault when a reader slot is first used on a full
- * disk, so it is allocated whole before LMDB maps it. */
-static enum rn_code make_lock_file(struct lmdb *m, uint32_t readers,
-                                   struct rn_err *err)
-{
-    struct rn_file *file = NULL;
-    char path[RN_LMDB_PATH_MAX + 8];
-    int error;
-
-    snprintf(path, sizeof(path), "%s-lock", m->path);
-    (void)m->env->ops->remove(m->env, path); /* stale pins of a dead process */
-    error = rn_file_open(m->env, path, RN_OPEN_NEW, &file);
-    if (!error) {
-        error = m->env->ops->reserve(
-            file, 0, (uint64_t)(readers + READERS_OURS) * LOCK_BYTES_PER_READER,
-            RN_RESERVE_GROW);
-    }
-    rn_file_close(file); /* M5: LMDB has not opened it yet */
-    if (error && error != EOPNOTSUPP)
-        return rn_fail_errno(err, error, "%s", path);
-    return RN_OK;
-}
-
 /* What an earlier process allocated ahead is there still, and may be all there
  * is on a full disk.  It was allocated without a gap; the file system counts
  * some blocks of its own with it. */
@@ -82,8 +59,9 @@ static uint64_t address_space(uint64_t want)
     return want;
 }
 
-static enum rn_code env_open(struct lmdb *m, const struct rn_map_opts *opts,
-                             struct rn_err *err)
+static enum rn_code env_open_with(struct lmdb *m,
+                                  const struct rn_map_opts *opts,
+                                  struct rn_err *err)
 {
     int rc = mdb_env_create(&m->mdb);
 
@@ -104,6 +82,21 @@ static enum rn_code env_open(struct lmdb *m, const struct rn_map_opts *opts,
     mdb_env_close(m->mdb);
     m->mdb = NULL;
     return rn_lmdb_fail(m, rc, "opening", err);
+}
+
+static enum rn_code env_open(struct lmdb *m, const struct rn_map_opts *opts,
+                             struct rn_err *err)
+{
+    uint64_t readers = opts->readers_max + READERS_OURS;
+    int table = -1;
+    enum rn_code rc =
+        rn_lmdb_lock_begin(m, readers * LOCK_BYTES_PER_READER, &table, err);
+
+    if (rc)
+        return rc;
+    rc = env_open_with(m, opts, err);
+    rn_lmdb_lock_end(table); /* LMDB has a descriptor of its own */
+    return rc;
 }
 
 static enum rn_code tables_create(struct lmdb *m, struct rn_err *err)
@@ -264,12 +257,23 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
                               image->length, err);
 }
 
+static bool has_metas(struct lmdb *m, const struct rn_image *image)
+{
+    char found[RN_PAGE_METAS * PAGE_BYTES_MAX];
+    size_t got = 0;
+
+    return !rn_file_read(m->file, found, image->metas.len, 0, &got) &&
+           rn_view_eq(rn_view_of(found, got), image->metas);
+}
+
 /* M2.  No sync: whatever a power cut leaves of them, the next open puts them
- * back again. */
+ * back again.  Where they are in place nothing is written: that could need a
+ * free block. */
 static enum rn_code restore_metas(struct lmdb *m, const struct rn_image *image,
                                   struct rn_err *err)
 {
-    int error = rn_file_write(m->file, image->metas, 0);
+    int error =
+        has_metas(m, image) ? 0 : rn_file_write(m->file, image->metas, 0);
 
     return error ? rn_fail_errno(err, error, "%s: restoring", m->path) : RN_OK;
 }
@@ -283,7 +287,7 @@ static void note_free(struct lmdb *m, MDB_txn *txn, uint64_t written)
     MDB_envinfo info;
     MDB_stat stat;
 
-    if (mdb_env_info(m->mdb, &info))
+    if (rn_lmdb_info(m, &info))
         return;
     end = info.me_last_pgno + 1;
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -309,8 +313,6 @@ static enum rn_code open_image(struct lmdb *m, const struct rn_map_opts *opts,
         rc = find_seq(m, &image->meta, &seq_offset, err);
     if (!rc)
         rc = restore_metas(m, image, err);
-    if (!rc)
-        rc = make_lock_file(m, opts->readers_max, err);
     if (!rc)
         rc = env_open(m, opts, err);
     if (!rc)
@@ -380,12 +382,10 @@ static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
     (void)m->env->ops->remove(m->env, m->path);
     /* LMDB would make the file as well, but as one of whoever runs us: root
      * could compact somebody's directory, who could not open it any more. */
-    error = rn_file_open(m->env, m->path, RN_OPEN_NEW, &m->file);
+    error = rn_file_open(m->env, m->path, RN_OPEN_IN_PLACE, &m->file);
     if (error)
         return rn_fail_errno(err, error, "%s", m->path);
     rc = lock_map(m, err);
-    if (!rc)
-        rc = make_lock_file(m, opts->readers_max, err);
     if (!rc)
         rc = env_open(m, opts, err);
     if (!rc)
@@ -522,7 +522,7 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
     rc = rn_buf_reserve(image, RN_IMAGE_HEADER + RN_PAGE_METAS * m->page_bytes);
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", m->path);
-    error = mdb_txn_begin(m->mdb, NULL, MDB_RDONLY, &txn);
+    error = rn_lmdb_txn_begin(m, MDB_RDONLY, &txn);
     if (error)
         return rn_lmdb_fail(m, error, "pinning", err);
     rc = read_image(m, txn, image, err);

@@ -134,7 +134,7 @@ static enum rn_code open_file(struct rn_sums *s,
                               const struct rn_sums_opts *opts,
                               struct rn_err *err)
 {
-    enum rn_open how = opts->homes.len ? RN_OPEN_WRITE : RN_OPEN_NEW;
+    enum rn_open how = opts->homes.len ? RN_OPEN_WRITE : RN_OPEN_IN_PLACE;
     enum rn_code rc;
     int error;
 

@@ -64,7 +64,8 @@ enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
-    rc = rn_wal_segment_open(log, RN_WAL_FIRST, RN_OPEN_NEW, &log->row[0], err);
+    rc = rn_wal_segment_open(log, RN_WAL_FIRST, RN_OPEN_IN_PLACE, &log->row[0],
+                             err);
     if (rc)
         goto out;
     log->row_len = 1;
@@ -219,7 +220,7 @@ static enum rn_code segment_ready(struct rn_wal *log,
     if (rc)
         return rc;
     if (!s->file) {
-        rc = rn_wal_segment_open(log, IN_THE_MAKING, RN_OPEN_NEW, s, err);
+        rc = rn_wal_segment_open(log, IN_THE_MAKING, RN_OPEN_IN_PLACE, s, err);
         if (rc)
             return rc;
         error = rn_segment_fill(s, log->opts.segment_bytes);

@@ -8,7 +8,8 @@ static enum rn_code copy_segment(struct rn_wal *to, const struct rn_segment *s,
                                  struct rn_err *err)
 {
     struct rn_segment *out = &to->row[to->row_len];
-    enum rn_code rc = rn_wal_segment_open(to, s->number, RN_OPEN_NEW, out, err);
+    enum rn_code rc =
+        rn_wal_segment_open(to, s->number, RN_OPEN_IN_PLACE, out, err);
     int error;
 
     if (rc)

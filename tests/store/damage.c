@@ -18,13 +18,13 @@ static const struct {
     unsigned weight;
 } classes[] = {
     { "map-1", 40 }, { "log-", 25 }, { "map-1-sums", 12 }, { "checkpoint", 8 },
-    { "format", 5 }, { "lock", 1 },  { "backup", 1 },      { "map-1-lock", 3 },
+    { "format", 5 }, { "lock", 1 },  { "backup", 1 },
 };
 
 static struct lab_file *draw_file(struct scene *s, struct lab_dice *d)
 {
     for (;;) {
-        uint64_t roll = lab_below(d, 95);
+        uint64_t roll = lab_below(d, 92);
         size_t c = 0;
         struct lab_file *f;
 

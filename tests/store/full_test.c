@@ -16,18 +16,17 @@
  *     RUNNEL_FULL_CYCLES, RUNNEL_FULL_SECONDS, RUNNEL_FULL_SEED
  */
 #include "lab.h"
+#include "loop.h"
 
 #include "store/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -119,22 +118,10 @@ static void limit_files(struct full *f)
 
 static bool mount_disk(struct full *f)
 {
-    char command[1024];
-
     if (f->disk == LIMIT)
         return true;
-    if (unshare(CLONE_NEWNS) != 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        return false;
-    if (f->disk == TMPFS) {
-        snprintf(command, sizeof(command), "size=%d", DISK_BYTES);
-        return mount("none", f->mount, "tmpfs", 0, command) == 0;
-    }
-    snprintf(command, sizeof(command),
-             "truncate -s %d '%s' && mkfs.ext4 -q -m 0 -J size=4 '%s' "
-             ">/dev/null 2>&1 && mount -o loop '%s' '%s' 2>/dev/null",
-             DISK_BYTES, f->image, f->image, f->image, f->mount);
-    return system(command) == 0;
+    return loop_mount(f->disk == TMPFS ? LOOP_TMPFS : LOOP_EXT4, f->image,
+                      f->mount, DISK_BYTES >> 20);
 }
 
 /* ---- the model ----------------------------------------------------------- */

@@ -413,7 +413,7 @@ void lab_tree_load(struct lab_tree *t, const char *dir)
         struct stat st;
         int fd;
 
-        if (e->d_name[0] == '.')
+        if (e->d_name[0] == '.' || e->d_type == DT_LNK)
             continue;
         must(t->count < LAB_FILES, "too many files");
         must(strlen(e->d_name) < LAB_NAME, e->d_name);

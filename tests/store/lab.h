@@ -112,6 +112,7 @@ struct lab_tree {
     unsigned count;
 };
 
+/* Without links: that of the table of readers leads nowhere. */
 void lab_tree_load(struct lab_tree *t, const char *dir);
 /* Makes the directory hold exactly this. */
 void lab_tree_store(const struct lab_tree *t, const char *dir);

@@ -77,13 +77,8 @@ bool disk_is_settled(const struct disk *d);
 /* lay.c */
 
 /* Makes the real directory look like it, with the lock file that `dice` pick:
- * none, `stale` or noise; tells the recorder. */
-struct disk_lock {
-    char *stale;
-    size_t len;
-};
-void disk_lay(const struct disk *d, const char *dir,
-              const struct disk_lock *lock, struct dice *dice);
+ * none, or noise that an older program left; tells the recorder. */
+void disk_lay(const struct disk *d, const char *dir, struct dice *dice);
 
 /* Removes the real directory and the files in it, if it is there. */
 void disk_remove(const char *dir);

@@ -45,7 +45,7 @@ static void try_rot(struct round *r, bool last, struct dice *dice)
     bool opened;
 
     atomic_fetch_add(&r->tally->states[0], 1);
-    disk_lay(r->level[0], r->dir, &r->lock, dice);
+    disk_lay(r->level[0], r->dir, dice);
     opened = work_open(&w, &r->plan, r->dir);
     work_close(&w);
     if (last ? !opened || w.number != want : opened || w.code != RN_CORRUPT) {

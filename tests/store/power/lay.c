@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 16, LARGE = 8 << 20 };
+enum { CHUNK = 1 << 16, LARGE = 8 << 20, LOCK_BYTES = 66048 };
 
 static void must_do(long rc, const char *what)
 {
@@ -101,26 +101,21 @@ static void lay_file(const struct disk_file *f, int fd)
     }
 }
 
-static void lay_lock(const char *dir, const struct disk_lock *lock,
-                     struct dice *dice)
+static void lay_lock(const char *dir, struct dice *dice)
 {
-    uint64_t how = dice_below(dice, 3);
     int fd;
 
-    if (how == 0 || !lock->len)
+    if (dice_below(dice, 3))
         return;
     fd = open_raw(dir, "map-1-lock", O_RDWR | O_CREAT);
-    write_raw(fd, lock->stale, lock->len, 0);
-    for (uint64_t at = 0; how == 2 && at < lock->len;
-         at += 1 + dice_below(dice, 128)) {
+    for (uint64_t at = 0; at < LOCK_BYTES; at += 1 + dice_below(dice, 128)) {
         char noise = (char)dice_next(dice);
         write_raw(fd, &noise, 1, at);
     }
     syscall(SYS_close, fd);
 }
 
-void disk_lay(const struct disk *d, const char *dir,
-              const struct disk_lock *lock, struct dice *dice)
+void disk_lay(const struct disk *d, const char *dir, struct dice *dice)
 {
     record_set(&d->now, d->files_len);
     if (!d->now.there) {
@@ -139,7 +134,7 @@ void disk_lay(const struct disk *d, const char *dir,
         syscall(SYS_close, fd);
     }
     if (d->now.file[record_name("map-1")] != RECORD_NO_FILE)
-        lay_lock(dir, lock, dice);
+        lay_lock(dir, dice);
 }
 
 static bool is_same(const struct disk_file *f, int fd)

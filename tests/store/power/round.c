@@ -85,7 +85,6 @@ void round_release(struct round *r)
     disk_free(r->base);
     for (int i = 0; i < ROUND_LEVELS; i++)
         disk_free(r->level[i]);
-    free(r->lock.stale);
 }
 
 /* ---- recording ----------------------------------------------------------- */
@@ -123,25 +122,6 @@ static void draw_plan(struct round *r)
         p->groups = (uint32_t)dice_below(&d, 4);
 }
 
-/* The lock file as a killed process leaves it, its readers and pins inside. */
-static void keep_lock(struct round *r)
-{
-    char path[ROUND_PATH_MAX + 16];
-    struct stat st;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/map-1-lock", r->dir);
-    fd = open(path, O_RDONLY);
-    r->lock.len = 0;
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return;
-    r->lock.stale = realloc(r->lock.stale, (size_t)st.st_size);
-    if (r->lock.stale &&
-        pread(fd, r->lock.stale, (size_t)st.st_size, 0) == (ssize_t)st.st_size)
-        r->lock.len = (size_t)st.st_size;
-    close(fd);
-}
-
 static void count_reused(struct round *r, size_t events)
 {
     for (size_t i = 0; i < events; i++) {
@@ -176,8 +156,7 @@ void round_begin(struct round *r)
     record_watch(r->parent, r->dir);
     record_rewind(0);
     disk_clear(r->base);
-    r->lock.len = 0;
-    disk_lay(r->base, r->dir, &r->lock, &none);
+    disk_lay(r->base, r->dir, &none);
     record_on(true);
 }
 
@@ -186,7 +165,6 @@ size_t round_end(struct round *r)
     size_t events = record_mark();
 
     record_on(false);
-    keep_lock(r);
     check_recorder(r, events);
     return events;
 }
@@ -360,7 +338,7 @@ static void try_state(struct round *r, int level, struct dice *dice)
     if (dice_percent(dice, deeper ? 50 : 12))
         groups = (uint32_t)dice_below(dice, 50);
     atomic_fetch_add(&r->tally->states[level], 1);
-    disk_lay(d, r->dir, &r->lock, dice);
+    disk_lay(d, r->dir, dice);
     record_on(deeper);
     ok = work_open(&w, &r->plan, r->dir);
     record_on(false);

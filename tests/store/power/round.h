@@ -44,7 +44,6 @@ struct round {
     enum round_aim aim;
     bool shallow; /* one cut only */
     struct disk *base, *level[ROUND_LEVELS];
-    struct disk_lock lock;
 };
 
 void round_init(struct round *r, const struct round_opts *opts,
