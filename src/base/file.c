@@ -49,6 +49,14 @@ enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
     return replace(env, dir, name, bytes, true, err);
 }
 
+bool rn_file_is_whole(struct rn_file *file, const char *path, uint64_t least)
+{
+    uint64_t size = 0;
+
+    return file->env->ops->is_at(file, path) &&
+           (rn_file_size(file, &size) || size >= least);
+}
+
 enum rn_code rn_directory_hold(const char *dir, int *fd, struct rn_err *err)
 {
     int rc;

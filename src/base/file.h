@@ -20,6 +20,10 @@ enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
                              const char *name, struct rn_view bytes,
                              struct rn_err *err) RN_CHECK;
 
+/* False if the file is no longer what the path names, or shorter than `least`:
+ * it was moved, removed, replaced or cut. */
+bool rn_file_is_whole(struct rn_file *file, const char *path, uint64_t least);
+
 /* Waits until nobody else holds the directory, and holds it until `*fd` is
  * closed: of two that change what is in it at once the second must see what the
  * first has written.  It is not a file that is locked, for that is another

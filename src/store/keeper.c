@@ -121,11 +121,42 @@ void rn_local_give_way(void *local)
         l->env->ops->give_way(l->env);
 }
 
+/* Segments and checkpoints get their names by the directory's.  If that leads
+ * elsewhere by now, another store may be there, and ours be without them. */
+static bool is_at_an_end(struct rn_local *l)
+{
+    char path[RN_PATH_MAX];
+
+    rn_local_path(l, "format", path);
+    if (!l->env->ops->is_at(l->format_file, path))
+        rn_local_poison(l, "the directory was moved, removed or replaced");
+    return rn_local_is_poisoned(l);
+}
+
+/* What is written to a file that was removed or cut is lost, and only the next
+ * open would tell. */
+static enum rn_code check_files(struct rn_local *l, struct rn_err *err)
+{
+    const struct rn_map_ops *map = l->map->ops;
+
+    if (!is_at_an_end(l)) {
+        if (!rn_wal_is_whole(l->log))
+            rn_local_poison(l, "the log was cut short, removed or replaced");
+        else if (map->is_whole && !map->is_whole(l->map))
+            rn_local_poison(l, "the map was cut short, removed or replaced");
+    }
+    if (!rn_local_is_poisoned(l))
+        return RN_OK;
+    return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
+}
+
 static enum rn_code capture(struct rn_local *l, struct rn_err *err)
 {
     struct rn_checkpoint *c = &l->checkpoint;
-    enum rn_code rc;
+    enum rn_code rc = check_files(l, err);
 
+    if (rc)
+        return rc;
     rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
     c->place = l->settle.settled;
     c->generation = l->generation;
@@ -295,18 +326,6 @@ static void conclude(struct rn_local *l)
     else
         finish(l);
     l->flush_rc = RN_OK;
-}
-
-/* Segments and checkpoints get their names by the directory's.  If that leads
- * elsewhere by now, another store may be there, and ours be without them. */
-static bool is_at_an_end(struct rn_local *l)
-{
-    char path[RN_PATH_MAX];
-
-    rn_local_path(l, "format", path);
-    if (!l->env->ops->is_at(l->format_file, path))
-        rn_local_poison(l, "the directory was moved, removed or replaced");
-    return rn_local_is_poisoned(l);
 }
 
 int64_t rn_local_flush(void *local)

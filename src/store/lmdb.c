@@ -504,6 +504,7 @@ const struct rn_map_ops rn_map_lmdb = {
     .flush = rn_lmdb_flush,
     .adopt = rn_lmdb_adopt,
     .release = rn_lmdb_release,
+    .is_whole = rn_lmdb_is_whole,
     .reserve = lmdb_reserve,
     .has_room = lmdb_has_room,
     .begin = lmdb_begin,

@@ -42,6 +42,7 @@ struct lmdb {
     bool wild;       /* a fault left LMDB's writer in the middle */
     bool blind;      /* the meta pages cannot be read; atomic */
 
+    uint64_t length; /* the file's, when last looked at; it never shrinks */
     uint64_t flush_at, flush_to;
     bool flushed_once; /* the first of two passes is over; atomic */
     struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* the writer's; by hash */
@@ -113,6 +114,7 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
 enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
 void rn_lmdb_adopt(struct rn_map *base);
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
+bool rn_lmdb_is_whole(struct rn_map *base);
 void rn_lmdb_expect(struct rn_map_txn *t, const struct rn_view *keys,
                     size_t len);
 enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,

@@ -4,6 +4,7 @@
  */
 #include "store/lmdb_map.h"
 
+#include "base/file.h"
 #include "store/image.h"
 #include "store/seal.h"
 
@@ -250,6 +251,7 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
                        (unsigned long long)image->length);
     }
     m->page_bytes = image->page_bytes;
+    m->length = size;
     m->sums_txnid = image->txnid;
     rc = open_sums(m, image->homes, image->meta.last + 1, err);
     return rc ? rc
@@ -482,6 +484,14 @@ void rn_lmdb_adopt(struct rn_map *base)
     m->captured_sums = false;
 }
 
+bool rn_lmdb_is_whole(struct rn_map *base)
+{
+    struct lmdb *m = (struct lmdb *)base;
+
+    return rn_file_is_whole(m->file, m->path, m->length) &&
+           rn_sums_is_whole(m->sums);
+}
+
 /* Reads the metas that describe the state which `pin` keeps. */
 static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
                                struct rn_buf *image, struct rn_err *err)
@@ -506,6 +516,7 @@ static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
         return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
     m->flush_at = 0;
     m->flush_to = head.length;
+    m->length = head.length;
     __atomic_store_n(&m->flushed_once, false, __ATOMIC_RELAXED);
     return RN_OK;
 }

@@ -84,6 +84,10 @@ struct rn_map_ops {
     /* NULL is fine.  That of a state in progress: it came to nothing. */
     void (*release)(struct rn_map *m, struct rn_map_pin *pin);
 
+    /* False if a file of the map is no longer what was opened, or has become
+     * shorter.  May be NULL: always true.  Not beside flush. */
+    bool (*is_whole)(struct rn_map *m);
+
     /* RN_FULL if the space that a transaction may need, and `more`, cannot be
      * had.  Any thread. */
     enum rn_code (*reserve)(struct rn_map *m, enum rn_txn_mode mode,

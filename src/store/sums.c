@@ -8,6 +8,7 @@
 #include "store/sums.h"
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/hash.h"
 
 #include <assert.h>
@@ -96,16 +97,27 @@ static enum rn_code rows_init(struct rn_sums *s, struct rn_view homes)
 }
 
 /* The last block has at least its current home in the file. */
+static uint64_t least_length(const struct rn_sums *s)
+{
+    uint64_t blocks = s->current->blocks;
+
+    return blocks ? offset_of(blocks - 1, home_of(s->current, blocks - 1)) +
+                        RN_SUMS_BLOCK
+                  : 0;
+}
+
+bool rn_sums_is_whole(struct rn_sums *s)
+{
+    return rn_file_is_whole(s->file, s->path, least_length(s));
+}
+
 static enum rn_code check_length(struct rn_sums *s, struct rn_err *err)
 {
-    uint64_t blocks = s->current->blocks, size = 0, want;
+    uint64_t size = 0, want = least_length(s);
     int error = rn_file_size(s->file, &size);
 
     if (error)
         return rn_fail_errno(err, error, "%s", s->path);
-    want = blocks ? offset_of(blocks - 1, home_of(s->current, blocks - 1)) +
-                        RN_SUMS_BLOCK
-                  : 0;
     if (size < want) {
         return rn_fail(err, RN_CORRUPT,
                        "%s: cut short: %llu bytes instead of %llu", s->path,

@@ -53,6 +53,9 @@ enum rn_code rn_sums_open(const struct rn_sums_opts *opts, struct rn_sums **out,
                           struct rn_err *err) RN_CHECK;
 void rn_sums_close(struct rn_sums *s); /* NULL is fine */
 
+/* False if its file was removed, replaced or cut short. */
+bool rn_sums_is_whole(struct rn_sums *s);
+
 uint64_t rn_sums_of(struct rn_view page, uint64_t number);
 
 /* The sum of page `number` in the current state, 0 if it is no part of it.

@@ -1,5 +1,6 @@
 /* wal.c -- the log's segments, and writing it; see wal.h. */
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "store/bug.h"
 #include "store/wal_own.h"
@@ -317,6 +318,23 @@ void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place)
     log->current -= gone;
     pthread_mutex_unlock(&log->lock);
     drop_surplus(log);
+}
+
+/* Only the keeper takes segments out of the row, so they stay meanwhile. */
+bool rn_wal_is_whole(struct rn_wal *log)
+{
+    char path[RN_WAL_PATH];
+    size_t len;
+
+    pthread_mutex_lock(&log->lock);
+    len = log->row_len;
+    pthread_mutex_unlock(&log->lock);
+    for (size_t i = 0; i < len; i++) {
+        rn_wal_segment_path(log, log->row[i].number, path);
+        if (!rn_file_is_whole(log->row[i].file, path, log->row[i].bytes))
+            return false;
+    }
+    return true;
 }
 
 /* ---- writing ------------------------------------------------------------- */

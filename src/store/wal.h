@@ -38,8 +38,8 @@
  *   L4  A segment's name, its last mark, and the mark that announces it are
  *       durable before a record in it is.
  *
- * Threads: append, sync and has_room belong to the writer; prepare, forget and
- * bytes to the keeper; both may run at once.
+ * Threads: append, sync and has_room belong to the writer; prepare, forget,
+ * is_whole and bytes to the keeper; both may run at once.
  */
 #ifndef RN_STORE_WAL_H
 #define RN_STORE_WAL_H
@@ -135,6 +135,10 @@ enum rn_code rn_wal_prepare(struct rn_wal *log, bool *ready,
 /* Records before `place` are no longer needed; their segments may be reused.
  */
 void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place);
+
+/* False if a segment that a recovery would read was removed, replaced or cut
+ * short. */
+bool rn_wal_is_whole(struct rn_wal *log);
 
 /* All segments together; from `place` to the end. */
 uint64_t rn_wal_bytes(struct rn_wal *log);
