@@ -159,7 +159,7 @@ static int run(int argc, char **argv)
     struct rn_log *log = NULL;
     struct rn_err err = { 0 };
     int signals = -1;
-    bool is_jailed;
+    bool is_jailed, is_lost = false;
     enum rn_code rc;
 
     set_limits();
@@ -182,6 +182,7 @@ static int run(int argc, char **argv)
         wait_for_end(server, signals);
         rn_notify_stopping();
         rn_log_info(log, "stopping");
+        is_lost = rn_server_is_lost(server);
         rn_server_stop(server);
         rn_log_info(log, "stopped");
     }
@@ -189,7 +190,9 @@ static int run(int argc, char **argv)
         close(signals);
     rn_log_free(log);
     rn_arena_release(&arena);
-    return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
+    if (rc)
+        return rn_command_fail(rc, &err);
+    return is_lost ? RN_EXIT_FAILED : RN_EXIT_OK;
 }
 
 static void print_more(FILE *to)

@@ -20,6 +20,7 @@
 #include "server/watched.h"
 #include "json/json.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -61,6 +62,7 @@ struct rn_server {
     atomic_uint open, turn;
     atomic_size_t bodies_bytes; /* see http/parse.h */
     atomic_bool draining;
+    atomic_bool lost; /* the store is */
 
     struct rn_watched watched;
     struct rn_certificate certificate;
@@ -222,6 +224,20 @@ static void tell_checkpoints(void *of, const char *why)
     }
 }
 
+/* The log has everything, and a start takes less than a second: better than to
+ * answer every request with 500. */
+static void tell_lost(void *of, const char *why)
+{
+    struct rn_server *s = of;
+
+    rn_log_error(s->log,
+                 "the data can be neither written nor read; the server ends, "
+                 "and a start recovers them",
+                 RN_TEXT("err", why));
+    atomic_store(&s->lost, true);
+    (void)kill(getpid(), SIGTERM);
+}
+
 /* The more memory for what is committed, the fewer pages the map is written: up
  * to some point, and up to 1/42 of the memory, under load. */
 static uint64_t log_wanted(struct rn_server *s)
@@ -250,6 +266,7 @@ static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
         .checkpoint_ms = (uint32_t)o->checkpoint_ms,
         .seed_name = "keys",
         .tell_checkpoints = tell_checkpoints,
+        .tell_lost = tell_lost,
         .tell_of = s,
     };
     enum rn_code rc = rn_keys_draw(s->env, &keys, err);
@@ -593,6 +610,11 @@ enum rn_code rn_server_start(const struct rn_options *options,
 const char *rn_server_address(const struct rn_server *s)
 {
     return rn_listener_address(s->listeners[0]);
+}
+
+bool rn_server_is_lost(const struct rn_server *s)
+{
+    return atomic_load(&s->lost);
 }
 
 bool rn_server_has_tls(const struct rn_server *s)

@@ -38,6 +38,10 @@ void rn_server_reload(struct rn_server *s);
 int rn_server_look(struct rn_server *s, bool *is_outdated);
 int rn_server_watch_fd(const struct rn_server *s); /* -1: none */
 
+/* True if the data can be neither written nor read any more.  The process has
+ * sent itself a SIGTERM then. */
+bool rn_server_is_lost(const struct rn_server *s);
+
 /* Accepts no more, lets requests in progress finish for `drain_ms`, closes
  * everything.  NULL is fine. */
 void rn_server_stop(struct rn_server *s);

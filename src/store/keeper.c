@@ -511,6 +511,19 @@ static int64_t keep(struct rn_local *l)
     return RN_TASK_NOW;
 }
 
+/* Reads have no way around a map that is lost. */
+static void tell_lost(struct rn_local *l)
+{
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    if (l->is_lost || !stat.is_lost)
+        return;
+    l->is_lost = true;
+    if (l->opts.tell_lost)
+        l->opts.tell_lost(l->opts.tell_of, l->reason);
+}
+
 int64_t rn_local_keep(void *local)
 {
     struct rn_local *l = local;
@@ -521,6 +534,8 @@ int64_t rn_local_keep(void *local)
     held = let_go(l);
     rn_settle_stock(l);
     wait = keep(l);
+    if (rn_local_is_poisoned(l))
+        tell_lost(l);
     prepare = prepares_in(l);
     if (prepare > 0 && prepare < wait)
         wait = prepare;

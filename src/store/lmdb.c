@@ -197,6 +197,7 @@ static void lmdb_stat(struct rn_map *base, struct rn_map_stat *out)
         .live_bytes =
             __atomic_load_n(&m->tree_pages, __ATOMIC_RELAXED) * m->page_bytes,
         .page_bytes = m->page_bytes,
+        .is_lost = __atomic_load_n(&m->lost, __ATOMIC_RELAXED),
         .is_nearly_flushed =
             __atomic_load_n(&m->flushed_once, __ATOMIC_RELAXED),
         .damaged_at = __atomic_load_n(&m->watch.damaged_at, __ATOMIC_RELAXED),
@@ -420,8 +421,10 @@ static void lmdb_abort(struct rn_map_txn *t)
  * full disk then, whatever the reason was, but the end until it is reopened. */
 static int as_fatal(struct lmdb *m, int rc)
 {
-    if (rn_lmdb_txn_renew(m, m->meter_txn) == MDB_PANIC)
+    if (rn_lmdb_txn_renew(m, m->meter_txn) == MDB_PANIC) {
+        __atomic_store_n(&m->lost, true, __ATOMIC_RELAXED);
         return MDB_PANIC;
+    }
     mdb_txn_reset(m->meter_txn);
     return rc;
 }

@@ -40,6 +40,7 @@ struct lmdb {
     void *context;
     bool no_reserve; /* the file system cannot allocate ahead */
     bool wild;       /* a fault left LMDB's writer in the middle */
+    bool lost;       /* LMDB refuses everything; atomic */
     bool blind;      /* the meta pages cannot be read; atomic */
 
     uint64_t length; /* the file's, when last looked at; it never shrinks */

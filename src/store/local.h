@@ -97,6 +97,7 @@ struct rn_local {
     int64_t no_room_ns; /* atomic: since when writers find none; 0: they do */
     uint64_t given_up;  /* under state: checkpoints that could not be had */
     bool is_failing;    /* the last attempt at a checkpoint has */
+    bool is_lost;       /* the map is, and that was told */
     int64_t ample_ns;   /* atomic: until then the disk cannot be full */
     struct rn_thin thin;
 };

@@ -44,6 +44,7 @@ struct rn_map_stat {
     uint64_t live_bytes; /* of it, holding the current state */
     uint64_t written;    /* bytes dirtied since open; only ever rises */
     uint64_t page_bytes;
+    bool is_lost;           /* only opening it again helps */
     bool is_nearly_flushed; /* what is flushed now was written meanwhile */
     /* Where damage was last met: in the map's file, or that with a suffix.  0
      * and no suffix: nowhere yet, or in a record itself. */

@@ -78,6 +78,9 @@ struct rn_store_opts {
     /* Told that checkpoints fail, and why, and that they do no more (NULL); by
      * a thread of the store's that holds no lock.  May be NULL. */
     void (*tell_checkpoints)(void *of, const char *why);
+    /* Told once that the store can be neither written nor read until it is
+     * opened again; in the same way. */
+    void (*tell_lost)(void *of, const char *why);
     void *tell_of;
     bool manual;     /* no background task: the test steps it (local.h) */
     bool must_exist; /* do not create */

@@ -3,6 +3,7 @@
 The disk is disk_shim.c, compiled here and loaded before the C library, so that
 the server is the program as it is.
 """
+import http.client
 import json
 import os
 import resource
@@ -161,6 +162,31 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
         equal(server.get(container, "1", "p")[0], 200)
         assert put(server, container, 3)[0] == 201
+
+
+@case("a server whose map can neither be written nor read ends with 1, and "
+      "starts again with all that was acknowledged")
+def _():
+    with Shimmed("--checkpoint-ms", "100") as server:
+        container = server.make()
+        for number in range(20):
+            equal(put(server, container, number)[0], 201)
+        with Disk("meta"):
+            acknowledged = 20
+            while server.process.poll() is None and acknowledged < 1000:
+                try:
+                    if put(server, container, acknowledged)[0] != 201:
+                        break
+                except (ConnectionError, http.client.HTTPException):
+                    break
+                acknowledged += 1
+            equal(server.process.wait(LIMIT_S), 1)
+        line = json.loads(server.wait_for_line("neither written nor read"))
+        equal(line["level"], "error")
+        server.start()
+        equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
+        for number in range(acknowledged):
+            equal(server.get(container, number, "p")[0], 200)
 
 
 @case("more writes than the queue holds are told to come again, and those in it "
