@@ -2,7 +2,7 @@
 #ifndef RN_REST_COSTS_H
 #define RN_REST_COSTS_H
 
-#include "rest/access.h"
+#include "access/access_path.h"
 #include "rest/own.h"
 
 struct rn_query_cost {

@@ -10,7 +10,7 @@
  * this one.  The second makes or drops an index now.  A path may have a
  * direction behind it: "/b DESC".
  */
-#include "rest/access.h"
+#include "access/access_path.h"
 #include "rest/asked.h"
 
 #include "json/print.h"

@@ -5,8 +5,8 @@
  */
 #include "rest/own.h"
 
+#include "access/result_cache.h"
 #include "feed/waiters.h"
-#include "rest/answers.h"
 #include "rest/figures.h"
 
 #include <dirent.h>

@@ -113,7 +113,7 @@ struct rn_rest {
     struct rn_buf authority; /* tls/ca.pem; guarded too */
     struct rn_orders orders;
 
-    struct rn_answers *answers; /* answers.h */
+    struct rn_answers *answers; /* result_cache.h */
 };
 
 enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };

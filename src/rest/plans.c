@@ -1,6 +1,6 @@
 /* plans.c -- a client asks how to run a query over several ranges. */
 
-#include "rest/access.h"
+#include "access/access_path.h"
 #include "rest/asked.h"
 
 #include "json/print.h"

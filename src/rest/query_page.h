@@ -8,8 +8,8 @@
  * A page ends when it has its rows or bytes, or its time is over.  Documents
  * are read in key order, which updates do not change.  A query that must see
  * everything first (ORDER BY, GROUP BY, DISTINCT, aggregates) is *whole*: it is
- * answered from what waits (answers.h); if that is gone it begins again, behind
- * the last row if it is sorted, else counting rows.  So is a ranking
+ * answered from what waits (result_cache.h); if that is gone it begins again,
+ * behind the last row if it is sorted, else counting rows.  So is a ranking
  * (ranked.h).
  *
  * Thread: a worker's.
@@ -17,8 +17,8 @@
 #ifndef RN_REST_QUERY_PAGE_H
 #define RN_REST_QUERY_PAGE_H
 
-#include "rest/access.h"
-#include "rest/answers.h"
+#include "access/access_path.h"
+#include "access/result_cache.h"
 #include "rest/asked.h"
 
 #include "json/print.h"

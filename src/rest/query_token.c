@@ -5,7 +5,7 @@
  *   1 byte    what ends it: a place among documents, or one among sorted rows
  *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
  *   u32       rows of the last document that were sent
- *   u64       the answer that waits in answers.c; 0: none
+ *   u64       the answer that waits in result_cache.c; 0: none
  *   u64       what is asked: the container, user or database; 0: the account
  *   bytes     the place: of the last document, or behind the last sorted row
  *

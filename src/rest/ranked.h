@@ -8,7 +8,7 @@
 #ifndef RN_REST_RANKED_H
 #define RN_REST_RANKED_H
 
-#include "rest/access.h"
+#include "access/access_path.h"
 #include "rest/asked.h"
 
 struct rn_ranking {

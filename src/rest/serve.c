@@ -3,7 +3,7 @@
  * In this order, so that nobody learns anything without a right to it: probes,
  * Host, public paths, path, signature, rights, route, handler.
  */
-#include "rest/answers.h"
+#include "access/result_cache.h"
 #include "rest/feed_page.h"
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* tally.c -- see tally.h. */
 #include "rest/tally.h"
 
-#include "rest/access.h"
+#include "access/access_path.h"
 #include "rest/figures.h"
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* access.h -- the way to the documents that a query may want.
+/* access_path.h -- the way to the documents that a query may want.
  *
  * What WHERE pins decides how many documents are looked at:
  *
  *   id and partition key         each such document is looked up
- *   values that an index has     those are looked up in it (indexed.c)
+ *   values that an index has     those are looked up in it (index_scan.c)
  *   partition key, or a prefix   the keys that begin so
  *   nothing                      everything in the request's scope
  *
@@ -16,8 +16,8 @@
  * too little of what they meet is wanted: then they give up, and the query is
  * to be run again without them.
  */
-#ifndef RN_REST_ACCESS_H
-#define RN_REST_ACCESS_H
+#ifndef RN_ACCESS_PATH_H
+#define RN_ACCESS_PATH_H
 
 #include "engine/index.h"
 #include "engine/whole.h"
@@ -48,7 +48,7 @@ struct rn_access_ask {
     const uint64_t *matched;
 };
 
-struct rn_access_place; /* gathered.c */
+struct rn_access_place; /* index_fetch.c */
 
 /* Sort keys that all rows of interest begin with. */
 struct rn_access_prefix {
@@ -66,7 +66,7 @@ struct rn_access {
     struct rn_whole whole;         /* instead, if `is_whole` */
     struct rn_view at;             /* the place of the document given last */
 
-    /* Of an index; indexed.c. */
+    /* Of an index; index_scan.c. */
     struct rn_indexes indexes;    /* all that the container has */
     const struct rn_index *index; /* the one that is used; NULL: none */
     uint64_t about;               /* documents of the container */
@@ -102,7 +102,7 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
 enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body) RN_CHECK;
 void rn_access_close(struct rn_access *a); /* zeroed is fine */
 
-/* indexed.c: chooses an index, if one is worth it, and goes along it. */
+/* index_scan.c: chooses an index, if one is worth it, and goes along it. */
 enum rn_code rn_indexed_open(struct rn_access *a,
                              const struct rn_access_ask *ask,
                              struct rn_arena *arena) RN_CHECK;
@@ -115,17 +115,17 @@ enum rn_code rn_indexed_order(const struct rn_query *q, struct rn_arena *arena,
                               struct rn_index_key keys[RN_INDEX_KEYS_MAX],
                               uint32_t *count, bool *is_backward) RN_CHECK;
 
-/* gathered.c: documents between the bounds of WHERE, if an index has few enough
- * of them; if not, the access has no index then.  `has_order`: another way is
- * open along one. */
+/* index_fetch.c: documents between the bounds of WHERE, if an index has few
+ * enough of them; if not, the access has no index then.  `has_order`: another
+ * way is open along one. */
 enum rn_code rn_gathered_open(struct rn_access *a,
                               const struct rn_access_ask *ask, bool has_order,
                               struct rn_arena *arena) RN_CHECK;
 enum rn_code rn_gathered_next(struct rn_access *a,
                               struct rn_view *body) RN_CHECK;
 
-/* missed.c: which index would have saved documents that were read, so that it
- * is made one day. */
+/* index_advisor.c: which index would have saved documents that were read, so
+ * that it is made one day. */
 struct rn_missed {
     const struct rn_access *access;
     const struct rn_query *query;

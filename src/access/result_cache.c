@@ -1,5 +1,5 @@
-/* answers.c -- what is left of answers that had to be computed in whole. */
-#include "rest/answers.h"
+/* result_cache.c -- what is left of answers computed in whole. */
+#include "access/result_cache.h"
 
 #include "base/bytes.h"
 

@@ -1,5 +1,5 @@
-/* access.c -- the way to the documents that a query may want. */
-#include "rest/access.h"
+/* access_path.c -- the way to the documents that a query may want. */
+#include "access/access_path.h"
 
 #include <math.h>
 #include <stdlib.h>

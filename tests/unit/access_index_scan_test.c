@@ -1,4 +1,4 @@
-/* rest_indexed_test.c -- with an index or without, a query has the same answer.
+/* access_index_scan_test.c -- an index changes no answer of a query.
  *
  * An engine over `mem` in the simulation, documents of all kinds of values, the
  * edges of sort keys among them, and indexes of one path and of two.  Queries
@@ -11,9 +11,9 @@
  */
 #include "lib/indexes.h"
 
+#include "access/access_path.h"
 #include "base/chance.h"
 #include "engine/own.h"
-#include "rest/access.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* answers.h -- what is left of answers that had to be computed in whole.
+/* result_cache.h -- what is left of answers that had to be computed in whole.
  *
  * ORDER BY, GROUP BY, DISTINCT and aggregates look at every document before the
  * first row leaves.  Lest each page do so again, the rows behind it wait here,
@@ -9,8 +9,8 @@
  *
  * Threads: any; an answer that was taken belongs to the taker alone.
  */
-#ifndef RN_REST_ANSWERS_H
-#define RN_REST_ANSWERS_H
+#ifndef RN_ACCESS_RESULT_CACHE_H
+#define RN_ACCESS_RESULT_CACHE_H
 
 #include "query/query.h"
 

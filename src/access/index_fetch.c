@@ -1,11 +1,11 @@
-/* gathered.c -- documents that an index has between some bounds; see access.h.
+/* index_fetch.c -- documents that an index has between some bounds.
  *
  * WHERE bounds a path that an index has: the places of all documents between
  * those bounds are gathered and sorted, so that they come in the order of keys
  * like any others.  That is done anew for each page, so it is only done while
  * it costs less than going through the documents.
  */
-#include "rest/access.h"
+#include "access/access_path.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
-/* missed.c -- which index would have saved documents that a query read.
+/* index_advisor.c -- which index would have saved documents that a query read.
  *
  * The best is of one path that WHERE wants to have a value, then of one that it
  * bounds, then what ORDER BY would follow, then that of MIN and MAX.  Only
  * paths that the container's indexing policy has are meant, and only what is
  * not there yet: an index that was not worth using is not made again.
  */
-#include "rest/access.h"
+#include "access/access_path.h"
 
 enum {
     FEWEST = 256, /* documents that are worth a note */

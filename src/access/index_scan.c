@@ -1,10 +1,10 @@
-/* indexed.c -- the way to documents through an index; see access.h.
+/* index_scan.c -- the way to documents through an index; see access_path.h.
  *
- * Three ways.  What WHERE bounds is gathered (gathered.c).  ORDER BY follows an
- * index in its order.  MIN and MAX want the first documents and the last that
- * WHERE lets through.
+ * Three ways.  What WHERE bounds is gathered (index_fetch.c).  ORDER BY follows
+ * an index in its order.  MIN and MAX want the first documents and the last
+ * that WHERE lets through.
  */
-#include "rest/access.h"
+#include "access/access_path.h"
 
 #include "base/hash.h"
 
