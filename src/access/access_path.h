@@ -3,7 +3,7 @@
  * What WHERE pins decides how many documents are looked at:
  *
  *   id and partition key         each such document is looked up
- *   values that an index has     those are looked up in it (index_scan.c)
+ *   values that an index has     those are looked up in it
  *   partition key, or a prefix   the keys that begin so
  *   nothing                      everything in the request's scope
  *
@@ -15,6 +15,8 @@
  * and MIN and MAX may look at its two ends.  Both may find on their way that
  * too little of what they meet is wanted: then they give up, and the query is
  * to be run again without them.
+ *
+ * Each kind of access path is a file with a table of operations (own.h).
  */
 #ifndef RN_ACCESS_PATH_H
 #define RN_ACCESS_PATH_H
@@ -48,7 +50,34 @@ struct rn_access_ask {
     const uint64_t *matched;
 };
 
-struct rn_access_place; /* index_fetch.c */
+/* Of KEYS and POINTS: in order, each once. */
+struct rn_access_keys {
+    struct rn_access_key *list;
+    uint32_t count, next;
+};
+
+/* Of INDEX: where the documents lie, in order. */
+struct rn_access_range {
+    struct rn_buf places; /* of struct rn_access_place */
+    struct rn_arena held; /* their bytes */
+    size_t next;
+};
+
+/* Of ORDER and EXTREMES: a walk along an index. */
+struct rn_access_walk {
+    struct rn_query_spans spans; /* where to walk */
+    uint32_t span;               /* the next of them */
+    struct rn_index_walk rows;   /* if `is_open` */
+    uint64_t budget; /* rows to look at before it gives up; 0: no end */
+    bool is_open, is_backward;
+    bool is_keyed; /* else WHERE's keys would be scanned */
+};
+
+/* Of ORDER. */
+struct rn_access_order {
+    char seek[RN_KEY_MAX]; /* where a page begins */
+    size_t seek_len;
+};
 
 /* Sort keys that all rows of interest begin with. */
 struct rn_access_prefix {
@@ -56,41 +85,42 @@ struct rn_access_prefix {
     size_t len;
 };
 
+/* Of EXTREMES. */
+struct rn_access_extremes {
+    struct rn_query_extreme what;
+    struct rn_access_prefix prefix;
+    const uint64_t *matched; /* see struct rn_access_ask */
+    uint64_t matched_before; /* the document given last */
+    uint64_t group;          /* of this end, if `has_end` */
+    bool has_end;
+};
+
 struct rn_access {
     enum rn_access_kind kind;
     struct rn_reading *reading;
     struct rn_documents_scan scope; /* the request's */
-    struct rn_access_key *keys;     /* in order, each once; not for a scan */
-    uint32_t count, next;
-    struct rn_documents documents; /* if `is_open` */
-    struct rn_whole whole;         /* instead, if `is_whole` */
-    struct rn_view at;             /* the place of the document given last */
+    struct rn_view at;              /* the place of the document given last */
+    uint64_t examined;              /* rows of indexes that were looked at */
 
-    /* Of an index; index_scan.c. */
+    /* What indexes there are. */
     struct rn_indexes indexes;    /* all that the container has */
     const struct rn_index *index; /* the one that is used; NULL: none */
     uint64_t about;               /* documents of the container */
-    uint64_t examined;            /* rows of indexes that were looked at */
     uint64_t text;                /* hash of the query's */
     uint64_t too_many; /* rows after which an index was left alone; 0: none */
-    struct rn_documents_bounds bounds;
-    struct rn_buf places; /* of struct rn_access_place, in order */
-    struct rn_arena held; /* their bytes */
-    size_t next_place;
-    struct rn_query_spans spans; /* where to walk, of ORDER and EXTREMES */
-    uint32_t span;               /* the next of them */
-    char seek[RN_KEY_MAX];       /* where a page of ORDER begins */
-    size_t seek_len;
-    struct rn_index_walk walk; /* if `is_walking` */
-    uint64_t group;            /* see struct rn_query_limits */
-    struct rn_query_extreme extreme;
-    struct rn_access_prefix prefix; /* of EXTREMES */
-    const uint64_t *matched;        /* see struct rn_access_ask */
-    uint64_t matched_before;        /* the document given last */
-    uint64_t end_group;             /* of this end, if `has_end` */
-    uint64_t budget; /* rows to look at before it gives up; 0: no end */
+    struct rn_documents_bounds bounds; /* of the scope */
 
-    bool is_open, is_whole, is_walking, is_backward, has_given_up, has_end;
+    /* Of the kinds. */
+    struct rn_documents documents; /* of SCAN and KEYS */
+    struct rn_whole whole;         /* of SCAN instead, if `is_whole` */
+    struct rn_access_keys keys;
+    struct rn_access_range range;
+    struct rn_access_walk walk;
+    struct rn_access_order order;
+    struct rn_access_extremes extremes;
+    uint64_t group; /* of ORDER: see struct rn_query_limits */
+
+    bool is_whole, has_given_up;
 };
 
 /* The query and the arena must outlive it.  RN_BAD_REQUEST if the scope's
@@ -101,28 +131,6 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
 /* RN_NOT_FOUND after the last. */
 enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body) RN_CHECK;
 void rn_access_close(struct rn_access *a); /* zeroed is fine */
-
-/* index_scan.c: chooses an index, if one is worth it, and goes along it. */
-enum rn_code rn_indexed_open(struct rn_access *a,
-                             const struct rn_access_ask *ask,
-                             struct rn_arena *arena) RN_CHECK;
-enum rn_code rn_indexed_next(struct rn_access *a,
-                             struct rn_view *body) RN_CHECK;
-void rn_indexed_close(struct rn_access *a);
-/* The keys of ORDER BY as an index would have them, whose first ascends; none
- * if no index can. */
-enum rn_code rn_indexed_order(const struct rn_query *q, struct rn_arena *arena,
-                              struct rn_index_key keys[RN_INDEX_KEYS_MAX],
-                              uint32_t *count, bool *is_backward) RN_CHECK;
-
-/* index_fetch.c: documents between the bounds of WHERE, if an index has few
- * enough of them; if not, the access has no index then.  `has_order`: another
- * way is open along one. */
-enum rn_code rn_gathered_open(struct rn_access *a,
-                              const struct rn_access_ask *ask, bool has_order,
-                              struct rn_arena *arena) RN_CHECK;
-enum rn_code rn_gathered_next(struct rn_access *a,
-                              struct rn_view *body) RN_CHECK;
 
 /* index_advisor.c: which index would have saved documents that were read, so
  * that it is made one day. */

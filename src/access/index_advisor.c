@@ -5,7 +5,7 @@
  * paths that the container's indexing policy has are meant, and only what is
  * not there yet: an index that was not worth using is not made again.
  */
-#include "access/access_path.h"
+#include "access/own.h"
 
 enum {
     FEWEST = 256, /* documents that are worth a note */
@@ -73,7 +73,7 @@ static enum rn_code find_order(const struct rn_missed *m,
     struct rn_policy_key wanted[RN_INDEX_KEYS_MAX];
     bool is_backward, is_good;
     enum rn_code rc =
-        rn_indexed_order(m->query, arena, keys, count, &is_backward);
+        rn_access_order_keys(m->query, arena, keys, count, &is_backward);
 
     if (rc || !*count)
         return rc;

@@ -131,3 +131,12 @@ uint32_t rn_json_path_find(const struct rn_json_path *path,
         from = rn_json_find(j, from, path->names[i]);
     return from;
 }
+
+bool rn_json_path_eq(const struct rn_json_path *a, const struct rn_json_path *b)
+{
+    bool same = a->count == b->count;
+
+    for (uint32_t i = 0; same && i < a->count; i++)
+        same = rn_view_eq(a->names[i], b->names[i]);
+    return same;
+}

@@ -37,15 +37,6 @@ struct uses {
 
 /* ---- what is used -------------------------------------------------------- */
 
-static bool is_same(const struct rn_json_path *a, const struct rn_json_path *b)
-{
-    bool same = a->count == b->count;
-
-    for (uint32_t i = 0; i < a->count && same; i++)
-        same = rn_view_eq(a->names[i], b->names[i]);
-    return same;
-}
-
 static bool is_key(const struct rn_access *a, const struct rn_json_path *path)
 {
     const struct rn_pkdef *def;
@@ -54,7 +45,7 @@ static bool is_key(const struct rn_access *a, const struct rn_json_path *path)
         return false;
     def = &a->reading->container->pkdef;
     for (size_t i = 0; i < def->count; i++) {
-        if (is_same(&def->paths[i], path))
+        if (rn_json_path_eq(&def->paths[i], path))
             return true;
     }
     return false;
@@ -64,7 +55,7 @@ static const struct use *find_use(const struct uses *u,
                                   const struct rn_json_path *path)
 {
     for (uint32_t i = 0; i < u->count; i++) {
-        if (is_same(&u->list[i].path, path))
+        if (rn_json_path_eq(&u->list[i].path, path))
             return &u->list[i];
     }
     return NULL;
@@ -241,7 +232,8 @@ static bool has_filter(const struct uses *u, const struct rn_json_path *last)
 
     for (uint32_t i = 0; i < p->composite_count; i++) {
         const struct rn_policy_composite *c = &p->composites[i];
-        if (is_same(&c->keys[c->count - 1].path, last) && is_filtered_by(u, c))
+        if (rn_json_path_eq(&c->keys[c->count - 1].path, last) &&
+            is_filtered_by(u, c))
             return true;
     }
     return false;

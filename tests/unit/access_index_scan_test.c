@@ -142,7 +142,8 @@ static bool run_page(const struct rn_query *q, struct rn_access_ask *ask,
         limits.group = &r->access.group;
     if (!ask->no_index)
         ways[r->access.kind]++;
-    within += r->access.kind == RN_ACCESS_EXTREMES && r->access.prefix.len > 0;
+    within += r->access.kind == RN_ACCESS_EXTREMES &&
+              r->access.extremes.prefix.len > 0;
     assert_int_equal(rn_query_run(q, &source, &sink, &limits, stats, NULL),
                      RN_OK);
     rn_access_close(&r->access);

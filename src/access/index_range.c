@@ -1,11 +1,11 @@
-/* index_fetch.c -- documents that an index has between some bounds.
+/* index_range.c -- access path: documents that an index has between bounds.
  *
  * WHERE bounds a path that an index has: the places of all documents between
  * those bounds are gathered and sorted, so that they come in the order of keys
  * like any others.  That is done anew for each page, so it is only done while
  * it costs less than going through the documents.
  */
-#include "access/access_path.h"
+#include "access/own.h"
 
 #include <stdlib.h>
 
@@ -161,12 +161,12 @@ static void use_filter(struct rn_access *a, struct gathered *g)
         qsort(g->places.at, count, sizeof(struct rn_access_place), by_place);
     a->kind = RN_ACCESS_INDEX;
     a->index = g->index;
-    a->places = g->places;
-    a->held = g->held;
+    a->range.places = g->places;
+    a->range.held = g->held;
     *g = (struct gathered){ 0 };
 }
 
-enum rn_code rn_gathered_open(struct rn_access *a,
+enum rn_code rn_access_gather(struct rn_access *a,
                               const struct rn_access_ask *ask, bool has_order,
                               struct rn_arena *arena)
 {
@@ -180,17 +180,34 @@ enum rn_code rn_gathered_open(struct rn_access *a,
     return rc;
 }
 
-enum rn_code rn_gathered_next(struct rn_access *a, struct rn_view *body)
+/* The choice of the index has gathered the places. */
+static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
+                         struct rn_arena *arena)
 {
-    const struct rn_access_place *list = (const void *)a->places.at;
-    size_t count = a->places.len / sizeof(*list);
+    (void)a, (void)ask, (void)arena;
+    return RN_OK;
+}
+
+static enum rn_code next(struct rn_access *a, struct rn_view *body)
+{
+    const struct rn_access_place *list = (const void *)a->range.places.at;
+    size_t count = a->range.places.len / sizeof(*list);
     enum rn_code rc = RN_NOT_FOUND;
 
-    while (rc == RN_NOT_FOUND && a->next_place < count) {
-        const struct rn_access_place *p = &list[a->next_place++];
+    while (rc == RN_NOT_FOUND && a->range.next < count) {
+        const struct rn_access_place *p = &list[a->range.next++];
 
         a->at = p->place;
         rc = rn_document_at(a->reading, p->place, p->rid, body);
     }
     return rc;
 }
+
+static void close(struct rn_access *a)
+{
+    rn_buf_release(&a->range.places);
+    rn_arena_release(&a->range.held);
+}
+
+const struct rn_access_ops rn_access_index_range = { "index", open, next,
+                                                     close };
