@@ -128,10 +128,10 @@ static uint64_t finish64(uint64_t h)
     return h ^ h >> 33;
 }
 
-struct rn_hash128 rn_murmur128(struct rn_view bytes, uint32_t seed)
+struct rn_hash128 rn_murmur128(struct rn_view bytes, struct rn_hash128 seed)
 {
     size_t whole = bytes.len / 16 * 16, rest = bytes.len - whole;
-    uint64_t h1 = seed, h2 = seed;
+    uint64_t h1 = seed.low, h2 = seed.high;
 
     for (size_t i = 0; i < whole; i += 16) {
         h1 ^= scramble_first(load(bytes.at + i, 8));

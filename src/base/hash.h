@@ -3,7 +3,8 @@
  *   rn_hash64, rn_hash128     xxh3: fast, good, and frozen since xxHash 0.8.0,
  *                             so the numbers may be written to disk
  *   rn_murmur32, rn_murmur128 MurmurHash3 x86_32 and x64_128, because Cosmos
- *                             places partition keys by them
+ *                             places partition keys by them, and its clients
+ *                             compare values by the second
  *
  * None of them withstands an enemy who chooses the bytes.  Values only; any
  * thread; the same numbers on every machine.
@@ -30,6 +31,6 @@ struct rn_hash128 rn_hash128_two(struct rn_view a, struct rn_view b,
 
 uint32_t rn_murmur32(struct rn_view bytes, uint32_t seed);
 /* `low` is what the algorithm calls h1, `high` its h2. */
-struct rn_hash128 rn_murmur128(struct rn_view bytes, uint32_t seed);
+struct rn_hash128 rn_murmur128(struct rn_view bytes, struct rn_hash128 seed);
 
 #endif

@@ -92,7 +92,8 @@ static bool hash_2(const struct rn_pk_value *values, size_t count,
 
     for (size_t i = 0; i < count; i++)
         put_hashed(&s, &values[i], 0xff);
-    put_block(out, rn_murmur128(rn_view_of(bytes, s.len), 0));
+    put_block(out,
+              rn_murmur128(rn_view_of(bytes, s.len), (struct rn_hash128){ 0 }));
     return !s.overflow;
 }
 

@@ -64,7 +64,7 @@ static void add_id(struct rn_key *k, struct rn_view id)
     hash = rn_hash128(id, 0);
     add_u64(k, hash.high);
     add_u64(k, hash.low);
-    hash = rn_murmur128(id, 0);
+    hash = rn_murmur128(id, (struct rn_hash128){ 0 });
     add_u64(k, hash.high);
     add_u64(k, hash.low);
 }

@@ -1,6 +1,7 @@
 /* value.c -- reading and comparing what an expression of a query can be. */
 #include "query/value.h"
 
+#include "query/distinct_hash.h"
 #include "json/number.h"
 
 #include <math.h>
@@ -226,31 +227,17 @@ static int compare_number(const struct rn_value *a, const struct rn_value *b)
     return compare_real(a->real, b->real);
 }
 
-/* Nobody defines an order inside containers; ours is that of their parts as
- * they stand, so that it is at least the same every time. */
-static enum rn_code compare_parts(const struct rn_value *a,
-                                  const struct rn_value *b,
-                                  struct rn_arena *arena, int *out)
+static enum rn_code compare_hashes(const struct rn_value *a,
+                                   const struct rn_value *b,
+                                   struct rn_arena *arena, int *out)
 {
-    struct rn_value_walk x = rn_value_walk_begin(a, arena);
-    struct rn_value_walk y = rn_value_walk_begin(b, arena);
-    enum rn_code rc = RN_OK;
+    struct rn_value x, y;
+    enum rn_code rc = rn_distinct_hash_only(a, arena, &x);
 
-    *out = 0;
-    while (!rc && *out == 0) {
-        bool more_x = rn_value_walk_next(&x);
-        bool more_y = rn_value_walk_next(&y);
-        if (!more_x || !more_y) {
-            *out = more_x - more_y;
-            break;
-        }
-        if (a->kind == RN_VALUE_OBJECT)
-            *out = rn_value_compare_text(x.name, y.name);
-        if (*out == 0)
-            rc = rn_value_compare(&x.value, &y.value, arena, out);
-    }
     if (!rc)
-        rc = x.rc ? x.rc : y.rc;
+        rc = rn_distinct_hash_only(b, arena, &y);
+    if (!rc)
+        *out = rn_view_compare(x.text, y.text);
     return rc;
 }
 
@@ -278,7 +265,7 @@ enum rn_code rn_value_compare(const struct rn_value *a,
         break;
     case RN_VALUE_ARRAY:
     case RN_VALUE_OBJECT:
-        return compare_parts(a, b, arena, out);
+        return compare_hashes(a, b, arena, out);
     }
     return RN_OK;
 }
@@ -439,7 +426,7 @@ static enum rn_code copy_part(const struct rn_value *v, struct rn_arena *a,
         return copy_string(from.text, a, &out->text);
     if (from.kind < RN_VALUE_ARRAY)
         return RN_OK;
-    if (from.form == RN_FORM_TEXT)
+    if (from.form == RN_FORM_TEXT || from.form == RN_FORM_HASH)
         return copy_string(from.text, a, &out->text);
     if (as_text && from.form == RN_FORM_TAPE)
         return keep_text(&from, a, out);

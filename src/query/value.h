@@ -34,7 +34,12 @@ enum rn_value_kind { /* in the order of ORDER BY */
                      RN_VALUE_OBJECT,
 };
 
-enum rn_value_form { RN_FORM_TAPE, RN_FORM_LIST, RN_FORM_TEXT };
+enum rn_value_form {
+    RN_FORM_TAPE,
+    RN_FORM_LIST,
+    RN_FORM_TEXT,
+    RN_FORM_HASH, /* to be compared, and for nothing else: distinct_hash.h */
+};
 
 struct rn_value {
     uint8_t kind; /* enum rn_value_kind */
@@ -45,7 +50,7 @@ struct rn_value {
         bool truth;
         int64_t integer;
         double real;
-        struct rn_view text; /* a string; or a container as TEXT */
+        struct rn_view text; /* a string; a container as TEXT or HASH */
         struct {
             const struct rn_json *json;
             uint32_t node;
@@ -102,6 +107,15 @@ static inline struct rn_value rn_value_object(const struct rn_member *members,
                               .members = members };
 }
 
+/* An array or an object of which only the 16 bytes of its hash are known. */
+static inline struct rn_value rn_value_hashed(enum rn_value_kind kind,
+                                              const char *bytes)
+{
+    return (struct rn_value){ .kind = (uint8_t)kind,
+                              .form = RN_FORM_HASH,
+                              .text = { bytes, 16 } };
+}
+
 /* A double that is a whole number within int64 becomes an integer, so that
  * equal numbers look alike. */
 struct rn_value rn_value_double(double real);
@@ -156,7 +170,8 @@ bool rn_value_walk_next(struct rn_value_walk *w);
 enum rn_code rn_value_equals(const struct rn_value *a, const struct rn_value *b,
                              struct rn_arena *arena, bool *out) RN_CHECK;
 
-/* Less, equal or greater by kind and then by value: the order of ORDER BY. */
+/* Less, equal or greater by kind and then by value: the order of ORDER BY.
+ * Arrays compare with arrays, and objects with objects, by their hashes. */
 enum rn_code rn_value_compare(const struct rn_value *a,
                               const struct rn_value *b, struct rn_arena *arena,
                               int *out) RN_CHECK;

@@ -145,7 +145,8 @@ static void murmur128_places_partition_keys_as_cosmos_does(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct rn_hash128 h = rn_murmur128(cases[i].component, 0);
+        struct rn_hash128 h =
+            rn_murmur128(cases[i].component, (struct rn_hash128){ 0 });
         char text[33];
         snprintf(text, sizeof(text), "%016llX%016llX",
                  (unsigned long long)(h.high & (UINT64_MAX >> 2)),
@@ -156,12 +157,13 @@ static void murmur128_places_partition_keys_as_cosmos_does(void **state)
 
 static void murmur128_gives_the_published_value(void **state)
 {
-    struct rn_hash128 h = rn_murmur128(RN_LIT("afdgdd"), 0);
+    struct rn_hash128 h =
+        rn_murmur128(RN_LIT("afdgdd"), (struct rn_hash128){ 0 });
 
     (void)state;
     assert_int_equal(h.low, UINT64_C(2792699143512860960));
     assert_int_equal(h.high, UINT64_C(15069672278200047189));
-    h = rn_murmur128(rn_view_of(NULL, 0), 0);
+    h = rn_murmur128(rn_view_of(NULL, 0), (struct rn_hash128){ 0 });
     assert_true(h.low == 0 && h.high == 0);
 }
 
@@ -182,7 +184,8 @@ static void murmur_passes_smhasher_verification(void **state)
         struct rn_hash128 h;
         key[i] = (char)i;
         store32(all32 + i * 4, rn_murmur32(rn_view_of(key, i), 256 - i));
-        h = rn_murmur128(rn_view_of(key, i), 256 - i);
+        h = rn_murmur128(rn_view_of(key, i),
+                         (struct rn_hash128){ 256 - i, 256 - i });
         store32(all128 + i * 16, (uint32_t)h.low);
         store32(all128 + i * 16 + 4, (uint32_t)(h.low >> 32));
         store32(all128 + i * 16 + 8, (uint32_t)h.high);
@@ -190,9 +193,10 @@ static void murmur_passes_smhasher_verification(void **state)
     }
     assert_int_equal(rn_murmur32(rn_view_of(all32, sizeof(all32)), 0),
                      0xb0f57ee3);
-    assert_int_equal(
-        (uint32_t)rn_murmur128(rn_view_of(all128, sizeof(all128)), 0).low,
-        0x6384ba69);
+    assert_int_equal((uint32_t)rn_murmur128(rn_view_of(all128, sizeof(all128)),
+                                            (struct rn_hash128){ 0 })
+                         .low,
+                     0x6384ba69);
 }
 
 int main(void)
