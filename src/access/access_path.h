@@ -43,8 +43,9 @@ struct rn_access_ask {
     struct rn_documents_scan scope; /* the request's */
     const struct rn_query *query;
     struct rn_view after; /* the row that an ordered page begins behind */
-    bool no_index;        /* as if there were none */
-    bool no_order;        /* nor one that ORDER BY may follow */
+    const struct rn_query_resume *resume; /* see struct rn_query_limits */
+    bool no_index;                        /* as if there were none */
+    bool no_order;                        /* nor one that ORDER BY may follow */
     /* Rows that WHERE has let through so far (struct rn_query_stats), by which
      * MIN and MAX know the end of an index; NULL: they do not use one. */
     const uint64_t *matched;

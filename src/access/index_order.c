@@ -25,38 +25,73 @@ enum rn_code rn_access_order_keys(const struct rn_query *q,
     return rc;
 }
 
-/* Where a page begins: at the row that the last one ended with. */
+/* Past all rows that begin with these bytes. */
+static void step_over(struct rn_query_seek *s)
+{
+    while ((unsigned char)s->out[s->len - 1] == 0xff)
+        s->len--;
+    s->out[s->len - 1]++;
+}
+
+/* A bound of the walk, out of sort keys: rows from there on if it goes forward,
+ * and up to there if it goes backward.  Rows that are not wanted may be left
+ * beyond it, the sorter drops them; none that is wanted is left out. */
+static void make_bound(const struct rn_access *a, struct rn_query_seek *s,
+                       bool is_exclusive)
+{
+    bool is_backward = a->walk.is_backward;
+
+    if (!s->is_cut && s->has_rid) {
+        for (int i = 0; i < 8; i++)
+            s->out[s->len++] = (char)(s->rid >> (56 - 8 * i));
+        if (is_backward)
+            s->out[s->len++] = 0;
+    } else if (s->is_cut ? is_backward : is_backward != is_exclusive) {
+        step_over(s);
+    }
+}
+
+/* Takes the bound if it is the later one. */
+static void take_bound(struct rn_access *a, const struct rn_query_seek *s)
+{
+    struct rn_view new = rn_view_of(s->out, s->len);
+    int found =
+        rn_view_compare(new, rn_view_of(a->order.seek, a->order.seek_len));
+
+    if (a->order.seek_len && (a->walk.is_backward ? found >= 0 : found <= 0))
+        return;
+    memcpy(a->order.seek, s->out, s->len);
+    a->order.seek_len = s->len;
+}
+
+/* Where a page begins: at the row that the last one ended with, or where the
+ * client wants it to. */
 static enum rn_code seek(struct rn_access *a, const struct rn_access_ask *ask)
 {
     struct rn_sortkey_form forms[RN_INDEX_KEYS_MAX];
     char bytes[RN_KEY_MAX + RN_SORTKEY_MAX];
     struct rn_query_seek s = { .forms = forms, .out = bytes };
-    enum rn_code rc;
+    enum rn_code rc = RN_OK;
 
-    if (!ask->after.len)
-        return RN_OK;
     for (uint32_t i = 0; i < a->index->count; i++) {
         forms[i].text_max = rn_index_text_max(a->index->count);
         forms[i].is_descending = a->index->keys[i].is_descending;
     }
+    if (ask->resume) {
+        rn_query_seek_resume(ask->query, ask->resume, &s);
+        make_bound(a, &s, ask->resume->is_exclusive);
+        take_bound(a, &s);
+    }
+    if (!ask->after.len)
+        return RN_OK;
     rc = rn_query_seek(ask->query, ask->after, &s);
     if (rc == RN_BAD_REQUEST)
         return RN_OK; /* the run will say so */
-    if (rc)
-        return rc;
-    if (s.is_cut && a->walk.is_backward) { /* past all that begin so */
-        while ((unsigned char)bytes[s.len - 1] == 0xff)
-            s.len--;
-        bytes[s.len - 1]++;
-    } else if (!s.is_cut) {
-        for (int i = 0; i < 8; i++)
-            bytes[s.len++] = (char)(s.rid >> (56 - 8 * i));
-        if (a->walk.is_backward)
-            bytes[s.len++] = 0;
+    if (!rc) {
+        make_bound(a, &s, true);
+        take_bound(a, &s);
     }
-    memcpy(a->order.seek, bytes, s.len);
-    a->order.seek_len = s.len;
-    return RN_OK;
+    return rc;
 }
 
 static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,

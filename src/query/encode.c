@@ -112,22 +112,27 @@ enum rn_code rn_value_encode(const struct rn_value *v, struct rn_arena *arena,
     return RN_OK;
 }
 
-enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
-                          uint64_t *out, bool *found)
+bool rn_value_rid_of(struct rn_view text, uint64_t *out)
 {
     unsigned char bytes[32];
-    struct rn_value rid;
     size_t len = 0;
-    enum rn_code rc = rn_value_member(v, RN_LIT("_rid"), a, &rid);
 
-    *found = false;
-    if (rc || rid.kind != RN_VALUE_STRING ||
-        rn_base64_decode(rid.text, RN_BASE64_RID, bytes, sizeof(bytes), &len) ||
+    if (rn_base64_decode(text, RN_BASE64_RID, bytes, sizeof(bytes), &len) ||
         len < 8)
-        return rc;
+        return false;
     *out = 0;
     for (size_t i = len; i-- > len - 8;)
         *out = *out << 8 | bytes[i];
-    *found = true;
-    return RN_OK;
+    return true;
+}
+
+enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
+                          uint64_t *out, bool *found)
+{
+    struct rn_value rid;
+    enum rn_code rc = rn_value_member(v, RN_LIT("_rid"), a, &rid);
+
+    *found =
+        !rc && rid.kind == RN_VALUE_STRING && rn_value_rid_of(rid.text, out);
+    return rc;
 }

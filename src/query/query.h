@@ -84,6 +84,27 @@ struct rn_sink {
                         struct rn_err *err);
 };
 
+/* Where a client wants an ordered answer to begin: no row before these keys
+ * leaves, and of the rows that have these keys
+ *
+ *   is_exclusive   none, or with a rid none up to that document
+ *   else           all, or with a rid all from that document on
+ *
+ * "Before" is in the order of the query; documents with equal keys are in the
+ * order of their rids (sorter.c). */
+struct rn_query_resume {
+    const struct rn_value *keys; /* one for each key of ORDER BY */
+    uint64_t rid;
+    bool has_rid, is_exclusive;
+};
+/* Reads the `resumeFilter` of a request; it lives in the arena, and borrows the
+ * tape.  RN_BAD_REQUEST says what is wrong with it. */
+enum rn_code rn_query_resume_read(const struct rn_query *q,
+                                  const struct rn_json *j, uint32_t node,
+                                  struct rn_arena *a,
+                                  struct rn_query_resume *out,
+                                  struct rn_err *err) RN_CHECK;
+
 struct rn_query_limits {
     uint64_t steps;      /* 0: 100,000,000 */
     size_t memory_bytes; /* 0: 64 MiB */
@@ -91,6 +112,9 @@ struct rn_query_limits {
     int64_t now_us;      /* since 1970; what GetCurrentDateTime says */
     uint64_t seed;       /* of RAND */
     struct rn_query_place from;
+    /* As well; the later place counts.  Rows that `from` counts are behind it.
+     * NULL: none. */
+    const struct rn_query_resume *resume;
     /* Of a source that gives documents in the order of ORDER BY: grows when the
      * document given last is behind all before it.  Rows then leave as they
      * come.  NULL: they come in any order. */
@@ -209,9 +233,14 @@ struct rn_query_seek {
     size_t len;
     bool is_cut;
     uint64_t rid; /* of its document */
+    bool has_rid;
 };
 enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
                            struct rn_query_seek *seek) RN_CHECK;
+/* The same of the place where a client wants it to begin. */
+void rn_query_seek_resume(const struct rn_query *q,
+                          const struct rn_query_resume *resume,
+                          struct rn_query_seek *seek);
 
 /* The path of which the answer is the least or greatest value, or both, of all
  * documents that WHERE lets through; else it is empty. */

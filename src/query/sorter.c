@@ -20,6 +20,7 @@
 #include "query/run.h"
 
 #include "base/bytes.h"
+#include "query/distinct_hash.h"
 
 #include <stdlib.h>
 
@@ -37,26 +38,55 @@ enum mark { MARK_NONE, MARK_TAKEN, MARK_SENT };
 
 enum { FEWEST_TO_DROP = 1024 };
 
-static int by_keys(const void *a, const void *b, void *context)
+static int compare_keys(struct rn_sorter *s, const struct rn_value *x,
+                        const struct rn_value *y)
 {
-    const struct rn_sorted *x = a, *y = b;
-    struct rn_sorter *s = context;
     const struct rn_order *order = s->select->order;
     int found;
 
     for (uint32_t i = 0; i < s->select->order_count; i++) {
-        enum rn_code rc =
-            rn_value_compare(&x->keys[i], &y->keys[i], s->run->arena, &found);
+        enum rn_code rc = rn_value_compare(&x[i], &y[i], s->run->arena, &found);
         s->rc = s->rc ? s->rc : rc;
         if (found)
             return order[i].is_descending ? -found : found;
     }
+    return 0;
+}
+
+/* Of documents whose keys are equal. */
+static int compare_rids(const struct rn_sorter *s, uint64_t x, uint64_t y)
+{
+    int found = (x > y) - (x < y);
+
+    return s->select->order[0].is_descending ? -found : found;
+}
+
+static int by_keys(const void *a, const void *b, void *context)
+{
+    const struct rn_sorted *x = a, *y = b;
+    struct rn_sorter *s = context;
+    int found = compare_keys(s, x->keys, y->keys);
+
+    if (found)
+        return found;
     if (s->distinct == RN_DISTINCT_BY_KEYS)
         return 0; /* the same row, whatever document it comes from */
-    found = (x->rid > y->rid) - (x->rid < y->rid);
-    if (!found)
-        found = (x->place > y->place) - (x->place < y->place);
-    return order[0].is_descending ? -found : found;
+    found = compare_rids(s, x->rid, y->rid);
+    return found ? found : compare_rids(s, x->place, y->place);
+}
+
+/* Did the client have the row before? */
+static bool is_before_resume(struct rn_sorter *s, const struct rn_sorted *row)
+{
+    const struct rn_query_resume *from = s->run->limits.resume;
+    int found;
+
+    if (!from || !s->is_outermost)
+        return false;
+    found = compare_keys(s, row->keys, from->keys);
+    if (!found && from->has_rid && s->distinct != RN_DISTINCT_BY_KEYS)
+        found = compare_rids(s, row->rid, from->rid);
+    return found < 0 || (found == 0 && from->is_exclusive);
 }
 
 /* Leaves the first of equal rows, unless an earlier page had it. */
@@ -122,7 +152,8 @@ static uint32_t worth_keeping(struct rn_sorter *s)
     uint32_t n = 0;
     size_t size = 0;
 
-    if (s->distinct == RN_DISTINCT_SORTED && s->after)
+    if (s->distinct == RN_DISTINCT_SORTED &&
+        (s->after || s->run->limits.resume))
         return s->count;
     while (n < s->count && n < s->most) {
         size += s->rows[n].size;
@@ -216,6 +247,15 @@ static void note_sent(struct rn_sorter *s, uint32_t value)
         s->marks.at[value] = MARK_SENT;
 }
 
+/* Of arrays and objects only the hash is compared. */
+static enum rn_code find_key(struct rn_sorter *s, uint32_t i,
+                             struct rn_value *out)
+{
+    enum rn_code rc = rn_eval(s->run, s->select->order[i].expr, out);
+
+    return rc ? rc : rn_distinct_hash_only(out, s->run->arena, out);
+}
+
 enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
                            uint32_t value)
 {
@@ -231,8 +271,9 @@ enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
     new.keys = rn_arena_alloc(s->run->arena, n * sizeof(*new.keys));
     rc = new.keys ? set_place(s, &new) : RN_TOO_LARGE;
     for (uint32_t i = 0; i < n && !rc; i++)
-        rc = rn_eval(s->run, s->select->order[i].expr, &new.keys[i]);
-    if (!rc && s->after && by_keys(&new, s->after, s) <= 0) {
+        rc = find_key(s, i, &new.keys[i]);
+    if (!rc && ((s->after && by_keys(&new, s->after, s) <= 0) ||
+                is_before_resume(s, &new))) {
         note_sent(s, value); /* on an earlier page */
         return s->rc;
     }
@@ -251,22 +292,11 @@ enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
 
 /* ---- places -------------------------------------------------------------- */
 
-static enum rn_code put_json(struct rn_buf *out, const struct rn_value *v)
-{
-    struct rn_buf text = RN_BUF_INIT(RN_QUERY_AFTER_MAX);
-    struct rn_json_out o = RN_JSON_OUT_INIT(&text);
-    enum rn_code rc;
+/* In the first byte of a key: its kind, and whether it is only a hash. */
+enum { KEY_HASHED = 0x40 };
 
-    rn_value_print(v, &o);
-    rc = rn_json_out_finish(&o);
-    if (!rc)
-        rc = rn_buf_add_counted(out, rn_buf_view(&text));
-    rn_buf_release(&text);
-    return rc;
-}
-
-/* kind, then: a bool's 0 or 1; whether a number is whole, and 8 bytes; else the
- * length and the bytes of a string or of JSON. */
+/* kind, then: a bool's 0 or 1; whether a number is whole, and 8 bytes; the
+ * length and the bytes of a string; the hash of an array or an object. */
 static enum rn_code put_key(struct rn_buf *out, const struct rn_value *v)
 {
     char bytes[10] = { (char)v->kind };
@@ -284,12 +314,14 @@ static enum rn_code put_key(struct rn_buf *out, const struct rn_value *v)
         bytes[len++] = (char)v->is_integer;
         rn_put_u64_be(bytes + len, bits);
         len += 8;
+    } else if (v->kind >= RN_VALUE_ARRAY) {
+        bytes[0] |= KEY_HASHED;
     }
     rc = rn_buf_add(out, rn_view_of(bytes, len));
     if (rc || v->kind < RN_VALUE_STRING)
         return rc;
     return v->kind == RN_VALUE_STRING ? rn_buf_add_counted(out, v->text)
-                                      : put_json(out, v);
+                                      : rn_buf_add(out, v->text);
 }
 
 /* The place behind a row; left empty if it is too long. */
@@ -313,10 +345,8 @@ static enum rn_code put_place(struct rn_sorter *s, const struct rn_sorted *row)
 static enum rn_code get_text(struct rn_sorter *s, struct rn_view *in,
                              struct rn_value *out)
 {
-    struct rn_json json;
     struct rn_value v;
     struct rn_view text;
-    enum rn_code rc;
 
     if (in->len < 2)
         return RN_BAD_REQUEST;
@@ -325,48 +355,64 @@ static enum rn_code get_text(struct rn_sorter *s, struct rn_view *in,
     if (text.len > in->len - 2)
         return RN_BAD_REQUEST;
     *in = rn_view_of(text.at + text.len, in->len - 2 - text.len);
-    if (out->kind == RN_VALUE_STRING) {
-        v = rn_value_string(text);
-        return rn_value_copy(&v, &s->run->keep, out);
-    }
-    rn_json_init(&json, NULL);
-    rc = rn_json_parse(&json, text, NULL);
-    if (!rc)
-        rc = rn_value_of_json(&json, 0, &s->run->keep, &v);
-    if (!rc)
-        rc = rn_value_copy(&v, &s->run->keep, out);
-    rn_json_release(&json);
-    return rc;
+    v = rn_value_string(text);
+    return rn_value_copy(&v, &s->run->keep, out);
 }
 
-static enum rn_code get_key(struct rn_sorter *s, struct rn_view *in,
-                            struct rn_value *out)
+static enum rn_code get_hash(struct rn_sorter *s, enum rn_value_kind kind,
+                             struct rn_view *in, struct rn_value *out)
+{
+    struct rn_value v;
+
+    if (kind < RN_VALUE_ARRAY || kind > RN_VALUE_OBJECT ||
+        in->len < RN_DISTINCT_HASH_LEN)
+        return RN_BAD_REQUEST;
+    v = rn_value_hashed(kind, in->at);
+    *in = rn_view_of(in->at + RN_DISTINCT_HASH_LEN,
+                     in->len - RN_DISTINCT_HASH_LEN);
+    return rn_value_copy(&v, &s->run->keep, out);
+}
+
+static enum rn_code get_scalar(struct rn_view *in, struct rn_value *out)
 {
     static const size_t lens[] = {
-        [RN_VALUE_BOOL] = 1, [RN_VALUE_NUMBER] = 9, [RN_VALUE_OBJECT] = 0
+        [RN_VALUE_BOOL] = 1, [RN_VALUE_NUMBER] = 9, [RN_VALUE_STRING] = 0
     };
+    size_t len = lens[out->kind];
     uint64_t bits;
-    size_t len;
 
-    *out = rn_value_undefined();
-    if (in->len < 1 || (unsigned char)in->at[0] > RN_VALUE_OBJECT)
-        return RN_BAD_REQUEST;
-    out->kind = (uint8_t)in->at[0];
-    len = 1 + lens[out->kind];
     if (in->len < len)
         return RN_BAD_REQUEST;
     if (out->kind == RN_VALUE_BOOL) {
-        out->truth = in->at[1] != 0;
+        out->truth = in->at[0] != 0;
     } else if (out->kind == RN_VALUE_NUMBER) {
-        out->is_integer = in->at[1] != 0;
-        bits = rn_get_u64_be(in->at + 2);
+        out->is_integer = in->at[0] != 0;
+        bits = rn_get_u64_be(in->at + 1);
         if (out->is_integer)
             out->integer = (int64_t)bits;
         else
             memcpy(&out->real, &bits, sizeof(bits));
     }
     *in = rn_view_of(in->at + len, in->len - len);
-    return out->kind < RN_VALUE_STRING ? RN_OK : get_text(s, in, out);
+    return RN_OK;
+}
+
+static enum rn_code get_key(struct rn_sorter *s, struct rn_view *in,
+                            struct rn_value *out)
+{
+    unsigned char tag;
+
+    *out = rn_value_undefined();
+    if (in->len < 1)
+        return RN_BAD_REQUEST;
+    tag = (unsigned char)in->at[0];
+    *in = rn_view_of(in->at + 1, in->len - 1);
+    if (tag & KEY_HASHED)
+        return get_hash(s, (enum rn_value_kind)(tag & ~KEY_HASHED), in, out);
+    if (tag > RN_VALUE_STRING)
+        return RN_BAD_REQUEST;
+    out->kind = tag;
+    return tag == RN_VALUE_STRING ? get_text(s, in, out) : get_scalar(in, out);
 }
 
 enum rn_code rn_sorter_resume(struct rn_sorter *s, struct rn_view after)
@@ -432,6 +478,16 @@ bool rn_query_can_follow_order(const struct rn_query *q)
            s->from_count && !s->from[0].query && !s->from[0].is_each;
 }
 
+static void seek_keys(const struct rn_query *q, const struct rn_value *keys,
+                      struct rn_query_seek *seek)
+{
+    seek->len = 0;
+    seek->is_cut = false;
+    for (uint32_t i = 0; i < q->select->order_count && !seek->is_cut; i++)
+        seek->len += rn_sortkey_encode(&keys[i], &seek->forms[i],
+                                       seek->out + seek->len, &seek->is_cut);
+}
+
 enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
                            struct rn_query_seek *seek)
 {
@@ -439,17 +495,22 @@ enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
     struct rn_sorter s = { .run = &run, .select = q->select };
     enum rn_code rc = rn_sorter_resume(&s, after);
 
-    seek->len = 0;
-    seek->is_cut = false;
-    for (uint32_t i = 0; !rc && s.after && i < q->select->order_count; i++) {
+    if (!rc) {
+        seek_keys(q, s.after->keys, seek);
         seek->rid = s.after->rid;
-        seek->len += rn_sortkey_encode(&s.after->keys[i], &seek->forms[i],
-                                       seek->out + seek->len, &seek->is_cut);
-        if (seek->is_cut)
-            break;
+        seek->has_rid = true;
     }
     rn_arena_release(&run.keep);
     return rc;
+}
+
+void rn_query_seek_resume(const struct rn_query *q,
+                          const struct rn_query_resume *resume,
+                          struct rn_query_seek *seek)
+{
+    seek_keys(q, resume->keys, seek);
+    seek->rid = resume->rid;
+    seek->has_rid = resume->has_rid;
 }
 
 void rn_sorter_release(struct rn_sorter *s)

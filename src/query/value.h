@@ -189,7 +189,8 @@ enum rn_code rn_value_keep(const struct rn_value *v, struct rn_arena *a,
                            struct rn_value *out) RN_CHECK;
 
 /* The number at the end of a document's _rid, as clients compare it; false if
- * `v` has none. */
+ * the text is no _rid, or `v` has none. */
+bool rn_value_rid_of(struct rn_view text, uint64_t *out);
 enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
                           uint64_t *out, bool *found) RN_CHECK;
 

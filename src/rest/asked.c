@@ -14,6 +14,20 @@ static enum rn_code read_policy(struct rn_asked *a, struct rn_context *x)
     return rc;
 }
 
+static enum rn_code read_resume(struct rn_asked *a, struct rn_context *x)
+{
+    uint32_t node = rn_json_find(&a->json, 0, RN_LIT("resumeFilter"));
+    enum rn_json_kind kind = rn_json_kind(&a->json, node);
+
+    if (kind == RN_JSON_UNDEFINED || kind == RN_JSON_NULL)
+        return RN_OK;
+    a->resume = rn_arena_alloc(&x->call->arena, sizeof(*a->resume));
+    if (!a->resume)
+        return RN_NOMEM;
+    return rn_query_resume_read(a->query, &a->json, node, &x->call->arena,
+                                a->resume, &x->err);
+}
+
 enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
 {
     struct rn_query_input in = { .json = &a->json };
@@ -48,7 +62,8 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
                        "The input content is invalid: 'parameters' is not an "
                        "array");
     }
-    return rn_query_parse(&in, &x->call->arena, &a->query, &a->faults, &x->err);
+    rc = rn_query_parse(&in, &x->call->arena, &a->query, &a->faults, &x->err);
+    return rc ? rc : read_resume(a, x);
 }
 
 void rn_asked_release(struct rn_asked *a)

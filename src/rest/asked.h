@@ -1,4 +1,5 @@
-/* asked.h -- a query as a request brings it: text and parameters, parsed. */
+/* asked.h -- a query as a request brings it: text, parameters and
+ * where to resume, parsed. */
 #ifndef RN_REST_ASKED_H
 #define RN_REST_ASKED_H
 
@@ -8,12 +9,13 @@
 struct rn_asked {
     struct rn_json json, definition; /* of the request, of the container */
     struct rn_policy policy;
-    struct rn_query *query; /* in the call's arena */
+    struct rn_query *query;         /* in the call's arena */
+    struct rn_query_resume *resume; /* there too; NULL: none */
     struct rn_faults faults;
 };
 
-/* Reads {"query":...,"parameters":[...]}.  On failure the faults, if any, say
- * why; the caller refuses. */
+/* Reads {"query":...,"parameters":[...],"resumeFilter":{...}}.  On failure the
+ * faults, if any, say why; the caller refuses. */
 enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x) RN_CHECK;
 void rn_asked_release(struct rn_asked *a);
 

@@ -77,11 +77,13 @@ static enum rn_code run_once(struct explained *e, bool no_order)
     struct rn_query_limits limits = {
         .steps = STEPS_MAX,
         .now_us = rn_wall_ms(x->rest->opts.env) * 1000,
+        .resume = e->asked.resume,
         .is_late = is_late,
         .clock = e,
     };
     struct rn_access_ask ask = { .scope = e->scan,
                                  .query = e->asked.query,
+                                 .resume = e->asked.resume,
                                  .no_order = no_order,
                                  .matched = &e->stats.matched };
     enum rn_code rc =

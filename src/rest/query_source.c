@@ -173,6 +173,7 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
     struct rn_context *x = p->x;
     struct rn_access_ask ask = { .query = p->asked.query,
                                  .after = p->limits.from.after,
+                                 .resume = p->asked.resume,
                                  .no_order = no_order,
                                  .matched = &p->stats.matched };
     enum rn_code rc = RN_OK;

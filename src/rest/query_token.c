@@ -2,7 +2,8 @@
  *
  * The continuation is, in base64 and big endian,
  *
- *   1 byte    what ends it: a place among documents, or one among sorted rows
+ *   1 byte    what ends it: a place among documents, or one among sorted rows,
+ *             those of a resume filter or all of them
  *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
  *   u32       rows of the last document that were sent
  *   u64       the answer that waits in result_cache.c; 0: none
@@ -27,7 +28,7 @@ static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
 static_assert(RN_BASE64_LEN(TOKEN_MAX) + 12 <= 1024,
               "clients allow a kilobyte");
 
-enum token_kind { TOKEN_DOCUMENT = 1, TOKEN_ROW = 2 };
+enum token_kind { TOKEN_DOCUMENT = 1, TOKEN_ROW = 2, TOKEN_RESUMED_ROW = 3 };
 
 static const struct rn_view token_head = { "{\"token\":\"", 10 };
 static const struct rn_view token_tail = { "\"}", 2 };
@@ -35,6 +36,34 @@ static const struct rn_view token_tail = { "\"}", 2 };
 static enum rn_code bad_token(struct rn_query_page *p)
 {
     return rn_fail(&p->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
+}
+
+static enum token_kind kind_of(const struct rn_query_page *p)
+{
+    if (!rn_query_page_is_whole(p))
+        return TOKEN_DOCUMENT;
+    return p->asked.resume ? TOKEN_RESUMED_ROW : TOKEN_ROW;
+}
+
+/* A place among sorted rows is good with a resume filter and without one.  A
+ * count of rows is good for the filter that it was counted with; a client that
+ * resumes an answer without a filter by one knows itself which rows it has. */
+static enum rn_code read_row(struct rn_query_page *p, enum token_kind kind,
+                             struct rn_view place)
+{
+    bool is_ordered = rn_query_is_ordered(p->asked.query);
+
+    if ((kind != TOKEN_ROW && kind != TOKEN_RESUMED_ROW) ||
+        (place.len && !is_ordered))
+        return bad_token(p);
+    p->limits.from.after = place;
+    if (place.len || kind == kind_of(p))
+        return RN_OK;
+    if (kind == TOKEN_RESUMED_ROW)
+        return bad_token(p);
+    p->limits.from = (struct rn_query_place){ 0 };
+    p->held = 0;
+    return RN_OK;
 }
 
 enum rn_code rn_query_token_read(struct rn_query_page *p)
@@ -62,18 +91,16 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
         return bad_token(p);
     kind = (enum token_kind)bytes[0];
     tail = rn_view_of(bytes + TOKEN_HEAD, len - TOKEN_HEAD);
-    if (kind != (rn_query_page_is_whole(p) ? TOKEN_ROW : TOKEN_DOCUMENT) ||
-        rn_get_u64_be(bytes + 29) != rn_context_whose(p->x))
+    if (rn_get_u64_be(bytes + 29) != rn_context_whose(p->x))
         return bad_token(p);
     p->limits.from.rows = rn_get_u64_be(bytes + 1);
     p->limits.from.passed = rn_get_u64_be(bytes + 9);
     p->limits.from.document_rows = rn_get_u32_be(bytes + 17);
     p->held = rn_get_u64_be(bytes + 21);
-    if (kind == TOKEN_ROW) {
-        p->limits.from.after = tail;
-        return tail.len && !rn_query_is_ordered(p->asked.query) ? bad_token(p)
-                                                                : RN_OK;
-    }
+    if (rn_query_page_is_whole(p))
+        return read_row(p, kind, tail);
+    if (kind != TOKEN_DOCUMENT)
+        return bad_token(p);
     p->scan.after = tail;
     p->scan.from_there = true;
     if (p->x->link.kind != RN_KIND_DOCUMENT &&
@@ -90,7 +117,7 @@ void rn_query_token_add(struct rn_query_page *p)
                               : rn_view_of(p->place, p->place_len);
     struct rn_view letters;
 
-    bytes[0] = rn_query_page_is_whole(p) ? TOKEN_ROW : TOKEN_DOCUMENT;
+    bytes[0] = (char)kind_of(p);
     rn_put_u64_be(bytes + 1, p->end.rows);
     rn_put_u64_be(bytes + 9, p->end.passed);
     rn_put_u32_be(bytes + 17,

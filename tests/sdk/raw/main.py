@@ -14,6 +14,7 @@ import sys
 import urllib.parse
 
 import moving
+import resume
 from wire import (
     Container,
     Server,
@@ -50,6 +51,7 @@ def fill():
 
 plain = fill() if phase == "everyday" else None
 moving.add_cases(server)
+resume.add_cases(server)
 
 
 def looked_at(c, text, rows, **more):
