@@ -72,10 +72,13 @@ static enum rn_code make_ranges(struct rn_txn *txn,
     if (!rc)
         rc = rn_pkdef_parse(&j, rn_json_find(&j, 0, RN_LIT("partitionKey")),
                             &arena, &def, err);
+    if (!rc && def.is_system)
+        rc = rn_terms_check_keyless(&c->terms, err);
     if (!rc) {
-        rc = rn_container_make_ranges(txn, o->number, &def,
-                                      rn_terms_new_ranges(c->engine, &c->terms),
-                                      c->engine->opts.is_strict ? 1 : 0);
+        rc = rn_container_make_ranges(
+            txn, o->number, &def,
+            def.is_system ? 1 : rn_terms_new_ranges(c->engine, &c->terms),
+            c->engine->opts.is_strict ? 1 : 0);
     }
     rn_json_release(&j);
     rn_arena_release(&arena);
@@ -269,9 +272,10 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 
 /* ---- after the commit ---------------------------------------------------- */
 
-/* More throughput than its ranges can give splits them.  Less merges none, as
- * in the service.  True if the change is done when they have been split, so
- * that who is answered sees them. */
+/* More throughput than its ranges can give splits them, unless the container
+ * has no partition key to split by.  Less merges none, as in the service.  True
+ * if the change is done when they have been split, so that the client sees
+ * them with its answer. */
 static bool follow_offer(struct rn_catalog_change *c)
 {
     const struct rn_object *offer = c->object;
@@ -283,9 +287,9 @@ static bool follow_offer(struct rn_catalog_change *c)
 
     if (rn_rid_parse(offer->id, &rid) && rid.kind == RN_KIND_CONTAINER)
         o = rn_catalog_find_rid(c->engine, rid);
-    grows =
-        o && rn_container_grow(c->engine, o, rn_terms_ranges(c->engine, &terms),
-                               &c->done);
+    grows = o && !o->container->pkdef.is_system &&
+            rn_container_grow(c->engine, o, rn_terms_ranges(c->engine, &terms),
+                              &c->done);
     rn_object_release(o);
     return grows;
 }

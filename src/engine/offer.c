@@ -124,6 +124,19 @@ uint32_t rn_terms_new_ranges(const struct rn_engine *e,
     return ranges_of(e, t, true);
 }
 
+enum rn_code rn_terms_check_keyless(const struct rn_terms *t,
+                                    struct rn_err *err)
+{
+    uint32_t units = t->autoscale ? t->autoscale : t->manual;
+
+    if (units <= RU_PER_RANGE)
+        return RN_OK;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "A container without a partition key can have a throughput "
+                   "of at most %d; %u was requested.",
+                   RU_PER_RANGE, units);
+}
+
 static uint32_t round_up(uint32_t n, uint32_t step)
 {
     return (n + step - 1) / step * step;
@@ -322,6 +335,21 @@ static enum rn_code read_wish(const struct rn_json *j,
                        err);
 }
 
+/* A container without a partition key that has several ranges was made before
+ * they were limited to one. */
+static enum rn_code check_keyless(struct rn_engine *e, struct rn_rid of,
+                                  const struct rn_terms *t, struct rn_err *err)
+{
+    struct rn_object *o = rn_catalog_find_rid(e, of);
+    enum rn_code rc = RN_OK;
+
+    if (o && o->kind == RN_KIND_CONTAINER && o->container->pkdef.is_system &&
+        o->container->range_count == 1)
+        rc = rn_terms_check_keyless(t, err);
+    rn_object_release(o);
+    return rc;
+}
+
 enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
                               const struct rn_object *old,
                               struct rn_object *like, struct rn_buf *text,
@@ -345,6 +373,8 @@ enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
         rc = RN_CORRUPT;
     if (!rc)
         rc = read_wish(&j, c, old, &terms, err);
+    if (!rc)
+        rc = check_keyless(c->engine, of, &terms, err);
     if (!rc) {
         uint32_t most = terms.autoscale ? terms.autoscale : terms.manual;
         like->throughput = terms.manual;

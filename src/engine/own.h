@@ -141,6 +141,10 @@ enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
 uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t);
 uint32_t rn_terms_new_ranges(const struct rn_engine *e,
                              const struct rn_terms *t);
+/* A container without a partition key has one range, and no more throughput
+ * than a range gives.  RN_BAD_REQUEST. */
+enum rn_code rn_terms_check_keyless(const struct rn_terms *t,
+                                    struct rn_err *err) RN_CHECK;
 
 /* definition.c: checks the JSON of a new or replaced container and prints it
  * with every default filled in, as the service answers it, without the system

@@ -170,6 +170,15 @@ bool rn_context_place(const struct rn_context *x, struct rn_view text,
 
 /* ---- answers ------------------------------------------------------------- */
 
+enum rn_code rn_object_show(struct rn_context *x, const struct rn_object *o,
+                            struct rn_buf *out)
+{
+    if (o->kind == RN_KIND_PERMISSION)
+        return rn_permission_print(x, o, out);
+    return o->kind == RN_KIND_CONTAINER ? rn_definition_show(x, o, out)
+                                        : rn_buf_add(out, o->body);
+}
+
 static enum rn_rest_step answer(struct rn_context *x, int status,
                                 const struct rn_object *o)
 {
@@ -184,9 +193,7 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
         rn_reply_number(x, RN_HEADER_MIN_THROUGHPUT, rn_offer_minimum(o));
     }
     rn_buf_clear(&x->call->body);
-    if (o->kind == RN_KIND_PERMISSION
-            ? rn_permission_print(x, o, &x->call->body)
-            : rn_buf_add(&x->call->body, o->body))
+    if (rn_object_show(x, o, &x->call->body))
         return rn_reply_fail(x, RN_NOMEM);
     if (rn_usage_tell(x))
         return rn_reply_fail(x, RN_NOMEM);
@@ -225,11 +232,7 @@ static void print_item(struct rn_context *x, struct rn_json_out *o,
 {
     struct rn_buf text = RN_BUF_INIT(RN_CALL_BODY_MAX);
 
-    if (object->kind != RN_KIND_PERMISSION) {
-        rn_json_out_raw(o, object->body);
-        return;
-    }
-    if (rn_permission_print(x, object, &text))
+    if (rn_object_show(x, object, &text))
         o->rc = RN_NOMEM;
     else
         rn_json_out_raw(o, rn_buf_view(&text));
@@ -361,8 +364,6 @@ static enum rn_rest_step start_change(struct rn_context *x,
         if (is_by_rid(x))
             c->rid = x->object->rid;
     }
-    if (verb != RN_CATALOG_CREATE)
-        c->body = x->call->req->body;
     c->if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     x->call->next = finish_change;
     rc = rn_catalog_change_start(x->rest->engine, c, &x->err);
@@ -387,52 +388,20 @@ static enum rn_code read_throughput(struct rn_context *x)
                : RN_OK;
 }
 
-/* Before this version a container could do without a partition key.  Such a
- * one has a path that clients do not use, and says that the key is ours. */
-static enum rn_code add_system_key(struct rn_context *x)
+static enum rn_code read_body(struct rn_context *x)
 {
-    static const char key[] = "{\"partitionKey\":{\"paths\":"
-                              "[\"/_partitionKey\"],\"kind\":\"Hash\","
-                              "\"systemKey\":true}";
-    struct rn_view version = rn_context_header(x, RN_HEADER_VERSION);
-    struct rn_view body = x->change.body;
-    struct rn_json j;
-    size_t at = 0;
-    char *text;
-    enum rn_code rc;
-
-    if (!version.len || rn_view_compare(version, RN_LIT("2018-12-31")) >= 0)
-        return RN_OK;
-    rn_json_init(&j, NULL);
-    rc = rn_json_parse(&j, body, &x->err);
-    if (rc || rn_json_kind(&j, 0) != RN_JSON_OBJECT ||
-        rn_json_count(&j, 0) == 0 ||
-        rn_json_kind(&j, rn_json_find(&j, 0, RN_LIT("partitionKey"))) !=
-            RN_JSON_UNDEFINED)
-        goto out;
-    while (body.at[at] != '{')
-        at++;
-    text = rn_arena_alloc(&x->call->arena, sizeof(key) + body.len);
-    if (!text) {
-        rc = rn_fail(&x->err, RN_NOMEM, "out of memory");
-        goto out;
-    }
-    memcpy(text, key, sizeof(key) - 1);
-    memcpy(text + sizeof(key) - 1, body.at + at, body.len - at);
-    text[sizeof(key) - 1] = ','; /* in the place of the brace */
-    x->change.body = rn_view_of(text, sizeof(key) - 1 + body.len - at);
-out:
-    rn_json_release(&j);
-    return rc;
+    x->change.body = x->call->req->body;
+    return x->link.kind == RN_KIND_CONTAINER
+               ? rn_definition_accept(x, &x->change.body)
+               : RN_OK;
 }
 
 enum rn_rest_step rn_rest_object_create(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find(x);
 
-    x->change.body = x->call->req->body;
-    if (!rc && x->link.kind == RN_KIND_CONTAINER)
-        rc = add_system_key(x);
+    if (!rc)
+        rc = read_body(x);
     if (!rc &&
         (x->link.kind == RN_KIND_DATABASE || x->link.kind == RN_KIND_CONTAINER))
         rc = read_throughput(x);
@@ -443,6 +412,8 @@ enum rn_rest_step rn_rest_object_upsert(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find(x);
 
+    if (!rc)
+        rc = read_body(x);
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_UPSERT);
 }
 
@@ -470,6 +441,8 @@ enum rn_rest_step rn_rest_object_replace(struct rn_context *x)
 
     if (!rc)
         rc = read_move(x);
+    if (!rc)
+        rc = read_body(x);
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_REPLACE);
 }
 

@@ -471,6 +471,17 @@ struct rn_rid rn_context_owner(const struct rn_context *x);
  * behind it? */
 bool rn_context_place(const struct rn_context *x, struct rn_view text,
                       struct rn_rid *out);
+/* Appends an object's JSON as this client sees it: a permission with a fresh
+ * token, a container in the client's API version. */
+enum rn_code rn_object_show(struct rn_context *x, const struct rn_object *o,
+                            struct rn_buf *out) RN_CHECK;
+/* definitions.c: the latter; and what a client sends to create a container, or
+ * to replace x->object, as the engine takes it. */
+enum rn_code rn_definition_show(const struct rn_context *x,
+                                const struct rn_object *container,
+                                struct rn_buf *out) RN_CHECK;
+enum rn_code rn_definition_accept(struct rn_context *x,
+                                  struct rn_view *body) RN_CHECK;
 /* The container in which a link lies, to be released; NULL if there is none. */
 struct rn_object *rn_rest_find_container(struct rn_rest *r,
                                          const struct rn_link *l);

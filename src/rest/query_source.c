@@ -45,17 +45,13 @@ static enum rn_code list_objects(struct rn_query_page *p)
     return p->object_count ? RN_OK : RN_NOT_FOUND;
 }
 
-/* A permission is shown with a token of its own; a range is there already. */
+/* A range has been printed already. */
 static enum rn_code show_object(struct rn_query_page *p, struct rn_object *o,
                                 struct rn_view *document, struct rn_err *err)
 {
-    if (o && o->kind != RN_KIND_PERMISSION) {
-        *document = o->body;
-        return RN_OK;
-    }
     if (o) {
         rn_buf_clear(&p->text);
-        if (rn_permission_print(p->x, o, &p->text))
+        if (rn_object_show(p->x, o, &p->text))
             return rn_fail(err, RN_NOMEM, "out of memory");
     }
     *document = rn_buf_view(&p->text);
