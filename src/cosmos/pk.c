@@ -372,7 +372,7 @@ enum rn_code rn_pk_print(const struct rn_pk *pk, struct rn_buf *out)
 
 /* ---- values -------------------------------------------------------------- */
 
-size_t rn_pk_text_len(const struct rn_pk *pk)
+static size_t text_len(const struct rn_pk *pk)
 {
     size_t len = 0;
 
@@ -385,7 +385,7 @@ size_t rn_pk_text_len(const struct rn_pk *pk)
 
 enum rn_code rn_pk_check_size(const struct rn_pk *pk, struct rn_err *err)
 {
-    size_t len = rn_pk_text_len(pk);
+    size_t len = text_len(pk);
 
     if (len <= RN_PK_TEXT_MAX)
         return RN_OK;

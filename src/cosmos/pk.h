@@ -24,7 +24,6 @@
 enum {
     RN_PK_MAX = 3,          /* components */
     RN_PK_TEXT_MAX = 2048,  /* bytes of all strings of a key together */
-    RN_PK_HASHED_MAX = 101, /* of them, those that version 1 looks at */
     RN_PK_BYTES_MAX = 2080, /* of the encoded form */
 };
 
@@ -58,8 +57,6 @@ enum rn_code rn_pk_parse(struct rn_view text, struct rn_arena *arena,
 /* Appends the header's text, in ASCII. */
 enum rn_code rn_pk_print(const struct rn_pk *pk, struct rn_buf *out) RN_CHECK;
 
-/* Bytes of all its strings. */
-size_t rn_pk_text_len(const struct rn_pk *pk);
 /* RN_BAD_REQUEST if the strings are longer than a key may be. */
 enum rn_code rn_pk_check_size(const struct rn_pk *pk,
                               struct rn_err *err) RN_CHECK;

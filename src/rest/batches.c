@@ -221,7 +221,7 @@ static enum rn_code set_key(struct rn_context *x,
         return RN_NOMEM;
     op->unfit = rn_pk_parse(ask->pk, &x->call->arena, pk, &op->why);
     if (!op->unfit)
-        op->unfit = rn_context_fit_key(x, pk, &op->why);
+        op->unfit = rn_pkdef_fit(&x->container->container->pkdef, pk, &op->why);
     op->pk = pk;
     rc = RN_OK;
     if (x->has_pk && (op->unfit || !rn_pk_eq(pk, &x->pk))) {

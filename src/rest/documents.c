@@ -8,22 +8,6 @@
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* Longer keys the service takes, but those that begin alike are one to it. */
-enum rn_code rn_context_fit_key(const struct rn_context *x, struct rn_pk *pk,
-                                struct rn_err *err)
-{
-    const struct rn_pkdef *def = &x->container->container->pkdef;
-    enum rn_code rc = rn_pkdef_fit(def, pk, err);
-
-    if (rc || !x->rest->opts.strict || rn_pkdef_version(def) != 1 ||
-        rn_pk_text_len(pk) <= RN_PK_HASHED_MAX)
-        return rc;
-    return rn_fail(err, RN_BAD_REQUEST,
-                   "The partition key is %zu bytes long; %d are allowed with "
-                   "version 1 of its hash (--strict).",
-                   rn_pk_text_len(pk), RN_PK_HASHED_MAX);
-}
-
 bool rn_context_means_none(struct rn_context *x)
 {
     if (x->has_pk || !x->container->container->pkdef.is_system)
@@ -36,7 +20,7 @@ bool rn_context_means_none(struct rn_context *x)
 enum rn_code rn_context_whole_key(struct rn_context *x)
 {
     if (x->has_pk || rn_context_means_none(x))
-        return rn_context_fit_key(x, &x->pk, &x->err);
+        return rn_pkdef_fit(&x->container->container->pkdef, &x->pk, &x->err);
     return rn_fail(&x->err, RN_BAD_REQUEST,
                    "PartitionKey value must be supplied for this operation.");
 }

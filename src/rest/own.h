@@ -422,11 +422,8 @@ uint64_t rn_series_number(struct rn_rid container);
  * that names none means the documents that have none: true, and x->pk is that
  * key.  What the path names has been found. */
 bool rn_context_means_none(struct rn_context *x);
-/* A read or a write of one document needs its whole key.  Is `pk` one, of that
- * container? */
+/* A read or a write of one document needs its whole key. */
 enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
-enum rn_code rn_context_fit_key(const struct rn_context *x, struct rn_pk *pk,
-                                struct rn_err *err) RN_CHECK;
 /* May a document be made whose key only its body says?  Not with --strict:
  * RN_REASON_KEY_MISMATCH, as of a key that has too few components. */
 enum rn_code rn_context_missing_key(struct rn_context *x,
