@@ -2,9 +2,9 @@
  *
  *   an object   under its kind and rid
  *   its name    kind, owner and id -> rid.  An offer's name is the rid of what
- *               it is of.  A permission has a second one, what it is for:
- *               a user has one permission for a resource.  Ids have no '/' and
- *               resources do, so the two never meet
+ *               it is of.  A permission has a second one, the link that it is
+ *               for: a user has one permission for a link.  Ids have no '/' and
+ *               links do, so the two never meet
  *   counters    the numbers given last
  */
 #include "engine/own.h"
@@ -119,109 +119,27 @@ static enum rn_code print_claim(const struct rn_object *o, struct rn_buf *out)
     return rc;
 }
 
-/* The rids of a container and of its database by their names.  RN_NOT_FOUND. */
-static enum rn_code find_rids(struct rn_txn *txn, const struct rn_link *l,
-                              char text[2][RN_RID_TEXT_MAX],
-                              struct rn_view out[2])
-{
-    struct rn_rid database, container;
-    enum rn_code rc = rn_name_get(txn, RN_KIND_DATABASE, (struct rn_rid){ 0 },
-                                  l->ids[0], &database);
-
-    if (!rc)
-        rc = rn_name_get(txn, RN_KIND_CONTAINER, database, l->ids[1],
-                         &container);
-    if (rc)
-        return rc;
-    out[0] = rn_rid_print(database, text[0]);
-    out[1] = rn_rid_print(container, text[1]);
-    return RN_OK;
-}
-
-/* And their names by the rids. */
-static enum rn_code find_names(struct rn_txn *txn, const struct rn_link *l,
-                               struct rn_arena *arena, struct rn_view out[2])
-{
-    for (size_t i = 0; i < 2; i++) {
-        struct rn_object *o = NULL;
-        struct rn_rid rid;
-        enum rn_code rc = rn_rid_parse(l->ids[i], &rid)
-                              ? rn_object_get(txn, rid, &o, NULL)
-                              : RN_NOT_FOUND;
-
-        if (rc)
-            return rc;
-        out[i] = rn_arena_copy(arena, o->id);
-        rn_object_release(o);
-        if (!out[i].at)
-            return RN_NOMEM;
-    }
-    return RN_OK;
-}
-
-/* What a permission for a container is called if that is named the other way,
- * by rids or by names, as they are now.  RN_NOT_FOUND: there is no other.  A
- * row has only the text that the client sent: it must be found when the
- * container is there no more. */
-static enum rn_code print_other_claim(struct rn_txn *txn,
-                                      const struct rn_object *o,
-                                      struct rn_buf *out)
-{
-    struct rn_arena arena = RN_ARENA_INIT(1 << 20);
-    char text[2][RN_RID_TEXT_MAX];
-    struct rn_permission p;
-    enum rn_code rc = rn_permission_parse(o->body, &arena, &p, NULL);
-
-    if (!rc && p.resource.kind != RN_KIND_CONTAINER)
-        rc = RN_NOT_FOUND;
-    if (!rc) {
-        struct rn_view ids[2];
-
-        rc = p.resource.is_rid ? find_names(txn, &p.resource, &arena, ids)
-                               : RN_NOT_FOUND;
-        if (rc == RN_NOT_FOUND) /* or names that look like rids */
-            rc = find_rids(txn, &p.resource, text, ids);
-        if (!rc)
-            memcpy(p.resource.ids, ids, sizeof(ids));
-    }
-    if (!rc)
-        rc = rn_permission_print_claim(&p, out);
-    rn_arena_release(&arena);
-    return rc;
-}
-
-/* Has the user no other permission of that name? */
-static enum rn_code check_claim(struct rn_txn *txn, const struct rn_object *o,
-                                struct rn_view claim, struct rn_err *err)
-{
-    struct rn_rid taken;
-    enum rn_code rc =
-        rn_name_get(txn, o->kind, rn_rid_owner(o->rid), claim, &taken);
-
-    if (!rc && !rn_rid_eq(taken, o->rid)) {
-        return rn_fail(err, RN_CONFLICT,
-                       "The user already has a permission for this resource.");
-    }
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
-}
-
+/* Has the user no other permission for the resource, named in the same form?
+ * A permission by names and one by rids may stand side by side, as in the
+ * service. */
 static enum rn_code put_claim(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_err *err)
 {
     struct rn_buf claim = RN_BUF_INIT(RN_PERMISSION_CLAIM_MAX);
-    enum rn_code rc = print_other_claim(txn, o, &claim);
+    struct rn_rid taken;
+    enum rn_code rc = print_claim(o, &claim);
 
-    if (!rc)
-        rc = check_claim(txn, o, rn_buf_view(&claim), err);
-    else if (rc == RN_NOT_FOUND)
-        rc = RN_OK;
-    rn_buf_clear(&claim);
-    if (!rc)
-        rc = print_claim(o, &claim);
-    if (!rc)
-        rc = check_claim(txn, o, rn_buf_view(&claim), err);
-    if (!rc)
+    if (rc)
+        goto out;
+    rc = rn_name_get(txn, o->kind, rn_rid_owner(o->rid), rn_buf_view(&claim),
+                     &taken);
+    if (!rc && !rn_rid_eq(taken, o->rid)) {
+        rc = rn_fail(err, RN_CONFLICT,
+                     "The user already has a permission for this resource.");
+    } else if (!rc || rc == RN_NOT_FOUND) {
         rc = name_put(txn, o, rn_buf_view(&claim));
+    }
+out:
     rn_buf_release(&claim);
     return rc;
 }

@@ -123,10 +123,13 @@ def _():
     server.end()
 
 
-@case("one container is granted to a user once, by its names or by its rids")
+@case("one link is granted to a user once; the same resource by its names and "
+      "by its rids are two")
 def _():
     server = Server()
     client, _token = prepare(server)
+    made = client.must(201, "POST", C + "/docs", {"id": "doc", "pk": "x"},
+                       pk=["x"]).json
     self = client.must(200, "GET", C).json["_self"]
     named = "dbs/d/colls/c"
 
@@ -134,33 +137,33 @@ def _():
         body = {"id": id, "permissionMode": "Read", "resource": resource}
         if pk:
             body["resourcePartitionKey"] = [pk]
-        client.must(status, verb, path, body)
+        return client.must(status, verb, path, body).json.get("_token")
 
-    grant(409, "q", named)  # p has it
-    grant(409, "q", self)
-    grant(409, "q", self.strip("/"))
-    grant(201, "x", self, "x")
-    grant(409, "q", named, "x")
+    # As Java's ResourceTokenTest does, with container, key and document.
+    for name, links, pk in (
+            ("c", (named, self), None), ("x", (named, self), "x"),
+            ("d", (named + "/docs/doc", made["_self"]), "x")):
+        for form, link in zip("nr", links):
+            if name + form != "cn":  # p has it
+                grant(201, name + form, link, pk)
+            for again in (link, link.strip("/"), "/" + link.strip("/") + "/"):
+                grant(409, "q", again, pk)
+    for id in ("dn", "dr"):
+        token = client.must(200, "GET", P + "/" + id).json["_token"]
+        equal(Client(server, token=token).must(
+            200, "GET", C + "/docs/doc", pk=["x"]).json["_rid"], made["_rid"])
+    grant(409, "xn", named, None, "PUT", P + "/xn")
+    grant(200, "xn", named, "x", "PUT", P + "/xn")
     grant(201, "y", named, "y")
-    grant(409, "q", self, "y")
-    grant(409, "x", self, "y", "PUT", P + "/x")
-    # A permission may call its own the other way, and back.
-    for resource in (named, self, named):
+    # A permission may take the other form where that is free.
+    for resource, taken in ((self, self), (named, named)):
         grant(200, "y", resource, "y", "PUT", P + "/y")
-        grant(409, "q", self, "y")
-        grant(409, "q", named, "y")
-    client.must(204, "DELETE", P + "/y")
-    grant(201, "q", self, "y")
-    client.must(204, "DELETE", P + "/q")
-    # Another user is another matter, and so is another container of the name.
+        grant(409, "q", taken, "y")
+    # Another user is another matter, and what is deleted is free.
     client.must(201, "POST", "/dbs/d/users", {"id": "v"})
     grant(201, "q", self, path="/dbs/d/users/v/permissions")
     client.must(204, "DELETE", C)
-    client.must(201, "POST", "/dbs/d/colls",
-                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
-    grant(201, "old", self)
-    grant(409, "q", client.must(200, "GET", C).json["_self"])
-    for id in ("p", "x", "old"):
+    for id in ("p", "cr", "xn", "xr", "dn", "dr", "y"):
         client.must(204, "DELETE", P + "/" + id)
     equal(client.must(200, "GET", P).json["_count"], 0)
     grant(201, "q", named)
