@@ -8,6 +8,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -196,6 +197,13 @@ void rn_tls_close(struct rn_tls *tls)
 int64_t rn_tls_not_after(const struct rn_tls *tls)
 {
     return tls->not_after;
+}
+
+bool rn_tls_covers(const struct rn_tls *tls, const char *address)
+{
+    X509 *cert = SSL_CTX_get0_certificate(tls->ctx);
+
+    return cert && X509_check_ip_asc(cert, address, 0) == 1;
 }
 
 enum rn_code rn_tls_session_new(struct rn_tls *tls, int fd,

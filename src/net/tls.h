@@ -37,6 +37,8 @@ struct rn_tls *rn_tls_share(struct rn_tls *tls);
 void rn_tls_close(struct rn_tls *tls); /* NULL is fine */
 /* When the certificate ends, seconds since 1970. */
 int64_t rn_tls_not_after(const struct rn_tls *tls);
+/* Is the certificate good for this IP address? */
+bool rn_tls_covers(const struct rn_tls *tls, const char *address);
 
 enum rn_code rn_tls_session_new(struct rn_tls *tls, int fd,
                                 struct rn_tls_session **out) RN_CHECK;

@@ -29,8 +29,11 @@ struct rn_rest_opts {
     struct rn_turned *clock; /* the engine's, in test mode; NULL otherwise */
     bool well_known_key;     /* the emulators' key is valid */
     bool loopback_only;      /* check Host against DNS rebinding */
-    bool tls_only;           /* off loopback nothing is served without it */
-    const char *host;        /* a name that is ours besides; NULL: none */
+    bool has_127;            /* it listens on 127.0.0.1 */
+    /* And the certificate is good for that address.  NULL is fine. */
+    atomic_bool *tls_has_127;
+    bool tls_only;    /* off loopback nothing is served without it */
+    const char *host; /* a name that is ours besides; NULL: none */
     /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
     _Atomic int64_t *tls_not_after;
     atomic_uint *connections; /* how many are open; NULL is fine */

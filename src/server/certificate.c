@@ -4,7 +4,6 @@
 #include "net/authority.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,6 +68,7 @@ static void take(struct rn_certificate *c, struct rn_tls *tls,
     struct rn_tls *old;
 
     atomic_store(&c->not_after, rn_tls_not_after(tls));
+    atomic_store(&c->is_loopback, rn_tls_covers(tls, "127.0.0.1"));
     pthread_mutex_lock(&c->lock);
     old = c->tls;
     c->tls = tls;

@@ -18,6 +18,7 @@
 #include "server/options.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { RN_CERTIFICATE_PATH = 4096 };
 
@@ -25,6 +26,7 @@ struct rn_certificate {
     pthread_mutex_t lock;
     struct rn_tls *tls;        /* guarded; NULL: plain only */
     _Atomic int64_t not_after; /* 0: there is none */
+    atomic_bool is_loopback;   /* it is good for 127.0.0.1 */
     bool is_automatic;
     int64_t tried_s;  /* when one was last made, or could not be */
     struct rn_buf ca; /* of one in memory: PEM, for clients */

@@ -383,6 +383,10 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .well_known_key =
             rn_listener_is_loopback(s->listeners[0]) || o->allow_well_known_key,
         .loopback_only = rn_listener_is_loopback(s->listeners[0]),
+        .has_127 =
+            rn_view_starts(rn_view_text(rn_listener_address(s->listeners[0])),
+                           RN_LIT("127.0.0.1:")),
+        .tls_has_127 = &s->certificate.is_loopback,
         .tls_only = !o->allow_plain_http,
         .tls_not_after = &s->certificate.not_after,
         .connections = &s->open,

@@ -15,11 +15,71 @@ from lib import (AS_ROOT, EMULATOR_KEY, LIMIT_S, Server, case, equal,
                  open_socket, own_address, request, run, run_cases, sign)
 
 
-def endpoints(server, **more):
+def locations(server, **more):
     account = server.ask("GET", "/", **more)[2]
-    return {each["databaseAccountEndpoint"]
+    return {(each["name"], each["databaseAccountEndpoint"])
             for name in ("writableLocations", "readableLocations")
             for each in account[name]}
+
+
+def endpoints(server, **more):
+    return {url for _, url in locations(server, **more)}
+
+
+def make_certificate(data, *names):
+    """One that was not made by `runnel tls`, for these names only."""
+    os.mkdir(data + "/own")
+    subprocess.run([
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+        "ec_paramgen_curve:P-256", "-nodes", "-days", "9", "-subj", "/CN=own",
+        "-addext", "subjectAltName=" + ",".join(names),
+        "-keyout", data + "/own/key.pem", "-out", data + "/own/cert.pem"],
+        check=True, capture_output=True)
+    os.chmod(data + "/own/key.pem", 0o600)
+    return ["--tls-cert", data + "/own/cert.pem",
+            "--tls-key", data + "/own/key.pem"]
+
+
+@case("on loopback the account has the emulator's region, and 127.0.0.1 for a "
+      "client that came by localhost, if that leads here")
+def _():
+    region = "South Central US"
+
+    def told(server, host, **more):
+        [(name, url)] = locations(server, headers={"Host": host}, **more)
+        equal(name, region)
+        return url
+
+    with Server(listen="localhost:0") as server:
+        for host, url in (("localhost:7", "http://127.0.0.1:7/"),
+                          ("LocalHost", "http://127.0.0.1/"),
+                          ("127.0.0.2:7", "http://127.0.0.2:7/"),
+                          ("[::1]:7", "http://[::1]:7/")):
+            equal(told(server, host), url)
+    with Server(listen="127.0.0.2:0") as server:
+        server.connect = lambda cafile: http.client.HTTPConnection(
+            "127.0.0.2", server.port, timeout=LIMIT_S)
+        equal(told(server, "localhost:7"), "http://localhost:7/")
+    with Server("--advertise", "http://localhost:9/") as server:
+        equal(told(server, "localhost:7"), "http://localhost:9/")
+    for names, host in ((["DNS:localhost"], "localhost"),
+                        (["DNS:localhost", "IP:127.0.0.1"], "127.0.0.1")):
+        with tempfile.TemporaryDirectory() as data:
+            with Server(*make_certificate(data, *names)) as server:
+                equal(told(server, "localhost:7",
+                           cafile=data + "/own/cert.pem"),
+                      f"https://{host}:7/")
+    address = own_address()
+    if not address:
+        return
+    with Server("--allow-plain-http-on-network", "--auth-delay-ms", "1",
+                "--allow-well-known-key-on-network", *AS_ROOT,
+                listen=f"{address}:0") as server:
+        server.connect = lambda cafile: http.client.HTTPConnection(
+            address, server.port, timeout=LIMIT_S)
+        for host in (f"{address}:7", "machine:7", "localhost:7"):
+            equal(locations(server, headers={"Host": host}),
+                  {("Runnel", f"http://{host}/")})
 
 
 @case("endpoints are those the client came by, or the one that is advertised")
@@ -31,8 +91,8 @@ def _():
             port = server.port
             equal(endpoints(server), {f"http://127.0.0.1:{port}/"})
             equal(endpoints(server, cafile=cafile),
-                  {f"https://localhost:{port}/"})
-            for host in (f"localhost:{port}", "localhost", f"[::1]:{port}"):
+                  {f"https://127.0.0.1:{port}/"})
+            for host in (f"127.0.0.3:{port}", "127.0.0.1", f"[::1]:{port}"):
                 equal(endpoints(server, headers={"Host": host}),
                       {f"http://{host}/"})
         url = "https://db.example.org:9000/"

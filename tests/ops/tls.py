@@ -127,7 +127,7 @@ def _():
             equal(server.ask("GET", "/dbs")[0], 200)
             account = server.ask("GET", "/", cafile=cafile)[2]
             equal(account["writableLocations"][0]["databaseAccountEndpoint"],
-                  f"https://localhost:{server.port}/")
+                  f"https://127.0.0.1:{server.port}/")
             assert server.metrics()["runnel_tls_cert_not_after_seconds"] > 0
 
 
