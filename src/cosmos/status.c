@@ -39,6 +39,7 @@ static const struct rn_status table[] = {
     { RN_FORBIDDEN,   RN_REASON_WRITE_REGION,    403, 3,    "Forbidden", "Writes are not allowed in this region." },
     { RN_FORBIDDEN,   RN_REASON_ACCOUNT_GONE,    403, 1008, "Forbidden", "The database account was not found here." },
     { RN_FORBIDDEN,   RN_REASON_KEY_FULL,        403, 1014, "Forbidden", "Partition key reached maximum size of 20 GB" },
+    { RN_FORBIDDEN,   RN_REASON_DATA_ONLY,       403, 5300, "Forbidden", "Request is blocked because the principal does not have the required permissions." },
     { RN_NOT_FOUND,   RN_REASON_SESSION,         404, 1002, "NotFound", "The read session is not available for the input session token." },
     { RN_NOT_FOUND,   RN_REASON_OWNER,           404, 1003, "NotFound", "Owner resource does not exist" },
     { RN_GONE,        RN_REASON_NAME_STALE,      410, 1000, "Gone", "The requested resource is no longer available at the server." },

@@ -28,6 +28,7 @@ enum rn_reason {
     RN_REASON_WRITE_REGION, /* the service's; we never say it */
     RN_REASON_ACCOUNT_GONE, /* likewise */
     RN_REASON_KEY_FULL,     /* one partition key value holds too much */
+    RN_REASON_DATA_ONLY,    /* a web token does not allow management */
 
     /* RN_NOT_FOUND */
     RN_REASON_SESSION, /* the token has seen more than we have */

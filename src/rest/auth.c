@@ -2,6 +2,7 @@
 #include "rest/own.h"
 
 #include "base/secret.h"
+#include "cosmos/jwt.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -331,6 +332,27 @@ static enum rn_code check_date(struct rn_context *x)
                               &x->err);
 }
 
+/* Whoever can make the emulator's web tokens could sign with its key. */
+static enum rn_code check_web_token(struct rn_context *x, struct rn_view token)
+{
+    const struct rn_rest_opts *o = &x->rest->opts;
+    struct rn_err why = { .text = "this server is not on loopback" };
+    enum rn_code rc = o->loopback_only && o->well_known_key
+                          ? rn_jwt_check(token, x->now_s, &x->call->arena, &why)
+                          : RN_UNAUTHORIZED;
+
+    if (rc) {
+        return rn_fail(&x->err, rc,
+                       "Microsoft Entra tokens (type=aad) are not supported by "
+                       "this server, except those of the emulator (%s); use an "
+                       "account key",
+                       why.text);
+    }
+    note_key(x, RN_KEY_WELL_KNOWN);
+    x->rights = RN_MAY_READ | RN_MAY_WRITE_DATA;
+    return RN_OK;
+}
+
 static enum rn_code check_token(struct rn_context *x, struct rn_signers *s,
                                 struct rn_view token)
 {
@@ -340,11 +362,8 @@ static enum rn_code check_token(struct rn_context *x, struct rn_signers *s,
 
     if (rc)
         return rc;
-    if (auth.type == RN_AUTH_AAD) {
-        return rn_fail(&x->err, RN_UNAUTHORIZED,
-                       "Microsoft Entra tokens (type=aad) are not supported "
-                       "by this server; use an account key");
-    }
+    if (auth.type == RN_AUTH_AAD)
+        return check_web_token(x, auth.token);
     if (auth.type == RN_AUTH_RESOURCE)
         return rn_permission_authorize(x, auth.token);
     rc = check_date(x);

@@ -116,7 +116,11 @@ struct rn_rest {
     struct rn_answers *answers; /* result_cache.h */
 };
 
-enum { RN_MAY_READ = 1 << 0, RN_MAY_WRITE = 1 << 1 };
+enum {
+    RN_MAY_READ = 1 << 0,
+    RN_MAY_WRITE = 1 << 1,
+    RN_MAY_WRITE_DATA = 1 << 2, /* documents only */
+};
 
 struct rn_feed_page;
 struct rn_usage;

@@ -197,6 +197,14 @@ static enum rn_code check_rights(struct rn_context *x)
         return rn_permission_check(x);
     if (x->rights & need)
         return RN_OK;
+    if (x->rights & RN_MAY_WRITE_DATA) {
+        return x->link.kind == RN_KIND_DOCUMENT || x->link.is_key_delete
+                   ? RN_OK
+                   : rn_fail_reason(&x->err, RN_REASON_DATA_ONLY,
+                                    "A Microsoft Entra token allows "
+                                    "operations on documents only; use an "
+                                    "account key.");
+    }
     return rn_fail(&x->err, RN_FORBIDDEN,
                    "The given request requires a read-write key");
 }

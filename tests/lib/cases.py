@@ -6,6 +6,7 @@ documentation, not by the server's code.
 import base64
 import hashlib
 import hmac
+import json
 import os
 import time
 import traceback
@@ -93,3 +94,17 @@ def sign(verb, path, key=EMULATOR_KEY, date=None, rid=None, kind=None):
              + base64.b64encode(digest.digest()).decode())
     return {"authorization": urllib.parse.quote(token, safe=""),
             "x-ms-date": date}
+
+
+def web_token(key=EMULATOR_KEY, kid="CosmosEmulatorPrimaryMaster", begin=0,
+              end=7200, issuer="https://sts.fake-issuer.net/7b1999a1-dfd7-440e-"
+              "8204-00170979b984"):
+    """As clients make one for the emulator; no key: not signed."""
+    now = int(time.time())
+    parts = (json.dumps({"typ": "JWT", "alg": "RS256", "kid": kid}),
+             json.dumps({"aud": "https://localhost.localhost", "iss": issuer,
+                         "iat": now, "nbf": now + begin, "exp": now + end,
+                         "tid": "EmulatorFederation"}), key)
+    return "type=aad&ver=1.0&sig=" + ".".join(
+        base64.urlsafe_b64encode(part.encode()).decode().rstrip("=")
+        for part in parts)

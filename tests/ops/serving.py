@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 
 from lib import (AS_ROOT, EMULATOR_KEY, LIMIT_S, Server, case, equal,
-                 open_socket, own_address, request, run, run_cases, sign)
+                 open_socket, own_address, request, run, run_cases, sign,
+                 web_token)
 
 
 def locations(server, **more):
@@ -80,6 +81,10 @@ def _():
         for host in (f"{address}:7", "machine:7", "localhost:7"):
             equal(locations(server, headers={"Host": host}),
                   {("Runnel", f"http://{host}/")})
+        status, _, body = server.ask("GET", "/dbs", key=None, headers={
+            "authorization": web_token()})
+        equal(status, 401)
+        assert "not on loopback" in body["message"], body
 
 
 @case("endpoints are those the client came by, or the one that is advertised")

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 
-from wire import Client, Server, case, equal, eventually
+from wire import Client, Server, case, equal, eventually, web_token
 
 C = "/dbs/d/colls/c"
 P = "/dbs/d/users/u/permissions"
@@ -285,10 +285,38 @@ def _():
     server.end()
 
 
-@case("a web token is refused with the reason")
+@case("the emulator's web tokens are taken on loopback, for documents and to "
+      "read the rest; others are refused with the reason")
 def _():
     server = Server()
-    token = "type=aad&ver=1.0&sig=e30.e30.e30"
-    refused = Client(server, token=token).must(401, "GET", "/dbs")
-    assert "not supported" in refused.json["message"], refused.body
+    prepare(server)
+    for token in (web_token(), web_token(key="", kid="x"),
+                  web_token(begin=-9000, end=60)):
+        client = Client(server, token=token)
+        client.must(200, "GET", "/")
+        client.must(200, "GET", "/dbs")
+        client.must(200, "GET", C)
+        docs = C + "/docs"
+        client.must(201, "POST", docs, {"id": "w", "pk": 1}, pk=[1])
+        equal(client.must(200, "POST", docs, "SELECT VALUE c.id FROM c WHERE "
+                          "c.id = 'w'", query=True).json["Documents"], ["w"])
+        client.must(200, "PATCH", docs + "/w",
+                    [{"op": "set", "path": "/n", "value": 1}], pk=[1])
+        client.must(204, "DELETE", docs + "/w", pk=[1])
+        for args in (("DELETE", "/dbs/d"), ("POST", "/dbs", {"id": "e"}),
+                     ("PUT", C, {"id": "c"}), ("GET", P + "/p"),
+                     ("POST", "/_runnel/split", {"container": "dbs/d/colls/c",
+                                                 "range": 0})):
+            refused = client.must(403, *args)
+            assert "account key" in refused.json["message"] or \
+                refused.substatus == 0, refused.body
+        equal(client.must(403, "DELETE", "/dbs/d").substatus, 5300)
+    for token, why in ((web_token(end=0), "expired"),
+                       (web_token(begin=900), "valid yet"),
+                       (web_token(issuer="https://sts.windows.net/x"), "issuer"),
+                       (web_token(key=server.keys()["primary"]), "signed"),
+                       ("type=aad&ver=1.0&sig=e30.e30.e30", "header")):
+        refused = Client(server, token=token).must(401, "GET", "/dbs")
+        assert "not supported" in refused.json["message"] and \
+            why in refused.json["message"], refused.body
     server.end()

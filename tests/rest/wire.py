@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
 import cases  # noqa: E402
 from cases import (EMULATOR_KEY, case, equal, eventually,  # noqa: E402,F401
-                   run_all)
+                   run_all, web_token)
 
 PARTITION_KEY = "x-ms-documentdb-partitionkey"
 

@@ -75,6 +75,7 @@ static void clients_find_what_they_act_upon(void **state)
         { 403, 3, "Forbidden", RN_FORBIDDEN, RN_REASON_WRITE_REGION },
         { 403, 1008, "Forbidden", RN_FORBIDDEN, RN_REASON_ACCOUNT_GONE },
         { 403, 1014, "Forbidden", RN_FORBIDDEN, RN_REASON_KEY_FULL },
+        { 403, 5300, "Forbidden", RN_FORBIDDEN, RN_REASON_DATA_ONLY },
         { 404, 0, "NotFound", RN_NOT_FOUND, 0 },
         { 404, 1002, "NotFound", RN_NOT_FOUND, RN_REASON_SESSION },
         { 404, 1003, "NotFound", RN_NOT_FOUND, RN_REASON_OWNER },
