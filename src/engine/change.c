@@ -17,9 +17,7 @@ enum { BODY_MAX = 2 << 20 };
 
 static enum rn_code refuse_taken(struct rn_err *err)
 {
-    return rn_fail(err, RN_CONFLICT,
-                   "Entity with the specified id already exists in the "
-                   "system.");
+    return rn_fail_usual(err, RN_CONFLICT);
 }
 
 static enum rn_code check_owner(struct rn_txn *txn,
@@ -146,19 +144,14 @@ static enum rn_code find_target(struct rn_catalog_change *c, struct rn_txn *txn,
         rc = rn_name_get(txn, c->kind, c->owner, id, &rid);
     if (!rc)
         rc = rn_object_get(txn, rid, out, err);
-    if (rc == RN_NOT_FOUND) {
-        return rn_fail(err, rc,
-                       "Entity with the specified id does not exist "
-                       "in the system.");
-    }
+    if (rc == RN_NOT_FOUND)
+        return rn_fail_usual(err, rc);
     if (rc)
         return rc;
     rn_etag_print((*out)->etag, etag);
     if (c->if_match.at &&
         !rn_etag_matches(c->if_match, rn_view_of(etag, RN_ETAG_LEN))) {
-        return rn_fail(err, RN_PRECONDITION,
-                       "Operation cannot be performed because one of the "
-                       "specified precondition is not met.");
+        return rn_fail_usual(err, RN_PRECONDITION);
     }
     return RN_OK;
 }

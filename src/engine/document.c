@@ -14,6 +14,20 @@ enum { WRITE_ARENA_MAX = RN_DOCUMENT_MAX + (64 << 10) };
 
 /* ---- deciding ------------------------------------------------------------ */
 
+/* An upsert is refused in other words than the rest, and clients' tests compare
+ * them. */
+static enum rn_code refuse_condition(enum rn_document_verb verb,
+                                     struct rn_err *err)
+{
+    if (verb != RN_DOCUMENT_UPSERT)
+        return rn_fail_usual(err, RN_PRECONDITION);
+    return rn_fail(
+        err, RN_PRECONDITION,
+        "Message: {\"Errors\":[\"One of the specified "
+        "pre-condition is not met. Learn more: "
+        "https://aka.ms/CosmosDB/sql/errors/precondition-failed\"]}");
+}
+
 static enum rn_code check_conditions(enum rn_document_verb verb,
                                      const struct rn_document_conditions *c,
                                      const struct rn_found *old,
@@ -26,11 +40,11 @@ static enum rn_code check_conditions(enum rn_document_verb verb,
         return RN_OK; /* an upsert creates whatever the condition says */
     rn_etag_print(rn_found_etag(old), etag);
     if (c->if_match.at && !rn_etag_matches(c->if_match, view))
-        return rn_fail_usual(err, RN_PRECONDITION);
+        return refuse_condition(verb, err);
     if (c->if_none_match.at && verb != RN_DOCUMENT_CREATE &&
         rn_etag_matches(c->if_none_match, view))
         return verb == RN_DOCUMENT_READ ? RN_NOT_MODIFIED
-                                        : rn_fail_usual(err, RN_PRECONDITION);
+                                        : refuse_condition(verb, err);
     return RN_OK;
 }
 

@@ -30,7 +30,9 @@ enum rn_code rn_patch_refuse(struct rn_err *err, const char *fmt, ...)
         *to++ = *at;
     }
     *to = '\0';
-    return rn_fail(err, RN_BAD_REQUEST, "Message: {\"Errors\":[\"%s\"]}",
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "Message: {\"Errors\":[\"%s. Learn more: "
+                   "https://aka.ms/cosmosdbpatchdocs\"]}",
                    quoted);
 }
 

@@ -115,8 +115,8 @@ static enum rn_code check_row(struct rn_context *x,
 
     if (!rc && seen > row->lsn) {
         rc = rn_fail_reason(&x->err, RN_REASON_SESSION,
-                            "The read session is not available for the input "
-                            "session token.");
+                            "The read/write session is not available for the "
+                            "input session token.");
     }
     return rc;
 }

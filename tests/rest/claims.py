@@ -80,8 +80,8 @@ def _():
               words="PartitionKey value must be supplied for this operation."),
         claim("a document that is not there", 404, "GET", D + "/none",
               pk=["p"], words="Entity with the specified id does not exist in "
-                              "the system. More info: https://aka.ms/"
-                              "cosmosdb-tsg-not-found"),
+                              "the system. Resource Not Found. More info: "
+                              "https://aka.ms/cosmosdb-tsg-not-found"),
         claim("a database that is not there", 404, "GET", "/dbs/none",
               words="Entity with the specified id does not exist in the "
                     "system."),
@@ -91,6 +91,19 @@ def _():
         claim("an id that is taken", 409, "POST", D, {"id": "1", "pk": "p"},
               pk=["p"], words="Entity with the specified id already exists in "
                               "the system."),
+        claim("an upsert whose condition fails", 412, "POST", D,
+              {"id": "1", "pk": "p"}, pk=["p"], if_match='"x"',
+              x_ms_documentdb_is_upsert="True",
+              words='Message: {"Errors":["One of the specified pre-condition '
+                    'is not met. Learn more: https://aka.ms/CosmosDB/sql/'
+                    'errors/precondition-failed"]}\r\n'),
+        claim("a patch of what has no parent", 400, "PATCH", D + "/1",
+              [{"op": "add", "path": "/nonExistentParent/x", "value": 1}],
+              pk=["p"], words="For Operation(1): Add Operation can only create "
+              "a child object of an existing node(array or object) and cannot "
+              "create path recursively, no path found beyond: "
+              "'nonExistentParent'. Learn more: "
+              "https://aka.ms/cosmosdbpatchdocs"),
         claim("a condition that fails", 412, "PUT", D + "/1",
               {"id": "1", "pk": "p"}, pk=["p"], if_match='"x"',
               words="Operation cannot be performed because one of the "
@@ -116,8 +129,8 @@ def _():
               x_ms_documentdb_partitionkeyrangeid="7"),
         claim("a session of the future", (404, 1002), "GET", D + "/1",
               pk=["p"], x_ms_session_token="0:-1#999",
-              words="The read session is not available for the input session "
-                    "token."),
+              words="The read/write session is not available for the input "
+                    "session token."),
         claim("a trigger that is not there", 400, "POST", D,
               {"id": "2", "pk": "p"}, pk=["p"],
               x_ms_documentdb_pre_trigger_include="t", words="'t'"),

@@ -95,8 +95,8 @@ function lifeCases(container) {
     assert.equal(read.statusCode, 404);
     assert.equal(read.substatus || 0, 0);
     const error = await fails(item.replace({ id: "absent", pk: "p" }), 404);
+    assert.match(error.message, /^Entity with the specified id does not exist/);
     assert.match(error.message, /Resource Not Found/);
-    assert.match(error.message, /does not exist in the system/);
     await fails(item.delete(), 404);
   });
 
