@@ -149,7 +149,7 @@ static enum rn_code find_target(struct rn_catalog_change *c, struct rn_txn *txn,
     if (rc)
         return rc;
     rn_etag_print((*out)->etag, etag);
-    if (c->if_match.at &&
+    if (c->if_match.len &&
         !rn_etag_matches(c->if_match, rn_view_of(etag, RN_ETAG_LEN))) {
         return rn_fail_usual(err, RN_PRECONDITION);
     }

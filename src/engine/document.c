@@ -28,6 +28,7 @@ static enum rn_code refuse_condition(enum rn_document_verb verb,
         "https://aka.ms/CosmosDB/sql/errors/precondition-failed\"]}");
 }
 
+/* An empty condition is none. */
 static enum rn_code check_conditions(enum rn_document_verb verb,
                                      const struct rn_document_conditions *c,
                                      const struct rn_found *old,
@@ -39,9 +40,9 @@ static enum rn_code check_conditions(enum rn_document_verb verb,
     if (!old->exists)
         return RN_OK; /* an upsert creates whatever the condition says */
     rn_etag_print(rn_found_etag(old), etag);
-    if (c->if_match.at && !rn_etag_matches(c->if_match, view))
+    if (c->if_match.len && !rn_etag_matches(c->if_match, view))
         return refuse_condition(verb, err);
-    if (c->if_none_match.at && verb != RN_DOCUMENT_CREATE &&
+    if (c->if_none_match.len && verb != RN_DOCUMENT_CREATE &&
         rn_etag_matches(c->if_none_match, view))
         return verb == RN_DOCUMENT_READ ? RN_NOT_MODIFIED
                                         : refuse_condition(verb, err);

@@ -99,7 +99,7 @@ enum rn_document_verb {
 };
 
 struct rn_document_conditions {
-    struct rn_view if_match, if_none_match; /* at NULL: none */
+    struct rn_view if_match, if_none_match; /* empty: none */
 };
 struct rn_found; /* turn.h */
 /* May `verb` be done to what there is?  In order: RN_CONFLICT, RN_NOT_FOUND,

@@ -532,6 +532,32 @@ def _():
     server.end()
 
 
+@case("an empty condition is none, of documents, in batches and of other "
+      "resources")
+def _():
+    server, client = prepare()
+    body = {"id": "1", "pk": "p"}
+    for name in ("if_match", "if_none_match"):
+        none = {name: "", "pk": ["p"]}
+        client.must(200, "PUT", D + "/1", body, **none)
+        client.must(200, "PATCH", D + "/1",
+                    [{"op": "set", "path": "/s", "value": 1}], **none)
+        client.must(200, "POST", D, body, x_ms_documentdb_is_upsert="True",
+                    **none)
+        client.must(200, "GET", D + "/1", **none)
+        member = {"if_match": "ifMatch", "if_none_match": "ifNoneMatch"}[name]
+        client.must(200, "POST", D, [
+            {"operationType": "Upsert", "resourceBody": body, member: ""},
+            {"operationType": "Read", "id": "1", member: ""},
+            {"operationType": "Delete", "id": "1", member: ""}],
+            pk=["p"], **BATCH)
+        client.must(201, "POST", D, body, **none)
+        client.must(200, "PUT", "/dbs/d/colls/c",
+                    {"id": "c", "partitionKey": KEY}, **{name: ""})
+    client.must(204, "DELETE", D + "/1", pk=["p"], if_match="")
+    server.end()
+
+
 @case("an operation of a batch that is refused says why, alone or in whole, and "
       "what is done says nothing")
 def _():
