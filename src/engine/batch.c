@@ -337,6 +337,20 @@ static void undo_places(struct rn_batch *b, uint64_t lsn)
     b->place.lsn = lsn;
 }
 
+/* Which operation the batch fails by.  An answer that would be too large is
+ * told of the last one, as by the service. */
+static size_t find_refused(struct rn_batch *b)
+{
+    const struct rn_batch_operation *op = &b->operations[b->at];
+    struct rn_batch_operation *last = &b->operations[b->count - 1];
+
+    if (op->verb != RN_DOCUMENT_READ || op->err.reason != RN_REASON_SPLIT_BULK)
+        return b->at;
+    last->code = op->code;
+    last->err = op->err;
+    return b->count - 1;
+}
+
 static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
 {
     struct rn_epk epk;
@@ -358,7 +372,7 @@ static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
         }
         if (rc && rc != RN_NOT_MODIFIED) {
             if (rn_batch_is_refusal(rc) && !rn_txn_fault(txn))
-                b->refused = b->at;
+                b->refused = find_refused(b);
             undo_places(b, lsn);
             b->operation.err = b->operations[b->at].err;
             return rc;

@@ -29,6 +29,13 @@ static enum rn_code refuse_condition(enum rn_document_verb verb,
 }
 
 /* An empty condition is none. */
+static bool holds(struct rn_view condition, struct rn_view etag)
+{
+    return condition.len && rn_etag_matches(condition, etag);
+}
+
+/* A read takes either condition for the version that its client has, as the
+ * service does. */
 static enum rn_code check_conditions(enum rn_document_verb verb,
                                      const struct rn_document_conditions *c,
                                      const struct rn_found *old,
@@ -40,12 +47,13 @@ static enum rn_code check_conditions(enum rn_document_verb verb,
     if (!old->exists)
         return RN_OK; /* an upsert creates whatever the condition says */
     rn_etag_print(rn_found_etag(old), etag);
-    if (c->if_match.len && !rn_etag_matches(c->if_match, view))
+    if (verb == RN_DOCUMENT_READ)
+        return holds(c->if_match, view) || holds(c->if_none_match, view)
+                   ? RN_NOT_MODIFIED
+                   : RN_OK;
+    if ((c->if_match.len && !holds(c->if_match, view)) ||
+        (verb != RN_DOCUMENT_CREATE && holds(c->if_none_match, view)))
         return refuse_condition(verb, err);
-    if (c->if_none_match.len && verb != RN_DOCUMENT_CREATE &&
-        rn_etag_matches(c->if_none_match, view))
-        return verb == RN_DOCUMENT_READ ? RN_NOT_MODIFIED
-                                        : refuse_condition(verb, err);
     return RN_OK;
 }
 

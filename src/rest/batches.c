@@ -549,7 +549,7 @@ static enum rn_rest_step answer(struct rn_context *x)
         return rn_reply_fail(x, x->rc);
     for (size_t i = 0; i < b->count; i++) {
         charge += charge_of(&b->operations[i]);
-        if (rn_batch_is_refusal(b->operations[i].code))
+        if (b->operations[i].code) /* 304 too */
             status = RN_STATUS_MULTI;
     }
     rn_reply_charge(x, charge);

@@ -558,6 +558,44 @@ def _():
     server.end()
 
 
+@case("a read of a batch or bulk whose document is the version that the client "
+      "has is 304, and the whole 207")
+def _():
+    server, client = prepare()
+    etag = client.must(200, "GET", D + "/1", pk=["p"]).json["_etag"]
+
+    def read(**condition):
+        return {"operationType": "Read", "id": "1", "partitionKey": '["p"]',
+                **condition}
+
+    for headers in ({**BATCH, "pk": ["p"]},
+                    {**BATCH, "x_ms_cosmos_batch_atomic": "False"}):
+        for condition in ({"ifMatch": etag}, {"ifNoneMatch": etag},
+                          {"ifMatch": etag, "ifNoneMatch": '"x"'}):
+            first, second = client.must(207, "POST", D, [
+                read(), read(**condition)], **headers).json
+            equal((first["statusCode"], second["statusCode"]), (200, 304))
+            equal((second["eTag"], "resourceBody" in second), (etag, False))
+        got = client.must(200, "POST", D, [
+            read(ifMatch='"x"'), read(ifNoneMatch='"x"'), read(ifMatch="")],
+            **headers).json
+        equal([each["resourceBody"]["_etag"] for each in got], 3 * [etag])
+    server.end()
+
+
+@case("a batch whose answer would be too large fails by its last operation")
+def _():
+    server, client = prepare()
+    client.must(201, "POST", D, {"id": "big", "pk": "p", "x": "x" * 1500000},
+                pk=["p"])
+    got = client.must(207, "POST", D, [
+        {"operationType": "Create", "resourceBody": {"id": "new", "pk": "p"}},
+        *9 * [{"operationType": "Read", "id": "big"}]], pk=["p"], **BATCH).json
+    equal([each["statusCode"] for each in got], 9 * [424] + [413])
+    client.must(404, "GET", D + "/new", pk=["p"])
+    server.end()
+
+
 @case("an operation of a batch that is refused says why, alone or in whole, and "
       "what is done says nothing")
 def _():
