@@ -3,10 +3,7 @@
 
 #include "json/print.h"
 
-#include <stdio.h>
 #include <strings.h>
-
-enum { ENDPOINT_MAX = 1024 };
 
 static const char localhost[] = "localhost";
 
@@ -25,30 +22,41 @@ static bool is_emulated(const struct rn_context *x, struct rn_view host)
             (o->tls_has_127 && atomic_load(o->tls_has_127)));
 }
 
+static size_t put(char out[RN_ENDPOINT_MAX], size_t at, struct rn_view text)
+{
+    size_t room = RN_ENDPOINT_MAX - at;
+    size_t len = text.len < room ? text.len : room;
+
+    memcpy(out + at, text.at, len);
+    return at + len;
+}
+
 /* Clients send everything else to the endpoint they find here, so it is the one
  * they came by, unless the operator knows better. */
-static void print_endpoint(const struct rn_context *x, char out[ENDPOINT_MAX])
+size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX])
 {
     struct rn_view host = x->call->req->host;
-    const char *scheme = x->call->is_tls ? "https" : "http";
+    size_t len = 0;
 
+    if (x->rest->opts.advertise)
+        return put(out, 0, rn_view_text(x->rest->opts.advertise));
     if (host.len == 0 && x->call->own)
         host = rn_view_text(x->call->own);
-    if (x->rest->opts.advertise) {
-        snprintf(out, ENDPOINT_MAX, "%s", x->rest->opts.advertise);
-    } else if (is_emulated(x, host)) {
-        size_t len = sizeof(localhost) - 1;
-        snprintf(out, ENDPOINT_MAX, "%s://127.0.0.1%.*s/", scheme,
-                 (int)(host.len - len), host.at + len);
-    } else {
-        snprintf(out, ENDPOINT_MAX, "%s://%.*s/", scheme, RN_FMT(host));
+    len =
+        put(out, len, x->call->is_tls ? RN_LIT("https://") : RN_LIT("http://"));
+    if (is_emulated(x, host)) {
+        size_t name = sizeof(localhost) - 1;
+        len = put(out, len, RN_LIT("127.0.0.1"));
+        host = rn_view_of(host.at + name, host.len - name);
     }
+    len = put(out, len, host);
+    return put(out, len, RN_LIT("/"));
 }
 
 /* The region has the emulator's name where clients take us for one: a client
  * that prefers it finds it. */
 static void print_locations(struct rn_json_out *o, const struct rn_context *x,
-                            const char *name, const char *endpoint)
+                            const char *name, struct rn_view endpoint)
 {
     rn_json_out_key(o, rn_view_text(name));
     rn_json_out_array_begin(o);
@@ -58,7 +66,7 @@ static void print_locations(struct rn_json_out *o, const struct rn_context *x,
                               ? RN_LIT("South Central US")
                               : RN_LIT("Runnel"));
     rn_json_out_key(o, RN_LIT("databaseAccountEndpoint"));
-    rn_json_out_string(o, rn_view_text(endpoint));
+    rn_json_out_string(o, endpoint);
     rn_json_out_object_end(o);
     rn_json_out_array_end(o);
 }
@@ -101,9 +109,9 @@ static void print_consistency(struct rn_json_out *o, enum rn_consistency level)
 enum rn_rest_step rn_rest_account_read(struct rn_context *x)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-    char endpoint[ENDPOINT_MAX];
+    char text[RN_ENDPOINT_MAX];
+    struct rn_view endpoint = rn_view_of(text, rn_endpoint_print(x, text));
 
-    print_endpoint(x, endpoint);
     rn_json_out_object_begin(&o);
     print_raw(&o, "_self", "\"\"");
     /* Not the emulator's "localhost": with that the JavaScript client reads the

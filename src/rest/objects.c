@@ -318,6 +318,8 @@ static enum rn_rest_step finish_change(struct rn_call *call)
         rn_reply_charge(x, RN_CHARGE_METADATA_WRITE);
         step = rn_reply_empty(x, RN_STATUS_NO_CONTENT);
     } else {
+        if (c->created && c->kind == RN_KIND_CONTAINER && !c->offer)
+            rn_reply_text(x, RN_HEADER_SHARED, "true");
         step =
             answer(x, c->created ? RN_STATUS_CREATED : RN_STATUS_OK, c->object);
     }

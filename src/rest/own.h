@@ -254,9 +254,10 @@ enum rn_code rn_permission_print(struct rn_context *x,
 /* ---- route.c ------------------------------------------------------------- */
 
 enum {
-    RN_ROUTE_WRITES = 1 << 0, /* needs RN_MAY_WRITE */
-    RN_ROUTE_KEYED = 1 << 1,  /* needs a whole partition key in the header */
-    RN_ROUTE_PAYS = 1 << 2,   /* the handler asks whether there are units */
+    RN_ROUTE_WRITES = 1 << 0,   /* needs RN_MAY_WRITE */
+    RN_ROUTE_KEYED = 1 << 1,    /* needs a whole partition key in the header */
+    RN_ROUTE_PAYS = 1 << 2,     /* the handler asks whether there are units */
+    RN_ROUTE_DOCUMENT = 1 << 3, /* the answer is about one document */
 };
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as rows read */
@@ -316,6 +317,17 @@ double rn_charge_read(size_t bytes);  /* of a document */
 double rn_charge_page(size_t bytes);  /* of documents in a list or a feed */
 double rn_charge_write(size_t bytes); /* of the document as stored; 0: gone */
 double rn_charge_query(size_t bytes); /* of the documents looked at */
+
+/* ---- headers.c ----------------------------------------------------------- */
+
+/* Values of headers that no handler reads.  RN_BAD_REQUEST. */
+enum rn_code rn_headers_check(struct rn_context *x) RN_CHECK;
+/* The answer is complete: what is added to it whatever it is. */
+void rn_headers_finish(struct rn_context *x);
+/* account.c: the endpoint that the account names to this client, without a
+ * NUL.  Returns its length. */
+enum { RN_ENDPOINT_MAX = 1024 };
+size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX]);
 
 /* ---- sessions.c ---------------------------------------------------------- */
 

@@ -298,6 +298,8 @@ static enum rn_rest_step begin(struct rn_context *x)
     }
     rc = check_rights(x);
     if (!rc)
+        rc = rn_headers_check(x);
+    if (!rc)
         rc = rn_session_check_level(x);
     if (!rc && !(x->route->traits & RN_ROUTE_PAYS))
         rc = rn_budget_check(x);
@@ -376,6 +378,7 @@ static void take_note(struct rn_context *x)
 static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
 {
     if (step == RN_REST_DONE) {
+        rn_headers_finish(call->state);
         rn_order_strike_after(call->state);
         take_note(call->state);
     } else if (step == RN_REST_WORK) {

@@ -273,7 +273,7 @@ def _():
 
 EVERY = {"date", "server", "x-ms-activity-id", "x-ms-request-charge",
          "x-ms-gatewayversion", "x-ms-serviceversion",
-         "x-ms-request-duration-ms"}
+         "x-ms-request-duration-ms", "content-location"}
 BODY = {"content-type", "content-length"}
 OWNED = {"x-ms-alt-content-path", "x-ms-content-path"}
 PLACED = OWNED | {
@@ -282,6 +282,8 @@ PLACED = OWNED | {
     "x-ms-cosmos-quorum-acked-llsn", "x-ms-number-of-read-regions",
     "x-ms-schemaversion"}
 ITEM = PLACED | {"etag", "x-ms-item-lsn", "x-ms-cosmos-item-llsn"}
+QUOTA = {"x-ms-resource-quota", "x-ms-resource-usage"}
+WHOLE = ITEM | BODY | QUOTA
 OBJECT = BODY | {"etag", "x-ms-schemaversion"}
 LIST = BODY | {"x-ms-item-count", "x-ms-schemaversion"}
 
@@ -313,22 +315,22 @@ def _():
             (200, None, OBJECT | {"x-ms-offer-replace-pending",
                                   "x-ms-cosmos-min-throughput"},
              ("PUT", "/offers/" + offer["_rid"], offer), {}),
-            (201, "c", ITEM | BODY, ("POST", D, one), {"pk": ["p"]}),
-            (200, "c", ITEM | BODY, ("POST", D, one), {"pk": ["p"], **UPSERT}),
-            (200, "c", ITEM | BODY, ("PUT", D + "/2", one), {"pk": ["p"]}),
-            (200, "c", ITEM | {"content-length"}, ("PUT", D + "/2", one),
+            (201, "c", WHOLE, ("POST", D, one), {"pk": ["p"]}),
+            (200, "c", WHOLE, ("POST", D, one), {"pk": ["p"], **UPSERT}),
+            (200, "c", WHOLE, ("PUT", D + "/2", one), {"pk": ["p"]}),
+            (200, "c", ITEM | QUOTA | {"content-length"}, ("PUT", D + "/2", one),
              {"pk": ["p"], "prefer": "return=minimal"}),
-            (200, "c", ITEM | BODY,
+            (200, "c", WHOLE,
              ("PATCH", D + "/2", [{"op": "set", "path": "/n", "value": 1}]),
              {"pk": ["p"]}),
-            (200, "c", ITEM | BODY, ("GET", D + "/1"), {"pk": ["p"]}),
+            (200, "c", WHOLE, ("GET", D + "/1"), {"pk": ["p"]}),
             (304, "c", ITEM, ("GET", D + "/1"),
              {"pk": ["p"], "if_none_match": etag}),
             (404, "c", PLACED | BODY, ("GET", D + "/9"), {"pk": ["p"]}),
             (409, "c", PLACED | BODY, ("POST", D, one), {"pk": ["p"]}),
             (412, "c", PLACED | BODY, ("DELETE", D + "/2"),
              {"pk": ["p"], "if_match": '"x"'}),
-            (204, "c", PLACED, ("DELETE", D + "/2"), {"pk": ["p"]}),
+            (204, "c", PLACED | QUOTA, ("DELETE", D + "/2"), {"pk": ["p"]}),
             (200, "c", PLACED | BODY | {"x-ms-item-count"}, ("GET", D), {}),
             (200, "c", PLACED | {"content-length"},
              ("POST", "/dbs/d/colls/c/operations/partitionkeydelete"),
