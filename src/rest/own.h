@@ -174,6 +174,7 @@ struct rn_context {
         struct rn_index_change index;
     };
     bool has_written;          /* `write` is to be released */
+    bool has_owner;            /* the answer names it */
     struct rn_batch *batch;    /* in the call's arena */
     struct rn_batch_ask *asks; /* likewise, one for each of its operations */
     rn_handler_fn *answer;     /* what to say when the batch is done */

@@ -247,8 +247,9 @@ void rn_reply_owner(struct rn_context *x)
     char rid[RN_RID_TEXT_MAX], *path, *at;
     bool is_escaped; /* headers are ASCII */
 
-    if (!owner || !x->database)
+    if (!owner || !x->database || x->has_owner)
         return;
+    x->has_owner = true;
     is_escaped = !is_plain(x->database->id) || !is_plain(owner->id);
     path = rn_arena_alloc(&x->call->arena,
                           12 + 3 * (x->database->id.len + owner->id.len));
@@ -330,6 +331,8 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
         rn_status_of(rc, (enum rn_reason)x->err.reason);
 
     x->err.code = rc;
+    if (status->reason == RN_REASON_SESSION)
+        rn_reply_owner(x); /* under this name a client forgets its token */
     if (status->sub)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     if (rc == RN_THROTTLED)

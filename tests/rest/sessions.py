@@ -301,3 +301,29 @@ def _():
         client.must(404, "GET", C + "/docs/1", pk=["a"], x_ms_version=version,
                     x_ms_session_token=ahead)
     server.end()
+
+
+@case("who is told that his session is not available is told of which container")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls",
+                {"id": "c", "partitionKey": {"paths": ["/pk"]}})
+    docs = "/dbs/d/colls/c/docs"
+    client.must(201, "POST", docs, {"id": "1", "pk": "p"}, pk=["p"])
+    text = "SELECT * FROM c"
+    for verb, path, body, more in (
+            ("GET", docs + "/1", None, {"pk": ["p"]}),
+            ("GET", docs, None, {}),
+            ("POST", docs, text, {"query": True}),
+            ("POST", docs, text, {"query": True, "pk": ["p"]}),
+            ("GET", docs, None, {"a_im": "Incremental feed"}),
+            ("GET", docs, None, {"a_im": "Incremental feed", "pk": ["p"]}),
+            ("POST", docs, [{"operationType": "Read", "id": "1"}],
+             {"pk": ["p"], "x_ms_cosmos_is_batch_request": "true"})):
+        answer = client.must(404, verb, path, body, **more,
+                             x_ms_session_token="0:-1#999")
+        equal((answer.substatus, answer.headers["x-ms-alt-content-path"]),
+              (1002, "dbs/d/colls/c"))
+    server.end()
