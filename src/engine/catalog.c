@@ -42,15 +42,31 @@ static struct rn_object *object_at(const struct rn_tree_entry *entry)
     return o;
 }
 
+/* What lies in a deleted database is taken out in slices (sweep.c).  Until
+ * then it is here, without its database. */
+static bool is_seen(const struct rn_engine *e, const struct rn_object *o)
+{
+    struct rn_rid rid = o->rid;
+    struct rn_key key;
+
+    if (!e->dropped || o->kind == RN_KIND_DATABASE)
+        return true;
+    if (o->kind == RN_KIND_OFFER && !rn_rid_parse(o->id, &rid))
+        return true;
+    rid_key(rn_rid_database(rid.database), &key);
+    return rn_tree_find(&e->by_rid, rn_key_view(&key)) != NULL;
+}
+
+/* `all`: those of deleted databases, too. */
 static struct rn_object *find(struct rn_engine *e, const struct rn_tree *tree,
-                              struct rn_view key)
+                              const struct rn_key *key, bool all)
 {
     const struct rn_tree_entry *entry;
     struct rn_object *o = NULL;
 
     pthread_mutex_lock(&e->lock);
-    entry = rn_tree_find(tree, key);
-    if (entry)
+    entry = rn_tree_find(tree, rn_key_view(key));
+    if (entry && (all || is_seen(e, object_at(entry))))
         o = rn_object_share(object_at(entry));
     pthread_mutex_unlock(&e->lock);
     return o;
@@ -62,7 +78,7 @@ struct rn_object *rn_catalog_find(struct rn_engine *e, enum rn_kind kind,
     struct rn_key key;
 
     name_key(kind, owner, id, &key);
-    return find(e, &e->by_name, rn_key_view(&key));
+    return find(e, &e->by_name, &key, false);
 }
 
 struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid)
@@ -70,7 +86,7 @@ struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid)
     struct rn_key key;
 
     rid_key(rid, &key);
-    return find(e, &e->by_rid, rn_key_view(&key));
+    return find(e, &e->by_rid, &key, false);
 }
 
 struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of)
@@ -81,9 +97,9 @@ struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of)
                            rn_rid_print(of, name));
 }
 
-size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
-                       struct rn_rid owner, const struct rn_rid *after,
-                       struct rn_object **out, size_t max)
+static size_t list(struct rn_engine *e, enum rn_kind kind, struct rn_rid owner,
+                   const struct rn_rid *after, struct rn_object **out,
+                   size_t max, bool all)
 {
     const struct rn_tree_entry *entry = NULL;
     struct rn_key from, before;
@@ -105,10 +121,18 @@ size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
         entry = rn_tree_next(&e->by_rid, &range, entry);
         if (!entry)
             break;
-        out[count++] = rn_object_share(object_at(entry));
+        if (all || is_seen(e, object_at(entry)))
+            out[count++] = rn_object_share(object_at(entry));
     }
     pthread_mutex_unlock(&e->lock);
     return count;
+}
+
+size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
+                       struct rn_rid owner, const struct rn_rid *after,
+                       struct rn_object **out, size_t max)
+{
+    return list(e, kind, owner, after, out, max, false);
 }
 
 /* ---- changes ------------------------------------------------------------- */
@@ -177,11 +201,15 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
     return rc;
 }
 
-void rn_catalog_remove(struct rn_engine *e, struct rn_object *o)
+/* Takes it out, and gives back what `o` was shared for. */
+static void take_out(struct rn_engine *e, struct rn_object *o)
 {
     struct rn_key name, rid;
     struct kept kept;
     enum rn_code rc;
+
+    if (!o)
+        return;
 
     name_key(o->kind, rn_rid_owner(o->rid), o->id, &name);
     rid_key(o->rid, &rid);
@@ -196,6 +224,48 @@ void rn_catalog_remove(struct rn_engine *e, struct rn_object *o)
         rn_indexer_forget(e, o->number);
     if (!rc)
         rn_object_release(o);
+    rn_object_release(o);
+}
+
+static void forget_offer(struct rn_engine *e, struct rn_rid of)
+{
+    char text[RN_RID_TEXT_MAX];
+    struct rn_key key;
+
+    name_key(RN_KIND_OFFER, (struct rn_rid){ 0 }, rn_rid_print(of, text), &key);
+    take_out(e, find(e, &e->by_name, &key, true));
+}
+
+void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid)
+{
+    struct rn_rid last, *after = NULL;
+    struct rn_object *child;
+    struct rn_key key;
+
+    while (rid.kind == RN_KIND_USER &&
+           list(e, RN_KIND_PERMISSION, rid, after, &child, 1, true)) {
+        last = child->rid;
+        after = &last;
+        take_out(e, child);
+    }
+    forget_offer(e, rid);
+    rid_key(rid, &key);
+    take_out(e, find(e, &e->by_rid, &key, true));
+}
+
+void rn_catalog_drop(struct rn_engine *e, struct rn_rid database)
+{
+    pthread_mutex_lock(&e->lock);
+    e->dropped++;
+    pthread_mutex_unlock(&e->lock);
+    rn_catalog_forget(e, database);
+}
+
+void rn_catalog_end_drop(struct rn_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    e->dropped--;
+    pthread_mutex_unlock(&e->lock);
 }
 
 static enum rn_code load_object(struct rn_engine *e, struct rn_txn *txn,
@@ -241,8 +311,10 @@ enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err)
             rc = load_object(e, txn, key, value, err);
     }
     rn_cursor_end(c);
+    if (rc == RN_NOT_FOUND)
+        rc = rn_dropped_count(txn, &e->dropped);
     rn_txn_abort(txn);
-    return rc == RN_NOT_FOUND ? RN_OK : rc;
+    return rc;
 }
 
 void rn_catalog_unload(struct rn_engine *e)

@@ -294,7 +294,10 @@ static void done(struct rn_operation *op, enum rn_code rc,
         RN_QUEUED(op, struct rn_catalog_change, operation);
 
     if (!rc && c->verb == RN_CATALOG_DELETE) {
-        rn_catalog_forget(c->engine, c->object->rid);
+        if (c->kind == RN_KIND_DATABASE)
+            rn_catalog_drop(c->engine, c->object->rid);
+        else
+            rn_catalog_forget(c->engine, c->object->rid);
         rn_sweeper_wake(c->engine);
     } else if (!rc) {
         rc = rn_catalog_put(c->engine, c->object);

@@ -17,6 +17,7 @@
  *   0 | 'n'                        -> the catalog's counters
  *   0 | 'p' | number | epk | ...   -> a key whose documents must go
  *   0 | 'x' | number               -> a container whose keys must go
+ *   0 | 'y' | database             -> a database whose objects must go
  *   0 | 'h' | number               -> one with dead ranges that are not empty
  *   0 | 'e'                        -> how many restores have been seen to
  *   0 | 'j' | number | index       -> an index of a container

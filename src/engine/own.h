@@ -33,6 +33,24 @@ struct rn_home {
     uint64_t turns;     /* by how many writes of clients there have been */
 };
 
+/* How far a deleted database's objects have been removed.  Nothing is added to
+ * them, so a slice goes on where the last one ended: what that removed lies
+ * there as tombstones, which a scan from the start would pass over anew. */
+struct rn_removal {
+    uint32_t database;
+    size_t kind; /* which of its kinds of objects; see remove.c */
+    struct rn_key at;
+};
+
+/* What a slice took out of the store, and memory is to follow. */
+enum { RN_REMOVED_MAX = 16 };
+struct rn_removed {
+    size_t count;
+    struct rn_rid rids[RN_REMOVED_MAX];
+    bool is_last;           /* nothing is left of the database */
+    struct rn_removal next; /* where the next slice begins */
+};
+
 struct rn_engine {
     struct rn_engine_opts opts;
     struct rn_env *env;
@@ -43,6 +61,7 @@ struct rn_engine {
     pthread_mutex_t lock;
     struct rn_tree by_name; /* kind, owner, id */
     struct rn_tree by_rid;  /* kind, owner, rid */
+    uint32_t dropped;       /* deleted databases that have left objects */
 
     /* Ranges that were written to since the last publish.  Thread:
      * committer. */
@@ -56,6 +75,8 @@ struct rn_engine {
 
     struct rn_operation sweep; /* sweep.c */
     atomic_bool sweeping;      /* it is queued */
+    struct rn_removed removed; /* by it; the committer's, */
+    struct rn_removal removal; /* and this: how far it has committed */
     struct rn_home home;       /* home.c */
     bool was_home;             /* it had the last turn; the committer's */
 
@@ -70,7 +91,13 @@ struct rn_engine {
 /* catalog.c: puts an object in place, takes one out; the catalog shares it.
  * Thread: committer, or before there is one. */
 enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o) RN_CHECK;
-void rn_catalog_remove(struct rn_engine *e, struct rn_object *o);
+/* An object that is not in the store any more, with its offer and, of a user,
+ * the permissions. */
+void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid);
+/* A database has been deleted, and what lies in it is to go: nobody sees it any
+ * more.  Or it is gone. */
+void rn_catalog_drop(struct rn_engine *e, struct rn_rid database);
+void rn_catalog_end_drop(struct rn_engine *e);
 enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err) RN_CHECK;
 void rn_catalog_unload(struct rn_engine *e);
 
@@ -122,11 +149,14 @@ enum rn_code rn_body_finish(const struct rn_object *like, struct rn_view id,
                             struct rn_view text,
                             struct rn_object **out) RN_CHECK;
 
-/* remove.c: an object and all that lies in it. */
+/* remove.c: an object and all that lies in it; what lies in a database goes
+ * later (sweep.c), and nobody sees it any more. */
 enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_err *err) RN_CHECK;
-/* The same in memory, once that is durable. */
-void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid);
+/* Some of what lies in a deleted database, from a place on. */
+enum rn_code rn_objects_remove(struct rn_txn *txn,
+                               const struct rn_removal *from,
+                               struct rn_removed *out) RN_CHECK;
 
 /* offer.c */
 enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
@@ -219,8 +249,11 @@ struct rn_operation *rn_home_take_due(struct rn_engine *e, int64_t *wait_ns);
 enum rn_code rn_restored_raise(struct rn_engine *e,
                                struct rn_err *err) RN_CHECK;
 
-/* sweep.c */
+/* sweep.c: what a deleted container and a deleted database leave. */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
+enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database) RN_CHECK;
+/* How many databases have been deleted and have left objects. */
+enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out) RN_CHECK;
 void rn_sweeper_wake(struct rn_engine *e);
 
 #endif

@@ -2,7 +2,9 @@
  *
  * In the store what lies in an object is found by its rid, which begins with
  * that of its owner.  A container's documents go later, in slices: no key of it
- * can be met any more.
+ * can be met any more.  So do the objects in a database, of which there may be
+ * tens of thousands: a marker tells that they must go (sweep.c), and until then
+ * the catalog shows none whose database is not there.
  */
 #include "engine/own.h"
 
@@ -78,28 +80,35 @@ static enum rn_code next_of(struct rn_txn *txn, struct rn_key *from,
     return rc;
 }
 
-/* All objects of a kind whose rid begins like that of `owner`.  Each is looked
- * for behind the last: from the start one would pass over all that are gone. */
-static enum rn_code remove_kind(struct rn_txn *txn, enum rn_kind kind,
-                                struct rn_rid owner, struct rn_err *err)
+/* Where the objects of a kind lie whose rids begin like that of `owner`. */
+static void span_of(enum rn_kind kind, struct rn_rid owner, struct rn_key *from,
+                    struct rn_key *before)
+{
+    rn_key_object(owner.kind, owner, from);
+    from->bytes[RN_KEY_HEAD] = (char)kind;
+    *before = *from;
+    memset(before->bytes + before->len, 0xff, RN_RID_BYTES_MAX);
+    before->len += RN_RID_BYTES_MAX;
+}
+
+/* Each is looked for behind the last: from the start one would pass over all
+ * that are gone. */
+static enum rn_code remove_permissions(struct rn_txn *txn, struct rn_rid user,
+                                       struct rn_err *err)
 {
     struct rn_key from, before;
+    enum rn_code rc = RN_OK;
 
-    rn_key_object(owner.kind, owner, &from);
-    from.bytes[RN_KEY_HEAD] = (char)kind;
-    before = from;
-    memset(before.bytes + before.len, 0xff, RN_RID_BYTES_MAX);
-    before.len += RN_RID_BYTES_MAX;
-    for (;;) {
+    span_of(RN_KIND_PERMISSION, user, &from, &before);
+    while (!rc) {
         struct rn_object *child = NULL;
-        enum rn_code rc = next_of(txn, &from, &before, &child, err);
 
+        rc = next_of(txn, &from, &before, &child, err);
         if (!rc)
             rc = remove_one(txn, child, err);
         rn_object_release(child);
-        if (rc)
-            return rc == RN_NOT_FOUND ? RN_OK : rc;
     }
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
 enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
@@ -107,64 +116,69 @@ enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
 {
     enum rn_code rc = remove_one(txn, o, err);
 
-    if (o->kind == RN_KIND_DATABASE) {
-        if (!rc)
-            rc = remove_kind(txn, RN_KIND_CONTAINER, o->rid, err);
-        if (!rc)
-            rc = remove_kind(txn, RN_KIND_USER, o->rid, err);
-        if (!rc)
-            rc = remove_kind(txn, RN_KIND_CLIENT_KEY, o->rid, err);
-    }
-    if (!rc && (o->kind == RN_KIND_DATABASE || o->kind == RN_KIND_USER))
-        rc = remove_kind(txn, RN_KIND_PERMISSION, o->rid, err);
+    if (!rc && o->kind == RN_KIND_DATABASE)
+        rc = rn_dropped_put(txn, o->rid.database);
+    if (!rc && o->kind == RN_KIND_USER)
+        rc = remove_permissions(txn, o->rid, err);
     return rc;
 }
 
-/* ---- memory -------------------------------------------------------------- */
+/* ---- what lies in a deleted database ------------------------------------- */
 
-static void forget_one(struct rn_engine *e, struct rn_object *o)
+/* Rows that a slice removes; of a container each range is one. */
+enum { SLICE_ROWS = 64, OBJECT_ROWS = 4 };
+
+static size_t rows_of(const struct rn_object *o)
 {
-    struct rn_object *offer = rn_catalog_find_offer(e, o->rid);
-
-    if (offer)
-        rn_catalog_remove(e, offer);
-    rn_object_release(offer);
-    rn_catalog_remove(e, o);
+    return OBJECT_ROWS + (o->container ? o->container->range_count : 0);
 }
 
-/* Depth first; an object lies at most two deep in another. */
-static void forget_children(struct rn_engine *e, const struct rn_object *o)
+/* Users before permissions: then nobody is given one any more. */
+static const enum rn_kind kinds[] = { RN_KIND_CONTAINER, RN_KIND_USER,
+                                      RN_KIND_CLIENT_KEY, RN_KIND_PERMISSION };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* Of one kind; RN_NOT_FOUND when none is left. */
+static enum rn_code remove_some(struct rn_txn *txn, size_t *rows,
+                                struct rn_removed *out)
 {
-    static const enum rn_kind kinds[] = { RN_KIND_PERMISSION, RN_KIND_USER,
-                                          RN_KIND_CONTAINER,
-                                          RN_KIND_CLIENT_KEY };
+    struct rn_removal *r = &out->next;
+    struct rn_key from, before;
+    enum rn_code rc = RN_OK;
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct rn_object *child;
+    span_of(kinds[r->kind], rn_rid_database(r->database), &from, &before);
+    if (!r->at.len)
+        r->at = from;
+    while (!rc && out->count < RN_REMOVED_MAX && *rows < SLICE_ROWS) {
+        struct rn_object *o = NULL;
 
-        if (rn_kind_owner(kinds[i]) != o->kind)
-            continue;
-        while (rn_catalog_list(e, kinds[i], o->rid, NULL, &child, 1)) {
-            struct rn_object *grandchild;
-            while (child->kind == RN_KIND_USER &&
-                   rn_catalog_list(e, RN_KIND_PERMISSION, child->rid, NULL,
-                                   &grandchild, 1)) {
-                forget_one(e, grandchild);
-                rn_object_release(grandchild);
-            }
-            forget_one(e, child);
-            rn_object_release(child);
+        rc = next_of(txn, &r->at, &before, &o, NULL);
+        if (!rc)
+            rc = remove_one(txn, o, NULL);
+        if (!rc) {
+            out->rids[out->count++] = o->rid;
+            *rows += rows_of(o);
         }
+        rn_object_release(o);
     }
+    return rc;
 }
 
-void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid)
+enum rn_code rn_objects_remove(struct rn_txn *txn,
+                               const struct rn_removal *from,
+                               struct rn_removed *out)
 {
-    struct rn_object *o = rn_catalog_find_rid(e, rid);
+    enum rn_code rc = RN_OK;
+    size_t rows = 0;
 
-    if (!o)
-        return;
-    forget_children(e, o);
-    forget_one(e, o);
-    rn_object_release(o);
+    *out = (struct rn_removed){ .next = *from };
+    while (out->next.kind < KINDS) {
+        rc = remove_some(txn, &rows, out);
+        if (rc != RN_NOT_FOUND)
+            return rc;
+        out->next.kind++;
+        out->next.at.len = 0;
+    }
+    out->is_last = true;
+    return RN_OK;
 }

@@ -45,8 +45,8 @@ def list_all(client):
             "x_ms_continuation": page.headers["x-ms-continuation"]}
 
 
-@case("ten thousand containers are created, listed by pages, used, and there "
-      "after a restart")
+@case("ten thousand containers are created, listed by pages, used, there after "
+      "a restart, and gone with their database, through a kill")
 def _():
     server = Server(released=True)
     Client(server).must(201, "POST", "/dbs", {"id": "d"})
@@ -80,10 +80,22 @@ def _():
     found = client.must(200, "POST", "/offers", "SELECT VALUE COUNT(1) FROM o",
                         query=True)
     equal(found.json["Offers"], [COUNT])
+    began = time.monotonic()
     client.must(204, "DELETE", "/dbs/d")
+    deleted = time.monotonic() - began
     equal(client.must(200, "GET", "/offers").json["_count"], 0)
+    server.kill()  # in the midst of the slices
+    server.start()
+    client = Client(server)
+    client.must(404, "GET", "/dbs/d")
+    equal(client.must(200, "GET", "/offers").json["_count"], 0)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    client.must(201, "POST", "/dbs/d/colls", definition("c1"))
+    client.must(404, "GET", "/dbs/d/colls/c1/docs/1", pk=["x"])
+    equal(list_all(client), ["c1"])
     server.end()
-    print(f"# created in {made:.1f} s, opened in {opened:.2f} s")
+    print(f"# created in {made:.1f} s, opened in {opened:.2f} s, deleted in "
+          f"{deleted:.3f} s")
 
 
 @case("of sixty-four clients that create one container at once one succeeds "

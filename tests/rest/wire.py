@@ -50,6 +50,12 @@ class Server:
         with open(self.work + "/data/keys") as file:
             return json.load(file)
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait(60)
+        self.process.stdout.close()
+        self.errors.close()
+
     def stop(self):
         """Its status, and what a sanitizer had to say."""
         self.process.terminate()
