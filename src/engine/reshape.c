@@ -5,7 +5,10 @@
 #include "engine/bug.h"
 #include "engine/own.h"
 
-enum { RANGE_IDS_MAX = 1 << 20 }; /* a rid has 20 bits for its birth range */
+enum {
+    RANGE_IDS_MAX = 1 << 20, /* a rid has 20 bits for its birth range */
+    GROW_SPLITS = 32,        /* in a slice; every write waits for it */
+};
 
 /* ---- one change ---------------------------------------------------------- */
 
@@ -70,8 +73,15 @@ static enum rn_code check_bound(const struct rn_row_range *row,
                    "the bound of a split lies inside the range");
 }
 
+/* What became of a range: two, whose ids follow each other. */
+struct halves {
+    uint32_t id;
+    struct rn_epk_range left, right;
+};
+
 static enum rn_code split(struct rn_reshape *r, struct rn_txn *txn, uint32_t id,
-                          const struct rn_epk *at, struct rn_err *err)
+                          const struct rn_epk *at, struct halves *out,
+                          struct rn_err *err)
 {
     struct rn_row_range row, left, right;
     struct rn_epk middle;
@@ -100,6 +110,7 @@ static enum rn_code split(struct rn_reshape *r, struct rn_txn *txn, uint32_t id,
     row.child_count = 2;
     row.children[0] = new_id;
     row.children[1] = new_id + 1;
+    *out = (struct halves){ new_id, left.epks, right.epks };
     rc = rn_range_write(txn, r->container, id, &row);
     if (!rc)
         rc = rn_range_write(txn, r->container, new_id, &left);
@@ -167,27 +178,45 @@ static uint64_t head_of(const struct rn_epk *epk)
     return rn_get_u64_be((const char *)bytes);
 }
 
-static const struct rn_range_span *widest(const struct rn_container *c)
+/* Living ranges, in the order of their intervals. */
+struct spans {
+    const struct rn_pkdef *def;
+    struct rn_range_span *list;
+    size_t count;
+};
+
+/* The place of the widest that can be split; `count` if there is none. */
+static size_t widest(const struct spans *s)
 {
-    const struct rn_range_span *best = NULL;
+    size_t best = s->count;
     uint64_t width = 0;
 
-    for (size_t i = 0; i < c->range_count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct rn_epk_range *epks = &s->list[i].epks;
         struct rn_epk middle;
-        uint64_t high = head_of(&c->ranges[i].epks.max);
+        uint64_t high = head_of(&epks->max);
         uint64_t top = head_of(&(struct rn_epk){ 1, { 0x40 } });
-        uint64_t w = high - head_of(&c->ranges[i].epks.min);
+        uint64_t w = high - head_of(&epks->min);
 
-        if (c->pkdef.kind != RN_PKDEF_RANGE && high > top &&
-            rn_pkdef_version(&c->pkdef) == 2)
-            w = top - head_of(&c->ranges[i].epks.min); /* hashes end there */
-        if ((!best || w > width) &&
-            rn_epk_middle(&c->pkdef, &c->ranges[i].epks, &middle)) {
-            best = &c->ranges[i];
+        if (s->def->kind != RN_PKDEF_RANGE && high > top &&
+            rn_pkdef_version(s->def) == 2)
+            w = top - head_of(&epks->min); /* hashes end there */
+        if ((best == s->count || w > width) &&
+            rn_epk_middle(s->def, epks, &middle)) {
+            best = i;
             width = w;
         }
     }
     return best;
+}
+
+static void put_halves(struct spans *s, size_t at, const struct halves *h)
+{
+    memmove(s->list + at + 1, s->list + at, (s->count - at) * sizeof(*s->list));
+    s->count++;
+    s->list[at] = (struct rn_range_span){ .id = h->id, .epks = h->left };
+    s->list[at + 1] =
+        (struct rn_range_span){ .id = h->id + 1, .epks = h->right };
 }
 
 /* The container as its rows say now. */
@@ -204,21 +233,39 @@ static enum rn_code reload(struct rn_reshape *r, struct rn_txn *txn,
     return rc;
 }
 
+/* Some of the splits.  The container is read before the first and after the
+ * last of them only: that takes as long as it has ranges. */
 static enum rn_code grow(struct rn_reshape *r, struct rn_txn *txn,
                          struct rn_err *err)
 {
+    const struct rn_container *c;
+    struct spans s = { 0 };
+    bool has_split;
     enum rn_code rc = reload(r, txn, err);
 
-    while (!rc && r->object->container->range_count < r->want) {
-        const struct rn_range_span *span = widest(r->object->container);
+    if (rc)
+        return rc;
+    c = r->object->container;
+    s.def = &r->container->pkdef;
+    s.list = rn_new((c->range_count + GROW_SPLITS) * sizeof(*s.list));
+    if (!s.list)
+        return RN_NOMEM;
+    memcpy(s.list, c->ranges, c->range_count * sizeof(*s.list));
+    s.count = c->range_count;
+    for (int i = 0; !rc && i < GROW_SPLITS && s.count < r->want; i++) {
+        size_t at = widest(&s);
+        struct halves halves;
 
-        if (!span)
+        if (at == s.count)
             break; /* keys without a hash cannot be shared out */
-        rc = split(r, txn, span->id, NULL, err);
+        rc = split(r, txn, s.list[at].id, NULL, &halves, err);
         if (!rc)
-            rc = reload(r, txn, err);
+            put_halves(&s, at, &halves);
     }
-    return rc;
+    has_split = s.count > c->range_count;
+    r->is_grown = !has_split || s.count >= r->want;
+    rn_free(s.list);
+    return rc || !has_split ? rc : reload(r, txn, err);
 }
 
 static enum rn_code check_room(struct rn_reshape *r, struct rn_err *err)
@@ -232,12 +279,17 @@ static enum rn_code check_room(struct rn_reshape *r, struct rn_err *err)
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_reshape *r = RN_QUEUED(op, struct rn_reshape, operation);
-    enum rn_code rc = next_id(r, txn, 0, &r->first_new, &op->err);
+    struct halves halves;
+    uint32_t first_new = 0;
+    enum rn_code rc = next_id(r, txn, 0, &first_new, &op->err);
 
+    if (!r->has_begun)
+        r->first_new = first_new;
     if (rc == RN_NOT_FOUND)
         return rn_fail(&op->err, rc, "the container has been deleted");
     if (!rc && r->verb == RN_RESHAPE_SPLIT)
-        rc = split(r, txn, r->range, r->has_at ? &r->at : NULL, &op->err);
+        rc = split(r, txn, r->range, r->has_at ? &r->at : NULL, &halves,
+                   &op->err);
     else if (!rc && r->verb == RN_RESHAPE_MERGE)
         rc = merge(r, txn, &op->err);
     else if (!rc)
@@ -246,7 +298,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
         rc = reload(r, txn, &op->err);
     if (!rc)
         rc = check_room(r, &op->err);
-    if (!rc && r->object->container->next_range > r->first_new)
+    if (!rc && r->object->container->next_range > first_new)
         rc = rn_homeless_put(txn, r->container->number);
     if (!rc)
         rn_engine_note_move(r->engine, r->container->number, RN_RANGE_ANY,
@@ -264,6 +316,10 @@ static void done(struct rn_operation *op, enum rn_code rc,
             rc = RN_UNKNOWN; /* no memory; it is in the store */
         rn_home_wake(r->engine);
     }
+    r->has_begun = true;
+    if (!rc && r->verb == RN_RESHAPE_GROW && !r->is_grown &&
+        !rn_committer_queue(r->engine->committer, op))
+        return; /* the next slice */
     r->done.call(&r->done, rc, err);
 }
 
@@ -274,6 +330,7 @@ enum rn_code rn_reshape_start(struct rn_engine *e, struct rn_reshape *r,
 
     r->engine = e;
     r->object = NULL;
+    r->has_begun = r->is_grown = false;
     r->operation = (struct rn_operation){
         .run = run,
         .done = done,

@@ -43,6 +43,8 @@ struct rn_reshape {
     uint32_t first_new;       /* ids from here on are new */
 
     /* Its own. */
+    bool has_begun; /* a slice of it is committed */
+    bool is_grown;  /* and there is no more to do */
     struct rn_operation operation;
     struct rn_engine *engine;
 };

@@ -100,6 +100,43 @@ static void a_container_grows_evenly(void **state)
     assert_int_equal(box->container->range_count, 8);
 }
 
+static void note_growth(struct rn_done *done, enum rn_code rc,
+                        const struct rn_err *err)
+{
+    (void)done;
+    (void)err;
+    assert_int_equal(rc, RN_OK);
+    growths++;
+}
+
+/* What writers wait for is a slice of the splits, not all of them. */
+static void a_write_comes_between_the_splits_of_one_growth(void **state)
+{
+    struct rn_done then = { .call = note_growth };
+    struct queued write;
+    size_t after[3];
+
+    (void)state;
+    growths = 0;
+    assert_true(rn_container_grow(db.engine, box, 1000, &then));
+    for (size_t i = 0; i < 3; i++) {
+        queue_write(&write, "{\"id\":\"a\",\"pk\":1}");
+        while (!write.is_done)
+            assert_true(rn_sim_step(db.sim));
+        end_write(&write);
+        box_refresh();
+        after[i] = box->container->range_count;
+        assert_true(after[i] < 200);
+    }
+    assert_true(after[2] > after[0]);
+    assert_int_equal(growths, 0);
+    database_settle(&db);
+    assert_int_equal(growths, 1);
+    box_refresh();
+    assert_int_equal(box->container->range_count, 1000);
+    assert_int_equal(box->container->next_range, 1999);
+}
+
 static enum rn_code write_nothing(struct rn_operation *op, struct rn_txn *txn)
 {
     (void)op;
@@ -113,15 +150,6 @@ static void count_down(struct rn_operation *op, enum rn_code rc,
     (void)op;
     (void)err;
     assert_int_equal(rc, RN_OK);
-}
-
-static void note_growth(struct rn_done *done, enum rn_code rc,
-                        const struct rn_err *err)
-{
-    (void)done;
-    (void)err;
-    assert_int_equal(rc, RN_OK);
-    growths++;
 }
 
 static void a_full_queue_keeps_no_container_from_growing(void **state)
@@ -544,6 +572,7 @@ int main(void)
         CASE(children_take_over_where_their_parent_ended),
         CASE(what_cannot_be_is_refused_and_changes_nothing),
         CASE(a_container_grows_evenly),
+        CASE(a_write_comes_between_the_splits_of_one_growth),
         CASE(a_full_queue_keeps_no_container_from_growing),
         CASE(entries_come_home_and_keep_their_etags),
         CASE(a_restart_goes_on_bringing_home),
