@@ -321,6 +321,21 @@ void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer)
         loop->last = timer->before;
 }
 
+void rn_loop_hurry(struct rn_loop *loop)
+{
+    struct rn_timer *timer = loop->first;
+
+    while (timer) {
+        struct rn_timer *after = timer->after;
+
+        if (timer->may_hurry) {
+            rn_loop_remove_timer(loop, timer);
+            timer->run(timer);
+        }
+        timer = after;
+    }
+}
+
 void rn_loop_post(struct rn_loop *loop, struct rn_post *post)
 {
     (void)rn_queue_push(&loop->posts, &post->link);

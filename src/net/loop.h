@@ -47,6 +47,7 @@ void rn_loop_post(struct rn_loop *loop, struct rn_post *post);
 struct rn_timer {
     int64_t at_ns; /* by the env's monotonic clock */
     void (*run)(struct rn_timer *timer);
+    bool may_hurry; /* nothing is lost if it runs sooner; see below */
     struct rn_timer *before, *after; /* the loop's own */
 };
 
@@ -54,6 +55,8 @@ struct rn_timer {
  * loop that is freed calls none: whoever has one takes it back. */
 void rn_loop_add_timer(struct rn_loop *loop, struct rn_timer *timer);
 void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer);
+/* Runs all timers that may hurry, since the loop is about to end. */
+void rn_loop_hurry(struct rn_loop *loop);
 
 /* ---- for connections and listeners; thread: loop ------------------------- */
 

@@ -67,6 +67,8 @@ struct rn_call {
     struct rn_http_response res;
     struct rn_buf body;
     bool is_lost; /* a test wants it so: close without answering */
+    /* The server sends it no sooner than this, unless it stops; 0: at once. */
+    int64_t held_until_ns;
     struct rn_call_note note;
 
     /* For whoever answers: memory that dies with the call, and what to do when

@@ -33,13 +33,11 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
                                                            "invalid" };
     const char *name = "runnel_auth_failures_total";
     int throttled = rn_status_of(RN_THROTTLED, RN_REASON_NONE)->http;
-    size_t held = atomic_load(&r->held); /* these wait with the readers */
-    size_t count = rn_waiters_count(rn_engine_waiters(r->engine));
+    size_t readers = rn_waiters_count(rn_engine_waiters(r->engine));
 
     (void)!rn_tally_print(r->tally, out);
     metric(out, "runnel_inflight_requests", (double)atomic_load(&r->calls));
-    metric(out, "runnel_feed_readers",
-           (double)(count > held ? count - held : 0));
+    metric(out, "runnel_feed_readers", (double)readers);
     metric(out, "runnel_throttled_total",
            (double)rn_tally_status(r->tally, throttled));
     if (r->opts.connections) {

@@ -143,7 +143,7 @@ struct rn_context {
     struct rn_order_blow blow; /* to come when the handler is done */
     struct rn_err err;
 
-    struct held *held; /* refusal.c */
+    bool is_held; /* refusal.c */
 
     /* By which permission, if it is not by a key. */
     bool is_granted;
@@ -228,8 +228,10 @@ enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
 /* What a path to addresses is to be resolved for becomes x->link; false if that
  * is nothing. */
 bool rn_stray_resolve(struct rn_context *x);
-/* refusal.c: the answer is made; DONE if it is to be told at once. */
-enum rn_rest_step rn_refusal_hold(struct rn_context *x);
+/* refusal.c: the answer is made; says until when it is to be held, if it is.
+ * It has been told, or will not be. */
+void rn_refusal_hold(struct rn_context *x);
+void rn_refusal_end(struct rn_context *x);
 /* Signers of the present keys; the first is the primary key's, and those of
  * keys that may only read are the last. */
 enum rn_code rn_signers_borrow(struct rn_rest *r,

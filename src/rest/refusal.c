@@ -1,26 +1,14 @@
 /* refusal.c -- a wrong signature or token is told so after a while.
  *
  * Who guesses keys on one connection guesses ten times a second, and not a
- * hundred thousand.  No thread waits: a held answer lies with the readers that
- * wait for a change, until its deadline or the server's end.  There are few of
- * them, so that nothing can be filled up by them; who comes when all places are
- * taken is refused at once, and nobody is locked out.
+ * hundred thousand.  No thread waits: the answer is made, and the server holds
+ * it with a timer of the connection's event loop.  Few are held at once, so
+ * that nothing can be filled up by them; who comes when all places are taken is
+ * refused at once, and nobody is locked out.
  */
-#include "base/queue.h"
-#include "feed/waiters.h"
 #include "rest/own.h"
 
-enum {
-    HELD_MAX = 64,
-    DELAY_MS = 100,
-    NOBODYS = 0, /* the catalog's number: its changes move no reader */
-};
-
-struct held {
-    struct rn_waiter waiter;
-    struct rn_call *call;
-    int64_t begun_ns;
-};
+enum { HELD_MAX = 64, DELAY_MS = 100 };
 
 static int64_t delay_of(const struct rn_context *x)
 {
@@ -31,47 +19,26 @@ static int64_t delay_of(const struct rn_context *x)
     return (int64_t)ms * 1000000;
 }
 
-static void wake(struct rn_waiter *w)
+void rn_refusal_hold(struct rn_context *x)
 {
-    struct held *h = RN_QUEUED(w, struct held, waiter);
-
-    h->call->wake(h->call);
-}
-
-/* The answer is there since before. */
-static enum rn_rest_step tell(struct rn_call *call)
-{
-    struct rn_context *x = call->state;
-
-    atomic_fetch_sub(&x->rest->held, 1);
-    call->note.idle_ns = rn_mono_ns(x->rest->opts.env) - x->held->begun_ns;
-    return RN_REST_DONE;
-}
-
-enum rn_rest_step rn_refusal_hold(struct rn_context *x)
-{
-    struct rn_waiters *waiters = rn_engine_waiters(x->rest->engine);
-    struct rn_call *call = x->call;
+    struct rn_rest *rest = x->rest;
     int64_t delay = delay_of(x);
-    struct held *h = delay ? rn_arena_alloc(&call->arena, sizeof(*h)) : NULL;
 
-    if (!h)
-        return RN_REST_DONE;
-    if (atomic_fetch_add(&x->rest->held, 1) >= HELD_MAX) {
-        atomic_fetch_sub(&x->rest->held, 1);
-        return RN_REST_DONE;
+    if (!delay)
+        return;
+    if (atomic_fetch_add(&rest->held, 1) >= HELD_MAX) {
+        atomic_fetch_sub(&rest->held, 1);
+        return;
     }
-    atomic_fetch_add(&x->rest->held_total, 1);
-    *h = (struct held){ .call = call,
-                        .begun_ns = rn_mono_ns(x->rest->opts.env) };
-    h->waiter = (struct rn_waiter){ .container = NOBODYS,
-                                    .deadline_ns = h->begun_ns + delay,
-                                    .wake = wake };
-    x->held = h;
-    call->note.waited_for = "delay";
-    call->next = tell;
-    rn_waiters_begin(waiters, &h->waiter);
-    if (rn_waiters_park(waiters, &h->waiter) == RN_PARKED)
-        return RN_REST_PENDING; /* it may be resumed by now */
-    return tell(call);
+    atomic_fetch_add(&rest->held_total, 1);
+    x->is_held = true;
+    x->call->note.waited_for = "delay";
+    x->call->held_until_ns = rn_mono_ns(rest->opts.env) + delay;
+}
+
+void rn_refusal_end(struct rn_context *x)
+{
+    if (x->is_held)
+        atomic_fetch_sub(&x->rest->held, 1);
+    x->is_held = false;
 }

@@ -37,6 +37,7 @@ static void end(struct rn_call *call)
     call->next = NULL;
     call->state = NULL;
     call->is_lost = false;
+    call->held_until_ns = 0;
     call->note = (struct rn_call_note){ 0 };
 }
 
@@ -79,6 +80,7 @@ static void undo(struct rn_call *call)
 {
     struct rn_context *x = call->state;
 
+    rn_refusal_end(x);
     if (x->has_written)
         rn_document_write_release(&x->write);
     rn_object_release(x->offer);
@@ -400,7 +402,7 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
     call->note.waited_for = NULL;
     step = begin(x);
     if (step == RN_REST_DONE && x->is_suspect)
-        step = rn_refusal_hold(x);
+        rn_refusal_hold(x);
     step = finish(call, step);
     if (step == RN_REST_PENDING && !call->note.waited_for)
         call->note.waited_for = "commit"; /* it comes back to this thread */

@@ -115,6 +115,33 @@ static enum rn_conn_next answer(struct exchange *x)
     return x->blocked ? RN_CONN_WAIT : go_on(x);
 }
 
+static void let_go(struct rn_timer *timer);
+
+/* When the answer may be told; 0: at once.  A refusal is not held for its time
+ * when the server stops. */
+static int64_t told_at(const struct exchange *x, bool *may_hurry)
+{
+    int64_t at = x->opts->latency_ms
+                     ? x->call.begun_ns + x->opts->latency_ms * INT64_C(1000000)
+                     : 0;
+
+    *may_hurry = x->call.held_until_ns > at &&
+                 !atomic_load_explicit(x->opts->draining, memory_order_relaxed);
+    return *may_hurry ? x->call.held_until_ns : at;
+}
+
+/* False if it is time to answer. */
+static bool hold(struct exchange *x)
+{
+    x->timer.at_ns = told_at(x, &x->timer.may_hurry);
+    if (!x->timer.at_ns || x->timer.at_ns <= rn_mono_ns(x->opts->env))
+        return false;
+    x->timer.run = let_go;
+    x->held = true;
+    rn_loop_add_timer(x->loop, &x->timer);
+    return true;
+}
+
 static void let_go(struct rn_timer *timer)
 {
     struct exchange *x =
@@ -122,23 +149,11 @@ static void let_go(struct rn_timer *timer)
     enum rn_conn_next next;
 
     x->held = false;
+    if (hold(x))
+        return; /* it was hurried, and there is the latency */
     next = answer(x);
     if (next != RN_CONN_WAIT)
         rn_conn_resume(x->conn, next);
-}
-
-/* False if it is time to answer. */
-static bool hold(struct exchange *x)
-{
-    if (!x->opts->latency_ms)
-        return false;
-    x->timer.at_ns = x->call.begun_ns + x->opts->latency_ms * INT64_C(1000000);
-    if (x->timer.at_ns <= rn_mono_ns(x->opts->env))
-        return false;
-    x->timer.run = let_go;
-    x->held = true;
-    rn_loop_add_timer(x->loop, &x->timer);
-    return true;
 }
 
 /* After a step of the call: WAIT while it is not done. */

@@ -676,6 +676,7 @@ void rn_server_reload(struct rn_server *s)
 struct stop_post {
     struct rn_post post;
     struct rn_server *server;
+    struct rn_loop *loop;
     atomic_bool done;
 };
 
@@ -688,20 +689,38 @@ static void stop_listening(struct rn_post *post)
     atomic_store(&p->done, true);
 }
 
+static void hurry(struct rn_post *post)
+{
+    struct stop_post *p = (struct stop_post *)post;
+
+    rn_loop_hurry(p->loop);
+    atomic_store(&p->done, true);
+}
+
+/* Runs it in a loop's thread, and waits until it has. */
+static void run_in(struct rn_server *s, struct rn_loop *loop,
+                   void (*run)(struct rn_post *post))
+{
+    struct stop_post p = { .post.run = run, .server = s, .loop = loop };
+
+    rn_loop_post(loop, &p.post);
+    while (!atomic_load(&p.done))
+        s->env->ops->sleep(s->env, DRAIN_STEP_NS);
+}
+
 /* Not ready any more before nobody can ask: a probe that keeps its connection
  * hears that we stop, and not merely that nobody listens.  Connections between
  * requests are simply dropped with the loops; those in one get their time. */
 static void drain(struct rn_server *s)
 {
-    struct stop_post p = { .post.run = stop_listening, .server = s };
     uint64_t ms = s->options->drain_ms + s->options->latency_ms;
     int64_t until = rn_mono_ns(s->env) + (int64_t)ms * 1000000;
 
     rn_rest_quiesce(s->rest);
-    rn_loop_post(s->loops[0], &p.post);
-    while (!atomic_load(&p.done))
-        s->env->ops->sleep(s->env, DRAIN_STEP_NS);
+    run_in(s, s->loops[0], stop_listening);
     atomic_store(&s->draining, true);
+    for (unsigned i = 0; i < s->loop_count; i++)
+        run_in(s, s->loops[i], hurry);
     while ((rn_rest_calls(s->rest) > 0 || rn_conn_sending_count() > 0) &&
            rn_mono_ns(s->env) < until)
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);

@@ -7,6 +7,7 @@ import base64
 import http.client
 import signal
 import socket
+import time
 
 from lib import (AS_ROOT, EMULATOR_KEY, LIMIT_S, Server, case, equal,
                  own_address, run_cases, sign)
@@ -64,6 +65,20 @@ def _():
         equal(server.metrics()[DELAYED], HELD_MAX)
         server.process.send_signal(signal.SIGTERM)
         equal({status(connection) for connection in held}, {401})
+
+
+@case("a refusal that is held has the latency of every answer, too, when the "
+      "server stops")
+def _():
+    server = Server(*FOR_EVER, "--latency-ms", "700")
+    with server:
+        held = connect(server)
+        begun = time.monotonic()
+        guess(held)
+        await_held(server, 1)
+        server.process.send_signal(signal.SIGTERM)
+        equal(status(held), 401)
+        assert time.monotonic() - begun >= 0.7
 
 
 @case("a client that goes while it is held does no harm")

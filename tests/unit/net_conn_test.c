@@ -520,6 +520,26 @@ static void timers_run_by_their_time_and_not_before(void **state)
     assert_int_equal(atomic_load(&ran_count), 3);
 }
 
+static void set_some_that_may_hurry(void)
+{
+    set_timers();
+    timers[0].may_hurry = timers[3].may_hurry = true;
+    rn_loop_hurry(loop);
+    timers[0].may_hurry = timers[3].may_hurry = false;
+}
+
+static void timers_that_may_hurry_run_before_their_time(void **state)
+{
+    (void)state;
+    atomic_store(&ran_count, 0);
+    in_loop(set_some_that_may_hurry);
+    assert_int_equal(atomic_load(&ran_count), 2);
+    assert_int_equal(atomic_load(&ran[0]), 3);
+    assert_int_equal(atomic_load(&ran[1]), 0);
+    push_clock(4 * HOUR_MS);
+    assert_int_equal(atomic_load(&ran_count), 4);
+}
+
 /* Sets one that is due soon, and nothing else happens. */
 static void set_soon(void)
 {
@@ -554,6 +574,7 @@ int main(void)
         TEST(a_peer_that_reads_nothing_is_cut_off),
         TEST(nothing_is_read_while_an_answer_is_awaited),
         TEST(timers_run_by_their_time_and_not_before),
+        TEST(timers_that_may_hurry_run_before_their_time),
         TEST(a_loop_with_nothing_else_to_do_wakes_for_a_timer),
         TEST(a_turn_that_takes_long_is_told_as_long),
         TEST(the_end_of_the_loop_is_the_end_of_its_connections),
