@@ -11,7 +11,7 @@ enum { BODY_MAX = 4 << 20 };
 /* ---- the client's part --------------------------------------------------- */
 
 /* What we add, whatever the client sends: it sends back what it has read. */
-static bool is_system(const struct rn_json *j, uint32_t name)
+static bool is_system(enum rn_kind kind, const struct rn_json *j, uint32_t name)
 {
     static const char *const names[] = {
         "_rid",   "_self",  "_etag",        "_ts",
@@ -22,7 +22,8 @@ static bool is_system(const struct rn_json *j, uint32_t name)
         if (rn_json_string_is(j, name, rn_view_text(names[i])))
             return true;
     }
-    return false;
+    return kind == RN_KIND_CLIENT_KEY &&
+           rn_json_string_is(j, name, RN_LIT("createTimestamp"));
 }
 
 static enum rn_code check_text(const struct rn_json *j, const char *name,
@@ -85,7 +86,7 @@ enum rn_code rn_body_print(enum rn_kind kind, struct rn_view json,
     w = rn_json_walk_begin(&j, 0);
     rn_json_out_object_begin(&o);
     while (rn_json_walk_next(&w)) {
-        if (!is_system(&j, w.name))
+        if (!is_system(kind, &j, w.name))
             rn_json_out_member(&o, &j, w.name, w.value);
     }
     rn_json_out_object_end(&o);
@@ -129,6 +130,9 @@ static enum rn_code print_system(struct rn_buf *out, const struct rn_object *o)
         ",\"_rid\":\"%.*s\",\"_ts\":%lld,\"_self\":\"%.*s\",\"_etag\":"
         "\"\\\"%.*s\\\"\"",
         RN_FMT(r), (long long)o->ts, RN_FMT(s), RN_ETAG_LEN - 2, etag + 1);
+    if (!rc && o->kind == RN_KIND_CLIENT_KEY)
+        rc = rn_buf_printf(out, ",\"createTimestamp\":%lld",
+                           (long long)o->created_ts);
     return rc ? rc : rn_buf_add(out, lists(o->kind));
 }
 

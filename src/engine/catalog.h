@@ -26,6 +26,7 @@ struct rn_object {
     struct rn_view body; /* JSON as served */
     struct rn_etag etag;
     int64_t ts;
+    int64_t created_ts;             /* of a client key that is being printed */
     uint32_t throughput, autoscale; /* of an offer, RU/s; one of them is 0 */
     uint32_t number; /* of a container, in keys; of an offer, the most RU/s it
                         ever had */

@@ -113,11 +113,14 @@ static enum rn_code run_create(struct rn_catalog_change *c, struct rn_txn *txn,
 
     if (!rc)
         rc = check_free(txn, c, err);
+    if (!rc && c->kind == RN_KIND_CONTAINER)
+        rc = rn_definition_check_keys(txn, c->owner, c->body, err);
     if (!rc)
         rc = rn_counters_take(c->engine, txn, &n);
     if (rc)
         return rc;
     c->created = true;
+    like.created_ts = like.ts;
     draw(&n, c, &like);
     rc = rn_body_finish(&like, c->name, rn_buf_view(&c->text), &c->object);
     if (!rc)
@@ -190,6 +193,22 @@ static enum rn_code put_replaced(struct rn_catalog_change *c,
     return rc ? rc : rn_object_put(txn, c->object, err);
 }
 
+/* When a client key was created, which its JSON alone says. */
+static int64_t read_created(const struct rn_object *o)
+{
+    int64_t ts = o->ts; /* of a key from before it was said */
+    struct rn_json j;
+
+    rn_json_init(&j, NULL);
+    if (o->kind == RN_KIND_CLIENT_KEY && !rn_json_parse(&j, o->body, NULL)) {
+        uint32_t value = rn_json_find(&j, 0, RN_LIT("createTimestamp"));
+        if (rn_json_kind(&j, value) == RN_JSON_NUMBER)
+            (void)rn_json_int64(&j, value, &ts);
+    }
+    rn_json_release(&j);
+    return ts;
+}
+
 static enum rn_code replace(struct rn_catalog_change *c, struct rn_txn *txn,
                             const struct rn_object *old, struct rn_err *err)
 {
@@ -197,6 +216,7 @@ static enum rn_code replace(struct rn_catalog_change *c, struct rn_txn *txn,
                               .rid = old->rid,
                               .number = old->number,
                               .has_series = old->has_series,
+                              .created_ts = read_created(old),
                               .ts = rn_engine_now(c->engine) };
     struct rn_counters n;
     enum rn_code rc = rn_counters_take(c->engine, txn, &n);

@@ -381,25 +381,6 @@ static bool has_path(const struct rn_json *j, uint32_t paths, const char *path)
     return false;
 }
 
-/* As it was sent, but for `indexes`: the kinds of index that older clients give
- * a path are taken and no longer told, as in the service. */
-static void print_given_path(struct rn_json_out *o, const struct rn_json *j,
-                             uint32_t path)
-{
-    struct rn_json_walk w = rn_json_walk_begin(j, path);
-
-    if (rn_json_kind(j, path) != RN_JSON_OBJECT) {
-        rn_json_out_value(o, j, path);
-        return;
-    }
-    rn_json_out_object_begin(o);
-    while (rn_json_walk_next(&w)) {
-        if (!rn_json_string_is(j, w.name, RN_LIT("indexes")))
-            rn_json_out_member(o, j, w.name, w.value);
-    }
-    rn_json_out_object_end(o);
-}
-
 /* A list of paths as it was sent, and one more, if any. */
 static void print_paths(struct rn_json_out *o, const struct rn_json *j,
                         uint32_t policy, struct rn_view name, const char *more)
@@ -410,7 +391,7 @@ static void print_paths(struct rn_json_out *o, const struct rn_json *j,
     rn_json_out_key(o, name);
     rn_json_out_array_begin(o);
     while (rn_json_walk_next(&w))
-        print_given_path(o, j, w.value);
+        rn_json_out_value(o, j, w.value);
     if (more)
         print_path(o, more);
     rn_json_out_array_end(o);
@@ -434,13 +415,36 @@ static void print_both_paths(struct rn_json_out *o, const struct rn_json *j,
                 needs_etag ? etag_path : NULL);
 }
 
+/* An index serves all shapes, whichever were asked for, as in the service. */
+static void print_spatial(struct rn_json_out *o, const struct rn_json *j,
+                          uint32_t list)
+{
+    struct rn_json_walk v, w = rn_json_walk_begin(j, list);
+
+    rn_json_out_key(o, RN_LIT("spatialIndexes"));
+    rn_json_out_array_begin(o);
+    while (rn_json_walk_next(&w)) {
+        rn_json_out_object_begin(o);
+        for (v = rn_json_walk_begin(j, w.value); rn_json_walk_next(&v);) {
+            if (!rn_json_string_is(j, v.name, RN_LIT("types")))
+                rn_json_out_member(o, j, v.name, v.value);
+        }
+        rn_json_out_key(o, RN_LIT("types"));
+        rn_json_out_raw(o, RN_LIT("[\"Point\",\"LineString\",\"Polygon\","
+                                  "\"MultiPolygon\"]"));
+        rn_json_out_object_end(o);
+    }
+    rn_json_out_array_end(o);
+}
+
 static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
                            uint32_t policy)
 {
-    static const char *const names[] = { "indexingMode", "automatic",
-                                         "includedPaths", "excludedPaths",
-                                         NULL };
+    static const char *const names[] = { "indexingMode",   "automatic",
+                                         "includedPaths",  "excludedPaths",
+                                         "spatialIndexes", NULL };
     struct rn_json_walk w = rn_json_walk_begin(j, policy);
+    uint32_t spatial = rn_json_find(j, policy, RN_LIT("spatialIndexes"));
     uint32_t automatic = rn_json_find(j, policy, RN_LIT("automatic"));
     enum mode mode = mode_of(j, policy);
 
@@ -455,6 +459,8 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
         if (!is_among(j, w.name, names))
             rn_json_out_member(o, j, w.name, w.value);
     }
+    if (is_given(j, spatial))
+        print_spatial(o, j, spatial);
     rn_json_out_object_end(o);
 }
 

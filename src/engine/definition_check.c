@@ -159,7 +159,7 @@ static bool is_spatial(const struct rn_json *j, uint32_t one)
     struct rn_json_walk w = rn_json_walk_begin(j, types);
 
     if (!rn_view_starts(path_of(j, one), RN_LIT("/")) ||
-        (is_given(j, types) && rn_json_kind(j, types) != RN_JSON_ARRAY))
+        rn_json_kind(j, types) != RN_JSON_ARRAY || rn_json_count(j, types) == 0)
         return false;
     while (rn_json_walk_next(&w)) {
         if (!is_word(j, w.value, shapes))
@@ -305,6 +305,47 @@ enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
     if (!rc)
         rc = check_encryption(j, err);
     return rc ? rc : check_computed(j, err);
+}
+
+/* ---- what the definition names ------------------------------------------- */
+
+static enum rn_code check_key(struct rn_txn *txn, struct rn_rid database,
+                              const struct rn_json *j, uint32_t id,
+                              struct rn_err *err)
+{
+    struct rn_view text = rn_json_text(j, id);
+    struct rn_rid found;
+    enum rn_code rc =
+        rn_json_kind(j, id) == RN_JSON_STRING
+            ? rn_name_get(txn, RN_KIND_CLIENT_KEY, database, text, &found)
+            : RN_NOT_FOUND;
+
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    return rn_fail(err, RN_BAD_REQUEST,
+                   "ClientEncryptionKey with id '[%.*s]' does not exist.",
+                   text.len > 80 ? 80 : (int)text.len, text.at);
+}
+
+enum rn_code rn_definition_check_keys(struct rn_txn *txn,
+                                      struct rn_rid database,
+                                      struct rn_view json, struct rn_err *err)
+{
+    struct rn_json_walk w;
+    struct rn_json j;
+    enum rn_code rc;
+
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, json, err);
+    w = rn_json_walk_begin(
+        &j,
+        member(&j, member(&j, 0, "clientEncryptionPolicy"), "includedPaths"));
+    while (!rc && rn_json_walk_next(&w)) {
+        rc = check_key(txn, database, &j,
+                       member(&j, w.value, "clientEncryptionKeyId"), err);
+    }
+    rn_json_release(&j);
+    return rc;
 }
 
 /* ---- replacing ----------------------------------------------------------- */

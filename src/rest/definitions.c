@@ -1,8 +1,9 @@
 /* definitions.c -- a container's definition in the client's API version.
  *
- * Before 2018-12-31 a container could do without a partition key.  It is stored
- * with a key of the system's (`systemKey`), and a client of those versions
- * neither sends that key nor sees it:
+ * Before 2018-12-31 a path had kinds of indexes (`indexes`), which later
+ * clients do not see, and a container could do without a partition key.  It is
+ * stored with a key of the system's (`systemKey`), and a client of those
+ * versions neither sends that key nor sees it:
  *
  *   sent    a partitionKey that is absent, null or without paths stands for
  *           the system's, or for the stored one if the container has such
@@ -15,7 +16,7 @@
 
 static const char member[] = "partitionKey";
 
-static bool is_keyless(const struct rn_context *x)
+static bool is_early_client(const struct rn_context *x)
 {
     struct rn_view version = rn_context_header(x, RN_HEADER_VERSION);
 
@@ -25,14 +26,55 @@ static bool is_keyless(const struct rn_context *x)
 
 /* ---- shown --------------------------------------------------------------- */
 
-static void print_without_key(struct rn_json_out *o, const struct rn_json *j)
+static void print_path(struct rn_json_out *o, const struct rn_json *j,
+                       uint32_t path)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, path);
+
+    rn_json_out_object_begin(o);
+    while (rn_json_walk_next(&w)) {
+        if (!rn_json_string_is(j, w.name, RN_LIT("indexes")))
+            rn_json_out_member(o, j, w.name, w.value);
+    }
+    rn_json_out_object_end(o);
+}
+
+static void print_policy(struct rn_json_out *o, const struct rn_json *j,
+                         uint32_t policy)
+{
+    struct rn_json_walk v, w = rn_json_walk_begin(j, policy);
+
+    rn_json_out_object_begin(o);
+    while (rn_json_walk_next(&w)) {
+        if (!rn_json_string_is(j, w.name, RN_LIT("includedPaths"))) {
+            rn_json_out_member(o, j, w.name, w.value);
+            continue;
+        }
+        rn_json_out_key(o, RN_LIT("includedPaths"));
+        rn_json_out_array_begin(o);
+        for (v = rn_json_walk_begin(j, w.value); rn_json_walk_next(&v);)
+            print_path(o, j, v.value);
+        rn_json_out_array_end(o);
+    }
+    rn_json_out_object_end(o);
+}
+
+static void print_shown(struct rn_json_out *o, const struct rn_json *j,
+                        bool is_early)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, 0);
 
     rn_json_out_object_begin(o);
     while (rn_json_walk_next(&w)) {
-        if (!rn_json_string_is(j, w.name, rn_view_text(member)))
+        if (is_early && rn_json_string_is(j, w.name, rn_view_text(member)))
+            continue;
+        if (is_early ||
+            !rn_json_string_is(j, w.name, RN_LIT("indexingPolicy"))) {
             rn_json_out_member(o, j, w.name, w.value);
+            continue;
+        }
+        rn_json_out_key(o, RN_LIT("indexingPolicy"));
+        print_policy(o, j, w.value);
     }
     rn_json_out_object_end(o);
 }
@@ -41,16 +83,20 @@ enum rn_code rn_definition_show(const struct rn_context *x,
                                 const struct rn_object *container,
                                 struct rn_buf *out)
 {
+    static const char indexes[] = "\"indexes\":";
+    struct rn_view body = container->body;
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
+    bool is_early = is_early_client(x);
     struct rn_json j;
     enum rn_code rc;
 
-    if (!container->container->pkdef.is_system || !is_keyless(x))
-        return rn_buf_add(out, container->body);
+    if (is_early ? !container->container->pkdef.is_system
+                 : !memmem(body.at, body.len, indexes, sizeof(indexes) - 1))
+        return rn_buf_add(out, body);
     rn_json_init(&j, NULL);
-    rc = rn_json_parse(&j, container->body, NULL);
+    rc = rn_json_parse(&j, body, NULL);
     if (!rc) {
-        print_without_key(&o, &j);
+        print_shown(&o, &j, is_early);
         rc = rn_json_out_finish(&o);
     }
     rn_json_release(&j);
@@ -118,7 +164,7 @@ enum rn_code rn_definition_accept(struct rn_context *x, struct rn_view *body)
     struct rn_json j;
     enum rn_code rc;
 
-    if (!is_keyless(x) || (old && !old->container->pkdef.is_system))
+    if (!is_early_client(x) || (old && !old->container->pkdef.is_system))
         return RN_OK;
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, *body, &x->err);

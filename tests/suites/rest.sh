@@ -9,4 +9,5 @@ export RUNNEL=${RUNNEL:-$PWD/build/release/runnel} PYTHONDONTWRITEBYTECODE=1
 export RUNNEL_DEV=${RUNNEL_DEV:-$PWD/build/dev/runnel}
 command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }
 exec timeout 600 python3 tests/rest/main.py sessions tokens charges many samples \
-    objects keyless headers evil refused claims kinds strict hybrid binary generated mutated
+    objects keyless headers definitions evil refused claims kinds strict \
+    hybrid binary generated mutated

@@ -24,6 +24,8 @@
     "\"indexingPolicy\":{\"indexingMode\":\"consistent\",\"automatic\":true,"  \
     "\"includedPaths\":[],\"excludedPaths\":[{\"path\":\"" root "\"}," ETAG    \
     "]}"
+#define SHAPES                                                                 \
+    "\"types\":[\"Point\",\"LineString\",\"Polygon\",\"MultiPolygon\"]"
 #define UNIQUE "\"uniqueKeyPolicy\":{\"uniqueKeys\":[]}"
 #define CONFLICT                                                               \
     "\"conflictResolutionPolicy\":{\"mode\":\"LastWriterWins\","               \
@@ -81,8 +83,8 @@ static const struct row {
       "\"automatic\":true,\"includedPaths\":[{\"path\":\"/a/?\"}],"
       "\"excludedPaths\":[{\"path\":\"/*\"}," ETAG "],\"compositeIndexes\":"
       "[[{\"path\":\"/a\",\"order\":\"ascending\"},{\"path\":\"/b\"}]],"
-      "\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Point\"]}]}," PK
-      "," UNIQUE ",\"conflictResolutionPolicy\":{\"mode\":\"Custom\","
+      "\"spatialIndexes\":[{\"path\":\"/l/*\"," SHAPES "}]}," PK "," UNIQUE
+      ",\"conflictResolutionPolicy\":{\"mode\":\"Custom\","
       "\"conflictResolutionPath\":\"/r\"}," GEO ",\"a/b\":\"\xc3\xa9\\n\"" },
     { "{\"id\":\"c\"," PK ",\"vectorEmbeddingPolicy\":{\"vectorEmbeddings\":"
       "[{\"path\":\"\\/v\",\"distanceFunction\":\"cos\\u0069ne\"}]},"
@@ -127,7 +129,10 @@ static const struct row {
       "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":[{\"path\":"
       "\"/*\",\"indexes\":[{\"kind\":\"Hash\",\"dataType\":\"String\"}]}]}}",
-      "{\"id\":\"c\"," INDEXING "," PK "," REST },
+      "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
+      "\"automatic\":true,\"includedPaths\":[{\"path\":\"/*\",\"indexes\":"
+      "[{\"kind\":\"Hash\",\"dataType\":\"String\"}]}],\"excludedPaths\":"
+      "[" ETAG "]}," PK "," REST },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"excludedPaths\":[" ETAG "]}}",
       "{\"id\":\"c\"," INDEXING "," PK "," REST },
     /* Everything is excluded, so nothing is included by itself. */
@@ -153,12 +158,12 @@ static const struct row {
       "\"Geometry\"}" },
     /* The type of shapes is known in any case, and kept as it is. */
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"spatialIndexes\":[{\"path\":"
-      "\"/l/*\",\"boundingBox\":{}}]},\"geospatialConfig\":{\"type\":"
-      "\"geometry\"}}",
+      "\"/l/*\",\"types\":[\"Polygon\"],\"boundingBox\":{}}]},"
+      "\"geospatialConfig\":{\"type\":\"geometry\"}}",
       "{\"id\":\"c\",\"indexingPolicy\":{\"indexingMode\":\"consistent\","
       "\"automatic\":true,\"includedPaths\":[{\"path\":\"/*\"}],"
       "\"excludedPaths\":[" ETAG "],\"spatialIndexes\":[{\"path\":\"/l/*\","
-      "\"boundingBox\":{}}]}," PK "," UNIQUE "," CONFLICT
+      "\"boundingBox\":{}," SHAPES "}]}," PK "," UNIQUE "," CONFLICT
       ",\"geospatialConfig\":{\"type\":\"geometry\"}" },
     /* Nothing is indexed: no path either. */
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"indexingMode\":\"none\","
@@ -225,10 +230,15 @@ static const struct {
     { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[\"Foo\"]}]"),
       "spatial index" },
     { "{\"id\":\"c\"," PK ",\"geospatialConfig\":{\"type\":\"GEOMETRY\"},"
-      "\"indexingPolicy\":{\"spatialIndexes\":[{\"path\":\"/l/*\"}]}}",
+      "\"indexingPolicy\":{\"spatialIndexes\":[{\"path\":\"/l/*\"," SHAPES
+      "}]}}",
       "needs a boundingBox" },
-    { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"boundingBox\":{}}]"),
+    { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\"," SHAPES
+             ",\"boundingBox\":{}}]"),
       "has no boundingBox" },
+    { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\"}]"), "spatial index" },
+    { POLICY("\"spatialIndexes\":[{\"path\":\"/l/*\",\"types\":[]}]"),
+      "spatial index" },
     { "{\"id\":\"c\"," PK ",\"geospatialConfig\":{\"type\":\"x\"}}",
       "geospatialConfig" },
     { "{\"id\":\"c\"," PK ",\"conflictResolutionPolicy\":{\"mode\":\"x\"}}",
