@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "engine/own.h"
+#include "engine/version.h"
 
 #include <assert.h>
 
@@ -253,6 +254,20 @@ static enum rn_code read_policies(struct rn_container *c,
     return RN_OK;
 }
 
+/* A definition from before it was checked may hold anything. */
+static void read_ttl_path(struct rn_container *c, const struct rn_json *j)
+{
+    uint32_t value = rn_json_find(j, 0, RN_LIT("ttlPropertyPath"));
+    struct rn_view text;
+
+    if (c->default_ttl == RN_TTL_OFF ||
+        rn_json_kind(j, value) != RN_JSON_STRING ||
+        rn_json_string_copy(j, value, &c->arena, &text) ||
+        rn_json_path_parse(text, &c->arena, &c->ttl_path, NULL) ||
+        rn_name_is_system(c->ttl_path.names[0]))
+        c->ttl_path.count = 0;
+}
+
 static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
                                     struct rn_err *err)
 {
@@ -275,6 +290,7 @@ static enum rn_code read_definition(struct rn_container *c, struct rn_view body,
         if (rn_json_kind(&json, ttl) == RN_JSON_NUMBER)
             (void)rn_json_int64(&json, ttl, &seconds);
         c->default_ttl = (int32_t)seconds;
+        read_ttl_path(c, &json);
     }
     rn_json_release(&json);
     return rc;

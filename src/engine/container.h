@@ -45,6 +45,9 @@ struct rn_container {
     struct rn_unique unique;
     struct rn_history_policy history;
     int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
+    /* Where a document says from when its time to live counts; no names: from
+     * its _ts. */
+    struct rn_json_path ttl_path;
     size_t range_count;
     struct rn_range_span *ranges; /* in the order of their intervals */
     uint32_t next_range;          /* the id that no range has had yet */

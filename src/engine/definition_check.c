@@ -276,6 +276,24 @@ static enum rn_code check_encryption(const struct rn_json *j,
                    "clientEncryptionPolicy must be an object.");
 }
 
+/* The time from which documents live is their own, if the path leads to one. */
+static enum rn_code check_ttl_path(const struct rn_json *j, struct rn_err *err)
+{
+    uint32_t path = member(j, 0, "ttlPropertyPath");
+
+    if (!is_given(j, path))
+        return RN_OK;
+    if (rn_json_kind(j, path) != RN_JSON_STRING ||
+        !rn_view_starts(rn_json_text(j, path), RN_LIT("/"))) {
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "ttlPropertyPath must be a path that begins with /.");
+    }
+    return is_given(j, member(j, 0, "defaultTtl"))
+               ? RN_OK
+               : rn_fail(err, RN_BAD_REQUEST,
+                         "ttlPropertyPath needs a defaultTtl.");
+}
+
 static enum rn_code check_computed(const struct rn_json *j, struct rn_err *err)
 {
     if (rn_json_count(j, member(j, 0, "computedProperties")) <= COMPUTED_MAX)
@@ -302,6 +320,8 @@ enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
         rc = check_shape(j, err);
     if (!rc)
         rc = check_analytical(j, err);
+    if (!rc)
+        rc = check_ttl_path(j, err);
     if (!rc)
         rc = check_encryption(j, err);
     return rc ? rc : check_computed(j, err);

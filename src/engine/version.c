@@ -144,14 +144,31 @@ static enum rn_code render(struct rn_version *v, const struct rn_json *j)
     return rn_buf_add(&v->row, end);
 }
 
+static void read_until(struct rn_version *v, const struct rn_json *j)
+{
+    const struct rn_container *c = v->container;
+    int32_t ttl = v->ttl ? v->ttl : c->default_ttl;
+    uint32_t value;
+    int64_t from = 0;
+
+    if (!c->ttl_path.count || ttl <= 0)
+        return;
+    value = rn_json_path_find(&c->ttl_path, j, 0);
+    if (rn_json_kind(j, value) == RN_JSON_NUMBER &&
+        rn_json_int64(j, value, &from) && from > 0 && from < INT64_MAX - ttl)
+        v->until = from + ttl;
+}
+
 static enum rn_code read_ttl(struct rn_version *v, const struct rn_json *j,
                              struct rn_err *err)
 {
     uint32_t ttl = rn_json_find(j, 0, RN_LIT("ttl"));
     int64_t seconds = 0;
 
-    if (rn_json_kind(j, ttl) == RN_JSON_UNDEFINED)
+    if (rn_json_kind(j, ttl) == RN_JSON_UNDEFINED) {
+        read_until(v, j);
         return RN_OK;
+    }
     if (rn_json_kind(j, ttl) != RN_JSON_NUMBER ||
         !rn_json_int64(j, ttl, &seconds) || seconds == 0 || seconds < -1 ||
         seconds > INT32_MAX) {
@@ -160,6 +177,7 @@ static enum rn_code read_ttl(struct rn_version *v, const struct rn_json *j,
                        "integer");
     }
     v->ttl = (int32_t)seconds;
+    read_until(v, j);
     return RN_OK;
 }
 
@@ -305,7 +323,12 @@ void rn_version_fill(struct rn_version *v, uint64_t rid_number,
     memset(digits, ' ', sizeof(digits));
     (void)rn_decimal_print((uint64_t)ts, end);
     memcpy(v->row.at + v->ts_slot, end - TS_DIGITS, TS_DIGITS);
-    rn_put_u64_be(v->row.at + 8, (uint64_t)ts); /* the row's header */
+    if (v->until) {
+        int64_t left = v->until - ts;
+        v->ttl = left < 1 ? 1 : left > INT32_MAX ? INT32_MAX : (int32_t)left;
+        rn_put_u32_be(v->row.at + 4, (uint32_t)v->ttl); /* the row's header */
+    }
+    rn_put_u64_be(v->row.at + 8, (uint64_t)ts);
     rn_put_u64_be(v->row.at + 16, rid_number);
 }
 

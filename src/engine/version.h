@@ -24,6 +24,9 @@ struct rn_version {
      * NULL: no other can be there. */
     const struct rn_pk *pk;
     int32_t ttl; /* its own; 0: none */
+    /* When it ends, if one of its properties says from when its time counts;
+     * 0: none.  Then `ttl` is what is left of that when it is filled. */
+    int64_t until;
 
     /* Of a rendered one. */
     struct rn_unique_hashes unique; /* of its unique values */

@@ -1,4 +1,6 @@
 """definitions.py -- what a container's definition may say, and how it is shown."""
+import time
+
 from wire import Client, Server, case, equal
 
 COLLS = "/dbs/d/colls"
@@ -95,4 +97,45 @@ def _():
     for answer in (made, client.must(200, "GET", COLLS + "/c").json,
                    client.must(200, "PUT", COLLS + "/c", made).json):
         equal({name: answer[name] for name in strange}, strange)
+    server.end()
+
+
+@case("documents live from the time that a property of theirs says, if the "
+      "container names one")
+def _():
+    server, client = prepare("--test-mode")
+    body = {"id": "c", **KEY, "defaultTtl": 100, "ttlPropertyPath": "/made/at"}
+    client.must(400, "POST", COLLS, {**body, "defaultTtl": None})
+    client.must(201, "POST", COLLS, body)
+    docs, now = COLLS + "/c/docs", int(time.time())
+
+    def put(id, **more):
+        client.must(201, "POST", docs, {"id": id, "pk": 1, **more}, pk=[1])
+
+    put("default")
+    put("early", made={"at": now - 50})
+    put("past", made={"at": now - 5000})
+    put("late", made={"at": now + 200})
+    put("short", made={"at": now}, ttl=20)
+    put("never", made={"at": now - 5000}, ttl=-1)
+    put("text", made={"at": "now"})
+    put("moved", made={"at": now})
+    client.must(200, "PATCH", docs + "/moved",
+                [{"op": "set", "path": "/made/at", "value": now + 500}], pk=[1])
+
+    def there():
+        return {each["id"] for each in client.must(
+            200, "GET", docs, pk=[1]).json["Documents"]}
+
+    alive = {"default", "early", "late", "short", "never", "text", "moved"}
+    for seconds, gone in ((5, set()), (25, {"short"}), (30, {"early"}),
+                          (50, {"default", "text"}), (150, set()),
+                          (80, {"late"}), (400, {"moved"})):
+        client.must(200, "POST", "/_runnel/clock", {"advanceMs": seconds * 1000})
+        alive -= gone
+        equal(there(), alive, seconds)
+    # Without the path it is the time of the last write again.
+    client.must(200, "PUT", COLLS + "/c", {**body, "ttlPropertyPath": None})
+    put("new", made={"at": now})
+    equal(there(), {"never", "new"})
     server.end()
