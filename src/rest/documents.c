@@ -252,7 +252,8 @@ static void write_done(struct rn_done *done, enum rn_code rc,
     x->call->wake(x->call);
 }
 
-bool rn_context_is_renamed(struct rn_context *x)
+/* Is the document there that the path names?  RN_NOT_FOUND. */
+static enum rn_code look_up(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
     struct rn_reading reading = { 0 };
@@ -263,7 +264,12 @@ bool rn_context_is_renamed(struct rn_context *x)
     if (!rc)
         rc = find_document(x, &reading, &body, &place);
     rn_reading_end(&reading);
-    return !rc;
+    return rc;
+}
+
+bool rn_context_is_renamed(struct rn_context *x)
+{
+    return look_up(x) == RN_OK;
 }
 
 static enum rn_rest_step queue_write(struct rn_context *x);
@@ -296,6 +302,23 @@ enum rn_code rn_context_refuse_triggers(struct rn_context *x)
                    name.len > 80 ? 80 : (int)name.len, name.at);
 }
 
+/* That a document to be replaced is not there is told before what is wrong with
+ * its replacement. */
+static enum rn_rest_step refuse_write(struct rn_context *x, enum rn_code rc)
+{
+    struct rn_err why = x->err;
+
+    if (x->write.verb == RN_DOCUMENT_REPLACE &&
+        (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE)) {
+        if (look_up(x) == RN_NOT_FOUND) {
+            rn_reply_owner(x);
+            return rn_reply_fail(x, rn_fail_usual(&x->err, RN_NOT_FOUND));
+        }
+        x->err = why;
+    }
+    return rn_reply_fail(x, rc);
+}
+
 static enum rn_rest_step queue_write(struct rn_context *x)
 {
     struct rn_document_write *w = &x->write;
@@ -306,11 +329,13 @@ static enum rn_rest_step queue_write(struct rn_context *x)
         rc = rn_context_whole_key(x);
     else if (!rc)
         rc = rn_context_missing_key(x, &x->err);
-    w->body = x->call->req->body;
-    if (!rc && w->verb != RN_DOCUMENT_DELETE)
-        rc = rn_context_text(x, &w->body, RN_DOCUMENT_MAX);
     if (rc)
         return rn_reply_fail(x, rc);
+    w->body = x->call->req->body;
+    if (w->verb != RN_DOCUMENT_DELETE)
+        rc = rn_context_text(x, &w->body, RN_DOCUMENT_MAX);
+    if (rc)
+        return refuse_write(x, rc);
     w->done.call = write_done;
     /* Who was given one document was not given another name. */
     w->keeps_id =
@@ -322,7 +347,7 @@ static enum rn_rest_step queue_write(struct rn_context *x)
     w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
     x->call->next = give_answer;
     rc = rn_document_write_start(x->rest->engine, w, &x->err);
-    return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;
+    return rc ? refuse_write(x, rc) : RN_REST_PENDING;
 }
 
 static enum rn_rest_step start_write(struct rn_context *x,

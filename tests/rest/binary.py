@@ -79,7 +79,7 @@ def _():
         equal(own(same.json), want)
         found = client.must(200, "GET", path, pk=["a"], **BINARY)
         equal((own(found.json), found.body[:1]), (want, b"{"))
-        client.must(400, "PUT", path, body, pk=["b"], **BINARY)
+        client.must(404, "PUT", path, body, pk=["b"], **BINARY)
     server.end()
 
 
@@ -110,6 +110,7 @@ def _():
       "the connection goes on")
 def _():
     server, client = prepare()
+    client.must(201, "POST", C + "/docs", {"id": "1", "pk": "a"}, pk=["a"])
     for row in VECTORS["refused"]:
         for verb, path in (("POST", "/docs"), ("PUT", "/docs/1"),
                            ("PATCH", "/docs/1")):

@@ -598,6 +598,25 @@ def _():
     server.end()
 
 
+@case("that a document to be replaced is not there is told before what is wrong "
+      "with its replacement")
+def _():
+    server, client = prepare()
+    for body, status, sub in (
+            ({"pk": "p"}, 400, 0), ({"id": 5, "pk": "p"}, 400, 0),
+            (b"{", 400, 0), ([], 400, 0), (b"\x80\xff", 400, 0),
+            ({"id": "1", "pk": "p", "ttl": "x"}, 400, 0),
+            ({"id": "1", "pk": "q"}, 400, 1001),
+            ({"id": "1", "pk": "p", "x": "x" * (2 << 20)}, 413, 0)):
+        for id, wanted in (("1", (status, sub)), ("none", (404, 0))):
+            answer = client.ask("PUT", D + "/" + id, body, pk=["p"])
+            equal((answer.status, answer.substatus), wanted, (id, str(body)[:40]))
+    # A key that does not fit is told first: it says where to look.
+    client.must(400, "PUT", D + "/none", {"id": "x"}, pk=["p", "q"])
+    client.must(400, "PUT", D + "/none", {"id": "x"})
+    server.end()
+
+
 @case("an operation of a batch that is refused says why, alone or in whole, and "
       "what is done says nothing")
 def _():
