@@ -58,6 +58,7 @@ size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
 struct rn_terms {
     uint32_t manual, autoscale; /* at most one is not 0 */
     struct rn_view upgrade;     /* the autoUpgradePolicy, JSON; at NULL: none */
+    const char *type;           /* one of before there were RU/s; NULL: none */
 };
 
 /* Reads the value of x-ms-offer-throughput, and of
@@ -67,6 +68,10 @@ enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
                                    struct rn_err *err) RN_CHECK;
 enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
                                       struct rn_err *err) RN_CHECK;
+
+/* And of x-ms-offer-type, with the RU/s that it stands for. */
+enum rn_code rn_terms_parse_type(struct rn_view text, struct rn_terms *out,
+                                 struct rn_err *err) RN_CHECK;
 
 /* RU/s below which an offer cannot be replaced. */
 uint32_t rn_offer_minimum(const struct rn_object *offer);

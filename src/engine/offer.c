@@ -64,6 +64,27 @@ enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
                    text.len > 40 ? 40 : (int)text.len, text.at);
 }
 
+/* Performance levels, from before throughput was given in RU/s.  The least was
+ * less than what an offer has today. */
+static const struct {
+    const char *type;
+    uint32_t units;
+} levels[] = { { "S1", MANUAL_MIN }, { "S2", 1000 }, { "S3", 2500 } };
+
+enum rn_code rn_terms_parse_type(struct rn_view text, struct rn_terms *out,
+                                 struct rn_err *err)
+{
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (rn_view_eq(text, rn_view_text(levels[i].type))) {
+            out->type = levels[i].type;
+            out->manual = levels[i].units;
+            return RN_OK;
+        }
+    }
+    return rn_fail(err, RN_BAD_REQUEST, "'%.*s' is not a type of offer",
+                   text.len > 40 ? 40 : (int)text.len, text.at);
+}
+
 static enum rn_code read_autoscale(const struct rn_json *j, uint32_t settings,
                                    uint32_t least, struct rn_terms *out,
                                    struct rn_err *err)
@@ -194,7 +215,7 @@ static void print_content(struct rn_json_out *o, const struct rn_object *like,
 
 /* `of` is the rid of what it is of; without the closing brace. */
 static enum rn_code print(const struct rn_object *like, struct rn_rid of,
-                          struct rn_view upgrade, struct rn_buf *out)
+                          const struct rn_terms *terms, struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     char rid[RN_RID_TEXT_MAX], self[RN_RID_SELF_MAX];
@@ -204,13 +225,13 @@ static enum rn_code print(const struct rn_object *like, struct rn_rid of,
     rn_json_out_key(&o, RN_LIT("resource"));
     rn_json_out_string(&o, rn_rid_print_self(of, self));
     rn_json_out_key(&o, RN_LIT("offerType"));
-    rn_json_out_string(&o, RN_LIT("Invalid"));
+    rn_json_out_string(&o, rn_view_text(terms->type ? terms->type : "Invalid"));
     rn_json_out_key(&o, RN_LIT("offerResourceId"));
     rn_json_out_string(&o, rn_rid_print(of, rid));
     rn_json_out_key(&o, RN_LIT("offerVersion"));
     rn_json_out_string(&o, RN_LIT("V2"));
     rn_json_out_key(&o, RN_LIT("content"));
-    print_content(&o, like, upgrade);
+    print_content(&o, like, terms->upgrade);
     rn_json_out_key(&o, RN_LIT("id"));
     rn_json_out_string(&o, rn_rid_print(like->rid, rid));
     rn_json_out_object_end(&o);
@@ -281,7 +302,7 @@ enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
     like.etag.lsn = ++n->etag;
     rc = draw(txn, n, &like.rid);
     if (!rc)
-        rc = print(&like, c->object->rid, terms.upgrade, &text);
+        rc = print(&like, c->object->rid, &terms, &text);
     if (!rc)
         rc = rn_body_finish(&like, rn_rid_print(c->object->rid, name),
                             rn_buf_view(&text), &c->offer);
@@ -289,6 +310,14 @@ enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
         rc = rn_object_put(txn, c->offer, err);
     rn_buf_release(&text);
     return rc;
+}
+
+/* Offers of today have a type, too, that says so. */
+static bool is_level(const struct rn_json *j, uint32_t type)
+{
+    return rn_json_kind(j, type) == RN_JSON_STRING &&
+           !rn_json_string_is(j, type, RN_LIT("Invalid")) &&
+           !rn_json_string_is(j, type, RN_LIT(""));
 }
 
 /* What the client wants, given what there is. */
@@ -301,6 +330,7 @@ static enum rn_code read_wish(const struct rn_json *j,
     uint32_t units = rn_json_find(j, content, RN_LIT("offerThroughput"));
     uint32_t settings =
         rn_json_find(j, content, RN_LIT("offerAutopilotSettings"));
+    uint32_t type = rn_json_find(j, 0, RN_LIT("offerType"));
     bool scales = rn_json_kind(j, settings) == RN_JSON_OBJECT;
     bool to_autoscale = c->move == RN_OFFER_TO_AUTOSCALE && !old->autoscale;
     uint32_t least = minimum(old->number, true);
@@ -324,6 +354,11 @@ static enum rn_code read_wish(const struct rn_json *j,
                        "throughput by the headers "
                        "x-ms-cosmos-migrate-offer-to-autopilot and "
                        "x-ms-cosmos-migrate-offer-to-manual-throughput.");
+    }
+    if (is_level(j, type)) {
+        enum rn_code rc = rn_terms_parse_type(rn_json_text(j, type), out, err);
+        if (rc || rn_json_kind(j, units) == RN_JSON_UNDEFINED)
+            return rc;
     }
     if (rn_json_kind(j, units) != RN_JSON_NUMBER ||
         !rn_json_int64(j, units, &n)) {
@@ -359,16 +394,17 @@ enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
     char rid[RN_RID_TEXT_MAX];
     struct rn_rid of;
     struct rn_json j;
-    uint32_t id;
     enum rn_code rc;
 
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, c->body, err);
-    id = rn_json_find(&j, 0, RN_LIT("id"));
-    if (!rc && rn_json_kind(&j, id) != RN_JSON_UNDEFINED &&
-        !rn_json_string_is(&j, id, rn_rid_print(old->rid, rid)))
-        rc = rn_fail(err, RN_BAD_REQUEST,
-                     "The id of an offer cannot be replaced");
+    for (size_t i = 0; !rc && i < 2; i++) {
+        uint32_t id = rn_json_find(&j, 0, rn_view_text(i ? "_rid" : "id"));
+        if (rn_json_kind(&j, id) != RN_JSON_UNDEFINED &&
+            !rn_json_string_is(&j, id, rn_rid_print(old->rid, rid)))
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "The id of an offer cannot be replaced");
+    }
     if (!rc && !rn_rid_parse(old->id, &of))
         rc = RN_CORRUPT;
     if (!rc)
@@ -380,7 +416,7 @@ enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
         like->throughput = terms.manual;
         like->autoscale = terms.autoscale;
         like->number = most > old->number ? most : old->number;
-        rc = print(like, of, terms.upgrade, text);
+        rc = print(like, of, &terms, text);
     }
     rn_json_release(&j);
     return rc;

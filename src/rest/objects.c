@@ -376,13 +376,16 @@ static enum rn_code read_throughput(struct rn_context *x)
 {
     struct rn_view manual = rn_context_header(x, RN_HEADER_THROUGHPUT);
     struct rn_view autoscale = rn_context_header(x, RN_HEADER_AUTOSCALE);
+    struct rn_view type = rn_context_header(x, RN_HEADER_OFFER_TYPE);
 
-    if (manual.len && autoscale.len) {
+    if (!!manual.len + !!autoscale.len + !!type.len > 1) {
         return rn_fail(&x->err, RN_BAD_REQUEST,
-                       "x-ms-offer-throughput and "
+                       "x-ms-offer-throughput, x-ms-offer-type and "
                        "x-ms-cosmos-offer-autopilot-settings exclude each "
                        "other");
     }
+    if (type.len)
+        return rn_terms_parse_type(type, &x->change.terms, &x->err);
     if (manual.len)
         return rn_terms_parse_manual(manual, &x->change.terms, &x->err);
     return autoscale.len

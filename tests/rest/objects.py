@@ -374,3 +374,38 @@ def _():
     put(200, {"offerThroughput": 20100})
     equal(most(put(200, low, **to_autoscale)), 21000)
     server.end()
+
+
+@case("an offer is replaced under its own rid only, and keeps the type that it "
+      "was made with")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    key = {"partitionKey": {"paths": ["/pk"]}}
+    for type, units in (("S1", 400), ("S2", 1000), ("S3", 2500), (None, 400)):
+        rid = client.must(201, "POST", "/dbs/d/colls",
+                          {"id": f"c{type}", **key},
+                          **({"x_ms_offer_type": type} if type else {})
+                          ).json["_rid"]
+        [offer] = client.must(200, "POST", "/offers", "SELECT * FROM c WHERE "
+                              f"c.offerResourceId = '{rid}'",
+                              query=True).json["Offers"]
+        equal((offer["offerType"], offer["content"]["offerThroughput"]),
+              (type or "Invalid", units))
+        path = "/" + offer["_self"]
+        for wrong in ({"_rid": "NotAllowed"}, {"id": "NotAllowed"}):
+            client.must(400, "PUT", path, {**offer, **wrong})
+        offer["content"]["offerThroughput"] = 900
+        again = client.must(200, "PUT", path, offer).json
+        equal((again["offerType"], again["content"]["offerThroughput"]),
+              (type or "Invalid", 900))
+        again = client.must(200, "PUT", path, {
+            "offerType": "S2", "id": offer["id"], "_rid": offer["_rid"]}).json
+        equal((again["offerType"], again["content"]["offerThroughput"]),
+              ("S2", 1000))
+        client.must(400, "PUT", path, {**offer, "offerType": "S9"})
+    for more in ({"x_ms_offer_type": "S9"},
+                 {"x_ms_offer_type": "S1", "x_ms_offer_throughput": 400}):
+        client.must(400, "POST", "/dbs/d/colls", {"id": "x", **key}, **more)
+    server.end()
