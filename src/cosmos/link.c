@@ -192,18 +192,13 @@ static enum rn_kind path_kind(const struct rn_link *l)
     return l->is_list ? rn_kind_owner(l->kind) : l->kind;
 }
 
-/* Of ASCII; false if it was so already. */
-static bool lower(char *text, size_t len)
+/* Of ASCII. */
+static void lower(char *text, size_t len)
 {
-    bool changed = false;
-
     for (size_t i = 0; i < len; i++) {
-        if (text[i] < 'A' || text[i] > 'Z')
-            continue;
-        text[i] = (char)(text[i] | 0x20);
-        changed = true;
+        if (text[i] >= 'A' && text[i] <= 'Z')
+            text[i] = (char)(text[i] | 0x20);
     }
-    return changed;
 }
 
 static enum rn_code add_rid(const struct rn_link *l, struct rn_buf *out)
@@ -218,16 +213,6 @@ static enum rn_code add_rid(const struct rn_link *l, struct rn_buf *out)
     rc = rn_buf_add(out, rid);
     if (!rc)
         lower(out->at + out->len - rid.len, rid.len);
-    return rc;
-}
-
-static enum rn_code add_lowered(const struct rn_link *l, struct rn_buf *out)
-{
-    size_t from = out->len;
-    enum rn_code rc = add_path(l, path_kind(l), l->depth, false, out);
-
-    if (!rc && (out->len == from || !lower(out->at + from, out->len - from)))
-        rc = RN_NOT_FOUND;
     return rc;
 }
 
@@ -272,9 +257,6 @@ enum rn_code rn_link_print(const struct rn_link *l, enum rn_link_form form,
         break;
     case RN_LINK_AS_SENT:
         rc = add_wire(l, wire, out);
-        break;
-    case RN_LINK_LOWERED:
-        rc = add_lowered(l, out);
         break;
     case RN_LINK_FORMS:
         break;

@@ -14,9 +14,10 @@
  *             its own case                               dbs/shop/colls/Orders
  *   by rid    the last rid alone, in lower case          sbntal0kkga=
  *   as sent   Go signs the path with its escapes         dbs/Db%20One
- *   lowered   by name, in lower case; old clients        dbs/shop/colls/orders
  *
- * Each is a form of one and the same path, so a server tries them all.
+ * Each is a form of one and the same path, so a server tries them all.  Names
+ * keep their case: colls/Orders and colls/orders are two containers, and what
+ * is signed for one must not be valid for the other.
  *
  * Views point to what parse was given.  Any thread.
  */
@@ -44,7 +45,6 @@ enum rn_link_form {
     RN_LINK_BY_RID,
     RN_LINK_BY_NAME,
     RN_LINK_AS_SENT,
-    RN_LINK_LOWERED,
 
     RN_LINK_FORMS, /* how many there are */
 };
@@ -59,7 +59,7 @@ enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
 struct rn_rid rn_link_rid(const struct rn_link *l);
 
 /* Appends the link that is signed.  RN_NOT_FOUND if a path has no such form,
- * or if as sent or lowered is no different from by name.  `wire` is the path
+ * or if as sent is no different from by name.  `wire` is the path
  * before it was decoded; only as sent needs it. */
 enum rn_code rn_link_print(const struct rn_link *l, enum rn_link_form form,
                            struct rn_view wire, struct rn_buf *out) RN_CHECK;

@@ -184,20 +184,21 @@ def _():
     server.end()
 
 
-@case("a link is signed in its own case or all in lower case, and in no other")
+@case("a link is signed in its own case, and what is signed for one name is not "
+      "valid for it in another case")
 def _():
     server, client = prepare()
     client.must(201, "POST", "/dbs", {"id": "Shop"})
     client.must(201, "POST", "/dbs/Shop/colls",
                 {"id": "C \u00dcX", "partitionKey": KEY})
     for path, kind, links in (
-            ("/dbs/Shop", "dbs", {"dbs/Shop": 200, "dbs/shop": 200,
+            ("/dbs/Shop", "dbs", {"dbs/Shop": 200, "dbs/shop": 401,
                                   "dbs/SHOP": 401, "DBS/SHOP": 401}),
-            ("/dbs/Shop/colls", "colls", {"dbs/Shop": 200, "dbs/shop": 200,
+            ("/dbs/Shop/colls", "colls", {"dbs/Shop": 200, "dbs/shop": 401,
                                           "dbs/sHOP": 401}),
             ("/dbs/Shop/colls/C%20%C3%9CX", "colls", {
                 "dbs/Shop/colls/C \u00dcX": 200,
-                "dbs/shop/colls/c \u00dcx": 200,
+                "dbs/shop/colls/c \u00dcx": 401,
                 "dbs/Shop/colls/C%20%C3%9CX": 200,
                 "dbs/shop/colls/C \u00dcX": 401})):
         for link, status in links.items():

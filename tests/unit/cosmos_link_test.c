@@ -9,7 +9,6 @@
 #include "base/chance.h"
 #include "lib/vectors.h"
 
-#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,18 +57,6 @@ static void assert_form(const struct rn_link *l, enum rn_link_form form,
     assert_int_equal(rc, want ? RN_OK : RN_NOT_FOUND);
     assert_view(rn_buf_view(&out), rn_view_text(want ? want : ""));
     rn_buf_release(&out);
-}
-
-/* NULL if that changes nothing. */
-static const char *lowered(const char *link)
-{
-    static char out[256];
-    size_t len = strlen(link);
-
-    assert_true(len < sizeof(out));
-    for (size_t i = 0; i <= len; i++)
-        out[i] = (char)tolower((unsigned char)link[i]);
-    return strcmp(out, link) == 0 ? NULL : out;
 }
 
 #define DB "sbNTAA=="
@@ -136,8 +123,6 @@ static void every_route_is_known(void **state)
         assert_form(&l, RN_LINK_BY_NAME, routes[i].path, routes[i].link);
         assert_form(&l, RN_LINK_BY_RID, routes[i].path, routes[i].rid);
         assert_form(&l, RN_LINK_AS_SENT, routes[i].path, routes[i].sent);
-        assert_form(&l, RN_LINK_LOWERED, routes[i].path,
-                    lowered(routes[i].link));
     }
 }
 
@@ -418,8 +403,6 @@ static void a_full_buffer_is_left_as_it_was(void **state)
     for (size_t room = 1; room < 20; room++) {
         struct rn_buf out = RN_BUF_INIT(room);
         assert_int_equal(rn_link_print(&l, RN_LINK_BY_NAME, wire, &out),
-                         RN_TOO_LARGE);
-        assert_int_equal(rn_link_print(&l, RN_LINK_LOWERED, wire, &out),
                          RN_TOO_LARGE);
         assert_int_equal(rn_link_print(&l, RN_LINK_AS_SENT, wire, &out),
                          RN_TOO_LARGE);
