@@ -131,6 +131,36 @@ def _():
             assert server.metrics()["runnel_tls_cert_not_after_seconds"] > 0
 
 
+@case("TLS 1.2 is spoken with authenticated encryption only")
+def _():
+    def speak(server, cafile, cipher):
+        """The cipher that is agreed upon, or None."""
+        context = ssl.create_default_context(cafile=cafile)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(cipher + ":@SECLEVEL=0")
+        with socket.create_connection(("127.0.0.1", server.port), 60) as plain:
+            try:
+                with context.wrap_socket(
+                        plain, server_hostname="localhost") as tls:
+                    return tls.cipher()[0]
+            except (ssl.SSLError, ConnectionError):
+                return None
+
+    with tempfile.TemporaryDirectory() as data:
+        init(data)
+        with Server(data=data) as server:
+            for cipher, is_spoken in (
+                    ("ECDHE-ECDSA-AES128-GCM-SHA256", True),
+                    ("ECDHE-ECDSA-AES256-GCM-SHA384", True),
+                    ("ECDHE-ECDSA-CHACHA20-POLY1305", True),
+                    ("ECDHE-ECDSA-AES128-SHA", False),
+                    ("ECDHE-ECDSA-AES256-SHA", False),
+                    ("ECDHE-ECDSA-AES128-SHA256", False),
+                    ("ECDHE-ECDSA-AES256-SHA384", False)):
+                equal(speak(server, data + "/tls/ca.pem", cipher),
+                      cipher if is_spoken else None)
+
+
 @case("over TLS the protocol chosen is 1.1, and who begins in HTTP 2 is told so")
 def _():
     preface = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
