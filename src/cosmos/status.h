@@ -23,6 +23,8 @@ enum rn_reason {
     RN_REASON_CONTAINER_RID,   /* the client means an earlier container */
     RN_REASON_METHOD,          /* this verb is not for this path */
     RN_REASON_NOT_JSON,        /* a row holds NaN or an infinity */
+    RN_REASON_METHOD_UNKNOWN,  /* nor for any other */
+    RN_REASON_HTTP_VERSION,    /* another than 1.0 and 1.1 */
 
     /* RN_FORBIDDEN */
     RN_REASON_WRITE_REGION, /* the service's; we never say it */
@@ -35,6 +37,7 @@ enum rn_reason {
     RN_REASON_OWNER,   /* the database or container is what is missing */
 
     /* RN_GONE; on its own it means the partition range */
+    RN_REASON_GONE,       /* the service's, of anything; we never say it */
     RN_REASON_NAME_STALE, /* the name now means another container */
     RN_REASON_SPLITTING,
     RN_REASON_MIGRATING,

@@ -245,7 +245,7 @@ static enum rn_code read_blow(struct rn_context *x, const struct rn_json *j,
 {
     uint32_t after = rn_json_find(j, 0, RN_LIT("after"));
     uint32_t lose = rn_json_find(j, 0, RN_LIT("lose"));
-    int64_t status = 0, sub = 0;
+    int64_t status = 0, sub = -1; /* not said: the usual one */
     enum rn_code rc = rn_control_number(x, j, "status", 599, &status);
 
     if (!rc)
@@ -264,11 +264,11 @@ static enum rn_code read_blow(struct rn_context *x, const struct rn_json *j,
     }
     out->blow.status = rn_status_read((int)status, (int)sub);
     if (status >= 400 && out->blow.status->http == status &&
-        (!sub || out->blow.status->sub == sub))
+        (sub <= 0 || out->blow.status->sub == sub))
         return RN_OK;
     return rn_fail(&x->err, RN_BAD_REQUEST,
                    "%lld with sub-status %lld is no fault that is known",
-                   (long long)status, (long long)sub);
+                   (long long)status, sub < 0 ? 0LL : (long long)sub);
 }
 
 static enum rn_code read_order(struct rn_context *x, const struct rn_json *j,

@@ -127,6 +127,7 @@ void rn_order_strike_after(struct rn_context *x)
     } else if (blow.status) {
         /* What the handler said is forgotten, its headers too. */
         rn_http_response_init(&x->call->res, x->call->req);
+        x->has_owner = false;
         rn_reply_common(x);
         (void)strike(x, blow);
     }

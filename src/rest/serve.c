@@ -380,8 +380,8 @@ static void take_note(struct rn_context *x)
 static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
 {
     if (step == RN_REST_DONE) {
-        rn_headers_finish(call->state);
         rn_order_strike_after(call->state);
+        rn_headers_finish(call->state);
         take_note(call->state);
     } else if (step == RN_REST_WORK) {
         call->note.waited_for = "worker";
@@ -396,7 +396,8 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
 
     if (!x) {
         rn_rest_reject(call->rest, RN_REJECT_MALFORMED);
-        rn_rest_refuse(call, 503, "out of memory");
+        rn_rest_refuse(call, rn_status_of(RN_NOMEM, RN_REASON_NONE)->http,
+                       "out of memory");
         return RN_REST_DONE;
     }
     call->note.waited_for = NULL;
@@ -420,17 +421,9 @@ void rn_rest_reject(struct rn_rest *r, enum rn_reject why)
     rn_tally_reject(r->tally, why);
 }
 
-/* What the table of the dialect has no row for is a mistake of the client, too,
- * though its number says otherwise. */
-static const char *word_of(int status)
-{
-    return status == 501   ? "NotImplemented"
-           : status == 505 ? "HttpVersionNotSupported"
-                           : rn_status_read(status, 0)->word;
-}
-
 void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 {
+    const struct rn_status *row = rn_status_read(status, 0);
     struct rn_env *env = call->rest->opts.env;
     char date[RN_DATE_TEXT_MAX];
     struct rn_view id = rn_uuid_print(rn_uuid_random(env), call->note.activity);
@@ -439,8 +432,8 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
     rn_http_response_init(&call->res, call->req);
     call->res.status = status;
     call->res.keep_alive = false;
-    rn_reply_print_error(call, word_of(status),
-                         status == 413 ? rn_status_read(status, 0)->text : why);
+    rn_reply_print_error(call, row->word,
+                         row->code == RN_TOO_LARGE ? row->text : why);
     call->res.body = rn_buf_view(&call->body);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_CONTENT_TYPE),
                          RN_LIT("application/json"));
