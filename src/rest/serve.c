@@ -183,8 +183,9 @@ static enum rn_code read_path(struct rn_context *x)
         return rn_fail(
             &x->err, RN_BAD_REQUEST,
             "This server speaks gateway mode only. Java: "
-            "CosmosClientBuilder.gatewayMode(); .NET: "
-            "CosmosClientOptions.ConnectionMode = ConnectionMode.Gateway");
+            "CosmosClientBuilder.gatewayMode(); .NET V3: "
+            "CosmosClientOptions.ConnectionMode = ConnectionMode.Gateway; V2: "
+            "ConnectionPolicy.ConnectionMode = ConnectionMode.Gateway");
     }
     return rn_link_parse(x->target.segments, x->target.segment_count, &x->link,
                          &x->err);

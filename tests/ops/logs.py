@@ -656,7 +656,9 @@ def _():
             status, _, body = server.ask("GET", path)
             equal(status, 400, body)
             assert "gatewayMode()" in body["message"], body
-            assert "ConnectionMode.Gateway" in body["message"], body
+            for options in ("CosmosClientOptions", "ConnectionPolicy"):
+                assert (options + ".ConnectionMode = ConnectionMode.Gateway"
+                        in body["message"]), body
             equal(server.ask("GET", path, key=None)[0], 401)
 
 
