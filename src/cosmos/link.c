@@ -101,6 +101,8 @@ static bool is_key_delete(const struct rn_view *rest, size_t count,
            rn_view_eq(rest[1], RN_LIT("partitionkeydelete"));
 }
 
+static const struct rn_view attachments = { "attachments", 11 };
+
 enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
                            struct rn_link *out, struct rn_err *err)
 {
@@ -113,6 +115,10 @@ enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
             l.is_key_delete = true;
             break;
         }
+        l.is_attachments = l.kind == RN_KIND_DOCUMENT && i + 1 == count &&
+                           rn_view_eq(segments[i], attachments);
+        if (l.is_attachments)
+            break;
         if (l.kind == RN_KIND_OFFER) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "The request's path goes on behind an offer, which "
@@ -185,6 +191,11 @@ static enum rn_code add_path(const struct rn_link *l, enum rn_kind kind,
     if (!rc)
         rc = escape ? add_escaped(id, out) : rn_buf_add(out, id);
     return rc;
+}
+
+struct rn_view rn_link_word(const struct rn_link *l)
+{
+    return l->is_attachments ? attachments : rn_kind_word(l->kind);
 }
 
 static enum rn_kind path_kind(const struct rn_link *l)
@@ -279,6 +290,8 @@ enum rn_code rn_link_print_target(const struct rn_link *l, struct rn_buf *out)
         rc = rn_buf_add(out, rn_kind_word(l->kind));
     if (!rc && l->is_key_delete)
         rc = rn_buf_add(out, RN_LIT("/operations/partitionkeydelete"));
+    if (!rc && l->is_attachments)
+        rc = rn_buf_add(out, RN_LIT("/attachments"));
     if (rc)
         out->len = before;
     return rc;

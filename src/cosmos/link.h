@@ -3,6 +3,7 @@
  *   /dbs/{db}/colls/{c}/docs/{id}     a resource: an even number of segments
  *   /dbs/{db}/colls/{c}/docs          the list of them: an odd number
  *   /dbs/{db}/colls/{c}/operations/partitionkeydelete
+ *   /dbs/{db}/colls/{c}/docs/{id}/attachments
  *
  * Ids are names or, all of them, rids; a path is by rids if each segment could
  * be one and they belong together, and then names are still possible: a
@@ -35,9 +36,10 @@ enum {
 struct rn_link {
     enum rn_kind kind; /* what is addressed, or listed */
     bool is_list;
-    bool is_rid;        /* by rids, most likely */
-    bool is_key_delete; /* the operation on a container; kind says container */
-    size_t depth;       /* how many ids there are */
+    bool is_rid;         /* by rids, most likely */
+    bool is_key_delete;  /* the operation on a container; kind says container */
+    bool is_attachments; /* the list of a document's; kind says document */
+    size_t depth;        /* how many ids there are */
     struct rn_view ids[RN_KIND_DEPTH];
 };
 
@@ -57,6 +59,9 @@ enum rn_code rn_link_parse(const struct rn_view *segments, size_t count,
 /* The last rid of a link by rids: of the resource, or of the owner of a list;
  * it names all the others. */
 struct rn_rid rn_link_rid(const struct rn_link *l);
+
+/* What the link is signed as: the word of its kind, or "attachments". */
+struct rn_view rn_link_word(const struct rn_link *l);
 
 /* Appends the link that is signed.  RN_NOT_FOUND if a path has no such form,
  * or if as sent is no different from by name.  `wire` is the path

@@ -80,6 +80,7 @@ static enum rn_code read_resource(const struct rn_json *j,
     if (count == SIZE_MAX || rn_link_parse(segments, count, &p->resource, NULL))
         count = 0;
     if (count == 0 || p->resource.is_list || p->resource.is_key_delete ||
+        p->resource.is_attachments ||
         (p->resource.kind != RN_KIND_CONTAINER &&
          rn_kind_owner(p->resource.kind) != RN_KIND_CONTAINER)) {
         return rn_fail(err, RN_BAD_REQUEST,

@@ -157,7 +157,7 @@ static struct rn_sign_parts begin_payload(struct rn_context *x,
 {
     struct rn_sign_parts parts = {
         .verb = rn_view_text(rn_http_method_name(x->call->req->method)),
-        .word = rn_kind_word(x->link.kind),
+        .word = rn_link_word(&x->link),
         .x_date = rn_context_header(x, RN_HEADER_X_DATE),
     };
 

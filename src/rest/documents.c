@@ -176,6 +176,42 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
     return step;
 }
 
+/* No document has attachments: the service does not take any either today. */
+enum rn_rest_step rn_rest_attachment_list(struct rn_context *x)
+{
+    struct rn_document_place place = { 0 };
+    struct rn_reading reading = { 0 };
+    struct rn_view body, rid;
+    struct rn_json j;
+    enum rn_code rc = rn_context_find_container(x);
+
+    rn_json_init(&j, NULL);
+    if (!rc)
+        rc = rn_reading_begin(&reading, x->rest->engine,
+                              x->container->container, &x->err);
+    if (!rc)
+        rc = find_document(x, &reading, &body, &place);
+    if (rc == RN_NOT_FOUND && reading.txn)
+        rn_fail_usual(&x->err, rc);
+    if (!rc)
+        rc = rn_json_parse(&j, body, &x->err);
+    if (!rc) {
+        rid = rn_json_text(&j, rn_json_find(&j, 0, RN_LIT("_rid")));
+        rc = rn_buf_printf(&x->call->body,
+                           "{\"_rid\":\"%.*s\",\"Attachments\":[],"
+                           "\"_count\":0}",
+                           RN_FMT(rid));
+    }
+    rn_json_release(&j);
+    rn_reading_end(&reading);
+    rn_reply_owner(x);
+    if (rc)
+        return rn_reply_fail(x, rc);
+    rn_reply_number(x, RN_HEADER_ITEM_COUNT, 0);
+    rn_reply_charge(x, RN_CHARGE_METADATA);
+    return rn_reply_json(x, RN_STATUS_OK);
+}
+
 /* ---- writing ------------------------------------------------------------- */
 
 enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,

@@ -371,6 +371,7 @@ rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
 rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
     rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
     rn_rest_document_list;
+rn_handler_fn rn_rest_attachment_list;
 rn_handler_fn rn_rest_feed_read, rn_rest_feed_query;
 rn_handler_fn rn_rest_partition_delete;
 rn_handler_fn rn_rest_document_patch, rn_rest_batch;

@@ -36,6 +36,11 @@ static const struct rn_route feed_query =
 static const struct rn_route partition_delete =
     { RN_HTTP_POST,   RN_KIND_CONTAINER, false, NULL, rn_rest_partition_delete, RN_ROUTE_WRITES };
 
+/* Documents name the list of their attachments, which nothing can be added
+ * to. */
+static const struct rn_route attachments =
+    { RN_HTTP_GET,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_attachment_list, 0 };
+
 static const struct rn_route routes[] = {
     /* Asked for most, so they come first. */
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_BATCH,
@@ -159,6 +164,8 @@ const struct rn_route *rn_route_find(const struct rn_context *x)
         return &feed_query;
     if (query)
         return find(queries, sizeof(queries) / sizeof(queries[0]), x);
+    if (x->link.is_attachments)
+        return x->call->req->method == RN_HTTP_GET ? &attachments : NULL;
     if (x->link.is_key_delete)
         return x->call->req->method == RN_HTTP_POST ? &partition_delete : NULL;
     if (x->call->req->method == RN_HTTP_POST &&

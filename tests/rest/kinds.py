@@ -238,6 +238,27 @@ def _():
     server.end()
 
 
+@case("the attachments of a document are there and none, by name and by rid, and "
+      "none can be added")
+def _():
+    server, client, _ = prepare()
+    made = client.must(200, "GET", D + "/1", pk=["p"]).json
+    for path, more in ((D + "/1/attachments", {"pk": ["p"]}),
+                       (D + "/1/attachments/", {"pk": ["p"]}),
+                       ("/" + made["_self"] + made["_attachments"],
+                        {"rid": made["_rid"]})):
+        answer = client.must(200, "GET", path, **more)
+        equal(answer.json, {"_rid": made["_rid"], "Attachments": [],
+                            "_count": 0})
+        equal(answer.headers["x-ms-item-count"], "0")
+        client.must(405, "POST", path, {"id": "a"}, **more)
+    client.must(404, "GET", D + "/none/attachments", pk=["p"])
+    client.must(404, "GET", D + "/1/attachments", pk=["q"])
+    client.must(400, "GET", D + "/1/attachments")
+    client.must(404, "GET", "/dbs/d/colls/none/docs/1/attachments", pk=["p"])
+    server.end()
+
+
 @case("an expired document is not there for any read, query, feed or write")
 def _():
     server, client, _ = prepare(defaultTtl=-1)

@@ -78,7 +78,7 @@ def stray_targets():
     """Paths that name no resource, which nobody is told without a right."""
     for path, status in (
             ("/foo", 404), ("/foo/bar", 404), ("/dbs/d/foo", 404),
-            ("/DBS/d", 404), ("/dbs/d/colls/c/docs/1/attachments", 404),
+            ("/DBS/d", 404), ("/dbs/d/colls/c/docs/1/attachments/2", 404),
             ("/media/x", 404), ("/dbs/a%5Cb", 400), ("/dbs/a%2Fb", 400),
             ("/dbs/%zz", 400), ("/dbs/d/colls/%", 400), ("/dbs/a%00b", 400),
             ("/dbs/%FF", 400), ("/dbs/" + 300 * "x", 400), ("/dbs/d%20", 400),

@@ -156,6 +156,23 @@ static void deleting_by_key_is_an_operation_on_the_container(void **state)
     assert_form(&l, RN_LINK_BY_RID, "", "sbntal0kkga=");
 }
 
+static void attachments_are_signed_for_their_document(void **state)
+{
+    const char *path = "/dbs/A/colls/B/docs/C/attachments/";
+    struct rn_link l;
+
+    (void)state;
+    assert_int_equal(parse(rn_view_text(path), &l), RN_OK);
+    assert_true(l.is_attachments);
+    assert_int_equal(l.kind, RN_KIND_DOCUMENT);
+    assert_view(rn_link_word(&l), RN_LIT("attachments"));
+    assert_form(&l, RN_LINK_BY_NAME, path, "dbs/A/colls/B/docs/C");
+    assert_int_equal(parse(RN_LIT("/dbs/A/colls/B/docs/attachments"), &l),
+                     RN_OK);
+    assert_false(l.is_attachments);
+    assert_view(rn_link_word(&l), RN_LIT("docs"));
+}
+
 static void other_paths_are_not_found(void **state)
 {
     static const char *const paths[] = {
@@ -164,7 +181,9 @@ static void other_paths_are_not_found(void **state)
         "/DBS",
         "/dbs/A/docs",
         "/dbs/A/Colls",
-        "/dbs/A/colls/B/docs/C/attachments",
+        "/dbs/A/colls/B/docs/C/attachments/D",
+        "/dbs/A/colls/B/docs/C/Attachments",
+        "/dbs/A/colls/B/attachments",
         "/dbs/A/colls/B/docs/C/docs/D",
         "/dbs/A/colls/B/users",
         "/dbs/A/colls/B/colls/C",
@@ -377,6 +396,8 @@ static void what_a_client_asks_for_a_server_reads(void **state)
         l.is_list = kind != RN_KIND_ACCOUNT && rn_chance_percent(&chance, 40);
         l.is_key_delete = kind == RN_KIND_CONTAINER && !l.is_list &&
                           rn_chance_percent(&chance, 30);
+        l.is_attachments = kind == RN_KIND_DOCUMENT && !l.is_list &&
+                           rn_chance_percent(&chance, 30);
         l.depth = rn_kind_depth(kind) - l.is_list;
         k = l.is_list ? rn_kind_owner(kind) : kind;
         for (size_t d = l.depth; d-- > 0; k = rn_kind_owner(k))
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(every_route_is_known),
         cmocka_unit_test(ids_are_found_in_their_order),
         cmocka_unit_test(deleting_by_key_is_an_operation_on_the_container),
+        cmocka_unit_test(attachments_are_signed_for_their_document),
         cmocka_unit_test(other_paths_are_not_found),
         cmocka_unit_test(paths_with_illegal_ids_are_refused),
         cmocka_unit_test(rids_must_belong_together),
