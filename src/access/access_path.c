@@ -15,6 +15,29 @@ const char *rn_access_name(enum rn_access_kind kind)
     return paths[kind]->name;
 }
 
+/* Does the query tell in which order it got its documents? */
+static bool is_order_told(const struct rn_access *a, const struct rn_query *q)
+{
+    return a->kind != RN_ACCESS_ORDER && a->kind != RN_ACCESS_EXTREMES &&
+           (!q || (!rn_query_is_orderless(q) && !rn_query_is_ordered(q)));
+}
+
+/* Which path the query leaves; without one, all is left. */
+static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
+                           struct rn_arena *arena)
+{
+    enum rn_code rc;
+
+    if (!ask->query)
+        return RN_OK;
+    rc = rn_access_pin(a, ask->query, arena);
+    if (!rc && a->kind != RN_ACCESS_POINTS && !ask->no_index)
+        rc = rn_access_choose_index(a, ask, arena);
+    if (!rc && !a->index && a->kind != RN_ACCESS_POINTS)
+        rc = rn_query_only_counts(ask->query, arena, &a->scope.no_bodies);
+    return rc;
+}
+
 enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
                             const struct rn_access_ask *ask,
                             struct rn_arena *arena)
@@ -22,20 +45,30 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
     enum rn_code rc;
 
     *a = (struct rn_access){ .reading = r, .scope = ask->scope };
-    rc = rn_access_pin(a, ask->query, arena);
-    if (!rc && a->kind != RN_ACCESS_POINTS && !ask->no_index)
-        rc = rn_access_choose_index(a, ask, arena);
-    if (!rc && !a->index && a->kind != RN_ACCESS_POINTS)
-        rc = rn_query_only_counts(ask->query, arena, &a->scope.no_bodies);
-    return rc ? rc : paths[a->kind]->open(a, ask, arena);
+    rc = rn_access_begin_natural(a, ask);
+    if (!rc)
+        rc = choose(a, ask, arena);
+    if (!rc && ask->order != RN_ORDER_KEYS && is_order_told(a, ask->query))
+        rc = rn_access_open_natural(a, ask, arena);
+    if (rc || a->ops)
+        return rc;
+    a->ops = paths[a->kind];
+    return a->ops->open(a, ask, arena);
 }
 
 enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body)
 {
-    return paths[a->kind]->next(a, body);
+    return a->ops->next(a, body);
 }
 
 void rn_access_close(struct rn_access *a)
 {
-    paths[a->kind]->close(a);
+    if (a->ops)
+        a->ops->close(a);
+    rn_access_places_release(&a->places); /* of a path that failed to open */
+}
+
+bool rn_access_is_natural(const struct rn_access *a)
+{
+    return a->ops && a->ops != paths[a->kind];
 }

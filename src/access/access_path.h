@@ -7,9 +7,10 @@
  *   partition key, or a prefix   the keys that begin so
  *   nothing                      everything in the request's scope
  *
- * Whichever it is, documents come in the order of their keys, so that a place
- * among them is good for all; and WHERE is still asked about each.  Only where
- * all are wanted and nobody can tell the order do they come as they lie.
+ * Whichever it is, documents come in one order, that of their keys or that of
+ * their rids, so that a position among them is good for all; and WHERE is still
+ * asked about each.  Only where all are wanted and nobody can tell the order do
+ * they come as they lie.
  *
  * Two ways lead elsewhere.  ORDER BY may follow an index that is in its order,
  * and MIN and MAX may look at its two ends.  Both may find on their way that
@@ -38,10 +39,22 @@ enum rn_access_kind {
 /* As operators are told. */
 const char *rn_access_name(enum rn_access_kind kind);
 
+/* In which order documents come, if the query can tell and has no order of its
+ * own. */
+enum rn_document_order {
+    RN_ORDER_KEYS, /* of their keys */
+    /* Of their rids, range by range, if they are few: RN_ACCESS_NATURAL_MAX of
+     * a range, or of what the path leaves of it.  Else of their keys. */
+    RN_ORDER_BY_SIZE,
+    RN_ORDER_RIDS, /* of their rids, however many there are */
+};
+enum { RN_ACCESS_NATURAL_MAX = 10000 };
+
 /* What the caller lets it do. */
 struct rn_access_ask {
     struct rn_documents_scan scope; /* the request's */
-    const struct rn_query *query;
+    enum rn_document_order order;   /* its `after` is a position of that */
+    const struct rn_query *query;   /* NULL: all documents are wanted */
     struct rn_view after; /* the row that an ordered page begins behind */
     const struct rn_query_resume *resume; /* see struct rn_query_limits */
     bool no_index;                        /* as if there were none */
@@ -57,9 +70,9 @@ struct rn_access_keys {
     uint32_t count, next;
 };
 
-/* Of INDEX: where the documents lie, in order. */
-struct rn_access_range {
-    struct rn_buf places; /* of struct rn_access_place */
+/* Where documents lie, in the order in which they come. */
+struct rn_access_places {
+    struct rn_buf list;   /* of struct rn_access_place, own.h */
     struct rn_arena held; /* their bytes */
     size_t next;
 };
@@ -96,12 +109,34 @@ struct rn_access_extremes {
     bool has_end;
 };
 
+/* Of any kind in the order of rids. */
+struct rn_access_natural {
+    struct rn_access_segment *segments; /* natural.c */
+    uint32_t count, at;
+    uint64_t from;        /* the least rid of segment `at` that is wanted */
+    uint64_t collected;   /* documents, so far */
+    uint32_t end_segment; /* no place from there on is collected, if `is_cut` */
+    uint64_t end;
+    struct rn_epk_range begun; /* what a page goes on with, if `has_begun` */
+    struct rn_births births;   /* of a scan along the rids */
+    struct rn_rid_scan scan;   /* if `is_open` */
+    struct rn_access_ask ask;
+    struct rn_arena *arena;
+    char position[RN_PLACE_MAX];
+    bool has_begun, is_open;
+    bool is_forced; /* there is no other order */
+    bool is_cut;    /* behind the last place there may be more */
+};
+
+struct rn_access_ops; /* own.h */
+
 struct rn_access {
     enum rn_access_kind kind;
+    const struct rn_access_ops *ops;
     struct rn_reading *reading;
     struct rn_documents_scan scope; /* the request's */
-    struct rn_view at;              /* the place of the document given last */
-    uint64_t examined;              /* rows of indexes that were looked at */
+    struct rn_view at; /* the place, or position, of the document given last */
+    uint64_t examined; /* rows of indexes that were looked at */
 
     /* What indexes there are. */
     struct rn_indexes indexes;    /* all that the container has */
@@ -115,10 +150,11 @@ struct rn_access {
     struct rn_documents documents; /* of SCAN and KEYS */
     struct rn_whole whole;         /* of SCAN instead, if `is_whole` */
     struct rn_access_keys keys;
-    struct rn_access_range range;
+    struct rn_access_places places; /* of INDEX, and of a sorted `natural` */
     struct rn_access_walk walk;
     struct rn_access_order order;
     struct rn_access_extremes extremes;
+    struct rn_access_natural natural;
     uint64_t group; /* of ORDER: see struct rn_query_limits */
 
     bool is_whole, has_given_up;
@@ -132,6 +168,16 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
 /* RN_NOT_FOUND after the last. */
 enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body) RN_CHECK;
 void rn_access_close(struct rn_access *a); /* zeroed is fine */
+
+/* True if documents come in the order of their rids: then `at` is no place but
+ * a position (natural.c). */
+bool rn_access_is_natural(const struct rn_access *a);
+/* A position: an interval of which all documents up to a rid were given.  False
+ * if the bytes are none. */
+size_t rn_access_position_put(const struct rn_epk_range *epks, uint64_t rid,
+                              char out[RN_PLACE_MAX]);
+bool rn_access_position_get(struct rn_view in, struct rn_epk_range *epks,
+                            uint64_t *rid);
 
 /* index_advisor.c: which index would have saved documents that were read, so
  * that it is made one day. */

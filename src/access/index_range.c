@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 enum {
-    HELD_MAX = 64 << 20,
     GATHER_MAX = 65536,  /* more places are never gathered, */
     GATHER_FIRST = 1024, /* nor these, for a page, before they were missed, */
     GATHER_KEYED = 1024, /* nor these, where a partition key narrows, */
@@ -21,32 +20,22 @@ enum {
     GATHER_SHARE = 4, /* or a quarter of all, of a query that wants all */
 };
 
-struct rn_access_place {
-    struct rn_view place;
-    uint64_t rid;
-};
-
 struct gathered {
     const struct rn_index *index;
-    struct rn_buf places;
-    struct rn_arena held;
+    struct rn_access_places places;
     uint64_t rows, rows_max;
 };
 
 static void release(struct gathered *g)
 {
-    rn_buf_release(&g->places);
-    rn_arena_release(&g->held);
+    rn_access_places_release(&g->places);
 }
 
 static enum rn_code add_place(struct gathered *g, const struct rn_index_walk *w)
 {
-    struct rn_access_place p = { .rid = w->rid };
+    struct rn_access_place p = { .place = w->place, .rid = w->rid };
 
-    p.place = rn_arena_copy(&g->held, w->place);
-    if (!p.place.at)
-        return RN_TOO_LARGE;
-    return rn_buf_add(&g->places, rn_view_of(&p, sizeof(p)));
+    return rn_access_places_add(&g->places, &p);
 }
 
 /* RN_TOO_LARGE if there are more than are worth it. */
@@ -117,8 +106,7 @@ static enum rn_code try_filter(struct rn_access *a,
 {
     struct rn_query_spans spans;
     struct gathered g = { .index = x,
-                          .places = RN_BUF_INIT(HELD_MAX),
-                          .held = RN_ARENA_INIT(HELD_MAX),
+                          .places = RN_ACCESS_PLACES_INIT,
                           .rows_max =
                               best->index ? best->rows : best->rows_max };
     enum rn_code rc = rn_query_span(ask->query, &x->keys[0].path,
@@ -155,14 +143,9 @@ static enum rn_code find_filter(struct rn_access *a,
 
 static void use_filter(struct rn_access *a, struct gathered *g)
 {
-    size_t count = g->places.len / sizeof(struct rn_access_place);
-
-    if (count)
-        qsort(g->places.at, count, sizeof(struct rn_access_place), by_place);
     a->kind = RN_ACCESS_INDEX;
     a->index = g->index;
-    a->range.places = g->places;
-    a->range.held = g->held;
+    a->places = g->places;
     *g = (struct gathered){ 0 };
 }
 
@@ -184,18 +167,21 @@ enum rn_code rn_access_gather(struct rn_access *a,
 static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
                          struct rn_arena *arena)
 {
-    (void)a, (void)ask, (void)arena;
+    (void)ask, (void)arena;
+    if (a->places.list.len)
+        qsort(a->places.list.at, rn_access_places_count(&a->places),
+              sizeof(struct rn_access_place), by_place);
     return RN_OK;
 }
 
 static enum rn_code next(struct rn_access *a, struct rn_view *body)
 {
-    const struct rn_access_place *list = (const void *)a->range.places.at;
-    size_t count = a->range.places.len / sizeof(*list);
+    const struct rn_access_place *list = rn_access_places_list(&a->places);
+    size_t count = rn_access_places_count(&a->places);
     enum rn_code rc = RN_NOT_FOUND;
 
-    while (rc == RN_NOT_FOUND && a->range.next < count) {
-        const struct rn_access_place *p = &list[a->range.next++];
+    while (rc == RN_NOT_FOUND && a->places.next < count) {
+        const struct rn_access_place *p = &list[a->places.next++];
 
         a->at = p->place;
         rc = rn_document_at(a->reading, p->place, p->rid, body);
@@ -205,8 +191,7 @@ static enum rn_code next(struct rn_access *a, struct rn_view *body)
 
 static void close(struct rn_access *a)
 {
-    rn_buf_release(&a->range.places);
-    rn_arena_release(&a->range.held);
+    rn_access_places_release(&a->places);
 }
 
 const struct rn_access_ops rn_access_index_range = { "index", open, next,

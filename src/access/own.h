@@ -2,6 +2,7 @@
  *
  *   pinned_keys.c     the keys that WHERE leaves: SCAN, KEYS or POINTS
  *   index_scan.c      the index that is less work: INDEX, ORDER or EXTREMES
+ *   natural.c         the path in the order of rids
  *   scan.c, keys.c, points.c, index_range.c, index_order.c, index_extremes.c
  *                     one kind each
  *
@@ -26,11 +27,50 @@ extern const struct rn_access_ops rn_access_scan, rn_access_keys,
     rn_access_points, rn_access_index_range, rn_access_index_order,
     rn_access_index_extremes;
 
+/* One of struct rn_access_places. */
+struct rn_access_place {
+    struct rn_view place;
+    uint64_t rid;
+    uint32_t segment; /* natural.c */
+    uint32_t key;     /* of a point, in struct rn_access_keys */
+};
+
+enum { RN_ACCESS_HELD_MAX = 64 << 20 };
+#define RN_ACCESS_PLACES_INIT                                                  \
+    ((struct rn_access_places){ .list = RN_BUF_INIT(RN_ACCESS_HELD_MAX),       \
+                                .held = RN_ARENA_INIT(RN_ACCESS_HELD_MAX) })
+
+/* places.c */
+enum rn_code rn_access_places_add(struct rn_access_places *p,
+                                  const struct rn_access_place *place) RN_CHECK;
+void rn_access_places_release(struct rn_access_places *p);
+
+static inline struct rn_access_place *
+rn_access_places_list(const struct rn_access_places *p)
+{
+    return (struct rn_access_place *)(void *)p->list.at;
+}
+
+static inline size_t rn_access_places_count(const struct rn_access_places *p)
+{
+    return p->list.len / sizeof(struct rn_access_place);
+}
+
 struct rn_access_key {
     struct rn_pk pk;
     struct rn_view id;    /* of a point */
     struct rn_view start; /* the place where its documents begin */
 };
+
+/* natural.c: goes on from a position: narrows the scope to what is behind it.
+ * RN_BAD_REQUEST if it is none. */
+enum rn_code rn_access_begin_natural(struct rn_access *a,
+                                     const struct rn_access_ask *ask) RN_CHECK;
+/* Takes the path in the order of rids, if there are few enough documents; else
+ * its operations are not set. */
+enum rn_code rn_access_open_natural(struct rn_access *a,
+                                    const struct rn_access_ask *ask,
+                                    struct rn_arena *arena) RN_CHECK;
 
 /* pinned_keys.c: the kind, and its keys unless it is a scan. */
 enum rn_code rn_access_pin(struct rn_access *a, const struct rn_query *q,

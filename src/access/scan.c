@@ -15,7 +15,7 @@ static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
 {
     (void)arena;
     a->is_whole = !a->scope.no_bodies && is_everything(&ask->scope) &&
-                  rn_query_is_orderless(ask->query);
+                  ask->query && rn_query_is_orderless(ask->query);
     if (a->is_whole)
         return rn_whole_open(&a->whole, a->reading);
     return rn_documents_open(&a->documents, a->reading, &a->scope);

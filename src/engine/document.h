@@ -48,7 +48,8 @@ enum rn_code rn_document_read_rid(struct rn_reading *r, uint64_t number,
 struct rn_documents {
     struct rn_reading *reading;
     struct rn_cursor *cursor;
-    struct rn_view at;      /* the place of the document given last */
+    struct rn_view at;      /* the place of the document given last, */
+    uint64_t rid;           /* and its rid */
     const struct rn_pk *pk; /* which others may share their places with */
     bool no_bodies;
 };
@@ -86,6 +87,48 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_reading *r,
 enum rn_code rn_documents_next(struct rn_documents *d,
                                struct rn_view *body) RN_CHECK;
 void rn_documents_close(struct rn_documents *d); /* zeroed is fine */
+
+/* How many documents were created in each range that the container has had, by
+ * its id.  An interval has no more than the ranges it meets, and about as many
+ * if none is deleted. */
+struct rn_birth {
+    uint32_t range;
+    uint64_t documents;
+    struct rn_epk_range epks;
+};
+struct rn_births {
+    struct rn_birth *list; /* in the arena */
+    uint32_t count;
+};
+enum rn_code rn_births_read(struct rn_births *b, struct rn_reading *r,
+                            struct rn_arena *arena) RN_CHECK;
+uint64_t rn_births_count(const struct rn_births *b,
+                         const struct rn_epk_range *epks);
+
+/* Where documents lie, in the order of their rids: those of a range are in the
+ * order in which they were created.  The documents themselves are not read, and
+ * those that have expired come, too. */
+struct rn_rid_scan {
+    struct rn_reading *reading;
+    const struct rn_births *births;
+    struct rn_epk_range epks;
+    struct rn_documents_bounds bounds;
+    struct rn_cursor *cursor;
+    uint32_t next;        /* of the births, whose rids come next */
+    uint64_t from;        /* the least rid that is wanted */
+    uint64_t rid;         /* of the document given last, */
+    struct rn_view place; /* and its place */
+};
+/* `scan` says which; its `after` is a place in the order of keys, and empty. */
+enum rn_code rn_rid_scan_open(struct rn_rid_scan *s, struct rn_reading *r,
+                              const struct rn_births *births,
+                              const struct rn_documents_scan *scan,
+                              uint64_t from) RN_CHECK;
+enum rn_code rn_rid_scan_next(struct rn_rid_scan *s) RN_CHECK;
+void rn_rid_scan_close(struct rn_rid_scan *s); /* zeroed is fine */
+/* The rid of the document at a place; RN_NOT_FOUND if there is none. */
+enum rn_code rn_document_rid_at(struct rn_reading *r, struct rn_view place,
+                                uint64_t *rid) RN_CHECK;
 
 /* ---- writing ------------------------------------------------------------- */
 

@@ -354,6 +354,7 @@ enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
             return rc;
     } while (!is_wanted);
     d->at = rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD);
+    d->rid = row.rid;
     *body = d->no_bodies ? RN_LIT("") : feed.json;
     return RN_OK;
 }

@@ -1,10 +1,13 @@
-/* lists.c -- documents by the page, in the order of their keys.
+/* lists.c -- documents by the page, in the order of their rids if they are few,
+ * else in that of their keys.
  *
- * The continuation is, in base64, the container as 8 bytes and the place of the
- * last document in key order: it stays good whatever is written meanwhile.
+ * The continuation is, in base64, the container as 8 bytes, complemented if the
+ * order is that of rids, and the position or place of the last document: it
+ * stays good whatever is written meanwhile.
  */
 #include "rest/own.h"
 
+#include "access/access_path.h"
 #include "base/base64.h"
 #include "base/bytes.h"
 #include "json/print.h"
@@ -144,32 +147,38 @@ uint64_t rn_context_whose(const struct rn_context *x)
     return owner ? (uint64_t)owner->rid.database << 32 | owner->rid.parent : 0;
 }
 
-static enum rn_code read_token(struct rn_context *x,
-                               struct rn_documents_scan *scan)
+static enum rn_code read_token(struct rn_context *x, struct rn_access_ask *ask)
 {
     struct rn_view token = rn_context_header(x, RN_HEADER_CONTINUATION);
     size_t len = 0, room = OWNER_BYTES + RN_KEY_MAX - RN_KEY_HEAD - 1;
+    uint64_t owner;
     char *bytes;
 
+    ask->order = RN_ORDER_BY_SIZE;
     if (!token.len)
         return RN_OK;
     bytes = rn_arena_alloc(&x->call->arena, room);
     if (!bytes)
         return RN_NOMEM;
     if (rn_base64_decode(token, RN_BASE64_STANDARD, bytes, room, &len) ||
-        len <= OWNER_BYTES || rn_get_u64_be(bytes) != rn_context_whose(x))
+        len <= OWNER_BYTES)
         return rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
-    scan->after = rn_view_of(bytes + OWNER_BYTES, len - OWNER_BYTES);
+    owner = rn_get_u64_be(bytes);
+    ask->order = owner == rn_context_whose(x) ? RN_ORDER_KEYS : RN_ORDER_RIDS;
+    if (ask->order == RN_ORDER_RIDS && owner != ~rn_context_whose(x))
+        return rn_fail(&x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
+    ask->scope.after = rn_view_of(bytes + OWNER_BYTES, len - OWNER_BYTES);
     return RN_OK;
 }
 
-static void add_token(struct rn_context *x, struct rn_view at)
+static void add_token(struct rn_context *x, struct rn_view at, bool is_natural)
 {
     char bytes[OWNER_BYTES + RN_PLACE_MAX];
     char text[RN_BASE64_LEN(sizeof(bytes))];
     struct rn_view whole = rn_view_of(bytes, OWNER_BYTES + at.len);
 
-    rn_put_u64_be(bytes, rn_context_whose(x));
+    rn_put_u64_be(bytes,
+                  is_natural ? ~rn_context_whose(x) : rn_context_whose(x));
     memcpy(bytes + OWNER_BYTES, at.at, at.len);
     rn_reply_header(x, RN_HEADER_CONTINUATION,
                     rn_base64_encode(whole, RN_BASE64_STANDARD, text));
@@ -177,7 +186,7 @@ static void add_token(struct rn_context *x, struct rn_view at)
 
 /* Prints a page; one document is looked for beyond it, to know whether there is
  * more. */
-static enum rn_code print_page(struct rn_context *x, struct rn_documents *d,
+static enum rn_code print_page(struct rn_context *x, struct rn_access *a,
                                size_t max, size_t *count, bool *more)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
@@ -192,13 +201,13 @@ static enum rn_code print_page(struct rn_context *x, struct rn_documents *d,
     rn_json_out_key(&o, RN_LIT("Documents"));
     rn_json_out_array_begin(&o);
     for (;;) {
-        rc = rn_documents_next(d, &body);
+        rc = rn_access_next(a, &body);
         if (rc || *count == max ||
             (*count && x->call->body.len + body.len > PAGE_BYTES - TAIL_BYTES))
             break;
         rn_json_out_raw(&o, body);
-        memcpy(place, d->at.at, d->at.len);
-        at = rn_view_of(place, d->at.len);
+        memcpy(place, a->at.at, a->at.len);
+        at = rn_view_of(place, a->at.len);
         ++*count;
     }
     *more = !rc;
@@ -207,7 +216,7 @@ static enum rn_code print_page(struct rn_context *x, struct rn_documents *d,
     rn_json_out_uint(&o, *count);
     rn_json_out_object_end(&o);
     if (*more)
-        add_token(x, at);
+        add_token(x, at, rn_access_is_natural(a));
     if (rc && rc != RN_NOT_FOUND)
         return rc;
     return rn_json_out_finish(&o);
@@ -215,9 +224,9 @@ static enum rn_code print_page(struct rn_context *x, struct rn_documents *d,
 
 enum rn_rest_step rn_rest_document_list(struct rn_context *x)
 {
-    struct rn_documents_scan scan = { 0 };
+    struct rn_access_ask ask = { 0 };
     struct rn_reading reading = { 0 };
-    struct rn_documents documents = { 0 };
+    struct rn_access access = { 0 };
     size_t max = 0, count = 0;
     bool more = false;
     enum rn_code rc = rn_context_find_container(x);
@@ -225,22 +234,22 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
     if (!rc)
         rc = rn_context_count(x, &max);
     if (!rc)
-        rc = rn_context_scope(x, &scan);
+        rc = rn_context_scope(x, &ask.scope);
     if (!rc)
-        rc = read_token(x, &scan);
+        rc = read_token(x, &ask);
     if (!rc)
         rc = rn_reading_begin(&reading, x->rest->engine,
                               x->container->container, &x->err);
     if (!rc)
-        rc = rn_session_check(x, &reading, &scan.epks);
+        rc = rn_session_check(x, &reading, &ask.scope.epks);
     if (!rc)
-        rc = rn_documents_open(&documents, &reading, &scan);
+        rc = rn_access_open(&access, &reading, &ask, &x->call->arena);
     if (rc == RN_BAD_REQUEST && !x->err.text[0])
         rn_fail(&x->err, rc, "Invalid Continuation Token");
     if (!rc)
-        rc = print_page(x, &documents, max, &count, &more);
+        rc = print_page(x, &access, max, &count, &more);
     rn_reply_blame(x, &reading, rc);
-    rn_documents_close(&documents);
+    rn_access_close(&access);
     rn_reading_end(&reading);
     if (rc)
         return rn_reply_fail(x, rc);

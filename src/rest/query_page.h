@@ -6,11 +6,12 @@
  *   query_rows.c    its rows into the body, and those behind it into an answer
  *
  * A page ends when it has its rows or bytes, or its time is over.  Documents
- * are read in key order, which updates do not change.  A query that must see
- * everything first (ORDER BY, GROUP BY, DISTINCT, aggregates) is *whole*: it is
- * answered from what waits (result_cache.h); if that is gone it begins again,
- * behind the last row if it is sorted, else counting rows.  So is a ranking
- * (ranked.h).
+ * are read in the order of their rids or of their keys, which updates do not
+ * change; the first page decides, and the token says which.  A query that must
+ * see everything first (ORDER BY, GROUP BY, DISTINCT, aggregates) is *whole*:
+ * it is answered from what waits (result_cache.h); if that is gone it begins
+ * again, behind the last row if it is sorted, else counting rows.  So is a
+ * ranking (ranked.h).
  *
  * Thread: a worker's.
  */
@@ -35,11 +36,13 @@ struct rn_query_page {
     /* Documents. */
     struct rn_reading reading;
     struct rn_documents_scan scan;
+    enum rn_document_order order; /* of the documents: as the token says */
     struct rn_access access;
-    char place[RN_PLACE_MAX]; /* of the document given last */
+    char place[RN_PLACE_MAX]; /* or position, of the document given last */
     size_t place_len;
     const struct rn_epk *border; /* where the page ends at the latest; NULL:
                                     with the last document */
+    struct rn_epk_range begun;   /* the interval of a natural position */
     struct rn_view first; /* the page's first document, looked at before */
     enum rn_code first_rc;
     bool has_first;

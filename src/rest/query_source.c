@@ -168,6 +168,7 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
 {
     struct rn_context *x = p->x;
     struct rn_access_ask ask = { .query = p->asked.query,
+                                 .order = p->order,
                                  .after = p->limits.from.after,
                                  .resume = p->asked.resume,
                                  .no_order = no_order,
@@ -201,7 +202,8 @@ static struct rn_view place_of(const struct rn_container *c,
     return rn_view_of(key->bytes + RN_KEY_HEAD, key->len - RN_KEY_HEAD);
 }
 
-void rn_query_source_narrow(struct rn_query_page *p)
+/* The range in which a place lies ends with the first border behind it. */
+static void find_border(struct rn_query_page *p)
 {
     const struct rn_container *c = p->x->container->container;
     struct rn_key key;
@@ -211,18 +213,51 @@ void rn_query_source_narrow(struct rn_query_page *p)
         if (rn_view_compare(p->scan.after, place) < 0)
             p->border = &c->ranges[i].epks.min;
     }
+}
+
+/* A position says how far its interval goes, which was a range; if it is empty,
+ * the page begins with the range behind it. */
+static void find_natural_border(struct rn_query_page *p)
+{
+    const struct rn_container *c = p->x->container->container;
+    uint64_t rid;
+
+    if (!rn_access_position_get(p->scan.after, &p->begun, &rid))
+        return; /* it is refused when it is opened */
+    if (rn_epk_compare(&p->begun.min, &p->begun.max) < 0 &&
+        rn_epk_compare(&p->begun.max, &p->scan.epks.max) < 0)
+        p->border = &p->begun.max;
+    if (rn_epk_compare(&p->begun.min, &p->begun.max) < 0)
+        return;
+    for (size_t i = 1; i < c->range_count && !p->border; i++) {
+        if (rn_epk_compare(&p->begun.max, &c->ranges[i].epks.min) < 0)
+            p->border = &c->ranges[i].epks.min;
+    }
+}
+
+void rn_query_source_narrow(struct rn_query_page *p)
+{
+    if (p->order == RN_ORDER_RIDS)
+        find_natural_border(p);
+    else
+        find_border(p);
     if (p->border)
         p->scan.epks.max = *p->border;
 }
 
 void rn_query_source_cross(struct rn_query_page *p)
 {
+    const struct rn_epk_range none = { *p->border, *p->border };
     struct rn_key key;
-    struct rn_view place =
-        place_of(p->x->container->container, p->border, &key);
+    struct rn_view place;
 
-    memcpy(p->place, place.at, place.len);
-    p->place_len = place.len;
+    if (rn_access_is_natural(&p->access)) {
+        p->place_len = rn_access_position_put(&none, 0, p->place);
+    } else {
+        place = place_of(p->x->container->container, p->border, &key);
+        memcpy(p->place, place.at, place.len);
+        p->place_len = place.len;
+    }
     p->end.document_rows = 0;
     p->stats.is_done = false;
 }

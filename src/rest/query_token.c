@@ -2,13 +2,16 @@
  *
  * The continuation is, in base64 and big endian,
  *
- *   1 byte    what ends it: a place among documents, or one among sorted rows,
- *             those of a resume filter or all of them
+ *   1 byte    what ends it: a place among documents in the order of keys, a
+ *             position among those in the order of rids, or a place among
+ *             sorted rows, those of a resume filter or all of them
  *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
- *   u32       rows of the last document that were sent
+ *   u32       rows of the last document that were sent; of an answer that is
+ *             computed in whole, 1 if documents are read in the order of rids
  *   u64       the answer that waits in result_cache.c; 0: none
  *   u64       what is asked: the container, user or database; 0: the account
- *   bytes     the place: of the last document, or behind the last sorted row
+ *   bytes     the place or position of the last document, or the place behind
+ *             the last sorted row
  *
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
  * at most 864 characters.
@@ -28,7 +31,12 @@ static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
 static_assert(RN_BASE64_LEN(TOKEN_MAX) + 12 <= 1024,
               "clients allow a kilobyte");
 
-enum token_kind { TOKEN_DOCUMENT = 1, TOKEN_ROW = 2, TOKEN_RESUMED_ROW = 3 };
+enum token_kind {
+    TOKEN_DOCUMENT = 1,
+    TOKEN_ROW = 2,
+    TOKEN_RESUMED_ROW = 3,
+    TOKEN_NATURAL = 4,
+};
 
 static const struct rn_view token_head = { "{\"token\":\"", 10 };
 static const struct rn_view token_tail = { "\"}", 2 };
@@ -38,10 +46,17 @@ static enum rn_code bad_token(struct rn_query_page *p)
     return rn_fail(&p->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
 }
 
+/* Of the documents that this page has read, or an earlier one for it. */
+static bool is_natural(const struct rn_query_page *p)
+{
+    return p->access.ops ? rn_access_is_natural(&p->access)
+                         : p->order == RN_ORDER_RIDS;
+}
+
 static enum token_kind kind_of(const struct rn_query_page *p)
 {
     if (!rn_query_page_is_whole(p))
-        return TOKEN_DOCUMENT;
+        return is_natural(p) ? TOKEN_NATURAL : TOKEN_DOCUMENT;
     return p->asked.resume ? TOKEN_RESUMED_ROW : TOKEN_ROW;
 }
 
@@ -57,6 +72,8 @@ static enum rn_code read_row(struct rn_query_page *p, enum token_kind kind,
         (place.len && !is_ordered))
         return bad_token(p);
     p->limits.from.after = place;
+    p->order = p->limits.from.document_rows ? RN_ORDER_RIDS : RN_ORDER_KEYS;
+    p->limits.from.document_rows = 0;
     if (place.len || kind == kind_of(p))
         return RN_OK;
     if (kind == TOKEN_RESUMED_ROW)
@@ -74,6 +91,7 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
     size_t len = 0;
     char *bytes;
 
+    p->order = RN_ORDER_BY_SIZE;
     if (!text.len)
         return RN_OK;
     bytes = rn_arena_alloc(&p->x->call->arena, TOKEN_MAX);
@@ -99,8 +117,9 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
     p->held = rn_get_u64_be(bytes + 21);
     if (rn_query_page_is_whole(p))
         return read_row(p, kind, tail);
-    if (kind != TOKEN_DOCUMENT)
+    if (kind != TOKEN_DOCUMENT && kind != TOKEN_NATURAL)
         return bad_token(p);
+    p->order = kind == TOKEN_NATURAL ? RN_ORDER_RIDS : RN_ORDER_KEYS;
     p->scan.after = tail;
     p->scan.from_there = true;
     if (p->x->link.kind != RN_KIND_DOCUMENT &&
@@ -120,8 +139,8 @@ void rn_query_token_add(struct rn_query_page *p)
     bytes[0] = (char)kind_of(p);
     rn_put_u64_be(bytes + 1, p->end.rows);
     rn_put_u64_be(bytes + 9, p->end.passed);
-    rn_put_u32_be(bytes + 17,
-                  rn_query_page_is_whole(p) ? 0 : p->end.document_rows);
+    rn_put_u32_be(bytes + 17, rn_query_page_is_whole(p) ? is_natural(p)
+                                                        : p->end.document_rows);
     rn_put_u64_be(bytes + 21, p->held);
     rn_put_u64_be(bytes + 29, rn_context_whose(p->x));
     if (tail.len)

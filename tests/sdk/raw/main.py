@@ -14,6 +14,7 @@ import sys
 import urllib.parse
 
 import moving
+import natural
 import resume
 from wire import (
     Container,
@@ -52,6 +53,7 @@ def fill():
 plain = fill() if phase == "everyday" else None
 moving.add_cases(server)
 resume.add_cases(server)
+natural.add_cases(server)
 
 
 def looked_at(c, text, rows, **more):
