@@ -140,3 +140,43 @@ bool rn_json_path_eq(const struct rn_json_path *a, const struct rn_json_path *b)
         same = rn_view_eq(a->names[i], b->names[i]);
     return same;
 }
+
+/* ---- printing ------------------------------------------------------------ */
+
+static bool is_plain(struct rn_view name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') &&
+            (c < '0' || c > '9') && c != '_')
+            return false;
+    }
+    return name.len > 0;
+}
+
+static enum rn_code print_quoted(struct rn_view name, struct rn_buf *out)
+{
+    enum rn_code rc = rn_buf_add(out, RN_LIT("\""));
+
+    for (size_t i = 0; i < name.len && !rc; i++) {
+        if (name.at[i] == '"' || name.at[i] == '\\')
+            rc = rn_buf_add(out, RN_LIT("\\"));
+        if (!rc)
+            rc = rn_buf_add(out, rn_view_of(&name.at[i], 1));
+    }
+    return rc ? rc : rn_buf_add(out, RN_LIT("\""));
+}
+
+enum rn_code rn_json_path_print(const struct rn_json_path *path,
+                                struct rn_buf *out)
+{
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < path->count && !rc; i++) {
+        rc = rn_buf_add(out, RN_LIT("/"));
+        if (!rc)
+            rc = is_plain(path->names[i]) ? rn_buf_add(out, path->names[i])
+                                          : print_quoted(path->names[i], out);
+    }
+    return rc;
+}

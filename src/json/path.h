@@ -31,6 +31,10 @@ enum rn_code rn_json_path_parse(struct rn_view text, struct rn_arena *a,
 /* Where the path leads from `from`, or RN_JSON_NONE. */
 uint32_t rn_json_path_find(const struct rn_json_path *path,
                            const struct rn_json *j, uint32_t from);
+/* The text of a path: a name that is not of letters, digits and _ alone is in
+ * double quotes. */
+enum rn_code rn_json_path_print(const struct rn_json_path *path,
+                                struct rn_buf *out) RN_CHECK;
 bool rn_json_path_eq(const struct rn_json_path *a,
                      const struct rn_json_path *b);
 

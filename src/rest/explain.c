@@ -123,11 +123,8 @@ static enum rn_code run_query(struct explained *e)
 static void print_key(struct rn_json_out *o, const struct rn_index_key *key)
 {
     struct rn_buf text = RN_BUF_INIT(64 << 10);
-    enum rn_code rc = RN_OK;
 
-    for (uint32_t i = 0; i < key->path.count && !rc; i++)
-        rc = rn_buf_printf(&text, "/%.*s", RN_FMT(key->path.names[i]));
-    if (!rc) {
+    if (!rn_json_path_print(&key->path, &text)) {
         (void)!rn_buf_add(&text, key->is_descending ? RN_LIT(" DESC")
                                                     : RN_LIT(" ASC"));
     }

@@ -15,7 +15,8 @@
 #include "base/base64.h"
 #include "json/print.h"
 
-enum { INDEX_TEXT_MAX = 4096, KEYS_MAX = 8 };
+/* The header of V2 may be three times as long, and all headers 64 KB. */
+enum { INDEX_TEXT_MAX = 16 << 10, KEYS_MAX = 8 };
 
 /* What WHERE says of the values at a path. */
 enum shape { OTHER, EQUAL, RANGE };
@@ -159,13 +160,21 @@ static void print_spec(struct rn_json_out *o, const struct rn_json_path *path,
 {
     struct rn_buf text = RN_BUF_INIT(INDEX_TEXT_MAX);
 
-    for (uint32_t i = 0; i < path->count; i++) {
-        if (rn_buf_add(&text, RN_LIT("/")) || rn_buf_add(&text, path->names[i]))
-            break;
-    }
-    (void)!rn_buf_add(&text, rn_view_text(end));
+    if (rn_json_path_print(path, &text) || rn_buf_add(&text, rn_view_text(end)))
+        o->rc = RN_TOO_LARGE;
     rn_json_out_string(o, rn_buf_view(&text));
     rn_buf_release(&text);
+}
+
+/* What an index would gain.  Only older clients are told so of one that is
+ * used. */
+static void print_score(struct rn_json_out *o, const struct uses *u,
+                        bool is_utilized)
+{
+    if (is_utilized && !u->is_old)
+        return;
+    rn_json_out_key(o, RN_LIT("IndexImpactScore"));
+    rn_json_out_string(o, RN_LIT("High"));
 }
 
 static void print_singles(struct rn_json_out *o, const char *name,
@@ -189,8 +198,7 @@ static void print_singles(struct rn_json_out *o, const char *name,
             rn_json_out_key(o, RN_LIT("IndexPreciseSet"));
             rn_json_out_bool(o, true);
         }
-        rn_json_out_key(o, RN_LIT("IndexImpactScore"));
-        rn_json_out_string(o, RN_LIT("High"));
+        print_score(o, u, is_utilized);
         rn_json_out_object_end(o);
     }
     rn_json_out_array_end(o);
@@ -198,8 +206,9 @@ static void print_singles(struct rn_json_out *o, const char *name,
 
 /* ---- composite indexes --------------------------------------------------- */
 
-static void print_composite(struct rn_json_out *o,
-                            const struct rn_policy_composite *c)
+static void print_composite(struct rn_json_out *o, const struct uses *u,
+                            const struct rn_policy_composite *c,
+                            bool is_utilized)
 {
     rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("IndexSpecs"));
@@ -208,8 +217,7 @@ static void print_composite(struct rn_json_out *o,
         print_spec(o, &c->keys[i].path,
                    c->keys[i].is_descending ? " DESC" : " ASC");
     rn_json_out_array_end(o);
-    rn_json_out_key(o, RN_LIT("IndexImpactScore"));
-    rn_json_out_string(o, RN_LIT("High"));
+    print_score(o, u, is_utilized);
     rn_json_out_object_end(o);
 }
 
@@ -249,7 +257,7 @@ static void print_utilized(struct rn_json_out *o, const struct uses *u)
         if (is_filtered_by(u, c) ||
             (u->order.count &&
              rn_policy_has_composite(&alone, u->order.keys, u->order.count)))
-            print_composite(o, c);
+            print_composite(o, u, c, true);
     }
 }
 
@@ -264,7 +272,7 @@ static void print_potential(struct rn_json_out *o, const struct uses *u)
         return;
     if (u->order.count && !rn_policy_has_composite(
                               u->cost->policy, u->order.keys, u->order.count))
-        print_composite(o, &u->order);
+        print_composite(o, u, &u->order, false);
     for (uint32_t i = 0; i < u->count && equal < KEYS_MAX - 1; i++) {
         if (u->list[i].shape == EQUAL)
             keys[equal++] = (struct rn_policy_key){ u->list[i].path, false };
@@ -274,7 +282,7 @@ static void print_potential(struct rn_json_out *o, const struct uses *u)
             continue;
         keys[equal] = (struct rn_policy_key){ u->list[i].path, false };
         c.count = equal + 1;
-        print_composite(o, &c);
+        print_composite(o, u, &c, false);
     }
 }
 
@@ -338,7 +346,7 @@ void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *c,
     struct rn_buf json = RN_BUF_INIT(INDEX_TEXT_MAX);
     struct rn_buf text = RN_BUF_INIT((size_t)3 * INDEX_TEXT_MAX);
     struct rn_json_out o = RN_JSON_OUT_INIT(&json);
-    char letters[RN_BASE64_LEN(INDEX_TEXT_MAX)];
+    char *letters;
     enum rn_code rc = find_uses(&u);
 
     if (!rc) {
@@ -348,9 +356,10 @@ void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *c,
             print_new(&o, &u);
         rc = rn_json_out_finish(&o);
     }
+    letters = rn_arena_alloc(u.arena, RN_BASE64_LEN(json.len));
     if (!rc && !is_old)
         rc = escape(rn_buf_view(&json), &text);
-    if (!rc) { /* paths too long for a header are no reason to fail */
+    if (!rc && letters) { /* what is too long for a header does not fail */
         rn_reply_header(x, RN_HEADER_INDEX_METRICS,
                         is_old ? rn_base64_encode(rn_buf_view(&json),
                                                   RN_BASE64_STANDARD, letters)

@@ -127,6 +127,41 @@ static void a_nul_byte_needs_quotes(void **state)
     rn_arena_release(&arena);
 }
 
+static void a_path_that_is_printed_reads_as_it_was(void **state)
+{
+    static const struct {
+        const char *given, *printed;
+    } cases[] = {
+        { "/a/b_1/C", "/a/b_1/C" },
+        { "/'a b'/c", "/\"a b\"/c" },
+        { "/a-b", "/\"a-b\"" },
+        { "/\"\"/x", "/\"\"/x" },
+        { "/'say \"hi\"'", "/\"say \\\"hi\\\"\"" },
+        { "/'back\\\\slash'", "/\"back\\\\slash\"" },
+        { "/\xc3\xa9", "/\"\xc3\xa9\"" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_arena arena = RN_ARENA_INIT(1 << 16);
+        struct rn_buf text = RN_BUF_INIT(1 << 16);
+        struct rn_json_path path, again;
+
+        assert_int_equal(rn_json_path_parse(rn_view_text(cases[i].given),
+                                            &arena, &path, NULL),
+                         RN_OK);
+        assert_int_equal(rn_json_path_print(&path, &text), RN_OK);
+        assert_true(
+            rn_view_eq(rn_buf_view(&text), rn_view_text(cases[i].printed)));
+        assert_int_equal(
+            rn_json_path_parse(rn_buf_view(&text), &arena, &again, NULL),
+            RN_OK);
+        assert_true(rn_json_path_eq(&path, &again));
+        rn_buf_release(&text);
+        rn_arena_release(&arena);
+    }
+}
+
 static void a_path_has_a_ceiling(void **state)
 {
     struct rn_arena small = RN_ARENA_INIT(16), large = RN_ARENA_INIT(1 << 24);
@@ -200,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_path_is_its_names),
         cmocka_unit_test(one_flaw_is_enough_to_be_refused),
         cmocka_unit_test(a_nul_byte_needs_quotes),
+        cmocka_unit_test(a_path_that_is_printed_reads_as_it_was),
         cmocka_unit_test(a_path_has_a_ceiling),
         cmocka_unit_test(a_path_leads_through_objects_only),
     };

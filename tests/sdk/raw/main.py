@@ -493,13 +493,19 @@ def index_metrics_name_the_paths_of_the_filter():
         urllib.parse.unquote(got.headers["x-ms-cosmos-index-utilization"])
     )
     specs = [i["IndexSpec"] for i in new["UtilizedIndexes"]["SingleIndexes"]]
-    assert specs == ["/pk/?", "/n/?", "/a b/c/?"], new
+    assert specs == ["/pk/?", "/n/?", '/"a b"/c/?'], new
     assert new["PotentialIndexes"]["SingleIndexes"] == [], new
+    # Only of what would help is told how much it would.
+    assert [list(i) for i in new["UtilizedIndexes"]["SingleIndexes"]] == \
+        [["IndexSpec"]] * 3, new
+    helps = new["PotentialIndexes"]["CompositeIndexes"]
+    assert helps and all(i["IndexImpactScore"] == "High" for i in helps), new
     got = plain.query(text, x_ms_cosmos_populateindexmetrics="true")
     old = json.loads(
         base64.b64decode(got.headers["x-ms-cosmos-index-utilization"])
     )
     assert old["UtilizedSingleIndexes"][0]["IndexSpec"] == "/pk/?"
+    assert old["UtilizedSingleIndexes"][0]["IndexImpactScore"] == "High"
     assert old["UtilizedCompositeIndexes"] == []
     got = plain.query(text)
     assert "x-ms-cosmos-index-utilization" not in got.headers
@@ -511,6 +517,27 @@ def index_metrics_name_the_paths_of_the_filter():
     )
     specs = [i["IndexSpec"] for i in old["UtilizedSingleIndexes"]]
     assert specs == ["/pk/?"] and old["PotentialSingleIndexes"] == [], old
+
+
+@case
+def index_metrics_have_names_that_are_long_or_odd():
+    names = ["n" * 5000, "\u00e9" * 600, 'a"b', "a\\b", "a-b", "\U0001F600"]
+    text = "SELECT * FROM c WHERE " + " AND ".join(
+        f"c[{json.dumps(name)}] = 1" for name in names)
+    want = ["/" + name if name.isalnum() and name.isascii() else
+            '/"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            for name in names]
+    for header in ("_V2", ""):
+        got = plain.query(text, **{
+            "x_ms_cosmos_populateindexmetrics" + header: "true"})
+        found = got.headers["x-ms-cosmos-index-utilization"]
+        if header:
+            found = json.loads(urllib.parse.unquote(found))
+            found = found["UtilizedIndexes"]["SingleIndexes"]
+        else:
+            found = json.loads(base64.b64decode(found))
+            found = found["UtilizedSingleIndexes"]
+        assert [i["IndexSpec"] for i in found] == [w + "/?" for w in want]
 
 
 # ---- ranks ---------------------------------------------------------------------
