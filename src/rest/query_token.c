@@ -46,6 +46,27 @@ static enum rn_code bad_token(struct rn_query_page *p)
     return rn_fail(&p->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
 }
 
+/* A continuation of the service's, "-RID:~a0NPAOszCpOChB4AAAAAAA==#RT:1#...",
+ * names a document of another container.  As there, it is no place in this one,
+ * and the first page comes. */
+static bool is_foreign(const struct rn_query_page *p, struct rn_view text)
+{
+    const struct rn_view head = RN_LIT("RID:~");
+    const char *end = memchr(text.at, '#', text.len);
+    const struct rn_object *c = p->x->container;
+    struct rn_rid rid;
+
+    if (!c || !end || (text.at[0] != '-' && text.at[0] != '+'))
+        return false;
+    text = rn_view_of(text.at + 1, (size_t)(end - text.at) - 1);
+    if (!rn_view_starts(text, head) ||
+        !rn_rid_parse(rn_view_of(text.at + head.len, text.len - head.len),
+                      &rid))
+        return false;
+    return rid.kind == RN_KIND_DOCUMENT &&
+           !rn_rid_eq(rn_rid_owner(rid), c->rid);
+}
+
 /* Of the documents that this page has read, or an earlier one for it. */
 static bool is_natural(const struct rn_query_page *p)
 {
@@ -92,7 +113,7 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
     char *bytes;
 
     p->order = RN_ORDER_BY_SIZE;
-    if (!text.len)
+    if (!text.len || is_foreign(p, text))
         return RN_OK;
     bytes = rn_arena_alloc(&p->x->call->arena, TOKEN_MAX);
     if (!bytes)

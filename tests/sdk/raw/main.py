@@ -473,6 +473,20 @@ def metrics_tell_what_was_looked_at():
 
 
 @case
+def a_continuation_of_the_service_begins_at_the_start():
+    text = "SELECT VALUE c.n FROM c"
+    foreign = "-RID:~a0NPAOszCpOChB4AAAAAAA==#RT:1#TRC:2#ISV:2#IEO:65567#QCF:8"
+    first = plain.query(text, x_ms_max_item_count=5).json["Documents"]
+    got = plain.query(text, x_ms_max_item_count=5, x_ms_continuation=foreign)
+    assert got.status == 200 and got.json["Documents"] == first, got.text
+    mine = plain.query("SELECT TOP 1 * FROM c").json["Documents"][0]["_rid"]
+    for bad in (f"-RID:~{mine}#RT:1", foreign.replace("#", "!"),
+                foreign.replace("a0NP", "a0"), foreign[1:]):
+        got = plain.query(text, x_ms_continuation=bad)
+        assert got.status == 400 and "Continuation" in got.text, bad
+
+
+@case
 def metrics_of_a_page_count_its_own_rows():
     for text in ("SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c ORDER BY c.n",
                  "SELECT DISTINCT VALUE c.n FROM c",
