@@ -30,13 +30,14 @@ static void add_times(struct rn_context *x, const struct rn_query_cost *c)
              "queryPhysicalPlanBuildTimeInMs=0.00;"
              "queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs=%.4f;"
              "indexLookupTimeInMs=0.00;instructionCount=%llu;"
-             "documentLoadTimeInMs=0.00;systemFunctionExecuteTimeInMs=0.00;"
+             "documentLoadTimeInMs=%.4f;systemFunctionExecuteTimeInMs=0.00;"
              "userFunctionExecuteTimeInMs=0.00;retrievedDocumentCount=%llu;"
              "retrievedDocumentSize=%llu;outputDocumentCount=%llu;"
              "outputDocumentSize=%llu;writeOutputTimeInMs=0.00;"
              "indexUtilizationRatio=%.2f",
              ms(c->ran_ns - c->begun_ns), ms(c->parsed_ns - c->begun_ns),
-             ms(c->ran_ns - c->parsed_ns), (unsigned long long)s->steps,
+             ms(c->ran_ns - c->parsed_ns - c->load_ns),
+             (unsigned long long)s->steps, ms(c->load_ns),
              (unsigned long long)s->documents,
              (unsigned long long)s->document_bytes, (unsigned long long)s->rows,
              (unsigned long long)s->row_bytes, ratio(s));

@@ -11,6 +11,7 @@ struct rn_query_cost {
     const struct rn_policy *policy;
     const struct rn_access *access; /* NULL: no documents were read */
     int64_t begun_ns, parsed_ns, ran_ns;
+    int64_t load_ns; /* for documents, of the time that it ran; if measured */
 };
 
 /* Notes it, and adds the headers that were asked for. */

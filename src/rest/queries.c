@@ -282,6 +282,7 @@ static enum rn_rest_step run(struct rn_call *call)
     memset(p, 0, sizeof(*p));
     p->x = x;
     p->text = RN_BUF_INIT(RN_CALL_BODY_MAX);
+    p->is_timed = rn_context_flag(x, RN_HEADER_WANT_QUERY_METRICS);
     rc = read_request(p);
     cost.parsed_ns = rn_mono_ns(env);
     if (!rc)
@@ -302,6 +303,7 @@ static enum rn_rest_step run(struct rn_call *call)
     cost.query = p->asked.query;
     cost.policy = &p->asked.policy;
     cost.stats = &p->stats;
+    cost.load_ns = p->load_ns;
     cost.access = p->access.reading ? &p->access : NULL;
     if (!rc && p->access.reading)
         note_indexes(p);

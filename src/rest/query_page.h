@@ -31,6 +31,8 @@ struct rn_query_page {
     struct rn_asked asked;
     struct rn_query_limits limits;
     struct rn_query_stats stats;
+    int64_t load_ns; /* spent on getting documents, if `is_timed` */
+    bool is_timed;
     uint64_t held; /* the answer that the token names */
 
     /* Documents. */

@@ -5,6 +5,19 @@
 #include "base/bytes.h"
 #include "engine/feed.h"
 
+/* The next one, and how long it takes if somebody asks. */
+static enum rn_code load_document(struct rn_query_page *p,
+                                  struct rn_view *document)
+{
+    struct rn_env *env = p->x->rest->opts.env;
+    int64_t begun = p->is_timed ? rn_mono_ns(env) : 0;
+    enum rn_code rc = rn_access_next(&p->access, document);
+
+    if (p->is_timed)
+        p->load_ns += rn_mono_ns(env) - begun;
+    return rc;
+}
+
 static enum rn_code next_document(void *context, struct rn_view *document,
                                   struct rn_err *err)
 {
@@ -16,7 +29,7 @@ static enum rn_code next_document(void *context, struct rn_view *document,
         rc = p->first_rc;
         p->has_first = false;
     } else {
-        rc = rn_access_next(&p->access, document);
+        rc = load_document(p, document);
     }
     if (rc && rc != RN_NOT_FOUND)
         return rn_fail(err, rc, "%s", rn_txn_why(p->reading.txn, rc));
@@ -144,7 +157,7 @@ static void look_at_first(struct rn_query_page *p)
 
     if (!p->limits.from.document_rows)
         return;
-    p->first_rc = is_document ? rn_access_next(&p->access, &p->first)
+    p->first_rc = is_document ? load_document(p, &p->first)
                               : next_object(p, &p->first, &p->x->err);
     p->has_first = true;
     at = is_document ? p->access.at : rn_view_of(p->place, p->place_len);

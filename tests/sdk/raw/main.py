@@ -464,6 +464,7 @@ def metrics_tell_what_was_looked_at():
     assert m["retrievedDocumentSize"] > m["outputDocumentSize"] > 0
     assert m["indexUtilizationRatio"] == 0.1
     assert m["totalExecutionTimeInMs"] >= m["VMExecutionTimeInMs"] > 0
+    assert m["totalExecutionTimeInMs"] > m["documentLoadTimeInMs"] > 0
     # A microsecond is seen, too.
     assert re.search(r"\bVMExecutionTimeInMs=\d+\.\d{4};",
                      got.headers["x-ms-documentdb-query-metrics"])
