@@ -17,4 +17,15 @@ check 'a directory that has no layer may not look anywhere' \
     says 1 '^src/utils/x.h:1: utils may not include base$' \
     "$scratch/tools/layers.sh"
 
+rm -r "$scratch/src"
+mkdir -p "$scratch/src/client/http" "$scratch/src/client/account"
+echo '#include "client/http/retry.h"' >"$scratch/src/client/account/call.h"
+echo '#include "client/http/exchange.h"' >"$scratch/src/client/http/retry.h"
+check 'a part may look at the parts below it and at itself' \
+    "$scratch/tools/layers.sh"
+echo '#include "client/account/call.h"' >>"$scratch/src/client/http/retry.h"
+check 'a part may not look at one above it' \
+    says 1 '^src/client/http/retry.h:2: client/http may not include client/account$' \
+    "$scratch/tools/layers.sh"
+
 done_checking
