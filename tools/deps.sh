@@ -22,6 +22,7 @@ pkgconf           pkg-config
 liblmdb-dev
 libxxhash-dev
 libssl-dev
+libcurl4-openssl-dev
 libpcre2-dev
 '
 list_test='

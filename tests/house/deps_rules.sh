@@ -42,7 +42,7 @@ deps()
 }
 
 build='build-essential cmake ninja-build pkgconf liblmdb-dev libxxhash-dev
-libssl-dev libpcre2-dev'
+libssl-dev libcurl4-openssl-dev libpcre2-dev'
 
 # shellcheck disable=SC2086
 machine $build

@@ -1,0 +1,33 @@
+/* account.h -- an account as a client sees it: where it is, by what right it
+ * is asked, and what its answers have taught.
+ *
+ * Counted by reference: a container, a feed or a processor keeps it alive.
+ *
+ * Threads: any, for all functions.
+ */
+#ifndef RN_CLIENT_ACCOUNT_ACCOUNT_H
+#define RN_CLIENT_ACCOUNT_ACCOUNT_H
+
+#include "client/http/pool.h"
+#include "client/http/retry.h"
+
+struct rn_account;
+struct rn_container; /* container.h */
+
+/* The options are checked and copied.  The network is the account's from then
+ * on, also if this fails; NULL: libcurl. */
+runnel_code rn_account_open(const runnel_client_options *options,
+                            struct rn_network *network, struct rn_account **out,
+                            runnel_error *error) RUNNEL_CHECK;
+struct rn_account *rn_account_ref(struct rn_account *a);
+void rn_account_unref(struct rn_account *a); /* NULL is fine */
+
+struct rn_env *rn_account_env(const struct rn_account *a);
+struct rn_pool *rn_account_pool(const struct rn_account *a);
+struct rn_retry_policy rn_account_retry(const struct rn_account *a);
+/* Set by runnel_client_cancel. */
+struct rn_cancel *rn_account_cancel(struct rn_account *a);
+/* The wall clock, corrected by the server's if they were far apart. */
+int64_t rn_account_wall_ms(const struct rn_account *a);
+
+#endif

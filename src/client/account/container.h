@@ -1,0 +1,61 @@
+/* container.h -- a container as a client sees it: its names and, once it was
+ * asked for, its rid, its partition key and its routing map.
+ *
+ * Counted by reference; it keeps its account alive.  Several handles of one
+ * container have caches of their own.
+ *
+ * What is cached is replaced, never changed, so a copy that a caller holds
+ * stays good.  Threads: any, for all functions.
+ */
+#ifndef RN_CLIENT_ACCOUNT_CONTAINER_H
+#define RN_CLIENT_ACCOUNT_CONTAINER_H
+
+#include "client/account/account.h"
+#include "client/account/routing.h"
+#include "cosmos/link.h"
+#include "cosmos/pkdef.h"
+
+/* What GET of the container said.  Counted by reference. */
+struct rn_definition {
+    atomic_uint refs;
+    struct rn_arena arena;
+    const char *rid;
+    struct rn_pkdef key;
+};
+
+/* Does not go to the network. */
+runnel_code rn_container_open(struct rn_account *account, const char *database,
+                              const char *container, struct rn_container **out,
+                              runnel_error *error) RUNNEL_CHECK;
+struct rn_container *rn_container_ref(struct rn_container *c);
+void rn_container_unref(struct rn_container *c); /* NULL is fine */
+
+struct rn_account *rn_container_account(const struct rn_container *c);
+struct rn_cancel *rn_container_cancel(struct rn_container *c);
+
+/* "dbs/D/colls/C", or with a kind a list in it, or with an id a resource of
+ * it.  Ids are borrowed from the container and from `id`. */
+struct rn_link rn_container_link(const struct rn_container *c);
+struct rn_link rn_container_list(const struct rn_container *c,
+                                 enum rn_kind kind);
+struct rn_link rn_container_item(const struct rn_container *c, const char *id);
+
+/* The definition, read at the first call and after rn_container_forget.  Blocks
+ * for at most one request.  The caller unrefs it. */
+runnel_code rn_container_define(struct rn_container *c,
+                                struct rn_definition **out,
+                                runnel_error *error) RUNNEL_CHECK;
+void rn_definition_unref(struct rn_definition *d); /* NULL is fine */
+/* A copy of the rid if it is known, else "". */
+void rn_container_rid(struct rn_container *c, char out[32]);
+/* It may have been created anew: drops definition, map and session tokens. */
+void rn_container_forget(struct rn_container *c);
+
+/* The routing map, read at the first call and, if `stale` is the current one,
+ * again: incrementally.  Blocks for the requests.  The caller unrefs it. */
+runnel_code rn_container_route(struct rn_container *c,
+                               const struct rn_routing *stale,
+                               struct rn_routing **out,
+                               runnel_error *error) RUNNEL_CHECK;
+
+#endif
