@@ -45,6 +45,7 @@ static const struct rn_status table[] = {
     { RN_NOT_FOUND,   RN_REASON_SESSION,         404, 1002, "NotFound", "The read/write session is not available for the input session token." },
     { RN_NOT_FOUND,   RN_REASON_OWNER,           404, 1003, "NotFound", "Owner resource does not exist" },
     { RN_GONE,        RN_REASON_GONE,            410, 0,    "Gone", "The requested resource is no longer available at the server." },
+    { RN_NOT_FOUND,   RN_REASON_CREATING,        404, 1013, "NotFound", "The container is still being created." },
     { RN_GONE,        RN_REASON_NAME_STALE,      410, 1000, "Gone", "The requested resource is no longer available at the server." },
     { RN_GONE,        RN_REASON_SPLITTING,       410, 1007, "Gone", "The partition key range is being split." },
     { RN_GONE,        RN_REASON_MIGRATING,       410, 1008, "Gone", "The partition key range is being moved." },

@@ -33,8 +33,9 @@ enum rn_reason {
     RN_REASON_DATA_ONLY,    /* a web token does not allow management */
 
     /* RN_NOT_FOUND */
-    RN_REASON_SESSION, /* the token has seen more than we have */
-    RN_REASON_OWNER,   /* the database or container is what is missing */
+    RN_REASON_SESSION,  /* the token has seen more than we have */
+    RN_REASON_OWNER,    /* the database or container is what is missing */
+    RN_REASON_CREATING, /* the service's: a container is not ready yet */
 
     /* RN_GONE; on its own it means the partition range */
     RN_REASON_GONE,       /* the service's, of anything; we never say it */

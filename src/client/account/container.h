@@ -31,6 +31,8 @@ struct rn_container *rn_container_ref(struct rn_container *c);
 void rn_container_unref(struct rn_container *c); /* NULL is fine */
 
 struct rn_account *rn_container_account(const struct rn_container *c);
+/* "dbs/D/colls/C", as it is written in session tokens' books. */
+struct rn_view rn_container_path(const struct rn_container *c);
 struct rn_cancel *rn_container_cancel(struct rn_container *c);
 
 /* "dbs/D/colls/C", or with a kind a list in it, or with an id a resource of
@@ -57,5 +59,9 @@ runnel_code rn_container_route(struct rn_container *c,
                                const struct rn_routing *stale,
                                struct rn_routing **out,
                                runnel_error *error) RUNNEL_CHECK;
+/* The map if there is one, else NULL.  No request.  The caller unrefs it. */
+struct rn_routing *rn_container_routing(struct rn_container *c);
+/* A range of the map is gone: the next rn_container_route reads it again. */
+void rn_container_reroute(struct rn_container *c);
 
 #endif

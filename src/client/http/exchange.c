@@ -178,6 +178,9 @@ static runnel_code answer_code(const struct rn_exchange *x)
 
     if (s->reason == RN_REASON_SESSION || s->reason == RN_REASON_RETRY_WITH)
         return RUNNEL_BUSY;
+    /* A redirect leads away from the account, so none is followed. */
+    if (s->code == RN_BAD_REQUEST && x->status / 100 != 4)
+        return lost_code(x, RUNNEL_PROTOCOL);
     if (s->code == RN_IO || s->code == RN_TIMEOUT)
         return lost_code(x, rn_error_code(s->code));
     return rn_error_code(s->code);

@@ -48,7 +48,7 @@ enum rn_effect {
 struct rn_exchange {
     /* ---- the request ---- */
     const char *method; /* a literal, upper case */
-    struct rn_buf url;  /* absolute; a NUL stands behind its bytes */
+    struct rn_buf url;  /* absolute; its last byte is a NUL */
     struct rn_headers headers;
     struct rn_view body; /* borrowed while a transport has the exchange */
     enum rn_effect effect;
@@ -70,7 +70,9 @@ struct rn_exchange {
     bool was_sent;        /* a byte of the request left this machine */
     char why[160];        /* a failure in the transport's words */
 
-    void *running; /* the transport's own; NULL while no transport has it */
+    /* The transport's own; `running` is NULL while no transport has it. */
+    void *running;
+    struct rn_exchange *next;
 };
 
 enum { RN_ANSWER_MAX = 64 << 20 }; /* the usual ceiling of an answer */

@@ -1,0 +1,42 @@
+/* regions.h -- where an account is served: which URL a request goes to.
+ *
+ * Without preferred regions every request goes to the endpoint.  With them the
+ * account is read (GET /) and says which regions there are; reads go to the
+ * first preferred one that works, writes to the account's write region.  A
+ * region that failed is passed over for five minutes, and the account is read
+ * again.
+ *
+ * Threads: any.
+ */
+#ifndef RN_CLIENT_ACCOUNT_REGIONS_H
+#define RN_CLIENT_ACCOUNT_REGIONS_H
+
+#include "client/http/exchange.h"
+
+enum {
+    RN_REGIONS_MAX = 64,
+    RN_REGION_URL_MAX = 256,
+};
+
+struct rn_regions;
+
+/* `endpoint` has no slash at its end; `preferred` may be NULL. */
+runnel_code rn_regions_new(const char *endpoint, const char *preferred,
+                           struct rn_regions **out,
+                           runnel_error *error) RUNNEL_CHECK;
+void rn_regions_free(struct rn_regions *r); /* NULL is fine */
+
+/* Should the account be read now?  True for one caller, until the time has come
+ * to read it again. */
+bool rn_regions_want(struct rn_regions *r, int64_t now_ns);
+/* What the account said.  RUNNEL_PROTOCOL, and no change, if that is not an
+ * account. */
+runnel_code rn_regions_learn(struct rn_regions *r, struct rn_view body,
+                             runnel_error *error) RUNNEL_CHECK;
+
+void rn_regions_pick(struct rn_regions *r, bool is_read, int64_t now_ns,
+                     char out[RN_REGION_URL_MAX]);
+/* The region of this URL failed a request. */
+void rn_regions_fail(struct rn_regions *r, struct rn_view url, int64_t now_ns);
+
+#endif
