@@ -4,6 +4,7 @@
 #include "cosmos/header.h"
 #include "cosmos/status.h"
 #include "json/json.h"
+#include "json/number.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -82,6 +83,21 @@ struct rn_view rn_headers_find(const struct rn_headers *h, const char *name)
             return rn_view_text(line + len + 2);
     }
     return (struct rn_view){ 0 };
+}
+
+double rn_headers_charge(const struct rn_headers *h)
+{
+    struct rn_view text = rn_headers_find(h, RN_HEADER_CHARGE);
+    size_t points = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        points += text.at[i] == '.';
+        if ((text.at[i] < '0' || text.at[i] > '9') && text.at[i] != '.')
+            return 0;
+    }
+    if (text.len == 0 || text.len > 32 || points > 1 || text.at[0] == '.')
+        return 0;
+    return rn_number_double(text);
 }
 
 void rn_headers_clear(struct rn_headers *h)

@@ -31,6 +31,8 @@ runnel_code rn_headers_add(struct rn_headers *h, const char *name,
 /* The value, which is followed by a NUL; `at` is NULL if there is none.  Case
  * of the name does not matter.  The first of several. */
 struct rn_view rn_headers_find(const struct rn_headers *h, const char *name);
+/* The request charge of an answer; 0 if it has none. */
+double rn_headers_charge(const struct rn_headers *h);
 /* Takes the next line off `rest`, which begins as the view of h->lines; NULL
  * at the end. */
 const char *rn_headers_next(struct rn_view *rest);
