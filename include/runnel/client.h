@@ -332,7 +332,9 @@ runnel_code runnel_items_transact(runnel_container *container,
                                   runnel_error *error) RUNNEL_CHECK;
 
 /** Each operation by itself, any number, any keys: grouped by range, sent in
- * parallel, throttled ones again.  Fails only if nothing could be sent. */
+ * parallel, throttled ones again.  Their failures are in the results.  The call
+ * fails if nothing could be sent, or if it was given up on the way (cancelled,
+ * or the ranges could not be read); `*out` is set all the same in that case. */
 runnel_code runnel_items_bulk(runnel_container *container,
                               const runnel_operation *operations, size_t count,
                               runnel_results **out,

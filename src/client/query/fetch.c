@@ -1,0 +1,363 @@
+/* fetch.c -- the sources of a query: which there are, and their pages. */
+#include "client/query/own.h"
+
+#include "json/print.h"
+
+#include <stdio.h>
+
+enum { REROUTES_MAX = 20 };
+
+/* ---- which --------------------------------------------------------------- */
+
+static runnel_code insert(struct rn_query *q, size_t at, struct rn_source *s,
+                          runnel_error *error)
+{
+    if (q->count == q->room) {
+        size_t room = q->room ? 2 * q->room : 16;
+        struct rn_source **more = rn_new(room * sizeof(struct rn_source *));
+        if (!more)
+            return rn_error_take(error, RN_NOMEM, NULL);
+        if (q->count)
+            memcpy(more, q->sources, q->count * sizeof(struct rn_source *));
+        rn_free(q->sources);
+        q->sources = more;
+        q->room = room;
+    }
+    memmove(&q->sources[at + 1], &q->sources[at],
+            (q->count - at) * sizeof(struct rn_source *));
+    q->sources[at] = s;
+    q->count++;
+    return RUNNEL_OK;
+}
+
+static enum rn_code copy_place(const struct rn_source *from,
+                               struct rn_source *to)
+{
+    enum rn_code rc;
+
+    if (from->after) {
+        to->after = rn_new_text(from->after);
+        if (!to->after)
+            return RN_NOMEM;
+    }
+    rc = rn_buf_add(&to->resume_items, rn_buf_view(&from->resume_items));
+    if (!rc)
+        rc = rn_buf_add(&to->resume_rid, rn_buf_view(&from->resume_rid));
+    return rc;
+}
+
+/* `route` NULL: no range is named. */
+static runnel_code add_source(struct rn_query *q, size_t at,
+                              const struct rn_epk_range *interval,
+                              const struct rn_route *route,
+                              const struct rn_source *from, runnel_error *error)
+{
+    struct rn_source *s = rn_source_new();
+    enum rn_code code = s ? RN_OK : RN_NOMEM;
+    runnel_code rc;
+
+    if (!code && from)
+        code = copy_place(from, s);
+    if (!code && route) {
+        snprintf(s->id, sizeof(s->id), "%s", route->id);
+        if (!rn_epk_range_meet(interval, &route->range, &s->range))
+            s->range = *interval;
+        s->is_clamped = rn_epk_compare(&s->range.min, &route->range.min) != 0 ||
+                        rn_epk_compare(&s->range.max, &route->range.max) != 0;
+    }
+    rc = rn_error_take(error, code, NULL);
+    if (!rc)
+        rc = insert(q, at, s, error);
+    if (rc)
+        rn_source_free(s);
+    return rc;
+}
+
+runnel_code rn_query_add_sources(struct rn_query *q, size_t at,
+                                 const struct rn_epk_range *overlap,
+                                 const struct rn_epk_range *clamp,
+                                 const struct rn_source *from,
+                                 runnel_error *error)
+{
+    struct rn_routing *map = NULL;
+    size_t first, count;
+    runnel_code rc = rn_container_route(q->container, NULL, &map, error);
+
+    if (rc)
+        return rc;
+    count = rn_routing_overlap(map, overlap, &first);
+    for (size_t i = 0; !rc && i < count; i++) {
+        const struct rn_route *route = &map->routes[first + i];
+        /* A plan may name several keys of one range. */
+        if (!from && at > 0 && strcmp(q->sources[at - 1]->id, route->id) == 0)
+            continue;
+        rc = add_source(q, at, clamp, route, from, error);
+        at += !rc;
+    }
+    rn_routing_unref(map);
+    return rc;
+}
+
+/* The plan's text in the place of the caller's. */
+static runnel_code print_body(struct rn_query *q, runnel_error *error)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&q->ask.body);
+    struct rn_view text = rn_buf_view(&q->text);
+
+    if (text.len == 0)
+        return RUNNEL_OK;
+    if (q->has_plan && q->plan.text.len)
+        text = q->plan.text;
+    rn_buf_clear(&q->ask.body);
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("query"));
+    rn_json_out_string(&o, text);
+    if (q->parameters.len) {
+        rn_json_out_key(&o, RN_LIT("parameters"));
+        rn_json_out_raw(&o, rn_buf_view(&q->parameters));
+    }
+    rn_json_out_object_end(&o);
+    return rn_error_take(error, rn_json_out_finish(&o), NULL);
+}
+
+static runnel_code get_plan(struct rn_query *q, double *charge,
+                            runnel_error *error)
+{
+    struct rn_call call;
+    struct rn_headers *h = &call.request.headers;
+    runnel_code rc;
+
+    rn_call_init(&call, q->ask.account, "POST", RN_EFFECT_READ, &q->ask.link);
+    call.request.container = q->container;
+    call.request.body = rn_buf_view(&q->ask.body);
+    rc = rn_headers_add(h, RN_HEADER_IS_QUERY_PLAN, RN_LIT("True"), error);
+    if (!rc)
+        rc = rn_headers_add(h, RN_HEADER_QUERY_FEATURES,
+                            rn_view_text(rn_plan_features), error);
+    if (!rc)
+        rc = rn_headers_add(h, RN_HEADER_QUERY_VERSION, RN_LIT("1.4"), error);
+    if (!rc)
+        rc = rn_headers_add(h, RN_HEADER_CONTENT_TYPE,
+                            RN_LIT("application/query+json"), error);
+    if (!rc)
+        rc = rn_call_run(&call, error);
+    if (!rc) {
+        *charge += rn_headers_charge(&call.exchange.answer_headers);
+        rc = rn_plan_parse(&q->plan, rn_buf_view(&call.exchange.answer), error);
+        q->has_plan = !rc;
+    }
+    rn_call_release(&call);
+    return rc;
+}
+
+/* Without a plan the server must be able to answer by itself, which one with a
+ * single range is. */
+static runnel_code plan(struct rn_query *q, double *charge, runnel_error *error)
+{
+    struct rn_routing *map = NULL;
+    runnel_error refused;
+    runnel_code rc = get_plan(q, charge, &refused), other;
+
+    if (rc == RUNNEL_OK)
+        return rc;
+    other = rn_container_route(q->container, NULL, &map, error);
+    if (other)
+        return other;
+    if (rc == RUNNEL_UNSUPPORTED && map->count == 1)
+        rc = RUNNEL_OK;
+    else if (error)
+        *error = refused;
+    rn_routing_unref(map);
+    return rc;
+}
+
+static void set_counts(struct rn_query *q)
+{
+    q->to_skip = q->has_plan && q->plan.offset > 0 ? q->plan.offset : 0;
+    q->to_take = -1;
+    if (!q->has_plan)
+        return;
+    q->to_take = q->plan.top;
+    if (q->plan.limit >= 0 && (q->to_take < 0 || q->plan.limit < q->to_take))
+        q->to_take = q->plan.limit;
+}
+
+static runnel_code add_all(struct rn_query *q, runnel_error *error)
+{
+    const struct rn_epk_range *ranges = &rn_epk_all, *clamp = &rn_epk_all;
+    size_t count = 1;
+    runnel_code rc = RUNNEL_OK;
+
+    if (q->has_plan) {
+        ranges = q->plan.ranges;
+        count = q->plan.range_count;
+    }
+    if (q->has_interval)
+        clamp = &q->interval;
+    for (size_t i = 0; !rc && i < count; i++) {
+        struct rn_epk_range one = ranges[i];
+        if (q->has_interval && !rn_epk_range_meet(&ranges[i], clamp, &one))
+            continue;
+        rc = rn_query_add_sources(q, q->count, &one, clamp, NULL, error);
+    }
+    return rc;
+}
+
+runnel_code rn_query_open_sources(struct rn_query *q, double *charge,
+                                  runnel_error *error)
+{
+    runnel_code rc = print_body(q, error);
+
+    if (!rc && q->container && q->ask.key.len == 0 && q->text.len)
+        rc = plan(q, charge, error);
+    if (!rc)
+        rc = print_body(q, error);
+    if (!rc && rn_query_is_alone(q))
+        rc = add_source(q, 0, &rn_epk_all, NULL, NULL, error);
+    else if (!rc)
+        rc = add_all(q, error);
+    set_counts(q);
+    q->is_open = !rc;
+    return rc;
+}
+
+/* ---- their pages --------------------------------------------------------- */
+
+/* Calls under way, and what became of those that are over. */
+struct round {
+    struct rn_query *q;
+    struct rn_transport *t;
+    double *charge;
+    size_t next, busy;
+    bool gone; /* a range is; its source still wants its page */
+    runnel_code rc;
+    runnel_error *error;
+};
+
+static void start_some(struct round *r)
+{
+    struct rn_query *q = r->q;
+
+    for (; !r->rc && r->next < q->count && r->busy < q->parallel; r->next++) {
+        if (!q->sources[r->next]->wants_page)
+            continue;
+        rn_source_ask(q->sources[r->next], &q->ask, r->t);
+        r->busy++;
+    }
+}
+
+static void finish_one(struct round *r, struct rn_source *s)
+{
+    if (s->call.code == RUNNEL_GONE) {
+        r->gone = true;
+    } else if (!r->rc && s->call.code) {
+        r->rc = s->call.code;
+        if (r->error)
+            *r->error = s->call.error;
+    } else if (!r->rc) {
+        r->rc = rn_source_take(s, &r->q->ask, r->charge, r->error);
+    }
+    rn_call_release(&s->call);
+    s->has_call = false;
+    r->busy--;
+}
+
+/* How long to wait for the next answer; 0: not at all. */
+static int64_t step_all(struct round *r)
+{
+    int64_t wait_ns = RN_TASK_IDLE;
+
+    for (size_t i = 0; i < r->next; i++) {
+        struct rn_source *s = r->q->sources[i];
+        int64_t due_ns;
+
+        if (!s->has_call)
+            continue;
+        if (r->rc)
+            rn_call_cancel(&s->call);
+        due_ns = rn_call_step(&s->call);
+        if (s->call.is_over) {
+            finish_one(r, s);
+            due_ns = 0;
+        }
+        wait_ns = due_ns < wait_ns ? due_ns : wait_ns;
+    }
+    return wait_ns;
+}
+
+static void run_round(struct round *r, const struct rn_cancel *cancel)
+{
+    do {
+        int64_t wait_ns;
+
+        start_some(r);
+        wait_ns = step_all(r);
+        if (!r->rc && rn_cancel_is_set(cancel))
+            r->rc = rn_error_set(r->error, RUNNEL_CANCELLED,
+                                 "the query was cancelled");
+        else if (r->busy > 0 && wait_ns > 0)
+            r->t->ops->wait(r->t, wait_ns);
+    } while (r->busy > 0 || (!r->rc && r->next < r->q->count));
+}
+
+/* Puts the heirs of ranges that are gone in their place. */
+static runnel_code reroute(struct rn_query *q, runnel_error *error)
+{
+    runnel_code rc = RUNNEL_OK;
+
+    for (size_t i = 0; !rc && i < q->count;) {
+        struct rn_source *s = q->sources[i];
+        size_t before = q->count;
+        if (!s->wants_page) {
+            i++;
+            continue;
+        }
+        memmove(&q->sources[i], &q->sources[i + 1],
+                (q->count - i - 1) * sizeof(struct rn_source *));
+        q->count--;
+        rc = rn_query_add_sources(q, i, &s->range, &s->range, s, error);
+        rn_source_free(s);
+        for (size_t heirs = q->count + 1 - before; heirs > 0; heirs--)
+            q->sources[i++]->wants_page = true;
+    }
+    return rc;
+}
+
+/* One round, on a transport that is given back before ranges are read. */
+static runnel_code fetch_round(struct rn_query *q, double *charge, bool *gone,
+                               runnel_error *error)
+{
+    const struct rn_cancel *cancel = q->container
+                                         ? rn_container_cancel(q->container)
+                                         : rn_account_cancel(q->ask.account);
+    struct rn_pool *pool = rn_account_pool(q->ask.account);
+    struct round r = { .q = q, .charge = charge, .error = error };
+
+    r.rc = rn_account_prepare(q->ask.account, cancel, error);
+    if (!r.rc)
+        r.rc = rn_pool_take(pool, cancel, &r.t, error);
+    if (r.rc)
+        return r.rc;
+    run_round(&r, cancel);
+    rn_pool_give(pool, r.t);
+    *gone = r.gone;
+    return r.rc;
+}
+
+runnel_code rn_query_fetch(struct rn_query *q, double *charge,
+                           runnel_error *error)
+{
+    bool gone = true;
+    runnel_code rc = RUNNEL_OK;
+
+    for (int i = 0; !rc && gone; i++) {
+        rc = fetch_round(q, charge, &gone, error);
+        if (!rc && gone)
+            rc = i < REROUTES_MAX
+                     ? reroute(q, error)
+                     : rn_error_set(error, RUNNEL_BUSY,
+                                    "the ranges of the container change "
+                                    "faster than they are read");
+    }
+    return rc;
+}

@@ -1,0 +1,318 @@
+/* query.c -- see query.h. */
+#include "client/query/own.h"
+
+#include "base/hash.h"
+
+enum {
+    TEXT_MAX = 2 << 20,
+    ROWS_MAX = 256 << 20,
+    PARALLEL = 4,
+    MEMORY_LIMIT = 64 << 20,
+    RESULT_ROWS = 1000, /* of a page of results that are all there */
+};
+
+/* ---- opening ------------------------------------------------------------- */
+
+static uint64_t fingerprint(const struct rn_query *q)
+{
+    uint64_t h = rn_hash64(rn_buf_view(&q->text), 0);
+
+    h = rn_hash64(rn_buf_view(&q->parameters), h);
+    h = rn_hash64(rn_buf_view(&q->ask.key), h);
+    if (q->container)
+        h = rn_hash64(rn_container_path(q->container), h);
+    if (q->has_interval) {
+        h = rn_hash64(rn_epk_view(&q->interval.min), h);
+        h = rn_hash64(rn_epk_view(&q->interval.max), h);
+    }
+    return h;
+}
+
+static enum rn_code copy_options(struct rn_query *q,
+                                 const struct rn_query_options *o)
+{
+    enum rn_code rc = RN_OK;
+
+    q->text = RN_BUF_INIT(TEXT_MAX);
+    q->parameters = RN_BUF_INIT(TEXT_MAX);
+    q->last_row = RN_BUF_INIT(ROWS_MAX);
+    q->scratch = RN_BUF_INIT(ROWS_MAX);
+    q->results = RN_BUF_INIT(ROWS_MAX);
+    q->groups = RN_BUF_INIT(ROWS_MAX);
+    q->memory = RN_ARENA_INIT(o->memory_limit ? o->memory_limit : MEMORY_LIMIT);
+    q->ask.body = RN_BUF_INIT(2 * TEXT_MAX);
+    q->ask.key = RN_BUF_INIT(TEXT_MAX);
+    q->ask.headers = RN_HEADERS_INIT;
+    q->ask.link = o->link;
+    q->ask.session_token = o->session_token;
+    q->ask.page_limit = o->page_limit ? (int64_t)o->page_limit : -1;
+    q->page_limit = o->page_limit;
+    q->parallel = o->parallel ? o->parallel : PARALLEL;
+    q->has_interval = o->has_interval;
+    q->interval = o->interval;
+    if (o->text)
+        rc = rn_buf_add(&q->text, rn_view_text(o->text));
+    if (!rc && o->parameters)
+        rc = rn_buf_add(&q->parameters, rn_view_text(o->parameters));
+    if (!rc)
+        rc = rn_buf_add(&q->ask.key, o->key);
+    if (!rc)
+        rc = rn_buf_add(&q->ask.headers.lines, rn_buf_view(&o->headers.lines));
+    return rc;
+}
+
+/* A token names the sources; without one they are looked for at the first
+ * page. */
+static runnel_code begin(struct rn_query *q, const char *token,
+                         runnel_error *error)
+{
+    double charge = 0;
+    runnel_code rc = RUNNEL_OK;
+
+    if (!token)
+        return RUNNEL_OK;
+    rc = rn_query_open_sources(q, &charge, error);
+    return rc ? rc : rn_query_read_token(q, token, error);
+}
+
+runnel_code rn_query_new(struct rn_account *account,
+                         struct rn_container *container,
+                         const struct rn_query_options *options,
+                         struct rn_query **out, runnel_error *error)
+{
+    struct rn_query *q = rn_new(sizeof(*q));
+    runnel_code rc;
+
+    if (!q)
+        return rn_error_take(error, RN_NOMEM, NULL);
+    q->ask.account = rn_account_ref(account);
+    q->container = container ? rn_container_ref(container) : NULL;
+    q->ask.container = container;
+    rc = rn_error_take(error, copy_options(q, options), NULL);
+    q->fingerprint = fingerprint(q);
+    if (!rc)
+        rc = begin(q, options->token, error);
+    if (rc)
+        rn_query_free(q);
+    else
+        *out = q;
+    return rc;
+}
+
+void rn_query_drop_sources(struct rn_query *q)
+{
+    for (size_t i = 0; i < q->count; i++)
+        rn_source_free(q->sources[i]);
+    q->count = 0;
+}
+
+static void release_groups(struct rn_query *q)
+{
+    struct rn_group *groups = (struct rn_group *)(void *)q->groups.at;
+    size_t count = q->groups.len / sizeof(*groups);
+    size_t totals =
+        q->plan.alias_count && !q->plan.has_value ? q->plan.alias_count : 1;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < totals; k++)
+            rn_total_release(&groups[i].totals[k]);
+    }
+    rn_buf_release(&q->groups);
+}
+
+void rn_query_free(struct rn_query *q)
+{
+    if (!q)
+        return;
+    rn_query_drop_sources(q);
+    rn_free(q->sources);
+    release_groups(q);
+    if (q->has_plan)
+        rn_plan_release(&q->plan);
+    rn_seen_release(&q->seen);
+    rn_seen_release(&q->keys);
+    rn_arena_release(&q->memory);
+    rn_buf_release(&q->text);
+    rn_buf_release(&q->parameters);
+    rn_buf_release(&q->last_row);
+    rn_buf_release(&q->scratch);
+    rn_buf_release(&q->results);
+    rn_buf_release(&q->ask.body);
+    rn_buf_release(&q->ask.key);
+    rn_headers_release(&q->ask.headers);
+    rn_container_unref(q->container);
+    rn_account_unref(q->ask.account);
+    rn_free(q);
+}
+
+void rn_rows_release(struct rn_rows *rows)
+{
+    rn_buf_release(&rows->text);
+    rn_buf_release(&rows->ends);
+    rn_buf_release(&rows->token);
+}
+
+/* ---- rows out ------------------------------------------------------------ */
+
+static enum rn_code is_distinct(struct rn_query *q, struct rn_item row,
+                                bool *out)
+{
+    enum rn_code rc;
+
+    *out = true;
+    if (!q->has_plan || q->plan.distinct == RN_DISTINCT_NONE)
+        return RN_OK;
+    if (q->plan.distinct == RN_DISTINCT_ALL)
+        return rn_seen_add(&q->seen, row, &q->memory, out);
+    rn_buf_clear(&q->scratch);
+    rc = rn_item_canon(row, &q->scratch);
+    if (rc)
+        return rc;
+    *out = !rn_view_eq(rn_buf_view(&q->scratch), rn_buf_view(&q->last_row));
+    if (!*out)
+        return RN_OK;
+    rn_buf_clear(&q->last_row);
+    return rn_buf_add(&q->last_row, rn_buf_view(&q->scratch));
+}
+
+static enum rn_code print_row(struct rn_item row, struct rn_rows *out)
+{
+    enum rn_code rc = rn_item_print(row, &out->text);
+
+    if (rc)
+        return rc;
+    return rn_buf_add(&out->ends,
+                      rn_view_of(&out->text.len, sizeof(out->text.len)));
+}
+
+runnel_code rn_query_emit(struct rn_query *q, struct rn_item row,
+                          struct rn_rows *out, runnel_error *error)
+{
+    bool is_new = true;
+    enum rn_code rc;
+
+    if (q->to_take == 0)
+        q->is_over = true;
+    if (q->is_over || row.at == RN_JSON_NONE)
+        return RUNNEL_OK;
+    rc = is_distinct(q, row, &is_new);
+    if (rc == RN_TOO_LARGE)
+        return rn_error_set(error, RUNNEL_TOO_LARGE,
+                            "the query needs more memory than memory_limit");
+    if (rc || !is_new)
+        return rn_error_take(error, rc, NULL);
+    if (q->to_skip > 0) {
+        q->to_skip--;
+        return RUNNEL_OK;
+    }
+    q->given++;
+    if (q->to_replay > 0)
+        q->to_replay--;
+    else
+        rc = print_row(row, out);
+    if (!rc && q->to_take > 0 && --q->to_take == 0)
+        q->is_over = true;
+    return rn_error_take(error, rc, NULL);
+}
+
+/* Hands out results that are all there. */
+static runnel_code hand_out(struct rn_query *q, struct rn_rows *out,
+                            runnel_error *error)
+{
+    size_t limit =
+        (q->page_limit ? q->page_limit : RESULT_ROWS) * sizeof(size_t);
+    const struct rn_result_row *rows =
+        (const struct rn_result_row *)(const void *)q->results.at;
+    size_t count = q->results.len / sizeof(*rows);
+    runnel_code rc = RUNNEL_OK;
+    struct rn_json j;
+
+    rn_json_init(&j, NULL);
+    while (!rc && !q->is_over && out->ends.len < limit) {
+        if (q->next_result == count) {
+            q->is_over = true;
+            break;
+        }
+        rc = rn_error_take(
+            error, rn_json_parse(&j, rows[q->next_result++].text, NULL), NULL);
+        if (!rc)
+            rc = rn_query_emit(q, (struct rn_item){ &j, 0 }, out, error);
+    }
+    if (q->next_result == count)
+        q->is_over = true;
+    rn_json_release(&j);
+    return rc;
+}
+
+/* The rows of one page of the first range that is not over.  Those behind it
+ * are asked at the same time. */
+static runnel_code read_in_turn(struct rn_query *q, struct rn_rows *out,
+                                runnel_error *error)
+{
+    struct rn_source *s;
+    uint32_t asked = 0;
+    size_t at = 0;
+    runnel_code rc = RUNNEL_OK;
+
+    while (at < q->count && q->sources[at]->is_over)
+        at++;
+    if (at == q->count) {
+        q->is_over = true;
+        return RUNNEL_OK;
+    }
+    if (!rn_source_has_row(q->sources[at])) {
+        for (size_t i = at; i < q->count && asked < q->parallel; i++) {
+            s = q->sources[i];
+            s->wants_page = i == at || !s->has_page;
+            asked += s->wants_page;
+        }
+        rc = rn_query_fetch(q, &out->charge, error);
+    }
+    s = q->sources[at];
+    while (!rc && !q->is_over && rn_source_has_row(s)) {
+        rc = rn_query_emit(q, rn_source_row(s), out, error);
+        rn_source_next(s);
+    }
+    if (at + 1 == q->count && s->is_over)
+        q->is_over = true;
+    return rc;
+}
+
+static runnel_code fill_page(struct rn_query *q, struct rn_rows *out,
+                             runnel_error *error)
+{
+    runnel_code rc = RUNNEL_OK;
+
+    if (!q->is_open)
+        rc = rn_query_open_sources(q, &out->charge, error);
+    if (rc)
+        return rc;
+    if (q->has_plan && rn_plan_is_whole(&q->plan)) {
+        if (!q->is_computed)
+            rc = rn_query_compute(q, &out->charge, error);
+        return rc ? rc : hand_out(q, out, error);
+    }
+    if (q->has_plan && q->plan.order_count > 0)
+        return rn_query_merge(q, out, error);
+    return read_in_turn(q, out, error);
+}
+
+runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
+                          runnel_error *error)
+{
+    runnel_code rc = RUNNEL_OK;
+
+    *rows = (struct rn_rows){ .text = RN_BUF_INIT(ROWS_MAX),
+                              .ends = RN_BUF_INIT(ROWS_MAX),
+                              .token = RN_BUF_INIT(ROWS_MAX) };
+    *over = q->is_over;
+    while (!rc && !q->is_over && rows->ends.len == 0)
+        rc = fill_page(q, rows, error);
+    if (!rc && !*over && rows->ends.len == 0)
+        *over = q->is_over;
+    if (!rc && !q->is_over)
+        rc = rn_query_print_token(q, &rows->token, error);
+    if (rc)
+        rn_rows_release(rows);
+    return rc;
+}

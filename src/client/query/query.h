@@ -1,0 +1,65 @@
+/* query.h -- a query over all ranges of a container, put together here.
+ *
+ * Four ways, by the plan:
+ *
+ *   whole     grouped, aggregated or without an order within a range: all rows
+ *             are read, then the results are handed out page by page
+ *   merged    ORDER BY: the least of the ranges' next rows, again and again
+ *   in turn   the others: range after range, the server's pages
+ *   alone     one partition key, or the catalog: the server's pages
+ *
+ * Behind each, rows pass DISTINCT, then OFFSET, then TOP and LIMIT.
+ *
+ * A token says where every range is, so a query goes on in another process.
+ * Where that would need more than a token can hold (DISTINCT without an order,
+ * and whole queries) it says how many rows were handed out, and the query is
+ * computed again.
+ *
+ * A range that was split or merged is followed by its children or its heir,
+ * clamped to its interval.  One thread.
+ */
+#ifndef RN_CLIENT_QUERY_QUERY_H
+#define RN_CLIENT_QUERY_QUERY_H
+
+#include "client/query/plan.h"
+#include "client/query/seen.h"
+#include "client/query/source.h"
+
+struct rn_query;
+
+struct rn_query_options {
+    const char *text;       /* NULL: read feed */
+    const char *parameters; /* JSON array, or NULL */
+    const char *token;      /* or NULL */
+    struct rn_view key;     /* partition key header of a whole key, or empty */
+    bool has_interval;
+    struct rn_epk_range interval; /* only these keys */
+    uint32_t page_limit, parallel, memory_limit;
+    const char *session_token; /* borrowed until the query is freed */
+    struct rn_headers headers; /* copied */
+    struct rn_link link;       /* borrowed likewise */
+};
+
+/* The container, if there is one, is kept alive. */
+runnel_code rn_query_new(struct rn_account *account,
+                         struct rn_container *container,
+                         const struct rn_query_options *options,
+                         struct rn_query **out,
+                         runnel_error *error) RUNNEL_CHECK;
+void rn_query_free(struct rn_query *q); /* NULL is fine */
+
+/* Rows one behind the other, and where each ends. */
+struct rn_rows {
+    struct rn_buf text;
+    struct rn_buf ends; /* of size_t */
+    double charge;
+    struct rn_buf token; /* with a NUL; empty: this is the last page */
+};
+
+void rn_rows_release(struct rn_rows *rows);
+
+/* The next page; `*over` instead if there is none. */
+runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
+                          runnel_error *error) RUNNEL_CHECK;
+
+#endif

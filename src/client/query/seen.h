@@ -1,0 +1,37 @@
+/* seen.h -- a set of values, found by their canonical text.
+ *
+ * A zeroed one is empty.  What it keeps is in the caller's arena.  One thread.
+ */
+#ifndef RN_CLIENT_QUERY_SEEN_H
+#define RN_CLIENT_QUERY_SEEN_H
+
+#include "client/query/value.h"
+
+struct rn_seen_entry {
+    uint64_t hash;
+    struct rn_view text;
+    size_t place; /* counted in the order of adding */
+};
+
+struct rn_seen {
+    struct rn_seen_entry *slots;
+    size_t room, count;
+};
+
+void rn_seen_release(struct rn_seen *s);
+
+/* Adds the text; `*place` is its number, `*is_new` whether it was not there.
+ * RN_NOMEM or, at the arena's ceiling, RN_TOO_LARGE. */
+enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
+                              struct rn_arena *arena, size_t *place,
+                              bool *is_new) RN_CHECK;
+/* The same of a value. */
+enum rn_code rn_seen_add(struct rn_seen *s, struct rn_item v,
+                         struct rn_arena *arena, bool *is_new) RN_CHECK;
+
+/* The value as it was sent, in the arena; `at` is NULL if there is no room. */
+struct rn_view rn_item_keep(struct rn_item v, struct rn_arena *arena);
+/* The same, appended. */
+enum rn_code rn_item_print(struct rn_item v, struct rn_buf *out) RN_CHECK;
+
+#endif

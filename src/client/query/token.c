@@ -1,0 +1,262 @@
+/* token.c -- where a query is, as text:
+ *
+ *   rnq1. and, in base64url without padding,
+ *   {"query":"<fingerprint>","given":n,"skip":n,"take":n,"last":"...",
+ *    "at":[{"min":"","max":"1F","from":"<continuation>","items":[...],
+ *           "rid":"..."}]}
+ *
+ * `at` has the sources that are not over, in order.  `from` fetches the page
+ * that a source is in, and `items` and `rid` are of the row last taken from
+ * it.  A query that is computed again has only what stands before `skip`.
+ */
+#include "client/query/own.h"
+
+#include "base/base64.h"
+#include "json/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { TOKEN_MAX = 16 << 20 };
+
+static const char prefix[] = "rnq1.";
+
+/* ---- out ----------------------------------------------------------------- */
+
+static void print_taken(const struct rn_source *s, struct rn_json_out *o)
+{
+    struct rn_item last = { &s->j, s->last };
+    struct rn_item items = rn_item_member(last, RN_LIT("orderByItems"));
+    struct rn_item rid = rn_item_member(last, RN_LIT("_rid"));
+
+    if (s->resume_items.len) {
+        rn_json_out_key(o, RN_LIT("items"));
+        rn_json_out_raw(o, rn_buf_view(&s->resume_items));
+        rn_json_out_key(o, RN_LIT("rid"));
+        rn_json_out_string(o, rn_buf_view(&s->resume_rid));
+    } else if (rn_source_has_row(s) && items.at != RN_JSON_NONE &&
+               rid.at != RN_JSON_NONE) {
+        rn_json_out_key(o, RN_LIT("items"));
+        rn_json_out_value(o, items.j, items.at);
+        rn_json_out_key(o, RN_LIT("rid"));
+        rn_json_out_value(o, rid.j, rid.at);
+    }
+}
+
+static void print_source(const struct rn_source *s, struct rn_json_out *o)
+{
+    const char *from = rn_source_has_row(s) ? s->before : s->after;
+    char min[RN_EPK_TEXT_MAX], max[RN_EPK_TEXT_MAX];
+
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("min"));
+    rn_json_out_string(o, rn_epk_print(&s->range.min, min));
+    rn_json_out_key(o, RN_LIT("max"));
+    rn_json_out_string(o, rn_epk_print(&s->range.max, max));
+    if (from) {
+        rn_json_out_key(o, RN_LIT("from"));
+        rn_json_out_string(o, rn_view_text(from));
+    }
+    print_taken(s, o);
+    rn_json_out_object_end(o);
+}
+
+static enum rn_code print_json(const struct rn_query *q, struct rn_buf *out)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(out);
+    char mark[20];
+
+    snprintf(mark, sizeof(mark), "%016" PRIx64, q->fingerprint);
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("query"));
+    rn_json_out_string(&o, rn_view_text(mark));
+    rn_json_out_key(&o, RN_LIT("given"));
+    rn_json_out_int(&o, q->given);
+    if (!rn_query_is_replayed(q)) {
+        rn_json_out_key(&o, RN_LIT("skip"));
+        rn_json_out_int(&o, q->to_skip);
+        rn_json_out_key(&o, RN_LIT("take"));
+        rn_json_out_int(&o, q->to_take);
+        rn_json_out_key(&o, RN_LIT("last"));
+        rn_json_out_string(&o, rn_buf_view(&q->last_row));
+        rn_json_out_key(&o, RN_LIT("at"));
+        rn_json_out_array_begin(&o);
+        for (size_t i = 0; i < q->count; i++) {
+            if (!q->sources[i]->is_over)
+                print_source(q->sources[i], &o);
+        }
+        rn_json_out_array_end(&o);
+    }
+    rn_json_out_object_end(&o);
+    return rn_json_out_finish(&o);
+}
+
+runnel_code rn_query_print_token(struct rn_query *q, struct rn_buf *out,
+                                 runnel_error *error)
+{
+    struct rn_buf json = RN_BUF_INIT(TOKEN_MAX);
+    enum rn_code rc = print_json(q, &json);
+    struct rn_view text;
+
+    if (!rc)
+        rc = rn_buf_reserve(out, sizeof(prefix) + RN_BASE64_LEN(json.len) + 1);
+    if (!rc)
+        rc = rn_buf_add(out, rn_view_text(prefix));
+    if (!rc) {
+        text =
+            rn_base64_encode(rn_buf_view(&json), RN_BASE64_URL | RN_BASE64_BARE,
+                             out->at + out->len);
+        out->len += text.len;
+        rc = rn_buf_add(out, rn_view_of("", 1));
+    }
+    rn_buf_release(&json);
+    return rn_error_take(error, rc, NULL);
+}
+
+/* ---- in ------------------------------------------------------------------ */
+
+static enum rn_code get_int(const struct rn_json *j, const char *name,
+                            int64_t min, int64_t *out)
+{
+    uint32_t value = rn_json_find(j, 0, rn_view_text(name));
+
+    return rn_json_kind(j, value) == RN_JSON_NUMBER &&
+                   rn_json_int64(j, value, out) && *out >= min
+               ? RN_OK
+               : RN_BAD_REQUEST;
+}
+
+/* A string, appended to the buffer. */
+static enum rn_code get_string(const struct rn_json *j, uint32_t value,
+                               struct rn_buf *out)
+{
+    struct rn_arena arena = RN_ARENA_INIT(TOKEN_MAX);
+    struct rn_view text;
+    enum rn_code rc;
+
+    if (rn_json_kind(j, value) != RN_JSON_STRING)
+        return RN_OK;
+    rc = rn_json_string_get(j, value, &arena, &text);
+    if (!rc)
+        rc = rn_buf_add(out, text);
+    rn_arena_release(&arena);
+    return rc;
+}
+
+static enum rn_code get_place(const struct rn_json *j, uint32_t at,
+                              struct rn_source *out)
+{
+    struct rn_buf from = RN_BUF_INIT(TOKEN_MAX);
+    struct rn_item items = { j, rn_json_find(j, at, RN_LIT("items")) };
+    uint32_t min = rn_json_find(j, at, RN_LIT("min"));
+    uint32_t max = rn_json_find(j, at, RN_LIT("max"));
+    enum rn_code rc = rn_epk_parse(rn_json_text(j, min), &out->range.min, NULL);
+
+    if (!rc)
+        rc = rn_epk_parse(rn_json_text(j, max), &out->range.max, NULL);
+    if (!rc)
+        rc = get_string(j, rn_json_find(j, at, RN_LIT("from")), &from);
+    if (!rc && from.len > 0)
+        rc = rn_buf_add(&from, rn_view_of("", 1));
+    if (!rc && from.len > 0)
+        out->after = rn_buf_take(&from);
+    if (!rc && rn_json_kind(j, items.at) == RN_JSON_ARRAY)
+        rc = rn_item_print(items, &out->resume_items);
+    if (!rc)
+        rc =
+            get_string(j, rn_json_find(j, at, RN_LIT("rid")), &out->resume_rid);
+    rn_buf_release(&from);
+    return rc;
+}
+
+static runnel_code get_sources(struct rn_query *q, const struct rn_json *j,
+                               runnel_error *error)
+{
+    uint32_t list = rn_json_find(j, 0, RN_LIT("at"));
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+    runnel_code rc = RUNNEL_OK;
+
+    rn_query_drop_sources(q);
+    while (!rc && rn_json_walk_next(&w)) {
+        struct rn_source *place = rn_source_new();
+        enum rn_code code = place ? get_place(j, w.value, place) : RN_NOMEM;
+
+        rc = rn_error_take(error, code, NULL);
+        if (!rc)
+            rc = rn_query_add_sources(q, q->count, &place->range, &place->range,
+                                      place, error);
+        rn_source_free(place);
+    }
+    return rc;
+}
+
+/* The one source goes on. */
+static runnel_code get_alone(struct rn_query *q, const struct rn_json *j,
+                             runnel_error *error)
+{
+    uint32_t list = rn_json_find(j, 0, RN_LIT("at"));
+    uint32_t at = rn_json_at(j, list, 0);
+
+    if (at == RN_JSON_NONE || q->count != 1)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "the token is not one of this query");
+    return rn_error_take(error, get_place(j, at, q->sources[0]), NULL);
+}
+
+static enum rn_code get_counts(struct rn_query *q, const struct rn_json *j)
+{
+    char mark[20];
+    enum rn_code rc = get_int(j, "given", 0, &q->given);
+
+    snprintf(mark, sizeof(mark), "%016" PRIx64, q->fingerprint);
+    if (!rn_json_string_is(j, rn_json_find(j, 0, RN_LIT("query")),
+                           rn_view_text(mark)))
+        return RN_BAD_REQUEST;
+    if (rc)
+        return rc;
+    if (rn_query_is_replayed(q)) {
+        q->to_replay = q->given;
+        q->given = 0;
+        return RN_OK;
+    }
+    rc = get_int(j, "skip", 0, &q->to_skip);
+    if (!rc)
+        rc = get_int(j, "take", -1, &q->to_take);
+    if (!rc)
+        rc = get_string(j, rn_json_find(j, 0, RN_LIT("last")), &q->last_row);
+    return rc;
+}
+
+runnel_code rn_query_read_token(struct rn_query *q, const char *token,
+                                runnel_error *error)
+{
+    size_t len = strlen(token), got = 0, head = sizeof(prefix) - 1;
+    struct rn_buf json = RN_BUF_INIT(TOKEN_MAX);
+    enum rn_code code = RN_BAD_REQUEST;
+    runnel_code rc = RUNNEL_OK;
+    struct rn_json j;
+
+    rn_json_init(&j, NULL);
+    if (len > head && memcmp(token, prefix, head) == 0)
+        code = rn_buf_reserve(&json, len);
+    if (!code)
+        code = rn_base64_decode(rn_view_of(token + head, len - head),
+                                RN_BASE64_URL | RN_BASE64_BARE, json.at, len,
+                                &got);
+    if (!code)
+        code = rn_json_parse(&j, rn_view_of(json.at, got), NULL);
+    if (!code)
+        code = get_counts(q, &j);
+    if (code == RN_BAD_REQUEST || code == RN_TOO_LARGE)
+        rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
+                          "the token is not one of this query");
+    else if (code)
+        rc = rn_error_take(error, code, NULL);
+    else if (rn_query_is_alone(q))
+        rc = get_alone(q, &j, error);
+    else if (!rn_query_is_replayed(q))
+        rc = get_sources(q, &j, error);
+    rn_json_release(&j);
+    rn_buf_release(&json);
+    return rc;
+}

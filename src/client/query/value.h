@@ -1,0 +1,29 @@
+/* value.h -- rows' values: their order, and a text that equal ones share.
+ *
+ * The order is that of ORDER BY: undefined, null, false, true, numbers, strings
+ * by UTF-16 units, arrays, objects.  Arrays among themselves, and objects, are
+ * ordered by their canonical text.
+ *
+ * Values only; any thread.
+ */
+#ifndef RN_CLIENT_QUERY_VALUE_H
+#define RN_CLIENT_QUERY_VALUE_H
+
+#include "json/json.h"
+
+/* A value in a parsed text; `at` RN_JSON_NONE is undefined. */
+struct rn_item {
+    const struct rn_json *j;
+    uint32_t at;
+};
+
+/* Appends a text that is the same for equal values and differs for others:
+ * members sorted by name, numbers by value, no escapes that need not be.
+ * Nothing for undefined. */
+enum rn_code rn_item_canon(struct rn_item v, struct rn_buf *out) RN_CHECK;
+
+/* Sets `*order` to less than, equal to or more than 0. */
+enum rn_code rn_item_compare(struct rn_item a, struct rn_item b,
+                             int *order) RN_CHECK;
+
+#endif
