@@ -57,6 +57,16 @@ static enum rn_code get_text(const struct rn_json *j, uint32_t value,
     return *out ? RN_OK : RN_NOMEM;
 }
 
+/* Some servers write it as a number. */
+static enum rn_code get_id(const struct rn_json *j, uint32_t value,
+                           struct rn_arena *arena, const char **out)
+{
+    if (rn_json_kind(j, value) != RN_JSON_NUMBER)
+        return get_text(j, value, arena, out);
+    *out = keep(arena, rn_json_text(j, value));
+    return *out ? RN_OK : RN_NOMEM;
+}
+
 static enum rn_code get_epk(const struct rn_json *j, uint32_t value,
                             struct rn_epk *out)
 {
@@ -93,7 +103,7 @@ static enum rn_code get_route(const struct rn_json *j, uint32_t value,
     enum rn_code rc;
 
     *out = (struct rn_route){ 0 };
-    rc = get_text(j, rn_json_find(j, value, RN_LIT("id")), arena, &out->id);
+    rc = get_id(j, rn_json_find(j, value, RN_LIT("id")), arena, &out->id);
     if (!rc)
         rc = get_epk(j, rn_json_find(j, value, RN_LIT("minInclusive")),
                      &out->range.min);

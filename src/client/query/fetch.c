@@ -150,20 +150,24 @@ static runnel_code get_plan(struct rn_query *q, double *charge,
     return rc;
 }
 
-/* Without a plan the server must be able to answer by itself, which one with a
- * single range is. */
+/* A server that makes no plan, or none of this query, may still answer it by
+ * itself if there is a single range; if the query is none, it says so. */
 static runnel_code plan(struct rn_query *q, double *charge, runnel_error *error)
 {
     struct rn_routing *map = NULL;
     runnel_error refused;
     runnel_code rc = get_plan(q, charge, &refused), other;
 
-    if (rc == RUNNEL_OK)
+    if (rc == RUNNEL_OK || rc == RUNNEL_CANCELLED || rc == RUNNEL_NO_MEMORY) {
+        if (rc && error)
+            *error = refused;
         return rc;
+    }
     other = rn_container_route(q->container, NULL, &map, error);
     if (other)
         return other;
-    if (rc == RUNNEL_UNSUPPORTED && map->count == 1)
+    if ((rc == RUNNEL_UNSUPPORTED || rc == RUNNEL_BAD_REQUEST) &&
+        map->count == 1)
         rc = RUNNEL_OK;
     else if (error)
         *error = refused;
