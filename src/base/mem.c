@@ -25,7 +25,12 @@ void rn_free(void *object)
 
 char *rn_new_text(const char *text)
 {
-    return strdup(text);
+    size_t size = strlen(text) + 1;
+    char *copy = rn_new(size);
+
+    if (copy)
+        memcpy(copy, text, size);
+    return copy;
 }
 
 /* ---- buffers ------------------------------------------------------------- */

@@ -212,20 +212,31 @@ void rn_account_unref(struct rn_account *a)
 
 /* ---- the account's own answer -------------------------------------------- */
 
-static void learn_level(struct rn_account *a, struct rn_view body)
+static void learn_level(struct rn_account *a, const struct rn_json *j)
 {
+    uint32_t policy = rn_json_find(j, 0, RN_LIT("userConsistencyPolicy"));
+    uint32_t name = rn_json_find(j, policy, RN_LIT("defaultConsistencyLevel"));
     enum rn_consistency level;
+
+    if (rn_consistency_parse(rn_json_text(j, name), &level, NULL) == RN_OK)
+        atomic_store(&a->account_is_weak, level < RN_CONSISTENCY_SESSION);
+}
+
+static runnel_code learn(struct rn_account *a, struct rn_view body,
+                         runnel_error *error)
+{
+    struct rn_err err = { 0 };
     struct rn_json j;
-    uint32_t policy, name;
+    runnel_code rc;
 
     rn_json_init(&j, NULL);
-    if (rn_json_parse(&j, body, NULL) == RN_OK) {
-        policy = rn_json_find(&j, 0, RN_LIT("userConsistencyPolicy"));
-        name = rn_json_find(&j, policy, RN_LIT("defaultConsistencyLevel"));
-        if (rn_consistency_parse(rn_json_text(&j, name), &level, NULL) == RN_OK)
-            atomic_store(&a->account_is_weak, level < RN_CONSISTENCY_SESSION);
+    rc = rn_error_take(error, rn_json_parse(&j, body, &err), &err);
+    if (!rc) {
+        learn_level(a, &j);
+        rc = rn_regions_learn(a->regions, &j, error);
     }
     rn_json_release(&j);
+    return rc;
 }
 
 runnel_code rn_account_prepare(struct rn_account *a,
@@ -241,11 +252,8 @@ runnel_code rn_account_prepare(struct rn_account *a,
     rn_call_init(&call, a, "GET", RN_EFFECT_READ, &link);
     call.cancel = cancel;
     rc = rn_call_run(&call, error);
-    if (!rc) {
-        learn_level(a, rn_buf_view(&call.exchange.answer));
-        rc = rn_regions_learn(a->regions, rn_buf_view(&call.exchange.answer),
-                              error);
-    }
+    if (!rc)
+        rc = learn(a, rn_buf_view(&call.exchange.answer), error);
     rn_call_release(&call);
     return rc == RUNNEL_CANCELLED || rc == RUNNEL_NO_MEMORY ? rc : RUNNEL_OK;
 }

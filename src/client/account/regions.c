@@ -1,8 +1,6 @@
 /* regions.c -- see regions.h. */
 #include "client/account/regions.h"
 
-#include "json/json.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
@@ -128,20 +126,16 @@ static void keep_failures(const struct list *old, struct list *now)
     }
 }
 
-runnel_code rn_regions_learn(struct rn_regions *r, struct rn_view body,
+runnel_code rn_regions_learn(struct rn_regions *r, const struct rn_json *j,
                              runnel_error *error)
 {
     struct list *lists = rn_new(2 * sizeof(*lists));
-    struct rn_json j;
     bool ok;
 
     if (!lists)
         return rn_error_take(error, RN_NOMEM, NULL);
-    rn_json_init(&j, NULL);
-    ok = rn_json_parse(&j, body, NULL) == RN_OK &&
-         copy_list(&j, RN_LIT("readableLocations"), &lists[0]) &&
-         copy_list(&j, RN_LIT("writableLocations"), &lists[1]);
-    rn_json_release(&j);
+    ok = copy_list(j, RN_LIT("readableLocations"), &lists[0]) &&
+         copy_list(j, RN_LIT("writableLocations"), &lists[1]);
     if (ok) {
         pthread_mutex_lock(&r->lock);
         keep_failures(&r->reads, &lists[0]);

@@ -12,6 +12,7 @@
 #define RN_CLIENT_ACCOUNT_REGIONS_H
 
 #include "client/http/exchange.h"
+#include "json/json.h"
 
 enum {
     RN_REGIONS_MAX = 64,
@@ -29,9 +30,9 @@ void rn_regions_free(struct rn_regions *r); /* NULL is fine */
 /* Should the account be read now?  True for one caller, until the time has come
  * to read it again. */
 bool rn_regions_want(struct rn_regions *r, int64_t now_ns);
-/* What the account said.  RUNNEL_PROTOCOL, and no change, if that is not an
- * account. */
-runnel_code rn_regions_learn(struct rn_regions *r, struct rn_view body,
+/* What the account said, parsed.  RUNNEL_PROTOCOL, and no change, if that is
+ * not an account. */
+runnel_code rn_regions_learn(struct rn_regions *r, const struct rn_json *j,
                              runnel_error *error) RUNNEL_CHECK;
 
 void rn_regions_pick(struct rn_regions *r, bool is_read, int64_t now_ns,

@@ -103,7 +103,8 @@ static enum rn_code add_extreme(struct rn_total *t, struct rn_item said,
     }
     t->has_value = true;
     t->value = rn_item_keep(v, arena);
-    return t->value.at ? RN_OK : RN_NOMEM;
+    return t->value.at ? RN_OK
+                       : rn_arena_lack(arena, rn_json_text(v.j, v.at).len + 2);
 }
 
 static enum rn_code add_elements(struct rn_total *t, struct rn_item v,
@@ -139,7 +140,9 @@ enum rn_code rn_total_add(struct rn_total *t, struct rn_item said,
             return RN_OK;
         t->has_value = true;
         t->value = rn_item_keep(said, arena);
-        return t->value.at ? RN_OK : RN_NOMEM;
+        if (t->value.at)
+            return RN_OK;
+        return rn_arena_lack(arena, rn_json_text(said.j, said.at).len + 2);
     case RN_AGGREGATE_AVERAGE:
         return add_average(t, member(said, "item"));
     case RN_AGGREGATE_COUNT:

@@ -58,9 +58,10 @@ enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
     slot = &s->slots[find(s->slots, s->room, hash, text)];
     *is_new = !slot->text.at;
     if (*is_new) {
-        char *copy = rn_arena_alloc(arena, text.len + sizeof(*slot));
+        size_t size = text.len + sizeof(*slot); /* the slot counts, too */
+        char *copy = rn_arena_alloc(arena, size);
         if (!copy)
-            return RN_TOO_LARGE;
+            return rn_arena_lack(arena, size);
         if (text.len)
             memcpy(copy, text.at, text.len);
         *slot = (struct rn_seen_entry){ .hash = hash,

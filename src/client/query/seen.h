@@ -29,6 +29,14 @@ enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
 enum rn_code rn_seen_add(struct rn_seen *s, struct rn_item v,
                          struct rn_arena *arena, bool *is_new) RN_CHECK;
 
+/* Why the arena had no `size` bytes: RN_TOO_LARGE at its ceiling, else
+ * RN_NOMEM. */
+static inline enum rn_code rn_arena_lack(const struct rn_arena *a, size_t size)
+{
+    return size > a->ceiling || a->used > a->ceiling - size ? RN_TOO_LARGE
+                                                            : RN_NOMEM;
+}
+
 /* The value as it was sent, in the arena; `at` is NULL if there is no room. */
 struct rn_view rn_item_keep(struct rn_item v, struct rn_arena *arena);
 /* The same, appended. */

@@ -22,7 +22,7 @@ static enum rn_code add_group(struct rn_query *q)
 
     group.totals = rn_arena_alloc(&q->memory, count * sizeof(*group.totals));
     if (!group.totals)
-        return RN_TOO_LARGE;
+        return rn_arena_lack(&q->memory, count * sizeof(*group.totals));
     for (size_t i = 0; i < count; i++)
         rn_total_init(&group.totals[i],
                       q->plan.alias_count && !q->plan.has_value
@@ -100,8 +100,8 @@ static enum rn_code add_result(struct rn_query *q, struct rn_view text,
                                  .items = rn_arena_copy(&q->memory, items),
                                  .place = q->results.len };
 
-    if ((text.len && !row.text.at) || (items.len && !row.items.at))
-        return RN_TOO_LARGE;
+    if (!row.text.at || !row.items.at)
+        return rn_arena_lack(&q->memory, text.len + items.len);
     return rn_buf_add(&q->results, rn_view_of(&row, sizeof(row)));
 }
 
