@@ -220,6 +220,8 @@ static const struct {
     { "SELECT VALUE c.n FROM c ORDER BY c.n", true, NULL },
     { "SELECT VALUE c.n FROM c ORDER BY c.n DESC", true, NULL },
     { "SELECT c.u FROM c ORDER BY c.u DESC", true, NULL },
+    { "SELECT VALUE c.mixed FROM c ORDER BY c.mixed", true, NULL },
+    { "SELECT VALUE c.mixed FROM c ORDER BY c.mixed DESC", true, NULL },
     { "SELECT VALUE c.id FROM c ORDER BY c.id", true, NULL },
     { "SELECT c.half FROM c WHERE c.n < 60 ORDER BY c.half", true, NULL },
     { "SELECT TOP 7 VALUE c.u FROM c ORDER BY c.u", true, NULL },

@@ -1,6 +1,7 @@
 /* value.c -- see value.h. */
 #include "client/query/value.h"
 
+#include "json/distinct.h"
 #include "json/number.h"
 #include "json/print.h"
 
@@ -181,18 +182,111 @@ static enum rn_code compare_strings(struct rn_item a, struct rn_item b,
     return rc;
 }
 
-static enum rn_code compare_canon(struct rn_item a, struct rn_item b,
-                                  int *order)
+static enum rn_code hash(struct rn_item v, struct rn_hash128 seed,
+                         struct rn_hash128 *out);
+
+static struct rn_hash128 hash_number(struct rn_item v, struct rn_hash128 seed)
 {
-    struct rn_buf x = RN_BUF_INIT(CANON_MAX), y = RN_BUF_INIT(CANON_MAX);
-    enum rn_code rc = rn_item_canon(a, &x);
+    int64_t n;
+
+    if (rn_distinct_is_plain(rn_json_text(v.j, v.at)) &&
+        rn_json_int64(v.j, v.at, &n))
+        return rn_distinct_integer(n, seed);
+    return rn_distinct_real(rn_json_double(v.j, v.at), seed);
+}
+
+/* Of a member's name: the seed of its value. */
+static enum rn_code hash_text(struct rn_item v, bool is_name,
+                              struct rn_hash128 seed, struct rn_hash128 *out)
+{
+    struct rn_arena arena = RN_ARENA_INIT(CANON_MAX);
+    struct rn_view text;
+    enum rn_code rc = rn_json_string_get(v.j, v.at, &arena, &text);
 
     if (!rc)
-        rc = rn_item_canon(b, &y);
-    if (!rc)
-        *order = rn_view_compare(rn_buf_view(&x), rn_buf_view(&y));
-    rn_buf_release(&x);
-    rn_buf_release(&y);
+        *out =
+            is_name ? rn_distinct_member(text) : rn_distinct_string(text, seed);
+    rn_arena_release(&arena);
+    return rc;
+}
+
+static enum rn_code hash_array(struct rn_item v, struct rn_hash128 seed,
+                               struct rn_hash128 *out)
+{
+    struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
+    struct rn_hash128 item_seed, item;
+    enum rn_code rc = RN_OK;
+
+    *out = rn_distinct_array(seed, &item_seed);
+    while (!rc && rn_json_walk_next(&w)) {
+        rc = hash((struct rn_item){ v.j, w.value }, item_seed, &item);
+        if (!rc)
+            *out = rn_distinct_mix(item, *out);
+        rn_distinct_next(&item_seed);
+    }
+    return rc;
+}
+
+static enum rn_code hash_object(struct rn_item v, struct rn_hash128 seed,
+                                struct rn_hash128 *out)
+{
+    struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
+    struct rn_hash128 all = { 0 }, one = { 0 };
+    enum rn_code rc = RN_OK;
+
+    while (!rc && rn_json_walk_next(&w)) {
+        rc = hash_text((struct rn_item){ v.j, w.name }, true, seed, &one);
+        if (!rc)
+            rc = hash((struct rn_item){ v.j, w.value }, one, &one);
+        all.low ^= one.low;
+        all.high ^= one.high;
+    }
+    *out = rn_distinct_object(all, seed);
+    return rc;
+}
+
+static enum rn_code hash(struct rn_item v, struct rn_hash128 seed,
+                         struct rn_hash128 *out)
+{
+    switch (rn_json_kind(v.j, v.at)) {
+    case RN_JSON_UNDEFINED:
+        *out = seed;
+        break;
+    case RN_JSON_NULL:
+        *out = rn_distinct_null(seed);
+        break;
+    case RN_JSON_FALSE:
+        *out = rn_distinct_bool(false, seed);
+        break;
+    case RN_JSON_TRUE:
+        *out = rn_distinct_bool(true, seed);
+        break;
+    case RN_JSON_NUMBER:
+        *out = hash_number(v, seed);
+        break;
+    case RN_JSON_STRING:
+        return hash_text(v, false, seed, out);
+    case RN_JSON_ARRAY:
+        return hash_array(v, seed, out);
+    case RN_JSON_OBJECT:
+        return hash_object(v, seed, out);
+    }
+    return RN_OK;
+}
+
+static enum rn_code compare_hashes(struct rn_item a, struct rn_item b,
+                                   int *order)
+{
+    char x[RN_DISTINCT_LEN], y[RN_DISTINCT_LEN];
+    struct rn_hash128 h;
+    enum rn_code rc = hash(a, rn_distinct_root, &h);
+
+    if (rc)
+        return rc;
+    rn_distinct_put(h, x);
+    rc = hash(b, rn_distinct_root, &h);
+    rn_distinct_put(h, y);
+    *order = memcmp(x, y, sizeof(x));
     return rc;
 }
 
@@ -213,7 +307,7 @@ enum rn_code rn_item_compare(struct rn_item a, struct rn_item b, int *order)
         return compare_strings(a, b, order);
     case RN_JSON_ARRAY:
     case RN_JSON_OBJECT:
-        return compare_canon(a, b, order);
+        return compare_hashes(a, b, order);
     default:
         *order = 0;
         return RN_OK;

@@ -2,7 +2,7 @@
  *
  * The order is that of ORDER BY: undefined, null, false, true, numbers, strings
  * by UTF-16 units, arrays, objects.  Arrays among themselves, and objects, are
- * ordered by their canonical text.
+ * ordered by the hash by which servers order them (json/distinct.h).
  *
  * Values only; any thread.
  */
