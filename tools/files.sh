@@ -2,14 +2,20 @@
 # files.sh -- fails if ARCHITECTURE.md and src/ do not know the same files.
 #
 # Every src/*/*.c is named in the table "file of `DIR/`" of its directory, as its
-# name without the ending or a pattern; and whatever such a table names, or the
-# text as DIR/NAME, is there.
+# name without the ending or a pattern, and so is every file of a part of a module
+# that has such a table (`client/http/`); and whatever a table names, or the text
+# as DIR/NAME, is there.
 cd "$(dirname "$0")/.." || exit 1
 bad=0
 
 # The tables, as lines "DIR NAME".
 tables=$(awk '
-    /^\| file of `[a-z]+\/` / { split($0, part, /[`\/]/); dir = part[2]; next }
+    /^\| file of `[a-z]+(\/[a-z]+)?\/` / {
+        split($0, part, "`")
+        dir = part[2]
+        sub(/\/$/, "", dir)
+        next
+    }
     !/^\|/ { dir = "" }
     dir && /^\| `/ {
         split($0, cell, "|")
@@ -26,7 +32,10 @@ named()
 
     case $2 in
     *.[ch]) compgen -G "$pattern" ;;
-    *) compgen -G "$pattern.c" || compgen -G "$pattern.h" ;;
+    *)
+        compgen -G "$pattern.c" || compgen -G "$pattern.h" ||
+            { [ -d "$pattern" ] && echo "$pattern"; }
+        ;;
     esac
 }
 
@@ -41,7 +50,9 @@ while read -r dir name; do
     fi
 done <<<"$tables"
 
-for file in src/*/*.c; do
+parts=$(awk '$1 ~ /\// { print "src/" $1 "/*.c" }' <<<"$tables" | sort -u)
+# shellcheck disable=SC2086
+for file in src/*/*.c $parts; do
     grep -qxF "$file" <<<"$known" && continue
     echo "$file: not in the table of its directory in ARCHITECTURE.md"
     bad=1

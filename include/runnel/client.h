@@ -98,8 +98,9 @@ typedef struct runnel_token {
 
 /** Gets a token, for accounts that refuse keys.  Called on the thread of a call
  * that needs one: before the first request, five minutes before the last token
- * expires, and after a 401; never by two threads at once.  Any other code than
- * RUNNEL_OK fails that call; `error` is the callback's to fill. */
+ * expires, and after a 401; never by two threads at once, and it must not use
+ * this client.  Any other code than RUNNEL_OK fails that call; `error` is the
+ * callback's to fill. */
 typedef runnel_code (*runnel_token_fn)(void *context, runnel_token *out,
                                        runnel_error *error);
 

@@ -35,4 +35,14 @@ echo 'as `store/walk` does' >>"$scratch/ARCHITECTURE.md"
 check 'the text names no file that is not there' \
     says 1 '^ARCHITECTURE.md: there is no store/walk$' "$scratch/tools/files.sh"
 
+write '`wal*`'
+mkdir "$scratch/src/store/part"
+touch "$scratch/src/store/part/"{one,two}.c
+printf '%s\n' '' '| file of `store/part/` | |' '|---|---|' '| `one` | the part |' \
+    >>"$scratch/ARCHITECTURE.md"
+check 'a file of a part that has a table is named there' \
+    says 1 '^src/store/part/two.c: not in the table' "$scratch/tools/files.sh"
+rm "$scratch/src/store/part/two.c"
+check 'a part may have a table of its own' "$scratch/tools/files.sh"
+
 done_checking
