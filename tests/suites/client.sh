@@ -72,7 +72,8 @@ link_shared()
 {
     local flags
 
-    flags=$(PKG_CONFIG_SYSROOT_DIR=$work pkg-config --cflags --libs runnel) &&
+    flags=$(pkg-config --define-variable=prefix="$work/opt/rn" --cflags \
+        --libs runnel) &&
         # shellcheck disable=SC2086
         cc -std=c17 -Wall -Wextra -Werror "$root/examples/crud.c" $flags \
             -o "$work/shared"
