@@ -55,10 +55,11 @@ static runnel_code find_key(const runnel_client_options *o, bool is_loopback,
     int count =
         (given.len > 0) + (o->resource_token != NULL) + (o->token != NULL);
 
-    if (count > 1)
+    if (count > 1) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "more than one of key, resource_token and token "
                             "is given");
+    }
     if (count == 0 && !is_loopback)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "none of key, resource_token and token is given");
@@ -76,10 +77,11 @@ static runnel_code read_names(const runnel_client_options *o, struct named *out,
     runnel_code rc = RUNNEL_OK;
 
     if (o->connection_string) {
-        if (o->endpoint || o->key || o->resource_token || o->token)
+        if (o->endpoint || o->key || o->resource_token || o->token) {
             return rn_error_set(error, RUNNEL_BAD_REQUEST,
                                 "connection_string is given beside endpoint, "
                                 "key, resource_token or token");
+        }
         rc = rn_connection_parse(o->connection_string, &connection, error);
         key = connection.key;
         endpoint = connection.endpoint;
@@ -175,7 +177,7 @@ runnel_code rn_account_open(const runnel_client_options *options,
         rc = read_names(&o, &named, error);
     if (!rc) {
         a = rn_new(sizeof(*a));
-        rc = a ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+        rc = a ? RUNNEL_OK : rn_error_no_memory(error);
     }
     if (!rc) {
         atomic_init(&a->refs, 1);

@@ -133,13 +133,14 @@ void rn_call_cancel(struct rn_call *c)
         return;
     if (c->exchange.running)
         c->transport->ops->cancel(c->transport, &c->exchange);
-    if (is_write && c->exchange.was_sent && !c->due_ns)
+    if (is_write && c->exchange.was_sent && !c->due_ns) {
         end(c, rn_error_set(&c->error, RUNNEL_UNCERTAIN,
                             "the call was cancelled after its request was "
                             "sent"));
-    else
+    } else {
         end(c, rn_error_set(&c->error, RUNNEL_CANCELLED,
                             "the call was cancelled"));
+    }
 }
 
 void rn_call_release(struct rn_call *c)
@@ -172,10 +173,11 @@ runnel_code rn_call_run(struct rn_call *c, runnel_error *error)
     struct rn_pool *pool = rn_account_pool(c->account);
     runnel_code rc;
 
-    if (!c->cancel)
+    if (!c->cancel) {
         c->cancel = c->request.container
                         ? rn_container_cancel(c->request.container)
                         : rn_account_cancel(c->account);
+    }
     rc = rn_account_prepare(c->account, c->cancel, error);
     if (!rc)
         rc = rn_pool_take(pool, c->cancel, &c->transport, error);

@@ -60,7 +60,7 @@ runnel_code rn_container_open(struct rn_account *account, const char *database,
         return rc;
     c = rn_new(sizeof(*c));
     if (!c)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     c->account = rn_account_ref(account);
@@ -70,7 +70,7 @@ runnel_code rn_container_open(struct rn_account *account, const char *database,
     c->path = print_path(database, container);
     if (!c->database || !c->name || !c->path) {
         rn_container_unref(c);
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     }
     *out = c;
     return RUNNEL_OK;
@@ -196,10 +196,11 @@ static runnel_code parse_definition(struct rn_view body,
         rn_definition_unref(d);
     else
         *out = d;
-    if (rc == RN_CORRUPT)
+    if (rc == RN_CORRUPT) {
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "the server's definition of the container cannot "
                             "be read");
+    }
     return rn_error_take(error, rc, NULL);
 }
 
@@ -335,10 +336,11 @@ static runnel_code read_map(struct rn_container *c, struct rn_routing *base,
 
     for (int i = 0; !rc && more && i < RANGE_READS_MAX; i++)
         rc = read_ranges(c, &map, &more, error);
-    if (!rc && (!map || !rn_routing_is_complete(map)))
+    if (!rc && (!map || !rn_routing_is_complete(map))) {
         rc = rn_error_set(error, RUNNEL_BUSY,
                           "the partition key ranges of the container have a "
                           "hole");
+    }
     if (rc)
         rn_routing_unref(map);
     else

@@ -59,7 +59,7 @@ runnel_code rn_credential_new(const struct rn_credential_options *options,
     runnel_code rc = RUNNEL_OK;
 
     if (!c)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     pthread_mutex_init(&c->lock, NULL);
     c->text = RN_BUF_INIT(SIGNED_MAX);
     c->token = options->token;
@@ -67,7 +67,7 @@ runnel_code rn_credential_new(const struct rn_credential_options *options,
     if (options->resource_token) {
         c->resource_token = rn_new_text(options->resource_token);
         if (!c->resource_token)
-            rc = rn_error_take(error, RN_NOMEM, NULL);
+            rc = rn_error_no_memory(error);
     } else if (!options->token) {
         rc = add_key(c, options->key, error);
     }
@@ -188,7 +188,7 @@ static runnel_code get_bearer(struct rn_credential *c, int64_t now_ms,
                             "the token callback gave no token");
     copy = rn_new_text(token.text);
     if (!copy)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     free_secret(c->bearer);
     c->bearer = copy;
     c->renew_ms = token.expires_ms ? token.expires_ms - RENEW_EARLY_MS

@@ -41,10 +41,11 @@ runnel_code rn_connection_parse(const char *text, struct rn_connection *out,
         }
         text += len + (text[len] == ';');
     }
-    if (out->endpoint.len == 0 || out->key.len == 0)
+    if (out->endpoint.len == 0 || out->key.len == 0) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the connection string lacks AccountEndpoint or "
                             "AccountKey");
+    }
     return RUNNEL_OK;
 }
 
@@ -105,17 +106,19 @@ runnel_code rn_endpoint_parse(struct rn_view text, char out[RN_REGION_URL_MAX],
         scheme = 7;
     else if (rest.len > 8 && strncasecmp(rest.at, "https://", 8) == 0)
         scheme = 8;
-    else
+    else {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the endpoint begins neither with http:// nor "
                             "with https://");
+    }
     if (rest.len >= RN_REGION_URL_MAX ||
         !split_host(rn_view_of(rest.at + scheme, rest.len - scheme), &host,
                     &port) ||
-        !is_port(port))
+        !is_port(port)) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the endpoint is not a host with an optional port "
                             "behind its scheme");
+    }
     *is_loopback = is_word(host, "localhost") || is_word(host, "[::1]") ||
                    rn_view_starts(host, RN_LIT("127."));
     snprintf(out, RN_REGION_URL_MAX, "%.*s", RN_FMT(rest));

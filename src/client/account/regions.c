@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-#define NS_PER_S INT64_C(1000000000)
-#define FAILED_NS (5 * 60 * NS_PER_S) /* how long a failure counts */
-#define READ_AGAIN_NS (5 * 60 * NS_PER_S)
+#define FIVE_MINUTES_NS INT64_C(300000000000)
+#define FAILED_NS FIVE_MINUTES_NS /* how long a failure counts */
+#define READ_AGAIN_NS FIVE_MINUTES_NS
 
 struct region {
     char name[64];
@@ -38,7 +38,7 @@ runnel_code rn_regions_new(const char *endpoint, const char *preferred,
         r->preferred = rn_new_text(preferred);
     if (!r || (preferred && !r->preferred)) {
         rn_free(r);
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     }
     pthread_mutex_init(&r->lock, NULL);
     snprintf(r->endpoint.url, sizeof(r->endpoint.url), "%s", endpoint);
@@ -133,7 +133,7 @@ runnel_code rn_regions_learn(struct rn_regions *r, const struct rn_json *j,
     bool ok;
 
     if (!lists)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     ok = copy_list(j, RN_LIT("readableLocations"), &lists[0]) &&
          copy_list(j, RN_LIT("writableLocations"), &lists[1]);
     if (ok) {

@@ -215,7 +215,7 @@ runnel_code rn_routing_apply(const struct rn_routing *base, struct rn_view body,
     enum rn_code rc;
 
     if (!m)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     atomic_init(&m->refs, 1);
     m->arena = RN_ARENA_INIT(ARENA_MAX);
     rn_json_init(&j, NULL);
@@ -230,10 +230,11 @@ runnel_code rn_routing_apply(const struct rn_routing *base, struct rn_view body,
         return RUNNEL_OK;
     }
     rn_routing_unref(m);
-    if (rc == RN_CORRUPT)
+    if (rc == RN_CORRUPT) {
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "the server's list of partition key ranges cannot "
                             "be read");
+    }
     return rn_error_take(error, rc, NULL);
 }
 

@@ -28,7 +28,7 @@ runnel_code rn_sessions_new(struct rn_sessions **out, runnel_error *error)
     struct rn_sessions *s = rn_new(sizeof(*s));
 
     if (!s)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
     return RUNNEL_OK;

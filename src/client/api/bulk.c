@@ -66,10 +66,11 @@ static runnel_code place(struct bulk *b, size_t i, runnel_error *error)
     enum rn_code code;
     runnel_code rc = rn_operation_check(op, &b->scratch, error);
 
-    if (!rc)
+    if (!rc) {
         rc = has_item ? rn_key_extract(b->definition, &b->scratch, &text, error)
                       : rn_key_print(b->container, op->key.partition_key, &text,
                                      error);
+    }
     if (!rc) {
         b->tasks[i].key = rn_arena_copy(&b->arena, rn_buf_view(&text));
         code = b->tasks[i].key.at
@@ -94,7 +95,7 @@ static runnel_code begin(struct bulk *b, runnel_error *error)
     b->tasks = rn_new((b->count + 1) * sizeof(*b->tasks));
     b->flights = rn_new(FLIGHTS_MAX * sizeof(*b->flights));
     if (!b->tasks || !b->flights)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     rc = rn_results_new(b->count, &b->results, error);
     if (!rc)
         rc = rn_container_define(b->container, &b->definition, error);
@@ -105,10 +106,11 @@ static runnel_code begin(struct bulk *b, runnel_error *error)
         if (rc)
             rn_error_during(error, "operation %zu", i);
     }
-    if (!rc)
+    if (!rc) {
         rc = rn_pool_take_own(
             rn_account_pool(rn_container_account(b->container)), &b->transport,
             error);
+    }
     return rc;
 }
 
@@ -387,11 +389,12 @@ static runnel_code run(struct bulk *b, runnel_error *error)
         struct rn_routing *map = NULL;
         int64_t wait_ns;
 
-        if (rn_cancel_is_set(rn_container_cancel(b->container)))
+        if (rn_cancel_is_set(rn_container_cancel(b->container))) {
             rc =
                 rn_error_set(error, RUNNEL_CANCELLED, "the call was cancelled");
-        else
+        } else {
             rc = rn_container_route(b->container, NULL, &map, error);
+        }
         if (rc)
             break;
         rn_routing_unref(b->map);

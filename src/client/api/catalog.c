@@ -37,24 +37,27 @@ static runnel_code add_throughput(struct rn_headers *h, runnel_throughput t,
         rn_view_text(text), error);
 }
 
-/* Creates what `body` says in the list; reads `link` instead if it is there
- * already and that is no error. */
-static runnel_code create(struct rn_account *account,
-                          const struct rn_link *list,
-                          const struct rn_link *link, struct rn_view body,
-                          runnel_throughput throughput, bool if_absent,
+struct creation {
+    struct rn_link list, link; /* where it is created; what it then is */
+    struct rn_buf body;
+    runnel_throughput throughput;
+    bool if_absent;
+};
+
+/* Reads the resource instead if it is there already and that is no error. */
+static runnel_code create(struct rn_account *account, const struct creation *c,
                           runnel_reply **out, runnel_error *error)
 {
     struct rn_call call;
     runnel_code rc;
 
-    rn_call_init(&call, account, "POST", RN_EFFECT_WRITE, list);
-    call.request.body = body;
-    rc = add_throughput(&call.request.headers, throughput, error);
+    rn_call_init(&call, account, "POST", RN_EFFECT_WRITE, &c->list);
+    call.request.body = rn_buf_view(&c->body);
+    rc = add_throughput(&call.request.headers, c->throughput, error);
     rc = rn_call_finish(&call, rc, out, error);
-    if (rc != RUNNEL_CONFLICT || !if_absent)
+    if (rc != RUNNEL_CONFLICT || !c->if_absent)
         return rc;
-    rn_call_init(&call, account, "GET", RN_EFFECT_READ, link);
+    rn_call_init(&call, account, "GET", RN_EFFECT_READ, &c->link);
     return rn_call_finish(&call, RUNNEL_OK, out, error);
 }
 
@@ -64,9 +67,9 @@ runnel_code runnel_database_create(runnel_client *client,
                                    const runnel_database_definition *definition,
                                    runnel_reply **out, runnel_error *error)
 {
-    struct rn_link list = { .kind = RN_KIND_DATABASE, .is_list = true }, link;
-    struct rn_buf body = RN_BUF_INIT(BODY_MAX);
-    struct rn_json_out o = RN_JSON_OUT_INIT(&body);
+    struct creation c = { .list = { .kind = RN_KIND_DATABASE, .is_list = true },
+                          .body = RN_BUF_INIT(BODY_MAX) };
+    struct rn_json_out o = RN_JSON_OUT_INIT(&c.body);
     runnel_database_definition d;
     runnel_code rc = rn_options_copy(&d, sizeof(d), definition, error);
 
@@ -79,11 +82,12 @@ runnel_code runnel_database_create(runnel_client *client,
     rn_json_out_string(&o, rn_view_text(d.id));
     rn_json_out_object_end(&o);
     rc = rn_error_take(error, rn_json_out_finish(&o), NULL);
-    link = database_link(d.id);
+    c.link = database_link(d.id);
+    c.throughput = d.throughput;
+    c.if_absent = d.if_absent;
     if (!rc)
-        rc = create(client->account, &list, &link, rn_buf_view(&body),
-                    d.throughput, d.if_absent, out, error);
-    rn_buf_release(&body);
+        rc = create(client->account, &c, out, error);
+    rn_buf_release(&c.body);
     return rc;
 }
 
@@ -169,13 +173,14 @@ static runnel_code print_more(const runnel_container_definition *d,
                      "the definition's json is not an object");
     w = rn_json_walk_begin(&j, 0);
     while (!rc && rn_json_walk_next(&w)) {
-        if (is_given(d, &j, w.name))
+        if (is_given(d, &j, w.name)) {
             rc = rn_fail(&err, RN_BAD_REQUEST,
                          "the definition has %.*s twice: as a member and in "
                          "json",
                          RN_FMT(rn_json_text(&j, w.name)));
-        else
+        } else {
             rn_json_out_member(o, &j, w.name, w.value);
+        }
     }
     rn_json_release(&j);
     return rn_error_take(error, rc, &err);
@@ -213,8 +218,7 @@ runnel_container_create(runnel_client *client, const char *database,
                         const runnel_container_definition *definition,
                         runnel_reply **out, runnel_error *error)
 {
-    struct rn_link list = database_link(database), link = list;
-    struct rn_buf body = RN_BUF_INIT(BODY_MAX);
+    struct creation c = { .body = RN_BUF_INIT(BODY_MAX) };
     runnel_container_definition d;
     runnel_code rc = rn_options_copy(&d, sizeof(d), definition, error);
 
@@ -223,13 +227,16 @@ runnel_container_create(runnel_client *client, const char *database,
     if (!rc)
         rc = check_id(RN_KIND_CONTAINER, d.id, error);
     if (!rc)
-        rc = print_definition(&d, &body, error);
-    list.kind = link.kind = RN_KIND_CONTAINER;
-    list.is_list = true;
-    link.ids[link.depth++] = rn_view_text(d.id);
-    if (!rc)
-        rc = create(client->account, &list, &link, rn_buf_view(&body),
-                    d.throughput, d.if_absent, out, error);
-    rn_buf_release(&body);
+        rc = print_definition(&d, &c.body, error);
+    if (!rc) {
+        c.list = c.link = database_link(database);
+        c.list.kind = c.link.kind = RN_KIND_CONTAINER;
+        c.list.is_list = true;
+        c.link.ids[c.link.depth++] = rn_view_text(d.id);
+        c.throughput = d.throughput;
+        c.if_absent = d.if_absent;
+        rc = create(client->account, &c, out, error);
+    }
+    rn_buf_release(&c.body);
     return rc;
 }

@@ -12,7 +12,7 @@ runnel_code runnel_client_open(const runnel_client_options *options,
     runnel_code rc;
 
     if (!client)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     rc = rn_account_open(options, NULL, &client->account, error);
     if (rc)
         rn_free(client);
@@ -149,7 +149,7 @@ runnel_code runnel_client_send(runnel_client *client,
                             "the path does not begin with '/' or is too long");
     copy = rn_new_text(request->path);
     if (!copy)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     rc = find_link(copy, &link, error);
     rn_call_init(&call, client->account, method, effect_of(request, method),
                  &link);

@@ -9,7 +9,7 @@ runnel_code runnel_container_open(runnel_client *client, const char *database,
     runnel_code rc;
 
     if (!c)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     rc = rn_container_open(client->account, database, container, &c->inner,
                            error);
     if (rc)

@@ -126,12 +126,13 @@ static runnel_code prepare(struct item *it, runnel_error *error)
         rc = take_id(it, error);
         it->key.id = it->id.at;
     }
-    if (!rc && kinds[it->kind].has_id)
+    if (!rc && kinds[it->kind].has_id) {
         rc = rn_error_take(
             error,
             rn_id_check(RN_KIND_DOCUMENT,
                         rn_view_text(it->key.id ? it->key.id : ""), &err),
             &err);
+    }
     return rc;
 }
 
@@ -268,28 +269,15 @@ runnel_code runnel_item_replace(runnel_container *container, runnel_bytes json,
     return write_item(container, RUNNEL_REPLACE, json, options, out, error);
 }
 
-/* The operations that name their item. */
-static runnel_code by_key(runnel_container *container,
-                          runnel_operation_kind kind, runnel_key key,
-                          runnel_bytes operations,
-                          const runnel_item_options *options,
-                          runnel_reply **out, runnel_error *error)
-{
-    struct item it;
-    runnel_code rc = begin(&it, container, kind, options, error);
-
-    it.key = key;
-    it.json = rn_view_bytes(operations);
-    return rc ? rc : run(&it, out, error);
-}
-
 runnel_code runnel_item_read(runnel_container *container, runnel_key key,
                              const runnel_item_options *options,
                              runnel_reply **out, runnel_error *error)
 {
-    runnel_bytes none = { 0 };
+    struct item it;
+    runnel_code rc = begin(&it, container, RUNNEL_READ, options, error);
 
-    return by_key(container, RUNNEL_READ, key, none, options, out, error);
+    it.key = key;
+    return rc ? rc : run(&it, out, error);
 }
 
 runnel_code runnel_item_patch(runnel_container *container, runnel_key key,
@@ -297,15 +285,21 @@ runnel_code runnel_item_patch(runnel_container *container, runnel_key key,
                               const runnel_item_options *options,
                               runnel_reply **out, runnel_error *error)
 {
-    return by_key(container, RUNNEL_PATCH, key, operations, options, out,
-                  error);
+    struct item it;
+    runnel_code rc = begin(&it, container, RUNNEL_PATCH, options, error);
+
+    it.key = key;
+    it.json = rn_view_bytes(operations);
+    return rc ? rc : run(&it, out, error);
 }
 
 runnel_code runnel_item_delete(runnel_container *container, runnel_key key,
                                const runnel_item_options *options,
                                runnel_error *error)
 {
-    runnel_bytes none = { 0 };
+    struct item it;
+    runnel_code rc = begin(&it, container, RUNNEL_DELETE, options, error);
 
-    return by_key(container, RUNNEL_DELETE, key, none, options, NULL, error);
+    it.key = key;
+    return rc ? rc : run(&it, NULL, error);
 }

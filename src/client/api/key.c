@@ -41,10 +41,11 @@ runnel_code rn_key_print(struct rn_container *c, const char *json,
     rn_buf_release(&array);
     rn_arena_release(&arena);
     /* The message of the parser may repeat the key. */
-    if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE)
+    if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the partition key is not JSON as a key may be: a "
                             "value, or an array of up to three");
+    }
     return rn_error_take(error, rc, NULL);
 }
 

@@ -28,7 +28,7 @@ runnel_code rn_results_new(size_t count, runnel_results **out,
     }
     if (!r || !r->of) {
         rn_free(r);
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     }
     for (size_t i = 0; i < count; i++)
         r->of[i].etag = "";

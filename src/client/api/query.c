@@ -106,7 +106,7 @@ static runnel_code make(struct rn_account *account, struct rn_container *c,
     if (o->session_token) {
         q->session_token = rn_new_text(o->session_token);
         if (!q->session_token)
-            return rn_error_take(error, RN_NOMEM, NULL);
+            return rn_error_no_memory(error);
         inner->session_token = q->session_token;
     }
     rc = rn_headers_add_list(&inner->headers, o->headers, o->header_count,
@@ -136,7 +136,7 @@ runnel_code runnel_query_open(runnel_container *container,
         rc = add_range(o.range, &inner, error);
     if (!rc) {
         q = rn_new(sizeof(*q));
-        rc = q ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+        rc = q ? RUNNEL_OK : rn_error_no_memory(error);
     }
     inner.link = rn_container_list(c, RN_KIND_DOCUMENT);
     if (!rc)
@@ -165,7 +165,7 @@ runnel_code runnel_query_catalog(runnel_client *client, const char *database,
                           "the catalog has no partition keys");
     if (!rc) {
         q = rn_new(sizeof(*q));
-        rc = q ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+        rc = q ? RUNNEL_OK : rn_error_no_memory(error);
     }
     inner.link = (struct rn_link){ .kind = RN_KIND_DATABASE, .is_list = true };
     if (!rc && database) {
@@ -175,7 +175,7 @@ runnel_code runnel_query_catalog(runnel_client *client, const char *database,
         if (q->database)
             inner.link.ids[0].at = q->database;
         else
-            rc = rn_error_take(error, RN_NOMEM, NULL);
+            rc = rn_error_no_memory(error);
     }
     if (!rc)
         rc = make(client->account, NULL, &o, &inner, q, error);
@@ -206,7 +206,7 @@ runnel_code runnel_query_next(runnel_query *query, runnel_page **out,
     runnel_code rc;
 
     if (!page)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     rc = rn_query_next(query->inner, &page->rows, &over, error);
     if (rc) {
         rn_free(page);

@@ -10,7 +10,7 @@ runnel_code rn_reply_take(struct rn_exchange *x, runnel_reply **out,
         return RUNNEL_OK;
     reply = rn_new(sizeof(*reply));
     if (!reply)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     reply->status = x->status;
     reply->headers = x->answer_headers;
     reply->body = x->answer;

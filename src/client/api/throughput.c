@@ -113,7 +113,7 @@ static runnel_code find(struct rn_account *account, const char *database,
     rn_call_init(&o->call, account, "POST", RN_EFFECT_READ, &list);
     rc = read_rid(account, &link, rid, error);
     /* A rid has no character that JSON or SQL would escape. */
-    if (!rc)
+    if (!rc) {
         rc = rn_error_take(
             error,
             rn_buf_printf(&body,
@@ -122,6 +122,7 @@ static runnel_code find(struct rn_account *account, const char *database,
                           "[{\"name\":\"@rid\",\"value\":\"%s\"}]}",
                           rid),
             NULL);
+    }
     o->call.request.body = rn_buf_view(&body);
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_IS_QUERY, RN_LIT("true"), error);
@@ -196,11 +197,12 @@ runnel_code runnel_throughput_replace(runnel_client *client,
         &offer.j, rn_json_find(&offer.j, offer.at, RN_LIT("_rid")));
     rn_call_init(&call, client->account, "PUT", RN_EFFECT_WRITE, &link);
     call.request.body = rn_buf_view(&body);
-    if (!rc && throughput.is_autoscale != offer.throughput.is_autoscale)
+    if (!rc && throughput.is_autoscale != offer.throughput.is_autoscale) {
         rc = rn_headers_add(&call.request.headers,
                             throughput.is_autoscale ? RN_HEADER_TO_AUTOSCALE
                                                     : RN_HEADER_TO_MANUAL,
                             RN_LIT("true"), error);
+    }
     rc = rn_call_finish(&call, rc, NULL, error);
     rn_buf_release(&body);
     release(&offer);

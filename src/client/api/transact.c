@@ -108,10 +108,11 @@ runnel_code runnel_items_transact(runnel_container *container,
     struct rn_call call;
     runnel_code rc;
 
-    if (count == 0 || count > RN_BATCH_OPERATIONS_MAX)
+    if (count == 0 || count > RN_BATCH_OPERATIONS_MAX) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "a transaction has 1 to %d operations",
                             RN_BATCH_OPERATIONS_MAX);
+    }
     rc = print_body(operations, count, &body, &only_reads, error);
     rn_call_init(&call, rn_container_account(container->inner), "POST",
                  only_reads ? RN_EFFECT_READ : RN_EFFECT_WRITE, &link);

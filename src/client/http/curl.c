@@ -7,6 +7,7 @@
 
 #include "cosmos/header.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -303,6 +304,7 @@ static void detach(struct curl_transport *t, struct carrier *c)
 {
     struct rn_exchange *x = c->x;
 
+    assert(x);
     curl_multi_remove_handle(t->multi, c->easy);
     x->was_sent = c->sends > 0;
     x->running = NULL;
@@ -523,7 +525,7 @@ static runnel_code open_transport(struct rn_network *base,
     }
     if (!t || !t->multi) {
         rn_free(t);
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     }
     curl_multi_setopt(t->multi, CURLMOPT_MAXCONNECTS, (long)MAX_CONNECTIONS);
     *out = &t->base;
@@ -559,13 +561,14 @@ runnel_code rn_curl_network_open(const struct rn_curl_options *options,
     struct curl_network *n;
 
     pthread_once(&once, init_curl);
-    if (global_rc)
+    if (global_rc) {
         return rn_error_set(error, RUNNEL_UNSUPPORTED,
                             "libcurl does not work: %s",
                             curl_easy_strerror(global_rc));
+    }
     n = rn_new(sizeof(*n));
     if (!n)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     n->base.ops = &network_ops;
     n->base.env = env;
     n->insecure_tls = options->insecure_tls;
@@ -576,7 +579,7 @@ runnel_code rn_curl_network_open(const struct rn_curl_options *options,
         n->proxy = rn_new_text(options->proxy);
     if ((options->ca_file && !n->ca_file) || (options->proxy && !n->proxy)) {
         close_network(&n->base);
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     }
     *out = &n->base;
     return RUNNEL_OK;

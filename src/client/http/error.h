@@ -24,6 +24,13 @@ runnel_code rn_error_set(runnel_error *error, runnel_code code, const char *fmt,
 runnel_code rn_error_take(runnel_error *error, enum rn_code code,
                           const struct rn_err *err);
 
+/* A constant, so that the analyzer sees that it is a failure. */
+static inline runnel_code rn_error_no_memory(runnel_error *error)
+{
+    rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
+    return RUNNEL_NO_MEMORY;
+}
+
 /* What a code of the modules below is called here. */
 runnel_code rn_error_code(enum rn_code code);
 

@@ -8,15 +8,17 @@ runnel_code rn_options_copy(void *to, size_t size, const void *from,
     size_t given;
 
     memcpy(&given, from, sizeof(given));
-    if (given < sizeof(given))
+    if (given < sizeof(given)) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "an options struct has no size: begin with its "
                             "_INIT macro");
+    }
     for (size_t i = size; i < given; i++) {
-        if (bytes[i])
+        if (bytes[i]) {
             return rn_error_set(error, RUNNEL_BAD_REQUEST,
                                 "an options struct was built for a newer "
                                 "librunnel than " RUNNEL_VERSION);
+        }
     }
     memset(to, 0, size);
     memcpy(to, from, given < size ? given : size);

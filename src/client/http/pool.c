@@ -28,7 +28,7 @@ runnel_code rn_pool_new(struct rn_network *network, uint32_t limit,
     assert(limit > 0);
     if (!pool) {
         network->ops->close(network);
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     }
     pool->network = network;
     pool->limit = limit;
@@ -74,7 +74,7 @@ static runnel_code make(struct rn_pool *pool, bool is_counted,
     runnel_code rc;
 
     if (!t)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     t->is_counted = is_counted;
     rc = pool->network->ops->open(pool->network, &t->transport, error);
     if (rc)

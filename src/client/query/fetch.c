@@ -16,7 +16,7 @@ static runnel_code insert(struct rn_query *q, size_t at, struct rn_source *s,
         size_t room = q->room ? 2 * q->room : 16;
         struct rn_source **more = rn_new(room * sizeof(struct rn_source *));
         if (!more)
-            return rn_error_take(error, RN_NOMEM, NULL);
+            return rn_error_no_memory(error);
         if (q->count)
             memcpy(more, q->sources, q->count * sizeof(struct rn_source *));
         rn_free(q->sources);
@@ -296,11 +296,12 @@ static void run_round(struct round *r, const struct rn_cancel *cancel)
 
         start_some(r);
         wait_ns = step_all(r);
-        if (!r->rc && rn_cancel_is_set(cancel))
+        if (!r->rc && rn_cancel_is_set(cancel)) {
             r->rc = rn_error_set(r->error, RUNNEL_CANCELLED,
                                  "the query was cancelled");
-        else if (r->busy > 0 && wait_ns > 0)
+        } else if (r->busy > 0 && wait_ns > 0) {
             r->t->ops->wait(r->t, wait_ns);
+        }
     } while (r->busy > 0 || (!r->rc && r->next < r->q->count));
 }
 
@@ -356,12 +357,13 @@ runnel_code rn_query_fetch(struct rn_query *q, double *charge,
 
     for (int i = 0; !rc && gone; i++) {
         rc = fetch_round(q, charge, &gone, error);
-        if (!rc && gone)
+        if (!rc && gone) {
             rc = i < REROUTES_MAX
                      ? reroute(q, error)
                      : rn_error_set(error, RUNNEL_BUSY,
                                     "the ranges of the container change "
                                     "faster than they are read");
+        }
     }
     return rc;
 }

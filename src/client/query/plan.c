@@ -247,10 +247,11 @@ runnel_code rn_plan_parse(struct rn_plan *p, struct rn_view body,
     if (!rc)
         return RUNNEL_OK;
     rn_plan_release(p);
-    if (rc == RN_CORRUPT)
+    if (rc == RN_CORRUPT) {
         return rn_error_set(error, RUNNEL_UNSUPPORTED,
                             "the server's plan of the query is not one that "
                             "this library can carry out");
+    }
     return rn_error_take(error, rc, NULL);
 }
 

@@ -5,6 +5,7 @@
 
 enum {
     TEXT_MAX = 2 << 20,
+    BODY_MAX = 4 << 20,
     ROWS_MAX = 256 << 20,
     PARALLEL = 4,
     MEMORY_LIMIT = 64 << 20,
@@ -40,7 +41,7 @@ static enum rn_code copy_options(struct rn_query *q,
     q->results = RN_BUF_INIT(ROWS_MAX);
     q->groups = RN_BUF_INIT(ROWS_MAX);
     q->memory = RN_ARENA_INIT(o->memory_limit ? o->memory_limit : MEMORY_LIMIT);
-    q->ask.body = RN_BUF_INIT(2 * TEXT_MAX);
+    q->ask.body = RN_BUF_INIT(BODY_MAX);
     q->ask.key = RN_BUF_INIT(TEXT_MAX);
     q->ask.headers = RN_HEADERS_INIT;
     q->ask.link = o->link;
@@ -84,7 +85,7 @@ runnel_code rn_query_new(struct rn_account *account,
     runnel_code rc;
 
     if (!q)
-        return rn_error_take(error, RN_NOMEM, NULL);
+        return rn_error_no_memory(error);
     q->ask.account = rn_account_ref(account);
     q->container = container ? rn_container_ref(container) : NULL;
     q->ask.container = container;

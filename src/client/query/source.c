@@ -141,7 +141,7 @@ static runnel_code move_on(struct rn_source *s, runnel_error *error)
     if (next.len > 0) {
         copy = rn_new_text(next.at);
         if (!copy)
-            return rn_error_take(error, RN_NOMEM, NULL);
+            return rn_error_no_memory(error);
         if (s->after && strcmp(copy, s->after) == 0) {
             rn_free(copy);
             return rn_error_set(error, RUNNEL_PROTOCOL,

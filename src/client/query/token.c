@@ -239,23 +239,25 @@ runnel_code rn_query_read_token(struct rn_query *q, const char *token,
     rn_json_init(&j, NULL);
     if (len > head && memcmp(token, prefix, head) == 0)
         code = rn_buf_reserve(&json, len);
-    if (!code)
+    if (!code) {
         code = rn_base64_decode(rn_view_of(token + head, len - head),
                                 RN_BASE64_URL | RN_BASE64_BARE, json.at, len,
                                 &got);
+    }
     if (!code)
         code = rn_json_parse(&j, rn_view_of(json.at, got), NULL);
     if (!code)
         code = get_counts(q, &j);
-    if (code == RN_BAD_REQUEST || code == RN_TOO_LARGE)
+    if (code == RN_BAD_REQUEST || code == RN_TOO_LARGE) {
         rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                           "the token is not one of this query");
-    else if (code)
+    } else if (code) {
         rc = rn_error_take(error, code, NULL);
-    else if (rn_query_is_alone(q))
+    } else if (rn_query_is_alone(q)) {
         rc = get_alone(q, &j, error);
-    else if (!rn_query_is_replayed(q))
+    } else if (!rn_query_is_replayed(q)) {
         rc = get_sources(q, &j, error);
+    }
     rn_json_release(&j);
     rn_buf_release(&json);
     return rc;

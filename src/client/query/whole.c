@@ -23,11 +23,12 @@ static enum rn_code add_group(struct rn_query *q)
     group.totals = rn_arena_alloc(&q->memory, count * sizeof(*group.totals));
     if (!group.totals)
         return rn_arena_lack(&q->memory, count * sizeof(*group.totals));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         rn_total_init(&group.totals[i],
                       q->plan.alias_count && !q->plan.has_value
                           ? q->plan.aliases[i].aggregate
                           : q->plan.aggregate);
+    }
     return rn_buf_add(&q->groups, rn_view_of(&group, sizeof(group)));
 }
 
@@ -42,10 +43,11 @@ static enum rn_code add_payload(struct rn_query *q, struct rn_group *g,
             payload.at = rn_json_at(payload.j, payload.at, 0);
         return rn_total_add(g->totals, payload, &q->memory);
     }
-    for (size_t i = 0; !rc && i < q->plan.alias_count; i++)
+    for (size_t i = 0; !rc && i < q->plan.alias_count; i++) {
         rc = rn_total_add(&g->totals[i],
                           rn_item_member(payload, q->plan.aliases[i].name),
                           &q->memory);
+    }
     return rc;
 }
 
