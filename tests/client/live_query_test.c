@@ -483,6 +483,57 @@ static void the_catalog_is_listed(void **state)
     runnel_query_close(q);
 }
 
+/* A query that met failures is asked again and has every row once. */
+static void a_query_goes_on_after_a_failure(void **state)
+{
+    struct live *l = *state;
+    runnel_client_options co = { RUNNEL_CLIENT_INIT, .retry_limit = 1 };
+    runnel_client *client = live_client(&co);
+    runnel_container *c = NULL;
+    runnel_query_options o = { RUNNEL_QUERY_INIT, .page_limit = 9,
+                               .text = "SELECT VALUE c.u FROM c ORDER BY c.u" };
+    runnel_query *q = NULL;
+    runnel_page *page = NULL;
+    runnel_error error = { 0 };
+    char text[200];
+    struct rows *a = calloc(1, sizeof(*a));
+    int failures = 0;
+
+    must(runnel_container_open(client, l->database, "four", &c, &error));
+    must(runnel_query_open(c, &o, &q, &error));
+    for (int i = 0;; i++) {
+        runnel_code rc;
+        snprintf(text, sizeof(text),
+                 "{\"path\":\"/dbs/%s/colls/four/docs\",\"status\":503,"
+                 "\"skip\":%d,\"count\":3}",
+                 l->database, i % 3);
+        if (i % 2 == 0)
+            live_control(l, "POST", "/_runnel/fault", text);
+        rc = runnel_query_next(q, &page, &error);
+        if (rc) {
+            assert_int_equal(rc, RUNNEL_BUSY);
+            failures++;
+            continue;
+        }
+        if (!page)
+            break;
+        take_page(a, page);
+        runnel_page_close(page);
+    }
+    live_control(l, "DELETE", "/_runnel/fault", "");
+    assert_true(failures > 0);
+    assert_int_equal(a->count, ITEMS);
+    for (size_t i = 0; i < a->count; i++) {
+        snprintf(text, sizeof(text), "%zu", i);
+        assert_string_equal(a->of[i], text);
+    }
+    runnel_query_close(q);
+    free_rows(a);
+    free(a);
+    runnel_container_close(c);
+    runnel_client_close(client);
+}
+
 /* Splits under way: a query that has begun goes on in the children. */
 static void a_query_follows_a_split(void **state)
 {
@@ -540,6 +591,7 @@ int main(void)
         cmocka_unit_test(a_query_that_needs_more_memory_is_refused),
         cmocka_unit_test(a_query_that_is_none_is_refused_by_the_server),
         cmocka_unit_test(the_catalog_is_listed),
+        cmocka_unit_test(a_query_goes_on_after_a_failure),
         cmocka_unit_test(a_query_follows_a_split),
     };
 

@@ -222,6 +222,12 @@ runnel_code rn_query_open_sources(struct rn_query *q, double *charge,
         rc = add_all(q, error);
     set_counts(q);
     q->is_open = !rc;
+    if (rc) { /* the next call begins anew */
+        rn_query_drop_sources(q);
+        if (q->has_plan)
+            rn_plan_release(&q->plan);
+        q->has_plan = false;
+    }
     return rc;
 }
 
@@ -260,6 +266,7 @@ static void finish_one(struct round *r, struct rn_source *s)
             *r->error = s->call.error;
     } else if (!r->rc) {
         r->rc = rn_source_take(s, &r->q->ask, r->charge, r->error);
+        r->q->is_broken = r->rc != RUNNEL_OK;
     }
     rn_call_release(&s->call);
     s->has_call = false;

@@ -31,6 +31,7 @@ struct rn_query {
     size_t count, room;
     bool is_open; /* the sources are known */
     bool is_over;
+    bool is_broken; /* a row was taken and could not be handed out */
 
     int64_t to_skip, to_take; /* of OFFSET, TOP and LIMIT; -1: all */
     int64_t given;            /* rows handed out */

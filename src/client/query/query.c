@@ -186,25 +186,18 @@ static enum rn_code print_row(struct rn_item row, struct rn_rows *out)
                       rn_view_of(&out->text.len, sizeof(out->text.len)));
 }
 
-runnel_code rn_query_emit(struct rn_query *q, struct rn_item row,
-                          struct rn_rows *out, runnel_error *error)
+/* DISTINCT, then OFFSET, then the row, then TOP and LIMIT. */
+static enum rn_code pass(struct rn_query *q, struct rn_item row,
+                         struct rn_rows *out)
 {
     bool is_new = true;
-    enum rn_code rc;
+    enum rn_code rc = is_distinct(q, row, &is_new);
 
-    if (q->to_take == 0)
-        q->is_over = true;
-    if (q->is_over || row.at == RN_JSON_NONE)
-        return RUNNEL_OK;
-    rc = is_distinct(q, row, &is_new);
-    if (rc == RN_TOO_LARGE)
-        return rn_error_set(error, RUNNEL_TOO_LARGE,
-                            "the query needs more memory than memory_limit");
     if (rc || !is_new)
-        return rn_error_take(error, rc, NULL);
+        return rc;
     if (q->to_skip > 0) {
         q->to_skip--;
-        return RUNNEL_OK;
+        return RN_OK;
     }
     q->given++;
     if (q->to_replay > 0)
@@ -213,6 +206,23 @@ runnel_code rn_query_emit(struct rn_query *q, struct rn_item row,
         rc = print_row(row, out);
     if (!rc && q->to_take > 0 && --q->to_take == 0)
         q->is_over = true;
+    return rc;
+}
+
+runnel_code rn_query_emit(struct rn_query *q, struct rn_item row,
+                          struct rn_rows *out, runnel_error *error)
+{
+    enum rn_code rc = RN_OK;
+
+    if (q->to_take == 0)
+        q->is_over = true;
+    if (!q->is_over && row.at != RN_JSON_NONE)
+        rc = pass(q, row, out);
+    q->is_broken = q->is_broken || rc;
+    if (rc == RN_TOO_LARGE) {
+        return rn_error_set(error, RUNNEL_TOO_LARGE,
+                            "the query needs more memory than memory_limit");
+    }
     return rn_error_take(error, rc, NULL);
 }
 
@@ -307,8 +317,15 @@ runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
                               .ends = RN_BUF_INIT(ROWS_MAX),
                               .token = RN_BUF_INIT(ROWS_MAX) };
     *over = q->is_over;
+    if (q->is_broken) {
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "the query has failed; open it again with the "
+                            "token of its last page");
+    }
     while (!rc && !q->is_over && rows->ends.len == 0)
         rc = fill_page(q, rows, error);
+    if (rc && !q->is_broken && rows->ends.len > 0)
+        rc = RUNNEL_OK;
     if (!rc && !*over && rows->ends.len == 0)
         *over = q->is_over;
     if (!rc && !q->is_over)

@@ -58,7 +58,9 @@ struct rn_rows {
 
 void rn_rows_release(struct rn_rows *rows);
 
-/* The next page; `*over` instead if there is none. */
+/* The next page; `*over` instead if there is none.  A failure of the network
+ * loses no row: what was merged before it is a page, and the next call asks
+ * again.  After any other failure the query is broken. */
 runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
                           runnel_error *error) RUNNEL_CHECK;
 

@@ -266,5 +266,6 @@ runnel_code rn_query_compute(struct rn_query *q, double *charge,
     else if (!code)
         code = sort(q);
     q->is_computed = !code;
+    q->is_broken = code != RN_OK;
     return explain(code, error);
 }
