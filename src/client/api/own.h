@@ -6,6 +6,7 @@
 
 #include "client/account/call.h"
 #include "client/account/container.h"
+#include "client/http/reply.h"
 
 struct runnel_client {
     struct rn_account *account;
@@ -14,16 +15,6 @@ struct runnel_client {
 struct runnel_container {
     struct rn_container *inner;
 };
-
-struct runnel_reply {
-    int status;
-    struct rn_headers headers;
-    struct rn_buf body;
-};
-
-/* Moves the answer out of an exchange.  `out` may be NULL. */
-runnel_code rn_reply_take(struct rn_exchange *x, runnel_reply **out,
-                          runnel_error *error) RUNNEL_CHECK;
 
 /* Runs the call, moves its answer out and releases it.  If `rc`, which is how
  * preparing it went, is a failure, only the last. */
