@@ -375,11 +375,21 @@ static bool has_ended(const struct carrier *c)
     return false;
 }
 
+/* Tasks may wake the one that waits: they get a millisecond at a time. */
+static void time_pass(struct scripted *w, int64_t ns)
+{
+    struct rn_env *env = w->service->env;
+
+    if (w->pass)
+        w->pass(w->pass_context, ns < 1000000 ? ns : 1000000);
+    else
+        env->ops->sleep(env, ns);
+}
+
 static void carrier_wait(struct rn_transport *t, int64_t wait_ns)
 {
     struct carrier *c = (struct carrier *)t;
     struct scripted *w = c->end->wire;
-    struct rn_env *env = w->service->env;
     int64_t until =
         wait_ns > INT64_MAX - now_of(w) ? INT64_MAX : now_of(w) + wait_ns;
 
@@ -395,7 +405,7 @@ static void carrier_wait(struct rn_transport *t, int64_t wait_ns)
             next = due;
         if (next == RN_TASK_IDLE && until == INT64_MAX)
             abort(); /* it would wait for ever */
-        env->ops->sleep(env, next < left ? next : left);
+        time_pass(w, next < left ? next : left);
     }
 }
 

@@ -11,10 +11,10 @@
  *   scripted_init(&wire, &service, seed);
  *   rn_account_open(&options, scripted_network(&wire, env), &account, ...);
  *
- * Time: `wait` of a transport sleeps in the env of the service, which moves a
- * simulated clock.  `step` does not wait; a task's step returns what it
- * returns.  The wire itself is run by every step of any transport; a simulation
- * in which transports may be paused also registers scripted_step as a task.
+ * Time: `wait` of a transport lets it pass by `pass`.  `step` does not wait; a
+ * task's step returns what it returns.  The wire itself is run by every step of
+ * any transport; a simulation in which transports may be paused also registers
+ * scripted_step as a task.
  *
  * Threads: one.
  */
@@ -49,6 +49,10 @@ struct scripted {
     /* After the service has answered. */
     void (*after)(void *context, const struct service_request *q,
                   const struct service_answer *a);
+    /* Lets time pass, with whatever other tasks do in it; NULL: sleeps in the
+     * env of the service, which moves a simulated clock. */
+    void (*pass)(void *context, int64_t ns);
+    void *pass_context;
     /* Around whatever the wire and the service allocate for themselves. */
     void (*guard)(bool is_inside);
     void *context;

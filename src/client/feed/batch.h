@@ -1,0 +1,40 @@
+/* batch.h -- what one call of a program or a handler gets: changes of one
+ * page, all or some.
+ *
+ * Counted by reference: a program may keep a batch beyond its callback.  A
+ * batch shares its page with others and never changes.  Any thread.
+ */
+#ifndef RN_CLIENT_FEED_BATCH_H
+#define RN_CLIENT_FEED_BATCH_H
+
+#include "client/feed/page.h"
+
+struct rn_delivery; /* of a processor: how the batch is acknowledged */
+
+struct runnel_batch {
+    atomic_uint refs;
+    struct rn_page *page;
+    size_t count;
+    const uint32_t *picks; /* places in the page; NULL: all of it */
+    const char *token;
+    runnel_range range;
+    struct rn_delivery *delivery; /* NULL: of a feed */
+    struct rn_arena arena;        /* of picks, token and range */
+};
+
+struct rn_batch_options {
+    struct rn_page *page; /* the batch takes a reference */
+    const uint32_t *picks;
+    size_t pick_count; /* with picks */
+    const char *token;
+    const char *range_id;
+    const struct rn_epk_range *keys;
+};
+
+/* Everything is copied. */
+runnel_code rn_batch_new(const struct rn_batch_options *options,
+                         runnel_batch **out, runnel_error *error) RUNNEL_CHECK;
+runnel_batch *rn_batch_ref(runnel_batch *b);
+void rn_batch_unref(runnel_batch *b); /* NULL is fine */
+
+#endif

@@ -1,0 +1,59 @@
+/* cursor_own.h -- between the files of the cursor. */
+#ifndef RN_CLIENT_FEED_CURSOR_OWN_H
+#define RN_CLIENT_FEED_CURSOR_OWN_H
+
+#include "client/feed/cursor.h"
+#include "client/feed/reader.h"
+#include "client/feed/token.h"
+
+struct rn_part {
+    struct rn_reader reader;
+    struct rn_position delivered; /* everything up to here was returned */
+    bool is_ready;                /* reader.page is to be returned */
+    bool is_drained;              /* nothing was left since the last change */
+    int64_t due_ns;               /* no request before */
+    int64_t held_until_ns;        /* the server may hold the request so long */
+    uint32_t failed_routes; /* 410 in a row that the map did not explain */
+};
+
+struct rn_cursor {
+    struct rn_container *container;
+    struct rn_cancel cancel;
+    struct rn_transport *transport;
+
+    /* Options: strings are in the arena. */
+    struct rn_arena arena;
+    runnel_feed_options options;
+    struct rn_position start;
+
+    /* Since the first next. */
+    bool is_prepared;
+    bool is_replaced; /* the container was deleted and created anew */
+    struct rn_definition *definition;
+    struct rn_routing *map;
+    bool is_map_stale;
+    struct rn_scope scope;
+    struct rn_feed_source source;
+    struct rn_part **parts; /* in the order of their keys */
+    size_t count, room;
+    size_t turn;      /* whose page is looked at first */
+    bool cannot_wait; /* the server ignores Prefer: wait */
+    struct rn_buf token;
+};
+
+/* ---- cursor_parts.c ------------------------------------------------------ */
+
+/* Parts as the token or the scope has them. */
+runnel_code rn_cursor_prepare(struct rn_cursor *c, runnel_error *error);
+/* Finds the range of a part that has none, and divides it if there are several.
+ * May read the routing map. */
+runnel_code rn_cursor_route(struct rn_cursor *c, size_t i, runnel_error *error);
+/* The token of what was delivered, into c->token. */
+runnel_code rn_cursor_print(struct rn_cursor *c, runnel_error *error);
+/* Compares the rid of a page, or "", with that of the container as it was.
+ * RUNNEL_NOT_FOUND, for good, if it was deleted and created anew. */
+runnel_code rn_cursor_check_rid(struct rn_cursor *c, const char *rid,
+                                runnel_error *error);
+void rn_cursor_drop(struct rn_cursor *c);
+
+#endif

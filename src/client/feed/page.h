@@ -1,0 +1,45 @@
+/* page.h -- one answer of the change feed, taken apart.
+ *
+ * A page owns the answer and one arena with what had to be made of it: the
+ * array of changes, unescaped ids, partition keys.  The documents themselves
+ * are lent from the body.
+ *
+ * Counted by reference: the window of a lease, a batch under way and a batch
+ * that the program holds may share it.  It never changes, so any thread may
+ * read it.
+ */
+#ifndef RN_CLIENT_FEED_PAGE_H
+#define RN_CLIENT_FEED_PAGE_H
+
+#include "client/account/container.h"
+#include "client/http/reply.h"
+
+struct rn_page {
+    atomic_uint refs;
+    runnel_reply *reply; /* owns the body */
+    struct rn_arena arena;
+    runnel_change *changes;
+    size_t count;
+    const char *rid; /* of the container, as the page says it */
+    size_t bytes;    /* that it takes, about */
+};
+
+struct rn_page_options {
+    const struct rn_pkdef *key;
+    runnel_feed_mode mode;
+    int64_t since_s; /* drop changes of earlier seconds; INT64_MIN: none */
+};
+
+/* Takes the answer out of the exchange, which is a 200 of the change feed.
+ * RUNNEL_PROTOCOL if it is not a page. */
+runnel_code rn_page_take(struct rn_exchange *x,
+                         const struct rn_page_options *options,
+                         struct rn_page **out,
+                         runnel_error *error) RUNNEL_CHECK;
+/* The same of an answer without changes, a 304. */
+runnel_code rn_page_take_empty(struct rn_exchange *x, struct rn_page **out,
+                               runnel_error *error) RUNNEL_CHECK;
+struct rn_page *rn_page_ref(struct rn_page *p);
+void rn_page_unref(struct rn_page *p); /* NULL is fine */
+
+#endif
