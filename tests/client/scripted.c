@@ -415,6 +415,7 @@ static void carrier_start(struct rn_transport *t, struct rn_exchange *x)
     struct scripted *w = c->end->wire;
     struct scripted_flight *f;
 
+    rn_exchange_reset(x);
     guard(w, true);
     f = flight_new(w, x);
     f->carrier = c;

@@ -15,12 +15,17 @@ void *__wrap_realloc(void *at, size_t size);
 void __wrap_free(void *at);
 
 static long countdown, live;
-static bool struck;
+static bool struck, held;
 
 void rn_fault_arm(long nth)
 {
     countdown = nth;
     struck = false;
+}
+
+void rn_fault_hold(bool is_held)
+{
+    held = is_held;
 }
 
 bool rn_fault_struck(void)
@@ -35,7 +40,7 @@ long rn_fault_live(void)
 
 static bool strikes(void)
 {
-    if (countdown == 0 || --countdown > 0)
+    if (held || countdown == 0 || --countdown > 0)
         return false;
     struck = true;
     return true;

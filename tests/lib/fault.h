@@ -13,6 +13,10 @@
 /* The n-th allocation from now on fails, and only that; 0: none does. */
 void rn_fault_arm(long nth);
 
+/* Between true and false allocations neither fail nor count: those of a test's
+ * own side. */
+void rn_fault_hold(bool is_held);
+
 /* True if it has failed since. */
 bool rn_fault_struck(void);
 

@@ -85,6 +85,7 @@ void rn_cursor_close(struct rn_cursor *c)
     if (c->transport)
         rn_pool_give(rn_account_pool(rn_container_account(c->container)),
                      c->transport);
+    rn_page_unref(c->nothing);
     rn_buf_release(&c->token);
     rn_scope_release(&c->scope);
     rn_routing_unref(c->map);
@@ -166,6 +167,7 @@ static runnel_code parts_ask(struct rn_cursor *c, int64_t left_ms,
         if (hold > UINT32_MAX)
             hold = UINT32_MAX;
         rn_reader_ask(&part->reader, c->transport, (uint32_t)hold);
+        part->asked_by = c->calls;
         part->held_until_ns = now + part->reader.wait_s * 1000 * NS_PER_MS;
     }
     return code;
@@ -198,9 +200,15 @@ static runnel_code part_nothing(struct rn_cursor *c, struct rn_part *part,
         return code;
     if (r->wait_s && !r->was_applied)
         c->cannot_wait = true;
+    rn_page_unref(c->nothing);
+    c->nothing = r->page;
+    c->nothing_part = part;
+    r->page = NULL;
     part->delivered = r->at;
-    part->is_drained = true;
-    part->due_ns = now_of(c) + c->options.poll_ms * NS_PER_MS;
+    /* An answer to an earlier call may be older than this one. */
+    part->is_drained = part->asked_by == c->calls;
+    if (part->is_drained)
+        part->due_ns = now_of(c) + c->options.poll_ms * NS_PER_MS;
     return RUNNEL_OK;
 }
 
@@ -247,11 +255,12 @@ static runnel_code parts_step(struct rn_cursor *c, int64_t *next_ns,
 
 /* ---- next ---------------------------------------------------------------- */
 
-static runnel_code batch_make(struct rn_cursor *c, struct rn_part *part,
-                              runnel_batch **out, runnel_error *error)
+static runnel_code batch_make(struct rn_cursor *c, const struct rn_part *part,
+                              struct rn_page *page, runnel_batch **out,
+                              runnel_error *error)
 {
     const struct rn_batch_options options = {
-        .page = part->reader.page,
+        .page = page,
         .token = rn_cursor_token(c),
         .range_id = part->reader.range_id,
         .keys = &part->reader.keys,
@@ -270,7 +279,7 @@ static runnel_code deliver(struct rn_cursor *c, struct rn_part *part,
     part->delivered = part->reader.at;
     code = rn_cursor_print(c, error);
     if (!code)
-        code = batch_make(c, part, out, error);
+        code = batch_make(c, part, part->reader.page, out, error);
     if (code) {
         part->delivered = before;
         return code;
@@ -324,17 +333,13 @@ static int64_t next_due(const struct rn_cursor *c, int64_t now)
     return next;
 }
 
-/* The empty batch: of the last part that answered. */
+/* The empty batch: of the last part that had nothing. */
 static runnel_code deliver_nothing(struct rn_cursor *c, runnel_batch **out,
                                    runnel_error *error)
 {
     runnel_code code = rn_cursor_print(c, error);
 
-    for (size_t i = 0; !code && i < c->count; i++) {
-        if (c->parts[i]->reader.page)
-            return batch_make(c, c->parts[i], out, error);
-    }
-    return code;
+    return code ? code : batch_make(c, c->nothing_part, c->nothing, out, error);
 }
 
 static runnel_code look(struct rn_cursor *c, int64_t deadline_ns,
@@ -385,6 +390,7 @@ runnel_code rn_cursor_next(struct rn_cursor *c, uint32_t wait_ms,
     code = parts_step(c, &next_ns, error);
     if (code)
         return code;
+    c->calls++;
     parts_recall(c, deadline_ns);
     return look(c, deadline_ns, out, error);
 }

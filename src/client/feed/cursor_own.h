@@ -11,6 +11,7 @@ struct rn_part {
     struct rn_position delivered; /* everything up to here was returned */
     bool is_ready;                /* reader.page is to be returned */
     bool is_drained;              /* nothing was left since the last change */
+    uint64_t asked_by;            /* the call of next that sent the request */
     int64_t due_ns;               /* no request before */
     int64_t held_until_ns;        /* the server may hold the request so long */
     uint32_t failed_routes; /* 410 in a row that the map did not explain */
@@ -36,8 +37,11 @@ struct rn_cursor {
     struct rn_feed_source source;
     struct rn_part **parts; /* in the order of their keys */
     size_t count, room;
-    size_t turn;      /* whose page is looked at first */
-    bool cannot_wait; /* the server ignores Prefer: wait */
+    uint64_t calls;          /* of next */
+    size_t turn;             /* whose page is looked at first */
+    bool cannot_wait;        /* the server ignores Prefer: wait */
+    struct rn_page *nothing; /* the last answer without changes */
+    struct rn_part *nothing_part;
     struct rn_buf token;
 };
 
