@@ -3,6 +3,8 @@
 
 #include "client/feed/scope.h"
 
+#include <assert.h>
+
 enum { BATCH_ARENA_MAX = 64 << 20 };
 
 static const char *text_copy(struct rn_arena *arena, struct rn_view text)
@@ -48,7 +50,8 @@ static bool fill(runnel_batch *b, const struct rn_batch_options *options)
     }
     b->picks = picks;
     b->token = text_copy(&b->arena, rn_view_text(options->token));
-    return b->token && range_fill(b, options);
+    b->rid = text_copy(&b->arena, rn_view_text(options->rid));
+    return b->token && b->rid && range_fill(b, options);
 }
 
 runnel_code rn_batch_new(const struct rn_batch_options *options,
@@ -67,6 +70,12 @@ runnel_code rn_batch_new(const struct rn_batch_options *options,
     }
     *out = b;
     return RUNNEL_OK;
+}
+
+const runnel_change *rn_batch_at(const runnel_batch *b, size_t i)
+{
+    assert(i < b->count);
+    return &b->page->changes[b->picks ? b->picks[i] : i];
 }
 
 runnel_batch *rn_batch_ref(runnel_batch *b)

@@ -17,16 +17,17 @@ struct runnel_batch {
     size_t count;
     const uint32_t *picks; /* places in the page; NULL: all of it */
     const char *token;
+    const char *rid; /* of the container */
     runnel_range range;
     struct rn_delivery *delivery; /* NULL: of a feed */
-    struct rn_arena arena;        /* of picks, token and range */
+    struct rn_arena arena;        /* of picks and texts */
 };
 
 struct rn_batch_options {
     struct rn_page *page; /* the batch takes a reference */
     const uint32_t *picks;
     size_t pick_count; /* with picks */
-    const char *token;
+    const char *token, *rid;
     const char *range_id;
     const struct rn_epk_range *keys;
 };
@@ -34,6 +35,8 @@ struct rn_batch_options {
 /* Everything is copied. */
 runnel_code rn_batch_new(const struct rn_batch_options *options,
                          runnel_batch **out, runnel_error *error) RUNNEL_CHECK;
+/* Change `i` of the batch; i < count. */
+const runnel_change *rn_batch_at(const runnel_batch *b, size_t i);
 runnel_batch *rn_batch_ref(runnel_batch *b);
 void rn_batch_unref(runnel_batch *b); /* NULL is fine */
 

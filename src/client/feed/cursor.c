@@ -262,6 +262,7 @@ static runnel_code batch_make(struct rn_cursor *c, const struct rn_part *part,
     const struct rn_batch_options options = {
         .page = page,
         .token = rn_cursor_token(c),
+        .rid = c->definition->rid,
         .range_id = part->reader.range_id,
         .keys = &part->reader.keys,
     };

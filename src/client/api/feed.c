@@ -1,0 +1,55 @@
+/* feed.c -- the change feed, pulled; see runnel/client.h. */
+#include "client/api/own.h"
+#include "client/feed/cursor.h"
+#include "client/http/options.h"
+
+struct runnel_feed {
+    struct rn_cursor *cursor;
+};
+
+runnel_code runnel_feed_open(runnel_container *container,
+                             const runnel_feed_options *options,
+                             runnel_feed **out, runnel_error *error)
+{
+    runnel_feed_options known = { RUNNEL_FEED_INIT };
+    runnel_feed *feed;
+    runnel_code code = RUNNEL_OK;
+
+    if (options)
+        code = rn_options_copy(&known, sizeof(known), options, error);
+    if (code)
+        return code;
+    feed = rn_new(sizeof(*feed));
+    if (!feed)
+        return rn_error_take(error, RN_NOMEM, NULL);
+    code = rn_cursor_open(container->inner, &known, &feed->cursor, error);
+    if (code)
+        rn_free(feed);
+    else
+        *out = feed;
+    return code;
+}
+
+runnel_code runnel_feed_next(runnel_feed *feed, uint32_t wait_ms,
+                             runnel_batch **out, runnel_error *error)
+{
+    return rn_cursor_next(feed->cursor, wait_ms, out, error);
+}
+
+const char *runnel_feed_token(const runnel_feed *feed)
+{
+    return rn_cursor_token(feed->cursor);
+}
+
+void runnel_feed_cancel(runnel_feed *feed)
+{
+    rn_cursor_cancel(feed->cursor);
+}
+
+void runnel_feed_close(runnel_feed *feed)
+{
+    if (!feed)
+        return;
+    rn_cursor_close(feed->cursor);
+    rn_free(feed);
+}
