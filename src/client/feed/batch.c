@@ -50,7 +50,9 @@ static bool fill(runnel_batch *b, const struct rn_batch_options *options)
     }
     b->picks = picks;
     b->token = text_copy(&b->arena, rn_view_text(options->token));
-    b->rid = text_copy(&b->arena, rn_view_text(options->rid));
+    b->rid =
+        text_copy(&b->arena, rn_view_text(options->rid ? options->rid
+                                                       : options->page->rid));
     return b->token && b->rid && range_fill(b, options);
 }
 

@@ -27,7 +27,8 @@ struct rn_batch_options {
     struct rn_page *page; /* the batch takes a reference */
     const uint32_t *picks;
     size_t pick_count; /* with picks */
-    const char *token, *rid;
+    const char *token;
+    const char *rid; /* NULL: as the page has it */
     const char *range_id;
     const struct rn_epk_range *keys;
 };
