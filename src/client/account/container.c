@@ -216,23 +216,12 @@ static struct rn_definition *peek(struct rn_container *c)
     return d;
 }
 
-runnel_code rn_container_define(struct rn_container *c,
-                                struct rn_definition **out, runnel_error *error)
+runnel_code rn_container_learn(struct rn_container *c, struct rn_view body,
+                               struct rn_definition **out, runnel_error *error)
 {
-    struct rn_link link = rn_container_link(c);
-    struct rn_definition *d = peek(c), *old = NULL;
-    struct rn_call call;
-    runnel_code rc;
+    struct rn_definition *d = NULL, *old;
+    runnel_code rc = parse_definition(body, &d, error);
 
-    *out = d;
-    if (d)
-        return RUNNEL_OK;
-    rn_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
-    call.cancel = &c->cancel;
-    rc = rn_call_run(&call, error);
-    if (!rc)
-        rc = parse_definition(rn_buf_view(&call.exchange.answer), &d, error);
-    rn_call_release(&call);
     if (rc)
         return rc;
     pthread_mutex_lock(&c->lock);
@@ -243,6 +232,27 @@ runnel_code rn_container_define(struct rn_container *c,
     rn_definition_unref(old);
     *out = d;
     return RUNNEL_OK;
+}
+
+runnel_code rn_container_define(struct rn_container *c,
+                                struct rn_definition **out, runnel_error *error)
+{
+    struct rn_link link = rn_container_link(c);
+    struct rn_definition *d = peek(c);
+    struct rn_call call;
+    runnel_code rc;
+
+    *out = d;
+    if (d)
+        return RUNNEL_OK;
+    rn_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
+    call.cancel = &c->cancel;
+    rc = rn_call_run(&call, error);
+    if (!rc)
+        rc = rn_container_learn(c, rn_buf_view(&call.exchange.answer), out,
+                                error);
+    rn_call_release(&call);
+    return rc;
 }
 
 void rn_container_rid(struct rn_container *c, char out[32])

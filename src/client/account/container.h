@@ -47,6 +47,11 @@ struct rn_link rn_container_item(const struct rn_container *c, const char *id);
 runnel_code rn_container_define(struct rn_container *c,
                                 struct rn_definition **out,
                                 runnel_error *error) RUNNEL_CHECK;
+/* The same for a caller that has read it itself, without blocking: `body` is
+ * the answer to a GET of the container. */
+runnel_code rn_container_learn(struct rn_container *c, struct rn_view body,
+                               struct rn_definition **out,
+                               runnel_error *error) RUNNEL_CHECK;
 void rn_definition_unref(struct rn_definition *d); /* NULL is fine */
 /* A copy of the rid if it is known, else "". */
 void rn_container_rid(struct rn_container *c, char out[32]);

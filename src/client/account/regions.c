@@ -235,6 +235,11 @@ static void mark(struct region *one, struct rn_view url, int64_t now_ns)
         one->failed_until_ns = now_ns + FAILED_NS;
 }
 
+const char *rn_regions_endpoint(const struct rn_regions *r)
+{
+    return r->endpoint.url;
+}
+
 void rn_regions_fail(struct rn_regions *r, struct rn_view url, int64_t now_ns)
 {
     if (!r->preferred)

@@ -37,6 +37,8 @@ runnel_code rn_regions_learn(struct rn_regions *r, const struct rn_json *j,
 
 void rn_regions_pick(struct rn_regions *r, bool is_read, int64_t now_ns,
                      char out[RN_REGION_URL_MAX]);
+/* The URL that the user gave.  Stays as long as the regions do. */
+const char *rn_regions_endpoint(const struct rn_regions *r);
 /* The region of this URL failed a request. */
 void rn_regions_fail(struct rn_regions *r, struct rn_view url, int64_t now_ns);
 

@@ -1,0 +1,41 @@
+/* coverage.h -- do the leases cover all keys, and which of them are too many?
+ *
+ * Leases may overlap for a while: a host that was paused in a split can create
+ * a child that had been replaced already.  A lease is redundant if finer ones
+ * cover its interval.  Finer is a smaller interval or, of equal ones, the
+ * smaller id: without this order two hosts could each delete the cover of the
+ * other.
+ *
+ * Values only; any thread.
+ */
+#ifndef RN_CLIENT_LEASE_COVERAGE_H
+#define RN_CLIENT_LEASE_COVERAGE_H
+
+#include "client/lease/document.h"
+
+/* A lease and the interval that it stands for. */
+struct rn_cover {
+    const struct rn_lease *lease;
+    bool has_range; /* false: nothing is known of its interval */
+    struct rn_epk_range range;
+};
+
+/* Finds the first interval at or behind `from` that no lease covers. */
+bool rn_coverage_hole(const struct rn_cover *covers, size_t count,
+                      const struct rn_epk *from, struct rn_epk_range *hole);
+
+/* True if finer leases cover the interval of covers[i], and all of them and it
+ * were made by hosts that use this library. */
+bool rn_coverage_is_redundant(const struct rn_cover *covers, size_t count,
+                              size_t i);
+
+/* True if another lease has the same token and a lower position, or the same
+ * position and a smaller partition key: covers[i] is then a second copy. */
+bool rn_coverage_is_copy(const struct rn_cover *covers, size_t count, size_t i);
+
+/* True if finer leases cover covers[i], whoever made them: changes of that
+ * interval come twice. */
+bool rn_coverage_is_double(const struct rn_cover *covers, size_t count,
+                           size_t i);
+
+#endif

@@ -1,0 +1,250 @@
+/* client_balance_test.c -- which leases a host takes: tables and a simulation.
+ *
+ * The first table is the official arithmetic, number by number.  The simulation
+ * lets hosts join, leave and crash in turns and looks at what the passes of all
+ * of them lead to.
+ */
+#include "client/processor/balance.h"
+
+#include "base/chance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { LEASES_MAX = 256 };
+
+static struct rn_arena arena = { .ceiling = 1 << 20 };
+
+/* "A" is a live lease of A, "-" a free one, "x" an expired one. */
+static size_t read_leases(const char *text, struct rn_balance_lease *out)
+{
+    size_t n = strlen(text);
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (struct rn_balance_lease){ .is_native = true };
+        out[i].is_available = text[i] == '-' || text[i] == 'x';
+        if (text[i] != '-')
+            out[i].owner = rn_view_of(&text[i], 1);
+    }
+    return n;
+}
+
+static void the_official_arithmetic_is_kept(void **state)
+{
+    static const struct {
+        const char *leases; /* M is this host */
+        uint32_t min, max;
+        size_t target, take;
+        bool steal;
+        size_t first;
+    } cases[] = {
+        { "", 0, 0, 1, 0, false, 0 },
+        { "-", 0, 0, 1, 1, false, 0 },
+        { "A", 0, 0, 1, 0, false, 0 }, /* one lease, two hosts: no move */
+        { "M", 0, 0, 1, 0, false, 0 },
+        { "----------", 0, 0, 10, 10, false, 0 },
+        { "xxxxxxxxxxA", 0, 0, 6, 6, false, 0 },
+        { "AAAA", 0, 0, 2, 1, true, 0 },
+        { "AAAM", 0, 0, 2, 1, true, 0 },
+        { "AAMM", 0, 0, 2, 0, false, 0 },
+        { "AABB", 0, 0, 2, 1, true, 2 }, /* the last of equal owners */
+        { "AAAAAAAAAABBBBBBBBBBMMMMMMMM", 0, 0, 10, 1, true, 10 },
+        { "AAAAAAAAAABBBBBBBBBBMMMMMMMMM", 0, 0, 10, 0, false, 0 },
+        { "A-A-", 0, 0, 2, 2, false, 1 },
+        { "Ax-A", 0, 0, 2, 2, false, 2 }, /* free before expired */
+        { "----", 0, 2, 2, 2, false, 0 },
+        { "----", 9, 0, 9, 4, false, 0 },
+        { "--------", 5, 3, 5, 5, false, 0 }, /* the minimum wins */
+        { "MMM", 0, 2, 2, 0, false, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_balance_lease leases[LEASES_MAX];
+        struct rn_balance b = { .leases = leases,
+                                .host = RN_LIT("M"),
+                                .min = cases[i].min,
+                                .max = cases[i].max };
+        struct rn_balance_plan plan;
+        b.count = read_leases(cases[i].leases, leases);
+        assert_int_equal(rn_balance_official(&b, &arena, &plan), RN_OK);
+        if (plan.target != cases[i].target ||
+            plan.take_count != cases[i].take ||
+            plan.is_steal != cases[i].steal ||
+            (plan.take_count && plan.take[0] != cases[i].first))
+            fail_msg("%s: target %zu, take %zu from %zu, steal %d",
+                     cases[i].leases, plan.target, plan.take_count,
+                     plan.take_count ? plan.take[0] : 0, plan.is_steal);
+        assert_int_equal(plan.mark_count, 0);
+        rn_arena_clear(&arena);
+    }
+}
+
+static void a_foreign_owner_is_seen_only_while_it_lives(void **state)
+{
+    struct rn_balance_lease leases[2];
+    struct rn_balance b = { .leases = leases, .host = RN_LIT("M") };
+
+    (void)state;
+    b.count = read_leases("AM", leases);
+    assert_false(rn_balance_has_foreign(&b));
+    leases[0].is_native = false;
+    assert_true(rn_balance_has_foreign(&b));
+    leases[0].is_available = true;
+    assert_false(rn_balance_has_foreign(&b));
+}
+
+/* ---- a fleet ------------------------------------------------------------- */
+
+struct fleet {
+    struct rn_balance_lease leases[LEASES_MAX];
+    size_t count;
+    bool lives[8];
+    int64_t now_ms;
+    int64_t marked_ms[LEASES_MAX];
+    size_t moves;
+};
+
+static const char names[] = "ABCDEFGH";
+
+/* One balance pass of host `h`: what it takes, marks and gives happens. */
+static void pass(struct fleet *f, size_t h)
+{
+    struct rn_balance b = { .leases = f->leases,
+                            .count = f->count,
+                            .host = rn_view_of(&names[h], 1),
+                            .acquire_ms = 13000,
+                            .expire_ms = 60000 };
+    struct rn_balance_plan plan;
+
+    for (size_t i = 0; i < f->count; i++)
+        f->leases[i].wanted_age_ms = f->now_ms - f->marked_ms[i];
+    assert_int_equal(rn_balance_native(&b, &arena, &plan), RN_OK);
+    for (size_t i = 0; i < plan.give_count; i++) {
+        f->leases[plan.give[i]].owner = (struct rn_view){ 0 };
+        f->leases[plan.give[i]].is_available = true;
+    }
+    for (size_t i = 0; i < plan.take_count; i++) {
+        struct rn_balance_lease *l = &f->leases[plan.take[i]];
+        assert_true(plan.is_steal || l->is_available);
+        *l = (struct rn_balance_lease){ .owner = b.host, .is_native = true };
+        f->moves++;
+    }
+    for (size_t i = 0; i < plan.mark_count; i++) {
+        f->leases[plan.mark[i]].wanted = b.host;
+        f->marked_ms[plan.mark[i]] = f->now_ms;
+    }
+    rn_arena_clear(&arena);
+}
+
+static void run(struct fleet *f, unsigned passes)
+{
+    for (unsigned p = 0; p < passes; p++) {
+        for (size_t h = 0; h < 8; h++)
+            if (f->lives[h])
+                pass(f, h);
+        f->now_ms += 13000;
+    }
+}
+
+static size_t owned(const struct fleet *f, size_t h)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->count; i++)
+        n += !f->leases[i].is_available && f->leases[i].owner.at[0] == names[h];
+    return n;
+}
+
+static struct fleet fleet_of(size_t leases, size_t hosts)
+{
+    struct fleet f = { .count = leases, .now_ms = 1000000 };
+
+    for (size_t i = 0; i < leases; i++)
+        f.leases[i].is_available = true;
+    for (size_t h = 0; h < hosts; h++)
+        f.lives[h] = true;
+    return f;
+}
+
+static void a_second_host_has_half_of_100_leases_after_two_passes(void **state)
+{
+    struct fleet f = fleet_of(100, 1);
+
+    (void)state;
+    run(&f, 1);
+    assert_int_equal(owned(&f, 0), 100);
+    f.lives[1] = true;
+    run(&f, 2);
+    assert_int_equal(owned(&f, 0), 50);
+    assert_int_equal(owned(&f, 1), 50);
+}
+
+static void spares_take_nothing_and_nothing_moves(void **state)
+{
+    struct fleet f = fleet_of(1, 5);
+
+    (void)state;
+    run(&f, 1);
+    f.moves = 0;
+    run(&f, 300);
+    assert_int_equal(f.moves, 0);
+}
+
+static void a_fleet_that_changes_comes_to_rest_in_balance(void **state)
+{
+    struct rn_chance chance;
+
+    (void)state;
+    rn_chance_init(&chance, 7);
+    for (int round = 0; round < 300; round++) {
+        struct fleet f = fleet_of(1 + rn_chance_below(&chance, 60), 1);
+        size_t hosts = 0;
+        size_t most = 0;
+        size_t least = SIZE_MAX;
+        size_t all = 0;
+        for (int change = 0; change < 6; change++) {
+            size_t h = rn_chance_below(&chance, 8);
+            f.lives[h] = !f.lives[h];
+            for (size_t i = 0; !f.lives[h] && i < f.count; i++)
+                if (!f.leases[i].is_available &&
+                    f.leases[i].owner.at[0] == names[h])
+                    f.leases[i].is_available = true; /* it has expired */
+            run(&f, (unsigned)rn_chance_below(&chance, 4));
+        }
+        f.lives[0] = true;
+        run(&f, 12);
+        f.moves = 0;
+        run(&f, 12);
+        assert_int_equal(f.moves, 0);
+        for (size_t h = 0; h < 8; h++) {
+            size_t n = owned(&f, h);
+            if (!f.lives[h])
+                continue;
+            hosts++;
+            all += n;
+            most = n > most ? n : most;
+            least = n < least ? n : least;
+        }
+        assert_int_equal(all, f.count);
+        assert_true(most <= (f.count + hosts - 1) / hosts);
+        assert_true(f.count < hosts || least >= 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_official_arithmetic_is_kept),
+        cmocka_unit_test(a_foreign_owner_is_seen_only_while_it_lives),
+        cmocka_unit_test(a_second_host_has_half_of_100_leases_after_two_passes),
+        cmocka_unit_test(spares_take_nothing_and_nothing_moves),
+        cmocka_unit_test(a_fleet_that_changes_comes_to_rest_in_balance),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

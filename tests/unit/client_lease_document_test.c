@@ -1,0 +1,349 @@
+/* client_lease_document_test.c -- leases: read, written back, refused.
+ *
+ * Documents recorded from the .NET libraries lie in tests/client/golden.  Each
+ * is read and written back; every member that its library needs must be there
+ * with the value it had, and a second round must change nothing.  The rest are
+ * tables of what a damaged store may hold.
+ */
+#include "client/lease/document.h"
+
+#include "base/env.h"
+#include "json/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct rn_buf read_golden(const char *name)
+{
+    struct rn_buf text = RN_BUF_INIT(1 << 20);
+    char path[512];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s.json", GOLDEN_DIR, name);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(rn_buf_reserve(&text, 1 << 18), RN_OK);
+    text.len = fread(text.at, 1, 1 << 18, file);
+    fclose(file);
+    return text;
+}
+
+static struct rn_lease_document *read(const char *json, runnel_code expected)
+{
+    struct rn_lease_document *d = NULL;
+    runnel_error error = { 0 };
+
+    assert_int_equal(rn_lease_document_new(rn_view_text(json), &d, &error),
+                     expected);
+    assert_int_equal(error.message[0] != 0, expected != RUNNEL_OK);
+    return d;
+}
+
+static struct rn_buf print(const struct rn_lease *lease)
+{
+    struct rn_buf text = RN_BUF_INIT(1 << 20);
+
+    assert_int_equal(rn_lease_print(lease, &text), RUNNEL_OK);
+    return text;
+}
+
+/* Every member of `from`, but those that the server makes, is in `to`. */
+static void assert_kept(const struct rn_json *from, uint32_t object,
+                        const struct rn_json *to)
+{
+    static const char *const made[] = { "_rid", "_self", "_attachments" };
+    struct rn_json_walk w = rn_json_walk_begin(from, object);
+
+    while (rn_json_walk_next(&w)) {
+        struct rn_view name = rn_json_text(from, w.name);
+        struct rn_view old = rn_json_text(from, w.value);
+        struct rn_view new = rn_json_text(to, rn_json_find(to, 0, name));
+        bool is_made = false;
+        for (size_t i = 0; i < 3; i++)
+            is_made = is_made || rn_view_eq(name, rn_view_text(made[i]));
+        if (is_made)
+            continue;
+        if (rn_json_kind(from, w.value) == RN_JSON_OBJECT) {
+            assert_int_equal(rn_json_count(from, w.value),
+                             rn_json_count(to, rn_json_find(to, 0, name)));
+            continue; /* spaces differ; the second round compares */
+        }
+        if (!rn_view_eq(old, new))
+            fail_msg("%.*s: was %.*s, is %.*s", RN_FMT(name), RN_FMT(old),
+                     RN_FMT(new));
+    }
+}
+
+static void check_document(const struct rn_json *j, uint32_t value)
+{
+    struct rn_view id = rn_json_text(j, rn_json_find(j, value, RN_LIT("id")));
+    struct rn_json again;
+    struct rn_lease_document *d = NULL;
+    struct rn_lease_document *d2 = NULL;
+    runnel_error error;
+    struct rn_buf one;
+    struct rn_buf two;
+
+    if (id.len > 5 && id.at[id.len - 5] == '.')
+        return; /* .info, .lock */
+    assert_int_equal(rn_lease_document_new(rn_json_text(j, value), &d, &error),
+                     RUNNEL_OK);
+    one = print(&d->lease);
+    rn_json_init(&again, NULL);
+    assert_int_equal(rn_json_parse(&again, rn_buf_view(&one), NULL), RN_OK);
+    assert_kept(j, value, &again);
+    assert_int_equal(rn_lease_document_new(rn_buf_view(&one), &d2, &error),
+                     RUNNEL_OK);
+    two = print(&d2->lease);
+    assert_true(rn_view_eq(rn_buf_view(&one), rn_buf_view(&two)));
+    assert_true(d->lease.has_range || !d->lease.is_epk);
+    rn_json_release(&again);
+    rn_buf_release(&one);
+    rn_buf_release(&two);
+    rn_lease_document_free(d);
+    rn_lease_document_free(d2);
+}
+
+/* Documents lie in arrays at any depth. */
+static size_t check_all(const struct rn_json *j, uint32_t value)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, value);
+    size_t count = 0;
+
+    if (rn_json_find(j, value, RN_LIT("id")) != RN_JSON_NONE) {
+        check_document(j, value);
+        return 1;
+    }
+    while (rn_json_walk_next(&w))
+        count += check_all(j, w.value);
+    return count;
+}
+
+static void recorded_leases_are_written_back_with_all_members(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t count;
+    } files[] = {
+        { "v3-leases-initial", 2 },
+        { "v3-leases-after-merge", 4 },
+        { "v3-leases-foreign-before", 3 },
+        { "v3-leases-foreign-after", 3 },
+        { "v3-leases-after-release", 3 },
+        { "v3-leases-after-split-of-epk-lease", 5 },
+        { "v3-bypk-leases-after-checkpoint", 3 },
+        { "v3-avad-leases-after-split-and-merge", 3 },
+        { "v3-inmemory-snapshot", 4 },
+        { "v3-subrange-leases-two-hosts", 5 },
+        { "v2-leases-builder", 0 },
+        { "v2-leases-builder-partitionkey", 0 },
+        { "v2-leases-builder-unpartitioned", 0 },
+        { "v2-leases-foreign", 0 },
+        { "v2-leases-v1host", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct rn_buf text = read_golden(files[i].name);
+        struct rn_json j;
+        size_t count;
+        rn_json_init(&j, NULL);
+        assert_int_equal(rn_json_parse(&j, rn_buf_view(&text), NULL), RN_OK);
+        count = check_all(&j, 0);
+        assert_true(files[i].count ? count == files[i].count : count >= 2);
+        rn_json_release(&j);
+        rn_buf_release(&text);
+    }
+}
+
+static const char version3[] =
+    "{\"id\":\"p..0\",\"version\":0,\"_etag\":\"\\\"e\\\"\","
+    "\"LeaseToken\":\"0\","
+    "\"FeedRange\":{\"Range\":{\"min\":\"\",\"max\":\"FF\"}},"
+    "\"Owner\":\"h\",\"ContinuationToken\":\"\\\"42\\\"\","
+    "\"properties\":{\"a\":\"b\"},"
+    "\"timestamp\":\"2026-11-18T02:50:32.6980263Z\",\"_ts\":7,"
+    "\"Mode\":\"Incremental Feed\",\"later\":{\"x\":1.50}}";
+
+static void a_lease_is_printed_in_the_order_of_version_3(void **state)
+{
+    struct rn_lease_document *d = read(version3, RUNNEL_OK);
+    struct rn_buf text = print(&d->lease);
+
+    (void)state;
+    assert_true(rn_view_eq(rn_buf_view(&text), rn_view_text(version3)));
+    assert_true(rn_view_eq(d->lease.position, RN_LIT("\"42\"")));
+    assert_true(d->lease.timestamp_ms == 1794970232698);
+    rn_buf_release(&text);
+    rn_lease_document_free(d);
+}
+
+static void
+a_lease_of_version_2_gets_a_token_and_keeps_its_partition(void **state)
+{
+    struct rn_lease_document *d =
+        read("{\"id\":\"p..1\",\"PartitionId\":\"1\",\"Owner\":null,"
+             "\"ContinuationToken\":\"\\\"5\\\"\",\"properties\":{},"
+             "\"timestamp\":null,\"state\":1,\"_ts\":9,\"_etag\":\"e\"}",
+             RUNNEL_OK);
+    struct rn_buf text;
+
+    (void)state;
+    assert_true(rn_view_eq(d->lease.token, RN_LIT("1")));
+    assert_false(d->lease.has_range);
+    text = print(&d->lease);
+    assert_true(rn_view_eq(
+        rn_buf_view(&text),
+        RN_LIT("{\"id\":\"p..1\",\"version\":0,\"_etag\":\"e\","
+               "\"LeaseToken\":\"1\",\"PartitionId\":\"1\",\"Owner\":null,"
+               "\"ContinuationToken\":\"\\\"5\\\"\",\"properties\":{},"
+               "\"timestamp\":null,\"_ts\":9,\"state\":1}")));
+    rn_buf_release(&text);
+    rn_lease_document_free(d);
+}
+
+/* A version 2 host drops FeedRange, and keeps the token and the properties. */
+static void a_range_that_was_dropped_is_found_again(void **state)
+{
+    struct rn_lease_document *d =
+        read("{\"id\":\"p..05C1-0F\",\"PartitionId\":\"05C1-0F\"}", RUNNEL_OK);
+
+    (void)state;
+    assert_true(d->lease.is_epk && d->lease.has_range);
+    rn_lease_document_free(d);
+    d = read("{\"id\":\"p..3\",\"PartitionId\":\"3\",\"properties\":"
+             "{\"runnel.range\":\"3 05-0F\"}}",
+             RUNNEL_OK);
+    assert_true(d->lease.has_range && d->lease.range.min.bytes[0] == 5);
+    rn_lease_document_free(d);
+    d = read("{\"id\":\"p..4\",\"PartitionId\":\"4\",\"properties\":"
+             "{\"runnel.range\":\"3 05-0F\"}}",
+             RUNNEL_OK);
+    assert_false(d->lease.has_range); /* inherited from a parent */
+    rn_lease_document_free(d);
+}
+
+static void leases_of_the_java_library_are_refused(void **state)
+{
+    (void)state;
+    read("{\"id\":\"p..-FF\",\"LeaseToken\":\"-FF\",\"version\":1,"
+         "\"feedRange\":{\"Range\":{\"min\":\"\",\"max\":\"FF\"}}}",
+         RUNNEL_UNSUPPORTED);
+    read("{\"id\":\"p..-FF\",\"LeaseToken\":\"-FF\",\"version\":1,"
+         "\"ContinuationToken\":\"eyJWIjoxLCJSaWQiOiJ4In0\"}",
+         RUNNEL_UNSUPPORTED);
+}
+
+static void damaged_leases_are_refused(void **state)
+{
+    static const char *const cases[] = {
+        "",
+        "[]",
+        "{",
+        "{\"LeaseToken\":\"0\"}",
+        "{\"id\":\"p..0\"}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"\"}",
+        "{\"id\":7,\"LeaseToken\":\"0\"}",
+        "{\"id\":\"p..0\",\"LeaseToken\":0}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"version\":2}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"version\":\"0\"}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"Owner\":{}}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"ContinuationToken\":4}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"timestamp\":\"yesterday\"}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"timestamp\":"
+        "\"2026-02-30T00:00:00Z\"}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"properties\":[]}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"properties\":{\"a\":1}}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"FeedRange\":7}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\","
+        "\"FeedRange\":{\"Range\":{\"min\":\"05\",\"max\":\"04\"}}}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\","
+        "\"FeedRange\":{\"Range\":{\"min\":\"xy\",\"max\":\"FF\"}}}",
+        "{\"id\":\"p..x-y\",\"LeaseToken\":\"x-y\",\"version\":1}",
+        "{\"id\":\"p..0\",\"LeaseToken\":\"0\",\"Owner\":\"a\","
+        "\"Owner\":\"b\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        read(cases[i], RUNNEL_PROTOCOL);
+}
+
+static void times_are_read_in_all_forms_and_printed_without_zeros(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {
+        { "2026-11-18T02:50:32.6980263Z", 1794970232698 },
+        { "2026-11-18T02:50:32.6Z", 1794970232600 },
+        { "2026-11-18T02:50:32Z", 1794970232000 },
+        { "2026-11-18T02:50:32.5Z[UTC]", 1794970232500 },
+        { "2026-11-18T02:50:32.698+00:00", 1794970232698 },
+    };
+    char out[RN_LEASE_TIME_MAX];
+    int64_t ms;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_true(rn_lease_time_parse(rn_view_text(cases[i].text), &ms));
+        assert_true(ms == cases[i].ms);
+    }
+    assert_true(rn_view_eq(rn_lease_time_print(1794970232600, out),
+                           RN_LIT("2026-11-18T02:50:32.6Z")));
+    assert_true(rn_view_eq(rn_lease_time_print(1794970232000, out),
+                           RN_LIT("2026-11-18T02:50:32Z")));
+}
+
+static void values_bound_to_another_token_or_position_do_not_count(void **state)
+{
+    struct rn_lease_document *d = read(version3, RUNNEL_OK);
+    struct rn_lease *lease = &d->lease;
+    struct rn_view host;
+    int64_t at_ms;
+
+    (void)state;
+    assert_true(rn_lease_set(lease, RN_LEASE_ATTEMPTS, RN_LIT("3 \"42\"")));
+    assert_int_equal(rn_lease_attempts(lease), 3);
+    assert_true(rn_lease_set(lease, RN_LEASE_ATTEMPTS, RN_LIT("3 \"41\"")));
+    assert_int_equal(rn_lease_attempts(lease), 0);
+    assert_true(rn_lease_set(lease, RN_LEASE_SPLIT, RN_LIT("0 08,10")));
+    assert_true(
+        rn_view_eq(rn_lease_bound(lease, RN_LEASE_SPLIT), RN_LIT("08,10")));
+    assert_true(rn_lease_set(lease, RN_LEASE_SPLIT, RN_LIT("00 08,10")));
+    assert_null(rn_lease_bound(lease, RN_LEASE_SPLIT).at);
+    assert_true(rn_lease_set(lease, RN_LEASE_WANTED, RN_LIT("my host 77")));
+    assert_true(rn_lease_wanted(lease, &host, &at_ms));
+    assert_true(rn_view_eq(host, RN_LIT("my host")) && at_ms == 77);
+    assert_false(rn_lease_is_native(lease));
+    assert_true(rn_lease_set(lease, RN_LEASE_OWNER, RN_LIT("h")));
+    assert_true(rn_lease_set(lease, RN_LEASE_SESSION, RN_LIT("12-ab")));
+    assert_true(rn_lease_is_native(lease));
+    assert_true(rn_lease_session_start(lease) == 12);
+    lease->owner = RN_LIT("other"); /* as a .NET host acquires */
+    assert_false(rn_lease_is_native(lease));
+    rn_lease_document_free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_leases_are_written_back_with_all_members),
+        cmocka_unit_test(a_lease_is_printed_in_the_order_of_version_3),
+        cmocka_unit_test(
+            a_lease_of_version_2_gets_a_token_and_keeps_its_partition),
+        cmocka_unit_test(a_range_that_was_dropped_is_found_again),
+        cmocka_unit_test(leases_of_the_java_library_are_refused),
+        cmocka_unit_test(damaged_leases_are_refused),
+        cmocka_unit_test(times_are_read_in_all_forms_and_printed_without_zeros),
+        cmocka_unit_test(
+            values_bound_to_another_token_or_position_do_not_count),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
