@@ -410,6 +410,9 @@ typedef struct runnel_lag {
     uint32_t leases;           /**< total: how many; else 1 */
     double charge;
     const runnel_error *error; /**< FAILED */
+    /** The lease has a part of its range, whose other transactions `behind`
+     * counts too; `behind_ms` is exact. */
+    bool is_upper_bound;
 } runnel_lag;
 
 typedef bool (*runnel_lag_fn)(void *context, const runnel_lag *lag);

@@ -1,0 +1,266 @@
+/* bury.c -- changes that failed too often: blocked, skipped or dead-lettered.
+ *
+ * A dead letter in the container has the id RID-LSN, so storing it twice leaves
+ * one.  The feed goes on only after it is stored.
+ */
+#include "client/processor/own.h"
+
+#include "cosmos/pk.h"
+#include "json/print.h"
+
+#include <stdio.h>
+
+enum { LETTER_MAX = 8 << 20 };
+
+static const runnel_change *change_of(const struct rn_delivery *d)
+{
+    return runnel_batch_at(d->batch, d->rejected);
+}
+
+static void tell(struct rn_worker *w, runnel_event_kind kind,
+                 runnel_severity severity, const struct rn_delivery *d,
+                 const char *what)
+{
+    const runnel_change *c = change_of(d);
+    runnel_event event = { .kind = kind,
+                           .severity = severity,
+                           .lease = w->token,
+                           .attempt = d->attempt - 1,
+                           .count = d->count,
+                           .lsn = c->lsn };
+
+    rn_engine_put(w->engine, &event, "change %llu %s%s%s",
+                  (unsigned long long)c->lsn, what, d->why[0] ? ": " : "",
+                  d->why);
+}
+
+/* ---- by the program's function ------------------------------------------- */
+
+static void run_dead_letter(struct rn_job *job)
+{
+    struct rn_worker *w = RN_QUEUED(job, struct rn_worker, job);
+
+    w->buried =
+        w->observer.dead_letter(w->observer.context, w->token, &w->failure);
+    w->answer = (struct rn_message){ .kind = RN_MESSAGE_BURIED, .item = w };
+    rn_engine_post(w->engine, &w->answer);
+}
+
+static void start_dead_letter(struct rn_worker *w, struct rn_delivery *d)
+{
+    w->failure = (runnel_failure){ .change = change_of(d),
+                                   .why = d->why,
+                                   .attempts = d->attempt - 1 };
+    w->is_job_running = true;
+    w->job = (struct rn_job){ .run = run_dead_letter };
+    rn_handlers_push(w->engine->handlers, &w->job);
+}
+
+/* ---- into the container -------------------------------------------------- */
+
+/* The item's _rid; its id if the change has no document. */
+static struct rn_view rid_of(const runnel_change *c, struct rn_json *j)
+{
+    struct rn_view json = rn_view_of(c->json.at, c->json.len);
+    struct rn_view rid = { 0 };
+
+    if (json.len && !rn_json_parse(j, json, NULL))
+        rid = rn_json_text(j, rn_json_find(j, 0, RN_LIT("_rid")));
+    return rid.at ? rid : rn_view_of(c->id.at, c->id.len);
+}
+
+static void print_change(struct rn_json_out *o, const runnel_change *c)
+{
+    rn_json_out_key(o, RN_LIT("change"));
+    if (c->json.len)
+        rn_json_out_raw(o, rn_view_of(c->json.at, c->json.len));
+    else
+        rn_json_out_null(o);
+    if (c->previous.len) {
+        rn_json_out_key(o, RN_LIT("previous"));
+        rn_json_out_raw(o, rn_view_of(c->previous.at, c->previous.len));
+    }
+}
+
+static void print_text(struct rn_json_out *o, const char *name,
+                       const char *text)
+{
+    rn_json_out_key(o, rn_view_text(name));
+    rn_json_out_string(o, rn_view_text(text));
+}
+
+static enum rn_code print_letter(struct rn_worker *w, struct rn_delivery *d,
+                                 const char *id)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&w->burial_body);
+    const runnel_change *c = change_of(d);
+
+    rn_json_out_object_begin(&o);
+    print_text(&o, "id", id);
+    print_text(&o, "processor", w->engine->config.name);
+    print_text(&o, "lease", w->token);
+    print_text(&o, "host", w->engine->config.host);
+    print_text(&o, "continuation", d->slot->token.etag);
+    rn_json_out_key(&o, RN_LIT("lsn"));
+    rn_json_out_uint(&o, c->lsn);
+    rn_json_out_key(&o, RN_LIT("attempts"));
+    rn_json_out_uint(&o, d->attempt - 1);
+    print_text(&o, "why", d->why);
+    print_change(&o, c);
+    rn_json_out_object_end(&o);
+    return rn_json_out_finish(&o);
+}
+
+static runnel_code fill_upsert(struct rn_worker *w, struct rn_delivery *d)
+{
+    struct rn_request *r = &w->burial->request;
+    const runnel_change *c = change_of(d);
+    struct rn_buf key = RN_BUF_INIT(4096);
+    struct rn_pk pk = { .count = 1 };
+    struct rn_json j;
+    char id[1024];
+    runnel_code rc;
+
+    rn_json_init(&j, NULL);
+    snprintf(id, sizeof(id), "%.*s-%llu", RN_FMT(rid_of(c, &j)),
+             (unsigned long long)c->lsn);
+    rn_json_release(&j);
+    rn_buf_clear(&w->burial_body);
+    w->burial_body.ceiling = LETTER_MAX;
+    pk.values[0] =
+        (struct rn_pk_value){ .type = RN_PK_STRING, .text = rn_view_text(id) };
+    rc = rn_error_code(print_letter(w, d, id));
+    if (!rc)
+        rc = rn_error_code(rn_pk_print(&pk, &key));
+    if (!rc)
+        rc = rn_headers_add(&r->headers, RN_HEADER_PARTITION_KEY,
+                            rn_buf_view(&key), NULL);
+    if (!rc)
+        rc = rn_headers_add(&r->headers, RN_HEADER_IS_UPSERT, RN_LIT("True"),
+                            NULL);
+    r->body = rn_buf_view(&w->burial_body);
+    rn_buf_release(&key);
+    return rc;
+}
+
+static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
+{
+    struct rn_container *to = w->engine->config.at.dead_letters;
+    struct rn_link link = rn_container_list(to, RN_KIND_DOCUMENT);
+
+    w->burial = rn_new(sizeof(*w->burial));
+    if (!w->burial)
+        return false;
+    /* An upsert of the same bytes does no harm twice, so a lost answer is no
+     * obstacle to trying again. */
+    rn_call_init(w->burial, rn_container_account(to), "POST", RN_EFFECT_READ,
+                 &link);
+    w->burial->request.container = to;
+    if (fill_upsert(w, d)) {
+        rn_call_release(w->burial);
+        rn_free(w->burial);
+        w->burial = NULL;
+        return false;
+    }
+    rn_call_begin(w->burial, w->engine->transport);
+    return true;
+}
+
+/* ---- outcomes ------------------------------------------------------------ */
+
+static void settle(struct rn_worker *w, bool is_stored)
+{
+    struct rn_delivery *d = w->burying;
+    struct rn_engine *e = w->engine;
+
+    w->burying = NULL;
+    if (!d->slot) {
+        rn_window_drop(&w->window, d);
+        return;
+    }
+    if (!is_stored) {
+        rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_CRITICAL,
+                       w->token, NULL,
+                       "a dead letter cannot be stored; the lease waits");
+        rn_window_block(&w->window, d, rn_mono_ns(e->env));
+        return;
+    }
+    e->stats.dead_letters++;
+    tell(w, RUNNEL_EVENT_DEAD_LETTERED, RUNNEL_SEVERITY_WARNING, d,
+         "is a dead letter");
+    d->state = RN_DELIVERY_REJECTED;
+    if (++d->rejected == d->count)
+        rn_window_settle(&w->window, d);
+    w->must_checkpoint = w->must_checkpoint || w->window.changes_done > 0;
+}
+
+void rn_worker_buried(struct rn_worker *w)
+{
+    w->is_job_running = false;
+    settle(w, w->buried == RUNNEL_DONE);
+}
+
+static void skip(struct rn_worker *w, struct rn_delivery *d)
+{
+    for (; d->rejected < d->count; d->rejected++) {
+        w->engine->stats.skips++;
+        tell(w, RUNNEL_EVENT_SKIPPED, RUNNEL_SEVERITY_WARNING, d, "is skipped");
+    }
+    rn_window_settle(&w->window, d);
+    w->must_checkpoint = w->must_checkpoint || w->window.changes_done > 0;
+}
+
+static void block(struct rn_worker *w, struct rn_delivery *d)
+{
+    if (!d->is_reported)
+        tell(w, RUNNEL_EVENT_BLOCKED, RUNNEL_SEVERITY_CRITICAL, d,
+             "fails again and again; the lease waits");
+    d->is_reported = true;
+    rn_window_block(&w->window, d, rn_mono_ns(w->engine->env));
+}
+
+static void begin(struct rn_worker *w, struct rn_delivery *d)
+{
+    const struct rn_config *c = &w->engine->config;
+
+    if (c->o.exhausted == RUNNEL_SKIP) {
+        skip(w, d);
+        return;
+    }
+    if (c->o.exhausted == RUNNEL_BLOCK ||
+        (!w->observer.dead_letter && !c->at.dead_letters)) {
+        block(w, d);
+        return;
+    }
+    w->burying = d;
+    d->state = RN_DELIVERY_BURYING;
+    if (w->observer.dead_letter)
+        start_dead_letter(w, d);
+    else if (!start_upsert(w, d))
+        settle(w, false);
+}
+
+int64_t rn_worker_bury(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_delivery *d;
+    int64_t next;
+
+    if (w->burial) {
+        next = rn_call_step(w->burial);
+        if (!w->burial->is_over)
+            return next;
+        next = w->burial->code;
+        rn_call_release(w->burial);
+        rn_free(w->burial);
+        w->burial = NULL;
+        settle(w, next == RUNNEL_OK);
+    }
+    if (w->burying || w->is_job_running || w->state != RN_WORKER_ACTIVE ||
+        !rn_worker_is_valid(w, now_ns))
+        return RN_TASK_IDLE;
+    d = rn_window_rejected(&w->window);
+    if (!d)
+        return RN_TASK_IDLE;
+    begin(w, d);
+    return RN_TASK_NOW;
+}

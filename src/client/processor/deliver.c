@@ -1,0 +1,328 @@
+/* deliver.c -- the handler's calls of one lease, and what they return. */
+#include "client/processor/own.h"
+
+#include <stdio.h>
+
+static const int64_t ms_ns = 1000000;
+
+/* ---- on a thread of the pool --------------------------------------------- */
+
+static void post(struct rn_worker *w, struct rn_message *m,
+                 enum rn_message_kind kind, void *item)
+{
+    m->kind = kind;
+    m->item = item;
+    rn_engine_post(w->engine, m);
+}
+
+static void run_changes(struct rn_job *job)
+{
+    struct rn_delivery *d = RN_QUEUED(job, struct rn_delivery, job);
+    struct rn_worker *w = d->worker;
+    int64_t now_ns = rn_mono_ns(w->engine->env);
+
+    /* No call starts once the lease may be another host's. */
+    d->was_refused =
+        atomic_load(&d->is_cancelled) || !rn_worker_is_valid(w, now_ns);
+    if (!d->was_refused) {
+        atomic_store(&d->started_ns, now_ns);
+        d->verdict =
+            w->observer.changes(w->observer.context, w->token, d->batch);
+    }
+    post(w, &d->returned, RN_MESSAGE_RETURNED, d);
+}
+
+static void run_open(struct rn_job *job)
+{
+    struct rn_worker *w = RN_QUEUED(job, struct rn_worker, job);
+    const struct rn_config *c = &w->engine->config;
+    runnel_code rc = RUNNEL_OK;
+
+    w->observer = c->observer;
+    if (c->has_factory) {
+        w->observer = (runnel_observer){ 0 };
+        rc = c->factory.create(c->factory.context, w->token, &w->observer);
+        w->has_observer = !rc;
+        if (!rc && !w->observer.changes)
+            rc = RUNNEL_BAD_REQUEST;
+    }
+    if (!rc && w->observer.open)
+        rc = w->observer.open(w->observer.context, w->token);
+    if (rc && w->has_observer && c->factory.destroy)
+        c->factory.destroy(c->factory.context, &w->observer);
+    w->opened = rc;
+    post(w, &w->answer, RN_MESSAGE_OPENED, w);
+}
+
+static void run_close(struct rn_job *job)
+{
+    struct rn_worker *w = RN_QUEUED(job, struct rn_worker, job);
+    const struct rn_config *c = &w->engine->config;
+
+    if (w->observer.close)
+        w->observer.close(w->observer.context, w->token, w->reason);
+    if (w->has_observer && c->factory.destroy)
+        c->factory.destroy(c->factory.context, &w->observer);
+    post(w, &w->answer, RN_MESSAGE_CLOSED, w);
+}
+
+static void start_job(struct rn_worker *w, void (*run)(struct rn_job *job))
+{
+    w->is_job_running = true;
+    w->job = (struct rn_job){ .run = run };
+    rn_handlers_push(w->engine->handlers, &w->job);
+}
+
+void rn_worker_start_open(struct rn_worker *w)
+{
+    w->state = RN_WORKER_OPENING;
+    start_job(w, run_open);
+}
+
+void rn_worker_start_close(struct rn_worker *w)
+{
+    if (w->state == RN_WORKER_DRAINING)
+        w->state = RN_WORKER_CLOSING;
+    start_job(w, run_close);
+}
+
+/* ---- on the engine's thread ---------------------------------------------- */
+
+void rn_worker_opened(struct rn_worker *w)
+{
+    struct rn_engine *e = w->engine;
+    runnel_event event = { .kind = RUNNEL_EVENT_ACQUIRED,
+                           .severity = RUNNEL_SEVERITY_INFO,
+                           .lease = w->token,
+                           .host = w->owner_seen };
+    runnel_close_reason asked = w->reason;
+
+    w->is_job_running = false;
+    w->is_open = !w->opened;
+    if (w->state != RN_WORKER_OPENING)
+        return; /* lost meanwhile */
+    if (w->opened) {
+        rn_engine_tell(e, RUNNEL_EVENT_RETRIED, RUNNEL_SEVERITY_ERROR, w->token,
+                       NULL, "open failed: %s", runnel_code_name(w->opened));
+        rn_engine_avoid(e, w->id);
+        w->reason = RUNNEL_CLOSE_OBSERVER_ERROR;
+        w->state = RN_WORKER_RELEASING;
+        return;
+    }
+    rn_engine_put(e, &event, "acquired%s%s", w->owner_seen ? " from " : "",
+                  w->owner_seen ? w->owner_seen : "");
+    w->state = RN_WORKER_ACTIVE;
+    rn_worker_begin_reading(w);
+    if (asked || e->state != RUNNEL_RUNNING)
+        rn_worker_drain(w, asked ? asked : RUNNEL_CLOSE_SHUTDOWN);
+}
+
+void rn_worker_closed(struct rn_worker *w)
+{
+    w->is_job_running = false;
+    w->is_open = false;
+    if (w->state == RN_WORKER_LOST)
+        w->state = RN_WORKER_FREE;
+    else if (w->state == RN_WORKER_CLOSING)
+        w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_RESHAPING
+                                                        : RN_WORKER_RELEASING;
+}
+
+void rn_worker_forget_batches(struct rn_worker *w)
+{
+    rn_window_clear(&w->window);
+    w->must_checkpoint = false;
+    w->is_manual_open = w->has_manual = false;
+    rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
+}
+
+/* What was done may be stored now, depending on the options. */
+static void note_progress(struct rn_worker *w)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+    struct rn_window *window = &w->window;
+
+    if (window->changes_done == 0)
+        return;
+    if (o->manual_checkpoint) {
+        w->is_manual_open = strcmp(window->position.etag, w->manual.etag) != 0;
+        window->changes_done = 0;
+        return;
+    }
+    if (o->checkpoint_changes && window->changes_done < o->checkpoint_changes)
+        return;
+    if (!o->checkpoint_changes && o->checkpoint_ms)
+        return;
+    w->must_checkpoint = true;
+    window->changes_done = 0;
+}
+
+static void tell_retry(struct rn_worker *w, const struct rn_delivery *d,
+                       enum rn_outcome outcome)
+{
+    runnel_event event = { .kind = RUNNEL_EVENT_RETRIED,
+                           .severity = RUNNEL_SEVERITY_ERROR,
+                           .lease = w->token,
+                           .attempt = d->attempt - 1,
+                           .count = d->count };
+
+    if (outcome == RN_OUTCOME_BISECTED) {
+        event.kind = RUNNEL_EVENT_BISECTED;
+        rn_engine_put(w->engine, &event, "a batch of %zu changes is halved",
+                      d->count);
+        return;
+    }
+    rn_engine_put(w->engine, &event, "a batch failed, attempt %u%s%s",
+                  d->attempt - 1, d->why[0] ? ": " : "", d->why);
+}
+
+static void judge(struct rn_worker *w, struct rn_delivery *d,
+                  runnel_verdict verdict)
+{
+    struct rn_engine *e = w->engine;
+    size_t count = d->count;
+    enum rn_outcome outcome =
+        rn_window_judge(&w->window, d, verdict, rn_mono_ns(e->env));
+
+    switch (outcome) {
+    case RN_OUTCOME_DONE:
+        e->stats.changes += count;
+        e->stats.batches++;
+        break;
+    case RN_OUTCOME_PARTLY:
+        e->stats.batches++;
+        e->stats.retries++;
+        break;
+    case RN_OUTCOME_AGAIN:
+    case RN_OUTCOME_BISECTED:
+        e->stats.retries++;
+        tell_retry(w, d, outcome);
+        break;
+    case RN_OUTCOME_REJECTED:
+        break;
+    case RN_OUTCOME_NO_MEMORY: /* read it again later */
+        rn_worker_forget_batches(w);
+        rn_worker_begin_reading(w);
+        break;
+    }
+    note_progress(w);
+}
+
+static void conclude(struct rn_delivery *d, runnel_verdict verdict)
+{
+    struct rn_worker *w = d->worker;
+    struct rn_engine *e = w->engine;
+    bool was_granted = w->is_granted;
+
+    w->calls--;
+    e->stats.batches_open--;
+    w->acked_ns = rn_mono_ns(e->env);
+    if (was_granted)
+        rn_worker_end_grant(w, verdict == RUNNEL_DONE && d->slot);
+    if (!d->slot) {
+        rn_window_drop(&w->window, d); /* the verdict no longer matters */
+        return;
+    }
+    if (verdict == RUNNEL_YIELD) {
+        rn_window_undo(&w->window, d);
+        rn_engine_avoid(e, w->id);
+        rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
+        return;
+    }
+    judge(w, d, verdict);
+}
+
+void rn_worker_returned(struct rn_delivery *d)
+{
+    struct rn_worker *w = d->worker;
+
+    d->has_returned = true;
+    if (d->was_refused) {
+        w->calls--;
+        w->engine->stats.batches_open--;
+        if (d->slot)
+            rn_window_undo(&w->window, d);
+        else
+            rn_window_drop(&w->window, d);
+        return;
+    }
+    if (d->verdict != RUNNEL_PENDING)
+        conclude(d, d->verdict);
+    else if (d->was_acked)
+        conclude(d, d->acked_verdict);
+}
+
+void rn_worker_acked(struct rn_delivery *d)
+{
+    d->was_acked = true;
+    if (d->has_returned)
+        conclude(d, d->acked_verdict);
+}
+
+static void start(struct rn_worker *w, struct rn_delivery *d)
+{
+    w->calls++;
+    w->engine->stats.batches_open++;
+    d->worker = w;
+    d->epoch = w->epoch;
+    d->has_returned = d->was_acked = d->is_stuck = false;
+    d->verdict = d->acked_verdict = RUNNEL_AGAIN;
+    atomic_store(&d->started_ns, 0);
+    d->job = (struct rn_job){ .run = run_changes };
+    rn_handlers_push(w->engine->handlers, &d->job);
+}
+
+/* Tells of calls that take long, and gives the lease up for the longest. */
+static int64_t watch(struct rn_worker *w, int64_t now_ns)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+    int64_t next = RN_TASK_IDLE;
+
+    if (w->window.delivered == 0 || o->stuck_ms == RUNNEL_OFF)
+        return RN_TASK_IDLE;
+    for (uint32_t i = 0; i < w->window.options->lanes; i++)
+        for (struct rn_delivery *d = w->window.lanes[i].first; d;
+             d = d->after) {
+            int64_t since = atomic_load(&d->started_ns);
+            int64_t limit =
+                (int64_t)(d->is_stuck ? o->give_up_ms : o->stuck_ms) * ms_ns;
+            if (d->state != RN_DELIVERY_DELIVERED || since == 0 ||
+                (d->is_stuck && o->give_up_ms == RUNNEL_OFF))
+                continue;
+            if (now_ns - since < limit) {
+                if (since + limit - now_ns < next)
+                    next = since + limit - now_ns;
+                continue;
+            }
+            if (d->is_stuck) {
+                rn_engine_avoid(w->engine, w->id);
+                rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
+                w->is_deadline_over = true;
+                rn_worker_forget_batches(w);
+                return RN_TASK_NOW;
+            }
+            d->is_stuck = true;
+            rn_engine_tell(w->engine, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
+                           w->token, NULL, "a handler runs for %lld s",
+                           (long long)((now_ns - since) / 1000000000));
+            return RN_TASK_NOW;
+        }
+    return next;
+}
+
+int64_t rn_worker_deliver(struct rn_worker *w, int64_t now_ns)
+{
+    int64_t due_ns = INT64_MAX;
+    int64_t next = watch(w, now_ns);
+    struct rn_delivery *d;
+    int64_t at;
+
+    if (w->state == RN_WORKER_ACTIVE && rn_worker_is_valid(w, now_ns)) {
+        while ((d = rn_window_next(&w->window, now_ns, &due_ns)))
+            start(w, d);
+        if (due_ns != INT64_MAX && due_ns - now_ns < next)
+            next = due_ns - now_ns;
+    }
+    at = rn_worker_bury(w, now_ns);
+    return at < next ? at : next;
+}

@@ -1,0 +1,29 @@
+/* events.h -- what happens in a processor, told to the program in order.
+ *
+ * Events wait in a bounded queue for a thread of their own, which calls the
+ * program's function.  If that is slow, events are lost and counted; changes
+ * never are.
+ *
+ * Threads: any may put.
+ */
+#ifndef RN_CLIENT_PROCESSOR_EVENTS_H
+#define RN_CLIENT_PROCESSOR_EVENTS_H
+
+#include "base/env.h"
+
+#include <runnel/processor.h>
+
+enum { RN_EVENTS_MAX = 1024 }; /* that wait */
+
+struct rn_events;
+
+runnel_code rn_events_new(struct rn_env *env, runnel_event_fn each,
+                          void *context, struct rn_events **out) RN_CHECK;
+/* Tells all that wait, on this thread, first.  NULL is fine. */
+void rn_events_free(struct rn_events *e);
+
+/* Everything is copied. */
+void rn_events_put(struct rn_events *e, const runnel_event *event);
+uint64_t rn_events_lost(struct rn_events *e);
+
+#endif

@@ -1,0 +1,319 @@
+/* own.h -- the engine's state, shared by the files of this directory.
+ *
+ * Threads: everything here belongs to the engine's task, under `lock`, which
+ * the engine gives up while it waits for the network.  `inbox` takes messages
+ * of any thread.
+ */
+#ifndef RN_CLIENT_PROCESSOR_OWN_H
+#define RN_CLIENT_PROCESSOR_OWN_H
+
+#include "client/feed/reader.h"
+#include "client/lease/coverage.h"
+#include "client/lease/expiry.h"
+#include "client/lease/listing.h"
+#include "client/lease/store.h"
+#include "client/lease/update.h"
+#include "client/processor/balance.h"
+#include "client/processor/engine.h"
+#include "client/processor/events.h"
+
+#include <pthread.h>
+
+/* A handler that waits for its checkpoint. */
+struct rn_checkpoint {
+    struct rn_message message;
+    struct rn_delivery *delivery;
+    void *transaction;
+    runnel_code code;
+    runnel_error error;
+    bool is_over;    /* guarded by engine.lock */
+    bool is_granted; /* the handler's thread is to write `record` */
+    struct rn_store_call record;
+    struct rn_checkpoint *next;
+};
+
+/* ---- one lease ----------------------------------------------------------- */
+
+enum rn_worker_state {
+    RN_WORKER_ACQUIRING,
+    RN_WORKER_OPENING,
+    RN_WORKER_ACTIVE,
+    RN_WORKER_DRAINING, /* handlers finish */
+    RN_WORKER_CLOSING,  /* the observer's close */
+    RN_WORKER_RELEASING,
+    RN_WORKER_RESHAPING, /* children are made, the parent is deleted */
+    RN_WORKER_LOST,      /* as DRAINING, but nothing is written any more */
+    RN_WORKER_FREE,      /* to be removed from the table */
+};
+
+enum { RN_SESSION_MAX = 64 };
+
+/* A lease that takes the place of another. */
+struct rn_child {
+    struct rn_epk_range range;
+    char token[RN_LEASE_TOKEN_MAX];
+    bool is_epk;
+    char session[RN_SESSION_MAX];
+    struct rn_lease_document *document; /* NULL: another host made it */
+    int64_t sent_ns;
+};
+
+/* The replacement of a lease by others (reshape.c). */
+struct rn_reshape {
+    bool is_merge, is_cut;
+    bool is_stored; /* the position was written, so the lease is ours */
+    struct rn_child *children;
+    size_t count, at; /* the child in work */
+    struct rn_store_call call;
+    bool is_calling, has_answer;
+    int64_t due_ns;
+    uint32_t failures;
+    char *bounds; /* value of runnel.split, if the parent must stay */
+};
+
+struct rn_worker {
+    struct rn_engine *engine;
+    enum rn_worker_state state;
+    char *id;
+    char token[RN_LEASE_TOKEN_MAX];
+    runnel_close_reason reason;
+
+    /* ---- the lease ---- */
+    struct rn_lease_document *document;
+    char session[RN_SESSION_MAX];
+    struct rn_update_host identity;
+    uint64_t epoch;
+    struct rn_store_call call;
+    bool is_calling; /* `call` is under way */
+    bool has_answer; /* `call` has ended and was not looked at */
+    struct rn_update update;
+    bool is_updating;
+    enum rn_update_next next;
+    char *owner_seen; /* when it was selected; NULL: free */
+    bool was_expired;
+    struct rn_position storing; /* the position that is being written */
+    int64_t write_sent_ns;
+    int64_t retry_write_ns; /* after a failed write */
+    uint32_t write_failures;
+    int64_t renew_due_ns, written_ns;
+    _Atomic int64_t valid_until_ns;
+    bool has_hole_fix; /* the range is to be filled in */
+    uint32_t attempts_stored;
+    int64_t attempts_ns; /* of the last write of them */
+
+    /* ---- reading ---- */
+    struct rn_epk_range range;
+    struct rn_reader reader;
+    bool has_reader;
+    bool must_route;     /* the routing map must be read again */
+    uint64_t map_seen;   /* a newer map tells about the range */
+    int64_t read_due_ns; /* the next request; 0: at once */
+    int64_t read_ns;     /* the last answer; 0: never */
+    int64_t asked_ns;    /* the request under way */
+    int64_t failing_ns;  /* since when reads fail; 0: they do not */
+    uint32_t read_failures;
+    bool is_slow_told;
+    bool cannot_wait; /* the server ignores Prefer: wait */
+    bool is_retention_over;
+
+    /* ---- handling ---- */
+    struct rn_window window;
+    runnel_observer observer;
+    bool has_observer, is_open;
+    size_t calls; /* deliveries that handlers have, cut-off ones included */
+    struct rn_job job; /* open and close */
+    struct rn_message answer;
+    runnel_code opened;
+    bool is_job_running;
+    bool must_checkpoint;
+    struct rn_position manual; /* the position a handler asked to store */
+    bool has_manual, is_manual_open;
+    struct rn_checkpoint *waiting; /* checkpoints of handlers */
+    bool is_granted;  /* the write turn is a handler's, until its verdict */
+    bool was_written; /* the handler's write succeeded */
+    char granted_etag[RN_LEASE_ETAG_MAX];
+    bool must_reread; /* after a transaction of unknown end */
+    int64_t checkpointed_ns, acked_ns;
+    bool is_given; /* DRAINING because another host wants it */
+    bool is_deadline_over;
+
+    /* ---- dead letters ---- */
+    struct rn_delivery *burying;
+    struct rn_call *burial; /* the upsert under way */
+    struct rn_buf burial_body;
+    runnel_verdict buried;
+    runnel_failure failure;
+
+    struct rn_reshape reshape;
+};
+
+/* ---- the engine ---------------------------------------------------------- */
+
+/* Requests that are about no lease in particular. */
+struct rn_chore {
+    struct rn_chore *next;
+    struct rn_store_call call;
+    struct rn_engine *engine;
+};
+
+/* A lease that is left to others until then. */
+struct rn_avoided {
+    struct rn_avoided *next;
+    char *id;
+    int64_t until_ns;
+};
+
+struct rn_bootstrap;
+struct rn_pass;
+
+struct rn_engine {
+    struct rn_env *env;
+    struct rn_config config;
+    struct rn_account *account; /* of the source */
+    struct rn_transport *transport;
+    struct rn_store *store;
+    struct rn_task task;
+    bool has_waited; /* the transport did, in the last step */
+    struct rn_queue inbox;
+    struct rn_handlers *handlers;
+    struct rn_events *events;
+    struct rn_window_options window;
+    atomic_bool wants_drain;
+    _Atomic int64_t drain_deadline_ns;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* state, or a checkpoint */
+    runnel_processor_state state;
+    runnel_code failure; /* of the start, or terminal */
+    runnel_error error;
+    bool is_ready, is_stopped, was_abandoned;
+    bool is_writing_pointless; /* terminal: the lease store is gone */
+    runnel_processor_stats stats;
+
+    char intervals[48];
+    int64_t start_ms; /* of the processor, the store's time */
+    bool has_offset;
+    int64_t offset_ms; /* the store's clock minus ours */
+    char base[RN_STORE_ID_MAX];
+
+    struct rn_definition *definition;
+    struct rn_feed_source source;
+    struct rn_routing *map;
+    uint64_t map_version;
+    struct rn_call *map_call;
+    int64_t map_due_ns;
+    bool wants_map;
+    struct rn_routing *map_next; /* answers so far */
+
+    struct rn_bootstrap *bootstrap;
+    struct rn_pass *pass;
+    int64_t pass_due_ns, pass_ended_ns;
+    struct rn_expiry expiry;
+    bool has_told_foreign, has_told_double, has_told_intervals;
+    uint32_t damaged_told;
+    bool has_marks;             /* look often: a lease is about to be free */
+    struct rn_avoided *avoided; /* leases that a handler yielded */
+
+    struct rn_worker **workers; /* by rising id */
+    size_t worker_count, worker_room;
+    struct rn_chore *chores;
+    size_t waits; /* reads that the server holds */
+    int64_t trim_ns;
+    uint32_t gone_count; /* the source, in a row */
+    int64_t gone_ns;
+};
+
+/* engine.c */
+void rn_engine_tell(struct rn_engine *e, runnel_event_kind kind,
+                    runnel_severity severity, const char *lease,
+                    const runnel_error *error, const char *fmt, ...)
+    RN_PRINTF(6, 7);
+void rn_engine_put(struct rn_engine *e, runnel_event *event, const char *fmt,
+                   ...) RN_PRINTF(3, 4);
+void rn_engine_post(struct rn_engine *e, struct rn_message *m);
+void rn_engine_fail(struct rn_engine *e, runnel_event_kind kind,
+                    runnel_code code, const runnel_error *error,
+                    const char *what);
+/* The store's clock now. */
+int64_t rn_engine_store_ms(const struct rn_engine *e);
+/* Learns the store's clock from an answer, counts the request. */
+void rn_engine_learn(struct rn_engine *e, const struct rn_store_call *call);
+struct rn_worker *rn_engine_find(struct rn_engine *e, struct rn_view id);
+runnel_code rn_engine_add(struct rn_engine *e, struct rn_worker *w) RN_CHECK;
+void rn_engine_draw_session(struct rn_engine *e, char out[RN_SESSION_MAX]);
+void rn_engine_avoid(struct rn_engine *e, const char *id);
+bool rn_engine_is_avoided(struct rn_engine *e, struct rn_view id);
+void rn_engine_start_chore(struct rn_engine *e, struct rn_chore *c);
+/* A value of a percentage between `low` and `high` of `ms`, in nanoseconds. */
+int64_t rn_engine_jitter(struct rn_engine *e, uint32_t ms, unsigned low,
+                         unsigned high);
+
+/* map.c */
+void rn_engine_want_map(struct rn_engine *e);
+int64_t rn_engine_step_map(struct rn_engine *e, int64_t now_ns);
+void rn_engine_forget_map(struct rn_engine *e);
+
+/* bootstrap.c */
+runnel_code rn_bootstrap_new(struct rn_engine *e,
+                             struct rn_bootstrap **out) RN_CHECK;
+void rn_bootstrap_free(struct rn_bootstrap *b);
+/* Returns nanoseconds to its next step.  `*is_over` with e->failure. */
+int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over);
+
+/* pass.c */
+runnel_code rn_pass_new(struct rn_engine *e, struct rn_pass **out) RN_CHECK;
+void rn_pass_free(struct rn_pass *p);
+/* True when it is over. */
+bool rn_pass_step(struct rn_pass *p);
+
+/* worker.c */
+runnel_code rn_worker_new(struct rn_engine *e,
+                          struct rn_lease_document *document,
+                          struct rn_worker **out) RN_CHECK;
+/* Nothing of it is under way, unless the engine is killed. */
+void rn_worker_free(struct rn_worker *w);
+/* Begins to acquire; `is_expired`: from an owner that seems dead. */
+void rn_worker_acquire(struct rn_worker *w, bool is_expired);
+/* Begins with a lease that this host has just created. */
+void rn_worker_adopt(struct rn_worker *w, const char *session, int64_t sent_ns);
+/* Steps; returns nanoseconds to its next wish. */
+int64_t rn_worker_step(struct rn_worker *w, int64_t now_ns);
+void rn_worker_drain(struct rn_worker *w, runnel_close_reason reason);
+void rn_worker_lose(struct rn_worker *w, runnel_close_reason reason);
+/* The deadline of a stop is over: release without waiting for handlers. */
+void rn_worker_abandon(struct rn_worker *w);
+void rn_worker_begin_reading(struct rn_worker *w);
+bool rn_worker_is_valid(const struct rn_worker *w, int64_t now_ns);
+
+/* deliver.c: handlers */
+int64_t rn_worker_deliver(struct rn_worker *w, int64_t now_ns);
+void rn_worker_returned(struct rn_delivery *d);
+void rn_worker_acked(struct rn_delivery *d);
+void rn_worker_start_open(struct rn_worker *w);
+void rn_worker_start_close(struct rn_worker *w);
+void rn_worker_opened(struct rn_worker *w);
+void rn_worker_closed(struct rn_worker *w);
+void rn_worker_forget_batches(struct rn_worker *w);
+
+/* bury.c: changes that cannot be processed */
+int64_t rn_worker_bury(struct rn_worker *w, int64_t now_ns);
+void rn_worker_buried(struct rn_worker *w);
+
+/* read.c: the feed */
+int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns);
+
+/* write.c: the lease */
+int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns);
+void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint *c);
+void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code);
+/* The handler that had the write turn has given its verdict. */
+void rn_worker_end_grant(struct rn_worker *w, bool is_done);
+
+/* reshape.c */
+int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns);
+void rn_reshape_release(struct rn_reshape *r);
+/* What the routing map says of a lease whose range answers 410. */
+enum rn_fate { RN_FATE_UNKNOWN, RN_FATE_SAME, RN_FATE_MOVED, RN_FATE_GONE };
+enum rn_fate rn_reshape_fate(struct rn_worker *w);
+
+#endif

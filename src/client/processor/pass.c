@@ -1,0 +1,392 @@
+/* pass.c -- one balance pass: list the leases, compare, take, mark, give. */
+#include "client/processor/own.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+struct rn_pass {
+    struct rn_engine *engine;
+    struct rn_store_call call;
+    bool is_over;
+    struct rn_listing listing;
+    struct rn_arena arena;
+    struct rn_balance_lease *leases; /* of the listing, without copies */
+    size_t *places;                  /* of each, in the listing */
+    size_t count;
+};
+
+static void listed(struct rn_store_call *call)
+{
+    struct rn_pass *p = call->context;
+
+    p->is_over = true;
+}
+
+runnel_code rn_pass_new(struct rn_engine *e, struct rn_pass **out)
+{
+    struct rn_pass *p = rn_new(sizeof(*p));
+
+    if (!p)
+        return RUNNEL_NO_MEMORY;
+    p->engine = e;
+    p->arena = RN_ARENA_INIT(64 << 20);
+    rn_store_call_init(&p->call, RN_STORE_LIST);
+    snprintf(p->call.id, sizeof(p->call.id), "%s.", e->base);
+    p->call.done = listed;
+    p->call.context = p;
+    e->stats.lease_reads++;
+    e->store->ops->start(e->store, &p->call);
+    *out = p;
+    return RUNNEL_OK;
+}
+
+void rn_pass_free(struct rn_pass *p)
+{
+    if (!p)
+        return;
+    rn_listing_release(&p->listing);
+    rn_store_call_release(&p->call);
+    rn_arena_release(&p->arena);
+    rn_free(p);
+}
+
+/* ---- warnings ------------------------------------------------------------ */
+
+static void tell_damage(struct rn_pass *p)
+{
+    struct rn_engine *e = p->engine;
+
+    if (p->listing.damaged && p->listing.damaged != e->damaged_told)
+        rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
+                       NULL, &p->listing.error,
+                       "%zu lease document%s cannot be read, first %s: %s",
+                       p->listing.damaged, p->listing.damaged == 1 ? "" : "s",
+                       p->listing.damaged_id, p->listing.error.message);
+    e->damaged_told = (uint32_t)p->listing.damaged;
+}
+
+static void tell_intervals(struct rn_pass *p, const struct rn_lease *lease)
+{
+    struct rn_engine *e = p->engine;
+    struct rn_view theirs = rn_lease_property(lease, RN_LEASE_INTERVALS);
+    runnel_event event = { .kind = RUNNEL_EVENT_CONFIGURATION,
+                           .severity = RUNNEL_SEVERITY_WARNING };
+    char host[RN_HOST_MAX + 1];
+
+    if (e->has_told_intervals || !theirs.at || !rn_lease_is_native(lease) ||
+        rn_view_eq(theirs, rn_view_text(e->intervals)))
+        return;
+    e->has_told_intervals = true;
+    snprintf(host, sizeof(host), "%.*s", RN_FMT(lease->owner));
+    event.host = host;
+    rn_engine_put(e, &event,
+                  "%s has other lease intervals (%.*s) than this host (%s)",
+                  host, RN_FMT(theirs), e->intervals);
+}
+
+/* A host that started later has our name: the newest wins. */
+static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
+{
+    struct rn_engine *e = p->engine;
+
+    if (!lease->owner.at || !rn_lease_is_native(lease) ||
+        !rn_view_eq(lease->owner, rn_view_text(e->config.host)) ||
+        rn_lease_session_start(lease) <= e->start_ms)
+        return false;
+    rn_engine_fail(e, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
+                   "a newer host has our name");
+    return true;
+}
+
+/* ---- what the leases are ------------------------------------------------- */
+
+static void remove_done(struct rn_store_call *call)
+{
+    (void)call; /* whoever lists next sees how it ended */
+}
+
+static void remove_lease(struct rn_pass *p, const struct rn_lease *lease,
+                         const char *why)
+{
+    struct rn_chore *c = rn_new(sizeof(*c));
+
+    if (!c)
+        return;
+    rn_store_call_init(&c->call, RN_STORE_REMOVE);
+    c->call.done = remove_done;
+    if (rn_listing_address(&c->call, lease)) {
+        rn_store_call_release(&c->call);
+        rn_free(c);
+        return;
+    }
+    rn_engine_tell(p->engine, RUNNEL_EVENT_CONFIGURATION,
+                   RUNNEL_SEVERITY_WARNING, NULL, NULL,
+                   "lease %.*s is removed: %s", RN_FMT(lease->token), why);
+    rn_engine_start_chore(p->engine, c);
+}
+
+/* Leases that should not be: true if this one counts no more. */
+static bool is_surplus(struct rn_pass *p, size_t i)
+{
+    const struct rn_listing *l = &p->listing;
+    const struct rn_lease *lease = &l->leases[i]->lease;
+    struct rn_engine *e = p->engine;
+    struct rn_worker *w = rn_engine_find(e, lease->id);
+    bool is_copy = rn_coverage_is_copy(l->covers, l->count, i);
+
+    if (!is_copy && !rn_coverage_is_redundant(l->covers, l->count, i)) {
+        if (!e->has_told_double &&
+            rn_coverage_is_double(l->covers, l->count, i)) {
+            e->has_told_double = true;
+            rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION,
+                           RUNNEL_SEVERITY_WARNING, NULL, NULL,
+                           "lease %.*s overlaps others, so changes come "
+                           "twice; delete one of them",
+                           RN_FMT(lease->token));
+        }
+        return false;
+    }
+    if (w)
+        rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
+    else if (!lease->owner.at || rn_expiry_is_over(&e->expiry, lease))
+        remove_lease(p, lease,
+                     is_copy ? "it exists twice" : "finer leases cover it");
+    return true;
+}
+
+static struct rn_balance_lease describe(struct rn_pass *p,
+                                        const struct rn_lease *lease)
+{
+    struct rn_engine *e = p->engine;
+    struct rn_worker *w = rn_engine_find(e, lease->id);
+    bool is_ours = w && w->state != RN_WORKER_LOST;
+    struct rn_balance_lease out = { .owner = lease->owner,
+                                    .is_native = rn_lease_is_native(lease) };
+    int64_t at_ms;
+
+    out.is_available = !lease->owner.at || rn_expiry_is_over(&e->expiry, lease);
+    if (is_ours) { /* the listing may be older than what we know */
+        out.is_available = false;
+        out.is_native = true;
+        out.owner = rn_view_text(e->config.host);
+    }
+    if (rn_lease_wanted(lease, &out.wanted, &at_ms)) {
+        out.wanted_age_ms = rn_engine_store_ms(e) - at_ms;
+        if (out.wanted_age_ms < 0)
+            out.wanted_age_ms = 0;
+    } else {
+        out.wanted = (struct rn_view){ 0 };
+    }
+    return out;
+}
+
+static bool collect(struct rn_pass *p)
+{
+    struct rn_listing *l = &p->listing;
+
+    p->leases = rn_arena_alloc(&p->arena, (l->count + 1) * sizeof(*p->leases));
+    p->places = rn_arena_alloc(&p->arena, (l->count + 1) * sizeof(size_t));
+    if (!p->leases || !p->places)
+        return false;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct rn_lease *lease = &l->leases[i]->lease;
+        if (is_clash(p, lease))
+            return false;
+        tell_intervals(p, lease);
+        if (is_surplus(p, i))
+            continue;
+        p->leases[p->count] = describe(p, lease);
+        p->places[p->count++] = i;
+    }
+    return true;
+}
+
+/* ---- what is done about them --------------------------------------------- */
+
+static void acquire(struct rn_pass *p, size_t place, bool is_expired)
+{
+    struct rn_engine *e = p->engine;
+    struct rn_listing *l = &p->listing;
+    struct rn_worker *w = NULL;
+
+    if (!l->leases[place] || !l->covers[place].has_range ||
+        rn_engine_find(e, l->leases[place]->lease.id) ||
+        rn_engine_is_avoided(e, l->leases[place]->lease.id))
+        return;
+    if (rn_worker_new(e, l->leases[place], &w))
+        return;
+    l->leases[place] = NULL; /* the worker's now */
+    w->range = l->covers[place].range;
+    if (rn_engine_add(e, w)) {
+        rn_worker_free(w);
+        return;
+    }
+    rn_worker_acquire(w, is_expired);
+}
+
+/* Writes our name into a lease; its timestamp stays the owner's. */
+static void mark(struct rn_pass *p, size_t place)
+{
+    struct rn_engine *e = p->engine;
+    struct rn_chore *c = rn_new(sizeof(*c));
+    struct rn_lease lease;
+    char wanted[RN_HOST_MAX + 32];
+
+    if (!c)
+        return;
+    lease = p->listing.leases[place]->lease;
+    snprintf(wanted, sizeof(wanted), "%s %lld", e->config.host,
+             (long long)rn_engine_store_ms(e));
+    rn_store_call_init(&c->call, RN_STORE_REPLACE);
+    c->call.done = remove_done;
+    if (rn_listing_address(&c->call, &lease) ||
+        !rn_lease_set(&lease, RN_LEASE_WANTED, rn_view_text(wanted)) ||
+        rn_lease_print(&lease, &c->call.json)) {
+        rn_store_call_release(&c->call);
+        rn_free(c);
+        return;
+    }
+    e->has_marks = true;
+    rn_engine_start_chore(e, c);
+}
+
+static void give(struct rn_pass *p, size_t place)
+{
+    struct rn_worker *w =
+        rn_engine_find(p->engine, p->listing.leases[place]->lease.id);
+
+    if (w && w->state == RN_WORKER_ACTIVE)
+        rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
+}
+
+/* Leases with our name that no worker of this process has: of a predecessor,
+ * or of an acquisition whose answer was lost. */
+static void adopt(struct rn_pass *p)
+{
+    struct rn_engine *e = p->engine;
+    bool is_first = e->pass_ended_ns == 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        struct rn_lease_document *d = p->listing.leases[p->places[i]];
+        struct rn_view owner;
+        if (!d || !d->lease.owner.at)
+            continue;
+        owner = d->lease.owner;
+        if (owner.len != strlen(e->config.host) ||
+            (is_first ? strncasecmp(owner.at, e->config.host, owner.len)
+                      : memcmp(owner.at, e->config.host, owner.len)))
+            continue;
+        if (is_first && rn_engine_store_ms(e) - d->lease.timestamp_ms <
+                            (int64_t)e->config.o.lease_renew_ms)
+            rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION,
+                           RUNNEL_SEVERITY_WARNING, NULL, NULL,
+                           "lease %.*s was written by a host of our name "
+                           "moments ago; names must differ",
+                           RN_FMT(d->lease.token));
+        acquire(p, p->places[i], false);
+    }
+}
+
+static void note_foreign(struct rn_engine *e)
+{
+    if (!e->has_told_foreign)
+        rn_engine_tell(e, RUNNEL_EVENT_FOREIGN, RUNNEL_SEVERITY_INFO, NULL,
+                       NULL,
+                       "a host of another library is in the fleet; leases are "
+                       "balanced its way");
+    e->has_told_foreign = true;
+}
+
+static void balance(struct rn_pass *p)
+{
+    struct rn_engine *e = p->engine;
+    const runnel_processor_options *o = &e->config.o;
+    struct rn_balance b = { .leases = p->leases,
+                            .count = p->count,
+                            .host = rn_view_text(e->config.host),
+                            .min = o->min_leases,
+                            .max = o->max_leases,
+                            .acquire_ms = o->lease_acquire_ms,
+                            .expire_ms = o->lease_expire_ms };
+    bool is_foreign = rn_balance_has_foreign(&b);
+    bool is_official = o->fleet == RUNNEL_FLEET_COMPATIBLE ||
+                       (o->fleet == RUNNEL_FLEET_AUTO && is_foreign);
+    struct rn_balance_plan plan;
+
+    if (is_foreign)
+        note_foreign(e);
+    if (is_official ? rn_balance_official(&b, &p->arena, &plan)
+                    : rn_balance_native(&b, &p->arena, &plan))
+        return;
+    e->stats.leases_seen = (uint32_t)p->count;
+    e->stats.hosts_seen = (uint32_t)plan.hosts;
+    adopt(p);
+    for (size_t i = 0; i < plan.give_count; i++)
+        give(p, p->places[plan.give[i]]);
+    for (size_t i = 0; i < plan.mark_count; i++)
+        if (p->listing.leases[p->places[plan.mark[i]]])
+            mark(p, p->places[plan.mark[i]]);
+    for (size_t i = 0; i < plan.take_count; i++)
+        acquire(p, p->places[plan.take[i]],
+                !plan.is_steal && p->leases[plan.take[i]].owner.at);
+}
+
+/* A hole is filled by the bootstrap, under the lock. */
+static void check_coverage(struct rn_pass *p)
+{
+    struct rn_engine *e = p->engine;
+    struct rn_listing *l = &p->listing;
+    struct rn_epk_range hole;
+
+    if (e->bootstrap || l->damaged ||
+        !rn_coverage_hole(l->covers, l->count, &rn_epk_all.min, &hole))
+        return;
+    if (rn_bootstrap_new(e, &e->bootstrap))
+        e->bootstrap = NULL; /* the next pass tries again */
+}
+
+static void take_listing(struct rn_pass *p)
+{
+    struct rn_engine *e = p->engine;
+    runnel_error error = { 0 };
+    runnel_code rc = rn_listing_read(&p->listing, e->base, &p->call, &error);
+
+    if (rc) {
+        rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
+                       NULL, &error, "%s", error.message);
+        return;
+    }
+    tell_damage(p);
+    rn_listing_route(&p->listing, e->map);
+    e->expiry.now_ms = p->call.now_ms;
+    e->expiry.mono_ns = rn_mono_ns(e->env);
+    e->has_marks = false;
+    if (!collect(p))
+        return;
+    check_coverage(p);
+    balance(p);
+}
+
+bool rn_pass_step(struct rn_pass *p)
+{
+    struct rn_engine *e = p->engine;
+
+    if (!p->is_over)
+        return false;
+    rn_engine_learn(e, &p->call);
+    if (e->state != RUNNEL_RUNNING)
+        return true;
+    if (p->call.code == RUNNEL_NOT_FOUND) {
+        e->is_writing_pointless = true;
+        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND,
+                       &p->call.error, "the lease container was deleted");
+    } else if (p->call.code) {
+        rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
+                       &p->call.error, "the leases cannot be listed: %s",
+                       p->call.error.message);
+    } else {
+        take_listing(p);
+        e->pass_ended_ns = rn_mono_ns(e->env);
+    }
+    return true;
+}

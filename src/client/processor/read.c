@@ -1,0 +1,255 @@
+/* read.c -- the feed of a lease: one request at a time, a page ahead at most.
+ *
+ * Reads that fail are tried again in place; the lease is kept.  Only after
+ * give_up_ms is it released: another host may have a better network.
+ */
+#include "client/processor/own.h"
+
+enum {
+    READ_RETRY_MS = 200,
+    READ_RETRY_MAX_MS = 15000,
+    WAITS_MAX = 64,  /* reads that the server holds, in all */
+    GONE_TIMES = 3,  /* 404 of the source, before it is believed */
+    GONE_MS = 10000, /* within this time */
+    SPARE_SLOTS = 8, /* pages beyond a lane that waits, with several lanes */
+};
+
+static const int64_t ms_ns = 1000000;
+
+/* May another page be read? */
+static bool has_room(struct rn_worker *w)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+    size_t slots = o->pending_limit + 1 + (o->parallel > 1 ? SPARE_SLOTS : 0);
+
+    if (w->window.slots >= slots || rn_window_has_queued(&w->window))
+        return false;
+    return w->engine->stats.buffered_bytes < o->buffer_bytes ||
+           w->window.slots == 0;
+}
+
+static void schedule(struct rn_worker *w, int64_t now_ns, int64_t pause_ns)
+{
+    w->read_due_ns = now_ns + pause_ns;
+}
+
+static void take_page(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_reader *r = &w->reader;
+    struct rn_page *page = r->page;
+
+    r->page = NULL;
+    if (rn_window_add(&w->window, page, &r->at, r->range_id, &w->range)) {
+        rn_worker_forget_batches(w);
+        rn_worker_begin_reading(w);
+        schedule(w, now_ns, READ_RETRY_MS * ms_ns);
+    }
+}
+
+/* An answer without changes: its position counts once all before it is done. */
+static void take_nothing(struct rn_worker *w)
+{
+    struct rn_reader *r = &w->reader;
+    bool is_first = !w->document->lease.position.at;
+
+    w->engine->stats.feed_empty++;
+    if (r->at.kind != RN_POSITION_ETAG)
+        return;
+    if (rn_window_add(&w->window, NULL, &r->at, r->range_id, &w->range))
+        return; /* it is only a cheaper place to go on from */
+    if (is_first && w->window.has_moved)
+        w->must_checkpoint = true;
+}
+
+static void tell_failure(struct rn_worker *w)
+{
+    struct rn_reader *r = &w->reader;
+    bool is_throttled = r->code == RUNNEL_THROTTLED;
+
+    if (is_throttled)
+        w->engine->stats.throttled++;
+    rn_engine_tell(
+        w->engine, is_throttled ? RUNNEL_EVENT_THROTTLED : RUNNEL_EVENT_TROUBLE,
+        is_throttled ? RUNNEL_SEVERITY_INFO : RUNNEL_SEVERITY_ERROR, w->token,
+        &r->error, "the feed cannot be read: %s", r->error.message);
+}
+
+/* The source answers 404: was it deleted? */
+static void note_gone(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_engine *e = w->engine;
+
+    if (e->gone_count == 0 || now_ns - e->gone_ns > GONE_MS * ms_ns) {
+        e->gone_ns = now_ns;
+        e->gone_count = 0;
+    }
+    if (++e->gone_count >= GONE_TIMES)
+        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND,
+                       &w->reader.error, "the source container was deleted");
+}
+
+static void take_failure(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_engine *e = w->engine;
+    struct rn_reader *r = &w->reader;
+    int64_t pause = READ_RETRY_MS;
+
+    for (uint32_t i = 0; i < w->read_failures && pause < READ_RETRY_MAX_MS; i++)
+        pause *= 2;
+    if (pause > READ_RETRY_MAX_MS)
+        pause = READ_RETRY_MAX_MS;
+    if (pause < r->error.retry_after_ms)
+        pause = r->error.retry_after_ms;
+    w->read_failures++;
+    if (!w->failing_ns)
+        w->failing_ns = now_ns;
+    tell_failure(w);
+    if (r->code == RUNNEL_NOT_FOUND) {
+        note_gone(w, now_ns);
+    } else if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
+        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
+                       "the source refuses us");
+    } else if (r->code == RUNNEL_BAD_REQUEST && e->config.mode) {
+        w->is_retention_over = true;
+        rn_engine_tell(e, RUNNEL_EVENT_RETENTION, RUNNEL_SEVERITY_CRITICAL,
+                       w->token, &r->error,
+                       "changes were purged unread; move the lease with "
+                       "runnel_leases_seek");
+    } else if (now_ns - w->failing_ns >
+               (int64_t)e->config.o.give_up_ms * ms_ns) {
+        rn_engine_avoid(e, w->id);
+        rn_worker_drain(w, RUNNEL_CLOSE_SERVICE_ERROR);
+    }
+    schedule(w, now_ns, rn_engine_jitter(e, (uint32_t)pause, 80, 120));
+}
+
+static void take_event(struct rn_worker *w, enum rn_reader_event event,
+                       int64_t now_ns)
+{
+    struct rn_engine *e = w->engine;
+    const runnel_processor_options *o = &e->config.o;
+
+    if (event != RN_READER_FAILED) {
+        w->read_ns = now_ns;
+        w->failing_ns = 0;
+        w->read_failures = 0;
+        e->gone_count = 0;
+    }
+    e->stats.feed_reads++;
+    switch (event) {
+    case RN_READER_PAGE:
+        take_page(w, now_ns);
+        break;
+    case RN_READER_NOTHING:
+        take_nothing(w);
+        w->cannot_wait = !w->reader.was_applied;
+        if (w->cannot_wait || w->reader.wait_s == 0)
+            schedule(w, now_ns, (int64_t)o->poll_ms * ms_ns);
+        break;
+    case RN_READER_MORE:
+        take_nothing(w);
+        break;
+    case RN_READER_GONE:
+        w->must_route = true;
+        w->map_seen = e->map_version;
+        rn_engine_want_map(e);
+        break;
+    case RN_READER_FAILED:
+        take_failure(w, now_ns);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The range answered 410: what does the routing map say by now? */
+static int64_t route_again(struct rn_worker *w, int64_t now_ns)
+{
+    switch (rn_reshape_fate(w)) {
+    case RN_FATE_UNKNOWN:
+        return RN_TASK_IDLE;
+    case RN_FATE_SAME: /* a stale answer */
+        w->must_route = false;
+        schedule(w, now_ns, READ_RETRY_MS * ms_ns);
+        return RN_TASK_NOW;
+    case RN_FATE_MOVED: {
+        runnel_event event = { .kind = RUNNEL_EVENT_MERGED,
+                               .severity = RUNNEL_SEVERITY_INFO,
+                               .lease = w->token };
+        rn_engine_put(w->engine, &event, "goes on in range %s",
+                      w->reader.range_id);
+        w->must_route = false;
+        return RN_TASK_NOW;
+    }
+    default:
+        rn_worker_drain(w, RUNNEL_CLOSE_LEASE_GONE);
+        return RN_TASK_NOW;
+    }
+}
+
+/* A read that takes too long is told of, and then given up. */
+static int64_t watch(struct rn_worker *w, int64_t now_ns)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+    int64_t stuck_ns = ((int64_t)o->stuck_ms + w->reader.wait_s * 1000) * ms_ns;
+    int64_t age = now_ns - w->asked_ns;
+
+    if (o->stuck_ms == RUNNEL_OFF)
+        return RN_TASK_IDLE;
+    if (age < stuck_ns)
+        return stuck_ns - age;
+    if (!w->is_slow_told)
+        rn_engine_tell(w->engine, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
+                       w->token, NULL, "a read has no answer for %lld s",
+                       (long long)(age / 1000000000));
+    w->is_slow_told = true;
+    return RN_TASK_IDLE;
+}
+
+static void ask(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_engine *e = w->engine;
+    uint32_t wait_ms = e->config.o.wait_ms;
+
+    if (wait_ms == RUNNEL_OFF || w->cannot_wait || e->waits >= WAITS_MAX)
+        wait_ms = 0;
+    w->asked_ns = now_ns;
+    w->is_slow_told = false;
+    rn_reader_ask(&w->reader, e->transport, wait_ms);
+    if (w->reader.is_asking && w->reader.wait_s)
+        e->waits++;
+}
+
+int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
+{
+    int64_t next = RN_TASK_IDLE;
+    enum rn_reader_event event;
+    bool was_waiting;
+
+    if (w->must_route)
+        return route_again(w, now_ns);
+    if (w->reader.is_asking) {
+        was_waiting = w->reader.wait_s > 0;
+        event = rn_reader_step(&w->reader, &next);
+        if (event == RN_READER_NONE) {
+            int64_t at = watch(w, now_ns);
+            return at < next ? at : next;
+        }
+        if (was_waiting)
+            w->engine->waits--;
+        take_event(w, event, now_ns);
+        return RN_TASK_NOW;
+    }
+    if (w->is_retention_over || !has_room(w))
+        return RN_TASK_IDLE;
+    if (w->read_due_ns > now_ns)
+        return w->read_due_ns - now_ns;
+    if (w->reader.range_id[0] == 0 &&
+        !rn_reader_route(&w->reader, w->engine->map)) {
+        w->must_route = true; /* several ranges: as after 410 */
+        w->map_seen = 0;
+        return RN_TASK_NOW;
+    }
+    ask(w, now_ns);
+    return RN_TASK_NOW;
+}

@@ -1,0 +1,425 @@
+/* reshape.c -- a lease whose range was split, merged or cut is replaced.
+ *
+ * The children exist before the parent is deleted, and they begin at the stored
+ * position, not at the one that was read.  Every step may be repeated, and
+ * nothing is undone: if the parent turns out to be another host's, the children
+ * stay, because that host counts on them.
+ */
+#include "client/processor/own.h"
+
+#include <stdio.h>
+
+enum { RESHAPE_RETRY_MS = 300, RESHAPE_RETRY_MAX_MS = 10000 };
+
+void rn_reshape_release(struct rn_reshape *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        rn_lease_document_free(r->children[i].document);
+    rn_store_call_release(&r->call);
+    rn_free(r->children);
+    rn_free(r->bounds);
+    *r = (struct rn_reshape){ 0 };
+}
+
+static bool is_named(const struct rn_worker *w, const struct rn_route *route)
+{
+    return strcmp(w->token, route->id) == 0;
+}
+
+enum rn_fate rn_reshape_fate(struct rn_worker *w)
+{
+    struct rn_engine *e = w->engine;
+    const struct rn_route *route;
+    size_t first;
+    size_t count;
+
+    if (!e->map || e->map_version <= w->map_seen)
+        return RN_FATE_UNKNOWN;
+    count = rn_routing_overlap(e->map, &w->range, &first);
+    route = &e->map->routes[first];
+    if (count > 1)
+        return RN_FATE_GONE;
+    if (count == 1 && !w->document->lease.is_epk && !is_named(w, route) &&
+        strcmp(w->reader.gone_id, route->id) != 0)
+        return RN_FATE_GONE; /* merged: becomes a lease of its interval */
+    if (count == 0) {
+        w->map_seen = e->map_version;
+        rn_engine_want_map(e);
+        return RN_FATE_UNKNOWN;
+    }
+    return strcmp(w->reader.gone_id, route->id) != 0 &&
+                   rn_reader_route(&w->reader, e->map)
+               ? RN_FATE_MOVED
+               : RN_FATE_SAME;
+}
+
+/* ---- which children ------------------------------------------------------ */
+
+static void set_child(struct rn_child *c, const struct rn_epk_range *range,
+                      const char *id)
+{
+    c->range = *range;
+    c->is_epk = id == NULL;
+    if (id)
+        snprintf(c->token, sizeof(c->token), "%s", id);
+    else
+        rn_lease_token_print(range, c->token);
+}
+
+static bool make_children(struct rn_reshape *r, size_t count)
+{
+    r->children = rn_new(count * sizeof(*r->children));
+    r->count = r->children ? count : 0;
+    return r->children != NULL;
+}
+
+/* By the routing map: a lease of each range that overlaps. */
+static bool plan_by_map(struct rn_worker *w)
+{
+    const struct rn_routing *map = w->engine->map;
+    struct rn_reshape *r = &w->reshape;
+    bool is_epk = w->document->lease.is_epk;
+    size_t first;
+    size_t count = rn_routing_overlap(map, &w->range, &first);
+
+    if (count == 0 || !make_children(r, count))
+        return false;
+    r->is_merge = count == 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct rn_route *route = &map->routes[first + i];
+        struct rn_epk_range range = route->range;
+        if (is_epk || count == 1)
+            rn_epk_range_meet(&w->range, &route->range, &range);
+        set_child(&r->children[i], &range,
+                  is_epk || count == 1 ? NULL : route->id);
+    }
+    return true;
+}
+
+/* By the bounds that the lease itself names: "BOUND,BOUND". */
+static bool plan_by_bounds(struct rn_worker *w, struct rn_view bounds)
+{
+    struct rn_reshape *r = &w->reshape;
+    struct rn_epk_range range = w->range;
+    size_t count = 1;
+    size_t at = 0;
+
+    for (size_t i = 0; i < bounds.len; i++)
+        count += bounds.at[i] == ',';
+    if (!make_children(r, count + 1))
+        return false;
+    r->is_cut = true;
+    for (size_t i = 0; i < count; i++) {
+        size_t end = at;
+        while (end < bounds.len && bounds.at[end] != ',')
+            end++;
+        if (rn_epk_parse(rn_view_of(bounds.at + at, end - at), &range.max,
+                         NULL) ||
+            rn_epk_compare(&range.min, &range.max) >= 0 ||
+            rn_epk_compare(&range.max, &w->range.max) >= 0)
+            return false;
+        set_child(&r->children[i], &range, NULL);
+        range.min = range.max;
+        at = end + 1;
+    }
+    range.max = w->range.max;
+    set_child(&r->children[count], &range, NULL);
+    return true;
+}
+
+static bool plan(struct rn_worker *w)
+{
+    struct rn_view bounds = rn_lease_bound(&w->document->lease, RN_LEASE_SPLIT);
+    bool is_good = bounds.at ? plan_by_bounds(w, bounds) : plan_by_map(w);
+
+    for (size_t i = 0; is_good && i < w->reshape.count; i++)
+        rn_engine_draw_session(w->engine, w->reshape.children[i].session);
+    return is_good;
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+static void call_done(struct rn_store_call *call)
+{
+    struct rn_worker *w = call->context;
+
+    w->reshape.has_answer = true;
+}
+
+static struct rn_store_call *new_call(struct rn_worker *w,
+                                      enum rn_store_kind kind)
+{
+    struct rn_store_call *call = &w->reshape.call;
+
+    rn_store_call_release(call);
+    rn_store_call_init(call, kind);
+    call->done = call_done;
+    call->context = w;
+    return call;
+}
+
+static void start_call(struct rn_worker *w)
+{
+    struct rn_engine *e = w->engine;
+
+    w->reshape.is_calling = true;
+    w->reshape.has_answer = false;
+    if (w->reshape.call.kind == RN_STORE_READ)
+        e->stats.lease_reads++;
+    else
+        e->stats.lease_writes++;
+    e->store->ops->start(e->store, &w->reshape.call);
+}
+
+static void address_child(struct rn_worker *w, const struct rn_child *c)
+{
+    struct rn_store_call *call = &w->reshape.call;
+
+    snprintf(call->id, sizeof(call->id), "%s..%s", w->engine->base, c->token);
+}
+
+/* A child of the parent as it was stored, owned by this host. */
+static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
+{
+    struct rn_engine *e = w->engine;
+    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease lease = w->document->lease;
+    struct rn_view none = { 0 };
+    char token[RN_LEASE_TOKEN_MAX];
+    char range[2 * RN_LEASE_TOKEN_MAX];
+    char time[RN_LEASE_TIME_MAX];
+    bool fits;
+
+    lease.id = rn_view_text(call->id);
+    lease.partition_key = e->store->has_key_member ? lease.id : none;
+    lease.etag = lease.partition_id = lease.feed_range = lease.extras = none;
+    lease.ts_s = 0;
+    lease.token = rn_view_text(c->token);
+    lease.is_epk = c->is_epk;
+    lease.has_range = true;
+    lease.range = c->range;
+    lease.owner = rn_view_text(e->config.host);
+    rn_lease_token_print(&c->range, token);
+    snprintf(range, sizeof(range), "%s %s", c->token, token);
+    fits =
+        rn_lease_set(&lease, RN_LEASE_SESSION, rn_view_text(c->session)) &&
+        rn_lease_set(&lease, RN_LEASE_OWNER, lease.owner) &&
+        rn_lease_set(&lease, RN_LEASE_MADE, lease.token) &&
+        rn_lease_set(&lease, RN_LEASE_RANGE, rn_view_text(range)) &&
+        rn_lease_set(&lease, RN_LEASE_INTERVALS, rn_view_text(e->intervals)) &&
+        rn_lease_set(&lease, RN_LEASE_ATTEMPTS, none) &&
+        rn_lease_set(&lease, RN_LEASE_SPLIT, none) &&
+        rn_lease_set(&lease, RN_LEASE_WANTED, none);
+    rn_lease_stamp(&lease, rn_engine_store_ms(e), time);
+    return fits ? rn_lease_print(&lease, &call->json) : RUNNEL_TOO_LARGE;
+}
+
+static void retry(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_reshape *r = &w->reshape;
+    int64_t pause = RESHAPE_RETRY_MS;
+
+    for (uint32_t i = 0; i < r->failures && pause < RESHAPE_RETRY_MAX_MS; i++)
+        pause *= 2;
+    r->failures++;
+    r->due_ns = now_ns + pause * 1000000;
+    rn_engine_tell(w->engine, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR,
+                   w->token, &r->call.error,
+                   "the lease cannot be replaced yet: %s",
+                   r->call.error.message);
+}
+
+/* The child is there.  Is it ours? */
+static void take_child(struct rn_worker *w, struct rn_lease_document *d,
+                       int64_t sent_ns)
+{
+    struct rn_child *c = &w->reshape.children[w->reshape.at];
+    struct rn_update_host host = { .host = w->engine->config.host,
+                                   .session = c->session };
+
+    if (rn_update_is_ours(&host, &d->lease)) {
+        c->document = d;
+        c->sent_ns = sent_ns;
+    } else {
+        rn_lease_document_free(d);
+    }
+    w->reshape.at++;
+}
+
+static void child_created(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease_document *d = NULL;
+    struct rn_child *c = &w->reshape.children[w->reshape.at];
+
+    if (call->code == RUNNEL_CONFLICT || call->code == RUNNEL_UNCERTAIN) {
+        c->sent_ns = call->sent_ns;
+        new_call(w, RN_STORE_READ);
+        address_child(w, c);
+        start_call(w);
+    } else if (call->code ||
+               rn_lease_document_new(rn_buf_view(&call->json), &d, NULL)) {
+        retry(w, now_ns);
+    } else {
+        d->lease.etag = rn_arena_copy(&d->arena, rn_view_text(call->new_etag));
+        take_child(w, d, call->sent_ns);
+    }
+}
+
+static void child_read(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease_document *d = NULL;
+    runnel_error error;
+
+    if (call->code == RUNNEL_NOT_FOUND)
+        return; /* it is created again */
+    if (call->code || call->count != 1)
+        retry(w, now_ns);
+    else if (rn_store_record_lease(&call->records[0], &d, &error))
+        w->reshape.at++; /* damaged, but there: an operator must look */
+    else
+        take_child(w, d, w->reshape.children[w->reshape.at].sent_ns);
+}
+
+/* The bounds between the children, for the next owner of the parent. */
+static bool print_bounds(struct rn_worker *w)
+{
+    struct rn_reshape *r = &w->reshape;
+    struct rn_buf text = RN_BUF_INIT(1 << 20);
+    char bound[RN_EPK_TEXT_MAX];
+    enum rn_code rc =
+        rn_buf_printf(&text, "%s %s", w->token, r->count > 1 ? "" : "-");
+
+    for (size_t i = 0; !rc && i + 1 < r->count; i++)
+        rc = rn_buf_printf(
+            &text, "%s%.*s", i ? "," : "",
+            RN_FMT(rn_epk_print(&r->children[i].range.max, bound)));
+    if (!rc)
+        rc = rn_buf_add(&text, rn_view_of("", 1));
+    if (!rc)
+        r->bounds = rn_buf_take(&text);
+    rn_buf_release(&text);
+    return !rc;
+}
+
+static void start_children(struct rn_worker *w)
+{
+    struct rn_engine *e = w->engine;
+    struct rn_reshape *r = &w->reshape;
+    runnel_event event = { .kind = r->is_merge ? RUNNEL_EVENT_MERGED
+                                               : RUNNEL_EVENT_SPLIT,
+                           .severity = RUNNEL_SEVERITY_INFO,
+                           .lease = w->token,
+                           .reason = RUNNEL_CLOSE_LEASE_GONE,
+                           .count = r->count };
+
+    rn_engine_put(e, &event, "%zu lease%s took its place", r->count,
+                  r->count == 1 ? "" : "s");
+    for (size_t i = 0; i < r->count; i++) {
+        struct rn_child *c = &r->children[i];
+        struct rn_worker *made = NULL;
+        if (!c->document || rn_engine_find(e, c->document->lease.id) ||
+            rn_worker_new(e, c->document, &made))
+            continue; /* the next pass acquires it */
+        c->document = NULL;
+        if (rn_engine_add(e, made)) {
+            rn_worker_free(made);
+            continue;
+        }
+        rn_worker_adopt(made, c->session, c->sent_ns);
+    }
+}
+
+static void parent_removed(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_reshape *r = &w->reshape;
+
+    switch (r->call.code) {
+    case RUNNEL_FORBIDDEN:
+        rn_engine_tell(w->engine, RUNNEL_EVENT_CONFIGURATION,
+                       RUNNEL_SEVERITY_WARNING, w->token, &r->call.error,
+                       "the lease of a split range cannot be deleted; grant "
+                       "delete on the lease container");
+        start_children(w);
+        w->state = print_bounds(w) ? RN_WORKER_RELEASING : RN_WORKER_FREE;
+        break;
+    case RUNNEL_OK:
+    case RUNNEL_NOT_FOUND:
+    case RUNNEL_PRECONDITION: /* another host has it, and the children */
+    case RUNNEL_UNCERTAIN:
+        start_children(w);
+        w->state = RN_WORKER_FREE;
+        break;
+    default:
+        retry(w, now_ns);
+    }
+}
+
+static void take_answer(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_reshape *r = &w->reshape;
+
+    r->is_calling = r->has_answer = false;
+    rn_engine_learn(w->engine, &r->call);
+    if (r->call.kind == RN_STORE_CREATE)
+        child_created(w, now_ns);
+    else if (r->call.kind == RN_STORE_READ)
+        child_read(w, now_ns);
+    else
+        parent_removed(w, now_ns);
+}
+
+static void create_next(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_child *c = &w->reshape.children[w->reshape.at];
+    struct rn_store_call *call = new_call(w, RN_STORE_CREATE);
+
+    address_child(w, c);
+    call->code = print_child(w, c);
+    if (call->code) {
+        rn_error_set(&call->error, call->code, "the child lease is too large");
+        retry(w, now_ns);
+        return;
+    }
+    start_call(w);
+}
+
+static void remove_parent(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_store_call *call = new_call(w, RN_STORE_REMOVE);
+
+    call->code = rn_listing_address(call, &w->document->lease);
+    if (call->code)
+        retry(w, now_ns);
+    else
+        start_call(w);
+}
+
+int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_reshape *r = &w->reshape;
+
+    if (r->has_answer)
+        take_answer(w, now_ns);
+    if (w->state != RN_WORKER_RESHAPING || r->is_calling)
+        return RN_TASK_IDLE;
+    if (r->due_ns > now_ns)
+        return r->due_ns - now_ns;
+    if (!rn_worker_is_valid(w, now_ns))
+        r->is_stored = false; /* write.c proves again that it is ours */
+    if (!r->is_stored)
+        return RN_TASK_IDLE;
+    if (!r->children && !plan(w)) {
+        rn_error_set(&r->call.error, RUNNEL_PROTOCOL,
+                     "its ranges are not known");
+        rn_engine_want_map(w->engine);
+        retry(w, now_ns);
+        return RN_TASK_NOW;
+    }
+    if (r->at < r->count)
+        create_next(w, now_ns);
+    else
+        remove_parent(w, now_ns);
+    return RN_TASK_NOW;
+}

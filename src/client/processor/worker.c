@@ -1,0 +1,268 @@
+/* worker.c -- the life of one lease in this process.
+ *
+ * Answers only store what they bring; every decision is taken in
+ * rn_worker_step, so nothing is entered twice.
+ */
+#include "client/processor/own.h"
+
+#include <stdio.h>
+
+runnel_code rn_worker_new(struct rn_engine *e,
+                          struct rn_lease_document *document,
+                          struct rn_worker **out)
+{
+    struct rn_worker *w = rn_new(sizeof(*w));
+    const struct rn_lease *lease = &document->lease;
+
+    if (!w)
+        return RUNNEL_NO_MEMORY;
+    w->engine = e;
+    w->id = rn_new(lease->id.len + 1);
+    if (!w->id || rn_window_init(&w->window, &e->window, e->env)) {
+        rn_free(w->id);
+        rn_free(w);
+        return RUNNEL_NO_MEMORY;
+    }
+    memcpy(w->id, lease->id.at, lease->id.len);
+    snprintf(w->token, sizeof(w->token), "%.*s", RN_FMT(lease->token));
+    w->document = document;
+    w->range = lease->range;
+    w->identity = (struct rn_update_host){ .host = e->config.host,
+                                           .session = w->session,
+                                           .intervals = e->intervals };
+    rn_engine_draw_session(e, w->session);
+    rn_store_call_init(&w->call, RN_STORE_READ);
+    *out = w;
+    return RUNNEL_OK;
+}
+
+void rn_worker_free(struct rn_worker *w)
+{
+    if (!w)
+        return;
+    if (w->has_reader) {
+        if (w->reader.is_asking && w->reader.wait_s)
+            w->engine->waits--;
+        rn_reader_release(&w->reader);
+    }
+    if (w->burial) {
+        rn_call_release(w->burial);
+        rn_free(w->burial);
+    }
+    rn_buf_release(&w->burial_body);
+    rn_reshape_release(&w->reshape);
+    rn_window_release(&w->window);
+    rn_store_call_release(&w->call);
+    rn_update_release(&w->update);
+    rn_lease_document_free(w->document);
+    rn_free(w->owner_seen);
+    rn_free(w->id);
+    rn_free(w);
+}
+
+bool rn_worker_is_valid(const struct rn_worker *w, int64_t now_ns)
+{
+    return now_ns < atomic_load(&w->valid_until_ns);
+}
+
+void rn_worker_acquire(struct rn_worker *w, bool is_expired)
+{
+    struct rn_view owner = w->document->lease.owner;
+
+    w->was_expired = is_expired;
+    if (owner.at) {
+        w->owner_seen = rn_new(owner.len + 1);
+        if (!w->owner_seen) {
+            w->state = RN_WORKER_FREE;
+            return;
+        }
+        memcpy(w->owner_seen, owner.at, owner.len);
+    }
+    w->state = RN_WORKER_ACQUIRING;
+}
+
+void rn_worker_adopt(struct rn_worker *w, const char *session, int64_t sent_ns)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+
+    snprintf(w->session, sizeof(w->session), "%s", session);
+    w->epoch = rn_lease_number(&w->document->lease, RN_LEASE_EPOCH);
+    w->written_ns = sent_ns;
+    w->checkpointed_ns = sent_ns;
+    atomic_store(&w->valid_until_ns,
+                 sent_ns + (int64_t)o->lease_expire_ms * 900000);
+    w->renew_due_ns =
+        sent_ns + rn_engine_jitter(w->engine, o->lease_renew_ms, 80, 100);
+    rn_worker_start_open(w);
+}
+
+/* ---- where to read ------------------------------------------------------- */
+
+/* A lease without a position remembers where it was to begin. */
+static struct rn_position start_of(const struct rn_worker *w)
+{
+    const struct rn_lease *lease = &w->document->lease;
+    struct rn_view start = rn_lease_property(lease, RN_LEASE_START);
+    struct rn_position at = w->engine->config.start;
+    char text[32] = "";
+
+    if (lease->position.at) {
+        if (rn_position_set(&at, lease->position, NULL))
+            at.kind = RN_POSITION_BEGINNING;
+        return at;
+    }
+    if (!start.at)
+        return at; /* of another library: our own option holds */
+    at = (struct rn_position){ .kind = RN_POSITION_BEGINNING };
+    if (rn_view_starts(start, RN_LIT("time:")) &&
+        start.len - 5 < sizeof(text)) {
+        int64_t seconds = 0;
+        memcpy(text, start.at + 5, start.len - 5);
+        if (sscanf(text, "%lld", (long long *)&seconds) == 1) {
+            at.kind = RN_POSITION_TIME;
+            at.time_ms = seconds * 1000;
+        }
+    }
+    return at;
+}
+
+void rn_worker_begin_reading(struct rn_worker *w)
+{
+    struct rn_position at = start_of(w);
+
+    if (w->has_reader) {
+        if (w->reader.is_asking && w->reader.wait_s)
+            w->engine->waits--;
+        rn_reader_seek(&w->reader, &at);
+    } else {
+        rn_reader_init(&w->reader, &w->engine->source, &w->range, &at);
+        w->has_reader = true;
+    }
+    w->window.first_attempts = rn_lease_attempts(&w->document->lease);
+    w->is_retention_over = false;
+    w->read_due_ns = 0;
+}
+
+/* ---- endings ------------------------------------------------------------- */
+
+static void stop_reading(struct rn_worker *w)
+{
+    struct rn_position at;
+
+    if (!w->has_reader)
+        return;
+    at = w->reader.at;
+    if (w->reader.is_asking && w->reader.wait_s)
+        w->engine->waits--;
+    rn_reader_seek(&w->reader, &at);
+}
+
+void rn_worker_drain(struct rn_worker *w, runnel_close_reason reason)
+{
+    if (w->state != RN_WORKER_ACTIVE && w->state != RN_WORKER_OPENING)
+        return;
+    w->reason = reason;
+    stop_reading(w);
+    if (w->state == RN_WORKER_ACTIVE)
+        w->state = RN_WORKER_DRAINING;
+    /* OPENING: the step drains once open has returned. */
+}
+
+void rn_worker_lose(struct rn_worker *w, runnel_close_reason reason)
+{
+    if (w->state == RN_WORKER_FREE || w->state == RN_WORKER_LOST)
+        return;
+    w->reason = reason;
+    stop_reading(w);
+    rn_worker_forget_batches(w);
+    w->state = RN_WORKER_LOST;
+}
+
+void rn_worker_abandon(struct rn_worker *w)
+{
+    if (w->is_deadline_over)
+        return;
+    w->is_deadline_over = true;
+    if (w->state == RN_WORKER_DRAINING || w->state == RN_WORKER_CLOSING ||
+        w->state == RN_WORKER_OPENING || w->state == RN_WORKER_ACTIVE) {
+        w->engine->was_abandoned = w->engine->was_abandoned || w->calls > 0;
+        if (w->state == RN_WORKER_OPENING || w->state == RN_WORKER_ACTIVE)
+            rn_worker_drain(w, RUNNEL_CLOSE_SHUTDOWN);
+        rn_worker_forget_batches(w);
+    }
+}
+
+static void step_draining(struct rn_worker *w)
+{
+    bool is_writing = w->is_calling || w->is_updating || w->is_granted;
+
+    if (w->window.delivered > 0 || w->burying || is_writing)
+        return;
+    if (w->calls > 0) {
+        if (w->is_deadline_over) /* a handler does not return */
+            w->state = RN_WORKER_RELEASING;
+        return;
+    }
+    if (w->is_open)
+        rn_worker_start_close(w);
+    else
+        w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_RESHAPING
+                                                        : RN_WORKER_RELEASING;
+}
+
+static void step_lost(struct rn_worker *w)
+{
+    if (w->is_granted && w->calls == 0)
+        w->is_granted = false;
+    if (w->is_calling || w->calls > 0 || w->burying || w->is_job_running)
+        return;
+    if (w->is_open)
+        rn_worker_start_close(w);
+    else
+        w->state = RN_WORKER_FREE;
+}
+
+static int64_t step_active(struct rn_worker *w, int64_t now_ns)
+{
+    int64_t next = RN_TASK_IDLE;
+    int64_t at;
+
+    if (rn_worker_is_valid(w, now_ns)) {
+        at = rn_worker_read(w, now_ns);
+        next = at < next ? at : next;
+    }
+    if (w->state != RN_WORKER_ACTIVE)
+        return RN_TASK_NOW;
+    at = rn_worker_deliver(w, now_ns);
+    return at < next ? at : next;
+}
+
+int64_t rn_worker_step(struct rn_worker *w, int64_t now_ns)
+{
+    enum rn_worker_state before = w->state;
+    int64_t next = rn_worker_write(w, now_ns);
+    int64_t at = RN_TASK_IDLE;
+
+    switch (w->state) {
+    case RN_WORKER_ACTIVE:
+        at = step_active(w, now_ns);
+        break;
+    case RN_WORKER_DRAINING:
+        at = rn_worker_deliver(w, now_ns);
+        if (w->state == RN_WORKER_DRAINING)
+            step_draining(w);
+        break;
+    case RN_WORKER_LOST:
+        at = rn_worker_bury(w, now_ns);
+        step_lost(w);
+        break;
+    case RN_WORKER_RESHAPING:
+        at = rn_worker_reshape(w, now_ns);
+        break;
+    default:
+        break;
+    }
+    if (w->state != before)
+        return RN_TASK_NOW;
+    return at < next ? at : next;
+}

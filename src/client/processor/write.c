@@ -1,0 +1,459 @@
+/* write.c -- the lease of a worker: acquired, renewed, checkpointed, released.
+ *
+ * One write is under way at a time and carries everything: position, attempts
+ * and timestamp.  So a checkpoint renews the lease, and while checkpoints flow
+ * there is no other write.
+ */
+#include "client/processor/own.h"
+
+#include <stdio.h>
+
+enum {
+    WRITE_RETRY_MS = 500, /* the first pause after a failed write */
+    WRITE_RETRY_MAX_MS = 10000,
+    ATTEMPTS_EVERY_MS = 1000,
+};
+
+static const int64_t ms_ns = 1000000;
+
+static void call_done(struct rn_store_call *call)
+{
+    struct rn_worker *w = call->context;
+
+    w->has_answer = true;
+}
+
+static void start_call(struct rn_worker *w, enum rn_store_kind kind)
+{
+    struct rn_engine *e = w->engine;
+    struct rn_store_call *call = &w->call;
+    bool is_write = kind == RN_STORE_REPLACE;
+
+    rn_store_call_release(call);
+    rn_store_call_init(call, kind);
+    call->done = call_done;
+    call->context = w;
+    if (rn_listing_address(call, &w->document->lease) ||
+        (is_write && rn_buf_add(&call->json, rn_buf_view(&w->update.text)))) {
+        call->code = rn_error_set(&call->error, RUNNEL_TOO_LARGE,
+                                  "the lease document is too large");
+        w->is_calling = w->has_answer = true;
+        return;
+    }
+    w->is_calling = true;
+    w->has_answer = false;
+    if (is_write) {
+        w->write_sent_ns = rn_mono_ns(e->env);
+        e->stats.lease_writes++;
+    } else {
+        e->stats.lease_reads++;
+    }
+    e->store->ops->start(e->store, call);
+}
+
+/* ---- outcomes ------------------------------------------------------------ */
+
+static void note_validity(struct rn_worker *w, int64_t sent_ns)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+    uint32_t guard = o->lease_expire_ms / 10;
+
+    if (guard < 1000)
+        guard = 1000 < o->lease_expire_ms / 2 ? 1000 : o->lease_expire_ms / 4;
+    atomic_store(&w->valid_until_ns,
+                 sent_ns + (int64_t)(o->lease_expire_ms - guard) * ms_ns);
+    w->written_ns = sent_ns;
+    w->renew_due_ns =
+        sent_ns + rn_engine_jitter(w->engine, o->lease_renew_ms, 80, 100);
+    w->write_failures = 0;
+}
+
+static void acquired(struct rn_worker *w)
+{
+    const struct rn_lease *lease = &w->document->lease;
+
+    w->epoch = rn_lease_number(lease, RN_LEASE_EPOCH);
+    w->range = lease->has_range ? lease->range : w->range;
+    w->attempts_stored = rn_lease_attempts(lease);
+    w->checkpointed_ns = rn_mono_ns(w->engine->env);
+    if (rn_lease_bound(lease, RN_LEASE_SPLIT).at) {
+        w->reason = RUNNEL_CLOSE_LEASE_GONE;
+        w->state = RN_WORKER_RESHAPING;
+        return;
+    }
+    rn_worker_start_open(w);
+}
+
+/* The lease store has another position than ours: go on from there. */
+static void moved(struct rn_worker *w)
+{
+    rn_engine_tell(w->engine, RUNNEL_EVENT_SEEK, RUNNEL_SEVERITY_INFO, w->token,
+                   NULL, "the position was changed from outside to %.*s",
+                   RN_FMT(w->document->lease.position));
+    rn_worker_forget_batches(w);
+    if (w->state == RN_WORKER_ACTIVE)
+        rn_worker_begin_reading(w);
+}
+
+static void stored(struct rn_worker *w)
+{
+    struct rn_view position = w->document->lease.position;
+
+    w->attempts_stored = rn_lease_attempts(&w->document->lease);
+    w->reshape.is_stored = w->state == RN_WORKER_RESHAPING;
+    if (w->update.has_moved) {
+        rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
+        moved(w);
+        return;
+    }
+    if (w->storing.kind == RN_POSITION_ETAG) {
+        w->engine->stats.checkpoints++;
+        w->checkpointed_ns = rn_mono_ns(w->engine->env);
+    }
+    if (w->has_manual && rn_view_eq(position, rn_view_text(w->manual.etag))) {
+        w->has_manual = false;
+        rn_worker_end_checkpoints(w, RUNNEL_OK);
+    }
+}
+
+static void released(struct rn_worker *w)
+{
+    runnel_event event = { .kind = RUNNEL_EVENT_RELEASED,
+                           .severity = RUNNEL_SEVERITY_INFO,
+                           .lease = w->token,
+                           .reason = w->reason };
+
+    rn_engine_put(w->engine, &event, "released");
+    /* A handler that did not return in time still has to. */
+    w->state = w->is_open || w->calls > 0 ? RN_WORKER_LOST : RN_WORKER_FREE;
+}
+
+static void lost(struct rn_worker *w)
+{
+    struct rn_engine *e = w->engine;
+    runnel_event event = { .kind = RUNNEL_EVENT_LOST,
+                           .severity = RUNNEL_SEVERITY_INFO,
+                           .lease = w->token,
+                           .host = w->update.owner[0] ? w->update.owner : NULL,
+                           .reason = RUNNEL_CLOSE_LEASE_LOST };
+
+    if (w->update.kind == RN_UPDATE_ACQUIRE) {
+        w->state = RN_WORKER_FREE; /* another was faster */
+        return;
+    }
+    if (w->state == RN_WORKER_RELEASING) {
+        released(w);
+        return;
+    }
+    rn_engine_put(e, &event, "the lease is lost%s%s",
+                  w->update.owner[0] ? " to " : "", w->update.owner);
+    if (strcmp(w->update.owner, e->config.host) == 0 &&
+        w->update.owner_start_ms > e->start_ms)
+        rn_engine_fail(e, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
+                       "a newer host has our name");
+    rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
+    rn_worker_lose(w, RUNNEL_CLOSE_LEASE_LOST);
+}
+
+static void failed(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_engine *e = w->engine;
+    int64_t pause = WRITE_RETRY_MS;
+    bool is_gone = w->call.error.http_status == 404 && !w->is_calling;
+
+    for (uint32_t i = 0; i < w->write_failures && pause < WRITE_RETRY_MAX_MS;
+         i++)
+        pause *= 2;
+    w->write_failures++;
+    w->retry_write_ns = now_ns + pause * ms_ns;
+    rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, w->token,
+                   &w->call.error, "the lease cannot be written: %s",
+                   w->call.error.message);
+    rn_worker_end_checkpoints(w, w->call.code ? w->call.code : RUNNEL_BUSY);
+    if (w->call.code == RUNNEL_UNAUTHORIZED || w->call.code == RUNNEL_FORBIDDEN)
+        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, w->call.code, &w->call.error,
+                       "the lease store refuses us");
+    if (w->update.kind == RN_UPDATE_ACQUIRE)
+        w->state = RN_WORKER_FREE; /* the next pass sees how it ended */
+    if (w->state == RN_WORKER_RELEASING &&
+        (e->is_writing_pointless || w->is_deadline_over || is_gone ||
+         w->write_failures > 5))
+        released(w); /* it expires */
+}
+
+static void finish(struct rn_worker *w, int64_t now_ns)
+{
+    enum rn_update_next next = w->next;
+
+    w->is_updating = false;
+    if (next == RN_UPDATE_DONE)
+        note_validity(w, w->write_sent_ns);
+    if (next == RN_UPDATE_LOST)
+        lost(w);
+    else if (next == RN_UPDATE_FAILED)
+        failed(w, now_ns);
+    else if (w->update.kind == RN_UPDATE_ACQUIRE)
+        acquired(w);
+    else if (w->update.kind == RN_UPDATE_RELEASE)
+        released(w);
+    else
+        stored(w);
+    rn_update_release(&w->update);
+}
+
+static void proceed(struct rn_worker *w, int64_t now_ns)
+{
+    if (w->next == RN_UPDATE_WRITE)
+        start_call(w, RN_STORE_REPLACE);
+    else if (w->next == RN_UPDATE_READ)
+        start_call(w, RN_STORE_READ);
+    else
+        finish(w, now_ns);
+}
+
+static struct rn_lease_document *fresh_document(struct rn_worker *w)
+{
+    struct rn_lease_document *fresh = NULL;
+    runnel_error error;
+
+    if (w->call.code || w->call.count != 1)
+        return NULL;
+    if (rn_store_record_lease(&w->call.records[0], &fresh, &error)) {
+        rn_engine_tell(w->engine, RUNNEL_EVENT_CONFIGURATION,
+                       RUNNEL_SEVERITY_CRITICAL, w->token, &error, "%s",
+                       error.message);
+        return NULL;
+    }
+    return fresh;
+}
+
+/* After a transaction whose end we do not know: what the store says counts. */
+static void reread(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_lease_document *fresh = fresh_document(w);
+
+    w->is_updating = false;
+    if (fresh && rn_update_is_ours(&w->identity, &fresh->lease)) {
+        rn_lease_document_free(w->document);
+        w->document = fresh;
+        w->must_reread = false;
+        moved(w);
+    } else if (fresh || w->call.code == RUNNEL_NOT_FOUND) {
+        rn_lease_document_free(fresh);
+        w->next = RN_UPDATE_LOST;
+        w->must_reread = false;
+        finish(w, now_ns);
+        return;
+    } else {
+        w->next = RN_UPDATE_FAILED;
+        finish(w, now_ns);
+        return;
+    }
+    rn_update_release(&w->update);
+}
+
+static void take_answer(struct rn_worker *w, int64_t now_ns)
+{
+    w->is_calling = w->has_answer = false;
+    rn_engine_learn(w->engine, &w->call);
+    if (w->call.code == RUNNEL_PRECONDITION)
+        w->engine->stats.lease_conflicts++;
+    if (w->must_reread && w->call.kind == RN_STORE_READ) {
+        reread(w, now_ns);
+        return;
+    }
+    if (w->call.kind == RN_STORE_REPLACE)
+        w->next = rn_update_written(&w->update, w->call.code, w->call.new_etag);
+    else
+        w->next = rn_update_read(&w->update, w->call.code, fresh_document(w));
+    w->document = w->update.base;
+    proceed(w, now_ns);
+}
+
+/* ---- what is to be written ----------------------------------------------- */
+
+/* The position that may be stored, if it is news. */
+static bool choose_position(struct rn_worker *w, struct rn_position *out)
+{
+    struct rn_view there = w->document->lease.position;
+    bool is_manual = w->engine->config.o.manual_checkpoint;
+
+    if (is_manual && w->has_manual)
+        *out = w->manual;
+    else if (w->window.has_moved && !(is_manual && w->is_manual_open))
+        *out = w->window.position;
+    else
+        return false;
+    return !there.at || !rn_view_eq(there, rn_view_text(out->etag));
+}
+
+static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
+{
+    struct rn_engine *e = w->engine;
+
+    w->storing = (struct rn_position){ .kind = RN_POSITION_BEGINNING };
+    w->update = (struct rn_update){ .kind = kind,
+                                    .host = &w->identity,
+                                    .base = w->document,
+                                    .now_ms = rn_engine_store_ms(e),
+                                    .was_expired = w->was_expired,
+                                    .has_range = true,
+                                    .range = w->range };
+    if (kind == RN_UPDATE_ACQUIRE) {
+        if (w->owner_seen)
+            w->update.owner_seen = rn_view_text(w->owner_seen);
+    } else {
+        if (choose_position(w, &w->storing))
+            w->update.position = rn_view_text(w->storing.etag);
+        w->update.attempts = rn_window_attempts(&w->window);
+        w->attempts_ns = now_ns;
+        if (kind == RN_UPDATE_RELEASE && w->reshape.bounds)
+            w->update.split = rn_view_text(w->reshape.bounds);
+    }
+    w->is_updating = true;
+    w->must_checkpoint = false;
+    w->next = rn_update_begin(&w->update);
+}
+
+/* When a write is due by itself; now_ns or earlier: now. */
+static int64_t store_due(struct rn_worker *w)
+{
+    const runnel_processor_options *o = &w->engine->config.o;
+    int64_t due = w->must_checkpoint ? 0 : w->renew_due_ns;
+    struct rn_position position;
+
+    if (o->checkpoint_ms && choose_position(w, &position)) {
+        int64_t at = w->checkpointed_ns + (int64_t)o->checkpoint_ms * ms_ns;
+        due = at < due ? at : due;
+    }
+    if (rn_window_attempts(&w->window) != w->attempts_stored) {
+        int64_t at = w->attempts_ns + ATTEMPTS_EVERY_MS * ms_ns;
+        due = at < due ? at : due;
+    }
+    return due > w->retry_write_ns ? due : w->retry_write_ns;
+}
+
+/* Lends the write turn to the handler whose checkpoint has a transaction. */
+static void grant(struct rn_worker *w, struct rn_checkpoint *c, int64_t now_ns)
+{
+    begin(w, RN_UPDATE_STORE, now_ns);
+    if (w->next != RN_UPDATE_WRITE ||
+        rn_listing_address(&c->record, &w->document->lease) ||
+        rn_buf_add(&c->record.json, rn_buf_view(&w->update.text))) {
+        proceed(w, now_ns);
+        return;
+    }
+    w->write_sent_ns = now_ns;
+    w->is_granted = true;
+    w->was_written = false;
+    c->is_granted = true;
+    w->waiting = c->next;
+    c->is_over = true;
+    pthread_cond_broadcast(&w->engine->changed);
+}
+
+void rn_worker_end_grant(struct rn_worker *w, bool is_done)
+{
+    int64_t now_ns = rn_mono_ns(w->engine->env);
+
+    w->is_granted = false;
+    if (is_done && w->was_written) {
+        w->next = rn_update_written(&w->update, RUNNEL_OK, w->granted_etag);
+        w->document = w->update.base;
+        finish(w, now_ns);
+        return;
+    }
+    w->has_manual = false;
+    w->must_reread = true;
+    start_call(w, RN_STORE_READ);
+}
+
+int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns)
+{
+    int64_t due;
+
+    if (w->has_answer)
+        take_answer(w, now_ns);
+    if (w->is_calling || w->is_granted || w->is_updating)
+        return RN_TASK_IDLE;
+    switch (w->state) {
+    case RN_WORKER_ACQUIRING:
+        begin(w, RN_UPDATE_ACQUIRE, now_ns);
+        break;
+    case RN_WORKER_RELEASING:
+        if (w->retry_write_ns > now_ns)
+            return w->retry_write_ns - now_ns;
+        begin(w, RN_UPDATE_RELEASE, now_ns);
+        break;
+    case RN_WORKER_RESHAPING:
+        if (w->reshape.is_stored)
+            return RN_TASK_IDLE;
+        if (w->retry_write_ns > now_ns)
+            return w->retry_write_ns - now_ns;
+        begin(w, RN_UPDATE_STORE, now_ns);
+        break;
+    case RN_WORKER_OPENING:
+    case RN_WORKER_ACTIVE:
+    case RN_WORKER_DRAINING:
+    case RN_WORKER_CLOSING:
+        if (w->waiting && w->waiting->transaction) {
+            grant(w, w->waiting, now_ns);
+            return RN_TASK_NOW;
+        }
+        due = store_due(w);
+        if (due > now_ns)
+            return due - now_ns;
+        begin(w, RN_UPDATE_STORE, now_ns);
+        break;
+    default:
+        return RN_TASK_IDLE;
+    }
+    proceed(w, now_ns);
+    return RN_TASK_NOW;
+}
+
+/* ---- checkpoints of handlers --------------------------------------------- */
+
+static void end(struct rn_worker *w, struct rn_checkpoint *c, runnel_code code,
+                const char *why)
+{
+    c->code = code;
+    if (code)
+        rn_error_set(&c->error, code, "%s", why);
+    c->is_over = true;
+    pthread_cond_broadcast(&w->engine->changed);
+}
+
+void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code)
+{
+    while (w->waiting) {
+        struct rn_checkpoint *c = w->waiting;
+        w->waiting = c->next;
+        end(w, c, code,
+            code == RUNNEL_LEASE_LOST ? "another host has the lease"
+                                      : "the lease store did not answer");
+    }
+}
+
+void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint *c)
+{
+    const struct rn_slot *slot = c->delivery->slot;
+
+    if (!w->engine->config.o.manual_checkpoint) {
+        end(w, c, RUNNEL_BAD_REQUEST,
+            "runnel_batch_checkpoint needs manual_checkpoint");
+    } else if (c->transaction && !w->engine->config.has_table) {
+        end(w, c, RUNNEL_BAD_REQUEST,
+            "a transaction needs a lease_store of your own");
+    } else if (!slot || atomic_load(&c->delivery->is_cancelled) ||
+               w->state == RN_WORKER_LOST) {
+        end(w, c, RUNNEL_LEASE_LOST, "another host has the lease");
+    } else if (slot != w->window.first) {
+        end(w, c, RUNNEL_BAD_REQUEST, "an earlier batch has no verdict yet");
+    } else {
+        w->manual = slot->token;
+        w->has_manual = w->must_checkpoint = true;
+        c->next = w->waiting;
+        w->waiting = c;
+    }
+}
