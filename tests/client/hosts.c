@@ -16,6 +16,26 @@ const runnel_feed_options hosts_beginning = { RUNNEL_FEED_INIT,
 static void trace_request(void *context, const struct service_request *q,
                           const struct service_answer *a);
 
+static struct rn_env *env_of(struct hosts *h)
+{
+    return rn_sim_env(h->world.sim);
+}
+
+static int64_t step_wire(void *context)
+{
+    struct hosts *h = context;
+
+    return scripted_step(&h->world.wire);
+}
+
+static void wake_host(void *context)
+{
+    struct hosts_host *host = context;
+
+    if (host->engine)
+        rn_engine_wake(host->engine);
+}
+
 void hosts_open_keyed(struct hosts *h, uint64_t seed, unsigned ranges,
                       const char *key)
 {
@@ -31,9 +51,9 @@ void hosts_open_keyed(struct hosts *h, uint64_t seed, unsigned ranges,
     memset(h, 0, sizeof(*h));
     world_open(&h->world, seed, &source);
     h->leases = service_add(&h->world.service, &leases);
-    assert_int_equal(rn_container_open(h->world.account, "db", "leases",
-                                       &h->lease_container, NULL),
-                     RUNNEL_OK);
+    h->wire =
+        (struct rn_task){ .name = "wire", .step = step_wire, .context = h };
+    assert_int_equal(env_of(h)->ops->task_start(env_of(h), &h->wire), 0);
     for (int i = 0; i < HOSTS_DOCUMENTS_MAX; i++)
         h->seen[i] = h->written[i] = -1;
     h->world.wire.after = trace_request;
@@ -50,7 +70,12 @@ void hosts_close(struct hosts *h)
     for (int i = 0; i < HOSTS_MAX; i++)
         if (h->hosts[i].engine)
             hosts_kill(h, i);
-    rn_container_unref(h->lease_container);
+    for (int i = 0; i < HOSTS_MAX; i++) {
+        rn_container_unref(h->hosts[i].source);
+        rn_container_unref(h->hosts[i].leases);
+        rn_account_unref(h->hosts[i].account);
+    }
+    env_of(h)->ops->task_stop(env_of(h), &h->wire);
     world_close(&h->world);
 }
 
@@ -142,6 +167,26 @@ runnel_processor_options hosts_options(void)
     };
 }
 
+/* A host keeps its account, and with it what it has learnt, when it is started
+ * again. */
+static void begin_host(struct hosts *h, struct hosts_host *host)
+{
+    struct hosts_host fresh = { .all = h,
+                                .network = host->network,
+                                .account = host->account,
+                                .source = host->source,
+                                .leases = host->leases };
+
+    *host = fresh;
+    if (host->account)
+        return;
+    host->account = world_account(&h->world, env_of(h), &host->network);
+    scripted_on_wake(host->network, wake_host, host);
+    if (rn_container_open(host->account, "db", "source", &host->source, NULL) ||
+        rn_container_open(host->account, "db", "leases", &host->leases, NULL))
+        fail();
+}
+
 runnel_code hosts_try(struct hosts *h, int number,
                       const runnel_processor_options *options,
                       runnel_error *error)
@@ -150,17 +195,17 @@ runnel_code hosts_try(struct hosts *h, int number,
     runnel_observer observer = {
         .context = host, .changes = changes, .open = opened, .close = closed
     };
-    struct rn_config_containers at = { .source = h->world.container,
-                                       .leases = h->lease_container,
-                                       .dead_letters = h->context };
+    struct rn_config_containers at;
     runnel_processor_options o = *options;
     struct rn_config config;
     runnel_code rc;
 
     assert_null(host->engine);
-    memset(host, 0, sizeof(*host));
-    host->all = h;
+    begin_host(h, host);
     host->number = number;
+    at = (struct rn_config_containers){ .source = host->source,
+                                        .leases = host->leases,
+                                        .dead_letters = h->dead_letters };
     snprintf(host->name, sizeof(host->name), "host-%d", number);
     if (!o.host)
         o.host = host->name;
@@ -172,8 +217,7 @@ runnel_code hosts_try(struct hosts *h, int number,
         at.leases = NULL;
     if (o.exhausted != RUNNEL_DEAD_LETTER)
         at.dead_letters = NULL;
-    rc = rn_config_init(&config, &o, &observer, &at,
-                        rn_account_env(h->world.account), error);
+    rc = rn_config_init(&config, &o, &observer, &at, env_of(h), error);
     if (rc) {
         rn_config_release(&config);
         return rc;
@@ -251,6 +295,7 @@ void hosts_put(struct hosts *h, int from, int to)
                  i, i % 97, ++h->written[i]);
         assert_non_null(service_upsert(h->world.box, json));
     }
+    env_of(h)->ops->task_wake(env_of(h), &h->wire);
 }
 
 static void trace_request(void *context, const struct service_request *q,

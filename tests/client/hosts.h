@@ -24,6 +24,9 @@ struct hosts_host {
     struct hosts *all;
     int number;
     char name[24];
+    struct rn_network *network; /* its own end of the wire */
+    struct rn_account *account;
+    struct rn_container *source, *leases;
     struct rn_engine *engine;
     unsigned batches, opened, closed;
     runnel_close_reason last_reason;
@@ -34,7 +37,7 @@ struct hosts_host {
 struct hosts {
     struct world world;
     struct service_box *leases;
-    struct rn_container *lease_container;
+    struct rn_task wire;
     struct hosts_host hosts[HOSTS_MAX];
     /* Of each document: its newest version that was written, and that was
      * handled; how often it was delivered and handled. */
@@ -46,8 +49,7 @@ struct hosts {
     /* The verdict on a batch; NULL: DONE. */
     runnel_verdict (*judge)(struct hosts_host *h, const char *lease,
                             const runnel_batch *batch);
-    void *context;
-    uint64_t requests_before;
+    struct rn_container *dead_letters;
 };
 
 void hosts_open(struct hosts *h, uint64_t seed, unsigned ranges);

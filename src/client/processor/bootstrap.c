@@ -427,8 +427,27 @@ static void tell_hole(struct rn_bootstrap *b)
                    b->count);
 }
 
+/* Our start is after that of every host whose name and leases we take over,
+ * however coarse the store's clock is. */
+static void find_start(struct rn_bootstrap *b)
+{
+    struct rn_engine *e = b->engine;
+    struct rn_view host = rn_view_text(e->config.host);
+
+    e->start_ms = rn_engine_store_ms(e);
+    for (size_t i = 0; i < b->listing.count; i++) {
+        const struct rn_lease *lease = &b->listing.leases[i]->lease;
+        int64_t start_ms = rn_lease_session_start(lease);
+        if (rn_lease_is_native(lease) && rn_view_eq(lease->owner, host) &&
+            start_ms >= e->start_ms)
+            e->start_ms = start_ms + 1;
+    }
+}
+
 static void complete(struct rn_bootstrap *b)
 {
+    if (!b->is_repair)
+        find_start(b);
     b->is_complete = true;
     b->step = b->has_lock ? UNLOCK : DONE;
 }

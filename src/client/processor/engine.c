@@ -44,12 +44,17 @@ void rn_engine_tell(struct rn_engine *e, runnel_event_kind kind,
     rn_events_put(e->events, &event);
 }
 
+void rn_engine_wake(struct rn_engine *e)
+{
+    e->env->ops->task_wake(e->env, &e->task);
+}
+
 static void wake(void *context)
 {
     struct rn_engine *e = context;
 
     e->transport->ops->wake(e->transport);
-    e->env->ops->task_wake(e->env, &e->task);
+    rn_engine_wake(e);
 }
 
 void rn_engine_post(struct rn_engine *e, struct rn_message *m)
@@ -288,7 +293,6 @@ static void ready(struct rn_engine *e)
         e->state = RUNNEL_FAILED;
         e->is_stopped = true;
     } else {
-        e->start_ms = rn_engine_store_ms(e);
         e->is_ready = true;
         e->state = RUNNEL_RUNNING;
         rn_engine_tell(e, RUNNEL_EVENT_READY, RUNNEL_SEVERITY_INFO, NULL, NULL,

@@ -35,6 +35,9 @@ void rn_engine_free(struct rn_engine *e);
 /* A crash, for simulations: no request is sent any more. */
 void rn_engine_kill(struct rn_engine *e);
 
+/* Makes a simulated one step soon: its transport has something. */
+void rn_engine_wake(struct rn_engine *e);
+
 void rn_engine_read_stats(struct rn_engine *e, runnel_processor_stats *out);
 void rn_engine_each_lease(struct rn_engine *e,
                           bool (*each)(void *context,

@@ -252,8 +252,8 @@ static void mark(struct rn_pass *p, size_t place)
 
 static void give(struct rn_pass *p, size_t place)
 {
-    struct rn_worker *w =
-        rn_engine_find(p->engine, p->listing.leases[place]->lease.id);
+    struct rn_lease_document *d = p->listing.leases[place];
+    struct rn_worker *w = d ? rn_engine_find(p->engine, d->lease.id) : NULL;
 
     if (w && w->state == RN_WORKER_ACTIVE)
         rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);

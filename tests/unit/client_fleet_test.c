@@ -1,0 +1,388 @@
+/* client_fleet_test.c -- several hosts share the leases, in virtual time.
+ *
+ * Hosts join, leave, crash and are cut off while documents are written and
+ * ranges split and merge.  A ledger holds what handlers got against what was
+ * written.
+ */
+#include "client/hosts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct hosts h;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hosts_close(&h);
+    return 0;
+}
+
+static runnel_processor_state state_of(int number)
+{
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
+
+    rn_engine_read_stats(h.hosts[number].engine, &stats);
+    return stats.state;
+}
+
+static void a_second_host_gets_half_and_nothing_comes_twice(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 8);
+    hosts_put(&h, 0, 400);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    assert_int_equal(hosts_owned(&h, 0), 8);
+    hosts_start(&h, 1, &o);
+    for (int i = 0; i < 12; i++) {
+        hosts_put(&h, i * 20, i * 20 + 40);
+        hosts_run(&h, 500);
+    }
+    assert_int_equal(hosts_owned(&h, 0), 4);
+    assert_int_equal(hosts_owned(&h, 1), 4);
+    hosts_until(&h, hosts_all_seen, 30000);
+    assert_true(h.deliveries <= 400 + 12 * 40);
+    hosts_stop(&h, 1);
+    hosts_run(&h, 6000);
+    assert_int_equal(hosts_owned(&h, 0), 8);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void four_ranges_and_two_hosts_make_two_leases_each(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    hosts_start(&h, 0, &o);
+    hosts_start(&h, 1, &o);
+    hosts_start(&h, 2, &o);
+    hosts_run(&h, 20000);
+    hosts_stop(&h, 2);
+    hosts_run(&h, 20000);
+    assert_int_equal(hosts_owned(&h, 0), 2);
+    assert_int_equal(hosts_owned(&h, 1), 2);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+}
+
+static void leases_of_a_crashed_host_are_taken_after_they_expire(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    hosts_start(&h, 0, &o);
+    hosts_start(&h, 1, &o);
+    hosts_run(&h, 15000);
+    assert_int_equal(hosts_owned(&h, 1), 2);
+    hosts_kill(&h, 1);
+    hosts_put(&h, 0, 100);
+    hosts_run(&h, 5000);
+    assert_int_equal(hosts_owned(&h, 0), 2); /* not yet: it may be alive */
+    hosts_until(&h, hosts_all_seen, 15000);
+    assert_int_equal(hosts_owned(&h, 0), 4);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void a_restart_with_the_same_name_adopts_its_leases(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    hosts_kill(&h, 0);
+    hosts_put(&h, 0, 100);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 2000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void of_two_hosts_with_one_name_the_older_stops(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    o.host = "twin";
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    hosts_start(&h, 1, &o);
+    hosts_run(&h, 10000);
+    assert_int_equal(state_of(0), RUNNEL_FAILED);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_NAME_CLASH], 1);
+    assert_int_equal(state_of(1), RUNNEL_RUNNING);
+    assert_true(h.hosts[1].events[RUNNEL_EVENT_CONFIGURATION] > 0);
+    hosts_put(&h, 0, 100);
+    hosts_until(&h, hosts_all_seen, 10000);
+    assert_int_equal(h.deliveries, 100);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
+static void hosts_of_other_names_are_independent(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_start(&h, 0, &o);
+    o.name = "q";
+    hosts_start(&h, 1, &o);
+    hosts_put(&h, 0, 50);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.deliveries, 100);
+    assert_int_equal(hosts_leases(&h), 4);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+}
+
+/* ---- splits and merges --------------------------------------------------- */
+
+static void a_split_under_load_loses_nothing(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_start(&h, 0, &o);
+    hosts_start(&h, 1, &o);
+    for (int i = 0; i < 60; i++) {
+        hosts_put(&h, i, i + 50);
+        hosts_run(&h, 200);
+        if (i == 20)
+            assert_true(service_split(h.world.box, 0, 300));
+        if (i == 40)
+            assert_true(service_split(h.world.box, 2, 0));
+    }
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 5000);
+    assert_int_equal(hosts_leases(&h), 4);
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_SPLIT] +
+                    h.hosts[1].events[RUNNEL_EVENT_SPLIT] >=
+                2);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
+static void each_half_of_a_merge_keeps_its_place(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_start(&h, 0, &o);
+    for (int i = 0; i < 40; i++) {
+        hosts_put(&h, i, i + 50);
+        hosts_run(&h, 200);
+        if (i == 10)
+            assert_true(service_merge(h.world.box, 0, 1, 0));
+        if (i == 25)
+            assert_true(service_split(h.world.box, 2, 0));
+    }
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 5000);
+    assert_true(hosts_leases(&h) >= 2);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+    assert_true(h.deliveries <= 40 * 50);
+}
+
+static const runnel_batch *held;
+
+static runnel_verdict hold(struct hosts_host *host, const char *lease,
+                           const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    held = batch;
+    return RUNNEL_PENDING;
+}
+
+static void children_begin_at_the_stored_position(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 5 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold;
+    o.feed = &small;
+    hosts_put(&h, 0, 40);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 1000);
+    assert_true(service_split(h.world.box, 0, 0));
+    hosts_run(&h, 1000);
+    hosts_kill(&h, 0); /* one batch has no verdict */
+    for (int i = 0; i < 40; i++)
+        h.seen[i] = -1;
+    h.judge = NULL;
+    hosts_start(&h, 1, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_run(&h, 3000);
+    assert_int_equal(hosts_leases(&h), 2);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
+static bool forbid_delete(void *context, const struct service_request *q,
+                          struct service_answer *a)
+{
+    (void)context;
+    if (!rn_view_eq(q->method, RN_LIT("DELETE")) ||
+        !memmem(q->path.at, q->path.len, "..", 2))
+        return false;
+    a->header_count = 0;
+    service_refuse(a, 403, 0, "No.");
+    return true;
+}
+
+static void a_parent_that_cannot_be_deleted_is_not_read_again(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_start(&h, 0, &o);
+    hosts_put(&h, 0, 40);
+    hosts_until(&h, hosts_all_seen, 20000);
+    h.world.wire.before = forbid_delete;
+    assert_true(service_split(h.world.box, 0, 0));
+    hosts_put(&h, 0, 40);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 20000);
+    assert_int_equal(hosts_leases(&h), 3);
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_CONFIGURATION] > 0);
+    assert_int_equal(h.deliveries, 80);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+/* ---- containers that disappear ------------------------------------------- */
+
+static void a_deleted_source_is_terminal(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    o.wait_ms = RUNNEL_OFF;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    h.world.box->is_deleted = true;
+    hosts_run(&h, 20000);
+    assert_int_equal(state_of(0), RUNNEL_FAILED);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
+    assert_int_equal(hosts_owned(&h, 0), 0);
+    hosts_stop(&h, 0);
+}
+
+static void a_lease_container_that_was_emptied_is_terminal(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_put(&h, 0, 50);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    while (hosts_leases(&h) > 0)
+        for (size_t i = 0; i < h.leases->entry_count; i++) {
+            const struct service_entry *e = h.leases->entries[i];
+            char pk[160];
+            snprintf(pk, sizeof(pk), "[\"%s\"]", e->id);
+            if (e->is_live)
+                service_delete(h.leases, e->id, pk);
+        }
+    {
+        const struct service_entry *e = NULL;
+        for (size_t i = 0; i < h.leases->entry_count; i++)
+            if (h.leases->entries[i]->is_live)
+                e = h.leases->entries[i];
+        assert_null(e);
+    }
+    hosts_run(&h, 30000);
+    assert_int_equal(state_of(0), RUNNEL_FAILED);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
+    assert_int_equal(h.deliveries, 50); /* never from the beginning again */
+    hosts_stop(&h, 0);
+}
+
+/* ---- many cycles --------------------------------------------------------- */
+
+static void churn_splits_and_faults_lose_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        runnel_processor_options o = hosts_options();
+        struct rn_chance chance;
+        bool runs[4] = { false };
+        rn_chance_init(&chance, seed);
+        hosts_open(&h, seed, 3);
+        hosts_start(&h, 4, &o);
+        hosts_run(&h, 1000);
+        h.world.wire.faults = (struct scripted_faults){ .lose_request = 5,
+                                                        .lose_answer = 10,
+                                                        .refuse = 10 };
+        for (int round = 0; round < 80; round++) {
+            int i = (int)rn_chance_below(&chance, 4);
+            hosts_put(&h, round, round + 40);
+            hosts_run(&h, 300 + (int64_t)rn_chance_below(&chance, 3000));
+            if (!runs[i])
+                hosts_start(&h, i, &o);
+            else
+                hosts_kill(&h, i);
+            runs[i] = !runs[i];
+            if (round % 10 == 5)
+                service_split(h.world.box,
+                              (uint32_t)rn_chance_below(&chance, 6), 200);
+        }
+        h.world.wire.faults = (struct scripted_faults){ 0 };
+        hosts_until(&h, hosts_all_seen, 120000);
+        for (int i = 0; i < HOSTS_DOCUMENTS_MAX; i++)
+            assert_true(h.seen[i] >= h.written[i]);
+        hosts_close(&h);
+    }
+    hosts_open(&h, 1, 1); /* for the tear-down */
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_teardown(f, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(a_second_host_gets_half_and_nothing_comes_twice),
+        CASE(four_ranges_and_two_hosts_make_two_leases_each),
+        CASE(leases_of_a_crashed_host_are_taken_after_they_expire),
+        CASE(a_restart_with_the_same_name_adopts_its_leases),
+        CASE(of_two_hosts_with_one_name_the_older_stops),
+        CASE(hosts_of_other_names_are_independent),
+        CASE(a_split_under_load_loses_nothing),
+        CASE(each_half_of_a_merge_keeps_its_place),
+        CASE(children_begin_at_the_stored_position),
+        CASE(a_parent_that_cannot_be_deleted_is_not_read_again),
+        CASE(a_deleted_source_is_terminal),
+        CASE(a_lease_container_that_was_emptied_is_terminal),
+        CASE(churn_splits_and_faults_lose_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

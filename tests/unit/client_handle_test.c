@@ -1,0 +1,592 @@
+/* client_handle_test.c -- what becomes of batches, in virtual time.
+ *
+ * Handlers that fail, hang, yield, answer later or mark single changes; the
+ * ways to checkpoint; requests that fail.  Nothing may be missed, and the order
+ * of each key must hold.
+ */
+#include "client/hosts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct hosts h;
+static unsigned failures;
+static unsigned last_attempt;
+static const runnel_batch *pending[8];
+static unsigned pending_count;
+
+static int set_up(void **state)
+{
+    (void)state;
+    failures = last_attempt = pending_count = 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hosts_close(&h);
+    return 0;
+}
+
+static long id_at(const runnel_batch *batch, size_t i)
+{
+    return strtol(runnel_batch_at(batch, i)->id.at, NULL, 10);
+}
+
+static void stats_of(int number, runnel_processor_stats *out)
+{
+    *out = (runnel_processor_stats){ RUNNEL_STATS_INIT };
+    rn_engine_read_stats(h.hosts[number].engine, out);
+}
+
+/* ---- retries ------------------------------------------------------------- */
+
+static runnel_verdict fail_thrice(struct hosts_host *host, const char *lease,
+                                  const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    last_attempt = runnel_batch_attempt(batch);
+    runnel_batch_explain(batch, "not yet");
+    return failures++ < 3 ? RUNNEL_AGAIN : RUNNEL_DONE;
+}
+
+static void a_failed_batch_comes_again_with_its_attempt(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = fail_thrice;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(last_attempt, 4);
+    assert_int_equal(h.deliveries, 40);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_RETRIED], 3);
+    assert_int_equal(h.hosts[0].closed, 0); /* the lease was kept */
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static runnel_verdict always_fail(struct hosts_host *host, const char *lease,
+                                  const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    last_attempt = runnel_batch_attempt(batch);
+    return RUNNEL_AGAIN;
+}
+
+static void attempts_survive_a_crash(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = always_fail;
+    o.retry_attempts = 10;
+    o.retry_delay_ms = 1500;
+    hosts_put(&h, 0, 3);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 12000);
+    assert_true(last_attempt >= 3);
+    hosts_kill(&h, 0);
+    last_attempt = 0;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 1500);
+    assert_true(last_attempt >= 3);
+    h.judge = NULL;
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_check(&h);
+}
+
+static runnel_verdict fail_on_7(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++)
+        if (id_at(batch, i) == 7) {
+            runnel_batch_explain(batch, "seven");
+            return RUNNEL_AGAIN;
+        }
+    return RUNNEL_DONE;
+}
+
+static bool all_but_7(struct hosts *all)
+{
+    for (int i = 0; i < 100; i++)
+        if (i != 7 && all->seen[i] < all->written[i])
+            return false;
+    return true;
+}
+
+static void a_poison_change_is_found_and_skipped(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = fail_on_7;
+    o.exhausted = RUNNEL_SKIP;
+    hosts_put(&h, 0, 100);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, all_but_7, 60000);
+    hosts_run(&h, 1000);
+    stats_of(0, &stats);
+    assert_int_equal(stats.skips, 1);
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_BISECTED] >= 3);
+    hosts_put(&h, 8, 20);
+    hosts_until(&h, all_but_7, 60000);
+    hosts_stop(&h, 0);
+    assert_int_equal(h.seen[7], -1);
+    assert_int_equal(h.disorder, 0);
+}
+
+static void a_blocked_lease_goes_on_trying(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = fail_on_7;
+    o.retry_delay_max_ms = 1000;
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 60000);
+    assert_int_equal(h.seen[7], -1);
+    assert_int_equal(h.seen[12], -1); /* behind it in the batch */
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_BLOCKED] >= 1);
+    assert_int_equal(hosts_owned(&h, 0), 1);
+    h.judge = NULL; /* it was mended */
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void dead_letters_are_stored_before_the_feed_goes_on(void **state)
+{
+    const struct service_definition graveyard = { .db = "db",
+                                                  .name = "dead",
+                                                  .key = "/id" };
+    runnel_processor_options o = hosts_options();
+    struct rn_container *dead = NULL;
+    struct service_box *box;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    box = service_add(&h.world.service, &graveyard);
+    assert_int_equal(
+        rn_container_open(h.world.account, "db", "dead", &dead, NULL),
+        RUNNEL_OK);
+    h.dead_letters = dead;
+    h.judge = fail_on_7;
+    o.exhausted = RUNNEL_DEAD_LETTER;
+    o.retry_delay_max_ms = 1000;
+    box->is_deleted = true; /* it cannot be stored at first */
+    hosts_put(&h, 0, 30);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 40000);
+    assert_int_equal(h.seen[8], -1);
+    box->is_deleted = false;
+    hosts_until(&h, all_but_7, 200000);
+    assert_int_equal(box->entry_count, 1);
+    assert_non_null(strstr(box->entries[0]->json, "\"why\":\"seven\""));
+    assert_non_null(strstr(box->entries[0]->json, "\"change\":{\"id\":\"7\""));
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_DEAD_LETTERED], 1);
+    hosts_stop(&h, 0);
+    rn_container_unref(dead);
+}
+
+static runnel_verdict mark_7_once(struct hosts_host *host, const char *lease,
+                                  const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++)
+        if (id_at(batch, i) == 7 && failures++ < 2)
+            runnel_batch_mark(batch, i, RUNNEL_AGAIN);
+    return RUNNEL_DONE;
+}
+
+static void a_marked_change_comes_again_with_later_ones_of_its_key(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = mark_7_once;
+    hosts_put(&h, 0, 110); /* 104 has the key of 7 */
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.delivered[7], 3);
+    assert_int_equal(h.delivered[104], 3);
+    assert_int_equal(h.delivered[8], 1);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+/* ---- lanes and later answers --------------------------------------------- */
+
+static runnel_verdict fail_some(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    (void)batch;
+    return ++failures % 3 == 0 ? RUNNEL_AGAIN : RUNNEL_DONE;
+}
+
+static void lanes_keep_the_order_of_each_key(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    h.judge = fail_some;
+    o.parallel = 4;
+    o.batch_limit = 7;
+    for (int round = 0; round < 5; round++) {
+        hosts_put(&h, 0, 200);
+        if (round == 0)
+            hosts_start(&h, 0, &o);
+        hosts_run(&h, 500);
+    }
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static runnel_verdict hold_back(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    pending[pending_count++] = batch;
+    return RUNNEL_PENDING;
+}
+
+static void pending_batches_are_checkpointed_by_the_lowest(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 5 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    o.pending_limit = 3;
+    o.feed = &small;
+    hosts_put(&h, 0, 40);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    assert_int_equal(pending_count, 3);
+    runnel_batch_ack(pending[2], RUNNEL_DONE);
+    runnel_batch_ack(pending[1], RUNNEL_DONE);
+    hosts_run(&h, 500);
+    assert_non_null(
+        strstr(hosts_lease(&h, "0")->json, "\"ContinuationToken\":null"));
+    runnel_batch_ack(pending[0], RUNNEL_DONE);
+    hosts_run(&h, 500);
+    assert_non_null(strstr(hosts_lease(&h, "0")->json,
+                           "\"ContinuationToken\":\"\\\"15\\\"\""));
+    h.judge = NULL;
+    for (unsigned i = 3; i < pending_count; i++)
+        runnel_batch_ack(pending[i], RUNNEL_DONE);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_stop(&h, 0);
+}
+
+static void a_later_batch_of_the_same_key_comes_again_too(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 1 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    o.pending_limit = 2;
+    o.feed = &small;
+    h.written[0] = h.written[97] = -1;
+    hosts_put(&h, 0, 1);
+    hosts_put(&h, 97, 98); /* the key of 0 */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    assert_int_equal(pending_count, 2);
+    h.judge = NULL;
+    runnel_batch_ack(pending[1], RUNNEL_DONE);
+    hosts_run(&h, 200);
+    runnel_batch_ack(pending[0], RUNNEL_AGAIN);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.delivered[0], 2);
+    assert_int_equal(h.delivered[97], 2);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+/* ---- checkpoints --------------------------------------------------------- */
+
+static void a_checkpoint_is_one_request_and_renews(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats before;
+    runnel_processor_stats after;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    stats_of(0, &before);
+    for (int i = 0; i < 40; i++) {
+        hosts_put(&h, i, i + 1);
+        hosts_run(&h, 500);
+    }
+    stats_of(0, &after);
+    assert_int_equal(after.checkpoints - before.checkpoints, 40);
+    assert_int_equal(after.lease_writes - before.lease_writes, 40);
+    assert_int_equal(after.lease_conflicts, 0);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void an_idle_lease_is_renewed(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats before;
+    runnel_processor_stats after;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    stats_of(0, &before);
+    hosts_run(&h, 60000);
+    stats_of(0, &after);
+    assert_in_range(after.lease_writes - before.lease_writes, 20, 26);
+    hosts_stop(&h, 0);
+}
+
+static void checkpoints_by_count_and_by_time(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats;
+    uint64_t before;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    o.checkpoint_changes = 10;
+    o.lease_renew_ms = 9000;
+    o.lease_expire_ms = 100000;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 1000);
+    stats_of(0, &stats);
+    before = stats.checkpoints;
+    for (int i = 0; i < 25; i++) {
+        hosts_put(&h, i, i + 1);
+        hosts_run(&h, 100);
+    }
+    stats_of(0, &stats);
+    assert_int_equal(stats.checkpoints - before, 2);
+    hosts_stop(&h, 0);
+    o.checkpoint_changes = 0;
+    o.checkpoint_ms = 2000;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 1000);
+    for (int i = 0; i < 60; i++) {
+        hosts_put(&h, i, i + 1);
+        hosts_run(&h, 100);
+    }
+    stats_of(0, &stats);
+    assert_in_range(stats.checkpoints, 2, 4);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static runnel_verdict checkpoint_by_hand(struct hosts_host *host,
+                                         const char *lease,
+                                         const runnel_batch *batch)
+{
+    runnel_error error = { 0 };
+
+    (void)host;
+    (void)lease;
+    if (failures++ % 2 == 1 && runnel_batch_checkpoint(batch, NULL, &error))
+        fail_msg("%s", error.message);
+    return RUNNEL_DONE;
+}
+
+static void a_manual_checkpoint_is_stored_and_nothing_else(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 5 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = checkpoint_by_hand;
+    o.manual_checkpoint = true;
+    o.feed = &small;
+    hosts_put(&h, 0, 15); /* three pages: the second is checkpointed */
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 50000); /* renewals and 304s */
+    assert_non_null(strstr(hosts_lease(&h, "0")->json,
+                           "\"ContinuationToken\":\"\\\"10\\\"\""));
+    hosts_stop(&h, 0);
+    assert_non_null(strstr(hosts_lease(&h, "0")->json,
+                           "\"ContinuationToken\":\"\\\"10\\\"\""));
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.deliveries, 20);
+    hosts_stop(&h, 0);
+}
+
+/* ---- handlers that do not end -------------------------------------------- */
+
+static runnel_verdict yield_once(struct hosts_host *host, const char *lease,
+                                 const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    (void)batch;
+    return failures++ == 0 ? RUNNEL_YIELD : RUNNEL_DONE;
+}
+
+static void a_yielded_lease_is_released_and_taken_again(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = yield_once;
+    hosts_put(&h, 0, 5);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(h.hosts[0].closed, 1);
+    assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_OBSERVER_ERROR);
+    assert_int_equal(h.hosts[0].opened, 2);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void a_stuck_handler_loses_its_lease(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    o.stuck_ms = 5000;
+    o.give_up_ms = 20000;
+    hosts_put(&h, 0, 5);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 10000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_STUCK], 1);
+    assert_int_equal(hosts_owned(&h, 0), 1); /* renewed meanwhile */
+    hosts_start(&h, 1, &o);
+    h.judge = NULL;
+    hosts_run(&h, 30000);
+    assert_int_equal(hosts_owned(&h, 1), 1);
+    assert_int_equal(h.hosts[1].batches, 1);
+    assert_true(runnel_batch_is_cancelled(pending[0]));
+    assert_int_equal(h.hosts[0].closed, 0); /* not before it returns */
+    runnel_batch_ack(pending[0], RUNNEL_DONE);
+    hosts_run(&h, 1000);
+    assert_int_equal(h.hosts[0].closed, 1);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
+static void a_stop_gives_up_batches_after_its_deadline(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats;
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    h.judge = hold_back;
+    hosts_put(&h, 0, 50);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 1000);
+    assert_int_equal(pending_count, 2);
+    rn_engine_drain(h.hosts[0].engine, 3000);
+    hosts_run(&h, 2000);
+    assert_int_equal(hosts_owned(&h, 0), 2);
+    hosts_run(&h, 2000);
+    assert_int_equal(hosts_owned(&h, 0), 0);
+    stats_of(0, &stats);
+    assert_int_equal(stats.state, RUNNEL_STOPPED);
+    runnel_batch_ack(pending[0], RUNNEL_DONE);
+    runnel_batch_ack(pending[1], RUNNEL_DONE);
+    hosts_run(&h, 1000);
+    rn_engine_free(h.hosts[0].engine);
+    h.hosts[0].engine = NULL;
+    assert_int_equal(h.hosts[0].closed, 2);
+}
+
+/* ---- requests that fail -------------------------------------------------- */
+
+static void faults_of_the_network_lose_nothing(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 5, 3);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    h.world.wire.faults = (struct scripted_faults){ .lose_request = 20,
+                                                    .lose_answer = 20,
+                                                    .truncate = 20,
+                                                    .refuse = 50,
+                                                    .delay = 50,
+                                                    .delay_ms = 500 };
+    for (int round = 0; round < 40; round++) {
+        hosts_put(&h, round, round + 60);
+        hosts_run(&h, 1000);
+    }
+    h.world.wire.faults = (struct scripted_faults){ 0 };
+    hosts_until(&h, hosts_all_seen, 90000);
+    hosts_check(&h);
+    hosts_stop(&h, 0);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(a_failed_batch_comes_again_with_its_attempt),
+        CASE(attempts_survive_a_crash),
+        CASE(a_poison_change_is_found_and_skipped),
+        CASE(a_blocked_lease_goes_on_trying),
+        CASE(dead_letters_are_stored_before_the_feed_goes_on),
+        CASE(a_marked_change_comes_again_with_later_ones_of_its_key),
+        CASE(lanes_keep_the_order_of_each_key),
+        CASE(pending_batches_are_checkpointed_by_the_lowest),
+        CASE(a_later_batch_of_the_same_key_comes_again_too),
+        CASE(a_checkpoint_is_one_request_and_renews),
+        CASE(an_idle_lease_is_renewed),
+        CASE(checkpoints_by_count_and_by_time),
+        CASE(a_manual_checkpoint_is_stored_and_nothing_else),
+        CASE(a_yielded_lease_is_released_and_taken_again),
+        CASE(a_stuck_handler_loses_its_lease),
+        CASE(a_stop_gives_up_batches_after_its_deadline),
+        CASE(faults_of_the_network_lose_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
