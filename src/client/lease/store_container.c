@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { RETRY_MS = 3000 }; /* all pauses of a call together */
+
 enum key_form { KEY_ID, KEY_MEMBER, KEY_NONE };
 
 struct container_store {
@@ -175,6 +177,9 @@ static void send_call(struct container_store *s, struct rn_store_call *call,
         return;
     }
     rn_call_begin(&call->http, s->transport);
+    /* The caller knows better what a late answer is worth. */
+    if (call->http.retry.policy.wait_ms > RETRY_MS)
+        call->http.retry.policy.wait_ms = RETRY_MS;
 }
 
 static void container_start(struct rn_store *store, struct rn_store_call *call)

@@ -23,6 +23,7 @@ enum {
     LOCK_S = 30,         /* time to live of the lock */
     LOCK_POLL_MS = 1000, /* while another host has it */
     RETRY_MS = 500,
+    SOURCE_RETRY_MS = 3000,
 };
 
 enum step {
@@ -212,6 +213,8 @@ static void start_source(struct rn_bootstrap *b)
     rn_call_init(&b->source, e->account, "GET", RN_EFFECT_READ, &link);
     b->is_asking = true;
     rn_call_begin(&b->source, e->transport);
+    if (b->source.retry.policy.wait_ms > SOURCE_RETRY_MS)
+        b->source.retry.policy.wait_ms = SOURCE_RETRY_MS;
 }
 
 static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)

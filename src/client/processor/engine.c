@@ -6,7 +6,13 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { TRIM_MS = 5000, MARKED_PASS_MS = 1000 };
+enum {
+    TRIM_MS = 5000,
+    MARKED_PASS_MS = 1000,
+    /* The bootstrap knows its deadline, and has the better words: a request
+     * that is under way then may end. */
+    START_GRACE_MS = 20000,
+};
 
 static const int64_t ms_ns = 1000000;
 
@@ -454,7 +460,8 @@ static int64_t engine_step(void *context)
     next = step_all(e);
     pthread_mutex_unlock(&e->lock);
     /* The transport touches only exchanges, which nobody else does. */
-    at = e->transport->ops->step(e->transport, next);
+    at = e->transport->ops->step(e->transport,
+                                 atomic_load(&e->is_ending) ? 0 : next);
     e->has_waited = at == 0;
     return at < next ? at : next;
 }
@@ -591,7 +598,7 @@ static void wait_a_while(struct rn_engine *e, int64_t ms)
 runnel_code rn_engine_wait_ready(struct rn_engine *e, runnel_error *error)
 {
     int64_t deadline = rn_mono_ns(e->env) +
-                       (int64_t)e->config.o.start_ms * ms_ns + 1000 * ms_ns;
+                       ((int64_t)e->config.o.start_ms + START_GRACE_MS) * ms_ns;
     runnel_code rc = RUNNEL_OK;
 
     pthread_mutex_lock(&e->lock);
@@ -646,12 +653,13 @@ void rn_engine_free(struct rn_engine *e)
     while (!e->is_stopped || e->worker_count > 0)
         wait_a_while(e, 1000);
     pthread_mutex_unlock(&e->lock);
-    e->env->ops->task_stop(e->env, &e->task);
-    release(e);
+    rn_engine_kill(e);
 }
 
 void rn_engine_kill(struct rn_engine *e)
 {
+    atomic_store(&e->is_ending, true);
+    wake(e);
     e->env->ops->task_stop(e->env, &e->task);
     release(e);
 }

@@ -178,7 +178,7 @@ struct rn_engine {
     struct rn_handlers *handlers;
     struct rn_events *events;
     struct rn_window_options window;
-    atomic_bool wants_drain;
+    atomic_bool wants_drain, is_ending;
     _Atomic int64_t drain_deadline_ns;
 
     pthread_mutex_t lock;

@@ -1,0 +1,201 @@
+#!/bin/bash
+# processor.sh -- librunnel's change feed processor against a real server.
+#
+# Programs that know the public headers alone: hosts that are killed with
+# SIGKILL while a writer works and ranges split and merge.  All write into one
+# ledger; nothing may be missing in it, and the order of each key must hold.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+server=${RUNNEL_DEV:-$PWD/build/dev/runnel}
+program=${server%/*}/tests/processor_program
+if [ ! -x "$server" ] || [ ! -x "$program" ]; then
+    echo "needs $server and $program"
+    exit 77
+fi
+scratch=$(mktemp -d)
+pid=
+declare -A host input
+status=0
+
+finish()
+{
+    for p in $pid "${host[@]}"; do kill -9 "$p" 2>/dev/null; done
+    rm -rf "$scratch"
+}
+trap finish EXIT
+
+tell()
+{
+    if [ "$1" -eq 0 ]; then
+        echo "ok $2"
+    else
+        echo "not ok $2"
+        status=1
+    fi
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for()
+{
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$end" ]; then return 1; fi
+        sleep 0.1
+    done
+}
+
+"$server" serve --listen 127.0.0.1:0 --data "$scratch/data" \
+    >"$scratch/out" 2>"$scratch/err" &
+pid=$!
+has_port()
+{
+    port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$scratch/out")
+    [ -n "$port" ]
+}
+if ! wait_for 30 has_port; then
+    cat "$scratch/err"
+    echo 'not ok a server starts'
+    exit 1
+fi
+url=http://127.0.0.1:$port/
+ledger=$scratch/ledger
+
+# start NAME: a host, which ends by `stop NAME`
+start()
+{
+    local fd
+    mkfifo "$scratch/in.$1"
+    "$program" "${2:-host}" "$url" "$1" "$ledger" <"$scratch/in.$1" \
+        >"$scratch/host.$1" 2>>"$scratch/host.err" &
+    host[$1]=$!
+    exec {fd}>"$scratch/in.$1"
+    input[$1]=$fd
+    wait_for 60 grep -qs ready "$scratch/host.$1"
+}
+
+stop()
+{
+    local fd=${input[$1]} rc
+    echo >&"$fd" # hosts started later have the other end open, too
+    wait "${host[$1]}"
+    rc=$?
+    exec {fd}>&-
+    unset "host[$1]"
+    rm -f "$scratch/in.$1"
+    return $rc
+}
+
+kill_hard()
+{
+    local fd=${input[$1]}
+    kill -9 "${host[$1]}"
+    wait "${host[$1]}" 2>/dev/null
+    exec {fd}>&-
+    unset "host[$1]"
+    rm -f "$scratch/in.$1"
+}
+
+# Every document's last version is in the ledger.
+is_complete()
+{
+    awk -v documents="$1" -v last="$2" '
+        $3 == last && !($2 in done) { done[$2] = 1; n++ }
+        END { exit n == documents ? 0 : 1 }' "$ledger" 2>/dev/null
+}
+
+# New changes of a key come in the order of their LSNs.
+is_in_order()
+{
+    awk '
+        ($2, $3) in seen { twice++; next }
+        { seen[$2, $3] = 1 }
+        $4 < most[$1] { print "late: " $0; bad = 1 }
+        $4 > most[$1] { most[$1] = $4 }
+        END {
+            printf "# %d lines, %d twice\n", NR, twice
+            exit bad
+        }' "$ledger"
+}
+
+shop='"container":"dbs/shop/colls/orders"'
+"$program" prepare "$url"
+tell $? 'a database, a source and a lease container are made'
+
+# ---- what a user may get wrong ----------------------------------------------
+PROGRAM_KEY=d3Jvbmcga2V5 "$program" host "$url" x "$scratch/none" \
+    </dev/null >/dev/null 2>"$scratch/wrong"
+grep -q unauthorized "$scratch/wrong"
+tell $? 'a wrong key is told at start'
+PROGRAM_KEY=d3Jvbmcga2V5 "$program" host http://127.0.0.1:1/ x \
+    "$scratch/none" </dev/null >/dev/null 2>"$scratch/wrong"
+grep -q unreachable "$scratch/wrong"
+tell $? 'an endpoint that does not answer is told at start'
+
+# ---- three hosts, kills, splits and a merge ---------------------------------
+start a && start b && start c
+tell $? 'three hosts start'
+"$program" write "$url" 0 200 25 &
+writer=$!
+sleep 1
+"$program" split "$url" "{$shop,\"range\":0}"
+sleep 1
+kill_hard b
+"$program" split "$url" "{$shop,\"range\":1}"
+start d
+sleep 1
+kill_hard c
+"$program" merge "$url" "{$shop,\"range\":3,\"with\":4}"
+start e
+wait "$writer"
+tell $? 'a writer works while hosts are killed and ranges split and merge'
+wait_for 60 is_complete 200 24
+tell $? 'no change is missing'
+is_in_order
+tell $? 'the changes of each key are in order'
+"$program" lag "$url" >"$scratch/lag"
+tell $? 'the lag can be asked for while hosts run'
+stop a && stop d && stop e
+tell $? 'hosts stop'
+"$program" leases "$url" >"$scratch/leases"
+[ -s "$scratch/leases" ] && ! awk '{ print $2 }' "$scratch/leases" | grep -qv -- -
+tell $? 'no lease has an owner after they have stopped'
+grep -q '^0 ' <("$program" lag "$url")
+tell $? 'nothing is left to do'
+
+# ---- the first program, but for the port -------------------------------------
+dev=${server%/*}
+sed "s|localhost:8081|127.0.0.1:$port|" examples/first.c >"$scratch/first.c"
+cc -std=c17 -Wall -Wextra -Werror -fsanitize=address,undefined -Iinclude \
+    -o "$scratch/first" "$scratch/first.c" "$dev/librn_client.a" \
+    "$dev/librn_cosmos.a" "$dev/librn_json.a" "$dev/librn_base.a" \
+    $(pkg-config --libs libcurl libcrypto) -lm -pthread
+tell $? 'the first program compiles by the public header'
+mkfifo "$scratch/in.first"
+"$scratch/first" <"$scratch/in.first" >"$scratch/printed" 2>&1 &
+host[first]=$!
+exec {first_input}>"$scratch/in.first"
+# It begins now: once it has leases, a change comes.
+has_leases()
+{
+    [ -n "$(PROGRAM_NAME=printer "$program" leases "$url")" ]
+}
+has_read()
+{
+    PROGRAM_NAME=printer "$program" lag "$url" | grep -q '^0 '
+}
+wait_for 30 has_leases && "$program" write "$url" 999 1000 1 &&
+    wait_for 30 has_read
+echo >&"$first_input"
+wait "${host[first]}" && grep -q '"id":"999"' "$scratch/printed"
+tell $? 'the first program prints a change and stops'
+exec {first_input}>&-
+unset 'host[first]'
+
+# ---- the style of 2017 ------------------------------------------------------
+ledger=$scratch/style
+start s style && wait_for 30 is_complete 200 24
+tell $? 'a registered observer gets every document'
+stop s && grep -q 'left [0-9]' "$scratch/host.s"
+tell $? 'it is unregistered once, and knows the remaining work'
+exit $status
