@@ -65,8 +65,10 @@ static void wake(void *context)
 
 void rn_engine_post(struct rn_engine *e, struct rn_message *m)
 {
+    atomic_fetch_add(&e->posting, 1); /* until the engine is not touched */
     rn_queue_push(&e->inbox, &m->link);
     wake(e);
+    atomic_fetch_sub(&e->posting, 1);
 }
 
 int64_t rn_engine_store_ms(const struct rn_engine *e)
@@ -450,6 +452,7 @@ static int64_t step_all(struct rn_engine *e)
 static int64_t engine_step(void *context)
 {
     struct rn_engine *e = context;
+    bool is_ending;
     int64_t next;
     int64_t at;
 
@@ -457,11 +460,13 @@ static int64_t engine_step(void *context)
     if (!e->has_waited)
         e->transport->ops->step(e->transport, 0);
     pthread_mutex_lock(&e->lock);
-    next = step_all(e);
+    is_ending = e->is_ending;
+    next = is_ending ? RN_TASK_IDLE : step_all(e);
     pthread_mutex_unlock(&e->lock);
+    if (is_ending)
+        return RN_TASK_IDLE;
     /* The transport touches only exchanges, which nobody else does. */
-    at = e->transport->ops->step(e->transport,
-                                 atomic_load(&e->is_ending) ? 0 : next);
+    at = e->transport->ops->step(e->transport, next);
     e->has_waited = at == 0;
     return at < next ? at : next;
 }
@@ -515,7 +520,7 @@ static void init(struct rn_engine *e, struct rn_config *config)
 static void release(struct rn_engine *e)
 {
     rn_handlers_free(e->handlers);
-    if (e->store) /* first: it has calls of what is freed next */
+    if (e->store) /* it has calls of what is freed next */
         e->store->ops->close(e->store);
     for (size_t i = 0; i < e->worker_count; i++)
         rn_worker_free(e->workers[i]);
@@ -656,9 +661,18 @@ void rn_engine_free(struct rn_engine *e)
     rn_engine_kill(e);
 }
 
+/* Threads that wake the engine are gone before its task is. */
 void rn_engine_kill(struct rn_engine *e)
 {
-    atomic_store(&e->is_ending, true);
+    pthread_mutex_lock(&e->lock);
+    e->is_ending = true;
+    pthread_mutex_unlock(&e->lock);
+    rn_handlers_free(e->handlers);
+    e->handlers = NULL;
+    e->store->ops->close(e->store);
+    e->store = NULL;
+    while (atomic_load(&e->posting) > 0)
+        e->env->ops->sleep(e->env, 50000);
     wake(e);
     e->env->ops->task_stop(e->env, &e->task);
     release(e);

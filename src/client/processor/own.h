@@ -178,7 +178,8 @@ struct rn_engine {
     struct rn_handlers *handlers;
     struct rn_events *events;
     struct rn_window_options window;
-    atomic_bool wants_drain, is_ending;
+    atomic_uint posting; /* threads inside rn_engine_post */
+    atomic_bool wants_drain;
     _Atomic int64_t drain_deadline_ns;
 
     pthread_mutex_t lock;
@@ -187,6 +188,7 @@ struct rn_engine {
     runnel_code failure; /* of the start, or terminal */
     runnel_error error;
     bool is_ready, is_stopped, was_abandoned;
+    bool is_ending; /* it is being freed: nothing is stepped any more */
     bool is_writing_pointless; /* terminal: the lease store is gone */
     runnel_processor_stats stats;
 
