@@ -83,7 +83,7 @@ static enum rn_code check_claims(struct rn_view text, int64_t now_s,
 enum rn_code rn_jwt_check(struct rn_view token, int64_t now_s,
                           struct rn_arena *arena, struct rn_err *err)
 {
-    struct rn_view parts[PARTS], header, claims, key;
+    struct rn_view parts[PARTS], header = { 0 }, claims = { 0 }, key = { 0 };
     struct rn_json j;
     enum rn_code rc;
 

@@ -47,10 +47,11 @@ static enum rn_code check_conditions(enum rn_document_verb verb,
     if (!old->exists)
         return RN_OK; /* an upsert creates whatever the condition says */
     rn_etag_print(rn_found_etag(old), etag);
-    if (verb == RN_DOCUMENT_READ)
+    if (verb == RN_DOCUMENT_READ) {
         return holds(c->if_match, view) || holds(c->if_none_match, view)
                    ? RN_NOT_MODIFIED
                    : RN_OK;
+    }
     if ((c->if_match.len && !holds(c->if_match, view)) ||
         (verb != RN_DOCUMENT_CREATE && holds(c->if_none_match, view)))
         return refuse_condition(verb, err);
