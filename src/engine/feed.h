@@ -93,6 +93,11 @@ enum rn_code rn_feed_range(struct rn_reading *r, uint32_t range,
                            struct rn_row_range *out,
                            struct rn_err *err) RN_CHECK;
 
+/* RN_GONE if the database of the container has been deleted: its ranges are
+ * there until they are removed (sweep.c). */
+enum rn_code rn_feed_check_database(struct rn_reading *r,
+                                    struct rn_err *err) RN_CHECK;
+
 /* What of its range moves a reader of this interval. */
 struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks);
 

@@ -75,6 +75,15 @@ enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database)
     return marker_put(txn, TAG_DROPPED, database);
 }
 
+enum rn_code rn_dropped_find(struct rn_txn *txn, uint32_t database)
+{
+    struct rn_key key;
+    struct rn_view value;
+
+    marker_key(TAG_DROPPED, database, &key);
+    return rn_txn_get(txn, rn_key_view(&key), &value);
+}
+
 enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out)
 {
     struct rn_key from, before, found;

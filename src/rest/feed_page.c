@@ -179,6 +179,9 @@ enum rn_code rn_feed_page_read(struct rn_feed_page *f, uint32_t entries,
     rc = rn_reading_begin(&r, f->x->rest->engine, f->x->container->container,
                           &f->x->err);
     *end = RN_FEED_ALL_READ;
+    /* The catalog hears of a deletion after those who wait. */
+    if (!rc && f->parked_ns)
+        rc = rn_feed_check_database(&r, &f->x->err);
     if (!rc && !f->is_begun)
         rc = rn_feed_page_begin(f, &r);
     else if (!rc)
