@@ -1,6 +1,7 @@
 /* backup.c -- see backup.h. */
 #include "store/backup.h"
 
+#include "base/bytes.h"
 #include "store/checkpoint.h"
 #include "store/format.h"
 #include "store/guard.h"
@@ -17,7 +18,10 @@ enum {
     LOCK_PAUSE_NS = 1000000,
     COPY_TRIES = 3,
     KEYS_MAX = 64 << 10,
+    WRITE_BACK = 16 << 20, /* so that the sync at the end is not long */
 };
+
+#define TELL_NS INT64_C(1000000000) /* between two signs of progress */
 
 /* A copy on its way. */
 struct copying {
@@ -25,7 +29,31 @@ struct copying {
     const char *from, *to;
     struct rn_checkpoint checkpoint; /* that is being copied */
     struct rn_image image;           /* of it */
+    struct rn_file *sign;            /* where progress is told; NULL: nowhere */
+    int64_t told_ns;
 };
+
+static void on_progress(void *copying)
+{
+    struct copying *b = copying;
+    int64_t now = rn_mono_ns(b->env);
+    char bytes[8];
+
+    if (!b->sign || (b->told_ns && now - b->told_ns < TELL_NS))
+        return;
+    b->told_ns = now;
+    rn_put_u64(bytes, (uint64_t)now);
+    (void)rn_file_write(b->sign, rn_view_of(bytes, sizeof(bytes)),
+                        RN_BACKUP_PROGRESS); /* not where one may only read */
+}
+
+/* Leaves the file as it was. */
+static void end_progress(struct copying *b, uint64_t size)
+{
+    if (b->sign)
+        (void)b->env->ops->truncate(
+            b->sign, size < RN_BACKUP_NOTE_MAX ? size : RN_BACKUP_NOTE_MAX);
+}
 
 static int hold(struct rn_env *env, const char *path, enum rn_open how,
                 struct rn_file **out)
@@ -91,6 +119,7 @@ static enum rn_code make_target(struct rn_env *env, const char *dir,
 
 /* A file that is being copied, and what of it is checked on the way. */
 struct copy {
+    struct copying *of;
     struct rn_file *in, *out;
     const char *path; /* of `in` */
     char *chunk;
@@ -137,11 +166,15 @@ static enum rn_code copy_bytes(struct copy *c, uint64_t *total,
     int error = 0;
 
     for (*total = 0; !rc && !error && got == CHUNK; *total += got) {
+        on_progress(c->of);
         error = rn_file_read(c->in, c->chunk, CHUNK, *total, &got);
         if (!error && c->sums)
             rc = check_pages(c, *total, got, err);
         if (!error && !rc && got)
             error = rn_file_write(c->out, rn_view_of(c->chunk, got), *total);
+        if (!error && *total % WRITE_BACK == WRITE_BACK - CHUNK)
+            error = c->of->env->ops->write_back(
+                c->out, *total + CHUNK - WRITE_BACK, WRITE_BACK);
     }
     if (!error && !rc)
         error = rn_file_sync(c->out);
@@ -154,7 +187,8 @@ static enum rn_code copy_file(struct copying *b, const char *suffix,
                               struct rn_err *err)
 {
     char source[RN_PATH_MAX], target[RN_PATH_MAX];
-    struct copy c = { .path = source,
+    struct copy c = { .of = b,
+                      .path = source,
                       .sums = sums,
                       .page_bytes = b->image.page_bytes,
                       .chunk = rn_new(CHUNK) };
@@ -243,7 +277,9 @@ static enum rn_code copy_map(struct copying *b, struct rn_err *err)
 
 static enum rn_code copy_state(struct copying *b, struct rn_err *err)
 {
-    struct rn_wal_opts log = { .env = b->env, .dir = b->from };
+    struct rn_wal_opts log = {
+        .env = b->env, .dir = b->from, .progress = on_progress, .progress_of = b
+    };
     struct rn_file *held = NULL; /* the log */
     enum rn_code rc = hold_log(b->env, b->from, &held, err);
 
@@ -318,6 +354,7 @@ static enum rn_code copy_store(struct rn_env *env, const char *from,
     struct copying b = { .env = env, .from = from, .to = to };
     struct rn_format format = { 0 };
     struct rn_file *held = NULL;
+    uint64_t size = 0;
     enum rn_code rc = rn_format_read(env, from, &format, err);
 
     rn_guard_install();
@@ -326,10 +363,13 @@ static enum rn_code copy_store(struct rn_env *env, const char *from,
         rc = make_target(env, to, err);
     if (!rc)
         rc = hold_map(env, from, restore, &held, err);
+    if (!rc && held && !restore && !rn_file_size(held, &size))
+        b.sign = held;
     if (!rc)
         rc = copy_until_whole(&b, err);
     if (!rc)
         rc = copy_keys(&b, err);
+    end_progress(&b, size);
     rn_file_close(held); /* and with it the lock */
     rn_checkpoint_release(&b.checkpoint);
     if (rc)

@@ -16,8 +16,9 @@
 #include "base/env.h"
 
 /* What a backup leaves in the file `backup` of its source: the time at which it
- * began. */
-enum { RN_BACKUP_NOTE_MAX = 20 };
+ * began.  Behind that, while it runs, is a number, u64, that changes as long as
+ * it makes progress; it is gone afterwards (held.c). */
+enum { RN_BACKUP_NOTE_MAX = 20, RN_BACKUP_PROGRESS = RN_BACKUP_NOTE_MAX };
 
 /* `to` must be empty or absent.  The copy keeps the store's identity. */
 enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,

@@ -26,7 +26,6 @@
 
 enum {
     RETRY_MS = 1000,        /* after a checkpoint that failed */
-    HELD_NS = 20000000,     /* between looks at whether a backup is over */
     THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
     LULL_NS = 1000000000,   /* after an open, before the next segment */
     SLICES = 4,             /* that settle, for one that is thinned */
@@ -181,35 +180,6 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     return RN_OK;
 }
 
-/* A backup reads the files of the checkpoint that was durable when it began. As
- * long as it holds the lock on `backup`, the pages of that may not go, nor its
- * log while it has `format`: that is less long, or a full log would hold up
- * writers until the whole map was copied. */
-static bool is_held(struct rn_local *l, struct rn_file *file)
-{
-    int error = l->env->ops->lock(file, RN_LOCK_EXCLUSIVE);
-
-    if (error)
-        return true;
-    (void)l->env->ops->lock(file, RN_LOCK_NONE);
-    return false;
-}
-
-/* What was kept for a backup goes when that is over, and not only with the next
- * checkpoint: with the log full, or the disk, there would never be one. */
-static int64_t let_go(struct rn_local *l)
-{
-    if (l->held && !is_held(l, l->backup_file)) {
-        l->map->ops->release(l->map, l->held);
-        l->held = NULL;
-    }
-    if (l->log_held && !is_held(l, l->format_file)) {
-        rn_wal_forget(l->log, l->durable);
-        l->log_held = false;
-    }
-    return l->held || l->log_held ? HELD_NS : RN_TASK_IDLE;
-}
-
 /* Whoever runs the store is told once, and when it is over, not at every
  * attempt: there is one a second.  An open that fails says so itself, and after
  * a close there is nobody to try again. */
@@ -236,12 +206,8 @@ static void finish(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
     __atomic_store_n(&l->written_at_durable, l->written_at_capture,
                      __ATOMIC_RELAXED);
-    if (!l->held && is_held(l, l->backup_file)) {
-        l->held = old;
-        old = NULL;
-    }
-    l->log_held = true;
-    (void)let_go(l);
+    old = rn_held_keep(l, old);
+    (void)rn_held_let_go(l);
     l->map->ops->release(l->map, old);
     l->checkpoint.step = RN_CHECKPOINT_IDLE;
     pthread_mutex_lock(&l->state);
@@ -531,7 +497,7 @@ int64_t rn_local_keep(void *local)
 
     if (is_at_an_end(l))
         return RN_TASK_IDLE;
-    held = let_go(l);
+    held = rn_held_let_go(l);
     rn_settle_stock(l);
     wait = keep(l);
     if (rn_local_is_poisoned(l))

@@ -7,6 +7,7 @@
  *   local_rows.c  keys, values and cursors in them
  *   recover.c     opening, always the same way, and replay.c
  *   keeper.c      checkpoints and log segments, beside commits
+ *   held.c        what a copy keeps them from giving up
  *   settle.c      from the table into the map, likewise
  *   thin.c        thinned-out leaves, likewise
  *
@@ -87,6 +88,8 @@ struct rn_local {
     struct rn_map_pin *held;    /* of an older one that a backup reads */
     bool log_held; /* there may be more of it than that checkpoint needs */
     struct rn_file *backup_file, *format_file; /* for their locks */
+    uint64_t copy_progress;      /* of a copy, when last looked at, */
+    int64_t copy_moved_ns;       /* and since when; 0: there is none */
     struct rn_wal_place durable; /* where the durable checkpoint's log starts */
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
@@ -181,5 +184,15 @@ void rn_local_give_way(void *local);
 void rn_local_nudge(struct rn_local *l);
 /* How long a writer must wait for the keeper to come after; 0: not. */
 int64_t rn_local_throttle_ns(struct rn_local *l);
+
+/* held.c */
+
+/* A checkpoint is durable; `old` is the pin of the one before.  Returns it, to
+ * be released, unless a copy reads that state. */
+struct rn_map_pin *rn_held_keep(struct rn_local *l, struct rn_map_pin *old);
+/* What was kept for a copy goes when that is over, and not only with the next
+ * checkpoint: with the log full, or the disk, there would never be one.
+ * Returns when to look again. */
+int64_t rn_held_let_go(struct rn_local *l);
 
 #endif

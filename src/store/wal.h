@@ -67,6 +67,9 @@ struct rn_wal_opts {
     uint64_t segment_bytes;
     uint64_t bytes_max; /* of all segments */
     bool read_only;     /* to look at only */
+    /* Called for each record by a copy; may be NULL. */
+    void (*progress)(void *of);
+    void *progress_of;
     /* Filled with segment and offset when open finds damage; may be NULL. */
     struct rn_wal_place *damaged;
 };

@@ -19,6 +19,15 @@ static enum rn_code copy_segment(struct rn_wal *to, const struct rn_segment *s,
     return error ? rn_fail_errno(err, error, "%s", to->dir) : RN_OK;
 }
 
+/* Each by itself: all of them at once would be long without progress. */
+static enum rn_code end_segment(struct rn_wal *to, struct rn_err *err)
+{
+    int error = rn_file_sync(to->row[to->row_len - 1].file);
+
+    return error ? rn_fail_errno(err, error, "%s: copying the log", to->dir)
+                 : RN_OK;
+}
+
 /* Gives the next record of a log that may be in use.  What looks like damage
  * may be a writer who has gone on meanwhile, so the end is looked at twice. */
 static enum rn_code copy_next(struct rn_wal *log, struct rn_wal_place *at,
@@ -44,7 +53,11 @@ static enum rn_code copy_records(struct rn_wal *log, struct rn_wal_place at,
         uint64_t segment = at.segment;
         int error;
 
+        if (log->opts.progress)
+            log->opts.progress(log->opts.progress_of);
         rc = copy_next(log, &at, &record, err);
+        if (!rc && at.segment != segment)
+            rc = end_segment(to, err);
         if (!rc && at.segment != segment)
             rc = copy_segment(to, rn_wal_row_find(log, at.segment), err);
         if (rc)

@@ -11,6 +11,7 @@
  * time in the same way.  The last case does it with threads and the clock.
  */
 #include "lab.h"
+#include "lib/clock.h"
 
 #include "store/backup.h"
 #include "store/compact.h"
@@ -31,6 +32,7 @@
 
 enum { KEYS = 900, WRITES = 8, FIRST_GROUPS = 400, PATH = 320, LOG = 8 << 20 };
 
+static struct test_clock store_clock; /* the store's */
 static char home[256];
 static struct {
     char from[PATH], copy[PATH], restored[PATH];
@@ -141,6 +143,7 @@ static void expect_groups(const char *dir, uint64_t least)
 static void open_store(bool manual)
 {
     struct rn_store_opts opts = {
+        .env = &store_clock.env,
         .where = lab.from,
         .manual = manual,
         .segment_bytes = 512 << 10,
@@ -345,6 +348,30 @@ static void a_long_copy_does_not_hold_up_writers(void **state)
 {
     (void)state;
     copied_while(write_a_log_full, 1, 1);
+}
+
+/* As if the copy were stopped: its keeper has seen it, and waits. */
+static void stall(void)
+{
+    write_and_checkpoint();
+    test_clock_push_ms(&store_clock, 61000);
+    write_a_log_full();
+    write_a_log_full();
+}
+
+static void a_copy_that_stands_still_does_not_hold_up_writers(void **state)
+{
+    (void)state;
+    copied_while(stall, 1, 0);
+}
+
+static void nor_does_one_that_does_so_later(void **state)
+{
+    struct rn_local *l = (struct rn_local *)lab.store;
+
+    (void)state;
+    copied_while(stall, 1, 1);
+    assert_null(l->held);
 }
 
 /* In the middle of the sums, with the log to come; in the middle of the map. */
@@ -587,6 +614,7 @@ static void a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it(void **state)
 static int begin(void **state)
 {
     (void)state;
+    test_clock_init(&store_clock);
     lab_dir_new(home, sizeof(home), "backup");
     return 0;
 }
@@ -608,6 +636,8 @@ int main(void)
         CASE(a_copy_of_a_store_that_is_written_is_whole),
         CASE(a_copy_beside_checkpoints_is_whole),
         CASE(a_long_copy_does_not_hold_up_writers),
+        CASE(a_copy_that_stands_still_does_not_hold_up_writers),
+        CASE(nor_does_one_that_does_so_later),
         CASE(a_copy_begins_again_if_the_store_is_restarted),
         CASE(so_it_does_if_that_happens_later),
         CASE(a_copy_begins_again_if_the_store_is_compacted),
