@@ -4,26 +4,36 @@
 
 #include <stdio.h>
 
+static int tell_copied(const char *where, const struct rn_copied *copied)
+{
+    printf("%s: %llu bytes of data, %llu bytes of log\n", where,
+           (unsigned long long)copied->map_bytes,
+           (unsigned long long)copied->log_bytes);
+    return RN_EXIT_OK;
+}
+
 static int run_backup(int argc, char **argv)
 {
+    struct rn_copied copied;
     struct rn_err err = { 0 };
     enum rn_code rc;
 
     if (!rn_command_operands(&rn_command_backup, argc, argv, 2))
         return RN_EXIT_REFUSED;
-    rc = rn_backup(rn_env_real(), argv[1], argv[2], &err);
-    return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
+    rc = rn_backup(rn_env_real(), argv[1], argv[2], &copied, &err);
+    return rc ? rn_command_fail(rc, &err) : tell_copied(argv[2], &copied);
 }
 
 static int run_restore(int argc, char **argv)
 {
+    struct rn_copied copied;
     struct rn_err err = { 0 };
     enum rn_code rc;
 
     if (!rn_command_operands(&rn_command_restore, argc, argv, 2))
         return RN_EXIT_REFUSED;
-    rc = rn_restore(rn_env_real(), argv[1], argv[2], &err);
-    return rc ? rn_command_fail(rc, &err) : RN_EXIT_OK;
+    rc = rn_restore(rn_env_real(), argv[1], argv[2], &copied, &err);
+    return rc ? rn_command_fail(rc, &err) : tell_copied(argv[2], &copied);
 }
 
 const struct rn_command rn_command_backup = {

@@ -20,6 +20,8 @@ static int run(int argc, char **argv)
         return RN_EXIT_REFUSED;
     rc =
         rn_verify(rn_env_real(), argv[1], print_damage, argv[1], &counts, &err);
+    if (rc == RN_CORRUPT && counts.damages)
+        return RN_EXIT_REFUSED; /* each was printed */
     if (rc)
         return rn_command_fail(rc, &err);
     printf("sound: %llu records in %llu pages, %llu records in the log\n",

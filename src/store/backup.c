@@ -31,6 +31,7 @@ struct copying {
     struct rn_image image;           /* of it */
     struct rn_file *sign;            /* where progress is told; NULL: nowhere */
     int64_t told_ns;
+    struct rn_copied copied;
 };
 
 static void on_progress(void *copying)
@@ -233,9 +234,9 @@ static enum rn_code copy_sums(struct copying *b, struct rn_err *err)
     enum rn_code rc = read_checkpoint(b, err);
 
     for (int i = 0; !rc && i < LOCK_TRIES; i++) {
-        uint64_t number = b->checkpoint.number, total;
+        uint64_t number = b->checkpoint.number;
 
-        rc = copy_file(b, "-sums", NULL, &total, err);
+        rc = copy_file(b, "-sums", NULL, &b->copied.map_bytes, err);
         if (!rc)
             rc = read_checkpoint(b, err);
         if (!rc && b->checkpoint.number == number)
@@ -265,6 +266,7 @@ static enum rn_code copy_map(struct copying *b, struct rn_err *err)
     if (!rc)
         rc = copy_file(b, "", sums, &total, err);
     rn_sums_close(sums);
+    b->copied.map_bytes += total;
     if (rc || total >= b->image.length)
         return rc;
     rn_local_map_path(b->from, b->checkpoint.generation, path);
@@ -286,7 +288,8 @@ static enum rn_code copy_state(struct copying *b, struct rn_err *err)
     if (!rc)
         rc = copy_sums(b, err);
     if (!rc)
-        rc = rn_wal_copy(&log, b->checkpoint.place, b->to, err);
+        rc = rn_wal_copy(&log, b->checkpoint.place, b->to, &b->copied.log_bytes,
+                         err);
     rn_file_close(held); /* and with it the lock */
     if (!rc)
         rc = copy_map(b, err);
@@ -349,7 +352,8 @@ static enum rn_code copy_keys(struct copying *b, struct rn_err *err)
 
 /* The format file comes last: a copy that was cut off is no data directory. */
 static enum rn_code copy_store(struct rn_env *env, const char *from,
-                               const char *to, bool restore, struct rn_err *err)
+                               const char *to, bool restore,
+                               struct rn_copied *out, struct rn_err *err)
 {
     struct copying b = { .env = env, .from = from, .to = to };
     struct rn_format format = { 0 };
@@ -374,6 +378,8 @@ static enum rn_code copy_store(struct rn_env *env, const char *from,
     rn_checkpoint_release(&b.checkpoint);
     if (rc)
         return rc;
+    if (out)
+        *out = b.copied;
     if (restore) {
         rn_format_draw_id(env, &format);
         format.restored++;
@@ -395,10 +401,10 @@ static void note_copy(struct rn_env *env, const char *dir, int64_t begun_s)
 }
 
 enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,
-                       struct rn_err *err)
+                       struct rn_copied *out, struct rn_err *err)
 {
     int64_t begun_s = rn_wall_ms(env) / 1000;
-    enum rn_code rc = copy_store(env, from, to, false, err);
+    enum rn_code rc = copy_store(env, from, to, false, out, err);
 
     if (!rc)
         note_copy(env, from, begun_s);
@@ -406,7 +412,7 @@ enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,
 }
 
 enum rn_code rn_restore(struct rn_env *env, const char *from, const char *to,
-                        struct rn_err *err)
+                        struct rn_copied *out, struct rn_err *err)
 {
-    return copy_store(env, from, to, true, err);
+    return copy_store(env, from, to, true, out, err);
 }

@@ -20,13 +20,20 @@
  * it makes progress; it is gone afterwards (held.c). */
 enum { RN_BACKUP_NOTE_MAX = 20, RN_BACKUP_PROGRESS = RN_BACKUP_NOTE_MAX };
 
-/* `to` must be empty or absent.  The copy keeps the store's identity. */
+/* How much a copy has in it. */
+struct rn_copied {
+    uint64_t map_bytes; /* with the sums of its pages */
+    uint64_t log_bytes; /* of records */
+};
+
+/* `to` must be empty or absent.  The copy keeps the store's identity.  `out`
+ * may be NULL. */
 enum rn_code rn_backup(struct rn_env *env, const char *from, const char *to,
-                       struct rn_err *err) RN_CHECK;
+                       struct rn_copied *out, struct rn_err *err) RN_CHECK;
 
 /* The same with a new identity, one restore further, so that whoever followed
  * the old store can tell that time may have gone back. */
 enum rn_code rn_restore(struct rn_env *env, const char *from, const char *to,
-                        struct rn_err *err) RN_CHECK;
+                        struct rn_copied *out, struct rn_err *err) RN_CHECK;
 
 #endif

@@ -106,7 +106,8 @@ static bool sum_get(struct verify *v, uint64_t number, uint64_t *sum)
         return true;
     if (block != v->sums_bad_block) {
         v->sums_bad_block = block;
-        damage(v, v->sums_name, rn_sums_place(v->sums, number), "bad sum");
+        damage(v, v->sums_name, rn_sums_place(v->sums, number),
+               "checksum mismatch");
     }
     return false;
 }
@@ -126,7 +127,7 @@ static bool check_sum(struct verify *v, uint64_t number)
     if (sum == rn_sums_of(rn_view_of(at, v->image.page_bytes), number))
         return true;
     if (sum) {
-        page_damage(v, number, "it is not what was written");
+        page_damage(v, number, "checksum mismatch");
         return false;
     }
     damage(v, v->sums_name, rn_sums_place(v->sums, number),
@@ -200,7 +201,7 @@ static void walk_record(void *context, enum rn_page_table table, uint64_t page,
         v->counts->records++;
         if (!key.len || key.len > RN_KEY_MAX ||
             rn_record_open(key, value, &ignored))
-            page_damage(v, page, "a record's sum is wrong");
+            page_damage(v, page, "checksum mismatch of a record");
     }
 }
 

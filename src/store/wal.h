@@ -103,10 +103,10 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
 
 /* Copies the records after `from` into the directory `to`, at the same places,
  * up to the end of the chain, and syncs them.  The log may be in use: what is
- * being written at this moment is behind the end. */
+ * being written at this moment is behind the end.  `*bytes`: of records. */
 enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
                          struct rn_wal_place from, const char *to,
-                         struct rn_err *err) RN_CHECK;
+                         uint64_t *bytes, struct rn_err *err) RN_CHECK;
 
 /* Makes the last records durable that a dead process may have left in the page
  * cache only, and drops one that a failed sync has lost. */

@@ -44,11 +44,13 @@ static enum rn_code copy_next(struct rn_wal *log, struct rn_wal_place *at,
 }
 
 static enum rn_code copy_records(struct rn_wal *log, struct rn_wal_place at,
-                                 struct rn_wal *to, struct rn_err *err)
+                                 struct rn_wal *to, uint64_t *bytes,
+                                 struct rn_err *err)
 {
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
     enum rn_code rc = copy_segment(to, rn_wal_row_find(log, at.segment), err);
 
+    *bytes = 0;
     while (!rc) {
         uint64_t segment = at.segment;
         int error;
@@ -67,6 +69,7 @@ static enum rn_code copy_records(struct rn_wal *log, struct rn_wal_place at,
                           at.offset - rn_segment_align(record.len));
         if (error)
             rc = rn_fail_errno(err, error, "%s: copying the log", to->dir);
+        *bytes += record.len;
     }
     rn_buf_release(&record);
     return rc == RN_NOT_FOUND ? RN_OK : rc;
@@ -74,7 +77,7 @@ static enum rn_code copy_records(struct rn_wal *log, struct rn_wal_place at,
 
 enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
                          struct rn_wal_place from, const char *to,
-                         struct rn_err *err)
+                         uint64_t *bytes, struct rn_err *err)
 {
     struct rn_wal_opts target = { .env = opts->env, .dir = to };
     struct rn_wal *log = NULL, *copy = NULL;
@@ -91,7 +94,7 @@ enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
         rc = rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": missing",
                      opts->dir, from.segment);
     if (!rc)
-        rc = copy_records(log, from, copy, err);
+        rc = copy_records(log, from, copy, bytes, err);
     if (!rc)
         rc = rn_wal_settle(copy, err);
     rn_wal_close(copy);

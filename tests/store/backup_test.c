@@ -302,7 +302,7 @@ static void expect_whole(uint64_t least)
 
     if (rn_verify(rn_env_real(), lab.copy, NULL, NULL, &counts, &err))
         fail_msg("%s", err.text);
-    if (rn_restore(rn_env_real(), lab.copy, lab.restored, &err))
+    if (rn_restore(rn_env_real(), lab.copy, lab.restored, NULL, &err))
         fail_msg("%s", err.text);
     expect_groups(lab.restored, least);
 }
@@ -314,7 +314,7 @@ static void copied_while(void (*happens)(void), unsigned times, unsigned skip)
     struct rn_err err = { 0 };
 
     watcher.skip = skip;
-    if (rn_backup(env, lab.from, lab.copy, &err))
+    if (rn_backup(env, lab.from, lab.copy, NULL, &err))
         fail_msg("%s", err.text);
     assert_int_equal(watcher.left, 0);
     expect_whole(least);
@@ -406,7 +406,7 @@ static void a_copy_that_cannot_be_whole_is_refused(void **state)
     enum rn_code rc;
 
     (void)state;
-    rc = rn_backup(env_where(restart, 1000), lab.from, lab.copy, &err);
+    rc = rn_backup(env_where(restart, 1000), lab.from, lab.copy, NULL, &err);
     assert_true(rc == RN_CORRUPT || rc == RN_BUSY);
     assert_non_null(strstr(err.text, lab.from));
     snprintf(format, sizeof(format), "%s/format", lab.copy);
@@ -495,7 +495,7 @@ static void copies_under_load_are_whole(void **state)
         uint64_t least = __atomic_load_n(&lab.groups, __ATOMIC_ACQUIRE);
         struct rn_err err = { 0 };
 
-        if (rn_backup(rn_env_real(), lab.from, lab.copy, &err))
+        if (rn_backup(rn_env_real(), lab.from, lab.copy, NULL, &err))
             fail_msg("%s", err.text);
         expect_whole(least);
         lab_dir_remove(lab.copy);
@@ -510,7 +510,7 @@ static void back_up(struct rn_env *env, const char *from, const char *to)
 {
     struct rn_err err = { 0 };
 
-    if (rn_backup(env, from, to, &err))
+    if (rn_backup(env, from, to, NULL, &err))
         fail_msg("%s", err.text);
 }
 
@@ -550,7 +550,7 @@ a_copy_that_may_only_be_read_can_be_copied_and_restored(void **state)
     snprintf(again, sizeof(again), "%s.again", lab.copy);
     back_up(env, lab.copy, again);
     expect_groups(again, lab.groups);
-    if (rn_restore(env, lab.copy, lab.restored, &err))
+    if (rn_restore(env, lab.copy, lab.restored, NULL, &err))
         fail_msg("%s", err.text);
     expect_groups(lab.restored, lab.groups);
 }

@@ -345,8 +345,8 @@ static void a_later_format_is_refused_and_left_alone(void **state)
     expect_refusal(open_store(*state, &s, &err), &err);
     expect_refusal(rn_verify(env, *state, NULL, NULL, &counts, &err), &err);
     expect_refusal(rn_compact(env, *state, &compacted, &err), &err);
-    expect_refusal(rn_backup(env, *state, copy, &err), &err);
-    expect_refusal(rn_restore(env, *state, copy, &err), &err);
+    expect_refusal(rn_backup(env, *state, copy, NULL, &err), &err);
+    expect_refusal(rn_restore(env, *state, copy, NULL, &err), &err);
     assert_int_equal(access(copy, F_OK), -1);
     assert_true(lab_tree_hash(*state) == before);
 }

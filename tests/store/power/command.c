@@ -101,7 +101,7 @@ static size_t record_restore(struct round *r, const char *source)
     ok = make_source(r, &w, source);
     for (uint64_t n = 1; n <= RESTORED_GROUPS; n++)
         record_note(EVENT_BEGIN, n, 1);
-    if (ok && rn_restore(work_env(), source, r->dir, &err))
+    if (ok && rn_restore(work_env(), source, r->dir, NULL, &err))
         ok = work_fail(&w, "restoring: %s", err.text);
     ok = ok && work_open(&w, &r->plan, r->dir);
     before = record_mark();
