@@ -1,5 +1,7 @@
 /* cmd_verify.c -- `runnel verify`: read everything, name what is damaged. */
+#include "base/secret.h"
 #include "cli/command.h"
+#include "rest/keys.h"
 #include "store/verify.h"
 
 #include <stdio.h>
@@ -10,20 +12,36 @@ static void print_damage(void *context, const struct rn_damage *damage)
            (unsigned long long)damage->offset, damage->what);
 }
 
+/* A directory need not have any: the first start draws them. */
+static bool has_good_keys(const char *dir)
+{
+    struct rn_keys keys = { 0 };
+    struct rn_err err = { 0 };
+    enum rn_code rc = rn_keys_read(rn_env_real(), dir, &keys, &err);
+
+    rn_wipe_secret(&keys, sizeof(keys));
+    if (!rc || rc == RN_NOT_FOUND)
+        return true;
+    printf("%s\n", err.text);
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     struct rn_verify_counts counts = { 0 };
     struct rn_err err = { 0 };
+    bool keys;
     enum rn_code rc;
 
     if (!rn_command_operands(&rn_command_verify, argc, argv, 1))
         return RN_EXIT_REFUSED;
     rc =
         rn_verify(rn_env_real(), argv[1], print_damage, argv[1], &counts, &err);
-    if (rc == RN_CORRUPT && counts.damages)
-        return RN_EXIT_REFUSED; /* each was printed */
-    if (rc)
+    if (rc && !counts.damages)
         return rn_command_fail(rc, &err);
+    keys = has_good_keys(argv[1]);
+    if (rc || !keys)
+        return RN_EXIT_REFUSED; /* each damage was printed */
     printf("sound: %llu records in %llu pages, %llu records in the log\n",
            (unsigned long long)counts.records, (unsigned long long)counts.pages,
            (unsigned long long)counts.log_records);

@@ -3,11 +3,13 @@
 
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "rest/own.h"
 #include "json/json.h"
 #include "json/print.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@ enum {
     TEXT_BYTES = RN_KEYS * RN_KEY_TEXT_MAX * 2, /* of all keys, with names */
     PATH_BYTES = 4096,
     TOKEN_MIN = 16,
+    SUM_TEXT = 17, /* digits of a u64, and a NUL */
 };
 
 static const char *const names[RN_KEYS] = {
@@ -66,6 +69,35 @@ static enum rn_code read_key(const struct rn_json *j, size_t i,
     return rc;
 }
 
+/* Of all four keys in order, in hexadecimal.  Hashed one by one, each seeded by
+ * the ones before it: a hash of several parts would leave a copy of them. */
+static void print_sum(const struct rn_keys *keys, char out[SUM_TEXT])
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++)
+        sum = rn_hash64(rn_view_text(keys->text[i]), sum);
+    snprintf(out, SUM_TEXT, "%016" PRIx64, sum);
+}
+
+/* A key with a flipped bit is a key like any other.  Files that were written by
+ * hand, or by a version before this, have no sum. */
+static enum rn_code check_sum(const struct rn_json *j,
+                              const struct rn_keys *keys, struct rn_err *err)
+{
+    uint32_t value = rn_json_find(j, 0, RN_LIT("sum"));
+    char want[SUM_TEXT];
+
+    if (value == RN_JSON_NONE)
+        return RN_OK;
+    print_sum(keys, want);
+    if (rn_json_string_is(j, value, rn_view_text(want)))
+        return RN_OK;
+    return rn_fail(err, RN_CORRUPT,
+                   "checksum mismatch; if the keys were changed by hand, "
+                   "remove the member sum");
+}
+
 static enum rn_code parse(struct rn_view text, struct rn_keys *out,
                           struct rn_err *err)
 {
@@ -76,6 +108,8 @@ static enum rn_code parse(struct rn_view text, struct rn_keys *out,
     rc = rn_json_parse(&j, text, err);
     for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++)
         rc = read_key(&j, i, out, err);
+    if (!rc)
+        rc = check_sum(&j, out, err);
     rn_json_release(&j);
     return rc;
 }
@@ -101,6 +135,7 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(text);
     enum rn_code rc = rn_buf_reserve(text, TEXT_BYTES);
+    char sum[SUM_TEXT];
 
     if (rc) /* a buffer that grows would leave keys where it was */
         return rn_fail(err, rc, "out of memory");
@@ -109,6 +144,9 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
         rn_json_out_key(&o, rn_view_text(names[i]));
         rn_json_out_string(&o, rn_view_text(keys->text[i]));
     }
+    print_sum(keys, sum);
+    rn_json_out_key(&o, RN_LIT("sum"));
+    rn_json_out_string(&o, rn_view_text(sum));
     rn_json_out_object_end(&o);
     rc = rn_json_out_finish(&o);
     return rc ? rn_fail(err, rc, "out of memory") : RN_OK;

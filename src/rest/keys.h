@@ -2,8 +2,10 @@
  *
  * The file `keys` in the data directory, mode 0600, is a JSON object with the
  * members primary, secondary, primaryReadOnly and secondaryReadOnly, each 64
- * bytes in base64.  The first start makes it.  On loopback the key that all
- * emulators share is valid as well, so that clients need no configuration.
+ * bytes in base64, and sum, a checksum of them: 16 hexadecimal digits.  A file
+ * without a sum is taken as it is.  The first start makes it.  On loopback the
+ * key that all emulators share is valid as well, so that clients need no
+ * configuration.
  */
 #ifndef RN_REST_KEYS_H
 #define RN_REST_KEYS_H
@@ -29,7 +31,8 @@ struct rn_keys {
 /* "primary"; NULL for the emulators'. */
 const char *rn_keys_name(size_t which);
 
-/* RN_NOT_FOUND if there is no file, RN_FORBIDDEN if others may read it. */
+/* RN_NOT_FOUND if there is no file, RN_FORBIDDEN if others may read it,
+ * RN_CORRUPT if its sum is not that of the keys. */
 enum rn_code rn_keys_read(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err) RN_CHECK;
 /* Draws one key anew.  The file holds the old keys or the new, whole; of

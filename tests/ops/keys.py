@@ -194,6 +194,36 @@ def _():
             equal(works(server, keys["primary"]), "rw")
 
 
+@case("a flipped bit of the keys file is found by its checksum, at a reload, by "
+      "verify and at a start; a file without one is taken")
+def _():
+    with Server() as server:
+        path = os.path.join(server.data, "keys")
+        with open(path) as file:
+            text = file.read()
+        at = text.index(keys_of(server)["secondary"]) + 10
+        flipped = text[:at] + ("A" if text[at] != "A" else "B") + text[at + 1:]
+        with open(path, "w") as file:
+            file.write(flipped)
+        server.process.send_signal(signal.SIGHUP)
+        assert "checksum" in server.wait_for_line("reload failed")
+        server.process.kill()
+        server.process.wait(LIMIT_S)
+        status, out, err = run("verify", server.data)
+        equal((status, err), (2, ""))
+        assert out.startswith(path + ": checksum mismatch"), out
+        status, _, err = run("serve", "--listen", "127.0.0.1:0", "--data",
+                             server.data)
+        assert status == 2 and "checksum mismatch" in err, err
+        keys = json.loads(flipped)
+        del keys["sum"]
+        with open(path, "w") as file:
+            json.dump(keys, file)
+        equal(run("verify", server.data)[0], 0)
+        server.start()
+        equal(works(server, keys["secondary"]), "rw")
+
+
 @case("what is no key and no directory is refused")
 def _():
     with Server() as server:
@@ -217,6 +247,7 @@ def _():
         with open(os.path.join(data, "keys")) as file:
             keys = json.load(file)
         keys["secondary"] = base64.b64encode(b"x" * 63).decode()
+        del keys["sum"]
         with open(os.path.join(data, "keys"), "w") as file:
             json.dump(keys, file)
         with Server(data=data):
@@ -269,6 +300,7 @@ def _():
         path = server.data + "/keys"
         with open(path) as file:
             keys = json.load(file)
+        del keys["sum"]
         with open(path, "w") as file:
             json.dump({**keys, "secondaryReadOnly": EMULATOR_KEY}, file)
         refused("serve", "--data", server.data, "--listen", "0.0.0.0:0",

@@ -271,7 +271,10 @@ check 'the lock goes with its holder' has_all used
 # ---- sound ones --------------------------------------------------------------
 
 unpack sound
-echo '{"primary":"a key"}' >sound/keys
+cat >sound/keys <<'END'
+{"primary":"YQ==","secondary":"Yg==","primaryReadOnly":"Yw==",
+"secondaryReadOnly":"ZA=="}
+END
 chmod 600 sound/keys
 before=$(sum_of sound)
 check 'verify finds the golden directory sound' \
