@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +22,11 @@ void *rn_new(size_t size)
 void rn_free(void *object)
 {
     free(object);
+}
+
+void rn_trim(void)
+{
+    (void)malloc_trim(0);
 }
 
 char *rn_new_text(const char *text)

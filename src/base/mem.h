@@ -60,6 +60,10 @@ static inline bool rn_view_starts(struct rn_view v, struct rn_view prefix)
  * is none, which the caller reports as RN_NOMEM. */
 void *rn_new(size_t size) RN_CHECK;
 void rn_free(void *object);
+
+/* Gives memory that is free back to the system.  Takes milliseconds where there
+ * is much. */
+void rn_trim(void);
 /* A copy of a text with its NUL, or NULL. */
 char *rn_new_text(const char *text) RN_CHECK;
 

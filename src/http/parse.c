@@ -32,6 +32,7 @@ enum {
     READ = 4096,     /* holds a usual request with its document */
     IN_SLACK = 8192, /* beyond the longest head, to go on reading */
     BODY_READ = 16384,
+    MANY_BYTES = 32 << 20, /* of all bodies: worth to be given back */
     IN_KEPT = 16384,   /* memory beyond which an emptied buffer is freed: a */
     BODY_KEPT = 16384, /* connection at rest must not cost 64 KiB */
 };
@@ -74,15 +75,31 @@ void rn_http_reader_init(struct rn_http_reader *r,
     begin(r);
 }
 
+/* What a flood of bodies took lies between what others have, where the
+ * allocator keeps it: so when the last of many bodies has gone, the free memory
+ * is given back.  Where there are a few at a time it is used again. */
+static void note_total(size_t total)
+{
+    static atomic_bool had_many;
+
+    if (total >= MANY_BYTES)
+        atomic_store_explicit(&had_many, true, memory_order_relaxed);
+    else if (total == 0 &&
+             atomic_load_explicit(&had_many, memory_order_relaxed) &&
+             atomic_exchange(&had_many, false))
+        rn_trim();
+}
+
 /* To be called when the body's memory has changed. */
 static void count_body(struct rn_http_reader *r)
 {
     size_t now = r->body.room > BODY_READ ? r->body.room : 0;
+    size_t more = now - r->counted;
 
-    if (!r->limits->bodies_bytes || now == r->counted)
+    if (!r->limits->bodies_bytes || more == 0)
         return;
-    atomic_fetch_add(r->limits->bodies_bytes, now - r->counted);
     r->counted = now;
+    note_total(atomic_fetch_add(r->limits->bodies_bytes, more) + more);
 }
 
 /* Whether `more` bytes for a body would be too much for all together. */
