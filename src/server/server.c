@@ -524,6 +524,12 @@ static void tell_start(struct rn_server *s)
                 RN_TEXT("data", o->data), RN_TEXT("store", o->store),
                 RN_U64("recovered_records", store.recovered_records),
                 RN_I64("recovery_ms", store.recovery_ms));
+    if (store.full) {
+        rn_log_warn(s->log, "writes are refused for want of space",
+                    RN_TEXT("err", store.reason),
+                    RN_U64("free_bytes", store.disk_free_bytes),
+                    RN_U64("reserve_bytes", store.reserve_bytes));
+    }
     if (exposed && o->allow_well_known_key) {
         rn_log_warn(s->log,
                     "everybody on the network knows the emulators' key, which "

@@ -27,7 +27,6 @@
 enum {
     RETRY_MS = 1000,        /* after a checkpoint that failed */
     THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
-    LULL_NS = 1000000000,   /* after an open, before the next segment */
     SLICES = 4,             /* that settle, for one that is thinned */
 };
 
@@ -321,21 +320,19 @@ enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
     return rc;
 }
 
-/* How long the next segment can wait.  To fill it is as much as a disk writes
- * in a good while, and whoever syncs something waits for it; so not while the
- * server still starts, unless something was committed, or a record might find
- * no room. */
-static int64_t prepares_in(struct rn_local *l)
+/* Whether the next segment should be made.  To fill it is as much as a disk
+ * writes in a good while, and it takes as much of the disk; so not before
+ * something was committed, unless a record might find no room. */
+static bool wants_segment(struct rn_local *l)
 {
-    int64_t due = l->opened_ns + LULL_NS, now = rn_mono_ns(l->env);
-    bool quiet;
+    bool news;
 
     if (l->opts.manual || !rn_wal_has_room(l->log, rn_local_record_max(l)))
-        return 0;
+        return true;
     pthread_mutex_lock(&l->state);
-    quiet = !rn_local_has_news(l);
+    news = rn_local_has_news(l);
     pthread_mutex_unlock(&l->state);
-    return quiet && due > now ? due - now : 0;
+    return news;
 }
 
 /* Not before the first checkpoint: where there is a second segment, there was
@@ -346,7 +343,7 @@ static void prepare_segment(struct rn_local *l)
     struct rn_err err = { 0 };
     bool ready = false;
 
-    if (prepares_in(l) > 0)
+    if (!wants_segment(l))
         return;
     if (rn_local_prepare(l, &ready, &err) || !ready)
         return;
@@ -493,7 +490,7 @@ static void tell_lost(struct rn_local *l)
 int64_t rn_local_keep(void *local)
 {
     struct rn_local *l = local;
-    int64_t held, wait, prepare;
+    int64_t held, wait;
 
     if (is_at_an_end(l))
         return RN_TASK_IDLE;
@@ -502,9 +499,6 @@ int64_t rn_local_keep(void *local)
     wait = keep(l);
     if (rn_local_is_poisoned(l))
         tell_lost(l);
-    prepare = prepares_in(l);
-    if (prepare > 0 && prepare < wait)
-        wait = prepare;
     return wait < held ? wait : held;
 }
 

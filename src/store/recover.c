@@ -30,7 +30,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { FIRST_GENERATION = 1 };
+enum {
+    FIRST_GENERATION = 1,
+    /* Of the log: the largest group, and room for others until the keeper has
+     * made the next segment. */
+    FIRST_SEGMENT = RN_TXN_REDO_MAX + (4 << 20),
+};
 
 /* ---- locks --------------------------------------------------------------- */
 
@@ -61,10 +66,13 @@ static enum rn_code open_format(struct rn_local *l, struct rn_err *err)
 
 static struct rn_wal_opts log_opts(const struct rn_local *l)
 {
+    uint64_t segment = l->opts.segment_bytes;
+
     return (struct rn_wal_opts){
         .env = l->env,
         .dir = l->dir,
-        .segment_bytes = l->opts.segment_bytes,
+        .segment_bytes = segment,
+        .first_bytes = segment < FIRST_SEGMENT ? segment : FIRST_SEGMENT,
         .bytes_max = l->opts.log_bytes,
     };
 }

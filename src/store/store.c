@@ -63,7 +63,7 @@ static struct rn_store_opts complete(const struct rn_store_opts *given)
     o.checkpoint_ms = (uint32_t)or_default(o.checkpoint_ms, 5000);
     o.throttle_bytes = or_default(o.throttle_bytes, 512 * mib);
     o.reserve_bytes = or_default(o.reserve_bytes, 64 * mib);
-    o.ahead_bytes = or_default(o.ahead_bytes, 64 * mib);
+    o.ahead_bytes = or_default(o.ahead_bytes, 8 * mib);
     return o;
 }
 

@@ -62,7 +62,7 @@ struct rn_store_opts {
     uint32_t busy_ms;       /* how long begin(WRITE) waits; 0: 10,000 */
     uint32_t readers_max;   /* read transactions at once; 0: 1,024 */
     uint32_t reader_ms_max; /* a read older than this ends; 0: 30,000 */
-    uint64_t segment_bytes; /* of the log; 0: 32 MiB */
+    uint64_t segment_bytes; /* of the log, after the first; 0: 32 MiB */
     uint64_t log_bytes;     /* ceiling of all segments; 0: 128 MiB */
     uint64_t recent_bytes;  /* committed and not in the map yet; up to three
                                times, under load; 0: half of the log's ceiling,
@@ -71,7 +71,8 @@ struct rn_store_opts {
     uint32_t checkpoint_ms;    /* 0: 5,000 */
     uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
     uint64_t reserve_bytes;    /* disk kept free for deletes; 0: 64 MiB */
-    uint64_t ahead_bytes;      /* map space allocated ahead; 0: 64 MiB */
+    uint64_t ahead_bytes;      /* map space allocated ahead, beside what is
+                                  committed and not in the map; 0: 8 MiB */
     /* A file that a new directory has from the start; NULL: none. */
     const char *seed_name;
     struct rn_view seed;

@@ -70,7 +70,7 @@ enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
     if (rc)
         goto out;
     log->row_len = 1;
-    error = rn_segment_fill_first(&log->row[0], opts->segment_bytes);
+    error = rn_segment_fill_first(&log->row[0], opts->first_bytes);
     if (error) {
         rc = rn_fail_errno(err, error, "%s/log-%010d: allocating", opts->dir,
                            RN_WAL_FIRST);

@@ -1,9 +1,10 @@
 /* wal.h -- the durable record of every committed group.
  *
- * The log is a row of segments, files of one size named log-NNNNNNNNNN by a
- * number that only rises.  A segment whose records are all behind the
- * checkpoint is renamed to the next number and written over: its blocks are
- * allocated and were written before, which makes a sync 1.6 times faster.
+ * The log is a row of segments, files named log-NNNNNNNNNN by a number that
+ * only rises.  The first is small, so that an empty store is; the others are of
+ * one size.  A segment whose records are all behind the checkpoint is renamed
+ * to the next number and written over: its blocks are allocated and were
+ * written before, which makes a sync 1.6 times faster.
  *
  * Record, little endian, starting on a 4 KiB boundary, never split over two
  * segments:
@@ -65,8 +66,9 @@ struct rn_wal_opts {
     struct rn_env *env;
     const char *dir;
     uint64_t segment_bytes;
-    uint64_t bytes_max; /* of all segments */
-    bool read_only;     /* to look at only */
+    uint64_t first_bytes; /* of the first segment; takes every record too */
+    uint64_t bytes_max;   /* of all segments */
+    bool read_only;       /* to look at only */
     /* Called for each record by a copy; may be NULL. */
     void (*progress)(void *of);
     void *progress_of;

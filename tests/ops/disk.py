@@ -253,6 +253,31 @@ def _():
             equal(server.metrics()["runnel_store_full"], 0)
 
 
+@case("an empty data directory takes less than 36 MB of the disk, and grows with "
+      "what is written")
+def _():
+    with Server() as server:
+        def taken():
+            return sum(os.lstat(os.path.join(server.data, name)).st_blocks
+                       for name in os.listdir(server.data)) * 512
+
+        wait_for(lambda: server.ask("GET", "/readyz", key=None)[0], 200)
+        empty = taken()
+        assert 8e6 < empty < 36e6, empty
+        container = server.make()
+        for _ in range(30):
+            equal(put_much(server, container)[0], 201)
+        wait_for(lambda: taken() > 100e6, True)
+
+
+@case("a start on a disk that is too small for the reserve warns")
+def _():
+    with Disk("tight"), Shimmed() as server:
+        line = json.loads(server.wait_for_line("writes are refused"))
+        equal((line["level"], line["err"]), ("warn", "disk below the reserve"))
+        assert line["free_bytes"] < line["reserve_bytes"], line
+
+
 @case("a server that starts on a full disk deletes, and tells that it is full")
 def _():
     with Shimmed() as server:
