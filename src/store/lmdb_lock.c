@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -75,6 +76,15 @@ static int put_link(const char *path, const char *target)
     return symlink(target, path) == 0 ? 0 : errno;
 }
 
+/* What root makes in another's directory is the other's, as the map is. */
+static void give_link(const struct lmdb *m, const char *path)
+{
+    struct stat st;
+
+    if (geteuid() == 0 && stat(m->path, &st) == 0)
+        (void)!lchown(path, st.st_uid, st.st_gid);
+}
+
 enum rn_code rn_lmdb_lock_begin(struct lmdb *m, uint64_t bytes, int *fd,
                                 struct rn_err *err)
 {
@@ -91,6 +101,7 @@ enum rn_code rn_lmdb_lock_begin(struct lmdb *m, uint64_t bytes, int *fd,
         rn_lmdb_lock_end(*fd);
         return rn_fail_errno(err, error, "%s", path);
     }
+    give_link(m, path);
     return RN_OK;
 }
 
