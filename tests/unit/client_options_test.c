@@ -1,0 +1,458 @@
+/* client_options_test.c -- options of a processor that change how it works, in
+ * virtual time: lease stores, factories, modes, headers; and many cycles.
+ */
+#include "client/hosts.h"
+#include "client/lease/store_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct hosts h;
+static unsigned count;
+
+static int set_up(void **state)
+{
+    (void)state;
+    count = 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hosts_close(&h);
+    return 0;
+}
+
+/* ---- allocations --------------------------------------------------------- */
+
+static int64_t objects;
+static bool is_service;
+
+void *__real_rn_new(size_t size);
+char *__real_rn_new_text(const char *text);
+char *__wrap_rn_new_text(const char *text);
+void __real_rn_free(void *object);
+void *__wrap_rn_new(size_t size);
+void __wrap_rn_free(void *object);
+
+void *__wrap_rn_new(size_t size)
+{
+    void *object = __real_rn_new(size);
+
+    objects += object && !is_service;
+    return object;
+}
+
+char *__wrap_rn_new_text(const char *text)
+{
+    char *copy = __real_rn_new_text(text);
+
+    objects += copy && !is_service;
+    return copy;
+}
+
+void __wrap_rn_free(void *object)
+{
+    objects -= object && !is_service;
+    __real_rn_free(object);
+}
+
+static void guard(bool is_inside)
+{
+    is_service = is_inside;
+}
+
+static runnel_verdict always_yield(struct hosts_host *host, const char *lease,
+                                   const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    (void)batch;
+    return RUNNEL_YIELD;
+}
+
+/* ---- lease stores -------------------------------------------------------- */
+
+static runnel_lease_store *open_memory(void)
+{
+    runnel_lease_store *store = NULL;
+
+    assert_int_equal(rn_store_memory_open(rn_sim_env(h.world.sim),
+                                          (struct rn_view){ 0 }, &store, NULL),
+                     RUNNEL_OK);
+    return store;
+}
+
+static void close_memory(runnel_lease_store *store)
+{
+    struct rn_own_store *own = (struct rn_own_store *)store;
+
+    own->close(own);
+}
+
+static void cycles_of_acquire_and_release_leave_nothing_behind(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_lease_store *store;
+    int64_t before;
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    store = open_memory();
+    h.judge = always_yield;
+    o.lease_store = store;
+    h.world.wire.guard = guard;
+    o.lease_acquire_ms = 20;
+    hosts_put(&h, 0, 40);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    before = objects;
+    hosts_run(&h, 130000);
+    assert_true(h.hosts[0].closed >= 10000);
+    /* What is under way differs from moment to moment. */
+    if (objects - before > 60 || before - objects > 60)
+        fail_msg("%lld objects, then %lld", (long long)before,
+                 (long long)objects);
+    hosts_stop(&h, 0);
+    h.world.wire.guard = NULL;
+    close_memory(store);
+}
+
+static void two_hosts_share_leases_in_memory(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_lease_store *store;
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    store = open_memory();
+    o.lease_store = store;
+    hosts_start(&h, 0, &o);
+    hosts_start(&h, 1, &o);
+    hosts_put(&h, 0, 100);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 20000);
+    hosts_put(&h, 0, 100);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(h.deliveries, 200);
+    assert_true(h.hosts[0].batches > 0 && h.hosts[1].batches > 0);
+    hosts_kill(&h, 1);
+    hosts_put(&h, 0, 100);
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+    close_memory(store);
+}
+
+/* A sink whose transaction commits, or does not. */
+struct sink {
+    runnel_lease_store *inner;
+    unsigned transactions;
+    bool is_broken;
+};
+
+static runnel_code sink_list(void *context, const char *prefix,
+                             runnel_lease_record_fn each, void *each_context,
+                             int64_t *now_ms, runnel_error *error)
+{
+    struct sink *s = context;
+
+    return s->inner->list(s->inner->context, prefix, each, each_context, now_ms,
+                          error);
+}
+
+static runnel_code sink_create(void *context, const runnel_lease_record *record,
+                               char etag[64], runnel_error *error)
+{
+    struct sink *s = context;
+
+    return s->inner->create(s->inner->context, record, etag, error);
+}
+
+static runnel_code sink_replace(void *context, void *transaction,
+                                const runnel_lease_record *record,
+                                char etag[64], runnel_error *error)
+{
+    struct sink *s = context;
+
+    if (transaction && s->is_broken)
+        return RUNNEL_BUSY;
+    s->transactions += transaction != NULL;
+    return s->inner->replace(s->inner->context, NULL, record, etag, error);
+}
+
+static runnel_code sink_remove(void *context, const char *id, const char *etag,
+                               runnel_error *error)
+{
+    struct sink *s = context;
+
+    return s->inner->remove(s->inner->context, id, etag, error);
+}
+
+static struct sink sink;
+
+static runnel_verdict transact(struct hosts_host *host, const char *lease,
+                               const runnel_batch *batch)
+{
+    runnel_error error;
+
+    (void)host;
+    (void)lease;
+    return runnel_batch_checkpoint(batch, &sink, &error) ? RUNNEL_AGAIN
+                                                         : RUNNEL_DONE;
+}
+
+static void a_checkpoint_joins_the_programs_transaction(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_lease_store table = {
+        RUNNEL_LEASE_STORE_INIT, .context = &sink,        .list = sink_list,
+        .create = sink_create,   .replace = sink_replace, .remove = sink_remove
+    };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    sink = (struct sink){ .inner = open_memory() };
+    h.judge = transact;
+    o.lease_store = &table;
+    o.manual_checkpoint = true;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(sink.transactions, 1);
+    assert_int_equal(h.deliveries, 10);
+    sink.is_broken = true; /* the batch is not committed: it comes again */
+    hosts_put(&h, 0, 10);
+    hosts_run(&h, 5000);
+    assert_true(h.deliveries >= 30);
+    assert_false(hosts_all_seen(&h));
+    sink.is_broken = false;
+    hosts_until(&h, hosts_all_seen, 60000);
+    assert_int_equal(sink.transactions, 2);
+    hosts_stop(&h, 0);
+    /* A new host begins behind the second transaction. */
+    h.deliveries = 0;
+    hosts_start(&h, 1, &o);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.deliveries, 0);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+    close_memory(sink.inner);
+}
+
+static void a_missing_lease_container_is_created_if_asked(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    struct service_box *made;
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    h.leases->is_deleted = true;
+    o.create_leases = true;
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    made = service_find(&h.world.service, "db", "leases");
+    assert_non_null(made);
+    assert_non_null(strstr(made->key_json, "\"/id\""));
+    assert_int_equal(made->default_ttl, -1);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+/* ---- factories, modes, headers ------------------------------------------- */
+
+static unsigned created, destroyed, handled;
+
+static runnel_verdict count_changes(void *context, const char *lease,
+                                    const runnel_batch *batch)
+{
+    (void)context;
+    (void)lease;
+    handled += (unsigned)runnel_batch_count(batch);
+    return RUNNEL_DONE;
+}
+
+static runnel_code create_observer(void *context, const char *lease,
+                                   runnel_observer *out)
+{
+    (void)context;
+    (void)lease;
+    created++;
+    *out = (runnel_observer){ RUNNEL_OBSERVER_INIT, .changes = count_changes };
+    return RUNNEL_OK;
+}
+
+static void destroy_observer(void *context, runnel_observer *observer)
+{
+    (void)context;
+    assert_true(observer->changes == count_changes);
+    destroyed++;
+}
+
+static void a_factory_makes_an_observer_for_each_lease(void **state)
+{
+    runnel_observer_factory factory = { .create = create_observer,
+                                        .destroy = destroy_observer };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    created = destroyed = handled = 0;
+    hosts_open(&h, 1, 3);
+    o.factory = &factory;
+    hosts_put(&h, 0, 30);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    assert_int_equal(created, 3);
+    assert_int_equal(handled, 30);
+    hosts_stop(&h, 0);
+    assert_int_equal(destroyed, 3);
+    assert_int_equal(h.deliveries, 0); /* not the one that was given beside */
+}
+
+static unsigned kinds[5];
+
+static runnel_verdict count_kinds(void *context, const char *lease,
+                                  const runnel_batch *batch)
+{
+    (void)context;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++)
+        kinds[runnel_batch_at(batch, i)->kind]++;
+    return RUNNEL_DONE;
+}
+
+static runnel_code create_counter(void *context, const char *lease,
+                                  runnel_observer *out)
+{
+    (void)context;
+    (void)lease;
+    *out = (runnel_observer){ .changes = count_kinds };
+    return RUNNEL_OK;
+}
+
+static void all_versions_and_deletes_are_handled(void **state)
+{
+    static const runnel_feed_options all = { RUNNEL_FEED_INIT,
+                                             .mode = RUNNEL_FEED_ALL };
+    runnel_observer_factory factory = { .create = create_counter };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    o.feed = &all;
+    o.factory = &factory;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    hosts_put(&h, 0, 10);
+    hosts_put(&h, 0, 10);
+    assert_non_null(service_delete(h.world.box, "3", "[\"3\"]"));
+    hosts_run(&h, 40000);
+    assert_int_equal(kinds[RUNNEL_CREATED], 10);
+    assert_int_equal(kinds[RUNNEL_REPLACED], 10);
+    assert_int_equal(kinds[RUNNEL_DELETED], 1);
+    assert_non_null(
+        strstr(hosts_lease(&h, "0")->json, "\"Mode\":\"Full-Fidelity Feed\""));
+    hosts_stop(&h, 0);
+}
+
+static bool look_at_headers(void *context, const struct service_request *q,
+                            struct service_answer *a)
+{
+    struct rn_view session = service_header(q, "x-ms-session-token");
+    struct rn_view items = service_header(q, "x-ms-max-item-count");
+
+    (void)context;
+    (void)a;
+    if (service_header(q, "a-im").at && session.at &&
+        rn_view_eq(session, RN_LIT("0:-1#1")) && items.at &&
+        rn_view_eq(items, RN_LIT("7")))
+        count++;
+    return false;
+}
+
+static void page_size_and_session_token_are_sent(void **state)
+{
+    static const runnel_feed_options feed = { RUNNEL_FEED_INIT,
+                                              .start = RUNNEL_START_BEGINNING,
+                                              .page_limit = 7,
+                                              .session_token = "0:-1#1" };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.world.wire.before = look_at_headers;
+    o.feed = &feed;
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_true(count >= 3);
+    assert_int_equal(h.hosts[0].batches, 3);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void a_continuation_is_where_new_leases_begin(void **state)
+{
+    static const runnel_feed_options feed = { RUNNEL_FEED_INIT,
+                                              .token = "\"15\"" };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    o.feed = &feed;
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    assert_int_equal(h.deliveries, 5);
+    hosts_stop(&h, 0);
+    o.feed = &hosts_beginning; /* it has a position: this is ignored */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    assert_int_equal(h.deliveries, 5);
+    hosts_stop(&h, 0);
+}
+
+static void fewest_and_most_leases_are_kept(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 6);
+    o.max_leases = 2;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 10000);
+    assert_int_equal(hosts_owned(&h, 0), 2);
+    o.max_leases = 0;
+    o.min_leases = 4;
+    hosts_start(&h, 1, &o);
+    hosts_run(&h, 10000);
+    assert_int_equal(hosts_owned(&h, 0), 2);
+    assert_int_equal(hosts_owned(&h, 1), 4);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(cycles_of_acquire_and_release_leave_nothing_behind),
+        CASE(two_hosts_share_leases_in_memory),
+        CASE(a_checkpoint_joins_the_programs_transaction),
+        CASE(a_missing_lease_container_is_created_if_asked),
+        CASE(a_factory_makes_an_observer_for_each_lease),
+        CASE(all_versions_and_deletes_are_handled),
+        CASE(page_size_and_session_token_are_sent),
+        CASE(a_continuation_is_where_new_leases_begin),
+        CASE(fewest_and_most_leases_are_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
