@@ -1,3 +1,4 @@
+/* first.c -- a processor that prints changes. */
 #include <runnel/runnel.h>
 
 #include <stdio.h>

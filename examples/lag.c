@@ -19,7 +19,8 @@ int main(int argc, char **argv)
     runnel_lease_set set = { RUNNEL_LEASE_SET_INIT, .name = "printer",
                              .source = open_container("shop", "orders"),
                              .leases = open_container("shop", "leases") };
-    uint32_t period_ms = argc > 1 ? (uint32_t)atoi(argv[1]) * 1000 : 0;
+    uint32_t period_ms =
+        argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) * 1000 : 0;
     runnel_estimator *estimator = NULL;
     runnel_error error;
     runnel_code rc;

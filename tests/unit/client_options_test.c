@@ -419,6 +419,26 @@ static void a_continuation_is_where_new_leases_begin(void **state)
     hosts_stop(&h, 0);
 }
 
+static void a_drained_feed_is_polled_at_its_interval(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    uint64_t before;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.world.service.cannot_wait = true;
+    o.poll_ms = 700;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    before = h.world.service.feed_reads;
+    hosts_run(&h, 14000);
+    assert_in_range(h.world.service.feed_reads - before, 18, 21);
+    hosts_put(&h, 0, 5);
+    hosts_until(&h, hosts_all_seen, 800);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 static void fewest_and_most_leases_are_kept(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -451,6 +471,7 @@ int main(void)
         CASE(all_versions_and_deletes_are_handled),
         CASE(page_size_and_session_token_are_sent),
         CASE(a_continuation_is_where_new_leases_begin),
+        CASE(a_drained_feed_is_polled_at_its_interval),
         CASE(fewest_and_most_leases_are_kept),
     };
 
