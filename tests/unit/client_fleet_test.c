@@ -277,6 +277,44 @@ static void a_parent_that_cannot_be_deleted_is_not_read_again(void **state)
     hosts_check(&h);
 }
 
+/* Its handler runs on while its leases expire and another host works. */
+static void a_host_that_was_cut_off_writes_nothing_when_it_is_back(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    held = NULL;
+    h.judge = hold;
+    hosts_put(&h, 0, 1);
+    hosts_run(&h, 1000);
+    assert_non_null(held);
+    scripted_cut(h.hosts[0].network, true);
+    h.judge = NULL;
+    h.seen[0] = -1;
+    hosts_put(&h, 1, 40);
+    hosts_start(&h, 1, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    assert_int_equal(hosts_owned(&h, 1), 2);
+    /* The answer to a read from before may still come; then no more. */
+    assert_true(h.hosts[0].batches <= 2);
+    scripted_cut(h.hosts[0].network, false);
+    runnel_batch_ack(held, RUNNEL_DONE);
+    hosts_run(&h, 5000);
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_LOST] >= 1);
+    hosts_run(&h, 20000);
+    assert_int_equal(hosts_owned(&h, 0), 1);
+    assert_int_equal(hosts_owned(&h, 1), 1);
+    hosts_put(&h, 0, 40);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(h.delivered[0], 3);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
 /* ---- containers that disappear ------------------------------------------- */
 
 static void a_deleted_source_is_terminal(void **state)
@@ -379,6 +417,7 @@ int main(void)
         CASE(each_half_of_a_merge_keeps_its_place),
         CASE(children_begin_at_the_stored_position),
         CASE(a_parent_that_cannot_be_deleted_is_not_read_again),
+        CASE(a_host_that_was_cut_off_writes_nothing_when_it_is_back),
         CASE(a_deleted_source_is_terminal),
         CASE(a_lease_container_that_was_emptied_is_terminal),
         CASE(churn_splits_and_faults_lose_nothing),

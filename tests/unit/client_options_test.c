@@ -422,6 +422,7 @@ static void a_continuation_is_where_new_leases_begin(void **state)
 static void a_drained_feed_is_polled_at_its_interval(void **state)
 {
     runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
     uint64_t before;
 
     (void)state;
@@ -433,6 +434,8 @@ static void a_drained_feed_is_polled_at_its_interval(void **state)
     before = h.world.service.feed_reads;
     hosts_run(&h, 14000);
     assert_in_range(h.world.service.feed_reads - before, 18, 21);
+    rn_engine_read_stats(h.hosts[0].engine, &stats);
+    assert_true(stats.charge > 18);
     hosts_put(&h, 0, 5);
     hosts_until(&h, hosts_all_seen, 800);
     hosts_stop(&h, 0);

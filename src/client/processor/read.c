@@ -136,6 +136,8 @@ static void take_event(struct rn_worker *w, enum rn_reader_event event,
         e->gone_count = 0;
     }
     e->stats.feed_reads++;
+    if (w->reader.page)
+        e->stats.charge += runnel_reply_charge(w->reader.page->reply);
     switch (event) {
     case RN_READER_PAGE:
         take_page(w, now_ns);
