@@ -96,6 +96,11 @@ static void of_equal_leases_exactly_one_stays(void **state)
     leases[1].id = RN_LIT("b");
     assert_false(rn_coverage_is_redundant(covers, n, 0));
     assert_true(rn_coverage_is_redundant(covers, n, 1));
+    /* After a merge the lease of an interval takes the place of a range's. */
+    leases[1].is_epk = true;
+    assert_true(rn_coverage_is_redundant(covers, n, 0));
+    assert_false(rn_coverage_is_redundant(covers, n, 1));
+    leases[1].is_epk = false;
     /* The same token twice: the lowest position stays. */
     leases[0].position = RN_LIT("\"10\"");
     leases[1].position = RN_LIT("\"9\"");

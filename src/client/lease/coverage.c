@@ -19,8 +19,11 @@ static bool is_finer(const struct rn_cover *a, const struct rn_cover *b)
 {
     if (!a->has_range || !is_within(&a->range, &b->range))
         return false;
-    return !is_within(&b->range, &a->range) ||
-           rn_view_compare(a->lease->id, b->lease->id) < 0;
+    if (!is_within(&b->range, &a->range))
+        return true;
+    if (a->lease->is_epk != b->lease->is_epk)
+        return a->lease->is_epk;
+    return rn_view_compare(a->lease->id, b->lease->id) < 0;
 }
 
 /* How far the leases reach from `at` on without a gap; only those finer than

@@ -2,9 +2,10 @@
  *
  * Leases may overlap for a while: a host that was paused in a split can create
  * a child that had been replaced already.  A lease is redundant if finer ones
- * cover its interval.  Finer is a smaller interval or, of equal ones, the
- * smaller id: without this order two hosts could each delete the cover of the
- * other.
+ * cover its interval.  Finer is a smaller interval; of equal ones the lease of
+ * an interval, which takes the place of a range's after a merge; else the
+ * smaller id.  Without this order two hosts could each delete the cover of the
+ * other, or a late delete of the replaced lease could leave a hole.
  *
  * Values only; any thread.
  */
