@@ -73,7 +73,15 @@ static bool make_children(struct rn_reshape *r, size_t count)
     return r->children != NULL;
 }
 
-/* By the routing map: a lease of each range that overlaps. */
+static bool is_equal(const struct rn_epk_range *a, const struct rn_epk_range *b)
+{
+    return rn_epk_compare(&a->min, &b->min) == 0 &&
+           rn_epk_compare(&a->max, &b->max) == 0;
+}
+
+/* By the routing map: a lease of each range that overlaps.  A range that has
+ * keys of other leases too, after a merge, becomes a lease of the interval that
+ * this lease has of it: the position is not good for the others. */
 static bool plan_by_map(struct rn_worker *w)
 {
     const struct rn_routing *map = w->engine->map;
@@ -88,10 +96,12 @@ static bool plan_by_map(struct rn_worker *w)
     for (size_t i = 0; i < count; i++) {
         const struct rn_route *route = &map->routes[first + i];
         struct rn_epk_range range = route->range;
-        if (is_epk || count == 1)
-            rn_epk_range_meet(&w->range, &route->range, &range);
+        bool is_whole;
+
+        (void)rn_epk_range_meet(&w->range, &route->range, &range);
+        is_whole = is_equal(&range, &route->range);
         set_child(&r->children[i], &range,
-                  is_epk || count == 1 ? NULL : route->id);
+                  is_epk || count == 1 || !is_whole ? NULL : route->id);
     }
     return true;
 }
