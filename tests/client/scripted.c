@@ -10,6 +10,7 @@ struct end {                   /* a client's network */
     struct rn_network network; /* first */
     struct scripted *wire;
     bool is_cut;
+    int sender;
     void (*wake)(void *context);
     void *context;
 };
@@ -41,7 +42,8 @@ struct scripted_flight {
     struct rn_exchange *x;
     enum flight_state state;
     enum flight_fate fate;
-    int refusal;         /* REFUSED: the status */
+    int refusal; /* REFUSED: the status */
+    int sender;
     int64_t due_ns;      /* when it leaves its state */
     int64_t deadline_ns; /* of the client */
     uint64_t version;    /* HELD: of the service */
@@ -195,6 +197,7 @@ static void arrive(struct scripted *w, struct scripted_flight *f, bool may_hold)
 {
     bool is_answered;
 
+    w->sender = f->sender;
     if (f->fate == FATE_REFUSED) {
         refuse(w, f);
     } else {
@@ -336,7 +339,7 @@ static int64_t carrier_step(struct rn_transport *t, int64_t wait_ns)
     struct scripted *w = c->end->wire;
     struct scripted_flight *f;
     int64_t now = now_of(w), next = RN_TASK_IDLE;
-    bool some = true;
+    bool some = true, any = false;
 
     (void)wait_ns;
     c->is_woken = false;
@@ -349,7 +352,7 @@ static int64_t carrier_step(struct rn_transport *t, int64_t wait_ns)
         for (f = w->flights; f && !some; f = f->next) {
             if (f->carrier == c && ended(f, now, &code)) {
                 finish(w, f, code);
-                some = true;
+                some = any = true;
                 break;
             }
         }
@@ -360,7 +363,8 @@ static int64_t carrier_step(struct rn_transport *t, int64_t wait_ns)
         if (f->carrier == c && due - now < next)
             next = due - now;
     }
-    return next < 0 ? 0 : next;
+    /* Whoever was told of an end has something to do. */
+    return next < 0 || any ? 0 : next;
 }
 
 static bool has_ended(const struct carrier *c)
@@ -420,6 +424,7 @@ static void carrier_start(struct rn_transport *t, struct rn_exchange *x)
     f = flight_new(w, x);
     f->carrier = c;
     f->x = x;
+    f->sender = c->end->sender;
     f->deadline_ns = now_of(w) + (int64_t)x->timeout_ms * 1000000;
     x->running = f;
     w->sent++;
@@ -430,6 +435,7 @@ static void carrier_start(struct rn_transport *t, struct rn_exchange *x)
     if (!c->end->is_cut && happens(w, w->faults.repeat)) {
         struct scripted_flight *twin = flight_new(w, x);
 
+        twin->sender = c->end->sender;
         twin->due_ns += latency(w);
     }
     guard(w, false);
@@ -511,6 +517,18 @@ void scripted_release(struct scripted *w)
         flight_free(w, w->flights);
 }
 
+void scripted_heal(struct scripted *w)
+{
+    w->faults = (struct scripted_faults){ 0 };
+    for (struct scripted_flight *f = w->flights; f; f = f->next) {
+        if (f->fate == FATE_LOST)
+            f->deadline_ns = now_of(w);
+        if (f->state != FLIGHT_HELD)
+            f->due_ns = now_of(w) + latency(w);
+        wake(f);
+    }
+}
+
 struct rn_network *scripted_network(struct scripted *w, struct rn_env *env)
 {
     struct end *end = rn_new(sizeof(*end));
@@ -529,6 +547,11 @@ void scripted_on_wake(struct rn_network *n, void (*wake_fn)(void *context),
 
     end->wake = wake_fn;
     end->context = context;
+}
+
+void scripted_name(struct rn_network *n, int sender)
+{
+    ((struct end *)n)->sender = sender;
 }
 
 void scripted_cut(struct rn_network *n, bool is_cut)

@@ -43,6 +43,7 @@ struct scripted {
     int64_t latency_ns;              /* of one way, at most; drawn */
     struct scripted_flight *flights; /* in the order of their start */
     uint64_t sent;
+    int sender; /* whose request the service handles; see scripted_name */
     /* May answer in place of the service: returns true then. */
     bool (*before)(void *context, const struct service_request *q,
                    struct service_answer *a);
@@ -68,8 +69,14 @@ struct rn_network *scripted_network(struct scripted *w, struct rn_env *env);
 /* Called when a transport of the network should be stepped. */
 void scripted_on_wake(struct rn_network *n, void (*wake)(void *context),
                       void *context);
+/* What `sender` is for requests of the network; 0 at first. */
+void scripted_name(struct rn_network *n, int sender);
 /* Cut off: no new request arrives, until it is joined again. */
 void scripted_cut(struct rn_network *n, bool is_cut);
+
+/* No faults from now on, and none that lasts: what is delayed arrives, what is
+ * lost is known to be. */
+void scripted_heal(struct scripted *w);
 
 /* Lets everything happen that is due.  Returns nanoseconds to the next event,
  * or RN_TASK_IDLE. */

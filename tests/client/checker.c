@@ -1,0 +1,423 @@
+/* checker.c -- see checker.h. */
+#include "client/checker.h"
+
+#include "client/feed/batch.h"
+#include "client/lease/document.h"
+#include "cosmos/etag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void violated(struct checker *c, const char *fmt, ...) RN_PRINTF(2, 3);
+
+static void violated(struct checker *c, const char *fmt, ...)
+{
+    va_list args;
+
+    if (c->failure[0])
+        return;
+    va_start(args, fmt);
+    vsnprintf(c->failure, sizeof(c->failure), fmt, args);
+    va_end(args);
+}
+
+void checker_note(const struct checker *c, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!c->trace)
+        return;
+    va_start(args, fmt);
+    vprintf(fmt, args);
+    va_end(args);
+    printf("\n");
+}
+
+void checker_init(struct checker *c, const struct service_box *source,
+                  const struct service_box *leases)
+{
+    *c = (struct checker){ .source = source, .leases = leases };
+}
+
+/* ---- leases -------------------------------------------------------------- */
+
+static bool is_lease(const struct service_entry *e)
+{
+    return strstr(e->id, "..") != NULL;
+}
+
+static struct rn_lease_document *parsed(const struct service_entry *e)
+{
+    struct rn_lease_document *d = NULL;
+
+    if (rn_lease_document_new(rn_view_text(e->json), &d, NULL))
+        abort();
+    return d;
+}
+
+static struct rn_epk_range keys_of(const struct checker *c,
+                                   const struct rn_lease *lease)
+{
+    uint64_t id = 0;
+
+    if (lease->has_range)
+        return lease->range;
+    if (rn_etag_parse_lsn(lease->token, &id, NULL) ||
+        id >= c->source->range_count)
+        abort();
+    return c->source->ranges[id].keys;
+}
+
+/* -1: it has none. */
+static int64_t lsn_of(const struct rn_lease *lease)
+{
+    uint64_t lsn = 0;
+
+    if (!lease->position.at)
+        return -1;
+    if (rn_etag_parse_lsn(lease->position, &lsn, NULL))
+        abort();
+    return (int64_t)lsn;
+}
+
+/* I1 */
+static void check_acked(struct checker *c, const struct rn_lease *lease,
+                        bool is_start)
+{
+    struct rn_epk_range keys = keys_of(c, lease);
+    int64_t lsn = lsn_of(lease);
+
+    for (size_t i = 0; i < c->source->entry_count; i++) {
+        const struct service_entry *e = c->source->entries[i];
+
+        if ((int64_t)e->lsn > lsn ||
+            !rn_epk_range_has(&keys, rn_epk_view(&e->epk)))
+            continue;
+        if (is_start)
+            c->acked[e->commit] = true; /* from before the start */
+        else if (!c->acked[e->commit])
+            violated(c,
+                     "I1: lease %.*s stores %lld, but commit %lu (LSN %lu) "
+                     "was not acknowledged",
+                     RN_FMT(lease->token), (long long)lsn,
+                     (unsigned long)e->commit, (unsigned long)e->lsn);
+    }
+}
+
+/* I2 */
+static void check_cover(struct checker *c)
+{
+    struct rn_epk_range keys[256];
+    struct rn_epk at = rn_epk_all.min;
+    size_t count = 0;
+    bool has_grown = true;
+
+    for (size_t i = 0; i < c->leases->entry_count && count < 256; i++) {
+        const struct service_entry *e = c->leases->entries[i];
+        struct rn_lease_document *d;
+
+        if (!e->is_live || !is_lease(e))
+            continue;
+        d = parsed(e);
+        keys[count++] = keys_of(c, &d->lease);
+        rn_lease_document_free(d);
+    }
+    while (has_grown) {
+        has_grown = false;
+        for (size_t i = 0; i < count; i++) {
+            if (rn_epk_compare(&keys[i].min, &at) <= 0 &&
+                rn_epk_compare(&keys[i].max, &at) > 0) {
+                at = keys[i].max;
+                has_grown = true;
+            }
+        }
+    }
+    if (rn_epk_compare(&at, &rn_epk_all.max) != 0) {
+        char hex[RN_EPK_TEXT_MAX];
+
+        violated(c, "I2: no lease has the keys from \"%.*s\"",
+                 RN_FMT(rn_epk_print(&at, hex)));
+    }
+}
+
+/* The place of a session; -1: none. */
+static int place_of(const struct checker *c, struct rn_view session)
+{
+    for (size_t i = 0; session.at && i < c->session_count; i++) {
+        if (rn_view_eq(rn_view_text(c->sessions[i].text), session))
+            return (int)i;
+    }
+    return -1;
+}
+
+static int host_of(const struct checker *c, struct rn_view session)
+{
+    int at = place_of(c, session);
+
+    return at < 0 ? -1 : c->sessions[at].host;
+}
+
+static void session_note(struct checker *c, struct rn_view session, int host)
+{
+    if (!session.at || host_of(c, session) >= 0 ||
+        c->session_count == CHECKER_SESSIONS_MAX)
+        return;
+    snprintf(c->sessions[c->session_count].text, sizeof(c->sessions[0].text),
+             "%.*s", RN_FMT(session));
+    c->sessions[c->session_count++].host = host;
+}
+
+/* I4 and I5, of a lease that was replaced. */
+static void check_step(struct checker *c, const struct rn_lease *was,
+                       const struct rn_lease *is, int sender)
+{
+    struct rn_view old = rn_lease_property(was, RN_LEASE_SESSION);
+    struct rn_view new = rn_lease_property(is, RN_LEASE_SESSION);
+    bool is_same = rn_view_eq(was->position, is->position) &&
+                   rn_view_eq(was->owner, is->owner) &&
+                   rn_view_eq(was->timestamp, is->timestamp);
+
+    if (rn_lease_number(is, RN_LEASE_GENERATION) ==
+            rn_lease_number(was, RN_LEASE_GENERATION) &&
+        lsn_of(is) < lsn_of(was))
+        violated(c, "I5: the position of lease %.*s falls from %lld to %lld",
+                 RN_FMT(is->token), (long long)lsn_of(was),
+                 (long long)lsn_of(is));
+    if (!rn_view_eq(old, new)) {
+        session_note(c, new, sender);
+        if (host_of(c, new) != sender)
+            violated(c, "I4: host %d writes the session of host %d", sender,
+                     host_of(c, new));
+        if (rn_lease_number(is, RN_LEASE_EPOCH) <=
+            rn_lease_number(was, RN_LEASE_EPOCH))
+            violated(c, "I4: an acquisition does not raise the epoch");
+        return;
+    }
+    if (!is_same && host_of(c, new) != sender)
+        violated(c, "I4: host %d writes lease %.*s of host %d", sender,
+                 RN_FMT(is->token), host_of(c, new));
+}
+
+void checker_lease(struct checker *c, const struct service_entry *e, int sender)
+{
+    struct rn_lease_document *is, *was;
+    size_t len = strlen(e->id);
+
+    if (len > 5 && strcmp(e->id + len - 5, ".info") == 0)
+        c->has_marker = e->op == SERVICE_CREATE;
+    checker_note(c, "host %d op %d %s %s", sender, (int)e->op, e->id, e->json);
+    if (is_lease(e) && e->op < SERVICE_DELETE) {
+        is = parsed(e);
+        c->lease_writes++;
+        if (e->op == SERVICE_CREATE) {
+            session_note(c, rn_lease_property(&is->lease, RN_LEASE_SESSION),
+                         sender);
+            check_acked(c, &is->lease, !c->has_marker);
+        } else {
+            was = parsed(e->previous);
+            check_step(c, &was->lease, &is->lease, sender);
+            c->positions +=
+                !rn_view_eq(was->lease.position, is->lease.position);
+            rn_lease_document_free(was);
+            check_acked(c, &is->lease, false);
+        }
+        rn_lease_document_free(is);
+    }
+    if (c->has_marker)
+        check_cover(c);
+}
+
+bool checker_is_owned(const struct checker *c,
+                      bool (*is_live)(void *context, const char *host),
+                      void *context)
+{
+    bool ok = c->has_marker;
+
+    for (size_t i = 0; ok && i < c->leases->entry_count; i++) {
+        const struct service_entry *e = c->leases->entries[i];
+        struct rn_lease_document *d;
+        char owner[160];
+
+        if (!e->is_live || !is_lease(e))
+            continue;
+        d = parsed(e);
+        snprintf(owner, sizeof(owner), "%.*s", RN_FMT(d->lease.owner));
+        ok = is_live(context, owner);
+        rn_lease_document_free(d);
+    }
+    return ok;
+}
+
+void checker_tried(struct checker *c, int host, const char *lease)
+{
+    for (size_t i = 0; i < c->leases->entry_count; i++) {
+        const struct service_entry *e = c->leases->entries[i];
+        struct rn_lease_document *d;
+        int at;
+
+        if (!e->is_live || !is_lease(e))
+            continue;
+        d = parsed(e);
+        at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
+        if (at >= 0 && c->sessions[at].host == host &&
+            rn_view_eq(d->lease.token, rn_view_text(lease)))
+            c->sessions[at].was_tried = true;
+        rn_lease_document_free(d);
+    }
+}
+
+size_t checker_orphans(const struct checker *c,
+                       bool (*is_live)(void *context, int host), void *context)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->leases->entry_count; i++) {
+        const struct service_entry *e = c->leases->entries[i];
+        struct rn_lease_document *d;
+        int at;
+
+        if (!e->is_live || !is_lease(e))
+            continue;
+        d = parsed(e);
+        at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
+        n += d->lease.owner.at && at >= 0 && !c->sessions[at].was_tried &&
+             is_live(context, c->sessions[at].host);
+        rn_lease_document_free(d);
+    }
+    return n;
+}
+
+/* ---- handlers ------------------------------------------------------------ */
+
+static struct checker_open *find_open(struct checker *c, int host,
+                                      const char *lease)
+{
+    for (size_t i = 0; i < c->open_count; i++) {
+        if (c->opens[i].host == host && strcmp(c->opens[i].lease, lease) == 0)
+            return &c->opens[i];
+    }
+    return NULL;
+}
+
+void checker_opened(struct checker *c, int host, const char *lease)
+{
+    struct checker_open *o = &c->opens[c->open_count];
+
+    if (find_open(c, host, lease))
+        violated(c, "I3: host %d opens lease %s twice", host, lease);
+    if (c->open_count == CHECKER_OPEN_MAX)
+        abort();
+    *o = (struct checker_open){ .host = host };
+    snprintf(o->lease, sizeof(o->lease), "%s", lease);
+    c->open_count++;
+}
+
+void checker_closed(struct checker *c, int host, const char *lease)
+{
+    struct checker_open *o = find_open(c, host, lease);
+
+    if (!o) {
+        violated(c, "I7: host %d closes lease %s, which is not open", host,
+                 lease);
+        return;
+    }
+    if (o->calls)
+        violated(c, "I7: host %d closes lease %s inside a call", host, lease);
+    *o = c->opens[--c->open_count];
+}
+
+void checker_killed(struct checker *c, int host)
+{
+    for (size_t i = c->open_count; i-- > 0;) {
+        if (c->opens[i].host == host)
+            c->opens[i] = c->opens[--c->open_count];
+    }
+}
+
+uint64_t checker_commit(const struct checker *c, const runnel_change *change)
+{
+    struct rn_view id = rn_view_of(change->id.at, change->id.len);
+
+    for (size_t i = 0; i < c->source->entry_count; i++) {
+        const struct service_entry *e = c->source->entries[i];
+
+        if (e->lsn == change->lsn && rn_view_eq(rn_view_text(e->id), id))
+            return e->commit;
+    }
+    return 0;
+}
+
+/* I6: is there an older change of the key that nobody has acknowledged, and
+ * that is not before it in the batch? */
+static void check_order(struct checker *c, const uint64_t *commits, size_t n)
+{
+    const struct service_entry *e = c->source->entries[commits[n] - 1];
+
+    for (uint64_t k = 1; k < e->commit; k++) {
+        const struct service_entry *older = c->source->entries[k - 1];
+        bool is_before = c->acked[k];
+
+        if (strcmp(older->pk, e->pk) != 0)
+            continue;
+        for (size_t i = 0; i < n && !is_before; i++)
+            is_before = commits[i] == k;
+        if (!is_before)
+            violated(c, "I6: commit %lu is delivered before %lu of its key",
+                     (unsigned long)e->commit, (unsigned long)k);
+    }
+}
+
+size_t checker_delivered(struct checker *c, int host, const char *lease,
+                         const runnel_batch *batch,
+                         uint64_t commits[CHECKER_BATCH_MAX])
+{
+    struct checker_open *o = find_open(c, host, lease);
+    size_t n = 0;
+
+    if (!o)
+        violated(c, "I7: host %d is called for lease %s, which is not open",
+                 host, lease);
+    else if (o->calls++)
+        violated(c, "I3: calls of lease %s overlap in host %d", lease, host);
+    c->deliveries++;
+    for (size_t i = 0; i < batch->count && n < CHECKER_BATCH_MAX; i++) {
+        uint64_t commit = checker_commit(c, rn_batch_at(batch, i));
+
+        if (!commit) {
+            violated(c, "a change was delivered that was never written");
+            return n;
+        }
+        checker_note(c, "host %d %s delivers commit %lu LSN %lu key %s", host,
+                     lease, (unsigned long)commit,
+                     (unsigned long)rn_batch_at(batch, i)->lsn,
+                     c->source->entries[commit - 1]->pk);
+        commits[n] = commit;
+        check_order(c, commits, n++);
+    }
+    return n;
+}
+
+void checker_returned(struct checker *c, int host, const char *lease)
+{
+    struct checker_open *o = find_open(c, host, lease);
+
+    if (o && o->calls)
+        o->calls--;
+}
+
+void checker_acked(struct checker *c, uint64_t commit)
+{
+    checker_note(c, "commit %lu is acknowledged", (unsigned long)commit);
+    c->acks++;
+    c->acked[commit] = true;
+}
+
+size_t checker_missing(const struct checker *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->source->entry_count; i++)
+        n += !c->acked[c->source->entries[i]->commit];
+    return n;
+}

@@ -1,0 +1,99 @@
+/* checker.h -- judges a fleet by what its handlers and its lease store saw.
+ *
+ * The fleet reports every call of a handler and every verdict; the lease store
+ * is watched write by write.  At each event the checker compares with the log
+ * of the source:
+ *
+ *   I1  every change at or below a stored position, in the interval of the
+ *       lease, was acknowledged
+ *   I2  once there is a marker, the leases cover all keys at every moment
+ *   I3  calls of one lease in one host do not overlap
+ *   I4  only the host whose session a lease has changes its position and owner
+ *   I5  a stored position never falls
+ *   I6  a change is delivered after all older ones of its key were acknowledged
+ *   I7  no call starts before open or after close; close waits for the last
+ *   I8  a host that lives opens what it acquired, also if the answer was lost
+ *   I9  with a live host every lease has a live owner in time
+ *
+ * The source is either of all versions, or its documents are written once; so
+ * every entry of its log has to be acknowledged.  The first violation is kept.
+ */
+#ifndef RN_TESTS_CLIENT_CHECKER_H
+#define RN_TESTS_CLIENT_CHECKER_H
+
+#include "client/service.h"
+
+#include <runnel/processor.h>
+
+enum {
+    CHECKER_COMMITS_MAX = 4096,
+    CHECKER_SESSIONS_MAX = 1024,
+    CHECKER_OPEN_MAX = 256,
+    CHECKER_BATCH_MAX = 512,
+};
+
+/* A lease that a host has opened. */
+struct checker_open {
+    int host;
+    char lease[80];
+    unsigned calls; /* that have not returned */
+};
+
+struct checker {
+    const struct service_box *source, *leases;
+    bool has_marker;
+    bool trace;                      /* prints what happens */
+    bool acked[CHECKER_COMMITS_MAX]; /* by commit of the source */
+    struct {
+        char text[80];
+        int host;
+        bool was_tried; /* the host has called open */
+    } sessions[CHECKER_SESSIONS_MAX];
+    size_t session_count;
+    struct checker_open opens[CHECKER_OPEN_MAX];
+    size_t open_count;
+    uint64_t deliveries, acks, lease_writes, positions; /* for the report */
+    char failure[300];                                  /* "": none */
+};
+
+void checker_init(struct checker *c, const struct service_box *source,
+                  const struct service_box *leases);
+
+/* A line of the trace. */
+void checker_note(const struct checker *c, const char *fmt, ...)
+    RN_PRINTF(2, 3);
+
+/* A write of the lease container, by `sender`. */
+void checker_lease(struct checker *c, const struct service_entry *e,
+                   int sender);
+
+/* A call of open, and that it succeeded. */
+void checker_tried(struct checker *c, int host, const char *lease);
+void checker_opened(struct checker *c, int host, const char *lease);
+void checker_closed(struct checker *c, int host, const char *lease);
+/* Everything that a host had open is gone: it was killed. */
+void checker_killed(struct checker *c, int host);
+
+/* A call begins.  Writes the commits of its changes; returns how many. */
+size_t checker_delivered(struct checker *c, int host, const char *lease,
+                         const runnel_batch *batch,
+                         uint64_t commits[CHECKER_BATCH_MAX]);
+/* A call ends: its verdict was given. */
+void checker_returned(struct checker *c, int host, const char *lease);
+/* The handler is done with a change, or its dead letter is stored. */
+void checker_acked(struct checker *c, uint64_t commit);
+/* The commit of a change; 0: it was never written. */
+uint64_t checker_commit(const struct checker *c, const runnel_change *change);
+
+/* How many changes are not acknowledged yet. */
+size_t checker_missing(const struct checker *c);
+/* I8: counts leases whose session belongs to a host for which `is_live`, and
+ * for which that host has not called open. */
+size_t checker_orphans(const struct checker *c,
+                       bool (*is_live)(void *context, int host), void *context);
+/* I9: has every lease an owner for which `is_live`? */
+bool checker_is_owned(const struct checker *c,
+                      bool (*is_live)(void *context, const char *host),
+                      void *context);
+
+#endif

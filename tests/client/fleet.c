@@ -1,0 +1,441 @@
+/* fleet.c -- see fleet.h. */
+#include "client/fleet_own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    RENEW_MS = 1700,
+    ACQUIRE_MS = 1300,
+    EXPIRE_MS = 6000,
+    ROUNDS = 40,
+    ROUND_MS = 3000, /* at most */
+    /* I8: two passes, and half a second for the requests; less than the expiry,
+     * after which any lease is taken. */
+    OPENED_MS = 2 * ACQUIRE_MS * 12 / 10 + 500,
+    /* I9: the expiry, two passes, and what whole seconds, requests and a drift
+     * of 10 % add. */
+    OWNED_MS = (EXPIRE_MS + 2 * ACQUIRE_MS) * 13 / 10 + 3000,
+    DONE_MS = 120000, /* after that everything is acknowledged */
+    KEYS = 6,
+};
+
+#define YEAR_MS (INT64_C(365) * 24 * 3600 * 1000)
+
+/* ---- hosts --------------------------------------------------------------- */
+
+static void host_options(struct fleet *f, struct host *h,
+                         runnel_processor_options *o, runnel_feed_options *feed)
+{
+    *feed = (runnel_feed_options){
+        RUNNEL_FEED_INIT,
+        .mode = f->is_full ? RUNNEL_FEED_ALL : RUNNEL_FEED_LATEST,
+        .start = f->is_full ? RUNNEL_START_NOW : RUNNEL_START_BEGINNING,
+        .page_limit = f->page_limit
+    };
+    *o = (runnel_processor_options){
+        RUNNEL_PROCESSOR_INIT,
+        .name = "fleet",
+        .host = h->name,
+        .feed = feed,
+        .poll_ms = 500,
+        .wait_ms = f->can_wait ? 3000 : RUNNEL_OFF,
+        .lease_renew_ms = RENEW_MS,
+        .lease_acquire_ms = ACQUIRE_MS,
+        .lease_expire_ms = EXPIRE_MS,
+        .leases_per_range = f->leases_per_range,
+        .min_leases = f->min_leases,
+        .batch_limit = f->batch_limit,
+        .threads = 4,
+        .retry_attempts = 3,
+        .retry_delay_ms = 100,
+        .retry_delay_max_ms = 2000,
+        .exhausted = f->has_dead_letters ? RUNNEL_DEAD_LETTER : RUNNEL_BLOCK,
+        .stuck_ms = 5000,
+        .give_up_ms = 20000,
+        .start_ms = 60000,
+        .stop_ms = 5000,
+        .event = runnel_event_ignore,
+    };
+}
+
+static void on_wake(void *context)
+{
+    struct host *h = context;
+
+    skewed_wake(&h->env);
+}
+
+static void host_start(struct fleet *f, struct host *h, const char *name)
+{
+    runnel_observer observer = fleet_observer;
+    struct rn_config_containers at = { 0 };
+    runnel_processor_options options;
+    runnel_feed_options feed;
+    struct rn_config config;
+    runnel_error error = { 0 };
+
+    *h = (struct host){ .fleet = f, .number = ++f->numbers };
+    observer.context = h;
+    snprintf(h->name, sizeof(h->name), "%s", name);
+    skewed_init(&h->env, rn_sim_env(f->w.sim));
+    if (chance(f, 50)) {
+        h->env.ahead_ms = (int64_t)below(f, 2 * YEAR_MS) - YEAR_MS;
+        h->env.drift = (int)below(f, 21) - 10;
+    }
+    h->account = world_account(&f->w, &h->env.env, &h->network);
+    scripted_name(h->network, h->number);
+    scripted_on_wake(h->network, on_wake, h);
+    if (rn_container_open(h->account, "d", "c", &h->source, NULL) ||
+        rn_container_open(h->account, "d", "leases", &h->leases, NULL))
+        abort();
+    at.source = h->source;
+    at.leases = h->leases;
+    host_options(f, h, &options, &feed);
+    if (rn_config_init(&config, &options, &observer, &at, &h->env.env,
+                       &error) ||
+        rn_engine_start(&config, &h->engine, &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        abort();
+    }
+    f->figures->starts++;
+}
+
+static void host_kill(struct host *h)
+{
+    if (!h->engine)
+        return;
+    checker_killed(&h->fleet->checker, h->number);
+    rn_engine_kill(h->engine);
+    h->engine = NULL;
+    fleet_forget(h);
+    rn_container_unref(h->source);
+    rn_container_unref(h->leases);
+    rn_account_unref(h->account);
+}
+
+static runnel_processor_state state_of(const struct host *h)
+{
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
+
+    rn_engine_read_stats(h->engine, &stats);
+    return stats.state;
+}
+
+/* One that has failed or stopped is freed. */
+static void host_reap(struct host *h)
+{
+    runnel_processor_state state;
+
+    if (!h->engine || h->env.is_paused)
+        return;
+    state = state_of(h);
+    if (state == RUNNEL_STOPPED || state == RUNNEL_FAILED)
+        host_kill(h);
+}
+
+static bool host_is_live(void *context, const char *name)
+{
+    struct fleet *f = context;
+
+    for (int i = 0; i < FLEET_HOSTS; i++) {
+        if (f->hosts[i].engine && strcmp(f->hosts[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the world ----------------------------------------------------------- */
+
+static void on_commit(void *context, const struct service_box *box,
+                      const struct service_entry *e)
+{
+    struct fleet *f = context;
+
+    if (box == f->leases)
+        checker_lease(&f->checker, e, f->w.wire.sender);
+}
+
+static int64_t wire_step(void *context)
+{
+    struct fleet *f = context;
+
+    return scripted_step(&f->w.wire);
+}
+
+static void write_some(struct fleet *f)
+{
+    for (uint64_t n = below(f, 4); n > 0; n--) {
+        bool is_new = !f->is_full || f->documents < 4 || chance(f, 50);
+        unsigned id =
+            is_new ? f->documents++ : (unsigned)below(f, f->documents);
+        char json[80], name[16], pk[16];
+
+        snprintf(name, sizeof(name), "%u", id);
+        snprintf(pk, sizeof(pk), "[%u]", id % KEYS);
+        snprintf(json, sizeof(json), "{\"id\":\"%u\",\"pk\":%u}", id,
+                 id % KEYS);
+        if (!is_new && chance(f, 30))
+            (void)service_delete(f->w.box, name, pk);
+        else
+            (void)service_upsert(f->w.box, json);
+    }
+}
+
+static void reshape(struct fleet *f)
+{
+    struct service_box *box = f->w.box;
+    struct service_range *range = &box->ranges[below(f, box->range_count)];
+    int64_t closing = (int64_t)below(f, 500);
+
+    while (range->gone)
+        range = &box->ranges[below(f, box->range_count)];
+    if (chance(f, 60) || rn_epk_compare(&range->keys.max, &rn_epk_all.max) == 0)
+        f->figures->splits += service_split(box, range->id, closing);
+    else
+        f->figures->merges += service_merge(
+            box, range->id,
+            service_range_of(box, rn_epk_view(&range->keys.max))->id, closing);
+}
+
+/* Something happens to one host, or to all. */
+static void disturb(struct fleet *f)
+{
+    struct host *h = &f->hosts[below(f, FLEET_HOSTS)];
+    uint64_t what = below(f, 12);
+    char name[16];
+
+    snprintf(name, sizeof(name), "h%d", (int)(h - f->hosts));
+    checker_note(&f->checker, "%lld ms: disturb %s, host %d, %d",
+                 (long long)(now_of(f) / 1000000), name, h->number, (int)what);
+    switch (what) {
+    case 0:
+    case 1:
+        f->figures->kills += h->engine != NULL;
+        host_kill(h);
+        break;
+    case 2:
+    case 3:
+    case 4:
+        /* Perhaps with the name of a neighbour, which may be paused. */
+        if (chance(f, 15))
+            snprintf(name, sizeof(name), "h%d", (int)below(f, FLEET_HOSTS));
+        if (!h->engine)
+            host_start(f, h, name);
+        break;
+    case 5:
+        if (h->engine)
+            skewed_pause(&h->env, !h->env.is_paused);
+        f->figures->pauses++;
+        break;
+    case 6:
+        if (h->engine && !h->env.is_paused) {
+            rn_engine_drain(h->engine, (uint32_t)below(f, 5000));
+            f->figures->drains++;
+        }
+        break;
+    case 7:
+        if (h->engine)
+            scripted_cut(h->network, chance(f, 40));
+        f->figures->cuts++;
+        break;
+    case 8:
+        h->env.ahead_ms += (int64_t)below(f, 7200000) - 3600000;
+        break;
+    case 9:
+    case 10:
+        reshape(f);
+        break;
+    default:
+        break;
+    }
+}
+
+static void run_for(struct fleet *f, int64_t ms)
+{
+    int64_t end = now_of(f) + ms * 1000000;
+
+    while (now_of(f) < end && !f->checker.failure[0]) {
+        rn_sim_run(f->w.sim, 50 * 1000000);
+        for (int i = 0; i < FLEET_HOSTS; i++) {
+            fleet_answer(&f->hosts[i]);
+            host_reap(&f->hosts[i]);
+        }
+    }
+}
+
+static void run_rounds(struct fleet *f)
+{
+    f->w.wire.faults = (struct scripted_faults){ 20, 50, 20, 50, 10, 30, 8000 };
+    for (int i = 0; i < ROUNDS && !f->checker.failure[0]; i++) {
+        write_some(f);
+        disturb(f);
+        run_for(f, (int64_t)below(f, ROUND_MS));
+    }
+}
+
+/* Faults end; one host at least is up. */
+static void heal(struct fleet *f)
+{
+    bool is_up = false;
+
+    scripted_heal(&f->w.wire);
+    f->is_healed = true;
+    for (int i = 0; i < FLEET_HOSTS; i++) {
+        struct host *h = &f->hosts[i];
+
+        if (!h->engine)
+            continue;
+        skewed_pause(&h->env, false);
+        scripted_cut(h->network, false);
+        is_up |= state_of(h) == RUNNEL_RUNNING;
+    }
+    for (int i = 0; i < FLEET_HOSTS && !is_up; i++) {
+        if (!f->hosts[i].engine) {
+            host_start(f, &f->hosts[i], "healer");
+            is_up = true;
+        }
+    }
+}
+
+static bool number_is_live(void *context, int number)
+{
+    struct fleet *f = context;
+
+    for (int i = 0; i < FLEET_HOSTS; i++) {
+        if (f->hosts[i].number == number)
+            return f->hosts[i].engine && f->hosts[i].was_up;
+    }
+    return false;
+}
+
+/* What a host acquired just before the world healed it must have found out. */
+static void check_opened(struct fleet *f)
+{
+    for (int i = 0; i < FLEET_HOSTS; i++)
+        f->hosts[i].was_up =
+            f->hosts[i].engine && state_of(&f->hosts[i]) == RUNNEL_RUNNING;
+    run_for(f, OPENED_MS);
+    /* One that is being acquired now is not an orphan: it is open soon. */
+    for (int i = 0; i < 10 && !f->checker.failure[0]; i++) {
+        if (checker_orphans(&f->checker, number_is_live, f) == 0)
+            return;
+        run_for(f, 100);
+    }
+    if (!f->checker.failure[0])
+        snprintf(f->checker.failure, sizeof(f->checker.failure),
+                 "I8: a host has not opened a lease that it acquired");
+}
+
+/* I9, if a host was up all the time. */
+static void check_owned(struct fleet *f)
+{
+    bool is_up = false;
+
+    run_for(f, OWNED_MS);
+    for (int i = 0; i < FLEET_HOSTS; i++)
+        is_up |= f->hosts[i].was_up && f->hosts[i].engine &&
+                 state_of(&f->hosts[i]) == RUNNEL_RUNNING;
+    if (is_up && !f->checker.failure[0] &&
+        !checker_is_owned(&f->checker, host_is_live, f))
+        snprintf(f->checker.failure, sizeof(f->checker.failure),
+                 "I9: a lease has no live owner in time");
+}
+
+static void run_healed(struct fleet *f)
+{
+    int64_t end;
+
+    heal(f);
+    check_opened(f);
+    check_owned(f);
+    /* Hosts of one name may have made each other stop. */
+    heal(f);
+    end = now_of(f) + DONE_MS * INT64_C(1000000);
+    while (!f->checker.failure[0] && now_of(f) < end &&
+           (checker_missing(&f->checker) ||
+            !checker_is_owned(&f->checker, host_is_live, f)))
+        run_for(f, 500);
+    if (f->checker.failure[0])
+        return;
+    if (checker_missing(&f->checker))
+        snprintf(f->checker.failure, sizeof(f->checker.failure),
+                 "P1: %zu changes were never acknowledged",
+                 checker_missing(&f->checker));
+    else if (!checker_is_owned(&f->checker, host_is_live, f))
+        snprintf(f->checker.failure, sizeof(f->checker.failure),
+                 "I9: a lease has no live owner");
+}
+
+static void fleet_open(struct fleet *f, uint64_t seed)
+{
+    struct service_definition source = {
+        .db = "d", .name = "c", .key = "/pk", .retention_min = 1000000
+    };
+    const struct service_definition leases = {
+        .db = "d", .name = "leases", .key = "/id", .default_ttl = -1
+    };
+    struct rn_env *env;
+
+    source.ranges = 1 + (unsigned)(seed % 3);
+    world_open(&f->w, seed, &source);
+    env = rn_sim_env(f->w.sim);
+    f->w.wire.pass = NULL; /* a step must not step others */
+    f->dice = rn_sim_chance(f->w.sim);
+    f->leases = service_add(&f->w.service, &leases);
+    f->w.service.committed = on_commit;
+    f->w.service.context = f;
+    f->is_full = chance(f, 40);
+    f->may_yield = chance(f, 50);
+    f->has_dead_letters = chance(f, 50);
+    f->batch_limit = chance(f, 30) ? 2 : 0;
+    f->page_limit = (uint32_t)below(f, 5);
+    f->leases_per_range = chance(f, 20) ? 2 : 0;
+    f->min_leases = chance(f, 20) ? 16 : 0; /* every host wants more */
+    f->can_wait = chance(f, 60);
+    f->w.service.cannot_wait = chance(f, 30);
+    checker_init(&f->checker, f->w.box, f->leases);
+    f->wire =
+        (struct rn_task){ .name = "wire", .step = wire_step, .context = f };
+    if (env->ops->task_start(env, &f->wire))
+        abort();
+}
+
+static void fleet_close(struct fleet *f)
+{
+    struct rn_env *env = rn_sim_env(f->w.sim);
+
+    for (int i = 0; i < FLEET_HOSTS; i++)
+        host_kill(&f->hosts[i]);
+    env->ops->task_stop(env, &f->wire);
+    world_close(&f->w);
+}
+
+bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
+               char *why, size_t room)
+{
+    struct fleet *f = calloc(1, sizeof(*f));
+    bool ok;
+
+    if (!f)
+        abort();
+    f->figures = figures;
+    fleet_open(f, seed);
+    f->checker.trace = trace;
+    write_some(f);
+    host_start(f, &f->hosts[0], "h0");
+    if (chance(f, 70))
+        host_start(f, &f->hosts[1], "h1");
+    run_rounds(f);
+    if (!f->checker.failure[0])
+        run_healed(f);
+    ok = !f->checker.failure[0];
+    snprintf(why, room, "%s", f->checker.failure);
+    figures->changes += f->w.box->commits;
+    figures->lease_writes += f->checker.lease_writes;
+    figures->positions += f->checker.positions;
+    figures->simulated_s += (uint64_t)now_of(f) / 1000000000;
+    fleet_close(f);
+    free(f);
+    return ok;
+}

@@ -1,0 +1,35 @@
+/* fleet.h -- a fleet of processors in one thread and in virtual time, by seed.
+ *
+ * Up to FLEET_HOSTS hosts of one processor name share a source, over a network
+ * that loses, delays, repeats, truncates and refuses.  Hosts join, are killed,
+ * paused, drained and cut off; a second host may start with the name of one
+ * that is paused; clocks are off by up to a year, drift and jump; ranges split
+ * and merge; handlers fail, reject, yield, answer late or not at all.
+ *
+ * Then the world heals: with one live host every lease must have a live owner
+ * in time, and every change must have been acknowledged.
+ *
+ * checker.h says what holds meanwhile.
+ */
+#ifndef RN_TESTS_CLIENT_FLEET_H
+#define RN_TESTS_CLIENT_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FLEET_HOSTS = 4 };
+
+/* What a run has done, added up. */
+struct fleet_figures {
+    uint64_t starts, kills, pauses, drains, cuts, splits, merges;
+    uint64_t changes, deliveries, lease_writes, positions;
+    uint64_t again, yields, marks, rejects, pending, dead_letters;
+    uint64_t simulated_s;
+};
+
+/* False with the first violation in `why`.  `trace`: tells everything. */
+bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
+               char *why, size_t room);
+
+#endif

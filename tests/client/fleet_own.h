@@ -1,0 +1,74 @@
+/* fleet_own.h -- between the files of the fleet. */
+#ifndef RN_TESTS_CLIENT_FLEET_OWN_H
+#define RN_TESTS_CLIENT_FLEET_OWN_H
+
+#include "client/checker.h"
+#include "client/fleet.h"
+#include "client/processor/engine.h"
+#include "client/skewed.h"
+#include "client/world.h"
+
+struct fleet;
+
+/* A batch whose handler will answer later. */
+struct pending {
+    struct pending *next;
+    const runnel_batch *batch;
+    char lease[80];
+    int64_t due_ns; /* of the world; INT64_MAX: when the world heals */
+    runnel_verdict verdict;
+    size_t count;
+    uint64_t commits[CHECKER_BATCH_MAX];
+};
+
+struct host {
+    struct fleet *fleet;
+    int number; /* unique for ever: the checker's name of it */
+    char name[16];
+    struct skewed env;
+    struct rn_account *account;
+    struct rn_network *network;
+    struct rn_container *source, *leases;
+    struct rn_engine *engine; /* NULL: not running */
+    bool was_up;              /* when the world healed */
+    struct pending *pending;
+};
+
+struct fleet {
+    struct world w;
+    struct rn_chance *dice;
+    struct checker checker;
+    struct fleet_figures *figures;
+    struct host hosts[FLEET_HOSTS];
+    struct service_box *leases;
+    struct rn_task wire;
+    int numbers;
+    unsigned documents;
+    bool is_full, is_healed, may_yield, has_dead_letters;
+    uint32_t batch_limit, page_limit, leases_per_range, min_leases;
+    bool can_wait;
+};
+
+static inline bool chance(struct fleet *f, unsigned percent)
+{
+    return rn_chance_percent(f->dice, percent);
+}
+
+static inline uint64_t below(struct fleet *f, uint64_t n)
+{
+    return rn_chance_below(f->dice, n);
+}
+
+static inline int64_t now_of(const struct fleet *f)
+{
+    return rn_mono_ns(rn_sim_env(f->w.sim));
+}
+
+/* The handler, whose context is a host (fleet_handler.c). */
+extern const runnel_observer fleet_observer;
+/* Gives the verdicts that are due. */
+void fleet_answer(struct host *h);
+/* Forgets those that are not: the host was killed. */
+void fleet_forget(struct host *h);
+
+#endif

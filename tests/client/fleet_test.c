@@ -1,0 +1,73 @@
+/* fleet_test.c -- fleets of processors, many seeds; see fleet.h and
+ * ../sim/seeds.h for the options. */
+#include "client/fleet.h"
+#include "sim/seeds.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* Under sanitizers it is not the count that matters. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SEEDS = 50 };
+#else
+enum { SEEDS = 600 };
+#endif
+
+enum { FIGURES = sizeof(struct fleet_figures) / sizeof(uint64_t) };
+
+/* Seen by all processes. */
+struct shared {
+    atomic_ullong figures[FIGURES];
+};
+
+static bool run(uint64_t seed, void *shared, bool trace)
+{
+    union {
+        struct fleet_figures named;
+        uint64_t each[FIGURES];
+    } done = { 0 };
+    struct shared *sum = shared;
+    char why[300];
+    bool ok = fleet_run(seed, trace, &done.named, why, sizeof(why));
+
+    for (size_t i = 0; i < FIGURES; i++)
+        atomic_fetch_add(&sum->figures[i], done.each[i]);
+    if (!ok)
+        fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, why);
+    return ok;
+}
+
+/* Whatever the fleet can do must have been done. */
+static bool report(const void *shared)
+{
+    static const char *const names[FIGURES] = {
+        "starts",       "kills",        "pauses",
+        "drains",       "cuts",         "splits",
+        "merges",       "changes",      "deliveries",
+        "lease writes", "positions",    "again",
+        "yields",       "marks",        "rejects",
+        "pending",      "dead letters", "simulated seconds"
+    };
+    const struct shared *sum = shared;
+    bool ok = true;
+
+    for (size_t i = 0; i < FIGURES; i++) {
+        unsigned long long n = atomic_load(&sum->figures[i]);
+
+        printf("%s%s %llu", i ? ", " : "", names[i], n);
+        ok &= n > 0;
+    }
+    printf("\n");
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    const struct seeds_plan plan = { .seeds = SEEDS,
+                                     .seeds_prove = 500000,
+                                     .shared_bytes = sizeof(struct shared),
+                                     .run = run,
+                                     .report = report };
+
+    return seeds_run(argc, argv, &plan);
+}
