@@ -1,6 +1,8 @@
 /* update.c -- the compare-and-swap loop of a lease. */
 #include "client/lease/update.h"
 
+#include "client/http/bug.h"
+
 #include <stdio.h>
 
 bool rn_update_is_ours(const struct rn_update_host *host,
@@ -10,7 +12,8 @@ bool rn_update_is_ours(const struct rn_update_host *host,
 
     return lease->owner.at && session.at &&
            rn_view_eq(lease->owner, rn_view_text(host->host)) &&
-           rn_view_eq(session, rn_view_text(host->session));
+           (RN_BUG(SESSION_NOT_COMPARED) ||
+            rn_view_eq(session, rn_view_text(host->session)));
 }
 
 static bool owner_is(const struct rn_lease *lease, struct rn_view owner)
@@ -165,6 +168,8 @@ enum rn_update_next rn_update_written(struct rn_update *u, runnel_code code,
         return lose(u, NULL);
     case RUNNEL_PRECONDITION:
     case RUNNEL_UNCERTAIN:
+        if (RN_BUG(UNCERTAIN_IS_REFUSED) && u->kind == RN_UPDATE_ACQUIRE)
+            return lose(u, NULL);
         return RN_UPDATE_READ;
     case RUNNEL_UNAUTHORIZED:
     case RUNNEL_FORBIDDEN:

@@ -3,6 +3,7 @@
  * A dead letter in the container has the id RID-LSN, so storing it twice leaves
  * one.  The feed goes on only after it is stored.
  */
+#include "client/http/bug.h"
 #include "client/processor/own.h"
 
 #include "cosmos/pk.h"
@@ -197,7 +198,7 @@ static void settle(struct rn_worker *w, bool is_stored)
 void rn_worker_buried(struct rn_worker *w)
 {
     w->is_job_running = false;
-    settle(w, w->buried == RUNNEL_DONE);
+    settle(w, w->buried == RUNNEL_DONE || RN_BUG(FAILED_DEAD_LETTER_COUNTS));
 }
 
 static void skip(struct rn_worker *w, struct rn_delivery *d)

@@ -1,4 +1,5 @@
 /* pass.c -- one balance pass: list the leases, compare, take, mark, give. */
+#include "client/http/bug.h"
 #include "client/processor/own.h"
 
 #include <stdio.h>
@@ -266,6 +267,8 @@ static void adopt(struct rn_pass *p)
     struct rn_engine *e = p->engine;
     bool is_first = e->pass_ended_ns == 0;
 
+    if (RN_BUG(UNCERTAIN_IS_REFUSED) && !is_first)
+        return;
     for (size_t i = 0; i < p->count; i++) {
         struct rn_lease_document *d = p->listing.leases[p->places[i]];
         struct rn_view owner;

@@ -3,6 +3,7 @@
  * Reads that fail are tried again in place; the lease is kept.  Only after
  * give_up_ms is it released: another host may have a better network.
  */
+#include "client/http/bug.h"
 #include "client/processor/own.h"
 
 enum {
@@ -39,6 +40,11 @@ static void take_page(struct rn_worker *w, int64_t now_ns)
     struct rn_page *page = r->page;
 
     r->page = NULL;
+    if (RN_BUG(FIRST_PAGE_SKIPPED) && !w->window.first &&
+        !w->window.has_moved) {
+        rn_page_unref(page);
+        page = NULL;
+    }
     if (rn_window_add(&w->window, page, &r->at, r->range_id, &w->range)) {
         rn_worker_forget_batches(w);
         rn_worker_begin_reading(w);

@@ -5,6 +5,7 @@
  * nothing is undone: if the parent turns out to be another host's, the children
  * stay, because that host counts on them.
  */
+#include "client/http/bug.h"
 #include "client/processor/own.h"
 
 #include <stdio.h>
@@ -156,6 +157,11 @@ static void call_done(struct rn_store_call *call)
     w->reshape.has_answer = true;
 }
 
+static void ignore_done(struct rn_store_call *call)
+{
+    (void)call;
+}
+
 static struct rn_store_call *new_call(struct rn_worker *w,
                                       enum rn_store_kind kind)
 {
@@ -209,6 +215,9 @@ static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
     lease.has_range = true;
     lease.range = c->range;
     lease.owner = rn_view_text(e->config.host);
+    if (RN_BUG(CHILDREN_AT_READ_POSITION) &&
+        w->reader.at.kind == RN_POSITION_ETAG)
+        lease.position = rn_view_text(w->reader.at.etag);
     rn_lease_token_print(&c->range, token);
     snprintf(range, sizeof(range), "%s %s", c->token, token);
     fits =
@@ -341,10 +350,31 @@ static void start_children(struct rn_worker *w)
     }
 }
 
+/* A wrong variant: another host may count on the children. */
+static void undo_children(struct rn_worker *w)
+{
+    for (size_t i = 0; i < w->reshape.count; i++) {
+        const struct rn_lease_document *d = w->reshape.children[i].document;
+        struct rn_chore *c = d ? rn_new(sizeof(*c)) : NULL;
+
+        if (!c)
+            continue;
+        rn_store_call_init(&c->call, RN_STORE_REMOVE);
+        c->call.done = ignore_done;
+        if (rn_listing_address(&c->call, &d->lease))
+            rn_free(c);
+        else
+            rn_engine_start_chore(w->engine, c);
+    }
+}
+
 static void parent_removed(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_reshape *r = &w->reshape;
 
+    if (RN_BUG(CHILDREN_UNDONE) && (r->call.code == RUNNEL_PRECONDITION ||
+                                    r->call.code == RUNNEL_NOT_FOUND))
+        undo_children(w);
     switch (r->call.code) {
     case RUNNEL_FORBIDDEN:
         rn_engine_tell(w->engine, RUNNEL_EVENT_CONFIGURATION,
@@ -427,7 +457,7 @@ int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
         retry(w, now_ns);
         return RN_TASK_NOW;
     }
-    if (r->at < r->count)
+    if (r->at < r->count && !RN_BUG(PARENT_DELETED_FIRST))
         create_next(w, now_ns);
     else
         remove_parent(w, now_ns);

@@ -1,6 +1,8 @@
 /* window.c -- slots, lanes, and the position behind what is done. */
 #include "client/processor/window.h"
 
+#include "client/http/bug.h"
+
 #include "base/hash.h"
 
 runnel_code rn_window_init(struct rn_window *w,
@@ -473,7 +475,8 @@ static size_t choose_again(struct rn_delivery *d, unsigned char *again)
         again[i] =
             d->marks[i] == RN_MARK_AGAIN || (d->tainted && d->tainted[i]);
         for (size_t k = 0; !again[i] && k < i; k++)
-            again[i] = again[k] && same_key(change_at(d, k), change_at(d, i));
+            again[i] = !RN_BUG(SUCCESSORS_OF_MARK_DONE) && again[k] &&
+                       same_key(change_at(d, k), change_at(d, i));
         count += again[i];
     }
     return count;

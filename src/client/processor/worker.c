@@ -3,6 +3,7 @@
  * Answers only store what they bring; every decision is taken in
  * rn_worker_step, so nothing is entered twice.
  */
+#include "client/http/bug.h"
 #include "client/processor/own.h"
 
 #include <stdio.h>
@@ -196,6 +197,10 @@ static void step_draining(struct rn_worker *w)
 {
     bool is_writing = w->is_calling || w->is_updating || w->is_granted;
 
+    if (RN_BUG(CLOSE_DOES_NOT_WAIT) && w->is_open && !w->is_job_running) {
+        rn_worker_start_close(w);
+        return;
+    }
     if (w->window.delivered > 0 || w->burying || is_writing)
         return;
     if (w->calls > 0) {

@@ -4,6 +4,7 @@
  * and timestamp.  So a checkpoint renews the lease, and while checkpoints flow
  * there is no other write.
  */
+#include "client/http/bug.h"
 #include "client/processor/own.h"
 
 #include <stdio.h>
@@ -72,6 +73,9 @@ static void acquired(struct rn_worker *w)
 {
     const struct rn_lease *lease = &w->document->lease;
 
+    if (RN_BUG(RENEWAL_HAS_A_COPY) && lease->position.at &&
+        rn_position_set(&w->manual, lease->position, NULL))
+        return;
     w->epoch = rn_lease_number(lease, RN_LEASE_EPOCH);
     w->range = lease->has_range ? lease->range : w->range;
     w->attempts_stored = rn_lease_attempts(lease);
@@ -278,7 +282,12 @@ static bool choose_position(struct rn_worker *w, struct rn_position *out)
     struct rn_view there = w->document->lease.position;
     bool is_manual = w->engine->config.o.manual_checkpoint;
 
-    if (is_manual && w->has_manual)
+    if (RN_BUG(CHECKPOINT_AT_DELIVERY) && w->window.last)
+        *out = w->window.last->token;
+    else if (RN_BUG(NOTHING_STORED_WHILE_OPEN) && w->window.last &&
+             !w->window.last->page)
+        *out = w->window.last->token;
+    else if (is_manual && w->has_manual)
         *out = w->manual;
     else if (w->window.has_moved && !(is_manual && w->is_manual_open))
         *out = w->window.position;
@@ -305,6 +314,9 @@ static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
     } else {
         if (choose_position(w, &w->storing))
             w->update.position = rn_view_text(w->storing.etag);
+        else if (RN_BUG(RENEWAL_HAS_A_COPY) &&
+                 w->manual.kind == RN_POSITION_ETAG)
+            w->update.position = rn_view_text(w->manual.etag);
         w->update.attempts = rn_window_attempts(&w->window);
         w->attempts_ns = now_ns;
         if (kind == RN_UPDATE_RELEASE && w->reshape.bounds)

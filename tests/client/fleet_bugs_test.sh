@@ -1,0 +1,47 @@
+#!/bin/sh
+# fleet_bugs_test.sh -- the simulation of fleets finds every fault built into the
+# processor.
+#
+#   fleet_bugs_test.sh FLEET_BUGS_TEST
+#
+# A suite that has never failed proves little.  Each wrong variant
+# (src/client/http/bug.h) is switched on and must be found within the seeds
+# beside it; the right one must not be.
+sim=$1
+number=0
+failed=0
+
+# find BUG SEEDS
+find()
+{
+    number=$((number + 1))
+    said=$("$sim" --bug "$1" --seeds "$2" --seconds 60 --first 1 2>&1)
+    status=$?
+    seed=$(echo "$said" | sed -n 's/^\(seed [0-9].*\)/\1/p' | head -n 1)
+    if [ "$1" = none ] && [ $status -eq 0 ]; then
+        echo "ok $number - $1"
+    elif [ "$1" != none ] && [ $status -eq 1 ] && [ -n "$seed" ]; then
+        echo "ok $number - $1 # $seed"
+    else
+        echo "not ok $number - $1 # exit status $status"
+        echo "$said"
+        failed=1
+    fi
+}
+
+find none 100
+find checkpoint-at-delivery 100
+find children-at-read-position 500
+find nothing-stored-while-open 500
+find first-page-skipped 100
+find parent-deleted-first 100
+find close-does-not-wait 500
+find session-not-compared 500
+find renewal-has-a-copy 100
+find successors-of-mark-done 500
+find failed-dead-letter-counts 500
+find uncertain-is-refused 500
+find children-undone 500
+find redundant-without-order 500
+echo "1..$number"
+exit $failed
