@@ -153,23 +153,62 @@ static bool cannot_aggregate(const struct rn_expr *e)
     return false;
 }
 
-/* The option of a call may say how vectors are compared. */
-static void read_distance(struct rn_check *c, struct rn_expr *call)
+/* The value of a member of the option of a call; undefined if it is absent or
+ * not a constant. */
+static enum rn_code read_option(struct rn_check *c, const struct rn_expr *call,
+                                struct rn_view name, struct rn_value *out)
 {
     const struct rn_expr *e = call->count > 3 ? call->kids[3] : NULL;
-    struct rn_value v = rn_value_undefined();
-    enum rn_distance distance;
 
-    if (e && e->kind == RN_EXPR_PARAMETER &&
-        rn_value_member(&e->value, RN_LIT("distanceFunction"), c->arena, &v))
-        return;
+    *out = rn_value_undefined();
+    if (e && e->kind == RN_EXPR_PARAMETER)
+        return rn_value_member(&e->value, name, c->arena, out);
     for (uint32_t i = 0; e && e->kind == RN_EXPR_OBJECT && i < e->count; i++) {
-        if (rn_view_eq(e->names[i], RN_LIT("distanceFunction")) &&
-            e->kids[i]->kind == RN_EXPR_LITERAL)
-            v = e->kids[i]->value;
+        const struct rn_expr *v = e->kids[i];
+        bool is_minus = v->kind == RN_EXPR_UNARY && v->op == RN_OP_MINUS &&
+                        v->kids[0]->kind == RN_EXPR_LITERAL &&
+                        v->kids[0]->value.kind == RN_VALUE_NUMBER;
+
+        if (!rn_view_eq(e->names[i], name))
+            continue;
+        if (is_minus)
+            *out = rn_value_double(-rn_value_real(&v->kids[0]->value));
+        else if (v->kind == RN_EXPR_LITERAL)
+            *out = v->value;
     }
-    if (v.kind == RN_VALUE_STRING && rn_distance_named(v.text, &distance))
+    return RN_OK;
+}
+
+/* The option of a call may say how vectors are compared. */
+static enum rn_code read_distance(struct rn_check *c, struct rn_expr *call)
+{
+    struct rn_value v;
+    enum rn_distance distance;
+    enum rn_code rc = read_option(c, call, RN_LIT("distanceFunction"), &v);
+
+    if (!rc && v.kind == RN_VALUE_STRING &&
+        rn_distance_named(v.text, &distance))
         call->op = (uint8_t)distance;
+    return rc;
+}
+
+static enum rn_code check_multiplier(struct rn_check *c,
+                                     const struct rn_expr *call)
+{
+    struct rn_value v;
+    enum rn_code rc =
+        read_option(c, call, RN_LIT("searchListSizeMultiplier"), &v);
+
+    if (rc || v.kind != RN_VALUE_NUMBER ||
+        (rn_value_real(&v) >= 1 && rn_value_real(&v) <= 100))
+        return rc;
+    return rn_faults_add(c->faults, "SC2213", call->kids[3]->start,
+                         call->kids[3]->end,
+                         "The 'searchListSizeMultiplier' value %.17g specified "
+                         "in the VectorDistance function is outside the "
+                         "supported range. The value must be between 1 and "
+                         "100.",
+                         rn_value_real(&v));
 }
 
 /* Else it is as the policy says of the path. */
@@ -178,18 +217,19 @@ static enum rn_code set_distance(struct rn_check *c, struct rn_expr *e,
 {
     const struct rn_policy_vector *vector;
     struct rn_json_path path;
+    enum rn_code rc;
 
     e->op = RN_DISTANCE_COSINE;
     for (uint32_t i = 0; i < 2; i++) {
-        enum rn_code rc = rn_expr_path(s, e->kids[i], c->arena, &path);
+        rc = rn_expr_path(s, e->kids[i], c->arena, &path);
         if (rc)
             return rc;
         vector = rn_policy_find_vector(c->policy, &path);
         if (vector)
             e->op = (uint8_t)vector->distance;
     }
-    read_distance(c, e);
-    return RN_OK;
+    rc = read_distance(c, e);
+    return rc ? rc : check_multiplier(c, e);
 }
 
 static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
@@ -213,8 +253,8 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     }
     if (e->function->rank && at->where != IN_RANK) {
         return rn_faults_add(
-            c->faults, "SC2005", e->start, e->start + e->name.len,
-            "The function '%s' is allowed only in ORDER BY RANK.",
+            c->faults, "SC2240", e->start, e->end,
+            "The %s function is only allowed in the ORDER BY RANK clause.",
             e->function->name);
     }
     if (!takes(e->function, e->count))
@@ -283,6 +323,11 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
         return check_select(c, e->query, at->scope);
     for (uint32_t i = 0; i < e->count && !rc; i++)
         rc = check_expr(c, e->kids[i], at);
+    if (!rc && e->kind == RN_EXPR_INDEX && !rn_expr_is_constant(e->kids[1])) {
+        return rn_faults_add(c->faults, "SC2990", e->kids[1]->start,
+                             e->kids[1]->end,
+                             "The member indexer must be a constant.");
+    }
     return rc ? rc : check_member(c, e);
 }
 
@@ -454,14 +499,37 @@ static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
     return rc;
 }
 
+/* The service sorts and cuts only the rows of the query itself.  Each range
+ * would sort and cut the rows of a subquery by itself. */
+static enum rn_code check_subquery(struct rn_check *c,
+                                   const struct rn_select *s)
+{
+    if (s->order_count) {
+        return rn_faults_add(c->faults, "SC2202", s->order[0].expr->start,
+                             s->order[s->order_count - 1].expr->end,
+                             "'ORDER BY' is not supported in subqueries.");
+    }
+    if (s->top) {
+        return rn_faults_add(c->faults, "SC2203", s->top->start, s->top->end,
+                             "'TOP' is not supported in subqueries.");
+    }
+    if (s->offset) {
+        return rn_faults_add(c->faults, "SC2204", s->offset->start,
+                             s->limit->end,
+                             "'OFFSET LIMIT' is not supported in subqueries.");
+    }
+    return RN_OK;
+}
+
 static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
                                  const struct scope *outer)
 {
     struct scope scope = { outer, s, 0 };
     struct place at = { &scope, s, IN_ROW };
-    enum rn_code rc;
+    enum rn_code rc = outer ? check_subquery(c, s) : RN_OK;
 
-    rc = check_from(c, s, &scope);
+    if (!rc)
+        rc = check_from(c, s, &scope);
     if (!rc)
         rc = check_counts(c, s);
     if (!rc && s->where)

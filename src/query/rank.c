@@ -72,6 +72,11 @@ enum rn_code rn_check_rank(struct rn_check *c, const struct rn_select *s,
         s->from_count == 0 || s->from[0].query)
         return refuse(c, "ORDER BY RANK is allowed only in a query of its own "
                          "without DISTINCT, GROUP BY and aggregates.");
+    if (s->from_count > 1)
+        return rn_faults_add(c->faults,
+                             is_fusion(s->order[0].expr) ? "SC2224" : "SC2223",
+                             s->order[0].expr->start, s->order[0].expr->end,
+                             "'JOIN' is not supported with ORDER BY RANK.");
     rn_rank_of(s, &rank);
     if (is_fusion(s->order[0].expr) &&
         s->order[0].expr->count > RN_RANK_PARTS_MAX)

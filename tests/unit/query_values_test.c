@@ -193,7 +193,6 @@ static void undefined_is_a_value_of_its_own(void **state)
         { "c.a['0']", "undefined" },
         { "c.o[0]", "undefined" },
         { "c.s[0]", "undefined" },
-        { "c.a[c.a[0]]", "2" },
         { "c.x['y']", "{\"z\":5}" },
         { "c.e", "\"A\\n\"" },
         { "c.nothing IN (1, 2)", "undefined" },
