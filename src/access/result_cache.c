@@ -5,8 +5,9 @@
 
 #include <pthread.h>
 
-/* rows sent, rows passed, length of JSON, length of `after` */
-enum { HEAD = 8 + 8 + 4 + 4 };
+/* rows sent, rows passed, rows of the gathered row, lengths of JSON and of
+ * `after` */
+enum { HEAD = 8 + 8 + 4 + 4 + 4 };
 
 struct rn_answers {
     pthread_mutex_t lock;
@@ -44,8 +45,9 @@ enum rn_code rn_answer_add(struct rn_answer *a, struct rn_view json,
         return rc;
     rn_put_u64_be(head, place->rows);
     rn_put_u64_be(head + 8, place->passed);
-    rn_put_u32_be(head + 16, (uint32_t)json.len);
-    rn_put_u32_be(head + 20, (uint32_t)place->after.len);
+    rn_put_u32_be(head + 16, place->document_rows);
+    rn_put_u32_be(head + 20, (uint32_t)json.len);
+    rn_put_u32_be(head + 24, (uint32_t)place->after.len);
     rc = rn_buf_add(&a->rows, rn_view_of(head, HEAD));
     if (!rc)
         rc = rn_buf_add(&a->rows, json);
@@ -65,11 +67,12 @@ bool rn_answer_next(struct rn_answer *a, struct rn_view *json,
 
     if (rn_answer_is_empty(a))
         return false;
-    *json = rn_view_of(head + HEAD, rn_get_u32_be(head + 16));
-    after = rn_get_u32_be(head + 20);
+    *json = rn_view_of(head + HEAD, rn_get_u32_be(head + 20));
+    after = rn_get_u32_be(head + 24);
     *place = (struct rn_query_place){
         .rows = rn_get_u64_be(head),
         .passed = rn_get_u64_be(head + 8),
+        .document_rows = rn_get_u32_be(head + 16),
         .after = rn_view_of(json->at + json->len, after),
     };
     a->at += HEAD + json->len + after;

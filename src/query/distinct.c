@@ -17,28 +17,13 @@ static bool is_told(const struct rn_select *s, const struct rn_expr *e)
     return false;
 }
 
-static bool is_key(const struct rn_select *s, const struct rn_expr *item)
-{
-    for (uint32_t i = 0; i < s->order_count; i++) {
-        if (rn_expr_equals(item, s->order[i].expr))
-            return true;
-    }
-    return false;
-}
-
 enum rn_distinct rn_distinct_of(const struct rn_select *s)
 {
-    if (!s->is_distinct || s->order_count == 0)
+    if (!s->is_distinct)
         return RN_DISTINCT_NOT;
     for (uint32_t i = 0; i < s->order_count; i++) {
         if (!is_told(s, s->order[i].expr))
             return RN_DISTINCT_SORTED;
     }
-    if (s->kind == RN_SELECT_STAR)
-        return RN_DISTINCT_FIRST;
-    for (uint32_t i = 0; i < s->item_count; i++) {
-        if (!is_key(s, s->items[i].expr))
-            return RN_DISTINCT_FIRST;
-    }
-    return RN_DISTINCT_BY_KEYS;
+    return RN_DISTINCT_FIRST;
 }

@@ -62,13 +62,13 @@ static int by_name(const void *a, const void *b)
     return rn_view_compare(x->name, y->name);
 }
 
-static enum rn_code encode_object(const struct rn_value *v,
-                                  struct rn_arena *arena, struct rn_buf *out)
+enum rn_code rn_value_sort_members(const struct rn_value *v,
+                                   struct rn_arena *arena,
+                                   struct rn_member **out, uint32_t *count)
 {
     struct rn_value_walk w = rn_value_walk_begin(v, arena);
     struct rn_member *sorted;
     uint32_t n = 0;
-    enum rn_code rc;
 
     sorted = rn_arena_alloc(arena, (v->count + 1) * sizeof(*sorted));
     if (!sorted)
@@ -78,7 +78,20 @@ static enum rn_code encode_object(const struct rn_value *v,
     if (w.rc)
         return w.rc;
     qsort(sorted, n, sizeof(*sorted), by_name);
-    rc = add(out, &n, sizeof(n));
+    *out = sorted;
+    *count = n;
+    return RN_OK;
+}
+
+static enum rn_code encode_object(const struct rn_value *v,
+                                  struct rn_arena *arena, struct rn_buf *out)
+{
+    struct rn_member *sorted;
+    uint32_t n = 0;
+    enum rn_code rc = rn_value_sort_members(v, arena, &sorted, &n);
+
+    if (!rc)
+        rc = add(out, &n, sizeof(n));
     for (uint32_t i = 0; i < n && !rc; i++) {
         rc = encode_text(sorted[i].name, out);
         if (!rc)

@@ -35,12 +35,22 @@ enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
     return RN_OK;
 }
 
+/* The first SELECT, from the query itself inward, whose rows are not made of
+ * one row of its source each. */
+static const struct rn_select *find_gatherer(const struct rn_query *q)
+{
+    for (const struct rn_select *s = q->select;; s = s->from[0].query) {
+        if (s->is_distinct || s->group_count || s->aggregate_count ||
+            s->order_count)
+            return s;
+        if (s->from_count == 0 || !s->from[0].query)
+            return NULL;
+    }
+}
+
 bool rn_query_is_streaming(const struct rn_query *q)
 {
-    const struct rn_select *s = q->select;
-
-    return !s->is_distinct && !s->group_count && !s->aggregate_count &&
-           !s->order_count && s->from_count > 0 && !s->from[0].query;
+    return !find_gatherer(q) && rn_query_reads_documents(q);
 }
 
 bool rn_query_is_ordered(const struct rn_query *q)
@@ -103,7 +113,7 @@ bool rn_query_is_orderless(const struct rn_query *q)
         return false;
     if (s->aggregate_count)
         return !makes_list(s);
-    return s->order_count && rn_distinct_of(s) != RN_DISTINCT_FIRST;
+    return s->order_count > 0;
 }
 
 enum rn_code rn_query_only_counts(const struct rn_query *q, struct rn_arena *a,
@@ -144,10 +154,6 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
 
     if (row->kind == RN_VALUE_UNDEFINED)
         return RN_OK;
-    if (r->skip_sent) {
-        r->skip_sent--;
-        return RN_OK;
-    }
     if (r->is_full) {
         r->is_cut = true;
         r->has_row = true;
@@ -173,9 +179,10 @@ static enum rn_code send_row(void *context, const struct rn_value *row,
     place = (struct rn_query_place){
         .rows = r->limits.from.rows + r->stats->rows,
         .passed = r->passed,
-        .document_rows = r->document_rows,
+        .document_rows = r->gatherer == r->query->select ? 0 : r->document_rows,
         .after = rn_buf_view(&r->after),
     };
+    r->stats->place.document_rows = place.document_rows;
     return r->sink->row(r->sink->context, rn_buf_view(&r->row), &place,
                         &r->is_full, r->err);
 }
@@ -195,8 +202,10 @@ static enum rn_code run(struct rn_run *r)
         return RN_TOO_LARGE;
     memset(r->frame, 0, frame);
     rn_chance_init(&r->chance, r->limits.seed);
-    if (!rn_query_is_streaming(r->query) && !r->limits.from.after.len)
-        r->skip_sent = r->limits.from.rows;
+    r->gatherer = find_gatherer(r->query);
+    if (r->gatherer && r->limits.from.rows && !r->limits.from.after.len)
+        return rn_fail(r->err, RN_BAD_REQUEST, "Invalid Continuation Token");
+    r->skip_rows = r->limits.from.document_rows;
     rc = rn_wanted_find(&r->wanted, r->query->select, &r->keep);
     if (rc)
         return rc;

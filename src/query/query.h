@@ -13,7 +13,9 @@
  * aggregate) resumes with the source standing at the document of the last row.
  * One with ORDER BY reads all documents again and goes on behind the keys and
  * the rid of the last row; it never holds more rows than limits.ahead_bytes.
- * Any other computes its answer again and skips what was sent.
+ * Rows of GROUP BY and of DISTINCT come in the order of their values, and such
+ * a query goes on behind the value of the last row.  So whatever has come, gone
+ * or moved to another range meanwhile, a row that stays comes exactly once.
  *
  * Threads: a parsed query is only read; each run is its own.
  */
@@ -67,10 +69,11 @@ enum { RN_QUERY_AFTER_MAX = 600 };
 struct rn_query_place {
     uint64_t rows;          /* sent so far, over all pages */
     uint64_t passed;        /* rows that reached OFFSET and LIMIT so far */
-    uint32_t document_rows; /* of the last document, those already passed */
-    /* Of an ordered answer, the last row's keys, rid and row within its
-     * document, as bytes, at most RN_QUERY_AFTER_MAX.  Empty if they do not
-     * fit; then the rows are counted. */
+    uint32_t document_rows; /* of the last document or gathered row, those
+                               already passed */
+    /* Of an answer that is gathered (not streaming) the place of the last row:
+     * its keys, and its rid and row within its document, or its value; at most
+     * RN_QUERY_AFTER_MAX bytes. */
     struct rn_view after;
 };
 
@@ -213,6 +216,10 @@ enum rn_code rn_query_span(const struct rn_query *q,
 enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,
                                    const struct rn_json_path **out,
                                    uint32_t *count) RN_CHECK;
+
+/* True if the keys in `after` are too long to be there in full.  The run must
+ * then see all documents to find the place: no index leads there. */
+bool rn_query_place_is_cut(const struct rn_query *q, struct rn_view after);
 
 /* The keys of ORDER BY: how many, and each as a path of the document.  The
  * path is empty if the key is not one. */

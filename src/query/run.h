@@ -44,10 +44,12 @@ struct rn_run {
     uint32_t document_rows;
     uint32_t skip_rows; /* of the first document, on resuming */
     const struct rn_sink *sink;
-    struct rn_buf row;   /* being printed */
-    uint64_t skip_sent;  /* rows of earlier pages, if computed again */
+    struct rn_buf row; /* being printed */
+    /* The SELECT that must see all its rows before the first one leaves; its
+     * rows are those that a place names.  NULL: documents are. */
+    const struct rn_select *gatherer;
     uint64_t passed;     /* rows of the query itself at OFFSET and LIMIT */
-    struct rn_buf after; /* the keys of the row being sent */
+    struct rn_buf after; /* the place of the gathered row being sent */
     struct rn_regexes *regexes; /* fn_regex.c; NULL: none yet */
     bool is_full;               /* the sink wants no more: is there more? */
     bool is_cut;                /* stopped with more to come, or perhaps */
@@ -117,6 +119,24 @@ struct rn_keyset {
 enum rn_code rn_keyset_add(struct rn_keyset *k, struct rn_view key,
                            uint32_t *place, bool *is_new) RN_CHECK;
 
+/* ---- a place among values ------------------------------------------------ */
+
+enum { RN_VALUES_HASH_LEN = 16, RN_VALUEKEY_MAX = 256 + RN_VALUES_HASH_LEN };
+
+struct rn_valuekey {
+    size_t len;
+    char bytes[RN_VALUEKEY_MAX];
+};
+
+/* The key of a row of values; see valuekey.c. */
+enum rn_code rn_valuekey_make(const struct rn_value *values, uint32_t count,
+                              struct rn_run *r,
+                              struct rn_valuekey *out) RN_CHECK;
+/* A hash of the values; equal values have equal hashes. */
+enum rn_code rn_values_hash(const struct rn_value *values, uint32_t count,
+                            struct rn_run *r,
+                            char out[RN_VALUES_HASH_LEN]) RN_CHECK;
+
 /* ---- aggregates ---------------------------------------------------------- */
 
 struct rn_aggregate {
@@ -138,28 +158,46 @@ struct rn_value rn_aggregate_end(const struct rn_aggregate *a);
 
 /* ---- sorted and grouped rows --------------------------------------------- */
 
-/* Where DISTINCT is done if there is ORDER BY. */
+/* Where DISTINCT is done. */
 enum rn_distinct {
     RN_DISTINCT_NOT,
-    RN_DISTINCT_FIRST,   /* before the sort: equal rows have equal keys */
-    RN_DISTINCT_BY_KEYS, /* so, and rows with equal keys are equal */
-    RN_DISTINCT_SORTED,  /* after it: the keys are not in the row */
+    RN_DISTINCT_FIRST,  /* before the sort: equal rows have equal keys */
+    RN_DISTINCT_SORTED, /* after it: the keys are not in the row */
 };
 
 enum rn_distinct rn_distinct_of(const struct rn_select *s);
+
+struct rn_sorted {
+    struct rn_value *keys;
+    struct rn_value row;
+    struct rn_view value_key; /* empty unless rows are in its order */
+    uint64_t rid;             /* of its document, unless they are */
+    uint32_t place;           /* in its document */
+    uint32_t size;            /* of what it takes in the arena */
+    uint32_t value; /* the same for rows that are equal, if that matters */
+};
+
+/* A place of which the first `whole` keys are there in full; of the next one
+ * only the kind and, if it is a string, the beginning. */
+struct rn_sorter_cut {
+    uint32_t whole;
+    char hash[RN_VALUES_HASH_LEN]; /* of all keys */
+};
 
 struct rn_sorter {
     struct rn_run *run;
     const struct rn_select *select;
     enum rn_hold hold;
-    uint64_t most;           /* rows that can matter */
-    size_t ahead_bytes;      /* of rows to keep; 0: all */
-    bool is_outermost;       /* its rows are resumed behind the last one sent */
-    struct rn_sorted *after; /* NULL: from the first */
+    uint64_t most;             /* rows that can matter */
+    size_t ahead_bytes;        /* of rows to keep; 0: all */
+    bool is_outermost;         /* of the query itself, not of a subquery */
+    bool is_by_value;          /* equal keys are in the order of value keys */
+    struct rn_sorted *after;   /* of the last row sent; NULL: from the first */
+    struct rn_sorter_cut *cut; /* of its keys; NULL: they are there in full */
+    bool was_cut;
     struct rn_arena *arena, own[2];
     struct rn_sorted *rows;
     uint32_t count;
-    uint64_t taken;
     struct rn_buf memory; /* of rows */
     enum rn_distinct distinct;
     struct rn_buf marks; /* one byte for each value */
@@ -170,16 +208,19 @@ struct rn_sorter {
 /* Goes on behind a place; its own. */
 enum rn_code rn_sorter_resume(struct rn_sorter *s,
                               struct rn_view after) RN_CHECK;
+/* The place of a row into the run's `after`. */
+enum rn_code rn_sorter_put_place(struct rn_sorter *s,
+                                 const struct rn_sorted *row) RN_CHECK;
 /* Adds the row with the keys of the current frame; `value` is its number among
- * those DISTINCT has met, if that is done after sorting. */
+ * those DISTINCT has met, if that is done after sorting.  `key` is its value
+ * key, unless rows with equal keys are in the order of their documents. */
 enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
-                           uint32_t value) RN_CHECK;
+                           uint32_t value,
+                           const struct rn_valuekey *key) RN_CHECK;
 /* Hands on what is there, in order: no row to come belongs before one of them.
  */
 enum rn_code rn_sorter_flush(struct rn_sorter *s, rn_row_fn *row, void *context,
                              bool *stop) RN_CHECK;
-enum rn_code rn_sorter_end(struct rn_sorter *s, rn_row_fn *row,
-                           void *context) RN_CHECK;
 void rn_sorter_release(struct rn_sorter *s);
 
 struct rn_groups {

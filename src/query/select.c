@@ -1,7 +1,10 @@
 /* select.c -- SELECT: sources, filter, and the way of a row to its taker.
  *
- *   sources -> WHERE -> groups            -> DISTINCT -> OFFSET, LIMIT -> taker
- *                    \> project -> sorter /
+ *   sources -> WHERE -> groups -> project -> sorter -> OFFSET, LIMIT -> taker
+ *
+ * Rows pass through the groups if there are any, and through the sorter if this
+ * is the gatherer (run.h).  Where nothing is sorted, DISTINCT drops rows on the
+ * way.
  */
 #include "query/run.h"
 
@@ -23,6 +26,7 @@ struct flow {
     uint64_t passed;
     uint64_t group;    /* of documents that come in order */
     bool is_outermost; /* the query itself */
+    bool is_gatherer;  /* its rows are what a place names */
     bool is_grouped, is_resumable, stop;
 };
 
@@ -35,10 +39,17 @@ static enum rn_code hand_on(void *context, const struct rn_value *row,
 {
     struct flow *f = context;
     uint64_t place = f->passed++;
+    struct rn_run *r = f->run;
     enum rn_code rc = RN_OK;
 
-    if (f->is_outermost)
-        f->run->passed = f->passed;
+    if (f->is_outermost) {
+        r->passed = f->passed;
+    } else if (f->is_gatherer) {
+        bool is_first =
+            rn_view_eq(rn_buf_view(&r->after), r->limits.from.after);
+        r->document_rows = 0;
+        r->skip_rows = is_first ? r->limits.from.document_rows : 0;
+    }
     if (place >= f->offset && place < f->end)
         rc = f->row(f->context, row, stop);
     if (f->passed >= f->end)
@@ -74,15 +85,25 @@ static enum rn_code drop_seen(void *context, const struct rn_value *row,
 }
 
 /* DISTINCT works before a sort where it can, so that fewer rows wait. */
-static enum rn_code put_in_order(struct flow *f, const struct rn_value *row)
+static enum rn_code put_in_order(void *context, const struct rn_value *row,
+                                 bool *stop)
 {
+    struct flow *f = context;
+    struct rn_run *r = f->run;
+    struct rn_valuekey key = { 0 };
     uint32_t place;
     bool is_new;
     enum rn_code rc = look_up(f, row, &place, &is_new);
 
+    (void)stop;
     if (rc || (!is_new && f->sorter.distinct != RN_DISTINCT_SORTED))
         return rc;
-    return rn_sorter_add(&f->sorter, row, place);
+    if (f->sorter.distinct == RN_DISTINCT_FIRST)
+        rc = rn_valuekey_make(row, 1, r, &key);
+    else if (f->is_grouped)
+        rc = rn_valuekey_make(&r->frame[f->select->group_slot],
+                              f->select->group_count, r, &key);
+    return rc ? rc : rn_sorter_add(&f->sorter, row, place, &key);
 }
 
 static enum rn_code project_list(struct rn_run *r, const struct rn_select *s,
@@ -133,8 +154,8 @@ static enum rn_code take_row(struct flow *f)
     rc = rn_select_project(r, f->select, &v);
     if (rc || v.kind == RN_VALUE_UNDEFINED)
         return rc;
-    if (f->select->order_count)
-        return put_in_order(f, &v);
+    if (f->is_gatherer)
+        return put_in_order(f, &v, &f->stop);
     if (f->is_resumable && r->document_rows++ < r->skip_rows)
         return RN_OK; /* sent on an earlier page */
     return drop_seen(f, &v, &f->stop);
@@ -289,7 +310,8 @@ static enum rn_code join_documents(struct flow *f)
         if (!rc && !is_out)
             rc = join_value(f, 0, &v);
         /* The first document may be one that an earlier page began with. */
-        if (f->run->is_late && f->is_resumable && f->run->stats->documents > 1)
+        if (f->run->is_late && !f->run->gatherer &&
+            f->run->stats->documents > 1)
             f->stop = f->run->is_cut = true;
     }
     return rc;
@@ -341,14 +363,10 @@ static uint64_t count_of(const struct rn_expr *e, uint64_t otherwise)
 static enum rn_code resume(struct flow *f)
 {
     const struct rn_query_place *from = &f->run->limits.from;
-    bool is_ordered = f->select->order_count && !f->is_grouped;
 
-    if (!f->is_outermost)
-        return RN_OK;
-    f->sorter.is_outermost = true;
-    if (f->is_resumable || from->after.len)
+    if (f->is_outermost)
         f->passed = f->run->passed = from->passed;
-    if (is_ordered && from->after.len)
+    if (f->is_gatherer && from->after.len)
         return rn_sorter_resume(&f->sorter, from->after);
     return RN_OK;
 }
@@ -362,9 +380,10 @@ static enum rn_code run(struct flow *f)
     f->sorter.most = f->end - f->passed;
     rc = join(f, 0);
     if (!rc && f->is_grouped)
-        rc = rn_groups_end(&f->groups, drop_seen, f);
-    else if (!rc && f->select->order_count)
-        rc = rn_sorter_end(&f->sorter, hand_on, f);
+        rc = rn_groups_end(&f->groups,
+                           f->is_gatherer ? put_in_order : drop_seen, f);
+    if (!rc && f->is_gatherer)
+        rc = rn_sorter_flush(&f->sorter, hand_on, f, &f->stop);
     if (f->is_outermost && f->run->is_dropped && f->passed < f->end)
         f->run->is_cut = true;
     return rc;
@@ -375,6 +394,8 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
 {
     struct rn_arena *arena = hold == RN_HOLD_NOTHING ? r->arena : &r->keep;
     bool is_outermost = s == r->query->select;
+    bool is_grouped = s->group_count || s->aggregate_count;
+    enum rn_distinct distinct = rn_distinct_of(s);
     struct flow f = {
         .run = r,
         .select = s,
@@ -385,12 +406,15 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
         .sorter = { .run = r,
                     .select = s,
                     .hold = hold,
-                    .distinct = rn_distinct_of(s) },
+                    .is_outermost = is_outermost,
+                    .is_by_value = is_grouped || distinct == RN_DISTINCT_FIRST,
+                    .distinct = distinct },
         .groups = { .run = r, .select = s, .hold = hold, .arena = arena },
         .offset = count_of(s->offset, 0),
         .is_outermost = is_outermost,
-        .is_grouped = s->group_count || s->aggregate_count,
-        .is_resumable = is_outermost && rn_query_is_streaming(r->query),
+        .is_gatherer = s == r->gatherer,
+        .is_grouped = is_grouped,
+        .is_resumable = is_outermost && s != r->gatherer,
     };
     uint64_t most = count_of(s->top, UINT64_MAX);
     uint64_t limit = count_of(s->limit, UINT64_MAX);

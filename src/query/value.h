@@ -181,6 +181,12 @@ int rn_value_compare_text(struct rn_view a, struct rn_view b);
 enum rn_code rn_value_encode(const struct rn_value *v, struct rn_arena *arena,
                              struct rn_buf *out) RN_CHECK;
 
+/* The members of an object in the order of their names, in the arena. */
+enum rn_code rn_value_sort_members(const struct rn_value *v,
+                                   struct rn_arena *arena,
+                                   struct rn_member **out,
+                                   uint32_t *count) RN_CHECK;
+
 /* A copy that needs nothing but the arena.  `copy` can be read like the
  * original; `keep` can only be printed, and is smaller. */
 enum rn_code rn_value_copy(const struct rn_value *v, struct rn_arena *a,

@@ -206,7 +206,9 @@ static enum rn_code compute_page(struct rn_query_page *p)
     p->limits.is_over = is_over;
     p->limits.clock = p;
     rn_random(x->rest->opts.env, &p->limits.seed, sizeof(p->limits.seed));
-    rc = is_ranked ? rank(p) : run_once(p, false);
+    rc = is_ranked ? rank(p)
+                   : run_once(p, rn_query_place_is_cut(p->asked.query,
+                                                       p->limits.from.after));
     if (!rc && p->access.has_given_up) {
         rn_access_close(&p->access);
         rn_answer_free(p->answer);

@@ -10,8 +10,7 @@
  * change; the first page decides, and the token says which.  A query that must
  * see everything first (ORDER BY, GROUP BY, DISTINCT, aggregates) is *whole*:
  * it is answered from what waits (result_cache.h); if that is gone it begins
- * again, behind the last row if it is sorted, else counting rows.  So is a
- * ranking (ranked.h).
+ * again behind the last row.  So is a ranking (ranked.h), which counts its rows.
  *
  * Thread: a worker's.
  */

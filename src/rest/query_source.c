@@ -155,7 +155,7 @@ static void look_at_first(struct rn_query_page *p)
     bool is_document = p->x->link.kind == RN_KIND_DOCUMENT;
     struct rn_view at;
 
-    if (!p->limits.from.document_rows)
+    if (rn_query_page_is_whole(p) || !p->limits.from.document_rows)
         return;
     p->first_rc = is_document ? load_document(p, &p->first)
                               : next_object(p, &p->first, &p->x->err);

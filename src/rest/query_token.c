@@ -4,14 +4,13 @@
  *
  *   1 byte    what ends it: a place among documents in the order of keys, a
  *             position among those in the order of rids, or a place among
- *             sorted rows, those of a resume filter or all of them
+ *             gathered rows
  *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
- *   u32       rows of the last document that were sent; of an answer that is
- *             computed in whole, 1 if documents are read in the order of rids
+ *   u32       rows of the last document, or gathered row, that were sent
  *   u64       the answer that waits in result_cache.c; 0: none
  *   u64       what is asked: the container, user or database; 0: the account
  *   bytes     the place or position of the last document, or the place behind
- *             the last sorted row
+ *             the last gathered row
  *
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
  * at most 864 characters.
@@ -31,12 +30,8 @@ static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
 static_assert(RN_BASE64_LEN(TOKEN_MAX) + 12 <= 1024,
               "clients allow a kilobyte");
 
-enum token_kind {
-    TOKEN_DOCUMENT = 1,
-    TOKEN_ROW = 2,
-    TOKEN_RESUMED_ROW = 3,
-    TOKEN_NATURAL = 4,
-};
+/* 2 and 3 were counts of rows, or places without a value. */
+enum token_kind { TOKEN_DOCUMENT = 1, TOKEN_NATURAL = 4, TOKEN_ROW = 5 };
 
 static const struct rn_view token_head = { "{\"token\":\"", 10 };
 static const struct rn_view token_tail = { "\"}", 2 };
@@ -78,30 +73,7 @@ static enum token_kind kind_of(const struct rn_query_page *p)
 {
     if (!rn_query_page_is_whole(p))
         return is_natural(p) ? TOKEN_NATURAL : TOKEN_DOCUMENT;
-    return p->asked.resume ? TOKEN_RESUMED_ROW : TOKEN_ROW;
-}
-
-/* A place among sorted rows is good with a resume filter and without one.  A
- * count of rows is good for the filter that it was counted with; a client that
- * resumes an answer without a filter by one knows itself which rows it has. */
-static enum rn_code read_row(struct rn_query_page *p, enum token_kind kind,
-                             struct rn_view place)
-{
-    bool is_ordered = rn_query_is_ordered(p->asked.query);
-
-    if ((kind != TOKEN_ROW && kind != TOKEN_RESUMED_ROW) ||
-        (place.len && !is_ordered))
-        return bad_token(p);
-    p->limits.from.after = place;
-    p->order = p->limits.from.document_rows ? RN_ORDER_RIDS : RN_ORDER_KEYS;
-    p->limits.from.document_rows = 0;
-    if (place.len || kind == kind_of(p))
-        return RN_OK;
-    if (kind == TOKEN_RESUMED_ROW)
-        return bad_token(p);
-    p->limits.from = (struct rn_query_place){ 0 };
-    p->held = 0;
-    return RN_OK;
+    return TOKEN_ROW;
 }
 
 enum rn_code rn_query_token_read(struct rn_query_page *p)
@@ -136,8 +108,10 @@ enum rn_code rn_query_token_read(struct rn_query_page *p)
     p->limits.from.passed = rn_get_u64_be(bytes + 9);
     p->limits.from.document_rows = rn_get_u32_be(bytes + 17);
     p->held = rn_get_u64_be(bytes + 21);
-    if (rn_query_page_is_whole(p))
-        return read_row(p, kind, tail);
+    if (rn_query_page_is_whole(p)) {
+        p->limits.from.after = tail;
+        return kind == TOKEN_ROW ? RN_OK : bad_token(p);
+    }
     if (kind != TOKEN_DOCUMENT && kind != TOKEN_NATURAL)
         return bad_token(p);
     p->order = kind == TOKEN_NATURAL ? RN_ORDER_RIDS : RN_ORDER_KEYS;
@@ -160,8 +134,7 @@ void rn_query_token_add(struct rn_query_page *p)
     bytes[0] = (char)kind_of(p);
     rn_put_u64_be(bytes + 1, p->end.rows);
     rn_put_u64_be(bytes + 9, p->end.passed);
-    rn_put_u32_be(bytes + 17, rn_query_page_is_whole(p) ? is_natural(p)
-                                                        : p->end.document_rows);
+    rn_put_u32_be(bytes + 17, p->end.document_rows);
     rn_put_u64_be(bytes + 21, p->held);
     rn_put_u64_be(bytes + 29, rn_context_whose(p->x));
     if (tail.len)

@@ -143,7 +143,7 @@ static void a_computed_property_is_read_like_any_other(void **state)
           "\"sum\":\"kept\"} " },
         { "SELECT VALUE c.id FROM c ORDER BY c.low", "\"3\" \"2\" \"1\" " },
         { "SELECT c.low, COUNT(1) AS n FROM c GROUP BY c.low",
-          "{\"low\":\"b\",\"n\":1} {\"low\":\"a\",\"n\":1} {\"n\":1} " },
+          "{\"n\":1} {\"low\":\"a\",\"n\":1} {\"low\":\"b\",\"n\":1} " },
         { "SELECT VALUE x FROM c JOIN x IN c.list WHERE c.id = '2'", "10 20 " },
         { "SELECT VALUE x FROM x IN c.list WHERE x = 20", "20 " },
         { "SELECT VALUE (SELECT VALUE c.low) FROM c", "\"b\" \"a\" " },

@@ -138,6 +138,23 @@ static void pages_of_any_size_add_up(void **state)
         { "SELECT c.x, COUNT(c.x) AS k, SUM(c.x) AS s, AVG(c.x) AS a, "
           "MIN(c.x) AS l FROM c GROUP BY c.x",
           "{\"k\":0,\"s\":0} " },
+        { "SELECT VALUE s.n FROM (SELECT * FROM c WHERE c.n > 1) AS s",
+          "2 3 4 " },
+        { "SELECT VALUE t FROM (SELECT VALUE c.tags FROM c) AS s JOIN t IN s "
+          "OFFSET 1 LIMIT 3",
+          "\"b\" \"a\" \"b\" " },
+        { "SELECT VALUE [d, t] FROM (SELECT DISTINCT VALUE c.m FROM c) AS d "
+          "JOIN t IN (SELECT VALUE [7, 8])",
+          "[0,7] [0,8] [1,7] [1,8] [2,7] [2,8] " },
+        { "SELECT VALUE d.k FROM (SELECT c.m, COUNT(1) AS k FROM c GROUP BY "
+          "c.m) AS d WHERE d.k > 1",
+          "2 2 " },
+        { "SELECT VALUE x FROM (SELECT VALUE [3, 1, 2]) AS a JOIN x IN a",
+          "3 1 2 " },
+        { "SELECT DISTINCT c.m, c.tags FROM c ORDER BY c.m DESC",
+          "{\"m\":2,\"tags\":[\"a\",\"b\"]} "
+          "{\"m\":1,\"tags\":[\"a\",\"b\"]} "
+          "{\"m\":0,\"tags\":[\"a\",\"b\"]} " },
         { "SELECT VALUE COUNT(1) FROM c", "5 " },
         { "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.m FROM c)",
           "3 " },
@@ -159,6 +176,12 @@ static void a_value_comes_once_though_its_document_went(void **state)
         "SELECT DISTINCT VALUE c.m FROM c ORDER BY c.m",
         "SELECT DISTINCT c.m FROM c ORDER BY c.m DESC",
         "SELECT DISTINCT c.m AS a, c.m AS b FROM c ORDER BY c.m",
+        "SELECT DISTINCT c.m, c.tags FROM c ORDER BY c.m",
+        "SELECT DISTINCT VALUE c.m FROM c",
+        "SELECT DISTINCT VALUE {\"m\": c.m, \"s\": REPLICATE(c.tags[0], 999)} "
+        "FROM c",
+        "SELECT c.m, COUNT(1) AS n FROM c GROUP BY c.m",
+        "SELECT c.m FROM c GROUP BY REPLICATE(c.tags[0], 999), c.m",
     };
 
     (void)state;
@@ -182,6 +205,77 @@ static void a_value_comes_once_though_its_document_went(void **state)
             limits.from.after = page.after;
         }
         assert_int_equal(page.rows, 3);
+        rn_buf_release(&page.text);
+        rn_arena_release(&a);
+    }
+}
+
+/* {"n":7,"s":"kkk...7"}: keys that begin alike for longer than a place. */
+static enum rn_code make_long(void *context, struct rn_view *document,
+                              struct rn_err *err)
+{
+    static char text[2400];
+    struct maker *m = context;
+    char run[1001];
+
+    (void)err;
+    if (m->next == m->count)
+        return RN_NOT_FOUND;
+    memset(run, 'k', sizeof(run) - 1);
+    run[sizeof(run) - 1] = 0;
+    snprintf(text, sizeof(text), "{\"n\":%u,\"s\":\"%s%u\",\"l\":[\"%s\"]}",
+             m->next % 10, run, m->next % 10, m->next % 2 ? "a" : run);
+    m->next++;
+    *document = rn_view_text(text);
+    return RN_OK;
+}
+
+/* The place tells only how the keys begin.  The row of the place, and others
+ * with its keys, tell the rest. */
+static void long_keys_are_resumed_behind_their_row(void **state)
+{
+    static const struct {
+        const char *text, *rows;
+    } cases[] = {
+        { "SELECT VALUE c.n FROM c ORDER BY c.s", "0 0 1 1 2 2 3 3 4 4 5 5 6 "
+                                                  "6 7 7 8 8 9 9 " },
+        { "SELECT VALUE c.n FROM c ORDER BY c.s DESC",
+          "9 9 8 8 7 7 6 6 5 5 4 4 3 3 2 2 1 1 0 0 " },
+        { "SELECT DISTINCT VALUE c.n FROM c ORDER BY c.s",
+          "0 1 2 3 4 5 6 7 8 9 " },
+        { "SELECT DISTINCT c.s, c.n FROM c ORDER BY c.s OFFSET 9 LIMIT 9",
+          NULL },
+        { "SELECT VALUE c.n FROM c ORDER BY c.l, c.s",
+          "1 1 3 3 5 5 7 7 9 9 0 0 2 2 4 4 6 6 8 8 " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_arena a = RN_ARENA_INIT(1 << 20);
+        struct rn_query_input in = { .text = rn_view_text(cases[i].text) };
+        struct page page = { .text = RN_BUF_INIT(1 << 20), .most = 3 };
+        struct rn_sink sink = { &page, take_row };
+        struct rn_query_limits limits = { 0 };
+        struct rn_query_stats stats = { 0 };
+        struct rn_faults faults;
+        struct rn_query *q;
+
+        assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+        while (!stats.is_done) {
+            struct maker m = { .count = 20 };
+            struct rn_source source = { &m, make_long };
+            assert_int_equal(
+                rn_query_run(q, &source, &sink, &limits, &stats, NULL), RN_OK);
+            assert_true(stats.is_done || rn_query_place_is_cut(q, page.after) ==
+                                             (cases[i].rows != NULL));
+            limits.from = stats.place;
+            limits.from.after = page.after;
+        }
+        if (cases[i].rows)
+            assert_true(rn_view_eq(rn_buf_view(&page.text),
+                                   rn_view_text(cases[i].rows)));
+        else
+            assert_int_equal(page.rows, 1);
         rn_buf_release(&page.text);
         rn_arena_release(&a);
     }
@@ -557,6 +651,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_of_any_size_add_up),
         cmocka_unit_test(a_value_comes_once_though_its_document_went),
+        cmocka_unit_test(long_keys_are_resumed_behind_their_row),
         cmocka_unit_test(equal_rows_stand_where_the_first_of_them_does),
         cmocka_unit_test(a_full_page_that_is_the_last_says_so),
         cmocka_unit_test(texts_that_clients_make_run),

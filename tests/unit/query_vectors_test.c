@@ -205,8 +205,7 @@ static enum rn_code run(uint32_t at, struct rn_arena *a,
             (void)rn_json_walk_next(&from.walk);
         rc = rn_query_run(q, &source, &to, &limits, &stats, err);
         limits.from = stats.place;
-        if (sink->page == 1) /* else rows are counted */
-            limits.from.after = sink->after;
+        limits.from.after = sink->after;
     }
     if (!rc)
         rc = rn_buf_add(&sink->rows, RN_LIT("]"));

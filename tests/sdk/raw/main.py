@@ -15,6 +15,7 @@ import urllib.parse
 
 import moving
 import natural
+import paged
 import resume
 from wire import (
     Container,
@@ -54,6 +55,7 @@ plain = fill() if phase == "everyday" else None
 moving.add_cases(server)
 resume.add_cases(server)
 natural.add_cases(server)
+paged.add_cases(server)
 
 
 def looked_at(c, text, rows, **more):
@@ -226,7 +228,9 @@ SHAPES = [
     "SELECT TOP 40 c.n, c.id FROM c ORDER BY c.nothing",
     "SELECT DISTINCT VALUE c.pk FROM c",
     "SELECT DISTINCT c.same FROM c ORDER BY c.same DESC",
+    "SELECT DISTINCT c.pk, c.same FROM c ORDER BY c.same",
     "SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk",
+    "SELECT VALUE d FROM (SELECT DISTINCT VALUE c.pk FROM c) AS d",
     "SELECT VALUE SUM(c.n) FROM c",
     "SELECT VALUE c.n FROM c WHERE c.pk IN ('p2', 'p5', 'p1')",
     "SELECT VALUE {a: c.n, t: t} FROM c JOIN t IN [1, 2, 3]",
@@ -363,7 +367,8 @@ def bad_tokens_are_refused():
     for token in bad:
         got = plain.query(text, x_ms_continuation=token)
         assert got.status == 400, token
-    for other in ("SELECT * FROM c", "SELECT VALUE COUNT(1) FROM c"):
+    for other in ("SELECT * FROM c", "SELECT VALUE COUNT(1) FROM c",
+                  "SELECT DISTINCT c.pk FROM c"):
         got = plain.query(other, x_ms_continuation=good)
         assert got.status == 400, got.text
 
@@ -710,7 +715,7 @@ FAULTS = [
     ("SELECT * FROM c GROUP BY c.a", "SC2041", (7, 8)),
     ("SELECT TOP 99999999999 * FROM c", "SC2060", (11, 22)),
     ("SELECT VALUE udf.f(1)", "SC2005", None),
-    ("SELECT VALUE FullTextScore(c.t, 'x') FROM c", "SC2005", (13, 26)),
+    ("SELECT VALUE FullTextScore(c.t, 'x') FROM c", "SC2240", (13, 36)),
     ("SELECT c.n AS a, c.id AS a FROM c", "SC2022", (25, 26)),
 ]
 
