@@ -567,10 +567,9 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
     rc = rn_parameters_read(c);
     if (!rc)
         rc = check_select(c, s, NULL);
-    if (!rc && !s->aggregate_count)
+    if (!rc && (!s->aggregate_count || s->group_count))
         rc = rn_check_order(c, s);
-    if (!rc && s->group_count && s->order_count)
-        rc = rn_faults_add(c->faults, NULL, 0, 0,
-                           "ORDER BY is not allowed with GROUP BY.");
+    if (!rc && s->group_count)
+        rc = rn_check_group_order(c, s);
     return rc;
 }

@@ -49,7 +49,8 @@ static bool is_own(const struct rn_select *s, int32_t slot)
     return false;
 }
 
-static enum rn_code refuse(struct rn_check *c, const struct rn_expr *e)
+static enum rn_code refuse(struct rn_check *c, const struct rn_expr *e,
+                           const char *where)
 {
     struct rn_buf text = RN_BUF_INIT(4096);
     struct rn_printer p = RN_PRINTER_INIT(&text);
@@ -57,11 +58,11 @@ static enum rn_code refuse(struct rn_check *c, const struct rn_expr *e)
 
     rn_print_expr(&p, e);
     rc = rn_faults_add(c->faults, "SC2102", e->start, e->end,
-                       "Property reference '%.*s' is invalid in the select "
-                       "list because it is not contained in either an "
+                       "Property reference '%.*s' is invalid in the %s "
+                       "because it is not contained in either an "
                        "aggregate function or the GROUP BY clause.",
                        text.len < 60 ? (int)text.len : 60,
-                       text.at ? text.at : "");
+                       text.at ? text.at : "", where);
     rn_buf_release(&text);
     return rc;
 }
@@ -84,7 +85,7 @@ static enum rn_code look(struct rn_check *c, struct rn_select *s,
         /* A path that begins with a key reaches into the key's value. */
         if (e->kind != RN_EXPR_NAME && look(NULL, s, e->kids[0]) == RN_OK)
             return RN_OK;
-        return c ? refuse(c, e) : RN_BAD_REQUEST;
+        return c ? refuse(c, e, "select list") : RN_BAD_REQUEST;
     }
     if (e->kind == RN_EXPR_QUERY)
         return c ? look_select(c, s, e->query) : RN_BAD_REQUEST;
@@ -119,4 +120,13 @@ enum rn_code rn_check_groups(struct rn_check *c, struct rn_select *s)
         rc = rc ? rc : item;
     }
     return rc;
+}
+
+enum rn_code rn_check_group_order(struct rn_check *c, struct rn_select *s)
+{
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        if (look(NULL, s, s->order[i].expr))
+            return refuse(c, s->order[i].expr, "ORDER BY clause");
+    }
+    return RN_OK;
 }

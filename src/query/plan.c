@@ -93,8 +93,8 @@ enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
         return RN_OK;
     }
     p.is_grouped = s->group_count || s->aggregate_count;
-    p.is_ordered = s->order_count && !p.is_grouped;
-    p.is_vector = p.is_ordered && is_vector(s);
+    p.is_ordered = s->order_count && (!p.is_grouped || s->group_count);
+    p.is_vector = p.is_ordered && !p.is_grouped && is_vector(s);
     p.is_whole = s->from_count == 0 || (is_one_partition && !p.is_grouped &&
                                         !p.is_ordered && !s->is_distinct);
     if (s->top && s->from_count) {
@@ -157,7 +157,8 @@ static const char *distinct_type(const struct rn_plan *p)
 
     if (!s->is_distinct)
         return "None";
-    if (p->is_ordered && s->order_count == 1 && s->item_count == 1 &&
+    if (p->is_ordered && !p->is_grouped && s->order_count == 1 &&
+        s->item_count == 1 &&
         rn_expr_equals(s->order[0].expr, s->items[0].expr))
         return "Ordered";
     return "Unordered";
@@ -411,7 +412,9 @@ enum rn_code rn_query_plan_print(const struct rn_query *q,
 
 uint32_t rn_query_order_count(const struct rn_query *q)
 {
-    return q->select->aggregate_count ? 0 : q->select->order_count;
+    return q->select->aggregate_count || q->select->group_count
+               ? 0
+               : q->select->order_count;
 }
 
 enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,

@@ -5,7 +5,9 @@
  *   ORDER BY   SELECT c._rid, [{"item": key}...] AS orderByItems, x AS payload
  *   VALUE agg  SELECT VALUE [{"item": agg}]
  *   GROUP BY   SELECT [{"item": key}...] AS groupByItems, {...} AS payload
- *   OFFSET     OFFSET 0 LIMIT offset + limit
+ *   both       ORDER BY's row, whose payload is GROUP BY's: clients merge by
+ * the order first and group what they have merged OFFSET     OFFSET 0 LIMIT
+ * offset + limit
  *
  * AVG goes as sum and count; MIN and MAX go twice, the second time with a count
  * that tells "none" from "undefined".
@@ -101,7 +103,7 @@ static const char *const filter =
 
 void rn_plan_filter(struct rn_printer *p, const struct rn_select *s)
 {
-    bool is_value = s->kind == RN_SELECT_VALUE;
+    bool is_value = s->kind == RN_SELECT_VALUE && !s->group_count;
 
     rn_print_text(p, "\nWHERE ");
     rn_print_text(p, is_value ? "(" : "");
@@ -119,6 +121,23 @@ void rn_plan_filter(struct rn_printer *p, const struct rn_select *s)
     }
 }
 
+static void print_keys(struct rn_printer *p, struct rn_expr *const *keys,
+                       uint32_t count)
+{
+    rn_print_text(p, "[");
+    for (uint32_t i = 0; i < count; i++)
+        print_key(p, keys[i], i == 0);
+    rn_print_text(p, "]");
+}
+
+static void print_order_keys(struct rn_printer *p, const struct rn_select *s)
+{
+    rn_print_text(p, "[");
+    for (uint32_t i = 0; i < s->order_count; i++)
+        print_key(p, s->order[i].expr, i == 0);
+    rn_print_text(p, "] AS orderByItems, ");
+}
+
 static void rewrite_order(struct rn_printer *p, const struct rn_plan *plan)
 {
     const struct rn_select *s = plan->select;
@@ -130,10 +149,8 @@ static void rewrite_order(struct rn_printer *p, const struct rn_plan *plan)
         rn_print_text(p, " ");
     }
     rn_print_view(p, s->from[0].bound);
-    rn_print_text(p, "._rid, [");
-    for (uint32_t i = 0; i < s->order_count; i++)
-        print_key(p, s->order[i].expr, i == 0);
-    rn_print_text(p, "] AS orderByItems, ");
+    rn_print_text(p, "._rid, ");
+    print_order_keys(p, s);
     rn_plan_payload(p, s);
     rn_print_text(p, " AS payload");
     rn_print_from(p, s);
@@ -147,10 +164,8 @@ static void rewrite_group(struct rn_printer *p, const struct rn_plan *plan)
 
     rn_print_text(p, "SELECT ");
     if (s->group_count) {
-        rn_print_text(p, "[");
-        for (uint32_t i = 0; i < s->group_count; i++)
-            print_key(p, s->group[i], i == 0);
-        rn_print_text(p, "] AS groupByItems, ");
+        print_keys(p, s->group, s->group_count);
+        rn_print_text(p, " AS groupByItems, ");
     } else if (s->kind == RN_SELECT_VALUE) {
         rn_print_text(p, "VALUE ");
     }
@@ -159,6 +174,26 @@ static void rewrite_group(struct rn_printer *p, const struct rn_plan *plan)
         rn_print_text(p, " AS payload");
     rn_print_from(p, s);
     rn_print_where(p, s);
+    rn_print_group(p, s);
+    rn_print_order(p, s);
+}
+
+/* A group has no document of its own; the least rid of its documents stands for
+ * it, since clients look for one. */
+static void rewrite_ordered_group(struct rn_printer *p,
+                                  const struct rn_select *s)
+{
+    rn_print_text(p, "SELECT MIN(");
+    rn_print_view(p, s->from[0].bound);
+    rn_print_text(p, "._rid) AS _rid, ");
+    print_order_keys(p, s);
+    rn_print_text(p, "{\"groupByItems\": ");
+    print_keys(p, s->group, s->group_count);
+    rn_print_text(p, ", \"payload\": ");
+    rn_plan_payload(p, s);
+    rn_print_text(p, "} AS payload");
+    rn_print_from(p, s);
+    rn_plan_filter(p, s);
     rn_print_group(p, s);
     rn_print_order(p, s);
 }
@@ -184,7 +219,9 @@ enum rn_code rn_plan_rewrite(const struct rn_plan *plan, struct rn_buf *out)
     struct rn_printer p = RN_PRINTER_INIT(out);
     const struct rn_select *s = plan->select;
 
-    if (plan->is_grouped)
+    if (plan->is_grouped && plan->is_ordered)
+        rewrite_ordered_group(&p, s);
+    else if (plan->is_grouped)
         rewrite_group(&p, plan);
     else if (plan->is_ordered)
         rewrite_order(&p, plan);

@@ -46,6 +46,14 @@ final class Queries {
             "{\"pk\":\"p0\",\"k\":12} {\"pk\":\"p1\",\"k\":12} "
             + "{\"pk\":\"p2\",\"k\":11} {\"pk\":\"p3\",\"k\":11} "
             + "{\"pk\":\"p4\",\"k\":11}"},
+        // this client merges by the order and then forgets it in its groups
+        {"SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk ORDER BY c.pk",
+            "{\"pk\":\"p0\",\"k\":12} {\"pk\":\"p1\",\"k\":12} "
+            + "{\"pk\":\"p2\",\"k\":11} {\"pk\":\"p3\",\"k\":11} "
+            + "{\"pk\":\"p4\",\"k\":11}"},
+        {"select max(c.id) from c group by c.pk order by c.pk",
+            "{\"$1\":\"i55\"} {\"$1\":\"i6\"} {\"$1\":\"i7\"} "
+            + "{\"$1\":\"i8\"} {\"$1\":\"i9\"}"},
         {"SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.n = 4", "\"a\" \"b1\""},
         {"SELECT c.nothing FROM c WHERE c.n = 1", "{}"},
     };
@@ -80,7 +88,7 @@ final class Queries {
         List<String> all = new ArrayList<>();
         container.queryItems(query, new CosmosQueryRequestOptions(), JsonNode.class)
             .iterableByPage(size).forEach(page -> all.addAll(texts(page)));
-        if (!query.contains("ORDER BY"))
+        if (!query.contains("ORDER BY") || query.contains("GROUP BY"))
             Collections.sort(all);
         return String.join(" ", all);
     }

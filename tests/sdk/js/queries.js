@@ -47,6 +47,16 @@ const answers = [
     [0, 1, 2, 3, 4].map((p) => ({ pk: "p" + p, k: p < 2 ? 12 : 11, low: p })),
     true,
   ],
+  [
+    "SELECT COUNT(1) AS k, c.pk FROM c GROUP BY c.pk ORDER BY c.pk DESC",
+    [4, 3, 2, 1, 0].map((p) => ({ k: p < 2 ? 12 : 11, pk: "p" + p })),
+  ],
+  [
+    "SELECT c.n, c.pk FROM c WHERE c.n > 2 GROUP BY c.n, c.pk ORDER BY c.n",
+    only((n) => n > 2).map((n) => ({ n, pk: "p" + (n % 5) })),
+  ],
+  ["SELECT VALUE MAX(c.n) FROM c GROUP BY c.pk ORDER BY c.pk", [55, 56, 52, 53, 54]],
+  ["SELECT TOP 2 VALUE c.pk FROM c GROUP BY c.pk ORDER BY c.pk DESC", ["p4", "p3"]],
   ["SELECT VALUE c.pk FROM c GROUP BY c.pk", ["p0", "p1", "p2", "p3", "p4"], true],
   ["SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.n = 4", ["a", "b1"]],
   ["SELECT VALUE ARRAY_LENGTH(c.tags) FROM c WHERE c.n = 1", [2]],
