@@ -10,7 +10,8 @@
 struct scope {
     const struct scope *outer;
     const struct rn_select *select;
-    uint32_t count; /* sources bound so far */
+    uint32_t count;     /* sources bound so far */
+    bool has_container; /* a name that nothing binds is the container's */
 };
 
 /* Where an expression stands decides which calls it may make. */
@@ -23,7 +24,7 @@ struct place {
 };
 
 static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
-                                 const struct scope *outer);
+                                 const struct scope *outer, bool is_value);
 static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
                                const struct place *at);
 
@@ -134,102 +135,23 @@ static enum rn_code check_aggregate(struct rn_check *c, struct rn_expr *e,
     return new_slot(c, &e->slot);
 }
 
-/* An aggregate, or a subquery of any kind. */
-static bool cannot_aggregate(const struct rn_expr *e)
+/* An aggregate; in the query itself also a subquery of any kind. */
+static bool cannot_aggregate(const struct rn_expr *e, bool is_inner)
 {
     const struct rn_function *f;
 
     if (e->kind == RN_EXPR_QUERY)
-        return true;
+        return !is_inner;
     if (e->kind == RN_EXPR_CALL) {
         f = rn_function_find(e->name);
         if (f && f->aggregate && !e->is_bracket)
             return true;
     }
     for (uint32_t i = 0; i < e->count; i++) {
-        if (cannot_aggregate(e->kids[i]))
+        if (cannot_aggregate(e->kids[i], is_inner))
             return true;
     }
     return false;
-}
-
-/* The value of a member of the option of a call; undefined if it is absent or
- * not a constant. */
-static enum rn_code read_option(struct rn_check *c, const struct rn_expr *call,
-                                struct rn_view name, struct rn_value *out)
-{
-    const struct rn_expr *e = call->count > 3 ? call->kids[3] : NULL;
-
-    *out = rn_value_undefined();
-    if (e && e->kind == RN_EXPR_PARAMETER)
-        return rn_value_member(&e->value, name, c->arena, out);
-    for (uint32_t i = 0; e && e->kind == RN_EXPR_OBJECT && i < e->count; i++) {
-        const struct rn_expr *v = e->kids[i];
-        bool is_minus = v->kind == RN_EXPR_UNARY && v->op == RN_OP_MINUS &&
-                        v->kids[0]->kind == RN_EXPR_LITERAL &&
-                        v->kids[0]->value.kind == RN_VALUE_NUMBER;
-
-        if (!rn_view_eq(e->names[i], name))
-            continue;
-        if (is_minus)
-            *out = rn_value_double(-rn_value_real(&v->kids[0]->value));
-        else if (v->kind == RN_EXPR_LITERAL)
-            *out = v->value;
-    }
-    return RN_OK;
-}
-
-/* The option of a call may say how vectors are compared. */
-static enum rn_code read_distance(struct rn_check *c, struct rn_expr *call)
-{
-    struct rn_value v;
-    enum rn_distance distance;
-    enum rn_code rc = read_option(c, call, RN_LIT("distanceFunction"), &v);
-
-    if (!rc && v.kind == RN_VALUE_STRING &&
-        rn_distance_named(v.text, &distance))
-        call->op = (uint8_t)distance;
-    return rc;
-}
-
-static enum rn_code check_multiplier(struct rn_check *c,
-                                     const struct rn_expr *call)
-{
-    struct rn_value v;
-    enum rn_code rc =
-        read_option(c, call, RN_LIT("searchListSizeMultiplier"), &v);
-
-    if (rc || v.kind != RN_VALUE_NUMBER ||
-        (rn_value_real(&v) >= 1 && rn_value_real(&v) <= 100))
-        return rc;
-    return rn_faults_add(c->faults, "SC2213", call->kids[3]->start,
-                         call->kids[3]->end,
-                         "The 'searchListSizeMultiplier' value %.17g specified "
-                         "in the VectorDistance function is outside the "
-                         "supported range. The value must be between 1 and "
-                         "100.",
-                         rn_value_real(&v));
-}
-
-/* Else it is as the policy says of the path. */
-static enum rn_code set_distance(struct rn_check *c, struct rn_expr *e,
-                                 const struct rn_select *s)
-{
-    const struct rn_policy_vector *vector;
-    struct rn_json_path path;
-    enum rn_code rc;
-
-    e->op = RN_DISTANCE_COSINE;
-    for (uint32_t i = 0; i < 2; i++) {
-        rc = rn_expr_path(s, e->kids[i], c->arena, &path);
-        if (rc)
-            return rc;
-        vector = rn_policy_find_vector(c->policy, &path);
-        if (vector)
-            e->op = (uint8_t)vector->distance;
-    }
-    rc = read_distance(c, e);
-    return rc ? rc : check_multiplier(c, e);
 }
 
 static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
@@ -261,7 +183,8 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
         return wrong_arity(c, e);
     if (e->function->aggregate) {
         /* The outer call is the one to blame. */
-        if (at->where != IN_AGGREGATE && cannot_aggregate(e->kids[0]))
+        if (at->where != IN_AGGREGATE &&
+            cannot_aggregate(e->kids[0], at->scope->outer))
             return check_aggregate(
                 c, e, &(struct place){ at->scope, at->select, IN_AGGREGATE });
         rc = check_aggregate(c, e, at);
@@ -270,7 +193,7 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     for (uint32_t i = 0; i < e->count && !rc; i++)
         rc = check_expr(c, e->kids[i], &inner);
     if (!rc && e->function->is_vector)
-        rc = set_distance(c, e, at->select);
+        rc = rn_check_vector(c, e, at->select);
     return rc;
 }
 
@@ -320,7 +243,7 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
     if (e->kind == RN_EXPR_CALL)
         return check_call(c, e, at);
     if (e->kind == RN_EXPR_QUERY)
-        return check_select(c, e->query, at->scope);
+        return check_select(c, e->query, at->scope, true);
     for (uint32_t i = 0; i < e->count && !rc; i++)
         rc = check_expr(c, e->kids[i], at);
     if (!rc && e->kind == RN_EXPR_INDEX && !rn_expr_is_constant(e->kids[1])) {
@@ -345,7 +268,7 @@ static enum rn_code bind_path(struct rn_check *c, struct rn_from *f,
         first = root;
         root = root->kids[0];
     }
-    if (!find_name(at->scope, root) && is_first) {
+    if (!find_name(at->scope, root) && is_first && at->scope->has_container) {
         root->slot = 0;
         root->is_document = true;
     }
@@ -380,6 +303,17 @@ static enum rn_code bind_once(struct rn_check *c, const struct rn_select *s,
     return RN_OK;
 }
 
+/* True if each row is a document, and each document makes at most one. */
+static bool gives_documents(const struct rn_select *s)
+{
+    if (s->from_count != 1 || !s->from[0].is_document || s->is_distinct ||
+        s->group_count || s->aggregate_count)
+        return false;
+    return s->kind == RN_SELECT_STAR ||
+           (s->kind == RN_SELECT_VALUE && s->items[0].expr->is_document &&
+            s->items[0].expr->kind == RN_EXPR_NAME);
+}
+
 static enum rn_code check_from(struct rn_check *c, struct rn_select *s,
                                struct scope *scope)
 {
@@ -388,8 +322,10 @@ static enum rn_code check_from(struct rn_check *c, struct rn_select *s,
 
     for (uint32_t i = 0; i < s->from_count && !rc; i++) {
         struct rn_from *f = &s->from[i];
-        rc = f->query ? check_select(c, f->query, scope)
+        rc = f->query ? check_select(c, f->query, scope, false)
                       : bind_path(c, f, i == 0, &at);
+        if (f->query)
+            f->is_document = !f->is_each && gives_documents(f->query);
         if (!rc)
             rc = new_slot(c, &f->slot);
         f->bound = bound_name(f);
@@ -521,10 +457,23 @@ static enum rn_code check_subquery(struct rn_check *c,
     return RN_OK;
 }
 
-static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
-                                 const struct scope *outer)
+/* A subquery that is a value reads the documents that the query reads; without
+ * a FROM around it there is none. */
+static bool has_source(const struct scope *scope)
 {
-    struct scope scope = { outer, s, 0 };
+    for (; scope; scope = scope->outer) {
+        if (scope->count)
+            return true;
+    }
+    return false;
+}
+
+static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
+                                 const struct scope *outer, bool is_value)
+{
+    struct scope scope = { outer, s, 0,
+                           is_value ? has_source(outer)
+                                    : !outer || outer->has_container };
     struct place at = { &scope, s, IN_ROW };
     enum rn_code rc = outer ? check_subquery(c, s) : RN_OK;
 
@@ -551,7 +500,7 @@ static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
 
 enum rn_code rn_check_item(struct rn_check *c, struct rn_select *s)
 {
-    struct scope scope = { NULL, s, 1 };
+    struct scope scope = { NULL, s, 1, true };
     struct place at = { &scope, s, IN_ROW };
 
     s->from[0].slot = 0;
@@ -566,7 +515,7 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
     c->slots = 1; /* the document's */
     rc = rn_parameters_read(c);
     if (!rc)
-        rc = check_select(c, s, NULL);
+        rc = check_select(c, s, NULL, false);
     if (!rc && (!s->aggregate_count || s->group_count))
         rc = rn_check_order(c, s);
     if (!rc && s->group_count)

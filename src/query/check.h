@@ -32,6 +32,11 @@ enum rn_code rn_parameters_bind(struct rn_check *c, struct rn_expr *e) RN_CHECK;
 /* Checks SELECT and GROUP BY against each other; the checker's own. */
 enum rn_code rn_check_groups(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
+/* Decides how a call of VectorDistance compares, and checks its option; the
+ * checker's own. */
+enum rn_code rn_check_vector(struct rn_check *c, struct rn_expr *e,
+                             const struct rn_select *s) RN_CHECK;
+
 /* Checks that ORDER BY sorts groups by their keys; the checker's own. */
 enum rn_code rn_check_group_order(struct rn_check *c,
                                   struct rn_select *s) RN_CHECK;

@@ -63,8 +63,9 @@ static enum rn_code check_path(struct rn_check *c, const struct rn_select *s,
                              "expression could not be mapped to a document "
                              "path.");
     }
-    if (!is_plain && (s->from_count == 0 || s->from[0].query ||
-                      root->slot != s->from[0].slot)) {
+    if (!is_plain &&
+        (s->from_count == 0 || (s->from[0].query && !s->from[0].is_document) ||
+         root->slot != s->from[0].slot)) {
         return rn_faults_add(c->faults, NULL, 0, 0,
                              "Order-by over correlated collections is not "
                              "supported.");

@@ -61,6 +61,11 @@ const answers = [
   ["SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.n = 4", ["a", "b1"]],
   ["SELECT VALUE ARRAY_LENGTH(c.tags) FROM c WHERE c.n = 1", [2]],
   ["SELECT VALUE c.n FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 'b2') AND c.n < 9", [2, 5, 8], true],
+  // as EF Core writes FromSql with an order
+  [
+    'SELECT VALUE s.n FROM (SELECT * FROM root c WHERE c.n < 9) s ORDER BY s["id"] OFFSET 1 LIMIT 3',
+    [1, 2, 3],
+  ],
   ["SELECT VALUE c.nothing FROM c", []],
   ["SELECT c.nothing FROM c WHERE c.n = 1", [{}]],
   ["SELECT VALUE c.n FROM c WHERE c.id LIKE 'i5_'", only((n) => n >= 50), true],
