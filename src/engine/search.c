@@ -317,13 +317,17 @@ static enum rn_code check_vector_indexes(const struct rn_json *j,
 static enum rn_code check_language(const struct rn_json *j, uint32_t owner,
                                    const char *name, struct rn_err *err)
 {
-    static const char *const names[] = { "en-US", "1033", NULL };
+    static const char *const names[] = { "en-US", "fr-FR", "de-DE",
+                                         "es-ES", "it-IT", "pt-PT",
+                                         "pt-BR", "1033",  NULL };
 
     if (has_word(j, owner, name, names))
         return RN_OK;
     return rn_fail(err, RN_BAD_REQUEST,
                    "The Full Text Policy contains an unsupported language "
-                   "%.*s. Supported languages are: \"en-US\"",
+                   "%.*s. Supported languages are: \"en-US\", "
+                   "\"fr-FR\", \"de-DE\", \"es-ES\", \"it-IT\", \"pt-PT\", "
+                   "\"pt-BR\"",
                    RN_FMT(text_of(j, owner, name)));
 }
 

@@ -219,6 +219,12 @@ enum rn_code rn_json_string_copy(const struct rn_json *j, uint32_t value,
  * raw.len bytes; returns how many were written. */
 size_t rn_json_unescape(struct rn_view raw, char *out);
 
+/* The text with the control characters in its strings escaped, which the parser
+ * refuses; in the arena, unless there is none.  RN_TOO_LARGE if it does not fit
+ * there. */
+enum rn_code rn_json_escape_raw(struct rn_view text, struct rn_arena *a,
+                                struct rn_view *out) RN_CHECK;
+
 /* `value` must be a number.  The double is the nearest one; the integer is
  * given only if the number is one and fits (so for 1.0 and 1e3 too). */
 double rn_json_double(const struct rn_json *j, uint32_t value);

@@ -163,7 +163,9 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     if (e->is_bracket) {
         return rn_faults_add(c->faults, "SC2005", e->start, e->end,
                              "'%.*s' is not a recognized user defined "
-                             "function name.",
+                             "function name. Server-side scripts (stored "
+                             "procedures, triggers, user defined functions) "
+                             "are not supported.",
                              RN_FMT(e->name));
     }
     e->function = rn_function_find(e->name);

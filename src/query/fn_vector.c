@@ -44,7 +44,7 @@ static enum rn_code fn_distance(const struct rn_args *a, struct rn_value *out)
     else if (a->mode == RN_DISTANCE_DOT)
         found = s.dot;
     else
-        found = s.dot / (sqrt(s.a) * sqrt(s.b));
+        found = s.dot / sqrt(s.a * s.b);
     if (isfinite(found)) /* the zero vector has no direction */
         *out = rn_value_double(found);
     return rn_run_step(a->run, a->at[0].count / 8);

@@ -160,8 +160,6 @@ static enum rn_lex_kind string(struct rn_lexer *l)
             l->at++;
             return RN_LEX_STRING;
         }
-        if ((unsigned char)c < 0x20)
-            return RN_LEX_BAD_STRING;
         if (c == '\\')
             l->at++;
     }

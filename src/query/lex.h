@@ -10,7 +10,7 @@ enum rn_lex_kind {
     RN_LEX_END,
     RN_LEX_BAD,        /* a character that begins no token */
     RN_LEX_BAD_NUMBER, /* runs into a name */
-    RN_LEX_BAD_STRING, /* does not end, or has a control character */
+    RN_LEX_BAD_STRING, /* does not end, or has a bad escape */
     RN_LEX_NAME,
     RN_LEX_PARAMETER, /* with its @ */
     RN_LEX_NUMBER,

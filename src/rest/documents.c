@@ -232,6 +232,27 @@ enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,
     return rc;
 }
 
+enum rn_code rn_context_mend_body(struct rn_context *x)
+{
+    const struct rn_http_request *req = x->call->req;
+    struct rn_http_request *mended;
+    struct rn_view body;
+    enum rn_code rc;
+
+    if (!req->body.len || req->body.at[0] & 0x80) /* binary */
+        return RN_OK;
+    rc = rn_json_escape_raw(req->body, &x->call->arena, &body);
+    if (rc || body.at == req->body.at)
+        return rc;
+    mended = rn_arena_alloc(&x->call->arena, sizeof(*mended));
+    if (!mended)
+        return RN_NOMEM;
+    *mended = *req;
+    mended->body = body;
+    x->call->req = mended;
+    return RN_OK;
+}
+
 bool rn_context_wants_minimal(const struct rn_context *x)
 {
     struct rn_view value;

@@ -190,6 +190,9 @@ static inline bool rn_context_flag(const struct rn_context *x, const char *name)
 {
     return rn_header_is_true(rn_context_header(x, name));
 }
+/* Escapes control characters that stand as they are in strings of the body: the
+ * service takes them. */
+enum rn_code rn_context_mend_body(struct rn_context *x) RN_CHECK;
 /* A document, or a patch, as it was sent: if that is in CosmosBinary, `*body`
  * becomes its text, of at most `max` bytes.  In documents.c. */
 enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,

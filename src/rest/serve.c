@@ -306,6 +306,8 @@ static enum rn_rest_step begin(struct rn_context *x)
         rc = rn_session_check_level(x);
     if (!rc && !(x->route->traits & RN_ROUTE_PAYS))
         rc = rn_budget_check(x);
+    if (!rc)
+        rc = rn_context_mend_body(x);
     if (rc)
         return rn_reply_fail(x, rc);
     return rn_order_strike(x, &step) ? step : x->route->run(x);

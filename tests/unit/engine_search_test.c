@@ -104,6 +104,11 @@ static const struct {
     { "'fullTextPolicy':{'defaultLanguage':'en-US','fullTextPaths':[{'path':"
       "'/t','language':'1033'},{'path':'/u'}]}",
       "" },
+    { "'fullTextPolicy':{'defaultLanguage':'fr-FR','fullTextPaths':[{'path':"
+      "'/a','language':'de-DE'},{'path':'/b','language':'es-ES'},{'path':'/c',"
+      "'language':'it-IT'},{'path':'/d','language':'pt-PT'},{'path':'/e',"
+      "'language':'pt-BR'}]}",
+      "" },
     { "'fullTextPolicy':{'fullTextPaths':[{'path':'abstract'}]}",
       "The Full Text Policy contains an invalid Path: abstract" },
     { "'fullTextPolicy':{'defaultLanguage':'spa-SPA'}",

@@ -299,7 +299,9 @@ static void what_the_service_has_and_we_have_not_is_named(void **state)
 {
     static const struct asked cases[] = {
         { "SELECT VALUE udf.tax(c.a) FROM c",
-          "'tax' is not a recognized user defined function name." },
+          "'tax' is not a recognized user defined function name. Server-side "
+          "scripts (stored procedures, triggers, user defined functions) are "
+          "not supported." },
         { "SELECT TOP 3 * FROM c ORDER BY RANK FullTextScore(c.t, 'x')",
           "ORDER BY RANK is carried out by the client, by its plan." },
         { "SELECT TOP 3 * FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1]), "

@@ -358,6 +358,43 @@ def a_query_ends_and_misses_nothing_while_documents_change():
 
 
 @case
+def control_characters_stand_raw_in_strings():
+    c = Container(server, "q", "raw", HASH)
+    odd = "a\tb\r\nc\x05\x00\x1f\"\\"
+    spelled = json.dumps(odd)
+    for good in ("\\t", "\\r", "\\n", "\\u0005", "\\u0000", "\\u001f"):
+        spelled = spelled.replace(good, json.loads(f'"{good}"'))
+    assert "\t" in spelled and "\0" in spelled and "\\t" not in spelled
+
+    def send(text, **headers):
+        headers = {name.replace("_", "-"): value
+                   for name, value in headers.items()}
+        return server.send_text("POST", c.path + "/docs", text, headers)
+
+    got = send('{\n\t"id": "1", "pk": "p", "s": ' + spelled + '}',
+               x_ms_documentdb_partitionkey='["p"]')
+    assert got.status == 201, got.text
+    assert got.json["s"] == odd
+    got = server.send("GET", c.path + "/docs/1", None,
+                      {"x-ms-documentdb-partitionkey": '["p"]'})
+    assert got.json["s"] == odd, got.text
+    # In the text of a query, raw in JSON; and raw in the literal itself.
+    for literal in ("a\\tb\\r\\nc\\u0005\\u0000\\u001f\\\"\\\\", None):
+        if literal is None:
+            literal = odd.replace("\\", "\\\\").replace('"', '\\"')
+        body = {"query": f'SELECT VALUE c.s FROM c WHERE c.s = "{literal}"'}
+        got = send(json.dumps(body), x_ms_documentdb_isquery="True",
+                   x_ms_documentdb_query_enablecrosspartition="True",
+                   Content_Type="application/query+json")
+        assert got.status == 200 and got.json["Documents"] == [odd], got.text
+    # What is wrong with JSON otherwise stays refused.
+    for bad in ('{"id":"2","pk":"p","s":"a', '{"id":"2","pk":"p",\x05"s":1}',
+                '{"id":"2","pk":"p","s":"\\\t"}'):
+        got = send(bad, x_ms_documentdb_partitionkey='["p"]')
+        assert got.status == 400, (bad, got.text)
+
+
+@case
 def bad_tokens_are_refused():
     text = "SELECT * FROM c ORDER BY c.n"
     page = plain.query(text, x_ms_max_item_count=5)

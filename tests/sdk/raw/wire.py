@@ -41,12 +41,17 @@ class Server:
         self.http = http.client.HTTPConnection(self.address, timeout=60)
 
     def send(self, verb, path, body=None, headers=None):
+        return self.send_text(verb, path,
+                              None if body is None else json.dumps(body),
+                              headers)
+
+    def send_text(self, verb, path, text, headers=None):
         all_headers = {
             **cases.sign(verb, path),
             "x-ms-version": "2020-07-15",
             **(headers or {}),
         }
-        data = None if body is None else json.dumps(body).encode()
+        data = None if text is None else text.encode()
         self.http.request(
             verb, urllib.parse.quote(path), body=data, headers=all_headers
         )
