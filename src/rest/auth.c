@@ -313,6 +313,7 @@ static void note_key(struct rn_context *x, unsigned key)
 
     x->call->note.key =
         key == RN_KEY_WELL_KNOWN ? "emulator" : rn_keys_name(key);
+    x->call->principal = key;
     if (atomic_load_explicit(used, memory_order_relaxed) != x->now_s)
         atomic_store_explicit(used, x->now_s, memory_order_relaxed);
 }

@@ -11,7 +11,7 @@
  */
 #include "rest/own.h"
 
-enum { MS = 1000, CENTI = 100 };
+enum { MS = 1000, CENTI = 100, SHED_RETRY_MS = 1000 };
 
 /* The container's own, or the one its database shares. */
 static struct rn_object *find_offer(struct rn_context *x)
@@ -90,4 +90,12 @@ void rn_budget_spend(struct rn_context *x, double units)
             spent = UINT32_MAX;
     } while (!atomic_compare_exchange_weak(&x->offer->spent, &old,
                                            second << 32 | spent));
+}
+
+enum rn_code rn_budget_shed(struct rn_context *x)
+{
+    x->retry_ms = SHED_RETRY_MS;
+    return rn_fail(&x->err, RN_THROTTLED,
+                   "Too many queries of this key or permission wait to be run. "
+                   "Please retry this request later.");
 }

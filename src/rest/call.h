@@ -61,7 +61,13 @@ struct rn_call {
     const char *peer;
     const char *own; /* the address it came to; NULL: Host tells, or nobody */
     int64_t begun_ns;
+    int64_t
+        queued_ns; /* of the time since, how long it waited to be worked on */
     void (*wake)(struct rn_call *call); /* any thread, after PENDING only */
+    /* Lets others work who wait, if it has had its time.  Called often by what
+     * works for long.  True if it must give up what it has done and answer
+     * RN_REST_WORK, to begin again later.  Thread: worker.  NULL is fine. */
+    bool (*pause)(struct rn_call *call);
 
     /* The answer: status, headers, and `body`, which res.body views. */
     struct rn_http_response res;
@@ -74,6 +80,7 @@ struct rn_call {
     /* For whoever answers: memory that dies with the call, and what to do when
      * it is resumed. */
     struct rn_arena arena;
+    uint64_t principal; /* whose work it is: a key's, or a permission's */
     struct rn_rest *rest;
     enum rn_rest_step (*next)(struct rn_call *call);
     void *state;                        /* in the arena */
@@ -96,6 +103,8 @@ void rn_call_release(struct rn_call *call);
 /* rest/serve.c: what every request shares, around its handler. */
 enum rn_rest_step rn_rest_serve(struct rn_call *call);
 enum rn_rest_step rn_rest_resume(struct rn_call *call);
+/* Answers 429 instead of working: too many calls of the same principal wait. */
+enum rn_rest_step rn_rest_shed(struct rn_call *call);
 /* An answer to what was no request; closes. */
 void rn_rest_refuse(struct rn_call *call, int status, const char *why);
 

@@ -27,6 +27,8 @@ static const struct figure {
     { "runnel_request_units_total", counter, "Request units charged." },
     { "runnel_event_loop_stall_seconds", histogram,
       "How long a loop was at work between two waits." },
+    { "runnel_query_wait_seconds", histogram,
+      "How long queries waited for a worker, before they ran and between." },
     { "runnel_arena_bytes", gauge, "Memory that has a ceiling of its own." },
 
     /* who asks */

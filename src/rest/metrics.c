@@ -158,6 +158,7 @@ static void print_vitals(struct rn_rest *r, struct rn_buf *out)
         r->opts.vitals(r->opts.vitals_of, &v);
     histogram(out, "runnel_event_loop_stall_seconds", &rn_scale_times,
               &v.turns);
+    histogram(out, "runnel_query_wait_seconds", &rn_scale_times, &v.waits);
     (void)!rn_figure_begin(out, name);
     labelled(out, name, "pool", "unsent", (double)v.unsent_bytes);
     labelled(out, name, "pool", "answers",

@@ -359,6 +359,8 @@ struct rn_view rn_session_print_for(const struct rn_context *x, uint32_t range,
  * something left.  RN_THROTTLED. */
 enum rn_code rn_budget_check(struct rn_context *x) RN_CHECK;
 void rn_budget_spend(struct rn_context *x, double units);
+/* RN_THROTTLED: too much of the principal's work waits already. */
+enum rn_code rn_budget_shed(struct rn_context *x) RN_CHECK;
 
 /* ---- handlers ------------------------------------------------------------ */
 

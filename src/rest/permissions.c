@@ -18,6 +18,7 @@
 #include "rest/own.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "json/json.h"
 #include "json/print.h"
 
@@ -154,6 +155,9 @@ enum rn_code rn_permission_authorize(struct rn_context *x, struct rn_view token)
     rn_signers_return(x->rest, s);
     if (!rc)
         rc = check_time(x);
+    if (!rc)
+        x->call->principal = rn_hash64(
+            rn_view_of(&x->grant.permission, sizeof(x->grant.permission)), 0);
     return rc ? rc : read_permission(x);
 }
 

@@ -10,7 +10,7 @@
 enum {
     PAGE_MS = 1000, /* after that a page that can end does */
     LEFT_MS = 2000, /* and one for nobody, as it seems, fails */
-    RUN_MS = 30000, /* and one that cannot fails */
+    RUN_MS = 30000, /* and one that cannot fails, unless told otherwise */
     STEPS_MAX = 400 * 1000 * 1000,
     MEMORY_MAX = 64 << 20,
 };
@@ -125,9 +125,15 @@ static enum rn_code find_merger(struct rn_query_page *p, bool *is_for_client)
 
 /* ---- the page ------------------------------------------------------------ */
 
-static int64_t run_ms(const struct rn_query_page *p)
+static int64_t age_ms(const struct rn_query_page *p)
 {
     return (rn_mono_ns(p->x->rest->opts.env) - p->x->call->begun_ns) / 1000000;
+}
+
+/* Without the time for which it had to wait. */
+static int64_t run_ms(const struct rn_query_page *p)
+{
+    return age_ms(p) - p->x->call->queued_ns / 1000000;
 }
 
 static bool is_late(void *page)
@@ -138,13 +144,21 @@ static bool is_late(void *page)
 /* There are few workers, and who has gone may be back already and ask again. */
 static bool is_deserted(const struct rn_query_page *p)
 {
-    return run_ms(p) >= LEFT_MS &&
+    return age_ms(p) >= LEFT_MS &&
            atomic_load_explicit(&p->x->is_quiet, memory_order_relaxed);
 }
 
+/* Asked often until it is, so this is where others are let in. */
 static bool is_over(void *page)
 {
-    return run_ms(page) >= RUN_MS || is_deserted(page);
+    struct rn_query_page *p = page;
+    uint64_t most = p->x->rest->opts.query_ms;
+
+    if (p->x->call->pause && p->x->call->pause(p->x->call)) {
+        p->is_put_off = true;
+        return true;
+    }
+    return run_ms(p) >= (int64_t)(most ? most : RUN_MS) || is_deserted(p);
 }
 
 /* Once; again if an index turned out to be the longer way. */
@@ -270,6 +284,19 @@ static void note_indexes(struct rn_query_page *p)
     rn_missed_note(&m, p->x->container, &p->x->call->arena);
 }
 
+/* As if it had not begun. */
+static enum rn_rest_step put_off(struct rn_query_page *p, size_t head_len)
+{
+    struct rn_context *x = p->x;
+
+    rn_query_source_close(p);
+    rn_answer_free(p->answer);
+    rn_asked_release(&p->asked);
+    x->err = (struct rn_err){ 0 };
+    x->call->res.head.len = head_len;
+    return RN_REST_WORK;
+}
+
 static enum rn_rest_step run(struct rn_call *call)
 {
     struct rn_context *x = call->state;
@@ -277,6 +304,7 @@ static enum rn_rest_step run(struct rn_call *call)
     struct rn_query_page *p = rn_arena_alloc(&call->arena, sizeof(*p));
     struct rn_query_cost cost = { .begun_ns = rn_mono_ns(env) };
     bool is_for_client = false;
+    size_t head_len = call->res.head.len;
     enum rn_code rc;
 
     if (!p)
@@ -296,6 +324,8 @@ static enum rn_rest_step run(struct rn_call *call)
     if (!rc)
         rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)
                                           : compute_page(p);
+    if (rc == RN_TIMEOUT && p->is_put_off)
+        return put_off(p, head_len);
     if (rc == RN_TIMEOUT && is_deserted(p)) {
         rc = rn_fail(&x->err, RN_TIMEOUT,
                      "the client has ended the connection, and the query takes "

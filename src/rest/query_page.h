@@ -10,7 +10,8 @@
  * change; the first page decides, and the token says which.  A query that must
  * see everything first (ORDER BY, GROUP BY, DISTINCT, aggregates) is *whole*:
  * it is answered from what waits (result_cache.h); if that is gone it begins
- * again behind the last row.  So is a ranking (ranked.h), which counts its rows.
+ * again behind the last row.  So is a ranking (ranked.h), which counts its
+ * rows.
  *
  * Thread: a worker's.
  */
@@ -32,7 +33,8 @@ struct rn_query_page {
     struct rn_query_stats stats;
     int64_t load_ns; /* spent on getting documents, if `is_timed` */
     bool is_timed;
-    uint64_t held; /* the answer that the token names */
+    uint64_t held;   /* the answer that the token names */
+    bool is_put_off; /* others have to run first; it begins again later */
 
     /* Documents. */
     struct rn_reading reading;

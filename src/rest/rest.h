@@ -12,6 +12,7 @@
 /* What the metrics tell besides, of what is not REST's. */
 struct rn_rest_vitals {
     struct rn_histogram turns; /* of loops: how long each was at work, in ns */
+    struct rn_histogram waits; /* for a worker, in ns */
     size_t unsent_bytes;       /* of answers that clients have not taken */
 };
 
@@ -42,6 +43,7 @@ struct rn_rest_opts {
     void *vitals_of;
     uint64_t auth_delay_ms;  /* of wrong signatures; 0: 100, none on loopback */
     bool enforce_throughput; /* 429 beyond what an offer says */
+    uint64_t query_ms;       /* that a page of a query may run; 0: 30,000 */
     bool any_order;          /* ORDER BY wants no index */
     bool strict;             /* what is to be merged clients merge */
 };

@@ -419,6 +419,12 @@ enum rn_rest_step rn_rest_resume(struct rn_call *call)
     return finish(call, call->next(call));
 }
 
+enum rn_rest_step rn_rest_shed(struct rn_call *call)
+{
+    return finish(call,
+                  rn_reply_fail(call->state, rn_budget_shed(call->state)));
+}
+
 void rn_rest_reject(struct rn_rest *r, enum rn_reject why)
 {
     rn_tally_reject(r->tally, why);

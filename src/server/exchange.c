@@ -98,7 +98,7 @@ static void refuse(struct exchange *x, enum rn_reject reason)
         (void)send_answer(x);
 }
 
-static void to_worker(struct exchange *x);
+static bool to_worker(struct exchange *x);
 
 static enum rn_conn_next serve(struct exchange *x);
 static enum rn_conn_next go_on(struct exchange *x);
@@ -159,8 +159,8 @@ static void let_go(struct rn_timer *timer)
 /* After a step of the call: WAIT while it is not done. */
 static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
 {
-    if (step == RN_REST_WORK)
-        to_worker(x);
+    if (step == RN_REST_WORK && !to_worker(x))
+        step = rn_rest_shed(&x->call);
     if (step != RN_REST_DONE)
         return RN_CONN_WAIT;
     rn_journal_call(x->opts->journal, &x->call);
@@ -248,6 +248,8 @@ static enum rn_conn_next serve(struct exchange *x)
     call->peer = x->address;
     call->own = find_own_address(x);
     call->begun_ns = rn_loop_now_ns(x->loop);
+    call->queued_ns = 0;
+    x->work.is_long = false;
     rn_http_response_init(&call->res, call->req);
     return proceed(x, rn_rest_serve(call));
 }
@@ -293,19 +295,37 @@ static void run_work(struct rn_work *work)
     struct exchange *x = RN_QUEUED(work, struct exchange, work);
     enum rn_rest_step step;
 
+    x->call.queued_ns += work->waited_ns;
+    work->is_long = false;
     do
         step = rn_rest_resume(&x->call);
-    while (step == RN_REST_WORK);
+    while (step == RN_REST_WORK && !work->is_long);
+    if (step == RN_REST_WORK && to_worker(x))
+        return; /* it was put off */
+    if (step == RN_REST_WORK)
+        step = rn_rest_shed(&x->call);
     if (step == RN_REST_PENDING)
         return; /* wake brings it back */
     x->back.run = come_back_done;
     rn_loop_post(x->loop, &x->back);
 }
 
-static void to_worker(struct exchange *x)
+/* Thread: worker. */
+static bool pause(struct rn_call *call)
+{
+    struct exchange *x = (struct exchange *)call;
+    int64_t before = x->work.waited_ns;
+
+    x->work.is_long = rn_workers_pause(x->opts->workers, &x->work);
+    call->queued_ns += x->work.waited_ns - before;
+    return x->work.is_long;
+}
+
+static bool to_worker(struct exchange *x)
 {
     x->work.run = run_work;
-    rn_workers_add(x->opts->workers, &x->work);
+    x->work.principal = x->call.principal;
+    return rn_workers_add(x->opts->workers, &x->work);
 }
 
 /* ---- the connection's user ----------------------------------------------- */
@@ -429,6 +449,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         rn_http_reader_init(&x->reader, opts->limits);
         rn_call_init(&x->call, opts->rest, NULL);
         x->call.wake = wake;
+        x->call.pause = pause;
     }
     if (!x || rn_conn_new(&conn, &x->conn)) {
         if (x)

@@ -96,7 +96,15 @@ static const struct option table[] = {
     { "loops", COUNT, AT(loops), "0", 0, 64, "N",
       "Threads that serve connections; 0: one for each core but one." },
     { "workers", COUNT, AT(workers), "2", 1, 64, "N",
-      "Threads that run queries." },
+      "Queries that run at the same time, in turns of 100 ms." },
+    { "queries-max", COUNT, AT(queries_max), "16", 1, 256, "N",
+      "Queries that have begun and not ended, at least as many as run at the "
+      "same time; one key or permission has half of them at most." },
+    { "queries-waiting-max", COUNT, AT(queries_waiting_max), "1000", 1, 1000000,
+      "N", "Queries of one key or permission that wait to begin; more are "
+      "answered 429." },
+    { "query-ms", MILLIS, AT(query_ms), "30000", 100, 3600000, "MS",
+      "Time that a page of a query may run, without its waiting." },
     { "connections-max", COUNT, AT(connections_max), "10000", 1, 1000000, "N",
       "Connections at once; more are closed." },
     { "connections-per-address", COUNT, AT(connections_per_address), "0", 0,

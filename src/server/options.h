@@ -32,6 +32,7 @@ struct rn_options {
     bool any_order, strict, no_auto_tls;
     bool allow_well_known_key, allow_plain_http, allow_root;
     uint64_t ranges, loops, workers;
+    uint64_t queries_max, queries_waiting_max, query_ms;
     uint64_t connections_max, connections_per_address, requests_max;
     uint64_t body_bytes_max, bodies_bytes_max;
     uint64_t auth_delay_ms;

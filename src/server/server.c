@@ -28,6 +28,7 @@
 
 enum {
     LOOPS_MAX = 64,
+    SLICE_MS = 100, /* of a query while others wait */
     DRAIN_STEP_NS = 5000000,
     PATH_BYTES = 4096,
     KEYS_BYTES = 4096,
@@ -360,6 +361,8 @@ static void tell_vitals(void *of, struct rn_rest_vitals *out)
     *out = (struct rn_rest_vitals){ .unsent_bytes = rn_conn_unsent_bytes() };
     for (unsigned i = 0; i < s->loop_count; i++)
         rn_loop_add_turns(s->loops[i], &out->turns);
+    if (s->workers)
+        rn_workers_add_waits(s->workers, &out->waits);
 }
 
 static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
@@ -376,6 +379,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .host = o->advertised_host[0] ? o->advertised_host : NULL,
         .consistency = o->consistency,
         .config = rn_buf_view(&s->config),
+        .query_ms = o->query_ms,
         .any_order = o->any_order,
         .strict = o->strict,
         .admin = o->admin,
@@ -422,8 +426,14 @@ static uint64_t loops_wanted(const struct rn_options *o)
 static enum rn_code start_loops(struct rn_server *s, struct rn_err *err)
 {
     uint64_t want = loops_wanted(s->options);
-    enum rn_code rc =
-        rn_workers_new(s->env, (unsigned)s->options->workers, &s->workers, err);
+    struct rn_workers_opts opts = {
+        .env = s->env,
+        .permits = (unsigned)s->options->workers,
+        .runs_max = (unsigned)s->options->queries_max,
+        .waiting_max = (unsigned)s->options->queries_waiting_max,
+        .slice_ns = SLICE_MS * INT64_C(1000000),
+    };
+    enum rn_code rc = rn_workers_new(&opts, &s->workers, err);
 
     for (; !rc && s->loop_count < want && s->loop_count < LOOPS_MAX;
          s->loop_count += !rc)

@@ -3,91 +3,134 @@
 
 #include <pthread.h>
 
-enum { WORKERS_MAX = 64 };
+enum { WORKERS_MAX = 256, SHARES = 256 };
 
 struct worker {
     struct rn_workers *pool;
     struct rn_task task;
-    bool rests; /* it found nothing to do; the pool's lock */
+    struct rn_turn turn; /* of what it runs; the pool's lock */
+    bool rests;          /* it found nothing to do; the pool's lock */
+};
+
+/* Of the principals whose numbers fall together, which is as good as one. */
+struct share {
+    unsigned running, longs, waiting; /* waiting: to start */
+    uint64_t served;                  /* when it was given a permit last */
 };
 
 struct rn_workers {
-    struct rn_env *env;
-    pthread_mutex_t lock;
-    struct rn_work *first, **end; /* oldest first */
+    struct rn_workers_opts opts;
+    pthread_mutex_t lock;          /* of all below */
+    pthread_cond_t granted;        /* a run that has started may go on */
+    struct rn_turn *waiting;       /* for a permit, in no order */
+    struct rn_turn *first, **end;  /* have one, want a thread */
+    unsigned running, longs, busy; /* busy: threads, or work that wants one */
+    uint64_t order, slices;
+    struct share shares[SHARES];
+    struct rn_histogram waits;
+    bool is_ending;
     unsigned count;
-    struct worker workers[WORKERS_MAX];
+    struct worker workers[WORKERS_MAX + 1];
 };
 
-/* `me` is NULL at the end, when nobody is left. */
-static struct rn_work *take(struct rn_workers *w, struct worker *me)
+static struct share *share_of(struct rn_workers *w, const struct rn_turn *turn)
 {
-    struct rn_work *work;
-
-    pthread_mutex_lock(&w->lock);
-    work = w->first;
-    if (work) {
-        w->first = work->next;
-        if (!w->first)
-            w->end = &w->first;
-    }
-    if (me)
-        me->rests = !work;
-    pthread_mutex_unlock(&w->lock);
-    return work;
+    return &w->shares[turn->principal % SHARES];
 }
 
-static int64_t step(void *context)
-{
-    struct worker *me = context;
-    struct rn_work *work = take(me->pool, me);
+/* ---- permits ------------------------------------------------------------- */
 
-    if (!work)
-        return RN_TASK_IDLE;
-    work->run(work);
-    return RN_TASK_NOW;
+static bool may_be_long(struct rn_workers *w, const struct rn_turn *turn)
+{
+    unsigned most = w->opts.runs_max > w->opts.permits
+                        ? w->opts.runs_max - w->opts.permits
+                        : 1;
+
+    return w->longs < most && share_of(w, turn)->longs < (most + 1) / 2;
 }
 
-enum rn_code rn_workers_new(struct rn_env *env, unsigned count,
-                            struct rn_workers **out, struct rn_err *err)
+static void be_long(struct rn_workers *w, struct rn_turn *turn)
 {
-    struct rn_workers *w = rn_new(sizeof(*w));
-    int error = 0;
-
-    if (!w)
-        return rn_fail(err, RN_NOMEM, "workers: out of memory");
-    w->env = env;
-    w->end = &w->first;
-    pthread_mutex_init(&w->lock, NULL);
-    count = count < WORKERS_MAX ? count : WORKERS_MAX;
-    for (unsigned i = 0; i < count && !error; i++) {
-        struct worker *me = &w->workers[i];
-        me->pool = w;
-        me->task =
-            (struct rn_task){ .name = "worker", .step = step, .context = me };
-        error = env->ops->task_start(env, &me->task);
-        w->count += !error;
-    }
-    if (error) {
-        rn_workers_free(w);
-        return rn_fail_errno(err, error, "starting workers");
-    }
-    *out = w;
-    return RN_OK;
+    turn->is_long = true;
+    w->longs++;
+    share_of(w, turn)->longs++;
 }
 
-void rn_workers_free(struct rn_workers *w)
+static bool may_go(struct rn_workers *w, const struct rn_turn *turn)
 {
-    struct rn_work *work;
+    return turn->is_started || (w->busy < w->opts.runs_max &&
+                                (!turn->is_long || may_be_long(w, turn)));
+}
 
-    if (!w)
+static bool is_before(struct rn_workers *w, const struct rn_turn *a,
+                      const struct rn_turn *b)
+{
+    const struct share *x = share_of(w, a), *y = share_of(w, b);
+
+    if (x->running != y->running)
+        return x->running < y->running;
+    if (x->served != y->served)
+        return x->served < y->served;
+    if (a->used_ns != b->used_ns)
+        return a->used_ns < b->used_ns;
+    return a->order < b->order;
+}
+
+/* Where the next one is linked; NULL if nobody may go. */
+static struct rn_turn **find_next(struct rn_workers *w)
+{
+    struct rn_turn **best = NULL;
+
+    for (struct rn_turn **at = &w->waiting; *at; at = &(*at)->next) {
+        if (may_go(w, *at) && (!best || is_before(w, *at, *best)))
+            best = at;
+    }
+    return best;
+}
+
+static void put_waiting(struct rn_workers *w, struct rn_turn *turn,
+                        int64_t now_ns)
+{
+    turn->since_ns = now_ns;
+    turn->slice = w->slices;
+    turn->order = w->order++;
+    turn->next = w->waiting;
+    w->waiting = turn;
+    share_of(w, turn)->waiting += !turn->is_started;
+}
+
+static void give_permit(struct rn_workers *w, struct rn_turn *turn,
+                        int64_t now_ns)
+{
+    struct share *share = share_of(w, turn);
+
+    turn->waited_ns += now_ns - turn->since_ns;
+    turn->since_ns = now_ns;
+    turn->slice = w->slices - turn->slice;
+    w->running++;
+    share->running++;
+    share->served = ++w->slices;
+    if (turn->is_started) {
+        turn->is_granted = true;
+        pthread_cond_broadcast(&w->granted);
         return;
-    for (unsigned i = 0; i < w->count; i++)
-        w->env->ops->task_stop(w->env, &w->workers[i].task);
-    for (work = take(w, NULL); work; work = take(w, NULL))
-        work->run(work);
-    pthread_mutex_destroy(&w->lock);
-    rn_free(w);
+    }
+    turn->is_started = true;
+    if (turn->is_long)
+        be_long(w, turn);
+    w->busy++;
+    share->waiting--;
+    turn->next = NULL;
+    *w->end = turn;
+    w->end = &turn->next;
+}
+
+static void take_permit(struct rn_workers *w, struct rn_turn *turn,
+                        int64_t now_ns)
+{
+    turn->used_ns += now_ns - turn->since_ns;
+    w->running--;
+    share_of(w, turn)->running--;
 }
 
 /* One that rests; those at work look again before they do. */
@@ -102,16 +145,207 @@ static struct worker *find_idle(struct rn_workers *w)
     return NULL;
 }
 
-void rn_workers_add(struct rn_workers *w, struct rn_work *work)
+static int64_t step(void *context);
+
+static int start_worker(struct rn_workers *w)
 {
+    struct worker *me = &w->workers[w->count];
+    int error;
+
+    me->pool = w;
+    me->task =
+        (struct rn_task){ .name = "worker", .step = step, .context = me };
+    error = w->opts.env->ops->task_start(w->opts.env, &me->task);
+    w->count += !error;
+    return error;
+}
+
+/* Gives out what permits there are.  A run that starts finds a thread: one that
+ * rests, one that is about to look for work, or a new one.  At the end threads
+ * are being stopped, and nobody wakes them. */
+static void give_permits(struct rn_workers *w, int64_t now_ns)
+{
+    struct rn_turn **next, *turn;
     struct worker *idle;
 
-    work->next = NULL;
+    while (w->running < w->opts.permits && (next = find_next(w)) != NULL) {
+        bool wants_thread = !(*next)->is_started;
+
+        if (wants_thread && !w->is_ending && w->busy >= w->count &&
+            start_worker(w)) {
+            w->opts.runs_max = w->count; /* the system has no more */
+            continue;
+        }
+        turn = *next;
+        *next = turn->next;
+        give_permit(w, turn, now_ns);
+        idle = wants_thread && !w->is_ending ? find_idle(w) : NULL;
+        if (idle)
+            w->opts.env->ops->task_wake(w->opts.env, &idle->task);
+    }
+}
+
+static void give_way(struct rn_workers *w, struct rn_turn *turn, int64_t now_ns)
+{
+    take_permit(w, turn, now_ns);
+    turn->is_granted = false;
+    put_waiting(w, turn, now_ns);
+    give_permits(w, now_ns);
+    while (!turn->is_granted)
+        pthread_cond_wait(&w->granted, &w->lock);
+}
+
+bool rn_workers_pause(struct rn_workers *w, struct rn_work *work)
+{
+    struct rn_turn *turn = &work->worker->turn;
+    int64_t now_ns = rn_mono_ns(w->opts.env);
+    bool is_put_off = false;
+
+    /* While it runs nobody else writes there. */
+    if (now_ns - turn->since_ns < w->opts.slice_ns)
+        return false;
     pthread_mutex_lock(&w->lock);
-    *w->end = work;
-    w->end = &work->next;
-    idle = find_idle(w);
+    if (!w->is_ending && find_next(w)) {
+        is_put_off = !turn->is_long && !may_be_long(w, turn);
+        if (!is_put_off && !turn->is_long)
+            be_long(w, turn);
+        if (!is_put_off)
+            give_way(w, turn, now_ns);
+    }
     pthread_mutex_unlock(&w->lock);
-    if (idle)
-        w->env->ops->task_wake(w->env, &idle->task);
+    work->waited_ns = turn->waited_ns;
+    return is_put_off;
+}
+
+/* ---- work ---------------------------------------------------------------- */
+
+static struct rn_work *take(struct rn_workers *w, struct worker *me)
+{
+    struct rn_work *work = NULL;
+
+    pthread_mutex_lock(&w->lock);
+    if (w->first) {
+        work = RN_QUEUED(w->first, struct rn_work, turn);
+        w->first = w->first->next;
+        if (!w->first)
+            w->end = &w->first;
+        me->turn = work->turn;
+        work->worker = me;
+        work->waited_ns = me->turn.waited_ns;
+        work->waited_slices = me->turn.slice;
+    }
+    me->rests = !work;
+    pthread_mutex_unlock(&w->lock);
+    return work;
+}
+
+/* The work itself may be another's by now. */
+static void finish(struct rn_workers *w, struct rn_turn *turn)
+{
+    int64_t now_ns = rn_mono_ns(w->opts.env);
+
+    pthread_mutex_lock(&w->lock);
+    take_permit(w, turn, now_ns);
+    w->busy--;
+    w->longs -= turn->is_long;
+    share_of(w, turn)->longs -= turn->is_long;
+    rn_histogram_add(&w->waits, &rn_scale_times, (uint64_t)turn->waited_ns);
+    give_permits(w, now_ns);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int64_t step(void *context)
+{
+    struct worker *me = context;
+    struct rn_work *work = take(me->pool, me);
+
+    if (!work)
+        return RN_TASK_IDLE;
+    work->run(work);
+    finish(me->pool, &me->turn);
+    return RN_TASK_NOW;
+}
+
+bool rn_workers_add(struct rn_workers *w, struct rn_work *work)
+{
+    int64_t now_ns = rn_mono_ns(w->opts.env);
+    bool has_room;
+
+    work->turn = (struct rn_turn){ .principal = work->principal,
+                                   .is_long = work->is_long };
+    work->waited_ns = 0;
+    pthread_mutex_lock(&w->lock);
+    has_room = share_of(w, &work->turn)->waiting < w->opts.waiting_max;
+    if (has_room) {
+        put_waiting(w, &work->turn, now_ns);
+        give_permits(w, now_ns);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return has_room;
+}
+
+void rn_workers_add_waits(struct rn_workers *w, struct rn_histogram *out)
+{
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i <= RN_HISTOGRAM_BOUNDS; i++)
+        out->counts[i] += w->waits.counts[i];
+    out->sum += w->waits.sum;
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the pool ------------------------------------------------------------ */
+
+enum rn_code rn_workers_new(const struct rn_workers_opts *opts,
+                            struct rn_workers **out, struct rn_err *err)
+{
+    struct rn_workers *w = rn_new(sizeof(*w));
+    int error = 0;
+
+    if (!w)
+        return rn_fail(err, RN_NOMEM, "workers: out of memory");
+    w->opts = *opts;
+    if (w->opts.runs_max > WORKERS_MAX)
+        w->opts.runs_max = WORKERS_MAX;
+    if (w->opts.runs_max <= w->opts.permits) /* a long one and all new ones */
+        w->opts.runs_max = w->opts.permits + 1;
+    w->end = &w->first;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->granted, NULL);
+    while (!error && w->count < w->opts.permits)
+        error = start_worker(w);
+    if (error) {
+        rn_workers_free(w);
+        return rn_fail_errno(err, error, "starting workers");
+    }
+    *out = w;
+    return RN_OK;
+}
+
+/* Those that have started go on without waiting. */
+static void end_turns(struct rn_workers *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->is_ending = true;
+    w->opts.runs_max = UINT32_MAX;
+    w->opts.permits = UINT32_MAX / 2;
+    give_permits(w, rn_mono_ns(w->opts.env));
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* What no thread has taken is run here. */
+void rn_workers_free(struct rn_workers *w)
+{
+    struct worker me = { .pool = w };
+
+    if (!w)
+        return;
+    end_turns(w);
+    for (unsigned i = 0; i < w->count; i++)
+        w->opts.env->ops->task_stop(w->opts.env, &w->workers[i].task);
+    w->count = 0;
+    while (step(&me) == RN_TASK_NOW)
+        continue;
+    pthread_cond_destroy(&w->granted);
+    pthread_mutex_destroy(&w->lock);
+    rn_free(w);
 }

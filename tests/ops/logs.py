@@ -256,7 +256,8 @@ runnel_clock_jump_total runnel_log_lines_lost_total process_cpu_seconds_total"""
 HISTOGRAMS = """runnel_http_request_duration_seconds
 runnel_commit_duration_seconds runnel_commit_batch_size
 runnel_wal_fsync_duration_seconds runnel_feed_wait_seconds
-runnel_query_duration_seconds runnel_event_loop_stall_seconds"""
+runnel_query_duration_seconds runnel_event_loop_stall_seconds
+runnel_query_wait_seconds"""
 
 
 TLS_END = "runnel_tls_cert_not_after_seconds"  # with TLS only
