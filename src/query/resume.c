@@ -41,10 +41,11 @@ static enum rn_code read_hash(const struct rn_json *j, uint32_t node,
         rn_json_kind(j, low) != RN_JSON_NUMBER ||
         rn_json_kind(j, high) != RN_JSON_NUMBER ||
         !rn_json_int64(j, low, &halves[0]) ||
-        !rn_json_int64(j, high, &halves[1]))
+        !rn_json_int64(j, high, &halves[1])) {
         return refuse(err, "the hash of an array or an object has a 'type' of "
                            "\"array\" or \"object\", and 'low' and 'high' as "
                            "integers of 64 bits");
+    }
     rn_distinct_hash_put((struct rn_hash128){ .low = (uint64_t)halves[0],
                                               .high = (uint64_t)halves[1] },
                          bytes);
