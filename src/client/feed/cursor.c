@@ -62,7 +62,7 @@ runnel_code rn_cursor_open(struct rn_container *container,
     c->cancel.parent = rn_container_cancel(container);
     c->arena = RN_ARENA_INIT(OPTIONS_MAX + RN_TOKEN_MAX);
     c->scope = RN_SCOPE_INIT;
-    c->token = RN_BUF_INIT(2 * RN_TOKEN_MAX);
+    c->token = RN_BUF_INIT((size_t)2 * RN_TOKEN_MAX);
     c->options = *options;
     code = options_check(options, error);
     if (!code && !is_resumed)
@@ -168,7 +168,8 @@ static runnel_code parts_ask(struct rn_cursor *c, int64_t left_ms,
             hold = UINT32_MAX;
         rn_reader_ask(&part->reader, c->transport, (uint32_t)hold);
         part->asked_by = c->calls;
-        part->held_until_ns = now + part->reader.wait_s * 1000 * NS_PER_MS;
+        part->held_until_ns =
+            now + (int64_t)part->reader.wait_s * 1000 * NS_PER_MS;
     }
     return code;
 }

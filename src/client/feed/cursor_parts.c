@@ -128,10 +128,11 @@ static runnel_code token_adopt(struct rn_cursor *c, const struct rn_token *t,
     if (t->mode != c->options.mode)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "token: it has another mode than the options");
-    if (strcmp(t->rid, c->definition->rid) != 0)
+    if (strcmp(t->rid, c->definition->rid) != 0) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "token: it belongs to another container, or to one "
                             "that was deleted");
+    }
     code = scope_adopt(c, t, error);
     c->start = t->start;
     c->source.since_s = t->since_s;

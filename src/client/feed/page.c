@@ -172,14 +172,14 @@ static bool kind_of(const struct rn_json *j, uint32_t metadata,
 {
     uint32_t op = rn_json_find(j, metadata, RN_LIT("operationType"));
     uint32_t ttl = rn_json_find(j, metadata, RN_LIT("timeToLiveExpired"));
+    bool is_expired = rn_json_kind(j, ttl) == RN_JSON_TRUE;
 
     if (rn_json_string_is(j, op, RN_LIT("create")))
         *out = RUNNEL_CREATED;
     else if (rn_json_string_is(j, op, RN_LIT("replace")))
         *out = RUNNEL_REPLACED;
     else if (rn_json_string_is(j, op, RN_LIT("delete")))
-        *out = rn_json_kind(j, ttl) == RN_JSON_TRUE ? RUNNEL_EXPIRED
-                                                    : RUNNEL_DELETED;
+        *out = is_expired ? RUNNEL_EXPIRED : RUNNEL_DELETED;
     else
         return false;
     return true;

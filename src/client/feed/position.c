@@ -23,10 +23,11 @@ runnel_code rn_position_start(const runnel_feed_options *options,
         start = RUNNEL_START_TIME;
     if (start == RUNNEL_START_DEFAULT)
         start = usual;
-    if (options->mode == RUNNEL_FEED_ALL && start != RUNNEL_START_NOW)
+    if (options->mode == RUNNEL_FEED_ALL && start != RUNNEL_START_NOW) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "start: all versions are read from now or from a "
                             "token");
+    }
     *out = (struct rn_position){ .time_ms = options->start_time_ms };
     switch (start) {
     case RUNNEL_START_BEGINNING:
@@ -49,10 +50,11 @@ runnel_code rn_position_set(struct rn_position *p, struct rn_view etag,
     if (etag.len == 0)
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "a page of the change feed has no etag");
-    if (etag.len > RN_POSITION_MAX)
+    if (etag.len > RN_POSITION_MAX) {
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "an etag of the change feed has %zu bytes",
                             etag.len);
+    }
     p->kind = RN_POSITION_ETAG;
     memcpy(p->etag, etag.at, etag.len);
     p->etag[etag.len] = '\0';

@@ -13,10 +13,11 @@ runnel_code rn_scope_parse_range(struct rn_view text, struct rn_epk_range *out,
     if (!dash || rn_epk_parse(rn_view_of(text.at, min), &range.min, NULL) ||
         rn_epk_parse(rn_view_of(dash + 1, text.len - min - 1), &range.max,
                      NULL) ||
-        rn_epk_compare(&range.min, &range.max) >= 0)
+        rn_epk_compare(&range.min, &range.max) >= 0) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "range: \"%.*s\" is not an interval",
                             (int)(text.len < 80 ? text.len : 80), text.at);
+    }
     *out = range;
     return RUNNEL_OK;
 }
@@ -41,10 +42,11 @@ static runnel_code range_resolve(const char *range,
     if (strchr(range, '-'))
         return rn_scope_parse_range(rn_view_text(range), out, error);
     route = rn_routing_named(map, rn_view_text(range));
-    if (!route)
+    if (!route) {
         return rn_error_set(error, RUNNEL_GONE,
                             "range: there is no partition key range \"%.40s\"",
                             range);
+    }
     *out = route->range;
     return RUNNEL_OK;
 }

@@ -115,7 +115,7 @@ static enum rn_code text_copy(struct rn_view text, bool is_string,
         return RN_NOMEM;
     if (is_string)
         len = rn_json_unescape(text, copy);
-    else
+    else if (len)
         memcpy(copy, text.at, len);
     copy[len] = '\0';
     *out = copy;
@@ -202,10 +202,10 @@ static enum rn_code members_parse(const struct rn_json *j, struct rn_token *t)
     t->since_s = INT64_MIN;
     t->is_key = rn_json_kind(j, scope) == RN_JSON_ARRAY;
     rc = string_copy(j, rid, &t->arena, &t->rid);
-    if (!rc)
-        rc = t->is_key ? text_copy(rn_json_text(j, scope), false, &t->arena,
-                                   &t->scope)
-                       : string_copy(j, scope, &t->arena, &t->scope);
+    if (!rc && t->is_key)
+        rc = text_copy(rn_json_text(j, scope), false, &t->arena, &t->scope);
+    else if (!rc)
+        rc = string_copy(j, scope, &t->arena, &t->scope);
     if (!rc)
         rc = number_parse(j, "since", &t->since_s);
     if (!rc)

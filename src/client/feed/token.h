@@ -40,7 +40,7 @@ struct rn_token {
 
 enum { RN_TOKEN_MAX = 16 << 20 };
 #define RN_TOKEN_INIT                                                          \
-    ((struct rn_token){ .arena = RN_ARENA_INIT(8 * RN_TOKEN_MAX) })
+    ((struct rn_token){ .arena = RN_ARENA_INIT((size_t)8 * RN_TOKEN_MAX) })
 
 /* Is this a token, rather than an etag? */
 bool rn_token_is(const char *text);
