@@ -457,6 +457,13 @@ int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
         retry(w, now_ns);
         return RN_TASK_NOW;
     }
+    if (r->count == 1 && strcmp(r->children[0].token, w->token) == 0) {
+        /* Split and merged again meanwhile: there is nothing to replace.  Its
+         * next owner goes on. */
+        rn_reshape_release(r);
+        w->state = RN_WORKER_RELEASING;
+        return RN_TASK_NOW;
+    }
     if (r->at < r->count && !RN_BUG(PARENT_DELETED_FIRST))
         create_next(w, now_ns);
     else
