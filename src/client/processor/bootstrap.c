@@ -15,7 +15,7 @@
  * MAP and LIST come again under the lock.  Every step may be repeated after a
  * crash.  The same steps fill a hole that a running processor finds.
  */
-#include "client/processor/own.h"
+#include "client/processor/bootstrap_own.h"
 
 #include <stdio.h>
 
@@ -26,49 +26,6 @@ enum {
     SOURCE_RETRY_MS = 3000,
 };
 
-enum step {
-    SOURCE,
-    PREPARE,
-    DISCARD,
-    MAP,
-    LIST,
-    LOCK,
-    BREAK_LOCK,
-    START,
-    CREATE,
-    MARKER,
-    UNLOCK,
-    DONE,
-};
-
-struct rn_bootstrap {
-    struct rn_engine *engine;
-    bool is_repair; /* of a processor that runs */
-    enum step step;
-    struct rn_call source;
-    bool is_asking;
-    struct rn_store_call call;
-    bool is_calling, has_answer;
-    int64_t due_ns, deadline_ns;
-    bool is_complete;
-    bool has_lock;
-    char lock_etag[RN_LEASE_ETAG_MAX];
-    bool has_discarded;
-    struct rn_listing listing;
-    uint64_t map_seen;
-
-    /* New leases. */
-    struct rn_child *children;
-    size_t count, at;
-    bool from_beginning; /* a lease was deleted by hand */
-    struct rn_reader reader;
-    bool is_reading;
-    struct rn_position position; /* START: of the child in work */
-
-    runnel_code failure; /* after UNLOCK */
-    runnel_error error;
-};
-
 runnel_code rn_bootstrap_new(struct rn_engine *e, struct rn_bootstrap **out)
 {
     struct rn_bootstrap *b = rn_new(sizeof(*b));
@@ -77,7 +34,7 @@ runnel_code rn_bootstrap_new(struct rn_engine *e, struct rn_bootstrap **out)
         return RUNNEL_NO_MEMORY;
     b->engine = e;
     b->is_repair = e->is_ready;
-    b->step = e->is_ready ? MAP : SOURCE;
+    b->step = e->is_ready ? RN_STEP_MAP : RN_STEP_SOURCE;
     b->map_seen = e->map_version;
     b->deadline_ns =
         rn_mono_ns(e->env) + (int64_t)e->config.o.start_ms * 1000000;
@@ -86,7 +43,7 @@ runnel_code rn_bootstrap_new(struct rn_engine *e, struct rn_bootstrap **out)
     return RUNNEL_OK;
 }
 
-static void forget_children(struct rn_bootstrap *b)
+void rn_bootstrap_forget(struct rn_bootstrap *b)
 {
     rn_free(b->children);
     b->children = NULL;
@@ -101,7 +58,7 @@ void rn_bootstrap_free(struct rn_bootstrap *b)
         rn_reader_release(&b->reader);
     if (b->is_asking)
         rn_call_release(&b->source);
-    forget_children(b);
+    rn_bootstrap_forget(b);
     rn_listing_release(&b->listing);
     rn_store_call_release(&b->call);
     rn_free(b);
@@ -173,10 +130,10 @@ static void give_up(struct rn_bootstrap *b, runnel_code code,
 {
     b->failure = code;
     b->error = *error;
-    b->step = b->has_lock ? UNLOCK : DONE;
+    b->step = b->has_lock ? RN_STEP_UNLOCK : RN_STEP_DONE;
 }
 
-static void give_up_text(struct rn_bootstrap *b, runnel_code code,
+void rn_bootstrap_refuse(struct rn_bootstrap *b, runnel_code code,
                          const char *why)
 {
     runnel_error error;
@@ -186,8 +143,8 @@ static void give_up_text(struct rn_bootstrap *b, runnel_code code,
 }
 
 /* A step failed: again from the ranges on, or not at all. */
-static void fail(struct rn_bootstrap *b, runnel_code code,
-                 const runnel_error *error, int64_t now_ns)
+void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
+                        const runnel_error *error, int64_t now_ns)
 {
     if (is_hopeless(code) || now_ns >= b->deadline_ns) {
         give_up(b, code, error);
@@ -196,11 +153,11 @@ static void fail(struct rn_bootstrap *b, runnel_code code,
     rn_engine_tell(b->engine, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
                    error, "the lease store is not ready: %s", error->message);
     b->due_ns = now_ns + rn_engine_jitter(b->engine, RETRY_MS, 100, 200);
-    if (b->step == SOURCE || b->step == PREPARE)
+    if (b->step == RN_STEP_SOURCE || b->step == RN_STEP_PREPARE)
         return; /* the same again */
-    forget_children(b);
+    rn_bootstrap_forget(b);
     b->map_seen = b->engine->map_version;
-    b->step = b->has_lock ? UNLOCK : MAP;
+    b->step = b->has_lock ? RN_STEP_UNLOCK : RN_STEP_MAP;
 }
 
 /* ---- source and lease container ------------------------------------------ */
@@ -253,7 +210,7 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
     rn_call_release(&b->source);
     b->is_asking = false;
     if (rc) {
-        fail(b, rc, &error, now_ns);
+        rn_bootstrap_retry(b, rc, &error, now_ns);
         return RN_TASK_NOW;
     }
     e->source = (struct rn_feed_source){
@@ -264,7 +221,7 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
         .session_token = e->config.session_token,
         .since_s = INT64_MIN,
     };
-    b->step = PREPARE;
+    b->step = RN_STEP_PREPARE;
     return RN_TASK_NOW;
 }
 
@@ -273,7 +230,7 @@ static void prepared(struct rn_bootstrap *b, int64_t now_ns)
     struct rn_engine *e = b->engine;
 
     if (b->call.code) {
-        fail(b, b->call.code, &b->call.error, now_ns);
+        rn_bootstrap_retry(b, b->call.code, &b->call.error, now_ns);
         return;
     }
     if (b->call.lacks_ttl)
@@ -281,252 +238,8 @@ static void prepared(struct rn_bootstrap *b, int64_t now_ns)
                        NULL, NULL,
                        "the lease container has no defaultTtl; a lock that a "
                        "crash leaves behind stays for other libraries");
-    b->step = MAP;
+    b->step = RN_STEP_MAP;
     rn_engine_want_map(e);
-}
-
-/* ---- the listing --------------------------------------------------------- */
-
-static const char *mode_name(const struct rn_engine *e)
-{
-    return e->config.mode == RUNNEL_FEED_ALL ? RN_LEASE_MODE_ALL
-                                             : RN_LEASE_MODE_LATEST;
-}
-
-/* Leases of another mode, or of hosts that we must not share with. */
-static bool is_refused(struct rn_bootstrap *b)
-{
-    struct rn_engine *e = b->engine;
-    struct rn_view mode = rn_view_text(mode_name(e));
-
-    for (size_t i = 0; i < b->listing.count; i++) {
-        const struct rn_lease *lease = &b->listing.leases[i]->lease;
-        struct rn_view theirs =
-            lease->mode.at ? lease->mode : RN_LIT(RN_LEASE_MODE_LATEST);
-        if (!rn_view_eq(theirs, mode)) {
-            give_up_text(b, RUNNEL_BAD_REQUEST,
-                         "the leases are of the other feed mode; use another "
-                         "processor name");
-            return true;
-        }
-        if (e->config.o.fleet == RUNNEL_FLEET_NATIVE && lease->owner.at &&
-            !rn_lease_is_native(lease) &&
-            !rn_expiry_is_over(&e->expiry, lease)) {
-            give_up_text(b, RUNNEL_UNSUPPORTED,
-                         "a host of another library has a lease");
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is the range, or a part of it, covered by a lease? */
-static bool has_lease(const struct rn_listing *l,
-                      const struct rn_epk_range *range)
-{
-    struct rn_epk_range common;
-
-    for (size_t i = 0; i < l->count; i++)
-        if (l->covers[i].has_range &&
-            rn_epk_range_meet(&l->covers[i].range, range, &common))
-            return true;
-    return false;
-}
-
-/* Does anything cover every key of this interval? */
-static bool is_covered(const struct rn_listing *l,
-                       const struct rn_epk_range *range,
-                       struct rn_epk_range *hole)
-{
-    return !rn_coverage_hole(l->covers, l->count, &range->min, hole) ||
-           rn_epk_compare(&hole->min, &range->max) >= 0;
-}
-
-static bool add_child(struct rn_bootstrap *b, const struct rn_epk_range *range,
-                      const char *id)
-{
-    struct rn_child *more = rn_new((b->count + 1) * sizeof(*more));
-    struct rn_child *c;
-
-    if (!more)
-        return false;
-    if (b->count)
-        memcpy(more, b->children, b->count * sizeof(*more));
-    rn_free(b->children);
-    b->children = more;
-    c = &more[b->count++];
-    c->range = *range;
-    c->is_epk = id == NULL;
-    if (id)
-        snprintf(c->token, sizeof(c->token), "%s", id);
-    else
-        rn_lease_token_print(range, c->token);
-    return true;
-}
-
-/* Halves an interval, and the halves, until there are `pieces`; in order. */
-static bool add_pieces(struct rn_bootstrap *b, const struct rn_epk_range *range,
-                       uint32_t pieces)
-{
-    struct rn_epk_range half = *range;
-    struct rn_epk middle;
-
-    if (pieces <= 1 ||
-        !rn_epk_middle(&b->engine->definition->key, range, &middle))
-        return add_child(b, range, NULL);
-    half.max = middle;
-    if (!add_pieces(b, &half, pieces - pieces / 2))
-        return false;
-    half = *range;
-    half.min = middle;
-    return add_pieces(b, &half, pieces / 2);
-}
-
-/* The leases of a range without any. */
-static bool add_range(struct rn_bootstrap *b, const struct rn_route *route)
-{
-    uint32_t pieces = b->engine->config.o.leases_per_range;
-
-    return pieces > 1 ? add_pieces(b, &route->range, pieces)
-                      : add_child(b, &route->range, route->id);
-}
-
-/* What is missing: ranges without a lease, and holes between leases. */
-static bool find_missing(struct rn_bootstrap *b)
-{
-    struct rn_engine *e = b->engine;
-    struct rn_listing *l = &b->listing;
-
-    forget_children(b);
-    for (size_t i = 0; i < e->map->count; i++) {
-        const struct rn_route *route = &e->map->routes[i];
-        struct rn_epk_range hole = route->range;
-        if (is_covered(l, &route->range, &hole))
-            continue;
-        if (!has_lease(l, &route->range)) {
-            if (!add_range(b, route))
-                return false;
-            continue;
-        }
-        do { /* a part of the range: a lease of that part */
-            rn_epk_range_meet(&hole, &route->range, &hole);
-            if (!add_child(b, &hole, NULL))
-                return false;
-        } while (rn_coverage_hole(l->covers, l->count, &hole.max, &hole) &&
-                 rn_epk_compare(&hole.min, &route->range.max) < 0);
-    }
-    return true;
-}
-
-static void tell_hole(struct rn_bootstrap *b)
-{
-    struct rn_engine *e = b->engine;
-    bool is_all = e->config.mode == RUNNEL_FEED_ALL;
-
-    rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
-                   b->children[0].token, NULL,
-                   is_all ? "%zu leases are missing; import or seek them"
-                          : "%zu leases are missing and begin again",
-                   b->count);
-}
-
-/* Our start is after that of every host whose name and leases we take over,
- * however coarse the store's clock is. */
-static void find_start(struct rn_bootstrap *b)
-{
-    struct rn_engine *e = b->engine;
-    struct rn_view host = rn_view_text(e->config.host);
-
-    e->start_ms = rn_engine_store_ms(e);
-    for (size_t i = 0; i < b->listing.count; i++) {
-        const struct rn_lease *lease = &b->listing.leases[i]->lease;
-        int64_t start_ms = rn_lease_session_start(lease);
-        if (rn_lease_is_native(lease) && rn_view_eq(lease->owner, host) &&
-            start_ms >= e->start_ms)
-            e->start_ms = start_ms + 1;
-    }
-}
-
-static void complete(struct rn_bootstrap *b)
-{
-    if (!b->is_repair)
-        find_start(b);
-    b->is_complete = true;
-    b->step = b->has_lock ? UNLOCK : DONE;
-}
-
-static void decide(struct rn_bootstrap *b)
-{
-    struct rn_listing *l = &b->listing;
-
-    if (b->is_repair && !l->has_marker) {
-        b->engine->is_writing_pointless = true;
-        rn_engine_fail(b->engine, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
-                       "the leases were deleted");
-        b->step = DONE;
-        return;
-    }
-    if (!find_missing(b)) {
-        give_up_text(b, RUNNEL_NO_MEMORY, "no memory");
-        return;
-    }
-    if (l->has_marker && b->count == 0) {
-        complete(b);
-        return;
-    }
-    if (l->has_marker && l->count == 0 && !l->damaged) {
-        give_up_text(b, RUNNEL_UNSUPPORTED,
-                     "the store is initialised but has no lease; set "
-                     "discard_leases or import leases");
-        return;
-    }
-    if (l->damaged) {
-        rn_engine_tell(b->engine, RUNNEL_EVENT_CONFIGURATION,
-                       RUNNEL_SEVERITY_CRITICAL, NULL, &l->error, "%s",
-                       l->error.message);
-        if (l->has_marker) { /* its range waits for an operator */
-            complete(b);
-            return;
-        }
-    }
-    if (!b->has_lock) {
-        b->step = LOCK;
-        return;
-    }
-    b->from_beginning = l->has_marker;
-    if (b->from_beginning) {
-        tell_hole(b);
-        if (b->engine->config.mode == RUNNEL_FEED_ALL) {
-            complete(b);
-            return;
-        }
-    }
-    b->step = b->count ? START : MARKER;
-}
-
-static void listed(struct rn_bootstrap *b, int64_t now_ns)
-{
-    struct rn_engine *e = b->engine;
-    runnel_error error = { 0 };
-    runnel_code rc;
-
-    if (b->call.code) {
-        fail(b, b->call.code, &b->call.error, now_ns);
-        return;
-    }
-    rn_listing_release(&b->listing);
-    rc = rn_listing_read(&b->listing, e->base, &b->call, &error);
-    if (rc) {
-        fail(b, rc, &error, now_ns);
-        return;
-    }
-    rn_listing_route(&b->listing, e->map);
-    e->expiry.now_ms = b->call.now_ms;
-    e->expiry.mono_ns = now_ns;
-    if (e->config.o.discard_leases && !b->has_discarded && !b->is_repair)
-        b->step = DISCARD;
-    else if (!is_refused(b))
-        decide(b);
 }
 
 /* ---- old leases ---------------------------------------------------------- */
@@ -551,15 +264,17 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
     struct rn_listing *l = &b->listing;
 
     if (b->at == 0 && has_live_owner(b)) {
-        give_up_text(b, RUNNEL_CONFLICT,
-                     "discard_leases: another host has leases, and would lose "
-                     "its position");
+        rn_bootstrap_refuse(
+            b, RUNNEL_CONFLICT,
+            "discard_leases: another host has leases, and would lose "
+            "its position");
         return;
     }
     if (b->at < l->count) {
         new_call(b, RN_STORE_REMOVE);
         if (rn_listing_address(&b->call, &l->leases[b->at]->lease))
-            give_up_text(b, RUNNEL_TOO_LARGE, "a lease's id is too long");
+            rn_bootstrap_refuse(b, RUNNEL_TOO_LARGE,
+                                "a lease's id is too long");
         else
             start_call(b);
     } else if (b->at == l->count && l->has_marker) {
@@ -568,7 +283,7 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
         b->has_discarded = true;
         b->at = 0;
         b->map_seen = b->engine->map_version - 1;
-        b->step = LIST;
+        b->step = RN_STEP_LIST;
         b->due_ns = now_ns;
     }
 }
@@ -578,7 +293,7 @@ static void discarded(struct rn_bootstrap *b, int64_t now_ns)
     if (b->call.code && b->call.code != RUNNEL_NOT_FOUND &&
         b->call.code != RUNNEL_UNCERTAIN) {
         b->at = 0;
-        fail(b, b->call.code, &b->call.error, now_ns);
+        rn_bootstrap_retry(b, b->call.code, &b->call.error, now_ns);
         return;
     }
     b->at++;
@@ -594,7 +309,7 @@ static void do_lock(struct rn_bootstrap *b)
 
     if (l->has_lock && l->now_ms && l->lock_written_ms &&
         l->now_ms - l->lock_written_ms > (LOCK_S + 1) * 1000) {
-        b->step = BREAK_LOCK;
+        b->step = RN_STEP_BREAK_LOCK;
         start_own(b, RN_STORE_REMOVE, ".lock", "", l->lock_etag);
         return;
     }
@@ -606,25 +321,26 @@ static void locked(struct rn_bootstrap *b, int64_t now_ns)
     runnel_code code = b->call.code;
 
     if (code && code != RUNNEL_CONFLICT) {
-        fail(b, code, &b->call.error, now_ns);
+        rn_bootstrap_retry(b, code, &b->call.error, now_ns);
         return;
     }
     if (code == RUNNEL_CONFLICT) { /* look again in a while */
         if (now_ns >= b->deadline_ns) {
-            give_up_text(b, RUNNEL_TIMEOUT,
-                         "another host initialises the lease store and does "
-                         "not end");
+            rn_bootstrap_refuse(
+                b, RUNNEL_TIMEOUT,
+                "another host initialises the lease store and does "
+                "not end");
             return;
         }
         b->due_ns = now_ns + (int64_t)LOCK_POLL_MS * 1000000;
-        b->step = LIST;
+        b->step = RN_STEP_LIST;
         return;
     }
     b->has_lock = true;
     snprintf(b->lock_etag, sizeof(b->lock_etag), "%s", b->call.new_etag);
     b->map_seen = b->engine->map_version;
     rn_engine_want_map(b->engine);
-    b->step = MAP;
+    b->step = RN_STEP_MAP;
 }
 
 /* ---- new leases ---------------------------------------------------------- */
@@ -641,14 +357,14 @@ static void do_start(struct rn_bootstrap *b, int64_t now_ns)
     if (b->from_beginning)
         b->position.kind = RN_POSITION_BEGINNING;
     if (b->position.kind != RN_POSITION_NOW) {
-        b->step = CREATE;
+        b->step = RN_STEP_CREATE;
         return;
     }
     if (!b->is_reading) {
         route = rn_routing_find(e->map, &c->range.min);
         rn_reader_init(&b->reader, &e->source, &route->range, &b->position);
         if (!rn_reader_route(&b->reader, e->map)) {
-            give_up_text(b, RUNNEL_PROTOCOL, "the ranges do not fit");
+            rn_bootstrap_refuse(b, RUNNEL_PROTOCOL, "the ranges do not fit");
             return;
         }
         b->is_reading = true;
@@ -663,15 +379,15 @@ static void do_start(struct rn_bootstrap *b, int64_t now_ns)
     case RN_READER_MORE:
     case RN_READER_PAGE: /* a server that gives changes: they lie after it */
         b->position = b->reader.at;
-        b->step = CREATE;
+        b->step = RN_STEP_CREATE;
         break;
     case RN_READER_GONE:
         rn_error_set(&b->reader.error, RUNNEL_GONE, "the range was split");
         rn_engine_want_map(e);
-        fail(b, RUNNEL_GONE, &b->reader.error, now_ns);
+        rn_bootstrap_retry(b, RUNNEL_GONE, &b->reader.error, now_ns);
         break;
     case RN_READER_FAILED:
-        fail(b, b->reader.code, &b->reader.error, now_ns);
+        rn_bootstrap_retry(b, b->reader.code, &b->reader.error, now_ns);
         break;
     }
     rn_reader_release(&b->reader);
@@ -683,7 +399,7 @@ static runnel_code print_lease(struct rn_bootstrap *b, const struct rn_child *c)
     struct rn_engine *e = b->engine;
     struct rn_lease lease = { .id = rn_view_text(b->call.id),
                               .token = rn_view_text(c->token),
-                              .mode = rn_view_text(mode_name(e)),
+                              .mode = rn_view_text(rn_bootstrap_mode(e)),
                               .is_epk = c->is_epk,
                               .has_range = true,
                               .range = c->range };
@@ -718,7 +434,7 @@ static void do_create(struct rn_bootstrap *b, int64_t now_ns)
     call->code = print_lease(b, c);
     if (call->code) {
         rn_error_set(&call->error, call->code, "a lease is too large");
-        fail(b, call->code, &call->error, now_ns);
+        rn_bootstrap_retry(b, call->code, &call->error, now_ns);
         return;
     }
     start_call(b);
@@ -730,10 +446,10 @@ static void created(struct rn_bootstrap *b, int64_t now_ns)
 
     /* It exists: a peer made it, or our own answer was lost. */
     if (code && code != RUNNEL_CONFLICT) {
-        fail(b, code, &b->call.error, now_ns);
+        rn_bootstrap_retry(b, code, &b->call.error, now_ns);
         return;
     }
-    b->step = ++b->at < b->count ? START : MARKER;
+    b->step = ++b->at < b->count ? RN_STEP_START : RN_STEP_MARKER;
 }
 
 /* ---- stepping ------------------------------------------------------------ */
@@ -743,33 +459,33 @@ static void take_answer(struct rn_bootstrap *b, int64_t now_ns)
     b->is_calling = b->has_answer = false;
     rn_engine_learn(b->engine, &b->call);
     switch (b->step) {
-    case PREPARE:
+    case RN_STEP_PREPARE:
         prepared(b, now_ns);
         break;
-    case LIST:
-        listed(b, now_ns);
+    case RN_STEP_LIST:
+        rn_bootstrap_listed(b, now_ns);
         break;
-    case DISCARD:
+    case RN_STEP_DISCARD:
         discarded(b, now_ns);
         break;
-    case LOCK:
+    case RN_STEP_LOCK:
         locked(b, now_ns);
         break;
-    case BREAK_LOCK:
-        b->step = LIST;
+    case RN_STEP_BREAK_LOCK:
+        b->step = RN_STEP_LIST;
         break;
-    case CREATE:
+    case RN_STEP_CREATE:
         created(b, now_ns);
         break;
-    case MARKER:
+    case RN_STEP_MARKER:
         if (b->call.code && b->call.code != RUNNEL_CONFLICT)
-            fail(b, b->call.code, &b->call.error, now_ns);
+            rn_bootstrap_retry(b, b->call.code, &b->call.error, now_ns);
         else
-            complete(b);
+            rn_bootstrap_complete(b);
         break;
-    case UNLOCK: /* if it failed, the lock expires */
+    case RN_STEP_UNLOCK: /* if it failed, the lock expires */
         b->has_lock = false;
-        b->step = b->failure || b->is_complete ? DONE : MAP;
+        b->step = b->failure || b->is_complete ? RN_STEP_DONE : RN_STEP_MAP;
         break;
     default:
         break;
@@ -787,35 +503,35 @@ static void start_listing(struct rn_bootstrap *b)
 static void act(struct rn_bootstrap *b, int64_t now_ns)
 {
     switch (b->step) {
-    case PREPARE:
+    case RN_STEP_PREPARE:
         new_call(b, RN_STORE_PREPARE);
         start_call(b);
         break;
-    case DISCARD:
+    case RN_STEP_DISCARD:
         do_discard(b, now_ns);
         break;
-    case MAP:
+    case RN_STEP_MAP:
         if (b->engine->map_version > b->map_seen)
-            b->step = LIST;
+            b->step = RN_STEP_LIST;
         else
             rn_engine_want_map(b->engine);
         break;
-    case LIST:
+    case RN_STEP_LIST:
         start_listing(b);
         break;
-    case LOCK:
+    case RN_STEP_LOCK:
         do_lock(b);
         break;
-    case START:
+    case RN_STEP_START:
         do_start(b, now_ns);
         break;
-    case CREATE:
+    case RN_STEP_CREATE:
         do_create(b, now_ns);
         break;
-    case MARKER:
+    case RN_STEP_MARKER:
         start_own(b, RN_STORE_CREATE, ".info", "", "");
         break;
-    case UNLOCK:
+    case RN_STEP_UNLOCK:
         start_own(b, RN_STORE_REMOVE, ".lock", "", b->lock_etag);
         break;
     default:
@@ -826,12 +542,12 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
 int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
 {
     int64_t now_ns = rn_mono_ns(b->engine->env);
-    enum step before;
+    enum rn_bootstrap_step before;
 
     for (;;) {
         if (b->has_answer)
             take_answer(b, now_ns);
-        if (b->step == DONE) {
+        if (b->step == RN_STEP_DONE) {
             *is_over = true;
             if (!b->is_repair) {
                 b->engine->failure = b->failure;
@@ -844,9 +560,9 @@ int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
         if (b->due_ns > now_ns && !b->is_reading)
             return b->due_ns - now_ns;
         b->due_ns = 0;
-        if (b->step == SOURCE) {
+        if (b->step == RN_STEP_SOURCE) {
             int64_t next = do_source(b, now_ns);
-            if (next != RN_TASK_NOW || b->step == SOURCE)
+            if (next != RN_TASK_NOW || b->step == RN_STEP_SOURCE)
                 return next;
             continue;
         }

@@ -232,6 +232,9 @@ void rn_engine_tell(struct rn_engine *e, runnel_event_kind kind,
     RN_PRINTF(6, 7);
 void rn_engine_put(struct rn_engine *e, runnel_event *event, const char *fmt,
                    ...) RN_PRINTF(3, 4);
+int64_t rn_engine_step(void *engine);
+/* Ends a wait of its transport or its task.  Any thread. */
+void rn_engine_rouse(void *engine);
 void rn_engine_post(struct rn_engine *e, struct rn_message *m);
 void rn_engine_fail(struct rn_engine *e, runnel_event_kind kind,
                     runnel_code code, const runnel_error *error,

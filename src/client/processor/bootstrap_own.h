@@ -1,0 +1,63 @@
+/* bootstrap_own.h -- the state of a bootstrap, shared by its two files. */
+#ifndef RN_CLIENT_PROCESSOR_BOOTSTRAP_OWN_H
+#define RN_CLIENT_PROCESSOR_BOOTSTRAP_OWN_H
+
+#include "client/processor/own.h"
+
+enum rn_bootstrap_step {
+    RN_STEP_SOURCE,
+    RN_STEP_PREPARE,
+    RN_STEP_DISCARD,
+    RN_STEP_MAP,
+    RN_STEP_LIST,
+    RN_STEP_LOCK,
+    RN_STEP_BREAK_LOCK,
+    RN_STEP_START,
+    RN_STEP_CREATE,
+    RN_STEP_MARKER,
+    RN_STEP_UNLOCK,
+    RN_STEP_DONE,
+};
+
+struct rn_bootstrap {
+    struct rn_engine *engine;
+    bool is_repair; /* of a processor that runs */
+    enum rn_bootstrap_step step;
+    struct rn_call source;
+    bool is_asking;
+    struct rn_store_call call;
+    bool is_calling, has_answer;
+    int64_t due_ns, deadline_ns;
+    bool is_complete;
+    bool has_lock;
+    char lock_etag[RN_LEASE_ETAG_MAX];
+    bool has_discarded;
+    struct rn_listing listing;
+    uint64_t map_seen;
+
+    /* New leases. */
+    struct rn_child *children;
+    size_t count, at;
+    bool from_beginning; /* a lease was deleted by hand */
+    struct rn_reader reader;
+    bool is_reading;
+    struct rn_position position; /* START: of the child in work */
+
+    runnel_code failure; /* after UNLOCK */
+    runnel_error error;
+};
+
+void rn_bootstrap_forget(struct rn_bootstrap *b); /* the new leases */
+/* Gives up, after the lock was released. */
+void rn_bootstrap_refuse(struct rn_bootstrap *b, runnel_code code,
+                         const char *why);
+/* A step failed: again from the ranges on, or not at all. */
+void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
+                        const runnel_error *error, int64_t now_ns);
+
+/* bootstrap_plan.c: what the listing says, and what is missing */
+const char *rn_bootstrap_mode(const struct rn_engine *e);
+void rn_bootstrap_complete(struct rn_bootstrap *b);
+void rn_bootstrap_listed(struct rn_bootstrap *b, int64_t now_ns);
+
+#endif
