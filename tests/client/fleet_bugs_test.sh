@@ -7,27 +7,7 @@
 # A suite that has never failed proves little.  Each wrong variant
 # (src/client/http/bug.h) is switched on and must be found within the seeds
 # beside it; the right one must not be.
-sim=$1
-number=0
-failed=0
-
-# find BUG SEEDS
-find()
-{
-    number=$((number + 1))
-    said=$("$sim" --bug "$1" --seeds "$2" --seconds 60 --first 1 2>&1)
-    status=$?
-    seed=$(echo "$said" | sed -n 's/^\(seed [0-9].*\)/\1/p' | head -n 1)
-    if [ "$1" = none ] && [ $status -eq 0 ]; then
-        echo "ok $number - $1"
-    elif [ "$1" != none ] && [ $status -eq 1 ] && [ -n "$seed" ]; then
-        echo "ok $number - $1 # $seed"
-    else
-        echo "not ok $number - $1 # exit status $status"
-        echo "$said"
-        failed=1
-    fi
-}
+. "$(dirname "$0")/../sim/find_bug.sh"
 
 find none 100
 find checkpoint-at-delivery 100
@@ -41,7 +21,7 @@ find renewal-has-a-copy 100
 find successors-of-mark-done 500
 find failed-dead-letter-counts 500
 find uncertain-is-refused 500
-find children-undone 500
+find children-undone 2000
 find redundant-without-order 500
 echo "1..$number"
 exit $failed
