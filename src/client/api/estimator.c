@@ -17,11 +17,11 @@ runnel_code runnel_lag_each(const runnel_lease_set *set, runnel_lag_fn each,
     struct rn_lease_set s;
     runnel_code rc = rn_options_copy(&known, sizeof(known), set, error);
 
-    if (!rc && !known.source)
-        rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
-                          "a lease set needs a source");
     if (rc)
         return rc;
+    if (!known.source)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "a lease set needs a source");
     rc = rn_lease_set_open(&s, &known, known.source->inner, inner(known.leases),
                            error);
     if (!rc)
@@ -78,13 +78,14 @@ runnel_code runnel_estimator_start(const runnel_lease_set *set,
     runnel_estimator *e;
     runnel_code rc = rn_options_copy(&known, sizeof(known), set, error);
 
-    if (!rc && (!known.source || !known.name ||
-                (known.leases != NULL) == (known.lease_store != NULL)))
-        rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
-                          "a lease set needs a source, a name, and one of "
-                          "leases and lease_store");
     if (rc)
         return rc;
+    if (!known.source || !known.name ||
+        (known.leases != NULL) == (known.lease_store != NULL)) {
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "a lease set needs a source, a name, and one of "
+                            "leases and lease_store");
+    }
     e = rn_new(sizeof(*e));
     if (!e)
         return rn_error_take(error, RN_NOMEM, NULL);
@@ -96,7 +97,7 @@ runnel_code runnel_estimator_start(const runnel_lease_set *set,
     if (known.leases) {
         e->leases.inner = rn_container_ref(known.leases->inner);
         e->set.leases = &e->leases;
-    } else {
+    } else if (known.lease_store) {
         e->table = *known.lease_store;
         e->set.lease_store = &e->table;
     }

@@ -62,10 +62,11 @@ static runnel_code copy_options(struct runnel_host *h,
         rc = rn_options_copy(&h->feed, sizeof(h->feed), o->feed, error);
     if (rc)
         return rc;
-    if (h->options.lease_store || h->options.factory)
+    if (h->options.lease_store || h->options.factory) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "a host has its leases and observers by other "
                             "members");
+    }
     if (!copy_text(o->name, &h->name) ||
         !copy_text(h->options.name ? h->options.name : "", &h->prefix) ||
         !copy_text(h->feed.token, &h->token) ||
@@ -117,12 +118,13 @@ static runnel_code start(runnel_host *h, const runnel_observer *observer,
     pthread_mutex_lock(&h->lock);
     options = h->options;
     options.factory = factory;
-    if (h->processor)
+    if (h->processor) {
         rc = rn_error_set(error, RUNNEL_CONFLICT,
                           "an observer is registered already");
-    else
+    } else {
         rc = runnel_processor_start(h->source, &options, observer,
                                     &h->processor, error);
+    }
     pthread_mutex_unlock(&h->lock);
     return rc;
 }

@@ -20,11 +20,11 @@ static runnel_code open_set(const runnel_lease_set *set, struct rn_lease_set *s,
     runnel_code rc = rn_options_copy(&known, sizeof(known), set, error);
 
     *s = (struct rn_lease_set){ 0 };
-    if (!rc && !known.source)
-        rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
-                          "a lease set needs a source");
     if (rc)
         return rc;
+    if (!known.source)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "a lease set needs a source");
     return rn_lease_set_open(s, &known, known.source->inner,
                              known.leases ? known.leases->inner : NULL, error);
 }
@@ -364,10 +364,11 @@ static enum rn_code print_bounds(const struct rn_pkdef *key,
         return RN_OK;
     half.max = middle;
     rc = print_bounds(key, &half, pieces - pieces / 2, out);
-    if (!rc)
+    if (!rc) {
         rc = rn_buf_printf(out, "%s%.*s",
                            out->at[out->len - 1] == ' ' ? "" : ",",
                            RN_FMT(rn_epk_print(&middle, text)));
+    }
     half = *range;
     half.min = middle;
     if (!rc)
@@ -448,7 +449,7 @@ runnel_code runnel_leases_export(const runnel_lease_set *set,
         if (!reply)
             rc = rn_error_take(error, RN_NOMEM, NULL);
     }
-    if (!rc) {
+    if (reply) {
         *reply = (struct runnel_reply){ .status = 200,
                                         .headers = RN_HEADERS_INIT,
                                         .body = text };

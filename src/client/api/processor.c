@@ -34,14 +34,11 @@ runnel_code runnel_processor_start(runnel_container *source,
     at.leases = inner(known.leases);
     at.dead_letters = inner(known.dead_letters);
     rc = rn_config_init(&config, &known, observer, &at, env, error);
-    if (!rc) {
+    if (!rc)
         p = rn_new(sizeof(*p));
-        if (!p)
-            rc = rn_error_take(error, RN_NOMEM, NULL);
-    }
-    if (rc) {
+    if (!p) {
         rn_config_release(&config);
-        return rc;
+        return rc ? rc : rn_error_take(error, RN_NOMEM, NULL);
     }
     p->stop_ms = config.o.stop_ms;
     rc = rn_engine_start(&config, &p->engine, error);

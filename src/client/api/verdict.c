@@ -80,7 +80,10 @@ void runnel_event_print(void *context, const runnel_event *event)
     n = snprintf(line, sizeof(line), "runnel: %s%s%s\n",
                  event->lease ? event->lease : "", event->lease ? ": " : "",
                  event->message);
-    if (n > 0) /* one write, so that lines of threads stay whole */
-        n = (int)write(STDERR_FILENO, line,
-                       (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+    /* One write, so that lines of threads stay whole; if it fails, there is
+     * nobody to tell. */
+    if (n > 0 &&
+        write(STDERR_FILENO, line,
+              (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
+        return;
 }

@@ -27,16 +27,18 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
 
     *s = (struct rn_lease_set){ .env = rn_account_env(account),
                                 .source = source };
-    if (!set->name || (leases != NULL) == (set->lease_store != NULL))
+    if (!set->name || (leases != NULL) == (set->lease_store != NULL)) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "a lease set needs a name, and one of leases and "
                             "lease_store");
+    }
     rc = rn_pool_take_own(rn_account_pool(account), &s->transport, error);
-    if (!rc)
+    if (!rc) {
         rc = leases ? rn_store_container_open(leases, s->transport, &options,
                                               &s->store, error)
                     : rn_store_blocking_open(s->env, set->lease_store, &options,
                                              &s->store, error);
+    }
     if (!rc)
         rc = rn_container_define(source, &s->definition, error);
     if (!rc)

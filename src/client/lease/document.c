@@ -260,7 +260,7 @@ runnel_code rn_lease_document_new(struct rn_view json,
 
     rn_json_init(&r.json, NULL);
     if (r.document) {
-        r.document->arena = RN_ARENA_INIT(4 * RN_LEASE_TEXT_MAX);
+        r.document->arena = RN_ARENA_INIT((size_t)4 * RN_LEASE_TEXT_MAX);
         rc = read_document(&r, json);
     }
     rn_buf_release(&r.extras);

@@ -7,7 +7,7 @@
 
 void rn_listing_release(struct rn_listing *l)
 {
-    for (size_t i = 0; i < l->count; i++)
+    for (size_t i = 0; l->leases && i < l->count; i++)
         rn_lease_document_free(l->leases[i]);
     rn_free(l->leases);
     rn_free(l->covers);
@@ -75,8 +75,10 @@ runnel_code rn_listing_read(struct rn_listing *l, const char *base,
     *l = (struct rn_listing){ .now_ms = call->now_ms };
     l->leases = rn_new((call->count + 1) * sizeof(struct rn_lease_document *));
     l->covers = rn_new((call->count + 1) * sizeof(struct rn_cover));
-    if (!l->leases || !l->covers)
-        rc = rn_error_set(error, RUNNEL_NO_MEMORY, "no memory");
+    if (!l->leases || !l->covers) {
+        rn_listing_release(l);
+        return rn_error_set(error, RUNNEL_NO_MEMORY, "no memory");
+    }
     for (size_t i = 0; !rc && i < call->count; i++) {
         const struct rn_store_record *r = &call->records[i];
         if (ends_with(r->id, base, ".info"))
@@ -97,7 +99,7 @@ static bool find_ancestor(const struct rn_routing *map, struct rn_view id,
 {
     bool is_found = false;
 
-    for (size_t i = 0; i < map->count; i++)
+    for (size_t i = 0; i < map->count; i++) {
         for (size_t k = 0; k < map->routes[i].parent_count; k++) {
             const struct rn_epk_range *r = &map->routes[i].range;
             if (!rn_view_eq(rn_view_text(map->routes[i].parents[k]), id))
@@ -108,6 +110,7 @@ static bool find_ancestor(const struct rn_routing *map, struct rn_view id,
                 out->max = r->max;
             is_found = true;
         }
+    }
     return is_found;
 }
 

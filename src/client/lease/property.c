@@ -249,16 +249,18 @@ bool rn_lease_time_parse(struct rn_view text, int64_t *ms)
 
     if (!parse_civil(text, &civil))
         return false;
-    if (at < text.len && text.at[at] == '.')
+    if (at < text.len && text.at[at] == '.') {
         for (at++; digits(text, at, 1) >= 0; at++) {
             fraction += unit * digits(text, at, 1);
             unit /= 10;
         }
+    }
     rest = rn_view_of(text.at + at, text.len - at);
-    for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++)
+    for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
         if (rn_view_eq(rest, rn_view_text(zones[i]))) {
             *ms = rn_civil_seconds(&civil) * 1000 + fraction;
             return true;
         }
+    }
     return false;
 }

@@ -234,10 +234,11 @@ static runnel_code read_documents(struct rn_store_call *call)
             rc = add_document(call, &j, w.value);
     }
     rn_json_release(&j);
-    if (rc)
+    if (rc) {
         rn_error_set(&call->error, rc,
                      "the lease container's answer cannot "
                      "be read");
+    }
     return rc;
 }
 
@@ -258,10 +259,11 @@ static runnel_code check_key(struct container_store *s, const struct rn_json *j,
     else if (rn_json_count(j, paths) == 1 &&
              rn_json_string_is(j, path, RN_LIT("/partitionKey")))
         s->key = KEY_MEMBER;
-    else
+    else {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the lease container's partition key must be /id "
                             "or /partitionKey");
+    }
     s->store.has_key_member = s->key == KEY_MEMBER;
     return RUNNEL_OK;
 }

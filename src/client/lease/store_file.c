@@ -79,11 +79,12 @@ static runnel_code leave(struct visit *v, runnel_code rc, bool is_write,
 
     if (!rc && is_write) {
         rc = rn_records_print(&v->records, &text);
-        if (!rc)
+        if (!rc) {
             rc = rn_error_take(error,
                                rn_file_replace(v->s->env, v->s->dir, v->s->name,
                                                rn_buf_view(&text), &err),
                                &err);
+        }
     }
     if (v->fd >= 0)
         close(v->fd);

@@ -149,11 +149,13 @@ enum rn_code rn_balance_official(const struct rn_balance *b,
     if (rc || b->count == 0 || out->target <= w.me->count)
         return rc;
     need = out->target - w.me->count;
-    for (int expired = 0; expired < 2; expired++)
-        for (size_t i = 0; i < b->count && out->take_count < need; i++)
+    for (int expired = 0; expired < 2; expired++) {
+        for (size_t i = 0; i < b->count && out->take_count < need; i++) {
             if (b->leases[i].is_available &&
                 (b->leases[i].owner.at != NULL) == (expired == 1))
                 take(&w, i);
+        }
+    }
     if (w.available > 0)
         return RN_OK;
     from = largest(&w);
@@ -175,7 +177,7 @@ static size_t take_available(struct work *w, size_t need)
     const struct rn_balance *b = w->b;
     size_t first = (size_t)(rn_hash64(b->host, 0) % b->count);
 
-    for (int ours = 1; ours >= 0; ours--)
+    for (int ours = 1; ours >= 0; ours--) {
         for (size_t k = 0; k < b->count && need > 0; k++) {
             size_t i = (first + k) % b->count;
             const struct rn_balance_lease *l = &b->leases[i];
@@ -186,6 +188,7 @@ static size_t take_available(struct work *w, size_t need)
             take(w, i);
             need--;
         }
+    }
     return need;
 }
 

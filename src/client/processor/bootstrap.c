@@ -184,10 +184,11 @@ static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
     if (rc == RUNNEL_NOT_FOUND)
         rn_error_set(error, rc, "the source container %.*s/%.*s does not exist",
                      RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
-    if (!rc)
+    if (!rc) {
         rc = rn_container_learn(e->config.at.source,
                                 rn_buf_view(&b->source.exchange.answer),
                                 &e->definition, error);
+    }
     if (!rc)
         rc = rn_listing_base(e->config.name, e->config.at.source,
                              e->definition->rid, e->base, error);
@@ -233,11 +234,12 @@ static void prepared(struct rn_bootstrap *b, int64_t now_ns)
         rn_bootstrap_retry(b, b->call.code, &b->call.error, now_ns);
         return;
     }
-    if (b->call.lacks_ttl)
+    if (b->call.lacks_ttl) {
         rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_INFO,
                        NULL, NULL,
                        "the lease container has no defaultTtl; a lock that a "
                        "crash leaves behind stays for other libraries");
+    }
     b->step = RN_STEP_MAP;
     rn_engine_want_map(e);
 }
@@ -272,11 +274,12 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
     }
     if (b->at < l->count) {
         new_call(b, RN_STORE_REMOVE);
-        if (rn_listing_address(&b->call, &l->leases[b->at]->lease))
+        if (rn_listing_address(&b->call, &l->leases[b->at]->lease)) {
             rn_bootstrap_refuse(b, RUNNEL_TOO_LARGE,
                                 "a lease's id is too long");
-        else
+        } else {
             start_call(b);
+        }
     } else if (b->at == l->count && l->has_marker) {
         start_own(b, RN_STORE_REMOVE, ".info", "", "");
     } else {

@@ -45,10 +45,11 @@ static bool has_lease(const struct rn_listing *l,
 {
     struct rn_epk_range common;
 
-    for (size_t i = 0; i < l->count; i++)
+    for (size_t i = 0; i < l->count; i++) {
         if (l->covers[i].has_range &&
             rn_epk_range_meet(&l->covers[i].range, range, &common))
             return true;
+    }
     return false;
 }
 

@@ -49,12 +49,14 @@ static runnel_code copy_name(const char *text, const char *what,
     if (len > RN_HOST_MAX)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "%s has more than %d bytes", what, RN_HOST_MAX);
-    for (size_t i = 0; i < len; i++)
+    for (size_t i = 0; i < len; i++) {
         if ((unsigned char)text[i] < ' ' || text[i] == 127 ||
-            strchr("/\\?#", text[i]))
+            strchr("/\\?#", text[i])) {
             return rn_error_set(error, RUNNEL_BAD_REQUEST,
                                 "%s has a character that ids may not have",
                                 what);
+        }
+    }
     memcpy(out, text, len + 1);
     return RUNNEL_OK;
 }

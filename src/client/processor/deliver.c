@@ -280,7 +280,7 @@ static int64_t watch(struct rn_worker *w, int64_t now_ns)
 
     if (w->window.delivered == 0 || o->stuck_ms == RUNNEL_OFF)
         return RN_TASK_IDLE;
-    for (uint32_t i = 0; i < w->window.options->lanes; i++)
+    for (uint32_t i = 0; i < w->window.options->lanes; i++) {
         for (struct rn_delivery *d = w->window.lanes[i].first; d;
              d = d->after) {
             int64_t since = atomic_load(&d->started_ns);
@@ -307,6 +307,7 @@ static int64_t watch(struct rn_worker *w, int64_t now_ns)
                            (long long)((now_ns - since) / 1000000000));
             return RN_TASK_NOW;
         }
+    }
     return next;
 }
 

@@ -267,10 +267,11 @@ static void take_drain(struct rn_engine *e, int64_t now_ns)
 
 static bool is_still_working(const struct rn_engine *e)
 {
-    for (size_t i = 0; i < e->worker_count; i++)
+    for (size_t i = 0; i < e->worker_count; i++) {
         if (e->workers[i]->state != RN_WORKER_LOST ||
             !e->workers[i]->is_deadline_over)
             return true;
+    }
     return e->bootstrap || e->pass || e->chores;
 }
 
@@ -302,11 +303,12 @@ static void ready(struct rn_engine *e)
         e->state = RUNNEL_RUNNING;
         rn_engine_tell(e, RUNNEL_EVENT_READY, RUNNEL_SEVERITY_INFO, NULL, NULL,
                        "the lease store is initialised");
-        if (e->config.o.lease_expire_ms / 3 < e->config.o.lease_renew_ms)
+        if (e->config.o.lease_expire_ms / 3 < e->config.o.lease_renew_ms) {
             rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION,
                            RUNNEL_SEVERITY_WARNING, NULL, NULL,
                            "lease_expire_ms should be three times "
                            "lease_renew_ms");
+        }
     }
     pthread_cond_broadcast(&e->changed);
 }

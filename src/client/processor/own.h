@@ -71,6 +71,7 @@ struct rn_reshape {
     char *bounds; /* value of runnel.split, if the parent must stay */
 };
 
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by what it does */
 struct rn_worker {
     struct rn_engine *engine;
     enum rn_worker_state state;
@@ -166,6 +167,7 @@ struct rn_avoided {
 struct rn_bootstrap;
 struct rn_pass;
 
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by what it does */
 struct rn_engine {
     struct rn_env *env;
     struct rn_config config;

@@ -57,12 +57,13 @@ static void tell_damage(struct rn_pass *p)
 {
     struct rn_engine *e = p->engine;
 
-    if (p->listing.damaged && p->listing.damaged != e->damaged_told)
+    if (p->listing.damaged && p->listing.damaged != e->damaged_told) {
         rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
                        NULL, &p->listing.error,
                        "%zu lease document%s cannot be read, first %s: %s",
                        p->listing.damaged, p->listing.damaged == 1 ? "" : "s",
                        p->listing.damaged_id, p->listing.error.message);
+    }
     e->damaged_told = (uint32_t)p->listing.damaged;
 }
 
@@ -276,27 +277,29 @@ static void adopt(struct rn_pass *p)
             continue;
         owner = d->lease.owner;
         if (owner.len != strlen(e->config.host) ||
-            (is_first ? strncasecmp(owner.at, e->config.host, owner.len)
-                      : memcmp(owner.at, e->config.host, owner.len)))
+            (is_first ? strncasecmp(owner.at, e->config.host, owner.len) != 0
+                      : memcmp(owner.at, e->config.host, owner.len) != 0))
             continue;
         if (is_first && rn_engine_store_ms(e) - d->lease.timestamp_ms <
-                            (int64_t)e->config.o.lease_renew_ms)
+                            (int64_t)e->config.o.lease_renew_ms) {
             rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION,
                            RUNNEL_SEVERITY_WARNING, NULL, NULL,
                            "lease %.*s was written by a host of our name "
                            "moments ago; names must differ",
                            RN_FMT(d->lease.token));
+        }
         acquire(p, p->places[i], false);
     }
 }
 
 static void note_foreign(struct rn_engine *e)
 {
-    if (!e->has_told_foreign)
+    if (!e->has_told_foreign) {
         rn_engine_tell(e, RUNNEL_EVENT_FOREIGN, RUNNEL_SEVERITY_INFO, NULL,
                        NULL,
                        "a host of another library is in the fleet; leases are "
                        "balanced its way");
+    }
     e->has_told_foreign = true;
 }
 

@@ -199,17 +199,19 @@ static int64_t route_again(struct rn_worker *w, int64_t now_ns)
 static int64_t watch(struct rn_worker *w, int64_t now_ns)
 {
     const runnel_processor_options *o = &w->engine->config.o;
-    int64_t stuck_ns = ((int64_t)o->stuck_ms + w->reader.wait_s * 1000) * ms_ns;
+    int64_t stuck_ns =
+        ((int64_t)o->stuck_ms + (int64_t)w->reader.wait_s * 1000) * ms_ns;
     int64_t age = now_ns - w->asked_ns;
 
     if (o->stuck_ms == RUNNEL_OFF)
         return RN_TASK_IDLE;
     if (age < stuck_ns)
         return stuck_ns - age;
-    if (!w->is_slow_told)
+    if (!w->is_slow_told) {
         rn_engine_tell(w->engine, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
                        w->token, NULL, "a read has no answer for %lld s",
                        (long long)(age / 1000000000));
+    }
     w->is_slow_told = true;
     return RN_TASK_IDLE;
 }

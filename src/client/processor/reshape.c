@@ -310,10 +310,11 @@ static bool print_bounds(struct rn_worker *w)
     enum rn_code rc =
         rn_buf_printf(&text, "%s %s", w->token, r->count > 1 ? "" : "-");
 
-    for (size_t i = 0; !rc && i + 1 < r->count; i++)
+    for (size_t i = 0; !rc && i + 1 < r->count; i++) {
         rc = rn_buf_printf(
             &text, "%s%.*s", i ? "," : "",
             RN_FMT(rn_epk_print(&r->children[i].range.max, bound)));
+    }
     if (!rc)
         rc = rn_buf_add(&text, rn_view_of("", 1));
     if (!rc)

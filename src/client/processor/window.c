@@ -69,7 +69,7 @@ void rn_window_drop(struct rn_window *w, struct rn_delivery *d)
 
 void rn_window_clear(struct rn_window *w)
 {
-    for (uint32_t i = 0; i < w->options->lanes; i++)
+    for (uint32_t i = 0; i < w->options->lanes; i++) {
         while (w->lanes[i].first) {
             struct rn_delivery *d = w->lanes[i].first;
             unlink_delivery(w, d);
@@ -80,6 +80,7 @@ void rn_window_clear(struct rn_window *w)
             else
                 free_delivery(d);
         }
+    }
     while (w->first) {
         struct rn_slot *slot = w->first;
         w->first = slot->next;
@@ -203,12 +204,13 @@ static void advance(struct rn_window *w)
 {
     while (w->first && w->first->open == 0) {
         struct rn_slot *slot = w->first;
-        for (uint32_t i = 0; i < w->options->lanes; i++)
+        for (uint32_t i = 0; i < w->options->lanes; i++) {
             while (w->lanes[i].first && w->lanes[i].first->slot == slot) {
                 struct rn_delivery *d = w->lanes[i].first;
                 unlink_delivery(w, d);
                 free_delivery(d);
             }
+        }
         w->position = slot->token;
         w->has_moved = true;
         w->changes_done += slot->changes;
@@ -305,10 +307,11 @@ void rn_window_undo(struct rn_window *w, struct rn_delivery *d)
 
 bool rn_window_has_queued(const struct rn_window *w)
 {
-    for (uint32_t i = 0; i < w->options->lanes; i++)
+    for (uint32_t i = 0; i < w->options->lanes; i++) {
         for (struct rn_delivery *d = w->lanes[i].first; d; d = d->after)
             if (d->state == RN_DELIVERY_QUEUED)
                 return true;
+    }
     return false;
 }
 
@@ -546,10 +549,11 @@ enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
 
 struct rn_delivery *rn_window_rejected(struct rn_window *w)
 {
-    for (uint32_t i = 0; i < w->options->lanes; i++)
+    for (uint32_t i = 0; i < w->options->lanes; i++) {
         for (struct rn_delivery *d = w->lanes[i].first; d; d = d->after)
             if (d->state == RN_DELIVERY_REJECTED)
                 return d;
+    }
     return NULL;
 }
 
