@@ -204,6 +204,17 @@ static ptrdiff_t write_some(struct rn_conn *c, struct rn_view bytes)
     return step == RN_TLS_END ? -1 : 0;
 }
 
+/* A peer that must take bytes before the connection goes on has so long for it.
+ * That includes one that yields: the kernel has all bytes, but reports the
+ * socket as writable only when the peer has read some of them. */
+static void begin_stall(struct rn_conn *c)
+{
+    if ((c->out.len > c->out_at || c->yields) && !c->stall_ns)
+        c->stall_ns =
+            rn_loop_now_ns(c->loop) + (int64_t)c->write_stall_ms * 1000000;
+    set_deadline(c);
+}
+
 /* False if the peer is gone. */
 static bool flush(struct rn_conn *c)
 {
@@ -226,12 +237,11 @@ static bool flush(struct rn_conn *c)
         rn_buf_clear(&c->out);
         c->out_at = 0;
         c->stall_ns = 0;
-    } else if (moved || !c->stall_ns) {
-        c->stall_ns =
-            rn_loop_now_ns(c->loop) + (int64_t)c->write_stall_ms * 1000000;
+    } else if (moved) {
+        c->stall_ns = 0;
     }
     note_sending(c);
-    set_deadline(c);
+    begin_stall(c);
     return true;
 }
 
@@ -285,6 +295,8 @@ enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
                                  body.len - (sent - head.len)));
     if (!rc && c->out.len > c->out_at && !flush(c))
         rc = RN_IO;
+    if (!rc && c->yields)
+        begin_stall(c);
     watch_for(c);
     return rc;
 }
