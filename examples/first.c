@@ -1,4 +1,4 @@
-/* first.c -- a processor that prints changes. */
+/* first.c -- a processor that prints the changes of a container. */
 #include <runnel/runnel.h>
 
 #include <stdio.h>

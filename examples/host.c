@@ -46,7 +46,7 @@ static runnel_code create_observer(void *context, const char *lease,
 
 int main(void)
 {
-    const char *uri = "http://localhost:8081";
+    const char *uri = example_endpoint();
     runnel_feed_options feed = { RUNNEL_FEED_INIT,
                                  .start = RUNNEL_START_BEGINNING };
     runnel_processor_options tuning = { RUNNEL_PROCESSOR_INIT,
@@ -66,10 +66,12 @@ int main(void)
     runnel_error error;
     runnel_code rc = runnel_host_open(&options, &host, &error);
 
+    setvbuf(stdout, NULL, _IOLBF, 0); /* lines appear at once in a pipe too */
     if (!rc)
         rc = runnel_host_register_factory(host, &factory, &error);
     if (!rc) {
         puts("Running... Press enter to stop.");
+        fflush(stdout);
         getchar();
         rc = runnel_host_unregister(host, &error);
     }

@@ -28,6 +28,7 @@ libpcre2-dev
 list_test='
 libcmocka-dev
 libjansson-dev
+libpq-dev
 clang             clang
 clang-format      clang-format
 clang-tidy        clang-tidy

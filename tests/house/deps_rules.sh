@@ -103,7 +103,7 @@ rm "$bin/apt-get" "$bin/dpkg-query"
 check 'elsewhere than on Debian the packages are named' \
     says 2 'not Debian.*liblmdb-dev' deps build
 
-machine $build libcmocka-dev libjansson-dev clang-format clang-tidy valgrind \
+machine $build libcmocka-dev libjansson-dev libpq-dev clang-format clang-tidy valgrind \
     strace spin
 stub apt-get 'echo "$*" >>"$STATE/calls"
     for word; do case $word in -*|install|DPkg*) ;;
