@@ -9,7 +9,7 @@
 cd "$scratch" || exit 1
 mkdir -p tree/include/runnel
 for part in Makefile CMakePresets.json LICENSE README.md ARCHITECTURE.md \
-    CHANGELOG.md CONTRIBUTING.md SECURITY.md docs contrib tools; do
+    CHANGELOG.md CONTRIBUTING.md SECURITY.md docs contrib examples tools; do
     cp -r "$root/$part" tree/
 done
 echo 'int runnel_sample(void);' >tree/include/runnel/runnel.h
