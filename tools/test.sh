@@ -35,6 +35,8 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 mode=${1:-test}
+no_skip=${RUNNEL_NO_SKIP:-}
+unset RUNNEL_NO_SKIP # the programs under test would take it for an option
 jobs=$(nproc)
 case $mode in
 test) results=build/results.txt ;;
@@ -200,7 +202,7 @@ forbid_skips()
 
 close()
 {
-    if [ -n "${RUNNEL_NO_SKIP:-}" ]; then forbid_skips; fi
+    if [ -n "$no_skip" ]; then forbid_skips; fi
     echo
     grep -E '^skip' "$results"
     grep -E '^fail' "$results"

@@ -42,7 +42,7 @@ def places(server):
         for token in ('"0"', "0", None, ""):
             equal(len(box.range(0, token).ids), 4)
 
-    @case("0 is the beginning, of several ranges too")
+    @case("zero is the beginning, of several ranges too")
     def _():
         box = Box(server, "zero", 3)
         for n in range(8):

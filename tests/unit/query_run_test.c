@@ -178,8 +178,7 @@ static void a_value_comes_once_though_its_document_went(void **state)
         "SELECT DISTINCT c.m AS a, c.m AS b FROM c ORDER BY c.m",
         "SELECT DISTINCT c.m, c.tags FROM c ORDER BY c.m",
         "SELECT DISTINCT VALUE c.m FROM c",
-        "SELECT DISTINCT VALUE {\"m\": c.m, \"s\": REPLICATE(c.tags[0], 999)} "
-        "FROM c",
+        "SELECT DISTINCT VALUE [c.m, REPLICATE(c.tags[0], 999)] FROM c",
         "SELECT c.m, COUNT(1) AS n FROM c GROUP BY c.m",
         "SELECT c.m FROM c GROUP BY REPLICATE(c.tags[0], 999), c.m",
     };
