@@ -1,8 +1,8 @@
 /* split.pml -- ranges are split and merged while writers are queued with an old
  * view of them, entries are brought home, and readers hold their tokens.
  *
- * After src/engine/reshape.c, home.c, turn.c, feed.c and the tokens of
- * src/rest/feed_place.c.  The committer's transactions and a reader's snapshots
+ * After src/engine/range/split_merge.c, home.c, turn.c, feed.c and the tokens of
+ * src/rest/feed/feed_place.c.  The committer's transactions and a reader's snapshots
  * are atomic steps; a request of the first reader takes a snapshot for each LSN
  * it looks at, the worst that a budget can do to it.
  *

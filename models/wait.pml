@@ -1,8 +1,8 @@
 /* wait.pml -- a change is published while readers look, park, are woken, run
  * out of time, lose their clients, and the server ends.
  *
- * After src/feed/waiters.c, the publishing in src/engine/engine.c and the
- * requests of src/rest/feeds.c.  What happens under the waiters' lock is one
+ * After src/waiters/waiters.c, the publishing in src/engine/engine.c and the
+ * requests of src/rest/feed/feeds.c.  What happens under the waiters' lock is one
  * atomic step; the count of those that look is read without it, as there.
  *
  * Holds

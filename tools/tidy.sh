@@ -27,7 +27,7 @@ cli/ server/ base/log.c | puts putchar perror
 # A foreign library enters in one place (ARCHITECTURE.md).
 export FOREIGN='
 openssl/         net/tls.c net/authority.c cosmos/sign.c base/
-lmdb.h           store/lmdb.c store/lmdb_map.h
+lmdb.h           store/lmdb/lmdb.c store/lmdb/lmdb_map.h
 libpq-fe.h       store/pg.c
 pcre2.h          query/
 xxhash.h         base/hash.c base/hash_avx2.c

@@ -38,7 +38,7 @@ static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
     return rc;
 }
 
-enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
+enum rn_code rn_access_open(struct rn_access *a, struct rn_snapshot *r,
                             const struct rn_access_ask *ask,
                             struct rn_arena *arena)
 {

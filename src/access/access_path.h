@@ -22,8 +22,8 @@
 #ifndef RN_ACCESS_PATH_H
 #define RN_ACCESS_PATH_H
 
-#include "engine/index.h"
-#include "engine/whole.h"
+#include "engine/document/full_scan.h"
+#include "engine/index/index.h"
 #include "query/query.h"
 
 enum rn_access_kind {
@@ -133,7 +133,7 @@ struct rn_access_ops; /* own.h */
 struct rn_access {
     enum rn_access_kind kind;
     const struct rn_access_ops *ops;
-    struct rn_reading *reading;
+    struct rn_snapshot *reading;
     struct rn_documents_scan scope; /* the request's */
     struct rn_view at; /* the place, or position, of the document given last */
     uint64_t examined; /* rows of indexes that were looked at */
@@ -148,7 +148,7 @@ struct rn_access {
 
     /* Of the kinds. */
     struct rn_documents documents; /* of SCAN and KEYS */
-    struct rn_whole whole;         /* of SCAN instead, if `is_whole` */
+    struct rn_full_scan whole;     /* of SCAN instead, if `is_whole` */
     struct rn_access_keys keys;
     struct rn_access_places places; /* of INDEX, and of a sorted `natural` */
     struct rn_access_walk walk;
@@ -162,7 +162,7 @@ struct rn_access {
 
 /* The query and the arena must outlive it.  RN_BAD_REQUEST if the scope's
  * `after` is no place. */
-enum rn_code rn_access_open(struct rn_access *a, struct rn_reading *r,
+enum rn_code rn_access_open(struct rn_access *a, struct rn_snapshot *r,
                             const struct rn_access_ask *ask,
                             struct rn_arena *arena) RN_CHECK;
 /* RN_NOT_FOUND after the last. */

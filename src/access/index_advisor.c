@@ -142,7 +142,7 @@ static void note_patience(const struct rn_missed *m)
 void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
                     struct rn_arena *arena)
 {
-    const struct rn_reading *r = m->access->reading;
+    const struct rn_snapshot *r = m->access->reading;
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
     uint64_t about = 0;
     uint32_t count;
@@ -151,7 +151,7 @@ void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
         rn_index_note_used(r->engine, o->number, m->access->index->number);
     note_patience(m);
     if (rn_missed_find(m, arena, keys, &count) || !count ||
-        rn_documents_count((struct rn_reading *)(uintptr_t)r, &about))
+        rn_documents_count((struct rn_snapshot *)(uintptr_t)r, &about))
         return; /* nothing depends on it */
     rn_index_note_missed(r->engine, o, keys, count, m->stats->documents, about);
 }

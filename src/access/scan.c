@@ -17,7 +17,7 @@ static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
     a->is_whole = !a->scope.no_bodies && is_everything(&ask->scope) &&
                   ask->query && rn_query_is_orderless(ask->query);
     if (a->is_whole)
-        return rn_whole_open(&a->whole, a->reading);
+        return rn_full_scan_open(&a->whole, a->reading);
     return rn_documents_open(&a->documents, a->reading, &a->scope);
 }
 
@@ -27,7 +27,7 @@ static enum rn_code next(struct rn_access *a, struct rn_view *body)
 
     if (a->is_whole) {
         a->at = RN_LIT(""); /* there is no place to go on from */
-        return rn_whole_next(&a->whole, body);
+        return rn_full_scan_next(&a->whole, body);
     }
     rc = rn_documents_next(&a->documents, body);
     a->at = a->documents.at;
@@ -38,7 +38,7 @@ static enum rn_code next(struct rn_access *a, struct rn_view *body)
 static void close(struct rn_access *a)
 {
     rn_documents_close(&a->documents);
-    rn_whole_close(&a->whole);
+    rn_full_scan_close(&a->whole);
 }
 
 const struct rn_access_ops rn_access_scan = { "scan", open, next, close };

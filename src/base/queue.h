@@ -36,7 +36,7 @@ struct rn_queue {
     }
 
 /* The struct of type `type` whose member `member` this link is. */
-#define RN_QUEUED(link, type, member)                                          \
+#define RN_CONTAINER_OF(link, type, member)                                    \
     ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 /* True if the queue was empty.  The link must stay until taken, and is in one

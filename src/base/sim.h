@@ -27,14 +27,14 @@
 #include "base/env.h"
 
 struct rn_sim;
-struct rn_chance;
+struct rn_prng;
 
 struct rn_sim *rn_sim_new(uint64_t seed); /* aborts without memory */
 /* NULL is fine.  Like rn_sim_crash it touches tasks that were not stopped. */
 void rn_sim_free(struct rn_sim *sim);
 struct rn_env *rn_sim_env(struct rn_sim *sim);
 /* The simulation's own dice, for tests that want their choices replayed too. */
-struct rn_chance *rn_sim_chance(struct rn_sim *sim);
+struct rn_prng *rn_sim_chance(struct rn_sim *sim);
 
 /* ---- time and tasks ------------------------------------------------------ */
 

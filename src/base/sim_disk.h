@@ -13,8 +13,8 @@
 #ifndef RN_BASE_SIM_DISK_H
 #define RN_BASE_SIM_DISK_H
 
-#include "base/chance.h"
 #include "base/env.h"
+#include "base/prng.h"
 
 enum {
     RN_DISK_SECTOR = 512,
@@ -67,7 +67,7 @@ struct rn_disk_file {
 };
 
 struct rn_disk {
-    struct rn_chance *chance;
+    struct rn_prng *chance;
     struct rn_node *nodes, *root;
     struct rn_disk_file *files;
     struct rn_names now, synced;
@@ -77,7 +77,7 @@ struct rn_disk {
     unsigned spoil_percent;
 };
 
-void rn_disk_init(struct rn_disk *disk, struct rn_chance *chance);
+void rn_disk_init(struct rn_disk *disk, struct rn_prng *chance);
 void rn_disk_release(struct rn_disk *disk);
 void rn_disk_crash(struct rn_disk *disk);
 uint64_t rn_disk_free_bytes(const struct rn_disk *disk);

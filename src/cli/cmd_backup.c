@@ -1,6 +1,6 @@
 /* cmd_backup.c -- `runnel backup` and `runnel restore`. */
 #include "cli/command.h"
-#include "store/backup.h"
+#include "store/admin/backup.h"
 
 #include <stdio.h>
 

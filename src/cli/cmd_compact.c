@@ -1,7 +1,7 @@
 /* cmd_compact.c -- `runnel compact`: give unused space back to the disk. */
 #include "cli/command.h"
-#include "store/compact.h"
-#include "store/verify.h"
+#include "store/admin/compact.h"
+#include "store/admin/verify.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* cmd_dump.c -- `runnel dump`: every committed record as a line of JSON. */
 #include "cli/command.h"
+#include "store/admin/verify.h"
 #include "store/store.h"
-#include "store/verify.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* cmd_serve.c -- `runnel serve`: run the server until a signal ends it. */
 #include "cli/command.h"
-#include "server/jail.h"
 #include "server/notify.h"
+#include "server/sandbox.h"
 #include "server/server.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static int await_signal_or_files(struct rn_server *server, int signals,
     if (wait_ms >= 0)
         return await(signals, -1, wait_ms);
     number = await(signals, rn_server_watch_fd(server), DAY_MS);
-    return number ? number : await(signals, -1, RN_SERVER_REST_MS);
+    return number ? number : await(signals, -1, RN_SERVER_QUIET_MS);
 }
 
 static void wait_for_end(struct rn_server *server, int signals)
@@ -163,7 +163,7 @@ static int run(int argc, char **argv)
     enum rn_code rc;
 
     set_limits();
-    is_jailed = rn_jail();
+    is_jailed = rn_sandbox();
     rc = open_signals(&signals, &err);
     if (!rc)
         rc = rn_options_read(argc, argv, environ, &arena, &options, &err);

@@ -2,7 +2,7 @@
 #include "base/secret.h"
 #include "cli/command.h"
 #include "rest/keys.h"
-#include "store/verify.h"
+#include "store/admin/verify.h"
 
 #include <stdio.h>
 

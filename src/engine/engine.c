@@ -89,7 +89,7 @@ static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
 {
     bool home_first = !e->was_home;
     int64_t first_ns;
-    struct rn_operation *op = home_first ? rn_home_take_due(e, wait_ns)
+    struct rn_operation *op = home_first ? rn_rehome_take_due(e, wait_ns)
                                          : rn_indexer_take_due(e, wait_ns);
 
     e->was_home = op && home_first;
@@ -97,7 +97,7 @@ static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
         return op;
     first_ns = *wait_ns;
     op = home_first ? rn_indexer_take_due(e, wait_ns)
-                    : rn_home_take_due(e, wait_ns);
+                    : rn_rehome_take_due(e, wait_ns);
     if (first_ns < *wait_ns)
         *wait_ns = first_ns;
     e->was_home = op && !home_first;
@@ -150,7 +150,7 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
     if (!rc)
         rc = rn_catalog_load(e, err);
     if (!rc)
-        rc = rn_restored_raise(e, err);
+        rc = rn_restore_bump_raise(e, err);
     if (!rc)
         rc = rn_indexer_load(e, err);
     if (!rc)
@@ -160,7 +160,7 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
         return rc;
     }
     rn_sweeper_wake(e); /* what an earlier run did not finish */
-    rn_home_wake(e);
+    rn_rehome_wake(e);
     atomic_store(&e->indexer.is_ready, true);
     rn_committer_wake(e->committer);
     *out = e;
@@ -176,7 +176,7 @@ void rn_engine_close(struct rn_engine *e)
     rn_purger_release(e);
     rn_expiry_release(e);
     rn_indexer_release(e);
-    rn_sieves_release(&e->sieves);
+    rn_blooms_release(&e->sieves);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);
     rn_free(e);

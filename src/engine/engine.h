@@ -17,7 +17,7 @@
 #include "store/store.h"
 
 struct rn_engine;
-struct rn_waiters; /* feed/waiters.h */
+struct rn_waiters; /* waiters/waiters.h */
 
 struct rn_engine_opts {
     struct rn_env *env;      /* NULL: the real one */
@@ -26,7 +26,7 @@ struct rn_engine_opts {
     bool is_strict; /* new containers begin as in the service: more ranges, and
                        LSN 1 is that of their making */
     uint32_t queue_max;    /* writes in flight; 0: 4,096 */
-    uint32_t home_entries; /* brought home in a slice (home.c); 0: as fits */
+    uint32_t home_entries; /* brought home in a slice (rehome.c); 0: as fits */
 };
 
 /* Loads the catalog and starts the committer. */

@@ -3,16 +3,16 @@
 #define RN_ENGINE_OWN_H
 
 #include "base/queue.h"
-#include "engine/catalog.h"
-#include "engine/container.h"
-#include "engine/expiry.h"
-#include "engine/indexer.h"
+#include "engine/catalog/catalog.h"
+#include "engine/cleanup/delete_partition.h"
+#include "engine/cleanup/ttl.h"
+#include "engine/document/bloom.h"
+#include "engine/index/indexer.h"
 #include "engine/key.h"
-#include "engine/purge.h"
+#include "engine/range/container.h"
 #include "engine/row.h"
-#include "engine/sieve.h"
-#include "feed/waiters.h"
 #include "store/tree.h"
+#include "waiters/waiters.h"
 
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ enum { RN_MOVED_MAX = 256 };
 /* What brings entries to their ranges.  Nothing is ever added to a dead range,
  * so a slice goes on where the last one ended: what that moved lies there as
  * marks, which a scan from the start would read anew each time. */
-struct rn_home {
+struct rn_rehome {
     atomic_bool is_wanted; /* there may be something to do */
 
     /* The committer's. */
@@ -38,7 +38,7 @@ struct rn_home {
  * there as tombstones, which a scan from the start would pass over anew. */
 struct rn_removal {
     uint32_t database;
-    size_t kind; /* which of its kinds of objects; see remove.c */
+    size_t kind; /* which of its kinds of objects; see catalog_remove.c */
     struct rn_key at;
 };
 
@@ -73,11 +73,11 @@ struct rn_engine {
     size_t moved_count;
     struct rn_waiters *waiters;
 
-    struct rn_operation sweep; /* sweep.c */
+    struct rn_operation sweep; /* drop_container.c */
     atomic_bool sweeping;      /* it is queued */
     struct rn_removed removed; /* by it; the committer's, */
     struct rn_removal removal; /* and this: how far it has committed */
-    struct rn_home home;       /* home.c */
+    struct rn_rehome home;     /* rehome.c */
     bool was_home;             /* it had the last turn; the committer's */
 
     /* Slices of removal that found something they could not remove. */
@@ -85,7 +85,7 @@ struct rn_engine {
     struct rn_expiry expiry;   /* the committer's, */
     struct rn_purger purger;   /* and this, */
     struct rn_indexer indexer; /* and this, */
-    struct rn_sieves sieves;   /* and this */
+    struct rn_blooms sieves;   /* and this */
 };
 
 /* catalog.c: puts an object in place, takes one out; the catalog shares it.
@@ -140,8 +140,8 @@ enum rn_code rn_counters_take(struct rn_engine *e, struct rn_txn *txn,
 enum rn_code rn_counters_give(struct rn_txn *txn,
                               const struct rn_counters *c) RN_CHECK;
 
-/* body.c: the JSON of an object.  The client's part, without the closing brace
- * (not of a container or an offer), and the whole object with the system
+/* object_json.c: the JSON of an object.  The client's part, without the closing
+ * brace (not of a container or an offer), and the whole object with the system
  * properties; rid, etag, _ts and numbers are those of `like`. */
 enum rn_code rn_body_print(enum rn_kind kind, struct rn_view json,
                            struct rn_buf *out, struct rn_err *err) RN_CHECK;
@@ -149,8 +149,8 @@ enum rn_code rn_body_finish(const struct rn_object *like, struct rn_view id,
                             struct rn_view text,
                             struct rn_object **out) RN_CHECK;
 
-/* remove.c: an object and all that lies in it; what lies in a database goes
- * later (sweep.c), and nobody sees it any more. */
+/* catalog_remove.c: an object and all that lies in it; what lies in a database
+ * goes later (drop_container.c), and nobody sees it any more. */
 enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_err *err) RN_CHECK;
 /* Some of what lies in a deleted database, from a place on. */
@@ -197,8 +197,8 @@ enum rn_code rn_definition_check_replaced(const struct rn_json *was,
                                           const struct rn_json *now,
                                           struct rn_err *err) RN_CHECK;
 
-/* search.c: what a definition says of vectors and full text, by itself and in
- * place of another.  Its lists lie in objects. */
+/* definition_search.c: what a definition says of vectors and full text, by
+ * itself and in place of another.  Its lists lie in objects. */
 enum rn_code rn_search_check(const struct rn_json *j,
                              struct rn_err *err) RN_CHECK;
 enum rn_code rn_search_check_replaced(const struct rn_json *was,
@@ -216,7 +216,7 @@ enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
                                       const struct rn_pkdef *def,
                                       uint32_t count, uint64_t lsn) RN_CHECK;
 
-/* reading.c */
+/* snapshot.c */
 bool rn_document_is_expired(const struct rn_container *c,
                             const struct rn_row_feed *row, int64_t now);
 /* The body that a 'd' row points to. */
@@ -244,17 +244,17 @@ void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
 /* EPKs as numbers: those of an interval, or of one. */
 struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max);
 
-/* home.c */
+/* rehome.c */
 enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
-void rn_home_wake(struct rn_engine *e);
-struct rn_operation *rn_home_take_due(struct rn_engine *e, int64_t *wait_ns);
+void rn_rehome_wake(struct rn_engine *e);
+struct rn_operation *rn_rehome_take_due(struct rn_engine *e, int64_t *wait_ns);
 
-/* restored.c: a restored store goes on above all it gave out before.  The
+/* restore_bump.c: a restored store goes on above all it gave out before.  The
  * catalog is loaded, and there is no committer yet. */
-enum rn_code rn_restored_raise(struct rn_engine *e,
-                               struct rn_err *err) RN_CHECK;
+enum rn_code rn_restore_bump_raise(struct rn_engine *e,
+                                   struct rn_err *err) RN_CHECK;
 
-/* sweep.c: what a deleted container and a deleted database leave. */
+/* drop_container.c: what a deleted container and a deleted database leave. */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
 enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database) RN_CHECK;
 /* RN_NOT_FOUND if a database has not been deleted, or has left nothing. */

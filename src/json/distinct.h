@@ -1,9 +1,9 @@
 /* distinct.h -- the steps of the hash by which clients order arrays and
  * objects.
  *
- * query/distinct_hash.h says what the hash is.  The server computes it of the
- * values of a query, the client library of parsed rows; both are made of these
- * steps.  Values only; any thread.
+ * query/run/distinct_hash.h says what the hash is.  The server computes it of
+ * the values of a query, the client library of parsed rows; both are made of
+ * these steps.  Values only; any thread.
  */
 #ifndef RN_JSON_DISTINCT_H
 #define RN_JSON_DISTINCT_H

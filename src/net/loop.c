@@ -58,7 +58,7 @@ void rn_loop_spend(struct rn_loop *loop, size_t bytes)
 
 static void run_post(struct rn_loop *loop)
 {
-    struct rn_post *post = RN_QUEUED(loop->left, struct rn_post, link);
+    struct rn_post *post = RN_CONTAINER_OF(loop->left, struct rn_post, link);
 
     loop->left = loop->left->next; /* run may free the post */
     post->run(post);

@@ -1,10 +1,10 @@
 /* query.c -- the module's face: a text is parsed, a query is run. */
 #include "query/query.h"
 
-#include "query/check.h"
-#include "query/function.h"
-#include "query/parse.h"
-#include "query/run.h"
+#include "query/check/check.h"
+#include "query/fn/function.h"
+#include "query/parse/parse.h"
+#include "query/run/run.h"
 
 enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
                             struct rn_query **out, struct rn_faults *faults,
@@ -201,7 +201,7 @@ static enum rn_code run(struct rn_run *r)
     if (!r->frame)
         return RN_TOO_LARGE;
     memset(r->frame, 0, frame);
-    rn_chance_init(&r->chance, r->limits.seed);
+    rn_prng_init(&r->chance, r->limits.seed);
     r->gatherer = find_gatherer(r->query);
     if (r->gatherer && r->limits.from.rows && !r->limits.from.after.len)
         return rn_fail(r->err, RN_BAD_REQUEST, "Invalid Continuation Token");

@@ -22,10 +22,10 @@
 #ifndef RN_QUERY_QUERY_H
 #define RN_QUERY_QUERY_H
 
-#include "query/fault.h"
-#include "query/policy.h"
-#include "query/sortkey.h"
-#include "query/value.h"
+#include "query/check/fault.h"
+#include "query/check/policy.h"
+#include "query/run/sortkey.h"
+#include "query/run/value.h"
 #include "json/json.h"
 #include "json/path.h"
 

@@ -373,7 +373,7 @@ static enum rn_code make_batch(struct rn_context *x, size_t count)
 
 /* ---- sessions ------------------------------------------------------------ */
 
-static enum rn_code check_key(struct rn_context *x, struct rn_reading *r,
+static enum rn_code check_key(struct rn_context *x, struct rn_snapshot *r,
                               const struct rn_pk *pk)
 {
     struct rn_row_range row;
@@ -394,7 +394,7 @@ static enum rn_code check_key(struct rn_context *x, struct rn_reading *r,
 static enum rn_code check_session(struct rn_context *x)
 {
     const struct rn_batch *b = x->batch;
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     enum rn_code rc = RN_OK;
 
     if (!rn_context_header(x, RN_HEADER_SESSION_TOKEN).len)
@@ -404,12 +404,12 @@ static enum rn_code check_session(struct rn_context *x)
         if (op->verb != RN_DOCUMENT_READ || op->unfit || !op->pk)
             continue;
         if (!reading.txn)
-            rc = rn_reading_begin(&reading, x->rest->engine, b->container,
-                                  &x->err);
+            rc = rn_snapshot_begin(&reading, x->rest->engine, b->container,
+                                   &x->err);
         if (!rc)
             rc = check_key(x, &reading, op->pk);
     }
-    rn_reading_end(&reading);
+    rn_snapshot_end(&reading);
     return rc;
 }
 

@@ -58,7 +58,7 @@ static enum rn_code copy_id(struct rn_context *x, struct rn_view body,
     return rc;
 }
 
-static enum rn_code find_id(struct rn_context *x, struct rn_reading *r,
+static enum rn_code find_id(struct rn_context *x, struct rn_snapshot *r,
                             struct rn_rid rid, struct rn_view *out)
 {
     struct rn_document_place place = { 0 };
@@ -73,7 +73,7 @@ static enum rn_code find_id(struct rn_context *x, struct rn_reading *r,
 enum rn_code rn_context_name_document(struct rn_context *x, struct rn_view *id,
                                       uint64_t *number)
 {
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     struct rn_rid rid;
     enum rn_code rc;
 
@@ -84,11 +84,11 @@ enum rn_code rn_context_name_document(struct rn_context *x, struct rn_view *id,
     if (!is_by_rid(x, &rid))
         return RN_OK;
     *number = rid.number;
-    rc = rn_reading_begin(&reading, x->rest->engine, x->container->container,
-                          &x->err);
+    rc = rn_snapshot_begin(&reading, x->rest->engine, x->container->container,
+                           &x->err);
     if (!rc)
         rc = find_id(x, &reading, rid, id);
-    rn_reading_end(&reading);
+    rn_snapshot_end(&reading);
     return rc;
 }
 
@@ -125,7 +125,7 @@ static bool is_that(struct rn_view body, struct rn_view rid)
 
 /* A rid alone finds its document.  With a key it must be one of that key's: a
  * token may be good for that key only. */
-static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
+static enum rn_code find_document(struct rn_context *x, struct rn_snapshot *r,
                                   struct rn_view *body,
                                   struct rn_document_place *place)
 {
@@ -148,14 +148,14 @@ static enum rn_code find_document(struct rn_context *x, struct rn_reading *r,
 enum rn_rest_step rn_rest_document_read(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     struct rn_view body;
     enum rn_rest_step step;
     enum rn_code rc = rn_context_find_container(x);
 
     if (!rc)
-        rc = rn_reading_begin(&reading, x->rest->engine,
-                              x->container->container, &x->err);
+        rc = rn_snapshot_begin(&reading, x->rest->engine,
+                               x->container->container, &x->err);
     if (!rc)
         rc = find_document(x, &reading, &body, &place);
     rn_reply_blame(x, &reading, rc);
@@ -172,7 +172,7 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
             rn_fail_usual(&x->err, rc);
     }
     step = rc ? rn_reply_fail(x, rc) : answer_read(x, &place, body);
-    rn_reading_end(&reading); /* the body has been copied */
+    rn_snapshot_end(&reading); /* the body has been copied */
     return step;
 }
 
@@ -180,15 +180,15 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
 enum rn_rest_step rn_rest_attachment_list(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     struct rn_view body, rid;
     struct rn_json j;
     enum rn_code rc = rn_context_find_container(x);
 
     rn_json_init(&j, NULL);
     if (!rc)
-        rc = rn_reading_begin(&reading, x->rest->engine,
-                              x->container->container, &x->err);
+        rc = rn_snapshot_begin(&reading, x->rest->engine,
+                               x->container->container, &x->err);
     if (!rc)
         rc = find_document(x, &reading, &body, &place);
     if (rc == RN_NOT_FOUND && reading.txn)
@@ -203,7 +203,7 @@ enum rn_rest_step rn_rest_attachment_list(struct rn_context *x)
                            RN_FMT(rid));
     }
     rn_json_release(&j);
-    rn_reading_end(&reading);
+    rn_snapshot_end(&reading);
     rn_reply_owner(x);
     if (rc)
         return rn_reply_fail(x, rc);
@@ -313,14 +313,14 @@ static void write_done(struct rn_done *done, enum rn_code rc,
 static enum rn_code look_up(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     struct rn_view body;
-    enum rn_code rc = rn_reading_begin(&reading, x->rest->engine,
-                                       x->container->container, &x->err);
+    enum rn_code rc = rn_snapshot_begin(&reading, x->rest->engine,
+                                        x->container->container, &x->err);
 
     if (!rc)
         rc = find_document(x, &reading, &body, &place);
-    rn_reading_end(&reading);
+    rn_snapshot_end(&reading);
     return rc;
 }
 

@@ -225,7 +225,7 @@ static enum rn_code print_page(struct rn_context *x, struct rn_access *a,
 enum rn_rest_step rn_rest_document_list(struct rn_context *x)
 {
     struct rn_access_ask ask = { 0 };
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     struct rn_access access = { 0 };
     size_t max = 0, count = 0;
     bool more = false;
@@ -238,8 +238,8 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
     if (!rc)
         rc = read_token(x, &ask);
     if (!rc)
-        rc = rn_reading_begin(&reading, x->rest->engine,
-                              x->container->container, &x->err);
+        rc = rn_snapshot_begin(&reading, x->rest->engine,
+                               x->container->container, &x->err);
     if (!rc)
         rc = rn_session_check(x, &reading, &ask.scope.epks);
     if (!rc)
@@ -250,7 +250,7 @@ enum rn_rest_step rn_rest_document_list(struct rn_context *x)
         rc = print_page(x, &access, max, &count, &more);
     rn_reply_blame(x, &reading, rc);
     rn_access_close(&access);
-    rn_reading_end(&reading);
+    rn_snapshot_end(&reading);
     if (rc)
         return rn_reply_fail(x, rc);
     rn_reply_owner(x);

@@ -2,13 +2,13 @@
  *
  *   serve.c      around every request: identity, rights, route, answer
  *   auth.c       is the signature right, and may this key do that
- *   stray.c      what is signed of a path that names nothing
- *   refusal.c    wrong ones are told so after a while
+ *   auth_unknown_path.c      what is signed of a path that names nothing
+ *   auth_delay.c    wrong ones are told so after a while
  *   keys.c       the account's keys
  *   route.c      verb, path and headers -> handler, one table
  *   reply.c      common headers, error bodies, charges
  *   control.c    what only an operator may ask for
- *   order.c      faults that a test has ordered
+ *   fault_injection.c      faults that a test has ordered
  *   permissions.c  resource tokens: made, read, and what they allow
  *   budget.c     throughput, where it is enforced
  *   sessions.c   consistency levels and session tokens
@@ -28,13 +28,13 @@
 #include "cosmos/permission.h"
 #include "cosmos/session.h"
 #include "cosmos/status.h"
-#include "engine/advance.h"
-#include "engine/batch.h"
-#include "engine/catalog.h"
-#include "engine/document.h"
-#include "engine/index.h"
-#include "engine/purge.h"
-#include "engine/reshape.h"
+#include "engine/catalog/catalog.h"
+#include "engine/cleanup/delete_partition.h"
+#include "engine/document/batch.h"
+#include "engine/document/document.h"
+#include "engine/index/index.h"
+#include "engine/range/lsn_bump.h"
+#include "engine/range/split_merge.h"
 #include "rest/keys.h"
 #include "rest/rest.h"
 #include "json/json.h"
@@ -143,7 +143,7 @@ struct rn_context {
     struct rn_order_blow blow; /* to come when the handler is done */
     struct rn_err err;
 
-    bool is_held; /* refusal.c */
+    bool is_held; /* auth_delay.c */
 
     /* By which permission, if it is not by a key. */
     bool is_granted;
@@ -163,14 +163,15 @@ struct rn_context {
     bool has_pk;
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
-    struct rn_usage *usage;    /* usage.c, in the arena; NULL: not asked for */
-    atomic_bool is_quiet;      /* who sent a query has ended his side */
+    struct rn_usage
+        *usage; /* container_stats.c, in the arena; NULL: not asked for */
+    atomic_bool is_quiet; /* who sent a query has ended his side */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
         struct rn_purge purge;
-        struct rn_advance advance;
-        struct rn_reshape reshape;
+        struct rn_lsn_bump advance;
+        struct rn_split_merge reshape;
         struct rn_index_change index;
     };
     bool has_written;          /* `write` is to be released */
@@ -221,9 +222,9 @@ enum rn_code rn_keys_load_token(const struct rn_rest_opts *opts,
 /* Fills x->rights, or what a permission grants.  RN_UNAUTHORIZED or
  * RN_FORBIDDEN. */
 enum rn_code rn_rest_authorize(struct rn_context *x) RN_CHECK;
-/* stray.c: one of the forms in which a path that names nothing may have been
- * signed, the link into `link` and what it is of into `parts`.  RN_NOT_FOUND if
- * it has no such form. */
+/* auth_unknown_path.c: one of the forms in which a path that names nothing may
+ * have been signed, the link into `link` and what it is of into `parts`.
+ * RN_NOT_FOUND if it has no such form. */
 enum { RN_STRAY_FORMS = 9 };
 enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
                             struct rn_buf *link,
@@ -231,7 +232,7 @@ enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
 /* What a path to addresses is to be resolved for becomes x->link; false if that
  * is nothing. */
 bool rn_stray_resolve(struct rn_context *x);
-/* refusal.c: the answer is made; says until when it is to be held, if it is.
+/* auth_delay.c: the answer is made; says until when it is to be held, if it is.
  * It has been told, or will not be. */
 void rn_refusal_hold(struct rn_context *x);
 void rn_refusal_end(struct rn_context *x);
@@ -288,7 +289,7 @@ const struct rn_route *rn_route_find(const struct rn_context *x);
 enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc);
 /* Before it: what a read met in the store, if nobody has said so.  For the
  * log. */
-void rn_reply_blame(struct rn_context *x, const struct rn_reading *r,
+void rn_reply_blame(struct rn_context *x, const struct rn_snapshot *r,
                     enum rn_code rc);
 /* The body of a refusal; `why` is no longer than an error's text. */
 void rn_reply_print_error(struct rn_call *call, const char *word,
@@ -343,10 +344,10 @@ enum rn_code rn_session_check_level(struct rn_context *x) RN_CHECK;
 /* Of a read of several documents: is there all that the client's session token
  * has seen in this part of the container?  Adds the answer's own token, if it
  * is of one range.  RN_NOT_FOUND (reason SESSION), RN_BAD_REQUEST. */
-enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
+enum rn_code rn_session_check(struct rn_context *x, struct rn_snapshot *r,
                               const struct rn_epk_range *epks) RN_CHECK;
 /* The same of one range, and nothing is added. */
-enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
+enum rn_code rn_session_check_range(struct rn_context *x, struct rn_snapshot *r,
                                     uint32_t range) RN_CHECK;
 /* The token of a place, as this client reads it. */
 struct rn_view rn_session_print_for(const struct rn_context *x, uint32_t range,
@@ -365,8 +366,8 @@ enum rn_code rn_budget_shed(struct rn_context *x) RN_CHECK;
 /* ---- handlers ------------------------------------------------------------ */
 
 rn_handler_fn rn_rest_account_read;
-/* usage.c: a container that was found, with what the request wants counted;
- * and that as a part of the answer. */
+/* container_stats.c: a container that was found, with what the request wants
+ * counted; and that as a part of the answer. */
 rn_handler_fn rn_rest_container_read;
 enum rn_code rn_usage_tell(struct rn_context *x) RN_CHECK;
 /* objects.c: answers with it. */
@@ -410,7 +411,8 @@ enum rn_code rn_control_text(struct rn_context *x, const struct rn_json *j,
 enum rn_code rn_control_container(struct rn_context *x,
                                   const struct rn_json *j) RN_CHECK;
 
-/* ---- order.c ------------------------------------------------------------- */
+/* ---- fault_injection.c
+ * ------------------------------------------------------------- */
 
 enum rn_code rn_order_add(struct rn_rest *r, const struct rn_order *order,
                           struct rn_err *err) RN_CHECK;
@@ -438,8 +440,8 @@ void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE]);
 
 /* metrics.c: all of them, in Prometheus' text. */
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out) RN_CHECK;
-/* series.c: those that name containers; and under which number one's requests
- * are counted. */
+/* by_container.c: those that name containers; and under which number one's
+ * requests are counted. */
 void rn_series_print(struct rn_rest *r, struct rn_buf *out);
 uint64_t rn_series_number(struct rn_rid container);
 

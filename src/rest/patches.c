@@ -16,7 +16,7 @@ static enum rn_rest_step queue_patch(struct rn_context *x);
 static void batch_done(struct rn_done *done, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_batch *b = RN_QUEUED(done, struct rn_batch, done);
+    struct rn_batch *b = RN_CONTAINER_OF(done, struct rn_batch, done);
     struct rn_context *x = b->owner;
 
     x->rc = rc;

@@ -194,14 +194,14 @@ static bool is_document(struct rn_context *x, const struct rn_container *c,
                         struct rn_view want)
 {
     struct rn_document_place place;
-    struct rn_reading reading = { 0 };
+    struct rn_snapshot reading = { 0 };
     struct rn_view body;
     struct rn_json j;
     bool same = false;
     enum rn_code rc;
 
     rn_json_init(&j, NULL);
-    rc = rn_reading_begin(&reading, x->rest->engine, c, NULL);
+    rc = rn_snapshot_begin(&reading, x->rest->engine, c, NULL);
     if (!rc && by_rid)
         rc = rn_document_read_rid(&reading, rid.number, &body, &place);
     else if (!rc) {
@@ -215,7 +215,7 @@ static bool is_document(struct rn_context *x, const struct rn_container *c,
     if (!rc)
         same = rn_json_string_is(&j, rn_json_find(&j, 0, member), want);
     rn_json_release(&j);
-    rn_reading_end(&reading);
+    rn_snapshot_end(&reading);
     return same;
 }
 

@@ -16,7 +16,7 @@
  */
 #include "rest/own.h"
 
-#include "engine/feed.h"
+#include "engine/feed/feed.h"
 #include "json/print.h"
 
 #include <stdio.h>
@@ -163,9 +163,9 @@ static enum rn_code print_ranges(struct rn_context *x, struct page *page)
 {
     const struct rn_container *c = x->container->container;
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     char rid[RN_RID_TEXT_MAX];
-    enum rn_code rc = rn_reading_begin(&r, x->rest->engine, c, &x->err);
+    enum rn_code rc = rn_snapshot_begin(&r, x->rest->engine, c, &x->err);
 
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("_rid"));
@@ -185,7 +185,7 @@ static enum rn_code print_ranges(struct rn_context *x, struct page *page)
     rn_json_out_key(&o, RN_LIT("_count"));
     rn_json_out_uint(&o, page->count);
     rn_json_out_object_end(&o);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     return rc ? rc : rn_json_out_finish(&o);
 }
 

@@ -318,7 +318,7 @@ static void print_error(struct rn_context *x, const struct rn_status *status)
                                                     : status->word);
 }
 
-void rn_reply_blame(struct rn_context *x, const struct rn_reading *r,
+void rn_reply_blame(struct rn_context *x, const struct rn_snapshot *r,
                     enum rn_code rc)
 {
     if (r->txn && !x->err.text[0] && (rc == RN_CORRUPT || rc == RN_IO))

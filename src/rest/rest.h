@@ -4,10 +4,10 @@
 #define RN_REST_REST_H
 
 #include "base/log.h"
-#include "base/turned.h"
+#include "base/shifted_clock.h"
 #include "engine/engine.h"
 #include "rest/call.h"
-#include "rest/tally.h"
+#include "rest/metrics/counters.h"
 
 /* What the metrics tell besides, of what is not REST's. */
 struct rn_rest_vitals {
@@ -27,10 +27,11 @@ struct rn_rest_opts {
     const char *consistency;        /* the account's default level */
     struct rn_view config;          /* how it is set, as labels of a metric */
     bool admin;
-    struct rn_turned *clock; /* the engine's, in test mode; NULL otherwise */
-    bool well_known_key;     /* the emulators' key is valid */
-    bool loopback_only;      /* check Host against DNS rebinding */
-    bool has_127;            /* it listens on 127.0.0.1 */
+    struct rn_shifted_clock
+        *clock;          /* the engine's, in test mode; NULL otherwise */
+    bool well_known_key; /* the emulators' key is valid */
+    bool loopback_only;  /* check Host against DNS rebinding */
+    bool has_127;        /* it listens on 127.0.0.1 */
     /* And the certificate is good for that address.  NULL is fine. */
     atomic_bool *tls_has_127;
     bool tls_only;    /* off loopback nothing is served without it */

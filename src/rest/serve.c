@@ -4,10 +4,10 @@
  * Host, public paths, path, signature, rights, route, handler.
  */
 #include "access/result_cache.h"
-#include "rest/feed_page.h"
+#include "rest/feed/feed_page.h"
 
 #include "base/clock.h"
-#include "feed/waiters.h"
+#include "waiters/waiters.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -127,7 +127,7 @@ static enum rn_code fail_owner(struct rn_context *x)
                           "Owner resource does not exist");
 }
 
-enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
+enum rn_code rn_session_check_range(struct rn_context *x, struct rn_snapshot *r,
                                     uint32_t range)
 {
     struct rn_row_range row;
@@ -144,7 +144,7 @@ enum rn_code rn_session_check_range(struct rn_context *x, struct rn_reading *r,
 /* From range to range as they are in the snapshot: since the container was
  * looked up it may have been split, and a dead range knows of no later write.
  */
-enum rn_code rn_session_check(struct rn_context *x, struct rn_reading *r,
+enum rn_code rn_session_check(struct rn_context *x, struct rn_snapshot *r,
                               const struct rn_epk_range *epks)
 {
     struct rn_document_place place = { 0 };

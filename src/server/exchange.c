@@ -48,7 +48,7 @@ enum {
 static void give_place(const struct rn_exchange_opts *opts,
                        struct rn_peer *peer)
 {
-    rn_peers_leave(opts->peers, peer);
+    rn_client_limits_leave(opts->peers, peer);
     atomic_fetch_sub(opts->open, 1);
 }
 
@@ -89,9 +89,9 @@ static void refuse(struct exchange *x, enum rn_reject reason)
     call->peer = x->address;
     rn_rest_reject(x->opts->rest, reason);
     rn_rest_refuse(call, no->status, no->why);
-    rn_journal_call(x->opts->journal, call);
+    rn_request_log_call(x->opts->journal, call);
     if (rn_conn_wants_tls(x->conn))
-        rn_journal_foreign(x->opts->journal, x->address);
+        rn_request_log_foreign(x->opts->journal, x->address);
     if (no->raw.len)
         (void)!rn_conn_send(x->conn, no->raw, (struct rn_view){ 0 });
     else
@@ -163,7 +163,7 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
         step = rn_rest_shed(&x->call);
     if (step != RN_REST_DONE)
         return RN_CONN_WAIT;
-    rn_journal_call(x->opts->journal, &x->call);
+    rn_request_log_call(x->opts->journal, &x->call);
     if (x->conn)
         return hold(x) ? RN_CONN_WAIT : answer(x);
     x->serving = false;
@@ -259,7 +259,7 @@ static enum rn_conn_next serve(struct exchange *x)
 /* Thread: loop.  The call was woken, or a worker is finished with it. */
 static void come_back(struct rn_post *post)
 {
-    struct exchange *x = RN_QUEUED(post, struct exchange, back);
+    struct exchange *x = RN_CONTAINER_OF(post, struct exchange, back);
     enum rn_conn_next next = proceed(x, rn_rest_resume(&x->call));
 
     if (next == RN_CONN_WAIT)
@@ -280,7 +280,7 @@ static void wake(struct rn_call *call)
 
 static void come_back_done(struct rn_post *post)
 {
-    struct exchange *x = RN_QUEUED(post, struct exchange, back);
+    struct exchange *x = RN_CONTAINER_OF(post, struct exchange, back);
     enum rn_conn_next next = proceed(x, RN_REST_DONE);
 
     if (x->conn && next != RN_CONN_WAIT)
@@ -292,7 +292,7 @@ static void come_back_done(struct rn_post *post)
 /* Thread: worker. */
 static void run_work(struct rn_work *work)
 {
-    struct exchange *x = RN_QUEUED(work, struct exchange, work);
+    struct exchange *x = RN_CONTAINER_OF(work, struct exchange, work);
     enum rn_rest_step step;
 
     x->call.queued_ns += work->waited_ns;

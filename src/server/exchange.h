@@ -9,8 +9,8 @@
 #include "http/parse.h"
 #include "net/conn.h"
 #include "rest/call.h"
-#include "server/journal.h"
-#include "server/peers.h"
+#include "server/client_limits.h"
+#include "server/request_log.h"
 #include "server/worker.h"
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 struct rn_exchange_opts {
     struct rn_rest *rest;
     struct rn_workers *workers;
-    struct rn_journal *journal;
+    struct rn_request_log *journal;
     struct rn_env *env;
     const struct rn_http_limits *limits;
     uint32_t head_ms;    /* from its first byte to the end of a request; a body
@@ -27,7 +27,7 @@ struct rn_exchange_opts {
     uint32_t stall_ms;   /* without a byte being taken by the client */
     uint32_t latency_ms; /* from a request to its answer, at least */
     uint32_t requests_max; /* per connection */
-    struct rn_peers *peers;
+    struct rn_client_limits *peers;
     atomic_uint *open;     /* how many connections there are */
     atomic_bool *draining; /* close after the answer in progress */
 };

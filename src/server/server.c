@@ -15,9 +15,9 @@
 #include "rest/rest.h"
 #include "server/certificate.h"
 #include "server/exchange.h"
-#include "server/jail.h"
+#include "server/file_watch.h"
+#include "server/sandbox.h"
 #include "server/slim.h"
-#include "server/watched.h"
 #include "json/json.h"
 
 #include <signal.h>
@@ -45,7 +45,7 @@ struct rn_server {
     const struct rn_options *options;
     struct rn_log *log;
     struct rn_env *env;
-    struct rn_turned turned; /* in test mode the engine's clock */
+    struct rn_shifted_clock turned; /* in test mode the engine's clock */
     struct rn_store *store;
     struct rn_engine *engine;
     struct rn_rest *rest;
@@ -56,16 +56,16 @@ struct rn_server {
     unsigned listening;               /* of them are their loop's */
     bool serving;
     struct rn_http_limits limits;
-    struct rn_journal journal;
+    struct rn_request_log journal;
     struct rn_exchange_opts exchange;
-    struct rn_peers *peers;
+    struct rn_client_limits *peers;
     struct rn_buf config; /* the options, for the metrics */
     atomic_uint open, turn;
     atomic_size_t bodies_bytes; /* see http/parse.h */
     atomic_bool draining;
     atomic_bool lost; /* the store is */
 
-    struct rn_watched watched;
+    struct rn_file_watch watched;
     struct rn_certificate certificate;
 };
 
@@ -141,7 +141,7 @@ static void on_accepted(void *context, int fd, const char *address)
         tell_starved(s, address);
         return;
     }
-    peer = rn_peers_enter(s->peers, address, share_of(s, address));
+    peer = rn_client_limits_enter(s->peers, address, share_of(s, address));
     if (!peer) {
         turn_away(s, fd, address,
                   "a connection is refused: --connections-per-address are "
@@ -151,7 +151,7 @@ static void on_accepted(void *context, int fd, const char *address)
     if (atomic_load(&s->open) < s->options->connections_max)
         a = rn_new(sizeof(*a));
     if (!a) {
-        rn_peers_leave(s->peers, peer);
+        rn_client_limits_leave(s->peers, peer);
         turn_away(s, fd, address,
                   "a connection is refused: --connections-max are open");
         return;
@@ -318,20 +318,21 @@ static void note_files(struct rn_server *s, size_t first)
 {
     struct file_names names;
 
-    rn_watched_note(&s->watched, name_files(s->options, &names), first, FILES);
+    rn_file_watch_note(&s->watched, name_files(s->options, &names), first,
+                       FILES);
 }
 
 int rn_server_look(struct rn_server *s, bool *is_outdated)
 {
     struct file_names names;
-    enum rn_watched_state state =
-        rn_watched_look(&s->watched, name_files(s->options, &names), FILES);
+    enum rn_file_watch_state state =
+        rn_file_watch_look(&s->watched, name_files(s->options, &names), FILES);
 
-    *is_outdated = state == RN_WATCHED_CHANGED;
+    *is_outdated = state == RN_FILE_WATCH_CHANGED;
     if (rn_certificate_is_due(&s->certificate, s->env))
         *is_outdated = true;
-    if (state == RN_WATCHED_MOVING)
-        return RN_SERVER_REST_MS;
+    if (state == RN_FILE_WATCH_MOVING)
+        return RN_SERVER_QUIET_MS;
     return s->watched.is_blind ? LOOK_MS : -1;
 }
 
@@ -445,7 +446,7 @@ static void describe_exchanges(struct rn_server *s)
 {
     const struct rn_options *o = s->options;
 
-    rn_journal_init(&s->journal, s->log, o->log_requests, o->slow_ms);
+    rn_request_log_init(&s->journal, s->log, o->log_requests, o->slow_ms);
     s->limits = rn_http_limits_default;
     s->limits.body_bytes_max = (size_t)o->body_bytes_max;
     s->limits.bodies_bytes = &s->bodies_bytes;
@@ -474,7 +475,7 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
 {
     enum rn_code rc;
 
-    s->peers = rn_peers_new();
+    s->peers = rn_client_limits_new();
     if (!s->peers)
         return rn_fail(err, RN_NOMEM, "out of memory");
     describe_exchanges(s);
@@ -588,8 +589,8 @@ enum rn_code rn_server_start(const struct rn_options *options,
     s->options = options;
     s->log = log;
     s->env = rn_env_real();
-    rn_turned_init(&s->turned);
-    rn_watched_init(&s->watched);
+    rn_shifted_clock_init(&s->turned);
+    rn_file_watch_init(&s->watched);
     rn_certificate_init(&s->certificate);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
@@ -760,11 +761,11 @@ void rn_server_stop(struct rn_server *s)
     rn_engine_close(s->engine);
     for (unsigned i = 0; i < s->loop_count; i++)
         rn_loop_free(s->loops[i]);
-    rn_peers_free(s->peers);
+    rn_client_limits_free(s->peers);
     rn_rest_close(s->rest);
     rn_buf_release(&s->config);
     rn_store_close(s->store);
-    rn_watched_close(&s->watched);
+    rn_file_watch_close(&s->watched);
     rn_certificate_close(&s->certificate);
     rn_free(s);
 }

@@ -9,7 +9,7 @@
 
 struct rn_server;
 
-enum { RN_SERVER_REST_MS = 400 };
+enum { RN_SERVER_QUIET_MS = 400 };
 
 /* Opens the data, binds the address and starts to serve. */
 enum rn_code rn_server_start(const struct rn_options *options,
@@ -32,7 +32,7 @@ void rn_server_reload(struct rn_server *s);
 /* Whether the files of a reload have changed since they were read, and rest.
  * Returns in how many milliseconds to look again, whatever happens; -1: when
  * rn_server_watch_fd, which is another after each look, is readable and
- * RN_SERVER_REST_MS have passed, but at least once a day, because an automatic
+ * RN_SERVER_QUIET_MS have passed, but at least once a day, because an automatic
  * certificate ends without a change of a file.  Thread: the one that reloads.
  */
 int rn_server_look(struct rn_server *s, bool *is_outdated);

@@ -36,7 +36,7 @@ struct host {
 
 struct fleet {
     struct world w;
-    struct rn_chance *dice;
+    struct rn_prng *dice;
     struct checker checker;
     struct fleet_figures *figures;
     struct host hosts[FLEET_HOSTS];
@@ -51,12 +51,12 @@ struct fleet {
 
 static inline bool chance(struct fleet *f, unsigned percent)
 {
-    return rn_chance_percent(f->dice, percent);
+    return rn_prng_percent(f->dice, percent);
 }
 
 static inline uint64_t below(struct fleet *f, uint64_t n)
 {
-    return rn_chance_below(f->dice, n);
+    return rn_prng_below(f->dice, n);
 }
 
 static inline int64_t now_of(const struct fleet *f)

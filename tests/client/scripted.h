@@ -21,7 +21,7 @@
 #ifndef RN_TESTS_CLIENT_SCRIPTED_H
 #define RN_TESTS_CLIENT_SCRIPTED_H
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "client/http/transport.h"
 #include "client/service.h"
 
@@ -38,7 +38,7 @@ struct scripted_faults {
 
 struct scripted {
     struct service *service;
-    struct rn_chance chance;
+    struct rn_prng chance;
     struct scripted_faults faults;
     int64_t latency_ns;              /* of one way, at most; drawn */
     struct scripted_flight *flights; /* in the order of their start */

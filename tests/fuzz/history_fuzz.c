@@ -7,7 +7,7 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "engine/history.h"
+#include "engine/feed/history.h"
 
 #include "cosmos/pkdef.h"
 

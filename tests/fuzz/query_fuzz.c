@@ -6,8 +6,8 @@
  *
  * Seeds: the query texts of tests/vectors/query-cases.json, one file each.
  */
-#include "query/parse.h"
-#include "query/print.h"
+#include "query/parse/parse.h"
+#include "query/parse/print.h"
 #include "query/query.h"
 
 #include <stdio.h>

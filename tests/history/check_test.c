@@ -55,7 +55,7 @@ static size_t search(const struct history_entry *log, size_t count)
 static struct world *lie(const struct lie *l, uint64_t seed, bool is_restored)
 {
     struct world *w = world_make(seed, is_restored);
-    size_t at = rn_chance_below(&w->chance, w->count);
+    size_t at = rn_prng_below(&w->chance, w->count);
 
     for (size_t i = 0; i < w->count; i++)
         if (l->apply(w, &w->log[(at + i) % w->count]))

@@ -66,9 +66,9 @@ static void *run_writer(void *arg)
 
 static unsigned draw_max(struct client *c)
 {
-    if (rn_chance_percent(&c->chance, 40))
+    if (rn_prng_percent(&c->chance, 40))
         return 1;
-    return 1 + (unsigned)rn_chance_below(&c->chance, PAGE_MAX);
+    return 1 + (unsigned)rn_prng_below(&c->chance, PAGE_MAX);
 }
 
 static void *run_reader(void *arg)
@@ -76,7 +76,7 @@ static void *run_reader(void *arg)
     struct client *c = arg;
     uint32_t which = c->number - WRITERS;
     enum reader_kind kind = (enum reader_kind)(which % 4);
-    uint32_t key = (uint32_t)rn_chance_below(&c->chance, KEYS / 2);
+    uint32_t key = (uint32_t)rn_prng_below(&c->chance, KEYS / 2);
     struct reader r;
 
     if (kind != READER_KEY && kind != READER_EPKS)
@@ -87,8 +87,8 @@ static void *run_reader(void *arg)
                                       : KEYS,
                 which >= 8);
     while (!c->broken && !atomic_load(&world.over)) {
-        unsigned wait_s = rn_chance_percent(&c->chance, 30);
-        uint64_t dice = rn_chance_below(&c->chance, 1000);
+        unsigned wait_s = rn_prng_percent(&c->chance, 30);
+        uint64_t dice = rn_prng_below(&c->chance, 1000);
 
         if (!reader_step(&r, draw_max(c), wait_s))
             usleep(2000);

@@ -420,7 +420,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
 
 bool reader_step(struct reader *r, unsigned max, unsigned wait_s)
 {
-    size_t first = rn_chance_below(&r->c->chance, r->now.count);
+    size_t first = rn_prng_below(&r->c->chance, r->now.count);
 
     if (r->kind == READER_ALL)
         return read_all(r, max, wait_s);

@@ -12,8 +12,8 @@
 
 #include "history/history.h"
 
-#include "base/chance.h"
 #include "base/mem.h"
+#include "base/prng.h"
 #include "cosmos/etag.h"
 #include "json/json.h"
 
@@ -36,7 +36,7 @@ struct client {
     uint32_t number;
     int fd;
     int port; /* its own; 0: the server's, once that is told */
-    struct rn_chance chance;
+    struct rn_prng chance;
     struct rn_signer *signer;
     struct rn_buf in, out;
     struct history_entry *log;

@@ -12,7 +12,7 @@
 
 #include "history/history.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct version {
 };
 
 struct world {
-    struct rn_chance chance;
+    struct rn_prng chance;
     uint64_t clock, lsn, next_token;
     struct version now[WORLD_DOCUMENTS], saved[WORLD_DOCUMENTS];
     uint64_t saved_lsn, begun, ended; /* of the backup */

@@ -13,15 +13,14 @@ struct writers writers;
 
 static uint32_t draw_document(struct client *c, uint32_t key)
 {
-    return key +
-           web.keys * (uint32_t)rn_chance_below(&c->chance, writers.slots);
+    return key + web.keys * (uint32_t)rn_prng_below(&c->chance, writers.slots);
 }
 
 static uint32_t draw_key(struct client *c)
 {
     return c->number +
            writers.count *
-               (uint32_t)rn_chance_below(&c->chance, web.keys / writers.count);
+               (uint32_t)rn_prng_below(&c->chance, web.keys / writers.count);
 }
 
 static struct history_entry draw_upsert(struct client *c, uint32_t key,
@@ -233,8 +232,7 @@ static void transact(struct client *c, struct rn_buf *text)
     rn_buf_clear(text);
     for (uint32_t i = 0; i < writers.group; i++) {
         group[i] = draw_upsert(c, key, i);
-        if (i > 1 && i < writers.group - 1 &&
-            rn_chance_percent(&c->chance, 5) &&
+        if (i > 1 && i < writers.group - 1 && rn_prng_percent(&c->chance, 5) &&
             group[i - 1].op == HISTORY_UPSERT) {
             group[i].op = HISTORY_DELETE;
             group[i].token = 0;
@@ -264,7 +262,7 @@ static bool draw_key_of(struct client *c, const struct shape *s, uint32_t *out)
     if (first >= end)
         return false;
     *out = first + writers.count *
-                       (uint32_t)rn_chance_below(
+                       (uint32_t)rn_prng_below(
                            &c->chance,
                            (end - first + writers.count - 1) / writers.count);
     return true;
@@ -289,7 +287,7 @@ static void write_bulk(struct client *c, struct rn_buf *text)
     uint32_t key;
     char more[256];
 
-    s = n ? &ranges[rn_chance_below(&c->chance, n)] : NULL;
+    s = n ? &ranges[rn_prng_below(&c->chance, n)] : NULL;
     if (!s || s->keys / writers.count * writers.slots < 2 * writers.group)
         return; /* too few documents of its own */
     rn_buf_clear(text);
@@ -363,7 +361,7 @@ void writer_init(struct rn_buf *text)
 
 void writer_step(struct client *c, struct rn_buf *text)
 {
-    uint64_t dice = rn_chance_below(&c->chance, 100);
+    uint64_t dice = rn_prng_below(&c->chance, 100);
 
     if (dice < 60)
         transact(c, text);

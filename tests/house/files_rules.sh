@@ -25,7 +25,7 @@ write '`wal*`'
 check 'a tree that is told in whole passes' "$scratch/tools/files.sh"
 write '`wal`'
 check 'a file that is not told is named' \
-    says 1 '^src/store/wal_read.c: not in the table' "$scratch/tools/files.sh"
+    says 1 '^src/store/wal_read.c: not in a table' "$scratch/tools/files.sh"
 write '`wal*`, `log`'
 check 'a file that is told and not there is named' \
     says 1 '^ARCHITECTURE.md: there is no src/store/log$' \
@@ -40,8 +40,8 @@ mkdir "$scratch/src/store/part"
 touch "$scratch/src/store/part/"{one,two}.c
 printf '%s\n' '' '| file of `store/part/` | |' '|---|---|' '| `one` | the part |' \
     >>"$scratch/ARCHITECTURE.md"
-check 'a file of a part that has a table is named there' \
-    says 1 '^src/store/part/two.c: not in the table' "$scratch/tools/files.sh"
+check 'a file of a part is in a table' \
+    says 1 '^src/store/part/two.c: not in a table' "$scratch/tools/files.sh"
 rm "$scratch/src/store/part/two.c"
 check 'a part may have a table of its own' "$scratch/tools/files.sh"
 

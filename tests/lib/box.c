@@ -71,7 +71,7 @@ void box_redefine(const char *definition)
         change(&db, RN_CATALOG_REPLACE, owner, "c", definition, &box), RN_OK);
 }
 
-enum rn_code box_reshape(const struct rn_reshape *like)
+enum rn_code box_reshape(const struct rn_split_merge *like)
 {
     enum rn_code rc = run_reshape(&db, box, like);
 
@@ -101,8 +101,8 @@ static void queued_done(struct rn_done *done, enum rn_code rc,
                         const struct rn_err *why)
 {
     struct rn_document_write *w =
-        RN_QUEUED(done, struct rn_document_write, done);
-    struct queued *q = RN_QUEUED(w, struct queued, write);
+        RN_CONTAINER_OF(done, struct rn_document_write, done);
+    struct queued *q = RN_CONTAINER_OF(w, struct queued, write);
 
     (void)why;
     q->rc = rc;

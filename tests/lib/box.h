@@ -36,7 +36,7 @@ void box_reopen(void);
 void box_use(const char *definition);
 void box_redefine(const char *definition);
 /* A split or a merge, after which box is refreshed. */
-enum rn_code box_reshape(const struct rn_reshape *like);
+enum rn_code box_reshape(const struct rn_split_merge *like);
 
 /* A write; what is not asked is NULL. */
 enum rn_code box_write(enum rn_document_verb verb, const char *pk,

@@ -104,14 +104,14 @@ struct order {
         struct rn_document_write write;
         struct rn_index_change index;
         struct rn_purge purge;
-        struct rn_reshape reshape;
+        struct rn_split_merge reshape;
     } of;
 };
 
 static void order_done(struct rn_done *done, enum rn_code rc,
                        const struct rn_err *err)
 {
-    wait_tell(&RN_QUEUED(done, struct order, of.done)->wait, rc, err);
+    wait_tell(&RN_CONTAINER_OF(done, struct order, of.done)->wait, rc, err);
 }
 
 static void order_begin(struct order *o)
@@ -256,7 +256,7 @@ enum rn_code write_document(struct database *d, const struct rn_object *c,
 static void batch_done(struct rn_done *done, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_batch *b = RN_QUEUED(done, struct rn_batch, done);
+    struct rn_batch *b = RN_CONTAINER_OF(done, struct rn_batch, done);
 
     wait_tell(b->owner, rc, err);
 }
@@ -284,20 +284,20 @@ enum rn_code read_document(struct database *d, const struct rn_object *c,
                            struct document *out)
 {
     struct rn_arena arena = RN_ARENA_INIT(ARENA);
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_view body;
     struct rn_pk pk;
 
     document_clear(out);
     assert_int_equal(rn_pk_parse(rn_view_text(pk_text), &arena, &pk, NULL),
                      RN_OK);
-    out->rc = rn_reading_begin(&r, d->engine, c->container, &out->err);
+    out->rc = rn_snapshot_begin(&r, d->engine, c->container, &out->err);
     if (!out->rc)
         out->rc =
             rn_document_read(&r, &pk, rn_view_text(id), &body, &out->place);
     if (!out->rc)
         keep(out, body);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     rn_arena_release(&arena);
     return out->rc;
 }
@@ -305,16 +305,16 @@ enum rn_code read_document(struct database *d, const struct rn_object *c,
 enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
                                uint64_t rid, struct document *out)
 {
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_view body;
 
     document_clear(out);
-    out->rc = rn_reading_begin(&r, d->engine, c->container, &out->err);
+    out->rc = rn_snapshot_begin(&r, d->engine, c->container, &out->err);
     if (!out->rc)
         out->rc = rn_document_read_rid(&r, rid, &body, &out->place);
     if (!out->rc)
         keep(out, body);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     return out->rc;
 }
 
@@ -332,16 +332,16 @@ enum rn_code run_purge(struct database *d, const struct rn_object *c,
 }
 
 enum rn_code run_reshape(struct database *d, const struct rn_object *c,
-                         const struct rn_reshape *like)
+                         const struct rn_split_merge *like)
 {
     struct order o = { .of.reshape = *like };
     enum rn_code rc;
 
     order_begin(&o);
     o.of.reshape.container = c->container;
-    rc = rn_reshape_start(d->engine, &o.of.reshape, NULL);
+    rc = rn_split_merge_start(d->engine, &o.of.reshape, NULL);
     rc = wait_end(d, &o.wait, rc);
-    rn_reshape_release(&o.of.reshape);
+    rn_split_merge_release(&o.of.reshape);
     return rc;
 }
 
@@ -391,12 +391,12 @@ struct rn_row_range range_of(struct database *d, const struct rn_object *c,
                              uint32_t range)
 {
     struct rn_row_range row;
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
 
-    assert_int_equal(rn_reading_begin(&r, d->engine, c->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, d->engine, c->container, NULL),
                      RN_OK);
     assert_int_equal(rn_range_read(r.txn, c->container, range, &row), RN_OK);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     return row;
 }
 

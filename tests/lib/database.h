@@ -8,13 +8,13 @@
 #define RN_TESTS_LIB_DATABASE_H
 
 #include "base/sim.h"
-#include "engine/batch.h"
-#include "engine/catalog.h"
-#include "engine/document.h"
-#include "engine/index.h"
+#include "engine/catalog/catalog.h"
+#include "engine/cleanup/delete_partition.h"
+#include "engine/document/batch.h"
+#include "engine/document/document.h"
+#include "engine/index/index.h"
 #include "engine/key.h"
-#include "engine/purge.h"
-#include "engine/reshape.h"
+#include "engine/range/split_merge.h"
 #include "engine/row.h"
 
 #include <setjmp.h>
@@ -97,7 +97,7 @@ enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
 enum rn_code run_purge(struct database *d, const struct rn_object *c,
                        const struct rn_pk *pk);
 enum rn_code run_reshape(struct database *d, const struct rn_object *c,
-                         const struct rn_reshape *like);
+                         const struct rn_split_merge *like);
 enum rn_code run_index_change(struct database *d, const struct rn_object *c,
                               const struct rn_index_change *like);
 

@@ -162,12 +162,12 @@ static size_t check_rows(struct rn_txn *txn, const struct rn_index *x)
 const char *look(void)
 {
     static char text[2000];
-    struct rn_reading r;
+    struct rn_snapshot r;
     struct rn_indexes all;
     size_t rows = 0, len = 0;
 
     text[0] = '\0';
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
     assert_int_equal(rn_indexes_read(r.txn, box->number, &arena, &all), RN_OK);
     for (uint32_t i = 0; i < all.count; i++) {
@@ -179,7 +179,7 @@ const char *look(void)
         if (x->state != RN_INDEX_DROPPING)
             rows += check_rows(r.txn, x);
     }
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     if (!strstr(text, "dropping"))
         assert_int_equal(count_rows(&db, box, RN_TAG_INDEX), rows);
     return text;

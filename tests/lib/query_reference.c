@@ -22,22 +22,22 @@ static struct value number(long n)
     return (struct value){ .kind = NUMBER, .number = n };
 }
 
-struct value draw_value(struct rn_chance *c, bool may_miss)
+struct value draw_value(struct rn_prng *c, bool may_miss)
 {
     static const char *const texts[] = { "", "a", "b", "ab", "A" };
     struct value v = { 0 };
 
-    v.kind = (enum kind)rn_chance_below(c, 6);
+    v.kind = (enum kind)rn_prng_below(c, 6);
     if (v.kind == UNDEFINED && !may_miss)
         v.kind = NUMBER;
-    v.number = v.kind == BOOL ? (long)rn_chance_below(c, 2)
-                              : (long)rn_chance_below(c, 5) - 2;
+    v.number = v.kind == BOOL ? (long)rn_prng_below(c, 2)
+                              : (long)rn_prng_below(c, 5) - 2;
     if (v.kind == STRING)
-        snprintf(v.text, sizeof(v.text), "%s", texts[rn_chance_below(c, 5)]);
+        snprintf(v.text, sizeof(v.text), "%s", texts[rn_prng_below(c, 5)]);
     if (v.kind == ARRAY) {
-        v.count = (int)rn_chance_below(c, LIST_MAX + 1);
+        v.count = (int)rn_prng_below(c, LIST_MAX + 1);
         for (int i = 0; i < v.count; i++)
-            v.items[i] = (long)rn_chance_below(c, 3);
+            v.items[i] = (long)rn_prng_below(c, 3);
     }
     return v;
 }
@@ -104,20 +104,20 @@ static const struct {
     [CONTAINS] = { "ARRAY_CONTAINS(%, %)", 2 },
 };
 
-const struct node *draw_tree(struct tree *t, struct rn_chance *c, int depth)
+const struct node *draw_tree(struct tree *t, struct rn_prng *c, int depth)
 {
     struct node *n = &t->nodes[t->count++];
 
     if (depth == 0 || t->count > NODES_MAX - 4 - 3 * depth)
-        n->op = rn_chance_percent(c, 40) ? LITERAL : FIELD;
+        n->op = rn_prng_percent(c, 40) ? LITERAL : FIELD;
     else
-        n->op = (enum op)(EQ + rn_chance_below(c, OPS - EQ));
+        n->op = (enum op)(EQ + rn_prng_below(c, OPS - EQ));
     if (n->op == LITERAL)
         n->value = draw_value(c, true);
     else if (n->op == FIELD)
-        n->value.number = (long)rn_chance_below(c, FIELDS);
+        n->value.number = (long)rn_prng_below(c, FIELDS);
     for (int i = 0; i < shapes[n->op].operands; i++) {
-        int below = (int)rn_chance_below(c, (uint64_t)depth);
+        int below = (int)rn_prng_below(c, (uint64_t)depth);
         n->kids[i] = draw_tree(t, c, t->count > NODES_MAX - 16 ? 0 : below);
     }
     return n;

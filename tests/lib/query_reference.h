@@ -4,8 +4,8 @@
 #ifndef RN_TEST_QUERY_REFERENCE_H
 #define RN_TEST_QUERY_REFERENCE_H
 
-#include "base/chance.h"
 #include "base/mem.h"
+#include "base/prng.h"
 
 enum { FIELDS = 5, NODES_MAX = 64, LIST_MAX = 3 };
 
@@ -19,7 +19,7 @@ struct value {
     long items[LIST_MAX];
 };
 
-struct value draw_value(struct rn_chance *c, bool may_miss);
+struct value draw_value(struct rn_prng *c, bool may_miss);
 /* As a query has it. */
 void print_value(struct rn_buf *out, const struct value *v);
 
@@ -63,7 +63,7 @@ struct tree {
     int count;
 };
 
-const struct node *draw_tree(struct tree *t, struct rn_chance *c, int depth);
+const struct node *draw_tree(struct tree *t, struct rn_prng *c, int depth);
 /* As a query over c has it, whose fields are c.f0, c.f1 ... */
 void print_tree(struct rn_buf *out, const struct node *n);
 

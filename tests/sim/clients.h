@@ -13,7 +13,7 @@
 #ifndef SIM_CLIENTS_H
 #define SIM_CLIENTS_H
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "base/sim.h"
 #include "engine/commit.h"
 
@@ -45,7 +45,7 @@ struct client {
 
 struct clients {
     struct rn_env *env;
-    struct rn_chance *chance;
+    struct rn_prng *chance;
     struct rn_store *store;
     struct rn_committer *committer;
     struct rn_task task, reader;

@@ -15,7 +15,7 @@
 #ifndef SIM_MAP_TREE_H
 #define SIM_MAP_TREE_H
 
-#include "store/map.h"
+#include "store/lmdb/map.h"
 
 extern const struct rn_map_ops rn_map_tree;
 

@@ -47,7 +47,7 @@ struct shared {
 
 static struct {
     struct rn_sim *sim;
-    struct rn_chance *chance;
+    struct rn_prng *chance;
     struct client clients[ALL];
     struct reader readers[ALL];
     uint64_t haste; /* of all; where it is large nobody waits in vain */
@@ -71,7 +71,7 @@ static void wrong(const char *format, ...)
 
 static void pause_a_while(struct client *c, uint64_t ns)
 {
-    sim_web_sleep((int64_t)(1 + rn_chance_below(&c->chance, ns / world.haste)));
+    sim_web_sleep((int64_t)(1 + rn_prng_below(&c->chance, ns / world.haste)));
 }
 
 static void run_writer(struct client *c)
@@ -88,16 +88,16 @@ static void run_writer(struct client *c)
 
 static unsigned draw_max(struct client *c)
 {
-    return rn_chance_percent(&c->chance, 40)
+    return rn_prng_percent(&c->chance, 40)
                ? 1
-               : 1 + (unsigned)rn_chance_below(&c->chance, PAGE_MAX);
+               : 1 + (unsigned)rn_prng_below(&c->chance, PAGE_MAX);
 }
 
 static void run_reader(struct client *c)
 {
     struct reader *r = &world.readers[c->number];
     enum reader_kind kind = (enum reader_kind)(c->number % 4);
-    uint32_t key = (uint32_t)rn_chance_below(&c->chance, KEYS / 2);
+    uint32_t key = (uint32_t)rn_prng_below(&c->chance, KEYS / 2);
 
     if (kind != READER_KEY && kind != READER_EPKS)
         key = 0;
@@ -105,15 +105,15 @@ static void run_reader(struct client *c)
                 kind == READER_KEY    ? 1
                 : kind == READER_EPKS ? KEYS / 2
                                       : KEYS,
-                rn_chance_percent(&c->chance, 20));
+                rn_prng_percent(&c->chance, 20));
     while (!c->broken && !world.is_over) {
-        unsigned wait_s = rn_chance_percent(&c->chance, 60) ? WAIT_S : 0;
+        unsigned wait_s = rn_prng_percent(&c->chance, 60) ? WAIT_S : 0;
 
         if (!reader_step(r, draw_max(c), wait_s))
             pause_a_while(c, 200 * MS);
-        if (rn_chance_percent(&c->chance, 10))
+        if (rn_prng_percent(&c->chance, 10))
             reader_save(r);
-        if (rn_chance_percent(&c->chance, 5))
+        if (rn_prng_percent(&c->chance, 5))
             reader_go_back(r);
     }
     while (!c->broken && reader_step(r, PAGE_MAX, 0))
@@ -123,7 +123,7 @@ static void run_reader(struct client *c)
 static void run_shaper(struct client *c)
 {
     while (!c->broken && !world.is_over) {
-        uint64_t times = 1 + rn_chance_below(&c->chance, 4);
+        uint64_t times = 1 + rn_prng_below(&c->chance, 4);
 
         pause_a_while(c, 1000 * MS);
         while (times--) /* faster than entries come home */
@@ -176,7 +176,7 @@ static bool open_somehow(struct shared *shared)
 
 static void end_life(struct shared *shared)
 {
-    if (rn_chance_percent(world.chance, 70))
+    if (rn_prng_percent(world.chance, 70))
         rn_sim_cut_after(world.sim, 0);
     sim_web_close();
     if (rn_sim_is_cut(world.sim)) {
@@ -189,10 +189,10 @@ static void end_life(struct shared *shared)
 
 static void live(struct shared *shared)
 {
-    uint64_t steps = rn_chance_below(world.chance, STEPS_MAX);
+    uint64_t steps = rn_prng_below(world.chance, STEPS_MAX);
 
-    if (rn_chance_percent(world.chance, 60))
-        rn_sim_cut_after(world.sim, 1 + rn_chance_below(world.chance, 400));
+    if (rn_prng_percent(world.chance, 60))
+        rn_sim_cut_after(world.sim, 1 + rn_prng_below(world.chance, 400));
     if (!open_somehow(shared))
         return;
     while (steps-- && rn_sim_step(world.sim))
@@ -213,7 +213,7 @@ static bool run_to_end(const char *what)
 
 static void run_world(struct shared *shared)
 {
-    uint64_t lives = 2 + rn_chance_below(world.chance, 3);
+    uint64_t lives = 2 + rn_prng_below(world.chance, 3);
 
     if (!open_somehow(shared))
         return;
@@ -289,7 +289,7 @@ static bool run_seed(uint64_t seed, void *all, bool trace)
     world.sim = rn_sim_new(seed);
     world.chance = rn_sim_chance(world.sim);
     world.is_trace = trace;
-    world.haste = rn_chance_percent(world.chance, 50) ? 1 : 200;
+    world.haste = rn_prng_percent(world.chance, 50) ? 1 : 200;
     if (trace)
         rn_sim_trace(world.sim, print_line, NULL);
     web.keys = KEYS;

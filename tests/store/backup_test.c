@@ -13,11 +13,11 @@
 #include "lab.h"
 #include "lib/clock.h"
 
-#include "store/backup.h"
-#include "store/compact.h"
-#include "store/guard.h"
-#include "store/local.h"
-#include "store/verify.h"
+#include "store/admin/backup.h"
+#include "store/admin/compact.h"
+#include "store/admin/verify.h"
+#include "store/integrity/fault_guard.h"
+#include "store/local/local.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -190,7 +190,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    rn_guard_install(); /* cmocka has taken the signals for itself again */
+    rn_fault_guard_install(); /* cmocka has taken the signals for itself again
+                               */
     rn_store_close(lab.store);
     lab.store = NULL;
     return 0;

@@ -8,7 +8,7 @@
  */
 #include "store/conformance.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +44,10 @@ static struct rn_view key_of(const struct entry *e)
 static struct rn_view value_of(const struct entry *e)
 {
     static char bytes[UINT16_MAX];
-    struct rn_chance noise;
+    struct rn_prng noise;
 
-    rn_chance_init(&noise, e->value);
-    rn_chance_fill(&noise, bytes, e->value_len);
+    rn_prng_init(&noise, e->value);
+    rn_prng_fill(&noise, bytes, e->value_len);
     return rn_view_of(bytes, e->value_len);
 }
 
@@ -152,7 +152,7 @@ static void assert_same(struct rn_txn *t, const struct model *m)
 
 struct run {
     struct rn_store *store;
-    struct rn_chance dice;
+    struct rn_prng dice;
     unsigned levels; /* how many may lie upon one another */
     struct rn_txn *txn[LEVELS];
     struct model model[LEVELS + 1]; /* 0: committed; n: with txn[n - 1] */
@@ -163,7 +163,7 @@ struct run {
 
 static uint64_t below(struct run *run, uint64_t n)
 {
-    return rn_chance_below(&run->dice, n);
+    return rn_prng_below(&run->dice, n);
 }
 
 /* Few bytes to choose from, so that keys meet and are prefixes of others. */
@@ -198,7 +198,7 @@ static void random_put(struct run *run, struct rn_txn *t, struct model *m)
         random_key(run, &e);
     else
         likely_key(run, &e);
-    e.value = (uint32_t)rn_chance_next(&run->dice);
+    e.value = (uint32_t)rn_prng_next(&run->dice);
     e.value_len = (uint16_t)below(run, 120);
     if (below(run, 100) == 0)
         e.value_len = (uint16_t)below(run, 20000);
@@ -339,7 +339,7 @@ static void run_init(struct run *run, unsigned levels, uint64_t seed)
     struct rn_store_opts opts = { .reader_ms_max = 3600000 };
 
     *run = (struct run){ .levels = levels, .store = suite_open(&opts) };
-    rn_chance_init(&run->dice, seed);
+    rn_prng_init(&run->dice, seed);
     for (size_t i = 0; i <= LEVELS; i++)
         run->model[i] = model_new();
     for (size_t i = 0; i < READERS; i++)

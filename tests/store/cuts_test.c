@@ -10,7 +10,7 @@
  */
 #include "lab.h"
 
-#include "store/local.h"
+#include "store/local/local.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -24,8 +24,8 @@
  */
 #include "damage.h"
 
-#include "store/local.h"
-#include "store/verify.h"
+#include "store/admin/verify.h"
+#include "store/local/local.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -20,8 +20,8 @@
 #include "faults.h"
 #include "lab.h"
 
-#include "store/local.h"
-#include "store/verify.h"
+#include "store/admin/verify.h"
+#include "store/local/local.h"
 
 #include <dirent.h>
 #include <errno.h>

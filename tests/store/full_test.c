@@ -18,7 +18,7 @@
 #include "lab.h"
 #include "loop.h"
 
-#include "store/verify.h"
+#include "store/admin/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>

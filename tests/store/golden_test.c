@@ -18,10 +18,10 @@
  */
 #include "lab.h"
 
-#include "store/backup.h"
-#include "store/compact.h"
-#include "store/local.h"
-#include "store/verify.h"
+#include "store/admin/backup.h"
+#include "store/admin/compact.h"
+#include "store/admin/verify.h"
+#include "store/local/local.h"
 
 #include <errno.h>
 #include <fcntl.h>

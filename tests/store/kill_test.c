@@ -23,7 +23,7 @@
  */
 #include "lab.h"
 
-#include "store/verify.h"
+#include "store/admin/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@
 #include "lab.h"
 
 #include "base/bytes.h"
-#include "store/local.h"
-#include "store/verify.h"
+#include "store/admin/verify.h"
+#include "store/local/local.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

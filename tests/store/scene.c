@@ -2,9 +2,9 @@
 #include "scene.h"
 
 #include "base/bytes.h"
-#include "store/image.h"
-#include "store/local.h"
-#include "store/sums.h"
+#include "store/integrity/page_sums.h"
+#include "store/lmdb/image.h"
+#include "store/local/local.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include "lib/indexes.h"
 
 #include "access/access_path.h"
-#include "base/chance.h"
+#include "base/prng.h"
 #include "engine/own.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ struct rows {
 
 struct run {
     struct rn_access access;
-    struct rn_reading reading;
+    struct rn_snapshot reading;
     struct rn_query_place end;
     char after[RN_QUERY_AFTER_MAX], place[RN_PLACE_MAX];
     size_t place_len, page, page_max;
@@ -129,7 +129,7 @@ static bool run_page(const struct rn_query *q, struct rn_access_ask *ask,
         ask->scope.from_there = true;
     }
     assert_int_equal(
-        rn_reading_begin(&r->reading, db.engine, box->container, NULL), RN_OK);
+        rn_snapshot_begin(&r->reading, db.engine, box->container, NULL), RN_OK);
     assert_int_equal(rn_access_open(&r->access, &r->reading, ask, &arena),
                      RN_OK);
     if (limits.from.document_rows) {
@@ -147,7 +147,7 @@ static bool run_page(const struct rn_query *q, struct rn_access_ask *ask,
     assert_int_equal(rn_query_run(q, &source, &sink, &limits, stats, NULL),
                      RN_OK);
     rn_access_close(&r->access);
-    rn_reading_end(&r->reading);
+    rn_snapshot_end(&r->reading);
     if (r->access.has_given_up) {
         given_up++;
         r->rows->len = len;
@@ -208,11 +208,11 @@ static void compare(const char *text, const struct rn_documents_scan *scope,
 
 /* ---- documents ----------------------------------------------------------- */
 
-static struct rn_chance chance;
+static struct rn_prng chance;
 
 static size_t below(size_t n)
 {
-    return (size_t)rn_chance_below(&chance, n);
+    return (size_t)rn_prng_below(&chance, n);
 }
 
 static const char *one_of(const char *const *list, size_t n)
@@ -457,7 +457,7 @@ static void generated_queries_have_one_answer(void **state)
     clock_t begun = clock();
 
     (void)state;
-    rn_chance_init(&chance, 5);
+    rn_prng_init(&chance, 5);
     for (int k = 0; k < 150; k++)
         write_something();
     make_index("/a");
@@ -505,7 +505,7 @@ static void generated_extremes_have_one_answer(void **state)
     size_t before[] = { ways[RN_ACCESS_EXTREMES], given_up };
 
     (void)state;
-    rn_chance_init(&chance, 6);
+    rn_prng_init(&chance, 6);
     ids = 400;
     for (int k = 0; k < 2500; k++)
         write_something();
@@ -609,7 +609,7 @@ static void assert_each_once(const char *query, size_t page,
 static void a_document_that_stays_is_there_once(void **state)
 {
     (void)state;
-    rn_chance_init(&chance, 9);
+    rn_prng_init(&chance, 9);
     make_index("/a");
     make_index("/n");
     for (int i = 300; i < 2000; i++)

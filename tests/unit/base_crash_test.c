@@ -10,7 +10,7 @@
  */
 #include "lib/crash.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -238,22 +238,22 @@ static void no_byte_is_invented(void **state)
     (void)state;
     assert_non_null(past);
     EACH_SEED (seed, seeds / 5) {
-        struct rn_chance *chance;
+        struct rn_prng *chance;
         struct rn_file *f;
         chance = rn_sim_chance(sim);
         f = synced_file("f", 'a', 3000);
         past->count = 0;
         remember(past);
-        for (uint64_t i = rn_chance_below(chance, 40); i-- > 0;) {
-            uint64_t offset = rn_chance_below(chance, 6000);
-            if (rn_chance_percent(chance, 10)) {
+        for (uint64_t i = rn_prng_below(chance, 40); i-- > 0;) {
+            uint64_t offset = rn_prng_below(chance, 6000);
+            if (rn_prng_percent(chance, 10)) {
                 assert_int_equal(rn_file_sync(f), 0);
                 past->count = 0;
-            } else if (rn_chance_percent(chance, 20)) {
+            } else if (rn_prng_percent(chance, 20)) {
                 assert_int_equal(env->ops->truncate(f, offset), 0);
             } else {
                 write_fill(f, (char)('b' + i % 20),
-                           (size_t)rn_chance_below(chance, 6000), offset);
+                           (size_t)rn_prng_below(chance, 6000), offset);
             }
             remember(past);
         }

@@ -10,7 +10,7 @@
  */
 #include "base/hash_own.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,11 +27,11 @@ static char bytes[LONGEST];
 
 static int fill_bytes(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 7);
-    rn_chance_fill(&chance, bytes, sizeof(bytes));
+    rn_prng_init(&chance, 7);
+    rn_prng_fill(&chance, bytes, sizeof(bytes));
     return 0;
 }
 

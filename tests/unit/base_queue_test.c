@@ -50,7 +50,7 @@ static void pushed_things_come_out_oldest_first(void **state)
     }
     link = rn_queue_take_all(&q);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(RN_QUEUED(link, struct thing, link)->number, i);
+        assert_int_equal(RN_CONTAINER_OF(link, struct thing, link)->number, i);
         link = link->next;
     }
     assert_null(link);
@@ -79,7 +79,7 @@ static void the_first_push_wakes_and_nothing_is_lost(void **state)
         struct rn_queued *link;
         sem_wait(&wake);
         for (link = rn_queue_take_all(&queue); link; link = link->next) {
-            struct thing *thing = RN_QUEUED(link, struct thing, link);
+            struct thing *thing = RN_CONTAINER_OF(link, struct thing, link);
             assert_int_equal(thing->number, next[thing->thread]);
             next[thing->thread]++;
             taken++;

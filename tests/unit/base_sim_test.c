@@ -5,7 +5,7 @@
  * promise behind all of them, that a seed replays its run byte for byte, is
  * tested with a run that uses everything at once, by comparing traces.
  */
-#include "base/chance.h"
+#include "base/prng.h"
 #include "base/sim.h"
 
 #include <errno.h>

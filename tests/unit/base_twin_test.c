@@ -9,7 +9,7 @@
  * 20 seeds of 600 calls (1 to 3 s, mostly the disk's); 1,000 as a proof
  * (RUNNEL_PROVE, 1 to 2 minutes).
  */
-#include "base/chance.h"
+#include "base/prng.h"
 #include "base/sim.h"
 
 #include <errno.h>
@@ -150,16 +150,16 @@ static void perform(struct side *s, const struct call *c, struct answer *a)
         call_on_file(s->files[c->file], c, a);
 }
 
-static void draw_call(struct rn_chance *chance, struct call *c)
+static void draw_call(struct rn_prng *chance, struct call *c)
 {
-    c->kind = (int)rn_chance_below(chance, 19);
-    c->file = (int)rn_chance_below(chance, FILES);
-    c->how = (int)rn_chance_below(chance, 12);
-    c->name = names[rn_chance_below(chance, NAMES)];
-    c->other = names[rn_chance_below(chance, NAMES)];
-    c->offset = rn_chance_below(chance, 9000);
-    c->len = (size_t)rn_chance_below(chance, MAX);
-    rn_chance_fill(chance, c->bytes, c->len);
+    c->kind = (int)rn_prng_below(chance, 19);
+    c->file = (int)rn_prng_below(chance, FILES);
+    c->how = (int)rn_prng_below(chance, 12);
+    c->name = names[rn_prng_below(chance, NAMES)];
+    c->other = names[rn_prng_below(chance, NAMES)];
+    c->offset = rn_prng_below(chance, 9000);
+    c->len = (size_t)rn_prng_below(chance, MAX);
+    rn_prng_fill(chance, c->bytes, c->len);
 }
 
 static void compare(uint64_t seed, int i, const struct call *c,
@@ -193,9 +193,9 @@ static void run_both(uint64_t seed, struct side sides[2])
 {
     static struct call call;
     static struct answer answers[2];
-    struct rn_chance chance;
+    struct rn_prng chance;
 
-    rn_chance_init(&chance, seed);
+    rn_prng_init(&chance, seed);
     for (int i = 0; i < CALLS; i++) {
         draw_call(&chance, &call);
         perform(&sides[0], &call, &answers[0]);

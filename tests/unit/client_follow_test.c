@@ -35,7 +35,7 @@ enum {
 
 struct run {
     struct world w;
-    struct rn_chance *dice;
+    struct rn_prng *dice;
     uint64_t seed;
     runnel_feed_options options;
     struct rn_cursor *cursor;
@@ -57,17 +57,17 @@ static void check(const struct run *r, bool ok, const char *what)
 
 static void write_some(struct run *r)
 {
-    uint64_t n = rn_chance_below(r->dice, 6);
+    uint64_t n = rn_prng_below(r->dice, 6);
 
     for (uint64_t i = 0; i < n; i++) {
-        unsigned id = (unsigned)rn_chance_below(r->dice, IDS);
+        unsigned id = (unsigned)rn_prng_below(r->dice, IDS);
         char json[64], name[16], pk[16];
 
         snprintf(name, sizeof(name), "%u", id);
         snprintf(pk, sizeof(pk), "[\"%u\"]", id % KEYS);
         snprintf(json, sizeof(json), "{\"id\":\"%u\",\"pk\":\"%u\"}", id,
                  id % KEYS);
-        if (rn_chance_percent(r->dice, 20))
+        if (rn_prng_percent(r->dice, 20))
             (void)service_delete(r->w.box, name, pk);
         else
             (void)service_upsert(r->w.box, json);
@@ -77,13 +77,13 @@ static void write_some(struct run *r)
 static void reshape(struct run *r)
 {
     struct service_box *box = r->w.box;
-    uint32_t id = (uint32_t)rn_chance_below(r->dice, box->range_count);
-    int64_t closing = (int64_t)rn_chance_below(r->dice, 200);
+    uint32_t id = (uint32_t)rn_prng_below(r->dice, box->range_count);
+    int64_t closing = (int64_t)rn_prng_below(r->dice, 200);
 
-    if (rn_chance_percent(r->dice, 10))
+    if (rn_prng_percent(r->dice, 10))
         (void)service_split(box, id, closing);
     for (uint32_t i = 0; i < box->range_count; i++) {
-        if (rn_chance_percent(r->dice, 2))
+        if (rn_prng_percent(r->dice, 2))
             (void)service_merge(box, id, i, closing);
     }
 }
@@ -96,14 +96,14 @@ static void options_draw(struct run *r)
     runnel_feed_options *o = &r->options;
 
     *o = (runnel_feed_options){ RUNNEL_FEED_INIT };
-    r->is_full = rn_chance_percent(r->dice, 40);
+    r->is_full = rn_prng_percent(r->dice, 40);
     o->mode = r->is_full ? RUNNEL_FEED_ALL : RUNNEL_FEED_LATEST;
-    if (r->is_full || rn_chance_percent(r->dice, 30))
+    if (r->is_full || rn_prng_percent(r->dice, 30))
         o->start = RUNNEL_START_NOW;
-    o->page_limit = (uint32_t)rn_chance_below(r->dice, 8);
-    o->parallel = (uint32_t)rn_chance_below(r->dice, 4);
-    o->range = ranges[rn_chance_below(r->dice, 4)];
-    if (!o->range && rn_chance_percent(r->dice, 30))
+    o->page_limit = (uint32_t)rn_prng_below(r->dice, 8);
+    o->parallel = (uint32_t)rn_prng_below(r->dice, 4);
+    o->range = ranges[rn_prng_below(r->dice, 4)];
+    if (!o->range && rn_prng_percent(r->dice, 30))
         o->partition_key = "\"3\"";
 }
 
@@ -225,9 +225,9 @@ static void run_rounds(struct run *r)
     for (int i = 0; i < ROUNDS; i++) {
         write_some(r);
         reshape(r);
-        for (uint64_t n = rn_chance_below(r->dice, 4); n > 0; n--)
-            (void)read_one(r, (uint32_t)rn_chance_below(r->dice, 3000));
-        if (rn_chance_percent(r->dice, 10))
+        for (uint64_t n = rn_prng_below(r->dice, 4); n > 0; n--)
+            (void)read_one(r, (uint32_t)rn_prng_below(r->dice, 3000));
+        if (rn_prng_percent(r->dice, 10))
             reader_drop(r);
     }
     r->w.wire.faults = (struct scripted_faults){ 0 };
@@ -248,7 +248,7 @@ static void run(uint64_t seed)
     d.ranges = 1 + (unsigned)(seed % 4);
     world_open(&r->w, seed, &d);
     r->dice = rn_sim_chance(r->w.sim);
-    r->w.service.cannot_wait = rn_chance_percent(r->dice, 30);
+    r->w.service.cannot_wait = rn_prng_percent(r->dice, 30);
     write_some(r);
     options_draw(r);
     scope_find(r);

@@ -7,8 +7,8 @@
 #include "cosmos/auth.h"
 
 #include "base/base64.h"
-#include "base/chance.h"
 #include "base/clock.h"
+#include "base/prng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,15 +236,15 @@ static void a_header_has_a_ceiling(void **state)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 4711);
+    rn_prng_init(&chance, 4711);
     for (int i = 0; i < 5000; i++) {
         unsigned char signature[RN_SIGNATURE_LEN];
         char text[RN_AUTH_TEXT_MAX];
         struct rn_auth auth;
-        rn_chance_fill(&chance, signature, sizeof(signature));
+        rn_prng_fill(&chance, signature, sizeof(signature));
         if (i == 0)
             memset(signature, 0xff, sizeof(signature)); /* the longest text */
         assert_int_equal(parse(rn_auth_print(signature, text), &auth), RN_OK);

@@ -6,7 +6,7 @@
  */
 #include "cosmos/etag.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,15 +46,15 @@ static void etags_look_like_guids(void **state)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_chance c;
+    struct rn_prng c;
 
     (void)state;
-    rn_chance_init(&c, 3);
+    rn_prng_init(&c, 3);
     for (int i = 0; i < 5000; i++) {
-        struct rn_etag etag = { rn_chance_next(&c) >> 8,
-                                (uint32_t)rn_chance_next(&c) >> 12,
-                                (uint32_t)rn_chance_next(&c) >> 12,
-                                (uint32_t)rn_chance_next(&c) };
+        struct rn_etag etag = { rn_prng_next(&c) >> 8,
+                                (uint32_t)rn_prng_next(&c) >> 12,
+                                (uint32_t)rn_prng_next(&c) >> 12,
+                                (uint32_t)rn_prng_next(&c) };
         struct rn_etag back;
         char text[RN_ETAG_LEN];
         rn_etag_print(etag, text);

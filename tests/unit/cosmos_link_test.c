@@ -6,7 +6,7 @@
  */
 #include "cosmos/link.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "lib/vectors.h"
 
 #include <setjmp.h>
@@ -360,7 +360,7 @@ static void captured_targets_name_their_ids(void **state)
 
 /* ---- both ends ----------------------------------------------------------- */
 
-static struct rn_view random_id(struct rn_chance *c, enum rn_kind kind)
+static struct rn_view random_id(struct rn_prng *c, enum rn_kind kind)
 {
     static const char *const pieces[] = {
         "a", "Z",  "0", " ", "+", "%",   "&",  "=", "é", "鱀", "😀",
@@ -371,9 +371,9 @@ static struct rn_view random_id(struct rn_chance *c, enum rn_kind kind)
 
     do {
         rn_buf_clear(&id);
-        for (uint64_t i = rn_chance_below(c, 12) + 1; i > 0; i--) {
+        for (uint64_t i = rn_prng_below(c, 12) + 1; i > 0; i--) {
             const char *piece =
-                pieces[rn_chance_below(c, sizeof(pieces) / sizeof(pieces[0]))];
+                pieces[rn_prng_below(c, sizeof(pieces) / sizeof(pieces[0]))];
             assert_int_equal(rn_buf_add(&id, rn_view_text(piece)), RN_OK);
         }
     } while (rn_id_check(kind, rn_buf_view(&id), NULL));
@@ -384,20 +384,20 @@ static struct rn_view random_id(struct rn_chance *c, enum rn_kind kind)
 
 static void what_a_client_asks_for_a_server_reads(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 99);
+    rn_prng_init(&chance, 99);
     for (int i = 0; i < 2000; i++) {
-        enum rn_kind kind = (enum rn_kind)(rn_chance_below(&chance, RN_KINDS));
+        enum rn_kind kind = (enum rn_kind)(rn_prng_below(&chance, RN_KINDS));
         struct rn_link l = { .kind = kind }, back;
         struct rn_buf target = RN_BUF_INIT(16 << 10);
         enum rn_kind k;
-        l.is_list = kind != RN_KIND_ACCOUNT && rn_chance_percent(&chance, 40);
+        l.is_list = kind != RN_KIND_ACCOUNT && rn_prng_percent(&chance, 40);
         l.is_key_delete = kind == RN_KIND_CONTAINER && !l.is_list &&
-                          rn_chance_percent(&chance, 30);
+                          rn_prng_percent(&chance, 30);
         l.is_attachments = kind == RN_KIND_DOCUMENT && !l.is_list &&
-                           rn_chance_percent(&chance, 30);
+                           rn_prng_percent(&chance, 30);
         l.depth = rn_kind_depth(kind) - l.is_list;
         k = l.is_list ? rn_kind_owner(kind) : kind;
         for (size_t d = l.depth; d-- > 0; k = rn_kind_owner(k))

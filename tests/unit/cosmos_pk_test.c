@@ -6,7 +6,7 @@
  */
 #include "cosmos/pk.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "lib/vectors.h"
 
 #include <math.h>
@@ -278,7 +278,7 @@ static void keys_of_different_types_differ(void **state)
 
 /* ---- there and back ------------------------------------------------------ */
 
-static struct rn_view random_text(struct rn_chance *c)
+static struct rn_view random_text(struct rn_prng *c)
 {
     static const char *const pieces[] = { "a", "\"", "\\", "/", "\x01",
                                           "é", "鱀", "😀",  " ", "\x7f" };
@@ -286,34 +286,34 @@ static struct rn_view random_text(struct rn_chance *c)
     size_t n = 0;
 
     assert_non_null(out);
-    for (uint64_t i = rn_chance_below(c, 12); i > 0; i--) {
-        const char *piece = pieces[rn_chance_below(c, 10)];
+    for (uint64_t i = rn_prng_below(c, 12); i > 0; i--) {
+        const char *piece = pieces[rn_prng_below(c, 10)];
         memcpy(out + n, piece, strlen(piece));
         n += strlen(piece);
     }
     return rn_view_of(out, n);
 }
 
-static double random_number(struct rn_chance *c)
+static double random_number(struct rn_prng *c)
 {
-    uint64_t bits = rn_chance_next(c);
+    uint64_t bits = rn_prng_next(c);
     double number;
 
-    if (rn_chance_percent(c, 30))
-        return (double)(int64_t)rn_chance_below(c, 1000) - 500;
+    if (rn_prng_percent(c, 30))
+        return (double)(int64_t)rn_prng_below(c, 1000) - 500;
     memcpy(&number, &bits, sizeof(number));
     return isfinite(number) ? number : -0.0;
 }
 
-static struct rn_pk random_key(struct rn_chance *c)
+static struct rn_pk random_key(struct rn_prng *c)
 {
     static const enum rn_pk_type types[] = { RN_PK_UNDEFINED, RN_PK_NULL,
                                              RN_PK_FALSE,     RN_PK_TRUE,
                                              RN_PK_NUMBER,    RN_PK_STRING };
-    struct rn_pk pk = { .count = rn_chance_below(c, RN_PK_MAX + 1) };
+    struct rn_pk pk = { .count = rn_prng_below(c, RN_PK_MAX + 1) };
 
     for (size_t i = 0; i < pk.count; i++) {
-        pk.values[i].type = types[rn_chance_below(c, 6)];
+        pk.values[i].type = types[rn_prng_below(c, 6)];
         if (pk.values[i].type == RN_PK_NUMBER)
             pk.values[i].number = random_number(c);
         if (pk.values[i].type == RN_PK_STRING)
@@ -324,10 +324,10 @@ static struct rn_pk random_key(struct rn_chance *c)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 21);
+    rn_prng_init(&chance, 21);
     for (int i = 0; i < 5000; i++) {
         struct rn_pk pk = random_key(&chance), back;
         struct rn_buf text = RN_BUF_INIT(4096);
@@ -363,10 +363,10 @@ static void printing_is_as_the_sdks_print(void **state)
 
 static void encode_then_decode_is_identity(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 22);
+    rn_prng_init(&chance, 22);
     for (int i = 0; i < 5000; i++) {
         struct rn_pk pk = random_key(&chance), back;
         char bytes[RN_PK_BYTES_MAX];

@@ -6,7 +6,7 @@
  */
 #include "cosmos/rid.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "lib/vectors.h"
 
 #include <setjmp.h>
@@ -67,14 +67,14 @@ static void captured_rids_are_read_and_printed(void **state)
     vectors_release(&v);
 }
 
-static struct rn_rid random_rid(struct rn_chance *c, enum rn_kind kind)
+static struct rn_rid random_rid(struct rn_prng *c, enum rn_kind kind)
 {
-    uint32_t database = (uint32_t)rn_chance_below(c, UINT32_MAX) + 1;
-    uint32_t parent = (uint32_t)rn_chance_below(c, INT32_MAX) + 1;
-    uint64_t number = rn_chance_next(c) & RN_RID_NUMBER_MAX;
+    uint32_t database = (uint32_t)rn_prng_below(c, UINT32_MAX) + 1;
+    uint32_t parent = (uint32_t)rn_prng_below(c, INT32_MAX) + 1;
+    uint64_t number = rn_prng_next(c) & RN_RID_NUMBER_MAX;
 
-    if (rn_chance_percent(c, 30))
-        number >>= rn_chance_below(c, 60);
+    if (rn_prng_percent(c, 30))
+        number >>= rn_prng_below(c, 60);
     switch (kind) {
     case RN_KIND_ACCOUNT:
     case RN_KINDS:
@@ -105,10 +105,10 @@ static struct rn_rid random_rid(struct rn_chance *c, enum rn_kind kind)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 12);
+    rn_prng_init(&chance, 12);
     for (unsigned kind = RN_KIND_DATABASE; kind < RN_KINDS; kind++) {
         for (int i = 0; i < 2000; i++) {
             struct rn_rid rid = random_rid(&chance, (enum rn_kind)kind), back;
@@ -125,17 +125,17 @@ static void print_then_parse_is_identity(void **state)
 static void bytes_that_decode_encode_to_themselves(void **state)
 {
     static const size_t lengths[] = { 3, 4, 8, 16 };
-    struct rn_chance chance;
+    struct rn_prng chance;
     unsigned taken = 0;
 
     (void)state;
-    rn_chance_init(&chance, 13);
+    rn_prng_init(&chance, 13);
     for (int i = 0; i < 40000; i++) {
         unsigned char bytes[RN_RID_BYTES_MAX], back[RN_RID_BYTES_MAX];
-        size_t len = lengths[rn_chance_below(&chance, 4)];
+        size_t len = lengths[rn_prng_below(&chance, 4)];
         struct rn_rid rid;
-        rn_chance_fill(&chance, bytes, sizeof(bytes));
-        if (rn_chance_percent(&chance, 20))
+        rn_prng_fill(&chance, bytes, sizeof(bytes));
+        if (rn_prng_percent(&chance, 20))
             memset(bytes + 4, 0, 4);
         if (!rn_rid_decode(rn_view_of(bytes, len), &rid))
             continue;
@@ -211,13 +211,13 @@ static void the_owner_is_what_it_lies_in(void **state)
 /* Clients compare the last eight bytes as a little-endian number. */
 static void later_documents_of_a_range_compare_higher(void **state)
 {
-    struct rn_chance chance;
+    struct rn_prng chance;
 
     (void)state;
-    rn_chance_init(&chance, 14);
+    rn_prng_init(&chance, 14);
     for (int i = 0; i < 2000; i++) {
-        uint32_t range = (uint32_t)rn_chance_below(&chance, 1u << 20);
-        uint64_t counter = rn_chance_below(&chance, ((uint64_t)1 << 40) - 1);
+        uint32_t range = (uint32_t)rn_prng_below(&chance, 1u << 20);
+        uint64_t counter = rn_prng_below(&chance, ((uint64_t)1 << 40) - 1);
         uint64_t number = rn_rid_number(range, counter), last = 0;
         struct rn_rid rid =
             rn_rid_child(rn_rid_container(1, 2), RN_KIND_DOCUMENT, number);

@@ -6,7 +6,7 @@
  */
 #include "cosmos/session.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "lib/vectors.h"
 
 #include <setjmp.h>
@@ -264,23 +264,23 @@ static void old_clients_are_sent_a_number(void **state)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_chance c;
+    struct rn_prng c;
 
     (void)state;
-    rn_chance_init(&c, 8);
+    rn_prng_init(&c, 8);
     for (int i = 0; i < 3000; i++) {
         struct rn_session s = {
-            .range = (uint32_t)rn_chance_next(&c),
-            .version = (int64_t)rn_chance_below(&c, 10) - 1,
-            .lsn = rn_chance_next(&c) >> (1 + rn_chance_below(&c, 60)),
-            .region_count = rn_chance_below(&c, 6),
+            .range = (uint32_t)rn_prng_next(&c),
+            .version = (int64_t)rn_prng_below(&c, 10) - 1,
+            .lsn = rn_prng_next(&c) >> (1 + rn_prng_below(&c, 60)),
+            .region_count = rn_prng_below(&c, 6),
         };
         struct rn_buf text = RN_BUF_INIT(1024);
         struct rn_session back;
         struct rn_view rest;
         for (size_t r = 0; r < s.region_count; r++) {
-            s.regions[r].id = r * 3 + rn_chance_below(&c, 3);
-            s.regions[r].lsn = (int64_t)rn_chance_below(&c, 1000) - 1;
+            s.regions[r].id = r * 3 + rn_prng_below(&c, 3);
+            s.regions[r].lsn = (int64_t)rn_prng_below(&c, 1000) - 1;
         }
         assert_int_equal(rn_session_print(&s, &text), RN_OK);
         rest = rn_buf_view(&text);

@@ -507,7 +507,8 @@ a_bulk_that_has_begun_goes_on_although_its_range_splits(void **state)
     batch_add_keyed(RN_DOCUMENT_CREATE, "[1]", NULL, DOC("b", ""));
     batch_add_keyed(RN_DOCUMENT_PATCH, "[1]", "a", INCR);
     assert_int_equal(rn_batch_start(db.engine, &batch, &err), RN_OK);
-    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = 0 }), RN_OK);
+    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
+                     RN_OK);
     end_write(&other);
     assert_true(batch.is_unfinished);
     /* What is done can be told, if there is no room to resume it. */

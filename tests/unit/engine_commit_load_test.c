@@ -7,7 +7,7 @@
  */
 #include "engine/commit.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "base/sim.h"
 #include "lib/faulty.h"
 
@@ -233,7 +233,7 @@ static void an_idle_committer_wakes_for_each_operation(void **state)
 
 /* ---- faults -------------------------------------------------------------- */
 
-static void draw_fault(struct rn_store *s, struct rn_chance *dice)
+static void draw_fault(struct rn_store *s, struct rn_prng *dice)
 {
     static const enum rn_code codes[] = { RN_BUSY,    RN_FULL, RN_READ_ONLY,
                                           RN_UNKNOWN, RN_IO,   RN_CORRUPT,
@@ -242,13 +242,13 @@ static void draw_fault(struct rn_store *s, struct rn_chance *dice)
         FAULTY_BEGIN_WRITE, FAULTY_BEGIN_SHRINK, FAULTY_COMMIT,
         FAULTY_PUT,         FAULTY_PUT,          FAULTY_GET,
     };
-    enum faulty_call call = calls[rn_chance_below(dice, 6)];
-    unsigned nth = (unsigned)rn_chance_below(dice, 40) + 1;
+    enum faulty_call call = calls[rn_prng_below(dice, 6)];
+    unsigned nth = (unsigned)rn_prng_below(dice, 40) + 1;
 
     if (call < FAULTY_GET)
-        nth = (unsigned)rn_chance_below(dice, 3) + 1;
-    faulty_fail(s, call, nth, (unsigned)rn_chance_below(dice, 4),
-                codes[rn_chance_below(dice, 8)]);
+        nth = (unsigned)rn_prng_below(dice, 3) + 1;
+    faulty_fail(s, call, nth, (unsigned)rn_prng_below(dice, 4),
+                codes[rn_prng_below(dice, 8)]);
 }
 
 static void run_with_faults(uint64_t seed)
@@ -258,9 +258,9 @@ static void run_with_faults(uint64_t seed)
     struct rn_committer *c = NULL;
     struct producer producers[PRODUCERS];
     unsigned sent[PRODUCERS] = { 0 };
-    struct rn_chance dice;
+    struct rn_prng dice;
 
-    rn_chance_init(&dice, seed);
+    rn_prng_init(&dice, seed);
     assert_int_equal(rn_committer_new(rn_sim_env(sim), s,
                                       &(struct rn_committer_opts){ 0 }, &c,
                                       NULL),
@@ -268,20 +268,20 @@ static void run_with_faults(uint64_t seed)
     for (unsigned i = 0; i < PRODUCERS; i++) {
         producer_init(&producers[i], i, 60);
         for (unsigned n = 0; n < 60; n++) {
-            if (rn_chance_percent(&dice, 30))
+            if (rn_prng_percent(&dice, 30))
                 producers[i].entries[n].op.flags |= RN_OPERATION_FREES;
         }
     }
     for (unsigned round = 0; round < 400; round++) {
-        unsigned i = (unsigned)rn_chance_below(&dice, PRODUCERS);
+        unsigned i = (unsigned)rn_prng_below(&dice, PRODUCERS);
 
         if (sent[i] < producers[i].count) {
             struct entry *e = &producers[i].entries[sent[i]++];
             assert_int_equal(rn_committer_queue(c, &e->op), RN_OK);
         }
-        if (rn_chance_percent(&dice, 15))
+        if (rn_prng_percent(&dice, 15))
             draw_fault(s, &dice);
-        if (rn_chance_percent(&dice, 20))
+        if (rn_prng_percent(&dice, 20))
             rn_sim_step(sim);
     }
     for (unsigned i = 0; i < PRODUCERS; i++)

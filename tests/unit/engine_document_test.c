@@ -48,7 +48,7 @@ static void assert_has(const char *text)
 static size_t count_of(const char *pk, bool no_bodies)
 {
     struct rn_arena arena = RN_ARENA_INIT(64 << 10);
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_documents list = { 0 };
     struct rn_pk key;
     struct rn_documents_scan scan = { .epks = rn_epk_all,
@@ -58,13 +58,13 @@ static size_t count_of(const char *pk, bool no_bodies)
     size_t count = 0;
 
     assert_int_equal(rn_pk_parse(rn_view_text(pk), &arena, &key, NULL), RN_OK);
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
     assert_int_equal(rn_documents_open(&list, &r, &scan), RN_OK);
     while (!rn_documents_next(&list, &body))
         count++;
     rn_documents_close(&list);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     rn_arena_release(&arena);
     return count;
 }

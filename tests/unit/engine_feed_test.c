@@ -6,8 +6,8 @@
  */
 #include "lib/box.h"
 
-#include "base/chance.h"
-#include "engine/feed.h"
+#include "base/prng.h"
+#include "engine/feed/feed.h"
 #include "engine/own.h"
 
 #include <stdio.h>
@@ -52,11 +52,11 @@ static void add_id(struct read *out, struct rn_view json)
 /* One slice. */
 static enum rn_code read_once(struct rn_feed_scan scan, struct read *out)
 {
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_feed f = { 0 };
     struct rn_row_range row;
     struct rn_change change;
-    enum rn_code rc = rn_reading_begin(&r, db.engine, box->container, NULL);
+    enum rn_code rc = rn_snapshot_begin(&r, db.engine, box->container, NULL);
 
     memset(out, 0, sizeof(*out));
     assert_int_equal(rc, RN_OK);
@@ -72,7 +72,7 @@ static enum rn_code read_once(struct rn_feed_scan scan, struct read *out)
     out->seen = f.seen;
     out->entries = f.entries;
     rn_feed_close(&f);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
@@ -137,13 +137,13 @@ static void a_range_that_is_not_there_is_gone(void **state)
 
 static uint64_t before_time(int64_t ts)
 {
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     uint64_t lsn = 0;
 
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
     assert_int_equal(rn_feed_find_time(&r, 0, ts, &lsn), RN_OK);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     return lsn;
 }
 
@@ -271,16 +271,16 @@ struct model {
     uint64_t lsn[KEYS][IDS]; /* of the last change; 0: not there */
 };
 
-static void change_at_random(struct rn_chance *chance, struct model *m)
+static void change_at_random(struct rn_prng *chance, struct model *m)
 {
-    uint32_t k = (uint32_t)rn_chance_below(chance, KEYS);
-    uint32_t i = (uint32_t)rn_chance_below(chance, IDS);
+    uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
+    uint32_t i = (uint32_t)rn_prng_below(chance, IDS);
     char body[64], pk[16], id[16];
 
     /* Half of all goes to one key. */
-    if (rn_chance_below(chance, 2))
+    if (rn_prng_below(chance, 2))
         k = 0;
-    if (m->lsn[k][i] && rn_chance_below(chance, 4) == 0) {
+    if (m->lsn[k][i] && rn_prng_below(chance, 4) == 0) {
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u-%u", k, i);
         box_del(pk, id);
@@ -348,29 +348,29 @@ static void every_part_and_budget_gives_what_the_model_has(void **state)
 {
     struct rn_arena arena = RN_ARENA_INIT(LARGE);
     struct read *out = calloc(1, sizeof(*out));
-    struct rn_chance chance;
+    struct rn_prng chance;
     struct model m = { 0 };
     char want[2000], text[16];
     struct rn_pk pk;
 
     (void)state;
-    rn_chance_init(&chance, 4);
+    rn_prng_init(&chance, 4);
     for (int round = 0; round < 400; round++) {
         struct rn_feed_scan scan = whole();
-        int key = (int)rn_chance_below(&chance, KEYS + 1) - 1;
+        int key = (int)rn_prng_below(&chance, KEYS + 1) - 1;
 
         change_at_random(&chance, &m);
         if (key >= 0) {
             snprintf(text, sizeof(text), "[%d]", key);
             pk_scan(&scan, text, &pk, &arena);
         }
-        scan.after = rn_chance_below(&chance, (uint64_t)round + 2);
+        scan.after = rn_prng_below(&chance, (uint64_t)round + 2);
         if (scan.after > doc.place.lsn)
             scan.after = doc.place.lsn;
-        if (rn_chance_below(&chance, 2)) /* by the feed, not by keys */
+        if (rn_prng_below(&chance, 2)) /* by the feed, not by keys */
             scan.pk = NULL;
-        scan.entries_max = 1 + (uint32_t)rn_chance_below(&chance, 20);
-        if (rn_chance_below(&chance, 3) == 0)
+        scan.entries_max = 1 + (uint32_t)rn_prng_below(&chance, 20);
+        if (rn_prng_below(&chance, 3) == 0)
             scan.entries_max = LARGE;
         expect(&m, key, scan.after, want, sizeof(want));
         read_slices(scan, out);

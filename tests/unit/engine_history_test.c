@@ -7,8 +7,8 @@
  */
 #include "lib/box.h"
 
-#include "base/chance.h"
-#include "engine/feed.h"
+#include "base/prng.h"
+#include "engine/feed/feed.h"
 #include "engine/own.h"
 
 #include <stdio.h>
@@ -83,18 +83,18 @@ static const char *history_of(uint32_t range, uint64_t after)
         .entries_max = 100000,
         .bytes_max = 1 << 30
     };
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_feed feed = { 0 };
     struct rn_change c;
 
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
     assert_int_equal(rn_feed_open(&feed, &r, &scan, NULL), RN_OK);
     while (!rn_feed_next(&feed, &c))
         tell(&c, &out);
     assert_int_equal(feed.seen, scan.upto);
     rn_feed_close(&feed);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     memcpy(story, out.at ? out.at : "", out.len);
     story[out.len] = '\0';
     rn_buf_release(&out);
@@ -103,13 +103,13 @@ static const char *history_of(uint32_t range, uint64_t after)
 
 static uint64_t lost_of(uint32_t range, const struct rn_epk_range *epks)
 {
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     uint64_t lsn = 0;
 
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
     assert_int_equal(rn_history_lost(&r, range, epks, &lsn), RN_OK);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     return lsn;
 }
 
@@ -293,15 +293,15 @@ static void a_restart_goes_on_with_it(void **state)
 
 static void split(uint32_t range)
 {
-    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = range }),
+    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = range }),
                      RN_OK);
 }
 
 static void merge(uint32_t range, uint32_t with)
 {
-    struct rn_reshape like = { .verb = RN_RESHAPE_MERGE,
-                               .range = range,
-                               .with = with };
+    struct rn_split_merge like = { .verb = RN_SPLIT_MERGE_MERGE,
+                                   .range = range,
+                                   .with = with };
 
     assert_int_equal(box_reshape(&like), RN_OK);
 }

@@ -8,7 +8,7 @@
  */
 #include "lib/indexes.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "engine/own.h"
 
 #include <stdio.h>
@@ -27,32 +27,32 @@ static int setup(void **state)
     return indexes_open(DEFINITION);
 }
 
-static void draw_value(struct rn_chance *c, char *out, size_t room)
+static void draw_value(struct rn_prng *c, char *out, size_t room)
 {
     static const char *const values[] = {
         "null",      "true", "false",        "[1,2]",
         "{\"x\":1}", "\"\"", "\"\\u0000b\"", "\"\xee\x80\x80\"",
     };
 
-    switch (rn_chance_below(c, 4)) {
+    switch (rn_prng_below(c, 4)) {
     case 0:
-        snprintf(out, room, "%s", values[rn_chance_below(c, 8)]);
+        snprintf(out, room, "%s", values[rn_prng_below(c, 8)]);
         break;
     case 1:
-        snprintf(out, room, "%d", (int)rn_chance_below(c, 5));
+        snprintf(out, room, "%d", (int)rn_prng_below(c, 5));
         break;
     case 2:
-        snprintf(out, room, "\"%0*d\"", rn_chance_percent(c, 20) ? 300 : 3,
-                 (int)rn_chance_below(c, 5));
+        snprintf(out, room, "\"%0*d\"", rn_prng_percent(c, 20) ? 300 : 3,
+                 (int)rn_prng_below(c, 5));
         break;
     default:
-        snprintf(out, room, "%d.5e%d", (int)rn_chance_below(c, 3),
-                 (int)rn_chance_below(c, 40));
+        snprintf(out, room, "%d.5e%d", (int)rn_prng_below(c, 3),
+                 (int)rn_prng_below(c, 40));
         break;
     }
 }
 
-static void draw_body(struct rn_chance *c, char *out, size_t room)
+static void draw_body(struct rn_prng *c, char *out, size_t room)
 {
     char a[400], b[400];
     size_t len = 0;
@@ -60,27 +60,27 @@ static void draw_body(struct rn_chance *c, char *out, size_t room)
     out[0] = '\0';
     draw_value(c, a, sizeof(a));
     draw_value(c, b, sizeof(b));
-    if (rn_chance_percent(c, 80))
+    if (rn_prng_percent(c, 80))
         len += (size_t)snprintf(out, room, ",\"a\":%s", a);
-    if (rn_chance_percent(c, 80))
+    if (rn_prng_percent(c, 80))
         len += (size_t)snprintf(out + len, room - len, ",\"b\":%s", b);
-    if (rn_chance_percent(c, 50))
+    if (rn_prng_percent(c, 50))
         len += (size_t)snprintf(out + len, room - len, ",\"x\":{\"y\":%s}", a);
-    if (rn_chance_percent(c, 20))
+    if (rn_prng_percent(c, 20))
         snprintf(out + len, room - len, ",\"ttl\":%d",
-                 1 + (int)rn_chance_below(c, 50));
+                 1 + (int)rn_prng_below(c, 50));
 }
 
 /* Several writes as one, of which some are refused. */
-static void batch_something(struct rn_chance *c)
+static void batch_something(struct rn_prng *c)
 {
     struct rn_pk_value value = { .type = RN_PK_NUMBER,
-                                 .number = (double)rn_chance_below(c, KEYS) };
+                                 .number = (double)rn_prng_below(c, KEYS) };
     struct rn_pk pk = { .count = 1, .values = { value } };
     struct rn_batch_operation list[4] = { 0 };
     char bodies[4][1400], more[1200], ids[4][12];
-    struct rn_batch b = { .mode = rn_chance_percent(c, 70) ? RN_BATCH_ATOMIC
-                                                           : RN_BATCH_EACH,
+    struct rn_batch b = { .mode = rn_prng_percent(c, 70) ? RN_BATCH_ATOMIC
+                                                         : RN_BATCH_EACH,
                           .container = box->container,
                           .pk = &pk,
                           .operations = list,
@@ -93,15 +93,15 @@ static void batch_something(struct rn_chance *c)
             RN_DOCUMENT_DELETE, RN_DOCUMENT_UPSERT, RN_DOCUMENT_UPSERT,
         };
 
-        list[i].verb = verbs[rn_chance_below(c, 6)];
+        list[i].verb = verbs[rn_prng_below(c, 6)];
         list[i].pk = &pk;
         draw_body(c, more, sizeof(more));
-        snprintf(ids[i], sizeof(ids[i]), "%d", (int)rn_chance_below(c, 30));
+        snprintf(ids[i], sizeof(ids[i]), "%d", (int)rn_prng_below(c, 30));
         if (list[i].verb == RN_DOCUMENT_PATCH)
             snprintf(bodies[i], sizeof(bodies[i]),
                      "{\"operations\":[{\"op\":\"set\",\"path\":\"/a\","
                      "\"value\":%d}]}",
-                     (int)rn_chance_below(c, 9));
+                     (int)rn_prng_below(c, 9));
         else
             snprintf(bodies[i], sizeof(bodies[i]),
                      "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}", ids[i],
@@ -115,41 +115,41 @@ static void batch_something(struct rn_chance *c)
     rn_batch_release(&b);
 }
 
-static void purge_something(struct rn_chance *c)
+static void purge_something(struct rn_prng *c)
 {
     struct rn_pk_value value = { .type = RN_PK_NUMBER,
-                                 .number = (double)rn_chance_below(c, KEYS) };
+                                 .number = (double)rn_prng_below(c, KEYS) };
     struct rn_pk pk = { .count = 1, .values = { value } };
 
     assert_int_equal(run_purge(&db, box, &pk), RN_OK);
 }
 
-static void reshape_something(struct rn_chance *c)
+static void reshape_something(struct rn_prng *c)
 {
     const struct rn_container *now = box->container;
-    size_t at = rn_chance_below(c, now->range_count);
-    struct rn_reshape like = { .verb = RN_RESHAPE_SPLIT,
-                               .range = now->ranges[at].id };
+    size_t at = rn_prng_below(c, now->range_count);
+    struct rn_split_merge like = { .verb = RN_SPLIT_MERGE_SPLIT,
+                                   .range = now->ranges[at].id };
 
     if (now->range_count > 3) {
         at = at ? at : 1;
-        like = (struct rn_reshape){ .verb = RN_RESHAPE_MERGE,
-                                    .range = now->ranges[at - 1].id,
-                                    .with = now->ranges[at].id };
+        like = (struct rn_split_merge){ .verb = RN_SPLIT_MERGE_MERGE,
+                                        .range = now->ranges[at - 1].id,
+                                        .with = now->ranges[at].id };
     }
     assert_int_equal(box_reshape(&like), RN_OK);
 }
 
-static void write_something(struct rn_chance *c)
+static void write_something(struct rn_prng *c)
 {
     char id[12], old[12], pk[12], more[1200], body[1400];
-    int key = (int)rn_chance_below(c, KEYS);
+    int key = (int)rn_prng_below(c, KEYS);
 
-    snprintf(id, sizeof(id), "%d", (int)rn_chance_below(c, 30));
-    snprintf(old, sizeof(old), "%d", (int)rn_chance_below(c, 30));
+    snprintf(id, sizeof(id), "%d", (int)rn_prng_below(c, 30));
+    snprintf(old, sizeof(old), "%d", (int)rn_prng_below(c, 30));
     snprintf(pk, sizeof(pk), "[%d]", key);
     draw_body(c, more, sizeof(more));
-    switch (rn_chance_below(c, 5)) {
+    switch (rn_prng_below(c, 5)) {
     case 0:
         (void)put_indexed(RN_DOCUMENT_CREATE, id, key, more);
         break;
@@ -170,10 +170,10 @@ static void write_something(struct rn_chance *c)
     }
 }
 
-static void do_something(struct rn_chance *c)
+static void do_something(struct rn_prng *c)
 {
     static const char *const indexes[] = { "/a", "/b", "/a -/b", "/x/y" };
-    uint64_t what = rn_chance_below(c, 100);
+    uint64_t what = rn_prng_below(c, 100);
 
     if (what < 60)
         write_something(c);
@@ -182,26 +182,25 @@ static void do_something(struct rn_chance *c)
     else if (what < 83)
         purge_something(c);
     else if (what < 86)
-        turn_clock((int64_t)rn_chance_below(c, 20));
+        turn_clock((int64_t)rn_prng_below(c, 20));
     else if (what < 88)
         reshape_something(c);
     else if (what < 90)
         box_reopen();
     else if (what < 95)
-        assert_int_equal(
-            change_index(indexes[rn_chance_below(c, 4)], what < 91), RN_OK);
+        assert_int_equal(change_index(indexes[rn_prng_below(c, 4)], what < 91),
+                         RN_OK);
 }
 
 static void whatever_happens_indexes_are_exact(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
-        struct rn_chance c;
+        struct rn_prng c;
 
-        rn_chance_init(&c, seed);
+        rn_prng_init(&c, seed);
         for (int i = 0; i < 300; i++) {
-            db.engine->indexer.fill_batch =
-                1 + (uint32_t)rn_chance_below(&c, 9);
+            db.engine->indexer.fill_batch = 1 + (uint32_t)rn_prng_below(&c, 9);
             do_something(&c);
             look();
         }

@@ -6,9 +6,9 @@
  */
 #include "lib/box.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
+#include "engine/document/full_scan.h"
 #include "engine/own.h"
-#include "engine/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +40,9 @@ static bool list_page(struct listing *l)
         .after = rn_view_of(l->place, l->place_len),
     };
     struct rn_documents d = { 0 };
-    struct rn_reading r = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_view body;
-    enum rn_code rc = rn_reading_begin(&r, db.engine, box->container, NULL);
+    enum rn_code rc = rn_snapshot_begin(&r, db.engine, box->container, NULL);
 
     assert_int_equal(rc, RN_OK);
     rc = rn_documents_open(&d, &r, &scan);
@@ -66,7 +66,7 @@ static bool list_page(struct listing *l)
         l->place_len = d.at.len;
     }
     rn_documents_close(&d);
-    rn_reading_end(&r);
+    rn_snapshot_end(&r);
     assert_true(rc == RN_OK || rc == RN_NOT_FOUND);
     return rc == RN_OK;
 }
@@ -87,10 +87,10 @@ static void fill(void)
         put_listed(RN_DOCUMENT_UPSERT, n);
 }
 
-static void disturb(struct rn_chance *dice, int round)
+static void disturb(struct rn_prng *dice, int round)
 {
     char body[100], id[20], key[20];
-    int n = (int)rn_chance_below(dice, LISTED);
+    int n = (int)rn_prng_below(dice, LISTED);
 
     put_listed(RN_DOCUMENT_REPLACE, n);
     put_listed(RN_DOCUMENT_UPSERT, (n + 1) % LISTED);
@@ -121,8 +121,8 @@ static void a_list_has_each_document_once_whatever_is_written(void **state)
 /* The other way to all of them: once each too, and none that is gone. */
 static void all_come_as_they_lie(void **state)
 {
-    struct rn_whole w = { 0 };
-    struct rn_reading r = { 0 };
+    struct rn_full_scan w = { 0 };
+    struct rn_snapshot r = { 0 };
     struct rn_view body;
     int seen[LISTED] = { 0 }, strangers = 0;
 
@@ -130,18 +130,18 @@ static void all_come_as_they_lie(void **state)
     fill();
     for (int round = 0; round < 100; round++)
         disturb(rn_sim_chance(db.sim), round);
-    assert_int_equal(rn_reading_begin(&r, db.engine, box->container, NULL),
+    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
                      RN_OK);
-    assert_int_equal(rn_whole_open(&w, &r), RN_OK);
-    while (rn_whole_next(&w, &body) == RN_OK) {
+    assert_int_equal(rn_full_scan_open(&w, &r), RN_OK);
+    while (rn_full_scan_next(&w, &body) == RN_OK) {
         const char *at = memmem(body.at, body.len, "\"n\":", 4);
         if (at)
             seen[strtol(at + 4, NULL, 10)]++;
         else
             strangers++;
     }
-    rn_whole_close(&w);
-    rn_reading_end(&r);
+    rn_full_scan_close(&w);
+    rn_snapshot_end(&r);
     for (int n = 0; n < LISTED; n++)
         assert_int_equal(seen[n], 1);
     assert_int_equal(strangers, 50); /* every other one was deleted */

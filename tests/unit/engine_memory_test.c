@@ -104,8 +104,8 @@ static enum rn_code drop_index(void)
 
 static enum rn_code split(void)
 {
-    enum rn_code rc =
-        run_reshape(&db, box, &(struct rn_reshape){ .verb = RN_RESHAPE_SPLIT });
+    enum rn_code rc = run_reshape(
+        &db, box, &(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_SPLIT });
 
     indexes_settle();
     return rc;

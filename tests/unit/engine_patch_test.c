@@ -5,9 +5,9 @@
  * byte for byte.  Method: tables of document, patch and result.  Patches in the
  * committer are in engine_batch_test.c.
  */
-#include "engine/patch.h"
+#include "engine/document/patch.h"
 
-#include "engine/version.h"
+#include "engine/document/version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  * lie at the end of memory of their own, so that a sanitizer sees a byte too
  * many; cut texts must do no harm.
  */
-#include "base/chance.h"
+#include "base/prng.h"
 #include "json/json.h"
 #include "json/scan.h"
 
@@ -31,7 +31,7 @@ static void put(struct rn_buf *out, const char *text)
     assert_int_equal(rn_buf_add(out, rn_view_text(text)), RN_OK);
 }
 
-static void put_string(struct rn_buf *out, struct rn_chance *c)
+static void put_string(struct rn_buf *out, struct rn_prng *c)
 {
     static const char *const parts[] = {
         "a",    "[",   "]",          "{",
@@ -39,11 +39,11 @@ static void put_string(struct rn_buf *out, struct rn_chance *c)
         "\\\\", "\\n", "\\u0041",    "é",
         "\\/",  " ",   "\"quoted\"", "0123456789abcdef0123456789abcdef",
     };
-    uint64_t n = rn_chance_below(c, 12);
+    uint64_t n = rn_prng_below(c, 12);
 
     put(out, "\"");
     for (uint64_t i = 0; i < n; i++) {
-        const char *part = parts[rn_chance_below(c, 16)];
+        const char *part = parts[rn_prng_below(c, 16)];
         if (part[0] == '"') {
             put(out, "\\\"quoted\\\"");
             continue;
@@ -53,14 +53,14 @@ static void put_string(struct rn_buf *out, struct rn_chance *c)
     put(out, "\"");
 }
 
-static void put_value(struct rn_buf *out, struct rn_chance *c, int depth)
+static void put_value(struct rn_buf *out, struct rn_prng *c, int depth)
 {
     static const char *const words[] = { "1",    "-2.5e3", "true", "false",
                                          "null", "0",      "[]",   "{}" };
-    uint64_t n = rn_chance_below(c, 5), kind = rn_chance_below(c, 4);
+    uint64_t n = rn_prng_below(c, 5), kind = rn_prng_below(c, 4);
 
     if (depth == 0 || kind == 0) {
-        put(out, words[rn_chance_below(c, 8)]);
+        put(out, words[rn_prng_below(c, 8)]);
     } else if (kind == 1) {
         put_string(out, c);
     } else {
@@ -76,10 +76,10 @@ static void put_value(struct rn_buf *out, struct rn_chance *c, int depth)
 }
 
 /* Some of the names, in any order, each once. */
-static void put_object(struct rn_buf *out, struct rn_chance *c)
+static void put_object(struct rn_buf *out, struct rn_prng *c)
 {
-    uint64_t from = rn_chance_below(c, NAMES), step = 5;
-    uint64_t n = rn_chance_below(c, NAMES + 1);
+    uint64_t from = rn_prng_below(c, NAMES), step = 5;
+    uint64_t n = rn_prng_below(c, NAMES + 1);
 
     put(out, "{");
     for (uint64_t i = 0; i < n; i++) {
@@ -128,13 +128,13 @@ static void what_is_wanted_is_read_as_in_whole(void **state)
         struct rn_buf made = RN_BUF_INIT(TEXT_MAX);
         struct rn_json_wanted w = { .count = 0 };
         struct rn_view list[NAMES];
-        struct rn_chance c;
+        struct rn_prng c;
         char *text;
 
-        rn_chance_init(&c, seed);
+        rn_prng_init(&c, seed);
         put_object(&made, &c);
         for (int i = 0; i < NAMES; i++) {
-            if (rn_chance_percent(&c, 20))
+            if (rn_prng_percent(&c, 20))
                 list[w.count++] = rn_view_text(names[i]);
         }
         w.names = list;
@@ -199,9 +199,9 @@ static void cut_texts_do_no_harm(void **state)
     rn_json_init(&j, NULL);
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct rn_buf made = RN_BUF_INIT(TEXT_MAX);
-        struct rn_chance c;
+        struct rn_prng c;
 
-        rn_chance_init(&c, seed);
+        rn_prng_init(&c, seed);
         put_object(&made, &c);
         for (size_t n = 0; n < made.len; n++) {
             char *text = malloc(n + 1);

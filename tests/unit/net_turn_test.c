@@ -95,7 +95,7 @@ static const struct rn_conn_user ops = { on_space, on_fed,  on_sent,
 
 static void serve_post(struct rn_post *post)
 {
-    serve(RN_QUEUED(post, struct user, post));
+    serve(RN_CONTAINER_OF(post, struct user, post));
 }
 
 struct call {

@@ -16,8 +16,8 @@
  * must be the same.
  */
 #include "lib/query_vectors.h"
-#include "query/parse.h"
-#include "query/print.h"
+#include "query/parse/parse.h"
+#include "query/parse/print.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

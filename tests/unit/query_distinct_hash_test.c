@@ -3,7 +3,7 @@
  * The vectors (tests/vectors/distinct-hash-vectors.json) were computed by the
  * .NET SDK: hashes of values of every kind, and one list in its order.
  */
-#include "query/distinct_hash.h"
+#include "query/run/distinct_hash.h"
 
 #include "lib/vectors.h"
 

@@ -17,8 +17,8 @@
  */
 #include "lib/query_reference.h"
 
-#include "query/parse.h"
-#include "query/print.h"
+#include "query/parse/parse.h"
+#include "query/parse/print.h"
 #include "query/query.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ struct world {
     struct rn_buf texts[DOCUMENTS];
 };
 
-static void draw_world(struct world *w, struct rn_chance *c)
+static void draw_world(struct world *w, struct rn_prng *c)
 {
     for (int d = 0; d < DOCUMENTS; d++) {
         struct rn_buf *out = &w->texts[d];
@@ -276,7 +276,7 @@ static void pins_exclude_no_match(const struct world *w, const struct node *n,
 }
 
 static void pages_give_the_rows(const struct world *w, struct rn_view expr,
-                                struct rn_chance *c)
+                                struct rn_prng *c)
 {
     static const char *const tails[] = {
         "FROM c",
@@ -286,11 +286,11 @@ static void pages_give_the_rows(const struct world *w, struct rn_view expr,
         "FROM c JOIN x IN c.f3 ORDER BY c.f4",
         "FROM c OFFSET 1 LIMIT 6",
     };
-    const char *tail = tails[rn_chance_below(c, 6)];
+    const char *tail = tails[rn_prng_below(c, 6)];
     const char *head =
-        rn_chance_percent(c, 30) ? "SELECT DISTINCT c.f0, " : "SELECT c.id, ";
+        rn_prng_percent(c, 30) ? "SELECT DISTINCT c.f0, " : "SELECT c.id, ";
     struct rows whole = { 0 };
-    struct rows pages = { .page = 1 + (uint32_t)rn_chance_below(c, 4) };
+    struct rows pages = { .page = 1 + (uint32_t)rn_prng_below(c, 4) };
     struct rn_buf text = RN_BUF_INIT(1 << 16);
 
     assert_int_equal(
@@ -323,15 +323,15 @@ static long now(void)
 static void try_one(uint64_t seed)
 {
     struct rn_buf expr = RN_BUF_INIT(1 << 16);
-    struct rn_chance c;
+    struct rn_prng c;
     struct world w;
     struct tree t = { .count = 0 };
     const struct node *n;
 
     seed_now = seed;
-    rn_chance_init(&c, seed);
+    rn_prng_init(&c, seed);
     draw_world(&w, &c);
-    n = draw_tree(&t, &c, 1 + (int)rn_chance_below(&c, 4));
+    n = draw_tree(&t, &c, 1 + (int)rn_prng_below(&c, 4));
     print_tree(&expr, n);
     rows_are_the_reference_s(&w, n, rn_buf_view(&expr));
     predicates_share_out_all(&w, rn_buf_view(&expr));

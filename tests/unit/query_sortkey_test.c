@@ -6,9 +6,9 @@
  * rn_value_compare.  Keys of equal bytes must be of equal values unless they
  * are cut, and a key must end where it says.
  */
-#include "query/sortkey.h"
+#include "query/run/sortkey.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,23 +143,22 @@ static void keys_of_values_are_in_the_order_of_values(void **state)
 }
 
 /* Few characters, so that strings share beginnings. */
-static struct rn_value draw(struct rn_chance *c, char *room, size_t most)
+static struct rn_value draw(struct rn_prng *c, char *room, size_t most)
 {
     static const char *const letters[] = { "a", "b", "\xee\x80\x80",
                                            "\xf0\x90\x80\x80" };
-    size_t want = rn_chance_below(c, most), len = 0;
+    size_t want = rn_prng_below(c, most), len = 0;
 
-    switch (rn_chance_below(c, 4)) {
+    switch (rn_prng_below(c, 4)) {
     case 0:
-        return rn_value_int((int64_t)rn_chance_next(c) >>
-                            rn_chance_below(c, 64));
+        return rn_value_int((int64_t)rn_prng_next(c) >> rn_prng_below(c, 64));
     case 1:
-        return rn_value_double((double)(int64_t)rn_chance_next(c) /
-                               (double)(1 + rn_chance_below(c, 1000)));
+        return rn_value_double((double)(int64_t)rn_prng_next(c) /
+                               (double)(1 + rn_prng_below(c, 1000)));
     default:
         while (len < want) {
-            const char *at = letters[rn_chance_below(c, 4)];
-            if (rn_chance_percent(c, 10)) {
+            const char *at = letters[rn_prng_below(c, 4)];
+            if (rn_prng_percent(c, 10)) {
                 room[len++] = 0;
                 continue;
             }
@@ -172,14 +171,14 @@ static struct rn_value draw(struct rn_chance *c, char *room, size_t most)
 
 static void drawn_values_compare_as_their_keys(void **state)
 {
-    struct rn_chance c;
+    struct rn_prng c;
 
     (void)state;
-    rn_chance_init(&c, 7);
+    rn_prng_init(&c, 7);
     for (int i = 0; i < 100000; i++) {
         char a[32], b[32];
         struct rn_value x = draw(&c, a, 12), y = draw(&c, b, 12);
-        check_pair(&x, &y, 1 + rn_chance_below(&c, 12));
+        check_pair(&x, &y, 1 + rn_prng_below(&c, 12));
         check_pair(&x, &y, RN_SORTKEY_TEXT_MAX);
     }
 }

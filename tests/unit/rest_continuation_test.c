@@ -11,7 +11,7 @@
 #include "lib/asker.h"
 #include "lib/box.h"
 
-#include "base/chance.h"
+#include "base/prng.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -125,7 +125,7 @@ static void write_change(uint32_t k, uint32_t i, bool is_delete)
 static void split(size_t at, const struct rn_epk *bound)
 {
     const struct rn_range_span *span = &box->container->ranges[at];
-    struct rn_reshape ask = { .range = span->id };
+    struct rn_split_merge ask = { .range = span->id };
 
     ask.has_at = rn_epk_range_has(&span->epks, rn_epk_view(bound)) &&
                  rn_epk_compare(&span->epks.min, bound) < 0;
@@ -138,9 +138,9 @@ static void merge(size_t at)
     const struct rn_range_span *ranges = box->container->ranges;
 
     assert_int_equal(
-        box_reshape(&(struct rn_reshape){ .verb = RN_RESHAPE_MERGE,
-                                          .range = ranges[at].id,
-                                          .with = ranges[at + 1].id }),
+        box_reshape(&(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_MERGE,
+                                              .range = ranges[at].id,
+                                              .with = ranges[at + 1].id }),
         RN_OK);
 }
 
@@ -317,11 +317,11 @@ static void begin_reader(struct reader *r, bool all_versions, bool is_now)
 
 /* ---- the generator ------------------------------------------------------- */
 
-static void begin_readers(struct rn_chance *chance)
+static void begin_readers(struct rn_prng *chance)
 {
     for (int n = 0; n < READERS; n++) {
         struct reader *r = &readers[n];
-        uint32_t k = (uint32_t)rn_chance_below(chance, KEYS);
+        uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
 
         begin_reader(r, n % 2, false);
         if (n % 4 >= 2 && model.is_hierarchy)
@@ -334,39 +334,39 @@ static void begin_readers(struct rn_chance *chance)
     }
 }
 
-static void reshape_something(struct rn_chance *chance)
+static void reshape_something(struct rn_prng *chance)
 {
     size_t count = box->container->range_count;
-    uint64_t k = rn_chance_below(chance, KEYS);
-    uint64_t i = rn_chance_below(chance, IDS);
+    uint64_t k = rn_prng_below(chance, KEYS);
+    uint64_t i = rn_prng_below(chance, IDS);
 
-    if (count > 1 && rn_chance_below(chance, count) >= 2)
-        merge((size_t)rn_chance_below(chance, count - 1));
+    if (count > 1 && rn_prng_below(chance, count) >= 2)
+        merge((size_t)rn_prng_below(chance, count - 1));
     else
-        split((size_t)rn_chance_below(chance, count), &model.epk[k][i]);
+        split((size_t)rn_prng_below(chance, count), &model.epk[k][i]);
 }
 
 /* All versions are kept for a while.  Who has all when it is over goes on,
  * whatever becomes of the ranges meanwhile. */
-static void let_history_end(struct rn_chance *chance)
+static void let_history_end(struct rn_prng *chance)
 {
     for (int n = 0; n < READERS; n++)
         drain(&readers[n], 5);
-    if (rn_chance_below(chance, 2))
+    if (rn_prng_below(chance, 2))
         reshape_something(chance);
     turn_clock(2 * RETENTION_S);
-    if (rn_chance_below(chance, 2))
+    if (rn_prng_below(chance, 2))
         reshape_something(chance);
 }
 
-static void run_round(struct rn_chance *chance)
+static void run_round(struct rn_prng *chance)
 {
-    uint64_t dice = rn_chance_below(chance, 100);
-    uint32_t k = (uint32_t)rn_chance_below(chance, KEYS);
-    uint32_t i = (uint32_t)rn_chance_below(chance, IDS);
+    uint64_t dice = rn_prng_below(chance, 100);
+    uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
+    uint32_t i = (uint32_t)rn_prng_below(chance, IDS);
 
     if (dice < 50)
-        write_change(k, i, model.lsn[k][i] && rn_chance_below(chance, 4) == 0);
+        write_change(k, i, model.lsn[k][i] && rn_prng_below(chance, 4) == 0);
     else if (dice < 56)
         reshape_something(chance);
     else if (dice < 60)
@@ -374,8 +374,8 @@ static void run_round(struct rn_chance *chance)
     else if (dice == 60)
         let_history_end(chance);
     else
-        (void)read_page(&readers[rn_chance_below(chance, READERS)],
-                        1 + (unsigned)rn_chance_below(chance, 4));
+        (void)read_page(&readers[rn_prng_below(chance, READERS)],
+                        1 + (unsigned)rn_prng_below(chance, 4));
 }
 
 static void readers_get_each_change_exactly_once(void **state)
@@ -384,11 +384,11 @@ static void readers_get_each_change_exactly_once(void **state)
 
     (void)state;
     for (int seed = 1; seed <= seeds; seed++) {
-        struct rn_chance chance;
+        struct rn_prng chance;
 
         close_box();
         open_box(seed % 3 == 0);
-        rn_chance_init(&chance, (uint64_t)seed);
+        rn_prng_init(&chance, (uint64_t)seed);
         begin_readers(&chance);
         for (int round = 0; round < 400; round++)
             run_round(&chance);

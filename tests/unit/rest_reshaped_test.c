@@ -67,7 +67,8 @@ static void a_query_tells_of_the_range_that_a_split_left(void **state)
     (void)state;
     box_put("{\"id\":\"a\",\"pk\":1}");
     begin_query(OF_ONE_KEY);
-    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = 0 }), RN_OK);
+    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
+                     RN_OK);
     box_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_not_equal(doc.place.range, 0);
     end_query();
@@ -80,7 +81,7 @@ static void and_of_what_several_left(void **state)
     begin_query(OF_ONE_KEY);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(
-            box_reshape(&(struct rn_reshape){ .range = doc.place.range }),
+            box_reshape(&(struct rn_split_merge){ .range = doc.place.range }),
             RN_OK);
         box_put("{\"id\":\"a\",\"pk\":1}");
     }
@@ -90,11 +91,12 @@ static void and_of_what_several_left(void **state)
 static void and_of_the_one_that_a_merge_left(void **state)
 {
     (void)state;
-    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = 0 }), RN_OK);
+    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
+                     RN_OK);
     box_put("{\"id\":\"a\",\"pk\":1}");
     begin_query("x-ms-documentdb-query-enablecrosspartition: True");
-    assert_int_equal(box_reshape(&(struct rn_reshape){
-                         .verb = RN_RESHAPE_MERGE, .range = 1, .with = 2 }),
+    assert_int_equal(box_reshape(&(struct rn_split_merge){
+                         .verb = RN_SPLIT_MERGE_MERGE, .range = 1, .with = 2 }),
                      RN_OK);
     box_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_equal(doc.place.range, 3);
@@ -109,7 +111,8 @@ static void a_query_of_everything_has_no_token_after_a_split(void **state)
     (void)state;
     box_put("{\"id\":\"a\",\"pk\":1}");
     begin_query("x-ms-documentdb-query-enablecrosspartition: True");
-    assert_int_equal(box_reshape(&(struct rn_reshape){ .range = 0 }), RN_OK);
+    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
+                     RN_OK);
     assert_int_equal(rn_rest_resume(&asker.call), RN_REST_DONE);
     assert_int_equal(asker.call.res.status, 200);
     asker_header(&asker, "x-ms-session-token", token, sizeof(token));

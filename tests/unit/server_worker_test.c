@@ -32,7 +32,7 @@ static bool wait_for(sem_t *s)
 
 static void run(struct rn_work *work)
 {
-    struct job *j = RN_QUEUED(work, struct job, work);
+    struct job *j = RN_CONTAINER_OF(work, struct job, work);
 
     j->in_time = !j->waits || wait_for(j->waits);
     if (j->tells)
@@ -118,7 +118,7 @@ struct bomber {
 
 static void bomb(struct rn_work *work)
 {
-    struct bomber *b = RN_QUEUED(work, struct bomber, work);
+    struct bomber *b = RN_CONTAINER_OF(work, struct bomber, work);
 
     atomic_fetch_add(b->begun, 1);
     while (!atomic_load(b->ends)) {
@@ -142,7 +142,7 @@ struct quick {
 
 static void note_slices(struct rn_work *work)
 {
-    struct quick *q = RN_QUEUED(work, struct quick, work);
+    struct quick *q = RN_CONTAINER_OF(work, struct quick, work);
 
     q->slices = work->waited_slices;
     sem_post(q->done);

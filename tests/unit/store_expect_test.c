@@ -1,14 +1,14 @@
 /* store_expect_test.c -- to be told of keys leads to where they are.
  *
  * What is fetched ahead cannot be seen, but a damaged page can: whoever touches
- * one for the first time meets the damage (watch.h).  So in a map of three
- * levels one leaf is damaged at a time: who is told of a key in it, be it there
- * or not, meets that, and most others do not.
+ * one for the first time meets the damage (verify_on_touch.h).  So in a map of
+ * three levels one leaf is damaged at a time: who is told of a key in it, be it
+ * there or not, meets that, and most others do not.
  */
-#include "store/compact.h"
-#include "store/guard.h"
-#include "store/local.h"
-#include "store/page.h"
+#include "store/admin/compact.h"
+#include "store/integrity/fault_guard.h"
+#include "store/lmdb/page.h"
+#include "store/local/local.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

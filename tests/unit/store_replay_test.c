@@ -6,8 +6,8 @@
  * beginning of others, or differ by zero bytes, so that the order they are
  * sorted into matters.
  */
-#include "store/local.h"
-#include "store/redo.h"
+#include "store/local/local.h"
+#include "store/wal/redo.h"
 
 #include <errno.h>
 #include <setjmp.h>

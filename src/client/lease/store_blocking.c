@@ -80,7 +80,7 @@ static int64_t store_step(void *context)
 
     while (next) {
         struct rn_store_call *call =
-            RN_QUEUED(next, struct rn_store_call, link);
+            RN_CONTAINER_OF(next, struct rn_store_call, link);
         next = next->next;
         call->code = run(b, call);
         if (call->code && call->error.message[0] == 0)
@@ -110,7 +110,7 @@ static int64_t blocking_step(struct rn_store *store)
 
     while (next) {
         struct rn_store_call *call =
-            RN_QUEUED(next, struct rn_store_call, link);
+            RN_CONTAINER_OF(next, struct rn_store_call, link);
         next = next->next;
         call->is_under_way = false;
         call->done(call);

@@ -39,7 +39,7 @@ static void tell(struct rn_worker *w, runnel_event_kind kind,
 
 static void run_dead_letter(struct rn_job *job)
 {
-    struct rn_worker *w = RN_QUEUED(job, struct rn_worker, job);
+    struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
 
     w->buried =
         w->observer.dead_letter(w->observer.context, w->token, &w->failure);

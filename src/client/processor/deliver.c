@@ -17,7 +17,7 @@ static void post(struct rn_worker *w, struct rn_message *m,
 
 static void run_changes(struct rn_job *job)
 {
-    struct rn_delivery *d = RN_QUEUED(job, struct rn_delivery, job);
+    struct rn_delivery *d = RN_CONTAINER_OF(job, struct rn_delivery, job);
     struct rn_worker *w = d->worker;
     int64_t now_ns = rn_mono_ns(w->engine->env);
 
@@ -34,7 +34,7 @@ static void run_changes(struct rn_job *job)
 
 static void run_open(struct rn_job *job)
 {
-    struct rn_worker *w = RN_QUEUED(job, struct rn_worker, job);
+    struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
     const struct rn_config *c = &w->engine->config;
     runnel_code rc = RUNNEL_OK;
 
@@ -56,7 +56,7 @@ static void run_open(struct rn_job *job)
 
 static void run_close(struct rn_job *job)
 {
-    struct rn_worker *w = RN_QUEUED(job, struct rn_worker, job);
+    struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
     const struct rn_config *c = &w->engine->config;
 
     if (w->observer.close)

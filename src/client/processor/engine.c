@@ -347,7 +347,7 @@ static void take_inbox(struct rn_engine *e)
     struct rn_queued *next = rn_queue_take_all(&e->inbox);
 
     while (next) {
-        struct rn_message *m = RN_QUEUED(next, struct rn_message, link);
+        struct rn_message *m = RN_CONTAINER_OF(next, struct rn_message, link);
         next = next->next;
         take_message(e, m);
     }

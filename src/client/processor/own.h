@@ -59,7 +59,7 @@ struct rn_child {
 };
 
 /* The replacement of a lease by others (reshape.c). */
-struct rn_reshape {
+struct rn_split_merge {
     bool is_merge, is_cut;
     bool is_stored; /* the position was written, so the lease is ours */
     struct rn_child *children;
@@ -145,7 +145,7 @@ struct rn_worker {
     runnel_verdict buried;
     runnel_failure failure;
 
-    struct rn_reshape reshape;
+    struct rn_split_merge reshape;
 };
 
 /* ---- the engine ---------------------------------------------------------- */
@@ -318,9 +318,9 @@ void rn_worker_end_grant(struct rn_worker *w, bool is_done);
 
 /* reshape.c */
 int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns);
-void rn_reshape_release(struct rn_reshape *r);
+void rn_split_merge_release(struct rn_split_merge *r);
 /* What the routing map says of a lease whose range answers 410. */
 enum rn_fate { RN_FATE_UNKNOWN, RN_FATE_SAME, RN_FATE_MOVED, RN_FATE_GONE };
-enum rn_fate rn_reshape_fate(struct rn_worker *w);
+enum rn_fate rn_split_merge_fate(struct rn_worker *w);
 
 #endif

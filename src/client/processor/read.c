@@ -173,7 +173,7 @@ static void take_event(struct rn_worker *w, enum rn_reader_event event,
 /* The range answered 410: what does the routing map say by now? */
 static int64_t route_again(struct rn_worker *w, int64_t now_ns)
 {
-    switch (rn_reshape_fate(w)) {
+    switch (rn_split_merge_fate(w)) {
     case RN_FATE_UNKNOWN:
         return RN_TASK_IDLE;
     case RN_FATE_SAME: /* a stale answer */

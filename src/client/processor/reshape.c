@@ -12,14 +12,14 @@
 
 enum { RESHAPE_RETRY_MS = 300, RESHAPE_RETRY_MAX_MS = 10000 };
 
-void rn_reshape_release(struct rn_reshape *r)
+void rn_split_merge_release(struct rn_split_merge *r)
 {
     for (size_t i = 0; i < r->count; i++)
         rn_lease_document_free(r->children[i].document);
     rn_store_call_release(&r->call);
     rn_free(r->children);
     rn_free(r->bounds);
-    *r = (struct rn_reshape){ 0 };
+    *r = (struct rn_split_merge){ 0 };
 }
 
 static bool is_named(const struct rn_worker *w, const struct rn_route *route)
@@ -27,7 +27,7 @@ static bool is_named(const struct rn_worker *w, const struct rn_route *route)
     return strcmp(w->token, route->id) == 0;
 }
 
-enum rn_fate rn_reshape_fate(struct rn_worker *w)
+enum rn_fate rn_split_merge_fate(struct rn_worker *w)
 {
     struct rn_engine *e = w->engine;
     const struct rn_route *route;
@@ -67,7 +67,7 @@ static void set_child(struct rn_child *c, const struct rn_epk_range *range,
         rn_lease_token_print(range, c->token);
 }
 
-static bool make_children(struct rn_reshape *r, size_t count)
+static bool make_children(struct rn_split_merge *r, size_t count)
 {
     r->children = rn_new(count * sizeof(*r->children));
     r->count = r->children ? count : 0;
@@ -86,7 +86,7 @@ static bool is_equal(const struct rn_epk_range *a, const struct rn_epk_range *b)
 static bool plan_by_map(struct rn_worker *w)
 {
     const struct rn_routing *map = w->engine->map;
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
     bool is_epk = w->document->lease.is_epk;
     size_t first;
     size_t count = rn_routing_overlap(map, &w->range, &first);
@@ -110,7 +110,7 @@ static bool plan_by_map(struct rn_worker *w)
 /* By the bounds that the lease itself names: "BOUND,BOUND". */
 static bool plan_by_bounds(struct rn_worker *w, struct rn_view bounds)
 {
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
     struct rn_epk_range range = w->range;
     size_t count = 1;
     size_t at = 0;
@@ -235,7 +235,7 @@ static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
 
 static void retry(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
     int64_t pause = RESHAPE_RETRY_MS;
 
     for (uint32_t i = 0; i < r->failures && pause < RESHAPE_RETRY_MAX_MS; i++)
@@ -304,7 +304,7 @@ static void child_read(struct rn_worker *w, int64_t now_ns)
 /* The bounds between the children, for the next owner of the parent. */
 static bool print_bounds(struct rn_worker *w)
 {
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
     struct rn_buf text = RN_BUF_INIT(1 << 20);
     char bound[RN_EPK_TEXT_MAX];
     enum rn_code rc =
@@ -326,7 +326,7 @@ static bool print_bounds(struct rn_worker *w)
 static void start_children(struct rn_worker *w)
 {
     struct rn_engine *e = w->engine;
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
     runnel_event event = { .kind = r->is_merge ? RUNNEL_EVENT_MERGED
                                                : RUNNEL_EVENT_SPLIT,
                            .severity = RUNNEL_SEVERITY_INFO,
@@ -371,7 +371,7 @@ static void undo_children(struct rn_worker *w)
 
 static void parent_removed(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
 
     if (RN_BUG(CHILDREN_UNDONE) && (r->call.code == RUNNEL_PRECONDITION ||
                                     r->call.code == RUNNEL_NOT_FOUND))
@@ -399,7 +399,7 @@ static void parent_removed(struct rn_worker *w, int64_t now_ns)
 
 static void take_answer(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
 
     r->is_calling = r->has_answer = false;
     rn_engine_learn(w->engine, &r->call);
@@ -439,7 +439,7 @@ static void remove_parent(struct rn_worker *w, int64_t now_ns)
 
 int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_reshape *r = &w->reshape;
+    struct rn_split_merge *r = &w->reshape;
 
     if (r->has_answer)
         take_answer(w, now_ns);
@@ -461,7 +461,7 @@ int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
     if (r->count == 1 && strcmp(r->children[0].token, w->token) == 0) {
         /* Split and merged again meanwhile: there is nothing to replace.  Its
          * next owner goes on. */
-        rn_reshape_release(r);
+        rn_split_merge_release(r);
         w->state = RN_WORKER_RELEASING;
         return RN_TASK_NOW;
     }

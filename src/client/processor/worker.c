@@ -51,7 +51,7 @@ void rn_worker_free(struct rn_worker *w)
         rn_free(w->burial);
     }
     rn_buf_release(&w->burial_body);
-    rn_reshape_release(&w->reshape);
+    rn_split_merge_release(&w->reshape);
     rn_window_release(&w->window);
     rn_store_call_release(&w->call);
     rn_update_release(&w->update);

@@ -8,8 +8,8 @@
  */
 #include "round.h"
 
-#include "store/backup.h"
-#include "store/compact.h"
+#include "store/admin/backup.h"
+#include "store/admin/compact.h"
 
 #include <stdio.h>
 

@@ -293,7 +293,7 @@ static void thin_some(struct work *w)
     uint32_t first = (uint32_t)dice_below(&w->dice, w->plan->keys);
     struct rn_range stretch = { .from = make_key(first, key) };
 
-    w->thinned += !rn_thin_rewrite((struct rn_local *)w->store, &stretch);
+    w->thinned += !rn_defrag_rewrite((struct rn_local *)w->store, &stretch);
 }
 
 void work_keep(struct work *w)
@@ -310,7 +310,7 @@ void work_settle(struct work *w)
 {
     struct rn_err err;
 
-    (void)!rn_settle_all((struct rn_local *)w->store, &err);
+    (void)!rn_flush_all((struct rn_local *)w->store, &err);
 }
 
 enum rn_code work_try(struct work *w, struct rn_err *err)

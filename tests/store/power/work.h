@@ -9,7 +9,7 @@
 
 #include "disk.h"
 
-#include "store/local.h"
+#include "store/local/local.h"
 
 enum {
     WORK_KEYS_MAX = 512,

@@ -1,0 +1,186 @@
+/* drop_container.c -- what a deleted container leaves, its keys, and what a
+ * deleted database leaves, its objects: removed in slices.
+ *
+ * The row 0 | 'x' | number says that a container is doomed; it is written in
+ * the transaction that deletes the container and goes with its last key, so a
+ * crash in between only means that the sweeper goes on after the next start.
+ * The row 0 | 'y' | database says the same of a database and its objects, which
+ * come first: each container among them becomes a doomed one.
+ */
+#include "engine/own.h"
+
+#include "base/bytes.h"
+#include "engine/keys.h"
+
+#include <assert.h>
+
+enum {
+    SLICE_KEYS = 256,
+    SLICE_BYTES = 64 << 10, /* about what their removal takes in the log */
+    TAG_DOOMED = 'x',
+    TAG_DROPPED = 'y',
+};
+
+/* ---- markers ------------------------------------------------------------- */
+
+static void marker_key(char tag, uint32_t number, struct rn_key *out)
+{
+    struct rn_key end;
+
+    rn_key_span_tag(RN_CATALOG_NUMBER, tag, out, &end);
+    rn_put_u32_be(out->bytes + out->len, number);
+    out->len += 4;
+}
+
+static enum rn_code marker_put(struct rn_txn *txn, char tag, uint32_t number)
+{
+    struct rn_key key;
+
+    marker_key(tag, number, &key);
+    return rn_txn_put(txn, rn_key_view(&key), RN_LIT(""));
+}
+
+static enum rn_code marker_del(struct rn_txn *txn, char tag, uint32_t number)
+{
+    struct rn_key key;
+
+    marker_key(tag, number, &key);
+    return rn_txn_del(txn, rn_key_view(&key));
+}
+
+/* The first of a kind.  RN_NOT_FOUND if there is none. */
+static enum rn_code marker_find(struct rn_txn *txn, char tag, uint32_t *number)
+{
+    struct rn_key from, before, found;
+    size_t count;
+    enum rn_code rc;
+
+    rn_key_span_tag(RN_CATALOG_NUMBER, tag, &from, &before);
+    rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
+    if (rc || !count)
+        return rc ? rc : RN_NOT_FOUND;
+    if (found.len != RN_KEY_HEAD + 4)
+        return RN_CORRUPT;
+    *number = rn_get_u32_be(found.bytes + RN_KEY_HEAD);
+    return RN_OK;
+}
+
+enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number)
+{
+    return marker_put(txn, TAG_DOOMED, number);
+}
+
+enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database)
+{
+    return marker_put(txn, TAG_DROPPED, database);
+}
+
+enum rn_code rn_dropped_find(struct rn_txn *txn, uint32_t database)
+{
+    struct rn_key key;
+    struct rn_view value;
+
+    marker_key(TAG_DROPPED, database, &key);
+    return rn_txn_get(txn, rn_key_view(&key), &value);
+}
+
+enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out)
+{
+    struct rn_key from, before, found;
+    size_t count = 1;
+    enum rn_code rc = RN_OK;
+
+    *out = 0;
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_DROPPED, &from, &before);
+    while (!rc && count) {
+        rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
+        if (rc || !count)
+            break;
+        *out += 1;
+        from = found;
+        from.bytes[from.len++] = 0; /* just behind it */
+    }
+    return rc;
+}
+
+/* ---- slices -------------------------------------------------------------- */
+
+static enum rn_code sweep_database(struct rn_engine *e, struct rn_txn *txn)
+{
+    struct rn_removal from = e->removal;
+    uint32_t number = 0;
+    enum rn_code rc = marker_find(txn, TAG_DROPPED, &number);
+
+    if (from.database != number)
+        from = (struct rn_removal){ .database = number };
+    if (!rc)
+        rc = rn_objects_remove(txn, &from, &e->removed);
+    return rc || !e->removed.is_last ? rc
+                                     : marker_del(txn, TAG_DROPPED, number);
+}
+
+static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
+{
+    struct rn_key *keys, from, before;
+    uint32_t number = 0;
+    size_t count = 0;
+    enum rn_code rc = marker_find(txn, TAG_DOOMED, &number);
+
+    if (rc)
+        return rc;
+    keys = rn_new(SLICE_KEYS * sizeof(*keys));
+    if (!keys)
+        return RN_NOMEM;
+    rn_key_span_container(number, &from, &before);
+    rc = rn_keys_take(txn, &from, &before, keys, SLICE_KEYS, &count);
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = rn_txn_del(txn, rn_key_view(&keys[i]));
+    if (!rc && count < SLICE_KEYS)
+        rc = marker_del(txn, TAG_DOOMED, number);
+    rn_free(keys);
+    rn_bloom_end(&e->sieves, number);
+    return rc;
+}
+
+static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, sweep);
+    enum rn_code rc;
+
+    e->removed = (struct rn_removed){ 0 };
+    rc = sweep_database(e, txn);
+    return rc == RN_NOT_FOUND ? sweep_container(e, txn) : rc;
+}
+
+/* Goes on until nothing is doomed; a store that is full or broken ends it until
+ * the next deletion or start. */
+static void done(struct rn_operation *op, enum rn_code rc,
+                 const struct rn_err *err)
+{
+    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, sweep);
+
+    (void)err;
+    if (!rc)
+        e->removal = e->removed.next;
+    for (size_t i = 0; !rc && i < e->removed.count; i++)
+        rn_catalog_forget(e, e->removed.rids[i]);
+    if (!rc && e->removed.is_last)
+        rn_catalog_end_drop(e);
+    atomic_store(&e->sweeping, false);
+    if (!rc)
+        rn_sweeper_wake(e);
+}
+
+void rn_sweeper_wake(struct rn_engine *e)
+{
+    if (atomic_exchange(&e->sweeping, true))
+        return;
+    e->sweep = (struct rn_operation){
+        .run = run,
+        .done = done,
+        .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_FREES,
+        .bytes = SLICE_BYTES,
+    };
+    if (rn_committer_queue(e->committer, &e->sweep))
+        atomic_store(&e->sweeping, false);
+}

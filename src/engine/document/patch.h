@@ -1,0 +1,65 @@
+/* patch.h -- a partial update: up to ten operations upon one document.
+ *
+ * As it is sent, an array of operations or an object with a condition:
+ *
+ *   [{"op":"set","path":"/a/0","value":1}, ...]
+ *   {"condition":"from c where c.n > 1","operations":[...]}
+ *
+ *   op        the value at `path`        its parent is an array
+ *   add       is made or overwritten     is inserted before that element
+ *   set       is made or overwritten     overwrites that element
+ *   replace   must be there              likewise
+ *   remove    must be there              the others move up
+ *   incr      a number, or is made       likewise
+ *   move      `from`'s, added here       as add
+ *
+ * Behind the last element, by its number or as "-", add and set append.
+ * Parents are never made.  Paths are RFC 6901's (~0 is ~, ~1 is /).  What names
+ * a document may not be touched: its id, its key, and the system's properties.
+ *
+ * Threads: a patch that has been read is only read.
+ */
+#ifndef RN_ENGINE_DOCUMENT_PATCH_H
+#define RN_ENGINE_DOCUMENT_PATCH_H
+
+#include "cosmos/pkdef.h"
+#include "query/query.h"
+
+enum { RN_PATCH_MAX = 10 };
+
+enum rn_patch_verb {
+    RN_PATCH_ADD,
+    RN_PATCH_SET,
+    RN_PATCH_REPLACE,
+    RN_PATCH_REMOVE,
+    RN_PATCH_INCR,
+    RN_PATCH_MOVE,
+    RN_PATCH_VERBS,
+};
+
+struct rn_patch_operation {
+    enum rn_patch_verb verb;
+    struct rn_json_path path, from;
+    struct rn_view value; /* JSON as sent */
+};
+
+struct rn_patch {
+    uint32_t count;
+    struct rn_patch_operation operations[RN_PATCH_MAX];
+    struct rn_query *condition; /* NULL: none */
+};
+
+/* Values are borrowed from `body`, all else lies in the arena.  `def` is of the
+ * container that it will be used in.  RN_BAD_REQUEST. */
+enum rn_code rn_patch_read(struct rn_view body, const struct rn_pkdef *def,
+                           struct rn_arena *arena, struct rn_patch *out,
+                           struct rn_err *err) RN_CHECK;
+
+/* Appends to `out` what the patch makes of a stored document, without the
+ * system's properties.  RN_PRECONDITION if the condition does not hold,
+ * RN_BAD_REQUEST if an operation cannot be done, RN_TOO_LARGE. */
+enum rn_code rn_patch_apply(const struct rn_patch *p, struct rn_view document,
+                            int64_t now, struct rn_buf *out,
+                            struct rn_err *err) RN_CHECK;
+
+#endif

@@ -1,0 +1,249 @@
+/* indexer.c -- see indexer.h: indexes are filled and go, in slices. */
+#include "engine/index/indexer.h"
+
+#include "engine/keys.h"
+#include "engine/own.h"
+#include "query/check/policy.h"
+
+enum {
+    ARENA_MAX = 1 << 20,
+    SLICE_KEYS = 256,
+    RETRY_S = 60, /* after a slice that failed */
+    DAY_S = 86400,
+    QUIET_NS = 20000000, /* after a write, before it counts as the last */
+};
+
+/* ---- slices -------------------------------------------------------------- */
+
+enum rn_code rn_index_move_on(struct rn_index_work *w, struct rn_index *x,
+                              enum rn_index_state state)
+{
+    x->state = state;
+    w->engine->indexer.fresh = w->set;
+    return rn_index_put(w->txn, w->number, x);
+}
+
+static bool is_allowed(const struct rn_policy *p, const struct rn_index *x)
+{
+    struct rn_policy_key keys[RN_INDEX_KEYS_MAX];
+
+    for (uint32_t i = 0; i < x->count; i++)
+        keys[i] =
+            (struct rn_policy_key){ x->keys[i].path, x->keys[i].is_descending };
+    return x->count == 1 ? rn_policy_is_indexed(p, &x->keys[0].path)
+                         : rn_policy_has_composite(p, keys, x->count);
+}
+
+/* Drops what the policy does not have. */
+static enum rn_code check_policy(struct rn_index_work *w,
+                                 const struct rn_object *o, bool *is_done)
+{
+    struct rn_arena arena = RN_ARENA_INIT(ARENA_MAX);
+    struct rn_policy policy;
+    struct rn_json j;
+    enum rn_code rc;
+
+    rn_json_init(&j, NULL);
+    rc = rn_json_parse(&j, o->body, NULL);
+    if (!rc)
+        rc = rn_policy_read(&j, &arena, &policy);
+    for (uint32_t i = 0; !rc && i < w->set->indexes.count; i++) {
+        struct rn_index *x = &w->set->indexes.list[i];
+
+        if (x->state == RN_INDEX_DROPPING || is_allowed(&policy, x))
+            continue;
+        rc = rn_index_move_on(w, x, RN_INDEX_DROPPING);
+        *is_done = true;
+    }
+    rn_json_release(&j);
+    rn_arena_release(&arena);
+    return rc;
+}
+
+static enum rn_code drop_some(struct rn_index_work *w, struct rn_index *x)
+{
+    struct rn_key *keys = rn_new(SLICE_KEYS * sizeof(*keys)), from, before, row;
+    size_t count = 0;
+    enum rn_code rc;
+
+    rn_key_index(w->number, x->number, &from);
+    before = from;
+    before.bytes[before.len - 1]++;
+    rc = keys ? rn_keys_take(w->txn, &from, &before, keys, SLICE_KEYS, &count)
+              : RN_NOMEM;
+
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = rn_txn_del(w->txn, rn_key_view(&keys[i]));
+    rn_free(keys);
+    if (rc || count == SLICE_KEYS)
+        return rc;
+    rn_index_row_key(w->number, x->number, &row);
+    rc = rn_txn_del(w->txn, rn_key_view(&row));
+    rn_index_set_free(w->set);
+    w->set = NULL;
+    if (!rc)
+        rc = rn_index_set_read(w->txn, w->number, &w->set);
+    w->engine->indexer.fresh = w->set;
+    return rc;
+}
+
+/* ---- what is due --------------------------------------------------------- */
+
+static struct rn_index *find_state(const struct rn_index_set *s,
+                                   enum rn_index_state state)
+{
+    for (uint32_t i = 0; i < s->indexes.count; i++) {
+        if (s->indexes.list[i].state == state)
+            return &s->indexes.list[i];
+    }
+    return NULL;
+}
+
+/* One thing that is to be done; `then` is when to look for the next. */
+static enum rn_code work_on(struct rn_index_work *w, const struct rn_object *o,
+                            int64_t *then)
+{
+    struct rn_index_set *known = rn_indexer_find(w->engine, w->number);
+    struct rn_index *dropping = find_state(w->set, RN_INDEX_DROPPING);
+    struct rn_index *building = find_state(w->set, RN_INDEX_BUILDING);
+    bool is_done = false;
+    enum rn_code rc = RN_OK;
+
+    if (known && !known->is_checked)
+        rc = check_policy(w, o, &is_done);
+    if (rc || is_done)
+        return rc;
+    if (dropping)
+        return drop_some(w, dropping);
+    if (building)
+        return rn_index_fill(w, building);
+    *then = RN_INDEX_NEVER;
+    return rn_index_look_at_uses(w, then);
+}
+
+static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, indexer.slice);
+    struct rn_indexer *x = &e->indexer;
+    struct rn_index_work w = { .engine = e, .txn = txn, .number = x->working };
+    struct rn_object *o = NULL;
+    enum rn_code rc;
+
+    rn_index_set_free(x->fresh); /* of a run that was undone */
+    x->fresh = NULL;
+    x->then = 0;
+    rn_index_filling_cut(&x->filling);
+    x->has_learnt = false;
+    rc = rn_index_set_read(txn, w.number, &w.set);
+    if (!rc && w.set->indexes.count)
+        o = rn_catalog_find_rid(e, w.set->indexes.list[0].container);
+    x->is_gone = !rc && !o;
+    if (o)
+        rc = work_on(&w, o, &x->then);
+    rn_object_release(o);
+    if (x->fresh != w.set || rc) {
+        rn_index_set_free(w.set);
+        x->fresh = NULL;
+    }
+    return rc;
+}
+
+static void slice_done(struct rn_operation *op, enum rn_code rc,
+                       const struct rn_err *err)
+{
+    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, indexer.slice);
+    struct rn_indexer *x = &e->indexer;
+    struct rn_index_set *s = rn_indexer_find(e, x->working), *fresh = x->fresh;
+
+    (void)err;
+    x->is_queued = false;
+    x->fresh = NULL;
+    x->due = 0; /* look at all of them */
+    if (rc || !s) {
+        rn_index_set_free(fresh);
+        rn_index_filling_cut(&x->filling);
+        if (s)
+            s->due = rn_engine_now(e) + RETRY_S;
+        return;
+    }
+    rn_index_filling_done(&x->filling);
+    if (x->is_gone) {
+        rn_indexer_forget(e, x->working);
+        return;
+    }
+    if (fresh) {
+        rn_index_clear_uses(e, s, fresh);
+        if (rn_indexer_place(e, fresh))
+            return;
+        s = rn_indexer_find(e, x->working);
+    }
+    if (s) {
+        s->is_checked = !x->has_learnt;
+        s->due = x->has_learnt ? 0 : x->then;
+    }
+}
+
+/* A container whose time has come, and when the next one's does. */
+static struct rn_index_set *find_due(struct rn_indexer *x, int64_t now)
+{
+    int64_t first = RN_INDEX_NEVER;
+
+    for (struct rn_index_set *s = x->sets; s; s = s->next) {
+        if (s->due <= now)
+            return s;
+        if (s->due < first)
+            first = s->due;
+    }
+    x->due = first;
+    return NULL;
+}
+
+int64_t rn_indexer_pause_ns(struct rn_engine *e)
+{
+    struct rn_indexer *x = &e->indexer;
+    int64_t now = rn_mono_ns(e->env), left;
+    struct rn_committer_status status;
+
+    if (x->turns != x->turns_asked)
+        x->wrote_ns = now;
+    x->turns_asked = x->turns;
+    left = x->wrote_ns + QUIET_NS - now;
+    if (left <= 0 || x->turns == 0)
+        return 0;
+    rn_committer_status(e->committer, &status);
+    return status.in_flight ? 0 : left;
+}
+
+struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
+{
+    struct rn_indexer *x = &e->indexer;
+    struct rn_index_set *s = NULL;
+    int64_t now, wait_s;
+
+    *wait_ns = RN_TASK_IDLE;
+    if (!x->sets || x->due == RN_INDEX_NEVER || x->is_queued ||
+        !atomic_load(&x->is_ready))
+        return NULL;
+    now = rn_engine_now(e);
+    if (x->due <= now)
+        s = find_due(x, now);
+    if (!s) {
+        wait_s = x->due - now;
+        if (x->due != RN_INDEX_NEVER)
+            *wait_ns = (wait_s > DAY_S ? DAY_S : wait_s) * 1000000000;
+        return NULL;
+    }
+    *wait_ns = rn_indexer_pause_ns(e);
+    if (*wait_ns)
+        return NULL;
+    x->is_queued = true;
+    x->working = s->number;
+    x->slice = (struct rn_operation){
+        .run = run_slice,
+        .done = slice_done,
+        .flags = RN_OPERATION_BACKGROUND |
+                 (find_state(s, RN_INDEX_BUILDING) ? 0 : RN_OPERATION_FREES),
+        .bytes = 64 << 10,
+    };
+    return &x->slice;
+}

@@ -1,0 +1,80 @@
+/* container.h -- a container's definition, as the engine uses it, and its
+ * partition key ranges.
+ *
+ * The definition is parsed once from the object's JSON and lives as long as the
+ * object; so do the intervals of its ranges.  What changes with every write, a
+ * range's LSN above all, is a row of the store, read in whatever snapshot one
+ * has.
+ */
+#ifndef RN_ENGINE_RANGE_CONTAINER_H
+#define RN_ENGINE_RANGE_CONTAINER_H
+
+#include "cosmos/epk.h"
+#include "cosmos/pkdef.h"
+#include "cosmos/rid.h"
+#include "engine/document/unique.h"
+#include "engine/feed/history.h"
+#include "engine/row.h"
+#include "store/store.h"
+
+enum { RN_TTL_OFF = 0, RN_TTL_NEVER = -1, RN_RANGES_MAX = 1024 };
+
+/* A partition key range: an interval of EPKs with one sequence of LSNs. */
+struct rn_range_span {
+    uint32_t id;
+    struct rn_epk_range epks;
+    size_t ancestor_count;
+    const uint32_t *ancestors; /* all ranges it comes from, oldest first */
+};
+
+/* What is ours at the end of each document's JSON, with slots for what differs;
+ * version.c makes and fills it. */
+struct rn_frame {
+    struct rn_view text;
+    size_t rid_slot, self_slot, etag_slot, ts_slot; /* in it */
+};
+enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
+                           struct rn_frame *out) RN_CHECK;
+
+struct rn_container {
+    uint32_t number; /* in keys; never used again */
+    struct rn_rid rid;
+    uint32_t series; /* in its documents' etags */
+    struct rn_frame frame;
+    struct rn_pkdef pkdef;
+    struct rn_unique unique;
+    struct rn_history_policy history;
+    int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
+    /* Where a document says from when its time to live counts; no names: from
+     * its _ts. */
+    struct rn_json_path ttl_path;
+    size_t range_count;
+    struct rn_range_span *ranges; /* in the order of their intervals */
+    uint32_t next_range;          /* the id that no range has had yet */
+    struct rn_arena arena;        /* what all this points into */
+};
+
+/* The range that holds an EPK.  There always is one. */
+const struct rn_range_span *rn_container_range_of(const struct rn_container *c,
+                                                  struct rn_view epk);
+/* By its id; NULL if there is none. */
+const struct rn_range_span *rn_container_range(const struct rn_container *c,
+                                               uint32_t id);
+/* Its row.  RN_NOT_FOUND if the container has been deleted. */
+enum rn_code rn_range_read(struct rn_txn *txn, const struct rn_container *c,
+                           uint32_t range, struct rn_row_range *out) RN_CHECK;
+/* The living range that holds an EPK, and its row.  After a split or a merge it
+ * is none of those that the container, as the caller has it, names. */
+enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
+                           struct rn_view epk, uint32_t *range,
+                           struct rn_row_range *out) RN_CHECK;
+/* From a range that is dead to the one of its descendants that is alive and
+ * holds the EPK; `range` and `row` are where it begins and ends. */
+enum rn_code rn_range_descend(struct rn_txn *txn, const struct rn_container *c,
+                              struct rn_view epk, uint32_t *range,
+                              struct rn_row_range *row) RN_CHECK;
+enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
+                            uint32_t range,
+                            const struct rn_row_range *row) RN_CHECK;
+
+#endif

@@ -1,0 +1,405 @@
+/* rehome.c -- what lies in the feed of a dead range, and what it has of all
+ * versions, is brought to its living descendants, in slices.
+ *
+ * The row 0 | 'h' | number says that a container has dead ranges that may not
+ * be empty.  It is written in the transaction that kills a range and goes when
+ * the last of them is empty, so a crash in between only means that this goes on
+ * after the next start.
+ *
+ * The oldest range is emptied first: when one is empty all its ancestors are.
+ * An entry keeps its LSN and its document's etag; two that come from the two
+ * sides of a merge may have one LSN and one n, and then the later gets the next
+ * n that is free.
+ */
+#include "engine/bug.h"
+#include "engine/own.h"
+
+#include "base/bytes.h"
+
+enum {
+    BUSY_ENTRIES = 32, /* of a slice that clients wait for */
+    IDLE_ENTRIES = 512,
+    SLICE_BYTES = 1 << 20,
+    TAG_HOMELESS = 'h',
+};
+
+static void homeless_key(uint32_t number, struct rn_key *out)
+{
+    struct rn_key end;
+
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_HOMELESS, out, &end);
+    rn_put_u32_be(out->bytes + out->len, number);
+    out->len += 4;
+}
+
+enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number)
+{
+    struct rn_key key;
+
+    homeless_key(number, &key);
+    return rn_txn_put(txn, rn_key_view(&key), RN_LIT(""));
+}
+
+/* The first key of a tag, and its value. */
+static enum rn_code first_of(struct rn_txn *txn, const struct rn_key *from,
+                             const struct rn_key *before, struct rn_key *key,
+                             struct rn_buf *value)
+{
+    struct rn_range range = { .from = rn_key_view(from),
+                              .before = rn_key_view(before) };
+    struct rn_cursor *c = NULL;
+    struct rn_view k, v;
+    enum rn_code rc = rn_txn_scan(txn, &range, &c);
+
+    if (!rc)
+        rc = rn_cursor_next(c, &k, &v);
+    if (!rc) {
+        memcpy(key->bytes, k.at, k.len);
+        key->len = k.len;
+        rn_buf_clear(value);
+        rc = rn_buf_add(value, v);
+    }
+    rn_cursor_end(c);
+    return rc;
+}
+
+static bool is_unfinished(const struct rn_row_range *row)
+{
+    return row->state == RN_RANGE_DEAD || row->state == RN_RANGE_EMPTY;
+}
+
+/* The oldest range that is dead and has something, of the feed or of all
+ * versions. */
+static enum rn_code find_dead(struct rn_txn *txn, const struct rn_container *c,
+                              uint32_t *id, struct rn_row_range *row)
+{
+    struct rn_key from, before;
+    struct rn_range all;
+    struct rn_cursor *cursor = NULL;
+    struct rn_view key, value;
+    enum rn_code rc;
+
+    rn_key_span_tag(c->number, RN_TAG_RANGE, &from, &before);
+    all = (struct rn_range){ .from = rn_key_view(&from),
+                             .before = rn_key_view(&before) };
+    rc = rn_txn_scan(txn, &all, &cursor);
+    while (!rc) {
+        rc = rn_cursor_next(cursor, &key, &value);
+        if (!rc)
+            rc = rn_row_range_decode(value, row);
+        if (!rc && is_unfinished(row)) {
+            *id = rn_get_u32_be(key.at + RN_KEY_HEAD);
+            break;
+        }
+    }
+    rn_cursor_end(cursor);
+    return rc;
+}
+
+static void place_key(char tag, uint32_t number, uint32_t range, uint64_t lsn,
+                      uint32_t n, struct rn_key *out)
+{
+    if (tag == RN_TAG_HISTORY)
+        rn_key_history(number, range, lsn, n, out);
+    else
+        rn_key_feed(number, range, lsn, n, out);
+}
+
+/* A place that nobody has. */
+static enum rn_code find_room(struct rn_txn *txn, char tag, uint32_t number,
+                              struct rn_row_document *d, struct rn_key *out)
+{
+    struct rn_view taken;
+    enum rn_code rc;
+
+    for (;; d->n++) {
+        place_key(tag, number, d->range, d->lsn, d->n, out);
+        rc = rn_txn_get(txn, rn_key_view(out), &taken);
+        if (RN_BUG(HOME_OVERWRITES))
+            return RN_OK;
+        if (rc)
+            return rc == RN_NOT_FOUND ? RN_OK : rc;
+    }
+}
+
+static enum rn_code move_document(struct rn_txn *txn,
+                                  const struct rn_container *c, uint64_t rid,
+                                  const struct rn_row_document *to)
+{
+    char bytes[RN_ROW_DOCUMENT_MAX];
+    struct rn_row_document row;
+    struct rn_view value;
+    struct rn_key key;
+    enum rn_code rc = rn_document_key_of(txn, c, rid, &key);
+
+    if (!rc)
+        rc = rn_txn_get(txn, rn_key_view(&key), &value);
+    if (!rc)
+        rc = rn_row_document_decode(value, &row);
+    if (rc)
+        return rc == RN_NOT_FOUND ? RN_CORRUPT : rc;
+    if (!row.is_moved) {
+        row.is_moved = true;
+        row.birth_range = row.range;
+        row.birth_n = row.n;
+    }
+    row.range = to->range;
+    row.n = to->n;
+    return rn_txn_put(txn, rn_key_view(&key),
+                      rn_view_of(bytes, rn_row_document_encode(&row, bytes)));
+}
+
+/* The EPK of an entry, and of a document's latest version its rid. */
+static enum rn_code read_entry(char tag, struct rn_view value,
+                               struct rn_view *epk, uint64_t *rid)
+{
+    struct rn_row_history version;
+    struct rn_row_feed feed;
+    enum rn_code rc;
+
+    if (tag == RN_TAG_HISTORY) {
+        rc = rn_row_history_decode(value, &version);
+        *epk = rc ? *epk : version.epk;
+        return rc;
+    }
+    rc = rn_row_feed_decode(value, &feed);
+    *epk = rc ? *epk : feed.epk;
+    *rid = rc ? 0 : feed.rid;
+    return rc;
+}
+
+/* A dead range, and the living ones that entries of it have gone to: a slice
+ * asks for them again and again. */
+struct origin {
+    uint32_t id;
+    const struct rn_row_range *row;
+    struct rn_buf living; /* of struct home */
+};
+
+struct home {
+    uint32_t id;
+    struct rn_epk_range epks;
+};
+
+static enum rn_code find_home(struct rn_txn *txn, const struct rn_container *c,
+                              struct origin *from, struct rn_view epk,
+                              uint32_t *id)
+{
+    const struct home *known = (const void *)from->living.at;
+    struct rn_row_range row = *from->row;
+    struct home found;
+    enum rn_code rc;
+
+    for (size_t i = 0; i < from->living.len / sizeof(*known); i++) {
+        if (rn_epk_range_has(&known[i].epks, epk)) {
+            *id = known[i].id;
+            return RN_OK;
+        }
+    }
+    *id = from->id;
+    rc = rn_range_descend(txn, c, epk, id, &row);
+    if (rc)
+        return rc;
+    memset(&found, 0, sizeof(found));
+    found.id = *id;
+    found.epks = row.epks;
+    return rn_buf_add(&from->living, rn_view_of(&found, sizeof(found)));
+}
+
+static enum rn_code move_entry(struct rn_txn *txn, const struct rn_container *c,
+                               struct origin *from, const struct rn_key *key,
+                               struct rn_view value)
+{
+    char tag = key->bytes[RN_KEY_HEAD - 1];
+    struct rn_row_document to = { 0 };
+    struct rn_view epk = { 0 };
+    struct rn_key home;
+    uint64_t rid = 0;
+    enum rn_code rc = read_entry(tag, value, &epk, &rid);
+
+    if (!rc)
+        rc = find_home(txn, c, from, epk, &to.range);
+    to.lsn = rn_get_u64_be(key->bytes + RN_KEY_HEAD + 4);
+    to.n = rn_get_u32_be(key->bytes + RN_KEY_HEAD + 12);
+    if (!rc)
+        rc = find_room(txn, tag, c->number, &to, &home);
+    if (!rc)
+        rc = rn_txn_put(txn, rn_key_view(&home), value);
+    if (!rc)
+        rc = rn_txn_del(txn, rn_key_view(key));
+    if (rc || tag == RN_TAG_HISTORY)
+        return rc;
+    return move_document(txn, c, rid, &to);
+}
+
+/* Entries of a dead range as they lie, one behind the other: key, length of the
+ * value, value. */
+static enum rn_code gather(struct rn_txn *txn, const struct rn_key *from,
+                           const struct rn_key *before, uint32_t entries,
+                           struct rn_buf *out)
+{
+    struct rn_range range = { .from = rn_key_view(from),
+                              .before = rn_key_view(before) };
+    struct rn_cursor *c = NULL;
+    struct rn_view key, value;
+    char len[4];
+    enum rn_code rc = rn_txn_scan(txn, &range, &c);
+
+    while (!rc && entries-- && out->len < SLICE_BYTES) {
+        rc = rn_cursor_next(c, &key, &value);
+        if (!rc && key.len != from->len)
+            rc = RN_CORRUPT;
+        if (rc)
+            break;
+        rn_put_u32_be(len, (uint32_t)value.len);
+        rc = rn_buf_add(out, key);
+        if (!rc)
+            rc = rn_buf_add(out, rn_view_of(len, sizeof(len)));
+        if (!rc)
+            rc = rn_buf_add(out, value);
+    }
+    rn_cursor_end(c);
+    return rc == RN_NOT_FOUND && out->len ? RN_OK : rc;
+}
+
+/* Some of a dead range's entries of one kind, from `h->next` on if that is
+ * among them; RN_NOT_FOUND when there are no more. */
+static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
+                               char tag, uint32_t id,
+                               const struct rn_row_range *row,
+                               struct rn_rehome *h)
+{
+    struct rn_buf all = RN_BUF_INIT(SLICE_BYTES + 2 * RN_VALUE_MAX);
+    struct origin origin = { id, row, RN_BUF_INIT(1 << 20) };
+    struct rn_key from, before, key;
+    enum rn_code rc;
+
+    place_key(tag, c->number, id, 0, 0, &from);
+    place_key(tag, c->number, id, UINT64_MAX, UINT32_MAX, &before);
+    if (rn_view_compare(rn_key_view(&h->next), rn_key_view(&from)) > 0 &&
+        rn_view_compare(rn_key_view(&h->next), rn_key_view(&before)) < 0)
+        from = h->next;
+    key = from;
+    rc = gather(txn, &from, &before, h->entries, &all);
+    for (size_t at = 0; !rc && at < all.len;) {
+        uint32_t len = rn_get_u32_be(all.at + at + key.len);
+
+        memcpy(key.bytes, all.at + at, key.len);
+        at += key.len + 4;
+        rc = move_entry(txn, c, &origin, &key, rn_view_of(all.at + at, len));
+        at += len;
+    }
+    if (!rc)
+        h->next = key;
+    rn_buf_release(&origin.living);
+    rn_buf_release(&all);
+    return rc;
+}
+
+/* First what is there of each document, then all versions. */
+static enum rn_code empty_range(struct rn_txn *txn,
+                                const struct rn_container *c, uint32_t id,
+                                struct rn_row_range *row, struct rn_rehome *h)
+{
+    enum rn_code rc = RN_OK;
+
+    if (row->state == RN_RANGE_DEAD) {
+        rc = empty_some(txn, c, RN_TAG_FEED, id, row, h);
+        if (rc != RN_NOT_FOUND)
+            return rc;
+        row->state = RN_RANGE_EMPTY;
+        rc = rn_range_write(txn, c, id, row);
+    }
+    if (!rc)
+        rc = empty_some(txn, c, RN_TAG_HISTORY, id, row, h);
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    row->state = RN_RANGE_BARE;
+    return rn_range_write(txn, c, id, row);
+}
+
+/* Large slices save syncs; a client that writes would wait for them. */
+static void set_size(struct rn_engine *e)
+{
+    struct rn_rehome *h = &e->home;
+    bool is_busy = h->turns != e->indexer.turns;
+
+    h->turns = e->indexer.turns;
+    if (e->opts.home_entries)
+        h->entries = e->opts.home_entries;
+    else if (is_busy || !h->entries)
+        h->entries = BUSY_ENTRIES;
+    else if (h->entries < IDLE_ENTRIES)
+        h->entries *= 2;
+}
+
+static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+{
+    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, home.op);
+    struct rn_buf value = RN_BUF_INIT(64);
+    struct rn_key from, before, key;
+    struct rn_container c = { 0 }; /* its number is all that is needed */
+    struct rn_row_range row;
+    uint32_t id = 0;
+    enum rn_code rc;
+
+    e->home.next = e->home.at;
+    set_size(e);
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_HOMELESS, &from, &before);
+    rc = first_of(txn, &from, &before, &key, &value);
+    rn_buf_release(&value);
+    if (rc)
+        return rc;
+    if (key.len != RN_KEY_HEAD + 4)
+        return RN_CORRUPT;
+    c.number = rn_get_u32_be(key.bytes + RN_KEY_HEAD);
+    rn_expiry_moved(e, c.number);
+    rc = find_dead(txn, &c, &id, &row);
+    if (!rc)
+        rc = empty_range(txn, &c, id, &row, &e->home);
+    /* All are empty, or the container has been deleted. */
+    return rc == RN_NOT_FOUND ? rn_txn_del(txn, rn_key_view(&key)) : rc;
+}
+
+/* Goes on until all is at home; a store that is full or broken ends it until
+ * the next split or start. */
+static void done(struct rn_operation *op, enum rn_code rc,
+                 const struct rn_err *err)
+{
+    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, home.op);
+
+    (void)err;
+    e->home.is_queued = false;
+    if (rc)
+        atomic_store(&e->home.is_wanted, false);
+    else
+        e->home.at = e->home.next;
+}
+
+/* An operation that fails after it has written spoils its group, which is then
+ * run again one by one: so this needs no overlay. */
+struct rn_operation *rn_rehome_take_due(struct rn_engine *e, int64_t *wait_ns)
+{
+    struct rn_rehome *h = &e->home;
+
+    *wait_ns = RN_TASK_IDLE;
+    if (h->is_queued || !atomic_load(&h->is_wanted))
+        return NULL;
+    *wait_ns = rn_indexer_pause_ns(e);
+    if (*wait_ns)
+        return NULL;
+    h->is_queued = true;
+    h->op = (struct rn_operation){
+        .run = run,
+        .done = done,
+        .flags = RN_OPERATION_BACKGROUND,
+        .bytes = UINT64_C(2) * SLICE_BYTES,
+    };
+    return &h->op;
+}
+
+void rn_rehome_wake(struct rn_engine *e)
+{
+    atomic_store(&e->home.is_wanted, true);
+    rn_committer_wake(e->committer);
+}

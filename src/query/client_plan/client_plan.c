@@ -1,0 +1,450 @@
+/* client_plan.c -- the answer to a plan request. */
+#include "query/client_plan/client_plan.h"
+
+#include "query/check/check.h"
+#include "query/client_plan/rank.h"
+#include "query/fn/function.h"
+#include "query/parse/print.h"
+
+#include <stdlib.h>
+
+enum { RANGES_MAX = 1024 }; /* more points than this are one full range */
+
+const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e)
+{
+    return e->kind == RN_EXPR_CALL && e->function && e->function->aggregate
+               ? e
+               : NULL;
+}
+
+/* ---- the making ---------------------------------------------------------- */
+
+static bool holds_aggregate(const struct rn_expr *e)
+{
+    if (e->kind == RN_EXPR_QUERY)
+        return false;
+    if (rn_plan_aggregate(e))
+        return true;
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (holds_aggregate(e->kids[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum rn_code check_compositions(const struct rn_select *s,
+                                       struct rn_faults *faults)
+{
+    for (uint32_t i = 0; i < s->item_count; i++) {
+        const struct rn_expr *e = s->items[i].expr;
+        if (!rn_plan_aggregate(e) && holds_aggregate(e)) {
+            return rn_faults_add(faults, NULL, 0, 0,
+                                 "Compositions of aggregates and other "
+                                 "expressions are not allowed.");
+        }
+    }
+    return RN_OK;
+}
+
+/* What every row has: a constant, or the row itself. */
+static bool is_each_row(const struct rn_expr *e, const struct rn_from *from)
+{
+    return e->kind == RN_EXPR_LITERAL ||
+           (e->kind == RN_EXPR_NAME && rn_view_eq(e->name, from->bound));
+}
+
+/* SELECT COUNT(1) FROM (SELECT DISTINCT ...) can be counted after merging; the
+ * sum of what each range counts would have a value once for each. */
+static bool is_dcount(const struct rn_select *s)
+{
+    const struct rn_expr *call;
+
+    if (s->item_count != 1 || s->from_count != 1 || !s->from[0].query ||
+        s->where || s->group_count || s->order_count || s->top || s->offset ||
+        s->from[0].is_each || !s->from[0].query->is_distinct ||
+        s->from[0].query->order_count || s->from[0].query->top ||
+        s->from[0].query->offset || s->from[0].query->group_count)
+        return false;
+    call = rn_plan_aggregate(s->items[0].expr);
+    return call && call->function->aggregate == RN_AGGREGATE_COUNT &&
+           is_each_row(call->kids[0], &s->from[0]);
+}
+
+static bool is_vector(const struct rn_select *s)
+{
+    return s->order_count && s->order[0].expr->kind == RN_EXPR_CALL;
+}
+
+enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
+                          struct rn_faults *faults, struct rn_plan *out)
+{
+    const struct rn_select *s = q->select;
+    struct rn_plan p = { .query = q, .select = s };
+    enum rn_code rc = check_compositions(s, faults);
+
+    if (rc)
+        return rc;
+    p.is_dcount = is_dcount(s);
+    if (p.is_dcount) {
+        p.dcount_alias =
+            s->kind == RN_SELECT_VALUE ? RN_LIT("") : s->items[0].name;
+        p.select = s->from[0].query;
+        *out = p;
+        return RN_OK;
+    }
+    p.is_grouped = s->group_count || s->aggregate_count;
+    p.is_ordered = s->order_count && (!p.is_grouped || s->group_count);
+    p.is_vector = p.is_ordered && !p.is_grouped && is_vector(s);
+    p.is_whole = s->from_count == 0 || (is_one_partition && !p.is_grouped &&
+                                        !p.is_ordered && !s->is_distinct);
+    if (s->top && s->from_count) {
+        p.has_top = true;
+        p.top = (uint64_t)s->top->value.integer;
+    }
+    if (s->offset && !p.is_whole) {
+        p.has_offset = true;
+        p.offset = (uint64_t)s->offset->value.integer;
+        p.limit = (uint64_t)s->limit->value.integer;
+    }
+    *out = p;
+    return RN_OK;
+}
+
+/* ---- queryInfo ----------------------------------------------------------- */
+
+static void out_expr(struct rn_json_out *o, const struct rn_expr *e)
+{
+    struct rn_buf text = RN_BUF_INIT((size_t)RN_QUERY_TEXT_MAX * 8);
+    struct rn_printer p = RN_PRINTER_INIT(&text);
+
+    rn_print_expr(&p, e);
+    if (p.rc && !o->rc)
+        o->rc = p.rc;
+    rn_json_out_string(o, rn_buf_view(&text));
+    rn_buf_release(&text);
+}
+
+static const char *aggregate_name(const struct rn_expr *call)
+{
+    static const char *const names[] = {
+        [RN_AGGREGATE_AVG] = "Average",
+        [RN_AGGREGATE_COUNT] = "Count",
+        [RN_AGGREGATE_COUNTIF] = "CountIf",
+        [RN_AGGREGATE_MAX] = "Max",
+        [RN_AGGREGATE_MIN] = "Min",
+        [RN_AGGREGATE_SUM] = "Sum",
+        [RN_AGGREGATE_MAKELIST] = "MakeList",
+        [RN_AGGREGATE_MAKESET] = "MakeSet",
+    };
+
+    return names[call->function->aggregate];
+}
+
+void rn_plan_out_count(struct rn_json_out *o, const char *name, bool is_there,
+                       uint64_t count)
+{
+    rn_json_out_key(o, rn_view_text(name));
+    if (is_there)
+        rn_json_out_uint(o, count);
+    else
+        rn_json_out_null(o);
+}
+
+/* Repetitions stand side by side if the rows are sorted by what they are. */
+static const char *distinct_type(const struct rn_plan *p)
+{
+    const struct rn_select *s = p->select;
+
+    if (!s->is_distinct)
+        return "None";
+    if (p->is_ordered && !p->is_grouped && s->order_count == 1 &&
+        s->item_count == 1 &&
+        rn_expr_equals(s->order[0].expr, s->items[0].expr))
+        return "Ordered";
+    return "Unordered";
+}
+
+static void out_orders(struct rn_json_out *o, const struct rn_plan *p)
+{
+    const struct rn_select *s = p->select;
+    uint32_t count = p->is_ordered ? s->order_count : 0;
+
+    rn_json_out_key(o, RN_LIT("orderBy"));
+    rn_json_out_array_begin(o);
+    for (uint32_t i = 0; i < count; i++)
+        rn_json_out_string(o, s->order[i].is_descending ? RN_LIT("Descending")
+                                                        : RN_LIT("Ascending"));
+    rn_json_out_array_end(o);
+    rn_json_out_key(o, RN_LIT("orderByExpressions"));
+    rn_json_out_array_begin(o);
+    for (uint32_t i = 0; i < count; i++)
+        out_expr(o, s->order[i].expr);
+    rn_json_out_array_end(o);
+}
+
+static void out_groups(struct rn_json_out *o, const struct rn_plan *p)
+{
+    const struct rn_select *s = p->select;
+    bool is_list = p->is_grouped && s->kind == RN_SELECT_LIST;
+    bool is_value = p->is_grouped && s->kind == RN_SELECT_VALUE;
+
+    rn_json_out_key(o, RN_LIT("groupByExpressions"));
+    rn_json_out_array_begin(o);
+    for (uint32_t i = 0; i < (p->is_grouped ? s->group_count : 0); i++)
+        out_expr(o, s->group[i]);
+    rn_json_out_array_end(o);
+    rn_json_out_key(o, RN_LIT("groupByAliases"));
+    rn_json_out_array_begin(o);
+    for (uint32_t i = 0; i < s->item_count && is_list; i++)
+        rn_json_out_string(o, s->items[i].name);
+    rn_json_out_array_end(o);
+    rn_json_out_key(o, RN_LIT("aggregates"));
+    rn_json_out_array_begin(o);
+    if (is_value && rn_plan_aggregate(s->items[0].expr))
+        rn_json_out_string(o, rn_view_text(aggregate_name(s->items[0].expr)));
+    rn_json_out_array_end(o);
+    rn_json_out_key(o, RN_LIT("groupByAliasToAggregateType"));
+    rn_json_out_object_begin(o);
+    for (uint32_t i = 0; i < s->item_count && is_list; i++) {
+        rn_json_out_key(o, s->items[i].name);
+        if (rn_plan_aggregate(s->items[i].expr)) {
+            rn_json_out_string(o,
+                               rn_view_text(aggregate_name(s->items[i].expr)));
+        } else {
+            rn_json_out_null(o);
+        }
+    }
+    rn_json_out_object_end(o);
+}
+
+static void out_info(struct rn_json_out *o, const struct rn_plan *p)
+{
+    struct rn_buf text = RN_BUF_INIT((size_t)RN_QUERY_TEXT_MAX * 16);
+    enum rn_code rc = rn_plan_rewrite(p, &text);
+
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("distinctType"));
+    rn_json_out_string(o, rn_view_text(distinct_type(p)));
+    rn_plan_out_count(o, "top", p->has_top, p->top);
+    rn_plan_out_count(o, "offset", p->has_offset, p->offset);
+    rn_plan_out_count(o, "limit", p->has_offset, p->limit);
+    out_orders(o, p);
+    out_groups(o, p);
+    rn_json_out_key(o, RN_LIT("rewrittenQuery"));
+    rn_json_out_string(o, text.len ? rn_buf_view(&text) : RN_LIT(""));
+    rn_json_out_key(o, RN_LIT("hasSelectValue"));
+    rn_json_out_bool(o, p->query->select->kind == RN_SELECT_VALUE);
+    rn_json_out_key(o, RN_LIT("dCountInfo"));
+    if (p->is_dcount) {
+        rn_json_out_object_begin(o);
+        rn_json_out_key(o, RN_LIT("dCountAlias"));
+        rn_json_out_string(o, p->dcount_alias);
+        rn_json_out_object_end(o);
+    } else {
+        rn_json_out_null(o);
+    }
+    rn_json_out_key(o, RN_LIT("hasNonStreamingOrderBy"));
+    rn_json_out_bool(o, p->is_vector);
+    rn_json_out_object_end(o);
+    rn_buf_release(&text);
+    if (rc && !o->rc)
+        o->rc = rc;
+}
+
+/* ---- queryRanges --------------------------------------------------------- */
+
+struct range {
+    struct rn_view min, max;
+    bool is_point;
+};
+
+struct ranges {
+    struct rn_arena arena;
+    struct range list[RANGES_MAX];
+    uint32_t count;
+    bool is_one_key;
+};
+
+static int by_min(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    return rn_view_compare(x->min, y->min);
+}
+
+static enum rn_code add_range(const struct rn_plan_keys *k, struct ranges *r,
+                              const struct rn_value *values, uint32_t count)
+{
+    struct rn_buf min = RN_BUF_INIT(1 << 16), max = RN_BUF_INIT(1 << 16);
+    struct range *range = &r->list[r->count++];
+    enum rn_code rc = k->place(k->context, values, count, &min, &max);
+
+    range->is_point = count == k->count;
+    range->min = rn_arena_copy(&r->arena, rn_buf_view(&min));
+    range->max = range->is_point ? range->min
+                                 : rn_arena_copy(&r->arena, rn_buf_view(&max));
+    if (!rc && (!range->min.at || !range->max.at))
+        rc = RN_TOO_LARGE;
+    rn_buf_release(&min);
+    rn_buf_release(&max);
+    return rc;
+}
+
+/* Every combination of the values the paths are pinned to. */
+static enum rn_code add_ranges(const struct rn_plan_keys *k, struct ranges *r,
+                               const struct rn_query_pins *pins, uint32_t count)
+{
+    struct rn_value values[8];
+    uint64_t total = 1;
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < count && total <= RANGES_MAX; i++)
+        total *= pins[i].count;
+    if (count == 0 || total > RANGES_MAX) {
+        r->list[r->count++] = (struct range){ RN_LIT(""), RN_LIT("FF"), false };
+        return RN_OK;
+    }
+    r->is_one_key = total == 1 && count == k->count;
+    for (uint64_t n = 0; n < total && !rc; n++) {
+        uint64_t left = n;
+        for (uint32_t i = 0; i < count; i++) {
+            values[i] = pins[i].values[left % pins[i].count];
+            left /= pins[i].count;
+        }
+        rc = add_range(k, r, values, count);
+    }
+    return rc;
+}
+
+static enum rn_code find_ranges(const struct rn_query *q,
+                                const struct rn_plan_keys *k, struct ranges *r)
+{
+    struct rn_query_pins pins[8] = { 0 };
+    uint32_t count = 0;
+    bool is_empty = !rn_query_reads_documents(q);
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < k->count && i < 8 && !rc; i++) {
+        rc = rn_query_pin(q, &k->paths[i], &r->arena, &pins[i]);
+        is_empty = is_empty || (pins[i].is_pinned && pins[i].count == 0);
+        if (pins[i].is_pinned && count == i)
+            count++;
+    }
+    if (rc)
+        return rc;
+    if (count < k->count && !k->is_hierarchical)
+        count = 0;
+    if (is_empty) {
+        r->list[r->count++] = (struct range){ RN_LIT(""), RN_LIT(""), true };
+        return RN_OK;
+    }
+    rc = add_ranges(k, r, pins, count);
+    qsort(r->list, r->count, sizeof(r->list[0]), by_min);
+    return rc;
+}
+
+static void out_ranges(struct rn_json_out *o, const struct ranges *r)
+{
+    rn_json_out_array_begin(o);
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (i && rn_view_eq(r->list[i].min, r->list[i - 1].min))
+            continue; /* all objects hash alike */
+        rn_json_out_object_begin(o);
+        rn_json_out_key(o, RN_LIT("min"));
+        rn_json_out_string(o, r->list[i].min);
+        rn_json_out_key(o, RN_LIT("max"));
+        rn_json_out_string(o, r->list[i].max);
+        rn_json_out_key(o, RN_LIT("isMinInclusive"));
+        rn_json_out_bool(o, true);
+        rn_json_out_key(o, RN_LIT("isMaxInclusive"));
+        rn_json_out_bool(o, r->list[i].is_point);
+        rn_json_out_object_end(o);
+    }
+    rn_json_out_array_end(o);
+}
+
+enum rn_code rn_query_plan_print(const struct rn_query *q,
+                                 const struct rn_plan_keys *keys,
+                                 struct rn_faults *faults, struct rn_buf *out,
+                                 struct rn_err *err)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(out);
+    struct ranges *r = rn_new(sizeof(*r));
+    struct rn_plan p;
+    enum rn_code rc = r ? RN_OK : RN_NOMEM;
+
+    *faults = (struct rn_faults){ .text = q->text };
+    if (!rc) {
+        r->arena = RN_ARENA_INIT((size_t)64 << 20);
+        rc = find_ranges(q, keys, r);
+    }
+    if (!rc)
+        rc = rn_plan_make(q, r->is_one_key, faults, &p);
+    if (!rc)
+        rc = rn_plan_check_features(&p, keys->features, faults);
+    if (!rc) {
+        rn_json_out_object_begin(&o);
+        rn_json_out_key(&o, RN_LIT("partitionedQueryExecutionInfoVersion"));
+        rn_json_out_uint(&o, 2);
+        rn_json_out_key(&o, q->select->is_rank ? RN_LIT("hybridSearchQueryInfo")
+                                               : RN_LIT("queryInfo"));
+        if (q->select->is_rank)
+            rn_hybrid_print(&p, &o);
+        else
+            out_info(&o, &p);
+        rn_json_out_key(&o, RN_LIT("queryRanges"));
+        out_ranges(&o, r);
+        rn_json_out_object_end(&o);
+        rc = rn_json_out_finish(&o);
+    }
+    if (r)
+        rn_arena_release(&r->arena);
+    rn_free(r);
+    if (rc) {
+        rn_fail(err, rc, "%s",
+                faults->count ? faults->list[0].message
+                              : "the plan could not be made");
+    }
+    return rc;
+}
+
+/* ---- order --------------------------------------------------------------- */
+
+uint32_t rn_query_order_count(const struct rn_query *q)
+{
+    return q->select->aggregate_count || q->select->group_count
+               ? 0
+               : q->select->order_count;
+}
+
+enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
+                                struct rn_arena *a, struct rn_json_path *path,
+                                bool *is_descending)
+{
+    *is_descending = q->select->order[i].is_descending;
+    return rn_expr_path(q->select, q->select->order[i].expr, a, path);
+}
+
+enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
+                              struct rn_query_extreme *out)
+{
+    const struct rn_select *s = q->select;
+    const struct rn_expr *first;
+
+    *out = (struct rn_query_extreme){ 0 };
+    if (!s->aggregate_count || s->group_count || s->from_count != 1 ||
+        s->from[0].query || s->from[0].is_each)
+        return RN_OK;
+    first = s->aggregates[0]->kids[0];
+    for (uint32_t i = 0; i < s->aggregate_count; i++) {
+        const struct rn_expr *e = s->aggregates[i];
+        enum rn_aggregate_kind kind = e->function->aggregate;
+
+        if ((kind != RN_AGGREGATE_MIN && kind != RN_AGGREGATE_MAX) ||
+            !rn_expr_equals(e->kids[0], first))
+            return RN_OK;
+        out->has_min = out->has_min || kind == RN_AGGREGATE_MIN;
+        out->has_max = out->has_max || kind == RN_AGGREGATE_MAX;
+    }
+    return rn_expr_path(s, first, a, &out->path);
+}

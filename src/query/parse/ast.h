@@ -1,0 +1,166 @@
+/* ast.h -- a query as a tree.
+ *
+ * The parser makes it, the checker fills in what names and calls mean, and
+ * after that nobody changes it.  All of it lives in one arena.
+ *
+ * A frame is the row of values an evaluation works on.  Each FROM source, each
+ * aggregate call and each GROUP BY key of the whole query, subqueries
+ * included, has a place of its own in it (its slot), so that an inner query
+ * sees the outer rows by looking at their slots.  Slot 0 is the document.
+ */
+#ifndef RN_QUERY_PARSE_AST_H
+#define RN_QUERY_PARSE_AST_H
+
+#include "query/check/policy.h"
+#include "query/run/value.h"
+
+enum {
+    RN_QUERY_TEXT_MAX = 512 * 1024,
+    RN_QUERY_DEPTH_MAX = 256, /* of expressions and subqueries; saves stacks */
+    RN_QUERY_JOINS_MAX = 10,  /* in all, as in the service */
+    /* More than any SDK sends: to read many documents .NET and Python send four
+     * for each of up to 1,000, Java for as many as its text has room. */
+    RN_QUERY_PARAMETERS_MAX = 16000,
+    RN_QUERY_SLOTS_MAX = 4096,
+};
+
+enum rn_expr_kind {
+    RN_EXPR_LITERAL,
+    RN_EXPR_PARAMETER,
+    RN_EXPR_NAME,
+    RN_EXPR_MEMBER, /* kid 0 . name, or kid 0 ["name"] */
+    RN_EXPR_INDEX,  /* kid 0 [ kid 1 ] */
+    RN_EXPR_UNARY,
+    RN_EXPR_BINARY,
+    RN_EXPR_LOGIC,   /* AND, OR over all kids */
+    RN_EXPR_BETWEEN, /* kid 0 between kid 1 and kid 2 */
+    RN_EXPR_IN,      /* kid 0 among the other kids */
+    RN_EXPR_LIKE,    /* kid 0 like kid 1; `name` is the escape, if any */
+    RN_EXPR_CHOICE,  /* kid 0 ? kid 1 : kid 2 */
+    RN_EXPR_CALL,
+    RN_EXPR_ARRAY,
+    RN_EXPR_OBJECT, /* names and kids */
+    RN_EXPR_QUERY,
+};
+
+enum rn_op {
+    RN_OP_NONE,
+    RN_OP_MULTIPLY,
+    RN_OP_DIVIDE,
+    RN_OP_MODULO,
+    RN_OP_ADD,
+    RN_OP_SUBTRACT,
+    RN_OP_SHIFT_LEFT,
+    RN_OP_SHIFT_RIGHT,
+    RN_OP_SHIFT_ZERO,
+    RN_OP_LESS,
+    RN_OP_LESS_EQUAL,
+    RN_OP_GREATER,
+    RN_OP_GREATER_EQUAL,
+    RN_OP_EQUAL,
+    RN_OP_NOT_EQUAL,
+    RN_OP_BIT_AND,
+    RN_OP_BIT_XOR,
+    RN_OP_BIT_OR,
+    RN_OP_CONCAT,
+    RN_OP_AND,
+    RN_OP_OR,
+    RN_OP_COALESCE,
+    RN_OP_NOT,
+    RN_OP_MINUS,
+    RN_OP_PLUS,
+    RN_OP_BIT_NOT,
+};
+
+enum rn_subquery {
+    RN_SUBQUERY_SCALAR,
+    RN_SUBQUERY_EXISTS,
+    RN_SUBQUERY_ARRAY,
+    RN_SUBQUERY_ALL,
+    RN_SUBQUERY_FIRST,
+    RN_SUBQUERY_LAST,
+};
+
+enum { RN_SLOT_NONE = -1 };
+
+struct rn_expr {
+    uint8_t kind;    /* enum rn_expr_kind */
+    uint8_t op;      /* enum rn_op; of a query: enum rn_subquery; of a
+                      * call: what the checker tells the function */
+    bool is_negated; /* NOT BETWEEN, NOT IN, NOT LIKE */
+    bool is_bracket; /* a member in brackets; a udf call */
+    uint16_t depth;
+    bool is_document;      /* a name that stands for the whole document */
+    uint32_t start, end;   /* bytes of the text */
+    uint32_t count, room;  /* of kids */
+    int32_t slot;          /* where its value is, if not computed */
+    struct rn_expr **kids; /* operands, arguments, elements */
+    struct rn_view name;
+    union {
+        struct rn_value value;   /* literal, bound parameter */
+        struct rn_view *names;   /* of an object's members */
+        struct rn_select *query; /* of a subquery */
+        const struct rn_function *function;
+        const struct rn_expr *computed; /* what a member stands for */
+    };
+};
+
+struct rn_from {
+    struct rn_view alias; /* as written; empty if there is none */
+    bool is_each;         /* alias IN ...: one row per element */
+    struct rn_select *query;
+    struct rn_expr *path; /* of names, members and constant indexes */
+    int32_t slot;
+    bool is_document;     /* its rows are whole documents */
+    struct rn_view bound; /* the name it binds */
+};
+
+struct rn_item {
+    struct rn_expr *expr;
+    struct rn_view alias; /* as written; empty if there is none */
+    struct rn_view name;  /* of the member it becomes */
+};
+
+enum rn_direction { RN_ORDER_UNSAID, RN_ORDER_ASC, RN_ORDER_DESC };
+
+struct rn_order {
+    struct rn_expr *expr;
+    enum rn_direction direction; /* as written */
+    bool is_descending;
+};
+
+enum rn_select_kind { RN_SELECT_STAR, RN_SELECT_VALUE, RN_SELECT_LIST };
+
+struct rn_select {
+    enum rn_select_kind kind;
+    bool is_distinct, is_rank;
+    uint16_t depth; /* of its deepest expression, and then some */
+    uint32_t star;  /* the byte of the * */
+    struct rn_expr *top, *offset, *limit; /* a number or a parameter */
+    struct rn_item *items;
+    uint32_t item_count, item_room;
+    struct rn_from *from;
+    uint32_t from_count, from_room;
+    struct rn_expr *where;
+    struct rn_expr **group;
+    uint32_t group_count, group_room;
+    int32_t group_slot; /* of the first key; the others follow */
+    struct rn_order *order;
+    uint32_t order_count, order_room;
+    struct rn_expr **aggregates; /* the calls, found by the checker */
+    uint32_t aggregate_count, aggregate_room;
+};
+
+struct rn_query {
+    const struct rn_policy *policy; /* NULL: none */
+    struct rn_view text;
+    struct rn_select *select;
+    uint32_t slots;
+};
+
+/* Puts one more element of `size` bytes behind `*list`, which lives in the
+ * arena and has `*room`; NULL when the arena is full. */
+void *rn_ast_grow(struct rn_arena *a, void *list, uint32_t count,
+                  uint32_t *room, size_t size) RN_CHECK;
+
+#endif

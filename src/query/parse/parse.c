@@ -1,0 +1,388 @@
+/* parse.c -- SELECT and its clauses, from text to tree. */
+#include "query/parse/parse.h"
+
+#include "json/utf8.h"
+
+#include <strings.h>
+
+void *rn_ast_grow(struct rn_arena *a, void *list, uint32_t count,
+                  uint32_t *room, size_t size)
+{
+    void *larger;
+
+    if (count < *room)
+        return list;
+    larger = rn_arena_alloc(a, (*room * 2 + 4) * size);
+    if (!larger)
+        return NULL;
+    *room = *room * 2 + 4;
+    if (count)
+        memcpy(larger, list, count * size);
+    return larger;
+}
+
+/* ---- tokens -------------------------------------------------------------- */
+
+void rn_parser_take(struct rn_parser *p)
+{
+    p->before = p->now;
+    p->now = rn_lexer_next(&p->lexer);
+}
+
+bool rn_parser_sees(const struct rn_parser *p, const char *sign)
+{
+    return p->now.sign[0] == sign[0] && strcmp(p->now.sign, sign) == 0;
+}
+
+bool rn_parser_skip(struct rn_parser *p, const char *sign)
+{
+    if (!rn_parser_sees(p, sign))
+        return false;
+    rn_parser_take(p);
+    return true;
+}
+
+bool rn_parser_skip_word(struct rn_parser *p, enum rn_word word)
+{
+    if (p->now.word != word)
+        return false;
+    rn_parser_take(p);
+    return true;
+}
+
+bool rn_parser_name_is(const struct rn_parser *p, const char *name)
+{
+    return p->now.kind == RN_LEX_NAME && p->now.text.len == strlen(name) &&
+           strncasecmp(p->now.text.at, name, p->now.text.len) == 0;
+}
+
+struct rn_lexeme rn_parser_peek(const struct rn_parser *p)
+{
+    struct rn_lexer ahead = p->lexer;
+
+    return rn_lexer_next(&ahead);
+}
+
+enum rn_code rn_parser_refuse(struct rn_parser *p)
+{
+    const char *code = "SC1001", *what = "incorrect syntax near";
+    size_t end = p->now.at + p->now.text.len;
+    struct rn_view text = p->now.text;
+
+    if (p->now.kind == RN_LEX_END)
+        return rn_faults_add(p->faults, "SC1002", p->now.at, p->now.at,
+                             "Syntax error, unexpected end-of-file.");
+    if (p->now.kind == RN_LEX_BAD) {
+        code = "SC1010";
+        what = "invalid token";
+    }
+    if (p->now.kind == RN_LEX_BAD_STRING) {
+        code = "SC1012";
+        what = "invalid string literal token";
+    }
+    if (text.len > 100)
+        text.len = 100;
+    return rn_faults_add(p->faults, code, p->now.at, end,
+                         "Syntax error, %s '%.*s'.", what, RN_FMT(text));
+}
+
+enum rn_code rn_parser_expect(struct rn_parser *p, const char *sign)
+{
+    return rn_parser_skip(p, sign) ? RN_OK : rn_parser_refuse(p);
+}
+
+enum rn_code rn_parser_expect_word(struct rn_parser *p, enum rn_word word)
+{
+    return rn_parser_skip_word(p, word) ? RN_OK : rn_parser_refuse(p);
+}
+
+/* LEFT and RIGHT are functions' names and, in other dialects, words of JOIN:
+ * as an alias they would make one of it without a word. */
+static enum rn_code take_name(struct rn_parser *p, struct rn_view *out)
+{
+    if (p->now.kind != RN_LEX_NAME || p->now.word != RN_WORD_NONE ||
+        rn_parser_name_is(p, "LEFT") || rn_parser_name_is(p, "RIGHT"))
+        return rn_parser_refuse(p);
+    *out = p->now.text;
+    rn_parser_take(p);
+    return RN_OK;
+}
+
+/* [AS] name; the word may be left out. */
+static enum rn_code take_alias(struct rn_parser *p, struct rn_view *out)
+{
+    if (rn_parser_skip_word(p, RN_WORD_AS))
+        return take_name(p, out);
+    if (p->now.kind == RN_LEX_NAME && p->now.word == RN_WORD_NONE)
+        return take_name(p, out);
+    return RN_OK;
+}
+
+/* ---- clauses ------------------------------------------------------------- */
+
+/* A whole number or a parameter that will hold one.  What follows is no part of
+ * it: SELECT TOP 10 [c.a, c.b] gives arrays. */
+static enum rn_code parse_count(struct rn_parser *p, struct rn_expr **out)
+{
+    bool is_whole = p->now.kind == RN_LEX_NUMBER;
+
+    for (size_t i = 0; i < p->now.text.len && is_whole; i++)
+        is_whole = p->now.text.at[i] >= '0' && p->now.text.at[i] <= '9';
+    if (!is_whole && p->now.kind != RN_LEX_PARAMETER)
+        return rn_parser_refuse(p);
+    return rn_parse_primary(p, out);
+}
+
+static enum rn_code parse_item(struct rn_parser *p, struct rn_select *s)
+{
+    struct rn_item *item;
+    enum rn_code rc;
+
+    s->items = rn_ast_grow(p->arena, s->items, s->item_count, &s->item_room,
+                           sizeof(*s->items));
+    if (!s->items)
+        return RN_TOO_LARGE;
+    item = &s->items[s->item_count++];
+    *item = (struct rn_item){ 0 };
+    rc = rn_parse_expr(p, &item->expr);
+    return rc ? rc : take_alias(p, &item->alias);
+}
+
+static enum rn_code parse_items(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc;
+
+    if (rn_parser_sees(p, "*")) {
+        s->kind = RN_SELECT_STAR;
+        s->star = (uint32_t)p->now.at;
+        rn_parser_take(p);
+        return RN_OK;
+    }
+    if (rn_parser_skip_word(p, RN_WORD_VALUE)) {
+        s->kind = RN_SELECT_VALUE;
+        return parse_item(p, s);
+    }
+    s->kind = RN_SELECT_LIST;
+    do {
+        rc = parse_item(p, s);
+    } while (!rc && rn_parser_skip(p, ","));
+    return rc;
+}
+
+/* What FROM can name is a path; an expression that is not one is refused at
+ * its first token. */
+static bool is_path(const struct rn_expr *e)
+{
+    while (e->kind == RN_EXPR_MEMBER ||
+           (e->kind == RN_EXPR_INDEX && e->kids[1]->kind == RN_EXPR_LITERAL &&
+            e->kids[1]->value.kind == RN_VALUE_NUMBER))
+        e = e->kids[0];
+    return e->kind == RN_EXPR_NAME;
+}
+
+static enum rn_code parse_collection(struct rn_parser *p, struct rn_from *f)
+{
+    struct rn_parser start = *p;
+    enum rn_code rc;
+
+    if (rn_parser_sees(p, "(")) {
+        rn_parser_take(p);
+        rc = rn_parse_select(p, &f->query);
+        return rc ? rc : rn_parser_expect(p, ")");
+    }
+    rc = rn_parse_postfix(p, &f->path);
+    if (!rc && !is_path(f->path))
+        rc = rn_parser_refuse(&start);
+    return rc;
+}
+
+static enum rn_code parse_source(struct rn_parser *p, struct rn_select *s)
+{
+    struct rn_from *f;
+    enum rn_code rc;
+
+    s->from = rn_ast_grow(p->arena, s->from, s->from_count, &s->from_room,
+                          sizeof(*s->from));
+    if (!s->from)
+        return RN_TOO_LARGE;
+    f = &s->from[s->from_count++];
+    *f = (struct rn_from){ .slot = RN_SLOT_NONE };
+    if (p->now.kind == RN_LEX_NAME && rn_parser_peek(p).word == RN_WORD_IN) {
+        f->is_each = true;
+        rc = take_name(p, &f->alias);
+        if (!rc)
+            rc = rn_parser_expect_word(p, RN_WORD_IN);
+        return rc ? rc : parse_collection(p, f);
+    }
+    rc = parse_collection(p, f);
+    return rc ? rc : take_alias(p, &f->alias);
+}
+
+static enum rn_code parse_from(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc = parse_source(p, s);
+
+    while (!rc && rn_parser_skip_word(p, RN_WORD_JOIN)) {
+        if (p->joins++ == RN_QUERY_JOINS_MAX) {
+            return rn_faults_add(p->faults, "SC3002", 0, p->lexer.text.len,
+                                 "The SQL query exceeded the maximum number of "
+                                 "joins. The allowed limit is %d.",
+                                 RN_QUERY_JOINS_MAX);
+        }
+        rc = parse_source(p, s);
+    }
+    return rc;
+}
+
+static enum rn_code parse_group(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc = rn_parser_expect_word(p, RN_WORD_BY);
+
+    if (rc)
+        return rc;
+    do {
+        s->group = rn_ast_grow(p->arena, s->group, s->group_count,
+                               &s->group_room, sizeof(struct rn_expr *));
+        if (!s->group)
+            return RN_TOO_LARGE;
+        rc = rn_parse_expr(p, &s->group[s->group_count++]);
+    } while (!rc && rn_parser_skip(p, ","));
+    return rc;
+}
+
+static enum rn_code parse_order_item(struct rn_parser *p, struct rn_select *s)
+{
+    struct rn_order *order;
+    enum rn_code rc;
+
+    s->order = rn_ast_grow(p->arena, s->order, s->order_count, &s->order_room,
+                           sizeof(*s->order));
+    if (!s->order)
+        return RN_TOO_LARGE;
+    order = &s->order[s->order_count++];
+    *order = (struct rn_order){ 0 };
+    rc = rn_parse_expr(p, &order->expr);
+    if (rn_parser_skip_word(p, RN_WORD_ASC))
+        order->direction = RN_ORDER_ASC;
+    else if (rn_parser_skip_word(p, RN_WORD_DESC))
+        order->direction = RN_ORDER_DESC;
+    if (!rc && s->is_rank && order->expr->kind != RN_EXPR_CALL)
+        rc = rn_parser_refuse(p);
+    return rc;
+}
+
+static enum rn_code parse_order(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc = rn_parser_expect_word(p, RN_WORD_BY);
+
+    if (rc)
+        return rc;
+    if (rn_parser_name_is(p, "RANK") && rn_parser_peek(p).kind == RN_LEX_NAME &&
+        rn_parser_peek(p).word == RN_WORD_NONE) {
+        rn_parser_take(p);
+        s->is_rank = true;
+    }
+    do {
+        rc = parse_order_item(p, s);
+    } while (!rc && rn_parser_skip(p, ","));
+    return rc;
+}
+
+static enum rn_code parse_clauses(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc = RN_OK;
+
+    if (rn_parser_skip_word(p, RN_WORD_FROM))
+        rc = parse_from(p, s);
+    if (!rc && rn_parser_skip_word(p, RN_WORD_WHERE))
+        rc = rn_parse_expr(p, &s->where);
+    if (!rc && rn_parser_skip_word(p, RN_WORD_GROUP))
+        rc = parse_group(p, s);
+    if (!rc && rn_parser_skip_word(p, RN_WORD_ORDER))
+        rc = parse_order(p, s);
+    if (!rc && rn_parser_skip_word(p, RN_WORD_OFFSET)) {
+        rc = parse_count(p, &s->offset);
+        if (!rc)
+            rc = rn_parser_expect_word(p, RN_WORD_LIMIT);
+        if (!rc)
+            rc = parse_count(p, &s->limit);
+    }
+    return rc;
+}
+
+static enum rn_code parse_body(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc;
+
+    rc = rn_parser_expect_word(p, RN_WORD_SELECT);
+    if (!rc) {
+        s->is_distinct = rn_parser_skip_word(p, RN_WORD_DISTINCT);
+        if (rn_parser_skip_word(p, RN_WORD_TOP))
+            rc = parse_count(p, &s->top);
+    }
+    if (!rc)
+        rc = parse_items(p, s);
+    return rc ? rc : parse_clauses(p, s);
+}
+
+/* Running a SELECT takes a deeper stack than computing an expression. */
+enum { DEPTH_OF_SELECT = 8 };
+
+enum rn_code rn_parse_select(struct rn_parser *p, struct rn_select **out)
+{
+    struct rn_select *s = rn_arena_alloc(p->arena, sizeof(*s));
+    uint16_t deepest = p->deepest;
+    enum rn_code rc;
+
+    if (!s)
+        return RN_TOO_LARGE;
+    *s = (struct rn_select){ 0 };
+    *out = s;
+    p->depth += DEPTH_OF_SELECT;
+    if (p->depth > RN_QUERY_DEPTH_MAX)
+        return rn_parser_too_deep(p);
+    p->deepest = 1;
+    rc = parse_body(p, s);
+    p->depth -= DEPTH_OF_SELECT;
+    s->depth = (uint16_t)(p->deepest + DEPTH_OF_SELECT);
+    if (!rc && s->depth > RN_QUERY_DEPTH_MAX + DEPTH_OF_SELECT)
+        rc = rn_parser_too_deep(p);
+    p->deepest = deepest > s->depth ? deepest : s->depth;
+    return rc;
+}
+
+/* Strings of the query meet PCRE2, which trusts them to be UTF-8. */
+static enum rn_code check_utf8(struct rn_view text, struct rn_faults *faults)
+{
+    for (size_t i = 0, n; i < text.len; i += n) {
+        n = rn_utf8_len(text.at + i, text.at + text.len);
+        if (n == 0)
+            return rn_faults_add(faults, "SC1012", i, i + 1,
+                                 "The query text is not UTF-8.");
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_parse(struct rn_view text, struct rn_arena *a,
+                      struct rn_faults *faults, struct rn_select **out)
+{
+    struct rn_parser p = { .lexer = { .text = text },
+                           .arena = a,
+                           .faults = faults };
+    enum rn_code rc;
+
+    faults->text = text;
+    if (text.len > RN_QUERY_TEXT_MAX) {
+        return rn_faults_add(faults, NULL, 0, 0,
+                             "The query text is longer than %d bytes.",
+                             RN_QUERY_TEXT_MAX);
+    }
+    rc = check_utf8(text, faults);
+    if (rc)
+        return rc;
+    rn_parser_take(&p);
+    rc = rn_parse_select(&p, out);
+    if (!rc && p.now.kind != RN_LEX_END)
+        rc = rn_parser_refuse(&p);
+    return rc;
+}

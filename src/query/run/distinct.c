@@ -1,0 +1,29 @@
+/* distinct.c -- where DISTINCT stands to ORDER BY. */
+#include "query/check/check.h"
+#include "query/run/run.h"
+
+/* True if the row tells the value: it is an item of it, or within one. */
+static bool is_told(const struct rn_select *s, const struct rn_expr *e)
+{
+    if (s->kind == RN_SELECT_STAR)
+        return true; /* keys are paths of what * is */
+    for (uint32_t i = 0; i < s->item_count; i++) {
+        if (rn_expr_equals(e, s->items[i].expr))
+            return true;
+    }
+    if (e->kind == RN_EXPR_MEMBER ||
+        (e->kind == RN_EXPR_INDEX && e->kids[1]->kind == RN_EXPR_LITERAL))
+        return is_told(s, e->kids[0]);
+    return false;
+}
+
+enum rn_distinct rn_distinct_of(const struct rn_select *s)
+{
+    if (!s->is_distinct)
+        return RN_DISTINCT_NOT;
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        if (!is_told(s, s->order[i].expr))
+            return RN_DISTINCT_SORTED;
+    }
+    return RN_DISTINCT_FIRST;
+}

@@ -1,0 +1,360 @@
+/* where_equalities.c -- which values of a path WHERE leaves possible.
+ *
+ * For an expression and a wanted truth, `look` gives the values of the path
+ * with which the expression could come out so.  AND intersects, OR unites, NOT
+ * wants the opposite; an equality with a constant gives that constant; what
+ * needs no document is computed.  Anything else leaves every value possible,
+ * which is always right.
+ */
+#include "query/query.h"
+
+#include "query/fn/function.h"
+#include "query/run/run.h"
+
+enum { STEPS_MAX = 10000000 };
+
+struct pinner {
+    struct rn_run run; /* to compute constants with */
+    const struct rn_json_path *path;
+    const struct rn_from *from;
+    struct rn_arena *arena;
+};
+
+static const struct rn_query_pins anything = { 0 };
+static const struct rn_query_pins nothing = { .is_pinned = true };
+
+/* ---- sets ---------------------------------------------------------------- */
+
+static enum rn_code pin_to(struct pinner *p, const struct rn_value *values,
+                           uint32_t count, struct rn_query_pins *out)
+{
+    struct rn_value *copy;
+
+    copy = rn_arena_alloc(p->arena, (count + 1) * sizeof(*copy));
+    if (!copy)
+        return RN_TOO_LARGE;
+    if (count)
+        memcpy(copy, values, count * sizeof(*copy));
+    *out = (struct rn_query_pins){ copy, count, true };
+    return RN_OK;
+}
+
+/* Which of `of` are in `in`, or are not. */
+static enum rn_code sift(struct pinner *p, const struct rn_query_pins *of,
+                         const struct rn_query_pins *in, bool is_in,
+                         struct rn_value *to, uint32_t *n)
+{
+    struct rn_hash_set set = { .arena = p->arena };
+    struct rn_buf *bytes = &p->run.encoded;
+    uint32_t place;
+    bool is_new;
+    enum rn_code rc = RN_OK;
+
+    for (uint32_t i = 0; i < in->count + of->count && !rc; i++) {
+        bool is_other = i < in->count;
+        const struct rn_value *v =
+            is_other ? &in->values[i] : &of->values[i - in->count];
+        rn_buf_clear(bytes);
+        rc = rn_value_encode(v, p->arena, bytes);
+        if (!rc)
+            rc = rn_hash_set_add(&set, rn_buf_view(bytes), &place, &is_new);
+        if (!rc && !is_other && is_new != is_in)
+            to[(*n)++] = *v;
+    }
+    return rc;
+}
+
+static enum rn_code intersect(struct pinner *p, struct rn_query_pins *into,
+                              const struct rn_query_pins *with)
+{
+    struct rn_value *to;
+    uint32_t n = 0;
+    enum rn_code rc;
+
+    if (!with->is_pinned)
+        return RN_OK;
+    if (!into->is_pinned) {
+        *into = *with;
+        return RN_OK;
+    }
+    to = rn_arena_alloc(p->arena, (into->count + 1) * sizeof(*to));
+    if (!to)
+        return RN_TOO_LARGE;
+    rc = sift(p, into, with, true, to, &n);
+    *into = (struct rn_query_pins){ to, n, true };
+    return rc;
+}
+
+/* Clients unite thousands one by one, so the room grows by doubling. */
+static enum rn_code unite(struct pinner *p, struct rn_query_pins *into,
+                          const struct rn_query_pins *with, uint32_t *room)
+{
+    struct rn_value *to = (struct rn_value *)(uintptr_t)into->values;
+
+    if (!into->is_pinned || !with->is_pinned) {
+        *into = anything;
+        return RN_OK;
+    }
+    for (uint32_t i = 0; i < with->count; i++) {
+        to = rn_ast_grow(p->arena, to, into->count, room, sizeof(*to));
+        if (!to)
+            return RN_TOO_LARGE;
+        to[into->count++] = with->values[i];
+        into->values = to;
+    }
+    return RN_OK;
+}
+
+/* ---- expressions --------------------------------------------------------- */
+
+bool rn_expr_is_constant(const struct rn_expr *e)
+{
+    if (e->kind == RN_EXPR_NAME || e->kind == RN_EXPR_QUERY)
+        return false;
+    if (e->kind == RN_EXPR_CALL &&
+        (e->function->is_volatile || e->function->aggregate))
+        return false;
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (!rn_expr_is_constant(e->kids[i]))
+            return false;
+    }
+    return true;
+}
+
+bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
+                     const struct rn_json_path *path)
+{
+    uint32_t left = path->count;
+    const struct rn_expr *in = e;
+    bool in_from = false;
+
+    for (;;) {
+        if (in->kind == RN_EXPR_NAME && !in_from) {
+            if (in->slot != from->slot)
+                return false;
+            in = from->path; /* FROM c.a: go on from there */
+            in_from = true;
+        } else if (in->kind == RN_EXPR_NAME) {
+            return left == 0 && in->slot == 0;
+        } else if (in->kind != RN_EXPR_MEMBER || in->computed || left == 0 ||
+                   !rn_view_eq(in->name, path->names[--left])) {
+            return false;
+        } else {
+            in = in->kids[0];
+        }
+    }
+}
+
+static bool is_path(const struct pinner *p, const struct rn_expr *e)
+{
+    return rn_expr_is_path(p->from, e, p->path);
+}
+
+static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
+                         struct rn_query_pins *out);
+
+static enum rn_code look_logic(struct pinner *p, const struct rn_expr *e,
+                               bool want, struct rn_query_pins *out)
+{
+    bool is_all = (e->op == RN_OP_AND) == want;
+    struct rn_query_pins kid;
+    uint32_t room = 0;
+    enum rn_code rc = RN_OK;
+
+    *out = is_all ? anything : nothing;
+    for (uint32_t i = 0; i < e->count && !rc; i++) {
+        rc = look(p, e->kids[i], want, &kid);
+        if (!rc)
+            rc = is_all ? intersect(p, out, &kid) : unite(p, out, &kid, &room);
+    }
+    return rc;
+}
+
+/* `side` = a constant. */
+static enum rn_code look_equal(struct pinner *p, const struct rn_expr *side,
+                               const struct rn_expr *constant,
+                               struct rn_query_pins *out)
+{
+    bool is_abs = side->kind == RN_EXPR_CALL && side->function &&
+                  strcmp(side->function->name, "ABS") == 0 &&
+                  is_path(p, side->kids[0]);
+    struct rn_value v[2];
+    enum rn_code rc;
+
+    if (!(is_abs || is_path(p, side)) || !rn_expr_is_constant(constant))
+        return RN_OK;
+    rc = rn_eval(&p->run, constant, &v[0]);
+    if (rc)
+        return rc;
+    if (v[0].kind == RN_VALUE_UNDEFINED) {
+        *out = nothing;
+        return RN_OK;
+    }
+    if (!is_abs)
+        return pin_to(p, v, 1, out);
+    if (v[0].kind != RN_VALUE_NUMBER || rn_value_real(&v[0]) < 0) {
+        *out = nothing;
+        return RN_OK;
+    }
+    v[1] = rn_value_double(-rn_value_real(&v[0]));
+    return pin_to(p, v, rn_value_real(&v[0]) == 0 ? 1 : 2, out);
+}
+
+static enum rn_code look_in(struct pinner *p, const struct rn_expr *e,
+                            struct rn_query_pins *out)
+{
+    struct rn_value *v;
+    uint32_t n = 0;
+
+    if (!is_path(p, e->kids[0]))
+        return RN_OK;
+    v = rn_arena_alloc(p->arena, e->count * sizeof(*v));
+    if (!v)
+        return RN_TOO_LARGE;
+    for (uint32_t i = 1; i < e->count; i++) {
+        enum rn_code rc;
+        if (!rn_expr_is_constant(e->kids[i]))
+            return RN_OK;
+        rc = rn_eval(&p->run, e->kids[i], &v[n]);
+        if (rc)
+            return rc;
+        n += v[n].kind != RN_VALUE_UNDEFINED;
+    }
+    *out = (struct rn_query_pins){ v, n, true };
+    return RN_OK;
+}
+
+static enum rn_code look_like(struct pinner *p, const struct rn_expr *e,
+                              struct rn_query_pins *out)
+{
+    struct rn_value pattern;
+    struct rn_view text;
+    enum rn_code rc;
+
+    if (!is_path(p, e->kids[0]) || !rn_expr_is_constant(e->kids[1]))
+        return RN_OK;
+    rc = rn_eval(&p->run, e->kids[1], &pattern);
+    if (rc || pattern.kind != RN_VALUE_STRING ||
+        !rn_like_is_plain(pattern.text, e->name, p->arena, &text))
+        return rc;
+    pattern.text = text;
+    return pin_to(p, &pattern, 1, out);
+}
+
+static enum rn_code look_elements(struct pinner *p, const struct rn_expr *e,
+                                  struct rn_query_pins *out)
+{
+    struct rn_value array, *v;
+    struct rn_value_walk w;
+    uint32_t n = 0;
+    enum rn_code rc;
+
+    if (e->count != 2 || !rn_expr_is_constant(e->kids[0]) ||
+        !is_path(p, e->kids[1]))
+        return RN_OK;
+    rc = rn_eval(&p->run, e->kids[0], &array);
+    if (rc)
+        return rc;
+    *out = nothing;
+    if (array.kind != RN_VALUE_ARRAY)
+        return RN_OK;
+    v = rn_arena_alloc(p->arena, (array.count + 1) * sizeof(*v));
+    if (!v)
+        return RN_TOO_LARGE;
+    w = rn_value_walk_begin(&array, p->arena);
+    while (rn_value_walk_next(&w))
+        v[n++] = w.value;
+    *out = (struct rn_query_pins){ v, n, true };
+    return w.rc;
+}
+
+static enum rn_code look_call(struct pinner *p, const struct rn_expr *e,
+                              struct rn_query_pins *out)
+{
+    const char *name = e->function->name;
+    struct rn_value both[2] = { rn_value_bool(false), rn_value_bool(true) };
+    struct rn_value null = { .kind = RN_VALUE_NULL };
+
+    if (strcmp(name, "ARRAY_CONTAINS") == 0)
+        return look_elements(p, e, out);
+    if (e->count != 1 || !is_path(p, e->kids[0]))
+        return RN_OK;
+    if (strcmp(name, "IS_NULL") == 0)
+        return pin_to(p, &null, 1, out);
+    if (strncmp(name, "IS_BOOL", 7) == 0)
+        return pin_to(p, both, 2, out);
+    return RN_OK;
+}
+
+static enum rn_code look_constant(struct pinner *p, const struct rn_expr *e,
+                                  bool want, struct rn_query_pins *out)
+{
+    struct rn_value v;
+    enum rn_code rc = rn_eval(&p->run, e, &v);
+
+    if (!rc && (v.kind != RN_VALUE_BOOL || v.truth != want))
+        *out = nothing;
+    return rc;
+}
+
+static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
+                         struct rn_query_pins *out)
+{
+    struct rn_value truth = rn_value_bool(want);
+    bool is_same = want != e->is_negated;
+    enum rn_code rc = RN_OK;
+
+    *out = anything;
+    if (rn_expr_is_constant(e))
+        return look_constant(p, e, want, out);
+    if (is_path(p, e))
+        return pin_to(p, &truth, 1, out);
+    if (e->kind == RN_EXPR_LOGIC)
+        return look_logic(p, e, want, out);
+    if (e->kind == RN_EXPR_UNARY && e->op == RN_OP_NOT)
+        return look(p, e->kids[0], !want, out);
+    if (e->kind == RN_EXPR_BINARY &&
+        e->op == (want ? RN_OP_EQUAL : RN_OP_NOT_EQUAL)) {
+        rc = look_equal(p, e->kids[0], e->kids[1], out);
+        if (!rc && !out->is_pinned)
+            rc = look_equal(p, e->kids[1], e->kids[0], out);
+    } else if (e->kind == RN_EXPR_IN && is_same) {
+        rc = look_in(p, e, out);
+    } else if (e->kind == RN_EXPR_LIKE && is_same) {
+        rc = look_like(p, e, out);
+    } else if (e->kind == RN_EXPR_CALL && want) {
+        rc = look_call(p, e, out);
+    }
+    return rc;
+}
+
+enum rn_code rn_query_pin(const struct rn_query *q,
+                          const struct rn_json_path *path, struct rn_arena *a,
+                          struct rn_query_pins *out)
+{
+    const struct rn_select *s = q->select;
+    struct rn_query_stats stats = { 0 };
+    struct pinner p = {
+        .run = { .query = q,
+                 .arena = a,
+                 .stats = &stats,
+                 .encoded = RN_BUF_INIT(a->ceiling + 1),
+                 .limits = { .steps = STEPS_MAX } },
+        .path = path,
+        .arena = a,
+    };
+    enum rn_code rc;
+
+    *out = s->from_count ? anything : nothing;
+    if (!s->from_count || !s->where || s->from[0].query || s->from[0].is_each)
+        return RN_OK;
+    p.from = &s->from[0];
+    rc = look(&p, s->where, true, out);
+    rn_buf_release(&p.run.encoded);
+    rn_regexes_free(p.run.regexes);
+    if (rc == RN_TIMEOUT || rc == RN_TOO_LARGE) {
+        *out = anything; /* too much to look through is no reason to fail */
+        rc = RN_OK;
+    }
+    return rc;
+}

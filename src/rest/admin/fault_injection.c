@@ -1,0 +1,134 @@
+/* fault_injection.c -- faults that a test has ordered for requests to come.
+ *
+ * Orders are kept in the order they came; the first that fits a request and
+ * has something left is used up by one.  They strike behind the signature and
+ * the rights, before the handler or after it: what a real fault of the service
+ * looks like to a client that did nothing wrong.
+ */
+#include "rest/own.h"
+
+#include <stdio.h>
+
+enum rn_code rn_order_add(struct rn_rest *r, const struct rn_order *order,
+                          struct rn_err *err)
+{
+    struct rn_orders *all = &r->orders;
+    enum rn_code rc = RN_OK;
+
+    pthread_mutex_lock(&r->lock);
+    if (all->count == RN_ORDERS_MAX) {
+        rc = rn_fail(err, RN_TOO_LARGE, "%d faults are waiting already",
+                     RN_ORDERS_MAX);
+    } else {
+        all->of[all->count++] = *order;
+    }
+    atomic_store(&all->any, all->count > 0);
+    pthread_mutex_unlock(&r->lock);
+    return rc;
+}
+
+void rn_order_clear(struct rn_rest *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->orders.count = 0;
+    atomic_store(&r->orders.any, false);
+    pthread_mutex_unlock(&r->lock);
+}
+
+uint64_t rn_order_waiting(struct rn_rest *r, uint64_t *taken)
+{
+    uint64_t waiting = 0;
+
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->orders.count; i++)
+        waiting += r->orders.of[i].count;
+    *taken = r->orders.taken;
+    pthread_mutex_unlock(&r->lock);
+    return waiting;
+}
+
+static bool fits(const struct rn_order *o, const struct rn_context *x)
+{
+    const struct rn_http_request *req = x->call->req;
+
+    return (!o->method[0] ||
+            strcmp(o->method, rn_http_method_name(req->method)) == 0) &&
+           rn_view_starts(req->target, rn_view_text(o->path)) &&
+           (!o->header[0] || rn_context_header(x, o->header).at);
+}
+
+/* Takes order `i` off the list, which keeps its sequence. */
+static void drop(struct rn_orders *all, size_t i)
+{
+    all->count--;
+    memmove(&all->of[i], &all->of[i + 1],
+            (all->count - i) * sizeof(all->of[0]));
+    atomic_store(&all->any, all->count > 0);
+}
+
+static bool take(struct rn_context *x, struct rn_order *out)
+{
+    struct rn_orders *all = &x->rest->orders;
+    bool found = false;
+
+    pthread_mutex_lock(&x->rest->lock);
+    for (size_t i = 0; !found && i < all->count; i++) {
+        struct rn_order *o = &all->of[i];
+        if (!fits(o, x))
+            continue;
+        if (o->skip > 0) {
+            o->skip--;
+            continue;
+        }
+        found = true;
+        all->taken++;
+        *out = *o;
+        if (--o->count == 0)
+            drop(all, i);
+    }
+    pthread_mutex_unlock(&x->rest->lock);
+    return found;
+}
+
+static enum rn_rest_step strike(struct rn_context *x, struct rn_order_blow blow)
+{
+    const struct rn_status *s = blow.status;
+
+    x->call->is_lost = blow.loses;
+    if (!s)
+        return rn_reply_empty(x, RN_STATUS_NO_CONTENT); /* nobody gets it */
+    rn_fail(&x->err, s->code, "a test has ordered this fault");
+    x->err.reason = (int)s->reason;
+    return rn_reply_fail(x, s->code);
+}
+
+bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step)
+{
+    RN_UNSET struct rn_order order;
+
+    if (!atomic_load_explicit(&x->rest->orders.any, memory_order_relaxed) ||
+        !take(x, &order))
+        return false;
+    if (order.after) {
+        x->blow = order.blow;
+        return false;
+    }
+    *step = strike(x, order.blow);
+    return true;
+}
+
+void rn_order_strike_after(struct rn_context *x)
+{
+    struct rn_order_blow blow = x->blow;
+
+    x->blow = (struct rn_order_blow){ 0 };
+    if (blow.loses) {
+        x->call->is_lost = true;
+    } else if (blow.status) {
+        /* What the handler said is forgotten, its headers too. */
+        rn_http_response_init(&x->call->res, x->call->req);
+        x->has_owner = false;
+        rn_reply_common(x);
+        (void)strike(x, blow);
+    }
+}

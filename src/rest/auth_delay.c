@@ -1,0 +1,44 @@
+/* auth_delay.c -- a wrong signature or token is told so after a while.
+ *
+ * Who guesses keys on one connection guesses ten times a second, and not a
+ * hundred thousand.  No thread waits: the answer is made, and the server holds
+ * it with a timer of the connection's event loop.  Few are held at once, so
+ * that nothing can be filled up by them; who comes when all places are taken is
+ * refused at once, and nobody is locked out.
+ */
+#include "rest/own.h"
+
+enum { HELD_MAX = 64, DELAY_MS = 100 };
+
+static int64_t delay_of(const struct rn_context *x)
+{
+    uint64_t ms = x->rest->opts.auth_delay_ms;
+
+    if (!ms && !x->call->is_loopback)
+        ms = DELAY_MS;
+    return (int64_t)ms * 1000000;
+}
+
+void rn_refusal_hold(struct rn_context *x)
+{
+    struct rn_rest *rest = x->rest;
+    int64_t delay = delay_of(x);
+
+    if (!delay)
+        return;
+    if (atomic_fetch_add(&rest->held, 1) >= HELD_MAX) {
+        atomic_fetch_sub(&rest->held, 1);
+        return;
+    }
+    atomic_fetch_add(&rest->held_total, 1);
+    x->is_held = true;
+    x->call->note.waited_for = "delay";
+    x->call->held_until_ns = rn_mono_ns(rest->opts.env) + delay;
+}
+
+void rn_refusal_end(struct rn_context *x)
+{
+    if (x->is_held)
+        atomic_fetch_sub(&x->rest->held, 1);
+    x->is_held = false;
+}

@@ -1,0 +1,131 @@
+/* catalog.c -- see catalog.h.
+ *
+ * docs/operations.md says what to watch for; a test holds the two against each
+ * other.
+ */
+#include "rest/metrics/catalog.h"
+
+#include <assert.h>
+
+static const char counter[] = "counter", gauge[] = "gauge",
+                  histogram[] = "histogram";
+
+static const struct figure {
+    const char *name, *type, *help;
+} figures[] = {
+    /* requests */
+    { "runnel_http_requests_total", counter, "Requests answered." },
+    { "runnel_http_request_duration_seconds", histogram,
+      "From a request's last byte to its answer." },
+    { "runnel_http_request_bytes_total", counter, "Bodies received." },
+    { "runnel_http_response_bytes_total", counter, "Bodies sent." },
+    { "runnel_http_rejected_total", counter,
+      "Connections and requests refused before they were read." },
+    { "runnel_http_connections", gauge, "Connections." },
+    { "runnel_inflight_requests", gauge, "Requests under way." },
+    { "runnel_throttled_total", counter, "Requests answered 429." },
+    { "runnel_request_units_total", counter, "Request units charged." },
+    { "runnel_event_loop_stall_seconds", histogram,
+      "How long a loop was at work between two waits." },
+    { "runnel_query_wait_seconds", histogram,
+      "How long queries waited for a worker, before they ran and between." },
+    { "runnel_arena_bytes", gauge, "Memory that has a ceiling of its own." },
+
+    /* who asks */
+    { "runnel_auth_failures_total", counter, "Requests answered 401." },
+    { "runnel_auth_delayed_total", counter,
+      "Wrong signatures whose answer was held back." },
+    { "runnel_auth_key_last_used_timestamp_seconds", gauge,
+      "When a key last signed a request; 0: not since the start." },
+    { "runnel_resource_tokens_issued_total", counter,
+      "Tokens made for permissions." },
+    { "runnel_insecure_config", gauge,
+      "1: an option opened what is closed by default." },
+    { "runnel_tls_cert_not_after_seconds", gauge,
+      "The end of the certificate." },
+
+    /* commits and the store */
+    { "runnel_commits_total", counter, "Groups of writes committed." },
+    { "runnel_commit_batch_size", histogram, "Operations in a group." },
+    { "runnel_commit_duration_seconds", histogram,
+      "From the begin of a group to its being on disk." },
+    { "runnel_commit_operations_total", counter, "Writes answered." },
+    { "runnel_commit_queue_depth", gauge, "Writes that wait or are run." },
+    { "runnel_commit_aborted_total", counter,
+      "Groups that the store failed; their writes were run again." },
+    { "runnel_commit_busy_total", counter, "Waits for a busy store." },
+    { "runnel_removal_failures_total", counter,
+      "Attempts to remove what is due that found damage." },
+    { "runnel_wal_fsync_duration_seconds", histogram, "Syncs of the log." },
+    { "runnel_wal_fsync_duration_seconds_max", gauge,
+      "The longest sync of the log." },
+    { "runnel_sync_errors_total", counter,
+      "Syncs that failed; the store is read-only after one." },
+    { "runnel_checkpoints_total", counter, "Checkpoints of the map." },
+    { "runnel_checkpoint_failures_total", counter,
+      "Attempts at a checkpoint that failed; each is followed by another." },
+    { "runnel_corruption_detected_total", counter, "Damaged records met." },
+    { "runnel_store_read_only", gauge, "1: no writes until a restart." },
+    { "runnel_store_full", gauge, "1: no space for writes." },
+    { "runnel_disk_free_bytes", gauge, "Free on the disk of the data." },
+    { "runnel_disk_reserve_bytes", gauge, "Kept free for deletes." },
+    { "runnel_db_size_bytes", gauge, "The map's file." },
+    { "runnel_db_live_bytes", gauge, "Of the map's file, in use." },
+    { "runnel_store_map_used_ratio", gauge,
+      "The part of the map's file that is in use." },
+    { "runnel_wal_size_bytes", gauge, "The log's files." },
+    { "runnel_store_recent_bytes", gauge,
+      "Committed, and in memory and the log only." },
+    { "runnel_store_readers", gauge, "Read transactions." },
+    { "runnel_oldest_reader_seconds", gauge,
+      "The age of the oldest read transaction." },
+    { "runnel_last_backup_timestamp_seconds", gauge,
+      "When the last backup that ended well began; 0: never." },
+    { "runnel_recovery_duration_seconds", gauge, "What the last open took." },
+    { "runnel_recovered_records_total", counter,
+      "Records replayed by the last open." },
+
+    /* feeds and queries */
+    { "runnel_range_lsn", gauge, "The last change of a range." },
+    { "runnel_feed_oldest_retained_lsn", gauge,
+      "The first change from which on all versions are kept." },
+    { "runnel_feed_reads_total", counter, "Reads of the change feed." },
+    { "runnel_feed_items_total", counter, "Changes sent." },
+    { "runnel_feed_wait_seconds", histogram,
+      "How long reads waited for a change." },
+    { "runnel_feed_readers", gauge, "Reads that wait for a change." },
+    { "runnel_query_duration_seconds", histogram, "Pages of queries." },
+    { "runnel_query_docs_examined_total", counter,
+      "Documents read for queries." },
+    { "runnel_query_docs_returned_total", counter, "Rows of queries sent." },
+    { "runnel_query_index_used_total", counter,
+      "Pages of queries, by the way to their documents." },
+    { "runnel_query_aborted_total", counter,
+      "Queries that took too much of something." },
+
+    /* the process */
+    { "process_cpu_seconds_total", counter, "User and system time used." },
+    { "process_resident_memory_bytes", gauge, "Resident memory." },
+    { "process_open_fds", gauge, "Open file descriptors." },
+    { "process_max_fds", gauge, "File descriptors there may be." },
+    { "process_start_time_seconds", gauge, "When it was started." },
+    { "runnel_clock_jump_total", counter,
+      "Times that the wall clock was set by a second or more." },
+    { "runnel_log_lines_lost_total", counter,
+      "Lines of the log that its reader did not take." },
+    { "runnel_build_info", gauge, "1, with the version." },
+    { "runnel_config_info", gauge, "1, with the options." },
+};
+
+enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+
+enum rn_code rn_figure_begin(struct rn_buf *out, const char *name)
+{
+    const struct figure *f = figures;
+
+    while (f < figures + FIGURES && strcmp(f->name, name) != 0)
+        f++;
+    assert(f < figures + FIGURES);
+    return rn_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, f->help,
+                         name, f->type);
+}

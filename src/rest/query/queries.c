@@ -1,0 +1,372 @@
+/* queries.c -- running a query: documents, or the catalog's lists.
+ *
+ * Runs in a worker: a loop must not spend its time on it.  See query_page.h.
+ */
+#include "rest/query/query_page.h"
+
+#include "rest/query/hybrid_rank.h"
+#include "rest/query/query_metrics.h"
+
+enum {
+    PAGE_MS = 1000, /* after that a page that can end does */
+    LEFT_MS = 2000, /* and one for nobody, as it seems, fails */
+    RUN_MS = 30000, /* and one that cannot fails, unless told otherwise */
+    STEPS_MAX = 400 * 1000 * 1000,
+    MEMORY_MAX = 64 << 20,
+};
+
+/* ---- the request --------------------------------------------------------- */
+
+/* Do the headers say where to look? */
+static bool is_placed(const struct rn_context *x)
+{
+    return x->has_pk || rn_context_header(x, RN_HEADER_RANGE_ID).at ||
+           rn_context_header(x, RN_HEADER_START_EPK).at ||
+           rn_context_header(x, RN_HEADER_END_EPK).at;
+}
+
+/* Does WHERE leave no more than one partition key? */
+static enum rn_code find_one_key(struct rn_context *x, const struct rn_query *q,
+                                 bool *out)
+{
+    const struct rn_pkdef *def = &x->container->container->pkdef;
+    enum rn_code rc = RN_OK;
+
+    *out = true;
+    for (size_t i = 0; *out && !rc && i < def->count; i++) {
+        struct rn_query_pins pins;
+
+        rc = rn_query_pin(q, &def->paths[i], &x->call->arena, &pins);
+        *out = !rc && pins.is_pinned && pins.count <= 1;
+    }
+    return rc;
+}
+
+/* Clients that do not say where, and do not mean everywhere, have forgotten
+ * something; in the service they find out. */
+static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
+{
+    bool is_one = false;
+    enum rn_code rc = RN_OK;
+
+    if ((x->link.kind != RN_KIND_DOCUMENT &&
+         x->link.kind != RN_KIND_CONFLICT) ||
+        is_placed(x) || rn_context_flag(x, RN_HEADER_CROSS_PARTITION) ||
+        !rn_query_reads_documents(q))
+        return RN_OK;
+    if (x->link.kind == RN_KIND_DOCUMENT)
+        rc = find_one_key(x, q, &is_one);
+    if (rc || is_one)
+        return rc;
+    if (x->link.kind == RN_KIND_DOCUMENT && rn_context_means_none(x))
+        return RN_OK;
+    return rn_fail(
+        &x->err, RN_BAD_REQUEST,
+        "Cross partition query is required but disabled. Please set "
+        "x-ms-documentdb-query-enablecrosspartition to true, specify "
+        "x-ms-documentdb-partitionkey, or revise your query to "
+        "avoid this exception.");
+}
+
+static enum rn_code read_request(struct rn_query_page *p)
+{
+    struct rn_context *x = p->x;
+    enum rn_code rc = rn_asked_read(&p->asked, x);
+
+    if (!rc)
+        rc = check_cross(x, p->asked.query);
+    if (!rc)
+        rc = rn_context_count(x, &p->max);
+    if (!rc && x->link.kind == RN_KIND_DOCUMENT)
+        rc = rn_context_scope(x, &p->scan);
+    return rc ? rc : rn_query_token_read(p);
+}
+
+/* What the service does with a query when neither a header nor WHERE says where
+ * to look: it is for the client to merge rows, even of one range, and a page
+ * has none of two ranges.  WHERE says nothing if a row may be of several
+ * documents.
+ */
+static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
+{
+    struct rn_context *x = p->x;
+    const struct rn_query *q = p->asked.query;
+    bool is_one = false;
+    enum rn_code rc = RN_OK;
+
+    if (is_placed(x))
+        return RN_OK;
+    if (!rn_query_is_condensed(q))
+        rc = find_one_key(x, q, &is_one);
+    if (rc || is_one)
+        return rc;
+    *is_for_client = rn_query_is_merged(q);
+    if (!rn_query_page_is_whole(p))
+        rn_query_source_narrow(p);
+    return RN_OK;
+}
+
+/* Some rows clients merge by rules of their own. */
+static enum rn_code find_merger(struct rn_query_page *p, bool *is_for_client)
+{
+    struct rn_context *x = p->x;
+
+    *is_for_client = false;
+    if (x->link.kind != RN_KIND_DOCUMENT)
+        return RN_OK;
+    if (rn_query_is_ranked(p->asked.query))
+        *is_for_client = !x->has_pk;
+    else if (rn_query_is_by_vector(p->asked.query))
+        *is_for_client = !is_placed(x);
+    else if (x->rest->opts.strict)
+        return be_strict(p, is_for_client);
+    return RN_OK;
+}
+
+/* ---- the page ------------------------------------------------------------ */
+
+static int64_t age_ms(const struct rn_query_page *p)
+{
+    return (rn_mono_ns(p->x->rest->opts.env) - p->x->call->begun_ns) / 1000000;
+}
+
+/* Without the time for which it had to wait. */
+static int64_t run_ms(const struct rn_query_page *p)
+{
+    return age_ms(p) - p->x->call->queued_ns / 1000000;
+}
+
+static bool is_late(void *page)
+{
+    return run_ms(page) >= PAGE_MS;
+}
+
+/* There are few workers, and who has gone may be back already and ask again. */
+static bool is_deserted(const struct rn_query_page *p)
+{
+    return age_ms(p) >= LEFT_MS &&
+           atomic_load_explicit(&p->x->is_quiet, memory_order_relaxed);
+}
+
+/* Asked often until it is, so this is where others are let in. */
+static bool is_over(void *page)
+{
+    struct rn_query_page *p = page;
+    uint64_t most = p->x->rest->opts.query_ms;
+
+    if (p->x->call->pause && p->x->call->pause(p->x->call)) {
+        p->is_put_off = true;
+        return true;
+    }
+    return run_ms(p) >= (int64_t)(most ? most : RUN_MS) || is_deserted(p);
+}
+
+/* Once; again if an index turned out to be the longer way. */
+static enum rn_code run_once(struct rn_query_page *p, bool no_order)
+{
+    struct rn_sink sink = { p, rn_query_page_take };
+    struct rn_context *x = p->x;
+    struct rn_source source;
+    enum rn_code rc = rn_query_source_open(p, &source, no_order);
+
+    if (rc)
+        return rc;
+    p->limits.group =
+        p->access.kind == RN_ACCESS_ORDER ? &p->access.group : NULL;
+    rn_buf_clear(&x->call->body);
+    rn_query_page_begin(p);
+    p->end = p->limits.from;
+    return rn_query_run(p->asked.query, &source, &sink, &p->limits, &p->stats,
+                        &x->err);
+}
+
+/* What the rows of one partition key come to when they are ranked. */
+static enum rn_code rank(struct rn_query_page *p)
+{
+    struct rn_context *x = p->x;
+    struct rn_sink sink = { p, rn_query_page_take };
+    struct rn_ranking k = { .asked = &p->asked,
+                            .x = x,
+                            .reading = &p->reading,
+                            .scope = &p->scan,
+                            .limits = p->limits,
+                            .skip = p->limits.from.rows };
+    enum rn_code rc = rn_snapshot_begin(&p->reading, x->rest->engine,
+                                        x->container->container, &x->err);
+
+    if (!rc)
+        rc = rn_session_check(x, &p->reading, &p->scan.epks);
+    if (rc)
+        return rc;
+    k.limits.from = (struct rn_query_place){ 0 };
+    rn_query_page_begin(p);
+    p->end = p->limits.from;
+    return rn_ranking_run(&k, &sink, &p->stats);
+}
+
+static enum rn_code compute_page(struct rn_query_page *p)
+{
+    struct rn_context *x = p->x;
+    bool is_ranked = rn_query_is_ranked(p->asked.query);
+    enum rn_code rc;
+
+    p->held = 0;
+    p->limits.now_us = rn_wall_ms(x->rest->opts.env) * 1000;
+    p->limits.resume = p->asked.resume;
+    p->limits.steps = STEPS_MAX;
+    p->limits.memory_bytes = MEMORY_MAX;
+    p->limits.ahead_bytes = RN_ANSWER_BYTES_MAX;
+    p->limits.is_late = is_late;
+    p->limits.is_over = is_over;
+    p->limits.clock = p;
+    rn_random(x->rest->opts.env, &p->limits.seed, sizeof(p->limits.seed));
+    rc = is_ranked ? rank(p)
+                   : run_once(p, rn_query_place_is_cut(p->asked.query,
+                                                       p->limits.from.after));
+    if (!rc && p->access.has_given_up) {
+        rn_access_close(&p->access);
+        rn_answer_free(p->answer);
+        p->answer = NULL;
+        rc = run_once(p, true);
+    }
+    /* It may have gone on behind its last row. */
+    if (!rn_query_page_is_whole(p))
+        p->end = p->stats.place;
+    if (!rc && p->answer)
+        p->answer->is_all = p->stats.is_done;
+    p->stats.is_done = p->stats.is_done && !p->answer;
+    if (!rc && p->stats.is_done && p->border)
+        rn_query_source_cross(p);
+    return rc ? rc : rn_query_page_end(p);
+}
+
+/* ---- the reply ----------------------------------------------------------- */
+
+/* Clients that resume an order by themselves skip equal keys by their rids,
+ * which run backward if the first key does. */
+static void tell_direction(struct rn_query_page *p)
+{
+    bool is_backward = rn_query_is_ordered(p->asked.query) &&
+                       rn_query_is_descending(p->asked.query);
+
+    rn_reply_text(
+        p->x, RN_HEADER_QUERY_EXECUTION,
+        is_backward ? "{\"reverseRidEnabled\":false,\"reverseIndexScan\":true}"
+                    : "{\"reverseRidEnabled\":false,"
+                      "\"reverseIndexScan\":false}");
+}
+
+static enum rn_rest_step answer(struct rn_query_page *p,
+                                const struct rn_query_cost *cost)
+{
+    struct rn_context *x = p->x;
+
+    rn_query_page_keep(p);
+    if (!p->stats.is_done)
+        rn_query_token_add(p);
+    if (x->link.kind == RN_KIND_DOCUMENT)
+        tell_direction(p);
+    rn_costs_add(x, cost);
+    rn_asked_release(&p->asked);
+    rn_reply_owner(x);
+    rn_reply_number(x, RN_HEADER_ITEM_COUNT, p->count);
+    rn_reply_charge(x, rn_charge_query(p->stats.document_bytes));
+    return rn_reply_json(x, RN_STATUS_OK);
+}
+
+static void note_indexes(struct rn_query_page *p)
+{
+    struct rn_missed m = { .access = &p->access,
+                           .query = p->asked.query,
+                           .policy = &p->asked.policy,
+                           .stats = &p->stats };
+
+    rn_missed_note(&m, p->x->container, &p->x->call->arena);
+}
+
+/* As if it had not begun. */
+static enum rn_rest_step put_off(struct rn_query_page *p, size_t head_len)
+{
+    struct rn_context *x = p->x;
+
+    rn_query_source_close(p);
+    rn_answer_free(p->answer);
+    rn_asked_release(&p->asked);
+    x->err = (struct rn_err){ 0 };
+    x->call->res.head.len = head_len;
+    return RN_REST_WORK;
+}
+
+static enum rn_rest_step run(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+    struct rn_env *env = x->rest->opts.env;
+    struct rn_query_page *p = rn_arena_alloc(&call->arena, sizeof(*p));
+    struct rn_query_cost cost = { .begun_ns = rn_mono_ns(env) };
+    bool is_for_client = false;
+    size_t head_len = call->res.head.len;
+    enum rn_code rc;
+
+    if (!p)
+        return rn_reply_fail(x, RN_NOMEM);
+    memset(p, 0, sizeof(*p));
+    p->x = x;
+    p->text = RN_BUF_INIT(RN_CALL_BODY_MAX);
+    p->is_timed = rn_context_flag(x, RN_HEADER_WANT_QUERY_METRICS);
+    rc = read_request(p);
+    cost.parsed_ns = rn_mono_ns(env);
+    if (!rc)
+        rc = find_merger(p, &is_for_client);
+    if (!rc && is_for_client)
+        return rn_asked_give_plan(&p->asked, x);
+    if (!rc && is_deserted(p)) /* it has waited for a worker as long */
+        rc = RN_TIMEOUT;
+    if (!rc)
+        rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)
+                                          : compute_page(p);
+    if (rc == RN_TIMEOUT && p->is_put_off)
+        return put_off(p, head_len);
+    if (rc == RN_TIMEOUT && is_deserted(p)) {
+        rc = rn_fail(&x->err, RN_TIMEOUT,
+                     "the client has ended the connection, and the query takes "
+                     "too long to go on with it");
+    }
+    cost.ran_ns = rn_mono_ns(env);
+    cost.query = p->asked.query;
+    cost.policy = &p->asked.policy;
+    cost.stats = &p->stats;
+    cost.load_ns = p->load_ns;
+    cost.access = p->access.reading ? &p->access : NULL;
+    if (!rc && p->access.reading)
+        note_indexes(p);
+    rn_query_source_close(p);
+    if (!rc)
+        return answer(p, &cost);
+    rn_answer_free(p->answer);
+    if (p->stats.is_infinite) {
+        x->err.reason = RN_REASON_NOT_JSON;
+        (void)rn_faults_add(&p->asked.faults, "4001", 0, 0, "%s", x->err.text);
+    }
+    return rn_asked_refuse(&p->asked, x, rc);
+}
+
+/* Thread: loop. */
+static void quiet(struct rn_call *call)
+{
+    struct rn_context *x = call->state;
+
+    atomic_store_explicit(&x->is_quiet, true, memory_order_relaxed);
+}
+
+enum rn_rest_step rn_rest_query(struct rn_context *x)
+{
+    enum rn_code rc = rn_kind_owner(x->link.kind) == RN_KIND_CONTAINER
+                          ? rn_context_find_container(x)
+                          : rn_context_find(x);
+
+    if (rc)
+        return rn_reply_fail(x, rc);
+    x->call->next = run;
+    x->call->quiet = quiet;
+    return RN_REST_WORK;
+}

@@ -1,0 +1,32 @@
+/* image.h -- what a checkpoint keeps of the map, to open it at that state.
+ *
+ * Little endian, within the file `checkpoint` and covered by its sum:
+ *
+ *      0  version     u32
+ *      4  page bytes  u32
+ *      8  txnid       u64  the state's transaction in LMDB
+ *     16  length      u64  of the map's file when it was captured
+ *     24  metas            LMDB's two meta pages
+ *      -  homes            of the sums of the state's pages (page_sums.h)
+ */
+#ifndef RN_STORE_LMDB_IMAGE_H
+#define RN_STORE_LMDB_IMAGE_H
+
+#include "store/lmdb/page.h"
+
+enum { RN_IMAGE_HEADER = 24 };
+
+struct rn_image {
+    uint32_t page_bytes;
+    uint64_t txnid, length;
+    struct rn_view metas, homes;
+    struct rn_page_meta meta; /* the newer of the two */
+};
+
+/* False if these bytes are no image, or not of this version. */
+bool rn_image_decode(struct rn_view bytes, struct rn_image *out);
+
+/* Writes RN_IMAGE_HEADER bytes; the rest follows as it is. */
+void rn_image_encode(const struct rn_image *image, char *out);
+
+#endif

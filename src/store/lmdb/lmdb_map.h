@@ -1,0 +1,136 @@
+/* lmdb_map.h -- the map over LMDB from within: what its files share.
+ *
+ *   lmdb.c        transactions
+ *   lmdb_rows.c   keys and values, cursors
+ *   lmdb_prefetch.c what many look-ups will read, fetched ahead
+ *   checkpoint_state.c  opening at a saved state, and saving one
+ *   lmdb_lock.c   the table of readers
+ *
+ * The only place that includes <lmdb.h>.
+ */
+#ifndef RN_STORE_LMDB_LMDB_MAP_H
+#define RN_STORE_LMDB_LMDB_MAP_H
+
+#include "store/integrity/verify_on_touch.h"
+#include "store/lmdb/map.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+
+enum { RN_LMDB_PATH_MAX = 4096, RN_LMDB_RUNS = 16 };
+
+/* Where rows are being put one behind the other; see put_packed(). */
+struct rn_lmdb_run {
+    char last[RN_BOUND_MAX]; /* the key put before */
+    size_t last_len;
+    uint64_t left; /* room behind it in its page, as far as known */
+};
+
+struct lmdb {
+    struct rn_map base;
+    struct rn_env *env;
+    struct rn_file *file; /* the map's file, beside LMDB's own descriptor */
+    MDB_env *mdb;
+    MDB_dbi kv, main;
+    size_t page_bytes;
+    uint64_t map_bytes; /* of address space */
+
+    uint64_t ahead_bytes, reserve_bytes, reserved_to;
+    void (*pause)(void *context); /* of the opts */
+    void *context;
+    bool no_reserve; /* the file system cannot allocate ahead */
+    bool wild;       /* a fault left LMDB's writer in the middle */
+    bool lost;       /* LMDB refuses everything; atomic */
+    bool blind;      /* the meta pages cannot be read; atomic */
+
+    uint64_t length; /* the file's, when last looked at; it never shrinks */
+    uint64_t flush_at, flush_to;
+    bool flushed_once; /* the first of two passes is over; atomic */
+    struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* the writer's; by hash */
+
+    /* The sums of the last durable state's pages.  A captured one has its own
+     * once it is flushed; they count from the moment that it is adopted. */
+    struct rn_page_sums *sums;
+    uint64_t sums_txnid;   /* of that state; 0: none yet; atomic */
+    uint64_t free_bytes;   /* of pages that it does not use; atomic */
+    uint64_t free_written; /* `written` when it was captured; atomic */
+    struct rn_verify_on_touch watch;
+    MDB_txn *opening;  /* of open, where a guard may leave it behind */
+    MDB_txn *captured; /* the pin; NULL: none in progress */
+    bool captured_sums;
+    uint64_t captured_written;
+    struct rn_buf *image;  /* the caller's, until it is flushed */
+    struct rn_buf changes; /* scratch */
+
+    /* How much was dirtied: see meter(). */
+    MDB_txn *meter_txn;
+    MDB_cursor *meter_cursor;
+    uint64_t written, tree_pages;
+
+    pthread_mutex_t growing; /* held while space is allocated ahead */
+    pthread_mutex_t lock;    /* guards the pool */
+    struct rn_map_txn *pool;
+    char path[RN_LMDB_PATH_MAX];
+};
+
+struct rn_map_txn {
+    struct lmdb *m;
+    MDB_txn *txn;
+    enum rn_txn_mode mode;
+    bool wild;
+    struct rn_map_txn *next; /* in the pool */
+};
+
+/* LMDB's codes and errno values in ours.  A short write on a full tmpfs comes
+ * as EIO: the store asks the file system itself how full it is. */
+enum rn_code rn_lmdb_code(int rc);
+/* The same of a put: one that does not find what it looks for has met a damaged
+ * tree. */
+enum rn_code rn_lmdb_put_code(int rc);
+/* Ends a guard after a fault in the middle of a write, which leaves LMDB's
+ * lists half changed: nothing of that transaction may be touched again, and
+ * none may follow it. */
+enum rn_code rn_lmdb_write_caught(struct rn_map_txn *t,
+                                  struct rn_fault_guard *guard);
+/* Those calls of LMDB that read its meta pages.  A fault is MDB_CORRUPTED, and
+ * nothing can be begun any more. */
+int rn_lmdb_txn_begin(struct lmdb *m, unsigned flags, MDB_txn **out);
+int rn_lmdb_txn_renew(struct lmdb *m, MDB_txn *txn);
+int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out);
+/* A failure with words. */
+enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
+                          struct rn_err *err);
+int rn_lmdb_meter_open(struct lmdb *m);
+/* Puts an empty table of readers where mdb_env_open looks for one.  The end,
+ * after that call, leaves it to LMDB. */
+enum rn_code rn_lmdb_lock_begin(struct lmdb *m, uint64_t bytes, int *fd,
+                                struct rn_err *err) RN_CHECK;
+void rn_lmdb_lock_end(int fd);
+
+/* Of the table in map.h. */
+enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
+                          struct rn_map_pin **pin, struct rn_err *err);
+void rn_lmdb_close(struct rn_map *base);
+enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
+                             struct rn_map_pin **pin, struct rn_err *err);
+enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
+void rn_lmdb_adopt(struct rn_map *base);
+void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
+bool rn_lmdb_is_whole(struct rn_map *base);
+void rn_lmdb_expect(struct rn_map_txn *t, const struct rn_view *keys,
+                    size_t len);
+enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
+                         struct rn_view *out);
+enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,
+                         struct rn_view value);
+enum rn_code rn_lmdb_append(struct rn_map_txn *t, struct rn_view key,
+                            struct rn_view value);
+enum rn_code rn_lmdb_del(struct rn_map_txn *t, struct rn_view key);
+enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_range *r,
+                          struct rn_map_cursor **out);
+enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
+                          struct rn_view *value);
+enum rn_code rn_lmdb_leaf(struct rn_map_cursor *c, struct rn_map_leaf *out);
+void rn_lmdb_end(struct rn_map_cursor *c);
+
+#endif

@@ -1,0 +1,617 @@
+/* maintenance.c -- what the local store does beside commits.
+ *
+ * The keeper keeps a log segment ready, and memory for what is to be written;
+ * settles what is in memory (flush.h), takes a checkpoint when it is due,
+ * gives up what the last one needed, puts thin leaves together (defrag.h).  A
+ * checkpoint is due when the map has been written to by `checkpoint_bytes`, the
+ * log by half of its ceiling, or `checkpoint_ms` have passed since the last,
+ * whichever comes first; not at all if nothing was committed.
+ *
+ * Writing a captured state to disk takes as long as settling the next one, so
+ * it has a task of its own, the flusher.  `flushing` says whose the checkpoint
+ * is: the keeper captures and hands it over, the flusher hands it back at its
+ * end or with an error.  A store that is stepped by hand has no flusher.
+ *
+ * The threshold alone bounds nothing: while a checkpoint is being written, the
+ * next one's pages pile up.  So nothing settles while more than half of
+ * `throttle_bytes` was written since the last durable one, and writers are
+ * slowed down in proportion to what has not settled.
+ */
+#include "store/local/local.h"
+
+#include "store/bug.h"
+
+#include <assert.h>
+#include <errno.h>
+
+enum {
+    RETRY_MS = 1000,        /* after a checkpoint that failed */
+    THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
+    SLICES = 4,             /* that settle, for one that is thinned */
+};
+
+static uint64_t map_written(struct rn_local *l)
+{
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    return stat.written;
+}
+
+bool rn_local_has_news(struct rn_local *l)
+{
+    return rn_wal_end(l->log).seq != l->durable.seq;
+}
+
+/* Limits are for large stores.  A small one is held to a share of its own size,
+ * or what waits for a checkpoint would make its file many times its data. */
+uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
+                        uint64_t least)
+{
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    if (stat.live_bytes / share < least)
+        return least < limit ? least : limit;
+    return stat.live_bytes / share < limit ? stat.live_bytes / share : limit;
+}
+
+static uint64_t checkpoint_bytes(struct rn_local *l)
+{
+    return rn_local_limit(l, l->opts.checkpoint_bytes, 16, 8 << 20);
+}
+
+static uint64_t written_since_capture(struct rn_local *l)
+{
+    return map_written(l) -
+           __atomic_load_n(&l->written_at_capture, __ATOMIC_RELAXED);
+}
+
+/* 0: now; else how long until the checkpoint is due; IDLE: nothing to do.
+ * Thinning writes without news; what it frees waits for a checkpoint too. */
+static int64_t due_in(struct rn_local *l)
+{
+    int64_t now = rn_mono_ns(l->env);
+    int64_t due = l->captured_ns + (int64_t)l->opts.checkpoint_ms * 1000000;
+    bool much = written_since_capture(l) >= checkpoint_bytes(l);
+
+    if (!much && !rn_local_has_news(l))
+        return RN_TASK_IDLE;
+    if (now < l->retry_ns)
+        return l->retry_ns - now;
+    if (l->hurry)
+        return 0;
+    if (much || rn_wal_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
+        return 0;
+    return due > now ? due - now : 0;
+}
+
+/* Each of the two tasks wakes the other, so that none may be stopped while the
+ * other still might. */
+static void wake(struct rn_local *l, struct rn_task *task)
+{
+    pthread_mutex_lock(&l->state);
+    if (!l->closing)
+        l->env->ops->task_wake(l->env, task);
+    pthread_mutex_unlock(&l->state);
+}
+
+static bool is_flushing(struct rn_local *l)
+{
+    return __atomic_load_n(&l->flushing, __ATOMIC_ACQUIRE);
+}
+
+/* Who has the processor is left to it for milliseconds, though the committer
+ * has become ready to run and all clients wait for that; even while another
+ * processor is idle.  So what can wait makes room by itself, as long as it
+ * keeps ahead of what is written. */
+void rn_local_give_way(void *local)
+{
+    struct rn_local *l = local;
+    struct rn_wal_place durable;
+
+    if (l->opts.manual || rn_flush_lag(l) > 0)
+        return;
+    pthread_mutex_lock(&l->state);
+    durable = l->durable;
+    pthread_mutex_unlock(&l->state);
+    if (rn_wal_bytes_since(l->log, durable) < l->opts.log_bytes / 4 * 3)
+        l->env->ops->give_way(l->env);
+}
+
+/* Segments and checkpoints get their names by the directory's.  If that leads
+ * elsewhere by now, another store may be there, and ours be without them. */
+static bool is_at_an_end(struct rn_local *l)
+{
+    char path[RN_PATH_MAX];
+
+    rn_local_path(l, "format", path);
+    if (!l->env->ops->is_at(l->format_file, path))
+        rn_local_poison(l, "the directory was moved, removed or replaced");
+    return rn_local_is_poisoned(l);
+}
+
+/* What is written to a file that was removed or cut is lost, and only the next
+ * open would tell. */
+static enum rn_code check_files(struct rn_local *l, struct rn_err *err)
+{
+    const struct rn_map_ops *map = l->map->ops;
+
+    if (!is_at_an_end(l)) {
+        if (!rn_wal_is_whole(l->log))
+            rn_local_poison(l, "the log was cut short, removed or replaced");
+        else if (map->is_whole && !map->is_whole(l->map))
+            rn_local_poison(l, "the map was cut short, removed or replaced");
+    }
+    if (!rn_local_is_poisoned(l))
+        return RN_OK;
+    return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
+}
+
+static enum rn_code capture(struct rn_local *l, struct rn_err *err)
+{
+    struct rn_checkpoint *c = &l->checkpoint;
+    enum rn_code rc = check_files(l, err);
+
+    if (rc)
+        return rc;
+    rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
+    c->place = l->settle.settled;
+    c->generation = l->generation;
+    __atomic_store_n(&l->written_at_capture, map_written(l), __ATOMIC_RELAXED);
+    if (rc)
+        return rc;
+    if (RN_BUG(NO_PIN)) {
+        l->map->ops->release(l->map, l->new_pin);
+        l->new_pin = NULL;
+    }
+    if (RN_BUG(PIN_RELEASED_EARLY)) {
+        l->map->ops->release(l->map, l->pin);
+        l->pin = NULL;
+    }
+    l->captured_ns = rn_mono_ns(l->env);
+    c->number++;
+    c->step = RN_CHECKPOINT_FLUSH;
+    if (l->flusher.running) {
+        __atomic_store_n(&l->flushing, true, __ATOMIC_RELEASE);
+        wake(l, &l->flusher);
+    }
+    return RN_OK;
+}
+
+/* Whoever runs the store is told once, and when it is over, not at every
+ * attempt: there is one a second.  An open that fails says so itself, and after
+ * a close there is nobody to try again. */
+static void tell_checkpoints(struct rn_local *l, const char *why)
+{
+    bool is_news = l->is_failing != (why != NULL);
+
+    l->is_failing = why != NULL;
+    if (is_news && l->keeper.running && l->opts.tell_checkpoints)
+        l->opts.tell_checkpoints(l->opts.tell_of, why);
+}
+
+/* S3: the new checkpoint is durable; what only the old one needed may go.  The
+ * oldest pin held keeps every later state as well. */
+static void finish(struct rn_local *l)
+{
+    struct rn_map_pin *old = l->pin;
+
+    l->map->ops->adopt(l->map);
+    l->pin = l->new_pin;
+    l->new_pin = NULL;
+    pthread_mutex_lock(&l->state);
+    l->durable = l->checkpoint.place;
+    pthread_mutex_unlock(&l->state);
+    __atomic_store_n(&l->written_at_durable, l->written_at_capture,
+                     __ATOMIC_RELAXED);
+    old = rn_held_keep(l, old);
+    (void)rn_held_let_go(l);
+    l->map->ops->release(l->map, old);
+    l->checkpoint.step = RN_CHECKPOINT_IDLE;
+    pthread_mutex_lock(&l->state);
+    l->counts.checkpoints++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+    tell_checkpoints(l, NULL);
+}
+
+/* A sync that was nobody's commit has failed. */
+static void fail_sync(struct rn_local *l, const char *why)
+{
+    pthread_mutex_lock(&l->state);
+    l->counts.sync_errors++;
+    pthread_mutex_unlock(&l->state);
+    rn_local_poison(l, why);
+}
+
+/* Whoever waits for a checkpoint waits in vain. */
+static void tell_none(struct rn_local *l)
+{
+    pthread_mutex_lock(&l->state);
+    l->given_up++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+}
+
+/* There is none to be had now, for lack of space or memory, or because a file
+ * could not be written. */
+static void put_off(struct rn_local *l, const struct rn_err *err)
+{
+    l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
+    pthread_mutex_lock(&l->state);
+    l->counts.checkpoint_failures++;
+    pthread_mutex_unlock(&l->state);
+    tell_none(l);
+    tell_checkpoints(l, err->text);
+}
+
+/* Before the rename the old checkpoint is untouched and the new one can be
+ * dropped.  A sync of the map that failed may have lost pages that look clean,
+ * and after the rename either file may be the one on disk: no way on. */
+static void give_up(struct rn_local *l, const struct rn_err *err)
+{
+    struct rn_checkpoint *c = &l->checkpoint;
+    bool unsynced = c->step == RN_CHECKPOINT_FLUSH &&
+                    (err->code == RN_FULL || err->code == RN_NOMEM);
+
+    if (unsynced || c->step == RN_CHECKPOINT_WRITE ||
+        c->step == RN_CHECKPOINT_SYNC) {
+        rn_file_close(c->file);
+        c->file = NULL;
+        l->map->ops->release(l->map, l->new_pin);
+        l->new_pin = NULL;
+        c->step = RN_CHECKPOINT_IDLE;
+        put_off(l, err);
+        return;
+    }
+    fail_sync(l, err->text);
+}
+
+/* At its end, or at an error. */
+static bool is_over(const struct rn_local *l)
+{
+    return l->flush_rc || l->checkpoint.step == RN_CHECKPOINT_DONE;
+}
+
+/* False: there is more to do. */
+static bool advance(struct rn_local *l)
+{
+    if (!is_over(l)) /* the flusher was stopped before the keeper saw it */
+        l->flush_rc = rn_checkpoint_advance(&l->checkpoint, l->env, l->dir,
+                                            l->map, &l->flush_err);
+    return is_over(l);
+}
+
+/* The checkpoint is back in the keeper's hands. */
+static void conclude(struct rn_local *l)
+{
+    if (l->flush_rc)
+        give_up(l, &l->flush_err);
+    else
+        finish(l);
+    l->flush_rc = RN_OK;
+}
+
+int64_t rn_local_flush(void *local)
+{
+    struct rn_local *l = local;
+
+    if (!is_flushing(l) || rn_local_is_poisoned(l))
+        return RN_TASK_IDLE;
+    /* Until then nothing goes by a name, in many steps. */
+    if (l->checkpoint.step != RN_CHECKPOINT_FLUSH && is_at_an_end(l))
+        return RN_TASK_IDLE;
+    rn_local_give_way(l);
+    if (!advance(l))
+        return RN_TASK_NOW;
+    __atomic_store_n(&l->flushing, false, __ATOMIC_RELEASE);
+    wake(l, &l->keeper);
+    return RN_TASK_IDLE;
+}
+
+enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
+                              struct rn_err *err)
+{
+    enum rn_code rc = rn_wal_prepare(l->log, ready, err);
+
+    if (rc == RN_UNKNOWN)
+        fail_sync(l, err ? err->text : "a sync of the log failed");
+    return rc;
+}
+
+/* Whether the next segment should be made.  To fill it is as much as a disk
+ * writes in a good while, and it takes as much of the disk; so not before
+ * something was committed, unless a record might find no room. */
+static bool wants_segment(struct rn_local *l)
+{
+    bool news;
+
+    if (l->opts.manual || !rn_wal_has_room(l->log, rn_local_record_max(l)))
+        return true;
+    pthread_mutex_lock(&l->state);
+    news = rn_local_has_news(l);
+    pthread_mutex_unlock(&l->state);
+    return news;
+}
+
+/* Not before the first checkpoint: where there is a second segment, there was
+ * one.  A full disk is no reason to stop: the current segment may do for long.
+ */
+static void prepare_segment(struct rn_local *l)
+{
+    struct rn_err err = { 0 };
+    bool ready = false;
+
+    if (!wants_segment(l))
+        return;
+    if (rn_local_prepare(l, &ready, &err) || !ready)
+        return;
+    pthread_mutex_lock(&l->state);
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->state);
+}
+
+/* Pages that a checkpoint in progress must write, or that wait for its end. */
+static bool lags(struct rn_local *l)
+{
+    uint64_t limit = rn_local_limit(l, l->opts.throttle_bytes, 2, 32 << 20);
+
+    return map_written(l) -
+               __atomic_load_n(&l->written_at_durable, __ATOMIC_RELAXED) >
+           limit / 2;
+}
+
+/* Towards the end of a flush too: what is written then would have to be synced
+ * with it, and the log's syncs would wait for that. */
+static bool holds_back(struct rn_local *l)
+{
+    struct rn_map_stat stat;
+
+    if (!is_flushing(l) && l->checkpoint.step == RN_CHECKPOINT_IDLE)
+        return false;
+    l->map->ops->stat(l->map, &stat);
+    return stat.is_nearly_flushed || lags(l);
+}
+
+/* When there is something to write to the map. */
+static int64_t writes_in(struct rn_local *l)
+{
+    int64_t now = rn_mono_ns(l->env);
+
+    if (holds_back(l))
+        return RN_TASK_IDLE; /* the flusher wakes us */
+    if (rn_defrag_due(l))
+        return RN_TASK_NOW;
+    if (!rn_flush_table(l))
+        return RN_TASK_IDLE;
+    return now < l->settle.retry_ns ? l->settle.retry_ns - now : RN_TASK_NOW;
+}
+
+static void write_map(struct rn_local *l)
+{
+    struct rn_err err = { 0 };
+    enum rn_code rc = RN_OK;
+
+    for (int i = 0; !rc && i < SLICES && rn_flush_table(l); i++) {
+        if (holds_back(l) || rn_mono_ns(l->env) < l->settle.retry_ns)
+            break;
+        rc = rn_flush_slice(l, &err);
+    }
+    if (!holds_back(l) && rn_defrag_due(l))
+        rn_defrag_slice(l);
+}
+
+/* A checkpoint is due.  It should have what is in memory; unless that was
+ * settled since the last one. */
+static void begin_checkpoint(struct rn_local *l)
+{
+    struct rn_err err = { 0 };
+    bool settles = false;
+
+    if (l->settle.settled.seq == l->durable.seq) {
+        rn_local_enter(l);
+        settles = rn_flush_begin(l);
+        rn_local_leave(l);
+    }
+    if (settles)
+        return;
+    pthread_mutex_lock(&l->state);
+    l->hurry = false;
+    pthread_mutex_unlock(&l->state);
+    if (capture(l, &err))
+        put_off(l, &err);
+}
+
+/* While a table settles: only for the space that the map has used up.  What was
+ * captured is the flusher's at once. */
+static int64_t keep_settling(struct rn_local *l)
+{
+    bool stuck = rn_flush_is_stuck(l);
+    bool full = stuck && written_since_capture(l) > 0;
+    bool is_captured = false;
+    int64_t now = rn_mono_ns(l->env);
+    struct rn_err err = { 0 };
+
+    if ((full || written_since_capture(l) >= checkpoint_bytes(l)) &&
+        now >= l->retry_ns) {
+        is_captured = !capture(l, &err);
+        if (!is_captured)
+            put_off(l, &err);
+    }
+    if (stuck && !full)
+        tell_none(l);
+    if (is_captured || now >= l->settle.retry_ns)
+        return RN_TASK_NOW;
+    return l->settle.retry_ns - now;
+}
+
+/* Returns when there is more to do. */
+static int64_t keep(struct rn_local *l)
+{
+    int64_t wait;
+
+    prepare_segment(l);
+    write_map(l);
+    if (is_flushing(l))
+        return writes_in(l);
+    if (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
+        if (l->flusher.running || advance(l))
+            conclude(l);
+        return RN_TASK_NOW;
+    }
+    if (rn_flush_table(l))
+        return keep_settling(l);
+    pthread_mutex_lock(&l->state);
+    wait = due_in(l);
+    l->keeper_idle = wait == RN_TASK_IDLE;
+    pthread_mutex_unlock(&l->state);
+    if (wait == RN_TASK_IDLE)
+        rn_flush_rest(l);
+    if (wait > 0)
+        return rn_defrag_due(l) ? RN_TASK_NOW : wait;
+    begin_checkpoint(l);
+    return RN_TASK_NOW;
+}
+
+/* Reads have no way around a map that is lost. */
+static void tell_lost(struct rn_local *l)
+{
+    struct rn_map_stat stat;
+
+    l->map->ops->stat(l->map, &stat);
+    if (l->is_lost || !stat.is_lost)
+        return;
+    l->is_lost = true;
+    if (l->opts.tell_lost)
+        l->opts.tell_lost(l->opts.tell_of, l->reason);
+}
+
+int64_t rn_local_keep(void *local)
+{
+    struct rn_local *l = local;
+    int64_t held, wait;
+
+    if (is_at_an_end(l))
+        return RN_TASK_IDLE;
+    held = rn_held_let_go(l);
+    rn_flush_stock(l);
+    wait = keep(l);
+    if (rn_local_is_poisoned(l))
+        tell_lost(l);
+    return wait < held ? wait : held;
+}
+
+static uint64_t checkpoints(struct rn_local *l)
+{
+    uint64_t n;
+
+    pthread_mutex_lock(&l->state);
+    n = l->counts.checkpoints;
+    pthread_mutex_unlock(&l->state);
+    return n;
+}
+
+static enum rn_code start_checkpoint(struct rn_local *l, struct rn_err *err)
+{
+    enum rn_code rc = rn_flush_all(l, err);
+
+    if (!rc || rc == RN_FULL || rc == RN_NOMEM)
+        rc = capture(l, err);
+    return rc;
+}
+
+/* Up to `step`, or until it is given up, or done. */
+static enum rn_code work_checkpoint(struct rn_local *l,
+                                    enum rn_checkpoint_step step,
+                                    struct rn_err *err)
+{
+    while (l->checkpoint.step != RN_CHECKPOINT_IDLE &&
+           l->checkpoint.step != step) {
+        if (is_at_an_end(l))
+            return rn_fail(err, RN_READ_ONLY, "%s: %s", l->dir, l->reason);
+        if (advance(l))
+            conclude(l);
+    }
+    return RN_OK;
+}
+
+static enum rn_code no_checkpoint(struct rn_local *l, struct rn_err *err)
+{
+    return rn_fail(err, RN_FULL, "%s: no checkpoint could be written", l->dir);
+}
+
+enum rn_code rn_local_checkpoint_begin(struct rn_local *l, struct rn_err *err)
+{
+    enum rn_code rc = start_checkpoint(l, err);
+
+    if (!rc)
+        rc = work_checkpoint(l, RN_CHECKPOINT_RENAME, err);
+    if (!rc && l->checkpoint.step == RN_CHECKPOINT_IDLE)
+        rc = no_checkpoint(l, err);
+    return rc;
+}
+
+enum rn_code rn_local_checkpoint(struct rn_local *l, struct rn_err *err)
+{
+    uint64_t before = checkpoints(l);
+    enum rn_code rc = RN_OK;
+
+    if (l->checkpoint.step == RN_CHECKPOINT_IDLE)
+        rc = start_checkpoint(l, err);
+    if (!rc)
+        rc = work_checkpoint(l, RN_CHECKPOINT_IDLE, err);
+    if (!rc && checkpoints(l) == before)
+        rc = no_checkpoint(l, err);
+    return rc;
+}
+
+bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
+{
+    uint64_t before = checkpoints(l), given_up;
+    struct rn_err err = { 0 };
+    bool late = false, done;
+
+    pthread_mutex_lock(&l->state);
+    done = !rn_local_has_news(l);
+    given_up = l->given_up;
+    pthread_mutex_unlock(&l->state);
+    if (done)
+        return false;
+    if (l->opts.manual)
+        return !rn_local_checkpoint(l, &err);
+    pthread_mutex_lock(&l->state);
+    l->hurry = true;
+    pthread_mutex_unlock(&l->state);
+    l->env->ops->task_wake(l->env, &l->keeper);
+    pthread_mutex_lock(&l->state);
+    while (l->counts.checkpoints == before && l->given_up == given_up &&
+           !l->poisoned && !late)
+        late =
+            pthread_cond_timedwait(&l->changed, &l->state, until) == ETIMEDOUT;
+    done = l->counts.checkpoints != before;
+    pthread_mutex_unlock(&l->state);
+    return done;
+}
+
+void rn_local_nudge(struct rn_local *l)
+{
+    struct rn_wal_place durable;
+    bool wake;
+
+    if (l->opts.manual)
+        return;
+    pthread_mutex_lock(&l->state);
+    wake = l->keeper_idle;
+    l->keeper_idle = false;
+    durable = l->durable;
+    pthread_mutex_unlock(&l->state);
+    if (wake || !rn_wal_has_room(l->log, RN_TXN_REDO_MAX) ||
+        rn_wal_bytes_since(l->log, durable) >= l->opts.log_bytes / 2)
+        l->env->ops->task_wake(l->env, &l->keeper);
+}
+
+int64_t rn_local_throttle_ns(struct rn_local *l)
+{
+    return (int64_t)(rn_flush_lag(l) * THROTTLE_NS);
+}

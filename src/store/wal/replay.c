@@ -1,0 +1,92 @@
+/* replay.c -- see replay.h.
+ *
+ * What the log has behind the checkpoint goes where it was before the process
+ * ended: into memory, from which the keeper settles it.
+ */
+#include "store/wal/replay.h"
+
+#include "store/local/local.h"
+#include "store/wal/redo.h"
+
+struct replay {
+    struct rn_local *local;
+    struct rn_task stocker; /* as long as there is no keeper for it */
+};
+
+static int64_t stock(void *local)
+{
+    struct rn_local *l = local;
+
+    if (rn_memtable_is_short(l->settle.recent))
+        rn_memtable_stock(l->settle.recent);
+    return RN_TASK_IDLE;
+}
+
+/* Fresh memory takes half of the time, which need not be ours.  Without a
+ * thread for it, it is. */
+static void have_stocked(struct replay *r)
+{
+    struct rn_env *env = r->local->env;
+
+    if (r->local->opts.manual || !rn_memtable_is_short(r->local->settle.recent))
+        return;
+    if (r->stocker.running)
+        env->ops->task_wake(env, &r->stocker);
+    else
+        (void)env->ops->task_start(env, &r->stocker);
+}
+
+/* All rows of a group are looked for at once, so that one wait for memory does
+ * not follow the other. */
+static void expect_rows(const struct rn_memtable *recent,
+                        struct rn_view payload)
+{
+    struct rn_redo write;
+
+    while (!rn_redo_next(&payload, &write))
+        rn_memtable_expect(recent, write.key);
+}
+
+static enum rn_code add_record(void *context, uint64_t seq,
+                               struct rn_view payload)
+{
+    struct replay *r = context;
+    struct rn_local *l = r->local;
+    struct rn_memtable *recent = l->settle.recent;
+    struct rn_redo write;
+    enum rn_code rc = RN_OK;
+
+    expect_rows(recent, payload);
+    while (!rc) {
+        rc = rn_redo_next(&payload, &write);
+        if (!rc && write.kind == RN_REDO_PUT)
+            rc = rn_memtable_put(recent, seq, write.key, write.value);
+        else if (!rc)
+            rc = rn_memtable_delete(recent, seq, write.key);
+    }
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    rn_memtable_end(recent, true);
+    l->settle.visible = seq;
+    l->counts.recovered_records++;
+    have_stocked(r);
+    return RN_OK;
+}
+
+enum rn_code rn_replay(struct rn_local *l, struct rn_err *err)
+{
+    struct replay r = {
+        .local = l,
+        .stocker = { .name = "stocker", .step = stock, .context = l },
+    };
+    enum rn_code rc;
+
+    l->settle.settled = l->durable;
+    l->settle.visible = l->durable.seq;
+    rc = rn_wal_replay(l->log, l->durable, add_record, &r, err);
+    l->env->ops->task_stop(l->env, &r.stocker);
+    if (rc && err && !err->text[0])
+        rn_fail(err, rc, "%s: replaying the log behind record %llu: %s", l->dir,
+                (unsigned long long)l->settle.visible, rn_code_name(rc));
+    return rc;
+}

@@ -1,0 +1,103 @@
+/* wal_copy.c -- copies a log that may be in use; see wal.h. */
+#include "store/wal/wal_own.h"
+
+#include <inttypes.h>
+
+/* The copy's segment `number`, as long as its model. */
+static enum rn_code copy_segment(struct rn_wal *to, const struct rn_segment *s,
+                                 struct rn_err *err)
+{
+    struct rn_segment *out = &to->row[to->row_len];
+    enum rn_code rc =
+        rn_wal_segment_open(to, s->number, RN_OPEN_IN_PLACE, out, err);
+    int error;
+
+    if (rc)
+        return rc;
+    to->row_len++;
+    error = rn_segment_fill_first(out, s->bytes);
+    return error ? rn_fail_errno(err, error, "%s", to->dir) : RN_OK;
+}
+
+/* Each by itself: all of them at once would be long without progress. */
+static enum rn_code end_segment(struct rn_wal *to, struct rn_err *err)
+{
+    int error = rn_file_sync(to->row[to->row_len - 1].file);
+
+    return error ? rn_fail_errno(err, error, "%s: copying the log", to->dir)
+                 : RN_OK;
+}
+
+/* Gives the next record of a log that may be in use.  What looks like damage
+ * may be a writer who has gone on meanwhile, so the end is looked at twice. */
+static enum rn_code copy_next(struct rn_wal *log, struct rn_wal_place *at,
+                              struct rn_buf *record, struct rn_err *err)
+{
+    enum rn_code rc = rn_wal_chain_next(log, at, record, err);
+
+    if (rc != RN_NOT_FOUND)
+        return rc;
+    rc = rn_wal_check_end(log, *at, record, err);
+    if (!rc)
+        return RN_NOT_FOUND;
+    return rn_wal_chain_next(log, at, record, err) ? rc : RN_OK;
+}
+
+static enum rn_code copy_records(struct rn_wal *log, struct rn_wal_place at,
+                                 struct rn_wal *to, uint64_t *bytes,
+                                 struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    enum rn_code rc = copy_segment(to, rn_wal_row_find(log, at.segment), err);
+
+    *bytes = 0;
+    while (!rc) {
+        uint64_t segment = at.segment;
+        int error;
+
+        if (log->opts.progress)
+            log->opts.progress(log->opts.progress_of);
+        rc = copy_next(log, &at, &record, err);
+        if (!rc && at.segment != segment)
+            rc = end_segment(to, err);
+        if (!rc && at.segment != segment)
+            rc = copy_segment(to, rn_wal_row_find(log, at.segment), err);
+        if (rc)
+            break;
+        error =
+            rn_file_write(to->row[to->row_len - 1].file, rn_buf_view(&record),
+                          at.offset - rn_segment_align(record.len));
+        if (error)
+            rc = rn_fail_errno(err, error, "%s: copying the log", to->dir);
+        *bytes += record.len;
+    }
+    rn_buf_release(&record);
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
+enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
+                         struct rn_wal_place from, const char *to,
+                         uint64_t *bytes, struct rn_err *err)
+{
+    struct rn_wal_opts target = { .env = opts->env, .dir = to };
+    struct rn_wal *log = NULL, *copy = NULL;
+    enum rn_code rc = rn_wal_new(opts, &log);
+
+    if (!rc)
+        rc = rn_wal_new(&target, &copy);
+    if (rc)
+        rn_fail(err, rc, "%s: out of memory", opts->dir);
+    /* Those before it are spare, and may be given a new name at any time. */
+    if (!rc)
+        rc = rn_wal_open_all(log, from.segment, RN_OPEN_READ, err);
+    if (!rc && !rn_wal_row_find(log, from.segment))
+        rc = rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": missing",
+                     opts->dir, from.segment);
+    if (!rc)
+        rc = copy_records(log, from, copy, bytes, err);
+    if (!rc)
+        rc = rn_wal_settle(copy, err);
+    rn_wal_close(copy);
+    rn_wal_close(log);
+    return rc;
+}

@@ -1,0 +1,499 @@
+/* wal_read.c -- the log's records and the chain through them; see wal.h. */
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "store/bug.h"
+#include "store/wal/wal_own.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct header {
+    uint64_t sum;
+    uint32_t magic, length;
+    uint64_t seq, prev;
+};
+
+/* ---- records ------------------------------------------------------------- */
+
+static struct header header_decode(const char *at)
+{
+    return (struct header){
+        .sum = rn_get_u64(at),
+        .magic = rn_get_u32(at + 8),
+        .length = rn_get_u32(at + 12),
+        .seq = rn_get_u64(at + 16),
+        .prev = rn_get_u64(at + 24),
+    };
+}
+
+uint64_t rn_wal_sum(const char *record, uint32_t length)
+{
+    return rn_hash64(rn_view_of(record + 8, RN_WAL_HEADER - 8 + length), 0);
+}
+
+/* Reads on until `record` has `len` bytes, or the file ends. */
+static enum rn_code read_up_to(const struct rn_segment *s, uint64_t offset,
+                               struct rn_buf *record, size_t len,
+                               struct rn_err *err)
+{
+    size_t more = len - record->len, got = 0;
+    enum rn_code rc = rn_buf_reserve(record, more);
+
+    if (rc)
+        return rn_fail(err, rc, "log-%010" PRIu64 ": out of memory", s->number);
+    rc = rn_segment_read(s, offset + record->len, record->at + record->len,
+                         more, &got, err);
+    record->len += got;
+    return rc;
+}
+
+/* Reads a record at `offset` into `record`.  RN_NOT_FOUND if there is no good
+ * one. */
+static enum rn_code record_read(const struct rn_segment *s, uint64_t offset,
+                                struct rn_buf *record, struct header *out,
+                                struct rn_err *err)
+{
+    enum rn_code rc;
+    size_t len;
+
+    rn_buf_clear(record);
+    if (offset + RN_WAL_HEADER > rn_segment_room(s))
+        return RN_NOT_FOUND;
+    rc = read_up_to(s, offset, record, RN_WAL_BLOCK, err);
+    if (rc)
+        return rc;
+    if (record->len < RN_WAL_HEADER)
+        return RN_NOT_FOUND;
+    *out = header_decode(record->at);
+    if (out->magic != RN_WAL_MAGIC ||
+        out->length > rn_segment_room(s) - offset - RN_WAL_HEADER)
+        return RN_NOT_FOUND;
+    len = RN_WAL_HEADER + out->length;
+    if (len > record->len)
+        rc = read_up_to(s, offset, record, len, err);
+    if (rc)
+        return rc;
+    if (record->len < len)
+        return RN_NOT_FOUND;
+    record->len = len;
+    return rn_wal_sum(record->at, out->length) == out->sum ? RN_OK
+                                                           : RN_NOT_FOUND;
+}
+
+struct rn_segment *rn_wal_row_find(struct rn_wal *log, uint64_t number)
+{
+    for (size_t i = 0; i < log->row_len; i++) {
+        if (log->row[i].number == number)
+            return &log->row[i];
+    }
+    return NULL;
+}
+
+static bool continues(const struct header *h, const struct rn_wal_place *at)
+{
+    if (RN_BUG(STALE_RECORD_ACCEPTED))
+        return true;
+    return h->seq == at->seq + 1 && h->prev == at->chain;
+}
+
+enum rn_code rn_wal_chain_next(struct rn_wal *log, struct rn_wal_place *at,
+                               struct rn_buf *record, struct rn_err *err)
+{
+    uint64_t offset = at->offset;
+
+    for (uint64_t i = 0; i < 2; i++, offset = 0) {
+        struct rn_segment *s = rn_wal_row_find(log, at->segment + i);
+        struct header h;
+        enum rn_code rc;
+
+        if (!s)
+            return RN_NOT_FOUND;
+        rc = record_read(s, offset, record, &h, err);
+        if (rc == RN_NOT_FOUND || (!rc && !continues(&h, at)))
+            continue;
+        if (rc)
+            return rc;
+        *at = (struct rn_wal_place){
+            .segment = s->number,
+            .offset = offset + rn_segment_align(record->len),
+            .seq = h.seq,
+            .chain = h.sum,
+        };
+        return RN_OK;
+    }
+    return RN_NOT_FOUND;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static void row_sort(struct rn_wal *log)
+{
+    for (size_t i = 1; i < log->row_len; i++) {
+        struct rn_segment s = log->row[i];
+        size_t j = i;
+        for (; j > 0 && log->row[j - 1].number > s.number; j--)
+            log->row[j] = log->row[j - 1];
+        log->row[j] = s;
+    }
+}
+
+struct names {
+    uint64_t numbers[RN_WAL_SEGMENTS];
+    size_t len;
+};
+
+static void note_name(void *context, const char *name)
+{
+    struct names *names = context;
+
+    if (strncmp(name, "log-", 4) != 0 || strlen(name) != 14 ||
+        strspn(name + 4, "0123456789") != 10)
+        return;
+    if (names->len < RN_WAL_SEGMENTS)
+        names->numbers[names->len++] = strtoull(name + 4, NULL, 10);
+}
+
+enum rn_code rn_wal_open_all(struct rn_wal *log, uint64_t least,
+                             enum rn_open how, struct rn_err *err)
+{
+    struct names *names = rn_new(sizeof(*names));
+    enum rn_code rc = RN_OK;
+    int error;
+
+    if (!names)
+        return rn_fail(err, RN_NOMEM, "%s: out of memory", log->dir);
+    error = log->opts.env->ops->list(log->opts.env, log->dir, note_name, names);
+    if (error)
+        rc = rn_fail_errno(err, error, "%s", log->dir);
+    for (size_t i = 0; !rc && i < names->len; i++) {
+        if (names->numbers[i] < least)
+            continue;
+        rc = rn_wal_segment_open(log, names->numbers[i], how,
+                                 &log->row[log->row_len], err);
+        log->row_len += !rc;
+    }
+    rn_free(names);
+    row_sort(log);
+    return rc;
+}
+
+static void note_damage(struct rn_wal *log, uint64_t segment, uint64_t offset)
+{
+    if (log->opts.damaged)
+        *log->opts.damaged =
+            (struct rn_wal_place){ .segment = segment, .offset = offset };
+}
+
+static enum rn_code header_read(const struct rn_segment *s, uint64_t offset,
+                                struct header *out, struct rn_err *err)
+{
+    char block[RN_WAL_HEADER] = { 0 };
+    size_t got = 0;
+    enum rn_code rc =
+        rn_segment_read(s, offset, block, sizeof(block), &got, err);
+
+    *out = header_decode(block);
+    if (got < sizeof(block) || out->magic != RN_WAL_MAGIC)
+        *out = (struct header){ 0 };
+    return rc;
+}
+
+/* The next record, in a place where it was not written. */
+static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
+{
+    struct rn_err ignored;
+    struct header h;
+
+    for (uint64_t at = RN_WAL_BLOCK; at + RN_WAL_HEADER <= rn_segment_room(s);
+         at += RN_WAL_BLOCK) {
+        if (!header_read(s, at, &h, &ignored) && h.magic &&
+            continues(&h, &log->end))
+            return true;
+    }
+    return false;
+}
+
+/* There is more at `offset` of `s`, and the next record is not good.  That lies
+ * right behind the end, or at the start of a later segment: if the one found is
+ * not there, or has taken its place. */
+static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
+                                uint64_t offset, struct rn_err *err)
+{
+    bool later =
+        s->number > log->end.segment && (offset > 0 || holds_next(log, s));
+    uint64_t number = later ? s->number : log->end.segment;
+    uint64_t at = later ? 0 : log->end.offset;
+
+    note_damage(log, number, at);
+    return rn_fail(err, RN_CORRUPT,
+                   "%s/log-%010" PRIu64 ": damaged at offset %" PRIu64
+                   ": record %" PRIu64 " is missing, but the log goes on at "
+                   "offset %" PRIu64 " of log-%010" PRIu64,
+                   log->dir, number, at, log->end.seq + 1, offset, s->number);
+}
+
+/* What is behind the end of the chain: the sums, as their headers have them, of
+ * records that would be next if they were good.  One may be in each of the two
+ * places where the next is written. */
+struct behind {
+    uint64_t sums[2];
+    size_t len;
+    struct rn_buf *scratch; /* for records */
+};
+
+static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
+                                struct rn_err *err)
+{
+    enum rn_code rc = RN_OK;
+
+    for (uint64_t i = 0; !rc && i < 2; i++) {
+        const struct rn_segment *s = rn_wal_row_find(log, log->end.segment + i);
+        struct header h = { 0 };
+        if (s)
+            rc = header_read(s, i ? 0 : log->end.offset, &h, err);
+        if (!rc && h.magic && continues(&h, &log->end))
+            out->sums[out->len++] = h.sum;
+    }
+    return rc;
+}
+
+/* L3: RN_OK if a record stands at `offset` of `s` behind one that is not good,
+ * which therefore was.  A whole record beyond the next says so; but so does a
+ * header alone that names the sum of the next, or one that is the next, in a
+ * place where it was not written. */
+static enum rn_code look_beyond(const struct rn_wal *log,
+                                const struct behind *behind,
+                                const struct rn_segment *s, uint64_t offset,
+                                struct rn_err *err)
+{
+    const struct rn_wal_place *end = &log->end;
+    struct header h = { 0 };
+    enum rn_code rc = header_read(s, offset, &h, err);
+
+    if (rc)
+        return rc;
+    if (!h.magic || h.seq <= end->seq)
+        return RN_NOT_FOUND;
+    if (h.seq == end->seq + 1) {
+        bool here = s->number == end->segment
+                        ? offset == end->offset
+                        : s->number == end->segment + 1 && offset == 0;
+        return !here && h.prev == end->chain ? RN_OK : RN_NOT_FOUND;
+    }
+    for (size_t i = 0; h.seq == end->seq + 2 && i < behind->len; i++) {
+        if (h.prev == behind->sums[i])
+            return RN_OK;
+    }
+    return record_read(s, offset, behind->scratch, &h, err);
+}
+
+static enum rn_code find_beyond(struct rn_wal *log, const struct behind *behind,
+                                const struct rn_segment *s, uint64_t offset,
+                                struct rn_err *err)
+{
+    for (; offset + RN_WAL_HEADER <= rn_segment_room(s);
+         offset += RN_WAL_BLOCK) {
+        enum rn_code rc = look_beyond(log, behind, s, offset, err);
+        if (rc != RN_NOT_FOUND)
+            return rc ? rc : fail_beyond(log, s, offset, err);
+    }
+    return RN_OK;
+}
+
+enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
+                              struct rn_buf *scratch, struct rn_err *err)
+{
+    struct behind behind = { .scratch = scratch };
+    enum rn_code rc;
+
+    log->end = at;
+    rc = look_behind(log, &behind, err);
+    for (size_t i = 0; !rc && i < log->row_len; i++) {
+        const struct rn_segment *s = &log->row[i];
+        uint64_t from = s->number == at.segment ? at.offset : 0;
+        if (s->number >= at.segment)
+            rc = find_beyond(log, &behind, s, from, err);
+    }
+    return rc;
+}
+
+/* Walks the chain from `from` to its end, then makes sure that it is the end.
+ */
+static enum rn_code find_end(struct rn_wal *log, struct rn_wal_place from,
+                             struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    enum rn_code rc;
+
+    log->end = log->before_last = from;
+    for (;;) {
+        struct rn_wal_place next = log->end;
+        rc = rn_wal_chain_next(log, &next, &record, err);
+        if (rc)
+            break;
+        log->before_last = log->end;
+        log->end = next;
+    }
+    if (rc == RN_NOT_FOUND)
+        rc = RN_OK;
+    if (!rc && !RN_BUG(STOP_AT_ROT))
+        rc = rn_wal_check_end(log, log->end, &record, err);
+    rn_buf_release(&record);
+    return rc;
+}
+
+/* Leaves in the row what holds records after `from`; the rest is spare. */
+static void put_spares_aside(struct rn_wal *log, uint64_t from)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < log->row_len; i++) {
+        struct rn_segment s = log->row[i];
+        if (s.number < from || s.number > log->end.segment)
+            log->spare[log->spare_len++] = s;
+        else
+            log->row[kept++] = s;
+    }
+    log->row_len = kept;
+    log->current = kept - 1;
+}
+
+/* From the checkpoint's segment on, each must be whole, and must be there if
+ * the one before announced it. */
+static enum rn_code check_row(struct rn_wal *log, struct rn_wal_place from,
+                              struct rn_err *err)
+{
+    bool wanted = true, whole = false;
+    enum rn_code rc = RN_OK;
+
+    for (uint64_t n = from.segment; !rc && wanted; n++) {
+        const struct rn_segment *s = rn_wal_row_find(log, n);
+        if (s)
+            rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
+        if (rc)
+            return rc;
+        if (!s || !whole || (n == from.segment && s->bytes < from.offset)) {
+            note_damage(log, n, s ? s->bytes : 0);
+            return rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s",
+                           log->dir, n, s ? "cut short" : "missing");
+        }
+        rc = rn_segment_has_mark(s, RN_MARK_READY, &wanted, err);
+    }
+    return rc;
+}
+
+enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
+                         struct rn_wal_place from, struct rn_wal **out,
+                         struct rn_err *err)
+{
+    struct rn_wal *log = NULL;
+    enum rn_code rc = rn_wal_new(opts, &log);
+
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", opts->dir);
+    rc = rn_wal_open_all(log, 0, opts->read_only ? RN_OPEN_READ : RN_OPEN_WRITE,
+                         err);
+    if (!rc)
+        rc = check_row(log, from, err);
+    if (!rc)
+        rc = find_end(log, from, err);
+    if (rc)
+        goto out;
+    put_spares_aside(log, from.segment);
+    *out = log;
+    log = NULL;
+out:
+    rn_wal_close(log);
+    return rc;
+}
+
+enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
+                         struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    struct rn_wal *log = NULL;
+    enum rn_code rc = rn_wal_new(opts, &log);
+
+    if (rc)
+        return rn_fail(err, rc, "%s: out of memory", opts->dir);
+    *found = false;
+    rc = rn_wal_open_all(log, 0, RN_OPEN_READ, err);
+    for (size_t i = 0; !rc && !*found && i < log->row_len; i++) {
+        uint64_t offset = 0;
+        *found = log->row[i].number != RN_WAL_FIRST;
+        for (; !rc && !*found && offset < log->row[i].bytes;
+             offset += RN_WAL_BLOCK) {
+            struct header h;
+            rc = record_read(&log->row[i], offset, &record, &h, err);
+            *found = !rc;
+            if (rc == RN_NOT_FOUND)
+                rc = RN_OK;
+        }
+    }
+    rn_buf_release(&record);
+    rn_wal_close(log);
+    return rc;
+}
+
+/* ---- replay -------------------------------------------------------------- */
+
+enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
+                           rn_wal_each_fn *each, void *context,
+                           struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    struct rn_wal_place at = from;
+    enum rn_code rc = RN_OK;
+
+    while (!rc && at.seq < log->end.seq) {
+        rc = rn_wal_chain_next(log, &at, &record, err);
+        if (rc == RN_NOT_FOUND)
+            rc = rn_fail(err, RN_CORRUPT, "%s: the log changed while read",
+                         log->dir);
+        if (!rc) {
+            rc = each(context, at.seq,
+                      rn_view_of(record.at + RN_WAL_HEADER,
+                                 record.len - RN_WAL_HEADER));
+        }
+    }
+    rn_buf_release(&record);
+    if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && log->end.seq > from.seq)
+        log->end.seq--;
+    return rc;
+}
+
+/* A record whose sync failed, in a process that is gone, may be in the cache
+ * alone, and no later sync would tell.  Only the last one can be: each before
+ * it was synced before the next was written.  So it is read again, from the
+ * device; if it is not there, it never was. */
+static enum rn_code check_last(struct rn_wal *log, struct rn_err *err)
+{
+    struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
+    struct rn_wal_place end = log->before_last;
+    struct rn_segment *s = rn_wal_row_find(log, log->end.segment);
+    uint64_t from = end.segment == s->number ? end.offset : 0;
+    enum rn_code rc;
+
+    log->opts.env->ops->reread(s->file, from, log->end.offset - from);
+    rc = rn_wal_chain_next(log, &end, &record, err);
+    rn_buf_release(&record);
+    if (rc && rc != RN_NOT_FOUND)
+        return rc;
+    log->end = end;
+    while (log->row[log->current].number > end.segment)
+        log->current--; /* what was thought to be current stands ready */
+    return RN_OK;
+}
+
+enum rn_code rn_wal_settle(struct rn_wal *log, struct rn_err *err)
+{
+    for (size_t i = 0; i < log->row_len; i++) {
+        int error = rn_file_sync(log->row[i].file);
+        if (error)
+            return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": syncing",
+                                 log->dir, log->row[i].number);
+    }
+    if (log->end.seq == log->before_last.seq || RN_BUG(CACHE_TRUSTED_AT_OPEN))
+        return RN_OK;
+    return check_last(log, err);
+}
