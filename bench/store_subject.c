@@ -79,7 +79,8 @@ static void local_commit(void)
 
 static uint64_t local_scan(void)
 {
-    struct rn_range feed = { .from = RN_LIT("f"), .before = RN_LIT("g") };
+    struct rn_key_interval feed = { .from = RN_LIT("f"),
+                                    .before = RN_LIT("g") };
     struct rn_cursor *c;
     struct rn_view key, value;
     uint64_t bytes = 0;

@@ -267,7 +267,7 @@ void rn_sim_fail(struct rn_sim *sim, enum rn_sim_call call, uint64_t nth,
                  int error, enum rn_sim_times times)
 {
     assert(nth == 0 || error != 0);
-    sim->faults[call] = (struct rn_fault){ nth, error, times };
+    sim->faults[call] = (struct rn_sim_fault){ nth, error, times };
 }
 
 uint64_t rn_sim_calls(const struct rn_sim *sim, enum rn_sim_call call)

@@ -30,7 +30,7 @@ static bool changes_disk(enum rn_sim_call call)
            call != RN_SIM_LIST && call != RN_SIM_SPACE;
 }
 
-static bool strikes(struct rn_fault *fault)
+static bool strikes(struct rn_sim_fault *fault)
 {
     if (fault->nth == 0)
         return false;
@@ -45,7 +45,7 @@ static bool strikes(struct rn_fault *fault)
 
 static struct pass admit(struct rn_sim *sim, enum rn_sim_call call)
 {
-    struct rn_fault *fault = &sim->faults[call];
+    struct rn_sim_fault *fault = &sim->faults[call];
 
     if (sim->is_cut)
         return (struct pass){ NO_POWER, EIO };

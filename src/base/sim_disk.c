@@ -136,7 +136,7 @@ static void put_bytes(struct rn_buf *b, const char *bytes, uint64_t len,
     memcpy(b->at + offset, bytes, (size_t)len);
 }
 
-static void add_change(struct rn_node *node, struct rn_change change)
+static void add_change(struct rn_node *node, struct rn_disk_change change)
 {
     node->changes = rn_disk_grow(node->changes, &node->change_room,
                                  node->change_count, sizeof(change));
@@ -148,7 +148,7 @@ static void change_len(struct rn_node *node, uint64_t len)
     if (len == node->now.len)
         return;
     set_len(&node->now, len);
-    add_change(node, (struct rn_change){ .len = len });
+    add_change(node, (struct rn_disk_change){ .len = len });
 }
 
 static void write_all(struct rn_node *node, struct rn_view bytes,
@@ -164,9 +164,9 @@ static void write_all(struct rn_node *node, struct rn_view bytes,
         abort();
     memcpy(copy, bytes.at, bytes.len);
     put_bytes(&node->now, copy, bytes.len, offset);
-    add_change(node, (struct rn_change){ copy, offset, bytes.len });
+    add_change(node, (struct rn_disk_change){ copy, offset, bytes.len });
     if (end > before)
-        add_change(node, (struct rn_change){ .len = end });
+        add_change(node, (struct rn_disk_change){ .len = end });
 }
 
 /* A full disk takes what fits before it says so. */
@@ -220,7 +220,7 @@ int rn_disk_truncate(struct rn_disk *disk, struct rn_node *node, uint64_t len)
 void rn_disk_sync(struct rn_node *node)
 {
     for (size_t i = 0; i < node->change_count; i++) {
-        const struct rn_change *c = &node->changes[i];
+        const struct rn_disk_change *c = &node->changes[i];
         if (c->bytes)
             put_bytes(&node->synced, c->bytes, c->len, c->offset);
         else
@@ -284,7 +284,7 @@ static void tear(struct rn_disk *disk, struct rn_buf *b, struct part p)
 
 /* Puts into `b` what reached the disk of one write. */
 static void keep_some(struct rn_disk *disk, struct rn_buf *b,
-                      const struct rn_change *c, unsigned keep_percent)
+                      const struct rn_disk_change *c, unsigned keep_percent)
 {
     uint64_t at = c->offset, stop = c->offset + c->len;
 
@@ -306,7 +306,7 @@ void rn_disk_sync_lose(struct rn_disk *disk, struct rn_node *node)
     size_t kept = 0;
 
     for (size_t i = 0; i < node->change_count; i++) {
-        struct rn_change *c = &node->changes[i];
+        struct rn_disk_change *c = &node->changes[i];
         if (!c->bytes) {
             node->changes[kept++] = *c; /* lengths may still be saved */
             continue;
@@ -339,7 +339,7 @@ void rn_node_crash(struct rn_disk *disk, struct rn_node *node)
     uint64_t len = node->synced.len, last_len = len;
 
     for (size_t i = 0; i < node->change_count; i++) {
-        const struct rn_change *c = &node->changes[i];
+        const struct rn_disk_change *c = &node->changes[i];
         bool shorter = !c->bytes && c->len < last_len;
         if (c->bytes) {
             keep_some(disk, &node->synced, c, keep_percent);

@@ -30,12 +30,12 @@ struct rn_node {
     bool marked;           /* used by the sweep */
     struct rn_buf now, synced;
     uint64_t reserved, reserved_synced; /* bytes allocated from the start */
-    struct rn_change *changes;
+    struct rn_disk_change *changes;
     size_t change_count, change_room;
 };
 
 /* A write, or (bytes NULL) a new length. */
-struct rn_change {
+struct rn_disk_change {
     char *bytes;
     uint64_t offset, len;
 };

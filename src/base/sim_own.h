@@ -5,7 +5,7 @@
 #include "base/sim.h"
 #include "base/sim_disk.h"
 
-struct rn_fault {
+struct rn_sim_fault {
     uint64_t nth; /* calls until it strikes; 0 is never */
     int error;
     enum rn_sim_times times;
@@ -18,7 +18,7 @@ struct rn_sim {
     struct rn_disk disk;
     int64_t now_ns, wall_ms_ahead;
     struct rn_sim_task *tasks, *stepping;
-    struct rn_fault faults[RN_SIM_CALLS];
+    struct rn_sim_fault faults[RN_SIM_CALLS];
     uint64_t calls[RN_SIM_CALLS];
     uint64_t cut_in; /* changes until the power goes; 0 is never */
     bool is_cut;

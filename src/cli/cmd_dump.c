@@ -23,7 +23,7 @@ static void print_bytes(struct rn_view v)
 
 static enum rn_code print_all(struct rn_txn *txn)
 {
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     enum rn_code rc = rn_txn_scan(txn, &all, &c);

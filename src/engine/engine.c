@@ -1,5 +1,8 @@
 /* engine.c -- see engine.h. */
 #include "engine/engine.h"
+#include "engine/cleanup/drop_container.h"
+#include "engine/range/rehome.h"
+#include "engine/range/restore_bump.h"
 
 #include "base/bytes.h"
 #include "engine/bug.h"

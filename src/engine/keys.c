@@ -5,8 +5,8 @@ enum rn_code rn_keys_take(struct rn_txn *txn, const struct rn_key *from,
                           const struct rn_key *before, struct rn_key *out,
                           size_t most, size_t *count)
 {
-    struct rn_range range = { .from = rn_key_view(from),
-                              .before = rn_key_view(before) };
+    struct rn_key_interval range = { .from = rn_key_view(from),
+                                     .before = rn_key_view(before) };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     enum rn_code rc = rn_txn_scan(txn, &range, &c);

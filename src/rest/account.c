@@ -1,5 +1,9 @@
 /* account.c -- GET /: what a client asks first. */
-#include "rest/own.h"
+#include "rest/account.h"
+
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/reply.h"
 
 #include "json/print.h"
 

@@ -1,5 +1,10 @@
 /* auth.c -- is the signature right, and may this key do that. */
-#include "rest/own.h"
+#include "rest/auth.h"
+
+#include "rest/auth_unknown_path.h"
+#include "rest/context.h"
+#include "rest/keys.h"
+#include "rest/permissions.h"
 
 #include "base/secret.h"
 #include "cosmos/jwt.h"

@@ -6,7 +6,9 @@
  * that nothing can be filled up by them; who comes when all places are taken is
  * refused at once, and nobody is locked out.
  */
-#include "rest/own.h"
+#include "rest/auth_delay.h"
+
+#include "rest/context.h"
 
 enum { HELD_MAX = 64, DELAY_MS = 100 };
 

@@ -21,7 +21,9 @@
  *
  *   /addresses/?$resolveFor=dbs%2FsbNTAA%3D%3D%2Fcolls%2FsbNTAL0kkgA%3D%2Fdocs
  */
-#include "rest/own.h"
+#include "rest/auth_unknown_path.h"
+
+#include "rest/context.h"
 
 #include "base/hex.h"
 

@@ -4,7 +4,15 @@
  * in the form they came in.  Whether all is done or none, or each by itself, is
  * said by headers.
  */
-#include "rest/own.h"
+#include "rest/budget.h"
+#include "rest/context.h"
+#include "rest/documents.h"
+#include "rest/handlers.h"
+#include "rest/lists.h"
+#include "rest/objects.h"
+#include "rest/patches.h"
+#include "rest/reply.h"
+#include "rest/sessions.h"
 
 #include "json/print.h"
 

@@ -9,7 +9,10 @@
  * rn_object.spent: the second (of the monotonic clock) in the upper half, and
  * what is spent in it, in hundredths of a unit, in the lower.
  */
-#include "rest/own.h"
+#include "rest/budget.h"
+
+#include "rest/context.h"
+#include "rest/objects.h"
 
 enum { MS = 1000, CENTI = 100, SHED_RETRY_MS = 1000 };
 

@@ -3,7 +3,11 @@
  *
  * Clients list them and read them like anything else, and are told so.
  */
-#include "rest/own.h"
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/lists.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
 
 #include "json/print.h"
 

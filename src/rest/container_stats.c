@@ -6,7 +6,11 @@
  * Nobody keeps count: all documents are read for it, by a worker and in slices,
  * so that no read lasts long.  What is written meanwhile may be counted or not.
  */
-#include "rest/own.h"
+#include "rest/container_stats.h"
+
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/reply.h"
 
 enum { SLICE_DOCUMENTS = 16 << 10, SLICE_BYTES = 64 << 20 };
 

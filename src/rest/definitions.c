@@ -9,7 +9,9 @@
  *           the system's, or for the stored one if the container has such
  *   shown   partitionKey is left out if it is the system's
  */
-#include "rest/own.h"
+#include "rest/definitions.h"
+
+#include "rest/context.h"
 
 #include "json/json.h"
 #include "json/print.h"

@@ -1,5 +1,11 @@
 /* documents.c -- documents, one at a time. */
-#include "rest/own.h"
+#include "rest/documents.h"
+
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
+#include "rest/sessions.h"
 
 #include "cosmos/prefer.h"
 #include "json/json.h"

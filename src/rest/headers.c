@@ -5,7 +5,12 @@
  *   behind it            content-location, the quota of a document, and a
  *                        document without what its client does not want
  */
-#include "rest/own.h"
+#include "rest/headers.h"
+
+#include "rest/account.h"
+#include "rest/context.h"
+#include "rest/reply.h"
+#include "rest/route.h"
 
 #include "json/json.h"
 #include "json/print.h"

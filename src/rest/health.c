@@ -2,7 +2,11 @@
  *
  * By exact path, and none takes input.
  */
-#include "rest/own.h"
+#include "rest/health.h"
+
+#include "rest/context.h"
+#include "rest/metrics/metrics.h"
+#include "rest/reply.h"
 
 #include "json/print.h"
 

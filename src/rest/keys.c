@@ -1,10 +1,11 @@
 /* keys.c -- see keys.h. */
+
 #include "rest/keys.h"
 
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "rest/own.h"
+#include "rest/context.h"
 #include "json/json.h"
 #include "json/print.h"
 

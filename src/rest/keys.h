@@ -12,6 +12,8 @@
 
 #include "base/env.h"
 
+struct rn_rest_opts;
+
 enum {
     RN_KEYS = 5, /* primary, secondary, both read-only, the emulators' */
     RN_KEY_WELL_KNOWN = 4,
@@ -45,5 +47,14 @@ enum rn_code rn_keys_draw(struct rn_env *env, struct rn_buf *text,
 /* Draws all four; `data_dir` NULL: writes none. */
 enum rn_code rn_keys_make(struct rn_env *env, const char *data_dir,
                           struct rn_keys *out, struct rn_err *err) RN_CHECK;
+
+/* What the file has, made if it is not there, and the emulators' if it is
+ * valid. */
+enum rn_code rn_keys_load(const struct rn_rest_opts *opts, struct rn_keys *out,
+                          struct rn_err *err) RN_CHECK;
+/* Changes nothing unless the file will do. */
+enum rn_code rn_keys_load_token(const struct rn_rest_opts *opts,
+                                struct rn_keys *out,
+                                struct rn_err *err) RN_CHECK;
 
 #endif

@@ -5,7 +5,13 @@
  * order is that of rids, and the position or place of the last document: it
  * stays good whatever is written meanwhile.
  */
-#include "rest/own.h"
+#include "rest/lists.h"
+
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
+#include "rest/sessions.h"
 
 #include "access/access_path.h"
 #include "base/base64.h"

@@ -3,7 +3,15 @@
  * One body for all: databases, containers, users, permissions, client keys and
  * offers differ in their rows of the route table and in what lies above them.
  */
-#include "rest/own.h"
+#include "rest/objects.h"
+
+#include "rest/container_stats.h"
+#include "rest/context.h"
+#include "rest/definitions.h"
+#include "rest/handlers.h"
+#include "rest/lists.h"
+#include "rest/permissions.h"
+#include "rest/reply.h"
 
 #include "json/json.h"
 #include "json/print.h"

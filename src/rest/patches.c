@@ -3,7 +3,13 @@
  * A batch is begun in the loop and, if that would take too long there, goes on
  * in a worker.  It comes back from the committer to the loop.
  */
-#include "rest/own.h"
+#include "rest/patches.h"
+
+#include "rest/context.h"
+#include "rest/documents.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
 
 #include "base/queue.h"
 

@@ -15,7 +15,13 @@
  * for a document or a script allows nothing on any other.  The account may be
  * read with any token.
  */
-#include "rest/own.h"
+#include "rest/permissions.h"
+
+#include "rest/auth.h"
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/route.h"
 
 #include "base/clock.h"
 #include "base/hash.h"

@@ -1,6 +1,10 @@
 /* purges.c -- POST .../operations/partitionkeydelete: all documents of one
  * partition key value go. */
-#include "rest/own.h"
+#include "rest/context.h"
+#include "rest/documents.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
 
 static enum rn_rest_step finish(struct rn_call *call)
 {

@@ -14,7 +14,13 @@
  * The answer is never older than the rows: who was sent here because his range
  * is gone must find its children.
  */
-#include "rest/own.h"
+#include "rest/ranges.h"
+
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/lists.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
 
 #include "engine/feed/feed.h"
 #include "json/print.h"

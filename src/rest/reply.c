@@ -1,5 +1,9 @@
 /* reply.c -- the answer: common headers, error bodies, charges. */
-#include "rest/own.h"
+#include "rest/reply.h"
+
+#include "rest/budget.h"
+#include "rest/context.h"
+#include "rest/sessions.h"
 
 #include "base/clock.h"
 #include "base/decimal.h"

@@ -3,7 +3,10 @@
  * A path may mean several things, told apart by a header the request carries
  * (`given`).  What the rows share is done by serve.c around the handler.
  */
-#include "rest/own.h"
+#include "rest/route.h"
+
+#include "rest/context.h"
+#include "rest/handlers.h"
 
 #include <strings.h>
 

@@ -3,8 +3,26 @@
  * In this order, so that nobody learns anything without a right to it: probes,
  * Host, public paths, path, signature, rights, route, handler.
  */
+#include "rest/serve.h"
+
 #include "access/result_cache.h"
+#include "rest/admin/control.h"
+#include "rest/admin/fault_injection.h"
+#include "rest/auth.h"
+#include "rest/auth_delay.h"
+#include "rest/auth_unknown_path.h"
+#include "rest/budget.h"
+#include "rest/documents.h"
 #include "rest/feed/feed_page.h"
+#include "rest/handlers.h"
+#include "rest/headers.h"
+#include "rest/health.h"
+#include "rest/keys.h"
+#include "rest/metrics/by_container.h"
+#include "rest/permissions.h"
+#include "rest/reply.h"
+#include "rest/route.h"
+#include "rest/sessions.h"
 
 #include "base/clock.h"
 #include "waiters/waiters.h"
@@ -310,7 +328,7 @@ static enum rn_rest_step begin(struct rn_context *x)
         rc = rn_context_mend_body(x);
     if (rc)
         return rn_reply_fail(x, rc);
-    return rn_order_strike(x, &step) ? step : x->route->run(x);
+    return rn_injected_fault_strike(x, &step) ? step : x->route->run(x);
 }
 
 static void count_feed(const struct rn_context *x)
@@ -383,7 +401,7 @@ static void take_note(struct rn_context *x)
 static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
 {
     if (step == RN_REST_DONE) {
-        rn_order_strike_after(call->state);
+        rn_injected_fault_strike_after(call->state);
         rn_headers_finish(call->state);
         take_note(call->state);
     } else if (step == RN_REST_WORK) {

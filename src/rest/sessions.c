@@ -6,7 +6,12 @@
  * account does not promise, and a session token that has seen more than there
  * is: that is from another life of the data.
  */
-#include "rest/own.h"
+#include "rest/sessions.h"
+
+#include "rest/context.h"
+#include "rest/reply.h"
+#include "rest/route.h"
+#include "rest/serve.h"
 
 #include <strings.h>
 

@@ -8,8 +8,8 @@ enum { WORKERS_MAX = 256, SHARES = 256 };
 struct worker {
     struct rn_workers *pool;
     struct rn_task task;
-    struct rn_apply turn; /* of what it runs; the pool's lock */
-    bool rests;           /* it found nothing to do; the pool's lock */
+    struct rn_permit turn; /* of what it runs; the pool's lock */
+    bool rests;            /* it found nothing to do; the pool's lock */
 };
 
 /* Of the principals whose numbers fall together, which is as good as one. */
@@ -20,11 +20,11 @@ struct share {
 
 struct rn_workers {
     struct rn_workers_opts opts;
-    pthread_mutex_t lock;          /* of all below */
-    pthread_cond_t granted;        /* a run that has started may go on */
-    struct rn_apply *waiting;      /* for a permit, in no order */
-    struct rn_apply *first, **end; /* have one, want a thread */
-    unsigned running, longs, busy; /* busy: threads, or work that wants one */
+    pthread_mutex_t lock;           /* of all below */
+    pthread_cond_t granted;         /* a run that has started may go on */
+    struct rn_permit *waiting;      /* for a permit, in no order */
+    struct rn_permit *first, **end; /* have one, want a thread */
+    unsigned running, longs, busy;  /* busy: threads, or work that wants one */
     uint64_t order, slices;
     struct share shares[SHARES];
     struct rn_histogram waits;
@@ -33,14 +33,15 @@ struct rn_workers {
     struct worker workers[WORKERS_MAX + 1];
 };
 
-static struct share *share_of(struct rn_workers *w, const struct rn_apply *turn)
+static struct share *share_of(struct rn_workers *w,
+                              const struct rn_permit *turn)
 {
     return &w->shares[turn->principal % SHARES];
 }
 
 /* ---- permits ------------------------------------------------------------- */
 
-static bool may_be_long(struct rn_workers *w, const struct rn_apply *turn)
+static bool may_be_long(struct rn_workers *w, const struct rn_permit *turn)
 {
     unsigned most = w->opts.runs_max > w->opts.permits
                         ? w->opts.runs_max - w->opts.permits
@@ -49,21 +50,21 @@ static bool may_be_long(struct rn_workers *w, const struct rn_apply *turn)
     return w->longs < most && share_of(w, turn)->longs < (most + 1) / 2;
 }
 
-static void be_long(struct rn_workers *w, struct rn_apply *turn)
+static void be_long(struct rn_workers *w, struct rn_permit *turn)
 {
     turn->is_long = true;
     w->longs++;
     share_of(w, turn)->longs++;
 }
 
-static bool may_go(struct rn_workers *w, const struct rn_apply *turn)
+static bool may_go(struct rn_workers *w, const struct rn_permit *turn)
 {
     return turn->is_started || (w->busy < w->opts.runs_max &&
                                 (!turn->is_long || may_be_long(w, turn)));
 }
 
-static bool is_before(struct rn_workers *w, const struct rn_apply *a,
-                      const struct rn_apply *b)
+static bool is_before(struct rn_workers *w, const struct rn_permit *a,
+                      const struct rn_permit *b)
 {
     const struct share *x = share_of(w, a), *y = share_of(w, b);
 
@@ -77,18 +78,18 @@ static bool is_before(struct rn_workers *w, const struct rn_apply *a,
 }
 
 /* Where the next one is linked; NULL if nobody may go. */
-static struct rn_apply **find_next(struct rn_workers *w)
+static struct rn_permit **find_next(struct rn_workers *w)
 {
-    struct rn_apply **best = NULL;
+    struct rn_permit **best = NULL;
 
-    for (struct rn_apply **at = &w->waiting; *at; at = &(*at)->next) {
+    for (struct rn_permit **at = &w->waiting; *at; at = &(*at)->next) {
         if (may_go(w, *at) && (!best || is_before(w, *at, *best)))
             best = at;
     }
     return best;
 }
 
-static void put_waiting(struct rn_workers *w, struct rn_apply *turn,
+static void put_waiting(struct rn_workers *w, struct rn_permit *turn,
                         int64_t now_ns)
 {
     turn->since_ns = now_ns;
@@ -99,7 +100,7 @@ static void put_waiting(struct rn_workers *w, struct rn_apply *turn,
     share_of(w, turn)->waiting += !turn->is_started;
 }
 
-static void give_permit(struct rn_workers *w, struct rn_apply *turn,
+static void give_permit(struct rn_workers *w, struct rn_permit *turn,
                         int64_t now_ns)
 {
     struct share *share = share_of(w, turn);
@@ -125,7 +126,7 @@ static void give_permit(struct rn_workers *w, struct rn_apply *turn,
     w->end = &turn->next;
 }
 
-static void take_permit(struct rn_workers *w, struct rn_apply *turn,
+static void take_permit(struct rn_workers *w, struct rn_permit *turn,
                         int64_t now_ns)
 {
     turn->used_ns += now_ns - turn->since_ns;
@@ -165,7 +166,7 @@ static int start_worker(struct rn_workers *w)
  * are being stopped, and nobody wakes them. */
 static void give_permits(struct rn_workers *w, int64_t now_ns)
 {
-    struct rn_apply **next, *turn;
+    struct rn_permit **next, *turn;
     struct worker *idle;
 
     while (w->running < w->opts.permits && (next = find_next(w)) != NULL) {
@@ -185,7 +186,7 @@ static void give_permits(struct rn_workers *w, int64_t now_ns)
     }
 }
 
-static void give_way(struct rn_workers *w, struct rn_apply *turn,
+static void give_way(struct rn_workers *w, struct rn_permit *turn,
                      int64_t now_ns)
 {
     take_permit(w, turn, now_ns);
@@ -198,7 +199,7 @@ static void give_way(struct rn_workers *w, struct rn_apply *turn,
 
 bool rn_workers_pause(struct rn_workers *w, struct rn_work *work)
 {
-    struct rn_apply *turn = &work->worker->turn;
+    struct rn_permit *turn = &work->worker->turn;
     int64_t now_ns = rn_mono_ns(w->opts.env);
     bool is_put_off = false;
 
@@ -241,7 +242,7 @@ static struct rn_work *take(struct rn_workers *w, struct worker *me)
 }
 
 /* The work itself may be another's by now. */
-static void finish(struct rn_workers *w, struct rn_apply *turn)
+static void finish(struct rn_workers *w, struct rn_permit *turn)
 {
     int64_t now_ns = rn_mono_ns(w->opts.env);
 
@@ -272,8 +273,8 @@ bool rn_workers_add(struct rn_workers *w, struct rn_work *work)
     int64_t now_ns = rn_mono_ns(w->opts.env);
     bool has_room;
 
-    work->turn = (struct rn_apply){ .principal = work->principal,
-                                    .is_long = work->is_long };
+    work->turn = (struct rn_permit){ .principal = work->principal,
+                                     .is_long = work->is_long };
     work->waited_ns = 0;
     pthread_mutex_lock(&w->lock);
     has_room = share_of(w, &work->turn)->waiting < w->opts.waiting_max;

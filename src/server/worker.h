@@ -38,8 +38,8 @@ struct rn_workers_opts {
 };
 
 /* A place in the order of permits; the pool's own. */
-struct rn_apply {
-    struct rn_apply *next;
+struct rn_permit {
+    struct rn_permit *next;
     uint64_t principal;
     uint64_t order;
     int64_t since_ns; /* that it runs, or that it waits */
@@ -61,7 +61,7 @@ struct rn_work {
     uint64_t waited_slices;
 
     /* The pool's own. */
-    struct rn_apply turn;
+    struct rn_permit turn;
     struct worker *worker;
 };
 

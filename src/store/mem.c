@@ -279,7 +279,8 @@ static enum rn_code mem_del(struct rn_txn *t, struct rn_view key)
     return rn_tree_del(&((struct mem_txn *)t)->tree, key);
 }
 
-static enum rn_code mem_scan(struct rn_txn *base, const struct rn_range *range,
+static enum rn_code mem_scan(struct rn_txn *base,
+                             const struct rn_key_interval *range,
                              struct rn_cursor **out)
 {
     enum rn_code rc = check_age((struct mem_txn *)base);

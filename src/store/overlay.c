@@ -54,7 +54,7 @@ static void overlay_abort(struct rn_txn *t)
 
 static enum rn_code pour(struct rn_txn *below, const struct rn_tree *writes)
 {
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
     const struct rn_tree_entry *e = NULL;
     enum rn_code rc = RN_OK;
 
@@ -134,7 +134,8 @@ static enum rn_code move_on(struct overlay_cursor *c)
     return rc;
 }
 
-static enum rn_code overlay_scan(struct rn_txn *t, const struct rn_range *range,
+static enum rn_code overlay_scan(struct rn_txn *t,
+                                 const struct rn_key_interval *range,
                                  struct rn_cursor **out)
 {
     struct overlay *o = overlay_of(t);

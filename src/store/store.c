@@ -235,7 +235,7 @@ enum rn_code rn_txn_del(struct rn_txn *t, struct rn_view key)
 
 /* ---- cursors ------------------------------------------------------------- */
 
-static void keep_range(struct rn_cursor *c, const struct rn_range *range)
+static void keep_range(struct rn_cursor *c, const struct rn_key_interval *range)
 {
     char *at = c->bounds;
 
@@ -247,7 +247,7 @@ static void keep_range(struct rn_cursor *c, const struct rn_range *range)
         c->range.before.at = memcpy(at, range->before.at, range->before.len);
 }
 
-enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_range *range,
+enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_key_interval *range,
                          struct rn_cursor **out)
 {
     enum rn_code rc;
@@ -269,7 +269,7 @@ enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_range *range,
 
 static bool is_in_place(const struct rn_cursor *c, struct rn_view key)
 {
-    const struct rn_range *r = &c->range;
+    const struct rn_key_interval *r = &c->range;
     int step;
 
     if (key.len == 0 || key.len > RN_KEY_MAX)

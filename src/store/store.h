@@ -114,7 +114,7 @@ struct rn_store_status {
 
 /* Keys from <= key < before, in order, or backward from the last of them.  The
  * bounds are lent for the call; the cursor has its own copy. */
-struct rn_range {
+struct rn_key_interval {
     struct rn_view from;   /* inclusive; empty means from the first key */
     struct rn_view before; /* exclusive; empty means no end */
     bool backward;
@@ -137,9 +137,9 @@ struct rn_txn {
 };
 struct rn_cursor {
     struct rn_txn *txn;
-    struct rn_range range; /* copied into `bounds`; an implementation's next
-                              may use it */
-    struct rn_view last;   /* the key handed out before */
+    struct rn_key_interval range; /* copied into `bounds`; an implementation's
+                              next may use it */
+    struct rn_view last;          /* the key handed out before */
     char bounds[2 * RN_BOUND_MAX];
 };
 
@@ -169,7 +169,7 @@ struct rn_store_ops {
                         struct rn_view value);
     enum rn_code (*del)(struct rn_txn *t, struct rn_view key);
 
-    enum rn_code (*scan)(struct rn_txn *t, const struct rn_range *range,
+    enum rn_code (*scan)(struct rn_txn *t, const struct rn_key_interval *range,
                          struct rn_cursor **out);
     enum rn_code (*next)(struct rn_cursor *c, struct rn_view *key,
                          struct rn_view *value); /* RN_NOT_FOUND at the end */
@@ -215,7 +215,7 @@ enum rn_code rn_txn_del(struct rn_txn *t, struct rn_view key) RN_CHECK;
 /* A cursor sees the transaction's own writes made before the scan; to write
  * while scanning, end the cursor first and start another after the write.  A
  * key out of order or out of range is damage: RN_CORRUPT. */
-enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_range *range,
+enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_key_interval *range,
                          struct rn_cursor **out) RN_CHECK;
 enum rn_code rn_cursor_next(struct rn_cursor *c, struct rn_view *key,
                             struct rn_view *value) RN_CHECK;

@@ -317,7 +317,7 @@ static const struct rn_tree_entry *below(const struct rn_tree *t,
 }
 
 const struct rn_tree_entry *rn_tree_next(const struct rn_tree *t,
-                                         const struct rn_range *range,
+                                         const struct rn_key_interval *range,
                                          const struct rn_tree_entry *last)
 {
     const struct rn_tree_entry *e;

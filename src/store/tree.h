@@ -39,7 +39,7 @@ const struct rn_tree_entry *rn_tree_find(const struct rn_tree *t,
 /* The entry that follows `last` in `range`, or the range's first if `last` is
  * NULL.  NULL at the end. */
 const struct rn_tree_entry *rn_tree_next(const struct rn_tree *t,
-                                         const struct rn_range *range,
+                                         const struct rn_key_interval *range,
                                          const struct rn_tree_entry *last);
 
 /* All three leave the tree as it was when they return RN_NOMEM. */

@@ -361,8 +361,8 @@ enum rn_code run_index_change(struct database *d, const struct rn_object *c,
 size_t count_between(struct database *d, const struct rn_key *from,
                      const struct rn_key *before)
 {
-    struct rn_range range = { .from = rn_key_view(from),
-                              .before = rn_key_view(before) };
+    struct rn_key_interval range = { .from = rn_key_view(from),
+                                     .before = rn_key_view(before) };
     struct rn_cursor *cursor = NULL;
     struct rn_txn *txn = NULL;
     struct rn_view key, value;

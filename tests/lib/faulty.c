@@ -137,7 +137,8 @@ static enum rn_code faulty_del(struct rn_txn *t, struct rn_view key)
     return rc ? rc : rn_txn_del(inner_of(t), key);
 }
 
-static enum rn_code faulty_scan(struct rn_txn *t, const struct rn_range *range,
+static enum rn_code faulty_scan(struct rn_txn *t,
+                                const struct rn_key_interval *range,
                                 struct rn_cursor **out)
 {
     enum rn_code rc = meet_in(t, FAULTY_SCAN);

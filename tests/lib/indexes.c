@@ -1,5 +1,6 @@
 /* indexes.c -- see indexes.h. */
 #include "lib/indexes.h"
+#include "engine/document/snapshot.h"
 
 #include "engine/own.h"
 
@@ -90,15 +91,15 @@ static void expect_rows(struct rn_txn *txn, const struct rn_index *x,
                         struct rows *out)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     struct rn_json j;
 
     rn_json_init(&j, NULL);
     rn_key_span_tag(box->number, RN_TAG_DOCUMENT, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     assert_int_equal(rn_txn_scan(txn, &range, &c), RN_OK);
     while (!rn_cursor_next(c, &key, &value)) {
         struct rn_row_document row;

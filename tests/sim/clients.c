@@ -57,7 +57,7 @@ static uint64_t id_of(struct rn_view value, int key)
 static void load(struct clients *c, struct rn_store *store,
                  uint64_t out[CLIENT_KEYS])
 {
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
     struct rn_err err = { 0 };
     struct rn_cursor *cursor = NULL;
     struct rn_view key, value;

@@ -50,7 +50,7 @@ struct rn_map_txn {
 
 struct rn_map_cursor {
     struct rn_map_txn *txn;
-    struct rn_range range;
+    struct rn_key_interval range;
     const struct rn_tree_entry *last;
     bool ended;
     char from[RN_BOUND_MAX], before[RN_BOUND_MAX];
@@ -73,7 +73,7 @@ static enum rn_code add_entry(struct rn_buf *out, const struct rn_tree_entry *e)
 
 static enum rn_code copy_encode(const struct tree_map *m, struct rn_buf *out)
 {
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
     const struct rn_tree_entry *e = NULL;
     char seq[8];
     enum rn_code rc;
@@ -375,7 +375,8 @@ static enum rn_code tree_del(struct rn_map_txn *t, struct rn_view key)
 
 /* ---- cursors ------------------------------------------------------------- */
 
-static enum rn_code tree_scan(struct rn_map_txn *t, const struct rn_range *r,
+static enum rn_code tree_scan(struct rn_map_txn *t,
+                              const struct rn_key_interval *r,
                               struct rn_map_cursor **out)
 {
     struct rn_map_cursor *c = rn_new(sizeof(*c));

@@ -31,7 +31,7 @@ struct rn_txn *must_begin(struct rn_store *s, enum rn_txn_mode mode);
 void must_commit(struct rn_txn *t);
 void must_put(struct rn_txn *t, struct rn_view key, struct rn_view value);
 void must_del(struct rn_txn *t, struct rn_view key);
-struct rn_cursor *must_scan(struct rn_txn *t, struct rn_range range);
+struct rn_cursor *must_scan(struct rn_txn *t, struct rn_key_interval range);
 
 /* Puts in a transaction of its own. */
 void must_store(struct rn_store *s, struct rn_view key, struct rn_view value);

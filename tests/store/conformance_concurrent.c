@@ -109,7 +109,7 @@ static void *write_moves(void *context)
 
 static enum rn_code sum_by_scan(struct rn_txn *t, uint64_t *sum)
 {
-    struct rn_range range = { .before = TOTAL };
+    struct rn_key_interval range = { .before = TOTAL };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     enum rn_code rc = rn_txn_scan(t, &range, &c);

@@ -81,7 +81,7 @@ static void keys_of_every_length_up_to_the_limit(void **state)
         must_put(t, rn_view_of(bytes, len), rn_view_of(bytes, len % 7));
     must_commit(t);
     t = must_begin(s, RN_TXN_READ);
-    c = must_scan(t, (struct rn_range){ 0 });
+    c = must_scan(t, (struct rn_key_interval){ 0 });
     for (size_t len = 1; len <= RN_KEY_MAX; len++) {
         assert_value(t, rn_view_of(bytes, len), rn_view_of(bytes, len % 7));
         assert_code(rn_cursor_next(c, &key, &value), RN_OK);
@@ -108,11 +108,12 @@ static void a_scan_can_start_just_after_the_longest_key(void **state)
     must_store(s, longest, ONE);
     must_store(s, RN_LIT("l"), ONE);
     t = must_begin(s, RN_TXN_READ);
-    c = must_scan(t, (struct rn_range){ .from = after });
+    c = must_scan(t, (struct rn_key_interval){ .from = after });
     assert_code(rn_cursor_next(c, &key, &value), RN_OK);
     assert_view(key, RN_LIT("l"));
     rn_cursor_end(c);
-    c = must_scan(t, (struct rn_range){ .before = after, .backward = true });
+    c = must_scan(
+        t, (struct rn_key_interval){ .before = after, .backward = true });
     assert_code(rn_cursor_next(c, &key, &value), RN_OK);
     assert_view(key, longest);
     rn_cursor_end(c);
@@ -193,7 +194,7 @@ static void a_reader_that_grows_old_is_timed_out(void **state)
     (void)state;
     must_store(s, A, ONE);
     old = must_begin(s, RN_TXN_READ);
-    c = must_scan(old, (struct rn_range){ 0 });
+    c = must_scan(old, (struct rn_key_interval){ 0 });
     test_clock_push_ms(&suite_clock, 40000);
     assert_value(old, A, ONE);
     young = must_begin(s, RN_TXN_READ);
@@ -204,7 +205,8 @@ static void a_reader_that_grows_old_is_timed_out(void **state)
 
     assert_code(rn_txn_get(old, A, &value), RN_TIMEOUT);
     assert_code(rn_cursor_next(c, &key, &value), RN_TIMEOUT);
-    assert_code(rn_txn_scan(old, &(struct rn_range){ 0 }, &none), RN_TIMEOUT);
+    assert_code(rn_txn_scan(old, &(struct rn_key_interval){ 0 }, &none),
+                RN_TIMEOUT);
     assert_null(none);
     assert_int_not_equal(rn_txn_why(old, RN_TIMEOUT)[0], 0);
     rn_cursor_end(c);

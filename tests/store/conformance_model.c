@@ -116,7 +116,7 @@ static void model_del(struct model *m, struct rn_view key)
 /* ---- comparing ----------------------------------------------------------- */
 
 static void assert_same_range(struct rn_txn *t, const struct model *m,
-                              struct rn_range range, size_t limit)
+                              struct rn_key_interval range, size_t limit)
 {
     size_t low = model_place(m, range.from), high = m->count;
     struct rn_cursor *c = must_scan(t, range);
@@ -141,7 +141,7 @@ static void assert_same_range(struct rn_txn *t, const struct model *m,
 
 static void assert_same(struct rn_txn *t, const struct model *m)
 {
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
 
     assert_same_range(t, m, all, SIZE_MAX);
     all.backward = true;
@@ -252,7 +252,7 @@ static void random_scan(struct run *run, struct rn_txn *t,
                         const struct model *m)
 {
     struct entry from = { 0 }, before = { 0 };
-    struct rn_range range = { .backward = below(run, 2) };
+    struct rn_key_interval range = { .backward = below(run, 2) };
 
     if (below(run, 8)) {
         likely_key(run, &from);

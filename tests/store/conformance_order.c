@@ -47,13 +47,13 @@ static void put_all(struct rn_txn *t)
     }
 }
 
-static bool is_inside(struct rn_view key, const struct rn_range *range)
+static bool is_inside(struct rn_view key, const struct rn_key_interval *range)
 {
     return rn_view_compare(key, range->from) >= 0 &&
            (range->before.len == 0 || rn_view_compare(key, range->before) < 0);
 }
 
-static void assert_scan(struct rn_txn *t, struct rn_range range)
+static void assert_scan(struct rn_txn *t, struct rn_key_interval range)
 {
     struct rn_cursor *c = must_scan(t, range);
     struct rn_view key, value;
@@ -74,8 +74,8 @@ static void assert_scan(struct rn_txn *t, struct rn_range range)
 static void assert_both_ways(struct rn_txn *t, struct rn_view from,
                              struct rn_view before)
 {
-    assert_scan(t, (struct rn_range){ from, before, false });
-    assert_scan(t, (struct rn_range){ from, before, true });
+    assert_scan(t, (struct rn_key_interval){ from, before, false });
+    assert_scan(t, (struct rn_key_interval){ from, before, true });
 }
 
 static struct rn_view bound(size_t i)
@@ -125,7 +125,7 @@ static void an_empty_store_has_no_first_and_no_last_key(void **state)
 
     (void)state;
     for (int backward = 0; backward < 2; backward++) {
-        struct rn_range all = { .backward = backward };
+        struct rn_key_interval all = { .backward = backward };
         struct rn_cursor *c = must_scan(t, all);
 
         assert_code(rn_cursor_next(c, &key, &value), RN_NOT_FOUND);
@@ -154,8 +154,8 @@ static void a_cursor_keeps_its_own_copy_of_the_bounds(void **state)
     (void)state;
     put_all(t);
     for (int backward = 0; backward < 2; backward++) {
-        struct rn_range r = { heap_copy(KEY("a\0")), heap_copy(KEY("aa")),
-                              backward };
+        struct rn_key_interval r = { heap_copy(KEY("a\0")),
+                                     heap_copy(KEY("aa")), backward };
         struct rn_cursor *c = must_scan(t, r);
 
         free((char *)r.from.at);
@@ -179,9 +179,9 @@ static void cursors_of_one_transaction_move_on_their_own(void **state)
     (void)state;
     put_all(t);
     for (int round = 0; round < 2; round++) {
-        struct rn_cursor *up = must_scan(t, (struct rn_range){ 0 });
+        struct rn_cursor *up = must_scan(t, (struct rn_key_interval){ 0 });
         struct rn_cursor *down =
-            must_scan(t, (struct rn_range){ .backward = true });
+            must_scan(t, (struct rn_key_interval){ .backward = true });
 
         for (size_t i = 0; i < KEYS; i++) {
             assert_code(rn_cursor_next(up, &key, &value), RN_OK);

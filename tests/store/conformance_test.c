@@ -60,7 +60,7 @@ static bool thin_out(struct rn_store *s)
     int n = 0;
 
     for (; rc == RN_OK && n < 1000; n++) {
-        struct rn_cursor *c = must_scan(t, (struct rn_range){ 0 });
+        struct rn_cursor *c = must_scan(t, (struct rn_key_interval){ 0 });
         char copy[RN_KEY_MAX];
 
         rc = rn_cursor_next(c, &key, &value);
@@ -128,7 +128,7 @@ void must_del(struct rn_txn *t, struct rn_view key)
     assert_code(rn_txn_del(t, key), RN_OK);
 }
 
-struct rn_cursor *must_scan(struct rn_txn *t, struct rn_range range)
+struct rn_cursor *must_scan(struct rn_txn *t, struct rn_key_interval range)
 {
     struct rn_cursor *c = NULL;
 

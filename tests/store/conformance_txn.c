@@ -245,8 +245,8 @@ static void a_scan_under_way_does_not_notice_commits(void **state)
     (void)state;
     write_age(s, 0);
     r = must_begin(s, RN_TXN_READ);
-    up = must_scan(r, (struct rn_range){ 0 });
-    down = must_scan(r, (struct rn_range){ .backward = true });
+    up = must_scan(r, (struct rn_key_interval){ 0 });
+    down = must_scan(r, (struct rn_key_interval){ .backward = true });
     for (unsigned i = 0; i < MANY; i++) {
         if (i == MANY / 4)
             write_age(s, 1);
@@ -300,7 +300,7 @@ static void what_a_reader_is_lent_lasts_until_it_ends(void **state)
     (void)state;
     write_age(s, 0);
     r = must_begin(s, RN_TXN_READ);
-    c = must_scan(r, (struct rn_range){ 0 });
+    c = must_scan(r, (struct rn_key_interval){ 0 });
     for (unsigned i = 0; i < MANY; i++)
         assert_code(rn_cursor_next(c, &keys[i], &values[i]), RN_OK);
     rn_cursor_end(c);
@@ -331,7 +331,7 @@ static void what_a_writer_is_lent_lasts_until_it_writes(void **state)
     assert_code(rn_txn_get(t, B, &got[1]), RN_OK);
     assert_code(rn_txn_get(t, C, &got[2]), RN_OK);
     assert_absent(t, RN_LIT("d"));
-    c = must_scan(t, (struct rn_range){ .backward = true });
+    c = must_scan(t, (struct rn_key_interval){ .backward = true });
     while (rn_cursor_next(c, &key, &value) == RN_OK)
         ;
     rn_cursor_end(c);
@@ -357,7 +357,7 @@ static void a_scan_begun_after_a_write_sees_it(void **state)
     }
     /* The rule for deleting what one scans: end, delete, scan from there. */
     for (;; seen++) {
-        struct rn_cursor *c = must_scan(t, (struct rn_range){ 0 });
+        struct rn_cursor *c = must_scan(t, (struct rn_key_interval){ 0 });
         struct rn_view key, value;
         char copy[16];
         enum rn_code rc = rn_cursor_next(c, &key, &value);

@@ -257,7 +257,7 @@ static void the_golden_directory_is_sound(void **state)
 /* Opens, compares everything with `c` and leaves the store open. */
 static struct rn_store *open_and_compare(const char *dir, struct content c)
 {
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
     struct rn_store *s = NULL;
     struct rn_txn *t = NULL;
     struct rn_cursor *cursor = NULL;

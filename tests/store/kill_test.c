@@ -368,7 +368,7 @@ static void check_next(struct rn_cursor *c, unsigned thread, unsigned key,
 
 static void check_all(struct rn_txn *t, struct world *w)
 {
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
     struct rn_cursor *c = NULL;
     struct rn_view k, v;
     enum rn_code rc = rn_txn_scan(t, &all, &c);

@@ -272,7 +272,7 @@ static void read_scan(struct rn_txn *t, unsigned low, unsigned high,
                       bool backward, struct lab_mind *m, struct lab_report *r)
 {
     char bounds[2][RN_KEY_MAX];
-    struct rn_range range = { .backward = backward };
+    struct rn_key_interval range = { .backward = backward };
     struct rn_cursor *c = NULL;
     unsigned a = low, b = high;
     enum rn_code rc;

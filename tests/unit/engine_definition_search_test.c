@@ -5,6 +5,7 @@
  * for, or none if it is taken; and one of replacements.  A policy is written
  * with ' for ".
  */
+#include "engine/catalog/definition_search.h"
 #include "engine/own.h"
 
 #include "json/json.h"

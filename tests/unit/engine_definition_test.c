@@ -4,6 +4,7 @@
  * whole; and one of those that are refused, with a word that the refusal has.
  * What stands in every answer is written once.
  */
+#include "engine/catalog/definition.h"
 #include "engine/own.h"
 
 #include "json/json.h"

@@ -6,6 +6,7 @@
  * there; and the rows that stand for the values are counted, so that none is
  * left behind.
  */
+#include "engine/document/snapshot.h"
 #include "lib/box.h"
 
 #include "base/prng.h"

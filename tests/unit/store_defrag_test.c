@@ -106,7 +106,8 @@ static struct rn_cursor *scan(struct rn_txn *txn)
 {
     struct rn_cursor *cursor = NULL;
 
-    assert_int_equal(rn_txn_scan(txn, &(struct rn_range){ 0 }, &cursor), RN_OK);
+    assert_int_equal(rn_txn_scan(txn, &(struct rn_key_interval){ 0 }, &cursor),
+                     RN_OK);
     return cursor;
 }
 

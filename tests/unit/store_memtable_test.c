@@ -105,8 +105,8 @@ static void expect_range(const struct rn_memtable *r, uint64_t seq,
 {
     const struct rn_memtable_entry *e = NULL;
     char first[KEY_BYTES], end[KEY_BYTES];
-    struct rn_range range = { .from = key_of(from, first),
-                              .before = key_of(to, end) };
+    struct rn_key_interval range = { .from = key_of(from, first),
+                                     .before = key_of(to, end) };
 
     if (to == KEYS)
         range.before = (struct rn_view){ 0 };
@@ -225,7 +225,7 @@ static void expect_rows(const struct rn_memtable *r, uint32_t first,
                         uint32_t end)
 {
     const struct rn_memtable_entry *e = NULL, *last;
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
     struct rn_view value;
     unsigned rows = 0;
     char key[4];
@@ -326,8 +326,8 @@ static struct rn_view many_key(const char *head, unsigned n, char out[LONG_KEY])
 static bool is_in_place(const struct rn_memtable *r, uint64_t seq,
                         struct rn_view key, struct rn_view before)
 {
-    struct rn_range from = { .from = key };
-    struct rn_range back = { .before = key, .backward = true };
+    struct rn_key_interval from = { .from = key };
+    struct rn_key_interval back = { .before = key, .backward = true };
     const struct rn_memtable_entry *e = rn_memtable_next(r, seq, &from, NULL);
     const struct rn_memtable_entry *last =
         rn_memtable_next(r, seq, &back, NULL);
@@ -385,8 +385,8 @@ static void *read_on(void *context)
 
     while (!__atomic_load_n(&s->done, __ATOMIC_ACQUIRE)) {
         uint64_t seq = __atomic_load_n(&s->visible, __ATOMIC_ACQUIRE);
-        const struct rn_range ranges[] = { { .backward = false },
-                                           { .backward = true } };
+        const struct rn_key_interval ranges[] = { { .backward = false },
+                                                  { .backward = true } };
         for (int i = 0; seq && i < 2; i++) {
             const struct rn_memtable_entry *e = NULL;
             unsigned rows = 0;
@@ -488,7 +488,7 @@ static void *look_on(void *context)
         uint64_t seq = __atomic_load_n(&s->visible, __ATOMIC_ACQUIRE);
         const struct rn_memtable_entry *e;
         char key[LONG_KEY];
-        struct rn_range range = { 0 };
+        struct rn_key_interval range = { 0 };
         unsigned n;
         if (!seq)
             continue;
@@ -497,8 +497,8 @@ static void *look_on(void *context)
         e = rn_memtable_next(s->table, seq, &range, NULL);
         if (!e || !rn_view_eq(e->key, range.from))
             __atomic_add_fetch(&s->wrong, 1, __ATOMIC_RELAXED);
-        range = (struct rn_range){ .before = many_key("", n + 1, key),
-                                   .backward = true };
+        range = (struct rn_key_interval){ .before = many_key("", n + 1, key),
+                                          .backward = true };
         e = rn_memtable_next(s->table, seq, &range, NULL);
         if (!e || !rn_view_eq(e->key, many_key("", n, key)))
             __atomic_add_fetch(&s->wrong, 1, __ATOMIC_RELAXED);

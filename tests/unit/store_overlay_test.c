@@ -102,7 +102,7 @@ static void a_fault_while_reading_is_told_and_explained(void **state)
     struct rn_txn *t = begin(s), *over;
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
 
     (void)state;
     put(t, A, ONE);
@@ -179,7 +179,7 @@ static void what_never_reached_below_needs_no_redo_there(void **state)
 /* Begin, write, delete and scan, with each allocation failing in turn. */
 static enum rn_code work_above(struct rn_txn *below)
 {
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
     struct rn_txn *over = NULL;
     struct rn_cursor *c = NULL;
     enum rn_code rc = rn_overlay_begin(below, &over);

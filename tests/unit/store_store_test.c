@@ -61,7 +61,7 @@ static struct rn_cursor *scanning(struct rn_txn *t)
 {
     struct rn_cursor *c = NULL;
 
-    ignore(rn_txn_scan(t, &(struct rn_range){ 0 }, &c));
+    ignore(rn_txn_scan(t, &(struct rn_key_interval){ 0 }, &c));
     return c;
 }
 
@@ -119,7 +119,7 @@ static void get_a_long_key(struct rn_store *s)
 static void scan_to_a_long_bound(struct rn_store *s)
 {
     static const char key[RN_BOUND_MAX + 1];
-    struct rn_range range = { .before = rn_view_of(key, sizeof(key)) };
+    struct rn_key_interval range = { .before = rn_view_of(key, sizeof(key)) };
     struct rn_cursor *c;
 
     ignore(rn_txn_scan(writing(s), &range, &c));
@@ -354,7 +354,7 @@ static void a_key_out_of_place_is_damage(void **state)
         { "empty", { "" }, false },
     };
     struct rn_store_ops liar = rn_store_mem;
-    struct rn_range range = { .from = B, .before = RN_LIT("m") };
+    struct rn_key_interval range = { .from = B, .before = RN_LIT("m") };
     struct rn_store *s = NULL;
 
     (void)state;

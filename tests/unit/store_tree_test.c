@@ -92,7 +92,7 @@ static void paths_stay_short_whatever_the_order(void **state)
 
 static uint64_t sum_of(const struct rn_tree *t)
 {
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
     const struct rn_tree_entry *e = NULL;
     uint64_t sum = 0;
 

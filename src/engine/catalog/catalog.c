@@ -1,5 +1,7 @@
 /* catalog.c -- the catalog in memory; see catalog.h. */
 #include "engine/catalog/catalog.h"
+#include "engine/catalog/object.h"
+#include "engine/cleanup/drop_container.h"
 
 #include "engine/own.h"
 
@@ -103,7 +105,7 @@ static size_t list(struct rn_engine *e, enum rn_kind kind, struct rn_rid owner,
 {
     const struct rn_tree_entry *entry = NULL;
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     size_t count = 0;
 
     tree_key(kind, owner, &from);
@@ -114,8 +116,8 @@ static size_t list(struct rn_engine *e, enum rn_kind kind, struct rn_rid owner,
         rid_key(*after, &from);
         from.bytes[from.len++] = 0; /* just behind it */
     }
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     pthread_mutex_lock(&e->lock);
     while (count < max) {
         entry = rn_tree_next(&e->by_rid, &range, entry);
@@ -292,7 +294,7 @@ static enum rn_code load_object(struct rn_engine *e, struct rn_txn *txn,
 enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *c = NULL;
     struct rn_txn *txn = NULL;
     struct rn_view key, value;
@@ -302,8 +304,8 @@ enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err)
     if (rc)
         return rc;
     rn_key_span_tag(RN_CATALOG_NUMBER, RN_TAG_OBJECT, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &c);
     while (!rc) {
         rc = rn_cursor_next(c, &key, &value);
@@ -320,7 +322,7 @@ enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err)
 void rn_catalog_unload(struct rn_engine *e)
 {
     const struct rn_tree_entry *entry = NULL;
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
 
     while ((entry = rn_tree_next(&e->by_rid, &all, entry)))
         rn_object_release(object_at(entry));

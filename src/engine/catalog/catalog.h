@@ -126,4 +126,17 @@ enum rn_code rn_catalog_change_start(struct rn_engine *e,
                                      struct rn_err *err) RN_CHECK;
 void rn_catalog_change_release(struct rn_catalog_change *c);
 
+/* Puts an object in place, takes one out; the catalog shares it.
+ * Thread: committer, or before there is one. */
+enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o) RN_CHECK;
+/* An object that is not in the store any more, with its offer and, of a user,
+ * the permissions. */
+void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid);
+/* A database has been deleted, and what lies in it is to go: nobody sees it any
+ * more.  Or it is gone. */
+void rn_catalog_drop(struct rn_engine *e, struct rn_rid database);
+void rn_catalog_end_drop(struct rn_engine *e);
+enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err) RN_CHECK;
+void rn_catalog_unload(struct rn_engine *e);
+
 #endif

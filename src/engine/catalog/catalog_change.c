@@ -5,6 +5,13 @@
  * name row says whether an id is taken, the counters row gives the next number.
  * Memory follows when the change is durable.
  */
+#include "engine/catalog/catalog_remove.h"
+#include "engine/catalog/catalog_rows.h"
+#include "engine/catalog/definition.h"
+#include "engine/catalog/definition_check.h"
+#include "engine/catalog/object_json.h"
+#include "engine/catalog/offer.h"
+#include "engine/cleanup/drop_container.h"
 #include "engine/own.h"
 
 #include "cosmos/link.h"

@@ -6,6 +6,11 @@
  * tens of thousands: a marker tells that they must go (drop_container.c), and
  * until then the catalog shows none whose database is not there.
  */
+#include "engine/catalog/catalog_remove.h"
+
+#include "engine/catalog/catalog_rows.h"
+#include "engine/catalog/object.h"
+#include "engine/cleanup/drop_container.h"
 #include "engine/own.h"
 
 #include "cosmos/rid.h"
@@ -55,8 +60,8 @@ static enum rn_code next_of(struct rn_txn *txn, struct rn_key *from,
                             const struct rn_key *before, struct rn_object **out,
                             struct rn_err *err)
 {
-    struct rn_range range = { .from = rn_key_view(from),
-                              .before = rn_key_view(before) };
+    struct rn_key_interval range = { .from = rn_key_view(from),
+                                     .before = rn_key_view(before) };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     struct rn_rid rid;

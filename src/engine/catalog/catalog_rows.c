@@ -7,6 +7,9 @@
  *               links do, so the two never meet
  *   counters    the numbers given last
  */
+#include "engine/catalog/catalog_rows.h"
+
+#include "engine/catalog/object.h"
 #include "engine/own.h"
 
 #include "base/bytes.h"

@@ -11,6 +11,10 @@
  *
  * Everything else is kept as it was sent, but for escapes that are not needed.
  */
+#include "engine/catalog/definition.h"
+
+#include "engine/catalog/definition_check.h"
+#include "engine/catalog/definition_search.h"
 #include "engine/own.h"
 
 #include "cosmos/link.h"

@@ -4,6 +4,9 @@
  * Clients send lists that are empty for those that they do not speak of, so an
  * empty one says nothing.
  */
+#include "engine/catalog/definition_check.h"
+
+#include "engine/catalog/catalog_rows.h"
 #include "engine/own.h"
 
 #include <strings.h>

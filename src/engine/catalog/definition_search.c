@@ -12,6 +12,8 @@
  * They are kept as they were sent.  Checked is what the service checks, in its
  * words, because the SDKs' own tests look for those.
  */
+#include "engine/catalog/definition_search.h"
+
 #include "engine/own.h"
 
 #include "query/check/policy.h"

@@ -3,6 +3,8 @@
  * Row, big endian: version 1 | id length 2 | flags 1 | _ts 8 | etag's LSN 8
  * | throughput 4 | autoscale 4 | container number 4 | id | JSON as served
  */
+#include "engine/catalog/object.h"
+
 #include "engine/own.h"
 
 #include "base/bytes.h"

@@ -1,6 +1,9 @@
 /* object_json.c -- the JSON of an object as it is served: the client's part,
  * then the system properties.
  */
+#include "engine/catalog/object_json.h"
+
+#include "engine/catalog/object.h"
 #include "engine/own.h"
 
 #include "cosmos/permission.h"

@@ -5,6 +5,10 @@
  * containers share; a database has one only if it was asked for.  The ranges of
  * a container follow its offer at creation.
  */
+#include "engine/catalog/offer.h"
+
+#include "engine/catalog/catalog_rows.h"
+#include "engine/catalog/object_json.h"
 #include "engine/own.h"
 
 #include "json/print.h"

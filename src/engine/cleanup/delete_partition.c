@@ -119,7 +119,7 @@ static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
                                struct rn_key *at, struct order *out)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     enum rn_code rc;
@@ -129,8 +129,8 @@ static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
         from = *after;
         from.bytes[from.len++] = 0;
     }
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &c);
     if (!rc)
         rc = rn_cursor_next(c, &key, &value);
@@ -150,15 +150,15 @@ static enum rn_code next_key(struct rn_txn *txn, const struct order *o,
                              uint32_t number, struct rn_key *out)
 {
     struct rn_key from = o->after, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     enum rn_code rc;
 
     rn_key_span_tag(number, RN_TAG_DOCUMENT, out, &before);
     from.bytes[from.len++] = 0; /* no key is just the prefix */
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &c);
     if (!rc)
         rc = rn_cursor_next(c, &key, &value);

@@ -7,6 +7,9 @@
  * The row 0 | 'y' | database says the same of a database and its objects, which
  * come first: each container among them becomes a doomed one.
  */
+#include "engine/cleanup/drop_container.h"
+
+#include "engine/catalog/catalog_remove.h"
 #include "engine/own.h"
 
 #include "base/bytes.h"

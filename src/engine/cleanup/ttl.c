@@ -1,5 +1,6 @@
 /* ttl.c -- see ttl.h. */
 #include "engine/cleanup/ttl.h"
+#include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
 #include "engine/document/apply.h"
@@ -256,14 +257,14 @@ static enum rn_code first_row(struct slice *s, char tag,
                               struct rn_view *value)
 {
     struct rn_key start, end;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *cursor = NULL;
     struct rn_view found;
     enum rn_code rc;
 
     rn_key_span_tag(s->container->number, tag, &start, &end);
-    range = (struct rn_range){ .from = rn_key_view(from ? from : &start),
-                               .before = rn_key_view(&end) };
+    range = (struct rn_key_interval){ .from = rn_key_view(from ? from : &start),
+                                      .before = rn_key_view(&end) };
     rc = rn_txn_scan(s->txn, &range, &cursor);
     if (!rc)
         rc = rn_cursor_next(cursor, &found, value);

@@ -1,5 +1,6 @@
 /* apply.c -- see apply.h. */
 #include "engine/document/apply.h"
+#include "engine/document/snapshot.h"
 
 #include "cosmos/status.h"
 #include "engine/feed/history.h"

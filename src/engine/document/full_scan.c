@@ -1,17 +1,18 @@
 /* full_scan.c -- see full_scan.h. */
 #include "engine/document/full_scan.h"
+#include "engine/document/snapshot.h"
 
 #include "engine/own.h"
 
 enum rn_code rn_full_scan_open(struct rn_full_scan *w, struct rn_snapshot *r)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
 
     *w = (struct rn_full_scan){ .reading = r };
     rn_key_span_tag(r->container->number, RN_TAG_FEED, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     return rn_txn_scan(r->txn, &range, &w->cursor);
 }
 

@@ -51,7 +51,7 @@ enum rn_code rn_births_read(struct rn_births *b, struct rn_snapshot *r,
                             struct rn_arena *arena)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     uint32_t room = 0;
@@ -59,8 +59,8 @@ enum rn_code rn_births_read(struct rn_births *b, struct rn_snapshot *r,
 
     *b = (struct rn_births){ 0 };
     rn_key_span_tag(r->container->number, RN_TAG_RANGE, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(r->txn, &range, &c);
     while (!rc) {
         rc = rn_cursor_next(c, &key, &value);
@@ -114,7 +114,7 @@ static enum rn_code open_range(struct rn_rid_scan *s)
     struct rn_snapshot *r = s->reading;
     const struct rn_births *b = s->births;
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     uint64_t first;
 
     while (s->next < b->count && !is_wanted(s, &b->list[s->next]))
@@ -125,8 +125,8 @@ static enum rn_code open_range(struct rn_rid_scan *s)
     rn_key_rid(r->container->number, first < s->from ? s->from : first, &from);
     rn_key_rid(r->container->number,
                first + (UINT64_C(1) << RN_RID_COUNTER_BITS), &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     return rn_txn_scan(r->txn, &range, &s->cursor);
 }
 

@@ -1,4 +1,6 @@
 /* snapshot.c -- documents out of a snapshot; see document.h. */
+#include "engine/document/snapshot.h"
+
 #include "engine/document/document.h"
 
 #include "engine/own.h"
@@ -309,7 +311,7 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_snapshot *r,
                                const struct rn_documents_scan *scan)
 {
     struct rn_documents_bounds bounds;
-    struct rn_range range;
+    struct rn_key_interval range;
     enum rn_code rc = rn_documents_bound(r->container, scan, &bounds);
 
     *d = (struct rn_documents){ .reading = r, .no_bodies = scan->no_bodies };
@@ -318,8 +320,8 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_snapshot *r,
         d->pk = scan->pk;
     if (rc)
         return rc;
-    range = (struct rn_range){ .from = rn_key_view(&bounds.from),
-                               .before = rn_key_view(&bounds.before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&bounds.from),
+                                      .before = rn_key_view(&bounds.before) };
     if (rn_view_compare(range.from, range.before) >= 0)
         return RN_OK; /* nothing: next ends at once */
     return rn_txn_scan(r->txn, &range, &d->cursor);

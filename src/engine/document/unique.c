@@ -1,5 +1,6 @@
 /* unique.c -- see unique.h. */
 #include "engine/document/unique.h"
+#include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
 #include "engine/own.h"
@@ -233,7 +234,7 @@ enum rn_code rn_unique_find(struct rn_txn *txn, const struct rn_unique_ask *ask,
 {
     uint32_t number = ask->container->number;
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *cursor = NULL;
     struct rn_view found, value;
     enum rn_code rc;
@@ -242,8 +243,8 @@ enum rn_code rn_unique_find(struct rn_txn *txn, const struct rn_unique_ask *ask,
     before = from;
     rn_key_add_rid(&from, 0);
     rn_key_add_rid(&before, UINT64_MAX);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &cursor);
     while (!rc) {
         uint64_t other;

@@ -1,5 +1,7 @@
 /* feed.c -- see feed.h. */
 #include "engine/feed/feed.h"
+#include "engine/cleanup/drop_container.h"
+#include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
 #include "engine/bug.h"
@@ -323,7 +325,7 @@ static enum rn_code open_source(struct rn_feed *f, uint32_t range)
     uint32_t number = f->reading->container->number;
     struct rn_feed_source *s = &f->sources[f->source_count];
     struct rn_key from, before;
-    struct rn_range bounds;
+    struct rn_key_interval bounds;
 
     *s = (struct rn_feed_source){ .range = range };
     if (f->scan->all_versions) {
@@ -333,8 +335,8 @@ static enum rn_code open_source(struct rn_feed *f, uint32_t range)
         rn_key_feed(number, range, f->scan->after + 1, 0, &from);
         rn_key_feed(number, range, f->scan->upto + 1, 0, &before);
     }
-    bounds = (struct rn_range){ .from = rn_key_view(&from),
-                                .before = rn_key_view(&before) };
+    bounds = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                       .before = rn_key_view(&before) };
     f->source_count++;
     if (f->scan->after >= f->scan->upto) {
         s->state = ENDED;
@@ -441,14 +443,14 @@ static enum rn_code entry_from(struct rn_snapshot *r, uint32_t range,
 {
     struct rn_feed_source s = { .range = range };
     struct rn_key from, before;
-    struct rn_range bounds;
+    struct rn_key_interval bounds;
     struct rn_row_feed row;
     enum rn_code rc;
 
     rn_key_feed(r->container->number, range, lsn, 0, &from);
     rn_key_feed(r->container->number, range, UINT64_MAX, UINT32_MAX, &before);
-    bounds = (struct rn_range){ .from = rn_key_view(&from),
-                                .before = rn_key_view(&before) };
+    bounds = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                       .before = rn_key_view(&before) };
     rc = rn_txn_scan(r->txn, &bounds, &s.cursor);
     if (!rc)
         rc = read_entry(&s);

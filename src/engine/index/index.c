@@ -9,6 +9,7 @@
  * place was that of a document; whoever was building then begins again.
  */
 #include "engine/index/index.h"
+#include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
 #include "engine/index/indexer.h"
@@ -198,7 +199,7 @@ enum rn_code rn_indexes_read(struct rn_txn *txn, uint32_t container,
                              struct rn_arena *a, struct rn_indexes *out)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *cursor = NULL;
     struct rn_view key, value;
     enum rn_code rc;
@@ -206,8 +207,8 @@ enum rn_code rn_indexes_read(struct rn_txn *txn, uint32_t container,
     *out = (struct rn_indexes){ 0 };
     rn_index_row_key(container, 0, &from);
     rn_index_row_key(container, UINT8_MAX, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &cursor);
     while (!rc) {
         rc = rn_cursor_next(cursor, &key, &value);
@@ -368,7 +369,7 @@ enum rn_code rn_index_walk_open(struct rn_index_walk *w, struct rn_txn *txn,
                                 const struct rn_index *index,
                                 const struct rn_index_span *span)
 {
-    struct rn_range range = { .backward = span->is_backward };
+    struct rn_key_interval range = { .backward = span->is_backward };
     struct rn_key from, before;
 
     w->cursor = NULL;

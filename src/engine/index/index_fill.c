@@ -196,7 +196,7 @@ static enum rn_code read_on(struct rn_index_work *w, const struct rn_index *x,
     struct rn_index_filling *f = &w->engine->indexer.filling;
     struct rn_view key, value;
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *c = NULL;
     bool is_past = false;
     enum rn_code rc;
@@ -206,8 +206,8 @@ static enum rn_code read_on(struct rn_index_work *w, const struct rn_index *x,
     from.len += f->at_len;
     if (f->at_len)
         from.bytes[from.len++] = 0;
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(w->txn, &range, &c);
     for (; !rc && !is_past && *most && !is_filled(&w->engine->indexer);
          --*most) {

@@ -144,15 +144,15 @@ static enum rn_code read_rows(struct rn_txn *txn, uint32_t number,
                               struct rn_buf *out)
 {
     struct rn_key from, before;
-    struct rn_range range;
+    struct rn_key_interval range;
     struct rn_cursor *cursor = NULL;
     struct rn_view key, value;
     uint32_t id = 0;
     enum rn_code rc;
 
     rn_key_span_tag(number, RN_TAG_RANGE, &from, &before);
-    range = (struct rn_range){ .from = rn_key_view(&from),
-                               .before = rn_key_view(&before) };
+    range = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                      .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &range, &cursor);
     while (!rc) {
         struct rn_row_range row;

@@ -17,6 +17,8 @@
 #include "engine/row.h"
 #include "store/store.h"
 
+struct rn_object;
+
 enum { RN_TTL_OFF = 0, RN_TTL_NEVER = -1, RN_RANGES_MAX = 1024 };
 
 /* A partition key range: an interval of EPKs with one sequence of LSNs. */
@@ -76,5 +78,16 @@ enum rn_code rn_range_descend(struct rn_txn *txn, const struct rn_container *c,
 enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
                             uint32_t range,
                             const struct rn_row_range *row) RN_CHECK;
+
+/* Of an object whose body is known; ranges from the store. */
+enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
+                              struct rn_container **out,
+                              struct rn_err *err) RN_CHECK;
+void rn_container_free(struct rn_container *c); /* NULL is fine */
+/* The rows of a new container's `count` ranges, whose writes begin behind
+ * `lsn`. */
+enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
+                                      const struct rn_pkdef *def,
+                                      uint32_t count, uint64_t lsn) RN_CHECK;
 
 #endif

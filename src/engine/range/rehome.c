@@ -11,7 +11,10 @@
  * sides of a merge may have one LSN and one n, and then the later gets the next
  * n that is free.
  */
+#include "engine/range/rehome.h"
+
 #include "engine/bug.h"
+#include "engine/document/snapshot.h"
 #include "engine/own.h"
 
 #include "base/bytes.h"
@@ -45,8 +48,8 @@ static enum rn_code first_of(struct rn_txn *txn, const struct rn_key *from,
                              const struct rn_key *before, struct rn_key *key,
                              struct rn_buf *value)
 {
-    struct rn_range range = { .from = rn_key_view(from),
-                              .before = rn_key_view(before) };
+    struct rn_key_interval range = { .from = rn_key_view(from),
+                                     .before = rn_key_view(before) };
     struct rn_cursor *c = NULL;
     struct rn_view k, v;
     enum rn_code rc = rn_txn_scan(txn, &range, &c);
@@ -74,14 +77,14 @@ static enum rn_code find_dead(struct rn_txn *txn, const struct rn_container *c,
                               uint32_t *id, struct rn_row_range *row)
 {
     struct rn_key from, before;
-    struct rn_range all;
+    struct rn_key_interval all;
     struct rn_cursor *cursor = NULL;
     struct rn_view key, value;
     enum rn_code rc;
 
     rn_key_span_tag(c->number, RN_TAG_RANGE, &from, &before);
-    all = (struct rn_range){ .from = rn_key_view(&from),
-                             .before = rn_key_view(&before) };
+    all = (struct rn_key_interval){ .from = rn_key_view(&from),
+                                    .before = rn_key_view(&before) };
     rc = rn_txn_scan(txn, &all, &cursor);
     while (!rc) {
         rc = rn_cursor_next(cursor, &key, &value);
@@ -238,8 +241,8 @@ static enum rn_code gather(struct rn_txn *txn, const struct rn_key *from,
                            const struct rn_key *before, uint32_t entries,
                            struct rn_buf *out)
 {
-    struct rn_range range = { .from = rn_key_view(from),
-                              .before = rn_key_view(before) };
+    struct rn_key_interval range = { .from = rn_key_view(from),
+                                     .before = rn_key_view(before) };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     char len[4];

@@ -18,6 +18,9 @@
  * after all containers, each of which is a transaction; after a crash in
  * between some are raised twice, which leaves a wider gap and no other trace.
  */
+#include "engine/range/restore_bump.h"
+
+#include "engine/catalog/catalog_rows.h"
 #include "engine/own.h"
 
 #include "base/bytes.h"

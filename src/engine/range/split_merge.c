@@ -1,5 +1,7 @@
 /* split_merge.c -- see split_merge.h. */
 #include "engine/range/split_merge.h"
+#include "engine/catalog/catalog_rows.h"
+#include "engine/range/rehome.h"
 
 #include "base/bytes.h"
 #include "engine/bug.h"
@@ -29,7 +31,7 @@ static enum rn_code next_id(struct rn_split_merge *r, struct rn_txn *txn,
                             uint32_t count, uint32_t *out, struct rn_err *err)
 {
     struct rn_key from, before;
-    struct rn_range range = { .backward = true };
+    struct rn_key_interval range = { .backward = true };
     struct rn_cursor *c = NULL;
     struct rn_view key, value;
     enum rn_code rc;

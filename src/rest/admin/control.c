@@ -8,7 +8,14 @@
  * Bodies are JSON objects; a member that is not known is refused, so that a
  * misspelt one is not taken for its default.
  */
-#include "rest/own.h"
+#include "rest/admin/control.h"
+
+#include "rest/admin/fault_injection.h"
+#include "rest/auth.h"
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
 
 #include "base/shifted_clock.h"
 #include "engine/range/lsn_bump.h"
@@ -224,7 +231,7 @@ static enum rn_rest_step read_faults(struct rn_context *x)
 
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("waiting"));
-    rn_json_out_uint(&o, rn_order_waiting(x->rest, &taken));
+    rn_json_out_uint(&o, rn_injected_fault_waiting(x->rest, &taken));
     rn_json_out_key(&o, RN_LIT("taken"));
     rn_json_out_uint(&o, taken);
     rn_json_out_object_end(&o);
@@ -234,14 +241,14 @@ static enum rn_rest_step read_faults(struct rn_context *x)
 
 static enum rn_rest_step clear_faults(struct rn_context *x)
 {
-    rn_order_clear(x->rest);
+    rn_injected_fault_clear(x->rest);
     return rn_reply_empty(x, RN_STATUS_NO_CONTENT);
 }
 
 /* "status" with "subStatus" and "after", or "lose", which is "request" or
  * "answer". */
 static enum rn_code read_blow(struct rn_context *x, const struct rn_json *j,
-                              struct rn_order *out)
+                              struct rn_injected_fault *out)
 {
     uint32_t after = rn_json_find(j, 0, RN_LIT("after"));
     uint32_t lose = rn_json_find(j, 0, RN_LIT("lose"));
@@ -272,7 +279,7 @@ static enum rn_code read_blow(struct rn_context *x, const struct rn_json *j,
 }
 
 static enum rn_code read_order(struct rn_context *x, const struct rn_json *j,
-                               struct rn_order *out)
+                               struct rn_injected_fault *out)
 {
     int64_t count = 1, skip = 0;
     enum rn_code rc = read_blow(x, j, out);
@@ -301,7 +308,7 @@ static enum rn_rest_step order_fault(struct rn_context *x)
                                          "lose",   "count",     "skip",
                                          "method", "path",      "header",
                                          NULL };
-    struct rn_order order = { 0 };
+    struct rn_injected_fault order = { 0 };
     struct rn_json j;
     enum rn_code rc;
 
@@ -311,7 +318,7 @@ static enum rn_rest_step order_fault(struct rn_context *x)
         rc = read_order(x, &j, &order);
     rn_json_release(&j);
     if (!rc)
-        rc = rn_order_add(x->rest, &order, &x->err);
+        rc = rn_injected_fault_add(x->rest, &order, &x->err);
     return rc ? rn_reply_fail(x, rc) : read_faults(x);
 }
 

@@ -5,20 +5,24 @@
  * the rights, before the handler or after it: what a real fault of the service
  * looks like to a client that did nothing wrong.
  */
-#include "rest/own.h"
+#include "rest/admin/fault_injection.h"
+
+#include "rest/context.h"
+#include "rest/reply.h"
 
 #include <stdio.h>
 
-enum rn_code rn_order_add(struct rn_rest *r, const struct rn_order *order,
-                          struct rn_err *err)
+enum rn_code rn_injected_fault_add(struct rn_rest *r,
+                                   const struct rn_injected_fault *order,
+                                   struct rn_err *err)
 {
-    struct rn_orders *all = &r->orders;
+    struct rn_injected_faults *all = &r->orders;
     enum rn_code rc = RN_OK;
 
     pthread_mutex_lock(&r->lock);
-    if (all->count == RN_ORDERS_MAX) {
+    if (all->count == RN_INJECTED_FAULTS_MAX) {
         rc = rn_fail(err, RN_TOO_LARGE, "%d faults are waiting already",
-                     RN_ORDERS_MAX);
+                     RN_INJECTED_FAULTS_MAX);
     } else {
         all->of[all->count++] = *order;
     }
@@ -27,7 +31,7 @@ enum rn_code rn_order_add(struct rn_rest *r, const struct rn_order *order,
     return rc;
 }
 
-void rn_order_clear(struct rn_rest *r)
+void rn_injected_fault_clear(struct rn_rest *r)
 {
     pthread_mutex_lock(&r->lock);
     r->orders.count = 0;
@@ -35,7 +39,7 @@ void rn_order_clear(struct rn_rest *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-uint64_t rn_order_waiting(struct rn_rest *r, uint64_t *taken)
+uint64_t rn_injected_fault_waiting(struct rn_rest *r, uint64_t *taken)
 {
     uint64_t waiting = 0;
 
@@ -47,7 +51,7 @@ uint64_t rn_order_waiting(struct rn_rest *r, uint64_t *taken)
     return waiting;
 }
 
-static bool fits(const struct rn_order *o, const struct rn_context *x)
+static bool fits(const struct rn_injected_fault *o, const struct rn_context *x)
 {
     const struct rn_http_request *req = x->call->req;
 
@@ -58,7 +62,7 @@ static bool fits(const struct rn_order *o, const struct rn_context *x)
 }
 
 /* Takes order `i` off the list, which keeps its sequence. */
-static void drop(struct rn_orders *all, size_t i)
+static void drop(struct rn_injected_faults *all, size_t i)
 {
     all->count--;
     memmove(&all->of[i], &all->of[i + 1],
@@ -66,14 +70,14 @@ static void drop(struct rn_orders *all, size_t i)
     atomic_store(&all->any, all->count > 0);
 }
 
-static bool take(struct rn_context *x, struct rn_order *out)
+static bool take(struct rn_context *x, struct rn_injected_fault *out)
 {
-    struct rn_orders *all = &x->rest->orders;
+    struct rn_injected_faults *all = &x->rest->orders;
     bool found = false;
 
     pthread_mutex_lock(&x->rest->lock);
     for (size_t i = 0; !found && i < all->count; i++) {
-        struct rn_order *o = &all->of[i];
+        struct rn_injected_fault *o = &all->of[i];
         if (!fits(o, x))
             continue;
         if (o->skip > 0) {
@@ -90,7 +94,8 @@ static bool take(struct rn_context *x, struct rn_order *out)
     return found;
 }
 
-static enum rn_rest_step strike(struct rn_context *x, struct rn_order_blow blow)
+static enum rn_rest_step strike(struct rn_context *x,
+                                struct rn_injected_effect blow)
 {
     const struct rn_status *s = blow.status;
 
@@ -102,9 +107,9 @@ static enum rn_rest_step strike(struct rn_context *x, struct rn_order_blow blow)
     return rn_reply_fail(x, s->code);
 }
 
-bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step)
+bool rn_injected_fault_strike(struct rn_context *x, enum rn_rest_step *step)
 {
-    RN_UNSET struct rn_order order;
+    RN_UNSET struct rn_injected_fault order;
 
     if (!atomic_load_explicit(&x->rest->orders.any, memory_order_relaxed) ||
         !take(x, &order))
@@ -117,11 +122,11 @@ bool rn_order_strike(struct rn_context *x, enum rn_rest_step *step)
     return true;
 }
 
-void rn_order_strike_after(struct rn_context *x)
+void rn_injected_fault_strike_after(struct rn_context *x)
 {
-    struct rn_order_blow blow = x->blow;
+    struct rn_injected_effect blow = x->blow;
 
-    x->blow = (struct rn_order_blow){ 0 };
+    x->blow = (struct rn_injected_effect){ 0 };
     if (blow.loses) {
         x->call->is_lost = true;
     } else if (blow.status) {

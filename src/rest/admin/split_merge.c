@@ -6,7 +6,10 @@
  *
  * The answer has the ids of the new ranges.
  */
-#include "rest/own.h"
+#include "rest/admin/control.h"
+#include "rest/context.h"
+#include "rest/handlers.h"
+#include "rest/reply.h"
 
 #include "json/json.h"
 #include "json/print.h"

@@ -4,6 +4,7 @@
  * ends when it is full, or the pieces do; a slice when it has cost enough.
  */
 #include "rest/feed/feed_page.h"
+#include "rest/reply.h"
 
 #include "base/decimal.h"
 #include "engine/bug.h"

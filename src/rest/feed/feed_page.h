@@ -17,7 +17,7 @@
 #ifndef RN_REST_FEED_FEED_PAGE_H
 #define RN_REST_FEED_FEED_PAGE_H
 
-#include "rest/own.h"
+#include "rest/context.h"
 
 #include "cosmos/feed_token.h"
 #include "engine/feed/feed.h"

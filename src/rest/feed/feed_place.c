@@ -6,6 +6,7 @@
  * would be moved past it would never learn of.
  */
 #include "rest/feed/feed_page.h"
+#include "rest/sessions.h"
 
 #include "engine/bug.h"
 

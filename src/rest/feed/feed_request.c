@@ -4,6 +4,9 @@
  * where on, and whether it would wait.  Nothing is read of the store here.
  */
 #include "rest/feed/feed_page.h"
+#include "rest/lists.h"
+#include "rest/objects.h"
+#include "rest/serve.h"
 
 #include "base/clock.h"
 #include "cosmos/prefer.h"

@@ -11,7 +11,12 @@
  *
  * The answer is 200 with the last document's LSN, or 304 with the range's.
  */
+#include "rest/auth.h"
 #include "rest/feed/feed_page.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
+#include "rest/reply.h"
+#include "rest/sessions.h"
 
 #include "base/clock.h"
 #include "base/queue.h"

@@ -12,7 +12,9 @@
  *
  * LSNs are read from a snapshot, in which nothing is that is not durable (I6).
  */
-#include "rest/own.h"
+#include "rest/metrics/by_container.h"
+
+#include "rest/context.h"
 
 #include "rest/metrics/catalog.h"
 

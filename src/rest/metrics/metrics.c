@@ -3,7 +3,12 @@
  * Names begin with runnel_, units are seconds and bytes; docs/operations.md
  * says what to watch for.
  */
-#include "rest/own.h"
+#include "rest/metrics/metrics.h"
+
+#include "rest/context.h"
+#include "rest/health.h"
+#include "rest/keys.h"
+#include "rest/metrics/by_container.h"
 
 #include "access/result_cache.h"
 #include "rest/metrics/catalog.h"

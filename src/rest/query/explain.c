@@ -11,7 +11,11 @@
  * direction behind it: "/b DESC".
  */
 #include "access/access_path.h"
+#include "rest/admin/control.h"
+#include "rest/handlers.h"
+#include "rest/lists.h"
 #include "rest/query/request.h"
+#include "rest/reply.h"
 
 #include "json/print.h"
 

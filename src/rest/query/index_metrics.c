@@ -11,6 +11,7 @@
  * Clients read JSON.  Older ones want it in other words and in base64.
  */
 #include "rest/query/query_metrics.h"
+#include "rest/reply.h"
 
 #include "base/base64.h"
 #include "json/print.h"

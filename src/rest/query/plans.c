@@ -1,7 +1,10 @@
 /* plans.c -- a client asks how to run a query over several ranges. */
 
 #include "access/access_path.h"
+#include "rest/handlers.h"
+#include "rest/objects.h"
 #include "rest/query/request.h"
+#include "rest/reply.h"
 
 #include "json/print.h"
 

@@ -2,7 +2,13 @@
  *
  * Runs in a worker: a loop must not spend its time on it.  See query_page.h.
  */
+#include "rest/documents.h"
+#include "rest/handlers.h"
+#include "rest/lists.h"
+#include "rest/objects.h"
 #include "rest/query/query_page.h"
+#include "rest/reply.h"
+#include "rest/sessions.h"
 
 #include "rest/query/hybrid_rank.h"
 #include "rest/query/query_metrics.h"

@@ -3,6 +3,7 @@
  * Clients read the text of the header by its names.
  */
 #include "rest/query/query_metrics.h"
+#include "rest/reply.h"
 
 #include <stdio.h>
 

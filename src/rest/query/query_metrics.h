@@ -3,7 +3,7 @@
 #define RN_REST_QUERY_QUERY_METRICS_H
 
 #include "access/access_path.h"
-#include "rest/own.h"
+#include "rest/context.h"
 
 struct rn_query_cost {
     const struct rn_query *query;

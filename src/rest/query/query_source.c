@@ -1,6 +1,9 @@
 /* query_source.c -- what a query reads: documents, the catalog's objects, or
  * the ranges of a container. */
+#include "rest/objects.h"
 #include "rest/query/query_page.h"
+#include "rest/ranges.h"
+#include "rest/sessions.h"
 
 #include "base/bytes.h"
 #include "engine/feed/feed.h"

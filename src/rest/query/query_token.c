@@ -15,7 +15,9 @@
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
  * at most 864 characters.
  */
+#include "rest/lists.h"
 #include "rest/query/query_page.h"
+#include "rest/reply.h"
 
 #include "base/base64.h"
 #include "base/bytes.h"

@@ -1,5 +1,6 @@
 /* request.c -- a query as a request brings it, and what is wrong with it. */
 #include "rest/query/request.h"
+#include "rest/reply.h"
 
 #include "json/print.h"
 

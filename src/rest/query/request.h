@@ -4,7 +4,7 @@
 #define RN_REST_QUERY_REQUEST_H
 
 #include "query/query.h"
-#include "rest/own.h"
+#include "rest/context.h"
 
 struct rn_asked {
     struct rn_json json, definition; /* of the request, of the container */

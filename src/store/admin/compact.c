@@ -42,7 +42,7 @@ static enum rn_code copy_batch(struct rn_cursor *c, struct rn_map *to,
 static enum rn_code copy_all(struct rn_local *l, struct rn_map *to,
                              struct rn_compacted *sum, struct rn_err *err)
 {
-    struct rn_range all = { 0 };
+    struct rn_key_interval all = { 0 };
     struct rn_cursor *c = NULL;
     struct rn_txn *txn = NULL;
     bool more = true;

@@ -133,7 +133,7 @@ static void end_lap(struct rn_defrag *t)
 /* A page that cannot be read ends the lap; whoever needs it will say so. */
 static bool find_window(struct rn_local *l)
 {
-    struct rn_range range = { .from = rn_buf_view(&l->thin.at) };
+    struct rn_key_interval range = { .from = rn_buf_view(&l->thin.at) };
     struct rn_map_txn *txn = NULL;
     struct rn_map_cursor *c = NULL;
     struct rn_err err;
@@ -186,7 +186,7 @@ static bool row_next(struct rn_view *rows, struct row *out)
 
 /* Copies the stretch's rows out, as they are now. */
 static enum rn_code collect(struct rn_local *l, struct rn_map_txn *txn,
-                            const struct rn_range *stretch)
+                            const struct rn_key_interval *stretch)
 {
     struct rn_defrag *t = &l->thin;
     struct rn_map_cursor *c = NULL;
@@ -234,7 +234,8 @@ static enum rn_code commit(struct rn_local *l, struct rn_map_txn *txn)
     return rc;
 }
 
-static enum rn_code rewrite(struct rn_local *l, const struct rn_range *stretch)
+static enum rn_code rewrite(struct rn_local *l,
+                            const struct rn_key_interval *stretch)
 {
     struct rn_map_txn *txn = NULL;
     struct rn_err err;
@@ -255,7 +256,7 @@ static enum rn_code rewrite(struct rn_local *l, const struct rn_range *stretch)
 }
 
 enum rn_code rn_defrag_rewrite(struct rn_local *l,
-                               const struct rn_range *stretch)
+                               const struct rn_key_interval *stretch)
 {
     struct rn_map_stat before, after;
     enum rn_code rc;
@@ -276,13 +277,13 @@ enum rn_code rn_defrag_rewrite(struct rn_local *l,
 void rn_defrag_slice(struct rn_local *l)
 {
     struct rn_defrag *t = &l->thin;
-    struct rn_range stretch;
+    struct rn_key_interval stretch;
     struct rn_err err;
 
     if (!find_window(l))
         return;
-    stretch = (struct rn_range){ .from = rn_buf_view(&t->first),
-                                 .before = rn_buf_view(&t->at) };
+    stretch = (struct rn_key_interval){ .from = rn_buf_view(&t->first),
+                                        .before = rn_buf_view(&t->at) };
     if (rn_local_check_space(l, RN_TXN_WRITE, &err) ||
         rn_defrag_rewrite(l, &stretch))
         t->retry_ns = rn_mono_ns(l->env) + RETRY_NS;

@@ -57,6 +57,6 @@ void rn_defrag_slice(struct rn_local *l);
 /* What a slice does to a thin stretch: its rows, up to some hundred, are
  * deleted and put back.  For whoever wants it of any. */
 enum rn_code rn_defrag_rewrite(struct rn_local *l,
-                               const struct rn_range *stretch) RN_CHECK;
+                               const struct rn_key_interval *stretch) RN_CHECK;
 
 #endif

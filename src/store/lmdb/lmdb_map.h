@@ -126,7 +126,7 @@ enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,
 enum rn_code rn_lmdb_append(struct rn_map_txn *t, struct rn_view key,
                             struct rn_view value);
 enum rn_code rn_lmdb_del(struct rn_map_txn *t, struct rn_view key);
-enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_range *r,
+enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_key_interval *r,
                           struct rn_map_cursor **out);
 enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
                           struct rn_view *value);

@@ -19,7 +19,7 @@ enum {
 struct rn_map_cursor {
     struct rn_map_txn *txn;
     MDB_cursor *cursor;
-    struct rn_range range;
+    struct rn_key_interval range;
     bool started, ended;
     char from[RN_BOUND_MAX], before[RN_BOUND_MAX];
 };
@@ -199,7 +199,7 @@ enum rn_code rn_lmdb_del(struct rn_map_txn *t, struct rn_view key)
 
 /* ---- cursors ------------------------------------------------------------- */
 
-enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_range *r,
+enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_key_interval *r,
                           struct rn_map_cursor **out)
 {
     struct rn_map_cursor *c = rn_new(sizeof(*c));

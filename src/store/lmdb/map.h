@@ -117,7 +117,8 @@ struct rn_map_ops {
     enum rn_code (*append)(struct rn_map_txn *t, struct rn_view key,
                            struct rn_view value);
 
-    enum rn_code (*scan)(struct rn_map_txn *t, const struct rn_range *range,
+    enum rn_code (*scan)(struct rn_map_txn *t,
+                         const struct rn_key_interval *range,
                          struct rn_map_cursor **out);
     enum rn_code (*next)(struct rn_map_cursor *c, struct rn_view *key,
                          struct rn_view *value);

@@ -136,7 +136,8 @@ enum rn_code rn_local_get(struct rn_txn *base, struct rn_view key,
 enum rn_code rn_local_put(struct rn_txn *base, struct rn_view key,
                           struct rn_view value);
 enum rn_code rn_local_del(struct rn_txn *base, struct rn_view key);
-enum rn_code rn_local_scan(struct rn_txn *base, const struct rn_range *range,
+enum rn_code rn_local_scan(struct rn_txn *base,
+                           const struct rn_key_interval *range,
                            struct rn_cursor **out);
 enum rn_code rn_local_next(struct rn_cursor *base, struct rn_view *key,
                            struct rn_view *value);

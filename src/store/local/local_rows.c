@@ -169,7 +169,8 @@ enum rn_code rn_local_del(struct rn_txn *base, struct rn_view key)
 
 /* ---- cursors ------------------------------------------------------------- */
 
-enum rn_code rn_local_scan(struct rn_txn *base, const struct rn_range *range,
+enum rn_code rn_local_scan(struct rn_txn *base,
+                           const struct rn_key_interval *range,
                            struct rn_cursor **out)
 {
     struct local_cursor *c;

@@ -256,7 +256,7 @@ static bool is_done(const struct rn_local *l, const struct slice *slice)
 static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
                              struct slice *slice)
 {
-    const struct rn_range all = { 0 };
+    const struct rn_key_interval all = { 0 };
     enum rn_code rc = RN_OK;
 
     while (!rc && !is_done(l, slice)) {

@@ -277,7 +277,8 @@ static void fetch(const struct rn_memtable_entry *e)
 
 static const struct rn_memtable_entry *
 next_forward(const struct rn_memtable *r, uint64_t seq,
-             const struct rn_range *range, const struct rn_memtable_entry *last)
+             const struct rn_key_interval *range,
+             const struct rn_memtable_entry *last)
 {
     const struct rn_memtable_entry *e =
         last ? follow(&last->next.to) : first_from(r, range->from);
@@ -294,7 +295,7 @@ next_forward(const struct rn_memtable *r, uint64_t seq,
 /* A list leads forward only; each step back looks from the top. */
 static const struct rn_memtable_entry *
 next_backward(const struct rn_memtable *r, uint64_t seq,
-              const struct rn_range *range,
+              const struct rn_key_interval *range,
               const struct rn_memtable_entry *last)
 {
     struct rn_view below = last ? last->key : range->before;
@@ -312,7 +313,7 @@ next_backward(const struct rn_memtable *r, uint64_t seq,
 
 const struct rn_memtable_entry *
 rn_memtable_next(const struct rn_memtable *r, uint64_t seq,
-                 const struct rn_range *range,
+                 const struct rn_key_interval *range,
                  const struct rn_memtable_entry *last)
 {
     return range->backward ? next_backward(r, seq, range, last)

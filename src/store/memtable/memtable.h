@@ -83,7 +83,7 @@ rn_memtable_find(const struct rn_memtable *r, uint64_t seq, struct rn_view key);
  * first if `last` is NULL.  NULL at the end. */
 const struct rn_memtable_entry *
 rn_memtable_next(const struct rn_memtable *r, uint64_t seq,
-                 const struct rn_range *range,
+                 const struct rn_key_interval *range,
                  const struct rn_memtable_entry *last);
 
 #endif

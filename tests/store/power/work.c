@@ -219,8 +219,8 @@ static enum rn_code del_run(struct rn_txn *t, uint32_t key)
         char text[RN_KEY_MAX], from[5] = { 'k' }, before[5] = { 'k' };
         struct rn_cursor *c = NULL;
         struct rn_view found, value;
-        struct rn_range range = { .from = { from, 5 },
-                                  .before = { before, 5 } };
+        struct rn_key_interval range = { .from = { from, 5 },
+                                         .before = { before, 5 } };
 
         rn_put_u32_be(from + 1, k);
         rn_put_u32_be(before + 1, key + RUN);
@@ -291,7 +291,7 @@ static void thin_some(struct work *w)
 {
     char key[RN_KEY_MAX];
     uint32_t first = (uint32_t)dice_below(&w->dice, w->plan->keys);
-    struct rn_range stretch = { .from = make_key(first, key) };
+    struct rn_key_interval stretch = { .from = make_key(first, key) };
 
     w->thinned += !rn_defrag_rewrite((struct rn_local *)w->store, &stretch);
 }
@@ -509,7 +509,7 @@ static bool check_entries(struct work *w, struct rn_cursor *c,
 bool work_check(struct work *w, const uint16_t generation[DISK_GROUPS_MAX])
 {
     static struct value model[WORK_KEYS_MAX];
-    struct rn_range all = { .from = RN_LIT("k") };
+    struct rn_key_interval all = { .from = RN_LIT("k") };
     struct rn_cursor *c = NULL;
     struct rn_txn *t = NULL;
     struct rn_err err = { 0 };

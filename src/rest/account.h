@@ -1,0 +1,12 @@
+/* account.h -- GET /: what a client asks first. */
+#ifndef RN_REST_ACCOUNT_H
+#define RN_REST_ACCOUNT_H
+
+#include "rest/context.h"
+
+/* The endpoint that the account names to this client, without a
+ * NUL.  Returns its length. */
+enum { RN_ENDPOINT_MAX = 1024 };
+size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX]);
+
+#endif

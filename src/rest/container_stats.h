@@ -1,0 +1,10 @@
+/* container_stats.h -- how much a container holds, counted when somebody asks.
+ */
+#ifndef RN_REST_CONTAINER_STATS_H
+#define RN_REST_CONTAINER_STATS_H
+
+#include "rest/context.h"
+
+enum rn_code rn_usage_tell(struct rn_context *x) RN_CHECK;
+
+#endif

@@ -1,0 +1,30 @@
+/* handlers.h -- the handlers that the table of routes names. */
+#ifndef RN_REST_HANDLERS_H
+#define RN_REST_HANDLERS_H
+
+#include "rest/context.h"
+
+rn_handler_fn rn_rest_account_read;
+/* A container that was found, with what the request wants
+ * counted; and that as a part of the answer. */
+rn_handler_fn rn_rest_container_read;
+/* Answers with it. */
+rn_handler_fn rn_rest_container_tell;
+rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
+    rn_rest_object_replace, rn_rest_object_delete, rn_rest_object_list;
+rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
+    rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete,
+    rn_rest_document_list;
+rn_handler_fn rn_rest_attachment_list;
+rn_handler_fn rn_rest_feed_read, rn_rest_feed_query;
+rn_handler_fn rn_rest_partition_delete;
+rn_handler_fn rn_rest_document_patch, rn_rest_batch;
+rn_handler_fn rn_rest_range_list;
+rn_handler_fn rn_rest_split, rn_rest_merge;
+rn_handler_fn rn_rest_explain, rn_rest_index;
+rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
+rn_handler_fn rn_rest_query, rn_rest_query_plan;
+
+rn_handler_fn rn_rest_control;
+
+#endif

@@ -1,0 +1,11 @@
+/* ranges.h -- a container's partition key ranges. */
+#ifndef RN_REST_RANGES_H
+#define RN_REST_RANGES_H
+
+#include "rest/context.h"
+
+/* A range of the container `object` as clients are shown it. */
+void rn_range_print(struct rn_json_out *o, const struct rn_object *object,
+                    const struct rn_range_span *span, uint64_t lsn);
+
+#endif
