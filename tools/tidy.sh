@@ -21,8 +21,8 @@ base/ | malloc calloc realloc reallocarray free strdup strndup asprintf
 base/ | vasprintf aligned_alloc posix_memalign
 base/ | time clock_gettime gettimeofday sleep usleep nanosleep
 base/ | rand random srand srandom getrandom getentropy
-cli/ server/ base/log.c | printf fprintf vprintf vfprintf dprintf vdprintf
-cli/ server/ base/log.c | puts putchar perror
+cli/ server/ tools/ base/log.c | printf fprintf vprintf vfprintf dprintf vdprintf
+cli/ server/ tools/ base/log.c | puts putchar perror
 '
 # A foreign library enters in one place (ARCHITECTURE.md).
 export FOREIGN='

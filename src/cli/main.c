@@ -1,6 +1,7 @@
 /* main.c -- the program `runnel`: finds the subcommand and runs it. */
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/tools.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -40,6 +41,11 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_overview(FILE *to)
 {
+    struct rn_tools tools;
+    const char *name, *summary;
+    size_t at = 0;
+
+    rn_tools_read(&tools);
     fprintf(to, "Usage: runnel COMMAND [ARGUMENTS]\n"
                 "\n"
                 "A document database whose change feed is the point.\n"
@@ -47,6 +53,10 @@ static void print_overview(FILE *to)
                 "Commands:\n");
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "%s",
+            tools.len ? "\nTools, for this server or another:\n" : "");
+    while (rn_tools_next(&tools, &at, &name, &summary))
+        fprintf(to, "  %-10s %s\n", name, summary);
     fprintf(to, "\n"
                 "Exit status: 0 success, 1 failure, 2 invalid command line or "
                 "data directory.\n");
@@ -80,10 +90,19 @@ static const struct rn_command *find(const char *name)
     return NULL;
 }
 
-static int unknown(const char *name)
+/* Runs a command of runnel-tools, if it has that name. */
+static int run_tool(const char *name, char **argv)
 {
     struct rn_nearest near = { .word = rn_view_text(name) };
+    struct rn_tools tools;
+    const char *each, *summary;
+    size_t at = 0;
 
+    rn_tools_read(&tools);
+    if (rn_tools_has(&tools, name))
+        return rn_tools_run(&tools, argv);
+    while (rn_tools_next(&tools, &at, &each, &summary))
+        rn_nearest_offer(&near, each);
     for (size_t i = 0; i < COMMANDS; i++)
         rn_nearest_offer(&near, commands[i]->name);
     if (near.found)
@@ -106,8 +125,11 @@ static int help(int argc, char **argv)
         return RN_EXIT_OK;
     }
     c = find(argv[1]);
-    if (!c)
-        return unknown(argv[1]);
+    if (!c) {
+        static char option[] = "--help";
+        char *args[] = { argv[0], argv[1], option, NULL };
+        return run_tool(argv[1], args);
+    }
     print_help(c);
     return RN_EXIT_OK;
 }
@@ -188,7 +210,7 @@ static int run(int argc, char **argv)
         return version(argc - 1, argv + 1);
     c = find(argv[1]);
     if (!c)
-        return unknown(argv[1]);
+        return run_tool(argv[1], argv);
     for (int i = 2; i < argc; i++) {
         if (is_one_of(argv[i], "--help", "-h")) {
             print_help(c);

@@ -47,6 +47,11 @@ def run_all():
     return failed
 
 
+def forget():
+    """Drops the cases, for a runner of several files."""
+    _cases.clear()
+
+
 def equal(found, expected, why=""):
     assert found == expected, f"{found!r} is not {expected!r} {why}"
 

@@ -1,0 +1,28 @@
+/* commands.c -- the table of commands. */
+#include "tools/commands.h"
+
+/* clang-format off: one line each, in alphabetical order */
+static const struct rn_tool *const tools[] = {
+    &rn_tool_completion,
+    &rn_tool_get,
+};
+/* clang-format on */
+
+const char rn_server_commands[] =
+    "serve|keys|tls|verify|dump|backup|restore|compact|help|version";
+
+const struct rn_tool *rn_tool_at(size_t i)
+{
+    return i < sizeof(tools) / sizeof(tools[0]) ? tools[i] : NULL;
+}
+
+const struct rn_tool *rn_tool_find(const char *name)
+{
+    const struct rn_tool *tool;
+
+    for (size_t i = 0; (tool = rn_tool_at(i)); i++) {
+        if (strcmp(tool->name, name) == 0)
+            return tool;
+    }
+    return NULL;
+}

@@ -1,0 +1,21 @@
+/* commands.h -- every command of runnel-tools, declared. */
+#ifndef RN_TOOLS_COMMANDS_H
+#define RN_TOOLS_COMMANDS_H
+
+#include "tools/tool.h"
+
+/* clang-format off: one line each, in alphabetical order */
+extern const struct rn_tool rn_tool_completion;
+extern const struct rn_tool rn_tool_get;
+/* clang-format on */
+
+/* The i-th command in alphabetical order; NULL: there are fewer. */
+const struct rn_tool *rn_tool_at(size_t i);
+/* NULL: there is no such command. */
+const struct rn_tool *rn_tool_find(const char *name);
+
+/* The commands of the program `runnel` itself, for completion: "a|b|c".  A test
+ * compares them with what `runnel help` lists. */
+extern const char rn_server_commands[];
+
+#endif

@@ -1,0 +1,150 @@
+/* report.c -- one line on standard error, and an exit status. */
+#include "tools/common/report.h"
+
+#include "tools/common/screen.h"
+#include "tools/common/signals.h"
+#include "tools/common/target.h"
+
+#include <stdarg.h>
+
+static const char *tool_name = "";
+
+static const struct {
+    enum rn_exit status;
+    const char *meaning;
+} meanings[] = {
+    { RN_EXIT_OK, "done" },
+    { RN_EXIT_FAILED, "failed: the server or the data refused" },
+    { RN_EXIT_USAGE, "wrong usage" },
+    { RN_EXIT_NOT_FOUND, "no such database, container or document" },
+    { RN_EXIT_FORBIDDEN, "no permission: wrong key, or a key that may not" },
+    { RN_EXIT_UNREACHABLE, "no connection to the server" },
+    { RN_EXIT_CONFLICT, "conflict, or a precondition failed" },
+    { RN_EXIT_PARTIAL, "partly done: some lines or documents failed" },
+    { RN_EXIT_DIFFERENT, "a verification found differences" },
+    { RN_EXIT_LAGGING, "the lag is above the limit" },
+    { RN_EXIT_INTERRUPTED, "interrupted by a signal" },
+    { RN_EXIT_PIPE, "the reader of standard output went away" },
+};
+
+const char *rn_exit_next(size_t *i, enum rn_exit *status)
+{
+    if (*i == sizeof(meanings) / sizeof(meanings[0]))
+        return NULL;
+    *status = meanings[*i].status;
+    return meanings[(*i)++].meaning;
+}
+
+void rn_report_name(const char *name)
+{
+    tool_name = name;
+}
+
+/* Prints one line, whatever is in the text. */
+static void print_line(const char *text)
+{
+    char line[1024];
+
+    snprintf(line, sizeof(line), "runnel%s%s: %s", tool_name[0] ? " " : "",
+             tool_name, text);
+    for (char *at = line; *at; at++) {
+        if (*at == '\n' || *at == '\r')
+            *at = ' ';
+    }
+    rn_screen_restore();
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+}
+
+int rn_report(enum rn_exit status, const char *fmt, ...)
+{
+    char text[900];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    print_line(text);
+    return status;
+}
+
+static enum rn_exit status_of(enum rn_code code)
+{
+    switch (code) {
+    case RN_OK:
+        return RN_EXIT_OK;
+    case RN_BAD_REQUEST:
+        return RN_EXIT_USAGE;
+    case RN_NOT_FOUND:
+        return RN_EXIT_NOT_FOUND;
+    case RN_UNAUTHORIZED:
+    case RN_FORBIDDEN:
+        return RN_EXIT_FORBIDDEN;
+    default:
+        return RN_EXIT_FAILED;
+    }
+}
+
+int rn_report_err(const struct rn_err *err)
+{
+    return rn_report(status_of(err->code), "%s",
+                     err->text[0] ? err->text : rn_code_name(err->code));
+}
+
+enum rn_exit rn_exit_of(runnel_code code)
+{
+    switch (code) {
+    case RUNNEL_OK:
+        return RN_EXIT_OK;
+    case RUNNEL_NOT_FOUND:
+        return RN_EXIT_NOT_FOUND;
+    case RUNNEL_CONFLICT:
+    case RUNNEL_PRECONDITION:
+        return RN_EXIT_CONFLICT;
+    case RUNNEL_UNAUTHORIZED:
+    case RUNNEL_FORBIDDEN:
+        return RN_EXIT_FORBIDDEN;
+    case RUNNEL_UNREACHABLE:
+        return RN_EXIT_UNREACHABLE;
+    case RUNNEL_CANCELLED:
+        return RN_EXIT_INTERRUPTED;
+    default:
+        return RN_EXIT_FAILED;
+    }
+}
+
+int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
+{
+    char where[512];
+    va_list args;
+
+    if (rn_interrupted())
+        return RN_EXIT_INTERRUPTED;
+    va_start(args, fmt);
+    vsnprintf(where, sizeof(where), fmt, args);
+    va_end(args);
+    return rn_report(
+        rn_exit_of(error->code), "%s%s%s", where, where[0] ? ": " : "",
+        error->message[0] ? error->message : runnel_code_name(error->code));
+}
+
+int rn_report_error(const runnel_error *error)
+{
+    return rn_report_error_at(error, "%s", "");
+}
+
+int rn_report_request(const runnel_error *error, const struct rn_target *target,
+                      const char *id)
+{
+    enum { OWNER_NOT_FOUND = 1003 }; /* the sub-status of a missing container */
+
+    if (error->code != RUNNEL_NOT_FOUND || rn_interrupted())
+        return rn_report_error(error);
+    if (!id || error->sub_status == OWNER_NOT_FOUND)
+        return rn_report(RN_EXIT_NOT_FOUND,
+                         "container \"%s\" does not exist in database \"%s\"",
+                         target->container_name, target->database_name);
+    return rn_report(RN_EXIT_NOT_FOUND,
+                     "document \"%s\" does not exist in container \"%s/%s\"",
+                     id, target->database_name, target->container_name);
+}

@@ -1,0 +1,222 @@
+"""test_common.py -- what all commands share: options, keys, help, failures."""
+import os
+import re
+import socket
+import subprocess
+
+from harness import (EMULATOR_KEY, RUNNEL, TOOLS, account, case, container,
+                     equal, eventually, fails, runnel, scratch, server, start)
+
+
+def commands():
+    return [line.split()[0] for line in
+            subprocess.run([TOOLS, "--commands"], capture_output=True,
+                           text=True, check=True).stdout.splitlines()]
+
+
+@case("help lists every tool and explains it")
+def _():
+    overview = runnel("help").out
+    for name in commands():
+        assert re.search(rf"^  {name} +[A-Z]", overview, re.M), name
+        page = runnel("help", name)
+        equal(page.code, 0, page.err)
+        equal(page.out, runnel(name, "--help").out)
+        assert page.out.startswith(f"Usage: runnel {name} [OPTIONS]"), page.out
+        assert "  130  interrupted" in page.out
+        assert max(map(len, page.lines)) <= 80, page.out
+
+
+@case("a misspelt tool or option is corrected")
+def _():
+    result = runnel("gett")
+    equal(result.code, 2)
+    assert "did you mean 'get'?" in result.err, result.err
+    fails(2, "no option '--conatiner'; did you mean '--container'", "get",
+          "--conatiner", "x", "1")
+    fails(2, "no option '-x'", "get", "-x", "1")
+
+
+@case("wrong values of options are refused with what is expected")
+def _():
+    fails(2, "--color is one of auto.always.never, not 'pink'", "get",
+          "--color", "pink", "1")
+    fails(2, "--container needs a value", "get", "1", "--container")
+    fails(2, "--json takes no value", "get", "--json=1", "1")
+    fails(2, r"usage: runnel get \[OPTIONS\] ID", "get")
+    fails(2, "--container is missing", "get", "1")
+    fails(2, "which database", "get", "--container", "x", "1")
+
+
+@case("every man page is well formed and has every option")
+def _():
+    for name in commands():
+        page = subprocess.run([TOOLS, "--man", name], capture_output=True,
+                              text=True, check=True).stdout
+        options = re.findall(r"^  --([a-z-]+)", runnel(name, "--help").out,
+                             re.M)
+        for option in options:
+            wanted = "\\fB\\-\\-" + option.replace("-", "\\-") + "\\fR"
+            assert wanted in page, (name, option)
+        for line in page.splitlines():
+            assert not line.startswith((".", "'")) or re.match(
+                r"\.(TH|SH|TP|PP|nf|fi)\b", line), line
+
+
+@case("completion knows every command and option")
+def _():
+    listed = re.findall(r"^  ([a-z]+) ", runnel("help").out, re.M)
+    for shell in ("bash", "zsh", "fish"):
+        script = runnel("completion", shell).out
+        for name in listed:
+            assert re.search(rf"\b{name}\b", script), (shell, name)
+        assert "container" in script and "always" in script
+    fails(2, "'csh' is not one of bash.zsh.fish", "completion", "csh")
+
+
+def completed(*words):
+    """What bash offers for the last of the words."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    done = subprocess.run(
+        ["bash", "-c", f"source <('{RUNNEL}' completion bash);"
+         f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _runnel;"
+         "printf '%s\\n' \"${COMPREPLY[@]}\""],
+        capture_output=True, text=True, check=True)
+    equal(done.stderr, "")
+    return done.stdout.split()
+
+
+@case("bash completes commands, options and their values")
+def _():
+    equal(completed("runnel", "ge"), ["get"])
+    equal(completed("runnel", "serv"), ["serve"])
+    equal(completed("runnel", "get", "--conta"), ["--container"])
+    equal(completed("runnel", "get", "--color", "a"), ["auto", "always"])
+    equal(completed("runnel", "completion", "z"), ["zsh"])
+    with open(scratch("some.key"), "w", encoding="ascii") as file:
+        file.write("x")
+    equal(completed("runnel", "get", "--key-file", scratch("some")),
+          [scratch("some.key")])
+
+
+@case("the key is taken from a file, the environment, stdin, --data or --key")
+def _():
+    box = container("keys")
+    box.put({"id": "1", "pk": "a"})
+    key = runnel("keys", "show", "--data", server().data,
+                 "primary").out.strip()
+    get = ["get", "--container", box.name, "--pk", "a", "1"]
+    with open(scratch("key"), "w", encoding="ascii") as file:
+        file.write(key + "\n")
+    for more in ([["--key-file", scratch("key")], {}],
+                 [["--key-file", "-"], {"input": key}],
+                 [["--data", server().data], {}],
+                 [["--key", key], {}],
+                 [[], {"env": {"RUNNEL_KEY": key}}],
+                 [["--account",
+                   f"AccountEndpoint={account()};AccountKey={key};"], {}]):
+        result = runnel(*get, *more[0], **more[1])
+        equal(result.code, 0, result.err)
+        equal(result.json[0]["id"], "1")
+
+
+@case("a wrong key, a key file without a key and no data directory are told")
+def _():
+    box = container("wrong")
+    get = ["get", "--container", box.name, "--pk", "a", "1"]
+    wrong = "A" * 86 + "=="
+    fails(4, "runnel get: ", *get, "--key", wrong)
+    fails(2, "key file .*: No such file", *get, "--key-file", scratch("none"))
+    open(scratch("empty"), "w", encoding="ascii").close()
+    fails(2, "holds no key", *get, "--key-file", scratch("empty"))
+    fails(2, "No such file", *get, "--data", scratch("nowhere"))
+    fails(2, "give --key-file or --data", *get, "--data", "x", "--key-file",
+          "y")
+
+
+@case("a key on the command line is not in the process list")
+def _():
+    listener = socket.socket()  # accepts, and never answers
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    where = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    text = f"AccountEndpoint={where};AccountKey={EMULATOR_KEY};"
+    for options in (["--account", where, "--key", EMULATOR_KEY],
+                    ["--account", where, f"--key={EMULATOR_KEY}"],
+                    ["--account", text]):
+        process = start("get", "--container", "d/c", "--pk", "a", "1",
+                        *options)
+        try:
+            connection = listener.accept()[0]  # so it has parsed its options
+            with open(f"/proc/{process.pid}/cmdline", "rb") as file:
+                shown = file.read()
+            assert b"get" in shown and b"--container" in shown, shown
+            assert EMULATOR_KEY[:20].encode() not in shown, shown
+            connection.close()
+        finally:
+            process.kill()
+            process.communicate()
+    listener.close()
+
+
+@case("a server that is not there is told in one line")
+def _():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    fails(5, str(port), "get", "--account", f"http://127.0.0.1:{port}/",
+          "--container", "d/c", "--pk", "a", "1")
+    fails(2, "runnel get: ", "get", "--account", "nonsense", "--container",
+          "d/c", "--pk", "a", "1")
+
+
+@case("SIGINT ends a command that waits, with 130 and no words")
+def _():
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    process = start("get", "--account",
+                    f"http://127.0.0.1:{listener.getsockname()[1]}/",
+                    "--container", "d/c", "--pk", "a", "1")
+    connection = listener.accept()[0]
+    process.send_signal(2)
+    out, err = process.communicate(timeout=30)
+    equal((process.returncode, out, err), (130, "", ""))
+    connection.close()
+    listener.close()
+
+
+@case("a broken pipe ends a command quietly")
+def _():
+    box = container("pipe")
+    box.put({"id": "1", "pk": "a"})
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start("get", "--container", box.name, "--pk", "a", "1",
+                    stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=30)
+    equal((process.returncode, err), (141, ""))
+
+
+@case("a full disk behind standard output is told")
+def _():
+    box = container("full")
+    box.put({"id": "1", "pk": "a"})
+    with open("/dev/full", "w", encoding="ascii") as full:
+        process = start("get", "--container", box.name, "--pk", "a", "1",
+                        stdout=full)
+    _, err = process.communicate(timeout=30)
+    equal(process.returncode, 1)
+    equal(err, "runnel get: standard output: No space left on device\n")
+
+
+@case("the account may be named by the environment alone")
+def _():
+    box = container("env")
+    box.put({"id": "1", "pk": "a"})
+    result = eventually(
+        lambda: runnel("get", "--pk", "a", "1",
+                       env={"RUNNEL_DB": "d", "RUNNEL_CONTAINER": "env"}),
+        lambda r: r.code == 0)
+    equal(result.json[0]["pk"], "a")
