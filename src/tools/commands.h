@@ -6,7 +6,15 @@
 
 /* clang-format off: one line each, in alphabetical order */
 extern const struct rn_tool rn_tool_completion;
+extern const struct rn_tool rn_tool_explain;
 extern const struct rn_tool rn_tool_get;
+extern const struct rn_tool rn_tool_merge;
+extern const struct rn_tool rn_tool_patch;
+extern const struct rn_tool rn_tool_put;
+extern const struct rn_tool rn_tool_query;
+extern const struct rn_tool rn_tool_ranges;
+extern const struct rn_tool rn_tool_rm;
+extern const struct rn_tool rn_tool_split;
 /* clang-format on */
 
 /* The i-th command in alphabetical order; NULL: there are fewer. */

@@ -2,7 +2,7 @@
 # tools.sh -- the command-line tools, end to end against a real server.
 #
 # Both programs have sanitizers.  RUNNEL_TEST_CASE chooses cases by name,
-# RUNNEL_TEST_FILE one file of tests/tools (get: test_get.py).
+# RUNNEL_TEST_FILE one file of tests/tools (items: test_items.py).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 RUNNEL_DEV=${RUNNEL_DEV:-$PWD/build/dev/runnel}

@@ -1,8 +1,8 @@
 """main.py -- runs every test_*.py of this directory.
 
 Each file has its own server, started by the first case that asks for it and
-stopped, with its log checked, behind the last one.  RUNNEL_TEST_FILE=get runs
-test_get.py alone.
+stopped, with its log checked, behind the last one.  RUNNEL_TEST_FILE=items runs
+test_items.py alone.
 """
 import glob
 import importlib

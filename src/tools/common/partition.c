@@ -30,10 +30,7 @@ static int is_keyed_by_id(const struct rn_target *target, bool *out,
     if (runnel_container_read(target->container, &reply, &error))
         return rn_report_request(&error, target, NULL);
     rn_json_init(&json, NULL);
-    if (rn_json_parse(&json,
-                      rn_view_of(runnel_reply_body(reply).at,
-                                 runnel_reply_body(reply).len),
-                      NULL))
+    if (rn_json_parse(&json, rn_view_lent(runnel_reply_body(reply)), NULL))
         found = RN_JSON_NONE;
     else
         found =

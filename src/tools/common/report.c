@@ -113,6 +113,27 @@ enum rn_exit rn_exit_of(runnel_code code)
     }
 }
 
+/* The sentence in a server's message, which may be wrapped in JSON that was cut
+ * off: 'Message: {"Errors":["TEXT. Learn more: URL"]}'. */
+static struct rn_view sentence_of(const runnel_error *error)
+{
+    static const char *const marks[] = { "\"message\":\"", "\"Errors\":[\"" };
+    const char *text = error->message, *found, *end;
+
+    if (!text[0])
+        text = runnel_code_name(error->code);
+    if (strncmp(text, "Message: {", 10) == 0) {
+        for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+            found = strstr(text, marks[i]);
+            text = found ? found + strlen(marks[i]) : text;
+        }
+    }
+    end = strstr(text, " Learn more: ");
+    if (!end)
+        end = strstr(text, "\"}");
+    return rn_view_of(text, end ? (size_t)(end - text) : strlen(text));
+}
+
 int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
 {
     char where[512];
@@ -123,9 +144,12 @@ int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(where, sizeof(where), fmt, args);
     va_end(args);
-    return rn_report(
-        rn_exit_of(error->code), "%s%s%s", where, where[0] ? ": " : "",
-        error->message[0] ? error->message : runnel_code_name(error->code));
+    if (error->code == RUNNEL_UNAUTHORIZED)
+        return rn_report(RN_EXIT_FORBIDDEN,
+                         "%s%sthe server does not accept the key", where,
+                         where[0] ? ": " : "");
+    return rn_report(rn_exit_of(error->code), "%s%s%.*s", where,
+                     where[0] ? ": " : "", RN_FMT(sentence_of(error)));
 }
 
 int rn_report_error(const runnel_error *error)
@@ -133,14 +157,25 @@ int rn_report_error(const runnel_error *error)
     return rn_report_error_at(error, "%s", "");
 }
 
+static bool has_container(const struct rn_target *target)
+{
+    runnel_reply *reply = NULL;
+    runnel_code code = runnel_container_read(target->container, &reply, NULL);
+
+    runnel_reply_close(reply);
+    return code != RUNNEL_NOT_FOUND;
+}
+
 int rn_report_request(const runnel_error *error, const struct rn_target *target,
                       const char *id)
 {
-    enum { OWNER_NOT_FOUND = 1003 }; /* the sub-status of a missing container */
-
+    if (error->code == RUNNEL_CONFLICT && id && !rn_interrupted())
+        return rn_report(RN_EXIT_CONFLICT,
+                         "document \"%s\" exists in container \"%s/%s\"", id,
+                         target->database_name, target->container_name);
     if (error->code != RUNNEL_NOT_FOUND || rn_interrupted())
         return rn_report_error(error);
-    if (!id || error->sub_status == OWNER_NOT_FOUND)
+    if (!id || !has_container(target))
         return rn_report(RN_EXIT_NOT_FOUND,
                          "container \"%s\" does not exist in database \"%s\"",
                          target->container_name, target->database_name);

@@ -15,6 +15,12 @@
 extern const struct rn_option rn_target_options[];
 extern const struct rn_option rn_target_container_options[];
 
+/* What librunnel lends, as a view. */
+static inline struct rn_view rn_view_lent(runnel_bytes bytes)
+{
+    return rn_view_of(bytes.at, bytes.len);
+}
+
 /* A client and, with RN_USES_CONTAINER, the container of --db and --container.
  * A zeroed one may be closed. */
 struct rn_target {
