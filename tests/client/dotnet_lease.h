@@ -22,6 +22,7 @@ enum {
     DOTNET_ID_MAX = 400,
     DOTNET_EPK_MAX = 80,
     DOTNET_TOKEN_MAX = 2 * DOTNET_EPK_MAX,
+    DOTNET_NAME_MAX = 100,
     DOTNET_TEXT_MAX = 400,
     DOTNET_PROPERTIES_MAX = 2048,
 };
@@ -32,15 +33,15 @@ struct dotnet_lease {
     bool has_range;
     char id[DOTNET_ID_MAX];
     char partition_key[DOTNET_ID_MAX]; /* "": the container is keyed by /id */
-    char etag[DOTNET_TEXT_MAX];
+    char etag[DOTNET_NAME_MAX];
     char token[DOTNET_TOKEN_MAX];
     char partition_id[DOTNET_TOKEN_MAX];
     char min[DOTNET_EPK_MAX], max[DOTNET_EPK_MAX];
-    char owner[DOTNET_TEXT_MAX];
+    char owner[DOTNET_NAME_MAX];
     char continuation[DOTNET_TEXT_MAX];
     char properties[DOTNET_PROPERTIES_MAX]; /* a JSON object; "": none */
-    char timestamp[DOTNET_TEXT_MAX];
-    char mode[DOTNET_TEXT_MAX];
+    char timestamp[DOTNET_NAME_MAX];
+    char mode[DOTNET_NAME_MAX];
 };
 
 /* Reads an object.  False if it is no lease: it has no token. */
