@@ -150,6 +150,27 @@ static void two_hosts_share_leases_in_memory(void **state)
     close_memory(store);
 }
 
+static void a_restarted_host_adopts_its_leases_in_memory_at_once(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_lease_store *store;
+
+    (void)state;
+    hosts_open(&h, 1, 4);
+    store = open_memory();
+    o.lease_store = store;
+    hosts_put(&h, 0, 100);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 1000);
+    hosts_kill(&h, 0);
+    hosts_put(&h, 0, 100);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 1000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+    close_memory(store);
+}
+
 /* A sink whose transaction commits, or does not. */
 struct sink {
     runnel_lease_store *inner;
@@ -468,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(cycles_of_acquire_and_release_leave_nothing_behind),
         CASE(two_hosts_share_leases_in_memory),
+        CASE(a_restarted_host_adopts_its_leases_in_memory_at_once),
         CASE(a_checkpoint_joins_the_programs_transaction),
         CASE(a_missing_lease_container_is_created_if_asked),
         CASE(a_factory_makes_an_observer_for_each_lease),

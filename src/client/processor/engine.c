@@ -420,8 +420,6 @@ static int64_t step_all(struct rn_engine *e)
     take_drain(e, now_ns);
     at = e->store->ops->step(e->store);
     next = at < next ? at : next;
-    at = rn_engine_step_map(e, now_ns);
-    next = at < next ? at : next;
     if (e->bootstrap) {
         at = rn_bootstrap_step(e->bootstrap, &is_over);
         next = at < next ? at : next;
@@ -431,6 +429,10 @@ static int64_t step_all(struct rn_engine *e)
     at = step_pass(e, now_ns);
     next = at < next ? at : next;
     at = step_workers(e, now_ns);
+    next = at < next ? at : next;
+    /* After all that may want the routing map: no other event would start the
+     * request. */
+    at = rn_engine_step_map(e, now_ns);
     next = at < next ? at : next;
     end_chores(e, false);
     if (now_ns - e->trim_ns > TRIM_MS * ms_ns) {
