@@ -58,6 +58,44 @@ static void a_second_host_gets_half_and_nothing_comes_twice(void **state)
     hosts_check(&h);
 }
 
+static bool is_half(struct hosts *all)
+{
+    return hosts_owned(all, 0) == 4 && hosts_owned(all, 1) == 4;
+}
+
+static bool has_all(struct hosts *all)
+{
+    return hosts_owned(all, 0) == 8;
+}
+
+/* The owner meets the marks at its next checkpoint, and the marker looks for
+ * them every second: neither waits for its balance timer. */
+static void a_busy_host_hands_leases_over_within_seconds(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    int64_t start;
+
+    (void)state;
+    hosts_open(&h, 1, 8);
+    o.lease_acquire_ms = 13000;
+    o.lease_renew_ms = 17000;
+    o.lease_expire_ms = 60000;
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, has_all, 5000);
+    hosts_run(&h, 3000);
+    hosts_start(&h, 1, &o);
+    start = world_now_ms(&h.world);
+    for (int i = 0; !is_half(&h) && i < 300; i++) {
+        hosts_put(&h, 0, 100);
+        hosts_run(&h, 100);
+    }
+    assert_true(world_now_ms(&h.world) - start < 5000);
+    hosts_until(&h, hosts_all_seen, 10000);
+    hosts_stop(&h, 1);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 static void four_ranges_and_two_hosts_make_two_leases_each(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -408,6 +446,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_teardown(f, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(a_second_host_gets_half_and_nothing_comes_twice),
+        CASE(a_busy_host_hands_leases_over_within_seconds),
         CASE(four_ranges_and_two_hosts_make_two_leases_each),
         CASE(leases_of_a_crashed_host_are_taken_after_they_expire),
         CASE(a_restart_with_the_same_name_adopts_its_leases),

@@ -155,29 +155,54 @@ static void a_checkpoint_is_one_write(void **state)
     release(&u);
 }
 
+/* Another host asks for the lease. */
+static void mark(void)
+{
+    struct rn_lease_document *other = copy_stored();
+    struct rn_buf text = RN_BUF_INIT(1 << 20);
+
+    assert_true(
+        rn_lease_set(&other->lease, RN_LEASE_WANTED, RN_LIT("thief 7")));
+    assert_int_equal(rn_lease_print(&other->lease, &text), RUNNEL_OK);
+    put(rn_buf_view(&text));
+    rn_lease_document_free(other);
+    rn_buf_release(&text);
+}
+
 static void
 a_changed_document_is_read_and_the_change_applied_to_it(void **state)
 {
     struct rn_update lease;
     struct rn_update u;
-    struct rn_lease_document *other;
-    struct rn_buf text = RN_BUF_INIT(1 << 20);
 
     (void)state;
     acquire(&lease, &me);
-    other = copy_stored(); /* a mark of a host that wants the lease */
-    assert_true(
-        rn_lease_set(&other->lease, RN_LEASE_WANTED, RN_LIT("thief 7")));
-    assert_int_equal(rn_lease_print(&other->lease, &text), RUNNEL_OK);
-    put(rn_buf_view(&text));
+    mark();
     u = storing(&lease, "\"9\"");
     assert_int_equal(finish(&u, rn_update_begin(&u)), RN_UPDATE_DONE);
     assert_false(u.has_moved);
     assert_non_null(rn_lease_property(&stored->lease, RN_LEASE_WANTED).at);
     assert_true(rn_view_eq(stored->lease.position, RN_LIT("\"9\"")));
-    rn_lease_document_free(other);
-    rn_buf_release(&text);
     release(&u);
+}
+
+static void a_mark_stays_until_the_next_acquisition(void **state)
+{
+    struct rn_update lease;
+    struct rn_update u;
+
+    (void)state;
+    acquire(&lease, &me);
+    mark();
+    u = storing(&lease, "\"9\"");
+    u.kind = RN_UPDATE_RELEASE;
+    assert_int_equal(finish(&u, rn_update_begin(&u)), RN_UPDATE_DONE);
+    assert_null(stored->lease.owner.at);
+    assert_non_null(rn_lease_property(&stored->lease, RN_LEASE_WANTED).at);
+    release(&u);
+    acquire(&lease, &thief);
+    assert_null(rn_lease_property(&stored->lease, RN_LEASE_WANTED).at);
+    rn_lease_document_free(lease.base);
 }
 
 static void a_stolen_lease_is_lost_and_not_written(void **state)
@@ -369,6 +394,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_changed_document_is_read_and_the_change_applied_to_it, set_up,
             tear_down),
+        cmocka_unit_test_setup_teardown(a_mark_stays_until_the_next_acquisition,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stolen_lease_is_lost_and_not_written,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(our_name_with_another_session_is_lost,

@@ -104,11 +104,10 @@ static bool apply_store(struct rn_update *u, struct applied *a)
     if (u->split.at && !rn_lease_set(lease, RN_LEASE_SPLIT, u->split))
         return false;
     if (u->kind == RN_UPDATE_RELEASE) {
-        struct rn_view none = { 0 };
-        lease->owner = none;
-        return rn_lease_set(lease, RN_LEASE_WANTED, none) &&
-               (u->attempts == 0 ||
-                rn_lease_set(lease, RN_LEASE_ATTEMPTS, text));
+        /* A mark stays: it reserves the free lease for the host that wrote
+         * it. */
+        lease->owner = (struct rn_view){ 0 };
+        return u->attempts == 0 || rn_lease_set(lease, RN_LEASE_ATTEMPTS, text);
     }
     return rn_lease_set(lease, RN_LEASE_ATTEMPTS, text);
 }

@@ -353,6 +353,14 @@ static void take_inbox(struct rn_engine *e)
     }
 }
 
+void rn_engine_hasten_pass(struct rn_engine *e)
+{
+    int64_t due_ns = e->pass_ended_ns + MARKED_PASS_MS * ms_ns;
+
+    if (due_ns < e->pass_due_ns)
+        e->pass_due_ns = due_ns;
+}
+
 static int64_t step_pass(struct rn_engine *e, int64_t now_ns)
 {
     const runnel_processor_options *o = &e->config.o;
@@ -426,12 +434,12 @@ static int64_t step_all(struct rn_engine *e)
         if (is_over)
             ready(e);
     }
-    at = step_pass(e, now_ns);
-    next = at < next ? at : next;
     at = step_workers(e, now_ns);
     next = at < next ? at : next;
-    /* After all that may want the routing map: no other event would start the
-     * request. */
+    /* A pass and the routing map come after all that may ask for them: no
+     * other event would begin them. */
+    at = step_pass(e, now_ns);
+    next = at < next ? at : next;
     at = rn_engine_step_map(e, now_ns);
     next = at < next ? at : next;
     end_chores(e, false);

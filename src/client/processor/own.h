@@ -255,6 +255,9 @@ void rn_engine_start_chore(struct rn_engine *e, struct rn_chore *c);
 int64_t rn_engine_jitter(struct rn_engine *e, uint32_t ms, unsigned low,
                          unsigned high);
 
+/* The next balance pass begins a second after the last one ended. */
+void rn_engine_hasten_pass(struct rn_engine *e);
+
 /* map.c */
 void rn_engine_want_map(struct rn_engine *e);
 int64_t rn_engine_step_map(struct rn_engine *e, int64_t now_ns);

@@ -176,6 +176,10 @@ static struct rn_balance_lease describe(struct rn_pass *p,
         out.wanted_age_ms = rn_engine_store_ms(e) - at_ms;
         if (out.wanted_age_ms < 0)
             out.wanted_age_ms = 0;
+        /* Our own mark: look often, until the lease may be stolen. */
+        if (!is_ours && rn_view_eq(out.wanted, rn_view_text(e->config.host)) &&
+            out.wanted_age_ms < (int64_t)e->config.o.lease_expire_ms / 2)
+            e->has_marks = true;
     } else {
         out.wanted = (struct rn_view){ 0 };
     }

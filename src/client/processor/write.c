@@ -99,12 +99,27 @@ static void moved(struct rn_worker *w)
         rn_worker_begin_reading(w);
 }
 
+/* A conflict may be the mark of a host that wants the lease: the next pass
+ * decides whether to hand it over, and need not wait for its timer. */
+static void look_for_mark(struct rn_worker *w)
+{
+    struct rn_engine *e = w->engine;
+    struct rn_view host;
+    int64_t at_ms;
+
+    if (w->update.rounds > 1 &&
+        rn_lease_wanted(&w->document->lease, &host, &at_ms) &&
+        !rn_view_eq(host, rn_view_text(e->config.host)))
+        rn_engine_hasten_pass(e);
+}
+
 static void stored(struct rn_worker *w)
 {
     struct rn_view position = w->document->lease.position;
 
     w->attempts_stored = rn_lease_attempts(&w->document->lease);
     w->reshape.is_stored = w->state == RN_WORKER_RESHAPING;
+    look_for_mark(w);
     if (w->update.has_moved) {
         rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
         moved(w);
