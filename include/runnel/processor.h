@@ -452,7 +452,11 @@ runnel_code runnel_leases_each(const runnel_lease_set *set,
                                void *context, runnel_error *error) RUNNEL_CHECK;
 
 /** Moves a lease (NULL: all) to another position, while hosts run: they see the
- * new generation, drop what they have read, and go on from there. */
+ * new generation, drop what they have read, and go on from there.  `to` has a
+ * start (beginning, now, time) or a token: an etag of the change feed or the
+ * LSN in it, the last that is done.  RUNNEL_CONFLICT if a live host of another
+ * library holds a lease, which would write its own position over the new one;
+ * nothing is then written.  Also if one has done so meanwhile. */
 runnel_code runnel_leases_seek(const runnel_lease_set *set, const char *lease,
                                const runnel_feed_options *to,
                                runnel_error *error) RUNNEL_CHECK;
@@ -469,10 +473,16 @@ runnel_code runnel_leases_export(const runnel_lease_set *set,
                                  runnel_reply **out,
                                  runnel_error *error) RUNNEL_CHECK;
 /** Creates leases from such an array, for this set's name and store, unowned.
- * RUNNEL_CONFLICT if the set has leases. */
+ * RUNNEL_CONFLICT if the set has leases; RUNNEL_BAD_REQUEST if one is damaged
+ * or twice there, and then none is created. */
 runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
                                  runnel_error *error) RUNNEL_CHECK;
-/** Deletes all leases of the set and its marker. */
+/** The same from the leases of another processor name of the same source and
+ * store: a second consumer begins where the first is. */
+runnel_code runnel_leases_fork(const runnel_lease_set *set, const char *from,
+                               runnel_error *error) RUNNEL_CHECK;
+/** Deletes all leases of the set and its marker: the next host starts afresh.
+ * RUNNEL_CONFLICT if a live host holds one, and then none is deleted. */
 runnel_code runnel_leases_delete(const runnel_lease_set *set,
                                  runnel_error *error) RUNNEL_CHECK;
 

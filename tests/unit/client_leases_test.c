@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -198,6 +199,110 @@ static void a_seek_moves_a_host_that_runs(void **state)
     hosts_stop(&h, 0);
 }
 
+static void a_seek_goes_to_an_lsn_a_time_and_now(void **state)
+{
+    runnel_feed_options to = { RUNNEL_FEED_INIT, .token = "20" };
+    runnel_processor_options o = hosts_options();
+    int64_t middle_ms;
+
+    (void)state;
+    open_world(1);
+    hosts_put(&h, 0, 30);
+    hosts_run(&h, 5000);
+    middle_ms = rn_wall_ms(rn_sim_env(h.world.sim));
+    hosts_put(&h, 30, 40);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 1000);
+    assert_int_equal(h.deliveries, 40);
+    assert_int_equal(runnel_leases_seek(&set, "0", &to, &error), RUNNEL_OK);
+    hosts_run(&h, 10000);
+    assert_int_equal(h.deliveries, 60);
+    to.token = NULL;
+    to.start_time_ms = middle_ms;
+    assert_int_equal(runnel_leases_seek(&set, "0", &to, &error), RUNNEL_OK);
+    hosts_run(&h, 10000);
+    assert_int_equal(h.deliveries, 70);
+    hosts_stop(&h, 0);
+    hosts_put(&h, 40, 50); /* nobody reads these */
+    for (int i = 40; i < 50; i++)
+        h.written[i] = -1;
+    to.start_time_ms = 0;
+    to.start = RUNNEL_START_NOW;
+    assert_int_equal(runnel_leases_seek(&set, NULL, &to, &error), RUNNEL_OK);
+    hosts_start(&h, 0, &o);
+    hosts_put(&h, 60, 65);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(h.deliveries, 75);
+    to.start = RUNNEL_START_DEFAULT;
+    to.token = "rn1.e30";
+    assert_int_equal(runnel_leases_seek(&set, NULL, &to, &error),
+                     RUNNEL_BAD_REQUEST);
+    hosts_stop(&h, 0);
+}
+
+/* A host of another library writes lease 0: no property of ours is touched. */
+static void write_foreign(const char *json)
+{
+    const char *owner = strstr(json, "\"Owner\":null");
+    char text[4096];
+
+    assert_non_null(owner);
+    snprintf(text, sizeof(text), "%.*s\"Owner\":\"dotnet\"%s",
+             (int)(owner - json), json, owner + strlen("\"Owner\":null"));
+    assert_non_null(service_upsert(h.leases, text));
+}
+
+static void a_lease_of_a_live_foreign_host_is_not_moved(void **state)
+{
+    runnel_feed_options to = { RUNNEL_FEED_INIT,
+                               .start = RUNNEL_START_BEGINNING };
+
+    (void)state;
+    open_world(2);
+    hosts_put(&h, 0, 30);
+    run_once();
+    write_foreign(hosts_lease(&h, "0")->json);
+    assert_int_equal(runnel_leases_seek(&set, NULL, &to, &error),
+                     RUNNEL_CONFLICT);
+    assert_non_null(strstr(error.message, "dotnet"));
+    assert_null(strstr(hosts_lease(&h, "1")->json, "runnel.generation"));
+    assert_int_equal(runnel_leases_seek(&set, "1", &to, &error), RUNNEL_OK);
+    hosts_run(&h, 62000); /* it is dead */
+    assert_int_equal(runnel_leases_seek(&set, "0", &to, &error), RUNNEL_OK);
+    assert_int_equal(look().owned, 0);
+}
+
+static char *before_seek;
+
+/* Writes its old copy without a condition, as .NET does after a split. */
+static void overwrite(void *context, const struct service_request *q,
+                      const struct service_answer *a)
+{
+    (void)context;
+    (void)a;
+    if (rn_view_eq(q->method, RN_LIT("PUT")) && before_seek) {
+        write_foreign(before_seek);
+        before_seek = NULL;
+    }
+}
+
+static void a_foreign_write_over_a_seek_is_reported(void **state)
+{
+    runnel_feed_options to = { RUNNEL_FEED_INIT,
+                               .start = RUNNEL_START_BEGINNING };
+
+    (void)state;
+    open_world(1);
+    hosts_put(&h, 0, 30);
+    run_once();
+    before_seek = hosts_lease(&h, "0")->json;
+    h.world.wire.after = overwrite;
+    assert_int_equal(runnel_leases_seek(&set, NULL, &to, &error),
+                     RUNNEL_CONFLICT);
+    assert_non_null(strstr(error.message, "wrote over"));
+}
+
 static void a_released_lease_is_taken_again(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -271,6 +376,52 @@ static void exported_leases_are_imported_under_another_name(void **state)
     hosts_check(&h);
 }
 
+static void leases_are_forked_and_deleted_when_no_host_is_live(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    open_world(3);
+    hosts_put(&h, 0, 40);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(runnel_leases_delete(&set, &error), RUNNEL_CONFLICT);
+    assert_int_equal(look().count, 3);
+    hosts_stop(&h, 0);
+    set.name = "fork";
+    assert_int_equal(runnel_leases_fork(&set, "none", &error),
+                     RUNNEL_NOT_FOUND);
+    assert_int_equal(runnel_leases_fork(&set, "p", &error), RUNNEL_OK);
+    assert_int_equal(runnel_leases_fork(&set, "p", &error), RUNNEL_CONFLICT);
+    o.name = "fork";
+    hosts_start(&h, 1, &o);
+    hosts_put(&h, 0, 10);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(h.deliveries, 50); /* from the positions of "p" */
+    hosts_stop(&h, 1);
+    assert_int_equal(runnel_leases_delete(&set, &error), RUNNEL_OK);
+    assert_int_equal(look().count, 0);
+}
+
+static void an_array_with_a_bad_lease_creates_none(void **state)
+{
+    static const char *const arrays[] = {
+        "{}",
+        "[{\"LeaseToken\":\"0\",\"id\":\"x..0\"},7]",
+        "[{\"LeaseToken\":\"0\",\"id\":\"x..0\"},"
+        "{\"LeaseToken\":\"0\",\"id\":\"x..0\"}]",
+    };
+
+    (void)state;
+    open_world(1);
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+        assert_int_equal(
+            runnel_leases_import(&set, runnel_text(arrays[i]), &error),
+            RUNNEL_BAD_REQUEST);
+        assert_int_equal(h.leases->entry_count, 0);
+    }
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_teardown(f, tear_down)
@@ -279,9 +430,14 @@ int main(void)
         CASE(a_lease_of_a_split_range_has_a_lag_of_one),
         CASE(halves_of_a_merged_range_have_an_upper_bound),
         CASE(a_seek_moves_a_host_that_runs),
+        CASE(a_seek_goes_to_an_lsn_a_time_and_now),
+        CASE(a_lease_of_a_live_foreign_host_is_not_moved),
+        CASE(a_foreign_write_over_a_seek_is_reported),
         CASE(a_released_lease_is_taken_again),
         CASE(a_lease_is_cut_into_pieces_at_its_position),
         CASE(exported_leases_are_imported_under_another_name),
+        CASE(leases_are_forked_and_deleted_when_no_host_is_live),
+        CASE(an_array_with_a_bad_lease_creates_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,17 +1,16 @@
-/* leases.c -- leases for tools: listed, moved, released, cut, exported; see
- * runnel/processor.h.
+/* leases.c -- leases for tools: listed, moved, released, cut, exported,
+ * imported, forked, deleted; see runnel/processor.h.
  *
- * Every write is conditional.  A lease that changed meanwhile is read and
- * changed again.
+ * lag/set.h has the conditional writes, lag/seek.h the seek.
  */
 #include "client/api/own.h"
 #include "client/feed/reader.h"
 #include "client/http/options.h"
-#include "client/lag/lag.h"
+#include "client/lag/seek.h"
 
 #include <stdio.h>
 
-enum { ROUNDS_MAX = 20, EXPORT_MAX = 256 << 20 };
+enum { EXPORT_MAX = 256 << 20 };
 
 static runnel_code open_set(const runnel_lease_set *set, struct rn_lease_set *s,
                             runnel_error *error)
@@ -38,13 +37,7 @@ static runnel_code open_list(const runnel_lease_set *set,
 
     *l = (struct rn_listing){ 0 };
     *map = NULL;
-    if (!rc)
-        rc = rn_container_route(s->source, NULL, map, error);
-    if (!rc)
-        rc = rn_lease_set_list(s, l, error);
-    if (!rc)
-        rn_listing_route(l, *map);
-    return rc;
+    return rc ? rc : rn_lease_set_route(s, l, map, error);
 }
 
 static void close_list(struct rn_lease_set *s, struct rn_listing *l,
@@ -139,66 +132,9 @@ runnel_code runnel_leases_each(const runnel_lease_set *set,
 
 /* ---- changing ------------------------------------------------------------ */
 
-/* A change of one lease; returns false if there is nothing to change. */
-typedef bool change_fn(void *context, struct rn_lease *lease);
-
-static runnel_code read_again(struct rn_lease_set *s,
-                              struct rn_store_call *call,
-                              struct rn_lease_document **document,
-                              runnel_error *error)
-{
-    struct rn_lease_document *fresh = NULL;
-    runnel_code rc;
-
-    rn_store_call_release(call);
-    rn_store_call_init(call, RN_STORE_READ);
-    rc = rn_listing_address(call, &(*document)->lease);
-    if (!rc)
-        rc = rn_lease_set_run(s, call, error);
-    if (!rc)
-        rc = rn_store_record_lease(&call->records[0], &fresh, error);
-    if (!rc) {
-        rn_lease_document_free(*document);
-        *document = fresh;
-    }
-    return rc;
-}
-
-static runnel_code change_lease(struct rn_lease_set *s,
-                                struct rn_lease_document **document,
-                                change_fn *change, void *context,
-                                runnel_error *error)
-{
-    struct rn_store_call call;
-    runnel_code rc = RUNNEL_PRECONDITION;
-
-    rn_store_call_init(&call, RN_STORE_REPLACE);
-    for (int i = 0; i < ROUNDS_MAX && rc == RUNNEL_PRECONDITION; i++) {
-        struct rn_lease next = (*document)->lease;
-        if (!change(context, &next)) {
-            rc = RUNNEL_OK;
-            break;
-        }
-        rn_store_call_release(&call);
-        rn_store_call_init(&call, RN_STORE_REPLACE);
-        rc = rn_listing_address(&call, &next);
-        if (!rc)
-            rc = rn_lease_print(&next, &call.json);
-        if (!rc)
-            rc = rn_lease_set_run(s, &call, error);
-        if (rc == RUNNEL_PRECONDITION || rc == RUNNEL_UNCERTAIN) {
-            rc = read_again(s, &call, document, error);
-            if (!rc)
-                rc = RUNNEL_PRECONDITION;
-        }
-    }
-    rn_store_call_release(&call);
-    return rc;
-}
-
 /* Changes the lease of this token, or with NULL all. */
 static runnel_code change_all(struct rn_lease_set *s, struct rn_listing *l,
-                              const char *token, change_fn *change,
+                              const char *token, rn_lease_change_fn *change,
                               void *context, runnel_error *error)
 {
     bool is_found = false;
@@ -209,7 +145,7 @@ static runnel_code change_all(struct rn_lease_set *s, struct rn_listing *l,
             !rn_view_eq(l->leases[i]->lease.token, rn_view_text(token)))
             continue;
         is_found = true;
-        rc = change_lease(s, &l->leases[i], change, context, error);
+        rc = rn_lease_set_change(s, &l->leases[i], change, context, error);
     }
     if (!rc && !is_found)
         rc = rn_error_set(error, RUNNEL_NOT_FOUND, "there is no lease %s",
@@ -242,109 +178,20 @@ runnel_code runnel_leases_release(const runnel_lease_set *set,
 
 /* ---- seek ---------------------------------------------------------------- */
 
-struct seek {
-    struct rn_position to;
-    char generation[24];
-    char start[48];
-};
-
-/* A native host sees the new generation and moves.  A foreign one would write
- * its old position over ours, so the lease is taken from it. */
-static bool move_lease(void *context, struct rn_lease *lease)
-{
-    struct seek *seek = context;
-    struct rn_view none = { 0 };
-    bool is_etag = seek->to.kind == RN_POSITION_ETAG;
-
-    snprintf(seek->generation, sizeof(seek->generation), "%llu",
-             (unsigned long long)rn_lease_number(lease, RN_LEASE_GENERATION) +
-                 1);
-    snprintf(seek->start, sizeof(seek->start), "beginning");
-    if (seek->to.kind == RN_POSITION_TIME)
-        snprintf(seek->start, sizeof(seek->start), "time:%lld",
-                 (long long)(seek->to.time_ms / 1000));
-    lease->position = is_etag ? rn_view_text(seek->to.etag) : none;
-    if (lease->owner.at && !rn_lease_is_native(lease))
-        lease->owner = none;
-    return rn_lease_set(lease, RN_LEASE_GENERATION,
-                        rn_view_text(seek->generation)) &&
-           rn_lease_set(lease, RN_LEASE_ATTEMPTS, none) &&
-           rn_lease_set(lease, RN_LEASE_START,
-                        is_etag ? none : rn_view_text(seek->start));
-}
-
-/* "Now" of one interval is an etag that the server says. */
-static runnel_code read_now(struct rn_lease_set *s, const struct rn_cover *c,
-                            const struct rn_routing *map,
-                            const runnel_feed_options *to,
-                            struct rn_position *at, runnel_error *error)
-{
-    struct rn_feed_source source = { .container = s->source,
-                                     .definition = s->definition,
-                                     .mode = to->mode,
-                                     .since_s = INT64_MIN };
-    struct rn_transport *t = s->transport;
-    enum rn_reader_event event;
-    struct rn_reader r;
-    int64_t next = 0;
-    runnel_code rc = RUNNEL_OK;
-
-    rn_reader_init(&r, &source, &c->range, at);
-    if (!c->has_range || !rn_reader_route(&r, map))
-        return rn_error_set(error, RUNNEL_GONE,
-                            "the lease's range was split; let a host run");
-    rn_reader_ask(&r, t, 0);
-    while ((event = rn_reader_step(&r, &next)) == RN_READER_NONE)
-        t->ops->wait(t, next);
-    if (event == RN_READER_FAILED || event == RN_READER_GONE) {
-        rc = event == RN_READER_GONE ? RUNNEL_GONE : r.code;
-        if (error)
-            *error = r.error;
-    } else {
-        *at = r.at;
-    }
-    rn_reader_release(&r);
-    return rc;
-}
-
-static runnel_code seek_one(struct rn_lease_set *s, struct rn_listing *l,
-                            size_t i, const struct rn_routing *map,
-                            const runnel_feed_options *to, runnel_error *error)
-{
-    struct seek seek = { .generation = "" };
-    runnel_code rc =
-        rn_position_start(to, RUNNEL_START_BEGINNING, &seek.to, error);
-
-    if (!rc && to->token)
-        rc = rn_position_set(&seek.to, rn_view_text(to->token), error);
-    else if (!rc && seek.to.kind == RN_POSITION_NOW)
-        rc = read_now(s, &l->covers[i], map, to, &seek.to, error);
-    return rc ? rc : change_lease(s, &l->leases[i], move_lease, &seek, error);
-}
-
 runnel_code runnel_leases_seek(const runnel_lease_set *set, const char *lease,
                                const runnel_feed_options *to,
                                runnel_error *error)
 {
     runnel_feed_options known;
     struct rn_lease_set s;
-    struct rn_listing l;
-    struct rn_routing *map;
-    bool is_found = false;
     runnel_code rc = rn_options_copy(&known, sizeof(known), to, error);
 
     if (rc)
         return rc;
-    rc = open_list(set, &s, &l, &map, error);
-    for (size_t i = 0; !rc && i < l.count; i++) {
-        if (lease && !rn_view_eq(l.leases[i]->lease.token, rn_view_text(lease)))
-            continue;
-        is_found = true;
-        rc = seek_one(&s, &l, i, map, &known, error);
-    }
-    if (!rc && !is_found)
-        rc = rn_error_set(error, RUNNEL_NOT_FOUND, "there is no such lease");
-    close_list(&s, &l, map);
+    rc = open_set(set, &s, error);
+    if (!rc)
+        rc = rn_lease_set_seek(&s, lease, &known, error);
+    rn_lease_set_close(&s);
     return rc;
 }
 
@@ -412,7 +259,8 @@ runnel_code runnel_leases_cut(const runnel_lease_set *set, const char *lease,
             rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                               "the lease cannot be cut");
         if (!rc)
-            rc = change_lease(&s, &l.leases[i], set_split, &bounds, error);
+            rc = rn_lease_set_change(&s, &l.leases[i], set_split, &bounds,
+                                     error);
     }
     if (!rc && !is_found)
         rc = rn_error_set(error, RUNNEL_NOT_FOUND, "there is no lease %s",
@@ -461,36 +309,31 @@ runnel_code runnel_leases_export(const runnel_lease_set *set,
     return rc;
 }
 
-/* One lease of the array, for this set and without an owner. */
-static runnel_code import_one(struct rn_lease_set *s, struct rn_view json,
-                              runnel_error *error)
+/* One lease for this set, without an owner. */
+static runnel_code create_one(struct rn_lease_set *s,
+                              const struct rn_lease *from, runnel_error *error)
 {
-    struct rn_lease_document *d = NULL;
+    struct rn_lease lease = *from;
     struct rn_view none = { 0 };
     struct rn_store_call call;
-    struct rn_lease *lease;
-    runnel_code rc = rn_lease_document_new(json, &d, error);
+    runnel_code rc = RUNNEL_OK;
 
-    if (rc)
-        return rc;
-    lease = &d->lease;
     rn_store_call_init(&call, RN_STORE_CREATE);
     snprintf(call.id, sizeof(call.id), "%s..%.*s", s->base,
-             RN_FMT(lease->token));
-    lease->id = rn_view_text(call.id);
-    lease->partition_key = s->store->has_key_member ? lease->id : none;
-    lease->etag = lease->owner = lease->timestamp = none;
-    lease->ts_s = 0;
-    if (!rn_lease_set(lease, RN_LEASE_SESSION, none) ||
-        !rn_lease_set(lease, RN_LEASE_OWNER, none) ||
-        !rn_lease_set(lease, RN_LEASE_WANTED, none))
+             RN_FMT(lease.token));
+    lease.id = rn_view_text(call.id);
+    lease.partition_key = s->store->has_key_member ? lease.id : none;
+    lease.etag = lease.owner = lease.timestamp = none;
+    lease.ts_s = 0;
+    if (!rn_lease_set(&lease, RN_LEASE_SESSION, none) ||
+        !rn_lease_set(&lease, RN_LEASE_OWNER, none) ||
+        !rn_lease_set(&lease, RN_LEASE_WANTED, none))
         rc = RUNNEL_TOO_LARGE;
     if (!rc)
-        rc = rn_lease_print(lease, &call.json);
+        rc = rn_lease_print(&lease, &call.json);
     if (!rc)
         rc = rn_lease_set_run(s, &call, error);
     rn_store_call_release(&call);
-    rn_lease_document_free(d);
     return rc;
 }
 
@@ -513,33 +356,102 @@ static runnel_code put_marker(struct rn_lease_set *s, runnel_error *error)
     return rc == RUNNEL_CONFLICT ? RUNNEL_OK : rc;
 }
 
+/* Creates all of them and the marker, unless the set has leases. */
+static runnel_code create_all(struct rn_lease_set *s,
+                              struct rn_lease_document *const *leases,
+                              size_t count, runnel_error *error)
+{
+    struct rn_listing l = { 0 };
+    runnel_code rc = rn_lease_set_list(s, &l, error);
+
+    if (!rc && l.count + l.damaged > 0)
+        rc = rn_error_set(error, RUNNEL_CONFLICT, "the set has leases");
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = create_one(s, &leases[i]->lease, error);
+    if (!rc)
+        rc = put_marker(s, error);
+    rn_listing_release(&l);
+    return rc;
+}
+
+/* Parses a lease of the array; no token may come twice. */
+static runnel_code add_lease(struct rn_lease_document **leases, size_t *count,
+                             struct rn_view json, runnel_error *error)
+{
+    struct rn_lease_document *d = NULL;
+    runnel_code rc = rn_lease_document_new(json, &d, error);
+
+    if (rc)
+        return rc == RUNNEL_PROTOCOL ? RUNNEL_BAD_REQUEST : rc;
+    leases[(*count)++] = d;
+    for (size_t i = 0; i + 1 < *count; i++)
+        if (rn_view_eq(leases[i]->lease.token, d->lease.token))
+            return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                                "lease %.*s is there twice",
+                                RN_FMT(d->lease.token));
+    return RUNNEL_OK;
+}
+
 runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
                                  runnel_error *error)
 {
     struct rn_json_limits limits = { .bytes = EXPORT_MAX };
+    struct rn_lease_document **leases = NULL;
     struct rn_lease_set s;
-    struct rn_listing l = { 0 };
     struct rn_json_walk w;
     struct rn_json j;
+    size_t count = 0;
     runnel_code rc = open_set(set, &s, error);
 
     rn_json_init(&j, &limits);
-    if (!rc)
-        rc = rn_lease_set_list(&s, &l, error);
-    if (!rc && l.count + l.damaged > 0)
-        rc = rn_error_set(error, RUNNEL_CONFLICT, "the set has leases");
     if (!rc && (rn_json_parse(&j, rn_view_bytes(json), NULL) ||
                 rn_json_kind(&j, 0) != RN_JSON_ARRAY))
         rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                           "the leases are not a JSON array");
+    if (!rc) {
+        leases = rn_new((rn_json_count(&j, 0) + 1) * sizeof(*leases));
+        rc = leases ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+    }
     w = rn_json_walk_begin(&j, 0);
     while (!rc && rn_json_walk_next(&w))
-        rc = import_one(&s, rn_json_text(&j, w.value), error);
+        rc = add_lease(leases, &count, rn_json_text(&j, w.value), error);
     if (!rc)
-        rc = put_marker(&s, error);
+        rc = create_all(&s, leases, count, error);
+    for (size_t i = 0; i < count; i++)
+        rn_lease_document_free(leases[i]);
+    rn_free(leases);
     rn_json_release(&j);
+    rn_lease_set_close(&s);
+    return rc;
+}
+
+runnel_code runnel_leases_fork(const runnel_lease_set *set, const char *from,
+                               runnel_error *error)
+{
+    runnel_lease_set origin = *set;
+    struct rn_listing l = { 0 };
+    struct rn_lease_set s = { 0 };
+    struct rn_lease_set other;
+    runnel_code rc;
+
+    origin.name = from;
+    rc = open_set(&origin, &other, error);
+    if (!rc)
+        rc = rn_lease_set_list(&other, &l, error);
+    if (!rc && l.count == 0)
+        rc = rn_error_set(error, RUNNEL_NOT_FOUND,
+                          "the processor \"%s\" has no lease", from);
+    if (!rc && l.damaged)
+        rc = rn_error_set(error, RUNNEL_PROTOCOL,
+                          "a lease of \"%s\" is damaged: %s", from,
+                          l.error.message);
+    if (!rc)
+        rc = open_set(set, &s, error);
+    if (!rc)
+        rc = create_all(&s, l.leases, l.count, error);
     rn_listing_release(&l);
     rn_lease_set_close(&s);
+    rn_lease_set_close(&other);
     return rc;
 }
 
@@ -571,6 +483,12 @@ runnel_code runnel_leases_delete(const runnel_lease_set *set,
 
     if (!rc)
         rc = rn_lease_set_list(&s, &l, error);
+    for (size_t i = 0; !rc && i < l.count; i++)
+        if (rn_lease_set_is_held(&l.leases[i]->lease, l.now_ms))
+            rc = rn_error_set(error, RUNNEL_CONFLICT,
+                              "%.*s holds lease %.*s; stop it first",
+                              RN_FMT(l.leases[i]->lease.owner),
+                              RN_FMT(l.leases[i]->lease.token));
     for (size_t i = 0; !rc && i < l.count; i++)
         rc = remove_one(&s, &l.leases[i]->lease, NULL, error);
     if (!rc)

@@ -6,103 +6,6 @@
 
 #include <stdio.h>
 
-/* ---- the set ------------------------------------------------------------- */
-
-static void wake_nothing(void *context)
-{
-    struct rn_lease_set *s = context;
-
-    s->transport->ops->wake(s->transport);
-}
-
-runnel_code rn_lease_set_open(struct rn_lease_set *s,
-                              const runnel_lease_set *set,
-                              struct rn_container *source,
-                              struct rn_container *leases, runnel_error *error)
-{
-    struct rn_account *account = rn_container_account(source);
-    struct rn_store_options options = { .wake = wake_nothing, .engine = s };
-    struct rn_store_call call;
-    runnel_code rc;
-
-    *s = (struct rn_lease_set){ .env = rn_account_env(account),
-                                .source = source };
-    if (!set->name || (leases != NULL) == (set->lease_store != NULL)) {
-        return rn_error_set(error, RUNNEL_BAD_REQUEST,
-                            "a lease set needs a name, and one of leases and "
-                            "lease_store");
-    }
-    rc = rn_pool_take_own(rn_account_pool(account), &s->transport, error);
-    if (!rc) {
-        rc = leases ? rn_store_container_open(leases, s->transport, &options,
-                                              &s->store, error)
-                    : rn_store_blocking_open(s->env, set->lease_store, &options,
-                                             &s->store, error);
-    }
-    if (!rc)
-        rc = rn_container_define(source, &s->definition, error);
-    if (!rc)
-        rc = rn_listing_base(set->name, source, s->definition->rid, s->base,
-                             error);
-    if (!rc) {
-        rn_store_call_init(&call, RN_STORE_PREPARE);
-        rc = rn_lease_set_run(s, &call, error);
-        rn_store_call_release(&call);
-    }
-    return rc;
-}
-
-void rn_lease_set_close(struct rn_lease_set *s)
-{
-    if (s->store)
-        s->store->ops->close(s->store);
-    rn_definition_unref(s->definition);
-    if (s->transport)
-        rn_pool_give(rn_account_pool(rn_container_account(s->source)),
-                     s->transport);
-    *s = (struct rn_lease_set){ 0 };
-}
-
-static void call_done(struct rn_store_call *call)
-{
-    bool *is_over = call->context;
-
-    *is_over = true;
-}
-
-runnel_code rn_lease_set_run(struct rn_lease_set *s, struct rn_store_call *call,
-                             runnel_error *error)
-{
-    bool is_over = false;
-
-    call->done = call_done;
-    call->context = &is_over;
-    s->store->ops->start(s->store, call);
-    while (!is_over) {
-        int64_t next = s->store->ops->step(s->store);
-        if (!is_over)
-            s->transport->ops->wait(s->transport, next);
-    }
-    if (call->code && error)
-        *error = call->error;
-    return call->code;
-}
-
-runnel_code rn_lease_set_list(struct rn_lease_set *s, struct rn_listing *out,
-                              runnel_error *error)
-{
-    struct rn_store_call call;
-    runnel_code rc;
-
-    rn_store_call_init(&call, RN_STORE_LIST);
-    snprintf(call.id, sizeof(call.id), "%s.", s->base);
-    rc = rn_lease_set_run(s, &call, error);
-    if (!rc)
-        rc = rn_listing_read(out, s->base, &call, error);
-    rn_store_call_release(&call);
-    return rc;
-}
-
 /* ---- one lease ----------------------------------------------------------- */
 
 /* The global LSN of a session token, as the .NET libraries take it: behind the
@@ -233,12 +136,8 @@ runnel_code rn_lag_each(struct rn_lease_set *s, runnel_lag_fn each,
     struct rn_listing listing = { 0 };
     struct rn_routing *map = NULL;
     bool go_on = true;
-    runnel_code rc = rn_container_route(s->source, NULL, &map, error);
+    runnel_code rc = rn_lease_set_route(s, &listing, &map, error);
 
-    if (!rc)
-        rc = rn_lease_set_list(s, &listing, error);
-    if (!rc)
-        rn_listing_route(&listing, map);
     p.map = map;
     for (size_t i = 0; !rc && go_on && i < listing.count; i++) {
         measure(&p, &listing, i);
