@@ -94,7 +94,7 @@ static void host_start(struct fleet *f, struct host *h, const char *name)
     host_options(f, h, &options, &feed);
     if (rn_config_init(&config, &options, &observer, &at, &h->env.env,
                        &error) ||
-        rn_engine_start(&config, &h->engine, &error)) {
+        rn_host_start(&config, &h->engine, &error)) {
         fprintf(stderr, "%s\n", error.message);
         abort();
     }
@@ -106,7 +106,7 @@ static void host_kill(struct host *h)
     if (!h->engine)
         return;
     checker_killed(&h->fleet->checker, h->number);
-    rn_engine_kill(h->engine);
+    rn_host_kill(h->engine);
     h->engine = NULL;
     fleet_forget(h);
     rn_container_unref(h->source);
@@ -118,7 +118,7 @@ static runnel_processor_state state_of(const struct host *h)
 {
     runnel_processor_stats stats = { RUNNEL_STATS_INIT };
 
-    rn_engine_read_stats(h->engine, &stats);
+    rn_host_read_stats(h->engine, &stats);
     return stats.state;
 }
 
@@ -230,7 +230,7 @@ static void disturb(struct fleet *f)
         break;
     case 6:
         if (h->engine && !h->env.is_paused) {
-            rn_engine_drain(h->engine, (uint32_t)below(f, 5000));
+            rn_host_drain(h->engine, (uint32_t)below(f, 5000));
             f->figures->drains++;
         }
         break;

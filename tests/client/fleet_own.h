@@ -4,7 +4,7 @@
 
 #include "client/checker.h"
 #include "client/fleet.h"
-#include "client/processor/engine.h"
+#include "client/processor/host.h"
 #include "client/skewed.h"
 #include "client/world.h"
 
@@ -29,7 +29,7 @@ struct host {
     struct rn_account *account;
     struct rn_network *network;
     struct rn_container *source, *leases;
-    struct rn_engine *engine; /* NULL: not running */
+    struct rn_host *engine; /* NULL: not running */
     bool was_up;              /* when the world healed */
     struct pending *pending;
 };

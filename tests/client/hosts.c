@@ -33,7 +33,7 @@ static void wake_host(void *context)
     struct hosts_host *host = context;
 
     if (host->engine)
-        rn_engine_wake(host->engine);
+        rn_host_wake(host->engine);
 }
 
 void hosts_open_keyed(struct hosts *h, uint64_t seed, unsigned ranges,
@@ -222,7 +222,7 @@ runnel_code hosts_try(struct hosts *h, int number,
         rn_config_release(&config);
         return rc;
     }
-    return rn_engine_start(&config, &host->engine, error);
+    return rn_host_start(&config, &host->engine, error);
 }
 
 struct hosts_host *hosts_start(struct hosts *h, int number,
@@ -239,7 +239,7 @@ static bool is_stopped(struct hosts_host *host)
 {
     runnel_processor_stats stats = { RUNNEL_STATS_INIT };
 
-    rn_engine_read_stats(host->engine, &stats);
+    rn_host_read_stats(host->engine, &stats);
     return stats.state == RUNNEL_STOPPED || stats.state == RUNNEL_FAILED;
 }
 
@@ -247,18 +247,18 @@ void hosts_stop(struct hosts *h, int number)
 {
     struct hosts_host *host = &h->hosts[number];
 
-    rn_engine_drain(host->engine, 20000);
+    rn_host_drain(host->engine, 20000);
     for (int i = 0; i < 400 && !is_stopped(host); i++)
         hosts_run(h, 100);
     assert_true(is_stopped(host));
     hosts_run(h, 100); /* the last callbacks and events */
-    rn_engine_free(host->engine);
+    rn_host_free(host->engine);
     host->engine = NULL;
 }
 
 void hosts_kill(struct hosts *h, int number)
 {
-    rn_engine_kill(h->hosts[number].engine);
+    rn_host_kill(h->hosts[number].engine);
     h->hosts[number].engine = NULL;
 }
 

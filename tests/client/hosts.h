@@ -13,7 +13,7 @@
 #ifndef RN_TESTS_CLIENT_HOSTS_H
 #define RN_TESTS_CLIENT_HOSTS_H
 
-#include "client/processor/engine.h"
+#include "client/processor/host.h"
 #include "client/world.h"
 
 enum { HOSTS_MAX = 24, HOSTS_DOCUMENTS_MAX = 20000, HOSTS_EVENTS_MAX = 32 };
@@ -27,7 +27,7 @@ struct hosts_host {
     struct rn_network *network; /* its own end of the wire */
     struct rn_account *account;
     struct rn_container *source, *leases;
-    struct rn_engine *engine;
+    struct rn_host *engine;
     unsigned batches, opened, closed;
     runnel_close_reason last_reason;
     unsigned events[HOSTS_EVENTS_MAX]; /* how many of each kind */

@@ -28,7 +28,7 @@ static runnel_processor_state state_of(int number)
 {
     runnel_processor_stats stats = { RUNNEL_STATS_INIT };
 
-    rn_engine_read_stats(h.hosts[number].engine, &stats);
+    rn_host_read_stats(h.hosts[number].engine, &stats);
     return stats.state;
 }
 

@@ -43,7 +43,7 @@ static long id_at(const runnel_batch *batch, size_t i)
 static void stats_of(int number, runnel_processor_stats *out)
 {
     *out = (runnel_processor_stats){ RUNNEL_STATS_INIT };
-    rn_engine_read_stats(h.hosts[number].engine, out);
+    rn_host_read_stats(h.hosts[number].engine, out);
 }
 
 /* ---- retries ------------------------------------------------------------- */
@@ -524,7 +524,7 @@ static void a_stop_gives_up_batches_after_its_deadline(void **state)
     hosts_start(&h, 0, &o);
     hosts_run(&h, 1000);
     assert_int_equal(pending_count, 2);
-    rn_engine_drain(h.hosts[0].engine, 3000);
+    rn_host_drain(h.hosts[0].engine, 3000);
     hosts_run(&h, 2000);
     assert_int_equal(hosts_owned(&h, 0), 2);
     hosts_run(&h, 2000);
@@ -534,7 +534,7 @@ static void a_stop_gives_up_batches_after_its_deadline(void **state)
     runnel_batch_ack(pending[0], RUNNEL_DONE);
     runnel_batch_ack(pending[1], RUNNEL_DONE);
     hosts_run(&h, 1000);
-    rn_engine_free(h.hosts[0].engine);
+    rn_host_free(h.hosts[0].engine);
     h.hosts[0].engine = NULL;
     assert_int_equal(h.hosts[0].closed, 2);
 }

@@ -149,31 +149,33 @@ static void expiry_follows_the_clock_of_the_store(void **state)
         { false, (NOW_S - 3600) * 1000LL, NOW_S - 10, false },
         { false, 0, NOW_S - 62, true }, /* no timestamp: _ts */
     };
-    struct rn_expiry expiry = { .expire_ms = 60000, .now_ms = NOW_S * 1000LL };
+    struct rn_lease_expiry expiry = { .expire_ms = 60000,
+                                      .now_ms = NOW_S * 1000LL };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rn_lease lease =
             owned_lease(cases[i].native, cases[i].timestamp_ms, cases[i].ts_s);
-        assert_int_equal(rn_expiry_is_over(&expiry, &lease), cases[i].over);
+        assert_int_equal(rn_lease_expiry_is_over(&expiry, &lease),
+                         cases[i].over);
     }
-    rn_expiry_release(&expiry);
+    rn_lease_expiry_release(&expiry);
 }
 
 static void without_a_clock_a_lease_must_be_seen_unchanged(void **state)
 {
-    struct rn_expiry expiry = { .expire_ms = 60000, .mono_ns = 1 };
+    struct rn_lease_expiry expiry = { .expire_ms = 60000, .mono_ns = 1 };
     struct rn_lease lease = owned_lease(true, 5000, 0);
 
     (void)state;
-    assert_false(rn_expiry_is_over(&expiry, &lease));
+    assert_false(rn_lease_expiry_is_over(&expiry, &lease));
     expiry.mono_ns += 60000000000;
-    assert_false(rn_expiry_is_over(&expiry, &lease));
+    assert_false(rn_lease_expiry_is_over(&expiry, &lease));
     lease.timestamp = RN_LIT("u"); /* it was renewed */
-    assert_false(rn_expiry_is_over(&expiry, &lease));
+    assert_false(rn_lease_expiry_is_over(&expiry, &lease));
     expiry.mono_ns += 60000000001;
-    assert_true(rn_expiry_is_over(&expiry, &lease));
-    rn_expiry_release(&expiry);
+    assert_true(rn_lease_expiry_is_over(&expiry, &lease));
+    rn_lease_expiry_release(&expiry);
 }
 
 int main(void)

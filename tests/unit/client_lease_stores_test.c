@@ -23,8 +23,9 @@ static runnel_lease_store *open_file(void)
     runnel_lease_store *store = NULL;
     runnel_error error;
 
-    assert_int_equal(rn_store_file_open(rn_env_real(), path, &store, &error),
-                     RUNNEL_OK);
+    assert_int_equal(
+        rn_lease_store_file_open(rn_env_real(), path, &store, &error),
+        RUNNEL_OK);
     return store;
 }
 
@@ -34,8 +35,9 @@ static runnel_lease_store *open_memory(const char *json)
     runnel_lease_store *store = NULL;
     runnel_error error;
 
-    assert_int_equal(rn_store_memory_open(rn_env_real(), text, &store, &error),
-                     RUNNEL_OK);
+    assert_int_equal(
+        rn_lease_store_memory_open(rn_env_real(), text, &store, &error),
+        RUNNEL_OK);
     return store;
 }
 
@@ -162,11 +164,11 @@ static void memory_begins_with_an_array_of_leases(void **state)
     assert_int_equal(create(s, "p..2", "{}", etag), RUNNEL_OK);
     close_store(s);
     assert_int_equal(
-        rn_store_memory_open(rn_env_real(), RN_LIT("{}"), &none, &error),
+        rn_lease_store_memory_open(rn_env_real(), RN_LIT("{}"), &none, &error),
         RUNNEL_PROTOCOL);
-    assert_int_equal(
-        rn_store_memory_open(rn_env_real(), RN_LIT("[{}]"), &none, &error),
-        RUNNEL_PROTOCOL);
+    assert_int_equal(rn_lease_store_memory_open(rn_env_real(), RN_LIT("[{}]"),
+                                                &none, &error),
+                     RUNNEL_PROTOCOL);
 }
 
 static void a_damaged_file_is_refused(void **state)
@@ -179,8 +181,9 @@ static void a_damaged_file_is_refused(void **state)
     assert_non_null(file);
     fputs("[{\"id\":", file);
     fclose(file);
-    assert_int_equal(rn_store_file_open(rn_env_real(), path, &store, &error),
-                     RUNNEL_PROTOCOL);
+    assert_int_equal(
+        rn_lease_store_file_open(rn_env_real(), path, &store, &error),
+        RUNNEL_PROTOCOL);
     assert_non_null(strstr(error.message, "leases.json"));
     assert_int_equal(remove(path), 0);
 }

@@ -83,8 +83,9 @@ static runnel_lease_store *open_memory(void)
 {
     runnel_lease_store *store = NULL;
 
-    assert_int_equal(rn_store_memory_open(rn_sim_env(h.world.sim),
-                                          (struct rn_view){ 0 }, &store, NULL),
+    assert_int_equal(rn_lease_store_memory_open(rn_sim_env(h.world.sim),
+                                                (struct rn_view){ 0 }, &store,
+                                                NULL),
                      RUNNEL_OK);
     return store;
 }
@@ -455,7 +456,7 @@ static void a_drained_feed_is_polled_at_its_interval(void **state)
     before = h.world.service.feed_reads;
     hosts_run(&h, 14000);
     assert_in_range(h.world.service.feed_reads - before, 18, 21);
-    rn_engine_read_stats(h.hosts[0].engine, &stats);
+    rn_host_read_stats(h.hosts[0].engine, &stats);
     assert_true(stats.charge > 18);
     hosts_put(&h, 0, 5);
     hosts_until(&h, hosts_all_seen, 800);

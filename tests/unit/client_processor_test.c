@@ -26,7 +26,7 @@ static runnel_processor_state state_of(int number)
 {
     runnel_processor_stats stats = { RUNNEL_STATS_INIT };
 
-    rn_engine_read_stats(h.hosts[number].engine, &stats);
+    rn_host_read_stats(h.hosts[number].engine, &stats);
     return stats.state;
 }
 
@@ -45,9 +45,9 @@ static runnel_code start(const runnel_processor_options *o, runnel_error *error)
     if (rc)
         return rc;
     hosts_until(&h, is_settled, 100000);
-    rc = rn_engine_wait_ready(h.hosts[0].engine, error);
+    rc = rn_host_wait_ready(h.hosts[0].engine, error);
     if (rc) {
-        rn_engine_free(h.hosts[0].engine);
+        rn_host_free(h.hosts[0].engine);
         h.hosts[0].engine = NULL;
     }
     return rc;
@@ -380,7 +380,7 @@ static void discarded_leases_begin_again(void **state)
     assert_int_equal(hosts_try(&h, 1, &o, &error), RUNNEL_OK);
     hosts_run(&h, 3000);
     /* Host 0 lives and would lose its position. */
-    assert_int_equal(rn_engine_wait_ready(h.hosts[1].engine, &error),
+    assert_int_equal(rn_host_wait_ready(h.hosts[1].engine, &error),
                      RUNNEL_CONFLICT);
     hosts_kill(&h, 1);
     hosts_stop(&h, 0);

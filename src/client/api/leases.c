@@ -315,10 +315,10 @@ static runnel_code create_one(struct rn_lease_set *s,
 {
     struct rn_lease lease = *from;
     struct rn_view none = { 0 };
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     runnel_code rc = RUNNEL_OK;
 
-    rn_store_call_init(&call, RN_STORE_CREATE);
+    rn_lease_store_call_init(&call, RN_LEASE_STORE_CREATE);
     snprintf(call.id, sizeof(call.id), "%s..%.*s", s->base,
              RN_FMT(lease.token));
     lease.id = rn_view_text(call.id);
@@ -333,16 +333,16 @@ static runnel_code create_one(struct rn_lease_set *s,
         rc = rn_lease_print(&lease, &call.json);
     if (!rc)
         rc = rn_lease_set_run(s, &call, error);
-    rn_store_call_release(&call);
+    rn_lease_store_call_release(&call);
     return rc;
 }
 
 static runnel_code put_marker(struct rn_lease_set *s, runnel_error *error)
 {
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     runnel_code rc;
 
-    rn_store_call_init(&call, RN_STORE_CREATE);
+    rn_lease_store_call_init(&call, RN_LEASE_STORE_CREATE);
     snprintf(call.id, sizeof(call.id), "%s.info", s->base);
     rc = rn_error_code(rn_buf_printf(&call.json, "{\"id\":\"%s\"", call.id));
     if (!rc && s->store->has_key_member)
@@ -352,7 +352,7 @@ static runnel_code put_marker(struct rn_lease_set *s, runnel_error *error)
         rc = rn_error_code(rn_buf_add(&call.json, RN_LIT("}")));
     if (!rc)
         rc = rn_lease_set_run(s, &call, error);
-    rn_store_call_release(&call);
+    rn_lease_store_call_release(&call);
     return rc == RUNNEL_CONFLICT ? RUNNEL_OK : rc;
 }
 
@@ -459,10 +459,10 @@ static runnel_code remove_one(struct rn_lease_set *s,
                               const struct rn_lease *lease, const char *name,
                               runnel_error *error)
 {
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     runnel_code rc = RUNNEL_OK;
 
-    rn_store_call_init(&call, RN_STORE_REMOVE);
+    rn_lease_store_call_init(&call, RN_LEASE_STORE_REMOVE);
     if (lease)
         rc = rn_listing_address(&call, lease);
     else
@@ -470,7 +470,7 @@ static runnel_code remove_one(struct rn_lease_set *s,
     call.etag[0] = 0; /* whatever it is by now */
     if (!rc)
         rc = rn_lease_set_run(s, &call, error);
-    rn_store_call_release(&call);
+    rn_lease_store_call_release(&call);
     return rc == RUNNEL_NOT_FOUND ? RUNNEL_OK : rc;
 }
 

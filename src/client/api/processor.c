@@ -1,5 +1,5 @@
 /* processor.c -- the change feed, pushed; see runnel/processor.h. */
-#include "client/processor/engine.h"
+#include "client/processor/host.h"
 
 #include "client/api/own.h"
 #include "client/http/options.h"
@@ -8,7 +8,7 @@
 #include <assert.h>
 
 struct runnel_processor {
-    struct rn_engine *engine;
+    struct rn_host *host;
     uint32_t stop_ms;
 };
 
@@ -41,11 +41,11 @@ runnel_code runnel_processor_start(runnel_container *source,
         return rc ? rc : rn_error_take(error, RN_NOMEM, NULL);
     }
     p->stop_ms = config.o.stop_ms;
-    rc = rn_engine_start(&config, &p->engine, error);
+    rc = rn_host_start(&config, &p->host, error);
     if (!rc) {
-        rc = rn_engine_wait_ready(p->engine, error);
+        rc = rn_host_wait_ready(p->host, error);
         if (rc)
-            rn_engine_free(p->engine);
+            rn_host_free(p->host);
     }
     if (rc)
         rn_free(p);
@@ -57,13 +57,13 @@ runnel_code runnel_processor_start(runnel_container *source,
 runnel_code runnel_processor_drain(runnel_processor *processor,
                                    uint32_t deadline_ms, runnel_error *error)
 {
-    rn_engine_drain(processor->engine,
-                    deadline_ms ? deadline_ms : processor->stop_ms);
+    rn_host_drain(processor->host,
+                  deadline_ms ? deadline_ms : processor->stop_ms);
     if (deadline_ms == 0)
         return RUNNEL_OK;
     /* A handler would wait for itself. */
     assert(!rn_handlers_is_inside());
-    return rn_engine_wait_stopped(processor->engine, deadline_ms, error);
+    return rn_host_wait_stopped(processor->host, deadline_ms, error);
 }
 
 void runnel_processor_stop(runnel_processor *processor)
@@ -73,14 +73,14 @@ void runnel_processor_stop(runnel_processor *processor)
     /* runnel_processor_stop in a callback would wait for itself; use
      * runnel_processor_drain(processor, 0, NULL) there. */
     assert(!rn_handlers_is_inside());
-    rn_engine_free(processor->engine);
+    rn_host_free(processor->host);
     rn_free(processor);
 }
 
 void runnel_processor_read_stats(runnel_processor *processor,
                                  runnel_processor_stats *out)
 {
-    rn_engine_read_stats(processor->engine, out);
+    rn_host_read_stats(processor->host, out);
 }
 
 void runnel_processor_each_lease(runnel_processor *processor,
@@ -88,7 +88,7 @@ void runnel_processor_each_lease(runnel_processor *processor,
                                               const runnel_lease_health *lease),
                                  void *context)
 {
-    rn_engine_each_lease(processor->engine, each, context);
+    rn_host_each_lease(processor->host, each, context);
 }
 
 /* ---- lease stores of ours ------------------------------------------------ */
@@ -99,7 +99,7 @@ runnel_code runnel_lease_store_memory(const char *json,
 {
     struct rn_view text = { json, json ? strlen(json) : 0 };
 
-    return rn_store_memory_open(rn_env_real(), text, out, error);
+    return rn_lease_store_memory_open(rn_env_real(), text, out, error);
 }
 
 runnel_code runnel_lease_store_file(const char *path, runnel_lease_store **out,
@@ -107,7 +107,7 @@ runnel_code runnel_lease_store_file(const char *path, runnel_lease_store **out,
 {
     if (!path || !path[0])
         return rn_error_set(error, RUNNEL_BAD_REQUEST, "path is empty");
-    return rn_store_file_open(rn_env_real(), path, out, error);
+    return rn_lease_store_file_open(rn_env_real(), path, out, error);
 }
 
 void runnel_lease_store_close(runnel_lease_store *store)

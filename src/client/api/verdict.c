@@ -4,7 +4,7 @@
  * A batch is const for its readers.  These calls write what belongs to its
  * delivery, which is the handler's until its verdict.
  */
-#include "client/processor/engine.h"
+#include "client/processor/host.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 void runnel_batch_ack(const runnel_batch *batch, runnel_verdict verdict)
 {
     if (batch->delivery)
-        rn_engine_ack(batch->delivery, verdict);
+        rn_host_ack(batch->delivery, verdict);
 }
 
 void runnel_batch_mark(const runnel_batch *batch, size_t i,
@@ -38,7 +38,7 @@ runnel_code runnel_batch_checkpoint(const runnel_batch *batch,
     if (!batch->delivery)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "only a batch of a processor has a checkpoint");
-    return rn_engine_checkpoint(batch->delivery, transaction, error);
+    return rn_host_checkpoint(batch->delivery, transaction, error);
 }
 
 bool runnel_batch_is_cancelled(const runnel_batch *batch)

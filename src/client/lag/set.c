@@ -24,8 +24,9 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
                               struct rn_container *leases, runnel_error *error)
 {
     struct rn_account *account = rn_container_account(source);
-    struct rn_store_options options = { .wake = wake_transport, .engine = s };
-    struct rn_store_call call;
+    struct rn_lease_store_options options = { .wake = wake_transport,
+                                              .host = s };
+    struct rn_lease_store_call call;
     runnel_code rc;
 
     *s = (struct rn_lease_set){ .env = rn_account_env(account),
@@ -37,10 +38,10 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
     }
     rc = rn_pool_take_own(rn_account_pool(account), &s->transport, error);
     if (!rc) {
-        rc = leases ? rn_store_container_open(leases, s->transport, &options,
-                                              &s->store, error)
-                    : rn_store_blocking_open(s->env, set->lease_store, &options,
-                                             &s->store, error);
+        rc = leases ? rn_lease_store_container_open(leases, s->transport,
+                                                    &options, &s->store, error)
+                    : rn_lease_store_blocking_open(s->env, set->lease_store,
+                                                   &options, &s->store, error);
     }
     if (!rc)
         rc = rn_container_define(source, &s->definition, error);
@@ -48,9 +49,9 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
         rc = rn_listing_base(set->name, source, s->definition->rid, s->base,
                              error);
     if (!rc) {
-        rn_store_call_init(&call, RN_STORE_PREPARE);
+        rn_lease_store_call_init(&call, RN_LEASE_STORE_PREPARE);
         rc = rn_lease_set_run(s, &call, error);
-        rn_store_call_release(&call);
+        rn_lease_store_call_release(&call);
     }
     return rc;
 }
@@ -66,14 +67,15 @@ void rn_lease_set_close(struct rn_lease_set *s)
     *s = (struct rn_lease_set){ 0 };
 }
 
-static void call_done(struct rn_store_call *call)
+static void call_done(struct rn_lease_store_call *call)
 {
     bool *is_over = call->context;
 
     *is_over = true;
 }
 
-runnel_code rn_lease_set_run(struct rn_lease_set *s, struct rn_store_call *call,
+runnel_code rn_lease_set_run(struct rn_lease_set *s,
+                             struct rn_lease_store_call *call,
                              runnel_error *error)
 {
     bool is_over = false;
@@ -94,15 +96,15 @@ runnel_code rn_lease_set_run(struct rn_lease_set *s, struct rn_store_call *call,
 runnel_code rn_lease_set_list(struct rn_lease_set *s, struct rn_listing *out,
                               runnel_error *error)
 {
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     runnel_code rc;
 
-    rn_store_call_init(&call, RN_STORE_LIST);
+    rn_lease_store_call_init(&call, RN_LEASE_STORE_LIST);
     snprintf(call.id, sizeof(call.id), "%s.", s->base);
     rc = rn_lease_set_run(s, &call, error);
     if (!rc)
         rc = rn_listing_read(out, s->base, &call, error);
-    rn_store_call_release(&call);
+    rn_lease_store_call_release(&call);
     return rc;
 }
 
@@ -120,7 +122,8 @@ runnel_code rn_lease_set_route(struct rn_lease_set *s, struct rn_listing *out,
 
 bool rn_lease_set_is_held(const struct rn_lease *lease, int64_t now_ms)
 {
-    struct rn_expiry expiry = { .expire_ms = EXPIRE_MS, .now_ms = now_ms };
+    struct rn_lease_expiry expiry = { .expire_ms = EXPIRE_MS,
+                                      .now_ms = now_ms };
     struct rn_view intervals = rn_lease_property(lease, RN_LEASE_INTERVALS);
     char text[64];
     bool is_over;
@@ -130,26 +133,26 @@ bool rn_lease_set_is_held(const struct rn_lease *lease, int64_t now_ms)
     snprintf(text, sizeof(text), "%.*s", RN_FMT(intervals));
     if (rn_lease_is_native(lease))
         (void)sscanf(text, "%*u %*u %" SCNu32, &expiry.expire_ms);
-    is_over = now_ms != 0 && rn_expiry_is_over(&expiry, lease);
-    rn_expiry_release(&expiry);
+    is_over = now_ms != 0 && rn_lease_expiry_is_over(&expiry, lease);
+    rn_lease_expiry_release(&expiry);
     return !is_over;
 }
 
 static runnel_code read_again(struct rn_lease_set *s,
-                              struct rn_store_call *call,
+                              struct rn_lease_store_call *call,
                               struct rn_lease_document **document,
                               runnel_error *error)
 {
     struct rn_lease_document *fresh = NULL;
     runnel_code rc;
 
-    rn_store_call_release(call);
-    rn_store_call_init(call, RN_STORE_READ);
+    rn_lease_store_call_release(call);
+    rn_lease_store_call_init(call, RN_LEASE_STORE_READ);
     rc = rn_listing_address(call, &(*document)->lease);
     if (!rc)
         rc = rn_lease_set_run(s, call, error);
     if (!rc)
-        rc = rn_store_record_lease(&call->records[0], &fresh, error);
+        rc = rn_lease_store_record_lease(&call->records[0], &fresh, error);
     if (!rc) {
         rn_lease_document_free(*document);
         *document = fresh;
@@ -162,18 +165,18 @@ runnel_code rn_lease_set_change(struct rn_lease_set *s,
                                 rn_lease_change_fn *change, void *context,
                                 runnel_error *error)
 {
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     runnel_code rc = RUNNEL_PRECONDITION;
 
-    rn_store_call_init(&call, RN_STORE_REPLACE);
+    rn_lease_store_call_init(&call, RN_LEASE_STORE_REPLACE);
     for (int i = 0; i < ROUNDS_MAX && rc == RUNNEL_PRECONDITION; i++) {
         struct rn_lease next = (*document)->lease;
         if (!change(context, &next)) {
             rc = RUNNEL_OK;
             break;
         }
-        rn_store_call_release(&call);
-        rn_store_call_init(&call, RN_STORE_REPLACE);
+        rn_lease_store_call_release(&call);
+        rn_lease_store_call_init(&call, RN_LEASE_STORE_REPLACE);
         rc = rn_listing_address(&call, &next);
         if (!rc)
             rc = rn_lease_print(&next, &call.json);
@@ -185,6 +188,6 @@ runnel_code rn_lease_set_change(struct rn_lease_set *s,
                 rc = RUNNEL_PRECONDITION;
         }
     }
-    rn_store_call_release(&call);
+    rn_lease_store_call_release(&call);
     return rc;
 }

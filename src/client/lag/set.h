@@ -16,9 +16,9 @@ struct rn_lease_set {
     struct rn_env *env;
     struct rn_container *source;
     struct rn_transport *transport; /* of the source's account */
-    struct rn_store *store;
+    struct rn_lease_store *store;
     struct rn_definition *definition;
-    char base[RN_STORE_ID_MAX];
+    char base[RN_LEASE_STORE_ID_MAX];
 };
 
 /* Opens the store and reads the source's definition. */
@@ -30,7 +30,8 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
 void rn_lease_set_close(struct rn_lease_set *s);
 
 /* One call of the store, waited for. */
-runnel_code rn_lease_set_run(struct rn_lease_set *s, struct rn_store_call *call,
+runnel_code rn_lease_set_run(struct rn_lease_set *s,
+                             struct rn_lease_store_call *call,
                              runnel_error *error) RN_CHECK;
 runnel_code rn_lease_set_list(struct rn_lease_set *s, struct rn_listing *out,
                               runnel_error *error) RN_CHECK;

@@ -3,20 +3,21 @@
 
 #include "base/hash.h"
 
-void rn_expiry_release(struct rn_expiry *expiry)
+void rn_lease_expiry_release(struct rn_lease_expiry *expiry)
 {
     rn_free(expiry->sightings);
     expiry->sightings = NULL;
     expiry->count = expiry->room = 0;
 }
 
-int64_t rn_expiry_sign_of_life(const struct rn_lease *lease)
+int64_t rn_lease_expiry_sign_of_life(const struct rn_lease *lease)
 {
     int64_t written_ms = lease->ts_s * 1000;
 
     if (!rn_lease_is_native(lease))
         return written_ms ? written_ms : lease->timestamp_ms;
-    if (written_ms && lease->timestamp_ms > written_ms + RN_EXPIRY_AHEAD_MS)
+    if (written_ms &&
+        lease->timestamp_ms > written_ms + RN_LEASE_EXPIRY_AHEAD_MS)
         return written_ms;
     return lease->timestamp_ms ? lease->timestamp_ms : written_ms;
 }
@@ -26,7 +27,8 @@ static uint64_t hash_text(uint64_t seed, struct rn_view text)
     return rn_hash64(text, seed + text.len);
 }
 
-static struct rn_sighting *find_sighting(struct rn_expiry *expiry, uint64_t id)
+static struct rn_sighting *find_sighting(struct rn_lease_expiry *expiry,
+                                         uint64_t id)
 {
     struct rn_sighting *more;
     size_t room;
@@ -50,7 +52,7 @@ static struct rn_sighting *find_sighting(struct rn_expiry *expiry, uint64_t id)
 }
 
 /* Unchanged for the whole interval by this host's steady clock? */
-static bool was_unchanged(struct rn_expiry *expiry,
+static bool was_unchanged(struct rn_lease_expiry *expiry,
                           const struct rn_lease *lease)
 {
     struct rn_sighting *s = find_sighting(expiry, hash_text(1, lease->id));
@@ -68,12 +70,13 @@ static bool was_unchanged(struct rn_expiry *expiry,
     return expiry->mono_ns - s->since_ns > (int64_t)expiry->expire_ms * 1000000;
 }
 
-bool rn_expiry_is_over(struct rn_expiry *expiry, const struct rn_lease *lease)
+bool rn_lease_expiry_is_over(struct rn_lease_expiry *expiry,
+                             const struct rn_lease *lease)
 {
-    int64_t sign_ms = rn_expiry_sign_of_life(lease);
+    int64_t sign_ms = rn_lease_expiry_sign_of_life(lease);
 
     if (expiry->now_ms == 0 || sign_ms == 0)
         return was_unchanged(expiry, lease);
     return expiry->now_ms - sign_ms >
-           (int64_t)expiry->expire_ms + RN_EXPIRY_MARGIN_MS;
+           (int64_t)expiry->expire_ms + RN_LEASE_EXPIRY_MARGIN_MS;
 }

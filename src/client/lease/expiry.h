@@ -19,9 +19,9 @@
 
 enum {
     /* A native timestamp this far after _ts is not believed. */
-    RN_EXPIRY_AHEAD_MS = 5000,
+    RN_LEASE_EXPIRY_AHEAD_MS = 5000,
     /* Date and _ts have whole seconds. */
-    RN_EXPIRY_MARGIN_MS = 1000,
+    RN_LEASE_EXPIRY_MARGIN_MS = 1000,
 };
 
 /* What was seen of a lease, for stores without a clock. */
@@ -31,7 +31,7 @@ struct rn_sighting {
     int64_t since_ns;
 };
 
-struct rn_expiry {
+struct rn_lease_expiry {
     uint32_t expire_ms;
     int64_t now_ms;  /* the store's clock at the listing; 0: it has none */
     int64_t mono_ns; /* this host's steady clock at the same moment */
@@ -40,12 +40,13 @@ struct rn_expiry {
 };
 
 /* Gives the memory back. */
-void rn_expiry_release(struct rn_expiry *expiry);
+void rn_lease_expiry_release(struct rn_lease_expiry *expiry);
 
 /* True if a lease that has an owner may be taken from it. */
-bool rn_expiry_is_over(struct rn_expiry *expiry, const struct rn_lease *lease);
+bool rn_lease_expiry_is_over(struct rn_lease_expiry *expiry,
+                             const struct rn_lease *lease);
 
 /* The store's time of the owner's last sign of life; 0 if there is none. */
-int64_t rn_expiry_sign_of_life(const struct rn_lease *lease);
+int64_t rn_lease_expiry_sign_of_life(const struct rn_lease *lease);
 
 #endif

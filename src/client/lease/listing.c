@@ -30,7 +30,8 @@ static bool is_lease(struct rn_view id, const char *base)
            memcmp(id.at + n, "..", 2) == 0;
 }
 
-static void take_lock(struct rn_listing *l, const struct rn_store_record *r)
+static void take_lock(struct rn_listing *l,
+                      const struct rn_lease_store_record *r)
 {
     l->has_lock = true;
     l->lock_written_ms = r->written_ms;
@@ -38,12 +39,12 @@ static void take_lock(struct rn_listing *l, const struct rn_store_record *r)
 }
 
 static runnel_code take_lease(struct rn_listing *l,
-                              const struct rn_store_record *r,
+                              const struct rn_lease_store_record *r,
                               runnel_error *error)
 {
     struct rn_lease_document *d = NULL;
     runnel_error why = { 0 };
-    runnel_code rc = rn_store_record_lease(r, &d, &why);
+    runnel_code rc = rn_lease_store_record_lease(r, &d, &why);
 
     if (rc == RUNNEL_PROTOCOL) {
         if (l->damaged++ == 0) {
@@ -67,7 +68,7 @@ static runnel_code take_lease(struct rn_listing *l,
 }
 
 runnel_code rn_listing_read(struct rn_listing *l, const char *base,
-                            const struct rn_store_call *call,
+                            const struct rn_lease_store_call *call,
                             runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
@@ -80,7 +81,7 @@ runnel_code rn_listing_read(struct rn_listing *l, const char *base,
         return rn_error_set(error, RUNNEL_NO_MEMORY, "no memory");
     }
     for (size_t i = 0; !rc && i < call->count; i++) {
-        const struct rn_store_record *r = &call->records[i];
+        const struct rn_lease_store_record *r = &call->records[i];
         if (ends_with(r->id, base, ".info"))
             l->has_marker = true;
         else if (ends_with(r->id, base, ".lock"))
@@ -144,7 +145,7 @@ static struct rn_view host_of(const struct rn_container *source)
 }
 
 runnel_code rn_listing_base(const char *name, const struct rn_container *source,
-                            const char *rid, char out[RN_STORE_ID_MAX],
+                            const char *rid, char out[RN_LEASE_STORE_ID_MAX],
                             runnel_error *error)
 {
     char database[RN_RID_TEXT_MAX];
@@ -154,16 +155,16 @@ runnel_code rn_listing_base(const char *name, const struct rn_container *source,
     if (!rn_rid_parse(rn_view_text(rid), &container))
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "the container's _rid is not a resource id");
-    n = snprintf(out, RN_STORE_ID_MAX, "%s%.*s_%.*s_%s", name,
+    n = snprintf(out, RN_LEASE_STORE_ID_MAX, "%s%.*s_%.*s_%s", name,
                  RN_FMT(host_of(source)),
                  RN_FMT(rn_rid_print(rn_rid_owner(container), database)), rid);
-    if (n < 0 || n > RN_STORE_ID_MAX - RN_LEASE_TOKEN_MAX - 2)
+    if (n < 0 || n > RN_LEASE_STORE_ID_MAX - RN_LEASE_TOKEN_MAX - 2)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the name of the processor is too long");
     return RUNNEL_OK;
 }
 
-runnel_code rn_listing_address(struct rn_store_call *call,
+runnel_code rn_listing_address(struct rn_lease_store_call *call,
                                const struct rn_lease *lease)
 {
     if (lease->id.len >= sizeof(call->id) ||

@@ -25,7 +25,7 @@ struct rn_listing {
 /* Parses the answer to a list of everything that begins with BASE and a dot.
  * RUNNEL_UNSUPPORTED if a lease is another library's and cannot be shared. */
 runnel_code rn_listing_read(struct rn_listing *l, const char *base,
-                            const struct rn_store_call *call,
+                            const struct rn_lease_store_call *call,
                             runnel_error *error) RN_CHECK;
 void rn_listing_release(struct rn_listing *l);
 
@@ -37,11 +37,11 @@ void rn_listing_route(struct rn_listing *l, const struct rn_routing *map);
  * endpoint, rid of the database, rid of the container.  RUNNEL_PROTOCOL if the
  * rid is none, RUNNEL_BAD_REQUEST if it gets too long. */
 runnel_code rn_listing_base(const char *name, const struct rn_container *source,
-                            const char *rid, char out[RN_STORE_ID_MAX],
+                            const char *rid, char out[RN_LEASE_STORE_ID_MAX],
                             runnel_error *error) RN_CHECK;
 
 /* Fills the fields of a call from a lease: id, partition key, etag. */
-runnel_code rn_listing_address(struct rn_store_call *call,
+runnel_code rn_listing_address(struct rn_lease_store_call *call,
                                const struct rn_lease *lease) RN_CHECK;
 
 #endif

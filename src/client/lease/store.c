@@ -3,16 +3,17 @@
 
 enum { CALL_ARENA_MAX = 64 << 20 };
 
-void rn_store_call_init(struct rn_store_call *call, enum rn_store_kind kind)
+void rn_lease_store_call_init(struct rn_lease_store_call *call,
+                              enum rn_lease_store_kind kind)
 {
-    *call = (struct rn_store_call){
+    *call = (struct rn_lease_store_call){
         .kind = kind,
         .json = RN_BUF_INIT(RN_LEASE_TEXT_MAX),
         .arena = RN_ARENA_INIT(CALL_ARENA_MAX),
     };
 }
 
-void rn_store_call_release(struct rn_store_call *call)
+void rn_lease_store_call_release(struct rn_lease_store_call *call)
 {
     rn_buf_release(&call->json);
     rn_arena_release(&call->arena);
@@ -23,14 +24,14 @@ void rn_store_call_release(struct rn_store_call *call)
     call->count = call->room = 0;
 }
 
-runnel_code rn_store_call_add(struct rn_store_call *call,
-                              const struct rn_store_record *record)
+runnel_code rn_lease_store_call_add(struct rn_lease_store_call *call,
+                                    const struct rn_lease_store_record *record)
 {
-    struct rn_store_record *to;
+    struct rn_lease_store_record *to;
 
     if (call->count == call->room) {
         size_t room = call->room ? 2 * call->room : 16;
-        struct rn_store_record *more = rn_new(room * sizeof(*more));
+        struct rn_lease_store_record *more = rn_new(room * sizeof(*more));
         if (!more)
             return RUNNEL_NO_MEMORY;
         if (call->count)
@@ -50,9 +51,9 @@ runnel_code rn_store_call_add(struct rn_store_call *call,
     return RUNNEL_OK;
 }
 
-runnel_code rn_store_record_lease(const struct rn_store_record *record,
-                                  struct rn_lease_document **out,
-                                  runnel_error *error)
+runnel_code
+rn_lease_store_record_lease(const struct rn_lease_store_record *record,
+                            struct rn_lease_document **out, runnel_error *error)
 {
     struct rn_lease_document *document = NULL;
     runnel_code rc = rn_lease_document_new(record->json, &document, error);

@@ -1,13 +1,13 @@
-/* store.h -- where leases are kept, as the engine of a processor sees it.
+/* store.h -- where leases are kept, as the host of a processor sees it.
  *
  * A store keeps records of (id, etag, JSON) and compares and swaps them by
  * etag.  Calls are asynchronous: start begins one, step finishes those that
- * can be finished and calls their `done`, on the engine's thread.  There are
+ * can be finished and calls their `done`, on the host's thread.  There are
  * two stores:
  *
- *   rn_store_container_open   a container of an account (store_container.c)
- *   rn_store_blocking_open    a user's table of functions, or ours for memory
- *                             and files, on a thread of its own
+ *   rn_lease_store_container_open   a container of an account
+ * (store_container.c) rn_lease_store_blocking_open    a user's table of
+ * functions, or ours for memory and files, on a thread of its own
  *                             (store_blocking.c)
  *
  * The ids of one processor have a common base:
@@ -16,7 +16,7 @@
  *   BASE.info     the marker: the store is initialised
  *   BASE.lock     the lock of the bootstrap
  *
- * Threads: one, that of the engine or of a call that blocks.
+ * Threads: one, that of the host or of a call that blocks.
  */
 #ifndef RN_CLIENT_LEASE_STORE_H
 #define RN_CLIENT_LEASE_STORE_H
@@ -28,32 +28,34 @@
 
 #include <runnel/processor.h>
 
-enum { RN_STORE_ID_MAX = 1024 }; /* with the NUL; the server allows 1,023 */
+enum {
+    RN_LEASE_STORE_ID_MAX = 1024
+}; /* with the NUL; the server allows 1,023 */
 
-enum rn_store_kind {
-    RN_STORE_PREPARE, /* checks that the store can keep leases */
-    RN_STORE_LIST,    /* every record whose id begins with `id` */
-    RN_STORE_READ,
-    RN_STORE_CREATE,
-    RN_STORE_REPLACE, /* if `etag` is current */
-    RN_STORE_REMOVE,  /* the same */
+enum rn_lease_store_kind {
+    RN_LEASE_STORE_PREPARE, /* checks that the store can keep leases */
+    RN_LEASE_STORE_LIST,    /* every record whose id begins with `id` */
+    RN_LEASE_STORE_READ,
+    RN_LEASE_STORE_CREATE,
+    RN_LEASE_STORE_REPLACE, /* if `etag` is current */
+    RN_LEASE_STORE_REMOVE,  /* the same */
 };
 
 /* A record that was found.  The bytes live in the call's arena. */
-struct rn_store_record {
+struct rn_lease_store_record {
     struct rn_view id, etag, json;
     int64_t written_ms; /* the store's clock at the last write; 0: unknown */
 };
 
-struct rn_store_call {
+struct rn_lease_store_call {
     /* ---- the caller's ---- */
-    enum rn_store_kind kind;
-    char id[RN_STORE_ID_MAX];
-    char partition_key[RN_STORE_ID_MAX]; /* of the document; "": its id */
-    char etag[RN_LEASE_ETAG_MAX];        /* the condition */
-    struct rn_buf json;                  /* what is written */
-    void *transaction;                   /* for a user's store; NULL: none */
-    void (*done)(struct rn_store_call *call);
+    enum rn_lease_store_kind kind;
+    char id[RN_LEASE_STORE_ID_MAX];
+    char partition_key[RN_LEASE_STORE_ID_MAX]; /* of the document; "": its id */
+    char etag[RN_LEASE_ETAG_MAX];              /* the condition */
+    struct rn_buf json;                        /* what is written */
+    void *transaction; /* for a user's store; NULL: none */
+    void (*done)(struct rn_lease_store_call *call);
     void *context;
 
     /* ---- the answer ---- */
@@ -63,7 +65,7 @@ struct rn_store_call {
     runnel_error error;
     char new_etag[RN_LEASE_ETAG_MAX];
     struct rn_arena arena;
-    struct rn_store_record *records; /* LIST, READ */
+    struct rn_lease_store_record *records; /* LIST, READ */
     size_t count;
     bool lacks_ttl;  /* PREPARE: the container does not expire documents */
     int64_t now_ms;  /* the store's clock at the answer; 0: unknown */
@@ -75,56 +77,58 @@ struct rn_store_call {
     size_t room;
     char *continuation;
     struct rn_queued link;
-    struct rn_store_call *next;
+    struct rn_lease_store_call *next;
     bool is_under_way;
 };
 
-void rn_store_call_init(struct rn_store_call *call, enum rn_store_kind kind);
+void rn_lease_store_call_init(struct rn_lease_store_call *call,
+                              enum rn_lease_store_kind kind);
 /* The call is not under way. */
-void rn_store_call_release(struct rn_store_call *call);
+void rn_lease_store_call_release(struct rn_lease_store_call *call);
 /* Adds a copy of a record to the answer. */
-runnel_code rn_store_call_add(struct rn_store_call *call,
-                              const struct rn_store_record *record) RN_CHECK;
+runnel_code
+rn_lease_store_call_add(struct rn_lease_store_call *call,
+                        const struct rn_lease_store_record *record) RN_CHECK;
 
-struct rn_store {
-    const struct rn_store_ops *ops;
+struct rn_lease_store {
+    const struct rn_lease_store_ops *ops;
     bool has_key_member; /* documents have a member partitionKey */
 };
 
-struct rn_store_ops {
-    void (*start)(struct rn_store *store, struct rn_store_call *call);
+struct rn_lease_store_ops {
+    void (*start)(struct rn_lease_store *store,
+                  struct rn_lease_store_call *call);
     /* Finishes what can be finished.  Returns how many nanoseconds until it
      * has something to do, RN_TASK_IDLE if only the transport or a wake of the
-     * engine can bring that about. */
-    int64_t (*step)(struct rn_store *store);
+     * host can bring that about. */
+    int64_t (*step)(struct rn_lease_store *store);
     /* Gives up all calls that are under way, without calling `done`, and frees
      * the store.  Blocks while a user's function runs. */
-    void (*close)(struct rn_store *store);
+    void (*close)(struct rn_lease_store *store);
 };
 
-struct rn_store_options {
-    bool create;                /* the container, if it is missing */
-    void (*wake)(void *engine); /* a call that ran elsewhere has ended */
-    void *engine;
+struct rn_lease_store_options {
+    bool create;              /* the container, if it is missing */
+    void (*wake)(void *host); /* a call that ran elsewhere has ended */
+    void *host;
 };
 
-/* Leases in a container, over the transport of the engine. */
-runnel_code rn_store_container_open(struct rn_container *container,
-                                    struct rn_transport *transport,
-                                    const struct rn_store_options *options,
-                                    struct rn_store **out,
-                                    runnel_error *error) RN_CHECK;
+/* Leases in a container, over the transport of the host. */
+runnel_code rn_lease_store_container_open(
+    struct rn_container *container, struct rn_transport *transport,
+    const struct rn_lease_store_options *options, struct rn_lease_store **out,
+    runnel_error *error) RN_CHECK;
 /* Leases in a table of functions, which a thread of the store calls. */
-runnel_code rn_store_blocking_open(struct rn_env *env,
-                                   const runnel_lease_store *table,
-                                   const struct rn_store_options *options,
-                                   struct rn_store **out,
-                                   runnel_error *error) RN_CHECK;
+runnel_code rn_lease_store_blocking_open(
+    struct rn_env *env, const runnel_lease_store *table,
+    const struct rn_lease_store_options *options, struct rn_lease_store **out,
+    runnel_error *error) RN_CHECK;
 
 /* Parses a record that is a lease: its etag and time are those of the record,
  * whatever the JSON says. */
-runnel_code rn_store_record_lease(const struct rn_store_record *record,
-                                  struct rn_lease_document **out,
-                                  runnel_error *error) RN_CHECK;
+runnel_code
+rn_lease_store_record_lease(const struct rn_lease_store_record *record,
+                            struct rn_lease_document **out,
+                            runnel_error *error) RN_CHECK;
 
 #endif

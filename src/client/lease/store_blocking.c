@@ -6,35 +6,36 @@
 #include "client/lease/store.h"
 
 struct blocking {
-    struct rn_store store; /* first */
+    struct rn_lease_store store; /* first */
     struct rn_env *env;
     runnel_lease_store table;
-    struct rn_store_options options;
+    struct rn_lease_store_options options;
     struct rn_task task;
     struct rn_queue asked, answered;
 };
 
-static struct blocking *blocking_of(struct rn_store *store)
+static struct blocking *blocking_of(struct rn_lease_store *store)
 {
     return (struct blocking *)store;
 }
 
 static bool add_record(void *context, const runnel_lease_record *record)
 {
-    struct rn_store_call *call = context;
-    struct rn_store_record found = { .id = rn_view_text(record->id),
-                                     .etag = rn_view_text(
-                                         record->etag ? record->etag : ""),
-                                     .json = rn_view_bytes(record->json),
-                                     .written_ms = record->written_ms };
+    struct rn_lease_store_call *call = context;
+    struct rn_lease_store_record found = {
+        .id = rn_view_text(record->id),
+        .etag = rn_view_text(record->etag ? record->etag : ""),
+        .json = rn_view_bytes(record->json),
+        .written_ms = record->written_ms
+    };
 
-    if (call->kind == RN_STORE_READ && strcmp(record->id, call->id) != 0)
+    if (call->kind == RN_LEASE_STORE_READ && strcmp(record->id, call->id) != 0)
         return true; /* its id begins like the one that is read */
-    call->code = rn_store_call_add(call, &found);
+    call->code = rn_lease_store_call_add(call, &found);
     return !call->code;
 }
 
-static runnel_code list(struct blocking *b, struct rn_store_call *call)
+static runnel_code list(struct blocking *b, struct rn_lease_store_call *call)
 {
     runnel_code rc;
 
@@ -43,11 +44,12 @@ static runnel_code list(struct blocking *b, struct rn_store_call *call)
                        &call->now_ms, &call->error);
     if (rc || call->code)
         return rc ? rc : call->code;
-    return call->kind == RN_STORE_READ && call->count == 0 ? RUNNEL_NOT_FOUND
-                                                           : RUNNEL_OK;
+    return call->kind == RN_LEASE_STORE_READ && call->count == 0
+               ? RUNNEL_NOT_FOUND
+               : RUNNEL_OK;
 }
 
-static runnel_code run(struct blocking *b, struct rn_store_call *call)
+static runnel_code run(struct blocking *b, struct rn_lease_store_call *call)
 {
     runnel_lease_record record = {
         .id = call->id,
@@ -57,17 +59,17 @@ static runnel_code run(struct blocking *b, struct rn_store_call *call)
     void *context = b->table.context;
 
     switch (call->kind) {
-    case RN_STORE_PREPARE:
+    case RN_LEASE_STORE_PREPARE:
         return RUNNEL_OK;
-    case RN_STORE_LIST:
-    case RN_STORE_READ:
+    case RN_LEASE_STORE_LIST:
+    case RN_LEASE_STORE_READ:
         return list(b, call);
-    case RN_STORE_CREATE:
+    case RN_LEASE_STORE_CREATE:
         return b->table.create(context, &record, call->new_etag, &call->error);
-    case RN_STORE_REPLACE:
+    case RN_LEASE_STORE_REPLACE:
         return b->table.replace(context, call->transaction, &record,
                                 call->new_etag, &call->error);
-    case RN_STORE_REMOVE:
+    case RN_LEASE_STORE_REMOVE:
         return b->table.remove(context, call->id, record.etag, &call->error);
     }
     return RUNNEL_BAD_REQUEST;
@@ -79,20 +81,21 @@ static int64_t store_step(void *context)
     struct rn_queued *next = rn_queue_take_all(&b->asked);
 
     while (next) {
-        struct rn_store_call *call =
-            RN_CONTAINER_OF(next, struct rn_store_call, link);
+        struct rn_lease_store_call *call =
+            RN_CONTAINER_OF(next, struct rn_lease_store_call, link);
         next = next->next;
         call->code = run(b, call);
         if (call->code && call->error.message[0] == 0)
             rn_error_set(&call->error, call->code, "the lease store: %s",
                          runnel_code_name(call->code));
         rn_queue_push(&b->answered, &call->link);
-        b->options.wake(b->options.engine);
+        b->options.wake(b->options.host);
     }
     return RN_TASK_IDLE;
 }
 
-static void blocking_start(struct rn_store *store, struct rn_store_call *call)
+static void blocking_start(struct rn_lease_store *store,
+                           struct rn_lease_store_call *call)
 {
     struct blocking *b = blocking_of(store);
 
@@ -103,14 +106,14 @@ static void blocking_start(struct rn_store *store, struct rn_store_call *call)
         b->env->ops->task_wake(b->env, &b->task);
 }
 
-static int64_t blocking_step(struct rn_store *store)
+static int64_t blocking_step(struct rn_lease_store *store)
 {
     struct blocking *b = blocking_of(store);
     struct rn_queued *next = rn_queue_take_all(&b->answered);
 
     while (next) {
-        struct rn_store_call *call =
-            RN_CONTAINER_OF(next, struct rn_store_call, link);
+        struct rn_lease_store_call *call =
+            RN_CONTAINER_OF(next, struct rn_lease_store_call, link);
         next = next->next;
         call->is_under_way = false;
         call->done(call);
@@ -118,7 +121,7 @@ static int64_t blocking_step(struct rn_store *store)
     return RN_TASK_IDLE;
 }
 
-static void blocking_close(struct rn_store *store)
+static void blocking_close(struct rn_lease_store *store)
 {
     struct blocking *b = blocking_of(store);
 
@@ -126,16 +129,17 @@ static void blocking_close(struct rn_store *store)
     rn_free(b);
 }
 
-static const struct rn_store_ops blocking_ops = {
+static const struct rn_lease_store_ops blocking_ops = {
     .start = blocking_start,
     .step = blocking_step,
     .close = blocking_close,
 };
 
-runnel_code rn_store_blocking_open(struct rn_env *env,
-                                   const runnel_lease_store *table,
-                                   const struct rn_store_options *options,
-                                   struct rn_store **out, runnel_error *error)
+runnel_code
+rn_lease_store_blocking_open(struct rn_env *env,
+                             const runnel_lease_store *table,
+                             const struct rn_lease_store_options *options,
+                             struct rn_lease_store **out, runnel_error *error)
 {
     struct blocking *b = rn_new(sizeof(*b));
     int failed;

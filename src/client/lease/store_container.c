@@ -1,6 +1,6 @@
 /* store_container.c -- leases in a container of an account.
  *
- * Calls go over the engine's transport.  The container is keyed by /id, by
+ * Calls go over the host's transport.  The container is keyed by /id, by
  * /partitionKey, or not at all, as the .NET libraries demand; the key of a
  * record is then its id, the member of that name, or none.
  */
@@ -20,16 +20,16 @@ enum { RETRY_MS = 3000 }; /* all pauses of a call together */
 enum key_form { KEY_ID, KEY_MEMBER, KEY_NONE };
 
 struct container_store {
-    struct rn_store store; /* first */
+    struct rn_lease_store store; /* first */
     struct rn_container *container;
     struct rn_transport *transport;
-    struct rn_store_options options;
+    struct rn_lease_store_options options;
     enum key_form key;
-    bool was_created;            /* PREPARE has created the container */
-    struct rn_store_call *calls; /* under way */
+    bool was_created;                  /* PREPARE has created the container */
+    struct rn_lease_store_call *calls; /* under way */
 };
 
-static struct container_store *container_of(struct rn_store *store)
+static struct container_store *container_of(struct rn_lease_store *store)
 {
     return (struct container_store *)store;
 }
@@ -37,7 +37,7 @@ static struct container_store *container_of(struct rn_store *store)
 /* ---- requests ------------------------------------------------------------ */
 
 static runnel_code add_key(struct container_store *s,
-                           struct rn_store_call *call)
+                           struct rn_lease_store_call *call)
 {
     const char *key = call->partition_key[0] ? call->partition_key : call->id;
     struct rn_buf text = RN_BUF_INIT(16 << 10);
@@ -54,7 +54,7 @@ static runnel_code add_key(struct container_store *s,
     return rc;
 }
 
-static runnel_code fill_list(struct rn_store_call *call)
+static runnel_code fill_list(struct rn_lease_store_call *call)
 {
     struct rn_headers *h = &call->http.request.headers;
     struct rn_json_out o = RN_JSON_OUT_INIT(&call->json);
@@ -92,12 +92,12 @@ static runnel_code fill_list(struct rn_store_call *call)
 }
 
 static runnel_code fill_write(struct container_store *s,
-                              struct rn_store_call *call)
+                              struct rn_lease_store_call *call)
 {
     struct rn_headers *h = &call->http.request.headers;
     runnel_code rc = add_key(s, call);
 
-    if (!rc && call->kind != RN_STORE_REMOVE)
+    if (!rc && call->kind != RN_LEASE_STORE_REMOVE)
         rc =
             rn_headers_add(h, RN_HEADER_PREFER, RN_LIT("return=minimal"), NULL);
     if (!rc && call->etag[0])
@@ -115,7 +115,7 @@ static const char lease_container[] =
     "\"excludedPaths\":[{\"path\":\"/*\"}]}}";
 
 static runnel_code fill_creation(struct container_store *s,
-                                 struct rn_store_call *call)
+                                 struct rn_lease_store_call *call)
 {
     struct rn_link link = rn_container_link(s->container);
     runnel_code rc;
@@ -130,7 +130,8 @@ static runnel_code fill_creation(struct container_store *s,
     return rc;
 }
 
-static runnel_code fill(struct container_store *s, struct rn_store_call *call)
+static runnel_code fill(struct container_store *s,
+                        struct rn_lease_store_call *call)
 {
     struct rn_account *account = rn_container_account(s->container);
     struct rn_link list = rn_container_list(s->container, RN_KIND_DOCUMENT);
@@ -138,22 +139,22 @@ static runnel_code fill(struct container_store *s, struct rn_store_call *call)
     struct rn_link self = rn_container_link(s->container);
 
     switch (call->kind) {
-    case RN_STORE_PREPARE:
+    case RN_LEASE_STORE_PREPARE:
         rn_call_init(&call->http, account, "GET", RN_EFFECT_READ, &self);
         return RUNNEL_OK;
-    case RN_STORE_LIST:
+    case RN_LEASE_STORE_LIST:
         rn_call_init(&call->http, account, "POST", RN_EFFECT_READ, &list);
         return fill_list(call);
-    case RN_STORE_READ:
+    case RN_LEASE_STORE_READ:
         rn_call_init(&call->http, account, "GET", RN_EFFECT_READ, &item);
         return add_key(s, call);
-    case RN_STORE_CREATE:
+    case RN_LEASE_STORE_CREATE:
         rn_call_init(&call->http, account, "POST", RN_EFFECT_WRITE, &list);
         return fill_write(s, call);
-    case RN_STORE_REPLACE:
+    case RN_LEASE_STORE_REPLACE:
         rn_call_init(&call->http, account, "PUT", RN_EFFECT_GUARDED, &item);
         return fill_write(s, call);
-    case RN_STORE_REMOVE:
+    case RN_LEASE_STORE_REMOVE:
         rn_call_init(&call->http, account, "DELETE",
                      call->etag[0] ? RN_EFFECT_GUARDED : RN_EFFECT_READ, &item);
         return fill_write(s, call);
@@ -162,10 +163,10 @@ static runnel_code fill(struct container_store *s, struct rn_store_call *call)
 }
 
 /* Sends what `rc` says was filled in well. */
-static void send_call(struct container_store *s, struct rn_store_call *call,
-                      runnel_code rc)
+static void send_call(struct container_store *s,
+                      struct rn_lease_store_call *call, runnel_code rc)
 {
-    bool is_document = call->kind != RN_STORE_PREPARE;
+    bool is_document = call->kind != RN_LEASE_STORE_PREPARE;
 
     if (is_document)
         call->http.request.container = s->container;
@@ -182,7 +183,8 @@ static void send_call(struct container_store *s, struct rn_store_call *call,
         call->http.retry.policy.wait_ms = RETRY_MS;
 }
 
-static void container_start(struct rn_store *store, struct rn_store_call *call)
+static void container_start(struct rn_lease_store *store,
+                            struct rn_lease_store_call *call)
 {
     struct container_store *s = container_of(store);
 
@@ -196,13 +198,13 @@ static void container_start(struct rn_store *store, struct rn_store_call *call)
 
 /* ---- answers ------------------------------------------------------------- */
 
-static runnel_code add_document(struct rn_store_call *call,
+static runnel_code add_document(struct rn_lease_store_call *call,
                                 const struct rn_json *j, uint32_t value)
 {
     uint32_t ts = rn_json_find(j, value, RN_LIT("_ts"));
     uint32_t id = rn_json_find(j, value, RN_LIT("id"));
     uint32_t etag = rn_json_find(j, value, RN_LIT("_etag"));
-    struct rn_store_record record = { .json = rn_json_text(j, value) };
+    struct rn_lease_store_record record = { .json = rn_json_text(j, value) };
     int64_t seconds = 0;
 
     if (rn_json_kind(j, id) != RN_JSON_STRING ||
@@ -212,10 +214,10 @@ static runnel_code add_document(struct rn_store_call *call,
         return RUNNEL_PROTOCOL;
     if (rn_json_kind(j, ts) == RN_JSON_NUMBER && rn_json_int64(j, ts, &seconds))
         record.written_ms = seconds * 1000;
-    return rn_store_call_add(call, &record);
+    return rn_lease_store_call_add(call, &record);
 }
 
-static runnel_code read_documents(struct rn_store_call *call)
+static runnel_code read_documents(struct rn_lease_store_call *call)
 {
     struct rn_json_limits limits = { .bytes = RN_ANSWER_MAX };
     struct rn_view body = rn_buf_view(&call->http.exchange.answer);
@@ -226,7 +228,7 @@ static runnel_code read_documents(struct rn_store_call *call)
     rn_json_init(&j, &limits);
     if (rn_json_parse(&j, body, NULL)) {
         rc = RUNNEL_PROTOCOL;
-    } else if (call->kind == RN_STORE_READ) {
+    } else if (call->kind == RN_LEASE_STORE_READ) {
         rc = add_document(call, &j, 0);
     } else {
         w = rn_json_walk_begin(&j, rn_json_find(&j, 0, RN_LIT("Documents")));
@@ -269,7 +271,7 @@ static runnel_code check_key(struct container_store *s, const struct rn_json *j,
 }
 
 static runnel_code read_definition(struct container_store *s,
-                                   struct rn_store_call *call)
+                                   struct rn_lease_store_call *call)
 {
     uint32_t ttl;
     struct rn_json j;
@@ -287,7 +289,7 @@ static runnel_code read_definition(struct container_store *s,
     return rc;
 }
 
-static void note_answer(struct rn_store_call *call)
+static void note_answer(struct rn_lease_store_call *call)
 {
     const struct rn_headers *h = &call->http.exchange.answer_headers;
     struct rn_view date = rn_headers_find(h, RN_HEADER_DATE);
@@ -304,14 +306,15 @@ static void note_answer(struct rn_store_call *call)
 }
 
 /* More of a listing, if there is. */
-static bool go_on(struct container_store *s, struct rn_store_call *call)
+static bool go_on(struct container_store *s, struct rn_lease_store_call *call)
 {
     struct rn_view more = rn_headers_find(&call->http.exchange.answer_headers,
                                           RN_HEADER_CONTINUATION);
 
     rn_free(call->continuation);
     call->continuation = NULL;
-    if (call->kind != RN_STORE_LIST || call->code || !more.at || more.len == 0)
+    if (call->kind != RN_LEASE_STORE_LIST || call->code || !more.at ||
+        more.len == 0)
         return false;
     call->continuation = rn_new_text(more.at);
     if (!call->continuation) {
@@ -323,7 +326,8 @@ static bool go_on(struct container_store *s, struct rn_store_call *call)
     return true;
 }
 
-static bool try_creation(struct container_store *s, struct rn_store_call *call)
+static bool try_creation(struct container_store *s,
+                         struct rn_lease_store_call *call)
 {
     struct rn_link link = rn_container_link(s->container);
 
@@ -340,7 +344,7 @@ static bool try_creation(struct container_store *s, struct rn_store_call *call)
     return true;
 }
 
-static bool prepare(struct container_store *s, struct rn_store_call *call)
+static bool prepare(struct container_store *s, struct rn_lease_store_call *call)
 {
     bool was_creation = call->http.request.method[0] == 'P';
 
@@ -358,27 +362,28 @@ static bool prepare(struct container_store *s, struct rn_store_call *call)
 }
 
 /* True if the call is over. */
-static bool take_answer(struct container_store *s, struct rn_store_call *call)
+static bool take_answer(struct container_store *s,
+                        struct rn_lease_store_call *call)
 {
     call->code = call->http.code;
     call->error = call->http.error;
     note_answer(call);
-    if (call->kind == RN_STORE_PREPARE)
+    if (call->kind == RN_LEASE_STORE_PREPARE)
         return !prepare(s, call);
-    if (!call->code &&
-        (call->kind == RN_STORE_LIST || call->kind == RN_STORE_READ))
+    if (!call->code && (call->kind == RN_LEASE_STORE_LIST ||
+                        call->kind == RN_LEASE_STORE_READ))
         call->code = read_documents(call);
     return !go_on(s, call);
 }
 
-static int64_t container_step(struct rn_store *store)
+static int64_t container_step(struct rn_lease_store *store)
 {
     struct container_store *s = container_of(store);
-    struct rn_store_call **at = &s->calls;
+    struct rn_lease_store_call **at = &s->calls;
     int64_t next = RN_TASK_IDLE;
 
     while (*at) {
-        struct rn_store_call *call = *at;
+        struct rn_lease_store_call *call = *at;
         int64_t due = call->http.is_over ? 0 : rn_call_step(&call->http);
         if (!call->http.is_over || !take_answer(s, call)) {
             next = due < next ? due : next;
@@ -395,12 +400,12 @@ static int64_t container_step(struct rn_store *store)
     return next;
 }
 
-static void container_close(struct rn_store *store)
+static void container_close(struct rn_lease_store *store)
 {
     struct container_store *s = container_of(store);
 
     while (s->calls) {
-        struct rn_store_call *call = s->calls;
+        struct rn_lease_store_call *call = s->calls;
         s->calls = call->next;
         rn_call_release(&call->http);
         call->is_under_way = false;
@@ -409,16 +414,17 @@ static void container_close(struct rn_store *store)
     rn_free(s);
 }
 
-static const struct rn_store_ops container_ops = {
+static const struct rn_lease_store_ops container_ops = {
     .start = container_start,
     .step = container_step,
     .close = container_close,
 };
 
-runnel_code rn_store_container_open(struct rn_container *container,
-                                    struct rn_transport *transport,
-                                    const struct rn_store_options *options,
-                                    struct rn_store **out, runnel_error *error)
+runnel_code
+rn_lease_store_container_open(struct rn_container *container,
+                              struct rn_transport *transport,
+                              const struct rn_lease_store_options *options,
+                              struct rn_lease_store **out, runnel_error *error)
 {
     struct container_store *s = rn_new(sizeof(*s));
 

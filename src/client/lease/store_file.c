@@ -170,8 +170,9 @@ static bool split_path(struct file_store *s, const char *path)
     return true;
 }
 
-runnel_code rn_store_file_open(struct rn_env *env, const char *path,
-                               runnel_lease_store **out, runnel_error *error)
+runnel_code rn_lease_store_file_open(struct rn_env *env, const char *path,
+                                     runnel_lease_store **out,
+                                     runnel_error *error)
 {
     struct file_store *s = rn_new(sizeof(*s));
     struct visit v;

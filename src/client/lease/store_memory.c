@@ -343,8 +343,9 @@ static void memory_close(struct rn_own_store *store)
     rn_free(s);
 }
 
-runnel_code rn_store_memory_open(struct rn_env *env, struct rn_view json,
-                                 runnel_lease_store **out, runnel_error *error)
+runnel_code rn_lease_store_memory_open(struct rn_env *env, struct rn_view json,
+                                       runnel_lease_store **out,
+                                       runnel_error *error)
 {
     struct memory_store *s = rn_new(sizeof(*s));
     runnel_code rc = RUNNEL_OK;

@@ -20,13 +20,13 @@ struct rn_own_store {
 };
 
 /* `json` is what runnel_leases_export gave, or has a NULL `at`. */
-runnel_code rn_store_memory_open(struct rn_env *env, struct rn_view json,
-                                 runnel_lease_store **out,
-                                 runnel_error *error) RN_CHECK;
+runnel_code rn_lease_store_memory_open(struct rn_env *env, struct rn_view json,
+                                       runnel_lease_store **out,
+                                       runnel_error *error) RN_CHECK;
 /* The file is made at the first write. */
-runnel_code rn_store_file_open(struct rn_env *env, const char *path,
-                               runnel_lease_store **out,
-                               runnel_error *error) RN_CHECK;
+runnel_code rn_lease_store_file_open(struct rn_env *env, const char *path,
+                                     runnel_lease_store **out,
+                                     runnel_error *error) RN_CHECK;
 
 struct rn_records {
     struct rn_record *all; /* by rising id */

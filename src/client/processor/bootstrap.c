@@ -26,19 +26,19 @@ enum {
     SOURCE_RETRY_MS = 3000,
 };
 
-runnel_code rn_bootstrap_new(struct rn_engine *e, struct rn_bootstrap **out)
+runnel_code rn_bootstrap_new(struct rn_host *h, struct rn_bootstrap **out)
 {
     struct rn_bootstrap *b = rn_new(sizeof(*b));
 
     if (!b)
         return RUNNEL_NO_MEMORY;
-    b->engine = e;
-    b->is_repair = e->is_ready;
-    b->step = e->is_ready ? RN_STEP_MAP : RN_STEP_SOURCE;
-    b->map_seen = e->map_version;
+    b->host = h;
+    b->is_repair = h->is_ready;
+    b->step = h->is_ready ? RN_STEP_MAP : RN_STEP_SOURCE;
+    b->map_seen = h->map_version;
     b->deadline_ns =
-        rn_mono_ns(e->env) + (int64_t)e->config.o.start_ms * 1000000;
-    rn_store_call_init(&b->call, RN_STORE_LIST);
+        rn_mono_ns(h->env) + (int64_t)h->config.o.start_ms * 1000000;
+    rn_lease_store_call_init(&b->call, RN_LEASE_STORE_LIST);
     *out = b;
     return RUNNEL_OK;
 }
@@ -60,24 +60,24 @@ void rn_bootstrap_free(struct rn_bootstrap *b)
         rn_call_release(&b->source);
     rn_bootstrap_forget(b);
     rn_listing_release(&b->listing);
-    rn_store_call_release(&b->call);
+    rn_lease_store_call_release(&b->call);
     rn_free(b);
 }
 
 /* ---- requests ------------------------------------------------------------ */
 
-static void call_done(struct rn_store_call *call)
+static void call_done(struct rn_lease_store_call *call)
 {
     struct rn_bootstrap *b = call->context;
 
     b->has_answer = true;
 }
 
-static struct rn_store_call *new_call(struct rn_bootstrap *b,
-                                      enum rn_store_kind kind)
+static struct rn_lease_store_call *new_call(struct rn_bootstrap *b,
+                                            enum rn_lease_store_kind kind)
 {
-    rn_store_call_release(&b->call);
-    rn_store_call_init(&b->call, kind);
+    rn_lease_store_call_release(&b->call);
+    rn_lease_store_call_init(&b->call, kind);
     b->call.done = call_done;
     b->call.context = b;
     return &b->call;
@@ -85,29 +85,30 @@ static struct rn_store_call *new_call(struct rn_bootstrap *b,
 
 static void start_call(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
 
     b->is_calling = true;
     b->has_answer = false;
-    if (b->call.kind == RN_STORE_LIST || b->call.kind == RN_STORE_READ)
-        e->stats.lease_reads++;
+    if (b->call.kind == RN_LEASE_STORE_LIST ||
+        b->call.kind == RN_LEASE_STORE_READ)
+        h->stats.lease_reads++;
     else
-        e->stats.lease_writes++;
-    e->store->ops->start(e->store, &b->call);
+        h->stats.lease_writes++;
+    h->store->ops->start(h->store, &b->call);
 }
 
 /* The marker or the lock; `etag` is the condition of a removal. */
-static void start_own(struct rn_bootstrap *b, enum rn_store_kind kind,
+static void start_own(struct rn_bootstrap *b, enum rn_lease_store_kind kind,
                       const char *name, const char *more, const char *etag)
 {
-    struct rn_store_call *call = new_call(b, kind);
-    struct rn_engine *e = b->engine;
+    struct rn_lease_store_call *call = new_call(b, kind);
+    struct rn_host *h = b->host;
     enum rn_code rc;
 
-    snprintf(call->id, sizeof(call->id), "%s%s", e->base, name);
+    snprintf(call->id, sizeof(call->id), "%s%s", h->base, name);
     snprintf(call->etag, sizeof(call->etag), "%s", etag);
     rc = rn_buf_printf(&call->json, "{\"id\":\"%s\"", call->id);
-    if (!rc && e->store->has_key_member)
+    if (!rc && h->store->has_key_member)
         rc = rn_buf_printf(&call->json, ",\"partitionKey\":\"%s\"", call->id);
     if (!rc)
         rc = rn_buf_printf(&call->json, "%s}", more);
@@ -150,13 +151,13 @@ void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
         give_up(b, code, error);
         return;
     }
-    rn_engine_tell(b->engine, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                   error, "the lease store is not ready: %s", error->message);
-    b->due_ns = now_ns + rn_engine_jitter(b->engine, RETRY_MS, 100, 200);
+    rn_host_tell(b->host, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
+                 error, "the lease store is not ready: %s", error->message);
+    b->due_ns = now_ns + rn_host_jitter(b->host, RETRY_MS, 100, 200);
     if (b->step == RN_STEP_SOURCE || b->step == RN_STEP_PREPARE)
         return; /* the same again */
     rn_bootstrap_forget(b);
-    b->map_seen = b->engine->map_version;
+    b->map_seen = b->host->map_version;
     b->step = b->has_lock ? RN_STEP_UNLOCK : RN_STEP_MAP;
 }
 
@@ -164,20 +165,20 @@ void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
 
 static void start_source(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
-    struct rn_link link = rn_container_link(e->config.at.source);
+    struct rn_host *h = b->host;
+    struct rn_link link = rn_container_link(h->config.at.source);
 
-    rn_call_init(&b->source, e->account, "GET", RN_EFFECT_READ, &link);
+    rn_call_init(&b->source, h->account, "GET", RN_EFFECT_READ, &link);
     b->is_asking = true;
-    rn_call_begin(&b->source, e->transport);
+    rn_call_begin(&b->source, h->transport);
     if (b->source.retry.policy.wait_ms > SOURCE_RETRY_MS)
         b->source.retry.policy.wait_ms = SOURCE_RETRY_MS;
 }
 
 static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
 {
-    struct rn_engine *e = b->engine;
-    struct rn_link link = rn_container_link(e->config.at.source);
+    struct rn_host *h = b->host;
+    struct rn_link link = rn_container_link(h->config.at.source);
     runnel_code rc = b->source.code;
 
     *error = b->source.error;
@@ -185,19 +186,19 @@ static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
         rn_error_set(error, rc, "the source container %.*s/%.*s does not exist",
                      RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
     if (!rc) {
-        rc = rn_container_learn(e->config.at.source,
+        rc = rn_container_learn(h->config.at.source,
                                 rn_buf_view(&b->source.exchange.answer),
-                                &e->definition, error);
+                                &h->definition, error);
     }
     if (!rc)
-        rc = rn_listing_base(e->config.name, e->config.at.source,
-                             e->definition->rid, e->base, error);
+        rc = rn_listing_base(h->config.name, h->config.at.source,
+                             h->definition->rid, h->base, error);
     return rc;
 }
 
 static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
     runnel_error error;
     runnel_code rc;
     int64_t next;
@@ -214,12 +215,12 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
         rn_bootstrap_retry(b, rc, &error, now_ns);
         return RN_TASK_NOW;
     }
-    e->source = (struct rn_feed_source){
-        .container = e->config.at.source,
-        .definition = e->definition,
-        .mode = e->config.mode,
-        .page_limit = e->config.page_limit,
-        .session_token = e->config.session_token,
+    h->source = (struct rn_feed_source){
+        .container = h->config.at.source,
+        .definition = h->definition,
+        .mode = h->config.mode,
+        .page_limit = h->config.page_limit,
+        .session_token = h->config.session_token,
         .since_s = INT64_MIN,
     };
     b->step = RN_STEP_PREPARE;
@@ -228,33 +229,33 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
 
 static void prepared(struct rn_bootstrap *b, int64_t now_ns)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
 
     if (b->call.code) {
         rn_bootstrap_retry(b, b->call.code, &b->call.error, now_ns);
         return;
     }
     if (b->call.lacks_ttl) {
-        rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_INFO,
-                       NULL, NULL,
-                       "the lease container has no defaultTtl; a lock that a "
-                       "crash leaves behind stays for other libraries");
+        rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_INFO, NULL,
+                     NULL,
+                     "the lease container has no defaultTtl; a lock that a "
+                     "crash leaves behind stays for other libraries");
     }
     b->step = RN_STEP_MAP;
-    rn_engine_want_map(e);
+    rn_host_want_map(h);
 }
 
 /* ---- old leases ---------------------------------------------------------- */
 
 static bool has_live_owner(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
 
     for (size_t i = 0; i < b->listing.count; i++) {
         const struct rn_lease *lease = &b->listing.leases[i]->lease;
         if (lease->owner.at &&
-            !rn_view_eq(lease->owner, rn_view_text(e->config.host)) &&
-            !rn_expiry_is_over(&e->expiry, lease))
+            !rn_view_eq(lease->owner, rn_view_text(h->config.host)) &&
+            !rn_lease_expiry_is_over(&h->expiry, lease))
             return true;
     }
     return false;
@@ -273,7 +274,7 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
         return;
     }
     if (b->at < l->count) {
-        new_call(b, RN_STORE_REMOVE);
+        new_call(b, RN_LEASE_STORE_REMOVE);
         if (rn_listing_address(&b->call, &l->leases[b->at]->lease)) {
             rn_bootstrap_refuse(b, RUNNEL_TOO_LARGE,
                                 "a lease's id is too long");
@@ -281,11 +282,11 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
             start_call(b);
         }
     } else if (b->at == l->count && l->has_marker) {
-        start_own(b, RN_STORE_REMOVE, ".info", "", "");
+        start_own(b, RN_LEASE_STORE_REMOVE, ".info", "", "");
     } else {
         b->has_discarded = true;
         b->at = 0;
-        b->map_seen = b->engine->map_version - 1;
+        b->map_seen = b->host->map_version - 1;
         b->step = RN_STEP_LIST;
         b->due_ns = now_ns;
     }
@@ -313,10 +314,10 @@ static void do_lock(struct rn_bootstrap *b)
     if (l->has_lock && l->now_ms && l->lock_written_ms &&
         l->now_ms - l->lock_written_ms > (LOCK_S + 1) * 1000) {
         b->step = RN_STEP_BREAK_LOCK;
-        start_own(b, RN_STORE_REMOVE, ".lock", "", l->lock_etag);
+        start_own(b, RN_LEASE_STORE_REMOVE, ".lock", "", l->lock_etag);
         return;
     }
-    start_own(b, RN_STORE_CREATE, ".lock", ",\"ttl\":30", "");
+    start_own(b, RN_LEASE_STORE_CREATE, ".lock", ",\"ttl\":30", "");
 }
 
 static void locked(struct rn_bootstrap *b, int64_t now_ns)
@@ -341,8 +342,8 @@ static void locked(struct rn_bootstrap *b, int64_t now_ns)
     }
     b->has_lock = true;
     snprintf(b->lock_etag, sizeof(b->lock_etag), "%s", b->call.new_etag);
-    b->map_seen = b->engine->map_version;
-    rn_engine_want_map(b->engine);
+    b->map_seen = b->host->map_version;
+    rn_host_want_map(b->host);
     b->step = RN_STEP_MAP;
 }
 
@@ -351,12 +352,12 @@ static void locked(struct rn_bootstrap *b, int64_t now_ns)
 /* The position of "now" is read once per range. */
 static void do_start(struct rn_bootstrap *b, int64_t now_ns)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
     struct rn_child *c = &b->children[b->at];
     const struct rn_route *route;
     int64_t next;
 
-    b->position = e->config.start;
+    b->position = h->config.start;
     if (b->from_beginning)
         b->position.kind = RN_POSITION_BEGINNING;
     if (b->position.kind != RN_POSITION_NOW) {
@@ -364,14 +365,14 @@ static void do_start(struct rn_bootstrap *b, int64_t now_ns)
         return;
     }
     if (!b->is_reading) {
-        route = rn_routing_find(e->map, &c->range.min);
-        rn_reader_init(&b->reader, &e->source, &route->range, &b->position);
-        if (!rn_reader_route(&b->reader, e->map)) {
+        route = rn_routing_find(h->map, &c->range.min);
+        rn_reader_init(&b->reader, &h->source, &route->range, &b->position);
+        if (!rn_reader_route(&b->reader, h->map)) {
             rn_bootstrap_refuse(b, RUNNEL_PROTOCOL, "the ranges do not fit");
             return;
         }
         b->is_reading = true;
-        rn_reader_ask(&b->reader, e->transport, 0);
+        rn_reader_ask(&b->reader, h->transport, 0);
     }
     switch (rn_reader_step(&b->reader, &next)) {
     case RN_READER_NONE:
@@ -386,7 +387,7 @@ static void do_start(struct rn_bootstrap *b, int64_t now_ns)
         break;
     case RN_READER_GONE:
         rn_error_set(&b->reader.error, RUNNEL_GONE, "the range was split");
-        rn_engine_want_map(e);
+        rn_host_want_map(h);
         rn_bootstrap_retry(b, RUNNEL_GONE, &b->reader.error, now_ns);
         break;
     case RN_READER_FAILED:
@@ -399,10 +400,10 @@ static void do_start(struct rn_bootstrap *b, int64_t now_ns)
 
 static runnel_code print_lease(struct rn_bootstrap *b, const struct rn_child *c)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
     struct rn_lease lease = { .id = rn_view_text(b->call.id),
                               .token = rn_view_text(c->token),
-                              .mode = rn_view_text(rn_bootstrap_mode(e)),
+                              .mode = rn_view_text(rn_bootstrap_mode(h)),
                               .is_epk = c->is_epk,
                               .has_range = true,
                               .range = c->range };
@@ -411,7 +412,7 @@ static runnel_code print_lease(struct rn_bootstrap *b, const struct rn_child *c)
     char start[48] = "beginning";
     bool fits;
 
-    if (e->store->has_key_member)
+    if (h->store->has_key_member)
         lease.partition_key = lease.id;
     if (b->position.kind == RN_POSITION_ETAG)
         lease.position = rn_view_text(b->position.etag);
@@ -431,9 +432,9 @@ static runnel_code print_lease(struct rn_bootstrap *b, const struct rn_child *c)
 static void do_create(struct rn_bootstrap *b, int64_t now_ns)
 {
     struct rn_child *c = &b->children[b->at];
-    struct rn_store_call *call = new_call(b, RN_STORE_CREATE);
+    struct rn_lease_store_call *call = new_call(b, RN_LEASE_STORE_CREATE);
 
-    snprintf(call->id, sizeof(call->id), "%s..%s", b->engine->base, c->token);
+    snprintf(call->id, sizeof(call->id), "%s..%s", b->host->base, c->token);
     call->code = print_lease(b, c);
     if (call->code) {
         rn_error_set(&call->error, call->code, "a lease is too large");
@@ -460,7 +461,7 @@ static void created(struct rn_bootstrap *b, int64_t now_ns)
 static void take_answer(struct rn_bootstrap *b, int64_t now_ns)
 {
     b->is_calling = b->has_answer = false;
-    rn_engine_learn(b->engine, &b->call);
+    rn_host_learn(b->host, &b->call);
     switch (b->step) {
     case RN_STEP_PREPARE:
         prepared(b, now_ns);
@@ -497,9 +498,9 @@ static void take_answer(struct rn_bootstrap *b, int64_t now_ns)
 
 static void start_listing(struct rn_bootstrap *b)
 {
-    struct rn_store_call *call = new_call(b, RN_STORE_LIST);
+    struct rn_lease_store_call *call = new_call(b, RN_LEASE_STORE_LIST);
 
-    snprintf(call->id, sizeof(call->id), "%s.", b->engine->base);
+    snprintf(call->id, sizeof(call->id), "%s.", b->host->base);
     start_call(b);
 }
 
@@ -507,17 +508,17 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
 {
     switch (b->step) {
     case RN_STEP_PREPARE:
-        new_call(b, RN_STORE_PREPARE);
+        new_call(b, RN_LEASE_STORE_PREPARE);
         start_call(b);
         break;
     case RN_STEP_DISCARD:
         do_discard(b, now_ns);
         break;
     case RN_STEP_MAP:
-        if (b->engine->map_version > b->map_seen)
+        if (b->host->map_version > b->map_seen)
             b->step = RN_STEP_LIST;
         else
-            rn_engine_want_map(b->engine);
+            rn_host_want_map(b->host);
         break;
     case RN_STEP_LIST:
         start_listing(b);
@@ -532,10 +533,10 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
         do_create(b, now_ns);
         break;
     case RN_STEP_MARKER:
-        start_own(b, RN_STORE_CREATE, ".info", "", "");
+        start_own(b, RN_LEASE_STORE_CREATE, ".info", "", "");
         break;
     case RN_STEP_UNLOCK:
-        start_own(b, RN_STORE_REMOVE, ".lock", "", b->lock_etag);
+        start_own(b, RN_LEASE_STORE_REMOVE, ".lock", "", b->lock_etag);
         break;
     default:
         break;
@@ -544,7 +545,7 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
 
 int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
 {
-    int64_t now_ns = rn_mono_ns(b->engine->env);
+    int64_t now_ns = rn_mono_ns(b->host->env);
     enum rn_bootstrap_step before;
 
     for (;;) {
@@ -553,8 +554,8 @@ int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
         if (b->step == RN_STEP_DONE) {
             *is_over = true;
             if (!b->is_repair) {
-                b->engine->failure = b->failure;
-                b->engine->error = b->error;
+                b->host->failure = b->failure;
+                b->host->error = b->error;
             }
             return RN_TASK_NOW;
         }

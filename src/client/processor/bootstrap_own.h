@@ -20,12 +20,12 @@ enum rn_bootstrap_step {
 };
 
 struct rn_bootstrap {
-    struct rn_engine *engine;
+    struct rn_host *host;
     bool is_repair; /* of a processor that runs */
     enum rn_bootstrap_step step;
     struct rn_call source;
     bool is_asking;
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     bool is_calling, has_answer;
     int64_t due_ns, deadline_ns;
     bool is_complete;
@@ -56,7 +56,7 @@ void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
                         const runnel_error *error, int64_t now_ns);
 
 /* bootstrap_plan.c: what the listing says, and what is missing */
-const char *rn_bootstrap_mode(const struct rn_engine *e);
+const char *rn_bootstrap_mode(const struct rn_host *h);
 void rn_bootstrap_complete(struct rn_bootstrap *b);
 void rn_bootstrap_listed(struct rn_bootstrap *b, int64_t now_ns);
 

@@ -5,17 +5,17 @@
 
 #include <stdio.h>
 
-const char *rn_bootstrap_mode(const struct rn_engine *e)
+const char *rn_bootstrap_mode(const struct rn_host *h)
 {
-    return e->config.mode == RUNNEL_FEED_ALL ? RN_LEASE_MODE_ALL
+    return h->config.mode == RUNNEL_FEED_ALL ? RN_LEASE_MODE_ALL
                                              : RN_LEASE_MODE_LATEST;
 }
 
 /* Leases of another mode, or of hosts that we must not share with. */
 static bool is_refused(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
-    struct rn_view mode = rn_view_text(rn_bootstrap_mode(e));
+    struct rn_host *h = b->host;
+    struct rn_view mode = rn_view_text(rn_bootstrap_mode(h));
 
     for (size_t i = 0; i < b->listing.count; i++) {
         const struct rn_lease *lease = &b->listing.leases[i]->lease;
@@ -28,9 +28,9 @@ static bool is_refused(struct rn_bootstrap *b)
                 "processor name");
             return true;
         }
-        if (e->config.o.fleet == RUNNEL_FLEET_NATIVE && lease->owner.at &&
+        if (h->config.o.fleet == RUNNEL_FLEET_NATIVE && lease->owner.at &&
             !rn_lease_is_native(lease) &&
-            !rn_expiry_is_over(&e->expiry, lease)) {
+            !rn_lease_expiry_is_over(&h->expiry, lease)) {
             rn_bootstrap_refuse(b, RUNNEL_UNSUPPORTED,
                                 "a host of another library has a lease");
             return true;
@@ -92,7 +92,7 @@ static bool add_pieces(struct rn_bootstrap *b, const struct rn_epk_range *range,
     struct rn_epk middle;
 
     if (pieces <= 1 ||
-        !rn_epk_middle(&b->engine->definition->key, range, &middle))
+        !rn_epk_middle(&b->host->definition->key, range, &middle))
         return add_child(b, range, NULL);
     half.max = middle;
     if (!add_pieces(b, &half, pieces - pieces / 2))
@@ -105,7 +105,7 @@ static bool add_pieces(struct rn_bootstrap *b, const struct rn_epk_range *range,
 /* The leases of a range without any. */
 static bool add_range(struct rn_bootstrap *b, const struct rn_route *route)
 {
-    uint32_t pieces = b->engine->config.o.leases_per_range;
+    uint32_t pieces = b->host->config.o.leases_per_range;
 
     return pieces > 1 ? add_pieces(b, &route->range, pieces)
                       : add_child(b, &route->range, route->id);
@@ -114,12 +114,12 @@ static bool add_range(struct rn_bootstrap *b, const struct rn_route *route)
 /* What is missing: ranges without a lease, and holes between leases. */
 static bool find_missing(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
     struct rn_listing *l = &b->listing;
 
     rn_bootstrap_forget(b);
-    for (size_t i = 0; i < e->map->count; i++) {
-        const struct rn_route *route = &e->map->routes[i];
+    for (size_t i = 0; i < h->map->count; i++) {
+        const struct rn_route *route = &h->map->routes[i];
         struct rn_epk_range hole = route->range;
         if (is_covered(l, &route->range, &hole))
             continue;
@@ -140,30 +140,30 @@ static bool find_missing(struct rn_bootstrap *b)
 
 static void tell_hole(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
-    bool is_all = e->config.mode == RUNNEL_FEED_ALL;
+    struct rn_host *h = b->host;
+    bool is_all = h->config.mode == RUNNEL_FEED_ALL;
 
-    rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
-                   b->children[0].token, NULL,
-                   is_all ? "%zu leases are missing; import or seek them"
-                          : "%zu leases are missing and begin again",
-                   b->count);
+    rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
+                 b->children[0].token, NULL,
+                 is_all ? "%zu leases are missing; import or seek them"
+                        : "%zu leases are missing and begin again",
+                 b->count);
 }
 
 /* Our start is after that of every host whose name and leases we take over,
  * however coarse the store's clock is. */
 static void find_start(struct rn_bootstrap *b)
 {
-    struct rn_engine *e = b->engine;
-    struct rn_view host = rn_view_text(e->config.host);
+    struct rn_host *h = b->host;
+    struct rn_view host = rn_view_text(h->config.host);
 
-    e->start_ms = rn_engine_store_ms(e);
+    h->start_ms = rn_host_store_ms(h);
     for (size_t i = 0; i < b->listing.count; i++) {
         const struct rn_lease *lease = &b->listing.leases[i]->lease;
         int64_t start_ms = rn_lease_session_start(lease);
         if (rn_lease_is_native(lease) && rn_view_eq(lease->owner, host) &&
-            start_ms >= e->start_ms)
-            e->start_ms = start_ms + 1;
+            start_ms >= h->start_ms)
+            h->start_ms = start_ms + 1;
     }
 }
 
@@ -180,9 +180,9 @@ static void decide(struct rn_bootstrap *b)
     struct rn_listing *l = &b->listing;
 
     if (b->is_repair && !l->has_marker) {
-        b->engine->is_writing_pointless = true;
-        rn_engine_fail(b->engine, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
-                       "the leases were deleted");
+        b->host->is_writing_pointless = true;
+        rn_host_fail(b->host, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
+                     "the leases were deleted");
         b->step = RN_STEP_DONE;
         return;
     }
@@ -201,9 +201,9 @@ static void decide(struct rn_bootstrap *b)
         return;
     }
     if (l->damaged) {
-        rn_engine_tell(b->engine, RUNNEL_EVENT_CONFIGURATION,
-                       RUNNEL_SEVERITY_CRITICAL, NULL, &l->error, "%s",
-                       l->error.message);
+        rn_host_tell(b->host, RUNNEL_EVENT_CONFIGURATION,
+                     RUNNEL_SEVERITY_CRITICAL, NULL, &l->error, "%s",
+                     l->error.message);
         if (l->has_marker) { /* its range waits for an operator */
             rn_bootstrap_complete(b);
             return;
@@ -216,7 +216,7 @@ static void decide(struct rn_bootstrap *b)
     b->from_beginning = l->has_marker;
     if (b->from_beginning) {
         tell_hole(b);
-        if (b->engine->config.mode == RUNNEL_FEED_ALL) {
+        if (b->host->config.mode == RUNNEL_FEED_ALL) {
             rn_bootstrap_complete(b);
             return;
         }
@@ -226,7 +226,7 @@ static void decide(struct rn_bootstrap *b)
 
 void rn_bootstrap_listed(struct rn_bootstrap *b, int64_t now_ns)
 {
-    struct rn_engine *e = b->engine;
+    struct rn_host *h = b->host;
     runnel_error error = { 0 };
     runnel_code rc;
 
@@ -235,15 +235,15 @@ void rn_bootstrap_listed(struct rn_bootstrap *b, int64_t now_ns)
         return;
     }
     rn_listing_release(&b->listing);
-    rc = rn_listing_read(&b->listing, e->base, &b->call, &error);
+    rc = rn_listing_read(&b->listing, h->base, &b->call, &error);
     if (rc) {
         rn_bootstrap_retry(b, rc, &error, now_ns);
         return;
     }
-    rn_listing_route(&b->listing, e->map);
-    e->expiry.now_ms = b->call.now_ms;
-    e->expiry.mono_ns = now_ns;
-    if (e->config.o.discard_leases && !b->has_discarded && !b->is_repair)
+    rn_listing_route(&b->listing, h->map);
+    h->expiry.now_ms = b->call.now_ms;
+    h->expiry.mono_ns = now_ns;
+    if (h->config.o.discard_leases && !b->has_discarded && !b->is_repair)
         b->step = RN_STEP_DISCARD;
     else if (!is_refused(b))
         decide(b);

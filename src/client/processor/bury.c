@@ -30,9 +30,9 @@ static void tell(struct rn_worker *w, runnel_event_kind kind,
                            .count = d->count,
                            .lsn = c->lsn };
 
-    rn_engine_put(w->engine, &event, "change %llu %s%s%s",
-                  (unsigned long long)c->lsn, what, d->why[0] ? ": " : "",
-                  d->why);
+    rn_host_put(w->host, &event, "change %llu %s%s%s",
+                (unsigned long long)c->lsn, what, d->why[0] ? ": " : "",
+                d->why);
 }
 
 /* ---- by the program's function ------------------------------------------- */
@@ -44,7 +44,7 @@ static void run_dead_letter(struct rn_job *job)
     w->buried =
         w->observer.dead_letter(w->observer.context, w->token, &w->failure);
     w->answer = (struct rn_message){ .kind = RN_MESSAGE_BURIED, .item = w };
-    rn_engine_post(w->engine, &w->answer);
+    rn_host_post(w->host, &w->answer);
 }
 
 static void start_dead_letter(struct rn_worker *w, struct rn_delivery *d)
@@ -54,7 +54,7 @@ static void start_dead_letter(struct rn_worker *w, struct rn_delivery *d)
                                    .attempts = d->attempt - 1 };
     w->is_job_running = true;
     w->job = (struct rn_job){ .run = run_dead_letter };
-    rn_handlers_push(w->engine->handlers, &w->job);
+    rn_handlers_push(w->host->handlers, &w->job);
 }
 
 /* ---- into the container -------------------------------------------------- */
@@ -98,9 +98,9 @@ static enum rn_code print_letter(struct rn_worker *w, struct rn_delivery *d,
 
     rn_json_out_object_begin(&o);
     print_text(&o, "id", id);
-    print_text(&o, "processor", w->engine->config.name);
+    print_text(&o, "processor", w->host->config.name);
     print_text(&o, "lease", w->token);
-    print_text(&o, "host", w->engine->config.host);
+    print_text(&o, "host", w->host->config.host);
     print_text(&o, "continuation", d->slot->token.etag);
     rn_json_out_key(&o, RN_LIT("lsn"));
     rn_json_out_uint(&o, c->lsn);
@@ -146,7 +146,7 @@ static runnel_code fill_upsert(struct rn_worker *w, struct rn_delivery *d)
 
 static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
 {
-    struct rn_container *to = w->engine->config.at.dead_letters;
+    struct rn_container *to = w->host->config.at.dead_letters;
     struct rn_link link = rn_container_list(to, RN_KIND_DOCUMENT);
 
     w->burial = rn_new(sizeof(*w->burial));
@@ -163,7 +163,7 @@ static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
         w->burial = NULL;
         return false;
     }
-    rn_call_begin(w->burial, w->engine->transport);
+    rn_call_begin(w->burial, w->host->transport);
     return true;
 }
 
@@ -172,7 +172,7 @@ static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
 static void settle(struct rn_worker *w, bool is_stored)
 {
     struct rn_delivery *d = w->burying;
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
 
     w->burying = NULL;
     if (!d->slot) {
@@ -180,13 +180,13 @@ static void settle(struct rn_worker *w, bool is_stored)
         return;
     }
     if (!is_stored) {
-        rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_CRITICAL,
-                       w->token, NULL,
-                       "a dead letter cannot be stored; the lease waits");
-        rn_window_block(&w->window, d, rn_mono_ns(e->env));
+        rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_CRITICAL,
+                     w->token, NULL,
+                     "a dead letter cannot be stored; the lease waits");
+        rn_window_block(&w->window, d, rn_mono_ns(h->env));
         return;
     }
-    e->stats.dead_letters++;
+    h->stats.dead_letters++;
     tell(w, RUNNEL_EVENT_DEAD_LETTERED, RUNNEL_SEVERITY_WARNING, d,
          "is a dead letter");
     d->state = RN_DELIVERY_REJECTED;
@@ -204,7 +204,7 @@ void rn_worker_buried(struct rn_worker *w)
 static void skip(struct rn_worker *w, struct rn_delivery *d)
 {
     for (; d->rejected < d->count; d->rejected++) {
-        w->engine->stats.skips++;
+        w->host->stats.skips++;
         tell(w, RUNNEL_EVENT_SKIPPED, RUNNEL_SEVERITY_WARNING, d, "is skipped");
     }
     rn_window_settle(&w->window, d);
@@ -217,12 +217,12 @@ static void block(struct rn_worker *w, struct rn_delivery *d)
         tell(w, RUNNEL_EVENT_BLOCKED, RUNNEL_SEVERITY_CRITICAL, d,
              "fails again and again; the lease waits");
     d->is_reported = true;
-    rn_window_block(&w->window, d, rn_mono_ns(w->engine->env));
+    rn_window_block(&w->window, d, rn_mono_ns(w->host->env));
 }
 
 static void begin(struct rn_worker *w, struct rn_delivery *d)
 {
-    const struct rn_config *c = &w->engine->config;
+    const struct rn_config *c = &w->host->config;
 
     if (c->o.exhausted == RUNNEL_SKIP) {
         skip(w, d);

@@ -12,14 +12,14 @@ static void post(struct rn_worker *w, struct rn_message *m,
 {
     m->kind = kind;
     m->item = item;
-    rn_engine_post(w->engine, m);
+    rn_host_post(w->host, m);
 }
 
 static void run_changes(struct rn_job *job)
 {
     struct rn_delivery *d = RN_CONTAINER_OF(job, struct rn_delivery, job);
     struct rn_worker *w = d->worker;
-    int64_t now_ns = rn_mono_ns(w->engine->env);
+    int64_t now_ns = rn_mono_ns(w->host->env);
 
     /* No call starts once the lease may be another host's. */
     d->was_refused =
@@ -35,7 +35,7 @@ static void run_changes(struct rn_job *job)
 static void run_open(struct rn_job *job)
 {
     struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
-    const struct rn_config *c = &w->engine->config;
+    const struct rn_config *c = &w->host->config;
     runnel_code rc = RUNNEL_OK;
 
     w->observer = c->observer;
@@ -57,7 +57,7 @@ static void run_open(struct rn_job *job)
 static void run_close(struct rn_job *job)
 {
     struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
-    const struct rn_config *c = &w->engine->config;
+    const struct rn_config *c = &w->host->config;
 
     if (w->observer.close)
         w->observer.close(w->observer.context, w->token, w->reason);
@@ -70,7 +70,7 @@ static void start_job(struct rn_worker *w, void (*run)(struct rn_job *job))
 {
     w->is_job_running = true;
     w->job = (struct rn_job){ .run = run };
-    rn_handlers_push(w->engine->handlers, &w->job);
+    rn_handlers_push(w->host->handlers, &w->job);
 }
 
 void rn_worker_start_open(struct rn_worker *w)
@@ -86,11 +86,11 @@ void rn_worker_start_close(struct rn_worker *w)
     start_job(w, run_close);
 }
 
-/* ---- on the engine's thread ---------------------------------------------- */
+/* ---- on the host's thread ---------------------------------------------- */
 
 void rn_worker_opened(struct rn_worker *w)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     runnel_event event = { .kind = RUNNEL_EVENT_ACQUIRED,
                            .severity = RUNNEL_SEVERITY_INFO,
                            .lease = w->token,
@@ -102,18 +102,18 @@ void rn_worker_opened(struct rn_worker *w)
     if (w->state != RN_WORKER_OPENING)
         return; /* lost meanwhile */
     if (w->opened) {
-        rn_engine_tell(e, RUNNEL_EVENT_RETRIED, RUNNEL_SEVERITY_ERROR, w->token,
-                       NULL, "open failed: %s", runnel_code_name(w->opened));
-        rn_engine_avoid(e, w->id);
+        rn_host_tell(h, RUNNEL_EVENT_RETRIED, RUNNEL_SEVERITY_ERROR, w->token,
+                     NULL, "open failed: %s", runnel_code_name(w->opened));
+        rn_host_avoid(h, w->id);
         w->reason = RUNNEL_CLOSE_OBSERVER_ERROR;
         w->state = RN_WORKER_RELEASING;
         return;
     }
-    rn_engine_put(e, &event, "acquired%s%s", w->owner_seen ? " from " : "",
-                  w->owner_seen ? w->owner_seen : "");
+    rn_host_put(h, &event, "acquired%s%s", w->owner_seen ? " from " : "",
+                w->owner_seen ? w->owner_seen : "");
     w->state = RN_WORKER_ACTIVE;
     rn_worker_begin_reading(w);
-    if (asked || e->state != RUNNEL_RUNNING)
+    if (asked || h->state != RUNNEL_RUNNING)
         rn_worker_drain(w, asked ? asked : RUNNEL_CLOSE_SHUTDOWN);
 }
 
@@ -124,7 +124,7 @@ void rn_worker_closed(struct rn_worker *w)
     if (w->state == RN_WORKER_LOST)
         w->state = RN_WORKER_FREE;
     else if (w->state == RN_WORKER_CLOSING)
-        w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_RESHAPING
+        w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_SPLITTING
                                                         : RN_WORKER_RELEASING;
 }
 
@@ -139,7 +139,7 @@ void rn_worker_forget_batches(struct rn_worker *w)
 /* What was done may be stored now, depending on the options. */
 static void note_progress(struct rn_worker *w)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
     struct rn_window *window = &w->window;
 
     if (window->changes_done == 0)
@@ -168,34 +168,34 @@ static void tell_retry(struct rn_worker *w, const struct rn_delivery *d,
 
     if (outcome == RN_OUTCOME_BISECTED) {
         event.kind = RUNNEL_EVENT_BISECTED;
-        rn_engine_put(w->engine, &event, "a batch of %zu changes is halved",
-                      d->count);
+        rn_host_put(w->host, &event, "a batch of %zu changes is halved",
+                    d->count);
         return;
     }
-    rn_engine_put(w->engine, &event, "a batch failed, attempt %u%s%s",
-                  d->attempt - 1, d->why[0] ? ": " : "", d->why);
+    rn_host_put(w->host, &event, "a batch failed, attempt %u%s%s",
+                d->attempt - 1, d->why[0] ? ": " : "", d->why);
 }
 
 static void judge(struct rn_worker *w, struct rn_delivery *d,
                   runnel_verdict verdict)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     size_t count = d->count;
     enum rn_outcome outcome =
-        rn_window_judge(&w->window, d, verdict, rn_mono_ns(e->env));
+        rn_window_judge(&w->window, d, verdict, rn_mono_ns(h->env));
 
     switch (outcome) {
     case RN_OUTCOME_DONE:
-        e->stats.changes += count;
-        e->stats.batches++;
+        h->stats.changes += count;
+        h->stats.batches++;
         break;
     case RN_OUTCOME_PARTLY:
-        e->stats.batches++;
-        e->stats.retries++;
+        h->stats.batches++;
+        h->stats.retries++;
         break;
     case RN_OUTCOME_AGAIN:
     case RN_OUTCOME_BISECTED:
-        e->stats.retries++;
+        h->stats.retries++;
         tell_retry(w, d, outcome);
         break;
     case RN_OUTCOME_REJECTED:
@@ -211,12 +211,12 @@ static void judge(struct rn_worker *w, struct rn_delivery *d,
 static void conclude(struct rn_delivery *d, runnel_verdict verdict)
 {
     struct rn_worker *w = d->worker;
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     bool was_granted = w->is_granted;
 
     w->calls--;
-    e->stats.batches_open--;
-    w->acked_ns = rn_mono_ns(e->env);
+    h->stats.batches_open--;
+    w->acked_ns = rn_mono_ns(h->env);
     if (was_granted)
         rn_worker_end_grant(w, verdict == RUNNEL_DONE && d->slot);
     if (!d->slot) {
@@ -225,7 +225,7 @@ static void conclude(struct rn_delivery *d, runnel_verdict verdict)
     }
     if (verdict == RUNNEL_YIELD) {
         rn_window_undo(&w->window, d);
-        rn_engine_avoid(e, w->id);
+        rn_host_avoid(h, w->id);
         rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
         return;
     }
@@ -239,7 +239,7 @@ void rn_worker_returned(struct rn_delivery *d)
     d->has_returned = true;
     if (d->was_refused) {
         w->calls--;
-        w->engine->stats.batches_open--;
+        w->host->stats.batches_open--;
         if (d->slot)
             rn_window_undo(&w->window, d);
         else
@@ -262,20 +262,20 @@ void rn_worker_acked(struct rn_delivery *d)
 static void start(struct rn_worker *w, struct rn_delivery *d)
 {
     w->calls++;
-    w->engine->stats.batches_open++;
+    w->host->stats.batches_open++;
     d->worker = w;
     d->epoch = w->epoch;
     d->has_returned = d->was_acked = d->is_stuck = false;
     d->verdict = d->acked_verdict = RUNNEL_AGAIN;
     atomic_store(&d->started_ns, 0);
     d->job = (struct rn_job){ .run = run_changes };
-    rn_handlers_push(w->engine->handlers, &d->job);
+    rn_handlers_push(w->host->handlers, &d->job);
 }
 
 /* Tells of calls that take long, and gives the lease up for the longest. */
 static int64_t watch(struct rn_worker *w, int64_t now_ns)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
     int64_t next = RN_TASK_IDLE;
 
     if (w->window.delivered == 0 || o->stuck_ms == RUNNEL_OFF)
@@ -295,16 +295,16 @@ static int64_t watch(struct rn_worker *w, int64_t now_ns)
                 continue;
             }
             if (d->is_stuck) {
-                rn_engine_avoid(w->engine, w->id);
+                rn_host_avoid(w->host, w->id);
                 rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
                 w->is_deadline_over = true;
                 rn_worker_forget_batches(w);
                 return RN_TASK_NOW;
             }
             d->is_stuck = true;
-            rn_engine_tell(w->engine, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
-                           w->token, NULL, "a handler runs for %lld s",
-                           (long long)((now_ns - since) / 1000000000));
+            rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
+                         w->token, NULL, "a handler runs for %lld s",
+                         (long long)((now_ns - since) / 1000000000));
             return RN_TASK_NOW;
         }
     }

@@ -4,7 +4,7 @@
  * ends after a while without a job.  All are tasks of the env, so a simulation
  * steps them.
  *
- * Threads: any may push; the engine's alone does the rest.
+ * Threads: any may push; the host's alone does the rest.
  */
 #ifndef RN_CLIENT_PROCESSOR_HANDLERS_H
 #define RN_CLIENT_PROCESSOR_HANDLERS_H

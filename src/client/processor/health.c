@@ -3,24 +3,24 @@
 
 static const int64_t ms_ns = 1000000;
 
-void rn_engine_read_stats(struct rn_engine *e, runnel_processor_stats *out)
+void rn_host_read_stats(struct rn_host *h, runnel_processor_stats *out)
 {
-    int64_t now_ns = rn_mono_ns(e->env);
+    int64_t now_ns = rn_mono_ns(h->env);
     runnel_processor_stats s;
 
-    pthread_mutex_lock(&e->lock);
-    s = e->stats;
-    s.state = e->state;
-    s.is_ready = e->is_ready;
-    s.is_live = e->state == RUNNEL_RUNNING &&
-                now_ns - e->pass_ended_ns <
-                    3 * (int64_t)e->config.o.lease_acquire_ms * ms_ns;
+    pthread_mutex_lock(&h->lock);
+    s = h->stats;
+    s.state = h->state;
+    s.is_ready = h->is_ready;
+    s.is_live = h->state == RUNNEL_RUNNING &&
+                now_ns - h->pass_ended_ns <
+                    3 * (int64_t)h->config.o.lease_acquire_ms * ms_ns;
     s.leases_owned = 0;
-    for (size_t i = 0; i < e->worker_count; i++)
-        s.leases_owned += e->workers[i]->state == RN_WORKER_ACTIVE ||
-                          e->workers[i]->state == RN_WORKER_OPENING;
-    pthread_mutex_unlock(&e->lock);
-    s.events_lost = rn_events_lost(e->events);
+    for (size_t i = 0; i < h->worker_count; i++)
+        s.leases_owned += h->workers[i]->state == RN_WORKER_ACTIVE ||
+                          h->workers[i]->state == RN_WORKER_OPENING;
+    pthread_mutex_unlock(&h->lock);
+    s.events_lost = rn_events_lost(h->events);
     s.size = out->size;
     memcpy(out, &s, out->size < sizeof(s) ? out->size : sizeof(s));
 }
@@ -40,8 +40,8 @@ static const char *doing(const struct rn_worker *w)
         return w->reader.is_asking && !w->reader.wait_s ? "reading" : "waiting";
     case RN_WORKER_LOST:
         return "lost";
-    case RN_WORKER_RESHAPING:
-        return "reshaping";
+    case RN_WORKER_SPLITTING:
+        return "splitting";
     default:
         return "draining";
     }
@@ -52,19 +52,19 @@ static int64_t age(int64_t now_ns, int64_t then_ns)
     return then_ns ? (now_ns - then_ns) / ms_ns : -1;
 }
 
-void rn_engine_each_lease(struct rn_engine *e,
-                          bool (*each)(void *context,
-                                       const runnel_lease_health *lease),
-                          void *context)
+void rn_host_each_lease(struct rn_host *h,
+                        bool (*each)(void *context,
+                                     const runnel_lease_health *lease),
+                        void *context)
 {
-    int64_t now_ns = rn_mono_ns(e->env);
+    int64_t now_ns = rn_mono_ns(h->env);
 
-    pthread_mutex_lock(&e->lock);
-    for (size_t i = 0; i < e->worker_count; i++) {
-        const struct rn_worker *w = e->workers[i];
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < h->worker_count; i++) {
+        const struct rn_worker *w = h->workers[i];
         struct rn_position position = { .kind = RN_POSITION_BEGINNING };
-        runnel_lease_health h = {
-            .size = sizeof(h),
+        runnel_lease_health health = {
+            .size = sizeof(health),
             .lease = w->token,
             .doing = doing(w),
             .attempt = rn_window_attempts(&w->window) + 1,
@@ -77,9 +77,9 @@ void rn_engine_each_lease(struct rn_engine *e,
         };
         if (w->document->lease.position.at &&
             !rn_position_set(&position, w->document->lease.position, NULL))
-            h.position = position.etag;
-        if (!each(context, &h))
+            health.position = position.etag;
+        if (!each(context, &health))
             break;
     }
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_unlock(&h->lock);
 }

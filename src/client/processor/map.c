@@ -3,91 +3,93 @@
 
 enum { MAP_RETRY_MS = 500, MAP_INCOMPLETE_MS = 50 };
 
-void rn_engine_want_map(struct rn_engine *e)
+void rn_host_want_map(struct rn_host *h)
 {
-    e->wants_map = true;
+    h->wants_map = true;
 }
 
-static void end_call(struct rn_engine *e)
+static void end_call(struct rn_host *h)
 {
-    rn_call_release(e->map_call);
-    rn_free(e->map_call);
-    e->map_call = NULL;
+    rn_call_release(h->map_call);
+    rn_free(h->map_call);
+    h->map_call = NULL;
 }
 
-void rn_engine_forget_map(struct rn_engine *e)
+void rn_host_forget_map(struct rn_host *h)
 {
-    if (e->map_call)
-        end_call(e);
-    rn_routing_unref(e->map);
-    rn_routing_unref(e->map_next);
-    e->map = e->map_next = NULL;
+    if (h->map_call)
+        end_call(h);
+    rn_routing_unref(h->map);
+    rn_routing_unref(h->map_next);
+    h->map = h->map_next = NULL;
 }
 
 /* Asks for what is new since the last answer. */
-static void start(struct rn_engine *e, int64_t now_ns)
+static void start(struct rn_host *h, int64_t now_ns)
 {
-    struct rn_container *source = e->config.at.source;
+    struct rn_container *source = h->config.at.source;
     struct rn_link link = rn_container_list(source, RN_KIND_RANGE);
-    const struct rn_routing *base = e->map_next ? e->map_next : e->map;
-    struct rn_headers *h;
+    const struct rn_routing *base = h->map_next ? h->map_next : h->map;
+    struct rn_headers *headers;
     runnel_code rc;
 
-    e->map_call = rn_new(sizeof(*e->map_call));
-    if (!e->map_call) {
-        e->map_due_ns = now_ns + (int64_t)MAP_RETRY_MS * 1000000;
+    h->map_call = rn_new(sizeof(*h->map_call));
+    if (!h->map_call) {
+        h->map_due_ns = now_ns + (int64_t)MAP_RETRY_MS * 1000000;
         return;
     }
-    rn_call_init(e->map_call, e->account, "GET", RN_EFFECT_READ, &link);
-    h = &e->map_call->request.headers;
-    rc = rn_headers_add(h, RN_HEADER_A_IM, RN_LIT("Incremental feed"), NULL);
+    rn_call_init(h->map_call, h->account, "GET", RN_EFFECT_READ, &link);
+    headers = &h->map_call->request.headers;
+    rc = rn_headers_add(headers, RN_HEADER_A_IM, RN_LIT("Incremental feed"),
+                        NULL);
     if (!rc)
-        rc = rn_headers_add(h, RN_HEADER_MAX_ITEM_COUNT, RN_LIT("-1"), NULL);
+        rc = rn_headers_add(headers, RN_HEADER_MAX_ITEM_COUNT, RN_LIT("-1"),
+                            NULL);
     if (!rc && base && base->etag[0])
-        rc = rn_headers_add(h, RN_HEADER_IF_NONE_MATCH,
+        rc = rn_headers_add(headers, RN_HEADER_IF_NONE_MATCH,
                             rn_view_text(base->etag), NULL);
     if (rc) {
-        end_call(e);
-        e->map_due_ns = now_ns + (int64_t)MAP_RETRY_MS * 1000000;
+        end_call(h);
+        h->map_due_ns = now_ns + (int64_t)MAP_RETRY_MS * 1000000;
         return;
     }
-    rn_call_begin(e->map_call, e->transport);
+    rn_call_begin(h->map_call, h->transport);
 }
 
-static void retry(struct rn_engine *e, int64_t now_ns, int64_t pause_ms,
+static void retry(struct rn_host *h, int64_t now_ns, int64_t pause_ms,
                   const runnel_error *error)
 {
-    rn_routing_unref(e->map_next);
-    e->map_next = NULL;
-    e->map_due_ns = now_ns + pause_ms * 1000000;
+    rn_routing_unref(h->map_next);
+    h->map_next = NULL;
+    h->map_due_ns = now_ns + pause_ms * 1000000;
     if (error)
-        rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                       error, "the ranges cannot be read: %s", error->message);
+        rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
+                     error, "the ranges cannot be read: %s", error->message);
 }
 
 /* Nothing is newer: what was gathered is the map. */
-static void finish(struct rn_engine *e, int64_t now_ns)
+static void finish(struct rn_host *h, int64_t now_ns)
 {
-    struct rn_routing *map = e->map_next ? e->map_next : e->map;
+    struct rn_routing *map = h->map_next ? h->map_next : h->map;
 
     if (!map || !rn_routing_is_complete(map)) {
-        retry(e, now_ns, MAP_INCOMPLETE_MS, NULL);
+        retry(h, now_ns, MAP_INCOMPLETE_MS, NULL);
         return;
     }
-    if (e->map_next) {
-        rn_routing_unref(e->map);
-        e->map = e->map_next;
-        e->map_next = NULL;
+    if (h->map_next) {
+        rn_routing_unref(h->map);
+        h->map = h->map_next;
+        h->map_next = NULL;
     }
-    e->map_version++;
-    e->wants_map = false;
+    h->map_version++;
+    h->wants_map = false;
 }
 
-static void take_answer(struct rn_engine *e, int64_t now_ns)
+static void take_answer(struct rn_host *h, int64_t now_ns)
 {
-    struct rn_call *call = e->map_call;
+    struct rn_call *call = h->map_call;
     struct rn_view body = rn_buf_view(&call->exchange.answer);
-    const struct rn_routing *base = e->map_next ? e->map_next : e->map;
+    const struct rn_routing *base = h->map_next ? h->map_next : h->map;
     struct rn_routing *next = NULL;
     runnel_error error = call->error;
     runnel_code rc = call->code;
@@ -100,33 +102,33 @@ static void take_answer(struct rn_engine *e, int64_t now_ns)
         rc = rn_routing_apply(base, body, etag.at ? etag : RN_LIT(""), &next,
                               &error);
     if (next) {
-        rn_routing_unref(e->map_next);
-        e->map_next = next;
+        rn_routing_unref(h->map_next);
+        h->map_next = next;
     }
-    end_call(e);
+    end_call(h);
     if (rc)
-        retry(e, now_ns, MAP_RETRY_MS, &error);
+        retry(h, now_ns, MAP_RETRY_MS, &error);
     else if (next && is_more)
-        start(e, now_ns);
+        start(h, now_ns);
     else
-        finish(e, now_ns);
+        finish(h, now_ns);
 }
 
-int64_t rn_engine_step_map(struct rn_engine *e, int64_t now_ns)
+int64_t rn_host_step_map(struct rn_host *h, int64_t now_ns)
 {
     int64_t next;
 
-    if (e->map_call) {
-        next = rn_call_step(e->map_call);
-        if (!e->map_call->is_over)
+    if (h->map_call) {
+        next = rn_call_step(h->map_call);
+        if (!h->map_call->is_over)
             return next;
-        take_answer(e, now_ns);
+        take_answer(h, now_ns);
         return RN_TASK_NOW;
     }
-    if (!e->wants_map || !e->definition)
+    if (!h->wants_map || !h->definition)
         return RN_TASK_IDLE;
-    if (e->map_due_ns > now_ns)
-        return e->map_due_ns - now_ns;
-    start(e, now_ns);
+    if (h->map_due_ns > now_ns)
+        return h->map_due_ns - now_ns;
+    start(h, now_ns);
     return RN_TASK_NOW;
 }

@@ -1,7 +1,7 @@
-/* own.h -- the engine's state, shared by the files of this directory.
+/* own.h -- the host's state, shared by the files of this directory.
  *
- * Threads: everything here belongs to the engine's task, under `lock`, which
- * the engine gives up while it waits for the network.  `inbox` takes messages
+ * Threads: everything here belongs to the host's task, under `lock`, which
+ * the host gives up while it waits for the network.  `inbox` takes messages
  * of any thread.
  */
 #ifndef RN_CLIENT_PROCESSOR_OWN_H
@@ -14,22 +14,22 @@
 #include "client/lease/store.h"
 #include "client/lease/update.h"
 #include "client/processor/balance.h"
-#include "client/processor/engine.h"
 #include "client/processor/events.h"
+#include "client/processor/host.h"
 
 #include <pthread.h>
 
 /* A handler that waits for its checkpoint. */
-struct rn_checkpoint {
+struct rn_checkpoint_wait {
     struct rn_message message;
     struct rn_delivery *delivery;
     void *transaction;
     runnel_code code;
     runnel_error error;
-    bool is_over;    /* guarded by engine.lock */
+    bool is_over;    /* guarded by host.lock */
     bool is_granted; /* the handler's thread is to write `record` */
-    struct rn_store_call record;
-    struct rn_checkpoint *next;
+    struct rn_lease_store_call record;
+    struct rn_checkpoint_wait *next;
 };
 
 /* ---- one lease ----------------------------------------------------------- */
@@ -41,7 +41,7 @@ enum rn_worker_state {
     RN_WORKER_DRAINING, /* handlers finish */
     RN_WORKER_CLOSING,  /* the observer's close */
     RN_WORKER_RELEASING,
-    RN_WORKER_RESHAPING, /* children are made, the parent is deleted */
+    RN_WORKER_SPLITTING, /* children are made, the parent is deleted */
     RN_WORKER_LOST,      /* as DRAINING, but nothing is written any more */
     RN_WORKER_FREE,      /* to be removed from the table */
 };
@@ -58,13 +58,13 @@ struct rn_child {
     int64_t sent_ns;
 };
 
-/* The replacement of a lease by others (reshape.c). */
-struct rn_split_merge {
+/* The replacement of a lease by others (lease_split.c). */
+struct rn_lease_split {
     bool is_merge, is_cut;
     bool is_stored; /* the position was written, so the lease is ours */
     struct rn_child *children;
     size_t count, at; /* the child in work */
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     bool is_calling, has_answer;
     int64_t due_ns;
     uint32_t failures;
@@ -73,7 +73,7 @@ struct rn_split_merge {
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by what it does */
 struct rn_worker {
-    struct rn_engine *engine;
+    struct rn_host *host;
     enum rn_worker_state state;
     char *id;
     char token[RN_LEASE_TOKEN_MAX];
@@ -84,7 +84,7 @@ struct rn_worker {
     char session[RN_SESSION_MAX];
     struct rn_update_host identity;
     uint64_t epoch;
-    struct rn_store_call call;
+    struct rn_lease_store_call call;
     bool is_calling; /* `call` is under way */
     bool has_answer; /* `call` has ended and was not looked at */
     struct rn_update update;
@@ -129,7 +129,7 @@ struct rn_worker {
     bool must_checkpoint;
     struct rn_position manual; /* the position a handler asked to store */
     bool has_manual, is_manual_open;
-    struct rn_checkpoint *waiting; /* checkpoints of handlers */
+    struct rn_checkpoint_wait *waiting; /* checkpoints of handlers */
     bool is_granted;  /* the write turn is a handler's, until its verdict */
     bool was_written; /* the handler's write succeeded */
     char granted_etag[RN_LEASE_ETAG_MAX];
@@ -145,16 +145,16 @@ struct rn_worker {
     runnel_verdict buried;
     runnel_failure failure;
 
-    struct rn_split_merge reshape;
+    struct rn_lease_split split;
 };
 
-/* ---- the engine ---------------------------------------------------------- */
+/* ---- the host ---------------------------------------------------------- */
 
 /* Requests that are about no lease in particular. */
-struct rn_chore {
-    struct rn_chore *next;
-    struct rn_store_call call;
-    struct rn_engine *engine;
+struct rn_host_chore {
+    struct rn_host_chore *next;
+    struct rn_lease_store_call call;
+    struct rn_host *host;
 };
 
 /* A lease that is left to others until then. */
@@ -168,19 +168,19 @@ struct rn_bootstrap;
 struct rn_pass;
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by what it does */
-struct rn_engine {
+struct rn_host {
     struct rn_env *env;
     struct rn_config config;
     struct rn_account *account; /* of the source */
     struct rn_transport *transport;
-    struct rn_store *store;
+    struct rn_lease_store *store;
     struct rn_task task;
     bool has_waited; /* the transport did, in the last step */
     struct rn_queue inbox;
     struct rn_handlers *handlers;
     struct rn_events *events;
     struct rn_window_options window;
-    atomic_uint posting; /* threads inside rn_engine_post */
+    atomic_uint posting; /* threads inside rn_host_post */
     atomic_bool wants_drain;
     _Atomic int64_t drain_deadline_ns;
 
@@ -198,7 +198,7 @@ struct rn_engine {
     int64_t start_ms; /* of the processor, the store's time */
     bool has_offset;
     int64_t offset_ms; /* the store's clock minus ours */
-    char base[RN_STORE_ID_MAX];
+    char base[RN_LEASE_STORE_ID_MAX];
 
     struct rn_definition *definition;
     struct rn_feed_source source;
@@ -212,7 +212,7 @@ struct rn_engine {
     struct rn_bootstrap *bootstrap;
     struct rn_pass *pass;
     int64_t pass_due_ns, pass_ended_ns;
-    struct rn_expiry expiry;
+    struct rn_lease_expiry expiry;
     bool has_told_foreign, has_told_double, has_told_intervals;
     uint32_t damaged_told;
     bool has_marks;             /* look often: a lease is about to be free */
@@ -220,67 +220,67 @@ struct rn_engine {
 
     struct rn_worker **workers; /* by rising id */
     size_t worker_count, worker_room;
-    struct rn_chore *chores;
+    struct rn_host_chore *chores;
     size_t waits; /* reads that the server holds */
     int64_t trim_ns;
     uint32_t gone_count; /* the source, in a row */
     int64_t gone_ns;
 };
 
-/* engine.c */
-void rn_engine_tell(struct rn_engine *e, runnel_event_kind kind,
-                    runnel_severity severity, const char *lease,
-                    const runnel_error *error, const char *fmt, ...)
+/* host.c */
+void rn_host_tell(struct rn_host *h, runnel_event_kind kind,
+                  runnel_severity severity, const char *lease,
+                  const runnel_error *error, const char *fmt, ...)
     RN_PRINTF(6, 7);
-void rn_engine_put(struct rn_engine *e, runnel_event *event, const char *fmt,
-                   ...) RN_PRINTF(3, 4);
-int64_t rn_engine_step(void *engine);
+void rn_host_put(struct rn_host *h, runnel_event *event, const char *fmt, ...)
+    RN_PRINTF(3, 4);
+int64_t rn_host_step(void *host);
 /* Ends a wait of its transport or its task.  Any thread. */
-void rn_engine_rouse(void *engine);
-void rn_engine_post(struct rn_engine *e, struct rn_message *m);
-void rn_engine_fail(struct rn_engine *e, runnel_event_kind kind,
-                    runnel_code code, const runnel_error *error,
-                    const char *what);
+void rn_host_rouse(void *host);
+void rn_host_post(struct rn_host *h, struct rn_message *m);
+void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
+                  const runnel_error *error, const char *what);
 /* The store's clock now. */
-int64_t rn_engine_store_ms(const struct rn_engine *e);
+int64_t rn_host_store_ms(const struct rn_host *h);
 /* Learns the store's clock from an answer, counts the request. */
-void rn_engine_learn(struct rn_engine *e, const struct rn_store_call *call);
-struct rn_worker *rn_engine_find(struct rn_engine *e, struct rn_view id);
-runnel_code rn_engine_add(struct rn_engine *e, struct rn_worker *w) RN_CHECK;
-void rn_engine_draw_session(struct rn_engine *e, char out[RN_SESSION_MAX]);
-void rn_engine_avoid(struct rn_engine *e, const char *id);
-bool rn_engine_is_avoided(struct rn_engine *e, struct rn_view id);
-void rn_engine_start_chore(struct rn_engine *e, struct rn_chore *c);
+void rn_host_learn(struct rn_host *h, const struct rn_lease_store_call *call);
+void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX]);
+void rn_host_start_chore(struct rn_host *h, struct rn_host_chore *c);
 /* A value of a percentage between `low` and `high` of `ms`, in nanoseconds. */
-int64_t rn_engine_jitter(struct rn_engine *e, uint32_t ms, unsigned low,
-                         unsigned high);
+int64_t rn_host_jitter(struct rn_host *h, uint32_t ms, unsigned low,
+                       unsigned high);
 
 /* The next balance pass begins a second after the last one ended. */
-void rn_engine_hasten_pass(struct rn_engine *e);
+void rn_host_hasten_pass(struct rn_host *h);
+
+/* table.c */
+struct rn_worker *rn_host_find(struct rn_host *h, struct rn_view id);
+runnel_code rn_host_add(struct rn_host *h, struct rn_worker *w) RN_CHECK;
+void rn_host_avoid(struct rn_host *h, const char *id);
+bool rn_host_is_avoided(struct rn_host *h, struct rn_view id);
 
 /* map.c */
-void rn_engine_want_map(struct rn_engine *e);
-int64_t rn_engine_step_map(struct rn_engine *e, int64_t now_ns);
-void rn_engine_forget_map(struct rn_engine *e);
+void rn_host_want_map(struct rn_host *h);
+int64_t rn_host_step_map(struct rn_host *h, int64_t now_ns);
+void rn_host_forget_map(struct rn_host *h);
 
 /* bootstrap.c */
-runnel_code rn_bootstrap_new(struct rn_engine *e,
+runnel_code rn_bootstrap_new(struct rn_host *h,
                              struct rn_bootstrap **out) RN_CHECK;
 void rn_bootstrap_free(struct rn_bootstrap *b);
-/* Returns nanoseconds to its next step.  `*is_over` with e->failure. */
+/* Returns nanoseconds to its next step.  `*is_over` with h->failure. */
 int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over);
 
 /* pass.c */
-runnel_code rn_pass_new(struct rn_engine *e, struct rn_pass **out) RN_CHECK;
+runnel_code rn_pass_new(struct rn_host *h, struct rn_pass **out) RN_CHECK;
 void rn_pass_free(struct rn_pass *p);
 /* True when it is over. */
 bool rn_pass_step(struct rn_pass *p);
 
 /* worker.c */
-runnel_code rn_worker_new(struct rn_engine *e,
-                          struct rn_lease_document *document,
+runnel_code rn_worker_new(struct rn_host *h, struct rn_lease_document *document,
                           struct rn_worker **out) RN_CHECK;
-/* Nothing of it is under way, unless the engine is killed. */
+/* Nothing of it is under way, unless the host is killed. */
 void rn_worker_free(struct rn_worker *w);
 /* Begins to acquire; `is_expired`: from an owner that seems dead. */
 void rn_worker_acquire(struct rn_worker *w, bool is_expired);
@@ -314,16 +314,16 @@ int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns);
 
 /* write.c: the lease */
 int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns);
-void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint *c);
+void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c);
 void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code);
 /* The handler that had the write turn has given its verdict. */
 void rn_worker_end_grant(struct rn_worker *w, bool is_done);
 
-/* reshape.c */
-int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns);
-void rn_split_merge_release(struct rn_split_merge *r);
+/* lease_split.c */
+int64_t rn_worker_split(struct rn_worker *w, int64_t now_ns);
+void rn_lease_split_release(struct rn_lease_split *r);
 /* What the routing map says of a lease whose range answers 410. */
 enum rn_fate { RN_FATE_UNKNOWN, RN_FATE_SAME, RN_FATE_MOVED, RN_FATE_GONE };
-enum rn_fate rn_split_merge_fate(struct rn_worker *w);
+enum rn_fate rn_lease_split_fate(struct rn_worker *w);
 
 #endif

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 struct rn_pass {
-    struct rn_engine *engine;
-    struct rn_store_call call;
+    struct rn_host *host;
+    struct rn_lease_store_call call;
     bool is_over;
     struct rn_listing listing;
     struct rn_arena arena;
@@ -16,27 +16,27 @@ struct rn_pass {
     size_t count;
 };
 
-static void listed(struct rn_store_call *call)
+static void listed(struct rn_lease_store_call *call)
 {
     struct rn_pass *p = call->context;
 
     p->is_over = true;
 }
 
-runnel_code rn_pass_new(struct rn_engine *e, struct rn_pass **out)
+runnel_code rn_pass_new(struct rn_host *h, struct rn_pass **out)
 {
     struct rn_pass *p = rn_new(sizeof(*p));
 
     if (!p)
         return RUNNEL_NO_MEMORY;
-    p->engine = e;
+    p->host = h;
     p->arena = RN_ARENA_INIT(64 << 20);
-    rn_store_call_init(&p->call, RN_STORE_LIST);
-    snprintf(p->call.id, sizeof(p->call.id), "%s.", e->base);
+    rn_lease_store_call_init(&p->call, RN_LEASE_STORE_LIST);
+    snprintf(p->call.id, sizeof(p->call.id), "%s.", h->base);
     p->call.done = listed;
     p->call.context = p;
-    e->stats.lease_reads++;
-    e->store->ops->start(e->store, &p->call);
+    h->stats.lease_reads++;
+    h->store->ops->start(h->store, &p->call);
     *out = p;
     return RUNNEL_OK;
 }
@@ -46,7 +46,7 @@ void rn_pass_free(struct rn_pass *p)
     if (!p)
         return;
     rn_listing_release(&p->listing);
-    rn_store_call_release(&p->call);
+    rn_lease_store_call_release(&p->call);
     rn_arena_release(&p->arena);
     rn_free(p);
 }
@@ -55,54 +55,54 @@ void rn_pass_free(struct rn_pass *p)
 
 static void tell_damage(struct rn_pass *p)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
 
-    if (p->listing.damaged && p->listing.damaged != e->damaged_told) {
-        rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
-                       NULL, &p->listing.error,
-                       "%zu lease document%s cannot be read, first %s: %s",
-                       p->listing.damaged, p->listing.damaged == 1 ? "" : "s",
-                       p->listing.damaged_id, p->listing.error.message);
+    if (p->listing.damaged && p->listing.damaged != h->damaged_told) {
+        rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
+                     NULL, &p->listing.error,
+                     "%zu lease document%s cannot be read, first %s: %s",
+                     p->listing.damaged, p->listing.damaged == 1 ? "" : "s",
+                     p->listing.damaged_id, p->listing.error.message);
     }
-    e->damaged_told = (uint32_t)p->listing.damaged;
+    h->damaged_told = (uint32_t)p->listing.damaged;
 }
 
 static void tell_intervals(struct rn_pass *p, const struct rn_lease *lease)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
     struct rn_view theirs = rn_lease_property(lease, RN_LEASE_INTERVALS);
     runnel_event event = { .kind = RUNNEL_EVENT_CONFIGURATION,
                            .severity = RUNNEL_SEVERITY_WARNING };
     char host[RN_HOST_MAX + 1];
 
-    if (e->has_told_intervals || !theirs.at || !rn_lease_is_native(lease) ||
-        rn_view_eq(theirs, rn_view_text(e->intervals)))
+    if (h->has_told_intervals || !theirs.at || !rn_lease_is_native(lease) ||
+        rn_view_eq(theirs, rn_view_text(h->intervals)))
         return;
-    e->has_told_intervals = true;
+    h->has_told_intervals = true;
     snprintf(host, sizeof(host), "%.*s", RN_FMT(lease->owner));
     event.host = host;
-    rn_engine_put(e, &event,
-                  "%s has other lease intervals (%.*s) than this host (%s)",
-                  host, RN_FMT(theirs), e->intervals);
+    rn_host_put(h, &event,
+                "%s has other lease intervals (%.*s) than this host (%s)", host,
+                RN_FMT(theirs), h->intervals);
 }
 
 /* A host that started later has our name: the newest wins. */
 static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
 
     if (!lease->owner.at || !rn_lease_is_native(lease) ||
-        !rn_view_eq(lease->owner, rn_view_text(e->config.host)) ||
-        rn_lease_session_start(lease) <= e->start_ms)
+        !rn_view_eq(lease->owner, rn_view_text(h->config.host)) ||
+        rn_lease_session_start(lease) <= h->start_ms)
         return false;
-    rn_engine_fail(e, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
-                   "a newer host has our name");
+    rn_host_fail(h, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
+                 "a newer host has our name");
     return true;
 }
 
 /* ---- what the leases are ------------------------------------------------- */
 
-static void remove_done(struct rn_store_call *call)
+static void remove_done(struct rn_lease_store_call *call)
 {
     (void)call; /* whoever lists next sees how it ended */
 }
@@ -110,21 +110,21 @@ static void remove_done(struct rn_store_call *call)
 static void remove_lease(struct rn_pass *p, const struct rn_lease *lease,
                          const char *why)
 {
-    struct rn_chore *c = rn_new(sizeof(*c));
+    struct rn_host_chore *c = rn_new(sizeof(*c));
 
     if (!c)
         return;
-    rn_store_call_init(&c->call, RN_STORE_REMOVE);
+    rn_lease_store_call_init(&c->call, RN_LEASE_STORE_REMOVE);
     c->call.done = remove_done;
     if (rn_listing_address(&c->call, lease)) {
-        rn_store_call_release(&c->call);
+        rn_lease_store_call_release(&c->call);
         rn_free(c);
         return;
     }
-    rn_engine_tell(p->engine, RUNNEL_EVENT_CONFIGURATION,
-                   RUNNEL_SEVERITY_WARNING, NULL, NULL,
-                   "lease %.*s is removed: %s", RN_FMT(lease->token), why);
-    rn_engine_start_chore(p->engine, c);
+    rn_host_tell(p->host, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
+                 NULL, NULL, "lease %.*s is removed: %s", RN_FMT(lease->token),
+                 why);
+    rn_host_start_chore(p->host, c);
 }
 
 /* Leases that should not be: true if this one counts no more. */
@@ -132,25 +132,25 @@ static bool is_surplus(struct rn_pass *p, size_t i)
 {
     const struct rn_listing *l = &p->listing;
     const struct rn_lease *lease = &l->leases[i]->lease;
-    struct rn_engine *e = p->engine;
-    struct rn_worker *w = rn_engine_find(e, lease->id);
+    struct rn_host *h = p->host;
+    struct rn_worker *w = rn_host_find(h, lease->id);
     bool is_copy = rn_coverage_is_copy(l->covers, l->count, i);
 
     if (!is_copy && !rn_coverage_is_redundant(l->covers, l->count, i)) {
-        if (!e->has_told_double &&
+        if (!h->has_told_double &&
             rn_coverage_is_double(l->covers, l->count, i)) {
-            e->has_told_double = true;
-            rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION,
-                           RUNNEL_SEVERITY_WARNING, NULL, NULL,
-                           "lease %.*s overlaps others, so changes come "
-                           "twice; delete one of them",
-                           RN_FMT(lease->token));
+            h->has_told_double = true;
+            rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
+                         NULL, NULL,
+                         "lease %.*s overlaps others, so changes come "
+                         "twice; delete one of them",
+                         RN_FMT(lease->token));
         }
         return false;
     }
     if (w)
         rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
-    else if (!lease->owner.at || rn_expiry_is_over(&e->expiry, lease))
+    else if (!lease->owner.at || rn_lease_expiry_is_over(&h->expiry, lease))
         remove_lease(p, lease,
                      is_copy ? "it exists twice" : "finer leases cover it");
     return true;
@@ -159,27 +159,28 @@ static bool is_surplus(struct rn_pass *p, size_t i)
 static struct rn_balance_lease describe(struct rn_pass *p,
                                         const struct rn_lease *lease)
 {
-    struct rn_engine *e = p->engine;
-    struct rn_worker *w = rn_engine_find(e, lease->id);
+    struct rn_host *h = p->host;
+    struct rn_worker *w = rn_host_find(h, lease->id);
     bool is_ours = w && w->state != RN_WORKER_LOST;
     struct rn_balance_lease out = { .owner = lease->owner,
                                     .is_native = rn_lease_is_native(lease) };
     int64_t at_ms;
 
-    out.is_available = !lease->owner.at || rn_expiry_is_over(&e->expiry, lease);
+    out.is_available =
+        !lease->owner.at || rn_lease_expiry_is_over(&h->expiry, lease);
     if (is_ours) { /* the listing may be older than what we know */
         out.is_available = false;
         out.is_native = true;
-        out.owner = rn_view_text(e->config.host);
+        out.owner = rn_view_text(h->config.host);
     }
     if (rn_lease_wanted(lease, &out.wanted, &at_ms)) {
-        out.wanted_age_ms = rn_engine_store_ms(e) - at_ms;
+        out.wanted_age_ms = rn_host_store_ms(h) - at_ms;
         if (out.wanted_age_ms < 0)
             out.wanted_age_ms = 0;
         /* Our own mark: look often, until the lease may be stolen. */
-        if (!is_ours && rn_view_eq(out.wanted, rn_view_text(e->config.host)) &&
-            out.wanted_age_ms < (int64_t)e->config.o.lease_expire_ms / 2)
-            e->has_marks = true;
+        if (!is_ours && rn_view_eq(out.wanted, rn_view_text(h->config.host)) &&
+            out.wanted_age_ms < (int64_t)h->config.o.lease_expire_ms / 2)
+            h->has_marks = true;
     } else {
         out.wanted = (struct rn_view){ 0 };
     }
@@ -211,19 +212,19 @@ static bool collect(struct rn_pass *p)
 
 static void acquire(struct rn_pass *p, size_t place, bool is_expired)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
     struct rn_listing *l = &p->listing;
     struct rn_worker *w = NULL;
 
     if (!l->leases[place] || !l->covers[place].has_range ||
-        rn_engine_find(e, l->leases[place]->lease.id) ||
-        rn_engine_is_avoided(e, l->leases[place]->lease.id))
+        rn_host_find(h, l->leases[place]->lease.id) ||
+        rn_host_is_avoided(h, l->leases[place]->lease.id))
         return;
-    if (rn_worker_new(e, l->leases[place], &w))
+    if (rn_worker_new(h, l->leases[place], &w))
         return;
     l->leases[place] = NULL; /* the worker's now */
     w->range = l->covers[place].range;
-    if (rn_engine_add(e, w)) {
+    if (rn_host_add(h, w)) {
         rn_worker_free(w);
         return;
     }
@@ -233,33 +234,33 @@ static void acquire(struct rn_pass *p, size_t place, bool is_expired)
 /* Writes our name into a lease; its timestamp stays the owner's. */
 static void mark(struct rn_pass *p, size_t place)
 {
-    struct rn_engine *e = p->engine;
-    struct rn_chore *c = rn_new(sizeof(*c));
+    struct rn_host *h = p->host;
+    struct rn_host_chore *c = rn_new(sizeof(*c));
     struct rn_lease lease;
     char wanted[RN_HOST_MAX + 32];
 
     if (!c)
         return;
     lease = p->listing.leases[place]->lease;
-    snprintf(wanted, sizeof(wanted), "%s %lld", e->config.host,
-             (long long)rn_engine_store_ms(e));
-    rn_store_call_init(&c->call, RN_STORE_REPLACE);
+    snprintf(wanted, sizeof(wanted), "%s %lld", h->config.host,
+             (long long)rn_host_store_ms(h));
+    rn_lease_store_call_init(&c->call, RN_LEASE_STORE_REPLACE);
     c->call.done = remove_done;
     if (rn_listing_address(&c->call, &lease) ||
         !rn_lease_set(&lease, RN_LEASE_WANTED, rn_view_text(wanted)) ||
         rn_lease_print(&lease, &c->call.json)) {
-        rn_store_call_release(&c->call);
+        rn_lease_store_call_release(&c->call);
         rn_free(c);
         return;
     }
-    e->has_marks = true;
-    rn_engine_start_chore(e, c);
+    h->has_marks = true;
+    rn_host_start_chore(h, c);
 }
 
 static void give(struct rn_pass *p, size_t place)
 {
     struct rn_lease_document *d = p->listing.leases[place];
-    struct rn_worker *w = d ? rn_engine_find(p->engine, d->lease.id) : NULL;
+    struct rn_worker *w = d ? rn_host_find(p->host, d->lease.id) : NULL;
 
     if (w && w->state == RN_WORKER_ACTIVE)
         rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
@@ -269,8 +270,8 @@ static void give(struct rn_pass *p, size_t place)
  * or of an acquisition whose answer was lost. */
 static void adopt(struct rn_pass *p)
 {
-    struct rn_engine *e = p->engine;
-    bool is_first = e->pass_ended_ns == 0;
+    struct rn_host *h = p->host;
+    bool is_first = h->pass_ended_ns == 0;
 
     if (RN_BUG(UNCERTAIN_IS_REFUSED) && !is_first)
         return;
@@ -280,40 +281,39 @@ static void adopt(struct rn_pass *p)
         if (!d || !d->lease.owner.at)
             continue;
         owner = d->lease.owner;
-        if (owner.len != strlen(e->config.host) ||
-            (is_first ? strncasecmp(owner.at, e->config.host, owner.len) != 0
-                      : memcmp(owner.at, e->config.host, owner.len) != 0))
+        if (owner.len != strlen(h->config.host) ||
+            (is_first ? strncasecmp(owner.at, h->config.host, owner.len) != 0
+                      : memcmp(owner.at, h->config.host, owner.len) != 0))
             continue;
-        if (is_first && rn_engine_store_ms(e) - d->lease.timestamp_ms <
-                            (int64_t)e->config.o.lease_renew_ms) {
-            rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION,
-                           RUNNEL_SEVERITY_WARNING, NULL, NULL,
-                           "lease %.*s was written by a host of our name "
-                           "moments ago; names must differ",
-                           RN_FMT(d->lease.token));
+        if (is_first && rn_host_store_ms(h) - d->lease.timestamp_ms <
+                            (int64_t)h->config.o.lease_renew_ms) {
+            rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
+                         NULL, NULL,
+                         "lease %.*s was written by a host of our name "
+                         "moments ago; names must differ",
+                         RN_FMT(d->lease.token));
         }
         acquire(p, p->places[i], false);
     }
 }
 
-static void note_foreign(struct rn_engine *e)
+static void note_foreign(struct rn_host *h)
 {
-    if (!e->has_told_foreign) {
-        rn_engine_tell(e, RUNNEL_EVENT_FOREIGN, RUNNEL_SEVERITY_INFO, NULL,
-                       NULL,
-                       "a host of another library is in the fleet; leases are "
-                       "balanced its way");
+    if (!h->has_told_foreign) {
+        rn_host_tell(h, RUNNEL_EVENT_FOREIGN, RUNNEL_SEVERITY_INFO, NULL, NULL,
+                     "a host of another library is in the fleet; leases are "
+                     "balanced its way");
     }
-    e->has_told_foreign = true;
+    h->has_told_foreign = true;
 }
 
 static void balance(struct rn_pass *p)
 {
-    struct rn_engine *e = p->engine;
-    const runnel_processor_options *o = &e->config.o;
+    struct rn_host *h = p->host;
+    const runnel_processor_options *o = &h->config.o;
     struct rn_balance b = { .leases = p->leases,
                             .count = p->count,
-                            .host = rn_view_text(e->config.host),
+                            .host = rn_view_text(h->config.host),
                             .min = o->min_leases,
                             .max = o->max_leases,
                             .acquire_ms = o->lease_acquire_ms,
@@ -324,12 +324,12 @@ static void balance(struct rn_pass *p)
     struct rn_balance_plan plan;
 
     if (is_foreign)
-        note_foreign(e);
+        note_foreign(h);
     if (is_official ? rn_balance_official(&b, &p->arena, &plan)
                     : rn_balance_native(&b, &p->arena, &plan))
         return;
-    e->stats.leases_seen = (uint32_t)p->count;
-    e->stats.hosts_seen = (uint32_t)plan.hosts;
+    h->stats.leases_seen = (uint32_t)p->count;
+    h->stats.hosts_seen = (uint32_t)plan.hosts;
     adopt(p);
     for (size_t i = 0; i < plan.give_count; i++)
         give(p, p->places[plan.give[i]]);
@@ -344,33 +344,33 @@ static void balance(struct rn_pass *p)
 /* A hole is filled by the bootstrap, under the lock. */
 static void check_coverage(struct rn_pass *p)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
     struct rn_listing *l = &p->listing;
     struct rn_epk_range hole;
 
-    if (e->bootstrap || l->damaged ||
+    if (h->bootstrap || l->damaged ||
         !rn_coverage_hole(l->covers, l->count, &rn_epk_all.min, &hole))
         return;
-    if (rn_bootstrap_new(e, &e->bootstrap))
-        e->bootstrap = NULL; /* the next pass tries again */
+    if (rn_bootstrap_new(h, &h->bootstrap))
+        h->bootstrap = NULL; /* the next pass tries again */
 }
 
 static void take_listing(struct rn_pass *p)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
     runnel_error error = { 0 };
-    runnel_code rc = rn_listing_read(&p->listing, e->base, &p->call, &error);
+    runnel_code rc = rn_listing_read(&p->listing, h->base, &p->call, &error);
 
     if (rc) {
-        rn_engine_tell(e, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
-                       NULL, &error, "%s", error.message);
+        rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
+                     NULL, &error, "%s", error.message);
         return;
     }
     tell_damage(p);
-    rn_listing_route(&p->listing, e->map);
-    e->expiry.now_ms = p->call.now_ms;
-    e->expiry.mono_ns = rn_mono_ns(e->env);
-    e->has_marks = false;
+    rn_listing_route(&p->listing, h->map);
+    h->expiry.now_ms = p->call.now_ms;
+    h->expiry.mono_ns = rn_mono_ns(h->env);
+    h->has_marks = false;
     if (!collect(p))
         return;
     check_coverage(p);
@@ -379,24 +379,24 @@ static void take_listing(struct rn_pass *p)
 
 bool rn_pass_step(struct rn_pass *p)
 {
-    struct rn_engine *e = p->engine;
+    struct rn_host *h = p->host;
 
     if (!p->is_over)
         return false;
-    rn_engine_learn(e, &p->call);
-    if (e->state != RUNNEL_RUNNING)
+    rn_host_learn(h, &p->call);
+    if (h->state != RUNNEL_RUNNING)
         return true;
     if (p->call.code == RUNNEL_NOT_FOUND) {
-        e->is_writing_pointless = true;
-        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND,
-                       &p->call.error, "the lease container was deleted");
+        h->is_writing_pointless = true;
+        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, &p->call.error,
+                     "the lease container was deleted");
     } else if (p->call.code) {
-        rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                       &p->call.error, "the leases cannot be listed: %s",
-                       p->call.error.message);
+        rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
+                     &p->call.error, "the leases cannot be listed: %s",
+                     p->call.error.message);
     } else {
         take_listing(p);
-        e->pass_ended_ns = rn_mono_ns(e->env);
+        h->pass_ended_ns = rn_mono_ns(h->env);
     }
     return true;
 }

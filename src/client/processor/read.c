@@ -20,12 +20,12 @@ static const int64_t ms_ns = 1000000;
 /* May another page be read? */
 static bool has_room(struct rn_worker *w)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
     size_t slots = o->pending_limit + 1 + (o->parallel > 1 ? SPARE_SLOTS : 0);
 
     if (w->window.slots >= slots || rn_window_has_queued(&w->window))
         return false;
-    return w->engine->stats.buffered_bytes < o->buffer_bytes ||
+    return w->host->stats.buffered_bytes < o->buffer_bytes ||
            w->window.slots == 0;
 }
 
@@ -58,7 +58,7 @@ static void take_nothing(struct rn_worker *w)
     struct rn_reader *r = &w->reader;
     bool is_first = !w->document->lease.position.at;
 
-    w->engine->stats.feed_empty++;
+    w->host->stats.feed_empty++;
     if (r->at.kind != RN_POSITION_ETAG)
         return;
     if (rn_window_add(&w->window, NULL, &r->at, r->range_id, &w->range))
@@ -73,9 +73,9 @@ static void tell_failure(struct rn_worker *w)
     bool is_throttled = r->code == RUNNEL_THROTTLED;
 
     if (is_throttled)
-        w->engine->stats.throttled++;
-    rn_engine_tell(
-        w->engine, is_throttled ? RUNNEL_EVENT_THROTTLED : RUNNEL_EVENT_TROUBLE,
+        w->host->stats.throttled++;
+    rn_host_tell(
+        w->host, is_throttled ? RUNNEL_EVENT_THROTTLED : RUNNEL_EVENT_TROUBLE,
         is_throttled ? RUNNEL_SEVERITY_INFO : RUNNEL_SEVERITY_ERROR, w->token,
         &r->error, "the feed cannot be read: %s", r->error.message);
 }
@@ -83,20 +83,20 @@ static void tell_failure(struct rn_worker *w)
 /* The source answers 404: was it deleted? */
 static void note_gone(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
 
-    if (e->gone_count == 0 || now_ns - e->gone_ns > GONE_MS * ms_ns) {
-        e->gone_ns = now_ns;
-        e->gone_count = 0;
+    if (h->gone_count == 0 || now_ns - h->gone_ns > GONE_MS * ms_ns) {
+        h->gone_ns = now_ns;
+        h->gone_count = 0;
     }
-    if (++e->gone_count >= GONE_TIMES)
-        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND,
-                       &w->reader.error, "the source container was deleted");
+    if (++h->gone_count >= GONE_TIMES)
+        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND,
+                     &w->reader.error, "the source container was deleted");
 }
 
 static void take_failure(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     struct rn_reader *r = &w->reader;
     int64_t pause = READ_RETRY_MS;
 
@@ -113,37 +113,37 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
     if (r->code == RUNNEL_NOT_FOUND) {
         note_gone(w, now_ns);
     } else if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
-        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
-                       "the source refuses us");
-    } else if (r->code == RUNNEL_BAD_REQUEST && e->config.mode) {
+        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
+                     "the source refuses us");
+    } else if (r->code == RUNNEL_BAD_REQUEST && h->config.mode) {
         w->is_retention_over = true;
-        rn_engine_tell(e, RUNNEL_EVENT_RETENTION, RUNNEL_SEVERITY_CRITICAL,
-                       w->token, &r->error,
-                       "changes were purged unread; move the lease with "
-                       "runnel_leases_seek");
+        rn_host_tell(h, RUNNEL_EVENT_RETENTION, RUNNEL_SEVERITY_CRITICAL,
+                     w->token, &r->error,
+                     "changes were purged unread; move the lease with "
+                     "runnel_leases_seek");
     } else if (now_ns - w->failing_ns >
-               (int64_t)e->config.o.give_up_ms * ms_ns) {
-        rn_engine_avoid(e, w->id);
+               (int64_t)h->config.o.give_up_ms * ms_ns) {
+        rn_host_avoid(h, w->id);
         rn_worker_drain(w, RUNNEL_CLOSE_SERVICE_ERROR);
     }
-    schedule(w, now_ns, rn_engine_jitter(e, (uint32_t)pause, 80, 120));
+    schedule(w, now_ns, rn_host_jitter(h, (uint32_t)pause, 80, 120));
 }
 
 static void take_event(struct rn_worker *w, enum rn_reader_event event,
                        int64_t now_ns)
 {
-    struct rn_engine *e = w->engine;
-    const runnel_processor_options *o = &e->config.o;
+    struct rn_host *h = w->host;
+    const runnel_processor_options *o = &h->config.o;
 
     if (event != RN_READER_FAILED) {
         w->read_ns = now_ns;
         w->failing_ns = 0;
         w->read_failures = 0;
-        e->gone_count = 0;
+        h->gone_count = 0;
     }
-    e->stats.feed_reads++;
+    h->stats.feed_reads++;
     if (w->reader.page)
-        e->stats.charge += runnel_reply_charge(w->reader.page->reply);
+        h->stats.charge += runnel_reply_charge(w->reader.page->reply);
     switch (event) {
     case RN_READER_PAGE:
         take_page(w, now_ns);
@@ -159,8 +159,8 @@ static void take_event(struct rn_worker *w, enum rn_reader_event event,
         break;
     case RN_READER_GONE:
         w->must_route = true;
-        w->map_seen = e->map_version;
-        rn_engine_want_map(e);
+        w->map_seen = h->map_version;
+        rn_host_want_map(h);
         break;
     case RN_READER_FAILED:
         take_failure(w, now_ns);
@@ -173,7 +173,7 @@ static void take_event(struct rn_worker *w, enum rn_reader_event event,
 /* The range answered 410: what does the routing map say by now? */
 static int64_t route_again(struct rn_worker *w, int64_t now_ns)
 {
-    switch (rn_split_merge_fate(w)) {
+    switch (rn_lease_split_fate(w)) {
     case RN_FATE_UNKNOWN:
         return RN_TASK_IDLE;
     case RN_FATE_SAME: /* a stale answer */
@@ -184,8 +184,7 @@ static int64_t route_again(struct rn_worker *w, int64_t now_ns)
         runnel_event event = { .kind = RUNNEL_EVENT_MERGED,
                                .severity = RUNNEL_SEVERITY_INFO,
                                .lease = w->token };
-        rn_engine_put(w->engine, &event, "goes on in range %s",
-                      w->reader.range_id);
+        rn_host_put(w->host, &event, "goes on in range %s", w->reader.range_id);
         w->must_route = false;
         return RN_TASK_NOW;
     }
@@ -198,7 +197,7 @@ static int64_t route_again(struct rn_worker *w, int64_t now_ns)
 /* A read that takes too long is told of, and then given up. */
 static int64_t watch(struct rn_worker *w, int64_t now_ns)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
     int64_t stuck_ns =
         ((int64_t)o->stuck_ms + (int64_t)w->reader.wait_s * 1000) * ms_ns;
     int64_t age = now_ns - w->asked_ns;
@@ -208,9 +207,9 @@ static int64_t watch(struct rn_worker *w, int64_t now_ns)
     if (age < stuck_ns)
         return stuck_ns - age;
     if (!w->is_slow_told) {
-        rn_engine_tell(w->engine, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
-                       w->token, NULL, "a read has no answer for %lld s",
-                       (long long)(age / 1000000000));
+        rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
+                     w->token, NULL, "a read has no answer for %lld s",
+                     (long long)(age / 1000000000));
     }
     w->is_slow_told = true;
     return RN_TASK_IDLE;
@@ -218,16 +217,16 @@ static int64_t watch(struct rn_worker *w, int64_t now_ns)
 
 static void ask(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_engine *e = w->engine;
-    uint32_t wait_ms = e->config.o.wait_ms;
+    struct rn_host *h = w->host;
+    uint32_t wait_ms = h->config.o.wait_ms;
 
-    if (wait_ms == RUNNEL_OFF || w->cannot_wait || e->waits >= WAITS_MAX)
+    if (wait_ms == RUNNEL_OFF || w->cannot_wait || h->waits >= WAITS_MAX)
         wait_ms = 0;
     w->asked_ns = now_ns;
     w->is_slow_told = false;
-    rn_reader_ask(&w->reader, e->transport, wait_ms);
+    rn_reader_ask(&w->reader, h->transport, wait_ms);
     if (w->reader.is_asking && w->reader.wait_s)
-        e->waits++;
+        h->waits++;
 }
 
 int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
@@ -246,7 +245,7 @@ int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
             return at < next ? at : next;
         }
         if (was_waiting)
-            w->engine->waits--;
+            w->host->waits--;
         take_event(w, event, now_ns);
         return RN_TASK_NOW;
     }
@@ -255,7 +254,7 @@ int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
     if (w->read_due_ns > now_ns)
         return w->read_due_ns - now_ns;
     if (w->reader.range_id[0] == 0 &&
-        !rn_reader_route(&w->reader, w->engine->map)) {
+        !rn_reader_route(&w->reader, w->host->map)) {
         w->must_route = true; /* several ranges: as after 410 */
         w->map_seen = 0;
         return RN_TASK_NOW;

@@ -1,4 +1,4 @@
-/* wait.c -- calls of other threads that wait for the engine: start, stop, and
+/* wait.c -- calls of other threads that wait for the host: start, stop, and
  * the checkpoints of handlers.
  */
 #include "client/processor/own.h"
@@ -12,98 +12,99 @@ enum { START_GRACE_MS = 20000 };
 static const int64_t ms_ns = 1000000;
 
 /* One wait for `changed`, at most `ms`.  A simulation has no other thread that
- * could change anything: it steps the engine. */
-static void wait_a_while(struct rn_engine *e, int64_t ms)
+ * could change anything: it steps the host. */
+static void wait_a_while(struct rn_host *h, int64_t ms)
 {
     struct timespec until;
     int64_t at_ns;
 
-    if (e->env != rn_env_real()) {
-        pthread_mutex_unlock(&e->lock);
-        rn_engine_step(e);
-        e->env->ops->sleep(e->env, ms_ns);
-        pthread_mutex_lock(&e->lock);
+    if (h->env != rn_env_real()) {
+        pthread_mutex_unlock(&h->lock);
+        rn_host_step(h);
+        h->env->ops->sleep(h->env, ms_ns);
+        pthread_mutex_lock(&h->lock);
         return;
     }
-    at_ns = rn_mono_ns(e->env) + ms * ms_ns;
+    at_ns = rn_mono_ns(h->env) + ms * ms_ns;
     until = (struct timespec){ .tv_sec = at_ns / 1000000000,
                                .tv_nsec = at_ns % 1000000000 };
-    pthread_cond_timedwait(&e->changed, &e->lock, &until);
+    pthread_cond_timedwait(&h->changed, &h->lock, &until);
 }
 
-runnel_code rn_engine_wait_ready(struct rn_engine *e, runnel_error *error)
+runnel_code rn_host_wait_ready(struct rn_host *h, runnel_error *error)
 {
-    int64_t deadline = rn_mono_ns(e->env) +
-                       ((int64_t)e->config.o.start_ms + START_GRACE_MS) * ms_ns;
+    int64_t deadline = rn_mono_ns(h->env) +
+                       ((int64_t)h->config.o.start_ms + START_GRACE_MS) * ms_ns;
     runnel_code rc = RUNNEL_OK;
 
-    pthread_mutex_lock(&e->lock);
-    while (e->state == RUNNEL_STARTING && rn_mono_ns(e->env) < deadline)
-        wait_a_while(e, 1000);
-    if (e->failure) {
-        rc = e->failure;
+    pthread_mutex_lock(&h->lock);
+    while (h->state == RUNNEL_STARTING && rn_mono_ns(h->env) < deadline)
+        wait_a_while(h, 1000);
+    if (h->failure) {
+        rc = h->failure;
         if (error)
-            *error = e->error;
-    } else if (!e->is_ready) {
+            *error = h->error;
+    } else if (!h->is_ready) {
         rc = rn_error_set(error, RUNNEL_TIMEOUT,
                           "the lease store was not ready in time");
     }
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_unlock(&h->lock);
     return rc;
 }
 
-void rn_engine_drain(struct rn_engine *e, uint32_t deadline_ms)
+void rn_host_drain(struct rn_host *h, uint32_t deadline_ms)
 {
-    int64_t deadline = rn_mono_ns(e->env) + (int64_t)deadline_ms * ms_ns;
+    int64_t deadline = rn_mono_ns(h->env) + (int64_t)deadline_ms * ms_ns;
 
-    if (!atomic_exchange(&e->wants_drain, true) ||
-        deadline < atomic_load(&e->drain_deadline_ns))
-        atomic_store(&e->drain_deadline_ns, deadline);
-    rn_engine_rouse(e);
+    if (!atomic_exchange(&h->wants_drain, true) ||
+        deadline < atomic_load(&h->drain_deadline_ns))
+        atomic_store(&h->drain_deadline_ns, deadline);
+    rn_host_rouse(h);
 }
 
-runnel_code rn_engine_wait_stopped(struct rn_engine *e, uint32_t deadline_ms,
-                                   runnel_error *error)
+runnel_code rn_host_wait_stopped(struct rn_host *h, uint32_t deadline_ms,
+                                 runnel_error *error)
 {
     /* After the deadline batches are given up; releases may take a moment. */
     int64_t deadline =
-        rn_mono_ns(e->env) + ((int64_t)deadline_ms + 5000) * ms_ns;
+        rn_mono_ns(h->env) + ((int64_t)deadline_ms + 5000) * ms_ns;
     runnel_code rc = RUNNEL_OK;
 
-    pthread_mutex_lock(&e->lock);
-    while (!e->is_stopped && rn_mono_ns(e->env) < deadline)
-        wait_a_while(e, 1000);
-    if (!e->is_stopped || e->was_abandoned)
+    pthread_mutex_lock(&h->lock);
+    while (!h->is_stopped && rn_mono_ns(h->env) < deadline)
+        wait_a_while(h, 1000);
+    if (!h->is_stopped || h->was_abandoned)
         rc = rn_error_set(error, RUNNEL_TIMEOUT,
                           "batches without a verdict were given up");
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_unlock(&h->lock);
     return rc;
 }
 
-void rn_engine_free(struct rn_engine *e)
+void rn_host_free(struct rn_host *h)
 {
-    if (!e)
+    if (!h)
         return;
-    rn_engine_drain(e, e->config.o.stop_ms);
-    pthread_mutex_lock(&e->lock);
-    while (!e->is_stopped || e->worker_count > 0)
-        wait_a_while(e, 1000);
-    pthread_mutex_unlock(&e->lock);
-    rn_engine_kill(e);
+    rn_host_drain(h, h->config.o.stop_ms);
+    pthread_mutex_lock(&h->lock);
+    while (!h->is_stopped || h->worker_count > 0)
+        wait_a_while(h, 1000);
+    pthread_mutex_unlock(&h->lock);
+    rn_host_kill(h);
 }
 
 /* ---- handlers' calls ----------------------------------------------------- */
 
-void rn_engine_ack(struct rn_delivery *d, runnel_verdict verdict)
+void rn_host_ack(struct rn_delivery *d, runnel_verdict verdict)
 {
     d->acked_verdict = verdict == RUNNEL_PENDING ? RUNNEL_AGAIN : verdict;
     d->acked.kind = RN_MESSAGE_ACKED;
     d->acked.item = d;
-    rn_engine_post(d->worker->engine, &d->acked);
+    rn_host_post(d->worker->host, &d->acked);
 }
 
 /* The write turn is this thread's until the verdict. */
-static runnel_code write_granted(struct rn_engine *e, struct rn_checkpoint *c)
+static runnel_code write_granted(struct rn_host *h,
+                                 struct rn_checkpoint_wait *c)
 {
     struct rn_worker *w = c->delivery->worker;
     runnel_lease_record record = { .id = c->record.id,
@@ -111,24 +112,24 @@ static runnel_code write_granted(struct rn_engine *e, struct rn_checkpoint *c)
                                    .json = rn_bytes_view(
                                        rn_buf_view(&c->record.json)) };
     char etag[RN_LEASE_ETAG_MAX] = "";
-    runnel_code rc = e->config.table.replace(
-        e->config.table.context, c->transaction, &record, etag, &c->error);
+    runnel_code rc = h->config.table.replace(
+        h->config.table.context, c->transaction, &record, etag, &c->error);
 
-    pthread_mutex_lock(&e->lock);
+    pthread_mutex_lock(&h->lock);
     w->was_written = !rc;
     memcpy(w->granted_etag, etag, sizeof(etag));
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_unlock(&h->lock);
     if (rc == RUNNEL_PRECONDITION || rc == RUNNEL_NOT_FOUND)
         rc = rn_error_set(&c->error, RUNNEL_LEASE_LOST,
                           "another host has the lease");
     return rc;
 }
 
-runnel_code rn_engine_checkpoint(struct rn_delivery *d, void *transaction,
-                                 runnel_error *error)
+runnel_code rn_host_checkpoint(struct rn_delivery *d, void *transaction,
+                               runnel_error *error)
 {
-    struct rn_engine *e = d->worker->engine;
-    struct rn_checkpoint *c = rn_new(sizeof(*c));
+    struct rn_host *h = d->worker->host;
+    struct rn_checkpoint_wait *c = rn_new(sizeof(*c));
     runnel_code rc;
 
     if (!c)
@@ -137,16 +138,16 @@ runnel_code rn_engine_checkpoint(struct rn_delivery *d, void *transaction,
     c->transaction = transaction;
     c->message =
         (struct rn_message){ .kind = RN_MESSAGE_CHECKPOINT, .item = c };
-    rn_store_call_init(&c->record, RN_STORE_REPLACE);
-    rn_engine_post(e, &c->message);
-    pthread_mutex_lock(&e->lock);
+    rn_lease_store_call_init(&c->record, RN_LEASE_STORE_REPLACE);
+    rn_host_post(h, &c->message);
+    pthread_mutex_lock(&h->lock);
     while (!c->is_over)
-        wait_a_while(e, 1000);
-    pthread_mutex_unlock(&e->lock);
-    rc = c->is_granted ? write_granted(e, c) : c->code;
+        wait_a_while(h, 1000);
+    pthread_mutex_unlock(&h->lock);
+    rc = c->is_granted ? write_granted(h, c) : c->code;
     if (rc && error)
         *error = c->error;
-    rn_store_call_release(&c->record);
+    rn_lease_store_call_release(&c->record);
     rn_free(c);
     return rc;
 }

@@ -17,8 +17,8 @@
  * A delivery that fails takes later changes of its keys with it, also those
  * that were DONE: a key's changes complete in order.
  *
- * Threads: the engine's.  The members of a delivery that a handler writes are
- * named; it writes them before its verdict reaches the engine.
+ * Threads: the host's.  The members of a delivery that a handler writes are
+ * named; it writes them before its verdict reaches the host.
  */
 #ifndef RN_CLIENT_PROCESSOR_WINDOW_H
 #define RN_CLIENT_PROCESSOR_WINDOW_H
@@ -43,14 +43,14 @@ enum rn_delivery_state {
 struct rn_slot;
 struct rn_worker;
 
-/* What another thread has to tell the engine. */
+/* What another thread has to tell the host. */
 enum rn_message_kind {
     RN_MESSAGE_RETURNED, /* a handler; `item` is its delivery */
     RN_MESSAGE_ACKED,
     RN_MESSAGE_OPENED, /* `item` is the worker */
     RN_MESSAGE_CLOSED,
     RN_MESSAGE_BURIED,     /* the program's dead_letter */
-    RN_MESSAGE_CHECKPOINT, /* `item` is a struct rn_checkpoint */
+    RN_MESSAGE_CHECKPOINT, /* `item` is a struct rn_checkpoint_wait */
 };
 
 struct rn_message {

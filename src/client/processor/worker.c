@@ -8,8 +8,7 @@
 
 #include <stdio.h>
 
-runnel_code rn_worker_new(struct rn_engine *e,
-                          struct rn_lease_document *document,
+runnel_code rn_worker_new(struct rn_host *h, struct rn_lease_document *document,
                           struct rn_worker **out)
 {
     struct rn_worker *w = rn_new(sizeof(*w));
@@ -17,9 +16,9 @@ runnel_code rn_worker_new(struct rn_engine *e,
 
     if (!w)
         return RUNNEL_NO_MEMORY;
-    w->engine = e;
+    w->host = h;
     w->id = rn_new(lease->id.len + 1);
-    if (!w->id || rn_window_init(&w->window, &e->window, e->env)) {
+    if (!w->id || rn_window_init(&w->window, &h->window, h->env)) {
         rn_free(w->id);
         rn_free(w);
         return RUNNEL_NO_MEMORY;
@@ -28,11 +27,11 @@ runnel_code rn_worker_new(struct rn_engine *e,
     snprintf(w->token, sizeof(w->token), "%.*s", RN_FMT(lease->token));
     w->document = document;
     w->range = lease->range;
-    w->identity = (struct rn_update_host){ .host = e->config.host,
+    w->identity = (struct rn_update_host){ .host = h->config.host,
                                            .session = w->session,
-                                           .intervals = e->intervals };
-    rn_engine_draw_session(e, w->session);
-    rn_store_call_init(&w->call, RN_STORE_READ);
+                                           .intervals = h->intervals };
+    rn_host_draw_session(h, w->session);
+    rn_lease_store_call_init(&w->call, RN_LEASE_STORE_READ);
     *out = w;
     return RUNNEL_OK;
 }
@@ -43,7 +42,7 @@ void rn_worker_free(struct rn_worker *w)
         return;
     if (w->has_reader) {
         if (w->reader.is_asking && w->reader.wait_s)
-            w->engine->waits--;
+            w->host->waits--;
         rn_reader_release(&w->reader);
     }
     if (w->burial) {
@@ -51,9 +50,9 @@ void rn_worker_free(struct rn_worker *w)
         rn_free(w->burial);
     }
     rn_buf_release(&w->burial_body);
-    rn_split_merge_release(&w->reshape);
+    rn_lease_split_release(&w->split);
     rn_window_release(&w->window);
-    rn_store_call_release(&w->call);
+    rn_lease_store_call_release(&w->call);
     rn_update_release(&w->update);
     rn_lease_document_free(w->document);
     rn_free(w->owner_seen);
@@ -84,7 +83,7 @@ void rn_worker_acquire(struct rn_worker *w, bool is_expired)
 
 void rn_worker_adopt(struct rn_worker *w, const char *session, int64_t sent_ns)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
 
     snprintf(w->session, sizeof(w->session), "%s", session);
     w->epoch = rn_lease_number(&w->document->lease, RN_LEASE_EPOCH);
@@ -93,7 +92,7 @@ void rn_worker_adopt(struct rn_worker *w, const char *session, int64_t sent_ns)
     atomic_store(&w->valid_until_ns,
                  sent_ns + (int64_t)o->lease_expire_ms * 900000);
     w->renew_due_ns =
-        sent_ns + rn_engine_jitter(w->engine, o->lease_renew_ms, 80, 100);
+        sent_ns + rn_host_jitter(w->host, o->lease_renew_ms, 80, 100);
     rn_worker_start_open(w);
 }
 
@@ -104,7 +103,7 @@ static struct rn_position start_of(const struct rn_worker *w)
 {
     const struct rn_lease *lease = &w->document->lease;
     struct rn_view start = rn_lease_property(lease, RN_LEASE_START);
-    struct rn_position at = w->engine->config.start;
+    struct rn_position at = w->host->config.start;
     char text[32] = "";
 
     if (lease->position.at) {
@@ -133,10 +132,10 @@ void rn_worker_begin_reading(struct rn_worker *w)
 
     if (w->has_reader) {
         if (w->reader.is_asking && w->reader.wait_s)
-            w->engine->waits--;
+            w->host->waits--;
         rn_reader_seek(&w->reader, &at);
     } else {
-        rn_reader_init(&w->reader, &w->engine->source, &w->range, &at);
+        rn_reader_init(&w->reader, &w->host->source, &w->range, &at);
         w->has_reader = true;
     }
     w->window.first_attempts = rn_lease_attempts(&w->document->lease);
@@ -154,7 +153,7 @@ static void stop_reading(struct rn_worker *w)
         return;
     at = w->reader.at;
     if (w->reader.is_asking && w->reader.wait_s)
-        w->engine->waits--;
+        w->host->waits--;
     rn_reader_seek(&w->reader, &at);
 }
 
@@ -186,7 +185,7 @@ void rn_worker_abandon(struct rn_worker *w)
     w->is_deadline_over = true;
     if (w->state == RN_WORKER_DRAINING || w->state == RN_WORKER_CLOSING ||
         w->state == RN_WORKER_OPENING || w->state == RN_WORKER_ACTIVE) {
-        w->engine->was_abandoned = w->engine->was_abandoned || w->calls > 0;
+        w->host->was_abandoned = w->host->was_abandoned || w->calls > 0;
         if (w->state == RN_WORKER_OPENING || w->state == RN_WORKER_ACTIVE)
             rn_worker_drain(w, RUNNEL_CLOSE_SHUTDOWN);
         rn_worker_forget_batches(w);
@@ -211,7 +210,7 @@ static void step_draining(struct rn_worker *w)
     if (w->is_open)
         rn_worker_start_close(w);
     else
-        w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_RESHAPING
+        w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_SPLITTING
                                                         : RN_WORKER_RELEASING;
 }
 
@@ -261,8 +260,8 @@ int64_t rn_worker_step(struct rn_worker *w, int64_t now_ns)
         at = rn_worker_bury(w, now_ns);
         step_lost(w);
         break;
-    case RN_WORKER_RESHAPING:
-        at = rn_worker_reshape(w, now_ns);
+    case RN_WORKER_SPLITTING:
+        at = rn_worker_split(w, now_ns);
         break;
     default:
         break;

@@ -17,21 +17,21 @@ enum {
 
 static const int64_t ms_ns = 1000000;
 
-static void call_done(struct rn_store_call *call)
+static void call_done(struct rn_lease_store_call *call)
 {
     struct rn_worker *w = call->context;
 
     w->has_answer = true;
 }
 
-static void start_call(struct rn_worker *w, enum rn_store_kind kind)
+static void start_call(struct rn_worker *w, enum rn_lease_store_kind kind)
 {
-    struct rn_engine *e = w->engine;
-    struct rn_store_call *call = &w->call;
-    bool is_write = kind == RN_STORE_REPLACE;
+    struct rn_host *h = w->host;
+    struct rn_lease_store_call *call = &w->call;
+    bool is_write = kind == RN_LEASE_STORE_REPLACE;
 
-    rn_store_call_release(call);
-    rn_store_call_init(call, kind);
+    rn_lease_store_call_release(call);
+    rn_lease_store_call_init(call, kind);
     call->done = call_done;
     call->context = w;
     if (rn_listing_address(call, &w->document->lease) ||
@@ -44,19 +44,19 @@ static void start_call(struct rn_worker *w, enum rn_store_kind kind)
     w->is_calling = true;
     w->has_answer = false;
     if (is_write) {
-        w->write_sent_ns = rn_mono_ns(e->env);
-        e->stats.lease_writes++;
+        w->write_sent_ns = rn_mono_ns(h->env);
+        h->stats.lease_writes++;
     } else {
-        e->stats.lease_reads++;
+        h->stats.lease_reads++;
     }
-    e->store->ops->start(e->store, call);
+    h->store->ops->start(h->store, call);
 }
 
 /* ---- outcomes ------------------------------------------------------------ */
 
 static void note_validity(struct rn_worker *w, int64_t sent_ns)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
     uint32_t guard = o->lease_expire_ms / 10;
 
     if (guard < 1000)
@@ -65,7 +65,7 @@ static void note_validity(struct rn_worker *w, int64_t sent_ns)
                  sent_ns + (int64_t)(o->lease_expire_ms - guard) * ms_ns);
     w->written_ns = sent_ns;
     w->renew_due_ns =
-        sent_ns + rn_engine_jitter(w->engine, o->lease_renew_ms, 80, 100);
+        sent_ns + rn_host_jitter(w->host, o->lease_renew_ms, 80, 100);
     w->write_failures = 0;
 }
 
@@ -79,10 +79,10 @@ static void acquired(struct rn_worker *w)
     w->epoch = rn_lease_number(lease, RN_LEASE_EPOCH);
     w->range = lease->has_range ? lease->range : w->range;
     w->attempts_stored = rn_lease_attempts(lease);
-    w->checkpointed_ns = rn_mono_ns(w->engine->env);
+    w->checkpointed_ns = rn_mono_ns(w->host->env);
     if (rn_lease_bound(lease, RN_LEASE_SPLIT).at) {
         w->reason = RUNNEL_CLOSE_LEASE_GONE;
-        w->state = RN_WORKER_RESHAPING;
+        w->state = RN_WORKER_SPLITTING;
         return;
     }
     rn_worker_start_open(w);
@@ -91,9 +91,9 @@ static void acquired(struct rn_worker *w)
 /* The lease store has another position than ours: go on from there. */
 static void moved(struct rn_worker *w)
 {
-    rn_engine_tell(w->engine, RUNNEL_EVENT_SEEK, RUNNEL_SEVERITY_INFO, w->token,
-                   NULL, "the position was changed from outside to %.*s",
-                   RN_FMT(w->document->lease.position));
+    rn_host_tell(w->host, RUNNEL_EVENT_SEEK, RUNNEL_SEVERITY_INFO, w->token,
+                 NULL, "the position was changed from outside to %.*s",
+                 RN_FMT(w->document->lease.position));
     rn_worker_forget_batches(w);
     if (w->state == RN_WORKER_ACTIVE)
         rn_worker_begin_reading(w);
@@ -103,14 +103,14 @@ static void moved(struct rn_worker *w)
  * decides whether to hand it over, and need not wait for its timer. */
 static void look_for_mark(struct rn_worker *w)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     struct rn_view host;
     int64_t at_ms;
 
     if (w->update.rounds > 1 &&
         rn_lease_wanted(&w->document->lease, &host, &at_ms) &&
-        !rn_view_eq(host, rn_view_text(e->config.host)))
-        rn_engine_hasten_pass(e);
+        !rn_view_eq(host, rn_view_text(h->config.host)))
+        rn_host_hasten_pass(h);
 }
 
 static void stored(struct rn_worker *w)
@@ -118,7 +118,7 @@ static void stored(struct rn_worker *w)
     struct rn_view position = w->document->lease.position;
 
     w->attempts_stored = rn_lease_attempts(&w->document->lease);
-    w->reshape.is_stored = w->state == RN_WORKER_RESHAPING;
+    w->split.is_stored = w->state == RN_WORKER_SPLITTING;
     look_for_mark(w);
     if (w->update.has_moved) {
         rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
@@ -126,8 +126,8 @@ static void stored(struct rn_worker *w)
         return;
     }
     if (w->storing.kind == RN_POSITION_ETAG) {
-        w->engine->stats.checkpoints++;
-        w->checkpointed_ns = rn_mono_ns(w->engine->env);
+        w->host->stats.checkpoints++;
+        w->checkpointed_ns = rn_mono_ns(w->host->env);
     }
     if (w->has_manual && rn_view_eq(position, rn_view_text(w->manual.etag))) {
         w->has_manual = false;
@@ -142,14 +142,14 @@ static void released(struct rn_worker *w)
                            .lease = w->token,
                            .reason = w->reason };
 
-    rn_engine_put(w->engine, &event, "released");
+    rn_host_put(w->host, &event, "released");
     /* A handler that did not return in time still has to. */
     w->state = w->is_open || w->calls > 0 ? RN_WORKER_LOST : RN_WORKER_FREE;
 }
 
 static void lost(struct rn_worker *w)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     runnel_event event = { .kind = RUNNEL_EVENT_LOST,
                            .severity = RUNNEL_SEVERITY_INFO,
                            .lease = w->token,
@@ -164,19 +164,19 @@ static void lost(struct rn_worker *w)
         released(w);
         return;
     }
-    rn_engine_put(e, &event, "the lease is lost%s%s",
-                  w->update.owner[0] ? " to " : "", w->update.owner);
-    if (strcmp(w->update.owner, e->config.host) == 0 &&
-        w->update.owner_start_ms > e->start_ms)
-        rn_engine_fail(e, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
-                       "a newer host has our name");
+    rn_host_put(h, &event, "the lease is lost%s%s",
+                w->update.owner[0] ? " to " : "", w->update.owner);
+    if (strcmp(w->update.owner, h->config.host) == 0 &&
+        w->update.owner_start_ms > h->start_ms)
+        rn_host_fail(h, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
+                     "a newer host has our name");
     rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
     rn_worker_lose(w, RUNNEL_CLOSE_LEASE_LOST);
 }
 
 static void failed(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     int64_t pause = WRITE_RETRY_MS;
     bool is_gone = w->call.error.http_status == 404 && !w->is_calling;
 
@@ -185,17 +185,17 @@ static void failed(struct rn_worker *w, int64_t now_ns)
         pause *= 2;
     w->write_failures++;
     w->retry_write_ns = now_ns + pause * ms_ns;
-    rn_engine_tell(e, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, w->token,
-                   &w->call.error, "the lease cannot be written: %s",
-                   w->call.error.message);
+    rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, w->token,
+                 &w->call.error, "the lease cannot be written: %s",
+                 w->call.error.message);
     rn_worker_end_checkpoints(w, w->call.code ? w->call.code : RUNNEL_BUSY);
     if (w->call.code == RUNNEL_UNAUTHORIZED || w->call.code == RUNNEL_FORBIDDEN)
-        rn_engine_fail(e, RUNNEL_EVENT_TERMINAL, w->call.code, &w->call.error,
-                       "the lease store refuses us");
+        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, w->call.code, &w->call.error,
+                     "the lease store refuses us");
     if (w->update.kind == RN_UPDATE_ACQUIRE)
         w->state = RN_WORKER_FREE; /* the next pass sees how it ended */
     if (w->state == RN_WORKER_RELEASING &&
-        (e->is_writing_pointless || w->is_deadline_over || is_gone ||
+        (h->is_writing_pointless || w->is_deadline_over || is_gone ||
          w->write_failures > 5))
         released(w); /* it expires */
 }
@@ -223,9 +223,9 @@ static void finish(struct rn_worker *w, int64_t now_ns)
 static void proceed(struct rn_worker *w, int64_t now_ns)
 {
     if (w->next == RN_UPDATE_WRITE)
-        start_call(w, RN_STORE_REPLACE);
+        start_call(w, RN_LEASE_STORE_REPLACE);
     else if (w->next == RN_UPDATE_READ)
-        start_call(w, RN_STORE_READ);
+        start_call(w, RN_LEASE_STORE_READ);
     else
         finish(w, now_ns);
 }
@@ -237,10 +237,10 @@ static struct rn_lease_document *fresh_document(struct rn_worker *w)
 
     if (w->call.code || w->call.count != 1)
         return NULL;
-    if (rn_store_record_lease(&w->call.records[0], &fresh, &error)) {
-        rn_engine_tell(w->engine, RUNNEL_EVENT_CONFIGURATION,
-                       RUNNEL_SEVERITY_CRITICAL, w->token, &error, "%s",
-                       error.message);
+    if (rn_lease_store_record_lease(&w->call.records[0], &fresh, &error)) {
+        rn_host_tell(w->host, RUNNEL_EVENT_CONFIGURATION,
+                     RUNNEL_SEVERITY_CRITICAL, w->token, &error, "%s",
+                     error.message);
         return NULL;
     }
     return fresh;
@@ -274,14 +274,14 @@ static void reread(struct rn_worker *w, int64_t now_ns)
 static void take_answer(struct rn_worker *w, int64_t now_ns)
 {
     w->is_calling = w->has_answer = false;
-    rn_engine_learn(w->engine, &w->call);
+    rn_host_learn(w->host, &w->call);
     if (w->call.code == RUNNEL_PRECONDITION)
-        w->engine->stats.lease_conflicts++;
-    if (w->must_reread && w->call.kind == RN_STORE_READ) {
+        w->host->stats.lease_conflicts++;
+    if (w->must_reread && w->call.kind == RN_LEASE_STORE_READ) {
         reread(w, now_ns);
         return;
     }
-    if (w->call.kind == RN_STORE_REPLACE)
+    if (w->call.kind == RN_LEASE_STORE_REPLACE)
         w->next = rn_update_written(&w->update, w->call.code, w->call.new_etag);
     else
         w->next = rn_update_read(&w->update, w->call.code, fresh_document(w));
@@ -295,7 +295,7 @@ static void take_answer(struct rn_worker *w, int64_t now_ns)
 static bool choose_position(struct rn_worker *w, struct rn_position *out)
 {
     struct rn_view there = w->document->lease.position;
-    bool is_manual = w->engine->config.o.manual_checkpoint;
+    bool is_manual = w->host->config.o.manual_checkpoint;
 
     if (RN_BUG(CHECKPOINT_AT_DELIVERY) && w->window.last)
         *out = w->window.last->token;
@@ -313,13 +313,13 @@ static bool choose_position(struct rn_worker *w, struct rn_position *out)
 
 static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
 
     w->storing = (struct rn_position){ .kind = RN_POSITION_BEGINNING };
     w->update = (struct rn_update){ .kind = kind,
                                     .host = &w->identity,
                                     .base = w->document,
-                                    .now_ms = rn_engine_store_ms(e),
+                                    .now_ms = rn_host_store_ms(h),
                                     .was_expired = w->was_expired,
                                     .has_range = true,
                                     .range = w->range };
@@ -334,8 +334,8 @@ static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
             w->update.position = rn_view_text(w->manual.etag);
         w->update.attempts = rn_window_attempts(&w->window);
         w->attempts_ns = now_ns;
-        if (kind == RN_UPDATE_RELEASE && w->reshape.bounds)
-            w->update.split = rn_view_text(w->reshape.bounds);
+        if (kind == RN_UPDATE_RELEASE && w->split.bounds)
+            w->update.split = rn_view_text(w->split.bounds);
     }
     w->is_updating = true;
     w->must_checkpoint = false;
@@ -345,7 +345,7 @@ static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
 /* When a write is due by itself; now_ns or earlier: now. */
 static int64_t store_due(struct rn_worker *w)
 {
-    const runnel_processor_options *o = &w->engine->config.o;
+    const runnel_processor_options *o = &w->host->config.o;
     int64_t due = w->must_checkpoint ? 0 : w->renew_due_ns;
     struct rn_position position;
 
@@ -361,7 +361,8 @@ static int64_t store_due(struct rn_worker *w)
 }
 
 /* Lends the write turn to the handler whose checkpoint has a transaction. */
-static void grant(struct rn_worker *w, struct rn_checkpoint *c, int64_t now_ns)
+static void grant(struct rn_worker *w, struct rn_checkpoint_wait *c,
+                  int64_t now_ns)
 {
     begin(w, RN_UPDATE_STORE, now_ns);
     if (w->next != RN_UPDATE_WRITE ||
@@ -376,12 +377,12 @@ static void grant(struct rn_worker *w, struct rn_checkpoint *c, int64_t now_ns)
     c->is_granted = true;
     w->waiting = c->next;
     c->is_over = true;
-    pthread_cond_broadcast(&w->engine->changed);
+    pthread_cond_broadcast(&w->host->changed);
 }
 
 void rn_worker_end_grant(struct rn_worker *w, bool is_done)
 {
-    int64_t now_ns = rn_mono_ns(w->engine->env);
+    int64_t now_ns = rn_mono_ns(w->host->env);
 
     w->is_granted = false;
     if (is_done && w->was_written) {
@@ -392,7 +393,7 @@ void rn_worker_end_grant(struct rn_worker *w, bool is_done)
     }
     w->has_manual = false;
     w->must_reread = true;
-    start_call(w, RN_STORE_READ);
+    start_call(w, RN_LEASE_STORE_READ);
 }
 
 int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns)
@@ -412,8 +413,8 @@ int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns)
             return w->retry_write_ns - now_ns;
         begin(w, RN_UPDATE_RELEASE, now_ns);
         break;
-    case RN_WORKER_RESHAPING:
-        if (w->reshape.is_stored)
+    case RN_WORKER_SPLITTING:
+        if (w->split.is_stored)
             return RN_TASK_IDLE;
         if (w->retry_write_ns > now_ns)
             return w->retry_write_ns - now_ns;
@@ -441,20 +442,20 @@ int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns)
 
 /* ---- checkpoints of handlers --------------------------------------------- */
 
-static void end(struct rn_worker *w, struct rn_checkpoint *c, runnel_code code,
-                const char *why)
+static void end(struct rn_worker *w, struct rn_checkpoint_wait *c,
+                runnel_code code, const char *why)
 {
     c->code = code;
     if (code)
         rn_error_set(&c->error, code, "%s", why);
     c->is_over = true;
-    pthread_cond_broadcast(&w->engine->changed);
+    pthread_cond_broadcast(&w->host->changed);
 }
 
 void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code)
 {
     while (w->waiting) {
-        struct rn_checkpoint *c = w->waiting;
+        struct rn_checkpoint_wait *c = w->waiting;
         w->waiting = c->next;
         end(w, c, code,
             code == RUNNEL_LEASE_LOST ? "another host has the lease"
@@ -462,14 +463,14 @@ void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code)
     }
 }
 
-void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint *c)
+void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c)
 {
     const struct rn_slot *slot = c->delivery->slot;
 
-    if (!w->engine->config.o.manual_checkpoint) {
+    if (!w->host->config.o.manual_checkpoint) {
         end(w, c, RUNNEL_BAD_REQUEST,
             "runnel_batch_checkpoint needs manual_checkpoint");
-    } else if (c->transaction && !w->engine->config.has_table) {
+    } else if (c->transaction && !w->host->config.has_table) {
         end(w, c, RUNNEL_BAD_REQUEST,
             "a transaction needs a lease_store of your own");
     } else if (!slot || atomic_load(&c->delivery->is_cancelled) ||

@@ -1,4 +1,4 @@
-/* reshape.c -- a lease whose range was split, merged or cut is replaced.
+/* lease_split.c -- a lease whose range was split, merged or cut is replaced.
  *
  * The children exist before the parent is deleted, and they begin at the stored
  * position, not at the one that was read.  Every step may be repeated, and
@@ -10,16 +10,16 @@
 
 #include <stdio.h>
 
-enum { RESHAPE_RETRY_MS = 300, RESHAPE_RETRY_MAX_MS = 10000 };
+enum { SPLIT_RETRY_MS = 300, SPLIT_RETRY_MAX_MS = 10000 };
 
-void rn_split_merge_release(struct rn_split_merge *r)
+void rn_lease_split_release(struct rn_lease_split *r)
 {
     for (size_t i = 0; i < r->count; i++)
         rn_lease_document_free(r->children[i].document);
-    rn_store_call_release(&r->call);
+    rn_lease_store_call_release(&r->call);
     rn_free(r->children);
     rn_free(r->bounds);
-    *r = (struct rn_split_merge){ 0 };
+    *r = (struct rn_lease_split){ 0 };
 }
 
 static bool is_named(const struct rn_worker *w, const struct rn_route *route)
@@ -27,29 +27,29 @@ static bool is_named(const struct rn_worker *w, const struct rn_route *route)
     return strcmp(w->token, route->id) == 0;
 }
 
-enum rn_fate rn_split_merge_fate(struct rn_worker *w)
+enum rn_fate rn_lease_split_fate(struct rn_worker *w)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
     const struct rn_route *route;
     size_t first;
     size_t count;
 
-    if (!e->map || e->map_version <= w->map_seen)
+    if (!h->map || h->map_version <= w->map_seen)
         return RN_FATE_UNKNOWN;
-    count = rn_routing_overlap(e->map, &w->range, &first);
-    route = &e->map->routes[first];
+    count = rn_routing_overlap(h->map, &w->range, &first);
+    route = &h->map->routes[first];
     if (count > 1)
         return RN_FATE_GONE;
     if (count == 1 && !w->document->lease.is_epk && !is_named(w, route) &&
         strcmp(w->reader.gone_id, route->id) != 0)
         return RN_FATE_GONE; /* merged: becomes a lease of its interval */
     if (count == 0) {
-        w->map_seen = e->map_version;
-        rn_engine_want_map(e);
+        w->map_seen = h->map_version;
+        rn_host_want_map(h);
         return RN_FATE_UNKNOWN;
     }
     return strcmp(w->reader.gone_id, route->id) != 0 &&
-                   rn_reader_route(&w->reader, e->map)
+                   rn_reader_route(&w->reader, h->map)
                ? RN_FATE_MOVED
                : RN_FATE_SAME;
 }
@@ -67,7 +67,7 @@ static void set_child(struct rn_child *c, const struct rn_epk_range *range,
         rn_lease_token_print(range, c->token);
 }
 
-static bool make_children(struct rn_split_merge *r, size_t count)
+static bool make_children(struct rn_lease_split *r, size_t count)
 {
     r->children = rn_new(count * sizeof(*r->children));
     r->count = r->children ? count : 0;
@@ -85,8 +85,8 @@ static bool is_equal(const struct rn_epk_range *a, const struct rn_epk_range *b)
  * this lease has of it: the position is not good for the others. */
 static bool plan_by_map(struct rn_worker *w)
 {
-    const struct rn_routing *map = w->engine->map;
-    struct rn_split_merge *r = &w->reshape;
+    const struct rn_routing *map = w->host->map;
+    struct rn_lease_split *r = &w->split;
     bool is_epk = w->document->lease.is_epk;
     size_t first;
     size_t count = rn_routing_overlap(map, &w->range, &first);
@@ -110,7 +110,7 @@ static bool plan_by_map(struct rn_worker *w)
 /* By the bounds that the lease itself names: "BOUND,BOUND". */
 static bool plan_by_bounds(struct rn_worker *w, struct rn_view bounds)
 {
-    struct rn_split_merge *r = &w->reshape;
+    struct rn_lease_split *r = &w->split;
     struct rn_epk_range range = w->range;
     size_t count = 1;
     size_t at = 0;
@@ -143,32 +143,32 @@ static bool plan(struct rn_worker *w)
     struct rn_view bounds = rn_lease_bound(&w->document->lease, RN_LEASE_SPLIT);
     bool is_good = bounds.at ? plan_by_bounds(w, bounds) : plan_by_map(w);
 
-    for (size_t i = 0; is_good && i < w->reshape.count; i++)
-        rn_engine_draw_session(w->engine, w->reshape.children[i].session);
+    for (size_t i = 0; is_good && i < w->split.count; i++)
+        rn_host_draw_session(w->host, w->split.children[i].session);
     return is_good;
 }
 
 /* ---- requests ------------------------------------------------------------ */
 
-static void call_done(struct rn_store_call *call)
+static void call_done(struct rn_lease_store_call *call)
 {
     struct rn_worker *w = call->context;
 
-    w->reshape.has_answer = true;
+    w->split.has_answer = true;
 }
 
-static void ignore_done(struct rn_store_call *call)
+static void ignore_done(struct rn_lease_store_call *call)
 {
     (void)call;
 }
 
-static struct rn_store_call *new_call(struct rn_worker *w,
-                                      enum rn_store_kind kind)
+static struct rn_lease_store_call *new_call(struct rn_worker *w,
+                                            enum rn_lease_store_kind kind)
 {
-    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease_store_call *call = &w->split.call;
 
-    rn_store_call_release(call);
-    rn_store_call_init(call, kind);
+    rn_lease_store_call_release(call);
+    rn_lease_store_call_init(call, kind);
     call->done = call_done;
     call->context = w;
     return call;
@@ -176,29 +176,29 @@ static struct rn_store_call *new_call(struct rn_worker *w,
 
 static void start_call(struct rn_worker *w)
 {
-    struct rn_engine *e = w->engine;
+    struct rn_host *h = w->host;
 
-    w->reshape.is_calling = true;
-    w->reshape.has_answer = false;
-    if (w->reshape.call.kind == RN_STORE_READ)
-        e->stats.lease_reads++;
+    w->split.is_calling = true;
+    w->split.has_answer = false;
+    if (w->split.call.kind == RN_LEASE_STORE_READ)
+        h->stats.lease_reads++;
     else
-        e->stats.lease_writes++;
-    e->store->ops->start(e->store, &w->reshape.call);
+        h->stats.lease_writes++;
+    h->store->ops->start(h->store, &w->split.call);
 }
 
 static void address_child(struct rn_worker *w, const struct rn_child *c)
 {
-    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease_store_call *call = &w->split.call;
 
-    snprintf(call->id, sizeof(call->id), "%s..%s", w->engine->base, c->token);
+    snprintf(call->id, sizeof(call->id), "%s..%s", w->host->base, c->token);
 }
 
 /* A child of the parent as it was stored, owned by this host. */
 static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
 {
-    struct rn_engine *e = w->engine;
-    struct rn_store_call *call = &w->reshape.call;
+    struct rn_host *h = w->host;
+    struct rn_lease_store_call *call = &w->split.call;
     struct rn_lease lease = w->document->lease;
     struct rn_view none = { 0 };
     char token[RN_LEASE_TOKEN_MAX];
@@ -207,14 +207,14 @@ static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
     bool fits;
 
     lease.id = rn_view_text(call->id);
-    lease.partition_key = e->store->has_key_member ? lease.id : none;
+    lease.partition_key = h->store->has_key_member ? lease.id : none;
     lease.etag = lease.partition_id = lease.feed_range = lease.extras = none;
     lease.ts_s = 0;
     lease.token = rn_view_text(c->token);
     lease.is_epk = c->is_epk;
     lease.has_range = true;
     lease.range = c->range;
-    lease.owner = rn_view_text(e->config.host);
+    lease.owner = rn_view_text(h->config.host);
     if (RN_BUG(CHILDREN_AT_READ_POSITION) &&
         w->reader.at.kind == RN_POSITION_ETAG)
         lease.position = rn_view_text(w->reader.at.etag);
@@ -225,35 +225,34 @@ static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
         rn_lease_set(&lease, RN_LEASE_OWNER, lease.owner) &&
         rn_lease_set(&lease, RN_LEASE_MADE, lease.token) &&
         rn_lease_set(&lease, RN_LEASE_RANGE, rn_view_text(range)) &&
-        rn_lease_set(&lease, RN_LEASE_INTERVALS, rn_view_text(e->intervals)) &&
+        rn_lease_set(&lease, RN_LEASE_INTERVALS, rn_view_text(h->intervals)) &&
         rn_lease_set(&lease, RN_LEASE_ATTEMPTS, none) &&
         rn_lease_set(&lease, RN_LEASE_SPLIT, none) &&
         rn_lease_set(&lease, RN_LEASE_WANTED, none);
-    rn_lease_stamp(&lease, rn_engine_store_ms(e), time);
+    rn_lease_stamp(&lease, rn_host_store_ms(h), time);
     return fits ? rn_lease_print(&lease, &call->json) : RUNNEL_TOO_LARGE;
 }
 
 static void retry(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_split_merge *r = &w->reshape;
-    int64_t pause = RESHAPE_RETRY_MS;
+    struct rn_lease_split *r = &w->split;
+    int64_t pause = SPLIT_RETRY_MS;
 
-    for (uint32_t i = 0; i < r->failures && pause < RESHAPE_RETRY_MAX_MS; i++)
+    for (uint32_t i = 0; i < r->failures && pause < SPLIT_RETRY_MAX_MS; i++)
         pause *= 2;
     r->failures++;
     r->due_ns = now_ns + pause * 1000000;
-    rn_engine_tell(w->engine, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR,
-                   w->token, &r->call.error,
-                   "the lease cannot be replaced yet: %s",
-                   r->call.error.message);
+    rn_host_tell(w->host, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, w->token,
+                 &r->call.error, "the lease cannot be replaced yet: %s",
+                 r->call.error.message);
 }
 
 /* The child is there.  Is it ours? */
 static void take_child(struct rn_worker *w, struct rn_lease_document *d,
                        int64_t sent_ns)
 {
-    struct rn_child *c = &w->reshape.children[w->reshape.at];
-    struct rn_update_host host = { .host = w->engine->config.host,
+    struct rn_child *c = &w->split.children[w->split.at];
+    struct rn_update_host host = { .host = w->host->config.host,
                                    .session = c->session };
 
     if (rn_update_is_ours(&host, &d->lease)) {
@@ -262,18 +261,18 @@ static void take_child(struct rn_worker *w, struct rn_lease_document *d,
     } else {
         rn_lease_document_free(d);
     }
-    w->reshape.at++;
+    w->split.at++;
 }
 
 static void child_created(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease_store_call *call = &w->split.call;
     struct rn_lease_document *d = NULL;
-    struct rn_child *c = &w->reshape.children[w->reshape.at];
+    struct rn_child *c = &w->split.children[w->split.at];
 
     if (call->code == RUNNEL_CONFLICT || call->code == RUNNEL_UNCERTAIN) {
         c->sent_ns = call->sent_ns;
-        new_call(w, RN_STORE_READ);
+        new_call(w, RN_LEASE_STORE_READ);
         address_child(w, c);
         start_call(w);
     } else if (call->code ||
@@ -287,7 +286,7 @@ static void child_created(struct rn_worker *w, int64_t now_ns)
 
 static void child_read(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_store_call *call = &w->reshape.call;
+    struct rn_lease_store_call *call = &w->split.call;
     struct rn_lease_document *d = NULL;
     runnel_error error;
 
@@ -295,16 +294,16 @@ static void child_read(struct rn_worker *w, int64_t now_ns)
         return; /* it is created again */
     if (call->code || call->count != 1)
         retry(w, now_ns);
-    else if (rn_store_record_lease(&call->records[0], &d, &error))
-        w->reshape.at++; /* damaged, but there: an operator must look */
+    else if (rn_lease_store_record_lease(&call->records[0], &d, &error))
+        w->split.at++; /* damaged, but there: an operator must look */
     else
-        take_child(w, d, w->reshape.children[w->reshape.at].sent_ns);
+        take_child(w, d, w->split.children[w->split.at].sent_ns);
 }
 
 /* The bounds between the children, for the next owner of the parent. */
 static bool print_bounds(struct rn_worker *w)
 {
-    struct rn_split_merge *r = &w->reshape;
+    struct rn_lease_split *r = &w->split;
     struct rn_buf text = RN_BUF_INIT(1 << 20);
     char bound[RN_EPK_TEXT_MAX];
     enum rn_code rc =
@@ -325,8 +324,8 @@ static bool print_bounds(struct rn_worker *w)
 
 static void start_children(struct rn_worker *w)
 {
-    struct rn_engine *e = w->engine;
-    struct rn_split_merge *r = &w->reshape;
+    struct rn_host *h = w->host;
+    struct rn_lease_split *r = &w->split;
     runnel_event event = { .kind = r->is_merge ? RUNNEL_EVENT_MERGED
                                                : RUNNEL_EVENT_SPLIT,
                            .severity = RUNNEL_SEVERITY_INFO,
@@ -334,16 +333,16 @@ static void start_children(struct rn_worker *w)
                            .reason = RUNNEL_CLOSE_LEASE_GONE,
                            .count = r->count };
 
-    rn_engine_put(e, &event, "%zu lease%s took its place", r->count,
-                  r->count == 1 ? "" : "s");
+    rn_host_put(h, &event, "%zu lease%s took its place", r->count,
+                r->count == 1 ? "" : "s");
     for (size_t i = 0; i < r->count; i++) {
         struct rn_child *c = &r->children[i];
         struct rn_worker *made = NULL;
-        if (!c->document || rn_engine_find(e, c->document->lease.id) ||
-            rn_worker_new(e, c->document, &made))
+        if (!c->document || rn_host_find(h, c->document->lease.id) ||
+            rn_worker_new(h, c->document, &made))
             continue; /* the next pass acquires it */
         c->document = NULL;
-        if (rn_engine_add(e, made)) {
+        if (rn_host_add(h, made)) {
             rn_worker_free(made);
             continue;
         }
@@ -354,34 +353,34 @@ static void start_children(struct rn_worker *w)
 /* A wrong variant: another host may count on the children. */
 static void undo_children(struct rn_worker *w)
 {
-    for (size_t i = 0; i < w->reshape.count; i++) {
-        const struct rn_lease_document *d = w->reshape.children[i].document;
-        struct rn_chore *c = d ? rn_new(sizeof(*c)) : NULL;
+    for (size_t i = 0; i < w->split.count; i++) {
+        const struct rn_lease_document *d = w->split.children[i].document;
+        struct rn_host_chore *c = d ? rn_new(sizeof(*c)) : NULL;
 
         if (!c)
             continue;
-        rn_store_call_init(&c->call, RN_STORE_REMOVE);
+        rn_lease_store_call_init(&c->call, RN_LEASE_STORE_REMOVE);
         c->call.done = ignore_done;
         if (rn_listing_address(&c->call, &d->lease))
             rn_free(c);
         else
-            rn_engine_start_chore(w->engine, c);
+            rn_host_start_chore(w->host, c);
     }
 }
 
 static void parent_removed(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_split_merge *r = &w->reshape;
+    struct rn_lease_split *r = &w->split;
 
     if (RN_BUG(CHILDREN_UNDONE) && (r->call.code == RUNNEL_PRECONDITION ||
                                     r->call.code == RUNNEL_NOT_FOUND))
         undo_children(w);
     switch (r->call.code) {
     case RUNNEL_FORBIDDEN:
-        rn_engine_tell(w->engine, RUNNEL_EVENT_CONFIGURATION,
-                       RUNNEL_SEVERITY_WARNING, w->token, &r->call.error,
-                       "the lease of a split range cannot be deleted; grant "
-                       "delete on the lease container");
+        rn_host_tell(w->host, RUNNEL_EVENT_CONFIGURATION,
+                     RUNNEL_SEVERITY_WARNING, w->token, &r->call.error,
+                     "the lease of a split range cannot be deleted; grant "
+                     "delete on the lease container");
         start_children(w);
         w->state = print_bounds(w) ? RN_WORKER_RELEASING : RN_WORKER_FREE;
         break;
@@ -399,13 +398,13 @@ static void parent_removed(struct rn_worker *w, int64_t now_ns)
 
 static void take_answer(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_split_merge *r = &w->reshape;
+    struct rn_lease_split *r = &w->split;
 
     r->is_calling = r->has_answer = false;
-    rn_engine_learn(w->engine, &r->call);
-    if (r->call.kind == RN_STORE_CREATE)
+    rn_host_learn(w->host, &r->call);
+    if (r->call.kind == RN_LEASE_STORE_CREATE)
         child_created(w, now_ns);
-    else if (r->call.kind == RN_STORE_READ)
+    else if (r->call.kind == RN_LEASE_STORE_READ)
         child_read(w, now_ns);
     else
         parent_removed(w, now_ns);
@@ -413,8 +412,8 @@ static void take_answer(struct rn_worker *w, int64_t now_ns)
 
 static void create_next(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_child *c = &w->reshape.children[w->reshape.at];
-    struct rn_store_call *call = new_call(w, RN_STORE_CREATE);
+    struct rn_child *c = &w->split.children[w->split.at];
+    struct rn_lease_store_call *call = new_call(w, RN_LEASE_STORE_CREATE);
 
     address_child(w, c);
     call->code = print_child(w, c);
@@ -428,7 +427,7 @@ static void create_next(struct rn_worker *w, int64_t now_ns)
 
 static void remove_parent(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_store_call *call = new_call(w, RN_STORE_REMOVE);
+    struct rn_lease_store_call *call = new_call(w, RN_LEASE_STORE_REMOVE);
 
     call->code = rn_listing_address(call, &w->document->lease);
     if (call->code)
@@ -437,13 +436,13 @@ static void remove_parent(struct rn_worker *w, int64_t now_ns)
         start_call(w);
 }
 
-int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
+int64_t rn_worker_split(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_split_merge *r = &w->reshape;
+    struct rn_lease_split *r = &w->split;
 
     if (r->has_answer)
         take_answer(w, now_ns);
-    if (w->state != RN_WORKER_RESHAPING || r->is_calling)
+    if (w->state != RN_WORKER_SPLITTING || r->is_calling)
         return RN_TASK_IDLE;
     if (r->due_ns > now_ns)
         return r->due_ns - now_ns;
@@ -454,14 +453,14 @@ int64_t rn_worker_reshape(struct rn_worker *w, int64_t now_ns)
     if (!r->children && !plan(w)) {
         rn_error_set(&r->call.error, RUNNEL_PROTOCOL,
                      "its ranges are not known");
-        rn_engine_want_map(w->engine);
+        rn_host_want_map(w->host);
         retry(w, now_ns);
         return RN_TASK_NOW;
     }
     if (r->count == 1 && strcmp(r->children[0].token, w->token) == 0) {
         /* Split and merged again meanwhile: there is nothing to replace.  Its
          * next owner goes on. */
-        rn_split_merge_release(r);
+        rn_lease_split_release(r);
         w->state = RN_WORKER_RELEASING;
         return RN_TASK_NOW;
     }

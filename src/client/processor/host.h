@@ -1,0 +1,51 @@
+/* host.h -- a host of a change feed processor, as a step function.
+ *
+ * One task of the env steps the host; it owns all state of leases, batches
+ * and requests.  Handlers, the event callback and a user's lease store run on
+ * tasks of their own and send messages.  So a whole fleet can run in one
+ * thread, in virtual time.
+ *
+ *   STARTING   the lease store is initialised (bootstrap.h)
+ *   RUNNING    leases are balanced, read and handled
+ *   DRAINING   handlers finish, leases are released
+ *   STOPPED, FAILED
+ */
+#ifndef RN_CLIENT_PROCESSOR_HOST_H
+#define RN_CLIENT_PROCESSOR_HOST_H
+
+#include "client/processor/config.h"
+#include "client/processor/window.h"
+
+struct rn_host;
+
+/* Takes the config, also if it fails.  Starts the task. */
+runnel_code rn_host_start(struct rn_config *config, struct rn_host **out,
+                          runnel_error *error) RN_CHECK;
+/* Waits until the lease store is initialised, at most config.o.start_ms. */
+runnel_code rn_host_wait_ready(struct rn_host *h, runnel_error *error) RN_CHECK;
+/* Begins to drain.  Any thread; also twice. */
+void rn_host_drain(struct rn_host *h, uint32_t deadline_ms);
+/* Waits until it is STOPPED or FAILED.  RUNNEL_TIMEOUT if batches had to be
+ * given up. */
+runnel_code rn_host_wait_stopped(struct rn_host *h, uint32_t deadline_ms,
+                                 runnel_error *error);
+/* Drained or not: waits for every callback, frees the host. */
+void rn_host_free(struct rn_host *h);
+/* A crash, for simulations: no request is sent any more. */
+void rn_host_kill(struct rn_host *h);
+
+/* Makes a simulated one step soon: its transport has something. */
+void rn_host_wake(struct rn_host *h);
+
+void rn_host_read_stats(struct rn_host *h, runnel_processor_stats *out);
+void rn_host_each_lease(struct rn_host *h,
+                        bool (*each)(void *context,
+                                     const runnel_lease_health *lease),
+                        void *context);
+
+/* For runnel_batch_ack and runnel_batch_checkpoint. */
+void rn_host_ack(struct rn_delivery *d, runnel_verdict verdict);
+runnel_code rn_host_checkpoint(struct rn_delivery *d, void *transaction,
+                               runnel_error *error);
+
+#endif
