@@ -4,10 +4,26 @@
  *   prepare URL                 database, source, lease container
  *   write URL FROM TO ROUNDS    new versions of documents, round by round
  *   split|merge URL BODY        POST /_runnel/split, /_runnel/merge
- *   host URL NAME LEDGER        a host, until its input has a byte or ends;
- * each batch is one write of lines "KEY ID VERSION LSN NAME" style URL NAME
- * LEDGER       the same by runnel/host.h leases URL                  "TOKEN
- * OWNER POSITION" of each lag URL                     the total
+ *   host URL NAME LEDGER        a host, until its input has a byte or ends
+ *   early URL NAME LEDGER       a faulty host: it checkpoints a batch before
+ *                               it handles it
+ *   style URL NAME LEDGER       a host by runnel/host.h
+ *   leases URL                  "TOKEN OWNER POSITION" of each
+ *   lag URL                     the total
+ *
+ * A host appends each batch to LEDGER in one write, a line for each change:
+ * "KEY ID VERSION LSN NAME LEASE EPOCH".
+ *
+ * From the environment:
+ *   PROGRAM_KEY         account key
+ *   PROGRAM_NAME        processor name
+ *   PROGRAM_SOURCE      DATABASE/CONTAINER that is monitored; shop/orders
+ *   PROGRAM_LEASES      DATABASE/CONTAINER of the leases; shop/leases
+ *   PROGRAM_HANDLE_MS   how long a handler takes until it writes
+ *   PROGRAM_RETURN_MS   and from there until it returns
+ *   PROGRAM_PER_RANGE   leases of a range; 1
+ *   PROGRAM_EXPIRE_MS   after which a lease expires; 3000
+ *   PROGRAM_START_MS    how long a start may take; a minute
  */
 #include <runnel/runnel.h>
 
@@ -35,17 +51,46 @@ static runnel_client *open_client(const char *url)
     return client;
 }
 
-static runnel_container *open_container(const char *url, const char *name)
+static const char *setting(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? value : otherwise;
+}
+
+static uint32_t number_setting(const char *name, const char *otherwise)
+{
+    return (uint32_t)strtoul(setting(name, otherwise), NULL, 10);
+}
+
+/* `path` is DATABASE/CONTAINER. */
+static runnel_container *open_container(const char *url, const char *path)
 {
     runnel_client *client = open_client(url);
     runnel_container *container = NULL;
+    char *database = strdup(path);
+    char *name = strchr(database, '/');
 
-    if (runnel_container_open(client, "shop", name, &container, &error)) {
+    if (!name)
+        abort();
+    *name++ = '\0';
+    if (runnel_container_open(client, database, name, &container, &error)) {
         fprintf(stderr, "%s\n", error.message);
         exit(1);
     }
+    free(database);
     runnel_client_close(client);
     return container;
+}
+
+static runnel_container *open_source(const char *url)
+{
+    return open_container(url, setting("PROGRAM_SOURCE", "shop/orders"));
+}
+
+static runnel_container *open_leases(const char *url)
+{
+    return open_container(url, setting("PROGRAM_LEASES", "shop/leases"));
 }
 
 static int report(runnel_code rc)
@@ -78,7 +123,7 @@ static int prepare(const char *url)
 
 static int write_documents(const char *url, int from, int to, int rounds)
 {
-    runnel_container *orders = open_container(url, "orders");
+    runnel_container *orders = open_source(url);
     runnel_code rc = RUNNEL_OK;
     char json[128];
 
@@ -114,6 +159,8 @@ static int control(const char *url, const char *verb, const char *body)
 struct ledger {
     int fd;
     const char *name;
+    uint32_t handle_ms, return_ms;
+    bool is_early; /* the fault: checkpoint, then handle */
 };
 
 static int number_of(const runnel_change *c, const char *member)
@@ -131,19 +178,25 @@ static runnel_verdict note(void *context, const char *lease,
     size_t len = 0;
     ssize_t done;
 
-    (void)lease;
+    if (l->is_early && runnel_batch_checkpoint(batch, NULL, NULL)) {
+        free(lines);
+        return RUNNEL_AGAIN;
+    }
+    usleep(l->handle_ms * 1000);
     for (size_t i = 0; i < runnel_batch_count(batch); i++) {
         const runnel_change *c = runnel_batch_at(batch, i);
-        int n = snprintf(lines + len, LINES_MAX - len, "%.*s %.*s %d %llu %s\n",
-                         (int)c->partition_key.len, c->partition_key.at,
-                         (int)c->id.len, c->id.at, number_of(c, "\"v\":"),
-                         (unsigned long long)c->lsn, l->name);
+        int n = snprintf(
+            lines + len, LINES_MAX - len, "%.*s %.*s %d %llu %s %s %llu\n",
+            (int)c->partition_key.len, c->partition_key.at, (int)c->id.len,
+            c->id.at, number_of(c, "\"v\":"), (unsigned long long)c->lsn,
+            l->name, lease, (unsigned long long)runnel_batch_epoch(batch));
         if (n < 0 || (size_t)n >= LINES_MAX - len)
             abort();
         len += (size_t)n;
     }
     done = write(l->fd, lines, len); /* one write: whole lines, in order */
     free(lines);
+    usleep(l->return_ms * 1000);
     return done == (ssize_t)len ? RUNNEL_DONE : RUNNEL_AGAIN;
 }
 
@@ -153,16 +206,16 @@ static const runnel_feed_options beginning = { RUNNEL_FEED_INIT,
 
 static runnel_processor_options quick(void)
 {
-    return (runnel_processor_options){ RUNNEL_PROCESSOR_INIT,
-                                       .name = "ledger",
-                                       .feed = &beginning,
-                                       .lease_acquire_ms = 500,
-                                       .lease_renew_ms = 1000,
-                                       .lease_expire_ms = 4000,
-                                       .start_ms = 3000,
-                                       .event = getenv("PROGRAM_QUIET")
-                                                    ? runnel_event_ignore
-                                                    : NULL };
+    return (runnel_processor_options){
+        RUNNEL_PROCESSOR_INIT,
+        .name = setting("PROGRAM_NAME", "ledger"),
+        .feed = &beginning,
+        .leases_per_range = number_setting("PROGRAM_PER_RANGE", "1"),
+        .lease_acquire_ms = 1000,
+        .lease_renew_ms = 1000,
+        .lease_expire_ms = 3000,
+        .start_ms = number_setting("PROGRAM_START_MS", "60000")
+    };
 }
 
 static void wait_for_end(void)
@@ -175,18 +228,29 @@ static void wait_for_end(void)
         ;
 }
 
-static int run_host(const char *url, const char *name, const char *path)
+static struct ledger open_ledger(const char *name, const char *path)
 {
-    struct ledger l = { .fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0600),
-                        .name = name };
+    return (struct ledger){
+        .fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0600),
+        .name = name,
+        .handle_ms = number_setting("PROGRAM_HANDLE_MS", "0"),
+        .return_ms = number_setting("PROGRAM_RETURN_MS", "0"),
+    };
+}
+
+static int run_host(const char *url, const char *name, const char *path,
+                    bool is_early)
+{
+    struct ledger l = open_ledger(name, path);
     runnel_observer observer = { .context = &l, .changes = note };
-    runnel_container *orders = open_container(url, "orders");
+    runnel_container *orders = open_source(url);
     runnel_processor_options o = quick();
     runnel_processor *p = NULL;
     runnel_code rc;
 
+    l.is_early = o.manual_checkpoint = is_early;
     o.host = name;
-    o.leases = open_container(url, "leases");
+    o.leases = open_leases(url);
     rc = runnel_processor_start(orders, &o, &observer, &p, &error);
     if (!rc)
         wait_for_end();
@@ -199,8 +263,7 @@ static int run_host(const char *url, const char *name, const char *path)
 
 static int run_style(const char *url, const char *name, const char *path)
 {
-    struct ledger l = { .fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0600),
-                        .name = name };
+    struct ledger l = open_ledger(name, path);
     runnel_observer observer = { .context = &l, .changes = note };
     runnel_processor_options o = quick();
     runnel_host_options options = {
@@ -255,13 +318,12 @@ static bool print_total(void *context, const runnel_lag *lag)
 
 static int run_tool(const char *url, bool is_lag)
 {
-    const char *name = getenv("PROGRAM_NAME");
     runnel_lease_set set = { RUNNEL_LEASE_SET_INIT };
     runnel_code rc;
 
-    set.name = name ? name : "ledger";
-    set.source = open_container(url, "orders");
-    set.leases = open_container(url, "leases");
+    set.name = setting("PROGRAM_NAME", "ledger");
+    set.source = open_source(url);
+    set.leases = open_leases(url);
     rc = is_lag ? runnel_lag_each(&set, print_total, NULL, &error)
                 : runnel_leases_each(&set, print_lease, NULL, &error);
     runnel_container_close(set.source);
@@ -281,8 +343,8 @@ int main(int argc, char **argv)
                                (int)strtol(argv[5], NULL, 10));
     if ((strcmp(what, "split") == 0 || strcmp(what, "merge") == 0) && argc == 4)
         return control(argv[2], what, argv[3]);
-    if (strcmp(what, "host") == 0 && argc == 5)
-        return run_host(argv[2], argv[3], argv[4]);
+    if ((strcmp(what, "host") == 0 || strcmp(what, "early") == 0) && argc == 5)
+        return run_host(argv[2], argv[3], argv[4], what[0] == 'e');
     if (strcmp(what, "style") == 0 && argc == 5)
         return run_style(argv[2], argv[3], argv[4]);
     if (strcmp(what, "leases") == 0)
