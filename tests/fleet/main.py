@@ -1,6 +1,6 @@
 """main.py -- fleets of real processes against a real server.
 
-    python3 main.py ENDPOINT PROGRAM chaos
+    python3 main.py ENDPOINT PROGRAM steady|chaos
 
 PROGRAM is processor_program.  With RUNNEL_PROVE chaos is longer; RUNNEL_SEED
 chooses another.

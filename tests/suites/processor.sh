@@ -4,7 +4,7 @@
 # Programs that know the public headers alone: hosts that are killed with
 # SIGKILL while a writer works and ranges split and merge.  All write into one
 # ledger; nothing may be missing in it, and the order of each key must hold.
-# Suite `chaos` does much more of that.
+# Suite `chaos` does much more of that; tests/fleet has both.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 server=${RUNNEL_DEV:-$PWD/build/dev/runnel}
@@ -199,4 +199,10 @@ start s style && wait_for 30 is_complete 200 24
 tell $? 'a registered observer gets every document'
 stop s && grep -q 'left [0-9]' "$scratch/host.s"
 tell $? 'it is unregistered once, and knows the remaining work'
+
+# ---- fleets: starts, shares, a rolling restart, a split, a kill --------------
+if ! PYTHONDONTWRITEBYTECODE=1 python3 -u tests/fleet/main.py "$url" \
+    "$program" steady; then
+    status=1
+fi
 exit $status
