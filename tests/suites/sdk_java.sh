@@ -15,9 +15,11 @@ install()
 sdk_begin java
 sdk_need mvn
 sdk_need javac
+program=${RUNNEL_DEV%/*}/tests/processor_program
+[ -x "$program" ] || sdk_skip "there is no $program"
 sdk_install install
 classpath=$kit/classes:$(cat "$kit/classpath")
 javac -Xlint:all,-processing,-path -cp "$classpath" -d "$kit/classes" "$sources"/*.java
 sdk_report $? 'the tests compile'
 sdk_run java -cp "$classpath" -DCOSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED=true \
-    Main
+    -Drunnel.program="$program" Main
