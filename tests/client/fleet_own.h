@@ -30,7 +30,7 @@ struct host {
     struct rn_network *network;
     struct rn_container *source, *leases;
     struct rn_host *engine; /* NULL: not running */
-    bool was_up;              /* when the world healed */
+    bool was_up;            /* when the world healed */
     struct pending *pending;
 };
 
