@@ -15,6 +15,7 @@ extern const struct rn_tool rn_tool_query;
 extern const struct rn_tool rn_tool_ranges;
 extern const struct rn_tool rn_tool_rm;
 extern const struct rn_tool rn_tool_split;
+extern const struct rn_tool rn_tool_tail;
 /* clang-format on */
 
 /* The i-th command in alphabetical order; NULL: there are fewer. */

@@ -22,19 +22,6 @@ struct query {
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* Members that the server adds to every document. */
-static bool is_system(struct rn_view name)
-{
-    static const char *const names[] = { "_rid",         "_self", "_etag",
-                                         "_attachments", "_ts",   "_lsn" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (rn_view_eq(name, rn_view_text(names[i])))
-            return true;
-    }
-    return false;
-}
-
 static enum rn_code add_cells(struct query *q, struct rn_view text)
 {
     struct rn_json_walk walk;
@@ -47,7 +34,7 @@ static enum rn_code add_cells(struct query *q, struct rn_view text)
     walk = rn_json_walk_begin(&q->row, 0);
     while (!rc && rn_json_walk_next(&walk)) {
         struct rn_view name = rn_json_text(&q->row, walk.name);
-        if (!is_system(name))
+        if (!rn_out_is_system(name))
             rc = rn_table_set(&q->table, name,
                               rn_json_text(&q->row, walk.value));
     }

@@ -102,6 +102,13 @@ static void out_scalar(const struct rn_json *j, uint32_t value)
     rn_outf("%s%s", quote, rn_color(RN_COLOR_NONE));
 }
 
+static void out_name(const struct rn_json *j, uint32_t name)
+{
+    rn_outf("%s\"", rn_color(RN_COLOR_BLUE));
+    rn_out(rn_json_text(j, name));
+    rn_outf("\"%s: ", rn_color(RN_COLOR_NONE));
+}
+
 /* The nesting is that of the document, which the parser limits. */
 void rn_out_value(const struct rn_json *j, uint32_t value, uint32_t indent)
 {
@@ -119,16 +126,45 @@ void rn_out_value(const struct rn_json *j, uint32_t value, uint32_t indent)
             rn_out(RN_LIT(","));
         is_first = false;
         newline(indent + 2);
-        if (is_object) {
-            rn_outf("%s\"", rn_color(RN_COLOR_BLUE));
-            rn_out(rn_json_text(j, walk.name));
-            rn_outf("\"%s: ", rn_color(RN_COLOR_NONE));
-        }
+        if (is_object)
+            out_name(j, walk.name);
         rn_out_value(j, walk.value, indent + 2);
     }
     if (!is_first)
         newline(indent);
     rn_out(is_object ? RN_LIT("}") : RN_LIT("]"));
+}
+
+void rn_out_inline(const struct rn_json *j, uint32_t value)
+{
+    bool is_object = rn_json_kind(j, value) == RN_JSON_OBJECT;
+    struct rn_json_walk walk = rn_json_walk_begin(j, value);
+    const char *comma = "";
+
+    if (!is_object && rn_json_kind(j, value) != RN_JSON_ARRAY) {
+        out_scalar(j, value);
+        return;
+    }
+    rn_out(is_object ? RN_LIT("{") : RN_LIT("["));
+    for (; rn_json_walk_next(&walk); comma = ", ") {
+        rn_outf("%s", comma);
+        if (is_object)
+            out_name(j, walk.name);
+        rn_out_inline(j, walk.value);
+    }
+    rn_out(is_object ? RN_LIT("}") : RN_LIT("]"));
+}
+
+bool rn_out_is_system(struct rn_view name)
+{
+    static const char *const names[] = { "_rid",         "_self", "_etag",
+                                         "_attachments", "_ts",   "_lsn" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (rn_view_eq(name, rn_view_text(names[i])))
+            return true;
+    }
+    return false;
 }
 
 static void out_compact(const struct rn_json *j)

@@ -41,6 +41,11 @@ void rn_out_json(struct rn_view json);
 /* The same of a parsed value; `indent` columns before every line but the
  * first, and no newline behind it. */
 void rn_out_value(const struct rn_json *json, uint32_t value, uint32_t indent);
+/* The same on one line. */
+void rn_out_inline(const struct rn_json *json, uint32_t value);
+/* Is it a member that the server adds to every document, which views for people
+ * leave out? */
+bool rn_out_is_system(struct rn_view name);
 void rn_out_flush(void);
 
 #endif

@@ -1,0 +1,111 @@
+/* show.c -- prints a change. */
+#include "tools/tail/show.h"
+
+#include "base/clock.h"
+#include "tools/common/out.h"
+#include "tools/common/report.h"
+#include "tools/common/target.h"
+#include "tools/tail/diff.h"
+#include "json/print.h"
+
+static const struct {
+    const char *name;
+    enum rn_color color;
+} kinds[] = {
+    [RUNNEL_CHANGED] = { "changed", RN_COLOR_GREEN },
+    [RUNNEL_CREATED] = { "created", RN_COLOR_GREEN },
+    [RUNNEL_REPLACED] = { "replaced", RN_COLOR_YELLOW },
+    [RUNNEL_DELETED] = { "deleted", RN_COLOR_RED },
+    [RUNNEL_EXPIRED] = { "expired", RN_COLOR_MAGENTA },
+};
+
+/* The document on one line, without the members that the server added. */
+static void print_document(const struct rn_json *json)
+{
+    struct rn_json_walk walk = rn_json_walk_begin(json, 0);
+    const char *comma = "  {";
+
+    while (rn_json_walk_next(&walk)) {
+        struct rn_view name = rn_json_text(json, walk.name);
+        if (rn_out_is_system(name))
+            continue;
+        rn_outf("%s%s\"%.*s\"%s: ", comma, rn_color(RN_COLOR_BLUE),
+                RN_FMT(name), rn_color(RN_COLOR_NONE));
+        rn_out_inline(json, walk.value);
+        comma = ", ";
+    }
+    rn_out(RN_LIT("}\n"));
+}
+
+int rn_show_pretty(const struct rn_shown *shown)
+{
+    const runnel_change *change = shown->change;
+    struct rn_civil at = rn_civil_of(change->time_ms / 1000);
+    bool has_both = shown->after.count && shown->before.count;
+
+    rn_outf("%s%02d:%02d:%02d%s %s%-8s%s %.*s %s%.*s%s %slsn %llu%s\n",
+            rn_color(RN_COLOR_DIM), at.hour, at.minute, at.second,
+            rn_color(RN_COLOR_NONE), rn_color(kinds[change->kind].color),
+            kinds[change->kind].name, rn_color(RN_COLOR_NONE),
+            (int)change->partition_key.len, change->partition_key.at,
+            rn_color(RN_COLOR_BOLD), (int)change->id.len, change->id.at,
+            rn_color(RN_COLOR_NONE), rn_color(RN_COLOR_DIM),
+            (unsigned long long)change->lsn, rn_color(RN_COLOR_NONE));
+    if (has_both) {
+        if (rn_diff_print(&shown->before, &shown->after) < 0)
+            return rn_report(RN_EXIT_FAILED, "out of memory");
+    } else if (shown->after.count) {
+        print_document(&shown->after);
+    } else if (shown->before.count) {
+        print_document(&shown->before);
+    }
+    return RN_EXIT_OK;
+}
+
+static void print_members(struct rn_json_out *o, const runnel_change *change)
+{
+    char stamp[RN_STAMP_TEXT_MAX];
+
+    rn_json_out_key(o, RN_LIT("kind"));
+    rn_json_out_string(o, rn_view_text(kinds[change->kind].name));
+    rn_json_out_key(o, RN_LIT("id"));
+    rn_json_out_string(o, rn_view_lent(change->id));
+    if (change->partition_key.len) {
+        rn_json_out_key(o, RN_LIT("partitionKey"));
+        rn_json_out_raw(o, rn_view_lent(change->partition_key));
+    }
+    rn_json_out_key(o, RN_LIT("lsn"));
+    rn_json_out_uint(o, change->lsn);
+    rn_json_out_key(o, RN_LIT("previousLsn"));
+    rn_json_out_uint(o, change->previous_lsn);
+    rn_json_out_key(o, RN_LIT("time"));
+    rn_json_out_string(o, rn_stamp_print(change->time_ms * 1000, stamp));
+}
+
+int rn_show_json(const struct rn_shown *shown, struct rn_buf *line,
+                 bool all_versions)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(line);
+    const runnel_change *change = shown->change;
+
+    if (!all_versions) {
+        rn_out_json(rn_view_lent(change->json));
+        return RN_EXIT_OK;
+    }
+    rn_buf_clear(line);
+    rn_json_out_object_begin(&o);
+    print_members(&o, change);
+    if (shown->after.count) {
+        rn_json_out_key(&o, RN_LIT("document"));
+        rn_json_out_value(&o, &shown->after, 0);
+    }
+    if (shown->before.count) {
+        rn_json_out_key(&o, RN_LIT("previous"));
+        rn_json_out_value(&o, &shown->before, 0);
+    }
+    rn_json_out_object_end(&o);
+    if (rn_json_out_finish(&o) || rn_buf_add(line, RN_LIT("\n")))
+        return rn_report(RN_EXIT_FAILED, "out of memory");
+    rn_out(rn_buf_view(line));
+    return RN_EXIT_OK;
+}
