@@ -10,6 +10,7 @@
 One server serves all cases of a file.  Only the standard library.  RUNNEL_DEV
 names the program `runnel`; `runnel-tools` lies beside it.
 """
+import functools
 import json
 import os
 import re
@@ -29,6 +30,14 @@ TOOLS = os.path.join(os.path.dirname(RUNNEL), "runnel-tools")
 
 _servers = []
 _scratch = []
+
+
+@functools.cache
+def tools():
+    """The names of all tools."""
+    listed = subprocess.run([TOOLS, "--commands"], capture_output=True,
+                            text=True, check=True).stdout
+    return [line.split()[0] for line in listed.splitlines()]
 
 
 def server():
@@ -123,10 +132,12 @@ def environment(**more):
 
 
 def start(*arguments, env=None, **more):
-    """Starts `runnel ...`; its pipes are text."""
+    """Starts `runnel ...`; its pipes are text.  A tool is started as `runnel`
+    would become it, without the two programs before it."""
     more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE, "text": True, **more}
-    return subprocess.Popen([RUNNEL, *arguments],
+    program = TOOLS if arguments[0] in tools() else RUNNEL
+    return subprocess.Popen([program, *arguments],
                             env=environment(**(env or {})), **more)
 
 

@@ -5,19 +5,24 @@ import socket
 import subprocess
 
 from harness import (EMULATOR_KEY, RUNNEL, TOOLS, account, case, container,
-                     equal, eventually, fails, runnel, scratch, server, start)
+                     equal, eventually, fails, runnel, scratch, server, start,
+                     tools)
 
 
-def commands():
-    return [line.split()[0] for line in
-            subprocess.run([TOOLS, "--commands"], capture_output=True,
-                           text=True, check=True).stdout.splitlines()]
+@case("runnel runs a tool with its arguments and exit status")
+def _():
+    for arguments in (["completion", "bash"], ["get", "--conatiner"]):
+        direct = runnel(*arguments)
+        done = subprocess.run([RUNNEL, *arguments], capture_output=True,
+                              text=True, timeout=30)
+        equal((done.returncode, done.stdout, done.stderr),
+              (direct.code, direct.out, direct.err))
 
 
 @case("help lists every tool and explains it")
 def _():
     overview = runnel("help").out
-    for name in commands():
+    for name in tools():
         assert re.search(rf"^  {name} +[A-Z]", overview, re.M), name
         page = runnel("help", name)
         equal(page.code, 0, page.err)
@@ -50,7 +55,7 @@ def _():
 
 @case("every man page is well formed and has every option")
 def _():
-    for name in commands():
+    for name in tools():
         page = subprocess.run([TOOLS, "--man", name], capture_output=True,
                               text=True, check=True).stdout
         options = re.findall(r"^  --([a-z-]+)", runnel(name, "--help").out,
