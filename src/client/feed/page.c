@@ -336,7 +336,32 @@ void rn_page_unref(struct rn_page *p)
 {
     if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
         return;
+    if (p->meter)
+        atomic_fetch_sub(&p->meter->bytes, p->bytes);
+    rn_page_meter_unref(p->meter);
     runnel_reply_close(p->reply);
     rn_arena_release(&p->arena);
     rn_free(p);
+}
+
+struct rn_page_meter *rn_page_meter_new(void)
+{
+    struct rn_page_meter *m = rn_new(sizeof(*m));
+
+    if (m)
+        atomic_init(&m->refs, 1);
+    return m;
+}
+
+void rn_page_meter_unref(struct rn_page_meter *m)
+{
+    if (m && atomic_fetch_sub(&m->refs, 1) == 1)
+        rn_free(m);
+}
+
+void rn_page_meter_add(struct rn_page_meter *m, struct rn_page *p)
+{
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    atomic_fetch_add(&m->bytes, p->bytes);
+    p->meter = m;
 }

@@ -14,9 +14,18 @@
 #include "client/account/container.h"
 #include "client/http/reply.h"
 
+/* Bytes of all pages that were added to it and are not freed yet, those that
+ * the program holds included.  Counted by reference, because such a page may
+ * outlive its processor. */
+struct rn_page_meter {
+    atomic_uint refs;
+    atomic_size_t bytes;
+};
+
 struct rn_page {
     atomic_uint refs;
-    runnel_reply *reply; /* owns the body */
+    struct rn_page_meter *meter; /* NULL: it is not counted */
+    runnel_reply *reply;         /* owns the body */
     struct rn_arena arena;
     runnel_change *changes;
     size_t count;
@@ -41,5 +50,11 @@ runnel_code rn_page_take_empty(struct rn_exchange *x, struct rn_page **out,
                                runnel_error *error) RUNNEL_CHECK;
 struct rn_page *rn_page_ref(struct rn_page *p);
 void rn_page_unref(struct rn_page *p); /* NULL is fine */
+
+/* NULL without memory. */
+struct rn_page_meter *rn_page_meter_new(void);
+void rn_page_meter_unref(struct rn_page_meter *m); /* NULL is fine */
+/* Counts a page, which no meter counts yet, until it is freed. */
+void rn_page_meter_add(struct rn_page_meter *m, struct rn_page *p);
 
 #endif

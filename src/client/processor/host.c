@@ -309,11 +309,9 @@ static int64_t step_workers(struct rn_host *h, int64_t now_ns)
     size_t kept = 0;
     size_t count = h->worker_count;
 
-    h->stats.buffered_bytes = 0;
     for (size_t i = 0; i < h->worker_count; i++) {
         int64_t at = rn_worker_step(h->workers[i], now_ns);
         next = at < next ? at : next;
-        h->stats.buffered_bytes += h->workers[i]->window.bytes;
     }
     if (h->worker_count != count)
         next = RN_TASK_NOW; /* children were added in the midst */
@@ -324,6 +322,7 @@ static int64_t step_workers(struct rn_host *h, int64_t now_ns)
             h->workers[kept++] = h->workers[i];
     }
     h->worker_count = kept;
+    h->stats.buffered_bytes = atomic_load(&h->meter->bytes);
     return next;
 }
 
@@ -456,6 +455,7 @@ static void release(struct rn_host *h)
     }
     rn_definition_unref(h->definition);
     rn_lease_expiry_release(&h->expiry);
+    rn_page_meter_unref(h->meter);
     if (h->transport)
         rn_pool_give(rn_account_pool(h->account), h->transport);
     rn_events_free(h->events);
@@ -486,7 +486,9 @@ runnel_code rn_host_start(struct rn_config *config, struct rn_host **out,
         rc = rn_bootstrap_new(h, &h->bootstrap);
     if (!rc) {
         h->handlers = rn_handlers_new(h->env, h->config.o.threads);
-        if (!h->handlers || h->env->ops->task_start(h->env, &h->task))
+        h->meter = rn_page_meter_new();
+        if (!h->handlers || !h->meter ||
+            h->env->ops->task_start(h->env, &h->task))
             rc = rn_error_set(error, RUNNEL_NO_MEMORY,
                               "no memory, or no thread");
     }

@@ -114,8 +114,10 @@ struct rn_worker {
     int64_t failing_ns;  /* since when reads fail; 0: they do not */
     uint32_t read_failures;
     bool is_slow_told;
+    bool is_waiting;  /* the read under way is one of host.waits */
     bool cannot_wait; /* the server ignores Prefer: wait */
     bool is_retention_over;
+    size_t last_bytes; /* of the last answer's page; 0: it had none */
 
     /* ---- handling ---- */
     struct rn_window window;
@@ -221,7 +223,8 @@ struct rn_host {
     struct rn_worker **workers; /* by rising id */
     size_t worker_count, worker_room;
     struct rn_host_chore *chores;
-    size_t waits; /* reads that the server holds */
+    size_t waits;                /* reads that the server holds */
+    struct rn_page_meter *meter; /* of all pages */
     int64_t trim_ns;
     uint32_t gone_count; /* the source, in a row */
     int64_t gone_ns;
@@ -293,6 +296,11 @@ void rn_worker_lose(struct rn_worker *w, runnel_close_reason reason);
 /* The deadline of a stop is over: release without waiting for handlers. */
 void rn_worker_abandon(struct rn_worker *w);
 void rn_worker_begin_reading(struct rn_worker *w);
+/* Memory is short: drops pages whose batches all wait for a retry.  They are
+ * read again at `due_ns`, behind what was done. */
+void rn_worker_shed_pages(struct rn_worker *w, int64_t due_ns);
+/* The read under way has ended or is about to be cancelled. */
+void rn_worker_end_ask(struct rn_worker *w);
 bool rn_worker_is_valid(const struct rn_worker *w, int64_t now_ns);
 
 /* deliver.c: handlers */

@@ -9,25 +9,89 @@
 enum {
     READ_RETRY_MS = 200,
     READ_RETRY_MAX_MS = 15000,
-    WAITS_MAX = 64,  /* reads that the server holds, in all */
-    GONE_TIMES = 3,  /* 404 of the source, before it is believed */
-    GONE_MS = 10000, /* within this time */
+    WAITS_MAX = 64,      /* reads that the server holds, in all */
+    GONE_TIMES = 3,      /* 404 of the source, before it is believed */
+    GONE_MS = 10000,     /* within this time */
+    HELD_MS = 1000,      /* then the server holds a read */
+    MEMORY_POLL_MS = 50, /* while buffer_bytes are in use */
     SPARE_SLOTS = 8, /* pages beyond a lane that waits, with several lanes */
 };
 
 static const int64_t ms_ns = 1000000;
 
-/* May another page be read? */
-static bool has_room(struct rn_worker *w)
+/* ---- memory -------------------------------------------------------------- */
+
+/* Bytes of pages that are not in a handler, and of those that are about to
+ * come.  A handler that runs, or is stuck, must not keep other leases from
+ * reading; a read that the server holds brings nothing soon. */
+static size_t buffered_bytes(const struct rn_host *h, int64_t now_ns)
+{
+    size_t bytes = atomic_load(&h->meter->bytes);
+    size_t handled = 0;
+
+    for (size_t i = 0; i < h->worker_count; i++) {
+        const struct rn_worker *w = h->workers[i];
+        if (w->window.delivered > 0 && w->window.first->page)
+            handled += w->window.first->page->bytes;
+        for (struct rn_delivery *d = w->window.cut.first; d; d = d->after)
+            handled += d->batch->page->bytes;
+        if (w->has_reader && w->reader.is_asking &&
+            now_ns - w->asked_ns < HELD_MS * ms_ns)
+            bytes += w->last_bytes;
+    }
+    return bytes > handled ? bytes - handled : 0;
+}
+
+/* Drops the pages of the lease whose retry is the last.  False if no lease is
+ * backing off. */
+static bool shed_pages(struct rn_host *h, int64_t now_ns)
+{
+    struct rn_worker *last = NULL;
+    int64_t last_due_ns = 0;
+
+    for (size_t i = 0; i < h->worker_count; i++) {
+        struct rn_worker *w = h->workers[i];
+        int64_t due_ns;
+        if (w->state != RN_WORKER_ACTIVE || w->burying ||
+            !rn_window_is_backing_off(&w->window, now_ns, &due_ns))
+            continue;
+        if (!last || due_ns > last_due_ns) {
+            last = w;
+            last_due_ns = due_ns;
+        }
+    }
+    if (last)
+        rn_worker_shed_pages(last, last_due_ns);
+    return last != NULL;
+}
+
+/* Has the lease work enough? */
+static bool has_slot(const struct rn_worker *w)
 {
     const runnel_processor_options *o = &w->host->config.o;
     size_t slots = o->pending_limit + 1 + (o->parallel > 1 ? SPARE_SLOTS : 0);
 
-    if (w->window.slots >= slots || rn_window_has_queued(&w->window))
-        return false;
-    return w->host->stats.buffered_bytes < o->buffer_bytes ||
-           w->window.slots == 0;
+    return w->window.slots < slots && !rn_window_has_queued(&w->window);
 }
+
+/* Is there memory for another page?  Its size is taken to be that of the
+ * last one.  A page always fits if it is alone. */
+static bool has_memory(const struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_host *h = w->host;
+    size_t bytes;
+
+    do {
+        bytes = buffered_bytes(h, now_ns);
+        if (bytes == 0 || bytes + w->last_bytes <= h->config.o.buffer_bytes)
+            return true;
+        /* Others make room for a lease that has nothing, not for one that
+         * reads ahead. */
+    } while (w->window.slots == 0 && shed_pages(h, now_ns));
+    return false;
+}
+
+/* ---- answers ------------------------------------------------------------- */
 
 static void schedule(struct rn_worker *w, int64_t now_ns, int64_t pause_ns)
 {
@@ -40,6 +104,8 @@ static void take_page(struct rn_worker *w, int64_t now_ns)
     struct rn_page *page = r->page;
 
     r->page = NULL;
+    rn_page_meter_add(w->host->meter, page);
+    w->last_bytes = page->bytes;
     if (RN_BUG(FIRST_PAGE_SKIPPED) && !w->window.first &&
         !w->window.has_moved) {
         rn_page_unref(page);
@@ -59,6 +125,7 @@ static void take_nothing(struct rn_worker *w)
     bool is_first = !w->document->lease.position.at;
 
     w->host->stats.feed_empty++;
+    w->last_bytes = 0;
     if (r->at.kind != RN_POSITION_ETAG)
         return;
     if (rn_window_add(&w->window, NULL, &r->at, r->range_id, &w->range))
@@ -225,31 +292,28 @@ static void ask(struct rn_worker *w, int64_t now_ns)
     w->asked_ns = now_ns;
     w->is_slow_told = false;
     rn_reader_ask(&w->reader, h->transport, wait_ms);
-    if (w->reader.is_asking && w->reader.wait_s)
-        h->waits++;
+    w->is_waiting = w->reader.is_asking && w->reader.wait_s > 0;
+    h->waits += w->is_waiting;
 }
 
 int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
 {
     int64_t next = RN_TASK_IDLE;
     enum rn_reader_event event;
-    bool was_waiting;
 
     if (w->must_route)
         return route_again(w, now_ns);
     if (w->reader.is_asking) {
-        was_waiting = w->reader.wait_s > 0;
         event = rn_reader_step(&w->reader, &next);
         if (event == RN_READER_NONE) {
             int64_t at = watch(w, now_ns);
             return at < next ? at : next;
         }
-        if (was_waiting)
-            w->host->waits--;
+        rn_worker_end_ask(w);
         take_event(w, event, now_ns);
         return RN_TASK_NOW;
     }
-    if (w->is_retention_over || !has_room(w))
+    if (w->is_retention_over || !has_slot(w))
         return RN_TASK_IDLE;
     if (w->read_due_ns > now_ns)
         return w->read_due_ns - now_ns;
@@ -259,6 +323,8 @@ int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
         w->map_seen = 0;
         return RN_TASK_NOW;
     }
+    if (!has_memory(w, now_ns))
+        return MEMORY_POLL_MS * ms_ns; /* the program may free a batch */
     ask(w, now_ns);
     return RN_TASK_NOW;
 }

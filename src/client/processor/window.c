@@ -92,6 +92,17 @@ void rn_window_clear(struct rn_window *w)
     w->changes_done = 0;
 }
 
+void rn_window_shed(struct rn_window *w)
+{
+    bool has_moved = w->has_moved;
+    uint64_t changes_done = w->changes_done;
+
+    w->first_attempts = rn_window_attempts(w);
+    rn_window_clear(w);
+    w->has_moved = has_moved;
+    w->changes_done = changes_done;
+}
+
 void rn_window_release(struct rn_window *w)
 {
     if (w->lanes)
@@ -205,11 +216,8 @@ static void advance(struct rn_window *w)
     while (w->first && w->first->open == 0) {
         struct rn_slot *slot = w->first;
         for (uint32_t i = 0; i < w->options->lanes; i++) {
-            while (w->lanes[i].first && w->lanes[i].first->slot == slot) {
-                struct rn_delivery *d = w->lanes[i].first;
-                unlink_delivery(w, d);
-                free_delivery(d);
-            }
+            while (w->lanes[i].first && w->lanes[i].first->slot == slot)
+                rn_window_drop(w, w->lanes[i].first);
         }
         w->position = slot->token;
         w->has_moved = true;
@@ -247,6 +255,8 @@ runnel_code rn_window_add(struct rn_window *w, struct rn_page *page,
         w->bytes += page->bytes;
         if (page->count > 0)
             rc = fill(w, slot);
+    } else {
+        w->first_attempts = 0; /* there is no such batch any more */
     }
     if (!rc)
         advance(w);
@@ -315,12 +325,30 @@ bool rn_window_has_queued(const struct rn_window *w)
     return false;
 }
 
-/* ---- verdicts ------------------------------------------------------------ */
-
-static const runnel_change *change_at(const struct rn_delivery *d, size_t i)
+static const struct rn_delivery *head_of(const struct rn_lane *lane)
 {
-    return runnel_batch_at(d->batch, i);
+    const struct rn_delivery *d = lane->first;
+
+    while (d && d->state == RN_DELIVERY_DONE)
+        d = d->after;
+    return d;
 }
+
+bool rn_window_is_backing_off(const struct rn_window *w, int64_t now_ns,
+                              int64_t *due_ns)
+{
+    *due_ns = INT64_MAX;
+    for (uint32_t i = 0; i < w->options->lanes; i++) {
+        const struct rn_delivery *d = head_of(&w->lanes[i]);
+        if (d && (d->state != RN_DELIVERY_BACKOFF || d->due_ns <= now_ns))
+            return false;
+        if (d && d->due_ns < *due_ns)
+            *due_ns = d->due_ns;
+    }
+    return *due_ns != INT64_MAX;
+}
+
+/* ---- verdicts ------------------------------------------------------------ */
 
 static uint32_t pick_at(const struct rn_delivery *d, size_t i)
 {
@@ -339,7 +367,8 @@ static bool has_key(const struct rn_delivery *failed,
                     const unsigned char *chosen, const runnel_change *c)
 {
     for (size_t i = 0; i < failed->count; i++)
-        if ((!chosen || chosen[i]) && same_key(change_at(failed, i), c))
+        if ((!chosen || chosen[i]) &&
+            same_key(rn_batch_at(failed->batch, i), c))
             return true;
     return false;
 }
@@ -380,7 +409,7 @@ static bool take_along(struct rn_window *w, struct rn_delivery *failed,
         if (!hit)
             return false;
         for (size_t i = 0; i < d->count; i++) {
-            hit[i] = has_key(failed, chosen, change_at(d, i));
+            hit[i] = has_key(failed, chosen, rn_batch_at(d->batch, i));
             any = any || hit[i];
         }
         if (any && d->state == RN_DELIVERY_DELIVERED) {
@@ -399,7 +428,7 @@ static bool take_along(struct rn_window *w, struct rn_delivery *failed,
     return true;
 }
 
-static void finish(struct rn_window *w, struct rn_delivery *d)
+void rn_window_settle(struct rn_window *w, struct rn_delivery *d)
 {
     d->state = RN_DELIVERY_DONE;
     d->slot->open--;
@@ -443,7 +472,7 @@ static enum rn_outcome bisect(struct rn_window *w, struct rn_delivery *d)
     rn_free(chosen);
     if (!halves[1])
         return RN_OUTCOME_NO_MEMORY;
-    finish(w, d);
+    rn_window_settle(w, d);
     return RN_OUTCOME_BISECTED;
 }
 
@@ -478,8 +507,9 @@ static size_t choose_again(struct rn_delivery *d, unsigned char *again)
         again[i] =
             d->marks[i] == RN_MARK_AGAIN || (d->tainted && d->tainted[i]);
         for (size_t k = 0; !again[i] && k < i; k++)
-            again[i] = !RN_BUG(SUCCESSORS_OF_MARK_DONE) && again[k] &&
-                       same_key(change_at(d, k), change_at(d, i));
+            again[i] =
+                !RN_BUG(SUCCESSORS_OF_MARK_DONE) && again[k] &&
+                same_key(rn_batch_at(d->batch, k), rn_batch_at(d->batch, i));
         count += again[i];
     }
     return count;
@@ -527,7 +557,7 @@ static enum rn_outcome split_verdict(struct rn_window *w, struct rn_delivery *d,
         outcome = RN_OUTCOME_PARTLY;
     }
     rn_free(chosen);
-    finish(w, d);
+    rn_window_settle(w, d);
     return outcome;
 }
 
@@ -557,11 +587,6 @@ struct rn_delivery *rn_window_rejected(struct rn_window *w)
     return NULL;
 }
 
-void rn_window_settle(struct rn_window *w, struct rn_delivery *d)
-{
-    finish(w, d);
-}
-
 void rn_window_block(struct rn_window *w, struct rn_delivery *d, int64_t now_ns)
 {
     back_off(w, d, UINT32_MAX, now_ns);
@@ -569,12 +594,10 @@ void rn_window_block(struct rn_window *w, struct rn_delivery *d, int64_t now_ns)
 
 uint32_t rn_window_attempts(const struct rn_window *w)
 {
-    uint32_t most = 0;
+    uint32_t most = w->first ? 0 : w->first_attempts;
 
     for (uint32_t i = 0; i < w->options->lanes; i++) {
-        const struct rn_delivery *d = w->lanes[i].first;
-        while (d && d->state == RN_DELIVERY_DONE)
-            d = d->after;
+        const struct rn_delivery *d = head_of(&w->lanes[i]);
         if (d && d->slot == w->first && d->attempt - 1 > most)
             most = d->attempt - 1;
     }

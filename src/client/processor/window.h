@@ -129,7 +129,7 @@ struct rn_window {
     bool has_moved;     /* `position` is that of a slot that is done */
     struct rn_position position;
     uint64_t changes_done;   /* since the caller last reset it */
-    uint32_t first_attempts; /* failures that the lease remembers */
+    uint32_t first_attempts; /* failures of the batch that is read next */
 };
 
 runnel_code rn_window_init(struct rn_window *w,
@@ -142,6 +142,11 @@ void rn_window_release(struct rn_window *w);
  * verdict no longer counts, and the caller drops it when it comes. */
 void rn_window_clear(struct rn_window *w);
 void rn_window_drop(struct rn_window *w, struct rn_delivery *d);
+
+/* Drops everything that is not done, to be read again; nothing is DELIVERED.
+ * The position behind what is done stays, and so do the failures of the batch
+ * at the head. */
+void rn_window_shed(struct rn_window *w);
 
 /* Takes the page, which may be NULL, and the position behind it. */
 runnel_code rn_window_add(struct rn_window *w, struct rn_page *page,
@@ -157,6 +162,10 @@ void rn_window_undo(struct rn_window *w, struct rn_delivery *d);
 
 /* Are changes waiting that have not been handed out? */
 bool rn_window_has_queued(const struct rn_window *w);
+/* Does every lane wait for the retry of its first batch?  `*due_ns` is the
+ * time of the first of these. */
+bool rn_window_is_backing_off(const struct rn_window *w, int64_t now_ns,
+                              int64_t *due_ns);
 
 enum rn_outcome {
     RN_OUTCOME_DONE,

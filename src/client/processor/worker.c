@@ -41,8 +41,7 @@ void rn_worker_free(struct rn_worker *w)
     if (!w)
         return;
     if (w->has_reader) {
-        if (w->reader.is_asking && w->reader.wait_s)
-            w->host->waits--;
+        rn_worker_end_ask(w);
         rn_reader_release(&w->reader);
     }
     if (w->burial) {
@@ -96,6 +95,12 @@ void rn_worker_adopt(struct rn_worker *w, const char *session, int64_t sent_ns)
     rn_worker_start_open(w);
 }
 
+void rn_worker_end_ask(struct rn_worker *w)
+{
+    w->host->waits -= w->is_waiting;
+    w->is_waiting = false;
+}
+
 /* ---- where to read ------------------------------------------------------- */
 
 /* A lease without a position remembers where it was to begin. */
@@ -131,8 +136,7 @@ void rn_worker_begin_reading(struct rn_worker *w)
     struct rn_position at = start_of(w);
 
     if (w->has_reader) {
-        if (w->reader.is_asking && w->reader.wait_s)
-            w->host->waits--;
+        rn_worker_end_ask(w);
         rn_reader_seek(&w->reader, &at);
     } else {
         rn_reader_init(&w->reader, &w->host->source, &w->range, &at);
@@ -141,6 +145,18 @@ void rn_worker_begin_reading(struct rn_worker *w)
     w->window.first_attempts = rn_lease_attempts(&w->document->lease);
     w->is_retention_over = false;
     w->read_due_ns = 0;
+}
+
+void rn_worker_shed_pages(struct rn_worker *w, int64_t due_ns)
+{
+    struct rn_position at =
+        w->window.has_moved ? w->window.position : start_of(w);
+
+    rn_window_shed(&w->window);
+    rn_worker_end_ask(w);
+    rn_reader_seek(&w->reader, &at);
+    w->last_bytes = 0;
+    w->read_due_ns = due_ns;
 }
 
 /* ---- endings ------------------------------------------------------------- */
@@ -152,8 +168,7 @@ static void stop_reading(struct rn_worker *w)
     if (!w->has_reader)
         return;
     at = w->reader.at;
-    if (w->reader.is_asking && w->reader.wait_s)
-        w->host->waits--;
+    rn_worker_end_ask(w);
     rn_reader_seek(&w->reader, &at);
 }
 
