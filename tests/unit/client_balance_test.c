@@ -19,14 +19,17 @@ enum { LEASES_MAX = 256 };
 
 static struct rn_arena arena = { .ceiling = 1 << 20 };
 
-/* "A" is a live lease of A, "-" a free one, "x" an expired one. */
+/* "A" is a live lease of A, "-" a free one, "x" an expired one, "!" one that
+ * nobody has taken for long. */
 static size_t read_leases(const char *text, struct rn_balance_lease *out)
 {
     size_t n = strlen(text);
 
     for (size_t i = 0; i < n; i++) {
         out[i] = (struct rn_balance_lease){ .is_native = true };
-        out[i].is_available = text[i] == '-' || text[i] == 'x';
+        out[i].is_left = text[i] == '!';
+        out[i].is_available =
+            text[i] == '-' || text[i] == 'x' || out[i].is_left;
         if (text[i] != '-')
             out[i].owner = rn_view_of(&text[i], 1);
     }
@@ -60,6 +63,10 @@ static void the_official_arithmetic_is_kept(void **state)
         { "----", 9, 0, 9, 4, false, 0 },
         { "--------", 5, 3, 5, 5, false, 0 }, /* the minimum wins */
         { "MMM", 0, 2, 2, 0, false, 0 },
+        { "AMM-", 0, 0, 2, 0, false, 0 },
+        { "AMM!", 0, 0, 2, 1, false, 3 }, /* A does not want it */
+        { "AM!!", 0, 0, 2, 1, false, 2 },
+        { "AMM!", 0, 2, 2, 0, false, 0 },
     };
 
     (void)state;

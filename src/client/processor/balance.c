@@ -137,6 +137,18 @@ static bool may_move(const struct work *w, const struct worker *from,
     return from != w->me && from->count > w->plan->target - (need > 1 ? 1 : 0);
 }
 
+/* Above the target: one lease a pass that no other host wants. */
+static void take_left(struct work *w)
+{
+    const struct rn_balance *b = w->b;
+
+    if (b->max && w->me->count >= b->max)
+        return;
+    for (size_t i = 0; i < b->count && w->plan->take_count == 0; i++)
+        if (b->leases[i].is_available && b->leases[i].is_left)
+            take(w, i);
+}
+
 enum rn_code rn_balance_official(const struct rn_balance *b,
                                  struct rn_arena *arena,
                                  struct rn_balance_plan *out)
@@ -146,8 +158,12 @@ enum rn_code rn_balance_official(const struct rn_balance *b,
     size_t need;
     enum rn_code rc = begin(&w, b, arena, out, false);
 
-    if (rc || b->count == 0 || out->target <= w.me->count)
+    if (rc || b->count == 0)
         return rc;
+    if (out->target <= w.me->count) {
+        take_left(&w);
+        return RN_OK;
+    }
     need = out->target - w.me->count;
     for (int expired = 0; expired < 2; expired++) {
         for (size_t i = 0; i < b->count && out->take_count < need; i++) {

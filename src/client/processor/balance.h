@@ -6,7 +6,9 @@
  *
  *   official  that of the .NET libraries: free and expired leases first; if
  *             there are none, steal one lease a pass from the largest owner.
- *             Used while a host of another library has a live lease.
+ *             Used while a host of another library has a live lease.  Those
+ *             judge expiry by their own clock and may count a dead host as
+ *             live; so a lease that is left over is taken above the target.
  *   native    marks: a host that needs leases writes its name into them, and
  *             their owners finish a batch and release them.  All moves take
  *             place in one pass, and nobody works on one lease twice.
@@ -24,6 +26,7 @@
 struct rn_balance_lease {
     struct rn_view owner;  /* null: none */
     bool is_available;     /* no owner, or an expired one */
+    bool is_left;          /* ... and every host had the time to take it */
     bool is_native;        /* its owner uses this library */
     struct rn_view wanted; /* the host that marked it; null: none */
     int64_t wanted_age_ms;

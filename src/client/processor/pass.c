@@ -160,6 +160,7 @@ static struct rn_balance_lease describe(struct rn_pass *p,
                                         const struct rn_lease *lease)
 {
     struct rn_host *h = p->host;
+    const runnel_processor_options *o = &h->config.o;
     struct rn_worker *w = rn_host_find(h, lease->id);
     bool is_ours = w && w->state != RN_WORKER_LOST;
     struct rn_balance_lease out = { .owner = lease->owner,
@@ -168,6 +169,10 @@ static struct rn_balance_lease describe(struct rn_pass *p,
 
     out.is_available =
         !lease->owner.at || rn_lease_expiry_is_over(&h->expiry, lease);
+    out.is_left = lease->ts_s && rn_host_store_ms(h) - lease->ts_s * 1000 >
+                                     (int64_t)o->lease_expire_ms +
+                                         RN_LEASE_EXPIRY_MARGIN_MS +
+                                         (int64_t)o->lease_acquire_ms;
     if (is_ours) { /* the listing may be older than what we know */
         out.is_available = false;
         out.is_native = true;
