@@ -213,7 +213,7 @@ static runnel_processor_options quick(void)
         .leases_per_range = number_setting("PROGRAM_PER_RANGE", "1"),
         .lease_acquire_ms = 1000,
         .lease_renew_ms = 1000,
-        .lease_expire_ms = 3000,
+        .lease_expire_ms = number_setting("PROGRAM_EXPIRE_MS", "3000"),
         .start_ms = number_setting("PROGRAM_START_MS", "60000")
     };
 }
