@@ -209,6 +209,7 @@ static runnel_processor_options quick(void)
     return (runnel_processor_options){
         RUNNEL_PROCESSOR_INIT,
         .name = setting("PROGRAM_NAME", "ledger"),
+        .create_leases = true,
         .feed = &beginning,
         .leases_per_range = number_setting("PROGRAM_PER_RANGE", "1"),
         .lease_acquire_ms = 1000,

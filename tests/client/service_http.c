@@ -425,7 +425,9 @@ void service_handle(struct service *s, const struct service_request *q,
     service_say(a, RN_HEADER_CHARGE, "1");
     service_say(a, RN_HEADER_ACTIVITY_ID, "00000000-0000-0000-0000-%012lu",
                 (unsigned long)s->requests);
-    if (!path_parse(q->path, &p))
+    if (q->body.len > 0 && rn_view_eq(q->method, RN_LIT("GET")))
+        service_refuse(a, 400, 0, "GET and HEAD have no body");
+    else if (!path_parse(q->path, &p))
         service_refuse(a, 404, 0, "There is no such path.");
     else if (p.count == 0)
         account_read(a);

@@ -101,8 +101,6 @@ class Fleet:
         self.program, self.name = program, name
         self.server, self.url = server, f"http://{server.netloc}/"
         self.box = Box(server, name, ranges=ranges)
-        self.lease_box = Box(server, name + "-leases", paths=("/id",),
-                             defaultTtl=-1)
         self.environment = {**os.environ,
                             "PROGRAM_SOURCE": f"feed/{name}",
                             "PROGRAM_LEASES": f"feed/{name}-leases",
@@ -166,9 +164,11 @@ class Fleet:
     # ---- leases ----
 
     def documents(self):
-        """All of the lease container, by id."""
-        answer = self.server.ask("GET", self.lease_box.path + "/docs", None,
+        """All of the lease container, by id; the first host creates it."""
+        answer = self.server.ask("GET", self.box.path + "-leases/docs", None,
                                  {"x-ms-max-item-count": "1000"})
+        if answer.status == 404:
+            return {}
         return {each["id"]: each for each in answer.json["Documents"]}
 
     def leases(self):

@@ -351,6 +351,7 @@ static bool prepare(struct container_store *s, struct rn_lease_store_call *call)
     if (was_creation &&
         (call->code == RUNNEL_OK || call->code == RUNNEL_CONFLICT)) {
         rn_call_release(&call->http);
+        rn_buf_clear(&call->json);
         send_call(s, call, fill(s, call)); /* it is there: look at it */
         return true;
     }
