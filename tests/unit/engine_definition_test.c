@@ -216,6 +216,13 @@ static const struct {
 #define POLICY(text) "{\"id\":\"c\"," PK ",\"indexingPolicy\":{" text "}}"
 #define IN(path) "\"includedPaths\":[{\"path\":\"" path "\"}]"
 #define OUT(path) "\"excludedPaths\":[{\"path\":\"" path "\"}]"
+#define NAMED(name)                                                            \
+    "{\"name\":\"" name "\",\"query\":\"SELECT VALUE c.a FROM c\"}"
+#define COMPUTED(one, other)                                                   \
+    "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"spatialIndexes\":[{"           \
+    "\"path\":\"/place/*\"," SHAPES "}]},\"computedProperties\":[" one         \
+    "," other "]}"
+#define ERRORS(text) "Message: {\"Errors\":[\"" text "\"]}"
     { POLICY(IN("/a/?")), "special mandatory indexing path \"/\"" },
     { POLICY(IN("/a/?") "," OUT("/b/*")), "special mandatory indexing path" },
     { POLICY(IN("/*") "," OUT("/*")), "both included and excluded" },
@@ -261,6 +268,38 @@ static const struct {
     { "{\"id\":\"c\"," PK ",\"computedProperties\":[1,1,1,1,1,1,1,1,1,1,1,1,1,"
       "1,1,1,1,1,1,1,1]}",
       "at most 20" },
+    { "{\"id\":\"c\"," PK ",\"computedProperties\":5}",
+      "computedProperties must be an array" },
+    { COMPUTED(NAMED("x"), NAMED("x")),
+      ERRORS("Computed property name 'x' cannot be used in multiple "
+             "definitions.") },
+    { COMPUTED("{\"query\":\"SELECT VALUE c.a FROM c\"}", NAMED("x")),
+      ERRORS("One of the specified inputs is invalid") },
+    { COMPUTED("{\"name\":\"x\"}", NAMED("y")),
+      ERRORS("One of the specified inputs is invalid") },
+    { COMPUTED("1", NAMED("x")),
+      ERRORS("One of the specified inputs is invalid") },
+    { COMPUTED(NAMED(""), NAMED("x")),
+      ERRORS("Computed property 'name' is either empty or unspecified.") },
+    { COMPUTED(NAMED("x"), "{\"name\":\"y\",\"query\":\"\"}"),
+      ERRORS("Computed property 'query' is either empty or unspecified.") },
+    { COMPUTED(NAMED("x"), NAMED("id")),
+      ERRORS("The system property name 'id' cannot be used as a computed "
+             "property name.") },
+    { COMPUTED(NAMED("x"), NAMED("place")),
+      ERRORS("Computed property 'place' at index (1) has a spatial index. "
+             "Remove the spatial index on this path.") },
+    { COMPUTED(NAMED("x"), "{\"name\":\"y\",\"query\":\"SELECT "
+                           "LOWER(c[\\\"a\\\"]) FROM c\"}"),
+      ERRORS("Required VALUE expression missing from computed property query "
+             "'SELECT LOWER(c[\\\"a\\\"]) FROM c' at index (1).") },
+    { COMPUTED("{\"name\":\"x\",\"query\":\"SELECT LOWER(c.a) FROM r\"}",
+               NAMED("y")),
+      ERRORS("Computed property at index (0) has a malformed query: 'SELECT "
+             "LOWER(c.a) FROM r' Error details: '{\\\"errors\\\":[{"
+             "\\\"severity\\\":\\\"Error\\\",\\\"code\\\":2001,"
+             "\\\"message\\\":\\\"Identifier 'c' could not be resolved."
+             "\\\"}]}'") },
     { "{\"id\":\"c\"," PK ",\"indexingPolicy\":{\"includedPaths\":\"/*\"}}",
       "includedPaths" },
 };

@@ -321,9 +321,9 @@ static void a_definition_that_computes_nonsense_is_refused(void **state)
     } cases[] = {
         { "x", "SELECT VALUE c.a FROM c", NULL },
         { "x", "SELECT VALUE UPPER(r['a b']) FROM root r", NULL },
-        { "id", "SELECT VALUE c.a FROM c", "reserved" },
-        { "_ts", "SELECT VALUE c.a FROM c", "reserved" },
-        { "x", "SELECT c.a FROM c", "it is not SELECT VALUE" },
+        { "id", "SELECT VALUE c.a FROM c", "system property" },
+        { "_ts", "SELECT VALUE c.a FROM c", "system property" },
+        { "x", "SELECT c.a FROM c", "Required VALUE" },
         { "x", "SELECT VALUE c.a FROM c WHERE c.a = 1", "it is not SELECT" },
         { "x", "SELECT VALUE t FROM t IN c.tags", "it is not SELECT VALUE" },
         { "x", "SELECT VALUE c.a FROM c JOIN d IN c.e", "it is not SELECT" },

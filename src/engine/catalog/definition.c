@@ -226,6 +226,8 @@ static enum rn_code check_others(const struct rn_json *j, struct rn_err *err)
         rc = check_kind(j, 0, "geospatialConfig", RN_JSON_OBJECT, err);
     if (!rc)
         rc = check_kind(j, 0, "fullTextPolicy", RN_JSON_OBJECT, err);
+    if (!rc)
+        rc = check_kind(j, 0, "computedProperties", RN_JSON_ARRAY, err);
     return rc ? rc
               : check_kind(j, 0, "vectorEmbeddingPolicy", RN_JSON_OBJECT, err);
 }
@@ -287,20 +289,9 @@ static enum rn_code check_unique(const struct rn_json *j,
 static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
                                    struct rn_err *err)
 {
-    struct rn_json_walk w =
-        rn_json_walk_begin(j, rn_json_find(j, 0, RN_LIT("computedProperties")));
     struct rn_policy policy;
-    enum rn_code rc =
-        check_kind(j, 0, "computedProperties", RN_JSON_ARRAY, err);
+    enum rn_code rc = rn_policy_read(j, a, &policy);
 
-    while (!rc && rn_json_walk_next(&w)) {
-        if (!has_text(j, w.value, "name", "") ||
-            !has_text(j, w.value, "query", ""))
-            rc = rn_fail(err, RN_BAD_REQUEST,
-                         "A computed property must have a name and a query");
-    }
-    if (!rc)
-        rc = rn_policy_read(j, a, &policy);
     return rc ? rc : rn_query_check_policy(&policy, a, err);
 }
 

@@ -297,13 +297,66 @@ static enum rn_code check_ttl_path(const struct rn_json *j, struct rn_err *err)
                          "ttlPropertyPath needs a defaultTtl.");
 }
 
+static bool has_spatial_index(const struct rn_json *j, struct rn_view name)
+{
+    struct rn_json_walk w = rn_json_walk_begin(
+        j, member(j, member(j, 0, "indexingPolicy"), "spatialIndexes"));
+
+    while (rn_json_walk_next(&w)) {
+        struct rn_view path = path_of(j, w.value);
+        if (path.len >= name.len + 2 && path.at[name.len + 1] == '/' &&
+            rn_view_eq(rn_view_of(path.at + 1, name.len), name))
+            return true;
+    }
+    return false;
+}
+
+/* `what` is a member of a computed property. */
+static enum rn_code check_part(const struct rn_json *j, uint32_t one,
+                               const char *what, struct rn_err *err)
+{
+    uint32_t part = member(j, one, what);
+
+    if (rn_json_kind(j, part) != RN_JSON_STRING) {
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "Message: {\"Errors\":[\"One of the specified inputs "
+                       "is invalid\"]}");
+    }
+    if (rn_json_text(j, part).len == 0) {
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "Message: {\"Errors\":[\"Computed property '%s' is "
+                       "either empty or unspecified.\"]}",
+                       what);
+    }
+    return RN_OK;
+}
+
+/* What the names and queries say is checked with the policy (query.h). */
 static enum rn_code check_computed(const struct rn_json *j, struct rn_err *err)
 {
-    if (rn_json_count(j, member(j, 0, "computedProperties")) <= COMPUTED_MAX)
-        return RN_OK;
-    return rn_fail(err, RN_BAD_REQUEST,
-                   "A container may have at most %d computed properties.",
-                   COMPUTED_MAX);
+    uint32_t list = member(j, 0, "computedProperties");
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+    enum rn_code rc = RN_OK;
+
+    if (rn_json_count(j, list) > COMPUTED_MAX) {
+        return rn_fail(err, RN_BAD_REQUEST,
+                       "A container may have at most %d computed properties.",
+                       COMPUTED_MAX);
+    }
+    for (uint32_t i = 0; !rc && rn_json_walk_next(&w); i++) {
+        struct rn_view name = rn_json_text(j, member(j, w.value, "name"));
+        rc = check_part(j, w.value, "name", err);
+        if (!rc)
+            rc = check_part(j, w.value, "query", err);
+        if (!rc && has_spatial_index(j, name)) {
+            rc = rn_fail(err, RN_BAD_REQUEST,
+                         "Message: {\"Errors\":[\"Computed property '%.*s' at "
+                         "index (%u) has a spatial index. Remove the spatial "
+                         "index on this path.\"]}",
+                         RN_FMT(name), i);
+        }
+    }
+    return rc;
 }
 
 enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
