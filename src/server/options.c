@@ -66,10 +66,10 @@ static const struct option table[] = {
       "Be no kinder than the service: a container of more than 10,000 RU/s "
       "begins with a range for each 6,000, the first change of a range has LSN "
       "2, a query whose rows are to be merged is left to the client (400, "
-      "sub-status 1004), a page of any other has rows of one range, ids that "
-      "are lost to the service's older gateway are answered 401 or 400, 404 "
-      "does not tell whose session token it has, and a create must name its "
-      "partition key beside the body." },
+      "sub-status 1004), a page of any other has rows of one range and, if it "
+      "is full, a continuation, ids that are lost to the service's older "
+      "gateway are answered 401 or 400, 404 does not tell whose session token "
+      "it has, and a create must name its partition key beside the body." },
     { "latency-ms", MILLIS, AT(latency_ms), "0", 0, 60000, "MS",
       "Answer no sooner than this after a request: for tests of time-outs, and "
       "to feel a region that is far." },

@@ -33,6 +33,7 @@ IDS = [  # and how a strict server answers what names them
     ("a#b", 401), (",=.:~+-@()^${}[]!_", 200), ("With\u9c40", 200),
     ("a\rb", 400), ("a\tb", 400), ("a\nb", 400), ("\x7f", 400),
 ]
+RANGE = {"x_ms_documentdb_partitionkeyrangeid": "0"}
 SERVED = [
     ("SELECT VALUE c.n FROM c WHERE c.n > 5", [6, 7]),
     ("SELECT VALUE c.n FROM c WHERE c.pk = 'a' ORDER BY c.n DESC", [4, 0]),
@@ -281,6 +282,34 @@ def _():
         got = seen + sum(half, [])
         equal(got[:len(by_range[0])], by_range[0])  # it was begun as one range
         equal(sorted(got), sorted(whole))
+        server.end()
+
+
+@case("a full page of a query to several keys has a continuation where the "
+      "server is strict, and the last page may be empty")
+def _():
+    for strict in (True, False):
+        server = Server(*(["--strict"] if strict else []))
+        client = Client(server)
+        client.must(201, "POST", "/dbs", {"id": "d"})
+        make(client, "c")
+        for n in range(6):
+            client.must(201, "POST", C + "/docs", {"id": str(n), "pk": "p"},
+                        pk=["p"])
+        for text, more, most, sizes in (
+                ("SELECT * FROM c", {}, 2, [2, 2, 2]),
+                ("SELECT * FROM c", {}, 6, [6]),
+                ("SELECT * FROM c WHERE c.id > '2'", RANGE, 3, [3])):
+            got = pages(client, text, x_ms_max_item_count=most, **more)
+            equal([len(page) for page in got], sizes + [0] * strict)
+        for text, more, most, sizes in (
+                ("SELECT * FROM c", {}, 4, [4, 2]),
+                ("SELECT * FROM c", {"pk": ["p"]}, 3, [3, 3]),
+                ("SELECT * FROM c WHERE c.pk = 'p'", {}, 3, [3, 3]),
+                ("SELECT TOP 3 * FROM c", RANGE, 3, [3]),
+                ("SELECT * FROM c ORDER BY c.id", RANGE, 3, [3, 3])):
+            got = pages(client, text, x_ms_max_item_count=most, **more)
+            equal([len(page) for page in got], sizes)
         server.end()
 
 

@@ -91,7 +91,8 @@ static enum rn_code read_request(struct rn_query_page *p)
 /* What the service does with a query when neither a header nor WHERE says where
  * to look: it is for the client to merge rows, even of one range, and a page
  * has none of two ranges.  WHERE says nothing if a row may be of several
- * documents.
+ * documents.  Where more than one partition key may be read, a full page is not
+ * known to be the last one.
  */
 static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
 {
@@ -100,10 +101,12 @@ static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
     bool is_one = false;
     enum rn_code rc = RN_OK;
 
+    p->is_blind = !x->has_pk && !rn_query_is_merged(q);
     if (is_placed(x))
         return RN_OK;
     if (!rn_query_is_condensed(q))
         rc = find_one_key(x, q, &is_one);
+    p->is_blind = p->is_blind && !is_one;
     if (rc || is_one)
         return rc;
     *is_for_client = rn_query_is_merged(q);
@@ -243,6 +246,8 @@ static enum rn_code compute_page(struct rn_query_page *p)
     p->stats.is_done = p->stats.is_done && !p->answer;
     if (!rc && p->stats.is_done && p->border)
         rn_query_source_cross(p);
+    else if (p->is_blind && p->count == p->max)
+        p->stats.is_done = false;
     return rc ? rc : rn_query_page_end(p);
 }
 

@@ -35,6 +35,7 @@ struct rn_query_page {
     bool is_timed;
     uint64_t held;   /* the answer that the token names */
     bool is_put_off; /* others have to run first; it begins again later */
+    bool is_blind;   /* a full page has a continuation, whatever follows */
 
     /* Documents. */
     struct rn_snapshot reading;
