@@ -568,10 +568,12 @@ static void mount_read_only(struct lab_report *r)
         r->refused = 1;
 }
 
-static void check_visit(const char *name, struct visit *v)
+/* `mode` is the directory's during the visit. */
+static void check_visit(const char *name, struct visit *v, mode_t mode)
 {
     uint64_t hash = lab_tree_hash(work);
 
+    assert_int_equal(chmod(work, mode), 0);
     v->report = lab_report_new();
     lab_fork(visit, v, 30, v->report);
     assert_int_equal(chmod(work, 0700), 0);
@@ -591,8 +593,7 @@ static void a_directory_out_of_reach_is_refused(void **state)
 
     (void)state;
     lab_tree_store(&healthy, work);
-    assert_int_equal(chmod(work, 0), 0);
-    check_visit("out of reach", &v);
+    check_visit("out of reach", &v, 0);
 }
 
 static void a_directory_to_look_at_only_is_refused(void **state)
@@ -607,8 +608,7 @@ static void a_directory_to_look_at_only_is_refused(void **state)
         path_to(healthy.files[i].name, path);
         assert_int_equal(chmod(path, 0444), 0);
     }
-    assert_int_equal(chmod(work, 0555), 0);
-    check_visit("to look at only", &v);
+    check_visit("to look at only", &v, 0555);
 }
 
 static void a_read_only_file_system_is_refused_but_can_be_verified(void **state)
@@ -618,7 +618,7 @@ static void a_read_only_file_system_is_refused_but_can_be_verified(void **state)
 
     (void)state;
     lab_tree_store(&healthy, work);
-    check_visit("read-only file system", &v);
+    check_visit("read-only file system", &v, 0700);
 }
 
 /* ---- while it is open ---------------------------------------------------- */
