@@ -1,11 +1,20 @@
 /* commands.c -- the table of commands. */
 #include "tools/commands.h"
 
-/* clang-format off: one line each, in alphabetical order */
+/* One line each, in alphabetical order. */
+/* clang-format off */
 static const struct rn_tool *const tools[] = {
-    &rn_tool_completion, &rn_tool_explain, &rn_tool_get,   &rn_tool_merge,
-    &rn_tool_patch,      &rn_tool_put,     &rn_tool_query, &rn_tool_ranges,
-    &rn_tool_rm,         &rn_tool_split,   &rn_tool_tail,
+    &rn_tool_completion,
+    &rn_tool_explain,
+    &rn_tool_get,
+    &rn_tool_merge,
+    &rn_tool_patch,
+    &rn_tool_put,
+    &rn_tool_query,
+    &rn_tool_ranges,
+    &rn_tool_rm,
+    &rn_tool_split,
+    &rn_tool_tail,
 };
 /* clang-format on */
 

@@ -4,7 +4,8 @@
 
 #include "tools/tool.h"
 
-/* clang-format off: one line each, in alphabetical order */
+/* One line each, in alphabetical order. */
+/* clang-format off */
 extern const struct rn_tool rn_tool_completion;
 extern const struct rn_tool rn_tool_explain;
 extern const struct rn_tool rn_tool_get;
