@@ -396,10 +396,27 @@ static enum rn_code from_environment(char **environment, struct rn_options *out,
     return rc;
 }
 
+/* A variable of the command-line tools, which share the environment of a shell
+ * with the server. */
+static bool is_variable_of_tools(const char *variable)
+{
+    static const char *const names[] = { "RUNNEL_ACCOUNT=", "RUNNEL_KEY=",
+                                         "RUNNEL_DB=", "RUNNEL_CONTAINER=",
+                                         "RUNNEL_CA_FILE=" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (starts(variable, names[i]))
+            return true;
+    }
+    return false;
+}
+
 bool rn_options_is_stray(const char *variable)
 {
     const char *value;
 
+    if (is_variable_of_tools(variable))
+        return false;
     for (size_t i = 0; i < OPTIONS; i++) {
         if (is_variable_of(variable, &table[i], &value))
             return false;

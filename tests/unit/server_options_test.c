@@ -305,6 +305,11 @@ static void a_variable_that_sets_nothing_is_a_stray(void **state)
         "RUNNEL_PORT=tcp://10.0.0.1:8081",
         "RUNNEL_PORT_8081_TCP_ADDR=10.0.0.1",
         "RUNNEL_SERVICE_HOST=10.0.0.1",
+        "RUNNEL_ACCOUNT=http://localhost:8081/",
+        "RUNNEL_KEY=x",
+        "RUNNEL_DB=x",
+        "RUNNEL_CONTAINER=x",
+        "RUNNEL_CA_FILE=x",
     };
 
     (void)state;
