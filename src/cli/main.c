@@ -90,19 +90,10 @@ static const struct rn_command *find(const char *name)
     return NULL;
 }
 
-/* Runs a command of runnel-tools, if it has that name. */
-static int run_tool(const char *name, char **argv)
+static int unknown(const char *name)
 {
     struct rn_nearest near = { .word = rn_view_text(name) };
-    struct rn_tools tools;
-    const char *each, *summary;
-    size_t at = 0;
 
-    rn_tools_read(&tools);
-    if (rn_tools_has(&tools, name))
-        return rn_tools_run(&tools, argv);
-    while (rn_tools_next(&tools, &at, &each, &summary))
-        rn_nearest_offer(&near, each);
     for (size_t i = 0; i < COMMANDS; i++)
         rn_nearest_offer(&near, commands[i]->name);
     if (near.found)
@@ -114,6 +105,13 @@ static int run_tool(const char *name, char **argv)
                 "runnel: there is no command '%s'; see 'runnel --help'\n",
                 name);
     return RN_EXIT_REFUSED;
+}
+
+/* Every other command is one of runnel-tools, which says so if it is not. */
+static int run_tool(char **argv)
+{
+    rn_tools_run(argv);
+    return unknown(argv[1]);
 }
 
 static int help(int argc, char **argv)
@@ -128,7 +126,7 @@ static int help(int argc, char **argv)
     if (!c) {
         static char option[] = "--help";
         char *args[] = { argv[0], argv[1], option, NULL };
-        return run_tool(argv[1], args);
+        return run_tool(args);
     }
     print_help(c);
     return RN_EXIT_OK;
@@ -210,7 +208,7 @@ static int run(int argc, char **argv)
         return version(argc - 1, argv + 1);
     c = find(argv[1]);
     if (!c)
-        return run_tool(argv[1], argv);
+        return run_tool(argv);
     for (int i = 2; i < argc; i++) {
         if (is_one_of(argv[i], "--help", "-h")) {
             print_help(c);

@@ -1,15 +1,16 @@
 /* tools.c -- finds, lists and executes the commands of runnel-tools. */
 #include "cli/tools.h"
 
-#include "cli/command.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PROGRAM "runnel-tools"
+
+enum { PATH_BYTES = 4096 };
 
 static bool find_program(char *out, size_t room)
 {
@@ -56,10 +57,11 @@ static size_t read_list(const char *path, char *out, size_t room)
 
 void rn_tools_read(struct rn_tools *tools)
 {
+    char path[PATH_BYTES];
+
     *tools = (struct rn_tools){ 0 };
-    if (find_program(tools->path, sizeof(tools->path)))
-        tools->len =
-            read_list(tools->path, tools->text, sizeof(tools->text) - 1);
+    if (find_program(path, sizeof(path)))
+        tools->len = read_list(path, tools->text, sizeof(tools->text) - 1);
     for (char *line = tools->text; line < tools->text + tools->len;) {
         char *blank = strchr(line, ' '), *end = strchr(line, '\n');
 
@@ -83,24 +85,12 @@ bool rn_tools_next(const struct rn_tools *tools, size_t *at, const char **name,
     return true;
 }
 
-bool rn_tools_has(const struct rn_tools *tools, const char *name)
-{
-    const char *each, *summary;
-    size_t at = 0;
-
-    while (rn_tools_next(tools, &at, &each, &summary)) {
-        if (strcmp(each, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-int rn_tools_run(const struct rn_tools *tools, char **args)
+void rn_tools_run(char **args)
 {
     static char name[] = PROGRAM;
+    char path[PATH_BYTES];
 
     args[0] = name;
-    execv(tools->path, args);
-    fprintf(stderr, "runnel: %s: %s\n", tools->path, strerror(errno));
-    return RN_EXIT_FAILED;
+    if (find_program(path, sizeof(path)))
+        execv(path, args);
 }

@@ -14,7 +14,6 @@ enum { RN_TOOLS_TEXT_MAX = 16384 };
 /* The commands of runnel-tools: lines "NAME SUMMARY" with a NUL behind each
  * name and each summary. */
 struct rn_tools {
-    char path[4096];
     char text[RN_TOOLS_TEXT_MAX];
     size_t len;
 };
@@ -25,10 +24,9 @@ void rn_tools_read(struct rn_tools *tools);
 /* Walks them: `*at` is 0 at first; false at the end. */
 bool rn_tools_next(const struct rn_tools *tools, size_t *at, const char **name,
                    const char **summary);
-bool rn_tools_has(const struct rn_tools *tools, const char *name);
 
-/* Becomes `runnel-tools ARGS...`; returns only if that fails.  args[0] is
- * replaced. */
-int rn_tools_run(const struct rn_tools *tools, char **args);
+/* Becomes `runnel-tools ARGS...`; args[0] is replaced.  Returns if it is not
+ * installed. */
+void rn_tools_run(char **args);
 
 #endif

@@ -18,8 +18,10 @@ static const struct rn_tool *const tools[] = {
 };
 /* clang-format on */
 
-const char rn_server_commands[] =
-    "serve|keys|tls|verify|dump|backup|restore|compact|help|version";
+const char *const rn_server_commands[] = {
+    "serve",   "keys",    "tls",  "verify",  "dump", "backup",
+    "restore", "compact", "help", "version", NULL,
+};
 
 const struct rn_tool *rn_tool_at(size_t i)
 {

@@ -24,8 +24,8 @@ const struct rn_tool *rn_tool_at(size_t i);
 /* NULL: there is no such command. */
 const struct rn_tool *rn_tool_find(const char *name);
 
-/* The commands of the program `runnel` itself, for completion: "a|b|c".  A test
- * compares them with what `runnel help` lists. */
-extern const char rn_server_commands[];
+/* The commands of the program `runnel` itself, for completion and corrections;
+ * ends with NULL.  A test compares them with what `runnel help` lists. */
+extern const char *const rn_server_commands[];
 
 #endif

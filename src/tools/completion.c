@@ -45,9 +45,10 @@ static void all_names(void)
 {
     const struct rn_tool *tool;
 
-    words(rn_server_commands);
+    for (size_t i = 0; rn_server_commands[i]; i++)
+        rn_outf("%s ", rn_server_commands[i]);
     for (size_t i = 0; (tool = rn_tool_at(i)); i++)
-        rn_outf(" %s", tool->name);
+        rn_outf("%s ", tool->name);
 }
 
 /* ---- bash ---------------------------------------------------------------- */
@@ -192,7 +193,8 @@ static void print_fish(void)
 
     rn_out(RN_LIT("# fish completion for runnel\n"
                   "complete -c runnel -f -n __fish_use_subcommand -a '"));
-    words(rn_server_commands);
+    for (size_t i = 0; rn_server_commands[i]; i++)
+        rn_outf("%s ", rn_server_commands[i]);
     rn_out(RN_LIT("'\n"));
     for (size_t i = 0; (tool = rn_tool_at(i)); i++) {
         rn_outf("complete -c runnel -f -n __fish_use_subcommand -a %s -d '%s'"

@@ -4,6 +4,7 @@
  *   runnel-tools --commands      name and summary of each, a line each
  *   runnel-tools --man NAME      its man page
  */
+#include "base/nearest.h"
 #include "tools/commands.h"
 #include "tools/common/out.h"
 #include "tools/common/report.h"
@@ -27,6 +28,25 @@ static int print_manual(const char *name)
         return rn_report(RN_EXIT_USAGE, "usage: runnel-tools --man COMMAND");
     rn_manual_print(tool);
     return RN_EXIT_OK;
+}
+
+/* Offers the commands of `runnel` itself, too: it executes us for every name
+ * that it does not know. */
+static int report_unknown(const char *name)
+{
+    struct rn_nearest near = { .word = rn_view_text(name) };
+    const struct rn_tool *tool;
+
+    for (size_t i = 0; (tool = rn_tool_at(i)); i++)
+        rn_nearest_offer(&near, tool->name);
+    for (size_t i = 0; rn_server_commands[i]; i++)
+        rn_nearest_offer(&near, rn_server_commands[i]);
+    if (near.found)
+        return rn_report(RN_EXIT_USAGE,
+                         "there is no command '%s'; did you mean '%s'?", name,
+                         near.found);
+    return rn_report(RN_EXIT_USAGE,
+                     "there is no command '%s'; see 'runnel --help'", name);
 }
 
 static int run_tool(const struct rn_tool *tool, int argc, char **argv)
@@ -62,11 +82,9 @@ int main(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "--man") == 0) {
         status = print_manual(argc > 2 ? argv[2] : NULL);
     } else {
-        tool = argc > 1 ? rn_tool_find(argv[1]) : NULL;
+        tool = rn_tool_find(argc > 1 ? argv[1] : "");
         status = tool ? run_tool(tool, argc - 1, argv + 1)
-                      : rn_report(RN_EXIT_USAGE,
-                                  "there is no such command; see 'runnel "
-                                  "--help'");
+                      : report_unknown(argc > 1 ? argv[1] : "");
     }
     rn_out_flush();
     return status;

@@ -16,9 +16,22 @@ echo 'int runnel_sample(void);' >tree/include/runnel/runnel.h
 echo 'int runnel_sample(void); int runnel_sample(void) { return 42; }' \
     >tree/sample.c
 echo 'int main(void) { return 0; }' >tree/main.c
+cat >tree/tools.c <<'EOF'
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    int lists = strcmp(argv[1], "--commands") == 0;
+
+    puts(lists ? "one The first\ntwo The second" : argv[argc - 1]);
+    return 0;
+}
+EOF
 awk '
     /^runnel_module\(/ && !skipping++ {
         print "add_executable(runnel main.c)"
+        print "add_executable(runnel-tools tools.c)"
         print "add_library(librunnel STATIC sample.c)"
         print "set_target_properties(librunnel PROPERTIES OUTPUT_NAME runnel)"
     }
@@ -34,6 +47,14 @@ install_it()
 check 'make install succeeds' install_it
 dest=$scratch/dest/opt/rn
 check 'the program is there' test -x "$dest/bin/runnel"
+check 'the tools are beside it' test -x "$dest/bin/runnel-tools"
+check 'every tool has a man page' \
+    test "$(cat "$dest"/share/man/man1/runnel-*.1)" = $'one\ntwo'
+check 'the three shells have their completions' test \
+    "$(cat "$dest/share/bash-completion/completions/runnel" \
+        "$dest/share/zsh/site-functions/_runnel" \
+        "$dest/share/fish/vendor_completions.d/runnel.fish")" = \
+    $'bash\nzsh\nfish'
 check 'the licence is there' test -f "$dest/share/doc/runnel/LICENSE"
 check 'the ledger is there' \
     test -f "$dest/share/doc/runnel/docs/compatibility.md"

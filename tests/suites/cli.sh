@@ -137,7 +137,7 @@ check 'version fails if standard output is closed' \
     bash -c '"$@" >&- 2>err; [ $? -eq 1 ] && grep -q printed err' - "$dev" version
 check 'help on an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" help frobnicate
-listed=$("$dev" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
+listed=$("$dev" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
 check 'all commands are listed' \
     test "$(echo $listed)" = 'serve keys tls verify dump backup restore compact help version'
 for command in $listed; do

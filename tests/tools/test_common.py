@@ -5,8 +5,8 @@ import socket
 import subprocess
 
 from harness import (EMULATOR_KEY, RUNNEL, TOOLS, account, case, container,
-                     equal, eventually, fails, runnel, scratch, server, start,
-                     tools)
+                     equal, eventually, fails, finish, runnel, scratch, server,
+                     start, tools)
 
 
 @case("runnel runs a tool with its arguments and exit status")
@@ -225,3 +225,42 @@ def _():
                        env={"RUNNEL_DB": "d", "RUNNEL_CONTAINER": "env"}),
         lambda r: r.code == 0)
     equal(result.json[0]["pk"], "a")
+
+
+# A use of each command on a container, without the options that name it.
+USES = (["get", "--pk", "a", "1"], ["put", '{"id":"1","pk":"a"}'],
+        ["rm", "--pk", "a", "1"], ["patch", "--pk", "a", "1", "[]"],
+        ["query", "SELECT * FROM c"], ["explain", "SELECT * FROM c"],
+        ["ranges"], ["split", "0"], ["merge", "0", "1"], ["tail", "--once"])
+
+
+@case("every command tells a wrong key, a missing container, a lost server")
+def _():
+    box = container("every")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        lost = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    for more, code, words in (
+            (["--container", box.name, "--key", "A" * 86 + "=="], 4,
+             "the server does not accept the key"),
+            (["--container", "d/none"], 3,
+             'container "none" does not exist in database "d"'),
+            (["--container", box.name, "--account", lost], 5, "127.0.0.1")):
+        started = [start(*use, *more) for use in USES]  # all at once
+        for use, result in zip(USES, map(finish, started)):
+            equal((result.code, result.out), (code, ""), (use, result.err))
+            equal(len(result.err.splitlines()), 1, result.err)
+            assert result.err.startswith(f"runnel {use[0]}: "), result.err
+            assert words in result.err, result.err
+
+
+@case("a certificate is checked unless told otherwise")
+def _():
+    box = container("tls")
+    box.put({"id": "1", "pk": "a"})
+    get = ["get", "--db", "d", "--container", "tls", "--pk", "a", "1",
+           "--account", f"https://localhost:{server().port}/"]
+    fails(5, "certificate", *get)
+    equal(runnel(*get, "--insecure").code, 0)
+    equal(runnel(*get, "--ca-file",
+                 os.path.join(server().data, "tls/ca.pem")).code, 0)

@@ -8,21 +8,27 @@
 
 /* Prints text that means itself: a backslash and a dash are escaped, and so is
  * what would be a request at the start of a line. */
-static void literal(const char *text)
+static void literal_view(struct rn_view text)
 {
     bool is_start = true;
 
-    for (; *text; text++) {
-        if (is_start && (*text == '.' || *text == '\''))
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i];
+        if (is_start && (c == '.' || c == '\''))
             rn_out(RN_LIT("\\&"));
-        if (*text == '\\')
+        if (c == '\\')
             rn_out(RN_LIT("\\e"));
-        else if (*text == '-')
+        else if (c == '-')
             rn_out(RN_LIT("\\-"));
         else
-            rn_out(rn_view_of(text, 1));
-        is_start = *text == '\n';
+            rn_out(rn_view_of(&c, 1));
+        is_start = c == '\n';
     }
+}
+
+static void literal(const char *text)
+{
+    literal_view(rn_view_text(text));
 }
 
 /* Paragraphs: an empty line begins a new one. */
@@ -31,7 +37,8 @@ static void paragraphs(const char *text)
     const char *gap;
 
     while ((gap = strstr(text, "\n\n"))) {
-        rn_outf("%.*s\n.PP\n", (int)(gap - text), text);
+        literal_view(rn_view_of(text, (size_t)(gap - text)));
+        rn_out(RN_LIT("\n.PP\n"));
         text = gap + 2;
     }
     literal(text);
@@ -77,7 +84,7 @@ void rn_manual_print(const struct rn_tool *tool)
     const char *meaning;
     size_t i = 0;
 
-    rn_outf(".TH RUNNEL\\-%s 1 \"\" \"runnel %s\" \"Runnel\"\n.SH NAME\n"
+    rn_outf(".TH runnel\\-%s 1 \"\" \"runnel %s\" \"Runnel\"\n.SH NAME\n"
             "runnel\\-%s \\- %s\n.SH SYNOPSIS\n\\fBrunnel %s\\fR [OPTIONS] ",
             tool->name, RUNNEL_VERSION, tool->name, tool->summary, tool->name);
     literal(tool->usage);

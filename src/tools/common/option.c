@@ -95,16 +95,28 @@ bool rn_choice_next(const char **rest, struct rn_view *word)
 
 /* ---- secrets ------------------------------------------------------------- */
 
+/* The length of an option's name that is a secret's: "--key", "--to-key";
+ * 0: it is another argument. */
+static size_t secret_name(const char *argument)
+{
+    size_t len = strcspn(argument, "=");
+
+    if (len < 5 || strncmp(argument, "--", 2) != 0)
+        return 0;
+    return strncmp(argument + len - 4, "-key", 4) == 0 ? len : 0;
+}
+
 /* How much of the argument stays readable; its whole length: it has no secret.
- * The value of "--key" is secret, and so is the key in a connection string. */
+ * The value of a key is secret, and so is the key in a connection string. */
 static size_t open_part(const char *argument, const char *before)
 {
     const char *key = strstr(argument, "AccountKey=");
+    size_t name = secret_name(argument);
 
-    if (before && strcmp(before, "--key") == 0)
+    if (before && secret_name(before) == strlen(before))
         return 0;
-    if (strncmp(argument, "--key=", 6) == 0)
-        return 6;
+    if (name && argument[name])
+        return name + 1;
     return key ? (size_t)(key - argument) + strlen("AccountKey=")
                : strlen(argument);
 }
