@@ -21,6 +21,7 @@
 #include "base/mem.h"
 
 #include <stdint.h>
+#include <time.h>
 
 struct rn_env {
     const struct rn_env_ops *ops;
@@ -74,7 +75,8 @@ struct rn_env_ops {
 
     /* Milliseconds since 1970; may jump. */
     int64_t (*wall_ms)(struct rn_env *env);
-    /* Nanoseconds since some start; never goes back. */
+    /* Nanoseconds since some start; never goes back, and goes on while the
+     * machine is suspended. */
     int64_t (*mono_ns)(struct rn_env *env);
     void (*sleep)(struct rn_env *env, int64_t ns);
     /* Lets whoever waits for this processor have it first. */
@@ -143,6 +145,10 @@ struct rn_env_ops {
 
 /* The machine.  Needs no closing. */
 struct rn_env *rn_env_real(void);
+
+/* `ns` from now, for pthread_cond_timedwait of a condition whose clock is
+ * CLOCK_MONOTONIC: conditions have no clock that counts suspended time. */
+struct timespec rn_cond_deadline(int64_t ns);
 
 /* The calls, so that callers need not spell the table. */
 static inline int64_t rn_wall_ms(struct rn_env *env)

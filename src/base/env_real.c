@@ -56,7 +56,7 @@ static int64_t read_clock(clockid_t which)
 {
     struct timespec now;
 
-    clock_gettime(which, &now); /* cannot fail for the two we ask */
+    clock_gettime(which, &now); /* cannot fail for those we ask */
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
@@ -69,11 +69,15 @@ static int64_t real_wall_ms(struct rn_env *env)
 static int64_t real_mono_ns(struct rn_env *env)
 {
     (void)env;
+#ifdef CLOCK_BOOTTIME
+    return read_clock(CLOCK_BOOTTIME);
+#else
     return read_clock(CLOCK_MONOTONIC);
+#endif
 }
 
-/* `ns` from now; a sum past the end of time is the end of time. */
-static struct timespec deadline_after(int64_t ns)
+/* A sum past the end of time is the end of time. */
+struct timespec rn_cond_deadline(int64_t ns)
 {
     int64_t now = read_clock(CLOCK_MONOTONIC);
     int64_t then = ns > INT64_MAX - now ? INT64_MAX : now + ns;
@@ -89,7 +93,7 @@ static void real_sleep(struct rn_env *env, int64_t ns)
     (void)env;
     if (ns <= 0)
         return;
-    until = deadline_after(ns);
+    until = rn_cond_deadline(ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) ==
            EINTR)
         ;
@@ -566,7 +570,7 @@ struct real_task {
 /* Sleeps until the task is to run again; false if it never shall. */
 static bool wait_for_turn(struct real_task *t, int64_t ns)
 {
-    struct timespec until = deadline_after(ns > 0 ? ns : 0);
+    struct timespec until = rn_cond_deadline(ns > 0 ? ns : 0);
     bool go_on;
     int rc = ns > 0 ? 0 : ETIMEDOUT;
 

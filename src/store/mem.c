@@ -115,19 +115,10 @@ static void mem_status(struct rn_store *base, struct rn_store_status *out)
 
 /* ---- begin and end ------------------------------------------------------- */
 
-/* On the machine's own clock, which is the one that pthreads wait by. */
-static struct timespec in_ms(uint32_t ms)
-{
-    int64_t ns = rn_mono_ns(rn_env_real()) + (int64_t)ms * 1000000;
-
-    return (struct timespec){ .tv_sec = ns / 1000000000,
-                              .tv_nsec = ns % 1000000000 };
-}
-
 /* Locks: lock (held by caller). */
 static enum rn_code take_turn(struct mem_store *s, struct rn_err *err)
 {
-    struct timespec until = in_ms(s->busy_ms);
+    struct timespec until = rn_cond_deadline((int64_t)s->busy_ms * 1000000);
     int rc = 0;
 
     while (s->is_writing && rc != ETIMEDOUT)

@@ -16,7 +16,6 @@ static const int64_t ms_ns = 1000000;
 static void wait_a_while(struct rn_host *h, int64_t ms)
 {
     struct timespec until;
-    int64_t at_ns;
 
     if (h->env != rn_env_real()) {
         pthread_mutex_unlock(&h->lock);
@@ -25,9 +24,7 @@ static void wait_a_while(struct rn_host *h, int64_t ms)
         pthread_mutex_lock(&h->lock);
         return;
     }
-    at_ns = rn_mono_ns(h->env) + ms * ms_ns;
-    until = (struct timespec){ .tv_sec = at_ns / 1000000000,
-                               .tv_nsec = at_ns % 1000000000 };
+    until = rn_cond_deadline(ms * ms_ns);
     pthread_cond_timedwait(&h->changed, &h->lock, &until);
 }
 

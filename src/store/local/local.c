@@ -450,15 +450,6 @@ static enum rn_code as_fault(enum rn_code rc, struct rn_err *err)
     return RN_IO;
 }
 
-/* Locks and conditions wait by the machine's clock, whatever the env's. */
-static struct timespec after_ms(uint32_t ms)
-{
-    int64_t ns = rn_mono_ns(rn_env_real()) + (int64_t)ms * 1000000;
-
-    return (struct timespec){ .tv_sec = ns / 1000000000,
-                              .tv_nsec = ns % 1000000000 };
-}
-
 uint64_t rn_local_record_max(const struct rn_local *l)
 {
     return l->opts.segment_bytes < RN_TXN_REDO_MAX ? l->opts.segment_bytes
@@ -547,7 +538,8 @@ static enum rn_code lock_writer(struct rn_local *l,
 static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
                                      struct rn_err *err)
 {
-    struct timespec until = after_ms(l->opts.busy_ms);
+    struct timespec until =
+        rn_cond_deadline((int64_t)l->opts.busy_ms * 1000000);
     enum rn_code rc;
 
     for (;;) {
