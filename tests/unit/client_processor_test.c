@@ -416,6 +416,30 @@ static void a_range_may_have_several_leases(void **state)
     hosts_check(&h);
 }
 
+static void a_host_of_version_2_keeps_leases_whole(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    char json[256];
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    snprintf(json, sizeof(json),
+             "{\"id\":\"plocalhost_AAAAAQ==_%s..0\",\"PartitionId\":\"0\","
+             "\"Owner\":\"v2\",\"ContinuationToken\":null,"
+             "\"properties\":{},\"timestamp\":null}",
+             h.world.box->rid_text);
+    assert_non_null(service_upsert(h.leases, json));
+    o.leases_per_range = 4;
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 60000); /* the other host is dead */
+    assert_int_equal(hosts_leases(&h), 2);
+    assert_non_null(hosts_lease(&h, "1"));
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_CONFIGURATION] > 0);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +473,8 @@ int main(void)
                                   tear_down),
         cmocka_unit_test_teardown(discarded_leases_begin_again, tear_down),
         cmocka_unit_test_teardown(a_range_may_have_several_leases, tear_down),
+        cmocka_unit_test_teardown(a_host_of_version_2_keeps_leases_whole,
+                                  tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

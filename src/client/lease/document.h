@@ -113,6 +113,9 @@ bool rn_lease_set(struct rn_lease *lease, const char *name,
 uint64_t rn_lease_number(const struct rn_lease *lease, const char *name);
 /* True if the owner is a host that uses this library. */
 bool rn_lease_is_native(const struct rn_lease *lease);
+/* True if the last write was one of version 2 of the .NET library, which keeps
+ * neither FeedRange nor LeaseToken. */
+bool rn_lease_is_version_2(const struct rn_lease *lease);
 /* The value of a property of the form "TOKEN VALUE", if TOKEN is the token of
  * this lease; else a view whose `at` is NULL. */
 struct rn_view rn_lease_bound(const struct rn_lease *lease, const char *name);

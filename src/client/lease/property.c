@@ -80,6 +80,11 @@ bool rn_lease_is_native(const struct rn_lease *lease)
            rn_lease_property(lease, RN_LEASE_SESSION).at;
 }
 
+bool rn_lease_is_version_2(const struct rn_lease *lease)
+{
+    return lease->partition_id.at && !lease->feed_range.at;
+}
+
 struct rn_view rn_lease_bound(const struct rn_lease *lease, const char *name)
 {
     struct rn_view text = rn_lease_property(lease, name);

@@ -102,11 +102,36 @@ static bool add_pieces(struct rn_bootstrap *b, const struct rn_epk_range *range,
     return add_pieces(b, &half, pieces / 2);
 }
 
-/* The leases of a range without any. */
-static bool add_range(struct rn_bootstrap *b, const struct rn_route *route)
+/* Version 2 of the .NET library cannot read the lease of an interval: it asks
+ * for a range of that name, is told 410 and tries again for ever. */
+static uint32_t choose_pieces(struct rn_bootstrap *b)
 {
-    uint32_t pieces = b->host->config.o.leases_per_range;
+    struct rn_host *h = b->host;
+    uint32_t pieces = h->config.o.leases_per_range;
 
+    for (size_t i = 0; pieces > 1 && i < b->listing.count; i++) {
+        const struct rn_lease *lease = &b->listing.leases[i]->lease;
+        runnel_event event = { .kind = RUNNEL_EVENT_CONFIGURATION,
+                               .severity = RUNNEL_SEVERITY_WARNING };
+        char host[RN_HOST_MAX + 1];
+        if (!lease->owner.at || !rn_lease_is_version_2(lease) ||
+            rn_lease_expiry_is_over(&h->expiry, lease))
+            continue;
+        pieces = 1;
+        snprintf(host, sizeof(host), "%.*s", RN_FMT(lease->owner));
+        event.host = host;
+        rn_host_put(h, &event,
+                    "leases_per_range is ignored: %s uses version 2 of the "
+                    ".NET library",
+                    host);
+    }
+    return pieces;
+}
+
+/* The leases of a range without any. */
+static bool add_range(struct rn_bootstrap *b, const struct rn_route *route,
+                      uint32_t pieces)
+{
     return pieces > 1 ? add_pieces(b, &route->range, pieces)
                       : add_child(b, &route->range, route->id);
 }
@@ -116,6 +141,7 @@ static bool find_missing(struct rn_bootstrap *b)
 {
     struct rn_host *h = b->host;
     struct rn_listing *l = &b->listing;
+    uint32_t pieces = choose_pieces(b);
 
     rn_bootstrap_forget(b);
     for (size_t i = 0; i < h->map->count; i++) {
@@ -124,7 +150,7 @@ static bool find_missing(struct rn_bootstrap *b)
         if (is_covered(l, &route->range, &hole))
             continue;
         if (!has_lease(l, &route->range)) {
-            if (!add_range(b, route))
+            if (!add_range(b, route, pieces))
                 return false;
             continue;
         }
