@@ -401,6 +401,7 @@ void service_feed(struct service_box *box, const struct service_request *q,
     } else {
         a->status = p.count ? 200 : 304;
         service_say(a, RN_HEADER_ETAG, "\"%lu\"", (unsigned long)etag);
+        service_say(a, RN_HEADER_CONTENT_PATH, "%s", box->rid_text);
         service_say(a, RN_HEADER_ITEM_COUNT, "%zu", p.count);
         service_say(a, RN_HEADER_SESSION_TOKEN, "%u:-1#%lu", p.range->id,
                     (unsigned long)p.range->lsn);

@@ -372,6 +372,29 @@ static void a_deleted_source_is_terminal(void **state)
     hosts_stop(&h, 0);
 }
 
+static void a_source_that_was_created_anew_is_terminal(void **state)
+{
+    const struct service_definition again = {
+        .db = "db", .name = "source", .key = "/pk", .ranges = 2
+    };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_put(&h, 0, 50);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    h.world.box->is_deleted = true;
+    h.world.box = service_add(&h.world.service, &again);
+    hosts_put(&h, 0, 10); /* LSNs that the leases are beyond */
+    hosts_run(&h, 40000);
+    assert_int_equal(state_of(0), RUNNEL_FAILED);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
+    assert_int_equal(h.deliveries, 50);
+    assert_int_equal(hosts_owned(&h, 0), 0);
+    hosts_stop(&h, 0);
+}
+
 static void a_lease_container_that_was_emptied_is_terminal(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -458,6 +481,7 @@ int main(void)
         CASE(a_parent_that_cannot_be_deleted_is_not_read_again),
         CASE(a_host_that_was_cut_off_writes_nothing_when_it_is_back),
         CASE(a_deleted_source_is_terminal),
+        CASE(a_source_that_was_created_anew_is_terminal),
         CASE(a_lease_container_that_was_emptied_is_terminal),
         CASE(churn_splits_and_faults_lose_nothing),
     };

@@ -349,6 +349,8 @@ static int64_t step_all(struct rn_host *h)
      * other event would begin them. */
     at = step_pass(h, now_ns);
     next = at < next ? at : next;
+    at = rn_host_step_source(h, now_ns);
+    next = at < next ? at : next;
     at = rn_host_step_map(h, now_ns);
     next = at < next ? at : next;
     end_chores(h, false);
@@ -447,6 +449,7 @@ static void release(struct rn_host *h)
     rn_pass_free(h->pass);
     end_chores(h, true);
     rn_host_forget_map(h);
+    rn_host_forget_source(h);
     while (h->avoided) {
         struct rn_avoided *a = h->avoided;
         h->avoided = a->next;

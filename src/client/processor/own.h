@@ -226,8 +226,9 @@ struct rn_host {
     size_t waits;                /* reads that the server holds */
     struct rn_page_meter *meter; /* of all pages */
     int64_t trim_ns;
-    uint32_t gone_count; /* the source, in a row */
-    int64_t gone_ns;
+    struct rn_call *source_call; /* a check of the source, under way */
+    int64_t source_due_ns;
+    bool wants_source;
 };
 
 /* host.c */
@@ -266,6 +267,14 @@ bool rn_host_is_avoided(struct rn_host *h, struct rn_view id);
 void rn_host_want_map(struct rn_host *h);
 int64_t rn_host_step_map(struct rn_host *h, int64_t now_ns);
 void rn_host_forget_map(struct rn_host *h);
+
+/* source.c */
+/* Asks whether the source is still there, and the same container. */
+void rn_host_check_source(struct rn_host *h);
+int64_t rn_host_step_source(struct rn_host *h, int64_t now_ns);
+void rn_host_forget_source(struct rn_host *h);
+/* It is not the same: the host fails. */
+void rn_host_replaced(struct rn_host *h);
 
 /* bootstrap.c */
 runnel_code rn_bootstrap_new(struct rn_host *h,

@@ -10,8 +10,6 @@ enum {
     READ_RETRY_MS = 200,
     READ_RETRY_MAX_MS = 15000,
     WAITS_MAX = 64,      /* reads that the server holds, in all */
-    GONE_TIMES = 3,      /* 404 of the source, before it is believed */
-    GONE_MS = 10000,     /* within this time */
     HELD_MS = 1000,      /* then the server holds a read */
     MEMORY_POLL_MS = 50, /* while buffer_bytes are in use */
     SPARE_SLOTS = 8, /* pages beyond a lane that waits, with several lanes */
@@ -147,20 +145,6 @@ static void tell_failure(struct rn_worker *w)
         &r->error, "the feed cannot be read: %s", r->error.message);
 }
 
-/* The source answers 404: was it deleted? */
-static void note_gone(struct rn_worker *w, int64_t now_ns)
-{
-    struct rn_host *h = w->host;
-
-    if (h->gone_count == 0 || now_ns - h->gone_ns > GONE_MS * ms_ns) {
-        h->gone_ns = now_ns;
-        h->gone_count = 0;
-    }
-    if (++h->gone_count >= GONE_TIMES)
-        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND,
-                     &w->reader.error, "the source container was deleted");
-}
-
 static void take_failure(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_host *h = w->host;
@@ -177,9 +161,11 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
     if (!w->failing_ns)
         w->failing_ns = now_ns;
     tell_failure(w);
-    if (r->code == RUNNEL_NOT_FOUND) {
-        note_gone(w, now_ns);
-    } else if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
+    /* A container that was created anew refuses a position that is beyond its
+     * LSNs. */
+    if (r->code == RUNNEL_NOT_FOUND || r->code == RUNNEL_BAD_REQUEST)
+        rn_host_check_source(h);
+    if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
                      "the source refuses us");
     } else if (r->code == RUNNEL_BAD_REQUEST && h->config.mode) {
@@ -196,6 +182,23 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
     schedule(w, now_ns, rn_host_jitter(h, (uint32_t)pause, 80, 120));
 }
 
+/* Was the answer made by another container than the one that the leases are
+ * of?  Its LSNs begin again: positions mean nothing there, and changes would
+ * be skipped. */
+static bool is_replaced(const struct rn_worker *w)
+{
+    const struct rn_page *page = w->reader.page;
+    const char *ours = w->host->definition->rid;
+    struct rn_view theirs;
+
+    if (!page)
+        return false;
+    theirs = rn_headers_find(&page->reply->headers, RN_HEADER_CONTENT_PATH);
+    if (!theirs.at && page->rid)
+        theirs = rn_view_text(page->rid);
+    return theirs.len > 0 && !rn_view_eq(theirs, rn_view_text(ours));
+}
+
 static void take_event(struct rn_worker *w, enum rn_reader_event event,
                        int64_t now_ns)
 {
@@ -206,11 +209,14 @@ static void take_event(struct rn_worker *w, enum rn_reader_event event,
         w->read_ns = now_ns;
         w->failing_ns = 0;
         w->read_failures = 0;
-        h->gone_count = 0;
     }
     h->stats.feed_reads++;
     if (w->reader.page)
         h->stats.charge += runnel_reply_charge(w->reader.page->reply);
+    if (is_replaced(w)) {
+        rn_host_replaced(h);
+        return;
+    }
     switch (event) {
     case RN_READER_PAGE:
         take_page(w, now_ns);
