@@ -506,7 +506,7 @@ static size_t choose_again(struct rn_delivery *d, unsigned char *again)
     for (size_t i = 0; i < d->count; i++) {
         again[i] =
             d->marks[i] == RN_MARK_AGAIN || (d->tainted && d->tainted[i]);
-        for (size_t k = 0; !again[i] && k < i; k++)
+        for (size_t k = 0; count > 0 && !again[i] && k < i; k++)
             again[i] =
                 !RN_BUG(SUCCESSORS_OF_MARK_DONE) && again[k] &&
                 same_key(rn_batch_at(d->batch, k), rn_batch_at(d->batch, i));
