@@ -14,6 +14,7 @@ enum {
 };
 
 #define TIMED UINT32_C(0x80000000)
+#define LINKLESS 0x01
 
 size_t rn_row_document_encode(const struct rn_row_document *d,
                               char out[RN_ROW_DOCUMENT_MAX])
@@ -52,7 +53,8 @@ size_t rn_row_feed_encode(const struct rn_row_feed *f, char *out)
     assert(f->epk.len <= RN_EPK_MAX);
     out[0] = FEED_VERSION;
     out[1] = (char)f->epk.len;
-    out[2] = out[3] = 0;
+    out[2] = f->is_linkless ? LINKLESS : 0;
+    out[3] = 0;
     rn_put_u32_be(out + 4, (uint32_t)f->ttl);
     rn_put_u64_be(out + 8, (uint64_t)f->ts);
     rn_put_u64_be(out + 16, f->rid);
@@ -70,6 +72,7 @@ enum rn_code rn_row_feed_decode(struct rn_view bytes, struct rn_row_feed *out)
     head = RN_ROW_FEED_HEADER + epk;
     if (bytes.len < head)
         return RN_CORRUPT;
+    out->is_linkless = bytes.at[2] & LINKLESS;
     out->ttl = (int32_t)rn_get_u32_be(bytes.at + 4);
     out->ts = (int64_t)rn_get_u64_be(bytes.at + 8);
     out->rid = rn_get_u64_be(bytes.at + 16);

@@ -2,8 +2,8 @@
  *
  *   'd'  rid 8 | range 4 | lsn 8 | n 4 [| birth range 4 | birth n 4];
  *        n's highest bit: there is a 't' row
- *   'f'  version 1 | epk length 1 | reserved 2 | ttl 4 | _ts 8 | rid 8 |
- *        epk | JSON
+ *   'f'  version 1 | epk length 1 | flags 1 | reserved 1 | ttl 4 | _ts 8 |
+ *        rid 8 | epk | JSON; flags' lowest bit: without links
  *   'r'  lsn 8 | last _ts 8 | next rid counter 8 | state 1 | parents 1 |
  *        parent 4 * 2 | min length 1 | min | max length 1 | max |
  *        children 1 | child 4 * children [| mixed 8 [| lost 8]]
@@ -37,6 +37,8 @@ struct rn_row_document {
 
 struct rn_row_feed {
     int32_t ttl; /* the document's own; 0: none */
+    /* Its writer asked for an answer without links (_self, _attachments). */
+    bool is_linkless;
     int64_t ts;
     uint64_t rid;
     struct rn_view epk;

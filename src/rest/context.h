@@ -114,7 +114,8 @@ struct rn_context {
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
     struct rn_usage
-        *usage; /* container_stats.c, in the arena; NULL: not asked for */
+        *usage;       /* container_stats.c, in the arena; NULL: not asked for */
+    bool keeps_links; /* it answers with a document that has them */
     atomic_bool is_quiet; /* who sent a query has ended his side */
     union {
         struct rn_catalog_change change;

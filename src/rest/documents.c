@@ -112,6 +112,7 @@ static enum rn_rest_step answer_read(struct rn_context *x,
     if (none.len && rn_etag_matches(none, rn_view_of(etag, RN_ETAG_LEN)))
         return rn_reply_fail(x, RN_NOT_MODIFIED);
     rn_reply_charge(x, rn_charge_read(body.len));
+    x->keeps_links = !p->is_linkless;
     if (rn_buf_add(&x->call->body, body))
         return rn_reply_fail(x, RN_NOMEM);
     return rn_reply_json(x, RN_STATUS_OK);
@@ -406,6 +407,7 @@ static enum rn_rest_step queue_write(struct rn_context *x)
     w->container = x->container->container;
     w->pk = x->has_pk ? &x->pk : NULL;
     w->room = &x->call->body;
+    w->is_linkless = rn_context_flag(x, RN_HEADER_EXCLUDE_SYSTEM);
     w->conditions.if_match = rn_context_header(x, RN_HEADER_IF_MATCH);
     w->conditions.if_none_match = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
     x->call->next = give_answer;

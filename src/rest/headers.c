@@ -151,7 +151,8 @@ static enum rn_code print_bare(const struct rn_json *j, struct rn_buf *out)
     return rn_json_out_finish(&o);
 }
 
-/* A document whose client has no use for links is sent without them.  If there
+/* A document whose client has no use for links is sent without them; one that
+ * is read, only if that was so of its last write, as in the service.  If there
  * is no memory for that, it is sent with them. */
 static void strip_links(struct rn_context *x)
 {
@@ -177,7 +178,7 @@ void rn_headers_finish(struct rn_context *x)
     if (!x->route)
         return;
     add_location(x);
-    if (is_document && x->call->res.body.len &&
+    if (is_document && x->call->res.body.len && !x->keeps_links &&
         rn_context_flag(x, RN_HEADER_EXCLUDE_SYSTEM))
         strip_links(x);
     if (is_document)

@@ -141,6 +141,7 @@ static enum rn_rest_step queue_patch(struct rn_context *x)
                             .operations = op,
                             .count = 1 };
     *op = (struct rn_batch_operation){
+        .is_linkless = rn_context_flag(x, RN_HEADER_EXCLUDE_SYSTEM),
         .verb = RN_DOCUMENT_PATCH,
         .pk = &x->pk,
         .id = id,

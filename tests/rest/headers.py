@@ -94,11 +94,12 @@ def _():
 
 
 @case("a document is sent without its links to a client that does not want "
-      "them, and has them for others")
+      "them and wrote it so, and has them for others")
 def _():
     server, client = prepare()
     links = {"_self", "_attachments"}
-    for answer in writes(client, x_ms_exclude_system_properties="True"):
+    without = {"x_ms_exclude_system_properties": "True"}
+    for answer in writes(client, **without):
         if answer.body:
             equal(set(answer.json) & (links | {"_rid", "_etag", "_ts", "id"}),
                   {"_rid", "_etag", "_ts", "id"})
@@ -106,6 +107,12 @@ def _():
     for more in ({}, {"x_ms_exclude_system_properties": "false"}):
         for answer in writes(client, **more):
             assert not answer.body or links <= set(answer.json), answer.body
+    for written in (without, {}):
+        client.must(201, "POST", D, {"id": "2", "pk": "p"}, **PK, **written)
+        for read in (without, {}):
+            got = set(client.must(200, "GET", D + "/2", **PK, **read).json)
+            equal(got & links, set() if written and read else links)
+        client.must(204, "DELETE", D + "/2", **PK)
     server.end()
 
 

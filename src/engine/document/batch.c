@@ -27,6 +27,7 @@ static void make_patched(struct rn_batch *b, struct rn_batch_operation *op,
 
     rn_version_release(&op->version);
     op->made++;
+    op->version.is_linkless = op->is_linkless;
     if (!rc)
         rc = rn_version_render(&op->version, b->container, rn_buf_view(&text),
                                op->pk, op->id, &b->arena, &op->why);

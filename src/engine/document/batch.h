@@ -36,6 +36,7 @@ struct rn_batch_operation {
     struct rn_view id;      /* all but CREATE and UPSERT */
     uint64_t rid;           /* of a PATCH, the document it must be; 0: any */
     struct rn_view body;    /* of a PATCH, the patch */
+    bool is_linkless;       /* of a PATCH: see row.h */
     struct rn_document_conditions conditions;
     /* What the caller finds wrong with it: it will fail with that. */
     enum rn_code unfit;

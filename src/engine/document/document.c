@@ -152,6 +152,7 @@ static enum rn_code prepare(struct rn_document_write *w, struct rn_err *err)
     enum rn_code rc;
 
     w->version.row = (struct rn_buf){ 0 };
+    w->version.is_linkless = w->is_linkless;
     if (w->room)
         rn_buf_swap(&w->version.row, w->room);
     if (w->verb == RN_DOCUMENT_DELETE) {

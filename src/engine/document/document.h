@@ -17,6 +17,7 @@ struct rn_document_place {
     uint32_t range;
     uint64_t lsn;        /* of the range at that moment */
     struct rn_etag etag; /* of the document, if there is one */
+    bool is_linkless;    /* it was read, and was written so */
 };
 
 /* ---- reading ------------------------------------------------------------- */
@@ -161,6 +162,7 @@ struct rn_document_write {
     const struct rn_pk *pk; /* as the header says; NULL: as the body says */
     struct rn_view id;      /* REPLACE, DELETE */
     bool keeps_id;          /* REPLACE: the body may not have another */
+    bool is_linkless;       /* the client wants no links: see row.h */
     uint64_t rid;           /* the document it must be; 0: any of that id */
     struct rn_view body;    /* all but DELETE: JSON as sent */
     struct rn_document_conditions conditions;

@@ -124,6 +124,7 @@ static enum rn_code show(struct rn_snapshot *r, const struct rn_row_document *d,
     if (rn_document_is_expired(r->container, row, r->now))
         return RN_NOT_FOUND;
     place->etag = rn_row_document_etag(d, r->container->series);
+    place->is_linkless = row->is_linkless;
     *body = row->json;
     return RN_OK;
 }

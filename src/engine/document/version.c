@@ -118,7 +118,9 @@ enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
 static enum rn_code render(struct rn_version *v, const struct rn_json *j)
 {
     const struct rn_frame *frame = &v->container->frame;
-    struct rn_row_feed head = { .ttl = v->ttl, .epk = rn_epk_view(&v->epk) };
+    struct rn_row_feed head = { .ttl = v->ttl,
+                                .is_linkless = v->is_linkless,
+                                .epk = rn_epk_view(&v->epk) };
     struct rn_json_out o = RN_JSON_OUT_INIT(&v->row);
     struct rn_view end = frame->text;
     size_t at;
@@ -270,7 +272,9 @@ enum rn_code rn_version_render(struct rn_version *v,
     struct rn_pk found;
     enum rn_code rc;
 
-    *v = (struct rn_version){ .container = c, .row = v->row };
+    *v = (struct rn_version){ .container = c,
+                              .row = v->row,
+                              .is_linkless = v->is_linkless };
     v->row.ceiling = ROW_MAX;
     rn_buf_clear(&v->row);
     if (body.len > RN_DOCUMENT_MAX + SYSTEM_ROOM)

@@ -23,7 +23,8 @@ struct rn_version {
     /* What a document there must have to be the one that is meant; borrowed.
      * NULL: no other can be there. */
     const struct rn_pk *pk;
-    int32_t ttl; /* its own; 0: none */
+    bool is_linkless; /* see row.h; set before it is rendered */
+    int32_t ttl;      /* its own; 0: none */
     /* When it ends, if one of its properties says from when its time counts;
      * 0: none.  Then `ttl` is what is left of that when it is filled. */
     int64_t until;
@@ -43,10 +44,10 @@ bool rn_name_is_system(struct rn_view name);
 void rn_version_aim(struct rn_version *v, const struct rn_container *c,
                     const struct rn_pk *pk, struct rn_view id);
 
-/* Parses and checks `body` and renders it, into what memory v->row has: all
- * else of `v` may be anything.  `pk`, unless NULL, is what the
- * request says and the body must agree with; `id`, unless at NULL, is that of
- * the document it replaces, and may be another.  RN_BAD_REQUEST (reason
+/* Parses and checks `body` and renders it, into what memory v->row has and with
+ * v->is_linkless: all else of `v` may be anything.  `pk`, unless NULL, is what
+ * the request says and the body must agree with; `id`, unless at NULL, is that
+ * of the document it replaces, and may be another.  RN_BAD_REQUEST (reason
  * KEY_MISMATCH where the key is the trouble), RN_TOO_LARGE. */
 enum rn_code rn_version_render(struct rn_version *v,
                                const struct rn_container *c,
