@@ -8,6 +8,7 @@
 #include "engine/cleanup/delete_partition.h"
 #include "engine/cleanup/ttl.h"
 #include "engine/document/bloom.h"
+#include "engine/fixture/fixture.h"
 #include "engine/index/indexer.h"
 #include "engine/key.h"
 #include "engine/range/container.h"
@@ -51,10 +52,11 @@ struct rn_engine {
 
     /* Slices of removal that found something they could not remove. */
     _Atomic uint64_t removals_failed;
-    struct rn_expiry expiry;   /* the committer's, */
-    struct rn_purger purger;   /* and this, */
-    struct rn_indexer indexer; /* and this, */
-    struct rn_blooms sieves;   /* and this */
+    struct rn_expiry expiry;     /* the committer's, */
+    struct rn_purger purger;     /* and this, */
+    struct rn_indexer indexer;   /* and this, */
+    struct rn_blooms sieves;     /* and this */
+    struct rn_fixtures fixtures; /* `is_busy` is guarded by `lock` */
 };
 
 /* Those who wait for this stretch of a range, or (RN_RANGE_ANY) for

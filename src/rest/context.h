@@ -113,6 +113,7 @@ struct rn_context {
     bool has_pk;
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
+    void *control;             /* of a control route, likewise */
     struct rn_usage
         *usage;       /* container_stats.c, in the arena; NULL: not asked for */
     bool keeps_links; /* it answers with a document that has them */

@@ -104,6 +104,10 @@ struct rn_catalog_change {
     struct rn_view if_match; /* a condition; at NULL: none */
     struct rn_terms terms;   /* CREATE of a database or container; 0: none */
     enum rn_offer_move move; /* REPLACE of an offer */
+    /* CREATE of a container, and 0 by default: how many ranges it has, and the
+     * LSN that they begin behind. */
+    uint32_t ranges;
+    uint64_t lsn;
 
     /* Out, in done.call and until released. */
     bool created;

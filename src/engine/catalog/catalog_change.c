@@ -69,6 +69,7 @@ static enum rn_code make_ranges(struct rn_txn *txn,
                                 const struct rn_object *o, struct rn_err *err)
 {
     struct rn_arena arena = RN_ARENA_INIT(1 << 20);
+    uint32_t count = 1;
     struct rn_pkdef def;
     struct rn_json j;
     enum rn_code rc;
@@ -80,11 +81,13 @@ static enum rn_code make_ranges(struct rn_txn *txn,
                             &arena, &def, err);
     if (!rc && def.is_system)
         rc = rn_terms_check_keyless(&c->terms, err);
+    if (!rc && !def.is_system)
+        count =
+            c->ranges ? c->ranges : rn_terms_new_ranges(c->engine, &c->terms);
     if (!rc) {
         rc = rn_container_make_ranges(
-            txn, o->number, &def,
-            def.is_system ? 1 : rn_terms_new_ranges(c->engine, &c->terms),
-            c->engine->opts.is_strict ? 1 : 0);
+            txn, o->number, &def, count,
+            c->engine->opts.is_strict && !c->lsn ? 1 : c->lsn);
     }
     rn_json_release(&j);
     rn_arena_release(&arena);
