@@ -23,6 +23,7 @@ rn_handler_fn rn_rest_range_list;
 rn_handler_fn rn_rest_split, rn_rest_merge;
 rn_handler_fn rn_rest_explain, rn_rest_index;
 rn_handler_fn rn_rest_take_fixture, rn_rest_drop_fixtures, rn_rest_reset;
+rn_handler_fn rn_rest_wait;
 rn_handler_fn rn_rest_empty_list, rn_rest_empty_read, rn_rest_script_create;
 rn_handler_fn rn_rest_query, rn_rest_query_plan;
 

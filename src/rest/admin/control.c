@@ -45,6 +45,7 @@ static const struct control {
     { RN_HTTP_POST,   true, "/_runnel/snapshot", rn_rest_take_fixture },
     { RN_HTTP_DELETE, true, "/_runnel/snapshot", rn_rest_drop_fixtures },
     { RN_HTTP_POST,   true, "/_runnel/reset", rn_rest_reset },
+    { RN_HTTP_POST,   false, "/_runnel/wait", rn_rest_wait },
     { RN_HTTP_POST,   false, "/_runnel/explain", rn_rest_explain },
     { RN_HTTP_POST,   false, "/_runnel/split", rn_rest_split },
     { RN_HTTP_POST,   false, "/_runnel/merge", rn_rest_merge },
@@ -161,9 +162,10 @@ enum rn_code rn_control_text(struct rn_context *x, const struct rn_json *j,
     return RN_OK;
 }
 
-enum rn_code rn_control_container(struct rn_context *x, const struct rn_json *j)
+enum rn_code rn_control_link(struct rn_context *x, const struct rn_json *j,
+                             const char *name)
 {
-    uint32_t value = rn_json_find(j, 0, RN_LIT("container"));
+    uint32_t value = rn_json_find(j, 0, rn_view_text(name));
     struct rn_http_target path;
     struct rn_view text = { 0 };
     enum rn_code rc = RN_BAD_REQUEST;
@@ -178,8 +180,15 @@ enum rn_code rn_control_container(struct rn_context *x, const struct rn_json *j)
             rn_link_parse(path.segments, path.segment_count, &x->link, &x->err);
     if (rc || x->link.kind != RN_KIND_CONTAINER || x->link.is_list)
         return rn_fail(&x->err, RN_BAD_REQUEST,
-                       "container is a path like \"dbs/a/colls/b\"");
-    return rn_context_find_container(x);
+                       "%s is a path like \"dbs/a/colls/b\"", name);
+    return RN_OK;
+}
+
+enum rn_code rn_control_container(struct rn_context *x, const struct rn_json *j)
+{
+    enum rn_code rc = rn_control_link(x, j, "container");
+
+    return rc ? rc : rn_context_find_container(x);
 }
 
 /* ---- the clock ----------------------------------------------------------- */

@@ -18,7 +18,10 @@ enum rn_code rn_control_number(struct rn_context *x, const struct rn_json *j,
                                int64_t *out) RN_CHECK;
 enum rn_code rn_control_text(struct rn_context *x, const struct rn_json *j,
                              const char *name, char *out, size_t room) RN_CHECK;
-/* Finds x->container by the member "container", a path. */
+/* Reads a member that is the path of a container into x->link; and finds
+ * x->container by the member "container". */
+enum rn_code rn_control_link(struct rn_context *x, const struct rn_json *j,
+                             const char *name) RN_CHECK;
 enum rn_code rn_control_container(struct rn_context *x,
                                   const struct rn_json *j) RN_CHECK;
 
