@@ -38,6 +38,9 @@ static const struct option table[] = {
       "Directory of the data; made if absent." },
     { "store", WORD, AT(store), "local", 0, 0, "NAME",
       "local keeps data in DIR; mem keeps nothing." },
+    { "seed", TEXT, AT(seed), NULL, 0, 0, "FILE|DIR",
+      "Begin a new store with these databases, containers and documents: "
+      "DIR/DATABASE/CONTAINER.json and .ndjson, or one FILE of JSON lines." },
     { "advertise", TEXT, AT(advertise), NULL, 0, 0, "URL",
       "Endpoint that clients are sent to; else the one they came by." },
     { "consistency", WORD, AT(consistency), "Session", 0, 0, "LEVEL",

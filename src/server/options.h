@@ -22,6 +22,7 @@ struct rn_options {
     const char *listen;
     const char *data;
     const char *store;
+    const char *seed;
     const char *advertise;
     char advertised_host[256]; /* of it, without the port; "" without one */
     const char *consistency;

@@ -17,6 +17,7 @@
 #include "server/exchange.h"
 #include "server/file_watch.h"
 #include "server/sandbox.h"
+#include "server/seed.h"
 #include "server/slim.h"
 #include "json/json.h"
 
@@ -293,6 +294,26 @@ static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
         return rc;
     engine.store = s->store;
     return rn_engine_open(&engine, &s->engine, err);
+}
+
+static enum rn_code seed_data(struct rn_server *s, struct rn_err *err)
+{
+    const struct rn_options *o = s->options;
+    struct rn_seed_opts opts = { .engine = s->engine,
+                                 .from = o->seed,
+                                 .data_dir = is_in_memory(o) ? NULL : o->data };
+    struct rn_seed_counts counts;
+    enum rn_code rc = rn_seed(&opts, &counts, err);
+
+    if (rc || !o->seed)
+        return rc;
+    if (counts.is_skipped)
+        rn_log_info(s->log, "there are databases already: nothing is seeded");
+    else
+        rn_log_info(s->log, "seeded", RN_U64("databases", counts.databases),
+                    RN_U64("containers", counts.containers),
+                    RN_U64("documents", counts.documents));
+    return RN_OK;
 }
 
 struct file_names {
@@ -606,6 +627,8 @@ enum rn_code rn_server_start(const struct rn_options *options,
         rc = check_exposure(s, err);
     if (!rc)
         rc = open_data(s, err);
+    if (!rc)
+        rc = seed_data(s, err);
     if (!rc)
         ensure_tls(s);
     note_files(s, rn_server_has_automatic_tls(s) ? 0 : FILES - 1);

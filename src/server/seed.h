@@ -1,0 +1,42 @@
+/* seed.h -- databases, containers and documents that a new store begins with.
+ *
+ * Of a directory:
+ *
+ *   DIR/DATABASE/CONTAINER.json      the container's definition, as it is sent
+ *                                    to create it; "id" may be left out
+ *   DIR/DATABASE/CONTAINER.ndjson    its documents, one a line; may be absent
+ *
+ * Of one file, a JSON object a line:
+ *
+ *   {"database": "shop"}             what follows lies in it
+ *   {"container": {"id": "orders", "partitionKey": {"paths": ["/customer"]}}}
+ *   {"document": {"id": "1", "customer": "x"}}
+ *
+ * Empty lines are passed over.  Whatever is wrong is told as FILE:LINE: why,
+ * and then nothing of it is left in the store.
+ *
+ * A store that has a database is not seeded.  While a data directory is being
+ * seeded it has the file `seeding`; a start that finds it there removes what
+ * the interrupted seeding left and seeds again, or is refused without --seed.
+ */
+#ifndef RN_SERVER_SEED_H
+#define RN_SERVER_SEED_H
+
+#include "engine/engine.h"
+
+struct rn_seed_opts {
+    struct rn_engine *engine;
+    const char *from;     /* --seed; NULL: none */
+    const char *data_dir; /* NULL: the store is in memory */
+};
+
+struct rn_seed_counts {
+    uint64_t databases, containers, documents;
+    bool is_skipped; /* the store had a database */
+};
+
+/* Before anybody is served.  Blocks. */
+enum rn_code rn_seed(const struct rn_seed_opts *opts,
+                     struct rn_seed_counts *out, struct rn_err *err) RN_CHECK;
+
+#endif
