@@ -12,9 +12,12 @@ static const struct rn_tool *const tools[] = {
     &rn_tool_put,
     &rn_tool_query,
     &rn_tool_ranges,
+    &rn_tool_reset,
     &rn_tool_rm,
+    &rn_tool_snapshot,
     &rn_tool_split,
     &rn_tool_tail,
+    &rn_tool_wait,
 };
 /* clang-format on */
 

@@ -14,9 +14,12 @@ extern const struct rn_tool rn_tool_patch;
 extern const struct rn_tool rn_tool_put;
 extern const struct rn_tool rn_tool_query;
 extern const struct rn_tool rn_tool_ranges;
+extern const struct rn_tool rn_tool_reset;
 extern const struct rn_tool rn_tool_rm;
+extern const struct rn_tool rn_tool_snapshot;
 extern const struct rn_tool rn_tool_split;
 extern const struct rn_tool rn_tool_tail;
+extern const struct rn_tool rn_tool_wait;
 /* clang-format on */
 
 /* The i-th command in alphabetical order; NULL: there are fewer. */

@@ -7,14 +7,16 @@ void rn_control_begin(const struct rn_target *target, struct rn_json_out *o)
 {
     char link[1024];
 
+    rn_json_out_object_begin(o);
+    if (!target->container)
+        return;
     snprintf(link, sizeof(link), "dbs/%s/colls/%s", target->database_name,
              target->container_name);
-    rn_json_out_object_begin(o);
     rn_json_out_key(o, RN_LIT("container"));
     rn_json_out_string(o, rn_view_text(link));
 }
 
-/* A 404 is the container's if it can be read, else the route's. */
+/* A 404 is the route's, or the container's, or of what else the body names. */
 static int report(const struct rn_target *target, const char *route,
                   const runnel_error *error)
 {
@@ -23,14 +25,18 @@ static int report(const struct rn_target *target, const char *route,
 
     if (error->code != RUNNEL_NOT_FOUND)
         return rn_report_error(error);
-    if (runnel_container_read(target->container, &reply, &second))
+    if (strstr(error->message, "control route"))
+        return rn_report(RN_EXIT_NOT_FOUND,
+                         "this server has no /_runnel/%s, or not for this "
+                         "client: a Runnel server has it on loopback, or for "
+                         "all with --admin%s",
+                         route,
+                         target->container ? "" : ", and with --test-mode");
+    if (target->container &&
+        runnel_container_read(target->container, &reply, &second))
         return rn_report_request(&second, target, NULL);
     runnel_reply_close(reply);
-    return rn_report(RN_EXIT_NOT_FOUND,
-                     "this server has no /_runnel/%s, or not for this "
-                     "client: a Runnel server has it on loopback, or for all "
-                     "with --admin",
-                     route);
+    return rn_report_error(error);
 }
 
 int rn_control_send(const struct rn_target *target, const char *route,
