@@ -2,7 +2,7 @@
 # run.sh -- measures, beside the baselines, and says which goals are met.
 #
 #   bench/run.sh [quick] [PART...]      PART: json http cosmos query speed thin
-#                                       find open server feed index
+#                                       find open server feed client index
 #
 #   speed   durable inserts and updates of 1 KB records in groups of 64: the
 #           local store, LMDB with synced commits, RocksDB with synced writes
@@ -11,6 +11,7 @@
 #   open    the time to open after kill -9, at a million records
 #   server  beside nginx, Redis and PostgreSQL: bench/server.sh
 #   feed    the change feed beside nginx: bench/feed.sh
+#   client  librunnel beside the raw feed, libcurl and Java: bench/client.sh
 #   index   what an index gives and costs: bench/index.sh
 #
 # ROUNDS (3) rounds of speed, the stores in turn, since the machine's own speed
@@ -29,7 +30,7 @@ if [ "${1:-}" = quick ]; then
     rounds=1
     shift
 fi
-parts=${*:-json http cosmos query speed thin find open server feed index}
+parts=${*:-json http cosmos query speed thin find open server feed client index}
 out=$(mktemp)
 trap 'rm -rf "$out" "$data"' EXIT
 mkdir -p "$data" || exit 1
@@ -147,6 +148,7 @@ for part in $parts; do
     open) open_killed ;;
     server) bench/server.sh ;;
     feed) bench/feed.sh ;;
+    client) bench/client.sh ;;
     index) bench/index.sh ;;
     json | http | cosmos | query)
         if [ -x "$built/${part}_bench" ]; then
