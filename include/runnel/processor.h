@@ -303,6 +303,7 @@ typedef struct runnel_processor_options {
     uint32_t stop_ms;    /**< runnel_processor_stop drains; 0: 30000 */
     runnel_event_fn event; /**< NULL: runnel_event_print */
     void *event_context;
+    bool single_key; /**< a call has changes of one partition key only */
 } runnel_processor_options;
 
 #define RUNNEL_PROCESSOR_INIT .size = sizeof(runnel_processor_options)

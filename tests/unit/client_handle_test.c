@@ -18,6 +18,7 @@
 static struct hosts h;
 static unsigned failures;
 static unsigned last_attempt;
+static size_t largest; /* changes in one call */
 static const runnel_batch *pending[8];
 static unsigned pending_count;
 
@@ -353,6 +354,47 @@ static void lanes_keep_the_order_of_each_key(void **state)
     hosts_check(&h);
 }
 
+static runnel_verdict expect_one_key(struct hosts_host *host, const char *lease,
+                                     const runnel_batch *batch)
+{
+    runnel_bytes first = runnel_batch_at(batch, 0)->partition_key;
+
+    for (size_t i = 1; i < runnel_batch_count(batch); i++) {
+        runnel_bytes key = runnel_batch_at(batch, i)->partition_key;
+        assert_int_equal(key.len, first.len);
+        assert_memory_equal(key.at, first.at, key.len);
+    }
+    if (runnel_batch_count(batch) > largest)
+        largest = runnel_batch_count(batch);
+    return fail_some(host, lease, batch);
+}
+
+static void a_call_has_changes_of_one_key_only(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    for (o.parallel = 1; o.parallel <= 4; o.parallel += 3) {
+        largest = 0;
+        hosts_open(&h, 1, 2);
+        h.judge = expect_one_key;
+        o.single_key = true;
+        o.batch_limit = 3;
+        for (int round = 0; round < 3; round++) {
+            hosts_put(&h, 0, 500); /* 97 keys: five or six changes of each */
+            if (round == 0)
+                hosts_start(&h, 0, &o);
+            hosts_run(&h, 500);
+        }
+        hosts_until(&h, hosts_all_seen, 600000);
+        hosts_stop(&h, 0);
+        hosts_check(&h);
+        assert_int_equal(largest, 3);
+        if (o.parallel == 1)
+            hosts_close(&h);
+    }
+}
+
 static runnel_verdict hold_back(struct hosts_host *host, const char *lease,
                                 const runnel_batch *batch)
 {
@@ -664,6 +706,7 @@ int main(void)
         CASE(dead_letters_are_stored_before_the_feed_goes_on),
         CASE(a_marked_change_comes_again_with_later_ones_of_its_key),
         CASE(lanes_keep_the_order_of_each_key),
+        CASE(a_call_has_changes_of_one_key_only),
         CASE(pending_batches_are_checkpointed_by_the_lowest),
         CASE(a_later_batch_of_the_same_key_comes_again_too),
         CASE(a_checkpoint_is_one_request_and_renews),

@@ -423,6 +423,7 @@ static void init(struct rn_host *h, struct rn_config *config)
         .retry_delay_ms = o->retry_delay_ms,
         .retry_delay_max_ms = o->retry_delay_max_ms,
         .whole_batch = o->whole_batch,
+        .single_key = o->single_key,
     };
     h->expiry.expire_ms = o->lease_expire_ms;
     h->task = (struct rn_task){ .name = "runnel-host",

@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 
+#include <stdlib.h>
+
 runnel_code rn_window_init(struct rn_window *w,
                            const struct rn_window_options *options,
                            struct rn_env *env)
@@ -115,14 +117,21 @@ void rn_window_release(struct rn_window *w)
 
 /* ---- pages in ------------------------------------------------------------ */
 
+static struct rn_view key_of(const runnel_change *c)
+{
+    return rn_view_of(c->partition_key.at, c->partition_key.len);
+}
+
+static bool same_key(const runnel_change *a, const runnel_change *b)
+{
+    return rn_view_eq(key_of(a), key_of(b));
+}
+
 static uint32_t lane_of(const struct rn_window *w, const runnel_change *c)
 {
     if (w->options->lanes == 1)
         return 0;
-    return (uint32_t)(rn_hash64(
-                          rn_view_of(c->partition_key.at, c->partition_key.len),
-                          0) %
-                      w->options->lanes);
+    return (uint32_t)(rn_hash64(key_of(c), 0) % w->options->lanes);
 }
 
 /* A delivery of some changes of a slot's page; in no lane yet. */
@@ -172,22 +181,48 @@ static void insert(struct rn_window *w, struct rn_delivery *d, uint32_t lane,
     d->slot->open++;
 }
 
+/* By partition key; the changes of one key stay in the order of the page. */
+static int compare_picks(const void *a, const void *b, void *changes)
+{
+    uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+    const runnel_change *all = changes;
+    int order = rn_view_compare(key_of(&all[i]), key_of(&all[k]));
+
+    return order ? order : (i > k) - (i < k);
+}
+
+/* How many of the picks go into one delivery. */
+static size_t take_picks(const struct rn_window *w, const struct rn_slot *slot,
+                         const uint32_t *picks, size_t count)
+{
+    const runnel_change *changes = slot->page->changes;
+    size_t limit = w->options->batch_limit;
+    size_t n = 1;
+
+    if (limit && count > limit)
+        count = limit;
+    if (!w->options->single_key)
+        return count;
+    while (n < count && same_key(&changes[picks[0]], &changes[picks[n]]))
+        n++;
+    return n;
+}
+
 /* Cuts the changes of one lane into deliveries. */
 static runnel_code fill_lane(struct rn_window *w, struct rn_slot *slot,
                              uint32_t lane, uint32_t *picks)
 {
-    uint32_t limit = w->options->batch_limit;
     size_t count = 0;
 
     for (size_t i = 0; i < slot->page->count; i++)
         if (lane_of(w, &slot->page->changes[i]) == lane)
             picks[count++] = (uint32_t)i;
+    if (w->options->single_key)
+        qsort_r(picks, count, sizeof(*picks), compare_picks,
+                slot->page->changes);
     for (size_t at = 0; at < count;) {
-        size_t n = count - at;
-        struct rn_delivery *d;
-        if (limit && n > limit)
-            n = limit;
-        d = make(slot, picks + at, n);
+        size_t n = take_picks(w, slot, picks + at, count - at);
+        struct rn_delivery *d = make(slot, picks + at, n);
         if (!d)
             return RUNNEL_NO_MEMORY;
         d->attempt += w->first_attempts;
@@ -353,13 +388,6 @@ bool rn_window_is_backing_off(const struct rn_window *w, int64_t now_ns,
 static uint32_t pick_at(const struct rn_delivery *d, size_t i)
 {
     return d->batch->picks ? d->batch->picks[i] : (uint32_t)i;
-}
-
-static bool same_key(const runnel_change *a, const runnel_change *b)
-{
-    return a->partition_key.len == b->partition_key.len &&
-           memcmp(a->partition_key.at, b->partition_key.at,
-                  a->partition_key.len) == 0;
 }
 
 /* Does `failed` have a chosen change of this key? */

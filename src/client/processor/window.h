@@ -111,6 +111,7 @@ struct rn_window_options {
     uint32_t pending_limit;
     uint32_t retry_attempts, retry_delay_ms, retry_delay_max_ms;
     bool whole_batch;
+    bool single_key; /* a delivery has changes of one partition key */
 };
 
 struct rn_lane {
