@@ -2,21 +2,16 @@
 #include "tools/tail/show.h"
 
 #include "base/clock.h"
+#include "tools/common/change.h"
 #include "tools/common/out.h"
 #include "tools/common/report.h"
 #include "tools/common/target.h"
 #include "tools/tail/diff.h"
-#include "json/print.h"
 
-static const struct {
-    const char *name;
-    enum rn_color color;
-} kinds[] = {
-    [RUNNEL_CHANGED] = { "changed", RN_COLOR_GREEN },
-    [RUNNEL_CREATED] = { "created", RN_COLOR_GREEN },
-    [RUNNEL_REPLACED] = { "replaced", RN_COLOR_YELLOW },
-    [RUNNEL_DELETED] = { "deleted", RN_COLOR_RED },
-    [RUNNEL_EXPIRED] = { "expired", RN_COLOR_MAGENTA },
+static const enum rn_color colors[] = {
+    [RUNNEL_CHANGED] = RN_COLOR_GREEN,   [RUNNEL_CREATED] = RN_COLOR_GREEN,
+    [RUNNEL_REPLACED] = RN_COLOR_YELLOW, [RUNNEL_DELETED] = RN_COLOR_RED,
+    [RUNNEL_EXPIRED] = RN_COLOR_MAGENTA,
 };
 
 /* The document on one line, without the members that the server added. */
@@ -45,8 +40,8 @@ int rn_show_pretty(const struct rn_shown *shown)
 
     rn_outf("%s%02d:%02d:%02d%s %s%-8s%s %.*s %s%.*s%s %slsn %llu%s\n",
             rn_color(RN_COLOR_DIM), at.hour, at.minute, at.second,
-            rn_color(RN_COLOR_NONE), rn_color(kinds[change->kind].color),
-            kinds[change->kind].name, rn_color(RN_COLOR_NONE),
+            rn_color(RN_COLOR_NONE), rn_color(colors[change->kind]),
+            rn_change_kind(change), rn_color(RN_COLOR_NONE),
             (int)change->partition_key.len, change->partition_key.at,
             rn_color(RN_COLOR_BOLD), (int)change->id.len, change->id.at,
             rn_color(RN_COLOR_NONE), rn_color(RN_COLOR_DIM),
@@ -62,26 +57,6 @@ int rn_show_pretty(const struct rn_shown *shown)
     return RN_EXIT_OK;
 }
 
-static void print_members(struct rn_json_out *o, const runnel_change *change)
-{
-    char stamp[RN_STAMP_TEXT_MAX];
-
-    rn_json_out_key(o, RN_LIT("kind"));
-    rn_json_out_string(o, rn_view_text(kinds[change->kind].name));
-    rn_json_out_key(o, RN_LIT("id"));
-    rn_json_out_string(o, rn_view_lent(change->id));
-    if (change->partition_key.len) {
-        rn_json_out_key(o, RN_LIT("partitionKey"));
-        rn_json_out_raw(o, rn_view_lent(change->partition_key));
-    }
-    rn_json_out_key(o, RN_LIT("lsn"));
-    rn_json_out_uint(o, change->lsn);
-    rn_json_out_key(o, RN_LIT("previousLsn"));
-    rn_json_out_uint(o, change->previous_lsn);
-    rn_json_out_key(o, RN_LIT("time"));
-    rn_json_out_string(o, rn_stamp_print(change->time_ms * 1000, stamp));
-}
-
 int rn_show_json(const struct rn_shown *shown, struct rn_buf *line,
                  bool all_versions)
 {
@@ -93,17 +68,7 @@ int rn_show_json(const struct rn_shown *shown, struct rn_buf *line,
         return RN_EXIT_OK;
     }
     rn_buf_clear(line);
-    rn_json_out_object_begin(&o);
-    print_members(&o, change);
-    if (shown->after.count) {
-        rn_json_out_key(&o, RN_LIT("document"));
-        rn_json_out_value(&o, &shown->after, 0);
-    }
-    if (shown->before.count) {
-        rn_json_out_key(&o, RN_LIT("previous"));
-        rn_json_out_value(&o, &shown->before, 0);
-    }
-    rn_json_out_object_end(&o);
+    rn_change_print(&o, change);
     if (rn_json_out_finish(&o) || rn_buf_add(line, RN_LIT("\n")))
         return rn_report(RN_EXIT_FAILED, "out of memory");
     rn_out(rn_buf_view(line));

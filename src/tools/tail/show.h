@@ -1,14 +1,7 @@
 /* show.h -- a change as it is printed.
  *
  * For people: time, kind, partition key, id, and the document or, of all
- * versions, what changed in it.  Else one line of JSON: of latest versions the
- * document as it is served, of all versions an object
- *
- *   {"kind":"replaced","id":"4711","partitionKey":"eu","lsn":42,
- *    "previousLsn":40,"time":"2026-11-18T08:30:00.000000Z",
- *    "document":{...},"previous":{...}}
- *
- * whose last two are left out where the server did not send them.
+ * versions, what changed in it.  Else one line of JSON; see common/change.h.
  */
 #ifndef RN_TOOLS_TAIL_SHOW_H
 #define RN_TOOLS_TAIL_SHOW_H
