@@ -26,12 +26,12 @@ cli/ server/ tools/ base/log.c | puts putchar perror
 '
 # A foreign library enters in one place (ARCHITECTURE.md).
 export FOREIGN='
-openssl/         net/tls.c net/authority.c cosmos/sign.c base/
+openssl/         net/tls.c net/authority.c cosmos/sign.c base/ tools/trigger/signature.c
 lmdb.h           store/lmdb/lmdb.c store/lmdb/lmdb_map.h
 libpq-fe.h       store/pg.c
 pcre2.h          query/
 xxhash.h         base/hash.c base/hash_avx2.c
-curl/            client/
+curl/            client/ tools/trigger/http.c
 JavaScriptCore/  script/
 jansson.h        -
 sys/epoll.h      net/ base/

@@ -19,6 +19,7 @@ static const struct rn_tool *const tools[] = {
     &rn_tool_split,
     &rn_tool_tail,
     &rn_tool_top,
+    &rn_tool_trigger,
     &rn_tool_wait,
 };
 /* clang-format on */

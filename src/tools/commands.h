@@ -21,6 +21,7 @@ extern const struct rn_tool rn_tool_snapshot;
 extern const struct rn_tool rn_tool_split;
 extern const struct rn_tool rn_tool_tail;
 extern const struct rn_tool rn_tool_top;
+extern const struct rn_tool rn_tool_trigger;
 extern const struct rn_tool rn_tool_wait;
 /* clang-format on */
 

@@ -158,7 +158,7 @@ static bool parse_count(const char *text, uint64_t *out)
     return !errno && !*end;
 }
 
-static bool parse_ms(const char *text, uint64_t *out)
+bool rn_option_parse_ms(const char *text, uint64_t *out)
 {
     static const struct {
         const char *unit;
@@ -200,7 +200,7 @@ static enum rn_code check_value(const struct rn_option *o, const char *value,
     if (o->kind == RN_OPTION_COUNT && !parse_count(value, &number))
         return rn_fail(err, RN_BAD_REQUEST, "%s is a whole number, not '%s'",
                        from, value);
-    if (o->kind == RN_OPTION_MS && !parse_ms(value, &number))
+    if (o->kind == RN_OPTION_MS && !rn_option_parse_ms(value, &number))
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s is a time such as 500, 2s or 5m, not '%s'", from,
                        value);
@@ -380,7 +380,7 @@ uint64_t rn_args_count(const struct rn_args *args, const char *name)
     uint64_t number = 0;
 
     if (text && must_find(args, name)->kind == RN_OPTION_MS)
-        (void)!parse_ms(text, &number);
+        (void)!rn_option_parse_ms(text, &number);
     else if (text)
         (void)!parse_count(text, &number);
     return number;
