@@ -436,6 +436,47 @@ static void pending_batches_are_checkpointed_by_the_lowest(void **state)
     hosts_stop(&h, 0);
 }
 
+/* One change a second, for hours: the lease is kept, the position follows, and
+ * no more than the buffer is read ahead. */
+static void a_slow_handler_keeps_its_lease_and_little_memory(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 10 };
+    enum { BUFFER = 64 << 10, PAGE = 16 << 10 };
+    int count = getenv("RUNNEL_PROVE") ? HOSTS_DOCUMENTS_MAX : 2000;
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats;
+    char position[64];
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    o.feed = &small;
+    o.batch_limit = 1;
+    o.buffer_bytes = BUFFER;
+    hosts_put(&h, 0, count);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(pending_count, 1);
+        pending_count = 0;
+        runnel_batch_ack(pending[0], RUNNEL_DONE);
+        hosts_run(&h, 1000);
+        stats_of(0, &stats);
+        assert_in_range(stats.buffered_bytes, 0, BUFFER + PAGE);
+        if (i % 10 == 9) {
+            snprintf(position, sizeof(position), "\\\"%d\\\"", i + 1);
+            assert_non_null(strstr(hosts_lease(&h, "0")->json, position));
+        }
+    }
+    assert_int_equal(h.hosts[0].closed, 0);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_ACQUIRED], 1);
+    assert_int_equal(h.deliveries, count); /* none came twice */
+    h.judge = NULL;
+    hosts_stop(&h, 0);
+}
+
 static void a_later_batch_of_the_same_key_comes_again_too(void **state)
 {
     static const runnel_feed_options small = { RUNNEL_FEED_INIT,
@@ -708,6 +749,7 @@ int main(void)
         CASE(lanes_keep_the_order_of_each_key),
         CASE(a_call_has_changes_of_one_key_only),
         CASE(pending_batches_are_checkpointed_by_the_lowest),
+        CASE(a_slow_handler_keeps_its_lease_and_little_memory),
         CASE(a_later_batch_of_the_same_key_comes_again_too),
         CASE(a_checkpoint_is_one_request_and_renews),
         CASE(an_idle_lease_is_renewed),
