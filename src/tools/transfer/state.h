@@ -1,0 +1,45 @@
+/* state.h -- a state file: how far a command came, for the next run.
+ *
+ * The file holds one JSON object.  Its member "run" names the command and the
+ * containers, so that a state file of another run is refused; the other members
+ * belong to the command.  The file is replaced as a whole and synced, so that a
+ * killed command leaves the old state or the new one.
+ *
+ * One thread.  A zeroed one may be released.
+ */
+#ifndef RN_TOOLS_TRANSFER_STATE_H
+#define RN_TOOLS_TRANSFER_STATE_H
+
+#include "json/print.h"
+
+struct rn_state {
+    const char *path;    /* NULL: no state is kept */
+    const char *run;     /* "export of shop/orders (kLkZAA==) to x.ndjson" */
+    bool is_resumed;     /* the file was there; `json` is its content */
+    struct rn_json json; /* root 0 */
+
+    /* private */
+    struct rn_buf text, next;
+};
+
+/* Reads the file, if `path` is not NULL and the file exists.  Both texts are
+ * borrowed.  Returns an enum rn_exit after the line on standard error. */
+int rn_state_open(struct rn_state *state, const char *path,
+                  const char *run) RN_CHECK;
+void rn_state_release(struct rn_state *state);
+
+/* A number that is not negative; 0 if the object has none of that name. */
+uint64_t rn_state_number(const struct rn_state *state, uint32_t object,
+                         const char *name);
+/* A string with its NUL, in the arena; NULL if the object has none of that
+ * name. */
+enum rn_code rn_state_text(const struct rn_state *state, uint32_t object,
+                           const char *name, struct rn_arena *arena,
+                           const char **out) RN_CHECK;
+
+/* Writes a new state: begin, add members to the object, end.  Begin and end may
+ * be called by different threads, one at a time. */
+struct rn_json_out rn_state_begin(struct rn_state *state);
+int rn_state_end(struct rn_state *state, struct rn_json_out *out) RN_CHECK;
+
+#endif
