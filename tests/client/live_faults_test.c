@@ -274,8 +274,10 @@ static void bulk_sends_again_what_was_throttled(void **state)
     live_control(l, "POST", "/_runnel/fault", fault);
     fill(ops, text, RUNNEL_CREATE);
     must(runnel_items_bulk(c, ops, BULK, &r, &error));
-    for (size_t i = 0; i < BULK; i++)
+    for (size_t i = 0; i < BULK; i++) {
         assert_int_equal(runnel_results_at(r, i)->http_status, 201);
+        assert_int_equal(runnel_results_at(r, i)->body.len, 0);
+    }
     runnel_results_close(r);
     /* Each fails by itself. */
     fill(ops, text, RUNNEL_UPSERT);

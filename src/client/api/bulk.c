@@ -262,6 +262,10 @@ static runnel_code prepare_call(struct bulk *b, struct flight *f)
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_BATCH_CONTINUE, RN_LIT("True"),
                             &f->call.error);
+    /* The caller has what it writes. */
+    if (!rc)
+        rc = rn_headers_add(h, RN_HEADER_PREFER, RN_LIT("return=minimal"),
+                            &f->call.error);
     return rc;
 }
 
