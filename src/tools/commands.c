@@ -5,6 +5,7 @@
 /* clang-format off */
 static const struct rn_tool *const tools[] = {
     &rn_tool_completion,
+    &rn_tool_copy,
     &rn_tool_demo,
     &rn_tool_explain,
     &rn_tool_export,

@@ -7,6 +7,7 @@
 /* One line each, in alphabetical order. */
 /* clang-format off */
 extern const struct rn_tool rn_tool_completion;
+extern const struct rn_tool rn_tool_copy;
 extern const struct rn_tool rn_tool_demo;
 extern const struct rn_tool rn_tool_explain;
 extern const struct rn_tool rn_tool_export;

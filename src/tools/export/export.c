@@ -318,7 +318,7 @@ static int open_all(struct export *e)
         status = rn_sink_open(&e->sink, is_file ? output : NULL, is_array,
                               rn_state_number(&e->state, 0, "bytes"),
                               rn_state_number(&e->state, 0, "rows"));
-    return status;
+    return status ? status : save(e);
 }
 
 static void close_all(struct export *e)

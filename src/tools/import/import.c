@@ -192,7 +192,6 @@ static int resume(struct import *m)
     status = rn_rejects_open(&m->rejects, file, errors,
                              rn_state_number(&m->state, 0, "error_bytes"),
                              m->records.csv.header);
-    m->done = m->records.input.place;
     place.offset = rn_state_number(&m->state, 0, "offset");
     place.line = rn_state_number(&m->state, 0, "line");
     if (!status && rn_records_skip(&m->records, place, &err))
@@ -229,9 +228,10 @@ static int open_all(struct import *m)
         .count = parallel,
         .written = rn_state_number(&m->state, 0, "imported"),
     };
-    return rn_writers_init(&m->writers)
-               ? rn_report(RN_EXIT_FAILED, "out of memory")
-               : RN_EXIT_OK;
+    if (rn_writers_init(&m->writers))
+        return rn_report(RN_EXIT_FAILED, "out of memory");
+    m->done = m->records.input.place;
+    return save(m);
 }
 
 static void close_all(struct import *m)

@@ -113,22 +113,33 @@ struct rn_json_out rn_state_begin(struct rn_state *s)
     return o;
 }
 
-int rn_state_end(struct rn_state *s, struct rn_json_out *out)
+/* Replaces the file. */
+static enum rn_code replace(struct rn_state *s, struct rn_err *err)
 {
     const char *slash = strrchr(s->path, '/');
     char dir[DIR_MAX] = ".";
+
+    if (slash)
+        snprintf(dir, sizeof(dir), "%.*s",
+                 slash == s->path ? 1 : (int)(slash - s->path), s->path);
+    return rn_file_replace(rn_env_real(), dir, slash ? slash + 1 : s->path,
+                           rn_buf_view(&s->next), err);
+}
+
+int rn_state_end(struct rn_state *s, struct rn_json_out *out)
+{
     struct rn_err err = { 0 };
 
     rn_json_out_object_end(out);
+    if (s->has_failed)
+        return RN_EXIT_FAILED;
+    s->has_failed = true;
     if (rn_json_out_finish(out))
         return rn_report(RN_EXIT_FAILED, "state file %s: out of memory",
                          s->path);
-    if (slash)
-        snprintf(dir, sizeof(dir), "%.*s", (int)(slash - s->path + 1), s->path);
-    if (rn_file_replace(rn_env_real(), dir, slash ? slash + 1 : s->path,
-                        rn_buf_view(&s->next), &err)) {
-        rn_err_during(&err, "state file %s", s->path);
-        return rn_report_err(&err);
-    }
+    if (replace(s, &err))
+        return rn_report(RN_EXIT_FAILED, "state file %s: %s", s->path,
+                         err.text);
+    s->has_failed = false;
     return RN_EXIT_OK;
 }

@@ -20,6 +20,7 @@ struct rn_state {
 
     /* private */
     struct rn_buf text, next;
+    bool has_failed; /* a failure to write is reported once */
 };
 
 /* Reads the file, if `path` is not NULL and the file exists.  Both texts are
@@ -37,8 +38,8 @@ enum rn_code rn_state_text(const struct rn_state *state, uint32_t object,
                            const char *name, struct rn_arena *arena,
                            const char **out) RN_CHECK;
 
-/* Writes a new state: begin, add members to the object, end.  Begin and end may
- * be called by different threads, one at a time. */
+/* Writes a new state: begin, add members to the object, end.  A command does so
+ * before its work, too: a file that cannot be written is noticed then. */
 struct rn_json_out rn_state_begin(struct rn_state *state);
 int rn_state_end(struct rn_state *state, struct rn_json_out *out) RN_CHECK;
 
