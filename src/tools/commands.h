@@ -9,10 +9,13 @@
 extern const struct rn_tool rn_tool_completion;
 extern const struct rn_tool rn_tool_copy;
 extern const struct rn_tool rn_tool_demo;
+extern const struct rn_tool rn_tool_doctor;
 extern const struct rn_tool rn_tool_explain;
 extern const struct rn_tool rn_tool_export;
 extern const struct rn_tool rn_tool_get;
 extern const struct rn_tool rn_tool_import;
+extern const struct rn_tool rn_tool_lag;
+extern const struct rn_tool rn_tool_leases;
 extern const struct rn_tool rn_tool_merge;
 extern const struct rn_tool rn_tool_patch;
 extern const struct rn_tool rn_tool_put;

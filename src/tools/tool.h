@@ -49,6 +49,7 @@ enum rn_exit {
 enum rn_tool_uses {
     RN_USES_ACCOUNT = 1,   /* --account, --key-file, ... */
     RN_USES_CONTAINER = 2, /* --db, --container */
+    RN_USES_LEASES = 4,    /* --leases, --lease-prefix */
 };
 
 struct rn_tool {

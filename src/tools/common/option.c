@@ -3,6 +3,7 @@
 
 #include "base/nearest.h"
 #include "base/secret.h"
+#include "tools/common/lease_set.h"
 #include "tools/common/target.h"
 #include "tools/tool.h"
 
@@ -38,6 +39,9 @@ void rn_option_tables(const struct rn_tool *tool,
     if (tool->uses & RN_USES_CONTAINER)
         out[n++] = (struct rn_option_table){ "Container options",
                                              rn_target_container_options };
+    if (tool->uses & RN_USES_LEASES)
+        out[n++] =
+            (struct rn_option_table){ "Lease options", rn_lease_set_options };
     if (tool->uses & RN_USES_ACCOUNT)
         out[n++] =
             (struct rn_option_table){ "Account options", rn_target_options };

@@ -75,7 +75,7 @@ const char *rn_args_operand(const struct rn_args *args, uint32_t i);
 
 /* The option tables of a command, its own first; ends with NULL.  Titles are
  * for help. */
-enum { RN_OPTION_TABLES = 4 };
+enum { RN_OPTION_TABLES = 5 };
 struct rn_option_table {
     const char *title;
     const struct rn_option *options;

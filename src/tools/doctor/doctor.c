@@ -1,0 +1,294 @@
+/* doctor.c -- `runnel doctor`: names each fault of a configuration, and its
+ * remedy.
+ *
+ * Checks go from the account to the leases.  A check that fails ends the ones
+ * that build on it.
+ */
+#include "base/env.h"
+#include "tools/commands.h"
+#include "tools/common/lease_set.h"
+#include "tools/common/out.h"
+#include "tools/common/report.h"
+#include "tools/doctor/findings.h"
+#include "tools/leases/lag.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { SKEW_WARN_S = 60, SKEW_FAULT_S = 15 * 60 };
+
+struct doctor {
+    struct rn_findings findings;
+    struct rn_leases leases;
+    bool wants_leases;
+    size_t ranges;
+    uint32_t lease_count, owned, foreign;
+};
+
+/* ---- the account --------------------------------------------------------- */
+
+static const char *account_remedy(runnel_code code)
+{
+    switch (code) {
+    case RUNNEL_UNAUTHORIZED:
+        return "take the key from --key-file, RUNNEL_KEY or --data; keys of "
+               "two accounts are easily mixed up";
+    case RUNNEL_FORBIDDEN:
+        return "use a read-write key";
+    default:
+        return "start the server with 'runnel serve', or name it with "
+               "--account; a certificate is trusted with --ca-file";
+    }
+}
+
+/* The clock of the server, against ours: signatures are valid for 15
+ * minutes. */
+static void check_clock(struct doctor *d, const char *date)
+{
+    struct tm tm = { 0 };
+    int64_t skew_s;
+
+    if (!date || !strptime(date, "%a, %d %b %Y %H:%M:%S", &tm))
+        return;
+    skew_s = rn_wall_ms(rn_env_real()) / 1000 - timegm(&tm);
+    if (llabs(skew_s) >= SKEW_WARN_S)
+        rn_findings_add(&d->findings,
+                        llabs(skew_s) >= SKEW_FAULT_S ? RN_FINDING_FAULT
+                                                      : RN_FINDING_WARNING,
+                        "clock", "synchronise the clocks (NTP)",
+                        "this machine is %lld s %s the server",
+                        (long long)llabs(skew_s),
+                        skew_s > 0 ? "ahead of" : "behind");
+    else
+        rn_findings_add(&d->findings, RN_FINDING_OK, "clock", NULL,
+                        "agrees with the server's");
+}
+
+static bool check_account(struct doctor *d)
+{
+    const runnel_request request = { .method = "GET", .path = "/" };
+    runnel_reply *reply = NULL;
+    runnel_error error = { 0 };
+    runnel_code code =
+        runnel_client_send(d->leases.target.client, &request, &reply, &error);
+
+    if (code) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "account",
+                        account_remedy(code), "%s", error.message);
+    } else {
+        rn_findings_add(&d->findings, RN_FINDING_OK, "account", NULL,
+                        "answers, and accepts the key");
+        check_clock(d, runnel_reply_header(reply, "date"));
+    }
+    runnel_reply_close(reply);
+    return !code;
+}
+
+/* ---- containers ---------------------------------------------------------- */
+
+/* Reads the definition into `json`; false after a finding. */
+static bool read_definition(struct doctor *d, runnel_container *container,
+                            const char *check, const char *name,
+                            const char *remedy, runnel_reply **reply,
+                            struct rn_json *json)
+{
+    runnel_error error = { 0 };
+    runnel_code code = runnel_container_read(container, reply, &error);
+
+    if (code == RUNNEL_NOT_FOUND)
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, check, remedy,
+                        "container \"%s\" does not exist", name);
+    else if (code)
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, check, NULL, "%s",
+                        error.message);
+    return !code &&
+           !rn_json_parse(json, rn_view_lent(runnel_reply_body(*reply)), NULL);
+}
+
+/* The only path of the partition key; empty if there are several or none. */
+static struct rn_view key_path(const struct rn_json *json)
+{
+    uint32_t key = rn_json_find(json, 0, RN_LIT("partitionKey"));
+    uint32_t paths = key ? rn_json_find(json, key, RN_LIT("paths")) : 0;
+    struct rn_json_walk walk;
+    struct rn_view only = { 0 };
+
+    if (!paths)
+        return only;
+    walk = rn_json_walk_begin(json, paths);
+    for (uint32_t n = 0; rn_json_walk_next(&walk); n++)
+        only = n ? (struct rn_view){ 0 } : rn_json_text(json, walk.value);
+    return only;
+}
+
+static bool check_source(struct doctor *d)
+{
+    struct rn_target *t = &d->leases.target;
+    runnel_ranges *ranges = NULL;
+    runnel_reply *reply = NULL;
+    runnel_error error = { 0 };
+    struct rn_json json;
+    bool ok;
+
+    rn_json_init(&json, NULL);
+    ok = read_definition(d, t->container, "container", t->container_name,
+                         "create it, or correct --db and --container", &reply,
+                         &json);
+    if (ok && runnel_ranges_read(t->container, 0, &ranges, &error)) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "container", NULL, "%s",
+                        error.message);
+        ok = false;
+    }
+    if (ok) {
+        d->ranges = runnel_ranges_count(ranges);
+        rn_findings_add(&d->findings, RN_FINDING_OK, "container", NULL,
+                        "\"%s/%s\" has %zu partition key %s", t->database_name,
+                        t->container_name, d->ranges,
+                        d->ranges == 1 ? "range" : "ranges");
+        rn_findings_add(
+            &d->findings, RN_FINDING_OK, "feed", NULL,
+            rn_json_find(&json, 0, RN_LIT("changeFeedPolicy"))
+                ? "latest versions, and all versions and deletes"
+                : "latest versions; no deletes, since the container has no "
+                  "changeFeedPolicy");
+    }
+    runnel_ranges_close(ranges);
+    rn_json_release(&json);
+    runnel_reply_close(reply);
+    return ok;
+}
+
+static bool check_lease_container(struct doctor *d)
+{
+    runnel_reply *reply = NULL;
+    struct rn_json json;
+    struct rn_view path;
+    uint32_t ttl;
+    uint32_t before = d->findings.faults;
+    bool ok;
+
+    rn_json_init(&json, NULL);
+    ok = read_definition(d, d->leases.container, "leases", d->leases.place,
+                         "create it with the partition key /id, or correct "
+                         "--leases",
+                         &reply, &json);
+    if (ok) {
+        path = key_path(&json);
+        if (path.len && !rn_view_eq(path, RN_LIT("/id")) &&
+            !rn_view_eq(path, RN_LIT("/partitionKey")) &&
+            !rn_view_eq(path, RN_LIT("/_partitionKey")))
+            rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                            "create another one with the partition key /id",
+                            "\"%s\" has the partition key %.*s, in which no "
+                            "library can keep leases",
+                            d->leases.place, RN_FMT(path));
+        ttl = rn_json_find(&json, 0, RN_LIT("defaultTtl"));
+        if (ttl && rn_json_double(&json, ttl) > 0)
+            rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                            "set its defaultTtl to -1",
+                            "leases in \"%s\" expire after %.0f s, and their "
+                            "positions are lost",
+                            d->leases.place, rn_json_double(&json, ttl));
+    }
+    rn_json_release(&json);
+    runnel_reply_close(reply);
+    return ok && d->findings.faults == before;
+}
+
+/* ---- leases -------------------------------------------------------------- */
+
+static bool count_lease(void *context, const runnel_lease *lease)
+{
+    struct doctor *d = context;
+
+    d->lease_count++;
+    d->owned += lease->host != NULL;
+    d->foreign += lease->is_foreign;
+    return true;
+}
+
+static void check_lag(struct doctor *d)
+{
+    struct rn_lag lag = { 0 };
+    uint32_t failed = 0;
+
+    if (rn_lag_read(&lag, &d->leases))
+        return;
+    for (const struct rn_lag_row *row = lag.first; row; row = row->next) {
+        if (row->state == RUNNEL_LAG_FAILED && !failed++)
+            rn_findings_add(&d->findings, RN_FINDING_FAULT, "lag",
+                            "'runnel leases show' prints the lease; 'runnel "
+                            "leases seek' gives it a new position",
+                            "lease \"%s\": %s", row->lease, row->error);
+    }
+    if (!failed && lag.behind && !d->owned)
+        rn_findings_add(&d->findings, RN_FINDING_WARNING, "lag",
+                        "start a host of this processor",
+                        "%lld changes wait, and no host is running",
+                        (long long)lag.behind);
+    else if (!failed)
+        rn_findings_add(&d->findings, RN_FINDING_OK, "lag", NULL,
+                        "%lld changes behind", (long long)lag.behind);
+    rn_lag_release(&lag);
+}
+
+static void check_leases(struct doctor *d)
+{
+    runnel_error error = { 0 };
+
+    if (runnel_leases_each(&d->leases.set, count_lease, d, &error)) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                        "give each library a prefix of its own with "
+                        "--lease-prefix",
+                        "%s", error.message);
+        return;
+    }
+    if (!d->lease_count) {
+        rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
+                        "start the processor, or correct --lease-prefix",
+                        "no processor named \"%s\" has leases in \"%s\"",
+                        d->leases.set.name, d->leases.place);
+        return;
+    }
+    if (d->lease_count < d->ranges)
+        rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
+                        "a host creates the missing ones when it starts",
+                        "%u leases for %zu ranges", d->lease_count, d->ranges);
+    else
+        rn_findings_add(&d->findings, RN_FINDING_OK, "leases", NULL,
+                        "%u, of which %u are owned (%u by other libraries)",
+                        d->lease_count, d->owned, d->foreign);
+    check_lag(d);
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int run(const struct rn_args *args)
+{
+    struct doctor d = { .findings.as_json = rn_args_flag(args, "json"),
+                        .wants_leases = rn_args_flag(args, "leases") ||
+                                        rn_args_flag(args, "lease-prefix") };
+    int status = rn_leases_open(args, &d.leases);
+
+    if (!status && check_account(&d) && check_source(&d) && d.wants_leases &&
+        check_lease_container(&d))
+        check_leases(&d);
+    if (!status && d.findings.faults)
+        status = RN_EXIT_FAILED;
+    rn_leases_close(&d.leases);
+    return status;
+}
+
+const struct rn_tool rn_tool_doctor = {
+    .name = "doctor",
+    .usage = "",
+    .summary = "Find the faults of a configuration",
+    .help = "Checks the account, the key, the clock and the container; with "
+            "--leases or --lease-prefix the leases of a processor, too.  Each "
+            "fault comes with its remedy.  The exit status is 1 if there is "
+            "one.",
+    .example = "  runnel doctor --container shop/orders\n"
+               "  runnel doctor --container shop/orders --leases leases\n",
+    .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER | RN_USES_LEASES,
+    .run = run,
+};
