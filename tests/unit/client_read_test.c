@@ -1,0 +1,170 @@
+/* client_read_test.c -- reads of the feed that a processor must live with.
+ *
+ * Goal: what the service says instead of a page, and pages of unusual size,
+ * cost neither a change nor the lease.  Method: one host in virtual time; the
+ * wire answers in place of the service.
+ */
+#include "client/hosts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { SMALL_PAGE = 7, BATCH = 300 };
+
+static struct hosts h;
+static unsigned refused;
+static size_t largest; /* batch */
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hosts_close(&h);
+    return 0;
+}
+
+static bool is_feed(const struct service_request *q)
+{
+    return rn_view_eq(q->method, RN_LIT("GET")) &&
+           service_header(q, "A-IM").at &&
+           memmem(q->path.at, q->path.len, "/docs", 5);
+}
+
+static bool refuse_session(void *context, const struct service_request *q,
+                           struct service_answer *a)
+{
+    (void)context;
+    if (!is_feed(q))
+        return false;
+    refused++;
+    service_refuse(a, 404, 1002, "The read session is not available.");
+    return true;
+}
+
+static void a_session_that_is_not_available_keeps_the_lease(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_put(&h, 0, 50);
+    h.world.wire.before = refuse_session;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 60000);
+    assert_true(refused > 3);
+    rn_host_read_stats(h.hosts[0].engine, &stats);
+    assert_int_equal(stats.state, RUNNEL_RUNNING);
+    assert_int_equal(h.hosts[0].closed, 0);
+    assert_int_equal(hosts_owned(&h, 0), 2);
+    h.world.wire.before = NULL;
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static bool refuse_large(void *context, const struct service_request *q,
+                         struct service_answer *a)
+{
+    struct rn_view limit = service_header(q, "x-ms-max-item-count");
+
+    (void)context;
+    if (!is_feed(q) || (limit.at && atoi(limit.at) <= SMALL_PAGE))
+        return false;
+    refused++;
+    service_refuse(a, 400, 0, "Reduce page size and try again.");
+    return true;
+}
+
+static void pages_become_smaller_when_the_service_says_so(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_put(&h, 0, 500);
+    h.world.wire.before = refuse_large;
+    refused = 0;
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 60000);
+    assert_true(refused >= 4);
+    assert_int_equal(h.deliveries, 500);
+    assert_int_equal(h.hosts[0].closed, 0);
+    h.world.wire.before = NULL;
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static runnel_verdict note_size(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    if (runnel_batch_count(batch) > largest)
+        largest = runnel_batch_count(batch);
+    return RUNNEL_DONE;
+}
+
+/* 300 documents of 20 KB with one LSN. */
+static void put_transaction(void)
+{
+    static char *json[BATCH];
+    static char padding[20000];
+
+    memset(padding, 'x', sizeof(padding) - 1);
+    for (int i = 0; i < BATCH; i++) {
+        assert_true(
+            asprintf(&json[i],
+                     "{\"id\":\"%d\",\"pk\":\"1\",\"v\":%d,\"x\":\"%s\"}", i,
+                     ++h.written[i], padding) > 0);
+    }
+    service_batch(h.world.box, (const char *const *)json, BATCH);
+    for (int i = 0; i < BATCH; i++)
+        free(json[i]);
+}
+
+static void a_transaction_beyond_all_limits_is_handled_in_parts(void **state)
+{
+    const runnel_feed_options feed = { RUNNEL_FEED_INIT,
+                                       .start = RUNNEL_START_BEGINNING,
+                                       .page_limit = 10 };
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = note_size;
+    o.feed = &feed;
+    o.batch_limit = 50;
+    o.buffer_bytes = 1 << 20; /* the page has 6 MB */
+    put_transaction();
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    assert_int_equal(largest, 50);
+    assert_int_equal(h.deliveries, BATCH);
+    put_transaction();
+    hosts_until(&h, hosts_all_seen, 30000);
+    assert_int_equal(h.deliveries, 2 * BATCH);
+    hosts_run(&h, 1000);
+    rn_host_read_stats(h.hosts[0].engine, &stats);
+    assert_int_equal(stats.buffered_bytes, 0);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_teardown(f, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(a_session_that_is_not_available_keeps_the_lease),
+        CASE(pages_become_smaller_when_the_service_says_so),
+        CASE(a_transaction_beyond_all_limits_is_handled_in_parts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
