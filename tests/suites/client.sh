@@ -43,25 +43,35 @@ for header in client.h host.h processor.h runnel.h; do
     sdk_report $? "$header compiles as C++17"
 done
 
-only_our_names()
+# defined LIBRARY: names that a program can link with.
+defined()
 {
-    ! nm -D --defined-only "$release/librunnel.so" | grep -v ' runnel_'
+    case $1 in
+    *.so) nm -D --defined-only "$1" ;;
+    *) nm -g --defined-only "$1" ;;
+    esac | awk 'NF == 3 { print $3 }' | sort
 }
-only_our_names
-sdk_report $? 'the shared library defines nothing but runnel_ names'
 
-# Functions that the header declares.
+# Functions that a header declares; runnel_text is its own.
 declared()
 {
-    sed 's|/\*.*||' "$root/include/runnel/client.h" |
+    sed 's|/\*.*||; /^ \*/d' "$root/include/runnel/$1" |
         grep -oE '(^|[ *])runnel_[a-z_]+\(' | tr -d ' *(' | sort -u |
-        grep -vE '^runnel_(feed|batch|text)'
+        grep -vx runnel_text
 }
-missing=$(comm -23 <(declared) \
-    <(nm -D --defined-only "$release/librunnel.so" | awk '{ print $3 }' | sort))
-[ -z "$missing" ] || echo "missing: $missing"
-[ -z "$missing" ]
-sdk_report $? 'the shared library has all that client.h declares'
+
+for kind in so a; do
+    word=$([ $kind = so ] && echo shared || echo static)
+    ! defined "$release/librunnel.$kind" | grep -v '^runnel_'
+    sdk_report $? "the $word library defines nothing but runnel_ names"
+    for header in client.h host.h processor.h; do
+        missing=$(comm -23 <(declared $header) \
+            <(defined "$release/librunnel.$kind"))
+        [ -z "$missing" ] || echo "missing: $missing"
+        [ -z "$missing" ]
+        sdk_report $? "the $word library has all that $header declares"
+    done
+done
 
 DESTDIR=$work cmake --install "$release" --prefix /opt/rn >"$work/installed" 2>&1
 sdk_report $? 'the library is installed'
