@@ -217,13 +217,14 @@ runnel_code rn_lag_each(struct rn_lease_set *s, runnel_lag_fn each,
 
     if (!rc) {
         r.probes = rn_new(PROBES_MAX * sizeof(*r.probes));
-        rc = r.probes ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+        if (!r.probes)
+            rc = rn_error_take(error, RN_NOMEM, NULL);
     }
-    if (!rc && r.listing.count == 0) {
+    if (r.listing.count == 0) {
         total.behind = 1; /* so that a scaler starts the first host */
         total.state = RUNNEL_LAG_UNREAD;
     }
-    if (!rc && report_leases(&r, each, context, &total))
+    if (r.probes && report_leases(&r, each, context, &total))
         each(context, &total);
     rn_free(r.probes);
     rn_listing_release(&r.listing);
