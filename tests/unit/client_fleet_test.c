@@ -355,6 +355,52 @@ static void a_host_that_was_cut_off_writes_nothing_when_it_is_back(void **state)
 
 /* ---- containers that disappear ------------------------------------------- */
 
+static int64_t first_call_ms[2], last_call_ms[2];
+
+/* Host 0 fails and is called again and again; host 1 succeeds. */
+static runnel_verdict note_call(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    int64_t now_ms = world_now_ms(&h.world);
+
+    (void)lease;
+    (void)batch;
+    if (!first_call_ms[host->number])
+        first_call_ms[host->number] = now_ms;
+    last_call_ms[host->number] = now_ms;
+    return host->number == 0 ? RUNNEL_AGAIN : RUNNEL_DONE;
+}
+
+static void no_call_starts_when_the_lease_may_be_anothers(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    int64_t cut_ms;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = note_call;
+    o.retry_attempts = RUNNEL_OFF;
+    o.retry_delay_max_ms = 200;
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    scripted_cut(h.hosts[0].network, true);
+    cut_ms = world_now_ms(&h.world);
+    hosts_start(&h, 1, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_run(&h, 5000);
+    /* It went on without the lease store for a while, and stopped in time. */
+    assert_true(last_call_ms[0] > cut_ms + 3000);
+    assert_true(last_call_ms[0] < cut_ms + 10000);
+    assert_true(last_call_ms[0] < first_call_ms[1]);
+    scripted_cut(h.hosts[0].network, false);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_LOST], 1);
+    hosts_stop(&h, 0);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
 static void a_deleted_source_is_terminal(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -480,6 +526,7 @@ int main(void)
         CASE(children_begin_at_the_stored_position),
         CASE(a_parent_that_cannot_be_deleted_is_not_read_again),
         CASE(a_host_that_was_cut_off_writes_nothing_when_it_is_back),
+        CASE(no_call_starts_when_the_lease_may_be_anothers),
         CASE(a_deleted_source_is_terminal),
         CASE(a_source_that_was_created_anew_is_terminal),
         CASE(a_lease_container_that_was_emptied_is_terminal),

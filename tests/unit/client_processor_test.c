@@ -194,6 +194,39 @@ static void leases_keyed_by_partition_key_work(void **state)
     hosts_check(&h);
 }
 
+/* As .NET hosts before 3.59 made them in a race: one id, two partition keys. */
+static void of_a_doubled_lease_the_lower_position_stays(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    const char *json;
+    char copy[4096];
+    int before;
+
+    (void)state;
+    hosts_open_keyed(&h, 1, 1, "/partitionKey");
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_stop(&h, 0);
+    json = hosts_lease(&h, "0")->json;
+    before = (int)(strstr(json, "\"partitionKey\":\"") - json);
+    assert_non_null(strstr(json, "\"\\\"20\\\"\""));
+    snprintf(copy, sizeof(copy), "%.*s\"partitionKey\":\"other-%s", before,
+             json, json + before + strlen("\"partitionKey\":\""));
+    memcpy(strstr(copy, "\\\"20\\\"") + 2, "10", 2); /* done up to 10 */
+    assert_non_null(service_upsert(h.leases, copy));
+    assert_int_equal(hosts_leases(&h), 2);
+    hosts_put(&h, 20, 30);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_run(&h, 10000);
+    assert_int_equal(hosts_leases(&h), 1);
+    assert_non_null(strstr(hosts_lease(&h, "0")->json, "other-"));
+    assert_int_equal(h.deliveries, 40); /* ten came again */
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 static void a_start_of_now_misses_nothing_after_it(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -457,6 +490,8 @@ int main(void)
                                   tear_down),
         cmocka_unit_test_teardown(a_missing_container_is_named, tear_down),
         cmocka_unit_test_teardown(leases_keyed_by_partition_key_work,
+                                  tear_down),
+        cmocka_unit_test_teardown(of_a_doubled_lease_the_lower_position_stays,
                                   tear_down),
         cmocka_unit_test_teardown(a_start_of_now_misses_nothing_after_it,
                                   tear_down),
