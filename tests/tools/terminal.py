@@ -111,7 +111,8 @@ class Screen:
 class Terminal:
     """`runnel ...` in a pseudo-terminal."""
 
-    def __init__(self, *arguments, rows=24, columns=80, env=None):
+    def __init__(self, *arguments, rows=24, columns=80, env=None,
+                 program=RUNNEL):
         self.screen = Screen(rows, columns)
         self.raw = ""
         self.master, slave = pty.openpty()
@@ -119,7 +120,7 @@ class Terminal:
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         self.process = subprocess.Popen(
-            [RUNNEL, *arguments], stdin=slave, stdout=slave, stderr=slave,
+            [program, *arguments], stdin=slave, stdout=slave, stderr=slave,
             env=environment(TERM="xterm-256color", **(env or {})),
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -176,7 +177,8 @@ class Terminal:
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.screen.text
             self.read(0.05)
-        self.read(0)
+        while select.select([self.master], [], [], 0)[0]:
+            self.read(0)
         assert not self.screen.is_alternate, "the alternate screen is left on"
         assert self.screen.has_cursor, "the cursor is left off"
         now = termios.tcgetattr(self.slave)
