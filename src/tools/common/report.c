@@ -65,7 +65,7 @@ int rn_report(enum rn_exit status, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     print_line(text);
-    return status;
+    return (int)status;
 }
 
 static enum rn_exit status_of(enum rn_code code)
