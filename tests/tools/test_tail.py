@@ -259,4 +259,8 @@ def _():
                  scratch("other")).code, 0)
     fails(2, "it is of another container", *tail, "--checkpoint",
           scratch("other"))
+    for more in (["--pk", "a"], ["--range", "0"], ["--all-versions"]):
+        fails(2, "checkpoint .*: it is of ", "tail", "--once", "--container",
+              other.name, "--checkpoint", scratch("other"), *more)
+    fails(2, "give --range or --pk", *tail, "--pk", "a", "--range", "0")
     fails(1, "checkpoint .*: ", *tail, "--checkpoint", "/nowhere/x")

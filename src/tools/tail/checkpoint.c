@@ -24,6 +24,9 @@ static int take(struct rn_checkpoint *c, const struct rn_json *json)
     if (!rn_json_string_is(json, rn_json_find(json, 0, RN_LIT("container")),
                            rn_view_text(c->container)))
         return refuse(c, "it is of another container");
+    if (!rn_json_string_is(json, rn_json_find(json, 0, RN_LIT("scope")),
+                           rn_view_text(c->scope)))
+        return refuse(c, "it is of another --range or --pk");
     if ((rn_json_kind(json, all) == RN_JSON_TRUE) != c->all_versions)
         return refuse(c, c->all_versions ? "it is of latest versions"
                                          : "it is of all versions");
@@ -64,6 +67,8 @@ int rn_checkpoint_write(struct rn_checkpoint *c, const char *token)
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("container"));
     rn_json_out_string(&o, rn_view_text(c->container));
+    rn_json_out_key(&o, RN_LIT("scope"));
+    rn_json_out_string(&o, rn_view_text(c->scope));
     rn_json_out_key(&o, RN_LIT("allVersions"));
     rn_json_out_bool(&o, c->all_versions);
     rn_json_out_key(&o, RN_LIT("token"));

@@ -1,8 +1,8 @@
 /* checkpoint.h -- a position in the feed of a container, kept in a file.
  *
- * The file is a JSON object: {"container":"shop/orders","allVersions":false,
- * "token":"..."}.  It is replaced by rename after fsync, so that a crash leaves
- * the old position or the new one.
+ * The file is a JSON object: {"container":"shop/orders","scope":"",
+ * "allVersions":false,"token":"..."}.  It is replaced by rename after fsync, so
+ * that a crash leaves the old position or the new one.
  */
 #ifndef RN_TOOLS_TAIL_CHECKPOINT_H
 #define RN_TOOLS_TAIL_CHECKPOINT_H
@@ -12,6 +12,7 @@
 struct rn_checkpoint {
     const char *path;      /* NULL: nothing is kept */
     const char *container; /* "shop/orders" */
+    const char *scope;     /* --range or --pk, as it was given; or "" */
     bool all_versions;
     struct rn_buf token; /* with a NUL; empty: there is no position yet */
     int64_t written_ns;  /* when the file was last written; 0: not yet */
@@ -20,7 +21,7 @@ struct rn_checkpoint {
 enum { RN_CHECKPOINT_MAX = 16 << 20 };
 
 /* Reads the token if the file is there.  Returns an enum rn_exit: it is refused
- * if it is damaged, or of another container or mode. */
+ * if it is damaged, or of another container, scope or mode. */
 int rn_checkpoint_read(struct rn_checkpoint *c) RN_CHECK;
 int rn_checkpoint_write(struct rn_checkpoint *c, const char *token) RN_CHECK;
 

@@ -145,11 +145,12 @@ static int open_feed(const struct rn_args *args, struct tail *t)
     const char *start = rn_args_text(args, "start");
     runnel_error error = { 0 };
 
-    if (!rn_start_parse(start, &options))
+    if (!rn_start_parse(start, &options)) {
         return rn_report(RN_EXIT_USAGE,
                          "--start is beginning, now or an instant such as "
                          "2026-11-18T08:30:00Z, not '%s'",
                          start);
+    }
     if (pk && rn_partition_print(pk, &t->pk))
         return rn_report(RN_EXIT_USAGE, "--pk is too long");
     options.mode = t->all_versions ? RUNNEL_FEED_ALL : RUNNEL_FEED_LATEST;
@@ -164,6 +165,8 @@ static int open_feed(const struct rn_args *args, struct tail *t)
 
 static int open_tail(const struct rn_args *args, struct tail *t)
 {
+    const char *range = rn_args_text(args, "range");
+    const char *pk = rn_args_text(args, "pk");
     int status = rn_target_open(args, &t->target);
 
     if (status)
@@ -175,6 +178,9 @@ static int open_tail(const struct rn_args *args, struct tail *t)
     t->checkpoint.path = rn_args_text(args, "checkpoint");
     t->checkpoint.container = t->container;
     t->checkpoint.all_versions = t->all_versions;
+    t->checkpoint.scope = range ? range : pk ? pk : "";
+    if (range && pk)
+        return rn_report(RN_EXIT_USAGE, "give --range or --pk");
     status = rn_filters_parse(args, &t->arena, &t->filters);
     if (!status)
         status = rn_checkpoint_read(&t->checkpoint);
