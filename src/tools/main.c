@@ -41,10 +41,11 @@ static int report_unknown(const char *name)
         rn_nearest_offer(&near, tool->name);
     for (size_t i = 0; rn_server_commands[i]; i++)
         rn_nearest_offer(&near, rn_server_commands[i]);
-    if (near.found)
+    if (near.found) {
         return rn_report(RN_EXIT_USAGE,
                          "there is no command '%s'; did you mean '%s'?", name,
                          near.found);
+    }
     return rn_report(RN_EXIT_USAGE,
                      "there is no command '%s'; see 'runnel --help'", name);
 }

@@ -82,11 +82,12 @@ static int add_range(struct rn_json_out *o, const char *name, const char *text)
     char *end;
     unsigned long id = strtoul(text, &end, 10);
 
-    if (*text < '0' || *text > '9' || *end || id >= UINT32_MAX)
+    if (*text < '0' || *text > '9' || *end || id >= UINT32_MAX) {
         return rn_report(RN_EXIT_USAGE,
                          "'%s' is not the id of a range; 'runnel ranges' "
                          "lists them",
                          text);
+    }
     rn_json_out_key(o, rn_view_text(name));
     rn_json_out_uint(o, id);
     return RN_EXIT_OK;

@@ -201,13 +201,16 @@ static enum rn_code check_value(const struct rn_option *o, const char *value,
 {
     uint64_t number;
 
+    if (!value) /* a flag */
+        return RN_OK;
     if (o->kind == RN_OPTION_COUNT && !parse_count(value, &number))
         return rn_fail(err, RN_BAD_REQUEST, "%s is a whole number, not '%s'",
                        from, value);
-    if (o->kind == RN_OPTION_MS && !rn_option_parse_ms(value, &number))
+    if (o->kind == RN_OPTION_MS && !rn_option_parse_ms(value, &number)) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s is a time such as 500, 2s or 5m, not '%s'", from,
                        value);
+    }
     if (o->kind == RN_OPTION_CHOICE && !is_choice(o->value, value))
         return rn_fail(err, RN_BAD_REQUEST, "%s is one of %s, not '%s'", from,
                        o->value, value);
@@ -225,10 +228,11 @@ static enum rn_code fail_unknown(const struct rn_tool *tool,
         for (const struct rn_option *o = tables[i].options; o->name; o++)
             rn_nearest_offer(&near, o->name);
     }
-    if (near.found)
+    if (near.found) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "there is no option '--%.*s'; did you mean '--%s'?",
                        RN_FMT(name), near.found);
+    }
     return rn_fail(err, RN_BAD_REQUEST,
                    "there is no option '--%.*s'; see 'runnel %s --help'",
                    RN_FMT(name), tool->name);
@@ -323,12 +327,13 @@ enum rn_code rn_args_parse(struct rn_args *args, const struct rn_tool *tool,
             only_operands = true;
         else if (!only_operands && strncmp(argv[i], "--", 2) == 0)
             rc = parse_option(args, argc, argv, &i, err);
-        else if (!only_operands && argv[i][0] == '-' && argv[i][1])
+        else if (!only_operands && argv[i][0] == '-' && argv[i][1]) {
             rc = rn_fail(err, RN_BAD_REQUEST,
                          "there is no option '%s'; see 'runnel %s --help'",
                          argv[i], tool->name);
-        else
+        } else {
             args->operands[args->operand_count++] = argument(&argv[i]);
+        }
     }
     if (!rc)
         rc = check_environment(tool, err);

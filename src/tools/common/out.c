@@ -184,9 +184,8 @@ void rn_out_json(struct rn_view text)
     struct rn_json json;
 
     rn_json_init(&json, &limits);
-    if (!is_pretty && !memchr(text.at, '\n', text.len))
-        rn_out(text);
-    else if (rn_json_parse(&json, text, NULL))
+    if ((!is_pretty && !memchr(text.at, '\n', text.len)) ||
+        rn_json_parse(&json, text, NULL))
         rn_out(text);
     else if (is_pretty)
         rn_out_value(&json, 0, 0);

@@ -11,10 +11,11 @@ static int add(struct rn_json_out *o, const char *operand)
     struct rn_buf value = RN_BUF_INIT(RN_PARAMETERS_MAX);
     int status = RN_EXIT_OK;
 
-    if (operand[0] != '@' || !equals || equals == operand + 1)
+    if (operand[0] != '@' || !equals || equals == operand + 1) {
         return rn_report(RN_EXIT_USAGE,
                          "'%s' is not a parameter such as @name=VALUE",
                          operand);
+    }
     if (rn_partition_print(equals + 1, &value)) {
         status = rn_report(RN_EXIT_USAGE, "%.*s is too long",
                            (int)(equals - operand), operand);

@@ -32,10 +32,11 @@ static int is_keyed_by_id(const struct rn_target *target, bool *out,
     rn_json_init(&json, NULL);
     if (rn_json_parse(&json, rn_view_lent(runnel_reply_body(reply)), NULL))
         found = RN_JSON_NONE;
-    else
+    else {
         found =
             rn_json_find(&json, rn_json_find(&json, 0, RN_LIT("partitionKey")),
                          RN_LIT("paths"));
+    }
     *out = rn_json_count(&json, found) == 1 &&
            rn_json_string_is(&json, rn_json_at(&json, found, 0), RN_LIT("/id"));
     snprintf(paths, room, "%.*s", RN_FMT(rn_json_text(&json, found)));
@@ -53,17 +54,19 @@ int rn_partition_of(const struct rn_args *args, const struct rn_target *target,
     char paths[256];
     int status;
 
-    if (text)
+    if (text) {
         return rn_partition_print(text, out)
                    ? rn_report(RN_EXIT_USAGE, "--pk is too long")
                    : RN_EXIT_OK;
+    }
     status = is_keyed_by_id(target, &by_id, paths, sizeof(paths));
     if (status)
         return status;
-    if (!by_id)
+    if (!by_id) {
         return rn_report(RN_EXIT_USAGE,
                          "--pk is missing: the container is keyed by %s",
                          paths);
+    }
     rn_json_out_string(&o, rn_view_text(id));
     return o.rc || rn_buf_add(out, rn_view_of("", 1))
                ? rn_report(RN_EXIT_USAGE, "the id is too long")

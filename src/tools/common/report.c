@@ -144,10 +144,11 @@ int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(where, sizeof(where), fmt, args);
     va_end(args);
-    if (error->code == RUNNEL_UNAUTHORIZED)
+    if (error->code == RUNNEL_UNAUTHORIZED) {
         return rn_report(RN_EXIT_FORBIDDEN,
                          "%s%sthe server does not accept the key", where,
                          where[0] ? ": " : "");
+    }
     return rn_report(rn_exit_of(error->code), "%s%s%.*s", where,
                      where[0] ? ": " : "", RN_FMT(sentence_of(error)));
 }
@@ -169,16 +170,18 @@ static bool has_container(const struct rn_target *target)
 int rn_report_request(const runnel_error *error, const struct rn_target *target,
                       const char *id)
 {
-    if (error->code == RUNNEL_CONFLICT && id && !rn_interrupted())
+    if (error->code == RUNNEL_CONFLICT && id && !rn_interrupted()) {
         return rn_report(RN_EXIT_CONFLICT,
                          "document \"%s\" exists in container \"%s/%s\"", id,
                          target->database_name, target->container_name);
+    }
     if (error->code != RUNNEL_NOT_FOUND || rn_interrupted())
         return rn_report_error(error);
-    if (!id || !has_container(target))
+    if (!id || !has_container(target)) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "container \"%s\" does not exist in database \"%s\"",
                          target->container_name, target->database_name);
+    }
     return rn_report(RN_EXIT_NOT_FOUND,
                      "document \"%s\" does not exist in container \"%s/%s\"",
                      id, target->database_name, target->container_name);

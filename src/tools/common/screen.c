@@ -47,10 +47,11 @@ int rn_screen_open(struct rn_screen **out)
     struct rn_screen *screen;
     struct termios raw;
 
-    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &original))
+    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &original)) {
         return rn_report(RN_EXIT_USAGE,
                          "the live view needs a terminal as standard input "
                          "and output");
+    }
     screen = rn_new(sizeof(*screen));
     if (!screen)
         return rn_report(RN_EXIT_FAILED, "out of memory");

@@ -75,7 +75,7 @@ static int read_data_key(const char *dir, char *out)
 {
     char path[4096], bytes[KEY_MAX];
     struct rn_json json;
-    struct rn_view text;
+    struct rn_view text = { 0 };
     uint32_t value;
     int status;
 
@@ -183,10 +183,11 @@ int rn_target_container(runnel_client *client, const char *option,
     }
     if (!name || !*name)
         return rn_report(RN_EXIT_USAGE, "%s is missing", option);
-    if (!database || !*database)
+    if (!database || !*database) {
         return rn_report(RN_EXIT_USAGE,
                          "%s %s: which database?  Give DB/CONTAINER or --db",
                          option, name);
+    }
     if (runnel_container_open(client, database, name, out, &error))
         return rn_report_error(&error);
     return RN_EXIT_OK;
@@ -230,10 +231,11 @@ int rn_target_open(const struct rn_args *args, struct rn_target *out)
 
     if (!status && args->tool->uses & RN_USES_CONTAINER) {
         status = keep_names(args, &target);
-        if (!status)
+        if (!status) {
             status = rn_target_container(
                 target.client, "--container", target.database_name,
                 target.container_name, &target.container);
+        }
     }
     if (!status)
         rn_on_interrupt(cancel, target.client);

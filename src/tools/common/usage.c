@@ -45,8 +45,8 @@ static void print_option(const struct rn_option *o)
         n += snprintf(text + n, sizeof(text) - (size_t)n, "  Default: %s.",
                       o->fallback);
     if (o->env && n < (int)sizeof(text))
-        n += snprintf(text + n, sizeof(text) - (size_t)n, "  Environment: %s.",
-                      o->env);
+        snprintf(text + n, sizeof(text) - (size_t)n, "  Environment: %s.",
+                 o->env);
     rn_outf("  --%s%s%s\n", o->name, value ? " " : "", value ? value : "");
     wrap(text, 8);
 }
