@@ -24,6 +24,8 @@ bool bug_switch_on(const char *name)
         [RN_BUG_UNCERTAIN_IS_REFUSED] = "uncertain-is-refused",
         [RN_BUG_CHILDREN_UNDONE] = "children-undone",
         [RN_BUG_REDUNDANT_WITHOUT_ORDER] = "redundant-without-order",
+        [RN_BUG_TAKEOVER_IGNORED] = "takeover-ignored",
+        [RN_BUG_FOREIGN_CLOCK_BELIEVED] = "foreign-clock-believed",
     };
 
     for (int i = RN_BUG_NONE; i < RN_BUGS_END; i++) {

@@ -81,12 +81,14 @@ static int64_t lsn_of(const struct rn_lease *lease)
     return (int64_t)lsn;
 }
 
-/* I1 */
-static void check_acked(struct checker *c, const struct rn_lease *lease,
-                        bool is_start)
+/* I1: how many changes at or below the position are not acknowledged?  Those
+ * from before the start count as such. */
+static size_t count_unacked(struct checker *c, const struct rn_lease *lease,
+                            bool is_start, const struct service_entry **first)
 {
     struct rn_epk_range keys = keys_of(c, lease);
     int64_t lsn = lsn_of(lease);
+    size_t n = 0;
 
     for (size_t i = 0; i < c->source->entry_count; i++) {
         const struct service_entry *e = c->source->entries[i];
@@ -94,24 +96,39 @@ static void check_acked(struct checker *c, const struct rn_lease *lease,
         if ((int64_t)e->lsn > lsn ||
             !rn_epk_range_has(&keys, rn_epk_view(&e->epk)))
             continue;
-        if (is_start)
-            c->acked[e->commit] = true; /* from before the start */
-        else if (!c->acked[e->commit])
-            violated(c,
-                     "I1: lease %.*s stores %lld, but commit %lu (LSN %lu) "
-                     "was not acknowledged",
-                     RN_FMT(lease->token), (long long)lsn,
-                     (unsigned long)e->commit, (unsigned long)e->lsn);
+        c->acked[e->commit] |= is_start;
+        if (!c->acked[e->commit] && n++ == 0)
+            *first = e;
     }
+    return n;
 }
 
-/* I2 */
-static void check_cover(struct checker *c)
+static void check_acked(struct checker *c, const struct rn_lease *lease,
+                        bool is_start, bool is_peers_own)
 {
-    struct rn_epk_range keys[256];
-    struct rn_epk at = rn_epk_all.min;
+    const struct service_entry *e = NULL;
+
+    if (count_unacked(c, lease, is_start, &e) == 0)
+        return;
+    /* Theirs may be larger than what it replaces: see checker.h. */
+    c->is_overgrown |= is_peers_own;
+    if (!c->is_overgrown)
+        violated(c,
+                 "I1: lease %.*s stores %lld, but commit %lu (LSN %lu) "
+                 "was not acknowledged",
+                 RN_FMT(lease->token), (long long)lsn_of(lease),
+                 (unsigned long)e->commit, (unsigned long)e->lsn);
+}
+
+/* The leases that there are: their intervals and positions. */
+struct held {
+    struct rn_epk_range keys;
+    int64_t lsn;
+};
+
+static size_t leases_list(struct checker *c, struct held held[256])
+{
     size_t count = 0;
-    bool has_grown = true;
 
     for (size_t i = 0; i < c->leases->entry_count && count < 256; i++) {
         const struct service_entry *e = c->leases->entries[i];
@@ -120,15 +137,26 @@ static void check_cover(struct checker *c)
         if (!e->is_live || !is_lease(e))
             continue;
         d = parsed(e);
-        keys[count++] = keys_of(c, &d->lease);
+        held[count++] =
+            (struct held){ keys_of(c, &d->lease), lsn_of(&d->lease) };
         rn_lease_document_free(d);
     }
+    return count;
+}
+
+/* I2 */
+static void check_cover(struct checker *c, const struct held *held,
+                        size_t count)
+{
+    struct rn_epk at = rn_epk_all.min;
+    bool has_grown = true;
+
     while (has_grown) {
         has_grown = false;
         for (size_t i = 0; i < count; i++) {
-            if (rn_epk_compare(&keys[i].min, &at) <= 0 &&
-                rn_epk_compare(&keys[i].max, &at) > 0) {
-                at = keys[i].max;
+            if (rn_epk_compare(&held[i].keys.min, &at) <= 0 &&
+                rn_epk_compare(&held[i].keys.max, &at) > 0) {
+                at = held[i].keys.max;
                 has_grown = true;
             }
         }
@@ -138,6 +166,24 @@ static void check_cover(struct checker *c)
 
         violated(c, "I2: no lease has the keys from \"%.*s\"",
                  RN_FMT(rn_epk_print(&at, hex)));
+    }
+}
+
+/* Nothing is skipped: some lease still has to deliver what is not
+ * acknowledged. */
+static void check_skipped(struct checker *c, const struct held *held,
+                          size_t count)
+{
+    for (size_t i = 0; i < c->source->entry_count; i++) {
+        const struct service_entry *e = c->source->entries[i];
+        bool is_ahead = c->acked[e->commit];
+
+        for (size_t k = 0; k < count && !is_ahead; k++)
+            is_ahead = (int64_t)e->lsn > held[k].lsn &&
+                       rn_epk_range_has(&held[k].keys, rn_epk_view(&e->epk));
+        if (!is_ahead)
+            violated(c, "skipped: no lease will deliver commit %lu (LSN %lu)",
+                     (unsigned long)e->commit, (unsigned long)e->lsn);
     }
 }
 
@@ -197,12 +243,21 @@ static void check_step(struct checker *c, const struct rn_lease *was,
     if (!is_same && host_of(c, new) != sender)
         violated(c, "I4: host %d writes lease %.*s of host %d", sender,
                  RN_FMT(is->token), host_of(c, new));
+    /* An acquisition that is tried again has its session, and the next epoch.
+     */
+    if (!is_same &&
+        rn_lease_number(is, RN_LEASE_EPOCH) ==
+            rn_lease_number(was, RN_LEASE_EPOCH) &&
+        !rn_view_eq(was->owner, rn_lease_property(was, RN_LEASE_OWNER)))
+        violated(c, "I4: host %d writes lease %.*s, which %.*s owns", sender,
+                 RN_FMT(is->token), RN_FMT(was->owner));
 }
 
 void checker_lease(struct checker *c, const struct service_entry *e, int sender)
 {
     struct rn_lease_document *is, *was;
-    size_t len = strlen(e->id);
+    size_t len = strlen(e->id), count;
+    struct held held[256];
 
     if (len > 5 && strcmp(e->id + len - 5, ".info") == 0)
         c->has_marker = e->op == SERVICE_CREATE;
@@ -210,22 +265,28 @@ void checker_lease(struct checker *c, const struct service_entry *e, int sender)
     if (is_lease(e) && e->op < SERVICE_DELETE) {
         is = parsed(e);
         c->lease_writes++;
+        c->peer_writes += sender >= CHECKER_PEER;
         if (e->op == SERVICE_CREATE) {
-            session_note(c, rn_lease_property(&is->lease, RN_LEASE_SESSION),
-                         sender);
-            check_acked(c, &is->lease, !c->has_marker);
+            if (sender < CHECKER_PEER)
+                session_note(c, rn_lease_property(&is->lease, RN_LEASE_SESSION),
+                             sender);
+            check_acked(c, &is->lease, !c->has_marker, sender >= CHECKER_PEER);
         } else {
             was = parsed(e->previous);
-            check_step(c, &was->lease, &is->lease, sender);
+            if (sender < CHECKER_PEER)
+                check_step(c, &was->lease, &is->lease, sender);
             c->positions +=
                 !rn_view_eq(was->lease.position, is->lease.position);
             rn_lease_document_free(was);
-            check_acked(c, &is->lease, false);
+            check_acked(c, &is->lease, false, false);
         }
         rn_lease_document_free(is);
     }
-    if (c->has_marker)
-        check_cover(c);
+    if (c->has_marker) {
+        count = leases_list(c, held);
+        check_cover(c, held, count);
+        check_skipped(c, held, count);
+    }
 }
 
 bool checker_is_owned(const struct checker *c,
@@ -281,7 +342,8 @@ size_t checker_orphans(const struct checker *c,
             continue;
         d = parsed(e);
         at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
-        n += d->lease.owner.at && at >= 0 && !c->sessions[at].was_tried &&
+        n += rn_lease_is_native(&d->lease) && at >= 0 &&
+             !c->sessions[at].was_tried &&
              is_live(context, c->sessions[at].host);
         rn_lease_document_free(d);
     }
@@ -335,17 +397,21 @@ void checker_killed(struct checker *c, int host)
     }
 }
 
-uint64_t checker_commit(const struct checker *c, const runnel_change *change)
+uint64_t checker_find(const struct checker *c, struct rn_view id, uint64_t lsn)
 {
-    struct rn_view id = rn_view_of(change->id.at, change->id.len);
-
     for (size_t i = 0; i < c->source->entry_count; i++) {
         const struct service_entry *e = c->source->entries[i];
 
-        if (e->lsn == change->lsn && rn_view_eq(rn_view_text(e->id), id))
+        if (e->lsn == lsn && rn_view_eq(rn_view_text(e->id), id))
             return e->commit;
     }
     return 0;
+}
+
+uint64_t checker_commit(const struct checker *c, const runnel_change *change)
+{
+    return checker_find(c, rn_view_of(change->id.at, change->id.len),
+                        change->lsn);
 }
 
 /* I6: is there an older change of the key that nobody has acknowledged, and
@@ -362,9 +428,23 @@ static void check_order(struct checker *c, const uint64_t *commits, size_t n)
             continue;
         for (size_t i = 0; i < n && !is_before; i++)
             is_before = commits[i] == k;
-        if (!is_before)
+        if (!is_before && !c->is_overgrown)
             violated(c, "I6: commit %lu is delivered before %lu of its key",
                      (unsigned long)e->commit, (unsigned long)k);
+    }
+}
+
+void checker_peer_delivered(struct checker *c, int host, const char *token,
+                            const struct dotnet_change *changes, size_t count)
+{
+    uint64_t commits[CHECKER_BATCH_MAX];
+
+    for (size_t i = 0; i < count && i < CHECKER_BATCH_MAX; i++) {
+        commits[i] =
+            checker_find(c, rn_view_text(changes[i].id), changes[i].lsn);
+        checker_note(c, "peer %d %s delivers commit %lu", host, token,
+                     (unsigned long)commits[i]);
+        check_order(c, commits, i);
     }
 }
 

@@ -15,12 +15,28 @@
  *   I8  a host that lives opens what it acquired, also if the answer was lost
  *   I9  with a live host every lease has a live owner in time
  *
+ * At all times every change is acknowledged, or lies above the position of a
+ * lease that has its key: nothing is skipped.
+ *
+ * Hosts of the .NET library (their numbers are CHECKER_PEER and above) write
+ * without conditions, know no sessions and put positions back; I3 to I5, I7 and
+ * I8 are not theirs.  What they store must have been acknowledged all the same
+ * (I1), what they delete must be covered (I2), and they keep the order of a key
+ * (I6).  One exception is the library's own: when a range was split and a half
+ * merged with a neighbour before it looked, it makes a lease of the whole
+ * merged range at the position of the half.  The neighbour's lease stays, so
+ * that nothing is skipped, but I1 and I6 are not judged any more in that run.
+ *
+ * A host of this library writes a lease only while it owns it: also after one
+ * of theirs took it and left the session in it (I4).
+ *
  * The source is either of all versions, or its documents are written once; so
  * every entry of its log has to be acknowledged.  The first violation is kept.
  */
 #ifndef RN_TESTS_CLIENT_CHECKER_H
 #define RN_TESTS_CLIENT_CHECKER_H
 
+#include "client/dotnet_peer.h"
 #include "client/service.h"
 
 #include <runnel/processor.h>
@@ -30,6 +46,7 @@ enum {
     CHECKER_SESSIONS_MAX = 1024,
     CHECKER_OPEN_MAX = 256,
     CHECKER_BATCH_MAX = 512,
+    CHECKER_PEER = 100000,
 };
 
 /* A lease that a host has opened. */
@@ -42,6 +59,7 @@ struct checker_open {
 struct checker {
     const struct service_box *source, *leases;
     bool has_marker;
+    bool is_overgrown;               /* a .NET host made too large a lease */
     bool trace;                      /* prints what happens */
     bool acked[CHECKER_COMMITS_MAX]; /* by commit of the source */
     struct {
@@ -53,7 +71,8 @@ struct checker {
     struct checker_open opens[CHECKER_OPEN_MAX];
     size_t open_count;
     uint64_t deliveries, acks, lease_writes, positions; /* for the report */
-    char failure[300];                                  /* "": none */
+    uint64_t peer_writes;
+    char failure[300]; /* "": none */
 };
 
 void checker_init(struct checker *c, const struct service_box *source,
@@ -82,8 +101,12 @@ size_t checker_delivered(struct checker *c, int host, const char *lease,
 void checker_returned(struct checker *c, int host, const char *lease);
 /* The handler is done with a change, or its dead letter is stored. */
 void checker_acked(struct checker *c, uint64_t commit);
+/* The same of a host of the .NET library. */
+void checker_peer_delivered(struct checker *c, int host, const char *token,
+                            const struct dotnet_change *changes, size_t count);
 /* The commit of a change; 0: it was never written. */
 uint64_t checker_commit(const struct checker *c, const runnel_change *change);
+uint64_t checker_find(const struct checker *c, struct rn_view id, uint64_t lsn);
 
 /* How many changes are not acknowledged yet. */
 size_t checker_missing(const struct checker *c);

@@ -6,6 +6,11 @@
  * that is paused; clocks are off by up to a year, drift and jump; ranges split
  * and merge; handlers fail, reject, yield, answer late or not at all.
  *
+ * Every FLEET_MIXED-th seed is a mixed fleet: up to FLEET_PEERS hosts of the
+ * .NET library (dotnet_peer.h) share the leases, start, are killed, paused,
+ * stopped and cut off, and their clocks may be off by an hour until the world
+ * heals.
+ *
  * Then the world heals: with one live host every lease must have a live owner
  * in time, and every change must have been acknowledged.
  *
@@ -18,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FLEET_HOSTS = 4 };
+enum { FLEET_HOSTS = 4, FLEET_PEERS = 2, FLEET_MIXED = 3 };
 
 /* What a run has done, added up. */
 struct fleet_figures {
@@ -26,6 +31,8 @@ struct fleet_figures {
     uint64_t changes, deliveries, lease_writes, positions;
     uint64_t again, yields, marks, rejects, pending, dead_letters;
     uint64_t simulated_s;
+    uint64_t peer_starts, peer_kills, peer_stops, peer_pauses, peer_deliveries;
+    uint64_t peer_writes, peer_failures;
 };
 
 /* False with the first violation in `why`.  `trace`: tells everything. */

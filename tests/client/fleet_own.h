@@ -3,6 +3,7 @@
 #define RN_TESTS_CLIENT_FLEET_OWN_H
 
 #include "client/checker.h"
+#include "client/dotnet_peer.h"
 #include "client/fleet.h"
 #include "client/processor/host.h"
 #include "client/skewed.h"
@@ -34,17 +35,28 @@ struct host {
     struct pending *pending;
 };
 
+/* A host of the .NET library. */
+struct peer {
+    struct fleet *fleet;
+    int number; /* CHECKER_PEER and above */
+    char name[16];
+    struct skewed env;
+    struct rn_network *network;
+    struct dotnet_peer *dotnet; /* NULL: not running */
+};
+
 struct fleet {
     struct world w;
     struct rn_prng *dice;
     struct checker checker;
     struct fleet_figures *figures;
     struct host hosts[FLEET_HOSTS];
+    struct peer peers[FLEET_PEERS];
     struct service_box *leases;
     struct rn_task wire;
     int numbers;
     unsigned documents;
-    bool is_full, is_healed, may_yield, has_dead_letters;
+    bool is_mixed, is_full, is_healed, may_yield, has_dead_letters;
     uint32_t batch_limit, page_limit, leases_per_range, min_leases;
     bool can_wait;
 };
@@ -70,5 +82,17 @@ extern const runnel_observer fleet_observer;
 void fleet_answer(struct host *h);
 /* Forgets those that are not: the host was killed. */
 void fleet_forget(struct host *h);
+
+/* ---- hosts of the .NET library (fleet_peers.c) --------------------------- */
+
+void fleet_peer_start(struct fleet *f, struct peer *p);
+/* Something happens to one of them. */
+void fleet_peers_disturb(struct fleet *f);
+/* Those that have stopped or could not start are freed. */
+void fleet_peers_reap(struct fleet *f);
+/* Pauses, cuts and wrong clocks end. */
+void fleet_peers_heal(struct fleet *f);
+bool fleet_peer_is_live(const struct fleet *f, const char *name);
+void fleet_peers_kill(struct fleet *f);
 
 #endif

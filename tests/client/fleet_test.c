@@ -8,9 +8,9 @@
 
 /* Under sanitizers it is not the count that matters. */
 #ifdef __SANITIZE_ADDRESS__
-enum { SEEDS = 50 };
+enum { SEEDS = 75 };
 #else
-enum { SEEDS = 600 };
+enum { SEEDS = 900 };
 #endif
 
 enum { FIGURES = sizeof(struct fleet_figures) / sizeof(uint64_t) };
@@ -46,7 +46,10 @@ static bool report(const void *shared)
         "merges",       "changes",      "deliveries",
         "lease writes", "positions",    "again",
         "yields",       "marks",        "rejects",
-        "pending",      "dead letters", "simulated seconds"
+        "pending",      "dead letters", "simulated seconds",
+        "peer starts",  "peer kills",   "peer stops",
+        "peer pauses",  "peer calls",   "peer writes",
+        "peer errors",
     };
     const struct shared *sum = shared;
     bool ok = true;

@@ -2,6 +2,7 @@
 #include "client/lease/expiry.h"
 
 #include "base/hash.h"
+#include "client/http/bug.h"
 
 void rn_lease_expiry_release(struct rn_lease_expiry *expiry)
 {
@@ -14,6 +15,8 @@ int64_t rn_lease_expiry_sign_of_life(const struct rn_lease *lease)
 {
     int64_t written_ms = lease->ts_s * 1000;
 
+    if (RN_BUG(FOREIGN_CLOCK_BELIEVED) && !rn_lease_is_native(lease))
+        return lease->timestamp_ms ? lease->timestamp_ms : written_ms;
     if (!rn_lease_is_native(lease))
         return written_ms ? written_ms : lease->timestamp_ms;
     if (written_ms &&

@@ -11,7 +11,8 @@ bool rn_update_is_ours(const struct rn_update_host *host,
     struct rn_view session = rn_lease_property(lease, RN_LEASE_SESSION);
 
     return lease->owner.at && session.at &&
-           rn_view_eq(lease->owner, rn_view_text(host->host)) &&
+           (RN_BUG(TAKEOVER_IGNORED) ||
+            rn_view_eq(lease->owner, rn_view_text(host->host))) &&
            (RN_BUG(SESSION_NOT_COMPARED) ||
             rn_view_eq(session, rn_view_text(host->session)));
 }
