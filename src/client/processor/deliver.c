@@ -272,42 +272,55 @@ static void start(struct rn_worker *w, struct rn_delivery *d)
     rn_handlers_push(w->host->handlers, &d->job);
 }
 
-/* Tells of calls that take long, and gives the lease up for the longest. */
-static int64_t watch(struct rn_worker *w, int64_t now_ns)
+/* Tells of calls of a lane that take long, and gives the lease up for the
+ * longest: true then. */
+static bool watch_lane(struct rn_worker *w, const struct rn_lane *lane,
+                       int64_t now_ns, int64_t *next)
 {
     const runnel_processor_options *o = &w->host->config.o;
+
+    for (struct rn_delivery *d = lane->first; d; d = d->after) {
+        int64_t since = atomic_load(&d->started_ns);
+        int64_t limit =
+            (int64_t)(d->is_stuck ? o->give_up_ms : o->stuck_ms) * ms_ns;
+        if (d->state != RN_DELIVERY_DELIVERED || since == 0 ||
+            (d->is_stuck && o->give_up_ms == RUNNEL_OFF))
+            continue;
+        if (now_ns - since < limit) {
+            if (since + limit - now_ns < *next)
+                *next = since + limit - now_ns;
+            continue;
+        }
+        if (d->is_stuck) {
+            rn_host_avoid(w->host, w->id);
+            rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
+            w->is_deadline_over = true;
+            rn_worker_forget_batches(w);
+            return true;
+        }
+        d->is_stuck = true;
+        rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
+                       w->token, NULL, "a handler runs for %lld s",
+                       (long long)((now_ns - since) / 1000000000));
+        return true;
+    }
+    return false;
+}
+
+static int64_t watch(struct rn_worker *w, int64_t now_ns)
+{
+    struct rn_window *window = &w->window;
     int64_t next = RN_TASK_IDLE;
 
-    if (w->window.delivered == 0 || o->stuck_ms == RUNNEL_OFF)
+    if (w->host->config.o.stuck_ms == RUNNEL_OFF)
         return RN_TASK_IDLE;
-    for (uint32_t i = 0; i < w->window.options->lanes; i++) {
-        for (struct rn_delivery *d = w->window.lanes[i].first; d;
-             d = d->after) {
-            int64_t since = atomic_load(&d->started_ns);
-            int64_t limit =
-                (int64_t)(d->is_stuck ? o->give_up_ms : o->stuck_ms) * ms_ns;
-            if (d->state != RN_DELIVERY_DELIVERED || since == 0 ||
-                (d->is_stuck && o->give_up_ms == RUNNEL_OFF))
-                continue;
-            if (now_ns - since < limit) {
-                if (since + limit - now_ns < next)
-                    next = since + limit - now_ns;
-                continue;
-            }
-            if (d->is_stuck) {
-                rn_host_avoid(w->host, w->id);
-                rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
-                w->is_deadline_over = true;
-                rn_worker_forget_batches(w);
-                return RN_TASK_NOW;
-            }
-            d->is_stuck = true;
-            rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
-                         w->token, NULL, "a handler runs for %lld s",
-                         (long long)((now_ns - since) / 1000000000));
+    for (uint32_t i = 0; i < window->options->lanes && window->delivered; i++)
+        if (watch_lane(w, &window->lanes[i], now_ns, &next))
             return RN_TASK_NOW;
-        }
-    }
+    /* A call from before a seek keeps the next one waiting. */
+    if (w->state == RN_WORKER_ACTIVE &&
+        watch_lane(w, &window->cut, now_ns, &next))
+        return RN_TASK_NOW;
     return next;
 }
 

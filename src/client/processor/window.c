@@ -331,6 +331,9 @@ static struct rn_delivery *next_of(struct rn_window *w, struct rn_lane *lane,
 struct rn_delivery *rn_window_next(struct rn_window *w, int64_t now_ns,
                                    int64_t *due_ns)
 {
+    if (w->cut.first)
+        return NULL; /* calls of a lease do not overlap, through a seek either
+                      */
     for (uint32_t i = 0; i < w->options->lanes; i++) {
         struct rn_delivery *d = next_of(w, &w->lanes[i], now_ns, due_ns);
         if (d) {
