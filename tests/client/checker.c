@@ -47,13 +47,12 @@ static bool is_lease(const struct service_entry *e)
     return strstr(e->id, "..") != NULL;
 }
 
+/* NULL: it is damaged. */
 static struct rn_lease_document *parsed(const struct service_entry *e)
 {
     struct rn_lease_document *d = NULL;
 
-    if (rn_lease_document_new(rn_view_text(e->json), &d, NULL))
-        abort();
-    return d;
+    return rn_lease_document_new(rn_view_text(e->json), &d, NULL) ? NULL : d;
 }
 
 static struct rn_epk_range keys_of(const struct checker *c,
@@ -137,6 +136,8 @@ static size_t leases_list(struct checker *c, struct held held[256])
         if (!e->is_live || !is_lease(e))
             continue;
         d = parsed(e);
+        if (!d)
+            continue;
         held[count++] =
             (struct held){ keys_of(c, &d->lease), lsn_of(&d->lease) };
         rn_lease_document_free(d);
@@ -253,40 +254,75 @@ static void check_step(struct checker *c, const struct rn_lease *was,
                  RN_FMT(is->token), RN_FMT(was->owner));
 }
 
+/* A lease was created or replaced. */
+static void check_write(struct checker *c, const struct service_entry *e,
+                        const struct rn_lease *is, int sender)
+{
+    bool is_ours = sender < CHECKER_PEER;
+    struct rn_lease_document *was;
+
+    c->lease_writes++;
+    c->peer_writes += !is_ours;
+    if (e->op == SERVICE_CREATE) {
+        if (is_ours)
+            session_note(c, rn_lease_property(is, RN_LEASE_SESSION), sender);
+        check_acked(c, is, !c->has_marker, !is_ours);
+        return;
+    }
+    was = parsed(e->previous);
+    if (was && is_ours)
+        check_step(c, &was->lease, is, sender);
+    c->positions += was && !rn_view_eq(was->lease.position, is->position);
+    rn_lease_document_free(was);
+    check_acked(c, is, false, false);
+}
+
+/* I2, and that nothing is skipped. */
+static void check_all(struct checker *c)
+{
+    struct held held[256];
+    size_t count = leases_list(c, held);
+    bool was_well = !c->failure[0];
+
+    check_cover(c, held, count);
+    check_skipped(c, held, count);
+    if (!c->is_tampered || !was_well)
+        return;
+    c->is_tampered = c->failure[0] != '\0';
+    c->failure[0] = '\0';
+}
+
+/* I10 */
+static void check_damaged(struct checker *c, const struct service_entry *e,
+                          int sender)
+{
+    struct rn_lease_document *was = e->previous ? parsed(e->previous) : NULL;
+
+    if (e->previous && !was && sender < CHECKER_PEER)
+        violated(c, "I10: host %d writes %s, which is damaged", sender, e->id);
+    rn_lease_document_free(was);
+}
+
 void checker_lease(struct checker *c, const struct service_entry *e, int sender)
 {
-    struct rn_lease_document *is, *was;
-    size_t len = strlen(e->id), count;
-    struct held held[256];
+    size_t len = strlen(e->id);
 
     if (len > 5 && strcmp(e->id + len - 5, ".info") == 0)
         c->has_marker = e->op == SERVICE_CREATE;
     checker_note(c, "host %d op %d %s %s", sender, (int)e->op, e->id, e->json);
+    if (is_lease(e))
+        check_damaged(c, e, sender);
     if (is_lease(e) && e->op < SERVICE_DELETE) {
-        is = parsed(e);
-        c->lease_writes++;
-        c->peer_writes += sender >= CHECKER_PEER;
-        if (e->op == SERVICE_CREATE) {
-            if (sender < CHECKER_PEER)
-                session_note(c, rn_lease_property(&is->lease, RN_LEASE_SESSION),
-                             sender);
-            check_acked(c, &is->lease, !c->has_marker, sender >= CHECKER_PEER);
-        } else {
-            was = parsed(e->previous);
-            if (sender < CHECKER_PEER)
-                check_step(c, &was->lease, &is->lease, sender);
-            c->positions +=
-                !rn_view_eq(was->lease.position, is->lease.position);
-            rn_lease_document_free(was);
-            check_acked(c, &is->lease, false, false);
-        }
+        struct rn_lease_document *is = parsed(e);
+
+        if (is)
+            check_write(c, e, &is->lease, sender);
+        else if (sender < CHECKER_PEER)
+            violated(c, "I10: host %d damages %s", sender, e->id);
         rn_lease_document_free(is);
     }
-    if (c->has_marker) {
-        count = leases_list(c, held);
-        check_cover(c, held, count);
-        check_skipped(c, held, count);
-    }
+    if (c->has_marker)
+        check_all(c);
 }
 
 bool checker_is_owned(const struct checker *c,
@@ -303,6 +339,8 @@ bool checker_is_owned(const struct checker *c,
         if (!e->is_live || !is_lease(e))
             continue;
         d = parsed(e);
+        if (!d)
+            return false;
         snprintf(owner, sizeof(owner), "%.*s", RN_FMT(d->lease.owner));
         ok = is_live(context, owner);
         rn_lease_document_free(d);
@@ -320,6 +358,8 @@ void checker_tried(struct checker *c, int host, const char *lease)
         if (!e->is_live || !is_lease(e))
             continue;
         d = parsed(e);
+        if (!d)
+            continue;
         at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
         if (at >= 0 && c->sessions[at].host == host &&
             rn_view_eq(d->lease.token, rn_view_text(lease)))
@@ -341,6 +381,8 @@ size_t checker_orphans(const struct checker *c,
         if (!e->is_live || !is_lease(e))
             continue;
         d = parsed(e);
+        if (!d)
+            continue;
         at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
         n += rn_lease_is_native(&d->lease) && at >= 0 &&
              !c->sessions[at].was_tried &&

@@ -30,6 +30,12 @@
  * A host of this library writes a lease only while it owns it: also after one
  * of theirs took it and left the session in it (I4).
  *
+ *   I10 a lease that is damaged is not written, and one that was tampered with
+ *       is never taken for more than it says
+ *
+ * An operator who tampers counts as such a host.  From then until the leases
+ * cover all keys again nothing is said of I2 and of skips.
+ *
  * The source is either of all versions, or its documents are written once; so
  * every entry of its log has to be acknowledged.  The first violation is kept.
  */
@@ -59,6 +65,7 @@ struct checker_open {
 struct checker {
     const struct service_box *source, *leases;
     bool has_marker;
+    bool is_tampered;                /* the leases may have a hole */
     bool is_overgrown;               /* a .NET host made too large a lease */
     bool trace;                      /* prints what happens */
     bool acked[CHECKER_COMMITS_MAX]; /* by commit of the source */

@@ -274,6 +274,10 @@ static void run_rounds(struct fleet *f)
         disturb(f);
         if (f->is_mixed && chance(f, 50))
             fleet_peers_disturb(f);
+        if (f->has_operator && chance(f, 20))
+            fleet_tamper(f);
+        if (f->has_operator && chance(f, 20))
+            fleet_repair(f);
         run_for(f, (int64_t)below(f, ROUND_MS));
     }
 }
@@ -286,6 +290,7 @@ static void heal(struct fleet *f)
     scripted_heal(&f->w.wire);
     f->is_healed = true;
     fleet_peers_heal(f);
+    fleet_repair(f);
     for (int i = 0; i < FLEET_HOSTS; i++) {
         struct host *h = &f->hosts[i];
 
@@ -430,6 +435,7 @@ static void fleet_open(struct fleet *f, uint64_t seed)
     f->w.service.context = f;
     /* All versions: the .NET library itself skips what it has not stored. */
     f->is_mixed = seed % FLEET_MIXED == 0;
+    f->has_operator = seed % FLEET_TAMPERED == 0 && !f->is_mixed;
     f->is_full = chance(f, 40) && !f->is_mixed;
     f->may_yield = chance(f, 50);
     f->has_dead_letters = chance(f, 50);

@@ -11,6 +11,9 @@
  * stopped and cut off, and their clocks may be off by an hour until the world
  * heals.
  *
+ * In every FLEET_TAMPERED-th an operator deletes leases, damages them, doubles
+ * them, writes another owner or an older position, or drops the properties.
+ *
  * Then the world heals: with one live host every lease must have a live owner
  * in time, and every change must have been acknowledged.
  *
@@ -23,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FLEET_HOSTS = 4, FLEET_PEERS = 2, FLEET_MIXED = 3 };
+enum { FLEET_HOSTS = 4, FLEET_PEERS = 2, FLEET_MIXED = 3, FLEET_TAMPERED = 5 };
 
 /* What a run has done, added up. */
 struct fleet_figures {
@@ -33,6 +36,7 @@ struct fleet_figures {
     uint64_t simulated_s;
     uint64_t peer_starts, peer_kills, peer_stops, peer_pauses, peer_deliveries;
     uint64_t peer_writes, peer_failures;
+    uint64_t tampers;
 };
 
 /* False with the first violation in `why`.  `trace`: tells everything. */

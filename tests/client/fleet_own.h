@@ -53,10 +53,12 @@ struct fleet {
     struct host hosts[FLEET_HOSTS];
     struct peer peers[FLEET_PEERS];
     struct service_box *leases;
+    const struct service_entry *damaged; /* a lease as it was; NULL: none */
     struct rn_task wire;
     int numbers;
     unsigned documents;
-    bool is_mixed, is_full, is_healed, may_yield, has_dead_letters;
+    bool is_mixed, has_operator, is_full, is_healed, may_yield,
+        has_dead_letters;
     uint32_t batch_limit, page_limit, leases_per_range, min_leases;
     bool can_wait;
 };
@@ -82,6 +84,11 @@ extern const runnel_observer fleet_observer;
 void fleet_answer(struct host *h);
 /* Forgets those that are not: the host was killed. */
 void fleet_forget(struct host *h);
+
+/* An operator changes, deletes or doubles a lease; it is repaired later
+ * (fleet_tamper.c). */
+void fleet_tamper(struct fleet *f);
+void fleet_repair(struct fleet *f);
 
 /* ---- hosts of the .NET library (fleet_peers.c) --------------------------- */
 

@@ -74,7 +74,7 @@ static bool refuse_large(void *context, const struct service_request *q,
     struct rn_view limit = service_header(q, "x-ms-max-item-count");
 
     (void)context;
-    if (!is_feed(q) || (limit.at && atoi(limit.at) <= SMALL_PAGE))
+    if (!is_feed(q) || (limit.at && strtol(limit.at, NULL, 10) <= SMALL_PAGE))
         return false;
     refused++;
     service_refuse(a, 400, 0, "Reduce page size and try again.");

@@ -300,8 +300,8 @@ static bool watch_lane(struct rn_worker *w, const struct rn_lane *lane,
         }
         d->is_stuck = true;
         rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
-                       w->token, NULL, "a handler runs for %lld s",
-                       (long long)((now_ns - since) / 1000000000));
+                     w->token, NULL, "a handler runs for %lld s",
+                     (long long)((now_ns - since) / 1000000000));
         return true;
     }
     return false;
