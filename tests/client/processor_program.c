@@ -19,6 +19,7 @@
  *   PROGRAM_NAME        processor name
  *   PROGRAM_SOURCE      DATABASE/CONTAINER that is monitored; shop/orders
  *   PROGRAM_LEASES      DATABASE/CONTAINER of the leases; shop/leases
+ *   PROGRAM_LEASES_URL  their account, if it is another
  *   PROGRAM_HANDLE_MS   how long a handler takes until it writes
  *   PROGRAM_RETURN_MS   and from there until it returns
  *   PROGRAM_PER_RANGE   leases of a range; 1
@@ -90,7 +91,8 @@ static runnel_container *open_source(const char *url)
 
 static runnel_container *open_leases(const char *url)
 {
-    return open_container(url, setting("PROGRAM_LEASES", "shop/leases"));
+    return open_container(setting("PROGRAM_LEASES_URL", url),
+                          setting("PROGRAM_LEASES", "shop/leases"));
 }
 
 static int report(runnel_code rc)

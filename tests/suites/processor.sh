@@ -193,6 +193,32 @@ tell $? 'the first program prints a change and stops'
 exec {first_input}>&-
 unset 'host[first]'
 
+# ---- leases in another account -----------------------------------------------
+"$server" serve --listen 127.0.0.1:0 --data "$scratch/other" \
+    >"$scratch/other.out" 2>>"$scratch/err" &
+host[other]=$!
+other_has_port()
+{
+    other=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$scratch/other.out")
+    [ -n "$other" ]
+}
+wait_for 30 other_has_port
+other=http://127.0.0.1:$other/
+ledger=$scratch/apart
+"$program" prepare "$other"
+export PROGRAM_NAME=apart PROGRAM_LEASES_URL=$other
+start apart && wait_for 60 is_complete 200 24
+tell $? 'a host with its leases in another account gets every document'
+stop apart && [ -n "$("$program" leases "$url")" ] &&
+    grep -q '^0 ' <("$program" lag "$url")
+tell $? 'its leases and its lag are read there'
+unset PROGRAM_LEASES_URL
+[ -z "$("$program" leases "$url")" ]
+tell $? 'no lease is in the account of the source'
+unset PROGRAM_NAME
+kill "${host[other]}" && wait "${host[other]}"
+unset 'host[other]'
+
 # ---- the style of 2017 ------------------------------------------------------
 ledger=$scratch/style
 start s style && wait_for 30 is_complete 200 24
