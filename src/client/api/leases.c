@@ -384,11 +384,13 @@ static runnel_code add_lease(struct rn_lease_document **leases, size_t *count,
     if (rc)
         return rc == RUNNEL_PROTOCOL ? RUNNEL_BAD_REQUEST : rc;
     leases[(*count)++] = d;
-    for (size_t i = 0; i + 1 < *count; i++)
-        if (rn_view_eq(leases[i]->lease.token, d->lease.token))
+    for (size_t i = 0; i + 1 < *count; i++) {
+        if (rn_view_eq(leases[i]->lease.token, d->lease.token)) {
             return rn_error_set(error, RUNNEL_BAD_REQUEST,
                                 "lease %.*s is there twice",
                                 RN_FMT(d->lease.token));
+        }
+    }
     return RUNNEL_OK;
 }
 
@@ -409,11 +411,13 @@ runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
         rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                           "the leases are not a JSON array");
     if (!rc) {
-        leases = rn_new((rn_json_count(&j, 0) + 1) * sizeof(*leases));
-        rc = leases ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+        leases = rn_new((rn_json_count(&j, 0) + 1) *
+                        sizeof(struct rn_lease_document *));
+        if (!leases)
+            rc = rn_error_take(error, RN_NOMEM, NULL);
     }
     w = rn_json_walk_begin(&j, 0);
-    while (!rc && rn_json_walk_next(&w))
+    while (leases && !rc && rn_json_walk_next(&w))
         rc = add_lease(leases, &count, rn_json_text(&j, w.value), error);
     if (!rc)
         rc = create_all(&s, leases, count, error);
@@ -428,23 +432,25 @@ runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
 runnel_code runnel_leases_fork(const runnel_lease_set *set, const char *from,
                                runnel_error *error)
 {
-    runnel_lease_set origin = *set;
+    runnel_lease_set origin;
     struct rn_listing l = { 0 };
     struct rn_lease_set s = { 0 };
-    struct rn_lease_set other;
-    runnel_code rc;
+    struct rn_lease_set other = { 0 };
+    runnel_code rc = rn_options_copy(&origin, sizeof(origin), set, error);
 
     origin.name = from;
-    rc = open_set(&origin, &other, error);
+    if (!rc)
+        rc = open_set(&origin, &other, error);
     if (!rc)
         rc = rn_lease_set_list(&other, &l, error);
     if (!rc && l.count == 0)
         rc = rn_error_set(error, RUNNEL_NOT_FOUND,
                           "the processor \"%s\" has no lease", from);
-    if (!rc && l.damaged)
+    if (!rc && l.damaged) {
         rc = rn_error_set(error, RUNNEL_PROTOCOL,
                           "a lease of \"%s\" is damaged: %s", from,
                           l.error.message);
+    }
     if (!rc)
         rc = open_set(set, &s, error);
     if (!rc)
@@ -483,12 +489,14 @@ runnel_code runnel_leases_delete(const runnel_lease_set *set,
 
     if (!rc)
         rc = rn_lease_set_list(&s, &l, error);
-    for (size_t i = 0; !rc && i < l.count; i++)
-        if (rn_lease_set_is_held(&l.leases[i]->lease, l.now_ms))
+    for (size_t i = 0; !rc && i < l.count; i++) {
+        const struct rn_lease *lease = &l.leases[i]->lease;
+        if (rn_lease_set_is_held(lease, l.now_ms)) {
             rc = rn_error_set(error, RUNNEL_CONFLICT,
                               "%.*s holds lease %.*s; stop it first",
-                              RN_FMT(l.leases[i]->lease.owner),
-                              RN_FMT(l.leases[i]->lease.token));
+                              RN_FMT(lease->owner), RN_FMT(lease->token));
+        }
+    }
     for (size_t i = 0; !rc && i < l.count; i++)
         rc = remove_one(&s, &l.leases[i]->lease, NULL, error);
     if (!rc)

@@ -105,10 +105,11 @@ static runnel_code set_token(struct rn_position *p, const char *token,
         snprintf(etag, sizeof(etag), "\"%s\"", token);
         return rn_position_set(p, rn_view_text(etag), error);
     }
-    if (len < 3 || token[0] != '"' || token[len - 1] != '"')
+    if (len < 3 || token[0] != '"' || token[len - 1] != '"') {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "token: a lease is moved to an LSN or to an etag "
                             "of the change feed, with its quotes");
+    }
     return rn_position_set(p, rn_view_of(token, len), error);
 }
 
@@ -202,12 +203,13 @@ runnel_code rn_lease_set_seek(struct rn_lease_set *s, const char *token,
         rc = check(&l, token, error);
     if (!rc) {
         moves = rn_new(l.count * sizeof(*moves));
-        rc = moves ? RUNNEL_OK : rn_error_take(error, RN_NOMEM, NULL);
+        if (!moves)
+            rc = rn_error_take(error, RN_NOMEM, NULL);
     }
-    for (size_t i = 0; !rc && i < l.count; i++)
+    for (size_t i = 0; moves && !rc && i < l.count; i++)
         if (is_chosen(&l.leases[i]->lease, token))
             rc = find_position(s, &l.covers[i], map, to, &moves[i].to, error);
-    for (size_t i = 0; !rc && i < l.count; i++)
+    for (size_t i = 0; moves && !rc && i < l.count; i++)
         if (is_chosen(&l.leases[i]->lease, token))
             rc = move_one(s, &l, i, &moves[i], error);
     if (!rc)
