@@ -57,8 +57,6 @@ int rn_sink_end(struct rn_sink *sink)
 
     if (sink->is_array)
         status = put(sink, sink->rows ? RN_LIT("\n]\n") : RN_LIT("[]\n"));
-    if (!status)
-        status = rn_append_sync(&sink->file);
     return status ? status : rn_append_end(&sink->file);
 }
 

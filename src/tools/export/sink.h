@@ -30,7 +30,7 @@ enum rn_code rn_sink_print(const struct rn_sink *sink, struct rn_view row,
 /* Writes a chunk of `rows` rows. */
 int rn_sink_add(struct rn_sink *sink, struct rn_view chunk,
                 uint64_t rows) RN_CHECK;
-/* Ends an array, makes all durable and closes the file. */
+/* Ends an array and closes the file. */
 int rn_sink_end(struct rn_sink *sink) RN_CHECK;
 void rn_sink_close(struct rn_sink *sink);
 
