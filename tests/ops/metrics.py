@@ -136,7 +136,7 @@ def _():
         told = {name.replace("_", "-") for name in now}
         equal(options - told, {"config", "listen", "data", "advertise",
                                "tls-cert", "tls-key", "metrics-token-file",
-                               "user"})
+                               "user", "seed"})
         equal(told - options, set())
 
 
