@@ -153,12 +153,13 @@ enum rn_code rn_seeding_database(struct rn_seeding *s, struct rn_view id)
     rn_object_release(s->container);
     rn_object_release(s->database);
     s->database = s->container = NULL;
-    if (!rc)
+    if (!rc) {
         rc = change(s->engine,
                     (struct rn_catalog_change){ .verb = RN_CATALOG_CREATE,
                                                 .kind = RN_KIND_DATABASE,
                                                 .body = rn_buf_view(&body) },
                     &s->database, s->err);
+    }
     s->counts->databases += !rc;
     rn_buf_release(&body);
     return rc;
@@ -297,11 +298,12 @@ enum rn_code rn_seed(const struct rn_seed_opts *o, struct rn_seed_counts *out,
     *out = (struct rn_seed_counts){ 0 };
     if (rc || (!o->from && !is_interrupted))
         return rc;
-    if (!o->from)
+    if (!o->from) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "%s: the seeding of this directory was interrupted: "
                        "start with --seed again, or remove the directory",
                        path);
+    }
     out->is_skipped = !is_interrupted && has_databases(o->engine);
     if (out->is_skipped)
         return RN_OK;

@@ -320,14 +320,15 @@ static enum rn_code read_database(struct rn_seeding *s, const char *dir,
 
         if (ends(file, ".json", &stem))
             rc = read_container(s, path, file, stem);
-        else if (!ends(file, ".ndjson", &stem))
+        else if (!ends(file, ".ndjson", &stem)) {
             rc = rn_fail(err, RN_BAD_REQUEST,
                          "%s/%s: neither CONTAINER.json nor CONTAINER.ndjson",
                          path, file);
-        else if (!has_definition(&files, file, stem))
+        } else if (!has_definition(&files, file, stem)) {
             rc = rn_fail(err, RN_BAD_REQUEST,
                          "%s/%s: there is no %.*s.json with the definition",
                          path, file, (int)stem, file);
+        }
     }
     names_release(&files);
     return rc;

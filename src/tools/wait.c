@@ -25,12 +25,13 @@ static void print_link(struct rn_json_out *o, const struct wait *w,
     const char *slash = strchr(leases, '/');
     char link[1024];
 
-    if (slash)
+    if (slash) {
         snprintf(link, sizeof(link), "dbs/%.*s/colls/%s", (int)(slash - leases),
                  leases, slash + 1);
-    else
+    } else {
         snprintf(link, sizeof(link), "dbs/%s/colls/%s", w->target.database_name,
                  leases);
+    }
     rn_json_out_key(o, RN_LIT("leases"));
     rn_json_out_string(o, rn_view_text(link));
 }

@@ -288,13 +288,14 @@ static enum rn_code add_target(struct wait_call *w, struct rn_snapshot *r,
     struct rn_row_range row;
     enum rn_code rc = rn_range_read(r->txn, r->container, range, &row);
 
-    if (rc)
+    if (rc) {
         return rc == RN_NOT_FOUND
                    ? rn_fail(&w->x->err, RN_BAD_REQUEST,
                              "upto names the range %u, which the container "
                              "never had",
                              range)
                    : rc;
+    }
     w->targets[w->target_count++] = (struct target){
         .epks = row.epks,
         .part = { .range = range, .lsn = lsn ? *lsn : row.lsn },
@@ -322,10 +323,11 @@ static enum rn_code set_targets(struct wait_call *w, struct rn_view upto)
     if (!w->targets || !w->found)
         return RN_NOMEM;
     rc = rn_snapshot_begin(&r, w->x->rest->engine, c, &w->x->err);
-    for (size_t i = 0; !rc && i < count; i++)
+    for (size_t i = 0; !rc && i < count; i++) {
         rc = upto.len
                  ? add_target(w, &r, token.parts[i].range, &token.parts[i].lsn)
                  : add_target(w, &r, c->ranges[i].id, NULL);
+    }
     rn_snapshot_end(&r);
     return rc;
 }

@@ -62,11 +62,12 @@ int rn_metrics_read(runnel_client *client, struct rn_metrics *out)
     *out = (struct rn_metrics){ 0 };
     if (runnel_client_send(
             client, &(runnel_request){ .method = "GET", .path = "/metrics" },
-            &out->reply, &error))
+            &out->reply, &error)) {
         return error.code == RUNNEL_NOT_FOUND
                    ? rn_report(RN_EXIT_NOT_FOUND,
                                "this server has no /metrics: is it Runnel?")
                    : rn_report_error(&error);
+    }
     out->read_ns = rn_mono_ns(rn_env_real());
     return parse(out, rn_view_lent(runnel_reply_body(out->reply)));
 }

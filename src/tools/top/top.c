@@ -190,10 +190,11 @@ static bool take_lag(void *context, const runnel_lag *lag)
 {
     struct lag_view *out = context;
 
-    if (!lag->lease)
+    if (!lag->lease) {
         *out = (struct lag_view){ .behind = lag->behind,
                                   .behind_ms = lag->behind_ms,
                                   .leases = lag->leases };
+    }
     return true;
 }
 
@@ -280,10 +281,11 @@ static void print_view(const struct view *v, line_fn *line, void *to)
          "waiting readers",
          v->commits, latency(v->commit_p99, p99), v->feed_items,
          v->feed_readers);
-    if (v->has_lag)
+    if (v->has_lag) {
         tell(line, to, "lag %lld transactions, %.1f s, of %u leases",
              (long long)v->lag.behind, (double)v->lag.behind_ms / 1000,
              v->lag.leases);
+    }
     line(to, "");
     print_methods(v, line, to);
     line(to, "");
