@@ -28,6 +28,10 @@ def case(name):
     return keep
 
 
+class Skipped(Exception):
+    """Raised by a case that this machine or user cannot run, with the reason."""
+
+
 def run_all():
     """How many failed.  RUNNEL_TEST_CASE: only cases whose name has this text,
     with blanks or underscores."""
@@ -39,6 +43,8 @@ def run_all():
         try:
             function()
             print(f"ok {name}", flush=True)
+        except Skipped as why:
+            print(f"# {why}\nok # SKIP {name}", flush=True)
         except Exception:  # a case may fail in any way
             failed += 1
             text = traceback.format_exc()[-3000:]

@@ -17,7 +17,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
-from cases import (EMULATOR_KEY, case, equal, eventually,  # noqa: E402,F401
+from cases import (EMULATOR_KEY, Skipped, case, equal, eventually,  # noqa: E402,F401
                    run_all, sign, web_token)
 
 # Taken out: a server would wonder which option that is.
