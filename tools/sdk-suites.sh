@@ -1,11 +1,12 @@
 #!/bin/bash
 # sdk-suites.sh -- runs the official SDKs' own tests against the server.
 #
-#   tools/sdk-suites.sh js|python|go|java CHECKOUT NAME...
+#   tools/sdk-suites.sh js|python|go|java CHECKOUT [NAME...]
 #
-# CHECKOUT is a clone of the SDK's repository, with or without a work tree; what
-# is committed there is taken, copied to a directory of our own and run there,
-# so that the clone stays as it is.  A NAME is a file of tests:
+# CHECKOUT is a clone of the SDK's repository, with or without a work tree.  The
+# script copies what is committed there to a directory of its own and runs it
+# there; the clone is not changed.  A NAME is a file of tests; without one, the
+# script runs every file of the groups below.
 #
 #   js       functional/container         sdk/cosmosdb/cosmos/test/public
 #   python   crud                         sdk/cosmos/azure-cosmos/tests/test_*
@@ -13,25 +14,34 @@
 #   java     rx/ChangeFeedTest            sdk/cosmos/azure-cosmos-tests,
 #                                         src/test/java/com/azure/cosmos
 #
-# Each file has a server to itself, on a port of its own, with an empty
-# directory.  With --strict that stands for the service's older gateway, and for
-# the tests that have clients of its newer one there is a second server, without.
-# One line a file tells how many cases passed, failed and were
-# skipped; each that failed follows with the first line of its reason.  The exit
-# status is 1 if any failed.
+# The server listens where the tests expect an emulator: https://localhost:8081,
+# and a second one, without --strict, at https://localhost:8903, the emulator's
+# newer gateway.  Each file starts with new servers and empty directories and
+# runs up to three times:
 #
-#   RUNNEL=FILE       the server, else build/release/runnel
-#   RUNNEL_SERVE=...  further options of `runnel serve`
-#   SUITES_KIT=DIR    keeps the copy, the packages and what each file printed
-#   SUITES_LIMIT=N    seconds for a file, else 300
+#   control   with an account key that the server refuses; the tests that pass
+#             need no server and are not counted (once per CHECKOUT and file)
+#   default   with the server's default options
+#   strict    with --strict
+#
+# Each run prints one line per file, and one per failed test.  The results go to
+# tools/sdk-suites/results.txt, from which `tools/sdk-suites/suites.py document`
+# writes docs/sdk-suites.md.  The exit status is 1 if a test failed.
+#
+#   RUNNEL=FILE       the server; default: build/release/runnel
+#   SUITES_KIT=DIR    keeps the copy, the packages, the controls and the logs
+#   SUITES_MODES=...  the modes to run; default: "default strict"
+#   SUITES_LIMIT=N    seconds for a file; default: 900
 set -u
 export LC_ALL=C.UTF-8
-if [ $# -lt 3 ]; then
+if [ $# -lt 2 ]; then
     sed -n 's/^# \{0,1\}//; 2,/^set/p' "$0" | sed '/^set/d'
     exit 2
 fi
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-: "${RUNNEL:=$root/build/release/runnel}" "${SUITES_LIMIT:=300}"
+: "${RUNNEL:=$root/build/release/runnel}" "${SUITES_LIMIT:=900}"
+: "${SUITES_MODES:=default strict}"
+suites=$root/tools/sdk-suites/suites.py
 lang=$1
 checkout=$2
 shift 2
@@ -39,6 +49,8 @@ work=$(mktemp -d) || exit 1
 kit=${SUITES_KIT:-$work}/$lang
 servers=
 failures=0
+# A valid key in form, so that only the server refuses it.
+wrong_key=$(printf 'no key of this account' | base64 -w 0)
 
 end()
 {
@@ -63,36 +75,34 @@ take()
         die "$(tail -n 1 "$work/archive")"
 }
 
-# A server with these options; its address in endpoint.
+# serve NAME PORT [OPTION...]: every server has the same certificate.
 serve()
 {
-    local tries
+    local tries data=$work/data.$1
 
-    rm -rf "$work/data.$1"
+    rm -rf "$data"
+    mkdir "$data"
+    cp -r "$work/tls" "$data/tls"
     : >"$work/stdout"
-    "$RUNNEL" serve --listen 127.0.0.1:0 --data "$work/data.$1" "${@:2}" \
+    "$RUNNEL" serve --listen "localhost:$2" --data "$data" "${@:3}" \
         >"$work/stdout" 2>"$work/stderr.$1" &
     servers+=" $!"
     for ((tries = 0; tries < 100; tries++)); do
-        endpoint=$(sed -n 's/^listening on //p' "$work/stdout")
-        if [ -n "$endpoint" ]; then return; fi
+        if grep -q '^listening on ' "$work/stdout"; then return; fi
         kill -0 $! 2>/dev/null || break
         sleep 0.1
     done
     die "the server does not start: $(tail -n 1 "$work/stderr.$1")"
 }
 
+# start MODE
 start()
 {
-    # shellcheck disable=SC2086
-    case " ${RUNNEL_SERVE:-} " in
-    *\ --strict\ *) serve newer ${RUNNEL_SERVE//--strict/} ;;
-    *) endpoint= ;;
+    serve newer 8903
+    case $1 in
+    strict) serve older 8081 --strict ;;
+    *) serve older 8081 ;;
     esac
-    newer=$endpoint
-    # shellcheck disable=SC2086
-    serve one ${RUNNEL_SERVE:-}
-    : "${newer:=$endpoint}"
 }
 
 stop()
@@ -109,17 +119,13 @@ stop()
 # ---- JavaScript ---------------------------------------------------------------
 
 # The sources are run under their own name, with a configuration that has nothing
-# of the repository's.  The two gateways are told apart by their ports, which
-# are written into the tests: our copy gets the servers'.
+# of the repository's.
 js_prepare()
 {
     package=$kit/sdk/cosmosdb/cosmos
     [ -e "$kit/ready" ] && return
     take sdk/cosmosdb/cosmos
     rm -f "$package"/tsconfig*.json
-    sed -i -e '/^const default.*Port/s/":8081"/process.env.OLDER_PORT!/' \
-        -e '/^const default.*Port/s/":8903"/process.env.NEWER_PORT!/' \
-        "$package/test/public/common/TestHelpers.ts"
     echo '{"compilerOptions":{"target":"es2022"}}' >"$package/tsconfig.json"
     cat >"$package/suites.mjs" <<'END'
 import { resolve } from "node:path";
@@ -147,31 +153,18 @@ END
     touch "$kit/ready"
 }
 
+js_names()
+{
+    (cd "$package/test/public" && find . -name '*.spec.ts' |
+        sed 's,^\./,,; s/\.spec\.ts$//' | sort)
+}
+
 js_run()
 {
-    (cd "$package" && ACCOUNT_HOST=$endpoint \
-        OLDER_PORT=:${endpoint##*:} NEWER_PORT=:${newer##*:} \
-        NODE_OPTIONS=--dns-result-order=ipv4first \
+    (cd "$package" && NODE_OPTIONS=--dns-result-order=ipv4first \
         timeout "$SUITES_LIMIT" npx vitest run -c suites.mjs \
         --reporter=json --outputFile="$work/result" \
         "test/public/$1.spec.ts") >"$work/log" 2>&1
-}
-
-js_count()
-{
-    node -e '
-        const r = JSON.parse(require("fs").readFileSync(process.argv[1]));
-        const all = r.testResults.flatMap((f) => f.assertionResults);
-        const n = (s) => all.filter((c) => c.status === s).length;
-        const bad = n("failed");
-        console.log(n("passed"), bad, all.length - n("passed") - bad);
-        for (const f of r.testResults) {
-            if (!f.assertionResults.length) console.log(f.message);
-        }
-        for (const c of all) {
-            if (c.status === "failed") console.log(`${c.fullName}: ` +
-                c.failureMessages[0].split("\n")[0]);
-        }' "$work/result"
 }
 
 # ---- Python -------------------------------------------------------------------
@@ -188,36 +181,34 @@ python_prepare()
     touch "$kit/ready"
 }
 
-python_run()
+# Tests of the client alone, and files that need several regions, an inference
+# service or a real account.
+python_left_out='_unit|^(availability_strategy|excluded_locations(_async)?$|'
+python_left_out+='per_partition_|multimaster|semantic_reranker|'
+python_left_out+='global_secondary_index|aad_inference|config$)'
+
+python_names()
 {
-    (cd "$package/tests" && ACCOUNT_HOST=$endpoint/ \
-        PYTHONDONTWRITEBYTECODE=1 timeout "$SUITES_LIMIT" \
-        "$kit/env/bin/python" -m pytest -p no:cacheprovider -q --tb=native \
-        --timeout 100 --timeout-method=signal \
-        --junitxml="$work/result" "test_$1.py") >"$work/log" 2>&1
+    (cd "$package/tests" && printf '%s\n' test_*.py) |
+        sed 's/^test_//; s/\.py$//' | grep -Ev "$python_left_out"
 }
 
-python_count()
+# The hooks of conftest.py make what the tests need: with the wrong key they
+# would end the whole run.
+python_run()
 {
-    python3 - "$work/result" <<'END'
-import sys
-import xml.etree.ElementTree as tree
-suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
-tests, failed, errors, skipped = (
-    int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped"))
-print(tests - failed - errors - skipped, failed + errors, skipped)
-for case in suite.iter("testcase"):
-    for kind in ("failure", "error"):
-        for found in case.findall(kind):
-            text = (found.get("message") or "").splitlines() or [kind]
-            print(f"{case.get('name')}: {text[0]}")
-END
+    local hooks=
+
+    if [ "$mode" = control ]; then hooks=--noconftest; fi
+    (cd "$package/tests" && PYTHONDONTWRITEBYTECODE=1 \
+        timeout "$SUITES_LIMIT" "$kit/env/bin/python" -m pytest \
+        -p no:cacheprovider $hooks -q --tb=native --timeout 100 \
+        --timeout-method=signal --junitxml="$work/result" "test_$1.py") \
+        >"$work/log" 2>&1
 }
 
 # ---- Go -----------------------------------------------------------------------
 
-# The addresses are written into the tests: our copy gets the servers'.  Their
-# name is in the spans that they wait for.
 go_prepare()
 {
     package=$kit/sdk/data/azcosmos
@@ -225,36 +216,30 @@ go_prepare()
     export GOFLAGS='-modcacherw -mod=mod -buildvcs=false'
     [ -e "$kit/ready" ] && return
     take sdk/data/azcosmos
-    sed -i -e 's#"https://localhost:8081/"#os.Getenv("ACCOUNT_HOST")#' \
-        -e 's#"https://localhost:8903/"#os.Getenv("NEWER_HOST")#' \
-        "$package/emulator_test.go"
-    (cd "$package" && go test -c -o "$work/program") >"$work/install" 2>&1 ||
+    (cd "$package" && go test -c -o "$kit/program") >"$work/install" 2>&1 ||
         die "go: $(tail -n 3 "$work/install")"
     touch "$kit/ready"
 }
 
-go_run()
+go_names()
 {
-    local names
-
-    names=$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' \
-        "$package/emulator_cosmos_$1_test.go" | paste -sd '|')
-    (cd "$package" && EMULATOR=true \
-        ACCOUNT_HOST=http://localhost:${endpoint##*:}/ \
-        NEWER_HOST=http://localhost:${newer##*:}/ \
-        timeout "$SUITES_LIMIT" go test -count=1 -v -run "^($names)\$" .) \
-        >"$work/result" 2>&1
+    (cd "$package" && printf '%s\n' emulator_cosmos_*_test.go) |
+        sed 's/^emulator_cosmos_//; s/_test\.go$//'
 }
 
-go_count()
+# Each test is a process of its own, because one that dereferences nil ends the
+# process.  The tests take no key from outside: their control has no server.
+go_run()
 {
-    awk '/^--- PASS/ { pass++ } /^--- FAIL/ { bad[++fail] = $3 }
-        /^--- SKIP/ { skip++ } /^=== RUN/ { name = $3 }
-        / +[a-z_]+_test\.go:[0-9]+: / && !(name in why) {
-            why[name] = $0; sub(/^ +/, "", why[name]) }
-        END { print pass + 0, fail + 0, skip + 0
-            for (i = 1; i <= fail; i++) print bad[i] ": " why[bad[i]] }' \
-        "$work/result"
+    local test
+
+    if [ "$mode" = control ]; then stop; fi
+    for test in $(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' \
+        "$package/emulator_cosmos_$1_test.go"); do
+        (cd "$package" && EMULATOR=true \
+            timeout "$SUITES_LIMIT" "$kit/program" -test.v \
+            -test.run "^$test\$")
+    done >"$work/result" 2>&1
 }
 
 # ---- Java ---------------------------------------------------------------------
@@ -304,44 +289,30 @@ END
     touch "$kit/ready"
 }
 
+# Without the base class and those that are about direct mode only.
+java_names()
+{
+    (cd "$suite/java/com/azure/cosmos" &&
+        grep -rlE "groups *= *[^}]*\"(${java_groups//,/|})\"" . |
+        sed 's,^\./,,; s/\.java$//' | sort |
+        grep -Ev '/TestSuiteBase$|OnDirect|DirectInterceptor|TransportClient')
+}
+
 java_run()
 {
     local path=$kit/classes:$package/azure-cosmos/src/main/resources
 
     rm -rf "$work/testng"
-    (cd "$work" && ACCOUNT_HOST=$endpoint/ ACCOUNT_CONSISTENCY=Session \
+    (cd "$work" && ACCOUNT_CONSISTENCY=Session \
         DESIRED_CONSISTENCIES='["Session"]' PROTOCOLS='[]' \
         timeout "$SUITES_LIMIT" java -Xmx1g \
-        -DCOSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED=true \
+        -Djavax.net.ssl.trustStore="$work/trust/ca.p12" \
+        -Djavax.net.ssl.trustStorePassword=runnel \
         -cp "$path:$suite/resources:$kit/jars/*" \
         org.testng.TestNG -d "$work/testng" -usedefaultlisteners true \
         -groups "$java_groups" -testclass "com.azure.cosmos.${1//\//.}") \
         >"$work/log" 2>&1
     mv "$work/testng/testng-results.xml" "$work/result" 2>>"$work/log"
-}
-
-# A case that was tried again counts by its last try.
-java_count()
-{
-    python3 - "$work/result" <<'END'
-import sys
-import xml.etree.ElementTree as tree
-cases = {}
-for one in tree.parse(sys.argv[1]).iter("test-method"):
-    name = one.get("name")
-    given = [v.text.strip() for v in one.findall("params/param/value") if v.text]
-    if given:
-        name += f"({', '.join(given)})"
-    why = one.find("exception/message")
-    if one.get("is-config") != "true" or one.get("status") == "FAIL":
-        cases[name] = one.get("status"), why
-count = [status for status, _ in cases.values()]
-print(*(count.count(status) for status in ("PASS", "FAIL", "SKIP")))
-for name, (status, why) in cases.items():
-    if status == "FAIL":
-        text = (why.text if why is not None else "").split()
-        print(f"{name}: {' '.join(text)}")
-END
 }
 
 # ---- the whole ----------------------------------------------------------------
@@ -351,27 +322,46 @@ js | python | go | java) ;;
 *) die "there are js, python, go and java, and no $lang" ;;
 esac
 [ -x "$RUNNEL" ] || die "there is no $RUNNEL"
-mkdir -p "$kit" || exit 1
+mkdir -p "$kit/control" "$kit/logs" || exit 1
+"$RUNNEL" tls init --data "$work/" >"$work/log" 2>&1 &&
+    "$RUNNEL" tls export --data "$work/" "$work/trust" >>"$work/log" 2>&1 ||
+    die "$(tail -n 1 "$work/log")"
+unset ACCOUNT_HOST ACCOUNT_KEY
 "${lang}_prepare"
-for name; do
+export SSL_CERT_FILE=$work/trust/ca.pem # not while packages are downloaded
+if [ $# -eq 0 ]; then
+    # shellcheck disable=SC2046
+    set -- $("${lang}_names")
+    python3 "$suites" expect "$lang" "$@"
+fi
+
+# run_file MODE NAME
+run_file()
+{
+    local log=$kit/logs/${2//\//_}.$1
+
+    mode=$1
     rm -f "$work/result"
-    begun=$SECONDS
-    start
-    "${lang}_run" "$name"
+    : >"$work/log"
+    start "$mode"
+    if [ "$mode" = control ]; then export ACCOUNT_KEY=$wrong_key; fi
+    "${lang}_run" "$2"
+    unset ACCOUNT_KEY
     stop
-    if "${lang}_count" >"$work/counts" 2>/dev/null; then
-        read -r passed failed skipped <"$work/counts"
-    else
-        tail -n 3 "$work/log" >"$work/counts"
-        passed=0 failed=1 skipped=0
+    cat "$work/log" "$work/result" >"$log" 2>/dev/null
+}
+
+for name; do
+    control=$kit/control/${name//\//_}
+    if [ ! -e "$control" ]; then
+        run_file control "$name"
+        python3 "$suites" control "$lang" "$work/result" >"$control"
     fi
-    printf '%-40s %3d passed, %d failed, %d skipped (%d s)\n' "$name" \
-        "$passed" "$failed" "$skipped" $((SECONDS - begun))
-    sed -n '2,$s/^/    /p' "$work/counts" | cut -c 1-400
-    if [ -n "${SUITES_KIT:-}" ]; then
-        mkdir -p "$kit/logs"
-        cat "$work/log" "$work/result" >"$kit/logs/${name//\//_}" 2>/dev/null
-    fi
-    failures=$((failures + failed))
+    for mode in $SUITES_MODES; do
+        begun=$SECONDS
+        run_file "$mode" "$name"
+        python3 "$suites" record "$lang" "$mode" "$name" "$work/result" \
+            "$control" $((SECONDS - begun)) || failures=1
+    done
 done
-exit $((failures != 0))
+exit $failures
