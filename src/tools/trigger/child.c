@@ -177,17 +177,18 @@ void rn_child_judge(int status, struct rn_answer *answer)
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
     if (code == 0)
-        *answer = (struct rn_answer){ RN_ANSWER_DONE };
-    else if (code == EX_DATAERR)
+        *answer = (struct rn_answer){ .kind = RN_ANSWER_DONE };
+    else if (code == EX_DATAERR) {
         rn_answer_set(answer, RN_ANSWER_POISON,
                       "the handler refused the changes (status 65)");
-    else if (code == 126 || code == 127)
+    } else if (code == 126 || code == 127) {
         rn_answer_set(answer, RN_ANSWER_BROKEN,
                       "the handler cannot be executed (status %d)", code);
-    else if (code > 0)
+    } else if (code > 0) {
         rn_answer_set(answer, RN_ANSWER_RETRY,
                       "the handler exited with status %d", code);
-    else
+    } else {
         rn_answer_set(answer, RN_ANSWER_RETRY,
                       "the handler was ended by signal %d", WTERMSIG(status));
+    }
 }

@@ -99,7 +99,7 @@ bool rn_dead_letter_store(struct rn_dead_letters *to, const char *lease,
             rn_mono_ns(rn_env_real()) + (int64_t)to->timeout_ms * 1000000,
     };
 
-    *answer = (struct rn_answer){ RN_ANSWER_DONE };
+    *answer = (struct rn_answer){ .kind = RN_ANSWER_DONE };
     print_id(failure->change, lease, id);
     if (print_letter(to, id, lease, failure, &letter)) {
         rn_answer_set(answer, RN_ANSWER_RETRY, "no memory for a dead letter");

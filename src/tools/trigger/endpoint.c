@@ -166,10 +166,11 @@ static void tell_address(int fd)
 
     if (!getsockname(fd, (struct sockaddr *)&at, &len) &&
         !getnameinfo((struct sockaddr *)&at, len, host, sizeof(host), port,
-                     sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+                     sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV)) {
         (void)!rn_report(RN_EXIT_OK, "serving http://%s%s%s:%s/",
                          strchr(host, ':') ? "[" : "", host,
                          strchr(host, ':') ? "]" : "", port);
+    }
 }
 
 static int open_listener(const char *option, const char *address, int *out)

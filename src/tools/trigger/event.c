@@ -89,6 +89,6 @@ void rn_trigger_event(void *context, const runnel_event *e)
     if (e->kind == RUNNEL_EVENT_NAME_CLASH)
         status = RN_EXIT_CONFLICT;
     else if (e->error)
-        status = rn_exit_of(e->error->code);
+        status = (int)rn_exit_of(e->error->code);
     rn_trigger_stop(t, status);
 }

@@ -85,10 +85,11 @@ static bool add_headers(const struct http *h,
             is_good =
                 add_header(list, call->facts[i].header, call->facts[i].value);
     }
-    if (is_good && h->options.signing_key.len)
+    if (is_good && h->options.signing_key.len) {
         is_good = !rn_signature_print(h->options.signing_key, seconds, call->id,
                                       call->body, signature) &&
                   add_header(list, "Runnel-Signature", signature);
+    }
     return is_good;
 }
 
@@ -137,7 +138,7 @@ static void judge_status(long status, struct rn_answer *answer)
     bool is_poison = status / 100 == 4 && status != 408 && status != 429;
 
     if (status / 100 == 2)
-        *answer = (struct rn_answer){ RN_ANSWER_DONE };
+        *answer = (struct rn_answer){ .kind = RN_ANSWER_DONE };
     else
         rn_answer_set(answer, is_poison ? RN_ANSWER_POISON : RN_ANSWER_RETRY,
                       "the handler answered %ld", status);

@@ -10,12 +10,13 @@ struct figures {
 static void add(struct figures *f, const char *name, const char *type,
                 const char *help, double value)
 {
-    if (!f->rc)
+    if (!f->rc) {
         f->rc = rn_buf_printf(f->out,
                               "# HELP runnel_trigger_%s %s\n"
                               "# TYPE runnel_trigger_%s %s\n"
                               "runnel_trigger_%s %.15g\n",
                               name, help, name, type, name, value);
+    }
 }
 
 static void add_counter(struct figures *f, const char *name, const char *help,
@@ -38,10 +39,11 @@ static void add_calls(struct figures *f, struct rn_trigger *t)
                                            [RN_ANSWER_BROKEN] = "broken" };
     uint64_t all = 0;
 
-    if (!f->rc)
+    if (!f->rc) {
         f->rc = rn_buf_printf(
             f->out, "# HELP runnel_trigger_calls_total Calls of the handler.\n"
                     "# TYPE runnel_trigger_calls_total counter\n");
+    }
     for (size_t i = 0; i < RN_ANSWER_KINDS && !f->rc; i++) {
         uint64_t calls = atomic_load(&t->calls[i]);
         all += calls;
@@ -49,7 +51,7 @@ static void add_calls(struct figures *f, struct rn_trigger *t)
             f->out, "runnel_trigger_calls_total{result=\"%s\"} %llu\n",
             results[i], (unsigned long long)calls);
     }
-    if (!f->rc)
+    if (!f->rc) {
         f->rc = rn_buf_printf(
             f->out,
             "# HELP runnel_trigger_call_seconds The time of calls.\n"
@@ -57,6 +59,7 @@ static void add_calls(struct figures *f, struct rn_trigger *t)
             "runnel_trigger_call_seconds_sum %.15g\n"
             "runnel_trigger_call_seconds_count %llu\n",
             (double)atomic_load(&t->call_ns) / 1e9, (unsigned long long)all);
+    }
     add_counter(f, "timeouts_total", "Calls that reached the time limit.",
                 (double)atomic_load(&t->timeouts));
 }

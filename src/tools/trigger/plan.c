@@ -141,10 +141,11 @@ static bool parse_retry(const char *text, runnel_processor_options *o)
     o->retry_attempts = retries + 1; /* the first call is no retry */
     if (strcmp(word, "fixed") == 0)
         o->retry_delay_max_ms = o->retry_delay_ms;
-    else
+    else {
         is_good = is_good && strcmp(word, "exp") == 0 &&
                   take_ms(&rest, &o->retry_delay_max_ms) &&
                   o->retry_delay_ms <= o->retry_delay_max_ms;
+    }
     return is_good && !*rest;
 }
 
@@ -196,11 +197,12 @@ static int read_letters(const struct rn_args *args, struct rn_plan *plan)
         plan->letters = RN_LETTER_URL;
         plan->letters_to = to;
     }
-    if (!plan->letters || !*plan->letters_to)
+    if (!plan->letters || !*plan->letters_to) {
         return rn_report(RN_EXIT_USAGE,
                          "--dlq is container:DB/NAME, file:PATH, a URL or "
                          "exec:COMMAND, not '%s'",
                          to);
+    }
     return RN_EXIT_OK;
 }
 
@@ -308,25 +310,29 @@ static int read_policies(const struct rn_args *args, struct rn_plan *plan)
     const char *start = rn_args_text(args, "start");
     const char *checkpoint = rn_args_text(args, "checkpoint");
 
-    if (!parse_retry(retry, &plan->processor))
+    if (!parse_retry(retry, &plan->processor)) {
         return rn_report(RN_EXIT_USAGE,
                          "--retry is fixed:N:DELAY, exp:N:MIN:MAX or forever, "
                          "not '%s'",
                          retry);
-    if (!rn_start_parse(start, &plan->feed))
+    }
+    if (!rn_start_parse(start, &plan->feed)) {
         return rn_report(RN_EXIT_USAGE,
                          "--start is now, beginning or a time such as "
                          "2026-11-18T08:30:00Z, not '%s'",
                          start);
-    if (!parse_checkpoint(checkpoint, &plan->processor))
+    }
+    if (!parse_checkpoint(checkpoint, &plan->processor)) {
         return rn_report(RN_EXIT_USAGE,
                          "--checkpoint is batch, changes=N or time=MS, not "
                          "'%s'",
                          checkpoint);
-    if (plan->is_once && strcmp(checkpoint, "batch") != 0)
+    }
+    if (plan->is_once && strcmp(checkpoint, "batch") != 0) {
         return rn_report(RN_EXIT_USAGE,
                          "--once stores its position after every batch: leave "
                          "--checkpoint away");
+    }
     return RN_EXIT_OK;
 }
 

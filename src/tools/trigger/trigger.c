@@ -62,7 +62,7 @@ static runnel_verdict handle(void *context, const char *lease,
     struct rn_trigger *t = context;
     bool is_lines = t->plan.command && !t->plan.is_coprocess;
     struct rn_buf body = RN_BUF_INIT(RN_BODY_MAX);
-    struct rn_answer answer = { RN_ANSWER_DONE };
+    struct rn_answer answer = { .kind = RN_ANSWER_DONE };
     int64_t began_ns = rn_mono_ns(rn_env_real());
     char id[RN_BODY_ID_MAX];
     struct rn_handler_call call = {
