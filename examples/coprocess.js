@@ -23,5 +23,6 @@ lines.on('line', (line) => {
     }
     fs.appendFileSync(file, JSON.stringify(change) + '\n');
   }
-  console.log(JSON.stringify(fail.length ? { batch, fail } : { batch, ok: true }));
+  const answer = fail.length ? { batch, fail } : { batch, ok: true };
+  console.log(JSON.stringify(answer));
 });

@@ -127,7 +127,7 @@ def environment(**more):
     """The environment of a command: the server of the file is its account."""
     env = {name: value for name, value in os.environ.items()
            if not name.startswith("RUNNEL_") and name != "NO_COLOR"}
-    env.update(RUNNEL_ACCOUNT=account(), **more)
+    env.update({"RUNNEL_ACCOUNT": account(), **more})
     return {name: value for name, value in env.items() if value is not None}
 
 

@@ -18,7 +18,8 @@ extern char **environ;
 static bool is_secret(const char *variable)
 {
     return strncmp(variable, "RUNNEL_KEY=", 11) == 0 ||
-           strncmp(variable, "RUNNEL_SIGNING_KEY=", 19) == 0;
+           (strncmp(variable, "RUNNEL_ACCOUNT=", 15) == 0 &&
+            strstr(variable, "AccountKey="));
 }
 
 /* An environment for execve(2) in one block: the pointers, then the texts of

@@ -131,14 +131,15 @@ static void interrupt(void *context)
 
 /* ---- begin and end ------------------------------------------------------- */
 
-static struct rn_handler *new_http(const struct rn_plan *p, const char *url)
+static struct rn_handler *new_http(const struct rn_plan *p, const char *url,
+                                   uint32_t timeout_ms)
 {
     struct rn_http_options options = {
         .url = url,
         .ca_file = p->http_ca_file,
         .signing_key = rn_view_text(p->signing_key),
         .count = p->concurrency,
-        .timeout_ms = p->timeout_ms,
+        .timeout_ms = timeout_ms,
     };
 
     return rn_http_new(&options);
@@ -151,7 +152,7 @@ static int open_handler(struct rn_trigger *t)
     if (!rn_guard_start(&t->guard))
         return rn_report(RN_EXIT_FAILED, "no process: %s", strerror(errno));
     if (p->url)
-        t->handler = new_http(p, p->url);
+        t->handler = new_http(p, p->url, p->timeout_ms);
     else if (p->is_coprocess)
         t->handler = rn_coprocess_new(p->command, p->concurrency, &t->guard);
     else
@@ -165,7 +166,9 @@ static int open_letters(struct rn_trigger *t)
     struct rn_dead_letters *l = &t->letters;
 
     l->processor = p->name;
-    l->timeout_ms = p->timeout_ms;
+    /* Unlike a batch, a letter under way cannot be given up by a drain. */
+    l->timeout_ms = p->timeout_ms < p->processor.stop_ms ? p->timeout_ms
+                                                         : p->processor.stop_ms;
     switch (p->letters) {
     case RN_LETTER_NONE:
         return RN_EXIT_OK;
@@ -180,7 +183,7 @@ static int open_letters(struct rn_trigger *t)
                           : rn_report(RN_EXIT_USAGE, "--dlq %s: %s",
                                       p->letters_to, strerror(errno));
     case RN_LETTER_URL:
-        l->handler = new_http(p, p->letters_to);
+        l->handler = new_http(p, p->letters_to, l->timeout_ms);
         break;
     case RN_LETTER_COMMAND:
         l->handler = rn_exec_new(p->letters_to, &t->guard);
@@ -197,11 +200,12 @@ static int check_container(const struct rn_trigger *t, const char *option,
 
     if (!container || !runnel_container_read(container, NULL, &error))
         return RN_EXIT_OK;
-    if (error.code == RUNNEL_NOT_FOUND)
+    if (error.code == RUNNEL_NOT_FOUND) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "%s: container \"%s\" does not exist (database \"%s\" "
                          "unless the name has one)",
                          option, name, t->target.database_name);
+    }
     return rn_report_error_at(&error, "%s %s", option, name);
 }
 
@@ -228,10 +232,11 @@ static int start_processor(struct rn_trigger *t)
     if (t->plan.letters != RN_LETTER_NONE && !t->graveyard)
         observer.dead_letter = bury;
     if (runnel_processor_start(t->target.container, &o, &observer,
-                               &t->processor, &error))
+                               &t->processor, &error)) {
         return error.code == RUNNEL_BAD_REQUEST
                    ? rn_report(RN_EXIT_USAGE, "%s", error.message)
                    : rn_report_error(&error);
+    }
     return RN_EXIT_OK;
 }
 
@@ -243,10 +248,11 @@ static int open_all(struct rn_trigger *t, const struct rn_args *args)
         status = open_handler(t);
     if (!status)
         status = rn_target_open(args, &t->target);
-    if (!status)
+    if (!status) {
         status = rn_target_container(t->target.client, "--leases",
                                      t->target.database_name, t->plan.leases,
                                      &t->leases);
+    }
     if (!status)
         status = open_letters(t);
     return status ? status : start_processor(t);
@@ -316,10 +322,11 @@ static int drain(struct rn_trigger *t, int status)
     runnel_error error = { 0 };
     uint32_t ms = t->plan.drain_ms ? t->plan.drain_ms : 1;
 
-    if (runnel_processor_drain(t->processor, ms, &error) && !status)
+    if (runnel_processor_drain(t->processor, ms, &error) && !status) {
         status = rn_report(RN_EXIT_FAILED,
                            "calls under way did not end in time; their changes "
                            "will be delivered again");
+    }
     return status;
 }
 
@@ -327,14 +334,17 @@ static int work(struct rn_trigger *t)
 {
     struct rn_endpoint *endpoints[2] = { NULL, NULL };
     runnel_estimator *estimator = NULL;
-    int status = start_endpoints(t, endpoints);
+    int status;
 
+    /* Until here a signal cancels the client, and with it any drain. */
+    if (rn_interrupted())
+        t->plan.drain_ms = 0;
+    rn_on_interrupt(interrupt, t);
+    status = start_endpoints(t, endpoints);
     if (!status)
         status = start_estimator(t, &estimator);
-    if (!status) {
-        rn_on_interrupt(interrupt, t);
+    if (!status)
         status = wait_for_end(t);
-    }
     runnel_estimator_stop(estimator);
     status = drain(t, status);
     rn_endpoint_close(endpoints[0]);
