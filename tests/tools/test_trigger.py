@@ -4,6 +4,7 @@ Method: each case puts documents into a container of its own and runs triggers
 with handlers that leave a trace.  Most use --once, which ends when everything
 was handled.  The rows R1 to R7 are those of the processor's test matrix.
 """
+import atexit
 import hashlib
 import hmac
 import http.client
@@ -18,13 +19,25 @@ import subprocess
 import threading
 import time
 
-from harness import (HERE, LIMIT_S, RUNNEL, account, case, container, equal,
-                     eventually, fails, finish, runnel, scratch, server, start)
+from harness import (EMULATOR_KEY, HERE, LIMIT_S, RUNNEL, account, case,
+                     container, equal, eventually, fails, finish, runnel,
+                     scratch, server, start)
 
 EXAMPLES = os.path.join(HERE, "../../examples")
 FAST = ["--lease-renew", "500", "--lease-acquire", "400", "--lease-expire",
         "2s", "--retry", "fixed:3:20"]
 _numbers = iter(range(10000))
+_running = []
+
+
+@atexit.register
+def end_all():
+    """What a case that failed has left is not in the way of the next."""
+    while _running:
+        process = _running.pop()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 class Job:
@@ -32,6 +45,7 @@ class Job:
     arguments of a trigger for them."""
 
     def __init__(self, documents=10, keys=3, ranges=1, **definition):
+        end_all()
         self.number = next(_numbers)
         self.box = container(f"trigger{self.number}", ranges, **definition)
         self.trace = scratch(f"trace{self.number}")
@@ -48,7 +62,8 @@ class Job:
                         else ["--start", "beginning"]) + list(more)
 
     def start(self, *more, **options):
-        return start(*self.arguments(*more), **options)
+        _running.append(start(*self.arguments(*more), **options))
+        return _running[-1]
 
     def once(self, *more, **options):
         return runnel(*self.arguments("--once", *more), **options)
@@ -127,7 +142,7 @@ def _():
 def _():
     job = Job(4)
     dead = job.trace + ".dead"
-    result = job.exec('if grep -q \'"id":"2"\'; then echo x >>"$T"; exit 65; fi',
+    result = job.exec('! grep -q \'"id":"2"\' || { echo x >>"$T"; exit 65; }',
                       "--per", "doc", "--dlq", f"file:{dead}")
     equal(result.code, 0, result.err)
     equal(job.lines(), ["x"])
@@ -163,11 +178,14 @@ def _():
 @case("trigger keeps keys from its handlers")
 def _():
     job = Job(1)
-    key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMb" \
-          "IZnqyMsEcaGQy67XIw/Jw=="
-    job.exec('env >"$T"', env={"RUNNEL_KEY": key, "OTHER": "1"})
-    assert "OTHER=1" in job.lines(), job.lines()
-    assert not [line for line in job.lines() if key in line]
+    key = EMULATOR_KEY
+    for secret in {"RUNNEL_KEY": key}, {
+            "RUNNEL_ACCOUNT":
+            f"AccountEndpoint={account()};AccountKey={key};"}:
+        equal(job.exec('env >"$T"', "--lease-prefix", list(secret)[0],
+                       env={**secret, "OTHER": "1"}).code, 0)
+        assert "OTHER=1" in job.lines(), job.lines()
+        assert not [line for line in job.lines() if key in line]
 
 
 @case("trigger needs no handler that reads its input")
@@ -340,8 +358,10 @@ def _():
             ("os._exit(1)", "ended without an acknowledgement"),
             ("os.kill(os.getpid(), 9)", "ended without an acknowledgement"),
             ("import time; time.sleep(100)", "took too long"),
-            ("print('hello', flush=True); continue", "no acknowledgement of the batch"),
-            ("print('{}', flush=True); continue", "no acknowledgement of the batch"),
+            ("print('hello', flush=True); continue",
+             "no acknowledgement of the batch"),
+            ("print('{}', flush=True); continue",
+             "no acknowledgement of the batch"),
             ("print('{\"ok\":true,\"batch\":99}', flush=True); continue",
              "no acknowledgement of the batch"),
             ("print('{\"ok\":true}\\n{\"ok\":true}', flush=True)",
@@ -473,33 +493,18 @@ def _():
     made = subprocess.run([RUNNEL, "tls", "init", data, "localhost"],
                           capture_output=True, text=True)
     equal(made.returncode, 0, made.stderr)
-    exported = subprocess.run([RUNNEL, "tls", "export", data, data + ".ca"],
-                              capture_output=True, text=True)
-    equal(exported.returncode, 0, exported.stderr)
-    files = find_tls(data)
     job = Job(2)
-    with Hook(200, tls=files) as hook:
+    with Hook(200, tls=(data + "/tls/cert.pem", data + "/tls/key.pem")) \
+            as hook:
         result = job.once("--http", hook.url, "--dlq",
                           f"file:{job.trace}.dead")
         equal(result.code, 1, result.err)
         assert "the handler's certificate is not trusted" in result.err
         equal((hook.requests, os.path.getsize(job.trace + ".dead")), ([], 0))
         result = job.once("--http", hook.url, "--http-ca-file",
-                          os.path.join(data + ".ca", "ca.pem"))
+                          data + "/tls/ca.pem")
         equal((result.code, result.err), (0, ""))
         equal(sorted(hook.ids()), job.all_ids())
-
-
-def find_tls(data):
-    found = []
-    for directory, _, names in os.walk(data):
-        found += [os.path.join(directory, name) for name in names]
-    chain = [path for path in found if path.endswith("server.pem")
-             or path.endswith("cert.pem") or path.endswith(".crt")]
-    key = [path for path in found if path.endswith("key.pem")
-           and "ca" not in os.path.basename(path) or path.endswith("server.key")]
-    assert chain and key, found
-    return chain[0], key[0]
 
 
 @case("trigger --http waits for a service that refuses connections")
@@ -679,7 +684,7 @@ def _():
         equal(served.end().code, 0)
         equal(job.exec('cat >>"$T"').code, 0)  # the drain has stored it
         equal(job.lines(), [])
-    assert counts[0] > 3 and max(counts[1:]) <= 1, counts
+    assert counts[0] > 1 >= max(counts[1:]), counts
     served = Served(Job(1), "--exec", ":", "--poll", "20")
     eventually(lambda: served.metric("feed_reads_total"), lambda n: n > 30)
     equal(served.end().code, 0)
@@ -704,7 +709,6 @@ def _():
     process = job.start("--exec", hanging(job))
     wait_for_handler(job)
     process.terminate()
-    eventually(lambda: server().ask("GET", "/")[0], lambda _: True)
     os.remove(job.trace)
     result = finish(process)
     equal((result.code, result.err), (0, ""))
@@ -822,12 +826,13 @@ def _():
 def _():
     """Every version is in the ledger of a handler that succeeded, and new ones
     of a key come in order.  RUNNEL_PROVE: for longer."""
-    seconds = 600 if os.environ.get("RUNNEL_PROVE") else 6
+    seconds = 120 if os.environ.get("RUNNEL_PROVE") else 6
     until_kill = time.monotonic() + 1.5
     job = Job(0, ranges=3)
     ledger = job.trace
-    handler = (f'flock {ledger}.lock sh -c \'cat >>{ledger}; '
-               '[ $(($(date +%N | cut -c1-6 | sed s/^0*//) % 7)) != 0 ]\'')
+    # Some calls fail; what is in the ledger was handled with success.
+    handler = (f'[ $(($$ % 7)) != 0 ] && exec flock {ledger}.lock sh -c '
+               f'"cat >>{ledger}"')
     names = iter(range(10000))
     fleet = []
 
@@ -1009,22 +1014,23 @@ def _():
 @case("trigger --start takes a time, and begins now by default")
 def _():
     job = Job(3)
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
-    for start_at in ["now"], [when], []:
-        more = ["--start", *start_at] if start_at else []
-        arguments = [each for each in job.arguments("--once", "--exec",
-                                                    f"cat >>{job.trace}")]
-        at = arguments.index("--start")
-        arguments[at:at + 2] = more
-        arguments[arguments.index("--lease-prefix") + 1] = \
-            f"{job.number}-{len(more)}{start_at[:1]}".replace(":", "")
-        result = runnel(*arguments)
+    later = stamp(3600)
+    for i, begin in enumerate((["--start", "now"], ["--start", later], [])):
+        result = runnel(
+            "trigger", "--container", job.box.name, "--lease-prefix",
+            f"{job.number}-{i}", *FAST, *begin, "--once", "--exec",
+            f"cat >>{job.trace}")
         equal((result.code, result.err), (0, ""))
     equal(job.lines(), [])
-    past = time.strftime("%Y-%m-%dT%H:%M:%S.5Z", time.gmtime(time.time() - 600))
-    result = job.exec('cat >>"$T"', "--start", past)
+    result = job.exec('cat >>"$T"', "--start", stamp(-600))
     equal(result.code, 0, result.err)
     job.handled_once()
+
+
+def stamp(seconds):
+    """That many seconds from now, with a fraction."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.5Z",
+                         time.gmtime(time.time() + seconds))
 
 
 @case("trigger --json prints its events as lines of JSON")
