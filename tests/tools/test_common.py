@@ -117,6 +117,7 @@ def _():
                  [["--key-file", "-"], {"input": key}],
                  [["--data", server().data], {}],
                  [["--key", key], {}],
+                 [["--key", key, "--color", "never"], {}],
                  [[], {"env": {"RUNNEL_KEY": key}}],
                  [["--account",
                    f"AccountEndpoint={account()};AccountKey={key};"], {}]):

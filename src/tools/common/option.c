@@ -117,7 +117,7 @@ static size_t open_part(const char *argument, const char *before)
     const char *key = strstr(argument, "AccountKey=");
     size_t name = secret_name(argument);
 
-    if (before && secret_name(before) == strlen(before))
+    if (before && *before && secret_name(before) == strlen(before))
         return 0;
     if (name && argument[name])
         return name + 1;
