@@ -7,8 +7,8 @@ import threading
 
 from documents import by_id, held, saved, text_of, write_lines
 from gate import Gate
-from harness import (LIMIT_S, Server, case, container, equal, eventually, fails,
-                     finish, runnel, scratch, server, start)
+from harness import (EMULATOR_KEY, LIMIT_S, Server, case, container, equal,
+                     eventually, fails, finish, runnel, scratch, server, start)
 from terminal import Terminal
 
 VERSIONS = {"changeFeedPolicy": {"retentionDuration": 10}}
@@ -154,7 +154,7 @@ def _():
     for i in range(200):
         source.put({"id": f"w{i}", "pk": f"p{i % 11}", "place": f"q{i % 5}"})
     arguments = ["copy", "--container", source.name, "--to", name, "--create",
-                 "--partition-key", "/place", "--state", state, "--json"]
+                 "--to-pk", "/place", "--state", state, "--json"]
     result = runnel(*arguments)
     equal(result.code, 0, result.err)
     writer = Writer(source, 3, deletes=True)
@@ -220,9 +220,9 @@ def _():
         source.put({"id": str(i), "pk": "a"})
     with Server() as other:
         url = f"http://127.0.0.1:{other.port}/"
-        with Terminal("copy", "--container", source.name, "--to", "e/far",
-                      "--to-account", url, "--create", "--verify",
-                      columns=120) as t:
+        with Terminal("copy", "--container", source.name, "--to-key",
+                      EMULATOR_KEY, "--to", "e/far", "--to-account", url,
+                      "--create", "--verify", columns=120) as t:
             t.wait_for(r"30 documents, \d+/s")
             t.wait_for("30 documents copied, 0 deleted, 0 refused, "
                        "0 differences")
@@ -237,8 +237,8 @@ def _():
     words = ["copy", "--container", box.name]
     fails(2, "--to is missing", *words)
     fails(2, "is both the source and the target", *words, "--to", "bad")
-    fails(2, "--partition-key needs --create", *words, "--to", "bad2",
-          "--partition-key", "/x")
+    fails(2, "--to-pk needs --create", *words, "--to", "bad2",
+          "--to-pk", "/x")
     fails(3, 'container "none" does not exist in database "d"', *words, "--to",
           "none")
     fails(3, 'container "none" does not exist in database "d"', "copy",

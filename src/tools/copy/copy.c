@@ -156,11 +156,12 @@ static int open_all(struct rn_copy *c)
             rn_state_open(&c->state, rn_args_text(c->args, "state"), c->run.at);
     if (!status)
         status = begin_lanes(c);
-    if (!status && !c->from.keeps_versions)
+    if (!status && !c->from.keeps_versions) {
         (void)rn_report(RN_EXIT_OK,
                         "note: %s does not keep all versions "
                         "(changeFeedPolicy), so that deletes are not followed",
                         c->from.name);
+    }
     return status ? status : save(c);
 }
 
@@ -260,7 +261,7 @@ static const struct rn_option options[] = {
     { "create", RN_OPTION_FLAG, NULL, NULL, NULL,
       "Create the target with the definition of the source, unless it "
       "exists." },
-    { "partition-key", RN_OPTION_TEXT, "PATH", NULL, NULL,
+    { "to-pk", RN_OPTION_TEXT, "PATH", NULL, NULL,
       "With --create: the partition key of the target, such as /customer or "
       "/tenant,/user; without it, that of the source." },
     { "follow", RN_OPTION_FLAG, NULL, NULL, NULL,

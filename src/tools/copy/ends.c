@@ -26,10 +26,11 @@ static int open_target(struct rn_copy *c)
     if (!to)
         return rn_report(RN_EXIT_USAGE, "--to is missing");
     status = rn_target_client(c->args, prefix, &c->target.client);
-    if (!status)
+    if (!status) {
         status = rn_target_container(c->target.client, "--to",
                                      c->source.database_name, to,
                                      &c->target.container);
+    }
     if (status)
         return status;
     if (rn_buf_printf(&names, "%s%s%s",
@@ -87,7 +88,7 @@ static enum rn_code print_paths(const struct rn_schema *schema,
 /* Creates the target like the source, unless it is there. */
 static int create_target(struct rn_copy *c)
 {
-    const char *key = rn_args_text(c->args, "partition-key");
+    const char *key = rn_args_text(c->args, "to-pk");
     struct rn_buf json = RN_BUF_INIT(DEFINITION_MAX);
     struct rn_buf paths = RN_BUF_INIT(PATHS_MAX);
     runnel_database_definition database = { RUNNEL_DATABASE_INIT };
@@ -106,10 +107,11 @@ static int create_target(struct rn_copy *c)
     if (!status &&
         (runnel_database_create(c->target.client, &database, NULL, &error) ||
          runnel_container_create(c->target.client, c->target.database_name,
-                                 &definition, NULL, &error)))
+                                 &definition, NULL, &error))) {
         status = rn_report_error_at(&error, "creating %s/%s",
                                     c->target.database_name,
                                     c->target.container_name);
+    }
     rn_buf_release(&json);
     rn_buf_release(&paths);
     return status;
@@ -122,8 +124,8 @@ int rn_copy_open_ends(struct rn_copy *c)
     bool creates = rn_args_flag(c->args, "create");
     int status = rn_target_open(c->args, &c->source);
 
-    if (!status && !creates && rn_args_text(c->args, "partition-key"))
-        status = rn_report(RN_EXIT_USAGE, "--partition-key needs --create");
+    if (!status && !creates && rn_args_text(c->args, "to-pk"))
+        status = rn_report(RN_EXIT_USAGE, "--to-pk needs --create");
     if (!status)
         status = open_target(c);
     if (!status)
@@ -136,10 +138,11 @@ int rn_copy_open_ends(struct rn_copy *c)
         status = rn_schema_read(&c->target, &c->to);
     if (!status && strcmp(c->from.rid, c->to.rid) == 0 &&
         strcmp(c->from.name, c->to.name) == 0 &&
-        !rn_args_text(c->args, "to-account"))
+        !rn_args_text(c->args, "to-account")) {
         status =
             rn_report(RN_EXIT_USAGE, "%s is both the source and the target",
                       c->from.name);
+    }
     c->has_same_key = !status && rn_schema_same_key(&c->from, &c->to);
     return status;
 }
