@@ -97,10 +97,11 @@ static int write_batch(struct rn_copy *c, struct rn_replay *replay,
         pthread_mutex_lock(&c->moving);
     status = rn_replay_make(replay, batch);
     if (!status &&
-        rn_bulk_write(&bulk, replay->operations, replay->count, &error))
+        rn_bulk_write(&bulk, replay->operations, replay->count, &error)) {
         status = rn_lanes_stop()
                      ? rn_report_error_at(&error, "writing to %s", c->to.name)
                      : RN_LANE_STOPPED;
+    }
     if (!c->has_same_key)
         pthread_mutex_unlock(&c->moving);
     return status;

@@ -313,10 +313,11 @@ static int find_moved(struct rn_replay *p, size_t from, size_t end)
     rn_buf_release(&parameters);
     if (rc)
         return no_memory();
-    if (code)
+    if (code) {
         return rn_lanes_stop()
                    ? rn_report_error_at(&error, "reading %s", p->copy->to.name)
                    : RN_LANE_STOPPED;
+    }
     return RN_EXIT_OK;
 }
 
@@ -327,7 +328,8 @@ void rn_replay_init(struct rn_replay *p, struct rn_copy *copy)
     *p = (struct rn_replay){ .copy = copy,
                              .arena = RN_ARENA_INIT(ARENA_MAX),
                              .list = RN_BUF_INIT(LIST_MAX),
-                             .scratch = RN_BUF_INIT(2 * RN_DOCUMENT_MAX) };
+                             .scratch =
+                                 RN_BUF_INIT((size_t)2 * RN_DOCUMENT_MAX) };
     rn_json_init(&p->json, NULL);
     rn_json_init(&p->other, NULL);
 }

@@ -94,13 +94,14 @@ static int look_up(struct side *s, runnel_bytes left, const runnel_key *key)
     do
         code = runnel_item_read(s->right, *key, NULL, &reply, &error);
     while (code && rn_patience_wait(&patience, &error));
-    if (code == RUNNEL_NOT_FOUND)
+    if (code == RUNNEL_NOT_FOUND) {
         tell(s, s->is_back ? "only in the target" : "missing in the target",
              key);
-    else if (code)
+    } else if (code) {
         status = failed(s->right_schema, &error);
-    else if (compare(s, left, runnel_reply_body(reply), key))
+    } else if (compare(s, left, runnel_reply_body(reply), key)) {
         status = rn_report(RN_EXIT_FAILED, "out of memory");
+    }
     runnel_reply_close(reply);
     return status;
 }

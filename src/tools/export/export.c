@@ -314,10 +314,11 @@ static int open_all(struct export *e)
         status = rn_state_open(&e->state, state, e->run.at);
     if (!status)
         status = begin_lanes(e);
-    if (!status)
+    if (!status) {
         status = rn_sink_open(&e->sink, is_file ? output : NULL, is_array,
                               rn_state_number(&e->state, 0, "bytes"),
                               rn_state_number(&e->state, 0, "rows"));
+    }
     return status ? status : save(e);
 }
 
@@ -341,13 +342,14 @@ static void summarize(const struct export *e)
 {
     if (!e->sink.file.path)
         return;
-    if (rn_args_flag(e->args, "json"))
+    if (rn_args_flag(e->args, "json")) {
         rn_outf("{\"rows\":%llu,\"bytes\":%llu}\n",
                 (unsigned long long)e->sink.rows,
                 (unsigned long long)e->sink.file.length);
-    else
+    } else {
         rn_outf("%llu documents written to %s\n",
                 (unsigned long long)e->sink.rows, e->sink.file.path);
+    }
 }
 
 static int run(const struct rn_args *args)

@@ -44,10 +44,11 @@ static enum rn_code take_cell(const struct rn_csv *csv, struct rn_view row,
         end = take_quoted(row, *at + 1, scratch);
         if (end == SIZE_MAX)
             return rn_fail(err, RN_BAD_REQUEST, "a quote is not closed");
-        if (end < row.len && row.at[end] != csv->delimiter)
+        if (end < row.len && row.at[end] != csv->delimiter) {
             return rn_fail(err, RN_BAD_REQUEST,
                            "text behind a closing quote: double the quotes "
                            "inside a quoted cell");
+        }
         out->text = rn_buf_view(scratch);
     } else {
         comma = *at < row.len
@@ -87,10 +88,11 @@ enum rn_code rn_csv_init(struct rn_csv *csv, char delimiter,
             break;
         }
         for (uint32_t i = 0; !rc && i < csv->columns; i++) {
-            if (rn_view_eq(csv->names[i], cell.text))
+            if (rn_view_eq(csv->names[i], cell.text)) {
                 rc = rn_fail(err, RN_BAD_REQUEST,
                              "the header has the column \"%.*s\" twice",
                              RN_FMT(cell.text));
+            }
         }
         csv->names[csv->columns++] = rn_arena_copy(&csv->arena, cell.text);
         if (!rc && !csv->names[csv->columns - 1].at)
@@ -112,14 +114,14 @@ static bool is_json(struct rn_view text)
     struct rn_json json;
     enum rn_json_kind kind = RN_JSON_UNDEFINED;
 
-    if (!memchr("-0123456789tfn", text.at[0], 14))
+    if (!strchr("-0123456789tfn", text.at[0]))
         return false;
     rn_json_init(&json, NULL);
     if (!rn_json_parse(&json, text, NULL))
         kind = rn_json_kind(&json, 0);
     rn_json_release(&json);
     return kind != RN_JSON_UNDEFINED &&
-           !memchr(" \t\r\n", text.at[text.len - 1], 4);
+           !strchr(" \t\r\n", text.at[text.len - 1]);
 }
 
 static void print_cell(struct rn_json_out *o, struct rn_view name,

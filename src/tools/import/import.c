@@ -104,13 +104,14 @@ static int read_records(struct import *m)
             break;
         if (!rc)
             rc = take_record(m, &record, &err, &status);
-        if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE)
+        if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE) {
             status =
                 rn_rejects_add(&m->rejects, record.line, record.text, err.text);
-        else if (rc == RN_BUSY)
+        } else if (rc == RN_BUSY) {
             status = RN_EXIT_INTERRUPTED;
-        else if (rc)
+        } else if (rc) {
             status = rn_report(RN_EXIT_FAILED, "%s", err.text);
+        }
         m->done = m->records.input.place;
         atomic_store(&m->bytes_read, m->done.offset);
         if (!status)
@@ -162,13 +163,16 @@ static int open_records(struct import *m)
     const char *file = rn_args_operand(m->args, 0);
     const char *delimiter = rn_args_text(m->args, "delimiter");
     bool is_tab = strcmp(delimiter, "tab") == 0;
+    char separator = delimiter[0];
     struct rn_err err = { 0 };
 
     if (!is_tab && (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0])))
         return rn_report(RN_EXIT_USAGE,
                          "--delimiter takes one character, or tab");
+    if (is_tab)
+        separator = '\t';
     if (rn_records_open(&m->records, file ? file : "-", format_of(m->args),
-                        is_tab ? '\t' : delimiter[0], &err))
+                        separator, &err))
         return rn_report(RN_EXIT_FAILED, "%s", err.text);
     return RN_EXIT_OK;
 }

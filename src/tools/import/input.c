@@ -106,11 +106,12 @@ enum rn_code rn_input_skip(struct rn_input *in, struct rn_place to,
 
         if (bytes.len)
             rn_input_consume(in, left < bytes.len ? (size_t)left : bytes.len);
-        else if (in->is_end)
+        else if (in->is_end) {
             return rn_fail(err, RN_IO, "%s is shorter than the state file says",
                            in->name);
-        else
+        } else {
             rc = rn_input_more(in, err);
+        }
         if (rc)
             return rc;
     }

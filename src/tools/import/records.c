@@ -284,7 +284,7 @@ enum rn_code rn_records_open(struct rn_records *r, const char *name,
     enum rn_code rc;
 
     *r = (struct rn_records){ .format = format,
-                              .row = RN_BUF_INIT(8 * RN_DOCUMENT_MAX) };
+                              .row = RN_BUF_INIT((size_t)8 * RN_DOCUMENT_MAX) };
     rc = rn_input_open(&r->input, name, err);
     if (!rc)
         rc = open_format(r, delimiter, err);

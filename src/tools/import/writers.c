@@ -198,10 +198,11 @@ static int write_batch(struct rn_writer *writer, struct batch *b)
             .kind = w->kind, .json = { b->bytes.at + d->json, d->json_len }
         };
     }
-    if (rn_bulk_write(&bulk, operations, b->count, &error) && rn_lanes_stop())
+    if (rn_bulk_write(&bulk, operations, b->count, &error) && rn_lanes_stop()) {
         writer->status = rn_report_error_at(
             &error, "stopped near %s:%llu", w->rejects->input,
             (unsigned long long)b->documents[0].line);
+    }
     return rn_lanes_stopped() && !writer->status ? RN_LANE_STOPPED
                                                  : writer->status;
 }
@@ -247,7 +248,7 @@ enum rn_code rn_writers_init(struct rn_writers *w)
         w->writers[i].all = w;
         for (size_t k = 0; k < 2; k++)
             w->writers[i].batches[k].bytes =
-                RN_BUF_INIT(BATCH_BYTES + 10 * RN_DOCUMENT_MAX);
+                RN_BUF_INIT(BATCH_BYTES + (size_t)10 * RN_DOCUMENT_MAX);
     }
     return RN_OK;
 }

@@ -19,12 +19,13 @@ static int cut(const struct rn_append *file)
 
     if (fstat(file->fd, &is))
         return failed(file);
-    if ((uint64_t)is.st_size < file->length)
+    if ((uint64_t)is.st_size < file->length) {
         return rn_report(RN_EXIT_FAILED,
                          "%s is shorter than the state file says: %llu of %llu "
                          "bytes",
                          file->path, (unsigned long long)is.st_size,
                          (unsigned long long)file->length);
+    }
     if (ftruncate(file->fd, (off_t)file->length) ||
         lseek(file->fd, 0, SEEK_END) < 0)
         return failed(file);

@@ -40,10 +40,11 @@ static int check(struct rn_state *s)
         run = rn_json_find(&s->json, 0, RN_LIT("run"));
     if (rn_json_kind(&s->json, run) != RN_JSON_STRING)
         return rn_report(RN_EXIT_USAGE, "%s is not a state file", s->path);
-    if (!rn_json_string_is(&s->json, run, rn_view_text(s->run)))
+    if (!rn_json_string_is(&s->json, run, rn_view_text(s->run))) {
         return rn_report(RN_EXIT_USAGE,
                          "state file %s is of another run: %.*s; this is %s",
                          s->path, RN_FMT(rn_json_text(&s->json, run)), s->run);
+    }
     return RN_EXIT_OK;
 }
 
