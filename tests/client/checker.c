@@ -288,7 +288,7 @@ static void check_all(struct checker *c)
     check_skipped(c, held, count);
     if (!c->is_tampered || !was_well)
         return;
-    c->is_tampered = c->failure[0] != '\0';
+    c->is_tampered = c->has_deletion || c->failure[0] != '\0';
     c->failure[0] = '\0';
 }
 

@@ -34,7 +34,8 @@
  *       is never taken for more than it says
  *
  * An operator who tampers counts as such a host.  From then until the leases
- * cover all keys again nothing is said of I2 and of skips.
+ * cover all keys again nothing is said of I2 and of skips; if a lease was
+ * deleted, perhaps a child that a host had just made, not in that run.
  *
  * The source is either of all versions, or its documents are written once; so
  * every entry of its log has to be acknowledged.  The first violation is kept.
@@ -66,6 +67,7 @@ struct checker {
     const struct service_box *source, *leases;
     bool has_marker;
     bool is_tampered;                /* the leases may have a hole */
+    bool has_deletion;               /* ... and may get one later */
     bool is_overgrown;               /* a .NET host made too large a lease */
     bool trace;                      /* prints what happens */
     bool acked[CHECKER_COMMITS_MAX]; /* by commit of the source */

@@ -18,6 +18,7 @@ draw(struct fleet *f, struct dotnet_lease *lease, size_t *count)
         const struct service_entry *e = f->leases->entries[i];
 
         if (e->is_live && strstr(e->id, "..") &&
+            (!f->damaged || strcmp(f->damaged->id, e->id) != 0) &&
             dotnet_lease_parse(rn_view_text(e->json), lease) &&
             below(f, ++n) == 0)
             found = e;
@@ -74,6 +75,7 @@ void fleet_tamper(struct fleet *f)
     checker_note(&f->checker, "tamper %d with %s", (int)what, e->id);
     /* Without any lease a fleet does not start: an operator must decide. */
     if (what == 0 && count > 2 && !f->is_full && !f->damaged) {
+        f->checker.has_deletion = true;
         (void)service_delete(f->leases, e->id, e->pk);
     } else if (what <= 1) {
         damage(f, e);

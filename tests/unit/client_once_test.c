@@ -24,7 +24,7 @@ enum {
     DOCUMENTS = 120,
     HOSTS = 3,
     ROUNDS = 40,
-    SEEDS = 60,
+    SEEDS = 30,
 };
 
 struct row {
