@@ -187,7 +187,7 @@ static const struct rn_option options[] = {
 
 const struct rn_tool rn_tool_leases = {
     .name = "leases",
-    .usage = "list|show|seek|release|reset|export|import|fork [ARGUMENT]",
+    .usage = "VERB [ARGUMENT]",
     .summary = "Look at the leases of a processor, and move them",
     .help =
         "list prints every lease, show LEASE one of them as it is stored.\n\n"
