@@ -87,8 +87,8 @@ static void host_start(struct fleet *f, struct host *h, const char *name)
     h->account = world_account(&f->w, &h->env.env, &h->network);
     scripted_name(h->network, h->number);
     scripted_on_wake(h->network, on_wake, h);
-    if (rn_container_open(h->account, "d", "c", &h->source, NULL) ||
-        rn_container_open(h->account, "d", "leases", &h->leases, NULL))
+    if (rn_client_container_open(h->account, "d", "c", &h->source, NULL) ||
+        rn_client_container_open(h->account, "d", "leases", &h->leases, NULL))
         abort();
     at.source = h->source;
     at.leases = h->leases;
@@ -110,8 +110,8 @@ static void host_kill(struct host *h)
     rn_host_kill(h->engine);
     h->engine = NULL;
     fleet_forget(h);
-    rn_container_unref(h->source);
-    rn_container_unref(h->leases);
+    rn_client_container_unref(h->source);
+    rn_client_container_unref(h->leases);
     rn_account_unref(h->account);
 }
 

@@ -29,7 +29,7 @@ struct host {
     struct skewed env;
     struct rn_account *account;
     struct rn_network *network;
-    struct rn_container *source, *leases;
+    struct rn_client_container *source, *leases;
     struct rn_host *engine; /* NULL: not running */
     bool was_up;            /* when the world healed */
     struct pending *pending;

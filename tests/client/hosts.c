@@ -71,8 +71,8 @@ void hosts_close(struct hosts *h)
         if (h->hosts[i].engine)
             hosts_kill(h, i);
     for (int i = 0; i < HOSTS_MAX; i++) {
-        rn_container_unref(h->hosts[i].source);
-        rn_container_unref(h->hosts[i].leases);
+        rn_client_container_unref(h->hosts[i].source);
+        rn_client_container_unref(h->hosts[i].leases);
         rn_account_unref(h->hosts[i].account);
     }
     env_of(h)->ops->task_stop(env_of(h), &h->wire);
@@ -182,8 +182,10 @@ static void begin_host(struct hosts *h, struct hosts_host *host)
         return;
     host->account = world_account(&h->world, env_of(h), &host->network);
     scripted_on_wake(host->network, wake_host, host);
-    if (rn_container_open(host->account, "db", "source", &host->source, NULL) ||
-        rn_container_open(host->account, "db", "leases", &host->leases, NULL))
+    if (rn_client_container_open(host->account, "db", "source", &host->source,
+                                 NULL) ||
+        rn_client_container_open(host->account, "db", "leases", &host->leases,
+                                 NULL))
         fail();
 }
 

@@ -26,7 +26,7 @@ struct hosts_host {
     char name[24];
     struct rn_network *network; /* its own end of the wire */
     struct rn_account *account;
-    struct rn_container *source, *leases;
+    struct rn_client_container *source, *leases;
     struct rn_host *engine;
     unsigned batches, opened, closed;
     runnel_close_reason last_reason;
@@ -49,7 +49,7 @@ struct hosts {
     /* The verdict on a batch; NULL: DONE. */
     runnel_verdict (*judge)(struct hosts_host *h, const char *lease,
                             const runnel_batch *batch);
-    struct rn_container *dead_letters;
+    struct rn_client_container *dead_letters;
 };
 
 void hosts_open(struct hosts *h, uint64_t seed, unsigned ranges);

@@ -34,7 +34,8 @@ static void add_row(struct rows *r, runnel_bytes row)
     rn_json_init(&j, NULL);
     assert_int_equal(rn_json_parse(&j, rn_view_of(row.at, row.len), NULL),
                      RN_OK);
-    assert_int_equal(rn_item_canon((struct rn_item){ &j, 0 }, &text), RN_OK);
+    assert_int_equal(
+        rn_merge_item_canon((struct rn_merge_item){ &j, 0 }, &text), RN_OK);
     assert_int_equal(rn_buf_add(&text, rn_view_of("", 1)), RN_OK);
     assert_true(r->count < ROWS_MAX);
     r->of[r->count++] = rn_buf_take(&text);
@@ -131,8 +132,9 @@ static void ask_server(struct live *l, const char *text, const char *parameters,
     w = rn_json_walk_begin(&j, rn_json_find(&j, 0, RN_LIT("Documents")));
     while (rn_json_walk_next(&w)) {
         struct rn_buf row = RN_BUF_INIT(1 << 20);
-        assert_int_equal(rn_item_print((struct rn_item){ &j, w.value }, &row),
-                         RN_OK);
+        assert_int_equal(
+            rn_merge_item_print((struct rn_merge_item){ &j, w.value }, &row),
+            RN_OK);
         add_row(out, (runnel_bytes){ row.at, row.len });
         rn_buf_release(&row);
     }

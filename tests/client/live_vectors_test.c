@@ -45,25 +45,25 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char *canon(struct rn_item item)
+static char *canon(struct rn_merge_item item)
 {
     struct rn_buf text = RN_BUF_INIT(TEXT_MAX);
 
-    assert_int_equal(rn_item_canon(item, &text), RN_OK);
+    assert_int_equal(rn_merge_item_canon(item, &text), RN_OK);
     assert_int_equal(rn_buf_add(&text, rn_view_of("", 1)), RN_OK);
     return rn_buf_take(&text);
 }
 
 /* The canonical texts of an array's elements; `sorted`: in an order that does
  * not depend on theirs. */
-static size_t list(struct rn_item array, bool sorted, char **out)
+static size_t list(struct rn_merge_item array, bool sorted, char **out)
 {
     struct rn_json_walk w = rn_json_walk_begin(array.j, array.at);
     size_t count = 0;
 
     while (rn_json_walk_next(&w)) {
         assert_true(count < ROWS_MAX);
-        out[count++] = canon((struct rn_item){ array.j, w.value });
+        out[count++] = canon((struct rn_merge_item){ array.j, w.value });
     }
     if (sorted)
         qsort(out, count, sizeof(out[0]), by_text);
@@ -84,7 +84,8 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* Rows, or elements of MAKELIST in a single row. */
-static bool same_list(struct rn_item a, struct rn_item b, bool sorted)
+static bool same_list(struct rn_merge_item a, struct rn_merge_item b,
+                      bool sorted)
 {
     static char *x[ROWS_MAX], *y[ROWS_MAX];
     size_t n = list(a, sorted, x), m = list(b, sorted, y);
@@ -109,11 +110,11 @@ static bool same_rows(const struct rn_json *j, const struct rn_json *k,
                       uint32_t expected, bool unordered)
 {
     if (is_list(j, 0) && is_list(k, expected))
-        return same_list((struct rn_item){ j, rn_json_at(j, 0, 0) },
-                         (struct rn_item){ k, rn_json_at(k, expected, 0) },
-                         true);
-    return same_list((struct rn_item){ j, 0 }, (struct rn_item){ k, expected },
-                     unordered);
+        return same_list(
+            (struct rn_merge_item){ j, rn_json_at(j, 0, 0) },
+            (struct rn_merge_item){ k, rn_json_at(k, expected, 0) }, true);
+    return same_list((struct rn_merge_item){ j, 0 },
+                     (struct rn_merge_item){ k, expected }, unordered);
 }
 
 /* ---- sets ---------------------------------------------------------------- */

@@ -14,30 +14,30 @@ const struct service_definition reading_four_ranges = {
     .db = "d", .name = "c", .key = "/pk", .ranges = 4
 };
 
-struct rn_cursor *reading_open(struct world *w,
-                               const runnel_feed_options *options)
+struct rn_feed_cursor *reading_open(struct world *w,
+                                    const runnel_feed_options *options)
 {
-    struct rn_cursor *c = NULL;
+    struct rn_feed_cursor *c = NULL;
     runnel_error error = { 0 };
 
-    if (rn_cursor_open(w->container, options, &c, &error))
+    if (rn_feed_cursor_open(w->container, options, &c, &error))
         fail_msg("%s", error.message);
     return c;
 }
 
-runnel_batch *reading_next(struct rn_cursor *c, uint32_t wait_ms)
+runnel_batch *reading_next(struct rn_feed_cursor *c, uint32_t wait_ms)
 {
     runnel_batch *batch = NULL;
     runnel_error error = { 0 };
 
-    if (rn_cursor_next(c, wait_ms, &batch, &error))
+    if (rn_feed_cursor_next(c, wait_ms, &batch, &error))
         fail_msg("%s", error.message);
-    assert_string_equal(batch->token, rn_cursor_token(c));
+    assert_string_equal(batch->token, rn_feed_cursor_token(c));
     return batch;
 }
 
 /* Everything that is there now, as text. */
-const char *reading_rest(struct rn_cursor *c, uint32_t wait_ms)
+const char *reading_rest(struct rn_feed_cursor *c, uint32_t wait_ms)
 {
     static char text[4096];
     size_t len = 0;
@@ -64,10 +64,10 @@ const char *reading_rest(struct rn_cursor *c, uint32_t wait_ms)
 
 const char *reading_whole(struct world *w, const runnel_feed_options *options)
 {
-    struct rn_cursor *c = reading_open(w, options);
+    struct rn_feed_cursor *c = reading_open(w, options);
     const char *text = reading_rest(c, 0);
 
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     return text;
 }
 

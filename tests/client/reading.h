@@ -9,11 +9,11 @@
 extern const struct service_definition reading_one_range, reading_four_ranges;
 
 /* Both fail the test if the call fails. */
-struct rn_cursor *reading_open(struct world *w,
-                               const runnel_feed_options *options);
-runnel_batch *reading_next(struct rn_cursor *c, uint32_t wait_ms);
+struct rn_feed_cursor *reading_open(struct world *w,
+                                    const runnel_feed_options *options);
+runnel_batch *reading_next(struct rn_feed_cursor *c, uint32_t wait_ms);
 /* Everything until an empty batch.  The text is good until the next call. */
-const char *reading_rest(struct rn_cursor *c, uint32_t wait_ms);
+const char *reading_rest(struct rn_feed_cursor *c, uint32_t wait_ms);
 /* The same with a feed of its own. */
 const char *reading_whole(struct world *w, const runnel_feed_options *options);
 

@@ -35,13 +35,14 @@ void world_open(struct world *w, uint64_t seed,
     w->wire.pass_context = w->sim;
     w->box = service_add(&w->service, d);
     w->account = world_account(w, rn_sim_env(w->sim), NULL);
-    if (rn_container_open(w->account, d->db, d->name, &w->container, NULL))
+    if (rn_client_container_open(w->account, d->db, d->name, &w->container,
+                                 NULL))
         abort();
 }
 
 void world_close(struct world *w)
 {
-    rn_container_unref(w->container);
+    rn_client_container_unref(w->container);
     rn_account_unref(w->account);
     scripted_release(&w->wire);
     service_release(&w->service);

@@ -14,8 +14,8 @@ struct world {
     struct service service;
     struct scripted wire;
     struct rn_account *account;
-    struct service_box *box;        /* of the definition */
-    struct rn_container *container; /* the client's view of it */
+    struct service_box *box;               /* of the definition */
+    struct rn_client_container *container; /* the client's view of it */
 };
 
 /* Aborts if it cannot be made. */

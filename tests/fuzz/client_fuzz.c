@@ -13,12 +13,12 @@
 
 static void try_plan(struct rn_view text, struct rn_arena *arena)
 {
-    struct rn_plan plan;
+    struct rn_merge_plan plan;
 
     (void)arena;
-    if (rn_plan_parse(&plan, text, NULL) == RUNNEL_OK) {
+    if (rn_merge_plan_parse(&plan, text, NULL) == RUNNEL_OK) {
         must(plan.range_count > 0);
-        rn_plan_release(&plan);
+        rn_merge_plan_release(&plan);
     }
 }
 
@@ -43,15 +43,16 @@ static void try_ranges(struct rn_view text, struct rn_arena *arena)
 /* [a, b]: compared both ways, and both added up in every way. */
 static void try_rows(struct rn_view text, struct rn_arena *arena)
 {
-    struct rn_item a, b;
+    struct rn_merge_item a, b;
     struct rn_json j;
     int order = 0, back = 0;
 
     rn_json_init(&j, NULL);
     if (rn_json_parse(&j, text, NULL) == RN_OK) {
-        a = (struct rn_item){ &j, rn_json_at(&j, 0, 0) };
-        b = (struct rn_item){ &j, rn_json_at(&j, 0, 1) };
-        must(!rn_item_compare(a, b, &order) && !rn_item_compare(b, a, &back));
+        a = (struct rn_merge_item){ &j, rn_json_at(&j, 0, 0) };
+        b = (struct rn_merge_item){ &j, rn_json_at(&j, 0, 1) };
+        must(!rn_merge_item_compare(a, b, &order) &&
+             !rn_merge_item_compare(b, a, &back));
         must((order > 0) == (back < 0) && (order < 0) == (back > 0));
         for (int kind = RN_AGGREGATE_NONE; kind <= RN_AGGREGATE_SUM; kind++) {
             struct rn_buf out = RN_BUF_INIT(1 << 20);

@@ -324,16 +324,16 @@ static void every_outcome_is_judged_as_the_table_says(void **state)
         struct rn_account *account = NULL;
         runnel_error error = { 0 };
         struct canned net;
-        struct rn_call call;
+        struct rn_client_call call;
         int64_t begun;
         runnel_code rc;
 
         canned_init(&net, play, (void *)(uintptr_t)&table[i].script);
         assert_int_equal(canned_open(&net, NULL, &account, &error), RUNNEL_OK);
         begun = net.mono_ns;
-        rn_call_init(&call, account, "GET", table[i].effect, &link_a);
+        rn_client_call_init(&call, account, "GET", table[i].effect, &link_a);
         call.request.range = table[i].is_ranged ? "0" : NULL;
-        rc = rn_call_run(&call, &error);
+        rc = rn_client_call_run(&call, &error);
         if (rc != table[i].code || net.requests != table[i].requests)
             fail_msg("%s: %s after %d requests", table[i].name,
                      runnel_code_name(rc), net.requests);
@@ -341,7 +341,7 @@ static void every_outcome_is_judged_as_the_table_says(void **state)
             llabs((net.mono_ns - begun) / 1000000 - table[i].pause_ms) <= 1);
         if (rc && table[i].script.of[0].status)
             assert_string_equal(error.message, "said so");
-        rn_call_release(&call);
+        rn_client_call_release(&call);
         rn_account_unref(account);
     }
 }
@@ -366,15 +366,15 @@ static void a_clock_that_is_far_off_is_corrected_once(void **state)
     struct rn_account *account = NULL;
     runnel_error error = { 0 };
     struct canned net;
-    struct rn_call call;
+    struct rn_client_call call;
 
     (void)state;
     canned_init(&net, refuse_the_date, NULL);
     assert_int_equal(canned_open(&net, NULL, &account, &error), RUNNEL_OK);
     for (int i = 0; i < 2; i++) {
-        rn_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
-        assert_int_equal(rn_call_run(&call, &error), RUNNEL_OK);
-        rn_call_release(&call);
+        rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
+        assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_OK);
+        rn_client_call_release(&call);
     }
     assert_int_equal(net.requests, 3);
     assert_string_equal(dates[0], "Fri, 15 Jan 2027 08:00:00 GMT");
@@ -429,28 +429,28 @@ static void a_bearer_token_is_got_when_it_is_needed(void **state)
     struct rn_account *account = NULL;
     runnel_error error = { 0 };
     struct canned net;
-    struct rn_call call;
+    struct rn_client_call call;
 
     (void)state;
     canned_init(&net, take_the_second, NULL);
     assert_int_equal(canned_open(&net, &o, &account, &error), RUNNEL_OK);
     for (int i = 0; i < 2; i++) {
-        rn_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
-        assert_int_equal(rn_call_run(&call, &error), RUNNEL_OK);
-        rn_call_release(&call);
+        rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
+        assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_OK);
+        rn_client_call_release(&call);
         assert_int_equal(giver.asked, 2); /* a 401 asks again, once */
     }
     net.mono_ns += INT64_C(16) * 60 * 1000 * 1000 * 1000;
-    rn_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
-    assert_int_equal(rn_call_run(&call, &error), RUNNEL_UNAUTHORIZED);
+    rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
+    assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_UNAUTHORIZED);
     assert_int_equal(giver.asked, 4); /* near its end, and after the 401 */
     assert_null(strstr(error.message, "sesame"));
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     giver.fails = true;
-    rn_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
-    assert_int_equal(rn_call_run(&call, &error), RUNNEL_UNREACHABLE);
+    rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
+    assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_UNREACHABLE);
     assert_string_equal(error.message, "no login");
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     rn_account_unref(account);
 }
 
@@ -473,14 +473,14 @@ static void a_resource_token_is_sent_escaped(void **state)
     struct rn_account *account = NULL;
     runnel_error error = { 0 };
     struct canned net;
-    struct rn_call call;
+    struct rn_client_call call;
 
     (void)state;
     canned_init(&net, check_resource_token, NULL);
     assert_int_equal(canned_open(&net, &o, &account, &error), RUNNEL_OK);
-    rn_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
-    assert_int_equal(rn_call_run(&call, &error), RUNNEL_OK);
-    rn_call_release(&call);
+    rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &link_a);
+    assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_OK);
+    rn_client_call_release(&call);
     rn_account_unref(account);
 }
 
@@ -519,12 +519,13 @@ static void be_a_region(struct canned *c, struct rn_exchange *x, int n)
 static void ask(struct rn_account *account, enum rn_effect effect)
 {
     runnel_error error = { 0 };
-    struct rn_call call;
+    struct rn_client_call call;
 
-    rn_call_init(&call, account, effect == RN_EFFECT_READ ? "GET" : "DELETE",
-                 effect, &link_a);
-    assert_int_equal(rn_call_run(&call, &error), RUNNEL_OK);
-    rn_call_release(&call);
+    rn_client_call_init(&call, account,
+                        effect == RN_EFFECT_READ ? "GET" : "DELETE", effect,
+                        &link_a);
+    assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_OK);
+    rn_client_call_release(&call);
 }
 
 static void
@@ -582,33 +583,33 @@ static void keep_session(struct canned *c, struct rn_exchange *x, int n)
 static void what_was_written_is_asked_for(void **state)
 {
     struct rn_account *account = NULL;
-    struct rn_container *c = NULL, *other = NULL;
+    struct rn_client_container *c = NULL, *other = NULL;
     runnel_error error = { 0 };
     struct canned net;
-    struct rn_call call;
+    struct rn_client_call call;
     struct rn_link link;
 
     (void)state;
     canned_init(&net, keep_session, NULL);
     assert_int_equal(canned_open(&net, NULL, &account, &error), RUNNEL_OK);
-    assert_int_equal(rn_container_open(account, "d", "c", &c, &error),
+    assert_int_equal(rn_client_container_open(account, "d", "c", &c, &error),
                      RUNNEL_OK);
-    assert_int_equal(rn_container_open(account, "d", "o", &other, &error),
-                     RUNNEL_OK);
+    assert_int_equal(
+        rn_client_container_open(account, "d", "o", &other, &error), RUNNEL_OK);
     for (int i = 0; i < 3; i++) {
-        struct rn_container *of = i == 2 ? other : c;
-        link = rn_container_item(of, "1");
-        rn_call_init(&call, account, i == 0 ? "PUT" : "GET",
-                     i == 0 ? RN_EFFECT_WRITE : RN_EFFECT_READ, &link);
+        struct rn_client_container *of = i == 2 ? other : c;
+        link = rn_client_container_item(of, "1");
+        rn_client_call_init(&call, account, i == 0 ? "PUT" : "GET",
+                            i == 0 ? RN_EFFECT_WRITE : RN_EFFECT_READ, &link);
         call.request.container = of;
-        assert_int_equal(rn_call_run(&call, &error), RUNNEL_OK);
-        rn_call_release(&call);
+        assert_int_equal(rn_client_call_run(&call, &error), RUNNEL_OK);
+        rn_client_call_release(&call);
     }
     assert_string_equal(sent_token[0], "");
     assert_string_equal(sent_token[1], "0:-1#15");
     assert_string_equal(sent_token[2], ""); /* another container's */
-    rn_container_unref(c);
-    rn_container_unref(other);
+    rn_client_container_unref(c);
+    rn_client_container_unref(other);
     rn_account_unref(account);
 }
 
@@ -616,9 +617,9 @@ static void a_child_range_inherits_the_token_of_its_parents(void **state)
 {
     struct rn_sessions *s = NULL;
     const char *parents[] = { "0", "1" };
-    struct rn_route route = { .id = "7",
-                              .parents = parents,
-                              .parent_count = 2 };
+    struct rn_range_route route = { .id = "7",
+                                    .parents = parents,
+                                    .parent_count = 2 };
     struct rn_buf out = RN_BUF_INIT(1000);
     runnel_error error = { 0 };
 

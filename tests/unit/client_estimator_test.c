@@ -141,7 +141,8 @@ static int set_up(void **state)
     (void)state;
     canned_init(&network, answer, NULL);
     if (canned_open(&network, NULL, &account, &error) ||
-        rn_container_open(account, "db", "source", &source.inner, &error))
+        rn_client_container_open(account, "db", "source", &source.inner,
+                                 &error))
         return -1;
     rn_account_unref(account);
     return 0;
@@ -150,7 +151,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    rn_container_unref(source.inner);
+    rn_client_container_unref(source.inner);
     return 0;
 }
 

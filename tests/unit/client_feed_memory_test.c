@@ -16,7 +16,7 @@
 
 struct run {
     struct world w;
-    struct rn_cursor *cursor;
+    struct rn_feed_cursor *cursor;
     char text[1024];
     unsigned failures;
 };
@@ -35,7 +35,7 @@ static void read_rest(struct run *r)
     for (;;) {
         runnel_batch *batch = NULL;
         runnel_error error = { 0 };
-        runnel_code code = rn_cursor_next(r->cursor, 0, &batch, &error);
+        runnel_code code = rn_feed_cursor_next(r->cursor, 0, &batch, &error);
         size_t count;
 
         may_fail(r, code);
@@ -87,7 +87,7 @@ static bool run(long nth, runnel_feed_mode mode)
     r.w.wire.guard = rn_fault_hold;
     rn_fault_arm(nth);
     do {
-        code = rn_cursor_open(r.w.container, &o, &r.cursor, NULL);
+        code = rn_feed_cursor_open(r.w.container, &o, &r.cursor, NULL);
         may_fail(&r, code);
     } while (code);
     read_rest(&r);
@@ -99,7 +99,7 @@ static bool run(long nth, runnel_feed_mode mode)
     struck = rn_fault_struck();
     rn_fault_arm(0);
     assert_true(r.failures <= 1);
-    rn_cursor_close(r.cursor);
+    rn_feed_cursor_close(r.cursor);
     assert_int_equal(reading_count(r.text, 0, 12), within(&r.w));
     world_close(&r.w);
     return struck;

@@ -35,7 +35,7 @@ static void now_is_fixed_for_all_ranges_by_the_first_next(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT, .start = RUNNEL_START_NOW,
                               .parallel = 1 };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -45,7 +45,7 @@ static void now_is_fixed_for_all_ranges_by_the_first_next(void **state)
     assert_string_equal(reading_rest(c, 0), "");
     reading_put_many(&w, 20, 40);
     assert_int_equal(reading_count(reading_rest(c, 0), 0, 40), 20);
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -85,7 +85,7 @@ static void a_start_time_loses_nothing_of_its_second(void **state)
 static void a_time_in_the_future_gives_what_is_written_then(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -100,7 +100,7 @@ static void a_time_in_the_future_gives_what_is_written_then(void **state)
     world_sleep(&w, 6000);
     reading_put(&w, "late", "1");
     assert_string_equal(reading_rest(c, 0), "late");
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -108,7 +108,7 @@ static void a_token_resumes_all_ranges_through_splits_and_merges(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT, .page_limit = 3 };
     char *token = NULL, *text;
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_batch *batch;
     struct world w;
     size_t seen = 0;
@@ -117,14 +117,14 @@ static void a_token_resumes_all_ranges_through_splits_and_merges(void **state)
     world_open(&w, 1, &reading_four_ranges);
     reading_put_many(&w, 0, 60);
     c = reading_open(&w, &o);
-    assert_string_equal(rn_cursor_token(c), "");
+    assert_string_equal(rn_feed_cursor_token(c), "");
     for (int i = 0; i < 7; i++) {
         batch = reading_next(c, 0);
         seen += batch->count;
         rn_batch_unref(batch);
     }
-    token = strdup(rn_cursor_token(c));
-    rn_cursor_close(c);
+    token = strdup(rn_feed_cursor_token(c));
+    rn_feed_cursor_close(c);
     assert_true(service_split(w.box, 1, 0));
     assert_true(service_merge(w.box, 2, 3, 0));
     reading_put_many(&w, 60, 70);
@@ -141,7 +141,7 @@ static void a_token_resumes_all_ranges_through_splits_and_merges(void **state)
 static void an_etag_resumes_one_range(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT, .token = "\"2\"" };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_error error;
     struct world w;
 
@@ -157,9 +157,10 @@ static void an_etag_resumes_one_range(void **state)
     assert_string_equal(reading_whole(&w, &o), "c");
     o.range = NULL;
     c = reading_open(&w, &o);
-    assert_int_equal(rn_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
-                     RUNNEL_BAD_REQUEST);
-    rn_cursor_close(c);
+    assert_int_equal(
+        rn_feed_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
+        RUNNEL_BAD_REQUEST);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -168,7 +169,7 @@ static void an_etag_resumes_one_range(void **state)
 static void a_range_is_read_by_its_id_and_by_its_interval(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_error error;
     struct world w;
     int sum = 0;
@@ -192,14 +193,16 @@ static void a_range_is_read_by_its_id_and_by_its_interval(void **state)
     assert_int_equal(sum + reading_count(reading_whole(&w, &o), 0, 40), 40);
     o.range = "9";
     c = reading_open(&w, &o);
-    assert_int_equal(rn_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
-                     RUNNEL_GONE);
-    rn_cursor_close(c);
+    assert_int_equal(
+        rn_feed_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
+        RUNNEL_GONE);
+    rn_feed_cursor_close(c);
     o.range = "FF-";
     c = reading_open(&w, &o);
-    assert_int_equal(rn_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
-                     RUNNEL_BAD_REQUEST);
-    rn_cursor_close(c);
+    assert_int_equal(
+        rn_feed_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
+        RUNNEL_BAD_REQUEST);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -207,7 +210,7 @@ static void one_partition_key_is_read_alone_through_a_split(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT, .partition_key = "\"1\"",
                               .page_limit = 1 };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_batch *batch;
     struct world w;
 
@@ -225,12 +228,12 @@ static void one_partition_key_is_read_alone_through_a_split(void **state)
     assert_string_equal(reading_rest(c, 0), "b");
     reading_put(&w, "y", "2");
     assert_string_equal(reading_rest(c, 0), "");
-    o.token = rn_cursor_token(c);
+    o.token = rn_feed_cursor_token(c);
     reading_put(&w, "c", "1");
     assert_string_equal(reading_whole(&w, &o), "c");
     o.partition_key = NULL; /* the token knows it */
     assert_string_equal(reading_whole(&w, &o), "c");
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -267,7 +270,7 @@ static void latest_versions_are_lent_as_they_are_served(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT };
     const runnel_change *change;
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_batch *batch;
     struct world w;
 
@@ -295,7 +298,7 @@ static void latest_versions_are_lent_as_they_are_served(void **state)
     assert_int_equal(batch->count, 0);
     assert_int_equal(batch->page->reply->status, 304);
     rn_batch_unref(batch);
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -318,7 +321,7 @@ static void all_versions_tell_each_change_and_deletes(void **state)
     };
     runnel_feed_options o = { RUNNEL_FEED_INIT, .mode = RUNNEL_FEED_ALL,
                               .start = RUNNEL_START_NOW };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_batch *batch;
     struct world w;
 
@@ -345,7 +348,7 @@ static void all_versions_tell_each_change_and_deletes(void **state)
         assert_memory_equal(change->partition_key.at, "5", 1);
     }
     rn_batch_unref(batch);
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -357,7 +360,7 @@ static void versions_that_were_purged_are_not_skipped_silently(void **state)
     runnel_feed_options o = { RUNNEL_FEED_INIT, .mode = RUNNEL_FEED_ALL,
                               .start = RUNNEL_START_NOW };
     runnel_error error = { 0 };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -366,15 +369,16 @@ static void versions_that_were_purged_are_not_skipped_silently(void **state)
     assert_string_equal(reading_rest(c, 0), "");
     reading_put(&w, "a", "1");
     world_sleep(&w, 11 * 60 * 1000);
-    assert_int_equal(rn_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
-                     RUNNEL_BAD_REQUEST);
+    assert_int_equal(
+        rn_feed_cursor_next(c, 0, &(runnel_batch *){ NULL }, &error),
+        RUNNEL_BAD_REQUEST);
     assert_non_null(strstr(error.message, "retention"));
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     o.start = RUNNEL_START_DEFAULT;
-    assert_int_equal(rn_cursor_open(w.container, &o, &c, &error),
+    assert_int_equal(rn_feed_cursor_open(w.container, &o, &c, &error),
                      RUNNEL_BAD_REQUEST);
     o.start_time_ms = 1;
-    assert_int_equal(rn_cursor_open(w.container, &o, &c, &error),
+    assert_int_equal(rn_feed_cursor_open(w.container, &o, &c, &error),
                      RUNNEL_BAD_REQUEST);
     world_close(&w);
 }

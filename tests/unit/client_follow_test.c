@@ -38,7 +38,7 @@ struct run {
     struct rn_prng *dice;
     uint64_t seed;
     runnel_feed_options options;
-    struct rn_cursor *cursor;
+    struct rn_feed_cursor *cursor;
     char *token;
     struct rn_epk_range scope;
     uint64_t from_commit; /* commits after it are to be read */
@@ -112,7 +112,7 @@ static void scope_find(struct run *r)
     struct rn_scope scope = RN_SCOPE_INIT;
     struct rn_definition *d = NULL;
 
-    check(r, !rn_container_define(r->w.container, &d, NULL), "define");
+    check(r, !rn_client_container_define(r->w.container, &d, NULL), "define");
     check(r,
           !rn_scope_resolve(r->options.range, r->options.partition_key, d, NULL,
                             &scope, NULL),
@@ -170,27 +170,29 @@ static bool read_one(struct run *r, uint32_t wait_ms)
     if (!r->cursor) {
         r->options.token = r->token;
         check(r,
-              !rn_cursor_open(r->w.container, &r->options, &r->cursor, &error),
+              !rn_feed_cursor_open(r->w.container, &r->options, &r->cursor,
+                                   &error),
               "open");
     }
-    code = rn_cursor_next(r->cursor, wait_ms, &batch, &error);
+    code = rn_feed_cursor_next(r->cursor, wait_ms, &batch, &error);
     if (code) {
         check(r, runnel_code_is_transient(code) || code == RUNNEL_GONE,
               error.message);
         return false;
     }
     batch_judge(r, batch);
-    check(r, strcmp(batch->token, rn_cursor_token(r->cursor)) == 0, "token");
+    check(r, strcmp(batch->token, rn_feed_cursor_token(r->cursor)) == 0,
+          "token");
     is_empty = batch->count == 0;
     rn_batch_unref(batch);
     free(r->token);
-    r->token = strdup(rn_cursor_token(r->cursor));
+    r->token = strdup(rn_feed_cursor_token(r->cursor));
     return is_empty;
 }
 
 static void reader_drop(struct run *r)
 {
-    rn_cursor_close(r->cursor);
+    rn_feed_cursor_close(r->cursor);
     r->cursor = NULL;
 }
 

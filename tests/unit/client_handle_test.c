@@ -266,14 +266,14 @@ static void dead_letters_are_stored_before_the_feed_goes_on(void **state)
                                                   .name = "dead",
                                                   .key = "/id" };
     runnel_processor_options o = hosts_options();
-    struct rn_container *dead = NULL;
+    struct rn_client_container *dead = NULL;
     struct service_box *box;
 
     (void)state;
     hosts_open(&h, 1, 1);
     box = service_add(&h.world.service, &graveyard);
     assert_int_equal(
-        rn_container_open(h.world.account, "db", "dead", &dead, NULL),
+        rn_client_container_open(h.world.account, "db", "dead", &dead, NULL),
         RUNNEL_OK);
     h.dead_letters = dead;
     h.judge = fail_on_7;
@@ -291,7 +291,7 @@ static void dead_letters_are_stored_before_the_feed_goes_on(void **state)
     assert_non_null(strstr(box->entries[0]->json, "\"change\":{\"id\":\"7\""));
     assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_DEAD_LETTERED], 1);
     hosts_stop(&h, 0);
-    rn_container_unref(dead);
+    rn_client_container_unref(dead);
 }
 
 static runnel_verdict mark_7_once(struct hosts_host *host, const char *lease,

@@ -24,9 +24,9 @@ static void open_world(unsigned ranges)
 {
     hosts_open(&h, 1, ranges);
     source.inner = h.world.container;
-    assert_int_equal(
-        rn_container_open(h.world.account, "db", "leases", &leases.inner, NULL),
-        RUNNEL_OK);
+    assert_int_equal(rn_client_container_open(h.world.account, "db", "leases",
+                                              &leases.inner, NULL),
+                     RUNNEL_OK);
     set = (runnel_lease_set){ RUNNEL_LEASE_SET_INIT, .source = &source,
                               .name = "p", .leases = &leases };
 }
@@ -34,7 +34,7 @@ static void open_world(unsigned ranges)
 static int tear_down(void **state)
 {
     (void)state;
-    rn_container_unref(leases.inner);
+    rn_client_container_unref(leases.inner);
     hosts_close(&h);
     return 0;
 }

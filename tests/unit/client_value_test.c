@@ -37,8 +37,9 @@ static int compare(struct rn_view a, struct rn_view b)
     rn_json_init(&y, NULL);
     assert_int_equal(rn_json_parse(&x, a, NULL), RN_OK);
     assert_int_equal(rn_json_parse(&y, b, NULL), RN_OK);
-    assert_int_equal(rn_item_compare((struct rn_item){ &x, 0 },
-                                     (struct rn_item){ &y, 0 }, &out),
+    assert_int_equal(rn_merge_item_compare((struct rn_merge_item){ &x, 0 },
+                                           (struct rn_merge_item){ &y, 0 },
+                                           &out),
                      RN_OK);
     rn_json_release(&x);
     rn_json_release(&y);
@@ -137,8 +138,10 @@ static void equal_values_have_one_text(void **state)
                          RN_OK);
         assert_int_equal(rn_json_parse(&k, rn_view_text(table[i].b), NULL),
                          RN_OK);
-        assert_int_equal(rn_item_canon((struct rn_item){ &j, 0 }, &x), RN_OK);
-        assert_int_equal(rn_item_canon((struct rn_item){ &k, 0 }, &y), RN_OK);
+        assert_int_equal(
+            rn_merge_item_canon((struct rn_merge_item){ &j, 0 }, &x), RN_OK);
+        assert_int_equal(
+            rn_merge_item_canon((struct rn_merge_item){ &k, 0 }, &y), RN_OK);
         if (rn_view_eq(rn_buf_view(&x), rn_buf_view(&y)) != table[i].equal)
             fail_msg("%s and %s", table[i].a, table[i].b);
         rn_buf_release(&x);

@@ -21,7 +21,7 @@ static void ranges_take_turns_and_transactions_stay_whole(void **state)
     const char *batch_of[] = { "{\"id\":\"t0\",\"pk\":\"p\"}",
                                "{\"id\":\"t1\",\"pk\":\"p\"}",
                                "{\"id\":\"t2\",\"pk\":\"p\"}" };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     runnel_batch *batch;
     char ranges[9] = "";
     struct world w;
@@ -40,13 +40,13 @@ static void ranges_take_turns_and_transactions_stay_whole(void **state)
     (void)reading_rest(c, 0);
     service_batch(w.box, batch_of, 3);
     assert_string_equal(reading_rest(c, 0), "t0 t1 t2");
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
 struct later {
     struct world *world;
-    struct rn_cursor *cursor;
+    struct rn_feed_cursor *cursor;
     struct rn_task task;
     int64_t at_ns;
     bool is_done;
@@ -61,7 +61,7 @@ static int64_t later_step(void *context)
     if (left > 0)
         return left;
     if (!l->is_done && l->cursor)
-        rn_cursor_cancel(l->cursor);
+        rn_feed_cursor_cancel(l->cursor);
     else if (!l->is_done)
         reading_put(l->world, "late", "1");
     l->is_done = true;
@@ -94,7 +94,7 @@ static void a_change_ends_the_wait(void **state)
     for (int can_wait = 0; can_wait < 2; can_wait++) {
         runnel_feed_options o = { RUNNEL_FEED_INIT, .poll_ms = 500 };
         struct later later = { 0 };
-        struct rn_cursor *c;
+        struct rn_feed_cursor *c;
         struct world w;
         uint64_t reads;
         int64_t start;
@@ -116,7 +116,7 @@ static void a_change_ends_the_wait(void **state)
         else
             assert_true(reads >= 4 * 50);
         later_stop(&later);
-        rn_cursor_close(c);
+        rn_feed_cursor_close(c);
         world_close(&w);
     }
 }
@@ -125,7 +125,7 @@ static void waiting_ends_in_time_with_an_empty_batch(void **state)
 {
     static const uint32_t waits[] = { 0, 1, 500, 1000, 1700, 30000 };
     runnel_feed_options o = { RUNNEL_FEED_INIT };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -146,7 +146,7 @@ static void waiting_ends_in_time_with_an_empty_batch(void **state)
         assert_string_equal(reading_rest(c, 0), "");
         assert_true(world_now_ms(&w) - start < 100);
     }
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -156,7 +156,7 @@ static void cancelling_ends_a_wait_and_all_later_calls(void **state)
     struct later later = { 0 };
     runnel_batch *batch = NULL;
     runnel_error error;
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
     int64_t start;
 
@@ -166,12 +166,13 @@ static void cancelling_ends_a_wait_and_all_later_calls(void **state)
     later.cursor = c;
     later_start(&later, &w, 5000);
     start = world_now_ms(&w);
-    assert_int_equal(rn_cursor_next(c, 60000, &batch, &error),
+    assert_int_equal(rn_feed_cursor_next(c, 60000, &batch, &error),
                      RUNNEL_CANCELLED);
     assert_in_range(world_now_ms(&w) - start, 5000, 5010);
-    assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_CANCELLED);
+    assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
+                     RUNNEL_CANCELLED);
     later_stop(&later);
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -184,7 +185,7 @@ static void a_token_of_another_feed_is_refused(void **state)
     runnel_feed_options o = { RUNNEL_FEED_INIT };
     runnel_batch *batch = NULL;
     runnel_error error;
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     char *token;
     struct world w;
 
@@ -194,33 +195,36 @@ static void a_token_of_another_feed_is_refused(void **state)
     for (size_t i = 0; wrong[i][0]; i++) {
         o.token = wrong[i];
         c = reading_open(&w, &o);
-        assert_int_equal(rn_cursor_next(c, 0, &batch, &error),
+        assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
                          RUNNEL_BAD_REQUEST);
-        rn_cursor_close(c);
+        rn_feed_cursor_close(c);
     }
     o.token = NULL;
     c = reading_open(&w, &o);
     assert_string_equal(reading_rest(c, 0), "a");
-    token = strdup(rn_cursor_token(c));
-    rn_cursor_close(c);
+    token = strdup(rn_feed_cursor_token(c));
+    rn_feed_cursor_close(c);
     o.token = token;
     o.range = "-10";
     c = reading_open(&w, &o);
-    assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_BAD_REQUEST);
-    rn_cursor_close(c);
+    assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
+                     RUNNEL_BAD_REQUEST);
+    rn_feed_cursor_close(c);
     o.range = NULL;
     o.mode = RUNNEL_FEED_ALL;
     c = reading_open(&w, &o);
-    assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_BAD_REQUEST);
-    rn_cursor_close(c);
+    assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
+                     RUNNEL_BAD_REQUEST);
+    rn_feed_cursor_close(c);
     /* The container of the token is deleted, another has its name. */
     w.box->is_deleted = true;
     w.box = service_add(&w.service, &reading_one_range);
-    rn_container_forget(w.container);
+    rn_client_container_forget(w.container);
     o.mode = RUNNEL_FEED_LATEST;
     c = reading_open(&w, &o);
-    assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_BAD_REQUEST);
-    rn_cursor_close(c);
+    assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
+                     RUNNEL_BAD_REQUEST);
+    rn_feed_cursor_close(c);
     free(token);
     world_close(&w);
 }
@@ -230,7 +234,7 @@ static void a_container_that_was_created_anew_ends_the_feed(void **state)
     runnel_feed_options o = { RUNNEL_FEED_INIT };
     runnel_batch *batch = NULL;
     runnel_error error;
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -239,14 +243,15 @@ static void a_container_that_was_created_anew_ends_the_feed(void **state)
     c = reading_open(&w, &o);
     assert_string_equal(reading_rest(c, 0), "a");
     w.box->is_deleted = true;
-    assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_NOT_FOUND);
+    assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
+                     RUNNEL_NOT_FOUND);
     w.box = service_add(&w.service, &reading_one_range);
     reading_put(&w, "b", "1");
     reading_put(&w, "c", "1");
     for (int i = 0; i < 2; i++)
-        assert_int_equal(rn_cursor_next(c, 0, &batch, &error),
+        assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
                          RUNNEL_NOT_FOUND);
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -303,7 +308,7 @@ static void a_range_that_is_gone_and_is_not_is_asked_again(void **state)
     runnel_feed_options o = { RUNNEL_FEED_INIT };
     runnel_batch *batch = NULL;
     runnel_error error = { 0 };
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -315,10 +320,10 @@ static void a_range_that_is_gone_and_is_not_is_asked_again(void **state)
     assert_string_equal(reading_rest(c, 0), "a");
     reading_put(&w, "b", "1");
     scripted_left = 100;
-    assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_GONE);
+    assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error), RUNNEL_GONE);
     scripted_left = 0;
     assert_string_equal(reading_rest(c, 0), "b");
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 
@@ -350,7 +355,7 @@ static void a_page_that_is_none_is_an_error_and_is_read_again(void **state)
     runnel_feed_options o = { RUNNEL_FEED_INIT };
     runnel_batch *batch = NULL;
     runnel_error error;
-    struct rn_cursor *c;
+    struct rn_feed_cursor *c;
     struct world w;
 
     (void)state;
@@ -360,11 +365,12 @@ static void a_page_that_is_none_is_an_error_and_is_read_again(void **state)
     w.wire.before = malformed;
     for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
         w.wire.context = (void *)(uintptr_t)pages[i];
-        assert_int_equal(rn_cursor_next(c, 0, &batch, &error), RUNNEL_PROTOCOL);
+        assert_int_equal(rn_feed_cursor_next(c, 0, &batch, &error),
+                         RUNNEL_PROTOCOL);
     }
     w.wire.before = NULL;
     assert_string_equal(reading_rest(c, 0), "a");
-    rn_cursor_close(c);
+    rn_feed_cursor_close(c);
     world_close(&w);
 }
 

@@ -246,17 +246,17 @@ runnel_code rn_account_prepare(struct rn_account *a,
                                runnel_error *error)
 {
     struct rn_link link = { .kind = RN_KIND_ACCOUNT };
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc;
 
     if (!rn_regions_want(a->regions, rn_mono_ns(rn_account_env(a))))
         return RUNNEL_OK;
-    rn_call_init(&call, a, "GET", RN_EFFECT_READ, &link);
+    rn_client_call_init(&call, a, "GET", RN_EFFECT_READ, &link);
     call.cancel = cancel;
-    rc = rn_call_run(&call, error);
+    rc = rn_client_call_run(&call, error);
     if (!rc)
         rc = learn(a, rn_buf_view(&call.exchange.answer), error);
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     return rc == RUNNEL_CANCELLED || rc == RUNNEL_NO_MEMORY ? rc : RUNNEL_OK;
 }
 

@@ -15,7 +15,7 @@
 #include "client/http/retry.h"
 
 struct rn_account;
-struct rn_container; /* container.h */
+struct rn_client_container; /* container.h */
 
 /* The options are checked and copied.  The network is the account's from then
  * on, also if this fails; NULL: libcurl. */

@@ -5,16 +5,16 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-void rn_call_init(struct rn_call *c, struct rn_account *account,
-                  const char *method, enum rn_effect effect,
-                  const struct rn_link *link)
+void rn_client_call_init(struct rn_client_call *c, struct rn_account *account,
+                         const char *method, enum rn_effect effect,
+                         const struct rn_link *link)
 {
-    *c = (struct rn_call){ .account = account };
+    *c = (struct rn_client_call){ .account = account };
     rn_request_init(&c->request, method, effect, link);
     rn_exchange_init(&c->exchange, RN_ANSWER_MAX);
 }
 
-static void end(struct rn_call *c, runnel_code code)
+static void end(struct rn_client_call *c, runnel_code code)
 {
     c->code = code;
     c->is_over = true;
@@ -23,12 +23,12 @@ static void end(struct rn_call *c, runnel_code code)
 
 static void exchange_done(struct rn_exchange *x)
 {
-    struct rn_call *c = x->context;
+    struct rn_client_call *c = x->context;
 
     c->has_ended = true;
 }
 
-static void send_attempt(struct rn_call *c)
+static void send_attempt(struct rn_client_call *c)
 {
     runnel_code rc =
         rn_request_build(c->account, &c->request, &c->exchange, &c->error);
@@ -43,7 +43,7 @@ static void send_attempt(struct rn_call *c)
     c->transport->ops->start(c->transport, &c->exchange);
 }
 
-void rn_call_begin(struct rn_call *c, struct rn_transport *t)
+void rn_client_call_begin(struct rn_client_call *c, struct rn_transport *t)
 {
     c->transport = t;
     c->is_over = c->has_ended = false;
@@ -57,23 +57,23 @@ void rn_call_begin(struct rn_call *c, struct rn_transport *t)
 
 /* Of answers that tell where the container is; a lost write may be missing
  * from the token, which is harmless. */
-static runnel_code note_session(struct rn_call *c)
+static runnel_code note_session(struct rn_client_call *c)
 {
     const struct rn_headers *h = &c->exchange.answer_headers;
     struct rn_view token = rn_headers_find(h, RN_HEADER_SESSION_TOKEN);
     struct rn_view rid = rn_headers_find(h, RN_HEADER_CONTENT_PATH);
-    struct rn_container *container = c->request.container;
+    struct rn_client_container *container = c->request.container;
 
     if (!container || token.len == 0 || !rn_account_has_session(c->account))
         return RUNNEL_OK;
     return rn_error_take(&c->error,
                          rn_sessions_note(rn_account_sessions(c->account),
-                                          rn_container_path(container), rid,
-                                          token),
+                                          rn_client_container_path(container),
+                                          rid, token),
                          NULL);
 }
 
-static void heed(struct rn_call *c, const struct rn_retry_verdict *v)
+static void heed(struct rn_client_call *c, const struct rn_retry_verdict *v)
 {
     struct rn_view url = rn_buf_view(&c->exchange.url);
 
@@ -85,12 +85,12 @@ static void heed(struct rn_call *c, const struct rn_retry_verdict *v)
     if (v->wants_token)
         rn_credential_renew(rn_account_credential(c->account));
     if (v->wants_ranges && c->request.container)
-        rn_container_reroute(c->request.container);
+        rn_client_container_reroute(c->request.container);
     if (v->wants_definition && c->request.container)
-        rn_container_forget(c->request.container);
+        rn_client_container_forget(c->request.container);
 }
 
-static void judge(struct rn_call *c)
+static void judge(struct rn_client_call *c)
 {
     struct rn_retry_verdict v;
     runnel_code rc;
@@ -108,7 +108,7 @@ static void judge(struct rn_call *c)
                     (int64_t)v.pause_ms * NS_PER_MS + 1;
 }
 
-int64_t rn_call_step(struct rn_call *c)
+int64_t rn_client_call_step(struct rn_client_call *c)
 {
     int64_t now;
 
@@ -125,7 +125,7 @@ int64_t rn_call_step(struct rn_call *c)
     return RN_TASK_IDLE;
 }
 
-void rn_call_cancel(struct rn_call *c)
+void rn_client_call_cancel(struct rn_client_call *c)
 {
     bool is_write = c->request.effect != RN_EFFECT_READ;
 
@@ -143,39 +143,39 @@ void rn_call_cancel(struct rn_call *c)
     }
 }
 
-void rn_call_release(struct rn_call *c)
+void rn_client_call_release(struct rn_client_call *c)
 {
     if (c->account && !c->is_over && c->transport)
-        rn_call_cancel(c);
+        rn_client_call_cancel(c);
     rn_request_release(&c->request);
     rn_exchange_release(&c->exchange);
 }
 
 /* ---- the whole ----------------------------------------------------------- */
 
-static void run(struct rn_call *c)
+static void run(struct rn_client_call *c)
 {
-    rn_call_begin(c, c->transport);
+    rn_client_call_begin(c, c->transport);
     while (!c->is_over) {
-        int64_t wait_ns = rn_call_step(c);
+        int64_t wait_ns = rn_client_call_step(c);
         if (c->is_over)
             break;
         if (rn_cancel_is_set(c->cancel)) {
-            rn_call_cancel(c);
+            rn_client_call_cancel(c);
             break;
         }
         c->transport->ops->wait(c->transport, wait_ns);
     }
 }
 
-runnel_code rn_call_run(struct rn_call *c, runnel_error *error)
+runnel_code rn_client_call_run(struct rn_client_call *c, runnel_error *error)
 {
     struct rn_pool *pool = rn_account_pool(c->account);
     runnel_code rc;
 
     if (!c->cancel) {
         c->cancel = c->request.container
-                        ? rn_container_cancel(c->request.container)
+                        ? rn_client_container_cancel(c->request.container)
                         : rn_account_cancel(c->account);
     }
     rc = rn_account_prepare(c->account, c->cancel, error);

@@ -2,15 +2,15 @@
  *
  * Stepped, by a caller with a transport and timers of its own:
  *
- *   struct rn_call call;
- *   rn_call_init(&call, account, "GET", RN_EFFECT_READ, &link);
+ *   struct rn_client_call call;
+ *   rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &link);
  *   ... call.request: headers, body, container ...
- *   rn_call_begin(&call, transport);
- *   until call.is_over: transport->ops->step; next = rn_call_step(&call)
+ *   rn_client_call_begin(&call, transport);
+ *   until call.is_over: transport->ops->step; next = rn_client_call_step(&call)
  *   ... call.code, call.error, call.exchange ...
- *   rn_call_release(&call);
+ *   rn_client_call_release(&call);
  *
- * or at once, on an idle transport of the account: rn_call_run.
+ * or at once, on an idle transport of the account: rn_client_call_run.
  *
  * What an answer teaches (session token, the server's clock, a range that is
  * gone) is noted in the account before the call is over.  The call must stay
@@ -23,13 +23,14 @@
 #include "client/http/retry.h"
 #include "client/http/transport.h"
 
-struct rn_call {
+struct rn_client_call {
     struct rn_account *account;
     struct rn_request request;
     struct rn_exchange exchange; /* of the last attempt */
     struct rn_retry retry;
     struct rn_transport *transport;
-    const struct rn_cancel *cancel; /* rn_call_run heeds it; NULL: account's */
+    const struct rn_cancel
+        *cancel;    /* rn_client_call_run heeds it; NULL: account's */
     int64_t due_ns; /* the next attempt, of rn_mono_ns; 0: none is waiting */
     bool has_ended; /* the exchange has, and is not judged yet */
 
@@ -38,27 +39,28 @@ struct rn_call {
     runnel_error error;
 };
 
-void rn_call_init(struct rn_call *c, struct rn_account *account,
-                  const char *method, enum rn_effect effect,
-                  const struct rn_link *link);
+void rn_client_call_init(struct rn_client_call *c, struct rn_account *account,
+                         const char *method, enum rn_effect effect,
+                         const struct rn_link *link);
 /* Sends the first attempt.  A failure makes it over at once. */
-void rn_call_begin(struct rn_call *c, struct rn_transport *t);
+void rn_client_call_begin(struct rn_client_call *c, struct rn_transport *t);
 /* Judges an exchange that has ended, sends an attempt that is due.  Returns how
  * many nanoseconds until it wants to be called again, RN_TASK_IDLE if only the
  * transport can bring that about.  Nothing while there is nothing to do. */
-int64_t rn_call_step(struct rn_call *c);
+int64_t rn_client_call_step(struct rn_client_call *c);
 /* Gives up a call that is under way: RUNNEL_CANCELLED, or RUNNEL_UNCERTAIN if a
  * write was sent.  It is over then. */
-void rn_call_cancel(struct rn_call *c);
+void rn_client_call_cancel(struct rn_client_call *c);
 /* Cancels it if it is under way. */
-void rn_call_release(struct rn_call *c);
+void rn_client_call_release(struct rn_client_call *c);
 
 /* The whole call, on the caller's thread.  Returns c->code; `error` gets
  * c->error if it failed. */
-runnel_code rn_call_run(struct rn_call *c, runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_client_call_run(struct rn_client_call *c,
+                               runnel_error *error) RUNNEL_CHECK;
 
 /* The status of the answer; 0: none. */
-static inline int rn_call_status(const struct rn_call *c)
+static inline int rn_client_call_status(const struct rn_client_call *c)
 {
     return c->exchange.status;
 }

@@ -15,7 +15,7 @@ enum {
 #define MAP_PAUSE_NS INT64_C(20000000)
 
 /* Rank 2 of the client's locks; held over a swap, never over a request. */
-struct rn_container {
+struct rn_client_container {
     atomic_uint refs;
     struct rn_account *account;
     struct rn_cancel cancel;
@@ -47,11 +47,13 @@ static runnel_code check_id(enum rn_kind kind, const char *id,
                          &err);
 }
 
-runnel_code rn_container_open(struct rn_account *account, const char *database,
-                              const char *container, struct rn_container **out,
-                              runnel_error *error)
+runnel_code rn_client_container_open(struct rn_account *account,
+                                     const char *database,
+                                     const char *container,
+                                     struct rn_client_container **out,
+                                     runnel_error *error)
 {
-    struct rn_container *c;
+    struct rn_client_container *c;
     runnel_code rc = check_id(RN_KIND_DATABASE, database, error);
 
     if (!rc)
@@ -69,20 +71,21 @@ runnel_code rn_container_open(struct rn_account *account, const char *database,
     c->name = rn_new_text(container);
     c->path = print_path(database, container);
     if (!c->database || !c->name || !c->path) {
-        rn_container_unref(c);
+        rn_client_container_unref(c);
         return rn_error_no_memory(error);
     }
     *out = c;
     return RUNNEL_OK;
 }
 
-struct rn_container *rn_container_ref(struct rn_container *c)
+struct rn_client_container *
+rn_client_container_ref(struct rn_client_container *c)
 {
     atomic_fetch_add(&c->refs, 1);
     return c;
 }
 
-void rn_container_unref(struct rn_container *c)
+void rn_client_container_unref(struct rn_client_container *c)
 {
     if (!c || atomic_fetch_sub(&c->refs, 1) != 1)
         return;
@@ -96,22 +99,23 @@ void rn_container_unref(struct rn_container *c)
     rn_free(c);
 }
 
-struct rn_account *rn_container_account(const struct rn_container *c)
+struct rn_account *
+rn_client_container_account(const struct rn_client_container *c)
 {
     return c->account;
 }
 
-struct rn_cancel *rn_container_cancel(struct rn_container *c)
+struct rn_cancel *rn_client_container_cancel(struct rn_client_container *c)
 {
     return &c->cancel;
 }
 
-struct rn_view rn_container_path(const struct rn_container *c)
+struct rn_view rn_client_container_path(const struct rn_client_container *c)
 {
     return rn_view_text(c->path);
 }
 
-struct rn_link rn_container_link(const struct rn_container *c)
+struct rn_link rn_client_container_link(const struct rn_client_container *c)
 {
     return (struct rn_link){ .kind = RN_KIND_CONTAINER,
                              .depth = 2,
@@ -119,19 +123,20 @@ struct rn_link rn_container_link(const struct rn_container *c)
                                       rn_view_text(c->name) } };
 }
 
-struct rn_link rn_container_list(const struct rn_container *c,
-                                 enum rn_kind kind)
+struct rn_link rn_client_container_list(const struct rn_client_container *c,
+                                        enum rn_kind kind)
 {
-    struct rn_link link = rn_container_link(c);
+    struct rn_link link = rn_client_container_link(c);
 
     link.kind = kind;
     link.is_list = true;
     return link;
 }
 
-struct rn_link rn_container_item(const struct rn_container *c, const char *id)
+struct rn_link rn_client_container_item(const struct rn_client_container *c,
+                                        const char *id)
 {
-    struct rn_link link = rn_container_link(c);
+    struct rn_link link = rn_client_container_link(c);
 
     link.kind = RN_KIND_DOCUMENT;
     link.ids[link.depth++] = rn_view_text(id);
@@ -204,7 +209,7 @@ static runnel_code parse_definition(struct rn_view body,
     return rn_error_take(error, rc, NULL);
 }
 
-static struct rn_definition *peek(struct rn_container *c)
+static struct rn_definition *peek(struct rn_client_container *c)
 {
     struct rn_definition *d;
 
@@ -216,8 +221,10 @@ static struct rn_definition *peek(struct rn_container *c)
     return d;
 }
 
-runnel_code rn_container_learn(struct rn_container *c, struct rn_view body,
-                               struct rn_definition **out, runnel_error *error)
+runnel_code rn_client_container_learn(struct rn_client_container *c,
+                                      struct rn_view body,
+                                      struct rn_definition **out,
+                                      runnel_error *error)
 {
     struct rn_definition *d = NULL, *old;
     runnel_code rc = parse_definition(body, &d, error);
@@ -234,35 +241,36 @@ runnel_code rn_container_learn(struct rn_container *c, struct rn_view body,
     return RUNNEL_OK;
 }
 
-runnel_code rn_container_define(struct rn_container *c,
-                                struct rn_definition **out, runnel_error *error)
+runnel_code rn_client_container_define(struct rn_client_container *c,
+                                       struct rn_definition **out,
+                                       runnel_error *error)
 {
-    struct rn_link link = rn_container_link(c);
+    struct rn_link link = rn_client_container_link(c);
     struct rn_definition *d = peek(c);
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc;
 
     *out = d;
     if (d)
         return RUNNEL_OK;
-    rn_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
+    rn_client_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
     call.cancel = &c->cancel;
-    rc = rn_call_run(&call, error);
+    rc = rn_client_call_run(&call, error);
     if (!rc)
-        rc = rn_container_learn(c, rn_buf_view(&call.exchange.answer), out,
-                                error);
-    rn_call_release(&call);
+        rc = rn_client_container_learn(c, rn_buf_view(&call.exchange.answer),
+                                       out, error);
+    rn_client_call_release(&call);
     return rc;
 }
 
-void rn_container_rid(struct rn_container *c, char out[32])
+void rn_client_container_rid(struct rn_client_container *c, char out[32])
 {
     pthread_mutex_lock(&c->lock);
     snprintf(out, 32, "%s", c->definition ? c->definition->rid : "");
     pthread_mutex_unlock(&c->lock);
 }
 
-void rn_container_forget(struct rn_container *c)
+void rn_client_container_forget(struct rn_client_container *c)
 {
     struct rn_definition *d;
     struct rn_routing *m;
@@ -280,7 +288,7 @@ void rn_container_forget(struct rn_container *c)
 
 /* ---- the routing map ----------------------------------------------------- */
 
-struct rn_routing *rn_container_routing(struct rn_container *c)
+struct rn_routing *rn_client_container_routing(struct rn_client_container *c)
 {
     struct rn_routing *m;
 
@@ -290,7 +298,7 @@ struct rn_routing *rn_container_routing(struct rn_container *c)
     return m;
 }
 
-void rn_container_reroute(struct rn_container *c)
+void rn_client_container_reroute(struct rn_client_container *c)
 {
     pthread_mutex_lock(&c->lock);
     c->is_stale = true;
@@ -299,17 +307,18 @@ void rn_container_reroute(struct rn_container *c)
 
 /* One page of ranges behind `*map`, which it replaces; `*more` is false when
  * there is nothing new. */
-static runnel_code read_ranges(struct rn_container *c, struct rn_routing **map,
-                               bool *more, runnel_error *error)
+static runnel_code read_ranges(struct rn_client_container *c,
+                               struct rn_routing **map, bool *more,
+                               runnel_error *error)
 {
-    struct rn_link link = rn_container_list(c, RN_KIND_RANGE);
+    struct rn_link link = rn_client_container_list(c, RN_KIND_RANGE);
     struct rn_view etag = { 0 }, body;
     struct rn_routing *next = NULL;
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc;
 
     *more = false;
-    rn_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
+    rn_client_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
     call.cancel = &c->cancel;
     rc = rn_headers_add(&call.request.headers, RN_HEADER_A_IM,
                         RN_LIT("Incremental feed"), error);
@@ -320,7 +329,7 @@ static runnel_code read_ranges(struct rn_container *c, struct rn_routing **map,
         rc = rn_headers_add(&call.request.headers, RN_HEADER_IF_NONE_MATCH,
                             rn_view_text((*map)->etag), error);
     if (!rc)
-        rc = rn_call_run(&call, error);
+        rc = rn_client_call_run(&call, error);
     body = rn_buf_view(&call.exchange.answer);
     if (!rc && body.len > 0) {
         etag = rn_headers_find(&call.exchange.answer_headers, RN_HEADER_ETAG);
@@ -332,13 +341,14 @@ static runnel_code read_ranges(struct rn_container *c, struct rn_routing **map,
         rn_routing_unref(*map);
         *map = next;
     }
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     return rc;
 }
 
 /* All that is new since `base`, or all there is.  The caller unrefs it. */
-static runnel_code read_map(struct rn_container *c, struct rn_routing *base,
-                            struct rn_routing **out, runnel_error *error)
+static runnel_code read_map(struct rn_client_container *c,
+                            struct rn_routing *base, struct rn_routing **out,
+                            runnel_error *error)
 {
     struct rn_routing *map = rn_routing_ref(base);
     bool more = true;
@@ -358,7 +368,7 @@ static runnel_code read_map(struct rn_container *c, struct rn_routing *base,
     return rc;
 }
 
-static void keep_map(struct rn_container *c, struct rn_routing *map)
+static void keep_map(struct rn_client_container *c, struct rn_routing *map)
 {
     struct rn_routing *old;
 
@@ -370,12 +380,13 @@ static void keep_map(struct rn_container *c, struct rn_routing *map)
     rn_routing_unref(old);
 }
 
-runnel_code rn_container_route(struct rn_container *c,
-                               const struct rn_routing *stale,
-                               struct rn_routing **out, runnel_error *error)
+runnel_code rn_client_container_route(struct rn_client_container *c,
+                                      const struct rn_routing *stale,
+                                      struct rn_routing **out,
+                                      runnel_error *error)
 {
     struct rn_env *env = rn_account_env(c->account);
-    struct rn_routing *base = rn_container_routing(c), *map = NULL;
+    struct rn_routing *base = rn_client_container_routing(c), *map = NULL;
     bool is_stale;
     runnel_code rc = RUNNEL_BUSY;
 

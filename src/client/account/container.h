@@ -24,49 +24,57 @@ struct rn_definition {
 };
 
 /* Does not go to the network. */
-runnel_code rn_container_open(struct rn_account *account, const char *database,
-                              const char *container, struct rn_container **out,
-                              runnel_error *error) RUNNEL_CHECK;
-struct rn_container *rn_container_ref(struct rn_container *c);
-void rn_container_unref(struct rn_container *c); /* NULL is fine */
+runnel_code rn_client_container_open(struct rn_account *account,
+                                     const char *database,
+                                     const char *container,
+                                     struct rn_client_container **out,
+                                     runnel_error *error) RUNNEL_CHECK;
+struct rn_client_container *
+rn_client_container_ref(struct rn_client_container *c);
+void rn_client_container_unref(
+    struct rn_client_container *c); /* NULL is fine */
 
-struct rn_account *rn_container_account(const struct rn_container *c);
+struct rn_account *
+rn_client_container_account(const struct rn_client_container *c);
 /* "dbs/D/colls/C", as it is written in session tokens' books. */
-struct rn_view rn_container_path(const struct rn_container *c);
-struct rn_cancel *rn_container_cancel(struct rn_container *c);
+struct rn_view rn_client_container_path(const struct rn_client_container *c);
+struct rn_cancel *rn_client_container_cancel(struct rn_client_container *c);
 
 /* "dbs/D/colls/C", or with a kind a list in it, or with an id a resource of
  * it.  Ids are borrowed from the container and from `id`. */
-struct rn_link rn_container_link(const struct rn_container *c);
-struct rn_link rn_container_list(const struct rn_container *c,
-                                 enum rn_kind kind);
-struct rn_link rn_container_item(const struct rn_container *c, const char *id);
+struct rn_link rn_client_container_link(const struct rn_client_container *c);
+struct rn_link rn_client_container_list(const struct rn_client_container *c,
+                                        enum rn_kind kind);
+struct rn_link rn_client_container_item(const struct rn_client_container *c,
+                                        const char *id);
 
-/* The definition, read at the first call and after rn_container_forget.  Blocks
- * for at most one request.  The caller unrefs it. */
-runnel_code rn_container_define(struct rn_container *c,
-                                struct rn_definition **out,
-                                runnel_error *error) RUNNEL_CHECK;
+/* The definition, read at the first call and after rn_client_container_forget.
+ * Blocks for at most one request.  The caller unrefs it. */
+runnel_code rn_client_container_define(struct rn_client_container *c,
+                                       struct rn_definition **out,
+                                       runnel_error *error) RUNNEL_CHECK;
 /* The same for a caller that has read it itself, without blocking: `body` is
  * the answer to a GET of the container. */
-runnel_code rn_container_learn(struct rn_container *c, struct rn_view body,
-                               struct rn_definition **out,
-                               runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_client_container_learn(struct rn_client_container *c,
+                                      struct rn_view body,
+                                      struct rn_definition **out,
+                                      runnel_error *error) RUNNEL_CHECK;
 void rn_definition_unref(struct rn_definition *d); /* NULL is fine */
 /* A copy of the rid if it is known, else "". */
-void rn_container_rid(struct rn_container *c, char out[32]);
+void rn_client_container_rid(struct rn_client_container *c, char out[32]);
 /* It may have been created anew: drops definition, map and session tokens. */
-void rn_container_forget(struct rn_container *c);
+void rn_client_container_forget(struct rn_client_container *c);
 
 /* The routing map, read at the first call and, if `stale` is the current one,
  * again: incrementally.  Blocks for the requests.  The caller unrefs it. */
-runnel_code rn_container_route(struct rn_container *c,
-                               const struct rn_routing *stale,
-                               struct rn_routing **out,
-                               runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_client_container_route(struct rn_client_container *c,
+                                      const struct rn_routing *stale,
+                                      struct rn_routing **out,
+                                      runnel_error *error) RUNNEL_CHECK;
 /* The map if there is one, else NULL.  No request.  The caller unrefs it. */
-struct rn_routing *rn_container_routing(struct rn_container *c);
-/* A range of the map is gone: the next rn_container_route reads it again. */
-void rn_container_reroute(struct rn_container *c);
+struct rn_routing *rn_client_container_routing(struct rn_client_container *c);
+/* A range of the map is gone: the next rn_client_container_route reads it
+ * again. */
+void rn_client_container_reroute(struct rn_client_container *c);
 
 #endif

@@ -105,8 +105,8 @@ static runnel_code add_session(struct rn_account *account,
                                runnel_error *error)
 {
     struct rn_buf token = RN_BUF_INIT(TOKEN_MAX);
-    struct rn_route alone = { .id = r->range };
-    const struct rn_route *route = NULL;
+    struct rn_range_route alone = { .id = r->range };
+    const struct rn_range_route *route = NULL;
     struct rn_routing *map = NULL;
     runnel_code rc;
 
@@ -117,14 +117,14 @@ static runnel_code add_session(struct rn_account *account,
         !rn_account_has_session(account))
         return RUNNEL_OK;
     if (r->range) {
-        map = rn_container_routing(r->container);
+        map = rn_client_container_routing(r->container);
         route = map ? rn_routing_named(map, rn_view_text(r->range)) : NULL;
         route = route ? route : &alone;
     }
     rc = rn_error_take(error,
                        rn_sessions_print(rn_account_sessions(account),
-                                         rn_container_path(r->container), route,
-                                         &token),
+                                         rn_client_container_path(r->container),
+                                         route, &token),
                        NULL);
     rn_routing_unref(map);
     if (!rc)
@@ -143,7 +143,7 @@ static runnel_code add_target(const struct rn_request *r, struct rn_headers *h,
     if (r->range)
         rc = add_usual(r, h, RN_HEADER_RANGE_ID, rn_view_text(r->range), error);
     if (!rc && r->container) {
-        rn_container_rid(r->container, rid);
+        rn_client_container_rid(r->container, rid);
         rc = add_usual(r, h, RN_HEADER_CONTAINER_RID, rn_view_text(rid), error);
     }
     return rc;

@@ -29,7 +29,7 @@ struct rn_request {
     uint32_t wait_ms;
     /* The container whose session tokens, routing map and definition the
      * request uses; NULL: none.  Its rid is sent along. */
-    struct rn_container *container;
+    struct rn_client_container *container;
     /* The partition key range that is asked, by id, and whose session token is
      * sent; NULL: the server finds it.  RUNNEL_GONE if it was split or merged.
      */

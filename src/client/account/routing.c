@@ -77,7 +77,8 @@ static enum rn_code get_epk(const struct rn_json *j, uint32_t value,
 }
 
 static enum rn_code get_parents(const struct rn_json *j, uint32_t value,
-                                struct rn_arena *arena, struct rn_route *out)
+                                struct rn_arena *arena,
+                                struct rn_range_route *out)
 {
     uint32_t count = rn_json_count(j, value);
     struct rn_json_walk w = rn_json_walk_begin(j, value);
@@ -98,11 +99,12 @@ static enum rn_code get_parents(const struct rn_json *j, uint32_t value,
 }
 
 static enum rn_code get_route(const struct rn_json *j, uint32_t value,
-                              struct rn_arena *arena, struct rn_route *out)
+                              struct rn_arena *arena,
+                              struct rn_range_route *out)
 {
     enum rn_code rc;
 
-    *out = (struct rn_route){ 0 };
+    *out = (struct rn_range_route){ 0 };
     rc = get_id(j, rn_json_find(j, value, RN_LIT("id")), arena, &out->id);
     if (!rc)
         rc = get_epk(j, rn_json_find(j, value, RN_LIT("minInclusive")),
@@ -117,8 +119,9 @@ static enum rn_code get_route(const struct rn_json *j, uint32_t value,
 }
 
 /* A copy of a route in another map. */
-static enum rn_code copy_route(const struct rn_route *from,
-                               struct rn_arena *arena, struct rn_route *out)
+static enum rn_code copy_route(const struct rn_range_route *from,
+                               struct rn_arena *arena,
+                               struct rn_range_route *out)
 {
     const char **ids = NULL;
 
@@ -144,7 +147,7 @@ static enum rn_code copy_route(const struct rn_route *from,
 static bool is_replaced(const struct rn_routing *m, size_t i)
 {
     for (size_t k = 0; k < m->count; k++) {
-        const struct rn_route *one = &m->routes[k];
+        const struct rn_range_route *one = &m->routes[k];
         if (k > i && strcmp(one->id, m->routes[i].id) == 0)
             return true;
         for (size_t p = 0; p < one->parent_count; p++) {
@@ -157,7 +160,7 @@ static bool is_replaced(const struct rn_routing *m, size_t i)
 
 static int by_min(const void *a, const void *b)
 {
-    const struct rn_route *one = a, *other = b;
+    const struct rn_range_route *one = a, *other = b;
 
     return rn_epk_compare(&one->range.min, &other->range.min);
 }
@@ -165,7 +168,7 @@ static int by_min(const void *a, const void *b)
 /* Drops what is replaced and puts the rest in order. */
 static enum rn_code settle(struct rn_routing *m)
 {
-    struct rn_route *left =
+    struct rn_range_route *left =
         rn_arena_alloc(&m->arena, (m->count + 1) * sizeof(*left));
     size_t count = 0;
 
@@ -254,8 +257,8 @@ bool rn_routing_is_complete(const struct rn_routing *m)
 
 /* ---- asking -------------------------------------------------------------- */
 
-const struct rn_route *rn_routing_find(const struct rn_routing *m,
-                                       const struct rn_epk *epk)
+const struct rn_range_route *rn_routing_find(const struct rn_routing *m,
+                                             const struct rn_epk *epk)
 {
     size_t low = 0, high = m->count;
 
@@ -269,8 +272,8 @@ const struct rn_route *rn_routing_find(const struct rn_routing *m,
     return &m->routes[low];
 }
 
-const struct rn_route *rn_routing_named(const struct rn_routing *m,
-                                        struct rn_view id)
+const struct rn_range_route *rn_routing_named(const struct rn_routing *m,
+                                              struct rn_view id)
 {
     for (size_t i = 0; i < m->count; i++) {
         if (rn_view_eq(rn_view_text(m->routes[i].id), id))

@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 
-struct rn_route {
+struct rn_range_route {
     const char *id;
     struct rn_epk_range range;
     const char *const *parents; /* ids, oldest first */
@@ -26,7 +26,7 @@ struct rn_routing {
     atomic_uint refs;
     struct rn_arena arena;
     const char *etag; /* where the next incremental read begins */
-    struct rn_route *routes;
+    struct rn_range_route *routes;
     size_t count;
 };
 
@@ -43,11 +43,11 @@ runnel_code rn_routing_apply(const struct rn_routing *base, struct rn_view body,
 bool rn_routing_is_complete(const struct rn_routing *m);
 
 /* The range of a key; never NULL in a complete map. */
-const struct rn_route *rn_routing_find(const struct rn_routing *m,
-                                       const struct rn_epk *epk);
+const struct rn_range_route *rn_routing_find(const struct rn_routing *m,
+                                             const struct rn_epk *epk);
 /* By id; NULL if there is none. */
-const struct rn_route *rn_routing_named(const struct rn_routing *m,
-                                        struct rn_view id);
+const struct rn_range_route *rn_routing_named(const struct rn_routing *m,
+                                              struct rn_view id);
 /* The ranges that overlap an interval: `*first` and how many from there. */
 size_t rn_routing_overlap(const struct rn_routing *m,
                           const struct rn_epk_range *range, size_t *first);

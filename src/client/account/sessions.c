@@ -174,7 +174,7 @@ static bool is_range(uint32_t range, const char *id)
     return read_range(id, &n) && n == range;
 }
 
-static bool is_ancestor(const struct rn_route *route, uint32_t range)
+static bool is_ancestor(const struct rn_range_route *route, uint32_t range)
 {
     for (size_t i = 0; i < route->parent_count; i++) {
         if (is_range(range, route->parents[i]))
@@ -200,7 +200,8 @@ static enum rn_code print_all(const struct seen *one, struct rn_buf *out)
 
 /* Its own part, or that of its parents under its id. */
 static enum rn_code print_one(const struct seen *one,
-                              const struct rn_route *route, struct rn_buf *out)
+                              const struct rn_range_route *route,
+                              struct rn_buf *out)
 {
     size_t count;
     const struct rn_session *have = parts(one, &count), *from = NULL;
@@ -226,7 +227,8 @@ static enum rn_code print_one(const struct seen *one,
 }
 
 enum rn_code rn_sessions_print(struct rn_sessions *s, struct rn_view container,
-                               const struct rn_route *route, struct rn_buf *out)
+                               const struct rn_range_route *route,
+                               struct rn_buf *out)
 {
     struct seen *one;
     enum rn_code rc = RN_OK;

@@ -27,7 +27,7 @@ void rn_sessions_drop(struct rn_sessions *s, struct rn_view container);
 /* Appends what is sent: the parts of all ranges, or of `route` alone, which
  * inherits those of its parents.  Nothing if nothing was seen. */
 enum rn_code rn_sessions_print(struct rn_sessions *s, struct rn_view container,
-                               const struct rn_route *route,
+                               const struct rn_range_route *route,
                                struct rn_buf *out) RN_CHECK;
 
 #endif

@@ -31,7 +31,7 @@ struct task {
 /* A group under way. */
 struct flight {
     bool is_flying;
-    struct rn_call call;
+    struct rn_client_call call;
     struct rn_buf body;
     size_t tasks[RN_BATCH_OPERATIONS_MAX];
     size_t count;
@@ -39,7 +39,7 @@ struct flight {
 };
 
 struct bulk {
-    struct rn_container *container;
+    struct rn_client_container *container;
     const runnel_operation *operations;
     size_t count, done, first; /* none before `first` waits */
     struct task *tasks;
@@ -98,9 +98,9 @@ static runnel_code begin(struct bulk *b, runnel_error *error)
         return rn_error_no_memory(error);
     rc = rn_results_new(b->count, &b->results, error);
     if (!rc)
-        rc = rn_container_define(b->container, &b->definition, error);
+        rc = rn_client_container_define(b->container, &b->definition, error);
     if (!rc)
-        rc = rn_container_route(b->container, NULL, &b->map, error);
+        rc = rn_client_container_route(b->container, NULL, &b->map, error);
     for (size_t i = 0; !rc && i < b->count; i++) {
         rc = place(b, i, error);
         if (rc)
@@ -108,15 +108,15 @@ static runnel_code begin(struct bulk *b, runnel_error *error)
     }
     if (!rc) {
         rc = rn_pool_take_own(
-            rn_account_pool(rn_container_account(b->container)), &b->transport,
-            error);
+            rn_account_pool(rn_client_container_account(b->container)),
+            &b->transport, error);
     }
     return rc;
 }
 
 static void release_flight(struct flight *f)
 {
-    rn_call_release(&f->call);
+    rn_client_call_release(&f->call);
     rn_buf_release(&f->body);
     *f = (struct flight){ 0 };
 }
@@ -128,7 +128,7 @@ static void end(struct bulk *b)
             release_flight(&b->flights[i]);
     }
     if (b->transport)
-        rn_pool_give(rn_account_pool(rn_container_account(b->container)),
+        rn_pool_give(rn_account_pool(rn_client_container_account(b->container)),
                      b->transport);
     rn_definition_unref(b->definition);
     rn_routing_unref(b->map);
@@ -169,7 +169,7 @@ static bool may_repeat(const struct bulk *b, size_t i,
                        const struct rn_operation_answer *a)
 {
     struct rn_retry_policy policy =
-        rn_account_retry(rn_container_account(b->container));
+        rn_account_retry(rn_client_container_account(b->container));
     const struct rn_status *s = rn_status_read(a->status, a->sub_status);
 
     return b->tasks[i].attempts < policy.limit &&
@@ -185,7 +185,7 @@ static enum rn_code take_result(struct bulk *b, size_t i,
 
     if (may_repeat(b, i, a)) {
         if (rn_status_read(a->status, a->sub_status)->code == RN_GONE)
-            rn_container_reroute(b->container);
+            rn_client_container_reroute(b->container);
         repeat(b, i, now_ns + (int64_t)a->retry_ms * NS_PER_MS);
         return RN_OK;
     }
@@ -225,7 +225,7 @@ static void take_answer(struct bulk *b, struct flight *f, int64_t now_ns)
 static void land(struct bulk *b, struct flight *f, int64_t now_ns)
 {
     struct rn_retry_policy policy =
-        rn_account_retry(rn_container_account(b->container));
+        rn_account_retry(rn_client_container_account(b->container));
 
     if (f->call.code == RUNNEL_OK) {
         take_answer(b, f, now_ns);
@@ -246,12 +246,13 @@ static void land(struct bulk *b, struct flight *f, int64_t now_ns)
 
 static runnel_code prepare_call(struct bulk *b, struct flight *f)
 {
-    struct rn_link link = rn_container_list(b->container, RN_KIND_DOCUMENT);
+    struct rn_link link =
+        rn_client_container_list(b->container, RN_KIND_DOCUMENT);
     struct rn_headers *h = &f->call.request.headers;
     runnel_code rc;
 
-    rn_call_init(&f->call, rn_container_account(b->container), "POST",
-                 RN_EFFECT_WRITE, &link);
+    rn_client_call_init(&f->call, rn_client_container_account(b->container),
+                        "POST", RN_EFFECT_WRITE, &link);
     f->call.request.container = b->container;
     f->call.request.range = f->range;
     f->call.request.body = rn_buf_view(&f->body);
@@ -273,7 +274,8 @@ static runnel_code prepare_call(struct bulk *b, struct flight *f)
 static enum rn_code fill(struct bulk *b, struct flight *f, size_t from,
                          int64_t now_ns)
 {
-    const struct rn_route *route = rn_routing_find(b->map, &b->tasks[from].epk);
+    const struct rn_range_route *route =
+        rn_routing_find(b->map, &b->tasks[from].epk);
     struct rn_json_out o = RN_JSON_OUT_INIT(&f->body);
 
     snprintf(f->range, sizeof(f->range), "%s", route->id);
@@ -316,7 +318,7 @@ static void launch(struct bulk *b, struct flight *f, size_t from,
         f->call.is_over = true;
         return;
     }
-    rn_call_begin(&f->call, b->transport);
+    rn_client_call_begin(&f->call, b->transport);
 }
 
 /* The first operation that may be sent now, or count; `*wait_ns` becomes the
@@ -357,7 +359,7 @@ static int64_t step(struct bulk *b, int64_t now_ns)
                 continue;
             launch(b, f, from, now_ns);
         }
-        due_ns = rn_call_step(&f->call);
+        due_ns = rn_client_call_step(&f->call);
         if (f->call.is_over) {
             land(b, f, now_ns);
             wait_ns = 0;
@@ -375,7 +377,7 @@ static void give_up(struct bulk *b, const runnel_error *error)
         struct flight *f = &b->flights[i];
         if (!f->is_flying)
             continue;
-        rn_call_cancel(&f->call);
+        rn_client_call_cancel(&f->call);
         land(b, f, 0);
     }
     for (size_t i = 0; i < b->count; i++) {
@@ -386,18 +388,19 @@ static void give_up(struct bulk *b, const runnel_error *error)
 
 static runnel_code run(struct bulk *b, runnel_error *error)
 {
-    struct rn_env *env = rn_account_env(rn_container_account(b->container));
+    struct rn_env *env =
+        rn_account_env(rn_client_container_account(b->container));
     runnel_code rc = RUNNEL_OK;
 
     while (!rc && b->done < b->count) {
         struct rn_routing *map = NULL;
         int64_t wait_ns;
 
-        if (rn_cancel_is_set(rn_container_cancel(b->container))) {
+        if (rn_cancel_is_set(rn_client_container_cancel(b->container))) {
             rc =
                 rn_error_set(error, RUNNEL_CANCELLED, "the call was cancelled");
         } else {
-            rc = rn_container_route(b->container, NULL, &map, error);
+            rc = rn_client_container_route(b->container, NULL, &map, error);
         }
         if (rc)
             break;

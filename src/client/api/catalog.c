@@ -48,17 +48,17 @@ struct creation {
 static runnel_code create(struct rn_account *account, const struct creation *c,
                           runnel_reply **out, runnel_error *error)
 {
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc;
 
-    rn_call_init(&call, account, "POST", RN_EFFECT_WRITE, &c->list);
+    rn_client_call_init(&call, account, "POST", RN_EFFECT_WRITE, &c->list);
     call.request.body = rn_buf_view(&c->body);
     rc = add_throughput(&call.request.headers, c->throughput, error);
-    rc = rn_call_finish(&call, rc, out, error);
+    rc = rn_client_call_finish(&call, rc, out, error);
     if (rc != RUNNEL_CONFLICT || !c->if_absent)
         return rc;
-    rn_call_init(&call, account, "GET", RN_EFFECT_READ, &c->link);
-    return rn_call_finish(&call, RUNNEL_OK, out, error);
+    rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, &c->link);
+    return rn_client_call_finish(&call, RUNNEL_OK, out, error);
 }
 
 /* ---- databases ----------------------------------------------------------- */
@@ -96,15 +96,15 @@ static runnel_code call_database(runnel_client *client, const char *method,
                                  runnel_error *error)
 {
     struct rn_link link;
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc = check_id(RN_KIND_DATABASE, id, error);
 
     if (rc)
         return rc;
     link = database_link(id);
-    rn_call_init(&call, client->account, method, rn_effect_of(method, NULL),
-                 &link);
-    return rn_call_finish(&call, RUNNEL_OK, out, error);
+    rn_client_call_init(&call, client->account, method,
+                        rn_effect_of(method, NULL), &link);
+    return rn_client_call_finish(&call, RUNNEL_OK, out, error);
 }
 
 runnel_code runnel_database_read(runnel_client *client, const char *id,

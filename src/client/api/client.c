@@ -138,7 +138,7 @@ runnel_code runnel_client_send(runnel_client *client,
 {
     const char *method = known_method(request->method);
     struct rn_link link = { .kind = RN_KIND_ACCOUNT };
-    struct rn_call call;
+    struct rn_client_call call;
     char *copy;
     runnel_code rc;
 
@@ -151,14 +151,14 @@ runnel_code runnel_client_send(runnel_client *client,
     if (!copy)
         return rn_error_no_memory(error);
     rc = find_link(copy, &link, error);
-    rn_call_init(&call, client->account, method, effect_of(request, method),
-                 &link);
+    rn_client_call_init(&call, client->account, method,
+                        effect_of(request, method), &link);
     call.request.path = request->path;
     call.request.body = rn_view_bytes(request->body);
     if (!rc)
         rc = rn_headers_add_list(&call.request.headers, request->headers,
                                  request->header_count, error);
-    rc = rn_call_finish(&call, rc, out, error);
+    rc = rn_client_call_finish(&call, rc, out, error);
     rn_free(copy);
     return rc;
 }

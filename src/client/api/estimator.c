@@ -5,7 +5,7 @@
 
 enum { PERIOD_MS = 5000 };
 
-static struct rn_container *inner(runnel_container *container)
+static struct rn_client_container *inner(runnel_container *container)
 {
     return container ? container->inner : NULL;
 }
@@ -63,8 +63,8 @@ static int64_t estimator_step(void *context)
 
 static void release(runnel_estimator *e)
 {
-    rn_container_unref(e->source.inner);
-    rn_container_unref(e->leases.inner);
+    rn_client_container_unref(e->source.inner);
+    rn_client_container_unref(e->leases.inner);
     rn_free(e->name);
     rn_free(e);
 }
@@ -91,17 +91,17 @@ runnel_code runnel_estimator_start(const runnel_lease_set *set,
         return rn_error_take(error, RN_NOMEM, NULL);
     e->set = known;
     e->name = rn_new_text(known.name);
-    e->source.inner = rn_container_ref(known.source->inner);
+    e->source.inner = rn_client_container_ref(known.source->inner);
     e->set.source = &e->source;
     e->set.name = e->name;
     if (known.leases) {
-        e->leases.inner = rn_container_ref(known.leases->inner);
+        e->leases.inner = rn_client_container_ref(known.leases->inner);
         e->set.leases = &e->leases;
     } else if (known.lease_store) {
         e->table = *known.lease_store;
         e->set.lease_store = &e->table;
     }
-    e->env = rn_account_env(rn_container_account(e->source.inner));
+    e->env = rn_account_env(rn_client_container_account(e->source.inner));
     e->period_ns = (int64_t)rn_option_or(period_ms, PERIOD_MS) * 1000000;
     e->each = each;
     e->context = context;

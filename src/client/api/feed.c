@@ -4,7 +4,7 @@
 #include "client/http/options.h"
 
 struct runnel_feed {
-    struct rn_cursor *cursor;
+    struct rn_feed_cursor *cursor;
 };
 
 runnel_code runnel_feed_open(runnel_container *container,
@@ -22,7 +22,7 @@ runnel_code runnel_feed_open(runnel_container *container,
     feed = rn_new(sizeof(*feed));
     if (!feed)
         return rn_error_take(error, RN_NOMEM, NULL);
-    code = rn_cursor_open(container->inner, &known, &feed->cursor, error);
+    code = rn_feed_cursor_open(container->inner, &known, &feed->cursor, error);
     if (code)
         rn_free(feed);
     else
@@ -33,23 +33,23 @@ runnel_code runnel_feed_open(runnel_container *container,
 runnel_code runnel_feed_next(runnel_feed *feed, uint32_t wait_ms,
                              runnel_batch **out, runnel_error *error)
 {
-    return rn_cursor_next(feed->cursor, wait_ms, out, error);
+    return rn_feed_cursor_next(feed->cursor, wait_ms, out, error);
 }
 
 const char *runnel_feed_token(const runnel_feed *feed)
 {
-    return rn_cursor_token(feed->cursor);
+    return rn_feed_cursor_token(feed->cursor);
 }
 
 void runnel_feed_cancel(runnel_feed *feed)
 {
-    rn_cursor_cancel(feed->cursor);
+    rn_feed_cursor_cancel(feed->cursor);
 }
 
 void runnel_feed_close(runnel_feed *feed)
 {
     if (!feed)
         return;
-    rn_cursor_close(feed->cursor);
+    rn_feed_cursor_close(feed->cursor);
     rn_free(feed);
 }

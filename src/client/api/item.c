@@ -8,7 +8,7 @@ enum { BODY_MAX = 8 << 20 };
 
 /* One operation while its call is made. */
 struct item {
-    struct rn_container *container;
+    struct rn_client_container *container;
     runnel_operation_kind kind;
     runnel_item_options options;
     runnel_key key;      /* read, patch and delete */
@@ -150,7 +150,7 @@ static runnel_code add_key(struct item *it, struct rn_headers *h,
     if (given || !kinds[it->kind].has_item) {
         rc = rn_key_print(it->container, given, &key, error);
     } else {
-        rc = rn_container_define(it->container, &d, error);
+        rc = rn_client_container_define(it->container, &d, error);
         if (!rc)
             rc = rn_key_extract(d, &it->parsed, &key, error);
         rn_definition_unref(d);
@@ -190,14 +190,15 @@ static runnel_code attempt(struct item *it, runnel_reply **out,
 {
     struct rn_link link =
         kinds[it->kind].has_id
-            ? rn_container_item(it->container, it->key.id)
-            : rn_container_list(it->container, RN_KIND_DOCUMENT);
+            ? rn_client_container_item(it->container, it->key.id)
+            : rn_client_container_list(it->container, RN_KIND_DOCUMENT);
     const char *method = kinds[it->kind].method;
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc;
 
-    rn_call_init(&call, rn_container_account(it->container), method,
-                 rn_effect_of(method, it->options.if_match), &link);
+    rn_client_call_init(&call, rn_client_container_account(it->container),
+                        method, rn_effect_of(method, it->options.if_match),
+                        &link);
     call.request.container = it->container;
     call.request.session_token = it->options.session_token;
     call.request.body =
@@ -206,7 +207,7 @@ static runnel_code attempt(struct item *it, runnel_reply **out,
     if (!rc)
         rc = add_options(it, &call.request.headers,
                          it->options.want_body && out, error);
-    return rn_call_finish(&call, rc, out, error);
+    return rn_client_call_finish(&call, rc, out, error);
 }
 
 /* A key that the container refuses may be of its definition before it was

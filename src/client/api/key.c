@@ -5,12 +5,12 @@ enum { KEY_ARENA_MAX = 64 << 10 };
 
 /* The key of an item without one: a component for each path that is not
  * there, or none where a container has no key at all. */
-static runnel_code print_none(struct rn_container *c, struct rn_buf *out,
+static runnel_code print_none(struct rn_client_container *c, struct rn_buf *out,
                               runnel_error *error)
 {
     struct rn_definition *d = NULL;
     struct rn_pk pk = { 0 };
-    runnel_code rc = rn_container_define(c, &d, error);
+    runnel_code rc = rn_client_container_define(c, &d, error);
 
     if (rc)
         return rc;
@@ -19,7 +19,7 @@ static runnel_code print_none(struct rn_container *c, struct rn_buf *out,
     return rn_error_take(error, rn_pk_print(&pk, out), NULL);
 }
 
-runnel_code rn_key_print(struct rn_container *c, const char *json,
+runnel_code rn_key_print(struct rn_client_container *c, const char *json,
                          struct rn_buf *out, runnel_error *error)
 {
     struct rn_arena arena = RN_ARENA_INIT(KEY_ARENA_MAX);

@@ -66,7 +66,8 @@ struct shown {
 static void show_range(struct shown *out, const struct rn_cover *cover,
                        const struct rn_routing *map)
 {
-    const struct rn_route *route = rn_routing_find(map, &cover->range.min);
+    const struct rn_range_route *route =
+        rn_routing_find(map, &cover->range.min);
     char text[RN_EPK_TEXT_MAX];
 
     snprintf(out->min, sizeof(out->min), "%.*s",

@@ -13,14 +13,14 @@ struct runnel_client {
 };
 
 struct runnel_container {
-    struct rn_container *inner;
+    struct rn_client_container *inner;
 };
 
 /* Runs the call, moves its answer out and releases it.  If `rc`, which is how
  * preparing it went, is a failure, only the last. */
-runnel_code rn_call_finish(struct rn_call *c, runnel_code rc,
-                           runnel_reply **out,
-                           runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_client_call_finish(struct rn_client_call *c, runnel_code rc,
+                                  runnel_reply **out,
+                                  runnel_error *error) RUNNEL_CHECK;
 
 runnel_code rn_headers_add_list(struct rn_headers *h,
                                 const runnel_header *headers, size_t count,
@@ -38,7 +38,7 @@ enum rn_effect rn_effect_of(const char *method, const char *if_match);
 
 /* Appends the header's text for a key given as JSON: a value, an array, or NULL
  * for an item without one, for which the container is asked. */
-runnel_code rn_key_print(struct rn_container *c, const char *json,
+runnel_code rn_key_print(struct rn_client_container *c, const char *json,
                          struct rn_buf *out, runnel_error *error) RUNNEL_CHECK;
 /* The same for the key in an item. */
 runnel_code rn_key_extract(const struct rn_definition *d,

@@ -12,7 +12,7 @@ struct runnel_processor {
     uint32_t stop_ms;
 };
 
-static struct rn_container *inner(runnel_container *container)
+static struct rn_client_container *inner(runnel_container *container)
 {
     return container ? container->inner : NULL;
 }
@@ -22,7 +22,8 @@ runnel_code runnel_processor_start(runnel_container *source,
                                    const runnel_observer *observer,
                                    runnel_processor **out, runnel_error *error)
 {
-    struct rn_env *env = rn_account_env(rn_container_account(source->inner));
+    struct rn_env *env =
+        rn_account_env(rn_client_container_account(source->inner));
     struct rn_config_containers at = { .source = source->inner };
     runnel_processor_options known;
     struct rn_config config;

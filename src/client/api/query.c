@@ -5,7 +5,7 @@
 #include "client/http/options.h"
 
 struct runnel_query {
-    struct rn_query *inner;
+    struct rn_client_query *inner;
     char *session_token, *database; /* what the query borrows */
 };
 
@@ -17,8 +17,9 @@ struct runnel_page {
 
 /* A whole key is sent as it is; a prefix of a hierarchical one is an interval.
  */
-static runnel_code add_key(struct rn_container *c, const char *json,
-                           struct rn_buf *text, struct rn_query_options *out,
+static runnel_code add_key(struct rn_client_container *c, const char *json,
+                           struct rn_buf *text,
+                           struct rn_client_query_options *out,
                            runnel_error *error)
 {
     struct rn_arena arena = RN_ARENA_INIT(64 << 10);
@@ -29,7 +30,7 @@ static runnel_code add_key(struct rn_container *c, const char *json,
     runnel_code rc = rn_key_print(c, json, text, error);
 
     if (!rc)
-        rc = rn_container_define(c, &d, error);
+        rc = rn_client_container_define(c, &d, error);
     if (!rc) {
         code = rn_pk_parse(rn_buf_view(text), &arena, &pk, &err);
         if (!code && d->key.kind == RN_PKDEF_MULTIHASH &&
@@ -49,7 +50,8 @@ static runnel_code add_key(struct rn_container *c, const char *json,
 }
 
 /* "MIN-MAX" */
-static runnel_code add_range(const char *range, struct rn_query_options *out,
+static runnel_code add_range(const char *range,
+                             struct rn_client_query_options *out,
                              runnel_error *error)
 {
     const char *dash = strchr(range, '-');
@@ -89,9 +91,10 @@ static runnel_code check(const runnel_query_options *o, runnel_error *error)
 
 /* ---- opening ------------------------------------------------------------- */
 
-static runnel_code make(struct rn_account *account, struct rn_container *c,
+static runnel_code make(struct rn_account *account,
+                        struct rn_client_container *c,
                         const runnel_query_options *o,
-                        struct rn_query_options *inner, runnel_query *q,
+                        struct rn_client_query_options *inner, runnel_query *q,
                         runnel_error *error)
 {
     runnel_code rc;
@@ -112,7 +115,7 @@ static runnel_code make(struct rn_account *account, struct rn_container *c,
     rc = rn_headers_add_list(&inner->headers, o->headers, o->header_count,
                              error);
     if (!rc)
-        rc = rn_query_new(account, c, inner, &q->inner, error);
+        rc = rn_client_query_new(account, c, inner, &q->inner, error);
     rn_headers_release(&inner->headers);
     return rc;
 }
@@ -121,8 +124,8 @@ runnel_code runnel_query_open(runnel_container *container,
                               const runnel_query_options *options,
                               runnel_query **out, runnel_error *error)
 {
-    struct rn_container *c = container->inner;
-    struct rn_query_options inner = { 0 };
+    struct rn_client_container *c = container->inner;
+    struct rn_client_query_options inner = { 0 };
     struct rn_buf key = RN_BUF_INIT(RN_KEY_TEXT_MAX);
     runnel_query_options o;
     runnel_query *q = NULL;
@@ -138,9 +141,9 @@ runnel_code runnel_query_open(runnel_container *container,
         q = rn_new(sizeof(*q));
         rc = q ? RUNNEL_OK : rn_error_no_memory(error);
     }
-    inner.link = rn_container_list(c, RN_KIND_DOCUMENT);
+    inner.link = rn_client_container_list(c, RN_KIND_DOCUMENT);
     if (!rc)
-        rc = make(rn_container_account(c), c, &o, &inner, q, error);
+        rc = make(rn_client_container_account(c), c, &o, &inner, q, error);
     rn_buf_release(&key);
     if (rc)
         runnel_query_close(q);
@@ -153,7 +156,7 @@ runnel_code runnel_query_catalog(runnel_client *client, const char *database,
                                  const runnel_query_options *options,
                                  runnel_query **out, runnel_error *error)
 {
-    struct rn_query_options inner = { 0 };
+    struct rn_client_query_options inner = { 0 };
     runnel_query_options o;
     runnel_query *q = NULL;
     runnel_code rc = rn_options_copy(&o, sizeof(o), options, error);
@@ -190,7 +193,7 @@ void runnel_query_close(runnel_query *query)
 {
     if (!query)
         return;
-    rn_query_free(query->inner);
+    rn_client_query_free(query->inner);
     rn_free(query->session_token);
     rn_free(query->database);
     rn_free(query);
@@ -207,7 +210,7 @@ runnel_code runnel_query_next(runnel_query *query, runnel_page **out,
 
     if (!page)
         return rn_error_no_memory(error);
-    rc = rn_query_next(query->inner, &page->rows, &over, error);
+    rc = rn_client_query_next(query->inner, &page->rows, &over, error);
     if (rc) {
         rn_free(page);
         return rc;

@@ -1,14 +1,14 @@
 /* reply.c -- an answer in the caller's hands. */
 #include "client/api/own.h"
 
-runnel_code rn_call_finish(struct rn_call *c, runnel_code rc,
-                           runnel_reply **out, runnel_error *error)
+runnel_code rn_client_call_finish(struct rn_client_call *c, runnel_code rc,
+                                  runnel_reply **out, runnel_error *error)
 {
     if (!rc)
-        rc = rn_call_run(c, error);
+        rc = rn_client_call_run(c, error);
     if (!rc)
         rc = rn_reply_take(&c->exchange, out, error);
-    rn_call_release(c);
+    rn_client_call_release(c);
     return rc;
 }
 

@@ -12,7 +12,7 @@ enum { BODY_MAX = 1 << 20, RID_MAX = 64 };
 /* An offer as it was read. */
 struct offer {
     struct rn_json j; /* of call's answer */
-    struct rn_call call;
+    struct rn_client_call call;
     uint32_t at, content;
     runnel_throughput throughput;
 };
@@ -20,7 +20,7 @@ struct offer {
 static void release(struct offer *o)
 {
     rn_json_release(&o->j);
-    rn_call_release(&o->call);
+    rn_client_call_release(&o->call);
 }
 
 static runnel_code unreadable(runnel_error *error)
@@ -34,14 +34,14 @@ static runnel_code read_rid(struct rn_account *account,
                             const struct rn_link *link, char out[RID_MAX],
                             runnel_error *error)
 {
-    struct rn_call call;
+    struct rn_client_call call;
     struct rn_json j;
     struct rn_view rid = { 0 };
     runnel_code rc;
 
     rn_json_init(&j, NULL);
-    rn_call_init(&call, account, "GET", RN_EFFECT_READ, link);
-    rc = rn_call_run(&call, error);
+    rn_client_call_init(&call, account, "GET", RN_EFFECT_READ, link);
+    rc = rn_client_call_run(&call, error);
     if (!rc) {
         if (rn_json_parse(&j, rn_buf_view(&call.exchange.answer), NULL) ==
             RN_OK)
@@ -52,7 +52,7 @@ static runnel_code read_rid(struct rn_account *account,
             snprintf(out, RID_MAX, "%.*s", RN_FMT(rid));
     }
     rn_json_release(&j);
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     return rc;
 }
 
@@ -110,7 +110,7 @@ static runnel_code find(struct rn_account *account, const char *database,
         link.ids[link.depth++] = rn_view_text(container);
     }
     rn_json_init(&o->j, NULL);
-    rn_call_init(&o->call, account, "POST", RN_EFFECT_READ, &list);
+    rn_client_call_init(&o->call, account, "POST", RN_EFFECT_READ, &list);
     rc = read_rid(account, &link, rid, error);
     /* A rid has no character that JSON or SQL would escape. */
     if (!rc) {
@@ -130,7 +130,7 @@ static runnel_code find(struct rn_account *account, const char *database,
         rc = rn_headers_add(h, RN_HEADER_CONTENT_TYPE,
                             RN_LIT("application/query+json"), error);
     if (!rc)
-        rc = rn_call_run(&o->call, error);
+        rc = rn_client_call_run(&o->call, error);
     if (!rc)
         rc = parse_offer(o, error);
     rn_buf_release(&body);
@@ -188,14 +188,14 @@ runnel_code runnel_throughput_replace(runnel_client *client,
     struct rn_link link = { .kind = RN_KIND_OFFER, .depth = 1 };
     struct rn_buf body = RN_BUF_INIT(BODY_MAX);
     struct offer offer = { 0 };
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc = find(client->account, database, container, &offer, error);
 
     if (!rc)
         rc = print_offer(&offer, throughput, &body, error);
     link.ids[0] = rn_json_text(
         &offer.j, rn_json_find(&offer.j, offer.at, RN_LIT("_rid")));
-    rn_call_init(&call, client->account, "PUT", RN_EFFECT_WRITE, &link);
+    rn_client_call_init(&call, client->account, "PUT", RN_EFFECT_WRITE, &link);
     call.request.body = rn_buf_view(&body);
     if (!rc && throughput.is_autoscale != offer.throughput.is_autoscale) {
         rc = rn_headers_add(&call.request.headers,
@@ -203,7 +203,7 @@ runnel_code runnel_throughput_replace(runnel_client *client,
                                                     : RN_HEADER_TO_MANUAL,
                             RN_LIT("true"), error);
     }
-    rc = rn_call_finish(&call, rc, NULL, error);
+    rc = rn_client_call_finish(&call, rc, NULL, error);
     rn_buf_release(&body);
     release(&offer);
     return rc;

@@ -75,7 +75,7 @@ static runnel_code find_refusal(const runnel_results *r, runnel_error *error)
     return RUNNEL_OK;
 }
 
-static runnel_code add_headers(struct rn_call *call, const char *key,
+static runnel_code add_headers(struct rn_client_call *call, const char *key,
                                runnel_error *error)
 {
     struct rn_headers *h = &call->request.headers;
@@ -101,11 +101,12 @@ runnel_code runnel_items_transact(runnel_container *container,
                                   size_t count, runnel_results **out,
                                   runnel_error *error)
 {
-    struct rn_link link = rn_container_list(container->inner, RN_KIND_DOCUMENT);
+    struct rn_link link =
+        rn_client_container_list(container->inner, RN_KIND_DOCUMENT);
     struct rn_buf body = RN_BUF_INIT(RN_BATCH_BYTES_MAX);
     runnel_results *results = NULL;
     bool only_reads = false;
-    struct rn_call call;
+    struct rn_client_call call;
     runnel_code rc;
 
     if (count == 0 || count > RN_BATCH_OPERATIONS_MAX) {
@@ -114,17 +115,18 @@ runnel_code runnel_items_transact(runnel_container *container,
                             RN_BATCH_OPERATIONS_MAX);
     }
     rc = print_body(operations, count, &body, &only_reads, error);
-    rn_call_init(&call, rn_container_account(container->inner), "POST",
-                 only_reads ? RN_EFFECT_READ : RN_EFFECT_WRITE, &link);
+    rn_client_call_init(&call, rn_client_container_account(container->inner),
+                        "POST", only_reads ? RN_EFFECT_READ : RN_EFFECT_WRITE,
+                        &link);
     call.request.container = container->inner;
     call.request.body = rn_buf_view(&body);
     if (!rc)
         rc = add_headers(&call, partition_key, error);
     if (!rc)
-        rc = rn_call_run(&call, error);
+        rc = rn_client_call_run(&call, error);
     if (!rc)
         rc = take_results(&call.exchange, count, &results, error);
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     rn_buf_release(&body);
     if (rc)
         return rc;

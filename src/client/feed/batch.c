@@ -65,7 +65,7 @@ runnel_code rn_batch_new(const struct rn_batch_options *options,
         return rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
     atomic_init(&b->refs, 1);
     b->arena = RN_ARENA_INIT(BATCH_ARENA_MAX);
-    b->page = rn_page_ref(options->page);
+    b->page = rn_change_page_ref(options->page);
     if (!fill(b, options)) {
         rn_batch_unref(b);
         return rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
@@ -90,7 +90,7 @@ void rn_batch_unref(runnel_batch *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
         return;
-    rn_page_unref(b->page);
+    rn_change_page_unref(b->page);
     rn_arena_release(&b->arena);
     rn_free(b);
 }

@@ -13,7 +13,7 @@ struct rn_delivery; /* of a processor: how the batch is acknowledged */
 
 struct runnel_batch {
     atomic_uint refs;
-    struct rn_page *page;
+    struct rn_change_page *page;
     size_t count;
     const uint32_t *picks; /* places in the page; NULL: all of it */
     const char *token;
@@ -24,7 +24,7 @@ struct runnel_batch {
 };
 
 struct rn_batch_options {
-    struct rn_page *page; /* the batch takes a reference */
+    struct rn_change_page *page; /* the batch takes a reference */
     const uint32_t *picks;
     size_t pick_count; /* with picks */
     const char *token;

@@ -12,7 +12,7 @@ enum {
 
 /* ---- open ---------------------------------------------------------------- */
 
-static bool text_keep(struct rn_cursor *c, const char **text)
+static bool text_keep(struct rn_feed_cursor *c, const char **text)
 {
     struct rn_view copy;
 
@@ -23,7 +23,7 @@ static bool text_keep(struct rn_cursor *c, const char **text)
     return copy.at != NULL;
 }
 
-static bool options_keep(struct rn_cursor *c)
+static bool options_keep(struct rn_feed_cursor *c)
 {
     runnel_feed_options *o = &c->options;
 
@@ -48,18 +48,19 @@ static runnel_code options_check(const runnel_feed_options *o,
     return RUNNEL_OK;
 }
 
-runnel_code rn_cursor_open(struct rn_container *container,
-                           const runnel_feed_options *options,
-                           struct rn_cursor **out, runnel_error *error)
+runnel_code rn_feed_cursor_open(struct rn_client_container *container,
+                                const runnel_feed_options *options,
+                                struct rn_feed_cursor **out,
+                                runnel_error *error)
 {
-    struct rn_cursor *c = rn_new(sizeof(*c));
+    struct rn_feed_cursor *c = rn_new(sizeof(*c));
     bool is_resumed = options->token && options->token[0];
     runnel_code code = RUNNEL_OK;
 
     if (!c)
         return rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
-    c->container = rn_container_ref(container);
-    c->cancel.parent = rn_container_cancel(container);
+    c->container = rn_client_container_ref(container);
+    c->cancel.parent = rn_client_container_cancel(container);
     c->arena = RN_ARENA_INIT(OPTIONS_MAX + RN_TOKEN_MAX);
     c->scope = RN_SCOPE_INIT;
     c->token = RN_BUF_INIT((size_t)2 * RN_TOKEN_MAX);
@@ -71,37 +72,37 @@ runnel_code rn_cursor_open(struct rn_container *container,
     if (!code && !options_keep(c))
         code = rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
     if (code)
-        rn_cursor_close(c);
+        rn_feed_cursor_close(c);
     else
         *out = c;
     return code;
 }
 
-void rn_cursor_close(struct rn_cursor *c)
+void rn_feed_cursor_close(struct rn_feed_cursor *c)
 {
     if (!c)
         return;
-    rn_cursor_drop(c);
+    rn_feed_cursor_drop(c);
     if (c->transport)
-        rn_pool_give(rn_account_pool(rn_container_account(c->container)),
+        rn_pool_give(rn_account_pool(rn_client_container_account(c->container)),
                      c->transport);
-    rn_page_unref(c->nothing);
+    rn_change_page_unref(c->nothing);
     rn_buf_release(&c->token);
     rn_scope_release(&c->scope);
     rn_routing_unref(c->map);
     rn_definition_unref(c->definition);
     rn_arena_release(&c->arena);
-    rn_container_unref(c->container);
+    rn_client_container_unref(c->container);
     rn_free(c);
 }
 
-void rn_cursor_cancel(struct rn_cursor *c)
+void rn_feed_cursor_cancel(struct rn_feed_cursor *c)
 {
-    rn_pool_cancel(rn_account_pool(rn_container_account(c->container)),
+    rn_pool_cancel(rn_account_pool(rn_client_container_account(c->container)),
                    &c->cancel);
 }
 
-const char *rn_cursor_token(const struct rn_cursor *c)
+const char *rn_feed_cursor_token(const struct rn_feed_cursor *c)
 {
     if (c->token.len)
         return c->token.at;
@@ -110,12 +111,13 @@ const char *rn_cursor_token(const struct rn_cursor *c)
 
 /* ---- asking -------------------------------------------------------------- */
 
-static int64_t now_of(const struct rn_cursor *c)
+static int64_t now_of(const struct rn_feed_cursor *c)
 {
-    return rn_mono_ns(rn_account_env(rn_container_account(c->container)));
+    return rn_mono_ns(
+        rn_account_env(rn_client_container_account(c->container)));
 }
 
-static size_t asking(const struct rn_cursor *c, bool is_held)
+static size_t asking(const struct rn_feed_cursor *c, bool is_held)
 {
     size_t n = 0;
 
@@ -130,8 +132,8 @@ static size_t asking(const struct rn_cursor *c, bool is_held)
 /* How long the server may hold the request of a part that is asked now, or -1
  * if it is not to be asked now.  A part that is not known to be drained is held
  * only if no other has to wait for it. */
-static int64_t hold_ms(const struct rn_cursor *c, const struct rn_part *part,
-                       int64_t left_ms)
+static int64_t hold_ms(const struct rn_feed_cursor *c,
+                       const struct rn_part *part, int64_t left_ms)
 {
     bool may_hold = !c->cannot_wait && left_ms >= 1000 &&
                     part->delivered.kind == RN_POSITION_ETAG;
@@ -146,7 +148,7 @@ static int64_t hold_ms(const struct rn_cursor *c, const struct rn_part *part,
     return asking(c, false) < c->options.parallel ? 0 : -1;
 }
 
-static runnel_code parts_ask(struct rn_cursor *c, int64_t left_ms,
+static runnel_code parts_ask(struct rn_feed_cursor *c, int64_t left_ms,
                              runnel_error *error)
 {
     runnel_code code = RUNNEL_OK;
@@ -158,7 +160,7 @@ static runnel_code parts_ask(struct rn_cursor *c, int64_t left_ms,
         if (part->reader.is_asking || part->is_ready)
             continue;
         if (part->reader.range_id[0] == '\0')
-            code = rn_cursor_route(c, i, error);
+            code = rn_feed_cursor_route(c, i, error);
         if (code || (!part->is_drained && part->due_ns > now))
             continue;
         hold = hold_ms(c, part, left_ms);
@@ -176,7 +178,7 @@ static runnel_code parts_ask(struct rn_cursor *c, int64_t left_ms,
 
 /* A new call: every part has to be asked, and requests that the server may hold
  * beyond it are asked anew. */
-static void parts_recall(struct rn_cursor *c, int64_t deadline_ns)
+static void parts_recall(struct rn_feed_cursor *c, int64_t deadline_ns)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct rn_part *part = c->parts[i];
@@ -191,17 +193,17 @@ static void parts_recall(struct rn_cursor *c, int64_t deadline_ns)
 
 /* ---- answers ------------------------------------------------------------- */
 
-static runnel_code part_nothing(struct rn_cursor *c, struct rn_part *part,
+static runnel_code part_nothing(struct rn_feed_cursor *c, struct rn_part *part,
                                 runnel_error *error)
 {
     struct rn_reader *r = &part->reader;
-    runnel_code code = rn_cursor_check_rid(c, "", error);
+    runnel_code code = rn_feed_cursor_check_rid(c, "", error);
 
     if (code)
         return code;
     if (r->wait_s && !r->was_applied)
         c->cannot_wait = true;
-    rn_page_unref(c->nothing);
+    rn_change_page_unref(c->nothing);
     c->nothing = r->page;
     c->nothing_part = part;
     r->page = NULL;
@@ -214,7 +216,7 @@ static runnel_code part_nothing(struct rn_cursor *c, struct rn_part *part,
 }
 
 /* Takes what has been answered.  `*next_ns`: when to look again. */
-static runnel_code parts_step(struct rn_cursor *c, int64_t *next_ns,
+static runnel_code parts_step(struct rn_feed_cursor *c, int64_t *next_ns,
                               runnel_error *error)
 {
     runnel_code code = RUNNEL_OK;
@@ -230,7 +232,7 @@ static runnel_code parts_step(struct rn_cursor *c, int64_t *next_ns,
         case RN_READER_NONE:
             break;
         case RN_READER_PAGE:
-            code = rn_cursor_check_rid(c, part->reader.page->rid, error);
+            code = rn_feed_cursor_check_rid(c, part->reader.page->rid, error);
             part->is_ready = !code;
             break;
         case RN_READER_NOTHING:
@@ -256,13 +258,14 @@ static runnel_code parts_step(struct rn_cursor *c, int64_t *next_ns,
 
 /* ---- next ---------------------------------------------------------------- */
 
-static runnel_code batch_make(struct rn_cursor *c, const struct rn_part *part,
-                              struct rn_page *page, runnel_batch **out,
+static runnel_code batch_make(struct rn_feed_cursor *c,
+                              const struct rn_part *part,
+                              struct rn_change_page *page, runnel_batch **out,
                               runnel_error *error)
 {
     const struct rn_batch_options options = {
         .page = page,
-        .token = rn_cursor_token(c),
+        .token = rn_feed_cursor_token(c),
         .rid = c->definition->rid,
         .range_id = part->reader.range_id,
         .keys = &part->reader.keys,
@@ -272,21 +275,21 @@ static runnel_code batch_make(struct rn_cursor *c, const struct rn_part *part,
 }
 
 /* Returns a page; without memory it is returned by the next call. */
-static runnel_code deliver(struct rn_cursor *c, struct rn_part *part,
+static runnel_code deliver(struct rn_feed_cursor *c, struct rn_part *part,
                            runnel_batch **out, runnel_error *error)
 {
     struct rn_position before = part->delivered;
     runnel_code code;
 
     part->delivered = part->reader.at;
-    code = rn_cursor_print(c, error);
+    code = rn_feed_cursor_print(c, error);
     if (!code)
         code = batch_make(c, part, part->reader.page, out, error);
     if (code) {
         part->delivered = before;
         return code;
     }
-    rn_page_unref(part->reader.page);
+    rn_change_page_unref(part->reader.page);
     part->reader.page = NULL;
     part->is_ready = false;
     return RUNNEL_OK;
@@ -294,7 +297,7 @@ static runnel_code deliver(struct rn_cursor *c, struct rn_part *part,
 
 /* The next part, in turn, whose page may be returned.  A feed from now returns
  * nothing until all its parts know when that was. */
-static struct rn_part *ready_part(struct rn_cursor *c)
+static struct rn_part *ready_part(struct rn_feed_cursor *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (c->parts[i]->delivered.kind == RN_POSITION_NOW)
@@ -311,7 +314,7 @@ static struct rn_part *ready_part(struct rn_cursor *c)
     return NULL;
 }
 
-static bool is_drained(const struct rn_cursor *c)
+static bool is_drained(const struct rn_feed_cursor *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (!c->parts[i]->is_drained)
@@ -321,7 +324,7 @@ static bool is_drained(const struct rn_cursor *c)
 }
 
 /* When a part wants to be asked that is not asked now. */
-static int64_t next_due(const struct rn_cursor *c, int64_t now)
+static int64_t next_due(const struct rn_feed_cursor *c, int64_t now)
 {
     int64_t next = RN_TASK_IDLE;
 
@@ -336,15 +339,15 @@ static int64_t next_due(const struct rn_cursor *c, int64_t now)
 }
 
 /* The empty batch: of the last part that had nothing. */
-static runnel_code deliver_nothing(struct rn_cursor *c, runnel_batch **out,
+static runnel_code deliver_nothing(struct rn_feed_cursor *c, runnel_batch **out,
                                    runnel_error *error)
 {
-    runnel_code code = rn_cursor_print(c, error);
+    runnel_code code = rn_feed_cursor_print(c, error);
 
     return code ? code : batch_make(c, c->nothing_part, c->nothing, out, error);
 }
 
-static runnel_code look(struct rn_cursor *c, int64_t deadline_ns,
+static runnel_code look(struct rn_feed_cursor *c, int64_t deadline_ns,
                         runnel_batch **out, runnel_error *error)
 {
     for (;;) {
@@ -375,15 +378,15 @@ static runnel_code look(struct rn_cursor *c, int64_t deadline_ns,
     }
 }
 
-runnel_code rn_cursor_next(struct rn_cursor *c, uint32_t wait_ms,
-                           runnel_batch **out, runnel_error *error)
+runnel_code rn_feed_cursor_next(struct rn_feed_cursor *c, uint32_t wait_ms,
+                                runnel_batch **out, runnel_error *error)
 {
     int64_t deadline_ns = now_of(c) + wait_ms * NS_PER_MS, next_ns;
     runnel_code code;
 
     if (rn_cancel_is_set(&c->cancel))
         return rn_error_set(error, RUNNEL_CANCELLED, "the feed was cancelled");
-    code = rn_cursor_prepare(c, error);
+    code = rn_feed_cursor_prepare(c, error);
     if (code)
         return code;
     /* Changes that have come in meanwhile count; that there was none does not

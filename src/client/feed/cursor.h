@@ -16,7 +16,7 @@
  * A start of "now" is fixed for all parts by the first next, before any change
  * is returned.
  *
- * One thread, except rn_cursor_cancel.
+ * One thread, except rn_feed_cursor_cancel.
  */
 #ifndef RN_CLIENT_FEED_CURSOR_H
 #define RN_CLIENT_FEED_CURSOR_H
@@ -24,20 +24,20 @@
 #include "client/account/container.h"
 #include "client/feed/batch.h"
 
-struct rn_cursor;
+struct rn_feed_cursor;
 
 /* Checks and copies the options; does not go to the network. */
-runnel_code rn_cursor_open(struct rn_container *container,
-                           const runnel_feed_options *options,
-                           struct rn_cursor **out,
-                           runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_feed_cursor_open(struct rn_client_container *container,
+                                const runnel_feed_options *options,
+                                struct rn_feed_cursor **out,
+                                runnel_error *error) RUNNEL_CHECK;
 /* As runnel_feed_next. */
-runnel_code rn_cursor_next(struct rn_cursor *c, uint32_t wait_ms,
-                           runnel_batch **out,
-                           runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_feed_cursor_next(struct rn_feed_cursor *c, uint32_t wait_ms,
+                                runnel_batch **out,
+                                runnel_error *error) RUNNEL_CHECK;
 /* As runnel_feed_token. */
-const char *rn_cursor_token(const struct rn_cursor *c);
-void rn_cursor_cancel(struct rn_cursor *c); /* any thread */
-void rn_cursor_close(struct rn_cursor *c);  /* NULL is fine */
+const char *rn_feed_cursor_token(const struct rn_feed_cursor *c);
+void rn_feed_cursor_cancel(struct rn_feed_cursor *c); /* any thread */
+void rn_feed_cursor_close(struct rn_feed_cursor *c);  /* NULL is fine */
 
 #endif

@@ -17,8 +17,8 @@ struct rn_part {
     uint32_t failed_routes; /* 410 in a row that the map did not explain */
 };
 
-struct rn_cursor {
-    struct rn_container *container;
+struct rn_feed_cursor {
+    struct rn_client_container *container;
     struct rn_cancel cancel;
     struct rn_transport *transport;
 
@@ -34,13 +34,13 @@ struct rn_cursor {
     struct rn_routing *map;
     bool is_map_stale;
     struct rn_scope scope;
-    struct rn_feed_source source;
+    struct rn_reader_source source;
     struct rn_part **parts; /* in the order of their keys */
     size_t count, room;
-    uint64_t calls;          /* of next */
-    size_t turn;             /* whose page is looked at first */
-    bool cannot_wait;        /* the server ignores Prefer: wait */
-    struct rn_page *nothing; /* the last answer without changes */
+    uint64_t calls;                 /* of next */
+    size_t turn;                    /* whose page is looked at first */
+    bool cannot_wait;               /* the server ignores Prefer: wait */
+    struct rn_change_page *nothing; /* the last answer without changes */
     struct rn_part *nothing_part;
     struct rn_buf token;
 };
@@ -48,16 +48,18 @@ struct rn_cursor {
 /* ---- cursor_parts.c ------------------------------------------------------ */
 
 /* Parts as the token or the scope has them. */
-runnel_code rn_cursor_prepare(struct rn_cursor *c, runnel_error *error);
+runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
+                                   runnel_error *error);
 /* Finds the range of a part that has none, and divides it if there are several.
  * May read the routing map. */
-runnel_code rn_cursor_route(struct rn_cursor *c, size_t i, runnel_error *error);
+runnel_code rn_feed_cursor_route(struct rn_feed_cursor *c, size_t i,
+                                 runnel_error *error);
 /* The token of what was delivered, into c->token. */
-runnel_code rn_cursor_print(struct rn_cursor *c, runnel_error *error);
+runnel_code rn_feed_cursor_print(struct rn_feed_cursor *c, runnel_error *error);
 /* Compares the rid of a page, or "", with that of the container as it was.
  * RUNNEL_NOT_FOUND, for good, if it was deleted and created anew. */
-runnel_code rn_cursor_check_rid(struct rn_cursor *c, const char *rid,
-                                runnel_error *error);
-void rn_cursor_drop(struct rn_cursor *c);
+runnel_code rn_feed_cursor_check_rid(struct rn_feed_cursor *c, const char *rid,
+                                     runnel_error *error);
+void rn_feed_cursor_drop(struct rn_feed_cursor *c);
 
 #endif

@@ -20,7 +20,7 @@ static void part_free(struct rn_part *part)
     rn_free(part);
 }
 
-void rn_cursor_drop(struct rn_cursor *c)
+void rn_feed_cursor_drop(struct rn_feed_cursor *c)
 {
     for (size_t i = 0; i < c->count; i++)
         part_free(c->parts[i]);
@@ -30,7 +30,7 @@ void rn_cursor_drop(struct rn_cursor *c)
 }
 
 /* Makes room for `more` parts behind place `at`, which stay empty. */
-static runnel_code parts_open(struct rn_cursor *c, size_t at, size_t more,
+static runnel_code parts_open(struct rn_feed_cursor *c, size_t at, size_t more,
                               runnel_error *error)
 {
     if (c->count + more > c->room) {
@@ -52,7 +52,7 @@ static runnel_code parts_open(struct rn_cursor *c, size_t at, size_t more,
     return RUNNEL_OK;
 }
 
-static struct rn_part *part_new(const struct rn_cursor *c,
+static struct rn_part *part_new(const struct rn_feed_cursor *c,
                                 const struct rn_epk_range *keys,
                                 const struct rn_position *at)
 {
@@ -65,7 +65,7 @@ static struct rn_part *part_new(const struct rn_cursor *c,
     return part;
 }
 
-static runnel_code part_add(struct rn_cursor *c,
+static runnel_code part_add(struct rn_feed_cursor *c,
                             const struct rn_epk_range *keys,
                             const struct rn_position *at, runnel_error *error)
 {
@@ -96,8 +96,8 @@ static bool is_tiled(const struct rn_token *t, const struct rn_epk_range *keys)
 }
 
 /* The scope of a token, which the options must not contradict. */
-static runnel_code scope_adopt(struct rn_cursor *c, const struct rn_token *t,
-                               runnel_error *error)
+static runnel_code scope_adopt(struct rn_feed_cursor *c,
+                               const struct rn_token *t, runnel_error *error)
 {
     const runnel_feed_options *o = &c->options;
     runnel_code code;
@@ -120,8 +120,8 @@ static runnel_code scope_adopt(struct rn_cursor *c, const struct rn_token *t,
     return code;
 }
 
-static runnel_code token_adopt(struct rn_cursor *c, const struct rn_token *t,
-                               runnel_error *error)
+static runnel_code token_adopt(struct rn_feed_cursor *c,
+                               const struct rn_token *t, runnel_error *error)
 {
     runnel_code code;
 
@@ -141,7 +141,7 @@ static runnel_code token_adopt(struct rn_cursor *c, const struct rn_token *t,
     return code;
 }
 
-static runnel_code parts_of_token(struct rn_cursor *c, runnel_error *error)
+static runnel_code parts_of_token(struct rn_feed_cursor *c, runnel_error *error)
 {
     struct rn_token token = RN_TOKEN_INIT;
     runnel_code code = rn_token_parse(c->options.token, &token, error);
@@ -154,7 +154,7 @@ static runnel_code parts_of_token(struct rn_cursor *c, runnel_error *error)
 
 /* An etag is a position of one range; that the scope lies in one now, or did
  * when the etag was sent, only the caller can know. */
-static runnel_code parts_of_etag(struct rn_cursor *c, runnel_error *error)
+static runnel_code parts_of_etag(struct rn_feed_cursor *c, runnel_error *error)
 {
     const runnel_feed_options *o = &c->options;
     struct rn_position at = { 0 };
@@ -168,7 +168,7 @@ static runnel_code parts_of_etag(struct rn_cursor *c, runnel_error *error)
     return part_add(c, &c->scope.keys, &at, error);
 }
 
-static runnel_code parts_make(struct rn_cursor *c, runnel_error *error)
+static runnel_code parts_make(struct rn_feed_cursor *c, runnel_error *error)
 {
     const runnel_feed_options *o = &c->options;
     runnel_code code;
@@ -190,22 +190,25 @@ static int64_t since_of(const struct rn_position *start)
                                            : INT64_MIN;
 }
 
-runnel_code rn_cursor_prepare(struct rn_cursor *c, runnel_error *error)
+runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
+                                   runnel_error *error)
 {
-    struct rn_pool *pool = rn_account_pool(rn_container_account(c->container));
+    struct rn_pool *pool =
+        rn_account_pool(rn_client_container_account(c->container));
     runnel_code code = RUNNEL_OK;
 
     if (c->is_prepared)
-        return c->is_replaced ? rn_cursor_check_rid(c, "", error) : RUNNEL_OK;
+        return c->is_replaced ? rn_feed_cursor_check_rid(c, "", error)
+                              : RUNNEL_OK;
     if (!c->definition)
-        code = rn_container_define(c->container, &c->definition, error);
+        code = rn_client_container_define(c->container, &c->definition, error);
     if (!code && !c->map)
-        code = rn_container_route(c->container, NULL, &c->map, error);
+        code = rn_client_container_route(c->container, NULL, &c->map, error);
     if (!code && !c->transport)
         code = rn_pool_take_own(pool, &c->transport, error);
     if (code)
         return code;
-    c->source = (struct rn_feed_source){
+    c->source = (struct rn_reader_source){
         .container = c->container,
         .definition = c->definition,
         .mode = c->options.mode,
@@ -215,9 +218,9 @@ runnel_code rn_cursor_prepare(struct rn_cursor *c, runnel_error *error)
     };
     code = parts_make(c, error);
     if (!code)
-        code = rn_cursor_print(c, error);
+        code = rn_feed_cursor_print(c, error);
     if (code) {
-        rn_cursor_drop(c);
+        rn_feed_cursor_drop(c);
         return code;
     }
     if (c->scope.is_key)
@@ -228,10 +231,11 @@ runnel_code rn_cursor_prepare(struct rn_cursor *c, runnel_error *error)
 
 /* ---- splits and merges --------------------------------------------------- */
 
-static runnel_code map_refresh(struct rn_cursor *c, runnel_error *error)
+static runnel_code map_refresh(struct rn_feed_cursor *c, runnel_error *error)
 {
     struct rn_routing *map = NULL;
-    runnel_code code = rn_container_route(c->container, c->map, &map, error);
+    runnel_code code =
+        rn_client_container_route(c->container, c->map, &map, error);
 
     if (code)
         return code;
@@ -243,7 +247,7 @@ static runnel_code map_refresh(struct rn_cursor *c, runnel_error *error)
 
 /* Replaces a part by one for each range that overlaps it, in place, at the same
  * position. */
-static runnel_code part_divide(struct rn_cursor *c, size_t i,
+static runnel_code part_divide(struct rn_feed_cursor *c, size_t i,
                                runnel_error *error)
 {
     struct rn_part *whole = c->parts[i];
@@ -277,10 +281,12 @@ static runnel_code part_divide(struct rn_cursor *c, size_t i,
     return RUNNEL_OK;
 }
 
-runnel_code rn_cursor_route(struct rn_cursor *c, size_t i, runnel_error *error)
+runnel_code rn_feed_cursor_route(struct rn_feed_cursor *c, size_t i,
+                                 runnel_error *error)
 {
     struct rn_part *part = c->parts[i];
-    struct rn_env *env = rn_account_env(rn_container_account(c->container));
+    struct rn_env *env =
+        rn_account_env(rn_client_container_account(c->container));
     char before[RN_RANGE_ID_MAX + 1];
     runnel_code code = c->is_map_stale ? map_refresh(c, error) : RUNNEL_OK;
 
@@ -310,8 +316,8 @@ runnel_code rn_cursor_route(struct rn_cursor *c, size_t i, runnel_error *error)
 
 /* ---- identity ------------------------------------------------------------ */
 
-runnel_code rn_cursor_check_rid(struct rn_cursor *c, const char *rid,
-                                runnel_error *error)
+runnel_code rn_feed_cursor_check_rid(struct rn_feed_cursor *c, const char *rid,
+                                     runnel_error *error)
 {
     struct rn_definition *now = NULL;
     char known[32];
@@ -319,9 +325,9 @@ runnel_code rn_cursor_check_rid(struct rn_cursor *c, const char *rid,
 
     /* The client forgets the definition when the server says that it means
      * another container. */
-    rn_container_rid(c->container, known);
+    rn_client_container_rid(c->container, known);
     if (rid[0] == '\0' && known[0] == '\0') {
-        code = rn_container_define(c->container, &now, error);
+        code = rn_client_container_define(c->container, &now, error);
         if (!code)
             rid = now->rid;
     } else if (rid[0] == '\0') {
@@ -335,7 +341,7 @@ runnel_code rn_cursor_check_rid(struct rn_cursor *c, const char *rid,
     return code;
 }
 
-runnel_code rn_cursor_print(struct rn_cursor *c, runnel_error *error)
+runnel_code rn_feed_cursor_print(struct rn_feed_cursor *c, runnel_error *error)
 {
     struct rn_token token = {
         .rid = c->definition->rid,

@@ -12,8 +12,8 @@ enum {
 
 /* A page while it is taken apart. */
 struct parsing {
-    struct rn_page *page;
-    const struct rn_page_options *options;
+    struct rn_change_page *page;
+    const struct rn_change_page_options *options;
     struct rn_json json;
     struct rn_buf key; /* scratch */
     runnel_error *error;
@@ -226,7 +226,7 @@ static runnel_code envelope_take(struct parsing *p, uint32_t envelope,
 static runnel_code changes_take(struct parsing *p, uint32_t list)
 {
     struct rn_json_walk w = rn_json_walk_begin(&p->json, list);
-    struct rn_page *page = p->page;
+    struct rn_change_page *page = p->page;
     size_t count = rn_json_count(&p->json, list);
     runnel_code code = RUNNEL_OK;
 
@@ -264,10 +264,11 @@ static runnel_code rid_take(struct parsing *p)
     return RUNNEL_OK;
 }
 
-runnel_code rn_page_take_empty(struct rn_exchange *x, struct rn_page **out,
-                               runnel_error *error)
+runnel_code rn_change_page_take_empty(struct rn_exchange *x,
+                                      struct rn_change_page **out,
+                                      runnel_error *error)
 {
-    struct rn_page *page = rn_new(sizeof(*page));
+    struct rn_change_page *page = rn_new(sizeof(*page));
     runnel_code code;
 
     if (!page)
@@ -277,7 +278,7 @@ runnel_code rn_page_take_empty(struct rn_exchange *x, struct rn_page **out,
     page->rid = "";
     code = rn_reply_take(x, &page->reply, error);
     if (code)
-        rn_page_unref(page);
+        rn_change_page_unref(page);
     else
         *out = page;
     return code;
@@ -300,9 +301,10 @@ static runnel_code body_take(struct parsing *p)
     return code;
 }
 
-runnel_code rn_page_take(struct rn_exchange *x,
-                         const struct rn_page_options *options,
-                         struct rn_page **out, runnel_error *error)
+runnel_code rn_change_page_take(struct rn_exchange *x,
+                                const struct rn_change_page_options *options,
+                                struct rn_change_page **out,
+                                runnel_error *error)
 {
     const struct rn_json_limits limits = { .bytes = RN_ANSWER_MAX,
                                            .nodes = NODES_MAX,
@@ -311,7 +313,7 @@ runnel_code rn_page_take(struct rn_exchange *x,
     struct parsing p = { .options = options,
                          .key = RN_BUF_INIT(KEY_MAX),
                          .error = error };
-    runnel_code code = rn_page_take_empty(x, &p.page, error);
+    runnel_code code = rn_change_page_take_empty(x, &p.page, error);
 
     if (code)
         return code;
@@ -320,46 +322,47 @@ runnel_code rn_page_take(struct rn_exchange *x,
     rn_json_release(&p.json);
     rn_buf_release(&p.key);
     if (code)
-        rn_page_unref(p.page);
+        rn_change_page_unref(p.page);
     else
         *out = p.page;
     return code;
 }
 
-struct rn_page *rn_page_ref(struct rn_page *p)
+struct rn_change_page *rn_change_page_ref(struct rn_change_page *p)
 {
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
     return p;
 }
 
-void rn_page_unref(struct rn_page *p)
+void rn_change_page_unref(struct rn_change_page *p)
 {
     if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
         return;
     if (p->meter)
         atomic_fetch_sub(&p->meter->bytes, p->bytes);
-    rn_page_meter_unref(p->meter);
+    rn_change_page_meter_unref(p->meter);
     runnel_reply_close(p->reply);
     rn_arena_release(&p->arena);
     rn_free(p);
 }
 
-struct rn_page_meter *rn_page_meter_new(void)
+struct rn_change_page_meter *rn_change_page_meter_new(void)
 {
-    struct rn_page_meter *m = rn_new(sizeof(*m));
+    struct rn_change_page_meter *m = rn_new(sizeof(*m));
 
     if (m)
         atomic_init(&m->refs, 1);
     return m;
 }
 
-void rn_page_meter_unref(struct rn_page_meter *m)
+void rn_change_page_meter_unref(struct rn_change_page_meter *m)
 {
     if (m && atomic_fetch_sub(&m->refs, 1) == 1)
         rn_free(m);
 }
 
-void rn_page_meter_add(struct rn_page_meter *m, struct rn_page *p)
+void rn_change_page_meter_add(struct rn_change_page_meter *m,
+                              struct rn_change_page *p)
 {
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
     atomic_fetch_add(&m->bytes, p->bytes);

@@ -17,15 +17,15 @@
 /* Bytes of all pages that were added to it and are not freed yet, those that
  * the program holds included.  Counted by reference, because such a page may
  * outlive its processor. */
-struct rn_page_meter {
+struct rn_change_page_meter {
     atomic_uint refs;
     atomic_size_t bytes;
 };
 
-struct rn_page {
+struct rn_change_page {
     atomic_uint refs;
-    struct rn_page_meter *meter; /* NULL: it is not counted */
-    runnel_reply *reply;         /* owns the body */
+    struct rn_change_page_meter *meter; /* NULL: it is not counted */
+    runnel_reply *reply;                /* owns the body */
     struct rn_arena arena;
     runnel_change *changes;
     size_t count;
@@ -33,7 +33,7 @@ struct rn_page {
     size_t bytes;    /* that it takes, about */
 };
 
-struct rn_page_options {
+struct rn_change_page_options {
     const struct rn_pkdef *key;
     runnel_feed_mode mode;
     int64_t since_s; /* drop changes of earlier seconds; INT64_MIN: none */
@@ -41,20 +41,23 @@ struct rn_page_options {
 
 /* Takes the answer out of the exchange, which is a 200 of the change feed.
  * RUNNEL_PROTOCOL if it is not a page. */
-runnel_code rn_page_take(struct rn_exchange *x,
-                         const struct rn_page_options *options,
-                         struct rn_page **out,
-                         runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_change_page_take(struct rn_exchange *x,
+                                const struct rn_change_page_options *options,
+                                struct rn_change_page **out,
+                                runnel_error *error) RUNNEL_CHECK;
 /* The same of an answer without changes, a 304. */
-runnel_code rn_page_take_empty(struct rn_exchange *x, struct rn_page **out,
-                               runnel_error *error) RUNNEL_CHECK;
-struct rn_page *rn_page_ref(struct rn_page *p);
-void rn_page_unref(struct rn_page *p); /* NULL is fine */
+runnel_code rn_change_page_take_empty(struct rn_exchange *x,
+                                      struct rn_change_page **out,
+                                      runnel_error *error) RUNNEL_CHECK;
+struct rn_change_page *rn_change_page_ref(struct rn_change_page *p);
+void rn_change_page_unref(struct rn_change_page *p); /* NULL is fine */
 
 /* NULL without memory. */
-struct rn_page_meter *rn_page_meter_new(void);
-void rn_page_meter_unref(struct rn_page_meter *m); /* NULL is fine */
+struct rn_change_page_meter *rn_change_page_meter_new(void);
+void rn_change_page_meter_unref(
+    struct rn_change_page_meter *m); /* NULL is fine */
 /* Counts a page, which no meter counts yet, until it is freed. */
-void rn_page_meter_add(struct rn_page_meter *m, struct rn_page *p);
+void rn_change_page_meter_add(struct rn_change_page_meter *m,
+                              struct rn_change_page *p);
 
 #endif

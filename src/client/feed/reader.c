@@ -11,7 +11,7 @@ enum {
     GOOD_PAGES = 16,   /* after which a smaller limit is doubled */
 };
 
-void rn_reader_init(struct rn_reader *r, const struct rn_feed_source *source,
+void rn_reader_init(struct rn_reader *r, const struct rn_reader_source *source,
                     const struct rn_epk_range *keys,
                     const struct rn_position *at)
 {
@@ -26,13 +26,13 @@ void rn_reader_init(struct rn_reader *r, const struct rn_feed_source *source,
 static void call_end(struct rn_reader *r)
 {
     if (r->is_asking)
-        rn_call_release(&r->call);
+        rn_client_call_release(&r->call);
     r->is_asking = false;
 }
 
 static void page_drop(struct rn_reader *r)
 {
-    rn_page_unref(r->page);
+    rn_change_page_unref(r->page);
     r->page = NULL;
 }
 
@@ -52,7 +52,7 @@ bool rn_reader_route(struct rn_reader *r, const struct rn_routing *map)
 {
     size_t first = 0;
     size_t count = rn_routing_overlap(map, &r->keys, &first);
-    const struct rn_route *route = &map->routes[first];
+    const struct rn_range_route *route = &map->routes[first];
 
     assert(count > 0 && !r->is_asking);
     if (count > 1)
@@ -137,13 +137,14 @@ static runnel_code fill(struct rn_reader *r)
 void rn_reader_ask(struct rn_reader *r, struct rn_transport *t,
                    uint32_t wait_ms)
 {
-    const struct rn_feed_source *s = r->source;
-    struct rn_link link = rn_container_list(s->container, RN_KIND_DOCUMENT);
+    const struct rn_reader_source *s = r->source;
+    struct rn_link link =
+        rn_client_container_list(s->container, RN_KIND_DOCUMENT);
 
     assert(!r->is_asking);
     page_drop(r);
-    rn_call_init(&r->call, rn_container_account(s->container), "GET",
-                 RN_EFFECT_READ, &link);
+    rn_client_call_init(&r->call, rn_client_container_account(s->container),
+                        "GET", RN_EFFECT_READ, &link);
     r->is_asking = true;
     r->wait_s = wait_ms / 1000;
     r->call.request.wait_ms = r->wait_s * 1000;
@@ -152,7 +153,7 @@ void rn_reader_ask(struct rn_reader *r, struct rn_transport *t,
     r->call.request.session_token = s->session_token;
     r->code = fill(r);
     if (!r->code)
-        rn_call_begin(&r->call, t);
+        rn_client_call_begin(&r->call, t);
 }
 
 /* ---- answers ------------------------------------------------------------- */
@@ -214,17 +215,18 @@ static runnel_code move(struct rn_reader *r)
  * kept is read again. */
 static enum rn_reader_event judge_page(struct rn_reader *r)
 {
-    const struct rn_page_options options = {
+    const struct rn_change_page_options options = {
         .key = &r->source->definition->key,
         .mode = r->source->mode,
         .since_s = r->source->since_s,
     };
     struct rn_position before = r->at;
-    struct rn_page *page = NULL;
+    struct rn_change_page *page = NULL;
 
     r->code = move(r);
     if (!r->code)
-        r->code = rn_page_take(&r->call.exchange, &options, &page, &r->error);
+        r->code =
+            rn_change_page_take(&r->call.exchange, &options, &page, &r->error);
     if (r->code) {
         r->at = before;
         return RN_READER_FAILED;
@@ -243,7 +245,8 @@ static enum rn_reader_event judge_nothing(struct rn_reader *r)
 
     r->code = move(r);
     if (!r->code)
-        r->code = rn_page_take_empty(&r->call.exchange, &r->page, &r->error);
+        r->code =
+            rn_change_page_take_empty(&r->call.exchange, &r->page, &r->error);
     if (r->code)
         return RN_READER_FAILED;
     /* An old service answers a time with the position alone. */
@@ -257,7 +260,7 @@ enum rn_reader_event rn_reader_step(struct rn_reader *r, int64_t *next_ns)
     assert(r->is_asking);
     *next_ns = 0;
     if (!r->code) {
-        int64_t due = rn_call_step(&r->call);
+        int64_t due = rn_client_call_step(&r->call);
 
         if (!r->call.is_over) {
             *next_ns = due;
@@ -273,7 +276,7 @@ enum rn_reader_event rn_reader_step(struct rn_reader *r, int64_t *next_ns)
         r->gone_id[0] = '\0';
     if (r->code)
         event = judge_failure(r);
-    else if (rn_call_status(&r->call) == RN_STATUS_OK)
+    else if (rn_client_call_status(&r->call) == RN_STATUS_OK)
         event = judge_page(r);
     else
         event = judge_nothing(r);

@@ -37,8 +37,8 @@
 #include "client/feed/scope.h"
 
 /* What all readers of a feed have in common.  Borrowed by them. */
-struct rn_feed_source {
-    struct rn_container *container;
+struct rn_reader_source {
+    struct rn_client_container *container;
     struct rn_definition *definition;
     runnel_feed_mode mode;
     uint32_t page_limit;       /* 0: the server decides */
@@ -59,7 +59,7 @@ enum rn_reader_event {
 enum { RN_RANGE_ID_MAX = 31 };
 
 struct rn_reader {
-    const struct rn_feed_source *source;
+    const struct rn_reader_source *source;
     struct rn_epk_range keys; /* what it reads */
     struct rn_position at;    /* everything up to here has been read */
 
@@ -67,7 +67,7 @@ struct rn_reader {
     bool is_part;                       /* the range has more than `keys` */
     char gone_id[RN_RANGE_ID_MAX + 1];  /* GONE: the range that is */
 
-    struct rn_call call;
+    struct rn_client_call call;
     bool is_asking;        /* a request is under way */
     uint32_t wait_s;       /* that it asked the server to wait */
     bool was_applied;      /* the last answer says that the server would */
@@ -77,12 +77,12 @@ struct rn_reader {
 
     /* PAGE, and without a change NOTHING and MORE: the answer.  Its owner may
      * take it by setting NULL; the next request drops it. */
-    struct rn_page *page;
+    struct rn_change_page *page;
     runnel_code code; /* FAILED */
     runnel_error error;
 };
 
-void rn_reader_init(struct rn_reader *r, const struct rn_feed_source *source,
+void rn_reader_init(struct rn_reader *r, const struct rn_reader_source *source,
                     const struct rn_epk_range *keys,
                     const struct rn_position *at);
 /* Cancels what is under way. */

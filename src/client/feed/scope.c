@@ -37,7 +37,7 @@ static runnel_code range_resolve(const char *range,
                                  const struct rn_routing *map,
                                  struct rn_epk_range *out, runnel_error *error)
 {
-    const struct rn_route *route;
+    const struct rn_range_route *route;
 
     if (strchr(range, '-'))
         return rn_scope_parse_range(rn_view_text(range), out, error);

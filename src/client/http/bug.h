@@ -9,7 +9,7 @@
 #ifndef RN_CLIENT_HTTP_BUG_H
 #define RN_CLIENT_HTTP_BUG_H
 
-enum rn_bug {
+enum rn_client_bug {
     RN_BUG_NONE,
     RN_BUG_CHECKPOINT_AT_DELIVERY,
     RN_BUG_CHILDREN_AT_READ_POSITION,

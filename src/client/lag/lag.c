@@ -44,14 +44,14 @@ struct round {
     struct rn_lease_set *set;
     struct rn_routing *map;
     struct rn_listing listing;
-    struct rn_feed_source source;
+    struct rn_reader_source source;
     struct probe *probes; /* of lease i: probes[i % PROBES_MAX] */
     size_t begun, reported;
 };
 
 static void take_page(struct probe *p)
 {
-    const struct rn_page *page = p->reader.page;
+    const struct rn_change_page *page = p->reader.page;
     const struct rn_headers *h;
     struct rn_view session;
     struct rn_view date;

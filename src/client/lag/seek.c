@@ -65,10 +65,10 @@ static runnel_code read_now(struct rn_lease_set *s, const struct rn_cover *c,
                             const struct rn_routing *map, runnel_feed_mode mode,
                             struct rn_position *at, runnel_error *error)
 {
-    struct rn_feed_source source = { .container = s->source,
-                                     .definition = s->definition,
-                                     .mode = mode,
-                                     .since_s = INT64_MIN };
+    struct rn_reader_source source = { .container = s->source,
+                                       .definition = s->definition,
+                                       .mode = mode,
+                                       .since_s = INT64_MIN };
     struct rn_transport *t = s->transport;
     enum rn_reader_event event;
     struct rn_reader r;

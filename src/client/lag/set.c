@@ -20,10 +20,11 @@ static void wake_transport(void *context)
 
 runnel_code rn_lease_set_open(struct rn_lease_set *s,
                               const runnel_lease_set *set,
-                              struct rn_container *source,
-                              struct rn_container *leases, runnel_error *error)
+                              struct rn_client_container *source,
+                              struct rn_client_container *leases,
+                              runnel_error *error)
 {
-    struct rn_account *account = rn_container_account(source);
+    struct rn_account *account = rn_client_container_account(source);
     struct rn_lease_store_options options = { .wake = wake_transport,
                                               .host = s };
     struct rn_lease_store_call call;
@@ -44,7 +45,7 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
                                                    &options, &s->store, error);
     }
     if (!rc)
-        rc = rn_container_define(source, &s->definition, error);
+        rc = rn_client_container_define(source, &s->definition, error);
     if (!rc)
         rc = rn_listing_base(set->name, source, s->definition->rid, s->base,
                              error);
@@ -62,7 +63,7 @@ void rn_lease_set_close(struct rn_lease_set *s)
         s->store->ops->close(s->store);
     rn_definition_unref(s->definition);
     if (s->transport)
-        rn_pool_give(rn_account_pool(rn_container_account(s->source)),
+        rn_pool_give(rn_account_pool(rn_client_container_account(s->source)),
                      s->transport);
     *s = (struct rn_lease_set){ 0 };
 }
@@ -111,7 +112,7 @@ runnel_code rn_lease_set_list(struct rn_lease_set *s, struct rn_listing *out,
 runnel_code rn_lease_set_route(struct rn_lease_set *s, struct rn_listing *out,
                                struct rn_routing **map, runnel_error *error)
 {
-    runnel_code rc = rn_container_route(s->source, NULL, map, error);
+    runnel_code rc = rn_client_container_route(s->source, NULL, map, error);
 
     if (!rc)
         rc = rn_lease_set_list(s, out, error);

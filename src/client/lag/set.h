@@ -14,7 +14,7 @@
 
 struct rn_lease_set {
     struct rn_env *env;
-    struct rn_container *source;
+    struct rn_client_container *source;
     struct rn_transport *transport; /* of the source's account */
     struct rn_lease_store *store;
     struct rn_definition *definition;
@@ -24,8 +24,8 @@ struct rn_lease_set {
 /* Opens the store and reads the source's definition. */
 runnel_code rn_lease_set_open(struct rn_lease_set *s,
                               const runnel_lease_set *set,
-                              struct rn_container *source,
-                              struct rn_container *leases,
+                              struct rn_client_container *source,
+                              struct rn_client_container *leases,
                               runnel_error *error) RN_CHECK;
 void rn_lease_set_close(struct rn_lease_set *s);
 

@@ -119,7 +119,7 @@ void rn_listing_route(struct rn_listing *l, const struct rn_routing *map)
 {
     for (size_t i = 0; map && i < l->count; i++) {
         struct rn_cover *c = &l->covers[i];
-        const struct rn_route *route;
+        const struct rn_range_route *route;
         if (c->has_range)
             continue;
         route = rn_routing_named(map, c->lease->token);
@@ -133,9 +133,9 @@ void rn_listing_route(struct rn_listing *l, const struct rn_routing *map)
 }
 
 /* The host of the endpoint: no scheme, no port. */
-static struct rn_view host_of(const struct rn_container *source)
+static struct rn_view host_of(const struct rn_client_container *source)
 {
-    struct rn_account *account = rn_container_account(source);
+    struct rn_account *account = rn_client_container_account(source);
     const char *url = rn_regions_endpoint(rn_account_regions(account));
     const char *at = strstr(url, "://");
 
@@ -144,7 +144,8 @@ static struct rn_view host_of(const struct rn_container *source)
                       *at == '[' ? strcspn(at, "]") + 1 : strcspn(at, ":/"));
 }
 
-runnel_code rn_listing_base(const char *name, const struct rn_container *source,
+runnel_code rn_listing_base(const char *name,
+                            const struct rn_client_container *source,
                             const char *rid, char out[RN_LEASE_STORE_ID_MAX],
                             runnel_error *error)
 {

@@ -36,7 +36,8 @@ void rn_listing_route(struct rn_listing *l, const struct rn_routing *map);
 /* BASE of the leases of the processor `name`: name, host of the source's
  * endpoint, rid of the database, rid of the container.  RUNNEL_PROTOCOL if the
  * rid is none, RUNNEL_BAD_REQUEST if it gets too long. */
-runnel_code rn_listing_base(const char *name, const struct rn_container *source,
+runnel_code rn_listing_base(const char *name,
+                            const struct rn_client_container *source,
                             const char *rid, char out[RN_LEASE_STORE_ID_MAX],
                             runnel_error *error) RN_CHECK;
 

@@ -73,7 +73,7 @@ struct rn_lease_store_call {
     double charge;
 
     /* ---- the store's ---- */
-    struct rn_call http;
+    struct rn_client_call http;
     size_t room;
     char *continuation;
     struct rn_queued link;
@@ -115,7 +115,7 @@ struct rn_lease_store_options {
 
 /* Leases in a container, over the transport of the host. */
 runnel_code rn_lease_store_container_open(
-    struct rn_container *container, struct rn_transport *transport,
+    struct rn_client_container *container, struct rn_transport *transport,
     const struct rn_lease_store_options *options, struct rn_lease_store **out,
     runnel_error *error) RN_CHECK;
 /* Leases in a table of functions, which a thread of the store calls. */

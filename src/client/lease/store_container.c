@@ -21,7 +21,7 @@ enum key_form { KEY_ID, KEY_MEMBER, KEY_NONE };
 
 struct container_store {
     struct rn_lease_store store; /* first */
-    struct rn_container *container;
+    struct rn_client_container *container;
     struct rn_transport *transport;
     struct rn_lease_store_options options;
     enum key_form key;
@@ -117,7 +117,7 @@ static const char lease_container[] =
 static runnel_code fill_creation(struct container_store *s,
                                  struct rn_lease_store_call *call)
 {
-    struct rn_link link = rn_container_link(s->container);
+    struct rn_link link = rn_client_container_link(s->container);
     runnel_code rc;
 
     rn_buf_clear(&call->json);
@@ -125,38 +125,43 @@ static runnel_code fill_creation(struct container_store *s,
                                      RN_FMT(link.ids[1]), lease_container));
     link.depth = 1;
     link.is_list = true;
-    rn_call_init(&call->http, rn_container_account(s->container), "POST",
-                 RN_EFFECT_WRITE, &link);
+    rn_client_call_init(&call->http, rn_client_container_account(s->container),
+                        "POST", RN_EFFECT_WRITE, &link);
     return rc;
 }
 
 static runnel_code fill(struct container_store *s,
                         struct rn_lease_store_call *call)
 {
-    struct rn_account *account = rn_container_account(s->container);
-    struct rn_link list = rn_container_list(s->container, RN_KIND_DOCUMENT);
-    struct rn_link item = rn_container_item(s->container, call->id);
-    struct rn_link self = rn_container_link(s->container);
+    struct rn_account *account = rn_client_container_account(s->container);
+    struct rn_link list =
+        rn_client_container_list(s->container, RN_KIND_DOCUMENT);
+    struct rn_link item = rn_client_container_item(s->container, call->id);
+    struct rn_link self = rn_client_container_link(s->container);
 
     switch (call->kind) {
     case RN_LEASE_STORE_PREPARE:
-        rn_call_init(&call->http, account, "GET", RN_EFFECT_READ, &self);
+        rn_client_call_init(&call->http, account, "GET", RN_EFFECT_READ, &self);
         return RUNNEL_OK;
     case RN_LEASE_STORE_LIST:
-        rn_call_init(&call->http, account, "POST", RN_EFFECT_READ, &list);
+        rn_client_call_init(&call->http, account, "POST", RN_EFFECT_READ,
+                            &list);
         return fill_list(call);
     case RN_LEASE_STORE_READ:
-        rn_call_init(&call->http, account, "GET", RN_EFFECT_READ, &item);
+        rn_client_call_init(&call->http, account, "GET", RN_EFFECT_READ, &item);
         return add_key(s, call);
     case RN_LEASE_STORE_CREATE:
-        rn_call_init(&call->http, account, "POST", RN_EFFECT_WRITE, &list);
+        rn_client_call_init(&call->http, account, "POST", RN_EFFECT_WRITE,
+                            &list);
         return fill_write(s, call);
     case RN_LEASE_STORE_REPLACE:
-        rn_call_init(&call->http, account, "PUT", RN_EFFECT_GUARDED, &item);
+        rn_client_call_init(&call->http, account, "PUT", RN_EFFECT_GUARDED,
+                            &item);
         return fill_write(s, call);
     case RN_LEASE_STORE_REMOVE:
-        rn_call_init(&call->http, account, "DELETE",
-                     call->etag[0] ? RN_EFFECT_GUARDED : RN_EFFECT_READ, &item);
+        rn_client_call_init(&call->http, account, "DELETE",
+                            call->etag[0] ? RN_EFFECT_GUARDED : RN_EFFECT_READ,
+                            &item);
         return fill_write(s, call);
     }
     return RUNNEL_BAD_REQUEST;
@@ -177,7 +182,7 @@ static void send_call(struct container_store *s,
         call->http.is_over = true;
         return;
     }
-    rn_call_begin(&call->http, s->transport);
+    rn_client_call_begin(&call->http, s->transport);
     /* The caller knows better what a late answer is worth. */
     if (call->http.retry.policy.wait_ms > RETRY_MS)
         call->http.retry.policy.wait_ms = RETRY_MS;
@@ -190,7 +195,7 @@ static void container_start(struct rn_lease_store *store,
 
     call->is_under_way = true;
     call->sent_ns =
-        rn_mono_ns(rn_account_env(rn_container_account(s->container)));
+        rn_mono_ns(rn_account_env(rn_client_container_account(s->container)));
     call->next = s->calls;
     s->calls = call;
     send_call(s, call, fill(s, call));
@@ -321,7 +326,7 @@ static bool go_on(struct container_store *s, struct rn_lease_store_call *call)
         call->code = RUNNEL_NO_MEMORY;
         return false;
     }
-    rn_call_release(&call->http);
+    rn_client_call_release(&call->http);
     send_call(s, call, fill(s, call));
     return true;
 }
@@ -329,7 +334,7 @@ static bool go_on(struct container_store *s, struct rn_lease_store_call *call)
 static bool try_creation(struct container_store *s,
                          struct rn_lease_store_call *call)
 {
-    struct rn_link link = rn_container_link(s->container);
+    struct rn_link link = rn_client_container_link(s->container);
 
     if (s->was_created || !s->options.create) {
         rn_error_set(&call->error, RUNNEL_NOT_FOUND,
@@ -339,7 +344,7 @@ static bool try_creation(struct container_store *s,
         return false;
     }
     s->was_created = true;
-    rn_call_release(&call->http);
+    rn_client_call_release(&call->http);
     send_call(s, call, fill_creation(s, call));
     return true;
 }
@@ -350,7 +355,7 @@ static bool prepare(struct container_store *s, struct rn_lease_store_call *call)
 
     if (was_creation &&
         (call->code == RUNNEL_OK || call->code == RUNNEL_CONFLICT)) {
-        rn_call_release(&call->http);
+        rn_client_call_release(&call->http);
         rn_buf_clear(&call->json);
         send_call(s, call, fill(s, call)); /* it is there: look at it */
         return true;
@@ -385,14 +390,14 @@ static int64_t container_step(struct rn_lease_store *store)
 
     while (*at) {
         struct rn_lease_store_call *call = *at;
-        int64_t due = call->http.is_over ? 0 : rn_call_step(&call->http);
+        int64_t due = call->http.is_over ? 0 : rn_client_call_step(&call->http);
         if (!call->http.is_over || !take_answer(s, call)) {
             next = due < next ? due : next;
             at = &call->next;
             continue;
         }
         *at = call->next;
-        rn_call_release(&call->http);
+        rn_client_call_release(&call->http);
         call->is_under_way = false;
         call->done(call);
         next = RN_TASK_NOW; /* `done` may have started others */
@@ -408,10 +413,10 @@ static void container_close(struct rn_lease_store *store)
     while (s->calls) {
         struct rn_lease_store_call *call = s->calls;
         s->calls = call->next;
-        rn_call_release(&call->http);
+        rn_client_call_release(&call->http);
         call->is_under_way = false;
     }
-    rn_container_unref(s->container);
+    rn_client_container_unref(s->container);
     rn_free(s);
 }
 
@@ -422,7 +427,7 @@ static const struct rn_lease_store_ops container_ops = {
 };
 
 runnel_code
-rn_lease_store_container_open(struct rn_container *container,
+rn_lease_store_container_open(struct rn_client_container *container,
                               struct rn_transport *transport,
                               const struct rn_lease_store_options *options,
                               struct rn_lease_store **out, runnel_error *error)
@@ -432,7 +437,7 @@ rn_lease_store_container_open(struct rn_container *container,
     if (!s)
         return rn_error_set(error, RUNNEL_NO_MEMORY, "no memory");
     s->store.ops = &container_ops;
-    s->container = rn_container_ref(container);
+    s->container = rn_client_container_ref(container);
     s->transport = transport;
     s->options = *options;
     *out = &s->store;

@@ -23,7 +23,7 @@ struct file_store {
 /* A call under way: the directory is held and the records are read. */
 struct visit {
     struct file_store *s;
-    struct rn_records records;
+    struct rn_memory_records records;
     int fd;
 };
 
@@ -49,7 +49,8 @@ static runnel_code read_records(struct visit *v, runnel_error *error)
         rc = rn_error_set(error, RUNNEL_BUSY, "%s cannot be read: %s",
                           v->s->path, strerror(failed));
     if (!rc && size > 0) {
-        rc = rn_records_parse(&v->records, rn_view_of(text.at, got), error);
+        rc = rn_memory_records_parse(&v->records, rn_view_of(text.at, got),
+                                     error);
         if (rc)
             rn_error_during(error, "%s", v->s->path);
     }
@@ -78,7 +79,7 @@ static runnel_code leave(struct visit *v, runnel_code rc, bool is_write,
     struct rn_err err = { 0 };
 
     if (!rc && is_write) {
-        rc = rn_records_print(&v->records, &text);
+        rc = rn_memory_records_print(&v->records, &text);
         if (!rc) {
             rc = rn_error_take(error,
                                rn_file_replace(v->s->env, v->s->dir, v->s->name,
@@ -88,7 +89,7 @@ static runnel_code leave(struct visit *v, runnel_code rc, bool is_write,
     }
     if (v->fd >= 0)
         close(v->fd);
-    rn_records_release(&v->records);
+    rn_memory_records_release(&v->records);
     rn_buf_release(&text);
     return rc;
 }
@@ -103,7 +104,7 @@ static runnel_code file_list(void *context, const char *prefix,
 
     *now_ms = rn_wall_ms(s->env);
     if (!rc)
-        rc = rn_records_list(&v.records, prefix, each, each_context);
+        rc = rn_memory_records_list(&v.records, prefix, each, each_context);
     return leave(&v, rc, false, error);
 }
 
@@ -115,7 +116,8 @@ static runnel_code file_create(void *context, const runnel_lease_record *record,
     runnel_code rc = enter(&v, s, error);
 
     if (!rc)
-        rc = rn_records_create(&v.records, record, rn_wall_ms(s->env), etag);
+        rc = rn_memory_records_create(&v.records, record, rn_wall_ms(s->env),
+                                      etag);
     return leave(&v, rc, true, error);
 }
 
@@ -129,7 +131,8 @@ static runnel_code file_replace(void *context, void *transaction,
 
     (void)transaction;
     if (!rc)
-        rc = rn_records_replace(&v.records, record, rn_wall_ms(s->env), etag);
+        rc = rn_memory_records_replace(&v.records, record, rn_wall_ms(s->env),
+                                       etag);
     return leave(&v, rc, true, error);
 }
 
@@ -141,7 +144,7 @@ static runnel_code file_remove(void *context, const char *id, const char *etag,
     runnel_code rc = enter(&v, s, error);
 
     if (!rc)
-        rc = rn_records_remove(&v.records, id, etag);
+        rc = rn_memory_records_remove(&v.records, id, etag);
     return leave(&v, rc, true, error);
 }
 

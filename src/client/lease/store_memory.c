@@ -8,7 +8,7 @@
 
 enum { RECORDS_TEXT_MAX = 64 << 20 };
 
-struct rn_record {
+struct rn_memory_record {
     char *id;
     char *json; /* NUL-terminated */
     uint64_t version;
@@ -17,22 +17,23 @@ struct rn_record {
 
 /* ---- records ------------------------------------------------------------- */
 
-static void release_record(struct rn_record *record)
+static void release_record(struct rn_memory_record *record)
 {
     rn_free(record->id);
     rn_free(record->json);
 }
 
-void rn_records_release(struct rn_records *r)
+void rn_memory_records_release(struct rn_memory_records *r)
 {
     for (size_t i = 0; i < r->count; i++)
         release_record(&r->all[i]);
     rn_free(r->all);
-    *r = (struct rn_records){ 0 };
+    *r = (struct rn_memory_records){ 0 };
 }
 
 /* Where the id is, or where it would be. */
-static size_t find(const struct rn_records *r, const char *id, bool *is_there)
+static size_t find(const struct rn_memory_records *r, const char *id,
+                   bool *is_there)
 {
     size_t low = 0;
     size_t high = r->count;
@@ -53,11 +54,13 @@ static void print_etag(uint64_t version, char etag[64])
     snprintf(etag, 64, "\"%llu\"", (unsigned long long)version);
 }
 
-runnel_code rn_records_list(const struct rn_records *r, const char *prefix,
-                            runnel_lease_record_fn each, void *each_context)
+runnel_code rn_memory_records_list(const struct rn_memory_records *r,
+                                   const char *prefix,
+                                   runnel_lease_record_fn each,
+                                   void *each_context)
 {
     for (size_t i = 0; i < r->count; i++) {
-        const struct rn_record *found = &r->all[i];
+        const struct rn_memory_record *found = &r->all[i];
         char etag[64];
         runnel_lease_record record = { .id = found->id,
                                        .etag = etag,
@@ -81,10 +84,10 @@ static char *copy_text(struct rn_view text)
     return copy;
 }
 
-static runnel_code make_room(struct rn_records *r)
+static runnel_code make_room(struct rn_memory_records *r)
 {
     size_t room = r->room ? 2 * r->room : 16;
-    struct rn_record *all;
+    struct rn_memory_record *all;
 
     if (r->count < r->room)
         return RUNNEL_OK;
@@ -99,21 +102,22 @@ static runnel_code make_room(struct rn_records *r)
     return RUNNEL_OK;
 }
 
-runnel_code rn_records_create(struct rn_records *r,
-                              const runnel_lease_record *record, int64_t now_ms,
-                              char etag[64])
+runnel_code rn_memory_records_create(struct rn_memory_records *r,
+                                     const runnel_lease_record *record,
+                                     int64_t now_ms, char etag[64])
 {
     bool is_there;
     size_t at = find(r, record->id, &is_there);
-    struct rn_record made = { .id = NULL };
+    struct rn_memory_record made = { .id = NULL };
     runnel_code rc = is_there ? RUNNEL_CONFLICT : make_room(r);
 
     if (rc)
         return rc;
-    made = (struct rn_record){ .id = rn_new_text(record->id),
-                               .json = copy_text(rn_view_bytes(record->json)),
-                               .version = ++r->version,
-                               .written_ms = now_ms };
+    made = (struct rn_memory_record){ .id = rn_new_text(record->id),
+                                      .json = copy_text(
+                                          rn_view_bytes(record->json)),
+                                      .version = ++r->version,
+                                      .written_ms = now_ms };
     if (!made.id || !made.json) {
         release_record(&made);
         return RUNNEL_NO_MEMORY;
@@ -126,7 +130,7 @@ runnel_code rn_records_create(struct rn_records *r,
 }
 
 /* Finds the record if the etag is its current one. */
-static runnel_code match(struct rn_records *r, const char *id,
+static runnel_code match(struct rn_memory_records *r, const char *id,
                          const char *wanted, size_t *at)
 {
     char etag[64];
@@ -140,9 +144,9 @@ static runnel_code match(struct rn_records *r, const char *id,
                                                : RUNNEL_OK;
 }
 
-runnel_code rn_records_replace(struct rn_records *r,
-                               const runnel_lease_record *record,
-                               int64_t now_ms, char etag[64])
+runnel_code rn_memory_records_replace(struct rn_memory_records *r,
+                                      const runnel_lease_record *record,
+                                      int64_t now_ms, char etag[64])
 {
     char *json;
     size_t at;
@@ -161,8 +165,8 @@ runnel_code rn_records_replace(struct rn_records *r,
     return RUNNEL_OK;
 }
 
-runnel_code rn_records_remove(struct rn_records *r, const char *id,
-                              const char *etag)
+runnel_code rn_memory_records_remove(struct rn_memory_records *r,
+                                     const char *id, const char *etag)
 {
     size_t at;
     runnel_code rc = match(r, id, etag, &at);
@@ -177,7 +181,8 @@ runnel_code rn_records_remove(struct rn_records *r, const char *id,
 
 /* ---- as text ------------------------------------------------------------- */
 
-runnel_code rn_records_print(const struct rn_records *r, struct rn_buf *out)
+runnel_code rn_memory_records_print(const struct rn_memory_records *r,
+                                    struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
 
@@ -205,10 +210,11 @@ static void read_number(const struct rn_json *j, uint32_t value, int64_t *out)
         *out = 0;
 }
 
-/* One element: the document itself, or one that rn_records_print wrapped. */
-static runnel_code parse_record(struct rn_records *r, const struct rn_json *j,
-                                uint32_t value, struct rn_arena *arena,
-                                runnel_error *error)
+/* One element: the document itself, or one that rn_memory_records_print
+ * wrapped. */
+static runnel_code parse_record(struct rn_memory_records *r,
+                                const struct rn_json *j, uint32_t value,
+                                struct rn_arena *arena, runnel_error *error)
 {
     uint32_t inner = rn_json_find(j, value, RN_LIT("record"));
     uint32_t id = rn_json_find(j, value, RN_LIT("id"));
@@ -233,7 +239,7 @@ static runnel_code parse_record(struct rn_records *r, const struct rn_json *j,
         read_number(j, rn_json_find(j, value, RN_LIT("version")), &version);
         read_number(j, rn_json_find(j, value, RN_LIT("written")), &written_ms);
     }
-    rc = rn_records_create(r, &record, written_ms, etag);
+    rc = rn_memory_records_create(r, &record, written_ms, etag);
     if (!rc && version > 0) {
         r->all[find(r, record.id, &is_there)].version = (uint64_t)version;
         if ((uint64_t)version > r->version)
@@ -245,8 +251,8 @@ static runnel_code parse_record(struct rn_records *r, const struct rn_json *j,
     return rc;
 }
 
-runnel_code rn_records_parse(struct rn_records *r, struct rn_view json,
-                             runnel_error *error)
+runnel_code rn_memory_records_parse(struct rn_memory_records *r,
+                                    struct rn_view json, runnel_error *error)
 {
     struct rn_json_limits limits = { .bytes = RECORDS_TEXT_MAX };
     struct rn_json j;
@@ -264,7 +270,7 @@ runnel_code rn_records_parse(struct rn_records *r, struct rn_view json,
     rn_json_release(&j);
     rn_arena_release(&arena);
     if (rc)
-        rn_records_release(r);
+        rn_memory_records_release(r);
     return rc;
 }
 
@@ -274,7 +280,7 @@ struct memory_store {
     struct rn_own_store own; /* first */
     struct rn_env *env;
     pthread_mutex_t lock; /* guards the records */
-    struct rn_records records;
+    struct rn_memory_records records;
 };
 
 static runnel_code memory_list(void *context, const char *prefix,
@@ -287,7 +293,7 @@ static runnel_code memory_list(void *context, const char *prefix,
     (void)error;
     *now_ms = rn_wall_ms(s->env);
     pthread_mutex_lock(&s->lock);
-    rc = rn_records_list(&s->records, prefix, each, each_context);
+    rc = rn_memory_records_list(&s->records, prefix, each, each_context);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -301,7 +307,8 @@ static runnel_code memory_create(void *context,
 
     (void)error;
     pthread_mutex_lock(&s->lock);
-    rc = rn_records_create(&s->records, record, rn_wall_ms(s->env), etag);
+    rc =
+        rn_memory_records_create(&s->records, record, rn_wall_ms(s->env), etag);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -316,7 +323,8 @@ static runnel_code memory_replace(void *context, void *transaction,
     (void)transaction;
     (void)error;
     pthread_mutex_lock(&s->lock);
-    rc = rn_records_replace(&s->records, record, rn_wall_ms(s->env), etag);
+    rc = rn_memory_records_replace(&s->records, record, rn_wall_ms(s->env),
+                                   etag);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -329,7 +337,7 @@ static runnel_code memory_remove(void *context, const char *id,
 
     (void)error;
     pthread_mutex_lock(&s->lock);
-    rc = rn_records_remove(&s->records, id, etag);
+    rc = rn_memory_records_remove(&s->records, id, etag);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -338,7 +346,7 @@ static void memory_close(struct rn_own_store *store)
 {
     struct memory_store *s = (struct memory_store *)store;
 
-    rn_records_release(&s->records);
+    rn_memory_records_release(&s->records);
     pthread_mutex_destroy(&s->lock);
     rn_free(s);
 }
@@ -353,7 +361,7 @@ runnel_code rn_lease_store_memory_open(struct rn_env *env, struct rn_view json,
     if (!s)
         return rn_error_set(error, RUNNEL_NO_MEMORY, "no memory");
     if (json.at)
-        rc = rn_records_parse(&s->records, json, error);
+        rc = rn_memory_records_parse(&s->records, json, error);
     if (rc) {
         rn_free(s);
         return rc;

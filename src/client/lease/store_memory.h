@@ -28,31 +28,34 @@ runnel_code rn_lease_store_file_open(struct rn_env *env, const char *path,
                                      runnel_lease_store **out,
                                      runnel_error *error) RN_CHECK;
 
-struct rn_records {
-    struct rn_record *all; /* by rising id */
+struct rn_memory_records {
+    struct rn_memory_record *all; /* by rising id */
     size_t count, room;
     uint64_t version; /* of the last write */
 };
 
-void rn_records_release(struct rn_records *r);
+void rn_memory_records_release(struct rn_memory_records *r);
 
 /* As in runnel_lease_store. */
-runnel_code rn_records_list(const struct rn_records *r, const char *prefix,
-                            runnel_lease_record_fn each, void *each_context);
-runnel_code rn_records_create(struct rn_records *r,
-                              const runnel_lease_record *record, int64_t now_ms,
-                              char etag[64]);
-runnel_code rn_records_replace(struct rn_records *r,
-                               const runnel_lease_record *record,
-                               int64_t now_ms, char etag[64]);
-runnel_code rn_records_remove(struct rn_records *r, const char *id,
-                              const char *etag);
+runnel_code rn_memory_records_list(const struct rn_memory_records *r,
+                                   const char *prefix,
+                                   runnel_lease_record_fn each,
+                                   void *each_context);
+runnel_code rn_memory_records_create(struct rn_memory_records *r,
+                                     const runnel_lease_record *record,
+                                     int64_t now_ms, char etag[64]);
+runnel_code rn_memory_records_replace(struct rn_memory_records *r,
+                                      const runnel_lease_record *record,
+                                      int64_t now_ms, char etag[64]);
+runnel_code rn_memory_records_remove(struct rn_memory_records *r,
+                                     const char *id, const char *etag);
 
 /* As a JSON array of {"id","version","written","record"}, and back.  An array
  * of lease documents is read too. */
-runnel_code rn_records_print(const struct rn_records *r,
-                             struct rn_buf *out) RN_CHECK;
-runnel_code rn_records_parse(struct rn_records *r, struct rn_view json,
-                             runnel_error *error) RN_CHECK;
+runnel_code rn_memory_records_print(const struct rn_memory_records *r,
+                                    struct rn_buf *out) RN_CHECK;
+runnel_code rn_memory_records_parse(struct rn_memory_records *r,
+                                    struct rn_view json,
+                                    runnel_error *error) RN_CHECK;
 
 #endif

@@ -57,7 +57,7 @@ void rn_bootstrap_free(struct rn_bootstrap *b)
     if (b->is_reading)
         rn_reader_release(&b->reader);
     if (b->is_asking)
-        rn_call_release(&b->source);
+        rn_client_call_release(&b->source);
     rn_bootstrap_forget(b);
     rn_listing_release(&b->listing);
     rn_lease_store_call_release(&b->call);
@@ -166,11 +166,11 @@ void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
 static void start_source(struct rn_bootstrap *b)
 {
     struct rn_host *h = b->host;
-    struct rn_link link = rn_container_link(h->config.at.source);
+    struct rn_link link = rn_client_container_link(h->config.at.source);
 
-    rn_call_init(&b->source, h->account, "GET", RN_EFFECT_READ, &link);
+    rn_client_call_init(&b->source, h->account, "GET", RN_EFFECT_READ, &link);
     b->is_asking = true;
-    rn_call_begin(&b->source, h->transport);
+    rn_client_call_begin(&b->source, h->transport);
     if (b->source.retry.policy.wait_ms > SOURCE_RETRY_MS)
         b->source.retry.policy.wait_ms = SOURCE_RETRY_MS;
 }
@@ -178,7 +178,7 @@ static void start_source(struct rn_bootstrap *b)
 static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
 {
     struct rn_host *h = b->host;
-    struct rn_link link = rn_container_link(h->config.at.source);
+    struct rn_link link = rn_client_container_link(h->config.at.source);
     runnel_code rc = b->source.code;
 
     *error = b->source.error;
@@ -186,9 +186,9 @@ static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
         rn_error_set(error, rc, "the source container %.*s/%.*s does not exist",
                      RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
     if (!rc) {
-        rc = rn_container_learn(h->config.at.source,
-                                rn_buf_view(&b->source.exchange.answer),
-                                &h->definition, error);
+        rc = rn_client_container_learn(h->config.at.source,
+                                       rn_buf_view(&b->source.exchange.answer),
+                                       &h->definition, error);
     }
     if (!rc)
         rc = rn_listing_base(h->config.name, h->config.at.source,
@@ -205,17 +205,17 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
 
     if (!b->is_asking)
         start_source(b);
-    next = rn_call_step(&b->source);
+    next = rn_client_call_step(&b->source);
     if (!b->source.is_over)
         return next;
     rc = take_source(b, &error);
-    rn_call_release(&b->source);
+    rn_client_call_release(&b->source);
     b->is_asking = false;
     if (rc) {
         rn_bootstrap_retry(b, rc, &error, now_ns);
         return RN_TASK_NOW;
     }
-    h->source = (struct rn_feed_source){
+    h->source = (struct rn_reader_source){
         .container = h->config.at.source,
         .definition = h->definition,
         .mode = h->config.mode,
@@ -353,8 +353,8 @@ static void locked(struct rn_bootstrap *b, int64_t now_ns)
 static void do_start(struct rn_bootstrap *b, int64_t now_ns)
 {
     struct rn_host *h = b->host;
-    struct rn_child *c = &b->children[b->at];
-    const struct rn_route *route;
+    struct rn_lease_child *c = &b->children[b->at];
+    const struct rn_range_route *route;
     int64_t next;
 
     b->position = h->config.start;
@@ -398,7 +398,8 @@ static void do_start(struct rn_bootstrap *b, int64_t now_ns)
     b->is_reading = false;
 }
 
-static runnel_code print_lease(struct rn_bootstrap *b, const struct rn_child *c)
+static runnel_code print_lease(struct rn_bootstrap *b,
+                               const struct rn_lease_child *c)
 {
     struct rn_host *h = b->host;
     struct rn_lease lease = { .id = rn_view_text(b->call.id),
@@ -431,7 +432,7 @@ static runnel_code print_lease(struct rn_bootstrap *b, const struct rn_child *c)
 
 static void do_create(struct rn_bootstrap *b, int64_t now_ns)
 {
-    struct rn_child *c = &b->children[b->at];
+    struct rn_lease_child *c = &b->children[b->at];
     struct rn_lease_store_call *call = new_call(b, RN_LEASE_STORE_CREATE);
 
     snprintf(call->id, sizeof(call->id), "%s..%s", b->host->base, c->token);

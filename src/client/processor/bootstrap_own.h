@@ -23,7 +23,7 @@ struct rn_bootstrap {
     struct rn_host *host;
     bool is_repair; /* of a processor that runs */
     enum rn_bootstrap_step step;
-    struct rn_call source;
+    struct rn_client_call source;
     bool is_asking;
     struct rn_lease_store_call call;
     bool is_calling, has_answer;
@@ -36,7 +36,7 @@ struct rn_bootstrap {
     uint64_t map_seen;
 
     /* New leases. */
-    struct rn_child *children;
+    struct rn_lease_child *children;
     size_t count, at;
     bool from_beginning; /* a lease was deleted by hand */
     struct rn_reader reader;

@@ -65,8 +65,8 @@ static bool is_covered(const struct rn_listing *l,
 static bool add_child(struct rn_bootstrap *b, const struct rn_epk_range *range,
                       const char *id)
 {
-    struct rn_child *more = rn_new((b->count + 1) * sizeof(*more));
-    struct rn_child *c;
+    struct rn_lease_child *more = rn_new((b->count + 1) * sizeof(*more));
+    struct rn_lease_child *c;
 
     if (!more)
         return false;
@@ -129,8 +129,8 @@ static uint32_t choose_pieces(struct rn_bootstrap *b)
 }
 
 /* The leases of a range without any. */
-static bool add_range(struct rn_bootstrap *b, const struct rn_route *route,
-                      uint32_t pieces)
+static bool add_range(struct rn_bootstrap *b,
+                      const struct rn_range_route *route, uint32_t pieces)
 {
     return pieces > 1 ? add_pieces(b, &route->range, pieces)
                       : add_child(b, &route->range, route->id);
@@ -145,7 +145,7 @@ static bool find_missing(struct rn_bootstrap *b)
 
     rn_bootstrap_forget(b);
     for (size_t i = 0; i < h->map->count; i++) {
-        const struct rn_route *route = &h->map->routes[i];
+        const struct rn_range_route *route = &h->map->routes[i];
         struct rn_epk_range hole = route->range;
         if (is_covered(l, &route->range, &hole))
             continue;

@@ -146,24 +146,24 @@ static runnel_code fill_upsert(struct rn_worker *w, struct rn_delivery *d)
 
 static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
 {
-    struct rn_container *to = w->host->config.at.dead_letters;
-    struct rn_link link = rn_container_list(to, RN_KIND_DOCUMENT);
+    struct rn_client_container *to = w->host->config.at.dead_letters;
+    struct rn_link link = rn_client_container_list(to, RN_KIND_DOCUMENT);
 
     w->burial = rn_new(sizeof(*w->burial));
     if (!w->burial)
         return false;
     /* An upsert of the same bytes does no harm twice, so a lost answer is no
      * obstacle to trying again. */
-    rn_call_init(w->burial, rn_container_account(to), "POST", RN_EFFECT_READ,
-                 &link);
+    rn_client_call_init(w->burial, rn_client_container_account(to), "POST",
+                        RN_EFFECT_READ, &link);
     w->burial->request.container = to;
     if (fill_upsert(w, d)) {
-        rn_call_release(w->burial);
+        rn_client_call_release(w->burial);
         rn_free(w->burial);
         w->burial = NULL;
         return false;
     }
-    rn_call_begin(w->burial, w->host->transport);
+    rn_client_call_begin(w->burial, w->host->transport);
     return true;
 }
 
@@ -247,11 +247,11 @@ int64_t rn_worker_bury(struct rn_worker *w, int64_t now_ns)
     int64_t next;
 
     if (w->burial) {
-        next = rn_call_step(w->burial);
+        next = rn_client_call_step(w->burial);
         if (!w->burial->is_over)
             return next;
         next = w->burial->code;
-        rn_call_release(w->burial);
+        rn_client_call_release(w->burial);
         rn_free(w->burial);
         w->burial = NULL;
         settle(w, next == RUNNEL_OK);

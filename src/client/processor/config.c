@@ -78,11 +78,13 @@ static void make_host(struct rn_env *env, char out[RN_HOST_MAX + 1])
 }
 
 /* As far as the names tell; the bootstrap compares the rids. */
-static bool is_same(struct rn_container *a, struct rn_container *b)
+static bool is_same(struct rn_client_container *a,
+                    struct rn_client_container *b)
 {
-    struct rn_link left = rn_container_link(a);
-    struct rn_link right = rn_container_link(b);
-    bool same = rn_container_account(a) == rn_container_account(b);
+    struct rn_link left = rn_client_container_link(a);
+    struct rn_link right = rn_client_container_link(b);
+    bool same =
+        rn_client_container_account(a) == rn_client_container_account(b);
 
     for (size_t i = 0; same && i < left.depth; i++)
         same = rn_view_eq(left.ids[i], right.ids[i]);
@@ -207,11 +209,11 @@ runnel_code rn_config_init(struct rn_config *c,
         c->at = (struct rn_config_containers){ 0 };
         return rc;
     }
-    rn_container_ref(c->at.source);
+    rn_client_container_ref(c->at.source);
     if (c->at.leases)
-        rn_container_ref(c->at.leases);
+        rn_client_container_ref(c->at.leases);
     if (c->at.dead_letters)
-        rn_container_ref(c->at.dead_letters);
+        rn_client_container_ref(c->at.dead_letters);
     fill_defaults(&o);
     c->has_factory = o.factory != NULL;
     if (o.factory)
@@ -237,9 +239,9 @@ runnel_code rn_config_init(struct rn_config *c,
 
 void rn_config_release(struct rn_config *c)
 {
-    rn_container_unref(c->at.source);
-    rn_container_unref(c->at.leases);
-    rn_container_unref(c->at.dead_letters);
+    rn_client_container_unref(c->at.source);
+    rn_client_container_unref(c->at.leases);
+    rn_client_container_unref(c->at.dead_letters);
     rn_free(c->session_token);
     *c = (struct rn_config){ 0 };
 }

@@ -15,7 +15,8 @@ enum { RN_HOST_MAX = 128 }; /* bytes of a processor's or a host's name */
 
 /* The containers that the options name. */
 struct rn_config_containers {
-    struct rn_container *source, *leases, *dead_letters; /* may be NULL */
+    struct rn_client_container *source, *leases,
+        *dead_letters; /* may be NULL */
 };
 
 struct rn_config {

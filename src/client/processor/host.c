@@ -413,7 +413,7 @@ static void init(struct rn_host *h, struct rn_config *config)
 
     h->config = *config;
     o = &h->config.o;
-    h->account = rn_container_account(h->config.at.source);
+    h->account = rn_client_container_account(h->config.at.source);
     h->env = rn_account_env(h->account);
     h->window = (struct rn_window_options){
         .batch_limit = o->batch_limit,
@@ -459,7 +459,7 @@ static void release(struct rn_host *h)
     }
     rn_definition_unref(h->definition);
     rn_lease_expiry_release(&h->expiry);
-    rn_page_meter_unref(h->meter);
+    rn_change_page_meter_unref(h->meter);
     if (h->transport)
         rn_pool_give(rn_account_pool(h->account), h->transport);
     rn_events_free(h->events);
@@ -490,7 +490,7 @@ runnel_code rn_host_start(struct rn_config *config, struct rn_host **out,
         rc = rn_bootstrap_new(h, &h->bootstrap);
     if (!rc) {
         h->handlers = rn_handlers_new(h->env, h->config.o.threads);
-        h->meter = rn_page_meter_new();
+        h->meter = rn_change_page_meter_new();
         if (!h->handlers || !h->meter ||
             h->env->ops->task_start(h->env, &h->task))
             rc = rn_error_set(error, RUNNEL_NO_MEMORY,

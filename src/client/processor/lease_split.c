@@ -22,7 +22,8 @@ void rn_lease_split_release(struct rn_lease_split *r)
     *r = (struct rn_lease_split){ 0 };
 }
 
-static bool is_named(const struct rn_worker *w, const struct rn_route *route)
+static bool is_named(const struct rn_worker *w,
+                     const struct rn_range_route *route)
 {
     return strcmp(w->token, route->id) == 0;
 }
@@ -30,7 +31,7 @@ static bool is_named(const struct rn_worker *w, const struct rn_route *route)
 enum rn_fate rn_lease_split_fate(struct rn_worker *w)
 {
     struct rn_host *h = w->host;
-    const struct rn_route *route;
+    const struct rn_range_route *route;
     size_t first;
     size_t count;
 
@@ -56,8 +57,8 @@ enum rn_fate rn_lease_split_fate(struct rn_worker *w)
 
 /* ---- which children ------------------------------------------------------ */
 
-static void set_child(struct rn_child *c, const struct rn_epk_range *range,
-                      const char *id)
+static void set_child(struct rn_lease_child *c,
+                      const struct rn_epk_range *range, const char *id)
 {
     c->range = *range;
     c->is_epk = id == NULL;
@@ -95,7 +96,7 @@ static bool plan_by_map(struct rn_worker *w)
         return false;
     r->is_merge = count == 1;
     for (size_t i = 0; i < count; i++) {
-        const struct rn_route *route = &map->routes[first + i];
+        const struct rn_range_route *route = &map->routes[first + i];
         struct rn_epk_range range = route->range;
         bool is_whole;
 
@@ -187,7 +188,7 @@ static void start_call(struct rn_worker *w)
     h->store->ops->start(h->store, &w->split.call);
 }
 
-static void address_child(struct rn_worker *w, const struct rn_child *c)
+static void address_child(struct rn_worker *w, const struct rn_lease_child *c)
 {
     struct rn_lease_store_call *call = &w->split.call;
 
@@ -195,7 +196,8 @@ static void address_child(struct rn_worker *w, const struct rn_child *c)
 }
 
 /* A child of the parent as it was stored, owned by this host. */
-static runnel_code print_child(struct rn_worker *w, const struct rn_child *c)
+static runnel_code print_child(struct rn_worker *w,
+                               const struct rn_lease_child *c)
 {
     struct rn_host *h = w->host;
     struct rn_lease_store_call *call = &w->split.call;
@@ -251,7 +253,7 @@ static void retry(struct rn_worker *w, int64_t now_ns)
 static void take_child(struct rn_worker *w, struct rn_lease_document *d,
                        int64_t sent_ns)
 {
-    struct rn_child *c = &w->split.children[w->split.at];
+    struct rn_lease_child *c = &w->split.children[w->split.at];
     struct rn_update_host host = { .host = w->host->config.host,
                                    .session = c->session };
 
@@ -268,7 +270,7 @@ static void child_created(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_lease_store_call *call = &w->split.call;
     struct rn_lease_document *d = NULL;
-    struct rn_child *c = &w->split.children[w->split.at];
+    struct rn_lease_child *c = &w->split.children[w->split.at];
 
     if (call->code == RUNNEL_CONFLICT || call->code == RUNNEL_UNCERTAIN) {
         c->sent_ns = call->sent_ns;
@@ -336,7 +338,7 @@ static void start_children(struct rn_worker *w)
     rn_host_put(h, &event, "%zu lease%s took its place", r->count,
                 r->count == 1 ? "" : "s");
     for (size_t i = 0; i < r->count; i++) {
-        struct rn_child *c = &r->children[i];
+        struct rn_lease_child *c = &r->children[i];
         struct rn_worker *made = NULL;
         if (!c->document || rn_host_find(h, c->document->lease.id) ||
             rn_worker_new(h, c->document, &made))
@@ -412,7 +414,7 @@ static void take_answer(struct rn_worker *w, int64_t now_ns)
 
 static void create_next(struct rn_worker *w, int64_t now_ns)
 {
-    struct rn_child *c = &w->split.children[w->split.at];
+    struct rn_lease_child *c = &w->split.children[w->split.at];
     struct rn_lease_store_call *call = new_call(w, RN_LEASE_STORE_CREATE);
 
     address_child(w, c);

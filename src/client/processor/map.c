@@ -10,7 +10,7 @@ void rn_host_want_map(struct rn_host *h)
 
 static void end_call(struct rn_host *h)
 {
-    rn_call_release(h->map_call);
+    rn_client_call_release(h->map_call);
     rn_free(h->map_call);
     h->map_call = NULL;
 }
@@ -27,8 +27,8 @@ void rn_host_forget_map(struct rn_host *h)
 /* Asks for what is new since the last answer. */
 static void start(struct rn_host *h, int64_t now_ns)
 {
-    struct rn_container *source = h->config.at.source;
-    struct rn_link link = rn_container_list(source, RN_KIND_RANGE);
+    struct rn_client_container *source = h->config.at.source;
+    struct rn_link link = rn_client_container_list(source, RN_KIND_RANGE);
     const struct rn_routing *base = h->map_next ? h->map_next : h->map;
     struct rn_headers *headers;
     runnel_code rc;
@@ -38,7 +38,7 @@ static void start(struct rn_host *h, int64_t now_ns)
         h->map_due_ns = now_ns + (int64_t)MAP_RETRY_MS * 1000000;
         return;
     }
-    rn_call_init(h->map_call, h->account, "GET", RN_EFFECT_READ, &link);
+    rn_client_call_init(h->map_call, h->account, "GET", RN_EFFECT_READ, &link);
     headers = &h->map_call->request.headers;
     rc = rn_headers_add(headers, RN_HEADER_A_IM, RN_LIT("Incremental feed"),
                         NULL);
@@ -53,7 +53,7 @@ static void start(struct rn_host *h, int64_t now_ns)
         h->map_due_ns = now_ns + (int64_t)MAP_RETRY_MS * 1000000;
         return;
     }
-    rn_call_begin(h->map_call, h->transport);
+    rn_client_call_begin(h->map_call, h->transport);
 }
 
 static void retry(struct rn_host *h, int64_t now_ns, int64_t pause_ms,
@@ -87,7 +87,7 @@ static void finish(struct rn_host *h, int64_t now_ns)
 
 static void take_answer(struct rn_host *h, int64_t now_ns)
 {
-    struct rn_call *call = h->map_call;
+    struct rn_client_call *call = h->map_call;
     struct rn_view body = rn_buf_view(&call->exchange.answer);
     const struct rn_routing *base = h->map_next ? h->map_next : h->map;
     struct rn_routing *next = NULL;
@@ -119,7 +119,7 @@ int64_t rn_host_step_map(struct rn_host *h, int64_t now_ns)
     int64_t next;
 
     if (h->map_call) {
-        next = rn_call_step(h->map_call);
+        next = rn_client_call_step(h->map_call);
         if (!h->map_call->is_over)
             return next;
         take_answer(h, now_ns);

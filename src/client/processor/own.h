@@ -49,7 +49,7 @@ enum rn_worker_state {
 enum { RN_SESSION_MAX = 64 };
 
 /* A lease that takes the place of another. */
-struct rn_child {
+struct rn_lease_child {
     struct rn_epk_range range;
     char token[RN_LEASE_TOKEN_MAX];
     bool is_epk;
@@ -62,7 +62,7 @@ struct rn_child {
 struct rn_lease_split {
     bool is_merge, is_cut;
     bool is_stored; /* the position was written, so the lease is ours */
-    struct rn_child *children;
+    struct rn_lease_child *children;
     size_t count, at; /* the child in work */
     struct rn_lease_store_call call;
     bool is_calling, has_answer;
@@ -142,7 +142,7 @@ struct rn_worker {
 
     /* ---- dead letters ---- */
     struct rn_delivery *burying;
-    struct rn_call *burial; /* the upsert under way */
+    struct rn_client_call *burial; /* the upsert under way */
     struct rn_buf burial_body;
     runnel_verdict buried;
     runnel_failure failure;
@@ -203,10 +203,10 @@ struct rn_host {
     char base[RN_LEASE_STORE_ID_MAX];
 
     struct rn_definition *definition;
-    struct rn_feed_source source;
+    struct rn_reader_source source;
     struct rn_routing *map;
     uint64_t map_version;
-    struct rn_call *map_call;
+    struct rn_client_call *map_call;
     int64_t map_due_ns;
     bool wants_map;
     struct rn_routing *map_next; /* answers so far */
@@ -223,10 +223,10 @@ struct rn_host {
     struct rn_worker **workers; /* by rising id */
     size_t worker_count, worker_room;
     struct rn_host_chore *chores;
-    size_t waits;                /* reads that the server holds */
-    struct rn_page_meter *meter; /* of all pages */
+    size_t waits;                       /* reads that the server holds */
+    struct rn_change_page_meter *meter; /* of all pages */
     int64_t trim_ns;
-    struct rn_call *source_call; /* a check of the source, under way */
+    struct rn_client_call *source_call; /* a check of the source, under way */
     int64_t source_due_ns;
     bool wants_source;
 };

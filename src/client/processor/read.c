@@ -99,14 +99,14 @@ static void schedule(struct rn_worker *w, int64_t now_ns, int64_t pause_ns)
 static void take_page(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_reader *r = &w->reader;
-    struct rn_page *page = r->page;
+    struct rn_change_page *page = r->page;
 
     r->page = NULL;
-    rn_page_meter_add(w->host->meter, page);
+    rn_change_page_meter_add(w->host->meter, page);
     w->last_bytes = page->bytes;
     if (RN_BUG(FIRST_PAGE_SKIPPED) && !w->window.first &&
         !w->window.has_moved) {
-        rn_page_unref(page);
+        rn_change_page_unref(page);
         page = NULL;
     }
     if (rn_window_add(&w->window, page, &r->at, r->range_id, &w->range)) {
@@ -187,7 +187,7 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
  * be skipped. */
 static bool is_replaced(const struct rn_worker *w)
 {
-    const struct rn_page *page = w->reader.page;
+    const struct rn_change_page *page = w->reader.page;
     const char *ours = w->host->definition->rid;
     struct rn_view theirs;
 

@@ -14,7 +14,7 @@ void rn_host_check_source(struct rn_host *h)
 
 static void end_call(struct rn_host *h)
 {
-    rn_call_release(h->source_call);
+    rn_client_call_release(h->source_call);
     rn_free(h->source_call);
     h->source_call = NULL;
 }
@@ -33,29 +33,30 @@ void rn_host_replaced(struct rn_host *h)
 
 static void start(struct rn_host *h, int64_t now_ns)
 {
-    struct rn_link link = rn_container_link(h->config.at.source);
+    struct rn_link link = rn_client_container_link(h->config.at.source);
 
     h->wants_source = false;
     h->source_due_ns = now_ns + (int64_t)SOURCE_CHECK_MS * 1000000;
     h->source_call = rn_new(sizeof(*h->source_call));
     if (!h->source_call)
         return; /* the next failed read asks again */
-    rn_call_init(h->source_call, h->account, "GET", RN_EFFECT_READ, &link);
-    rn_call_begin(h->source_call, h->transport);
+    rn_client_call_init(h->source_call, h->account, "GET", RN_EFFECT_READ,
+                        &link);
+    rn_client_call_begin(h->source_call, h->transport);
 }
 
 static void take_answer(struct rn_host *h)
 {
-    struct rn_call *call = h->source_call;
+    struct rn_client_call *call = h->source_call;
     struct rn_definition *now = NULL;
 
     if (call->code == RUNNEL_NOT_FOUND) {
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, &call->error,
                      "the source container was deleted");
     } else if (!call->code &&
-               !rn_container_learn(h->config.at.source,
-                                   rn_buf_view(&call->exchange.answer), &now,
-                                   NULL)) {
+               !rn_client_container_learn(h->config.at.source,
+                                          rn_buf_view(&call->exchange.answer),
+                                          &now, NULL)) {
         if (strcmp(now->rid, h->definition->rid) != 0)
             rn_host_replaced(h);
     }
@@ -68,7 +69,7 @@ int64_t rn_host_step_source(struct rn_host *h, int64_t now_ns)
     int64_t next;
 
     if (h->source_call) {
-        next = rn_call_step(h->source_call);
+        next = rn_client_call_step(h->source_call);
         if (!h->source_call->is_over)
             return next;
         take_answer(h);

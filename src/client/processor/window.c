@@ -48,7 +48,7 @@ static void free_slot(struct rn_window *w, struct rn_slot *slot)
     if (slot->page)
         w->bytes -= slot->page->bytes;
     w->slots--;
-    rn_page_unref(slot->page);
+    rn_change_page_unref(slot->page);
     rn_free(slot);
 }
 
@@ -264,7 +264,7 @@ static void advance(struct rn_window *w)
     }
 }
 
-runnel_code rn_window_add(struct rn_window *w, struct rn_page *page,
+runnel_code rn_window_add(struct rn_window *w, struct rn_change_page *page,
                           const struct rn_position *token, const char *range_id,
                           const struct rn_epk_range *keys)
 {
@@ -272,7 +272,7 @@ runnel_code rn_window_add(struct rn_window *w, struct rn_page *page,
     runnel_code rc = RUNNEL_OK;
 
     if (!slot) {
-        rn_page_unref(page);
+        rn_change_page_unref(page);
         return RUNNEL_NO_MEMORY;
     }
     slot->page = page;

@@ -97,7 +97,7 @@ struct rn_delivery {
 /* A page and what became of it. */
 struct rn_slot {
     struct rn_slot *next;
-    struct rn_page *page; /* NULL: an answer without changes */
+    struct rn_change_page *page; /* NULL: an answer without changes */
     struct rn_position token;
     char range_id[32];
     struct rn_epk_range keys;
@@ -150,7 +150,7 @@ void rn_window_drop(struct rn_window *w, struct rn_delivery *d);
 void rn_window_shed(struct rn_window *w);
 
 /* Takes the page, which may be NULL, and the position behind it. */
-runnel_code rn_window_add(struct rn_window *w, struct rn_page *page,
+runnel_code rn_window_add(struct rn_window *w, struct rn_change_page *page,
                           const struct rn_position *token, const char *range_id,
                           const struct rn_epk_range *keys) RN_CHECK;
 

@@ -45,7 +45,7 @@ void rn_worker_free(struct rn_worker *w)
         rn_reader_release(&w->reader);
     }
     if (w->burial) {
-        rn_call_release(w->burial);
+        rn_client_call_release(w->burial);
         rn_free(w->burial);
     }
     rn_buf_release(&w->burial_body);

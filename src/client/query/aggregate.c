@@ -18,20 +18,20 @@ void rn_total_release(struct rn_total *t)
     rn_seen_release(&t->seen);
 }
 
-static struct rn_item member(struct rn_item of, const char *name)
+static struct rn_merge_item member(struct rn_merge_item of, const char *name)
 {
-    return (struct rn_item){ of.j,
-                             rn_json_find(of.j, of.at, rn_view_text(name)) };
+    return (struct rn_merge_item){ of.j, rn_json_find(of.j, of.at,
+                                                      rn_view_text(name)) };
 }
 
-static enum rn_json_kind kind_of(struct rn_item v)
+static enum rn_json_kind kind_of(struct rn_merge_item v)
 {
     return rn_json_kind(v.j, v.at);
 }
 
 /* ---- adding -------------------------------------------------------------- */
 
-static void add_number(struct rn_total *t, struct rn_item v)
+static void add_number(struct rn_total *t, struct rn_merge_item v)
 {
     int64_t n;
 
@@ -46,7 +46,7 @@ static void add_number(struct rn_total *t, struct rn_item v)
 }
 
 /* A sum is undefined where a range met what is no number. */
-static enum rn_code add_sum(struct rn_total *t, struct rn_item v)
+static enum rn_code add_sum(struct rn_total *t, struct rn_merge_item v)
 {
     if (kind_of(v) == RN_JSON_UNDEFINED)
         t->is_undefined = true;
@@ -58,9 +58,9 @@ static enum rn_code add_sum(struct rn_total *t, struct rn_item v)
     return RN_OK;
 }
 
-static enum rn_code add_average(struct rn_total *t, struct rn_item v)
+static enum rn_code add_average(struct rn_total *t, struct rn_merge_item v)
 {
-    struct rn_item count = member(v, "count");
+    struct rn_merge_item count = member(v, "count");
 
     if (kind_of(count) != RN_JSON_NUMBER)
         return RN_CORRUPT;
@@ -71,11 +71,12 @@ static enum rn_code add_average(struct rn_total *t, struct rn_item v)
 }
 
 /* `item2` tells a range without values from one whose values have no order. */
-static enum rn_code add_extreme(struct rn_total *t, struct rn_item said,
+static enum rn_code add_extreme(struct rn_total *t, struct rn_merge_item said,
                                 struct rn_arena *arena)
 {
-    struct rn_item more = member(said, "item2"), v = member(said, "item"), old;
-    struct rn_item count = member(more, "count");
+    struct rn_merge_item more = member(said, "item2"), v = member(said, "item"),
+                         old;
+    struct rn_merge_item count = member(more, "count");
     struct rn_json j;
     int order = 0;
     enum rn_code rc = RN_OK;
@@ -94,20 +95,20 @@ static enum rn_code add_extreme(struct rn_total *t, struct rn_item said,
     if (t->has_value) {
         rn_json_init(&j, NULL);
         rc = rn_json_parse(&j, t->value, NULL);
-        old = (struct rn_item){ &j, 0 };
+        old = (struct rn_merge_item){ &j, 0 };
         if (!rc)
-            rc = rn_item_compare(v, old, &order);
+            rc = rn_merge_item_compare(v, old, &order);
         rn_json_release(&j);
         if (rc || (t->kind == RN_AGGREGATE_MIN ? order >= 0 : order <= 0))
             return rc;
     }
     t->has_value = true;
-    t->value = rn_item_keep(v, arena);
+    t->value = rn_merge_item_keep(v, arena);
     return t->value.at ? RN_OK
                        : rn_arena_lack(arena, rn_json_text(v.j, v.at).len + 2);
 }
 
-static enum rn_code add_elements(struct rn_total *t, struct rn_item v,
+static enum rn_code add_elements(struct rn_total *t, struct rn_merge_item v,
                                  struct rn_arena *arena)
 {
     struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
@@ -120,18 +121,18 @@ static enum rn_code add_elements(struct rn_total *t, struct rn_item v,
     if (kind_of(v) != RN_JSON_ARRAY)
         return RN_CORRUPT;
     while (!rc && rn_json_walk_next(&w)) {
-        struct rn_item one = { v.j, w.value };
+        struct rn_merge_item one = { v.j, w.value };
         if (t->kind == RN_AGGREGATE_SET)
             rc = rn_seen_add(&t->seen, one, arena, &is_new);
         if (!rc && is_new)
             rc = rn_buf_add(&t->list, RN_LIT(","));
         if (!rc && is_new)
-            rc = rn_item_print(one, &t->list);
+            rc = rn_merge_item_print(one, &t->list);
     }
     return rc;
 }
 
-enum rn_code rn_total_add(struct rn_total *t, struct rn_item said,
+enum rn_code rn_total_add(struct rn_total *t, struct rn_merge_item said,
                           struct rn_arena *arena)
 {
     switch (t->kind) {
@@ -139,7 +140,7 @@ enum rn_code rn_total_add(struct rn_total *t, struct rn_item said,
         if (t->has_value || kind_of(said) == RN_JSON_UNDEFINED)
             return RN_OK;
         t->has_value = true;
-        t->value = rn_item_keep(said, arena);
+        t->value = rn_merge_item_keep(said, arena);
         if (t->value.at)
             return RN_OK;
         return rn_arena_lack(arena, rn_json_text(said.j, said.at).len + 2);

@@ -33,7 +33,7 @@ void rn_total_release(struct rn_total *t);
 
 /* Adds what a range says.  Values that are kept are copied to the arena, whose
  * ceiling is that of the query.  RN_CORRUPT if it is not of that form. */
-enum rn_code rn_total_add(struct rn_total *t, struct rn_item said,
+enum rn_code rn_total_add(struct rn_total *t, struct rn_merge_item said,
                           struct rn_arena *arena) RN_CHECK;
 
 /* Appends the result; `*defined` is false, and nothing is, if there is none. */

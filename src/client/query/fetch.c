@@ -9,29 +9,31 @@ enum { REROUTES_MAX = 20 };
 
 /* ---- which --------------------------------------------------------------- */
 
-static runnel_code insert(struct rn_query *q, size_t at, struct rn_source *s,
-                          runnel_error *error)
+static runnel_code insert(struct rn_client_query *q, size_t at,
+                          struct rn_merge_source *s, runnel_error *error)
 {
     if (q->count == q->room) {
         size_t room = q->room ? 2 * q->room : 16;
-        struct rn_source **more = rn_new(room * sizeof(struct rn_source *));
+        struct rn_merge_source **more =
+            rn_new(room * sizeof(struct rn_merge_source *));
         if (!more)
             return rn_error_no_memory(error);
         if (q->count)
-            memcpy(more, q->sources, q->count * sizeof(struct rn_source *));
+            memcpy(more, q->sources,
+                   q->count * sizeof(struct rn_merge_source *));
         rn_free(q->sources);
         q->sources = more;
         q->room = room;
     }
     memmove(&q->sources[at + 1], &q->sources[at],
-            (q->count - at) * sizeof(struct rn_source *));
+            (q->count - at) * sizeof(struct rn_merge_source *));
     q->sources[at] = s;
     q->count++;
     return RUNNEL_OK;
 }
 
-static enum rn_code copy_place(const struct rn_source *from,
-                               struct rn_source *to)
+static enum rn_code copy_place(const struct rn_merge_source *from,
+                               struct rn_merge_source *to)
 {
     enum rn_code rc;
 
@@ -47,12 +49,13 @@ static enum rn_code copy_place(const struct rn_source *from,
 }
 
 /* `route` NULL: no range is named. */
-static runnel_code add_source(struct rn_query *q, size_t at,
+static runnel_code add_source(struct rn_client_query *q, size_t at,
                               const struct rn_epk_range *interval,
-                              const struct rn_route *route,
-                              const struct rn_source *from, runnel_error *error)
+                              const struct rn_range_route *route,
+                              const struct rn_merge_source *from,
+                              runnel_error *error)
 {
-    struct rn_source *s = rn_source_new();
+    struct rn_merge_source *s = rn_merge_source_new();
     enum rn_code code = s ? RN_OK : RN_NOMEM;
     runnel_code rc;
 
@@ -69,25 +72,25 @@ static runnel_code add_source(struct rn_query *q, size_t at,
     if (!rc)
         rc = insert(q, at, s, error);
     if (rc)
-        rn_source_free(s);
+        rn_merge_source_free(s);
     return rc;
 }
 
-runnel_code rn_query_add_sources(struct rn_query *q, size_t at,
-                                 const struct rn_epk_range *overlap,
-                                 const struct rn_epk_range *clamp,
-                                 const struct rn_source *from,
-                                 runnel_error *error)
+runnel_code rn_client_query_add_sources(struct rn_client_query *q, size_t at,
+                                        const struct rn_epk_range *overlap,
+                                        const struct rn_epk_range *clamp,
+                                        const struct rn_merge_source *from,
+                                        runnel_error *error)
 {
     struct rn_routing *map = NULL;
     size_t first, count;
-    runnel_code rc = rn_container_route(q->container, NULL, &map, error);
+    runnel_code rc = rn_client_container_route(q->container, NULL, &map, error);
 
     if (rc)
         return rc;
     count = rn_routing_overlap(map, overlap, &first);
     for (size_t i = 0; !rc && i < count; i++) {
-        const struct rn_route *route = &map->routes[first + i];
+        const struct rn_range_route *route = &map->routes[first + i];
         /* A plan may name several keys of one range. */
         if (!from && at > 0 && strcmp(q->sources[at - 1]->id, route->id) == 0)
             continue;
@@ -99,7 +102,7 @@ runnel_code rn_query_add_sources(struct rn_query *q, size_t at,
 }
 
 /* The plan's text in the place of the caller's. */
-static runnel_code print_body(struct rn_query *q, runnel_error *error)
+static runnel_code print_body(struct rn_client_query *q, runnel_error *error)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&q->ask.body);
     struct rn_view text = rn_buf_view(&q->text);
@@ -120,39 +123,42 @@ static runnel_code print_body(struct rn_query *q, runnel_error *error)
     return rn_error_take(error, rn_json_out_finish(&o), NULL);
 }
 
-static runnel_code get_plan(struct rn_query *q, double *charge,
+static runnel_code get_plan(struct rn_client_query *q, double *charge,
                             runnel_error *error)
 {
-    struct rn_call call;
+    struct rn_client_call call;
     struct rn_headers *h = &call.request.headers;
     runnel_code rc;
 
-    rn_call_init(&call, q->ask.account, "POST", RN_EFFECT_READ, &q->ask.link);
+    rn_client_call_init(&call, q->ask.account, "POST", RN_EFFECT_READ,
+                        &q->ask.link);
     call.request.container = q->container;
     call.request.body = rn_buf_view(&q->ask.body);
     rc = rn_headers_add(h, RN_HEADER_IS_QUERY_PLAN, RN_LIT("True"), error);
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_QUERY_FEATURES,
-                            rn_view_text(rn_plan_features), error);
+                            rn_view_text(rn_merge_plan_features), error);
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_QUERY_VERSION, RN_LIT("1.4"), error);
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_CONTENT_TYPE,
                             RN_LIT("application/query+json"), error);
     if (!rc)
-        rc = rn_call_run(&call, error);
+        rc = rn_client_call_run(&call, error);
     if (!rc) {
         *charge += rn_headers_charge(&call.exchange.answer_headers);
-        rc = rn_plan_parse(&q->plan, rn_buf_view(&call.exchange.answer), error);
+        rc = rn_merge_plan_parse(&q->plan, rn_buf_view(&call.exchange.answer),
+                                 error);
         q->has_plan = !rc;
     }
-    rn_call_release(&call);
+    rn_client_call_release(&call);
     return rc;
 }
 
 /* A server that makes no plan, or none of this query, may still answer it by
  * itself if there is a single range; if the query is none, it says so. */
-static runnel_code plan(struct rn_query *q, double *charge, runnel_error *error)
+static runnel_code plan(struct rn_client_query *q, double *charge,
+                        runnel_error *error)
 {
     struct rn_routing *map = NULL;
     runnel_error refused;
@@ -163,7 +169,7 @@ static runnel_code plan(struct rn_query *q, double *charge, runnel_error *error)
             *error = refused;
         return rc;
     }
-    other = rn_container_route(q->container, NULL, &map, error);
+    other = rn_client_container_route(q->container, NULL, &map, error);
     if (other)
         return other;
     if ((rc == RUNNEL_UNSUPPORTED || rc == RUNNEL_BAD_REQUEST) &&
@@ -175,7 +181,7 @@ static runnel_code plan(struct rn_query *q, double *charge, runnel_error *error)
     return rc;
 }
 
-static void set_counts(struct rn_query *q)
+static void set_counts(struct rn_client_query *q)
 {
     q->to_skip = q->has_plan && q->plan.offset > 0 ? q->plan.offset : 0;
     q->to_take = -1;
@@ -186,7 +192,7 @@ static void set_counts(struct rn_query *q)
         q->to_take = q->plan.limit;
 }
 
-static runnel_code add_all(struct rn_query *q, runnel_error *error)
+static runnel_code add_all(struct rn_client_query *q, runnel_error *error)
 {
     const struct rn_epk_range *ranges = &rn_epk_all, *clamp = &rn_epk_all;
     size_t count = 1;
@@ -202,13 +208,13 @@ static runnel_code add_all(struct rn_query *q, runnel_error *error)
         struct rn_epk_range one = ranges[i];
         if (q->has_interval && !rn_epk_range_meet(&ranges[i], clamp, &one))
             continue;
-        rc = rn_query_add_sources(q, q->count, &one, clamp, NULL, error);
+        rc = rn_client_query_add_sources(q, q->count, &one, clamp, NULL, error);
     }
     return rc;
 }
 
-runnel_code rn_query_open_sources(struct rn_query *q, double *charge,
-                                  runnel_error *error)
+runnel_code rn_client_query_open_sources(struct rn_client_query *q,
+                                         double *charge, runnel_error *error)
 {
     runnel_code rc = print_body(q, error);
 
@@ -216,16 +222,16 @@ runnel_code rn_query_open_sources(struct rn_query *q, double *charge,
         rc = plan(q, charge, error);
     if (!rc)
         rc = print_body(q, error);
-    if (!rc && rn_query_is_alone(q))
+    if (!rc && rn_client_query_is_alone(q))
         rc = add_source(q, 0, &rn_epk_all, NULL, NULL, error);
     else if (!rc)
         rc = add_all(q, error);
     set_counts(q);
     q->is_open = !rc;
     if (rc) { /* the next call begins anew */
-        rn_query_drop_sources(q);
+        rn_client_query_drop_sources(q);
         if (q->has_plan)
-            rn_plan_release(&q->plan);
+            rn_merge_plan_release(&q->plan);
         q->has_plan = false;
     }
     return rc;
@@ -235,7 +241,7 @@ runnel_code rn_query_open_sources(struct rn_query *q, double *charge,
 
 /* Calls under way, and what became of those that are over. */
 struct round {
-    struct rn_query *q;
+    struct rn_client_query *q;
     struct rn_transport *t;
     double *charge;
     size_t next, busy;
@@ -246,17 +252,17 @@ struct round {
 
 static void start_some(struct round *r)
 {
-    struct rn_query *q = r->q;
+    struct rn_client_query *q = r->q;
 
     for (; !r->rc && r->next < q->count && r->busy < q->parallel; r->next++) {
         if (!q->sources[r->next]->wants_page)
             continue;
-        rn_source_ask(q->sources[r->next], &q->ask, r->t);
+        rn_merge_source_ask(q->sources[r->next], &q->ask, r->t);
         r->busy++;
     }
 }
 
-static void finish_one(struct round *r, struct rn_source *s)
+static void finish_one(struct round *r, struct rn_merge_source *s)
 {
     if (s->call.code == RUNNEL_GONE) {
         r->gone = true;
@@ -265,10 +271,10 @@ static void finish_one(struct round *r, struct rn_source *s)
         if (r->error)
             *r->error = s->call.error;
     } else if (!r->rc) {
-        r->rc = rn_source_take(s, &r->q->ask, r->charge, r->error);
+        r->rc = rn_merge_source_take(s, &r->q->ask, r->charge, r->error);
         r->q->is_broken = r->rc != RUNNEL_OK;
     }
-    rn_call_release(&s->call);
+    rn_client_call_release(&s->call);
     s->has_call = false;
     r->busy--;
 }
@@ -279,14 +285,14 @@ static int64_t step_all(struct round *r)
     int64_t wait_ns = RN_TASK_IDLE;
 
     for (size_t i = 0; i < r->next; i++) {
-        struct rn_source *s = r->q->sources[i];
+        struct rn_merge_source *s = r->q->sources[i];
         int64_t due_ns;
 
         if (!s->has_call)
             continue;
         if (r->rc)
-            rn_call_cancel(&s->call);
-        due_ns = rn_call_step(&s->call);
+            rn_client_call_cancel(&s->call);
+        due_ns = rn_client_call_step(&s->call);
         if (s->call.is_over) {
             finish_one(r, s);
             due_ns = 0;
@@ -313,22 +319,22 @@ static void run_round(struct round *r, const struct rn_cancel *cancel)
 }
 
 /* Puts the heirs of ranges that are gone in their place. */
-static runnel_code reroute(struct rn_query *q, runnel_error *error)
+static runnel_code reroute(struct rn_client_query *q, runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
 
     for (size_t i = 0; !rc && i < q->count;) {
-        struct rn_source *s = q->sources[i];
+        struct rn_merge_source *s = q->sources[i];
         size_t before = q->count;
         if (!s->wants_page) {
             i++;
             continue;
         }
         memmove(&q->sources[i], &q->sources[i + 1],
-                (q->count - i - 1) * sizeof(struct rn_source *));
+                (q->count - i - 1) * sizeof(struct rn_merge_source *));
         q->count--;
-        rc = rn_query_add_sources(q, i, &s->range, &s->range, s, error);
-        rn_source_free(s);
+        rc = rn_client_query_add_sources(q, i, &s->range, &s->range, s, error);
+        rn_merge_source_free(s);
         for (size_t heirs = q->count + 1 - before; heirs > 0; heirs--)
             q->sources[i++]->wants_page = true;
     }
@@ -336,12 +342,12 @@ static runnel_code reroute(struct rn_query *q, runnel_error *error)
 }
 
 /* One round, on a transport that is given back before ranges are read. */
-static runnel_code fetch_round(struct rn_query *q, double *charge, bool *gone,
-                               runnel_error *error)
+static runnel_code fetch_round(struct rn_client_query *q, double *charge,
+                               bool *gone, runnel_error *error)
 {
-    const struct rn_cancel *cancel = q->container
-                                         ? rn_container_cancel(q->container)
-                                         : rn_account_cancel(q->ask.account);
+    const struct rn_cancel *cancel =
+        q->container ? rn_client_container_cancel(q->container)
+                     : rn_account_cancel(q->ask.account);
     struct rn_pool *pool = rn_account_pool(q->ask.account);
     struct round r = { .q = q, .charge = charge, .error = error };
 
@@ -356,8 +362,8 @@ static runnel_code fetch_round(struct rn_query *q, double *charge, bool *gone,
     return r.rc;
 }
 
-runnel_code rn_query_fetch(struct rn_query *q, double *charge,
-                           runnel_error *error)
+runnel_code rn_client_query_fetch(struct rn_client_query *q, double *charge,
+                                  runnel_error *error)
 {
     bool gone = true;
     runnel_code rc = RUNNEL_OK;

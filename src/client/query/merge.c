@@ -3,31 +3,35 @@
 
 enum { PAGE_ROWS = 100 };
 
-static struct rn_item items_of(struct rn_item row)
+static struct rn_merge_item items_of(struct rn_merge_item row)
 {
-    return rn_item_member(row, RN_LIT("orderByItems"));
+    return rn_merge_item_member(row, RN_LIT("orderByItems"));
 }
 
 /* `a` and `b` are arrays of {"item":v}. */
-static enum rn_code compare(const struct rn_query *q, struct rn_item a,
-                            struct rn_item b, int *order)
+static enum rn_code compare(const struct rn_client_query *q,
+                            struct rn_merge_item a, struct rn_merge_item b,
+                            int *order)
 {
     enum rn_code rc = RN_OK;
 
     *order = 0;
     for (size_t i = 0; !rc && *order == 0 && i < q->plan.order_count; i++) {
-        struct rn_item x = { a.j, rn_json_at(a.j, a.at, (uint32_t)i) };
-        struct rn_item y = { b.j, rn_json_at(b.j, b.at, (uint32_t)i) };
-        rc = rn_item_compare(rn_item_member(x, RN_LIT("item")),
-                             rn_item_member(y, RN_LIT("item")), order);
+        struct rn_merge_item x = { a.j, rn_json_at(a.j, a.at, (uint32_t)i) };
+        struct rn_merge_item y = { b.j, rn_json_at(b.j, b.at, (uint32_t)i) };
+        rc = rn_merge_item_compare(rn_merge_item_member(x, RN_LIT("item")),
+                                   rn_merge_item_member(y, RN_LIT("item")),
+                                   order);
         if (q->plan.is_descending[i])
             *order = -*order;
     }
     return rc;
 }
 
-runnel_code rn_query_compare(const struct rn_query *q, struct rn_item a,
-                             struct rn_item b, int *order, runnel_error *error)
+runnel_code rn_client_query_compare(const struct rn_client_query *q,
+                                    struct rn_merge_item a,
+                                    struct rn_merge_item b, int *order,
+                                    runnel_error *error)
 {
     return rn_error_take(error, compare(q, items_of(a), items_of(b), order),
                          NULL);
@@ -36,15 +40,16 @@ runnel_code rn_query_compare(const struct rn_query *q, struct rn_item a,
 /* ---- resuming inside a page ---------------------------------------------- */
 
 /* The row with that rid among those that are equal in order, if it is there. */
-static bool has_rid(struct rn_item row, struct rn_view rid)
+static bool has_rid(struct rn_merge_item row, struct rn_view rid)
 {
-    struct rn_item own = rn_item_member(row, RN_LIT("_rid"));
+    struct rn_merge_item own = rn_merge_item_member(row, RN_LIT("_rid"));
 
     return rn_json_string_is(own.j, own.at, rid);
 }
 
-runnel_code rn_query_skip_taken(struct rn_query *q, struct rn_source *s,
-                                runnel_error *error)
+runnel_code rn_client_query_skip_taken(struct rn_client_query *q,
+                                       struct rn_merge_source *s,
+                                       runnel_error *error)
 {
     struct rn_view rid = rn_buf_view(&s->resume_rid);
     struct rn_json_walk at = s->rows;
@@ -58,15 +63,15 @@ runnel_code rn_query_skip_taken(struct rn_query *q, struct rn_source *s,
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, rn_buf_view(&s->resume_items), NULL);
     while (!rc && row != RN_JSON_NONE && order <= 0) {
-        struct rn_item one = { &s->j, row };
-        rc = compare(q, items_of(one), (struct rn_item){ &j, 0 }, &order);
+        struct rn_merge_item one = { &s->j, row };
+        rc = compare(q, items_of(one), (struct rn_merge_item){ &j, 0 }, &order);
         if (rc || order > 0)
             break;
         row = rn_json_walk_next(&at) ? at.value : RN_JSON_NONE;
         /* All that come before it, and of its equals those up to itself. */
         if (order < 0 || has_rid(one, rid)) {
             while (s->row != row)
-                rn_source_next(s);
+                rn_merge_source_next(s);
         }
     }
     rn_json_release(&j);
@@ -78,7 +83,8 @@ runnel_code rn_query_skip_taken(struct rn_query *q, struct rn_source *s,
 /* ---- merging ------------------------------------------------------------- */
 
 /* Sees to it that every source has a row, or is over. */
-static runnel_code fill(struct rn_query *q, double *charge, runnel_error *error)
+static runnel_code fill(struct rn_client_query *q, double *charge,
+                        runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
     bool some = true;
@@ -86,34 +92,35 @@ static runnel_code fill(struct rn_query *q, double *charge, runnel_error *error)
     while (!rc && some) {
         some = false;
         for (size_t i = 0; i < q->count; i++) {
-            struct rn_source *s = q->sources[i];
-            if (rn_source_has_row(s) || s->is_over)
+            struct rn_merge_source *s = q->sources[i];
+            if (rn_merge_source_has_row(s) || s->is_over)
                 continue;
             s->wants_page = some = true;
         }
         if (some)
-            rc = rn_query_fetch(q, charge, error);
+            rc = rn_client_query_fetch(q, charge, error);
         for (size_t i = 0; !rc && i < q->count; i++)
-            rc = rn_query_skip_taken(q, q->sources[i], error);
+            rc = rn_client_query_skip_taken(q, q->sources[i], error);
     }
     return rc;
 }
 
 /* Ties go to the range that comes first. */
-static runnel_code find_least(struct rn_query *q, struct rn_source **out,
-                              runnel_error *error)
+static runnel_code find_least(struct rn_client_query *q,
+                              struct rn_merge_source **out, runnel_error *error)
 {
-    struct rn_source *best = NULL;
+    struct rn_merge_source *best = NULL;
     runnel_code rc = RUNNEL_OK;
 
     for (size_t i = 0; !rc && i < q->count; i++) {
-        struct rn_source *s = q->sources[i];
+        struct rn_merge_source *s = q->sources[i];
         int order = -1;
-        if (!rn_source_has_row(s))
+        if (!rn_merge_source_has_row(s))
             continue;
         if (best)
-            rc = rn_query_compare(q, rn_source_row(s), rn_source_row(best),
-                                  &order, error);
+            rc = rn_client_query_compare(q, rn_merge_source_row(s),
+                                         rn_merge_source_row(best), &order,
+                                         error);
         if (order < 0)
             best = s;
     }
@@ -121,14 +128,14 @@ static runnel_code find_least(struct rn_query *q, struct rn_source **out,
     return rc;
 }
 
-runnel_code rn_query_merge(struct rn_query *q, struct rn_rows *out,
-                           runnel_error *error)
+runnel_code rn_client_query_merge(struct rn_client_query *q,
+                                  struct rn_rows *out, runnel_error *error)
 {
     size_t limit = (q->page_limit ? q->page_limit : PAGE_ROWS) * sizeof(size_t);
     runnel_code rc = RUNNEL_OK;
 
     while (!rc && !q->is_over && out->ends.len < limit) {
-        struct rn_source *s = NULL;
+        struct rn_merge_source *s = NULL;
 
         rc = fill(q, &out->charge, error);
         if (!rc)
@@ -139,9 +146,10 @@ runnel_code rn_query_merge(struct rn_query *q, struct rn_rows *out,
             q->is_over = true;
             break;
         }
-        rc = rn_query_emit(
-            q, rn_item_member(rn_source_row(s), RN_LIT("payload")), out, error);
-        rn_source_next(s);
+        rc = rn_client_query_emit(
+            q, rn_merge_item_member(rn_merge_source_row(s), RN_LIT("payload")),
+            out, error);
+        rn_merge_source_next(s);
     }
     return rc;
 }

@@ -5,7 +5,7 @@
 
 enum { ARENA_MAX = 16 << 20 };
 
-const char rn_plan_features[] =
+const char rn_merge_plan_features[] =
     "Aggregate,CompositeAggregate,CountIf,DCount,Distinct,GroupBy,"
     "ListAndSetAggregate,MultipleAggregates,MultipleOrderBy,"
     "NonStreamingOrderBy,"
@@ -64,7 +64,7 @@ static bool is_true(const struct rn_json *j, uint32_t value)
 }
 
 static enum rn_code get_distinct(const struct rn_json *j, uint32_t value,
-                                 enum rn_distinct *out)
+                                 enum rn_plan_distinct *out)
 {
     *out = RN_DISTINCT_NONE;
     if (rn_json_string_is(j, value, RN_LIT("Ordered")))
@@ -77,7 +77,7 @@ static enum rn_code get_distinct(const struct rn_json *j, uint32_t value,
     return RN_OK;
 }
 
-static enum rn_code get_order(struct rn_plan *p, const struct rn_json *j,
+static enum rn_code get_order(struct rn_merge_plan *p, const struct rn_json *j,
                               uint32_t array)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, array);
@@ -99,12 +99,13 @@ static enum rn_code get_order(struct rn_plan *p, const struct rn_json *j,
     return RN_OK;
 }
 
-static enum rn_code get_aliases(struct rn_plan *p, const struct rn_json *j,
-                                uint32_t names, uint32_t kinds)
+static enum rn_code get_aliases(struct rn_merge_plan *p,
+                                const struct rn_json *j, uint32_t names,
+                                uint32_t kinds)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, names);
     uint32_t count = rn_json_count(j, names);
-    struct rn_plan_alias *to;
+    struct rn_merge_plan_alias *to;
     enum rn_code rc = RN_OK;
 
     to = rn_arena_alloc(&p->arena, (count + 1) * sizeof(*to));
@@ -112,7 +113,7 @@ static enum rn_code get_aliases(struct rn_plan *p, const struct rn_json *j,
         return RN_NOMEM;
     p->aliases = to;
     while (!rc && rn_json_walk_next(&w)) {
-        struct rn_plan_alias *one = &to[p->alias_count++];
+        struct rn_merge_plan_alias *one = &to[p->alias_count++];
         if (rn_json_kind(j, w.value) != RN_JSON_STRING)
             return RN_CORRUPT;
         rc = rn_json_string_copy(j, w.value, &p->arena, &one->name);
@@ -124,7 +125,7 @@ static enum rn_code get_aliases(struct rn_plan *p, const struct rn_json *j,
 }
 
 /* The rewritten text, its placeholder replaced: all rows. */
-static enum rn_code get_text(struct rn_plan *p, const struct rn_json *j,
+static enum rn_code get_text(struct rn_merge_plan *p, const struct rn_json *j,
                              uint32_t value)
 {
     struct rn_view text = { 0 };
@@ -151,7 +152,7 @@ static enum rn_code get_text(struct rn_plan *p, const struct rn_json *j,
     return RN_OK;
 }
 
-static enum rn_code get_info(struct rn_plan *p, const struct rn_json *j,
+static enum rn_code get_info(struct rn_merge_plan *p, const struct rn_json *j,
                              uint32_t info)
 {
 #define FIND(name) rn_json_find(j, info, RN_LIT(name))
@@ -206,7 +207,7 @@ static enum rn_code get_range(const struct rn_json *j, uint32_t value,
     return RN_OK;
 }
 
-static enum rn_code get_ranges(struct rn_plan *p, const struct rn_json *j,
+static enum rn_code get_ranges(struct rn_merge_plan *p, const struct rn_json *j,
                                uint32_t array)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, array);
@@ -225,14 +226,14 @@ static enum rn_code get_ranges(struct rn_plan *p, const struct rn_json *j,
     return rc;
 }
 
-runnel_code rn_plan_parse(struct rn_plan *p, struct rn_view body,
-                          runnel_error *error)
+runnel_code rn_merge_plan_parse(struct rn_merge_plan *p, struct rn_view body,
+                                runnel_error *error)
 {
     struct rn_json j;
     uint32_t info;
     enum rn_code rc;
 
-    *p = (struct rn_plan){ .arena = RN_ARENA_INIT(ARENA_MAX) };
+    *p = (struct rn_merge_plan){ .arena = RN_ARENA_INIT(ARENA_MAX) };
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, body, NULL);
     info = rn_json_find(&j, 0, RN_LIT("queryInfo"));
@@ -246,7 +247,7 @@ runnel_code rn_plan_parse(struct rn_plan *p, struct rn_view body,
     rn_json_release(&j);
     if (!rc)
         return RUNNEL_OK;
-    rn_plan_release(p);
+    rn_merge_plan_release(p);
     if (rc == RN_CORRUPT) {
         return rn_error_set(error, RUNNEL_UNSUPPORTED,
                             "the server's plan of the query is not one that "
@@ -255,12 +256,12 @@ runnel_code rn_plan_parse(struct rn_plan *p, struct rn_view body,
     return rn_error_take(error, rc, NULL);
 }
 
-void rn_plan_release(struct rn_plan *p)
+void rn_merge_plan_release(struct rn_merge_plan *p)
 {
     rn_arena_release(&p->arena);
 }
 
-bool rn_plan_is_whole(const struct rn_plan *p)
+bool rn_merge_plan_is_whole(const struct rn_merge_plan *p)
 {
     return p->is_grouped || p->aggregate != RN_AGGREGATE_NONE ||
            p->is_unsorted || p->counts_distinct;

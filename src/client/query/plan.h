@@ -11,7 +11,11 @@
 #include "client/http/error.h"
 #include "cosmos/epk.h"
 
-enum rn_distinct { RN_DISTINCT_NONE, RN_DISTINCT_ORDERED, RN_DISTINCT_ALL };
+enum rn_plan_distinct {
+    RN_DISTINCT_NONE,
+    RN_DISTINCT_ORDERED,
+    RN_DISTINCT_ALL
+};
 
 enum rn_aggregate {
     RN_AGGREGATE_NONE, /* a value of the group's key */
@@ -25,24 +29,24 @@ enum rn_aggregate {
     RN_AGGREGATE_SUM,
 };
 
-struct rn_plan_alias {
+struct rn_merge_plan_alias {
     struct rn_view name; /* unescaped */
     enum rn_aggregate aggregate;
 };
 
-struct rn_plan {
+struct rn_merge_plan {
     struct rn_arena arena;
     struct rn_view text; /* what each range is asked; empty: the original */
-    enum rn_distinct distinct;
+    enum rn_plan_distinct distinct;
     int64_t top, offset, limit; /* -1: none */
     size_t order_count;
     const bool *is_descending;
     bool is_unsorted; /* pages of a range are not in order */
     bool is_grouped;  /* by expressions, or into one group of aliases */
     size_t alias_count;
-    const struct rn_plan_alias *aliases; /* of a group, in order */
-    enum rn_aggregate aggregate;         /* of SELECT VALUE; NONE: none */
-    bool has_value;                      /* SELECT VALUE */
+    const struct rn_merge_plan_alias *aliases; /* of a group, in order */
+    enum rn_aggregate aggregate;               /* of SELECT VALUE; NONE: none */
+    bool has_value;                            /* SELECT VALUE */
     bool counts_distinct;
     struct rn_view count_alias; /* of counts_distinct */
     size_t range_count;
@@ -50,14 +54,14 @@ struct rn_plan {
 };
 
 /* The features that a plan may use. */
-extern const char rn_plan_features[];
+extern const char rn_merge_plan_features[];
 
 /* RUNNEL_UNSUPPORTED if the body is no plan, or one beyond those features. */
-runnel_code rn_plan_parse(struct rn_plan *p, struct rn_view body,
-                          runnel_error *error) RUNNEL_CHECK;
-void rn_plan_release(struct rn_plan *p);
+runnel_code rn_merge_plan_parse(struct rn_merge_plan *p, struct rn_view body,
+                                runnel_error *error) RUNNEL_CHECK;
+void rn_merge_plan_release(struct rn_merge_plan *p);
 
 /* Must all rows be there before the first is known? */
-bool rn_plan_is_whole(const struct rn_plan *p);
+bool rn_merge_plan_is_whole(const struct rn_merge_plan *p);
 
 #endif

@@ -14,14 +14,14 @@ enum {
 
 /* ---- opening ------------------------------------------------------------- */
 
-static uint64_t fingerprint(const struct rn_query *q)
+static uint64_t fingerprint(const struct rn_client_query *q)
 {
     uint64_t h = rn_hash64(rn_buf_view(&q->text), 0);
 
     h = rn_hash64(rn_buf_view(&q->parameters), h);
     h = rn_hash64(rn_buf_view(&q->ask.key), h);
     if (q->container)
-        h = rn_hash64(rn_container_path(q->container), h);
+        h = rn_hash64(rn_client_container_path(q->container), h);
     if (q->has_interval) {
         h = rn_hash64(rn_epk_view(&q->interval.min), h);
         h = rn_hash64(rn_epk_view(&q->interval.max), h);
@@ -29,8 +29,8 @@ static uint64_t fingerprint(const struct rn_query *q)
     return h;
 }
 
-static enum rn_code copy_options(struct rn_query *q,
-                                 const struct rn_query_options *o)
+static enum rn_code copy_options(struct rn_client_query *q,
+                                 const struct rn_client_query_options *o)
 {
     enum rn_code rc = RN_OK;
 
@@ -64,7 +64,7 @@ static enum rn_code copy_options(struct rn_query *q,
 
 /* A token names the sources; without one they are looked for at the first
  * page. */
-static runnel_code begin(struct rn_query *q, const char *token,
+static runnel_code begin(struct rn_client_query *q, const char *token,
                          runnel_error *error)
 {
     double charge = 0;
@@ -72,44 +72,46 @@ static runnel_code begin(struct rn_query *q, const char *token,
 
     if (!token)
         return RUNNEL_OK;
-    rc = rn_query_open_sources(q, &charge, error);
-    return rc ? rc : rn_query_read_token(q, token, error);
+    rc = rn_client_query_open_sources(q, &charge, error);
+    return rc ? rc : rn_client_query_read_token(q, token, error);
 }
 
-runnel_code rn_query_new(struct rn_account *account,
-                         struct rn_container *container,
-                         const struct rn_query_options *options,
-                         struct rn_query **out, runnel_error *error)
+runnel_code rn_client_query_new(struct rn_account *account,
+                                struct rn_client_container *container,
+                                const struct rn_client_query_options *options,
+                                struct rn_client_query **out,
+                                runnel_error *error)
 {
-    struct rn_query *q = rn_new(sizeof(*q));
+    struct rn_client_query *q = rn_new(sizeof(*q));
     runnel_code rc;
 
     if (!q)
         return rn_error_no_memory(error);
     q->ask.account = rn_account_ref(account);
-    q->container = container ? rn_container_ref(container) : NULL;
+    q->container = container ? rn_client_container_ref(container) : NULL;
     q->ask.container = container;
     rc = rn_error_take(error, copy_options(q, options), NULL);
     q->fingerprint = fingerprint(q);
     if (!rc)
         rc = begin(q, options->token, error);
     if (rc)
-        rn_query_free(q);
+        rn_client_query_free(q);
     else
         *out = q;
     return rc;
 }
 
-void rn_query_drop_sources(struct rn_query *q)
+void rn_client_query_drop_sources(struct rn_client_query *q)
 {
     for (size_t i = 0; i < q->count; i++)
-        rn_source_free(q->sources[i]);
+        rn_merge_source_free(q->sources[i]);
     q->count = 0;
 }
 
-static void release_groups(struct rn_query *q)
+static void release_groups(struct rn_client_query *q)
 {
-    struct rn_group *groups = (struct rn_group *)(void *)q->groups.at;
+    struct rn_merge_group *groups =
+        (struct rn_merge_group *)(void *)q->groups.at;
     size_t count = q->groups.len / sizeof(*groups);
     size_t totals =
         q->plan.alias_count && !q->plan.has_value ? q->plan.alias_count : 1;
@@ -121,15 +123,15 @@ static void release_groups(struct rn_query *q)
     rn_buf_release(&q->groups);
 }
 
-void rn_query_free(struct rn_query *q)
+void rn_client_query_free(struct rn_client_query *q)
 {
     if (!q)
         return;
-    rn_query_drop_sources(q);
+    rn_client_query_drop_sources(q);
     rn_free(q->sources);
     release_groups(q);
     if (q->has_plan)
-        rn_plan_release(&q->plan);
+        rn_merge_plan_release(&q->plan);
     rn_seen_release(&q->seen);
     rn_seen_release(&q->keys);
     rn_arena_release(&q->memory);
@@ -141,7 +143,7 @@ void rn_query_free(struct rn_query *q)
     rn_buf_release(&q->ask.body);
     rn_buf_release(&q->ask.key);
     rn_headers_release(&q->ask.headers);
-    rn_container_unref(q->container);
+    rn_client_container_unref(q->container);
     rn_account_unref(q->ask.account);
     rn_free(q);
 }
@@ -155,8 +157,8 @@ void rn_rows_release(struct rn_rows *rows)
 
 /* ---- rows out ------------------------------------------------------------ */
 
-static enum rn_code is_distinct(struct rn_query *q, struct rn_item row,
-                                bool *out)
+static enum rn_code is_distinct(struct rn_client_query *q,
+                                struct rn_merge_item row, bool *out)
 {
     enum rn_code rc;
 
@@ -166,7 +168,7 @@ static enum rn_code is_distinct(struct rn_query *q, struct rn_item row,
     if (q->plan.distinct == RN_DISTINCT_ALL)
         return rn_seen_add(&q->seen, row, &q->memory, out);
     rn_buf_clear(&q->scratch);
-    rc = rn_item_canon(row, &q->scratch);
+    rc = rn_merge_item_canon(row, &q->scratch);
     if (rc)
         return rc;
     *out = !rn_view_eq(rn_buf_view(&q->scratch), rn_buf_view(&q->last_row));
@@ -176,9 +178,9 @@ static enum rn_code is_distinct(struct rn_query *q, struct rn_item row,
     return rn_buf_add(&q->last_row, rn_buf_view(&q->scratch));
 }
 
-static enum rn_code print_row(struct rn_item row, struct rn_rows *out)
+static enum rn_code print_row(struct rn_merge_item row, struct rn_rows *out)
 {
-    enum rn_code rc = rn_item_print(row, &out->text);
+    enum rn_code rc = rn_merge_item_print(row, &out->text);
 
     if (rc)
         return rc;
@@ -187,7 +189,7 @@ static enum rn_code print_row(struct rn_item row, struct rn_rows *out)
 }
 
 /* DISTINCT, then OFFSET, then the row, then TOP and LIMIT. */
-static enum rn_code pass(struct rn_query *q, struct rn_item row,
+static enum rn_code pass(struct rn_client_query *q, struct rn_merge_item row,
                          struct rn_rows *out)
 {
     bool is_new = true;
@@ -209,8 +211,9 @@ static enum rn_code pass(struct rn_query *q, struct rn_item row,
     return rc;
 }
 
-runnel_code rn_query_emit(struct rn_query *q, struct rn_item row,
-                          struct rn_rows *out, runnel_error *error)
+runnel_code rn_client_query_emit(struct rn_client_query *q,
+                                 struct rn_merge_item row, struct rn_rows *out,
+                                 runnel_error *error)
 {
     enum rn_code rc = RN_OK;
 
@@ -227,7 +230,7 @@ runnel_code rn_query_emit(struct rn_query *q, struct rn_item row,
 }
 
 /* Hands out results that are all there. */
-static runnel_code hand_out(struct rn_query *q, struct rn_rows *out,
+static runnel_code hand_out(struct rn_client_query *q, struct rn_rows *out,
                             runnel_error *error)
 {
     size_t limit =
@@ -247,7 +250,8 @@ static runnel_code hand_out(struct rn_query *q, struct rn_rows *out,
         rc = rn_error_take(
             error, rn_json_parse(&j, rows[q->next_result++].text, NULL), NULL);
         if (!rc)
-            rc = rn_query_emit(q, (struct rn_item){ &j, 0 }, out, error);
+            rc = rn_client_query_emit(q, (struct rn_merge_item){ &j, 0 }, out,
+                                      error);
     }
     if (q->next_result == count)
         q->is_over = true;
@@ -257,10 +261,10 @@ static runnel_code hand_out(struct rn_query *q, struct rn_rows *out,
 
 /* The rows of one page of the first range that is not over.  Those behind it
  * are asked at the same time. */
-static runnel_code read_in_turn(struct rn_query *q, struct rn_rows *out,
+static runnel_code read_in_turn(struct rn_client_query *q, struct rn_rows *out,
                                 runnel_error *error)
 {
-    struct rn_source *s;
+    struct rn_merge_source *s;
     uint32_t asked = 0;
     size_t at = 0;
     runnel_code rc = RUNNEL_OK;
@@ -271,45 +275,46 @@ static runnel_code read_in_turn(struct rn_query *q, struct rn_rows *out,
         q->is_over = true;
         return RUNNEL_OK;
     }
-    if (!rn_source_has_row(q->sources[at])) {
+    if (!rn_merge_source_has_row(q->sources[at])) {
         for (size_t i = at; i < q->count && asked < q->parallel; i++) {
             s = q->sources[i];
             s->wants_page = i == at || !s->has_page;
             asked += s->wants_page;
         }
-        rc = rn_query_fetch(q, &out->charge, error);
+        rc = rn_client_query_fetch(q, &out->charge, error);
     }
     s = q->sources[at];
-    while (!rc && !q->is_over && rn_source_has_row(s)) {
-        rc = rn_query_emit(q, rn_source_row(s), out, error);
-        rn_source_next(s);
+    while (!rc && !q->is_over && rn_merge_source_has_row(s)) {
+        rc = rn_client_query_emit(q, rn_merge_source_row(s), out, error);
+        rn_merge_source_next(s);
     }
     if (at + 1 == q->count && s->is_over)
         q->is_over = true;
     return rc;
 }
 
-static runnel_code fill_page(struct rn_query *q, struct rn_rows *out,
+static runnel_code fill_page(struct rn_client_query *q, struct rn_rows *out,
                              runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
 
     if (!q->is_open)
-        rc = rn_query_open_sources(q, &out->charge, error);
+        rc = rn_client_query_open_sources(q, &out->charge, error);
     if (rc)
         return rc;
-    if (q->has_plan && rn_plan_is_whole(&q->plan)) {
+    if (q->has_plan && rn_merge_plan_is_whole(&q->plan)) {
         if (!q->is_computed)
-            rc = rn_query_compute(q, &out->charge, error);
+            rc = rn_client_query_compute(q, &out->charge, error);
         return rc ? rc : hand_out(q, out, error);
     }
     if (q->has_plan && q->plan.order_count > 0)
-        return rn_query_merge(q, out, error);
+        return rn_client_query_merge(q, out, error);
     return read_in_turn(q, out, error);
 }
 
-runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
-                          runnel_error *error)
+runnel_code rn_client_query_next(struct rn_client_query *q,
+                                 struct rn_rows *rows, bool *over,
+                                 runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
 
@@ -329,7 +334,7 @@ runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
     if (!rc && !*over && rows->ends.len == 0)
         *over = q->is_over;
     if (!rc && !q->is_over)
-        rc = rn_query_print_token(q, &rows->token, error);
+        rc = rn_client_query_print_token(q, &rows->token, error);
     if (rc)
         rn_rows_release(rows);
     return rc;

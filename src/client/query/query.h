@@ -25,9 +25,9 @@
 #include "client/query/seen.h"
 #include "client/query/source.h"
 
-struct rn_query;
+struct rn_client_query;
 
-struct rn_query_options {
+struct rn_client_query_options {
     const char *text;       /* NULL: read feed */
     const char *parameters; /* JSON array, or NULL */
     const char *token;      /* or NULL */
@@ -41,12 +41,12 @@ struct rn_query_options {
 };
 
 /* The container, if there is one, is kept alive. */
-runnel_code rn_query_new(struct rn_account *account,
-                         struct rn_container *container,
-                         const struct rn_query_options *options,
-                         struct rn_query **out,
-                         runnel_error *error) RUNNEL_CHECK;
-void rn_query_free(struct rn_query *q); /* NULL is fine */
+runnel_code rn_client_query_new(struct rn_account *account,
+                                struct rn_client_container *container,
+                                const struct rn_client_query_options *options,
+                                struct rn_client_query **out,
+                                runnel_error *error) RUNNEL_CHECK;
+void rn_client_query_free(struct rn_client_query *q); /* NULL is fine */
 
 /* Rows one behind the other, and where each ends. */
 struct rn_rows {
@@ -61,7 +61,8 @@ void rn_rows_release(struct rn_rows *rows);
 /* The next page; `*over` instead if there is none.  A failure of the network
  * loses no row: what was merged before it is a page, and the next call asks
  * again.  After any other failure the query is broken. */
-runnel_code rn_query_next(struct rn_query *q, struct rn_rows *rows, bool *over,
-                          runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_client_query_next(struct rn_client_query *q,
+                                 struct rn_rows *rows, bool *over,
+                                 runnel_error *error) RUNNEL_CHECK;
 
 #endif

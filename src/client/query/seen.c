@@ -72,12 +72,12 @@ enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
     return RN_OK;
 }
 
-enum rn_code rn_seen_add(struct rn_seen *s, struct rn_item v,
+enum rn_code rn_seen_add(struct rn_seen *s, struct rn_merge_item v,
                          struct rn_arena *arena, bool *is_new)
 {
     struct rn_buf text = RN_BUF_INIT(TEXT_MAX);
     size_t place;
-    enum rn_code rc = rn_item_canon(v, &text);
+    enum rn_code rc = rn_merge_item_canon(v, &text);
 
     if (!rc)
         rc = rn_seen_add_text(s, rn_buf_view(&text), arena, &place, is_new);
@@ -86,7 +86,7 @@ enum rn_code rn_seen_add(struct rn_seen *s, struct rn_item v,
 }
 
 /* A string is parsed without its quotes. */
-static struct rn_view whole_text(struct rn_item v)
+static struct rn_view whole_text(struct rn_merge_item v)
 {
     struct rn_view text = rn_json_text(v.j, v.at);
 
@@ -95,12 +95,13 @@ static struct rn_view whole_text(struct rn_item v)
     return text;
 }
 
-struct rn_view rn_item_keep(struct rn_item v, struct rn_arena *arena)
+struct rn_view rn_merge_item_keep(struct rn_merge_item v,
+                                  struct rn_arena *arena)
 {
     return rn_arena_copy(arena, whole_text(v));
 }
 
-enum rn_code rn_item_print(struct rn_item v, struct rn_buf *out)
+enum rn_code rn_merge_item_print(struct rn_merge_item v, struct rn_buf *out)
 {
     return rn_buf_add(out, whole_text(v));
 }

@@ -26,7 +26,7 @@ enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
                               struct rn_arena *arena, size_t *place,
                               bool *is_new) RN_CHECK;
 /* The same of a value. */
-enum rn_code rn_seen_add(struct rn_seen *s, struct rn_item v,
+enum rn_code rn_seen_add(struct rn_seen *s, struct rn_merge_item v,
                          struct rn_arena *arena, bool *is_new) RN_CHECK;
 
 /* Why the arena had no `size` bytes: RN_TOO_LARGE at its ceiling, else
@@ -38,8 +38,10 @@ static inline enum rn_code rn_arena_lack(const struct rn_arena *a, size_t size)
 }
 
 /* The value as it was sent, in the arena; `at` is NULL if there is no room. */
-struct rn_view rn_item_keep(struct rn_item v, struct rn_arena *arena);
+struct rn_view rn_merge_item_keep(struct rn_merge_item v,
+                                  struct rn_arena *arena);
 /* The same, appended. */
-enum rn_code rn_item_print(struct rn_item v, struct rn_buf *out) RN_CHECK;
+enum rn_code rn_merge_item_print(struct rn_merge_item v,
+                                 struct rn_buf *out) RN_CHECK;
 
 #endif

@@ -6,14 +6,14 @@
 
 enum { RESUME_MAX = 1 << 20 };
 
-struct rn_source *rn_source_new(void)
+struct rn_merge_source *rn_merge_source_new(void)
 {
     struct rn_json_limits limits = { .bytes = RN_ANSWER_MAX,
                                      .nodes = 64 << 20,
                                      .names = 32 << 20,
                                      .depth = 256,
                                      .twice = RN_JSON_TWICE_LAST_WINS };
-    struct rn_source *s = rn_new(sizeof(*s));
+    struct rn_merge_source *s = rn_new(sizeof(*s));
 
     if (!s)
         return NULL;
@@ -25,12 +25,12 @@ struct rn_source *rn_source_new(void)
     return s;
 }
 
-void rn_source_free(struct rn_source *s)
+void rn_merge_source_free(struct rn_merge_source *s)
 {
     if (!s)
         return;
     if (s->has_call)
-        rn_call_release(&s->call);
+        rn_client_call_release(&s->call);
     rn_json_release(&s->j);
     rn_buf_release(&s->body);
     rn_buf_release(&s->resume_items);
@@ -42,8 +42,8 @@ void rn_source_free(struct rn_source *s)
 
 /* ---- asking -------------------------------------------------------------- */
 
-static runnel_code add_range(const struct rn_source *s, struct rn_headers *h,
-                             runnel_error *error)
+static runnel_code add_range(const struct rn_merge_source *s,
+                             struct rn_headers *h, runnel_error *error)
 {
     char min[RN_EPK_TEXT_MAX], max[RN_EPK_TEXT_MAX];
     runnel_code rc;
@@ -78,7 +78,7 @@ static runnel_code add_query(const struct rn_question *q, struct rn_headers *h,
     return rc;
 }
 
-static runnel_code add_headers(const struct rn_source *s,
+static runnel_code add_headers(const struct rn_merge_source *s,
                                const struct rn_question *q,
                                struct rn_headers *h, runnel_error *error)
 {
@@ -101,16 +101,16 @@ static runnel_code add_headers(const struct rn_source *s,
     return rc ? rc : add_range(s, h, error);
 }
 
-void rn_source_ask(struct rn_source *s, const struct rn_question *q,
-                   struct rn_transport *t)
+void rn_merge_source_ask(struct rn_merge_source *s, const struct rn_question *q,
+                         struct rn_transport *t)
 {
     runnel_code rc;
 
     if (s->has_call)
-        rn_call_release(&s->call);
+        rn_client_call_release(&s->call);
     s->has_call = true;
-    rn_call_init(&s->call, q->account, q->body.len ? "POST" : "GET",
-                 RN_EFFECT_READ, &q->link);
+    rn_client_call_init(&s->call, q->account, q->body.len ? "POST" : "GET",
+                        RN_EFFECT_READ, &q->link);
     s->call.request.container = q->container;
     s->call.request.range = s->id[0] ? s->id : NULL;
     s->call.request.session_token = q->session_token;
@@ -121,7 +121,7 @@ void rn_source_ask(struct rn_source *s, const struct rn_question *q,
         s->call.is_over = true;
         return;
     }
-    rn_call_begin(&s->call, t);
+    rn_client_call_begin(&s->call, t);
 }
 
 /* ---- taking -------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static runnel_code unreadable(runnel_error *error)
                         "the server's page of rows cannot be read");
 }
 
-static runnel_code move_on(struct rn_source *s, runnel_error *error)
+static runnel_code move_on(struct rn_merge_source *s, runnel_error *error)
 {
     struct rn_view next = rn_headers_find(&s->call.exchange.answer_headers,
                                           RN_HEADER_CONTINUATION);
@@ -154,8 +154,9 @@ static runnel_code move_on(struct rn_source *s, runnel_error *error)
     return RUNNEL_OK;
 }
 
-runnel_code rn_source_take(struct rn_source *s, const struct rn_question *q,
-                           double *charge, runnel_error *error)
+runnel_code rn_merge_source_take(struct rn_merge_source *s,
+                                 const struct rn_question *q, double *charge,
+                                 runnel_error *error)
 {
     uint32_t list;
     enum rn_code code;
@@ -177,12 +178,12 @@ runnel_code rn_source_take(struct rn_source *s, const struct rn_question *q,
     s->wants_page = false;
     s->rows = rn_json_walk_begin(&s->j, list);
     s->row = RN_JSON_NONE;
-    rn_source_next(s);
+    rn_merge_source_next(s);
     s->last = RN_JSON_NONE;
     return RUNNEL_OK;
 }
 
-void rn_source_next(struct rn_source *s)
+void rn_merge_source_next(struct rn_merge_source *s)
 {
     s->last = s->row;
     s->row = rn_json_walk_next(&s->rows) ? s->rows.value : RN_JSON_NONE;

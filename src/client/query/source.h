@@ -17,16 +17,16 @@
 /* What all sources of a query ask. */
 struct rn_question {
     struct rn_account *account;
-    struct rn_container *container; /* NULL: of the catalog */
-    struct rn_link link;            /* the list that is read */
-    struct rn_headers headers;      /* the caller's own */
-    struct rn_buf body;             /* empty: read feed */
-    struct rn_buf key;              /* partition key header, or empty */
+    struct rn_client_container *container; /* NULL: of the catalog */
+    struct rn_link link;                   /* the list that is read */
+    struct rn_headers headers;             /* the caller's own */
+    struct rn_buf body;                    /* empty: read feed */
+    struct rn_buf key;                     /* partition key header, or empty */
     const char *session_token;
     int64_t page_limit; /* rows; -1: the server decides */
 };
 
-struct rn_source {
+struct rn_merge_source {
     struct rn_epk_range range;
     char id[32];     /* of the partition key range; "": none is named */
     bool is_clamped; /* the interval is smaller than that range */
@@ -44,28 +44,30 @@ struct rn_source {
     /* Resumed inside a page: what comes no later than this was taken. */
     struct rn_buf resume_items, resume_rid;
 
-    struct rn_call call;
+    struct rn_client_call call;
     bool has_call;
 };
 
-struct rn_source *rn_source_new(void);
-void rn_source_free(struct rn_source *s); /* NULL is fine */
+struct rn_merge_source *rn_merge_source_new(void);
+void rn_merge_source_free(struct rn_merge_source *s); /* NULL is fine */
 
 /* Asks for the page behind the one it has. */
-void rn_source_ask(struct rn_source *s, const struct rn_question *q,
-                   struct rn_transport *t);
+void rn_merge_source_ask(struct rn_merge_source *s, const struct rn_question *q,
+                         struct rn_transport *t);
 /* The call is over and succeeded: takes its page. */
-runnel_code rn_source_take(struct rn_source *s, const struct rn_question *q,
-                           double *charge, runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_merge_source_take(struct rn_merge_source *s,
+                                 const struct rn_question *q, double *charge,
+                                 runnel_error *error) RUNNEL_CHECK;
 /* Goes to the next row. */
-void rn_source_next(struct rn_source *s);
-static inline bool rn_source_has_row(const struct rn_source *s)
+void rn_merge_source_next(struct rn_merge_source *s);
+static inline bool rn_merge_source_has_row(const struct rn_merge_source *s)
 {
     return s->row != RN_JSON_NONE;
 }
-static inline struct rn_item rn_source_row(const struct rn_source *s)
+static inline struct rn_merge_item
+rn_merge_source_row(const struct rn_merge_source *s)
 {
-    return (struct rn_item){ &s->j, s->row };
+    return (struct rn_merge_item){ &s->j, s->row };
 }
 
 #endif

@@ -23,18 +23,19 @@ static const char prefix[] = "rnq1.";
 
 /* ---- out ----------------------------------------------------------------- */
 
-static void print_taken(const struct rn_source *s, struct rn_json_out *o)
+static void print_taken(const struct rn_merge_source *s, struct rn_json_out *o)
 {
-    struct rn_item last = { &s->j, s->last };
-    struct rn_item items = rn_item_member(last, RN_LIT("orderByItems"));
-    struct rn_item rid = rn_item_member(last, RN_LIT("_rid"));
+    struct rn_merge_item last = { &s->j, s->last };
+    struct rn_merge_item items =
+        rn_merge_item_member(last, RN_LIT("orderByItems"));
+    struct rn_merge_item rid = rn_merge_item_member(last, RN_LIT("_rid"));
 
     if (s->resume_items.len) {
         rn_json_out_key(o, RN_LIT("items"));
         rn_json_out_raw(o, rn_buf_view(&s->resume_items));
         rn_json_out_key(o, RN_LIT("rid"));
         rn_json_out_string(o, rn_buf_view(&s->resume_rid));
-    } else if (rn_source_has_row(s) && items.at != RN_JSON_NONE &&
+    } else if (rn_merge_source_has_row(s) && items.at != RN_JSON_NONE &&
                rid.at != RN_JSON_NONE) {
         rn_json_out_key(o, RN_LIT("items"));
         rn_json_out_value(o, items.j, items.at);
@@ -43,9 +44,9 @@ static void print_taken(const struct rn_source *s, struct rn_json_out *o)
     }
 }
 
-static void print_source(const struct rn_source *s, struct rn_json_out *o)
+static void print_source(const struct rn_merge_source *s, struct rn_json_out *o)
 {
-    const char *from = rn_source_has_row(s) ? s->before : s->after;
+    const char *from = rn_merge_source_has_row(s) ? s->before : s->after;
     char min[RN_EPK_TEXT_MAX], max[RN_EPK_TEXT_MAX];
 
     rn_json_out_object_begin(o);
@@ -61,7 +62,8 @@ static void print_source(const struct rn_source *s, struct rn_json_out *o)
     rn_json_out_object_end(o);
 }
 
-static enum rn_code print_json(const struct rn_query *q, struct rn_buf *out)
+static enum rn_code print_json(const struct rn_client_query *q,
+                               struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     char mark[20];
@@ -72,7 +74,7 @@ static enum rn_code print_json(const struct rn_query *q, struct rn_buf *out)
     rn_json_out_string(&o, rn_view_text(mark));
     rn_json_out_key(&o, RN_LIT("given"));
     rn_json_out_int(&o, q->given);
-    if (!rn_query_is_replayed(q)) {
+    if (!rn_client_query_is_replayed(q)) {
         rn_json_out_key(&o, RN_LIT("skip"));
         rn_json_out_int(&o, q->to_skip);
         rn_json_out_key(&o, RN_LIT("take"));
@@ -91,8 +93,8 @@ static enum rn_code print_json(const struct rn_query *q, struct rn_buf *out)
     return rn_json_out_finish(&o);
 }
 
-runnel_code rn_query_print_token(struct rn_query *q, struct rn_buf *out,
-                                 runnel_error *error)
+runnel_code rn_client_query_print_token(struct rn_client_query *q,
+                                        struct rn_buf *out, runnel_error *error)
 {
     struct rn_buf json = RN_BUF_INIT(TOKEN_MAX);
     enum rn_code rc = print_json(q, &json);
@@ -144,10 +146,10 @@ static enum rn_code get_string(const struct rn_json *j, uint32_t value,
 }
 
 static enum rn_code get_place(const struct rn_json *j, uint32_t at,
-                              struct rn_source *out)
+                              struct rn_merge_source *out)
 {
     struct rn_buf from = RN_BUF_INIT(TOKEN_MAX);
-    struct rn_item items = { j, rn_json_find(j, at, RN_LIT("items")) };
+    struct rn_merge_item items = { j, rn_json_find(j, at, RN_LIT("items")) };
     uint32_t min = rn_json_find(j, at, RN_LIT("min"));
     uint32_t max = rn_json_find(j, at, RN_LIT("max"));
     enum rn_code rc = rn_epk_parse(rn_json_text(j, min), &out->range.min, NULL);
@@ -161,7 +163,7 @@ static enum rn_code get_place(const struct rn_json *j, uint32_t at,
     if (!rc && from.len > 0)
         out->after = rn_buf_take(&from);
     if (!rc && rn_json_kind(j, items.at) == RN_JSON_ARRAY)
-        rc = rn_item_print(items, &out->resume_items);
+        rc = rn_merge_item_print(items, &out->resume_items);
     if (!rc)
         rc =
             get_string(j, rn_json_find(j, at, RN_LIT("rid")), &out->resume_rid);
@@ -169,29 +171,29 @@ static enum rn_code get_place(const struct rn_json *j, uint32_t at,
     return rc;
 }
 
-static runnel_code get_sources(struct rn_query *q, const struct rn_json *j,
-                               runnel_error *error)
+static runnel_code get_sources(struct rn_client_query *q,
+                               const struct rn_json *j, runnel_error *error)
 {
     uint32_t list = rn_json_find(j, 0, RN_LIT("at"));
     struct rn_json_walk w = rn_json_walk_begin(j, list);
     runnel_code rc = RUNNEL_OK;
 
-    rn_query_drop_sources(q);
+    rn_client_query_drop_sources(q);
     while (!rc && rn_json_walk_next(&w)) {
-        struct rn_source *place = rn_source_new();
+        struct rn_merge_source *place = rn_merge_source_new();
         enum rn_code code = place ? get_place(j, w.value, place) : RN_NOMEM;
 
         rc = rn_error_take(error, code, NULL);
         if (!rc)
-            rc = rn_query_add_sources(q, q->count, &place->range, &place->range,
-                                      place, error);
-        rn_source_free(place);
+            rc = rn_client_query_add_sources(q, q->count, &place->range,
+                                             &place->range, place, error);
+        rn_merge_source_free(place);
     }
     return rc;
 }
 
 /* The one source goes on. */
-static runnel_code get_alone(struct rn_query *q, const struct rn_json *j,
+static runnel_code get_alone(struct rn_client_query *q, const struct rn_json *j,
                              runnel_error *error)
 {
     uint32_t list = rn_json_find(j, 0, RN_LIT("at"));
@@ -203,7 +205,8 @@ static runnel_code get_alone(struct rn_query *q, const struct rn_json *j,
     return rn_error_take(error, get_place(j, at, q->sources[0]), NULL);
 }
 
-static enum rn_code get_counts(struct rn_query *q, const struct rn_json *j)
+static enum rn_code get_counts(struct rn_client_query *q,
+                               const struct rn_json *j)
 {
     char mark[20];
     enum rn_code rc = get_int(j, "given", 0, &q->given);
@@ -214,7 +217,7 @@ static enum rn_code get_counts(struct rn_query *q, const struct rn_json *j)
         return RN_BAD_REQUEST;
     if (rc)
         return rc;
-    if (rn_query_is_replayed(q)) {
+    if (rn_client_query_is_replayed(q)) {
         q->to_replay = q->given;
         q->given = 0;
         return RN_OK;
@@ -227,8 +230,8 @@ static enum rn_code get_counts(struct rn_query *q, const struct rn_json *j)
     return rc;
 }
 
-runnel_code rn_query_read_token(struct rn_query *q, const char *token,
-                                runnel_error *error)
+runnel_code rn_client_query_read_token(struct rn_client_query *q,
+                                       const char *token, runnel_error *error)
 {
     size_t len = strlen(token), got = 0, head = sizeof(prefix) - 1;
     struct rn_buf json = RN_BUF_INIT(TOKEN_MAX);
@@ -253,9 +256,9 @@ runnel_code rn_query_read_token(struct rn_query *q, const char *token,
                           "the token is not one of this query");
     } else if (code) {
         rc = rn_error_take(error, code, NULL);
-    } else if (rn_query_is_alone(q)) {
+    } else if (rn_client_query_is_alone(q)) {
         rc = get_alone(q, &j, error);
-    } else if (!rn_query_is_replayed(q)) {
+    } else if (!rn_client_query_is_replayed(q)) {
         rc = get_sources(q, &j, error);
     }
     rn_json_release(&j);

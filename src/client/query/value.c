@@ -14,7 +14,7 @@ enum { CANON_MAX = 64 << 20 };
 /* ---- canonical text ------------------------------------------------------ */
 
 /* An integer that fits 64 bits is itself, any other number its double. */
-static enum rn_code print_number(struct rn_item v, struct rn_buf *out)
+static enum rn_code print_number(struct rn_merge_item v, struct rn_buf *out)
 {
     char text[RN_NUMBER_TEXT_MAX];
     int64_t n;
@@ -26,7 +26,7 @@ static enum rn_code print_number(struct rn_item v, struct rn_buf *out)
         rn_view_of(text, rn_number_print(rn_json_double(v.j, v.at), text)));
 }
 
-static enum rn_code print_string(struct rn_item v, struct rn_buf *out)
+static enum rn_code print_string(struct rn_merge_item v, struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     struct rn_view raw = rn_json_text(v.j, v.at);
@@ -36,13 +36,13 @@ static enum rn_code print_string(struct rn_item v, struct rn_buf *out)
     return rn_json_out_finish(&o);
 }
 
-static enum rn_code print_array(struct rn_item v, struct rn_buf *out)
+static enum rn_code print_array(struct rn_merge_item v, struct rn_buf *out)
 {
     struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
     enum rn_code rc = rn_buf_add(out, RN_LIT("["));
 
     while (!rc && rn_json_walk_next(&w)) {
-        rc = rn_item_canon((struct rn_item){ v.j, w.value }, out);
+        rc = rn_merge_item_canon((struct rn_merge_item){ v.j, w.value }, out);
         if (!rc)
             rc = rn_buf_add(out, RN_LIT(","));
     }
@@ -63,7 +63,7 @@ static int by_name(const void *a, const void *b)
                            rn_view_of(y->text->at + y->at, y->name_len));
 }
 
-static enum rn_code print_members(struct rn_item v, struct rn_buf *text,
+static enum rn_code print_members(struct rn_merge_item v, struct rn_buf *text,
                                   struct member *members)
 {
     struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
@@ -72,19 +72,20 @@ static enum rn_code print_members(struct rn_item v, struct rn_buf *text,
 
     while (!rc && rn_json_walk_next(&w)) {
         *to = (struct member){ .text = text, .at = text->len };
-        rc = print_string((struct rn_item){ v.j, w.name }, text);
+        rc = print_string((struct rn_merge_item){ v.j, w.name }, text);
         to->name_len = text->len - to->at;
         if (!rc)
             rc = rn_buf_add(text, RN_LIT(":"));
         if (!rc)
-            rc = rn_item_canon((struct rn_item){ v.j, w.value }, text);
+            rc = rn_merge_item_canon((struct rn_merge_item){ v.j, w.value },
+                                     text);
         to->len = text->len - to->at;
         to++;
     }
     return rc;
 }
 
-static enum rn_code print_object(struct rn_item v, struct rn_buf *out)
+static enum rn_code print_object(struct rn_merge_item v, struct rn_buf *out)
 {
     uint32_t count = rn_json_count(v.j, v.at);
     struct rn_buf text = RN_BUF_INIT(CANON_MAX);
@@ -110,7 +111,7 @@ static enum rn_code print_object(struct rn_item v, struct rn_buf *out)
     return rc;
 }
 
-enum rn_code rn_item_canon(struct rn_item v, struct rn_buf *out)
+enum rn_code rn_merge_item_canon(struct rn_merge_item v, struct rn_buf *out)
 {
     switch (rn_json_kind(v.j, v.at)) {
     case RN_JSON_UNDEFINED:
@@ -133,7 +134,7 @@ enum rn_code rn_item_canon(struct rn_item v, struct rn_buf *out)
 
 /* ---- order --------------------------------------------------------------- */
 
-static int compare_numbers(struct rn_item a, struct rn_item b)
+static int compare_numbers(struct rn_merge_item a, struct rn_merge_item b)
 {
     int64_t x, y;
     long double p, q;
@@ -167,8 +168,8 @@ static int compare_text(struct rn_view a, struct rn_view b)
                                                                            : 1;
 }
 
-static enum rn_code compare_strings(struct rn_item a, struct rn_item b,
-                                    int *order)
+static enum rn_code compare_strings(struct rn_merge_item a,
+                                    struct rn_merge_item b, int *order)
 {
     struct rn_arena arena = RN_ARENA_INIT(CANON_MAX);
     struct rn_view x, y;
@@ -182,10 +183,11 @@ static enum rn_code compare_strings(struct rn_item a, struct rn_item b,
     return rc;
 }
 
-static enum rn_code hash(struct rn_item v, struct rn_hash128 seed,
+static enum rn_code hash(struct rn_merge_item v, struct rn_hash128 seed,
                          struct rn_hash128 *out);
 
-static struct rn_hash128 hash_number(struct rn_item v, struct rn_hash128 seed)
+static struct rn_hash128 hash_number(struct rn_merge_item v,
+                                     struct rn_hash128 seed)
 {
     int64_t n;
 
@@ -196,7 +198,7 @@ static struct rn_hash128 hash_number(struct rn_item v, struct rn_hash128 seed)
 }
 
 /* Of a member's name: the seed of its value. */
-static enum rn_code hash_text(struct rn_item v, bool is_name,
+static enum rn_code hash_text(struct rn_merge_item v, bool is_name,
                               struct rn_hash128 seed, struct rn_hash128 *out)
 {
     struct rn_arena arena = RN_ARENA_INIT(CANON_MAX);
@@ -210,7 +212,7 @@ static enum rn_code hash_text(struct rn_item v, bool is_name,
     return rc;
 }
 
-static enum rn_code hash_array(struct rn_item v, struct rn_hash128 seed,
+static enum rn_code hash_array(struct rn_merge_item v, struct rn_hash128 seed,
                                struct rn_hash128 *out)
 {
     struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
@@ -219,7 +221,7 @@ static enum rn_code hash_array(struct rn_item v, struct rn_hash128 seed,
 
     *out = rn_distinct_array(seed, &item_seed);
     while (!rc && rn_json_walk_next(&w)) {
-        rc = hash((struct rn_item){ v.j, w.value }, item_seed, &item);
+        rc = hash((struct rn_merge_item){ v.j, w.value }, item_seed, &item);
         if (!rc)
             *out = rn_distinct_mix(item, *out);
         rn_distinct_next(&item_seed);
@@ -227,7 +229,7 @@ static enum rn_code hash_array(struct rn_item v, struct rn_hash128 seed,
     return rc;
 }
 
-static enum rn_code hash_object(struct rn_item v, struct rn_hash128 seed,
+static enum rn_code hash_object(struct rn_merge_item v, struct rn_hash128 seed,
                                 struct rn_hash128 *out)
 {
     struct rn_json_walk w = rn_json_walk_begin(v.j, v.at);
@@ -235,9 +237,9 @@ static enum rn_code hash_object(struct rn_item v, struct rn_hash128 seed,
     enum rn_code rc = RN_OK;
 
     while (!rc && rn_json_walk_next(&w)) {
-        rc = hash_text((struct rn_item){ v.j, w.name }, true, seed, &one);
+        rc = hash_text((struct rn_merge_item){ v.j, w.name }, true, seed, &one);
         if (!rc)
-            rc = hash((struct rn_item){ v.j, w.value }, one, &one);
+            rc = hash((struct rn_merge_item){ v.j, w.value }, one, &one);
         all.low ^= one.low;
         all.high ^= one.high;
     }
@@ -245,7 +247,7 @@ static enum rn_code hash_object(struct rn_item v, struct rn_hash128 seed,
     return rc;
 }
 
-static enum rn_code hash(struct rn_item v, struct rn_hash128 seed,
+static enum rn_code hash(struct rn_merge_item v, struct rn_hash128 seed,
                          struct rn_hash128 *out)
 {
     switch (rn_json_kind(v.j, v.at)) {
@@ -274,8 +276,8 @@ static enum rn_code hash(struct rn_item v, struct rn_hash128 seed,
     return RN_OK;
 }
 
-static enum rn_code compare_hashes(struct rn_item a, struct rn_item b,
-                                   int *order)
+static enum rn_code compare_hashes(struct rn_merge_item a,
+                                   struct rn_merge_item b, int *order)
 {
     char x[RN_DISTINCT_LEN], y[RN_DISTINCT_LEN];
     struct rn_hash128 h;
@@ -290,7 +292,8 @@ static enum rn_code compare_hashes(struct rn_item a, struct rn_item b,
     return rc;
 }
 
-enum rn_code rn_item_compare(struct rn_item a, struct rn_item b, int *order)
+enum rn_code rn_merge_item_compare(struct rn_merge_item a,
+                                   struct rn_merge_item b, int *order)
 {
     enum rn_json_kind x = rn_json_kind(a.j, a.at), y = rn_json_kind(b.j, b.at);
 

@@ -12,7 +12,7 @@
 #include "json/json.h"
 
 /* A value in a parsed text; `at` RN_JSON_NONE is undefined. */
-struct rn_item {
+struct rn_merge_item {
     const struct rn_json *j;
     uint32_t at;
 };
@@ -20,10 +20,11 @@ struct rn_item {
 /* Appends a text that is the same for equal values and differs for others:
  * members sorted by name, numbers by value, no escapes that need not be.
  * Nothing for undefined. */
-enum rn_code rn_item_canon(struct rn_item v, struct rn_buf *out) RN_CHECK;
+enum rn_code rn_merge_item_canon(struct rn_merge_item v,
+                                 struct rn_buf *out) RN_CHECK;
 
 /* Sets `*order` to less than, equal to or more than 0. */
-enum rn_code rn_item_compare(struct rn_item a, struct rn_item b,
-                             int *order) RN_CHECK;
+enum rn_code rn_merge_item_compare(struct rn_merge_item a,
+                                   struct rn_merge_item b, int *order) RN_CHECK;
 
 #endif

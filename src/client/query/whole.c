@@ -10,15 +10,15 @@
 
 /* ---- groups -------------------------------------------------------------- */
 
-static size_t total_count(const struct rn_query *q)
+static size_t total_count(const struct rn_client_query *q)
 {
     return q->plan.alias_count && !q->plan.has_value ? q->plan.alias_count : 1;
 }
 
-static enum rn_code add_group(struct rn_query *q)
+static enum rn_code add_group(struct rn_client_query *q)
 {
     size_t count = total_count(q);
-    struct rn_group group = { 0 };
+    struct rn_merge_group group = { 0 };
 
     group.totals = rn_arena_alloc(&q->memory, count * sizeof(*group.totals));
     if (!group.totals)
@@ -33,8 +33,9 @@ static enum rn_code add_group(struct rn_query *q)
 }
 
 /* SELECT VALUE: the payload is the value, or an array of one aggregate. */
-static enum rn_code add_payload(struct rn_query *q, struct rn_group *g,
-                                struct rn_item payload)
+static enum rn_code add_payload(struct rn_client_query *q,
+                                struct rn_merge_group *g,
+                                struct rn_merge_item payload)
 {
     enum rn_code rc = RN_OK;
 
@@ -44,37 +45,40 @@ static enum rn_code add_payload(struct rn_query *q, struct rn_group *g,
         return rn_total_add(g->totals, payload, &q->memory);
     }
     for (size_t i = 0; !rc && i < q->plan.alias_count; i++) {
-        rc = rn_total_add(&g->totals[i],
-                          rn_item_member(payload, q->plan.aliases[i].name),
-                          &q->memory);
+        rc = rn_total_add(
+            &g->totals[i],
+            rn_merge_item_member(payload, q->plan.aliases[i].name), &q->memory);
     }
     return rc;
 }
 
 /* The row's group is found by its key; rows without one are all of one. */
-static enum rn_code add_to_group(struct rn_query *q, struct rn_item row)
+static enum rn_code add_to_group(struct rn_client_query *q,
+                                 struct rn_merge_item row)
 {
-    struct rn_item key = rn_item_member(row, RN_LIT("groupByItems"));
-    struct rn_item payload =
-        q->plan.is_grouped ? rn_item_member(row, RN_LIT("payload")) : row;
-    struct rn_group *groups;
+    struct rn_merge_item key =
+        rn_merge_item_member(row, RN_LIT("groupByItems"));
+    struct rn_merge_item payload =
+        q->plan.is_grouped ? rn_merge_item_member(row, RN_LIT("payload")) : row;
+    struct rn_merge_group *groups;
     size_t place = 0;
     bool is_new = false;
     enum rn_code rc;
 
     rn_buf_clear(&q->scratch);
-    rc = q->plan.is_grouped ? rn_item_canon(key, &q->scratch) : RN_OK;
+    rc = q->plan.is_grouped ? rn_merge_item_canon(key, &q->scratch) : RN_OK;
     if (!rc)
         rc = rn_seen_add_text(&q->keys, rn_buf_view(&q->scratch), &q->memory,
                               &place, &is_new);
     if (!rc && is_new)
         rc = add_group(q);
-    groups = (struct rn_group *)(void *)q->groups.at;
+    groups = (struct rn_merge_group *)(void *)q->groups.at;
     return rc ? rc : add_payload(q, &groups[place], payload);
 }
 
-static enum rn_code print_object(const struct rn_query *q,
-                                 const struct rn_group *g, struct rn_buf *out)
+static enum rn_code print_object(const struct rn_client_query *q,
+                                 const struct rn_merge_group *g,
+                                 struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     struct rn_buf value = RN_BUF_INIT(out->ceiling);
@@ -95,7 +99,7 @@ static enum rn_code print_object(const struct rn_query *q,
     return rc ? rc : rn_json_out_finish(&o);
 }
 
-static enum rn_code add_result(struct rn_query *q, struct rn_view text,
+static enum rn_code add_result(struct rn_client_query *q, struct rn_view text,
                                struct rn_view items)
 {
     struct rn_result_row row = { .text = rn_arena_copy(&q->memory, text),
@@ -107,10 +111,10 @@ static enum rn_code add_result(struct rn_query *q, struct rn_view text,
     return rn_buf_add(&q->results, rn_view_of(&row, sizeof(row)));
 }
 
-static enum rn_code print_groups(struct rn_query *q)
+static enum rn_code print_groups(struct rn_client_query *q)
 {
-    const struct rn_group *groups =
-        (const struct rn_group *)(const void *)q->groups.at;
+    const struct rn_merge_group *groups =
+        (const struct rn_merge_group *)(const void *)q->groups.at;
     size_t count = q->groups.len / sizeof(*groups);
     enum rn_code rc = RN_OK;
 
@@ -129,7 +133,7 @@ static enum rn_code print_groups(struct rn_query *q)
 
 /* ---- counts and orders --------------------------------------------------- */
 
-static enum rn_code print_count(struct rn_query *q)
+static enum rn_code print_count(struct rn_client_query *q)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&q->scratch);
 
@@ -146,15 +150,16 @@ static enum rn_code print_count(struct rn_query *q)
                : add_result(q, rn_buf_view(&q->scratch), RN_LIT(""));
 }
 
-static enum rn_code keep_sorted(struct rn_query *q, struct rn_item row)
+static enum rn_code keep_sorted(struct rn_client_query *q,
+                                struct rn_merge_item row)
 {
-    struct rn_item payload = rn_item_member(row, RN_LIT("payload"));
+    struct rn_merge_item payload = rn_merge_item_member(row, RN_LIT("payload"));
     enum rn_code rc;
 
     if (payload.at == RN_JSON_NONE)
         return RN_OK;
     rn_buf_clear(&q->scratch);
-    rc = rn_item_print(payload, &q->scratch);
+    rc = rn_merge_item_print(payload, &q->scratch);
     /* The whole row: its keys are compared where they are. */
     return rc ? rc
               : add_result(q, rn_buf_view(&q->scratch),
@@ -162,7 +167,7 @@ static enum rn_code keep_sorted(struct rn_query *q, struct rn_item row)
 }
 
 struct sorting {
-    const struct rn_query *q;
+    const struct rn_client_query *q;
     enum rn_code rc;
 };
 
@@ -179,8 +184,9 @@ static int by_items(const void *a, const void *b, void *context)
         s->rc = rn_json_parse(&j, x->items, NULL);
     if (!s->rc)
         s->rc = rn_json_parse(&k, y->items, NULL);
-    if (!s->rc && rn_query_compare(s->q, (struct rn_item){ &j, 0 },
-                                   (struct rn_item){ &k, 0 }, &order, NULL))
+    if (!s->rc &&
+        rn_client_query_compare(s->q, (struct rn_merge_item){ &j, 0 },
+                                (struct rn_merge_item){ &k, 0 }, &order, NULL))
         s->rc = RN_NOMEM;
     rn_json_release(&j);
     rn_json_release(&k);
@@ -188,7 +194,7 @@ static int by_items(const void *a, const void *b, void *context)
     return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-static enum rn_code sort(struct rn_query *q)
+static enum rn_code sort(struct rn_client_query *q)
 {
     struct sorting s = { .q = q };
 
@@ -199,7 +205,7 @@ static enum rn_code sort(struct rn_query *q)
 
 /* ---- all rows ------------------------------------------------------------ */
 
-static enum rn_code add_row(struct rn_query *q, struct rn_item row)
+static enum rn_code add_row(struct rn_client_query *q, struct rn_merge_item row)
 {
     bool is_new;
 
@@ -210,21 +216,21 @@ static enum rn_code add_row(struct rn_query *q, struct rn_item row)
     return keep_sorted(q, row);
 }
 
-static enum rn_code add_rows(struct rn_query *q)
+static enum rn_code add_rows(struct rn_client_query *q)
 {
     enum rn_code rc = RN_OK;
 
     for (size_t i = 0; !rc && i < q->count; i++) {
-        struct rn_source *s = q->sources[i];
-        while (!rc && rn_source_has_row(s)) {
-            rc = add_row(q, rn_source_row(s));
-            rn_source_next(s);
+        struct rn_merge_source *s = q->sources[i];
+        while (!rc && rn_merge_source_has_row(s)) {
+            rc = add_row(q, rn_merge_source_row(s));
+            rn_merge_source_next(s);
         }
     }
     return rc;
 }
 
-static bool want_more(struct rn_query *q)
+static bool want_more(struct rn_client_query *q)
 {
     bool some = false;
 
@@ -246,14 +252,14 @@ static runnel_code explain(enum rn_code rc, runnel_error *error)
     return rn_error_take(error, rc, NULL);
 }
 
-runnel_code rn_query_compute(struct rn_query *q, double *charge,
-                             runnel_error *error)
+runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
+                                    runnel_error *error)
 {
     enum rn_code code = RN_OK;
     runnel_code rc = RUNNEL_OK;
 
     while (!rc && !code && want_more(q)) {
-        rc = rn_query_fetch(q, charge, error);
+        rc = rn_client_query_fetch(q, charge, error);
         if (!rc)
             code = add_rows(q);
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* True in `out` if each member of `part` is in `whole`, down to the leaves. */
-static enum rn_code covers(const struct rn_args *a,
+static enum rn_code covers(const struct rn_fn_args *a,
                            const struct rn_value *whole,
                            const struct rn_value *part, bool *out)
 {
@@ -25,8 +25,9 @@ static enum rn_code covers(const struct rn_args *a,
     return rc ? rc : w.rc;
 }
 
-static enum rn_code find(const struct rn_args *a, const struct rn_value *needle,
-                         bool is_partial, bool *found)
+static enum rn_code find(const struct rn_fn_args *a,
+                         const struct rn_value *needle, bool is_partial,
+                         bool *found)
 {
     struct rn_value_walk w = rn_value_walk_begin(&a->at[0], a->arena);
     enum rn_code rc = rn_run_step(a->run, a->at[0].count / 4);
@@ -38,7 +39,8 @@ static enum rn_code find(const struct rn_args *a, const struct rn_value *needle,
     return rc ? rc : w.rc;
 }
 
-static enum rn_code fn_contains(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_contains(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     bool is_partial = a->count > 2 && rn_value_is_true(&a->at[2]);
     bool found;
@@ -54,7 +56,7 @@ static enum rn_code fn_contains(const struct rn_args *a, struct rn_value *out)
 }
 
 /* An undefined argument leaves open what the others do not decide. */
-static enum rn_code contains_many(const struct rn_args *a, bool is_any,
+static enum rn_code contains_many(const struct rn_fn_args *a, bool is_any,
                                   struct rn_value *out)
 {
     bool is_open = false, found;
@@ -80,24 +82,24 @@ static enum rn_code contains_many(const struct rn_args *a, bool is_any,
     return RN_OK;
 }
 
-static enum rn_code fn_any(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_any(const struct rn_fn_args *a, struct rn_value *out)
 {
     return contains_many(a, true, out);
 }
 
-static enum rn_code fn_all(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_all(const struct rn_fn_args *a, struct rn_value *out)
 {
     return contains_many(a, false, out);
 }
 
-static enum rn_code fn_length(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_length(const struct rn_fn_args *a, struct rn_value *out)
 {
     if (rn_arg_is(a, 0, RN_VALUE_ARRAY))
         *out = rn_value_int(a->at[0].count);
     return RN_OK;
 }
 
-static enum rn_code fn_concat(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_concat(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_value *items;
     size_t total = 0;
@@ -122,7 +124,7 @@ static enum rn_code fn_concat(const struct rn_args *a, struct rn_value *out)
     return rn_run_step(a->run, n);
 }
 
-static enum rn_code fn_slice(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_slice(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_value *items;
     struct rn_value_walk w;
@@ -152,7 +154,8 @@ static enum rn_code fn_slice(const struct rn_args *a, struct rn_value *out)
 /* ---- numbers in arrays --------------------------------------------------- */
 
 /* The numbers of the array, or none if something else is among them. */
-static enum rn_code numbers(const struct rn_args *a, double **out, uint32_t *n)
+static enum rn_code numbers(const struct rn_fn_args *a, double **out,
+                            uint32_t *n)
 {
     struct rn_value_walk w;
 
@@ -174,7 +177,7 @@ static enum rn_code numbers(const struct rn_args *a, double **out, uint32_t *n)
     return w.rc ? w.rc : rn_run_step(a->run, *n);
 }
 
-static enum rn_code fn_sum(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_sum(const struct rn_fn_args *a, struct rn_value *out)
 {
     double *list, sum = 0;
     uint32_t n;
@@ -187,7 +190,7 @@ static enum rn_code fn_sum(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_avg(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_avg(const struct rn_fn_args *a, struct rn_value *out)
 {
     enum rn_code rc = fn_sum(a, out);
 
@@ -206,7 +209,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum rn_code fn_median(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_median(const struct rn_fn_args *a, struct rn_value *out)
 {
     double *list;
     uint32_t n;
@@ -220,7 +223,7 @@ static enum rn_code fn_median(const struct rn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-static enum rn_code best(const struct rn_args *a, int sign,
+static enum rn_code best(const struct rn_fn_args *a, int sign,
                          struct rn_value *out)
 {
     struct rn_value_walk w;
@@ -242,25 +245,25 @@ static enum rn_code best(const struct rn_args *a, int sign,
     return rc ? rc : w.rc;
 }
 
-static enum rn_code fn_max(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_max(const struct rn_fn_args *a, struct rn_value *out)
 {
     return best(a, 1, out);
 }
 
-static enum rn_code fn_min(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_min(const struct rn_fn_args *a, struct rn_value *out)
 {
     return best(a, -1, out);
 }
 
 /* ---- choices and objects ------------------------------------------------- */
 
-static enum rn_code fn_iif(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_iif(const struct rn_fn_args *a, struct rn_value *out)
 {
     *out = a->at[rn_value_is_true(&a->at[0]) ? 1 : 2];
     return RN_OK;
 }
 
-static enum rn_code fn_choose(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_choose(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t place;
 
@@ -269,7 +272,7 @@ static enum rn_code fn_choose(const struct rn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-static enum rn_code fn_object_to_array(const struct rn_args *a,
+static enum rn_code fn_object_to_array(const struct rn_fn_args *a,
                                        struct rn_value *out)
 {
     struct rn_view names[2] = { RN_LIT("k"), RN_LIT("v") };

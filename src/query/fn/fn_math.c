@@ -8,7 +8,7 @@
 static const double pi = 3.14159265358979323846;
 
 /* True and the number if the argument is one. */
-static bool number(const struct rn_args *a, uint32_t i, double *out)
+static bool number(const struct rn_fn_args *a, uint32_t i, double *out)
 {
     if (!rn_arg_is(a, i, RN_VALUE_NUMBER))
         return false;
@@ -23,7 +23,7 @@ static enum rn_code give(struct rn_value *out, double real)
 }
 
 /* Whole numbers stay exact: a double would lose digits past 2^53. */
-static enum rn_code fn_abs(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_abs(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
@@ -37,7 +37,7 @@ static enum rn_code fn_abs(const struct rn_args *a, struct rn_value *out)
 }
 
 /* Rounding leaves a whole number as it is, for the same reason. */
-static bool keeps_whole(const struct rn_args *a, struct rn_value *out)
+static bool keeps_whole(const struct rn_fn_args *a, struct rn_value *out)
 {
     if (!rn_arg_is(a, 0, RN_VALUE_NUMBER) || !a->at[0].is_integer)
         return false;
@@ -45,28 +45,28 @@ static bool keeps_whole(const struct rn_args *a, struct rn_value *out)
     return true;
 }
 
-static enum rn_code fn_acos(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_acos(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, acos(x)) : RN_OK;
 }
 
-static enum rn_code fn_asin(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_asin(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, asin(x)) : RN_OK;
 }
 
-static enum rn_code fn_atan(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_atan(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, atan(x)) : RN_OK;
 }
 
-static enum rn_code fn_ceiling(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_ceiling(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
@@ -75,35 +75,35 @@ static enum rn_code fn_ceiling(const struct rn_args *a, struct rn_value *out)
     return number(a, 0, &x) ? give(out, ceil(x)) : RN_OK;
 }
 
-static enum rn_code fn_cos(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_cos(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, cos(x)) : RN_OK;
 }
 
-static enum rn_code fn_cot(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_cot(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, 1 / tan(x)) : RN_OK;
 }
 
-static enum rn_code fn_degrees(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_degrees(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, x * 180 / pi) : RN_OK;
 }
 
-static enum rn_code fn_exp(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_exp(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, exp(x)) : RN_OK;
 }
 
-static enum rn_code fn_floor(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_floor(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
@@ -112,56 +112,56 @@ static enum rn_code fn_floor(const struct rn_args *a, struct rn_value *out)
     return number(a, 0, &x) ? give(out, floor(x)) : RN_OK;
 }
 
-static enum rn_code fn_log10(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_log10(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, log10(x)) : RN_OK;
 }
 
-static enum rn_code fn_radians(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_radians(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, x * pi / 180) : RN_OK;
 }
 
-static enum rn_code fn_sign(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_sign(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, (x > 0) - (x < 0)) : RN_OK;
 }
 
-static enum rn_code fn_sin(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_sin(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, sin(x)) : RN_OK;
 }
 
-static enum rn_code fn_sqrt(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_sqrt(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, sqrt(x)) : RN_OK;
 }
 
-static enum rn_code fn_square(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_square(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, x * x) : RN_OK;
 }
 
-static enum rn_code fn_tan(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_tan(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
     return number(a, 0, &x) ? give(out, tan(x)) : RN_OK;
 }
 
-static enum rn_code fn_trunc(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_trunc(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
 
@@ -172,7 +172,7 @@ static enum rn_code fn_trunc(const struct rn_args *a, struct rn_value *out)
 
 /* Half goes away from zero.  A number that is so large that it has no digits
  * behind those asked for stays as it is. */
-static enum rn_code fn_round(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_round(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x, scale;
     int64_t digits = 0;
@@ -192,14 +192,14 @@ static enum rn_code fn_round(const struct rn_args *a, struct rn_value *out)
                                 : round(x / scale) * scale);
 }
 
-static enum rn_code fn_power(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_power(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x, y;
 
     return number(a, 0, &x) && number(a, 1, &y) ? give(out, pow(x, y)) : RN_OK;
 }
 
-static enum rn_code fn_atn2(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_atn2(const struct rn_fn_args *a, struct rn_value *out)
 {
     double y, x;
 
@@ -207,7 +207,7 @@ static enum rn_code fn_atn2(const struct rn_args *a, struct rn_value *out)
                                                 : RN_OK;
 }
 
-static enum rn_code fn_log(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_log(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x, base;
 
@@ -222,13 +222,13 @@ static enum rn_code fn_log(const struct rn_args *a, struct rn_value *out)
                                  : log(x) / log(base));
 }
 
-static enum rn_code fn_pi(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_pi(const struct rn_fn_args *a, struct rn_value *out)
 {
     (void)a;
     return give(out, pi);
 }
 
-static enum rn_code fn_rand(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_rand(const struct rn_fn_args *a, struct rn_value *out)
 {
     uint64_t bits = rn_prng_next(&a->run->chance) >> 11;
 

@@ -6,7 +6,7 @@
 enum whole_op { ADD, SUB, MUL, DIV, MOD, AND, OR, XOR, LEFT, RIGHT };
 
 /* Overflow wraps; there is no division by zero. */
-static enum rn_code whole(const struct rn_args *a, enum whole_op op,
+static enum rn_code whole(const struct rn_fn_args *a, enum whole_op op,
                           struct rn_value *out)
 {
     int64_t x, y;
@@ -57,57 +57,57 @@ static enum rn_code whole(const struct rn_args *a, enum whole_op op,
     return RN_OK;
 }
 
-static enum rn_code int_add(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_add(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, ADD, out);
 }
 
-static enum rn_code int_sub(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_sub(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, SUB, out);
 }
 
-static enum rn_code int_mul(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_mul(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, MUL, out);
 }
 
-static enum rn_code int_div(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_div(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, DIV, out);
 }
 
-static enum rn_code int_mod(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_mod(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, MOD, out);
 }
 
-static enum rn_code int_and(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_and(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, AND, out);
 }
 
-static enum rn_code int_or(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_or(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, OR, out);
 }
 
-static enum rn_code int_xor(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_xor(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, XOR, out);
 }
 
-static enum rn_code int_left(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_left(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, LEFT, out);
 }
 
-static enum rn_code int_right(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_right(const struct rn_fn_args *a, struct rn_value *out)
 {
     return whole(a, RIGHT, out);
 }
 
-static enum rn_code int_not(const struct rn_args *a, struct rn_value *out)
+static enum rn_code int_not(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t x;
 
@@ -117,7 +117,7 @@ static enum rn_code int_not(const struct rn_args *a, struct rn_value *out)
 }
 
 /* 37.75 and not 37.7500001: the bin is rounded to the digits of its size. */
-static enum rn_code number_bin(const struct rn_args *a, struct rn_value *out)
+static enum rn_code number_bin(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x, size = 1, bin, scale;
 
@@ -137,7 +137,8 @@ static enum rn_code number_bin(const struct rn_args *a, struct rn_value *out)
 }
 
 /* The number of a document; nothing else has one. */
-static enum rn_code document_id(const struct rn_args *a, struct rn_value *out)
+static enum rn_code document_id(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     uint64_t number;
     bool found;

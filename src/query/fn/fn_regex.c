@@ -146,7 +146,7 @@ static const struct regex *find(struct rn_regexes *all, struct rn_view pattern,
 
 /* One call: its pattern, and what it is applied to. */
 struct use {
-    const struct rn_args *args;
+    const struct rn_fn_args *args;
     struct rn_regexes *all;
     const struct regex *regex; /* its code is NULL if nothing can match */
     struct rn_view text;
@@ -155,7 +155,7 @@ struct use {
 
 /* The text and the pattern come first; the letters of its options are argument
  * `letters`, if that is there. */
-static enum rn_code begin(const struct rn_args *a, uint32_t letters,
+static enum rn_code begin(const struct rn_fn_args *a, uint32_t letters,
                           struct use *u, bool *is_good)
 {
     uint32_t options;
@@ -198,7 +198,7 @@ static enum rn_code match(struct use *u, size_t from, bool *is_found,
                        *is_known ? 1 + (text.len - from) / 16 : HARD_STEPS);
 }
 
-static enum rn_code fn_match(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_match(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct use u;
     bool is_good, is_found = false;
@@ -247,7 +247,7 @@ static struct rn_value group_text(const struct use *u, int64_t group)
     return rn_value_string(rn_view_of(u->text.at + from, to - from));
 }
 
-static enum rn_code fn_extract(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_extract(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct use u;
     int64_t group;
@@ -262,7 +262,7 @@ static enum rn_code fn_extract(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_extract_all(const struct rn_args *a,
+static enum rn_code fn_extract_all(const struct rn_fn_args *a,
                                    struct rn_value *out)
 {
     struct use u;
@@ -317,7 +317,7 @@ static enum rn_code replace(struct use *u, uint32_t most, struct rn_buf *to,
                            rn_view_of(u->text.at + done, u->text.len - done));
 }
 
-static enum rn_code give_replaced(const struct rn_args *a, uint32_t most,
+static enum rn_code give_replaced(const struct rn_fn_args *a, uint32_t most,
                                   struct rn_value *out)
 {
     struct rn_buf to = RN_BUF_INIT(a->arena->ceiling + 1);
@@ -338,12 +338,12 @@ static enum rn_code give_replaced(const struct rn_args *a, uint32_t most,
     return rc;
 }
 
-static enum rn_code fn_replace(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_replace(const struct rn_fn_args *a, struct rn_value *out)
 {
     return give_replaced(a, 1, out);
 }
 
-static enum rn_code fn_replace_all(const struct rn_args *a,
+static enum rn_code fn_replace_all(const struct rn_fn_args *a,
                                    struct rn_value *out)
 {
     return give_replaced(a, UINT32_MAX, out);

@@ -33,7 +33,7 @@ static bool is_letter(uint32_t c)
            !(c >= 0xFF00 && c <= 0xFF0F);
 }
 
-static enum rn_code add_word(const struct rn_args *a, struct words *w,
+static enum rn_code add_word(const struct rn_fn_args *a, struct words *w,
                              char *word, size_t len)
 {
     if (len == 0 || rn_is_stop_word(rn_view_of(word, len)))
@@ -46,7 +46,7 @@ static enum rn_code add_word(const struct rn_args *a, struct words *w,
     return RN_OK;
 }
 
-static enum rn_code split(const struct rn_args *a, struct rn_view text,
+static enum rn_code split(const struct rn_fn_args *a, struct rn_view text,
                           struct words *out)
 {
     /* Small letters may take more bytes than capitals, at most double; stems
@@ -90,7 +90,7 @@ static bool has(const struct words *text, const struct words *what)
     return false;
 }
 
-static enum rn_code search(const struct rn_args *a, bool is_all,
+static enum rn_code search(const struct rn_fn_args *a, bool is_all,
                            struct rn_value *out)
 {
     struct words text, what;
@@ -112,12 +112,12 @@ static enum rn_code search(const struct rn_args *a, bool is_all,
     return rc;
 }
 
-static enum rn_code fn_all(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_all(const struct rn_fn_args *a, struct rn_value *out)
 {
     return search(a, true, out);
 }
 
-static enum rn_code fn_any(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_any(const struct rn_fn_args *a, struct rn_value *out)
 {
     return search(a, false, out);
 }
@@ -131,7 +131,7 @@ static uint32_t count_of(const struct words *text, const struct words *what)
     return n;
 }
 
-static enum rn_code word_count(const struct rn_args *a, struct rn_value *out)
+static enum rn_code word_count(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct words text;
     enum rn_code rc;
@@ -159,7 +159,7 @@ static double worth(const struct corpus *c, double n, double hits)
 }
 
 /* (text, words, texts, words of all texts, texts that have each word) */
-static enum rn_code score(const struct rn_args *a, struct rn_value *out)
+static enum rn_code score(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_value_walk what, hits;
     struct words text, words;
@@ -190,7 +190,7 @@ static enum rn_code score(const struct rn_args *a, struct rn_value *out)
 }
 
 /* Never called: clients are told to ask otherwise. */
-static enum rn_code not_called(const struct rn_args *a, struct rn_value *out)
+static enum rn_code not_called(const struct rn_fn_args *a, struct rn_value *out)
 {
     (void)a;
     (void)out;

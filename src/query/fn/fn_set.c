@@ -6,13 +6,13 @@
 
 /* Lets each value through once. */
 struct sieve {
-    const struct rn_args *args;
+    const struct rn_fn_args *args;
     struct rn_hash_set set;
     struct rn_value *items; /* NULL: only the set matters */
     uint32_t count;
 };
 
-static enum rn_code key_of(const struct rn_args *a, const struct rn_value *v)
+static enum rn_code key_of(const struct rn_fn_args *a, const struct rn_value *v)
 {
     struct rn_buf *bytes = &a->run->encoded;
     enum rn_code rc = rn_run_step(a->run, 1);
@@ -40,17 +40,17 @@ static enum rn_code sift(struct sieve *s, const struct rn_value *from)
     return rc ? rc : w.rc;
 }
 
-static bool are_arrays(const struct rn_args *a)
+static bool are_arrays(const struct rn_fn_args *a)
 {
     return rn_arg_is(a, 0, RN_VALUE_ARRAY) && rn_arg_is(a, 1, RN_VALUE_ARRAY);
 }
 
-static struct rn_value *room_for(const struct rn_args *a, uint64_t n)
+static struct rn_value *room_for(const struct rn_fn_args *a, uint64_t n)
 {
     return rn_arena_alloc(a->arena, (n + 1) * sizeof(struct rn_value));
 }
 
-static enum rn_code fn_union(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_union(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct sieve s = { .args = a };
     enum rn_code rc;
@@ -68,7 +68,7 @@ static enum rn_code fn_union(const struct rn_args *a, struct rn_value *out)
 }
 
 /* The elements of `of`, each once, that are, or are not, in `in`. */
-static enum rn_code pick(const struct rn_args *a, const struct rn_value *of,
+static enum rn_code pick(const struct rn_fn_args *a, const struct rn_value *of,
                          const struct rn_value *in, bool is_in,
                          struct rn_value *out)
 {
@@ -98,17 +98,19 @@ static enum rn_code pick(const struct rn_args *a, const struct rn_value *of,
 }
 
 /* In the order of the second array, as the service does. */
-static enum rn_code fn_intersect(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_intersect(const struct rn_fn_args *a,
+                                 struct rn_value *out)
 {
     return are_arrays(a) ? pick(a, &a->at[1], &a->at[0], true, out) : RN_OK;
 }
 
-static enum rn_code fn_difference(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_difference(const struct rn_fn_args *a,
+                                  struct rn_value *out)
 {
     return are_arrays(a) ? pick(a, &a->at[0], &a->at[1], false, out) : RN_OK;
 }
 
-static enum rn_code fn_equal(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_equal(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_value left, right;
     enum rn_code rc;
@@ -125,7 +127,7 @@ static enum rn_code fn_equal(const struct rn_args *a, struct rn_value *out)
 
 /* ---- strings ------------------------------------------------------------- */
 
-static enum rn_code fn_join(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_join(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_buf to = RN_BUF_INIT(a->arena->ceiling + 1);
     struct rn_value_walk w;
@@ -153,7 +155,7 @@ static enum rn_code fn_join(const struct rn_args *a, struct rn_value *out)
     return rc ? rc : rn_run_step(a->run, kept.len / 64);
 }
 
-static enum rn_code fn_split(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_split(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_view text, by;
     struct rn_value *items = NULL;

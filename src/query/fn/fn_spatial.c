@@ -4,7 +4,7 @@
 #include "query/fn/geo.h"
 #include "query/run/run.h"
 
-static bool is_planar(const struct rn_args *a)
+static bool is_planar(const struct rn_fn_args *a)
 {
     const struct rn_query *q = a->run->query;
 
@@ -17,7 +17,7 @@ enum { PAIR_STEPS = 4, WAY_STEPS = 100 };
 
 /* Reads both shapes; `*ok` if they are valid.  What is done with them then
  * costs as much as they have pairs of points. */
-static enum rn_code read_two(const struct rn_args *a, unsigned pair_steps,
+static enum rn_code read_two(const struct rn_fn_args *a, unsigned pair_steps,
                              struct rn_geo out[2], bool *ok)
 {
     enum rn_code rc = RN_OK;
@@ -34,7 +34,8 @@ static enum rn_code read_two(const struct rn_args *a, unsigned pair_steps,
     return rc;
 }
 
-static enum rn_code fn_distance(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_distance(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     struct rn_geo two[2];
     bool ok;
@@ -46,7 +47,7 @@ static enum rn_code fn_distance(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_within(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_within(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_geo two[2];
     bool ok;
@@ -57,7 +58,8 @@ static enum rn_code fn_within(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_intersects(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_intersects(const struct rn_fn_args *a,
+                                  struct rn_value *out)
 {
     struct rn_geo two[2];
     bool ok;
@@ -68,7 +70,7 @@ static enum rn_code fn_intersects(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code read_one(const struct rn_args *a, struct rn_geo *out)
+static enum rn_code read_one(const struct rn_fn_args *a, struct rn_geo *out)
 {
     enum rn_code rc = rn_geo_read(&a->at[0], is_planar(a), a->arena, out);
 
@@ -76,7 +78,7 @@ static enum rn_code read_one(const struct rn_args *a, struct rn_geo *out)
               : rn_run_step(a->run, 10 + (uint64_t)out->points * out->points);
 }
 
-static enum rn_code fn_area(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_area(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_geo g;
     enum rn_code rc = read_one(a, &g);
@@ -86,7 +88,8 @@ static enum rn_code fn_area(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_is_valid(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_is_valid(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     struct rn_geo g;
     enum rn_code rc;
@@ -99,7 +102,8 @@ static enum rn_code fn_is_valid(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_detailed(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_detailed(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     struct rn_member *members;
     struct rn_geo g;

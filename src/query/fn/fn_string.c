@@ -8,7 +8,7 @@
 #include <strings.h>
 
 /* A copy in small letters, for comparing without regard to case. */
-static enum rn_code folded(const struct rn_args *a, struct rn_view in,
+static enum rn_code folded(const struct rn_fn_args *a, struct rn_view in,
                            struct rn_view *out)
 {
     /* A small letter may take more bytes than its capital, at most double. */
@@ -46,7 +46,7 @@ static bool equals(struct rn_view text, struct rn_view part)
     return rn_view_eq(text, part);
 }
 
-static enum rn_code test_strings(const struct rn_args *a, test_fn *test,
+static enum rn_code test_strings(const struct rn_fn_args *a, test_fn *test,
                                  struct rn_value *out)
 {
     struct rn_view text, part;
@@ -69,28 +69,29 @@ static enum rn_code test_strings(const struct rn_args *a, test_fn *test,
     return rn_run_step(a->run, text.len / 256);
 }
 
-static enum rn_code fn_contains(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_contains(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     return test_strings(a, contains, out);
 }
 
-static enum rn_code fn_starts(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_starts(const struct rn_fn_args *a, struct rn_value *out)
 {
     return test_strings(a, starts, out);
 }
 
-static enum rn_code fn_ends(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_ends(const struct rn_fn_args *a, struct rn_value *out)
 {
     return test_strings(a, ends, out);
 }
 
-static enum rn_code fn_equals(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_equals(const struct rn_fn_args *a, struct rn_value *out)
 {
     return test_strings(a, equals, out);
 }
 
 /* Any or all of the further arguments in the first. */
-static enum rn_code contains_many(const struct rn_args *a, bool is_any,
+static enum rn_code contains_many(const struct rn_fn_args *a, bool is_any,
                                   bool is_folded, struct rn_value *out)
 {
     bool result = !is_any;
@@ -102,7 +103,7 @@ static enum rn_code contains_many(const struct rn_args *a, bool is_any,
     for (uint32_t i = 1; i < a->count; i++) {
         struct rn_value pair[3] = { a->at[0], a->at[i],
                                     rn_value_bool(is_folded) };
-        struct rn_args one = { a->run, a->arena, pair, 3, 0 };
+        struct rn_fn_args one = { a->run, a->arena, pair, 3, 0 };
         struct rn_value found = rn_value_undefined();
         enum rn_code rc = test_strings(&one, contains, &found);
         if (rc)
@@ -113,34 +114,34 @@ static enum rn_code contains_many(const struct rn_args *a, bool is_any,
     return RN_OK;
 }
 
-static enum rn_code any_ci(const struct rn_args *a, struct rn_value *out)
+static enum rn_code any_ci(const struct rn_fn_args *a, struct rn_value *out)
 {
     return contains_many(a, true, true, out);
 }
 
-static enum rn_code any_cs(const struct rn_args *a, struct rn_value *out)
+static enum rn_code any_cs(const struct rn_fn_args *a, struct rn_value *out)
 {
     return contains_many(a, true, false, out);
 }
 
-static enum rn_code all_ci(const struct rn_args *a, struct rn_value *out)
+static enum rn_code all_ci(const struct rn_fn_args *a, struct rn_value *out)
 {
     return contains_many(a, false, true, out);
 }
 
-static enum rn_code all_cs(const struct rn_args *a, struct rn_value *out)
+static enum rn_code all_cs(const struct rn_fn_args *a, struct rn_value *out)
 {
     return contains_many(a, false, false, out);
 }
 
-static enum rn_code fn_length(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_length(const struct rn_fn_args *a, struct rn_value *out)
 {
     if (rn_arg_is(a, 0, RN_VALUE_STRING))
         *out = rn_value_int(rn_text_units(a->at[0].text));
     return RN_OK;
 }
 
-static enum rn_code give_place(const struct rn_args *a, int64_t found,
+static enum rn_code give_place(const struct rn_fn_args *a, int64_t found,
                                struct rn_value *out)
 {
     struct rn_view before = a->at[0].text;
@@ -151,7 +152,8 @@ static enum rn_code give_place(const struct rn_args *a, int64_t found,
     return rn_run_step(a->run, a->at[0].text.len / 256);
 }
 
-static enum rn_code fn_index_of(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_index_of(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     int64_t start = 0;
 
@@ -179,7 +181,8 @@ static int64_t find_last(struct rn_view text, struct rn_view part)
 }
 
 /* The match lies wholly at or before the start. */
-static enum rn_code fn_last_index(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_last_index(const struct rn_fn_args *a,
+                                  struct rn_value *out)
 {
     struct rn_view text;
     int64_t start;
@@ -197,7 +200,7 @@ static enum rn_code fn_last_index(const struct rn_args *a, struct rn_value *out)
 
 /* One side of a text at its first or last delimiter; without any there are no
  * sides. */
-static enum rn_code give_side(const struct rn_args *a, bool is_last,
+static enum rn_code give_side(const struct rn_fn_args *a, bool is_last,
                               bool is_after, struct rn_value *out)
 {
     struct rn_view text, by;
@@ -217,22 +220,23 @@ static enum rn_code give_side(const struct rn_args *a, bool is_last,
     return rn_run_step(a->run, text.len / 256);
 }
 
-static enum rn_code fn_before(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_before(const struct rn_fn_args *a, struct rn_value *out)
 {
     return give_side(a, false, false, out);
 }
 
-static enum rn_code fn_after(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_after(const struct rn_fn_args *a, struct rn_value *out)
 {
     return give_side(a, false, true, out);
 }
 
-static enum rn_code last_before(const struct rn_args *a, struct rn_value *out)
+static enum rn_code last_before(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     return give_side(a, true, false, out);
 }
 
-static enum rn_code last_after(const struct rn_args *a, struct rn_value *out)
+static enum rn_code last_after(const struct rn_fn_args *a, struct rn_value *out)
 {
     return give_side(a, true, true, out);
 }

@@ -16,7 +16,7 @@ static enum rn_code give(struct rn_value *out, const char *at, size_t len)
     return RN_OK;
 }
 
-static enum rn_code fn_concat(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_concat(const struct rn_fn_args *a, struct rn_value *out)
 {
     size_t total = 0;
     char *to;
@@ -38,7 +38,7 @@ static enum rn_code fn_concat(const struct rn_args *a, struct rn_value *out)
     return give(out, to, total);
 }
 
-static enum rn_code map_case(const struct rn_args *a,
+static enum rn_code map_case(const struct rn_fn_args *a,
                              uint32_t (*map)(uint32_t point),
                              struct rn_value *out)
 {
@@ -57,12 +57,12 @@ static enum rn_code map_case(const struct rn_args *a,
     return give(out, to, n);
 }
 
-static enum rn_code fn_lower(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_lower(const struct rn_fn_args *a, struct rn_value *out)
 {
     return map_case(a, rn_text_lower, out);
 }
 
-static enum rn_code fn_upper(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_upper(const struct rn_fn_args *a, struct rn_value *out)
 {
     return map_case(a, rn_text_upper, out);
 }
@@ -77,7 +77,7 @@ static bool strips(struct rn_view set, struct rn_view text, size_t at,
     return rn_text_find(set, rn_view_of(text.at + at, len), 0) >= 0;
 }
 
-static enum rn_code trim(const struct rn_args *a, bool left, bool right,
+static enum rn_code trim(const struct rn_fn_args *a, bool left, bool right,
                          struct rn_value *out)
 {
     struct rn_view text, set = { 0 };
@@ -107,17 +107,17 @@ static enum rn_code trim(const struct rn_args *a, bool left, bool right,
     return give(out, text.at + start, text.len - start);
 }
 
-static enum rn_code fn_trim(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_trim(const struct rn_fn_args *a, struct rn_value *out)
 {
     return trim(a, true, true, out);
 }
 
-static enum rn_code fn_ltrim(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_ltrim(const struct rn_fn_args *a, struct rn_value *out)
 {
     return trim(a, true, false, out);
 }
 
-static enum rn_code fn_rtrim(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_rtrim(const struct rn_fn_args *a, struct rn_value *out)
 {
     return trim(a, false, true, out);
 }
@@ -131,7 +131,8 @@ static enum rn_code slice(struct rn_view text, int64_t start, int64_t count,
     return give(out, rest.at, count > 0 ? rn_text_offset(rest, count) : 0);
 }
 
-static enum rn_code fn_substring(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_substring(const struct rn_fn_args *a,
+                                 struct rn_value *out)
 {
     int64_t start, count;
 
@@ -141,7 +142,7 @@ static enum rn_code fn_substring(const struct rn_args *a, struct rn_value *out)
     return slice(a->at[0].text, start > 0 ? start : 0, count, out);
 }
 
-static enum rn_code fn_left(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_left(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t count;
 
@@ -150,7 +151,7 @@ static enum rn_code fn_left(const struct rn_args *a, struct rn_value *out)
     return slice(a->at[0].text, 0, count, out);
 }
 
-static enum rn_code fn_right(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_right(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t count, units;
 
@@ -164,7 +165,7 @@ static enum rn_code fn_right(const struct rn_args *a, struct rn_value *out)
 
 /* ---- changes ------------------------------------------------------------- */
 
-static enum rn_code replace(const struct rn_args *a, struct rn_view text,
+static enum rn_code replace(const struct rn_fn_args *a, struct rn_view text,
                             struct rn_buf *to)
 {
     struct rn_view old = a->at[1].text;
@@ -182,7 +183,7 @@ static enum rn_code replace(const struct rn_args *a, struct rn_view text,
               : rn_buf_add(to, rn_view_of(text.at + from, text.len - from));
 }
 
-static enum rn_code fn_replace(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_replace(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_buf to = RN_BUF_INIT(a->arena->ceiling + 1);
     struct rn_view kept;
@@ -207,7 +208,8 @@ static enum rn_code fn_replace(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_replicate(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_replicate(const struct rn_fn_args *a,
+                                 struct rn_value *out)
 {
     struct rn_view text;
     int64_t times;
@@ -229,7 +231,7 @@ static enum rn_code fn_replicate(const struct rn_args *a, struct rn_value *out)
     return give(out, to, text.len * (size_t)times);
 }
 
-static enum rn_code fn_reverse(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_reverse(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_view in;
     size_t len;
@@ -250,7 +252,8 @@ static enum rn_code fn_reverse(const struct rn_args *a, struct rn_value *out)
 
 /* ---- to and from JSON ---------------------------------------------------- */
 
-static enum rn_code print_value(const struct rn_args *a, struct rn_value *out)
+static enum rn_code print_value(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     struct rn_buf buf = RN_BUF_INIT(a->arena->ceiling + 1);
     struct rn_json_out o = RN_JSON_OUT_INIT(&buf);
@@ -268,7 +271,8 @@ static enum rn_code print_value(const struct rn_args *a, struct rn_value *out)
     return rc;
 }
 
-static enum rn_code fn_to_string(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_to_string(const struct rn_fn_args *a,
+                                 struct rn_value *out)
 {
     const struct rn_value *v = &a->at[0];
 
@@ -285,8 +289,8 @@ static enum rn_code fn_to_string(const struct rn_args *a, struct rn_value *out)
 
 /* Reads strict JSON of the wanted kind; anything else is undefined.  The copy
  * needs nothing of the tape, which goes away. */
-static enum rn_code from_json(const struct rn_args *a, enum rn_value_kind kind,
-                              struct rn_value *out)
+static enum rn_code from_json(const struct rn_fn_args *a,
+                              enum rn_value_kind kind, struct rn_value *out)
 {
     struct rn_json json;
     struct rn_value v;
@@ -304,27 +308,27 @@ static enum rn_code from_json(const struct rn_args *a, enum rn_value_kind kind,
     return rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE ? RN_OK : rc;
 }
 
-static enum rn_code to_array(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_array(const struct rn_fn_args *a, struct rn_value *out)
 {
     return from_json(a, RN_VALUE_ARRAY, out);
 }
 
-static enum rn_code to_bool(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_bool(const struct rn_fn_args *a, struct rn_value *out)
 {
     return from_json(a, RN_VALUE_BOOL, out);
 }
 
-static enum rn_code to_null(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_null(const struct rn_fn_args *a, struct rn_value *out)
 {
     return from_json(a, RN_VALUE_NULL, out);
 }
 
-static enum rn_code to_number(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_number(const struct rn_fn_args *a, struct rn_value *out)
 {
     return from_json(a, RN_VALUE_NUMBER, out);
 }
 
-static enum rn_code to_object(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_object(const struct rn_fn_args *a, struct rn_value *out)
 {
     return from_json(a, RN_VALUE_OBJECT, out);
 }

@@ -29,7 +29,7 @@ static const struct {
     { "nanosecond", NS }, { "ns", NS },
 };
 
-static enum part part_of(const struct rn_args *a, uint32_t i)
+static enum part part_of(const struct rn_fn_args *a, uint32_t i)
 {
     struct rn_view name;
 
@@ -44,13 +44,13 @@ static enum part part_of(const struct rn_args *a, uint32_t i)
     return NO_PART;
 }
 
-static bool moment_of(const struct rn_args *a, uint32_t i, int64_t *ticks)
+static bool moment_of(const struct rn_fn_args *a, uint32_t i, int64_t *ticks)
 {
     return rn_arg_is(a, i, RN_VALUE_STRING) &&
            rn_datetime_parse(a->at[i].text, ticks);
 }
 
-static enum rn_code give(const struct rn_args *a, int64_t ticks,
+static enum rn_code give(const struct rn_fn_args *a, int64_t ticks,
                          struct rn_value *out)
 {
     char text[RN_MOMENT_TEXT_MAX];
@@ -68,23 +68,23 @@ static enum rn_code give(const struct rn_args *a, int64_t ticks,
 
 /* ---- now ----------------------------------------------------------------- */
 
-static int64_t now(const struct rn_args *a)
+static int64_t now(const struct rn_fn_args *a)
 {
     return a->run->limits.now_us * 10;
 }
 
-static enum rn_code now_text(const struct rn_args *a, struct rn_value *out)
+static enum rn_code now_text(const struct rn_fn_args *a, struct rn_value *out)
 {
     return give(a, now(a), out);
 }
 
-static enum rn_code now_ticks(const struct rn_args *a, struct rn_value *out)
+static enum rn_code now_ticks(const struct rn_fn_args *a, struct rn_value *out)
 {
     *out = rn_value_int(now(a));
     return RN_OK;
 }
 
-static enum rn_code now_ms(const struct rn_args *a, struct rn_value *out)
+static enum rn_code now_ms(const struct rn_fn_args *a, struct rn_value *out)
 {
     *out = rn_value_int(now(a) / ticks_in[MS]);
     return RN_OK;
@@ -128,7 +128,7 @@ static bool add(int64_t ticks, enum part part, int64_t n, int64_t *out)
     return !__builtin_add_overflow(ticks, more, out);
 }
 
-static enum rn_code fn_add(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_add(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t n, ticks;
 
@@ -138,7 +138,7 @@ static enum rn_code fn_add(const struct rn_args *a, struct rn_value *out)
     return give(a, ticks, out);
 }
 
-static enum rn_code fn_now(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_now(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t n = 0, ticks = now(a);
 
@@ -148,7 +148,7 @@ static enum rn_code fn_now(const struct rn_args *a, struct rn_value *out)
     return give(a, ticks, out);
 }
 
-static enum rn_code fn_ago(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_ago(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t n, ticks = now(a);
 
@@ -182,7 +182,7 @@ static enum rn_code part_value(int64_t ticks, enum part part,
     return RN_OK;
 }
 
-static enum rn_code fn_part(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_part(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
@@ -190,21 +190,21 @@ static enum rn_code fn_part(const struct rn_args *a, struct rn_value *out)
                                    : RN_OK;
 }
 
-static enum rn_code fn_year(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_year(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
     return moment_of(a, 0, &ticks) ? part_value(ticks, YEAR, out) : RN_OK;
 }
 
-static enum rn_code fn_month(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_month(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
     return moment_of(a, 0, &ticks) ? part_value(ticks, MONTH, out) : RN_OK;
 }
 
-static enum rn_code fn_day(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_day(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
@@ -212,7 +212,7 @@ static enum rn_code fn_day(const struct rn_args *a, struct rn_value *out)
 }
 
 /* How many boundaries of the part lie between. */
-static enum rn_code fn_diff(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_diff(const struct rn_fn_args *a, struct rn_value *out)
 {
     enum part part = part_of(a, 0);
     struct rn_datetime x, y;
@@ -238,7 +238,7 @@ static enum rn_code fn_diff(const struct rn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-static enum rn_code fn_bin(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_bin(const struct rn_fn_args *a, struct rn_value *out)
 {
     enum part part = part_of(a, 1);
     int64_t ticks, size = 1, origin = 0, width;
@@ -290,7 +290,7 @@ static int print_letters(const struct rn_datetime *m, char letter, int n,
 }
 
 /* As .NET: letters that mean something, \\ before those that shall not. */
-static enum rn_code fn_format(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_format(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_view format;
     struct rn_datetime m;
@@ -328,7 +328,8 @@ static enum rn_code fn_format(const struct rn_args *a, struct rn_value *out)
 
 /* ---- conversions --------------------------------------------------------- */
 
-static enum rn_code fn_from_parts(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_from_parts(const struct rn_fn_args *a,
+                                  struct rn_value *out)
 {
     int64_t v[7] = { 0 };
     struct rn_datetime m;
@@ -354,7 +355,7 @@ static enum rn_code fn_from_parts(const struct rn_args *a, struct rn_value *out)
     return give(a, rn_datetime_ticks(&m), out);
 }
 
-static enum rn_code to_ticks(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_ticks(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
@@ -363,7 +364,7 @@ static enum rn_code to_ticks(const struct rn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-static enum rn_code to_ms(const struct rn_args *a, struct rn_value *out)
+static enum rn_code to_ms(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
@@ -372,14 +373,14 @@ static enum rn_code to_ms(const struct rn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-static enum rn_code from_ticks(const struct rn_args *a, struct rn_value *out)
+static enum rn_code from_ticks(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
     return rn_arg_int(a, 0, &ticks) ? give(a, ticks, out) : RN_OK;
 }
 
-static enum rn_code from_ms(const struct rn_args *a, struct rn_value *out)
+static enum rn_code from_ms(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ms, ticks;
 

@@ -11,60 +11,62 @@ static enum rn_code say(struct rn_value *out, bool truth)
     return RN_OK;
 }
 
-static enum rn_code is_defined(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_defined(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind != RN_VALUE_UNDEFINED);
 }
 
-static enum rn_code is_null(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_null(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_NULL);
 }
 
-static enum rn_code is_bool(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_bool(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_BOOL);
 }
 
-static enum rn_code is_number(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_number(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_NUMBER);
 }
 
-static enum rn_code is_string(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_string(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_STRING);
 }
 
-static enum rn_code is_array(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_array(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_ARRAY);
 }
 
-static enum rn_code is_object(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_object(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_OBJECT);
 }
 
-static enum rn_code is_primitive(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_primitive(const struct rn_fn_args *a,
+                                 struct rn_value *out)
 {
     return say(out, a->at[0].kind >= RN_VALUE_NULL &&
                         a->at[0].kind <= RN_VALUE_STRING);
 }
 
-static enum rn_code is_integer(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_integer(const struct rn_fn_args *a, struct rn_value *out)
 {
     return say(out, a->at[0].kind == RN_VALUE_NUMBER && a->at[0].is_integer);
 }
 
-static enum rn_code is_finite(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_finite(const struct rn_fn_args *a, struct rn_value *out)
 {
     const struct rn_value *v = &a->at[0];
 
     return say(out, v->kind == RN_VALUE_NUMBER && isfinite(rn_value_real(v)));
 }
 
-static enum rn_code is_datetime(const struct rn_args *a, struct rn_value *out)
+static enum rn_code is_datetime(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     int64_t ticks;
 

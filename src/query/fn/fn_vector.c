@@ -11,7 +11,7 @@ struct sums {
     double dot, a, b, apart; /* products; squares; squares of differences */
 };
 
-static bool add_up(const struct rn_args *a, struct sums *s)
+static bool add_up(const struct rn_fn_args *a, struct sums *s)
 {
     struct rn_value_walk x = rn_value_walk_begin(&a->at[0], a->arena);
     struct rn_value_walk y = rn_value_walk_begin(&a->at[1], a->arena);
@@ -30,7 +30,8 @@ static bool add_up(const struct rn_args *a, struct sums *s)
     return true;
 }
 
-static enum rn_code fn_distance(const struct rn_args *a, struct rn_value *out)
+static enum rn_code fn_distance(const struct rn_fn_args *a,
+                                struct rn_value *out)
 {
     struct sums s = { 0 };
     double found;

@@ -23,12 +23,12 @@ const struct rn_function *rn_function_find(struct rn_view name)
     return NULL;
 }
 
-bool rn_arg_is(const struct rn_args *a, uint32_t i, enum rn_value_kind kind)
+bool rn_arg_is(const struct rn_fn_args *a, uint32_t i, enum rn_value_kind kind)
 {
     return i < a->count && a->at[i].kind == kind;
 }
 
-bool rn_arg_int(const struct rn_args *a, uint32_t i, int64_t *out)
+bool rn_arg_int(const struct rn_fn_args *a, uint32_t i, int64_t *out)
 {
     if (!rn_arg_is(a, i, RN_VALUE_NUMBER) || !a->at[i].is_integer)
         return false;

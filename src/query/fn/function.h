@@ -13,7 +13,7 @@
 
 struct rn_run;
 
-struct rn_args {
+struct rn_fn_args {
     struct rn_run *run;
     struct rn_arena *arena; /* for what the result needs */
     const struct rn_value *at;
@@ -21,7 +21,7 @@ struct rn_args {
     uint8_t mode; /* what the checker found out for this call */
 };
 
-typedef enum rn_code rn_function_fn(const struct rn_args *a,
+typedef enum rn_code rn_function_fn(const struct rn_fn_args *a,
                                     struct rn_value *out);
 
 enum rn_aggregate_kind {
@@ -78,8 +78,8 @@ extern const struct rn_function rn_functions_vector[];
 
 /* ---- helpers ------------------------------------------------------------- */
 
-bool rn_arg_is(const struct rn_args *a, uint32_t i, enum rn_value_kind kind);
+bool rn_arg_is(const struct rn_fn_args *a, uint32_t i, enum rn_value_kind kind);
 /* True and the number if argument `i` is a whole one. */
-bool rn_arg_int(const struct rn_args *a, uint32_t i, int64_t *out);
+bool rn_arg_int(const struct rn_fn_args *a, uint32_t i, int64_t *out);
 
 #endif

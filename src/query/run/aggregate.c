@@ -2,7 +2,7 @@
 #include "query/fn/function.h"
 #include "query/run/run.h"
 
-static enum rn_code not_called(const struct rn_args *a, struct rn_value *out)
+static enum rn_code not_called(const struct rn_fn_args *a, struct rn_value *out)
 {
     (void)a;
     (void)out;

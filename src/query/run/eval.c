@@ -394,7 +394,7 @@ static enum rn_code eval_call(struct rn_run *r, const struct rn_expr *e,
                               struct rn_value *out)
 {
     struct rn_value few[8], *args = few;
-    struct rn_args a = {
+    struct rn_fn_args a = {
         .run = r, .arena = r->arena, .count = e->count, .mode = e->op
     };
     enum rn_code rc = RN_OK;

@@ -53,7 +53,7 @@ struct export
     size_t lane_count;
 
     pthread_mutex_t lock; /* of what follows, and of the lanes' positions */
-    struct rn_sink sink;
+    struct rn_export_sink sink;
 };
 
 /* ---- a lane -------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static enum rn_code print_row(const struct export *e, struct rn_json *json,
     } else if (!rc) {
         rc = rn_document_strip(json, text);
     }
-    return rc ? rc : rn_sink_print(&e->sink, rn_buf_view(text), chunk);
+    return rc ? rc : rn_export_sink_print(&e->sink, rn_buf_view(text), chunk);
 }
 
 /* Writes rows and moves the lane behind them; `token` NULL: to its end. */
@@ -83,7 +83,7 @@ static int advance(struct export *e, struct lane *lane, struct rn_view chunk,
 
     pthread_mutex_lock(&e->lock);
     if (!rn_lanes_stopped()) {
-        status = rn_sink_add(&e->sink, chunk, rows);
+        status = rn_export_sink_add(&e->sink, chunk, rows);
         if (!status) {
             rn_buf_clear(&lane->token);
             lane->is_over = !token;
@@ -315,9 +315,10 @@ static int open_all(struct export *e)
     if (!status)
         status = begin_lanes(e);
     if (!status) {
-        status = rn_sink_open(&e->sink, is_file ? output : NULL, is_array,
-                              rn_state_number(&e->state, 0, "bytes"),
-                              rn_state_number(&e->state, 0, "rows"));
+        status =
+            rn_export_sink_open(&e->sink, is_file ? output : NULL, is_array,
+                                rn_state_number(&e->state, 0, "bytes"),
+                                rn_state_number(&e->state, 0, "rows"));
     }
     return status ? status : save(e);
 }
@@ -326,7 +327,7 @@ static void close_all(struct export *e)
 {
     for (size_t i = 0; i < e->lane_count; i++)
         rn_buf_release(&e->lanes[i].token);
-    rn_sink_close(&e->sink);
+    rn_export_sink_close(&e->sink);
     rn_state_release(&e->state);
     rn_schema_release(&e->schema);
     rn_target_close(&e->target);
@@ -377,7 +378,7 @@ static int run(const struct rn_args *args)
         saved = save(e);
         status = status ? status : saved;
         if (!status)
-            status = rn_sink_end(&e->sink);
+            status = rn_export_sink_end(&e->sink);
         if (!status)
             summarize(e);
     }

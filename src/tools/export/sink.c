@@ -4,15 +4,15 @@
 #include "tools/common/out.h"
 #include "tools/common/report.h"
 
-int rn_sink_open(struct rn_sink *sink, const char *path, bool is_array,
-                 uint64_t length, uint64_t rows)
+int rn_export_sink_open(struct rn_export_sink *sink, const char *path,
+                        bool is_array, uint64_t length, uint64_t rows)
 {
-    *sink = (struct rn_sink){ .is_array = is_array, .rows = rows };
+    *sink = (struct rn_export_sink){ .is_array = is_array, .rows = rows };
     return path ? rn_append_open(&sink->file, path, length) : RN_EXIT_OK;
 }
 
-enum rn_code rn_sink_print(const struct rn_sink *sink, struct rn_view row,
-                           struct rn_buf *chunk)
+enum rn_code rn_export_sink_print(const struct rn_export_sink *sink,
+                                  struct rn_view row, struct rn_buf *chunk)
 {
     enum rn_code rc = RN_OK;
 
@@ -25,7 +25,7 @@ enum rn_code rn_sink_print(const struct rn_sink *sink, struct rn_view row,
     return rc;
 }
 
-static int put(struct rn_sink *sink, struct rn_view bytes)
+static int put(struct rn_export_sink *sink, struct rn_view bytes)
 {
     if (sink->file.path)
         return rn_append_write(&sink->file, bytes);
@@ -34,7 +34,8 @@ static int put(struct rn_sink *sink, struct rn_view bytes)
     return RN_EXIT_OK;
 }
 
-int rn_sink_add(struct rn_sink *sink, struct rn_view chunk, uint64_t rows)
+int rn_export_sink_add(struct rn_export_sink *sink, struct rn_view chunk,
+                       uint64_t rows)
 {
     int status = RN_EXIT_OK;
 
@@ -51,7 +52,7 @@ int rn_sink_add(struct rn_sink *sink, struct rn_view chunk, uint64_t rows)
     return status;
 }
 
-int rn_sink_end(struct rn_sink *sink)
+int rn_export_sink_end(struct rn_export_sink *sink)
 {
     int status = RN_EXIT_OK;
 
@@ -60,7 +61,7 @@ int rn_sink_end(struct rn_sink *sink)
     return status ? status : rn_append_end(&sink->file);
 }
 
-void rn_sink_close(struct rn_sink *sink)
+void rn_export_sink_close(struct rn_export_sink *sink)
 {
     rn_append_close(&sink->file);
 }

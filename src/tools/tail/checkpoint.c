@@ -8,12 +8,12 @@
 
 #include <unistd.h>
 
-static int refuse(const struct rn_checkpoint *c, const char *what)
+static int refuse(const struct rn_tail_checkpoint *c, const char *what)
 {
     return rn_report(RN_EXIT_USAGE, "checkpoint %s: %s", c->path, what);
 }
 
-static int take(struct rn_checkpoint *c, const struct rn_json *json)
+static int take(struct rn_tail_checkpoint *c, const struct rn_json *json)
 {
     uint32_t token = rn_json_find(json, 0, RN_LIT("token"));
     uint32_t all = rn_json_find(json, 0, RN_LIT("allVersions"));
@@ -37,7 +37,7 @@ static int take(struct rn_checkpoint *c, const struct rn_json *json)
     return RN_EXIT_OK;
 }
 
-int rn_checkpoint_read(struct rn_checkpoint *c)
+int rn_tail_checkpoint_read(struct rn_tail_checkpoint *c)
 {
     struct rn_buf text = RN_BUF_INIT(RN_INPUT_MAX);
     struct rn_json json;
@@ -54,7 +54,7 @@ int rn_checkpoint_read(struct rn_checkpoint *c)
     return status;
 }
 
-int rn_checkpoint_write(struct rn_checkpoint *c, const char *token)
+int rn_tail_checkpoint_write(struct rn_tail_checkpoint *c, const char *token)
 {
     struct rn_buf text = RN_BUF_INIT(RN_CHECKPOINT_MAX);
     struct rn_json_out o = RN_JSON_OUT_INIT(&text);

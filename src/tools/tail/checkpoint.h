@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-struct rn_checkpoint {
+struct rn_tail_checkpoint {
     const char *path;      /* NULL: nothing is kept */
     const char *container; /* "shop/orders" */
     const char *scope;     /* --range or --pk, as it was given; or "" */
@@ -22,7 +22,8 @@ enum { RN_CHECKPOINT_MAX = 16 << 20 };
 
 /* Reads the token if the file is there.  Returns an enum rn_exit: it is refused
  * if it is damaged, or of another container, scope or mode. */
-int rn_checkpoint_read(struct rn_checkpoint *c) RN_CHECK;
-int rn_checkpoint_write(struct rn_checkpoint *c, const char *token) RN_CHECK;
+int rn_tail_checkpoint_read(struct rn_tail_checkpoint *c) RN_CHECK;
+int rn_tail_checkpoint_write(struct rn_tail_checkpoint *c,
+                             const char *token) RN_CHECK;
 
 #endif

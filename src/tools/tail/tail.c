@@ -22,7 +22,7 @@ enum {
 
 struct tail {
     struct rn_target target;
-    struct rn_checkpoint checkpoint;
+    struct rn_tail_checkpoint checkpoint;
     struct rn_arena arena; /* of the filters */
     struct rn_filter *filters;
     struct rn_buf pk, line;
@@ -75,12 +75,12 @@ static int keep_position(struct tail *t, const runnel_batch *batch,
                          bool is_urgent)
 {
     struct rn_env *env = rn_env_real();
-    struct rn_checkpoint *c = &t->checkpoint;
+    struct rn_tail_checkpoint *c = &t->checkpoint;
 
     if (!c->path || (!is_urgent && c->written_ns &&
                      env->ops->mono_ns(env) - c->written_ns < SYNC_NS))
         return RN_EXIT_OK;
-    return rn_checkpoint_write(c, runnel_batch_token(batch));
+    return rn_tail_checkpoint_write(c, runnel_batch_token(batch));
 }
 
 static int show_batch(struct tail *t, const runnel_batch *batch)
@@ -183,7 +183,7 @@ static int open_tail(const struct rn_args *args, struct tail *t)
         return rn_report(RN_EXIT_USAGE, "give --range or --pk");
     status = rn_filters_parse(args, &t->arena, &t->filters);
     if (!status)
-        status = rn_checkpoint_read(&t->checkpoint);
+        status = rn_tail_checkpoint_read(&t->checkpoint);
     return status ? status : open_feed(args, t);
 }
 

@@ -50,7 +50,7 @@ static bool is_of_batch(const struct rn_json *j, uint64_t number)
 }
 
 static bool judge(const struct rn_json *j, const struct rn_handler_call *call,
-                  struct rn_answer *answer)
+                  struct rn_handler_answer *answer)
 {
     uint32_t ok = rn_json_find(j, 0, RN_LIT("ok"));
     uint32_t fail = rn_json_find(j, 0, RN_LIT("fail"));
@@ -79,7 +79,8 @@ static bool judge(const struct rn_json *j, const struct rn_handler_call *call,
 }
 
 bool rn_ack_parse(struct rn_view line, uint64_t number,
-                  const struct rn_handler_call *call, struct rn_answer *answer)
+                  const struct rn_handler_call *call,
+                  struct rn_handler_answer *answer)
 {
     struct rn_json j;
     bool is_ack;

@@ -19,6 +19,6 @@
  * line is no acknowledgement of this batch; nothing was marked. */
 bool rn_ack_parse(struct rn_view line, uint64_t number,
                   const struct rn_handler_call *call,
-                  struct rn_answer *answer) RN_CHECK;
+                  struct rn_handler_answer *answer) RN_CHECK;
 
 #endif

@@ -173,23 +173,25 @@ int rn_child_end(struct rn_child *child, const struct rn_guard *guard)
     return status;
 }
 
-void rn_child_judge(int status, struct rn_answer *answer)
+void rn_child_judge(int status, struct rn_handler_answer *answer)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
     if (code == 0)
-        *answer = (struct rn_answer){ .kind = RN_ANSWER_DONE };
+        *answer = (struct rn_handler_answer){ .kind = RN_ANSWER_DONE };
     else if (code == EX_DATAERR) {
-        rn_answer_set(answer, RN_ANSWER_POISON,
-                      "the handler refused the changes (status 65)");
+        rn_handler_answer_set(answer, RN_ANSWER_POISON,
+                              "the handler refused the changes (status 65)");
     } else if (code == 126 || code == 127) {
-        rn_answer_set(answer, RN_ANSWER_BROKEN,
-                      "the handler cannot be executed (status %d)", code);
+        rn_handler_answer_set(answer, RN_ANSWER_BROKEN,
+                              "the handler cannot be executed (status %d)",
+                              code);
     } else if (code > 0) {
-        rn_answer_set(answer, RN_ANSWER_RETRY,
-                      "the handler exited with status %d", code);
+        rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                              "the handler exited with status %d", code);
     } else {
-        rn_answer_set(answer, RN_ANSWER_RETRY,
-                      "the handler was ended by signal %d", WTERMSIG(status));
+        rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                              "the handler was ended by signal %d",
+                              WTERMSIG(status));
     }
 }

@@ -42,6 +42,6 @@ void rn_child_await(struct rn_child *child, int ms);
 int rn_child_end(struct rn_child *child, const struct rn_guard *guard);
 
 /* The answer that such a status is; see exec.h. */
-void rn_child_judge(int status, struct rn_answer *answer);
+void rn_child_judge(int status, struct rn_handler_answer *answer);
 
 #endif

@@ -70,7 +70,7 @@ static int prepare(struct coprocesses *all, struct coprocess *p)
 static const char *exchange(struct coprocess *p,
                             const struct rn_handler_call *call,
                             struct rn_view rest, struct rn_view *line,
-                            struct rn_answer *answer)
+                            struct rn_handler_answer *answer)
 {
     int slice;
 
@@ -121,7 +121,8 @@ static enum rn_code print_line(const struct coprocess *p,
 }
 
 static void run(struct coprocesses *all, struct coprocess *p,
-                const struct rn_handler_call *call, struct rn_answer *answer)
+                const struct rn_handler_call *call,
+                struct rn_handler_answer *answer)
 {
     struct rn_buf out = RN_BUF_INIT(RN_BODY_MAX);
     struct rn_view line = { 0 };
@@ -142,14 +143,14 @@ static void run(struct coprocesses *all, struct coprocess *p,
     if (fault) {
         rn_child_judge(rn_child_end(&p->child, all->guard), answer);
         if (answer->kind != RN_ANSWER_BROKEN)
-            rn_answer_set(answer, RN_ANSWER_RETRY, "%s", fault);
+            rn_handler_answer_set(answer, RN_ANSWER_RETRY, "%s", fault);
     }
     rn_buf_release(&out);
 }
 
 static void call_coprocess(struct rn_handler *handler,
                            const struct rn_handler_call *call,
-                           struct rn_answer *answer)
+                           struct rn_handler_answer *answer)
 {
     struct coprocesses *all = (struct coprocesses *)handler;
     uint32_t slot = rn_slots_take(all->slots);

@@ -75,7 +75,7 @@ static int append(int fd, struct rn_view line)
 }
 
 static void store_in_file(struct rn_dead_letters *to, struct rn_view letter,
-                          struct rn_answer *answer)
+                          struct rn_handler_answer *answer)
 {
     int error;
 
@@ -83,13 +83,13 @@ static void store_in_file(struct rn_dead_letters *to, struct rn_view letter,
     error = append(to->fd, letter);
     pthread_mutex_unlock(&to->lock);
     if (error)
-        rn_answer_set(answer, RN_ANSWER_RETRY, "file of dead letters: %s",
-                      strerror(error));
+        rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                              "file of dead letters: %s", strerror(error));
 }
 
 bool rn_dead_letter_store(struct rn_dead_letters *to, const char *lease,
                           const runnel_failure *failure,
-                          struct rn_answer *answer)
+                          struct rn_handler_answer *answer)
 {
     struct rn_buf letter = RN_BUF_INIT(RN_BODY_MAX);
     char id[RN_BODY_ID_MAX];
@@ -99,10 +99,11 @@ bool rn_dead_letter_store(struct rn_dead_letters *to, const char *lease,
             rn_mono_ns(rn_env_real()) + (int64_t)to->timeout_ms * 1000000,
     };
 
-    *answer = (struct rn_answer){ .kind = RN_ANSWER_DONE };
+    *answer = (struct rn_handler_answer){ .kind = RN_ANSWER_DONE };
     print_id(failure->change, lease, id);
     if (print_letter(to, id, lease, failure, &letter)) {
-        rn_answer_set(answer, RN_ANSWER_RETRY, "no memory for a dead letter");
+        rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                              "no memory for a dead letter");
     } else if (to->handler) {
         call.body = rn_buf_view(&letter);
         to->handler->call(to->handler, &call, answer);

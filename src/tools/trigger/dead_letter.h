@@ -28,6 +28,6 @@ struct rn_dead_letters {
 /* False: it was not stored, `answer` says why. */
 bool rn_dead_letter_store(struct rn_dead_letters *to, const char *lease,
                           const runnel_failure *failure,
-                          struct rn_answer *answer) RN_CHECK;
+                          struct rn_handler_answer *answer) RN_CHECK;
 
 #endif

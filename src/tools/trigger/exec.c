@@ -34,7 +34,7 @@ static bool feed_child(struct rn_child *child,
 
 static void call_exec(struct rn_handler *handler,
                       const struct rn_handler_call *call,
-                      struct rn_answer *answer)
+                      struct rn_handler_answer *answer)
 {
     struct exec *e = (struct exec *)handler;
     struct rn_child child;
@@ -44,8 +44,9 @@ static void call_exec(struct rn_handler *handler,
     int status;
 
     if (error) {
-        rn_answer_set(answer, RN_ANSWER_RETRY, "no process for the handler: %s",
-                      strerror(error));
+        rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                              "no process for the handler: %s",
+                              strerror(error));
         return;
     }
     has_ended = feed_child(&child, call);
@@ -54,10 +55,10 @@ static void call_exec(struct rn_handler *handler,
         rn_child_judge(status, answer);
         return;
     }
-    rn_answer_set(answer, RN_ANSWER_RETRY,
-                  rn_handler_is_cancelled(call)
-                      ? "the handler was stopped"
-                      : "the handler took too long and was killed");
+    rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                          rn_handler_is_cancelled(call)
+                              ? "the handler was stopped"
+                              : "the handler took too long and was killed");
     answer->is_timeout = !rn_handler_is_cancelled(call);
 }
 

@@ -8,8 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void rn_answer_set(struct rn_answer *answer, enum rn_answer_kind kind,
-                   const char *fmt, ...)
+void rn_handler_answer_set(struct rn_handler_answer *answer,
+                           enum rn_handler_answer_kind kind, const char *fmt,
+                           ...)
 {
     va_list args;
 

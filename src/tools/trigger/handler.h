@@ -17,22 +17,23 @@
 
 #include <runnel/runnel.h>
 
-enum rn_answer_kind {
+enum rn_handler_answer_kind {
     RN_ANSWER_DONE = 0,
     RN_ANSWER_RETRY,  /* failed: the retry policy applies */
     RN_ANSWER_POISON, /* will never succeed: no further attempt */
     RN_ANSWER_BROKEN, /* there is no such handler: the trigger must end */
 };
 
-struct rn_answer {
-    enum rn_answer_kind kind;
+struct rn_handler_answer {
+    enum rn_handler_answer_kind kind;
     bool is_timeout; /* RETRY: the time limit was over */
     char why[200];   /* of all but DONE */
 };
 
 /* Sets kind and reason. */
-void rn_answer_set(struct rn_answer *answer, enum rn_answer_kind kind,
-                   const char *fmt, ...) RN_PRINTF(3, 4);
+void rn_handler_answer_set(struct rn_handler_answer *answer,
+                           enum rn_handler_answer_kind kind, const char *fmt,
+                           ...) RN_PRINTF(3, 4);
 
 /* A fact about the call: an environment variable of a process, a member of a
  * co-process' line, a header of a request. */
@@ -64,7 +65,7 @@ int rn_handler_slice_ms(const struct rn_handler_call *call);
 
 struct rn_handler {
     void (*call)(struct rn_handler *handler, const struct rn_handler_call *call,
-                 struct rn_answer *answer);
+                 struct rn_handler_answer *answer);
     /* After the last call; NULL is fine. */
     void (*close)(struct rn_handler *handler);
 };

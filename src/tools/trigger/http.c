@@ -120,28 +120,30 @@ static bool is_distrust(CURLcode rc)
            rc == CURLE_SSL_CACERT_BADFILE || rc == CURLE_SSL_ISSUER_ERROR;
 }
 
-static void judge_failure(CURLcode rc, struct rn_answer *answer)
+static void judge_failure(CURLcode rc, struct rn_handler_answer *answer)
 {
     if (is_distrust(rc)) {
-        rn_answer_set(answer, RN_ANSWER_BROKEN,
-                      "the handler's certificate is not trusted: %s",
-                      curl_easy_strerror(rc));
+        rn_handler_answer_set(answer, RN_ANSWER_BROKEN,
+                              "the handler's certificate is not trusted: %s",
+                              curl_easy_strerror(rc));
         return;
     }
-    rn_answer_set(answer, RN_ANSWER_RETRY, "the handler does not answer: %s",
-                  curl_easy_strerror(rc));
+    rn_handler_answer_set(answer, RN_ANSWER_RETRY,
+                          "the handler does not answer: %s",
+                          curl_easy_strerror(rc));
     answer->is_timeout = rc == CURLE_OPERATION_TIMEDOUT;
 }
 
-static void judge_status(long status, struct rn_answer *answer)
+static void judge_status(long status, struct rn_handler_answer *answer)
 {
     bool is_poison = status / 100 == 4 && status != 408 && status != 429;
 
     if (status / 100 == 2)
-        *answer = (struct rn_answer){ .kind = RN_ANSWER_DONE };
+        *answer = (struct rn_handler_answer){ .kind = RN_ANSWER_DONE };
     else
-        rn_answer_set(answer, is_poison ? RN_ANSWER_POISON : RN_ANSWER_RETRY,
-                      "the handler answered %ld", status);
+        rn_handler_answer_set(answer,
+                              is_poison ? RN_ANSWER_POISON : RN_ANSWER_RETRY,
+                              "the handler answered %ld", status);
 }
 
 /* Waits as the handler asked for.  False: the call is given up. */
@@ -162,7 +164,7 @@ static bool wait_seconds(const struct rn_handler_call *call, curl_off_t seconds)
 
 static void call_http(struct rn_handler *handler,
                       const struct rn_handler_call *call,
-                      struct rn_answer *answer)
+                      struct rn_handler_answer *answer)
 {
     struct http *h = (struct http *)handler;
     uint32_t slot = rn_slots_take(h->slots);

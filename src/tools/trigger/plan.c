@@ -165,7 +165,8 @@ static bool parse_checkpoint(const char *text, runnel_processor_options *o)
     return false;
 }
 
-static int read_letters(const struct rn_args *args, struct rn_plan *plan)
+static int read_letters(const struct rn_args *args,
+                        struct rn_trigger_plan *plan)
 {
     static const struct {
         const char *prefix;
@@ -208,7 +209,8 @@ static int read_letters(const struct rn_args *args, struct rn_plan *plan)
 
 /* ---- the plan ------------------------------------------------------------ */
 
-static int read_signing_key(const struct rn_args *args, struct rn_plan *plan)
+static int read_signing_key(const struct rn_args *args,
+                            struct rn_trigger_plan *plan)
 {
     const char *path = rn_args_text(args, "signing-key-file");
     FILE *file;
@@ -235,7 +237,8 @@ static int read_signing_key(const struct rn_args *args, struct rn_plan *plan)
     return RN_EXIT_OK;
 }
 
-static int read_handler(const struct rn_args *args, struct rn_plan *plan)
+static int read_handler(const struct rn_args *args,
+                        struct rn_trigger_plan *plan)
 {
     uint64_t concurrency = rn_args_count(args, "concurrency");
 
@@ -264,7 +267,8 @@ static int read_handler(const struct rn_args *args, struct rn_plan *plan)
 }
 
 /* Calls at once, and how the changes of a page are dealt out to them. */
-static void set_batches(const struct rn_args *args, struct rn_plan *plan)
+static void set_batches(const struct rn_args *args,
+                        struct rn_trigger_plan *plan)
 {
     const char *per = rn_args_text(args, "per");
     runnel_processor_options *o = &plan->processor;
@@ -281,7 +285,7 @@ static void set_batches(const struct rn_args *args, struct rn_plan *plan)
 }
 
 /* A call ends by itself at its time limit, so it is stuck only behind that. */
-static void set_times(const struct rn_args *args, struct rn_plan *plan)
+static void set_times(const struct rn_args *args, struct rn_trigger_plan *plan)
 {
     enum { GRACE_MS = 120000, GIVE_UP_MS = 600000, ONCE_POLL_MS = 100 };
     runnel_processor_options *o = &plan->processor;
@@ -304,7 +308,8 @@ static void set_times(const struct rn_args *args, struct rn_plan *plan)
     }
 }
 
-static int read_policies(const struct rn_args *args, struct rn_plan *plan)
+static int read_policies(const struct rn_args *args,
+                         struct rn_trigger_plan *plan)
 {
     const char *retry = rn_args_text(args, "retry");
     const char *start = rn_args_text(args, "start");
@@ -336,10 +341,11 @@ static int read_policies(const struct rn_args *args, struct rn_plan *plan)
     return RN_EXIT_OK;
 }
 
-int rn_plan_read(const struct rn_args *args, struct rn_plan *out)
+int rn_trigger_plan_read(const struct rn_args *args,
+                         struct rn_trigger_plan *out)
 {
-    struct rn_plan plan = { .feed = { RUNNEL_FEED_INIT },
-                            .processor = { RUNNEL_PROCESSOR_INIT } };
+    struct rn_trigger_plan plan = { .feed = { RUNNEL_FEED_INIT },
+                                    .processor = { RUNNEL_PROCESSOR_INIT } };
     int status = read_handler(args, &plan);
 
     plan.name = rn_args_text(args, "lease-prefix");

@@ -18,7 +18,7 @@ enum rn_letter_kind {
     RN_LETTER_COMMAND,
 };
 
-struct rn_plan {
+struct rn_trigger_plan {
     /* The handler: one of the two. */
     const char *command; /* --exec */
     bool is_coprocess;
@@ -44,6 +44,7 @@ struct rn_plan {
 };
 
 /* Returns an enum rn_exit after the line on standard error. */
-int rn_plan_read(const struct rn_args *args, struct rn_plan *out) RN_CHECK;
+int rn_trigger_plan_read(const struct rn_args *args,
+                         struct rn_trigger_plan *out) RN_CHECK;
 
 #endif

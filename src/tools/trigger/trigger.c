@@ -33,7 +33,7 @@ void rn_trigger_stop(struct rn_trigger *t, int status)
 
 /* Counts the call and turns its answer into a verdict. */
 static runnel_verdict judge(struct rn_trigger *t, const runnel_batch *batch,
-                            const struct rn_answer *answer)
+                            const struct rn_handler_answer *answer)
 {
     static const runnel_verdict verdicts[] = {
         [RN_ANSWER_DONE] = RUNNEL_DONE,
@@ -62,7 +62,7 @@ static runnel_verdict handle(void *context, const char *lease,
     struct rn_trigger *t = context;
     bool is_lines = t->plan.command && !t->plan.is_coprocess;
     struct rn_buf body = RN_BUF_INIT(RN_BODY_MAX);
-    struct rn_answer answer = { .kind = RN_ANSWER_DONE };
+    struct rn_handler_answer answer = { .kind = RN_ANSWER_DONE };
     int64_t began_ns = rn_mono_ns(rn_env_real());
     char id[RN_BODY_ID_MAX];
     struct rn_handler_call call = {
@@ -74,7 +74,8 @@ static runnel_verdict handle(void *context, const char *lease,
     rn_body_id(batch, lease, id);
     rn_body_facts(batch, lease, &call);
     if (rn_body_print(batch, is_lines ? RN_BODY_LINES : RN_BODY_ARRAY, &body)) {
-        rn_answer_set(&answer, RN_ANSWER_RETRY, "no memory for the batch");
+        rn_handler_answer_set(&answer, RN_ANSWER_RETRY,
+                              "no memory for the batch");
     } else {
         call.body = rn_buf_view(&body);
         t->handler->call(t->handler, &call, &answer);
@@ -89,7 +90,7 @@ static runnel_verdict bury(void *context, const char *lease,
                            const runnel_failure *failure)
 {
     struct rn_trigger *t = context;
-    struct rn_answer answer;
+    struct rn_handler_answer answer;
 
     if (rn_dead_letter_store(&t->letters, lease, failure, &answer))
         return RUNNEL_DONE;
@@ -131,8 +132,8 @@ static void interrupt(void *context)
 
 /* ---- begin and end ------------------------------------------------------- */
 
-static struct rn_handler *new_http(const struct rn_plan *p, const char *url,
-                                   uint32_t timeout_ms)
+static struct rn_handler *new_http(const struct rn_trigger_plan *p,
+                                   const char *url, uint32_t timeout_ms)
 {
     struct rn_http_options options = {
         .url = url,
@@ -147,7 +148,7 @@ static struct rn_handler *new_http(const struct rn_plan *p, const char *url,
 
 static int open_handler(struct rn_trigger *t)
 {
-    const struct rn_plan *p = &t->plan;
+    const struct rn_trigger_plan *p = &t->plan;
 
     if (!rn_guard_start(&t->guard))
         return rn_report(RN_EXIT_FAILED, "no process: %s", strerror(errno));
@@ -162,7 +163,7 @@ static int open_handler(struct rn_trigger *t)
 
 static int open_letters(struct rn_trigger *t)
 {
-    const struct rn_plan *p = &t->plan;
+    const struct rn_trigger_plan *p = &t->plan;
     struct rn_dead_letters *l = &t->letters;
 
     l->processor = p->name;
@@ -242,7 +243,7 @@ static int start_processor(struct rn_trigger *t)
 
 static int open_all(struct rn_trigger *t, const struct rn_args *args)
 {
-    int status = rn_plan_read(args, &t->plan);
+    int status = rn_trigger_plan_read(args, &t->plan);
 
     if (!status)
         status = open_handler(t);

@@ -17,7 +17,7 @@
 enum { RN_ANSWER_KINDS = RN_ANSWER_BROKEN + 1 };
 
 struct rn_trigger {
-    struct rn_plan plan;
+    struct rn_trigger_plan plan;
     struct rn_target target;
     runnel_container *leases, *graveyard;
     struct rn_guard guard;
