@@ -85,6 +85,35 @@ found()
     fi
 }
 
+# A tag names one struct, union or enum in the whole of src/.
+if [ -d src ]; then
+    again=$(grep -rnE --include='*.[ch]' \
+        '^(struct|union|enum) rn_[a-z0-9_]+ \{' src | sort | awk -F: '
+        {
+            split($3, word, " ")
+            if (word[2] in first)
+                print $1 ":" $2 ": the tag " word[2] " exists in " first[word[2]]
+            else
+                first[word[2]] = $1
+        }')
+    if [ -n "$again" ]; then
+        echo "$again"
+        bad=1
+    fi
+fi
+
+# Words of this project alone, for things that have a standard name; the glossary
+# of ARCHITECTURE.md has the names that replaced them.
+retired='recent|guide|settle|thin|seal|sieves?|turned|chance|keyset|moment|jail'
+retired+='|journal|peers|reshape|whole|watched|blocks|reading|home'
+phrases='what is none|is told of|are told of'
+if [ ${#c_files[@]} -gt 0 ]; then
+    found 'a retired name' "$(grep -nE "\\b(rn|RN)_($retired)(_|\\b)" \
+        "${c_files[@]}" /dev/null | cut -d: -f1,2)"
+    found 'a retired phrase' "$(grep -nE "$phrases" "${c_files[@]}" /dev/null |
+        cut -d: -f1,2)"
+fi
+
 text=(--include='*.sh' --include='*.awk' --include='*.md' --include='*.py'
     --include='*.js' --include='*.json' --include='*.cmake'
     --include=CMakeLists.txt)

@@ -159,7 +159,7 @@ static void note_restore(struct client *c, const struct shape *s)
     client_note(c, &e);
 }
 
-/* Nobody else is told of the server before its places are noted. */
+/* The other clients learn of the server after its positions were noted. */
 static bool restore(struct client *c)
 {
     struct shape ranges[SHAPE_RANGES_MAX];

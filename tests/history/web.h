@@ -61,8 +61,8 @@ struct request {
 uint64_t web_now_ns(void);
 int64_t web_wall_s(void);
 
-/* Starts the server; returns the port, which clients are told of by
- * web_announce, or 0. */
+/* Starts the server and returns its port, or 0; web_announce gives the port to
+ * the clients. */
 int web_start(void);
 void web_announce(int port);
 void web_kill(int signal);

@@ -152,6 +152,16 @@ accepted 'foreign headers at home, and any in tests' \
 accepted 'tests may print, allocate and wait' \
     tests/t.c '/* t.c -- a sample. */\nint x = printf(malloc(time(0)));\n'
 
+refused 'a struct tag exists once' src/base/b.h:4 'the tag rn_a exists in' \
+    src/base/a.c '/* a.c -- a sample. */\nstruct rn_a {\n    int x;\n};\n' \
+    src/base/b.h '/* b.h -- a sample. */\n#ifndef RN_BASE_B_H\n#define RN_BASE_B_H\nstruct rn_a {\n    int y;\n};\n#endif\n'
+refused 'a retired name stays retired' src/base/a.c:2 'a retired name' \
+    src/base/a.c "${a}int rn_sieve_add(void);\n"
+refused 'a retired phrase stays retired' src/base/a.c:2 'a retired phrase' \
+    src/base/a.c "${a}/* Nobody is told of it. */\n"
+accepted 'an ordinary word is not a retired name' \
+    src/base/a.c "${a}int rn_homes(void); /* the whole journal */\n"
+
 many=$(printf 'int x;\\n%.0s' {1..1000})
 refused 'no file over 1,000 lines' src/base/a.c:1001 'more than 1,000' \
     src/base/a.c "$a$many"

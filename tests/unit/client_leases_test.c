@@ -429,8 +429,8 @@ static void an_array_with_a_bad_lease_creates_none(void **state)
     static const char *const arrays[] = {
         "{}",
         "[{\"LeaseToken\":\"0\",\"id\":\"x..0\"},7]",
-        "[{\"LeaseToken\":\"0\",\"id\":\"x..0\"},"
-        "{\"LeaseToken\":\"0\",\"id\":\"x..0\"}]",
+        ("[{\"LeaseToken\":\"0\",\"id\":\"x..0\"},"
+         "{\"LeaseToken\":\"0\",\"id\":\"x..0\"}]"),
     };
 
     (void)state;

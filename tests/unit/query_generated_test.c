@@ -342,7 +342,7 @@ static void try_one(uint64_t seed)
     rn_buf_release(&expr);
 }
 
-/* Long runs are told of on their way: somebody may have to end one. */
+/* Long runs print their progress, so that an operator can end one. */
 static void tell_progress(uint64_t done, long begun)
 {
     print_message("%llu trees, %llu queries, %ld s\n", (unsigned long long)done,

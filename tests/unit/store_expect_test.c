@@ -1,9 +1,9 @@
 /* store_expect_test.c -- to be told of keys leads to where they are.
  *
- * What is fetched ahead cannot be seen, but a damaged page can: whoever touches
- * one for the first time meets the damage (verify_on_touch.h).  So in a map of
- * three levels one leaf is damaged at a time: who is told of a key in it, be it
- * there or not, meets that, and most others do not.
+ * A prefetch has no visible effect, but a damaged page has one: the first read
+ * that touches it reports the damage (verify_on_touch.h).  So the test damages
+ * one leaf at a time in a map of three levels.  A prefetch of a key in that
+ * leaf, whether the key exists or not, reports it, and most others do not.
  */
 #include "store/admin/compact.h"
 #include "store/integrity/fault_guard.h"

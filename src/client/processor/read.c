@@ -267,7 +267,7 @@ static int64_t route_again(struct rn_worker *w, int64_t now_ns)
     }
 }
 
-/* A read that takes too long is told of, and then given up. */
+/* Reports a read that takes too long, and later gives it up. */
 static int64_t watch(struct rn_worker *w, int64_t now_ns)
 {
     const runnel_processor_options *o = &w->host->config.o;

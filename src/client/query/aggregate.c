@@ -7,7 +7,7 @@
 
 enum { LIST_MAX = 64 << 20 };
 
-void rn_total_init(struct rn_total *t, enum rn_aggregate kind)
+void rn_total_init(struct rn_total *t, enum rn_merge_aggregate kind)
 {
     *t = (struct rn_total){ .kind = kind, .list = RN_BUF_INIT(LIST_MAX) };
 }

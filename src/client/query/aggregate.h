@@ -17,7 +17,7 @@
 #include "client/query/value.h"
 
 struct rn_total {
-    enum rn_aggregate kind;
+    enum rn_merge_aggregate kind;
     bool is_undefined; /* whatever else comes */
     bool has_value;
     int64_t whole; /* of a sum while it is one of integers that fit */
@@ -28,7 +28,7 @@ struct rn_total {
     struct rn_seen seen;  /* of a set */
 };
 
-void rn_total_init(struct rn_total *t, enum rn_aggregate kind);
+void rn_total_init(struct rn_total *t, enum rn_merge_aggregate kind);
 void rn_total_release(struct rn_total *t);
 
 /* Adds what a range says.  Values that are kept are copied to the arena, whose

@@ -17,7 +17,7 @@ static const char placeholder[] = "{documentdb-formattableorderbyquery-filter}";
 
 static const struct {
     const char *name;
-    enum rn_aggregate aggregate;
+    enum rn_merge_aggregate aggregate;
 } aggregates[] = {
     { "Average", RN_AGGREGATE_AVERAGE },  { "Count", RN_AGGREGATE_COUNT },
     { "CountIf", RN_AGGREGATE_COUNT_IF }, { "MakeList", RN_AGGREGATE_LIST },
@@ -27,7 +27,7 @@ static const struct {
 
 /* RN_CORRUPT: not a plan as it is known here. */
 static enum rn_code get_aggregate(const struct rn_json *j, uint32_t value,
-                                  enum rn_aggregate *out)
+                                  enum rn_merge_aggregate *out)
 {
     enum rn_json_kind kind = rn_json_kind(j, value);
 

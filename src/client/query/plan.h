@@ -17,7 +17,7 @@ enum rn_plan_distinct {
     RN_DISTINCT_ALL
 };
 
-enum rn_aggregate {
+enum rn_merge_aggregate {
     RN_AGGREGATE_NONE, /* a value of the group's key */
     RN_AGGREGATE_AVERAGE,
     RN_AGGREGATE_COUNT,
@@ -31,7 +31,7 @@ enum rn_aggregate {
 
 struct rn_merge_plan_alias {
     struct rn_view name; /* unescaped */
-    enum rn_aggregate aggregate;
+    enum rn_merge_aggregate aggregate;
 };
 
 struct rn_merge_plan {
@@ -45,7 +45,7 @@ struct rn_merge_plan {
     bool is_grouped;  /* by expressions, or into one group of aliases */
     size_t alias_count;
     const struct rn_merge_plan_alias *aliases; /* of a group, in order */
-    enum rn_aggregate aggregate;               /* of SELECT VALUE; NONE: none */
+    enum rn_merge_aggregate aggregate;         /* of SELECT VALUE; NONE: none */
     bool has_value;                            /* SELECT VALUE */
     bool counts_distinct;
     struct rn_view count_alias; /* of counts_distinct */

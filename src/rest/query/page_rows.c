@@ -33,7 +33,7 @@ void rn_query_page_begin(struct rn_query_page *p)
     p->row_bytes = p->last_bytes = 0;
 }
 
-/* What is told of rows is of those that are sent, not of what waits. */
+/* The metrics count the rows that were sent, not those that wait. */
 enum rn_code rn_query_page_end(struct rn_query_page *p)
 {
     p->stats.rows = p->count;

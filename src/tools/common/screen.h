@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 /* What rn_screen_wait returns besides a character. */
-enum rn_key {
+enum rn_screen_key {
     RN_KEY_NONE = 0,    /* the time is over */
     RN_KEY_RESIZE = -1, /* the terminal has another size */
     RN_KEY_INTERRUPT = -2,

@@ -148,14 +148,14 @@ static int tick(void *context)
 
 static const char *const format_names[] = { "auto", "ndjson", "json", "csv" };
 
-static enum rn_format format_of(const struct rn_args *args)
+static enum rn_record_format format_of(const struct rn_args *args)
 {
     const char *name = rn_args_text(args, "format");
     int i = 0;
 
     while (strcmp(format_names[i], name) != 0)
         i++;
-    return (enum rn_format)i;
+    return (enum rn_record_format)i;
 }
 
 static int open_records(struct import *m)

@@ -278,7 +278,7 @@ static enum rn_code open_format(struct rn_records *r, char delimiter,
 }
 
 enum rn_code rn_records_open(struct rn_records *r, const char *name,
-                             enum rn_format format, char delimiter,
+                             enum rn_record_format format, char delimiter,
                              struct rn_err *err)
 {
     enum rn_code rc;

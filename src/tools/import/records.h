@@ -17,7 +17,7 @@
 #include "tools/import/csv.h"
 #include "tools/import/input.h"
 
-enum rn_format {
+enum rn_record_format {
     RN_FORMAT_AUTO,
     RN_FORMAT_NDJSON,
     RN_FORMAT_ARRAY,
@@ -26,7 +26,7 @@ enum rn_format {
 
 struct rn_records {
     struct rn_input input;
-    enum rn_format format;
+    enum rn_record_format format;
     struct rn_csv csv;
     struct rn_buf row; /* CSV: the document of the last row */
     bool is_over;      /* an array was closed */
@@ -41,7 +41,7 @@ struct rn_record {
 /* AUTO: CSV if the name ends in .csv, an array if the first character is [,
  * else NDJSON.  Reads the header of a CSV file. */
 enum rn_code rn_records_open(struct rn_records *records, const char *name,
-                             enum rn_format format, char delimiter,
+                             enum rn_record_format format, char delimiter,
                              struct rn_err *err) RN_CHECK;
 void rn_records_close(struct rn_records *records);
 
