@@ -34,20 +34,22 @@ void rn_leases_close(struct rn_leases *leases)
     *leases = (struct rn_leases){ 0 };
 }
 
-int rn_leases_report(const runnel_error *error, struct rn_leases *leases)
+static bool is_missing(runnel_container *container)
 {
     runnel_reply *reply = NULL;
-    runnel_error other = { 0 };
-    bool is_source = false;
+    runnel_code code = runnel_container_read(container, &reply, NULL);
 
-    if (error->code == RUNNEL_NOT_FOUND) {
-        is_source = runnel_container_read(leases->target.container, &reply,
-                                          &other) == RUNNEL_NOT_FOUND;
-        runnel_reply_close(reply);
-        if (!is_source)
-            return rn_report(RN_EXIT_NOT_FOUND,
-                             "the lease container \"%s\" does not exist",
-                             leases->place);
-    }
-    return rn_report_request(error, &leases->target, NULL);
+    runnel_reply_close(reply);
+    return code == RUNNEL_NOT_FOUND;
+}
+
+int rn_leases_report(const runnel_error *error, struct rn_leases *leases)
+{
+    if (error->code != RUNNEL_NOT_FOUND || is_missing(leases->target.container))
+        return rn_report_request(error, &leases->target, NULL);
+    if (is_missing(leases->container))
+        return rn_report(RN_EXIT_NOT_FOUND,
+                         "the lease container \"%s\" does not exist",
+                         leases->place);
+    return rn_report_error_at(error, "processor \"%s\"", leases->set.name);
 }

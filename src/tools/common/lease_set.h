@@ -22,7 +22,8 @@ struct rn_leases {
 int rn_leases_open(const struct rn_args *args, struct rn_leases *out) RN_CHECK;
 void rn_leases_close(struct rn_leases *leases);
 
-/* Reports a failed request: which of the two containers does not exist. */
+/* Reports a failed request: which of the two containers, or which lease, does
+ * not exist. */
 int rn_leases_report(const runnel_error *error, struct rn_leases *leases);
 
 #endif

@@ -74,7 +74,10 @@ static bool check_account(struct doctor *d)
 
     if (code) {
         rn_findings_add(&d->findings, RN_FINDING_FAULT, "account",
-                        account_remedy(code), "%s", error.message);
+                        account_remedy(code), "%s",
+                        code == RUNNEL_UNAUTHORIZED
+                            ? "the server does not accept the key"
+                            : error.message);
     } else {
         rn_findings_add(&d->findings, RN_FINDING_OK, "account", NULL,
                         "answers, and accepts the key");
@@ -105,20 +108,32 @@ static bool read_definition(struct doctor *d, runnel_container *container,
            !rn_json_parse(json, rn_view_lent(runnel_reply_body(*reply)), NULL);
 }
 
-/* The only path of the partition key; empty if there are several or none. */
+/* The path of the partition key, or words for several; empty if there is
+ * none. */
 static struct rn_view key_path(const struct rn_json *json)
 {
     uint32_t key = rn_json_find(json, 0, RN_LIT("partitionKey"));
-    uint32_t paths = key ? rn_json_find(json, key, RN_LIT("paths")) : 0;
+    uint32_t paths = rn_json_find(json, key, RN_LIT("paths"));
     struct rn_json_walk walk;
     struct rn_view only = { 0 };
 
-    if (!paths)
+    if (rn_json_kind(json, paths) != RN_JSON_ARRAY)
         return only;
     walk = rn_json_walk_begin(json, paths);
     for (uint32_t n = 0; rn_json_walk_next(&walk); n++)
-        only = n ? (struct rn_view){ 0 } : rn_json_text(json, walk.value);
+        only = n ? RN_LIT("of several paths") : rn_json_text(json, walk.value);
     return only;
+}
+
+/* The policy of a container that keeps none has a retention of 0. */
+static bool keeps_all_versions(const struct rn_json *json)
+{
+    uint32_t policy = rn_json_find(json, 0, RN_LIT("changeFeedPolicy"));
+    uint32_t retention =
+        rn_json_find(json, policy, RN_LIT("retentionDuration"));
+
+    return rn_json_kind(json, retention) == RN_JSON_NUMBER &&
+           rn_json_double(json, retention) != 0;
 }
 
 static bool check_source(struct doctor *d)
@@ -147,7 +162,7 @@ static bool check_source(struct doctor *d)
                         d->ranges == 1 ? "range" : "ranges");
         rn_findings_add(
             &d->findings, RN_FINDING_OK, "feed", NULL,
-            rn_json_find(&json, 0, RN_LIT("changeFeedPolicy"))
+            keeps_all_versions(&json)
                 ? "latest versions, and all versions and deletes"
                 : "latest versions; no deletes, since the container has no "
                   "changeFeedPolicy");
@@ -183,7 +198,8 @@ static bool check_lease_container(struct doctor *d)
                             "library can keep leases",
                             d->leases.place, RN_FMT(path));
         ttl = rn_json_find(&json, 0, RN_LIT("defaultTtl"));
-        if (ttl && rn_json_double(&json, ttl) > 0)
+        if (rn_json_kind(&json, ttl) == RN_JSON_NUMBER &&
+            rn_json_double(&json, ttl) > 0)
             rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
                             "set its defaultTtl to -1",
                             "leases in \"%s\" expire after %.0f s, and their "
@@ -212,8 +228,11 @@ static void check_lag(struct doctor *d)
     struct rn_lag lag = { 0 };
     uint32_t failed = 0;
 
-    if (rn_lag_read(&lag, &d->leases))
+    if (rn_lag_read(&lag, &d->leases)) {
+        d->findings.faults++; /* it was reported */
+        rn_lag_release(&lag);
         return;
+    }
     for (const struct rn_lag_row *row = lag.first; row; row = row->next) {
         if (row->state == RUNNEL_LAG_FAILED && !failed++)
             rn_findings_add(&d->findings, RN_FINDING_FAULT, "lag",

@@ -95,7 +95,8 @@ static void total_text(const struct rn_lag *lag, char *out, size_t room)
 {
     char leases[32], age[24], behind[32];
 
-    snprintf(leases, sizeof(leases), "%u leases", lag->count);
+    snprintf(leases, sizeof(leases), "%u %s", lag->count,
+             lag->count == 1 ? "lease" : "leases");
     snprintf(behind, sizeof(behind), "%s%lld", lag->is_upper_bound ? "<=" : "",
              (long long)lag->behind);
     snprintf(out, room, "%-*s %-*s %12s %12s", LEASE_COLUMNS, "total",
@@ -169,7 +170,7 @@ static int watch_screen(struct rn_leases *leases, struct rn_lag *lag,
         }
     }
     rn_screen_close(screen);
-    return status;
+    return key == RN_KEY_INTERRUPT ? RN_EXIT_INTERRUPTED : status;
 }
 
 /* Prints every reading, until a signal. */
@@ -186,7 +187,7 @@ static int watch_lines(struct rn_leases *leases, struct rn_lag *lag,
         if (!status)
             (void)poll(&quit, 1, (int)interval_ms);
     }
-    return rn_interrupted() ? RN_EXIT_OK : status;
+    return rn_interrupted() ? RN_EXIT_INTERRUPTED : status;
 }
 
 static int run(const struct rn_args *args)

@@ -8,6 +8,7 @@
 #include "tools/common/report.h"
 #include "tools/common/start.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ---- list and show ------------------------------------------------------- */
@@ -48,6 +49,14 @@ static bool list_one(void *context, const runnel_lease *lease)
     return true;
 }
 
+static int report_none(const struct rn_leases *leases)
+{
+    return rn_report(RN_EXIT_NOT_FOUND,
+                     "no processor named \"%s\" has leases in \"%s\"",
+                     leases->set.name, leases->place);
+}
+
+/* `list`, and with a lease `show`. */
 static int list(const struct rn_args *args, struct rn_leases *leases,
                 const char *wanted)
 {
@@ -61,119 +70,176 @@ static int list(const struct rn_args *args, struct rn_leases *leases,
         return rn_report(RN_EXIT_NOT_FOUND,
                          "processor \"%s\" has no lease \"%s\"",
                          leases->set.name, wanted);
-    if (!l.count)
-        return rn_report(RN_EXIT_NOT_FOUND,
-                         "no processor named \"%s\" has leases in \"%s\"",
-                         leases->set.name, leases->place);
-    return RN_EXIT_OK;
+    return l.count ? RN_EXIT_OK : report_none(leases);
 }
 
 /* ---- changes ------------------------------------------------------------- */
 
+static int check(runnel_code code, const runnel_error *error,
+                 struct rn_leases *leases)
+{
+    return code ? rn_leases_report(error, leases) : RN_EXIT_OK;
+}
+
 static int seek(const struct rn_args *args, struct rn_leases *leases,
-                const char *lease, runnel_error *error)
+                const char *lease)
 {
     const char *to = rn_args_text(args, "to");
     runnel_feed_options at = { RUNNEL_FEED_INIT };
+    runnel_error error = { 0 };
     char *end;
 
     if (!to)
         return rn_report(RN_EXIT_USAGE,
                          "seek needs --to beginning|now|TIME|LSN");
     if (!rn_start_parse(to, &at)) {
-        (void)strtoull(to, &end, 10);
-        if (*to < '0' || *to > '9' || *end)
+        errno = 0;
+        (void)strtoll(to, &end, 10);
+        if (*to < '0' || *to > '9' || *end || errno)
             return rn_report(RN_EXIT_USAGE,
                              "--to is beginning, now, a time such as "
                              "2026-11-18T08:30:00Z, or an LSN, not '%s'",
                              to);
         at.token = to;
     }
-    return runnel_leases_seek(&leases->set, lease, &at, error)
-               ? rn_leases_report(error, leases)
-               : RN_EXIT_OK;
+    return check(runnel_leases_seek(&leases->set, lease, &at, &error), &error,
+                 leases);
 }
 
-static int export(struct rn_leases *leases, runnel_error *error)
+static int release(const struct rn_args *args, struct rn_leases *leases,
+                   const char *lease)
+{
+    runnel_error error = { 0 };
+
+    (void)args;
+    return check(runnel_leases_release(&leases->set, lease, &error), &error,
+                 leases);
+}
+
+static int reset(const struct rn_args *args, struct rn_leases *leases,
+                 const char *none)
+{
+    runnel_error error = { 0 };
+
+    (void)args;
+    (void)none;
+    return check(runnel_leases_delete(&leases->set, &error), &error, leases);
+}
+
+/* ---- copies -------------------------------------------------------------- */
+
+static int export(const struct rn_args *args, struct rn_leases *leases,
+                  const char *none)
 {
     runnel_reply *reply = NULL;
-    int status = RN_EXIT_OK;
+    runnel_error error = { 0 };
+    struct rn_view json;
+    int status = check(runnel_leases_export(&leases->set, &reply, &error),
+                       &error, leases);
 
-    if (runnel_leases_export(&leases->set, &reply, error))
-        status = rn_leases_report(error, leases);
-    else
-        rn_out_json(rn_view_lent(runnel_reply_body(reply)));
+    (void)args;
+    (void)none;
+    if (!status) {
+        json = rn_view_lent(runnel_reply_body(reply));
+        if (rn_view_eq(json, RN_LIT("[]")))
+            status = report_none(leases);
+        else
+            rn_out_json(json);
+    }
     runnel_reply_close(reply);
     return status;
 }
 
-static int import(struct rn_leases *leases, const char *file,
-                  runnel_error *error)
+/* Reports that leases could not be created; `source` is where they come
+ * from. */
+static int check_created(runnel_code code, const runnel_error *error,
+                         struct rn_leases *leases, const char *source)
+{
+    if (code == RUNNEL_CONFLICT)
+        return rn_report(RN_EXIT_CONFLICT,
+                         "processor \"%s\" has leases in \"%s\" already",
+                         leases->set.name, leases->place);
+    if (code == RUNNEL_BAD_REQUEST)
+        return rn_report_error_at(error, "%s", source);
+    return check(code, error, leases);
+}
+
+static int import(const struct rn_args *args, struct rn_leases *leases,
+                  const char *file)
 {
     struct rn_buf text = RN_BUF_INIT(RN_INPUT_MAX);
+    runnel_error error = { 0 };
     struct rn_json json;
     struct rn_view v;
     int status;
 
+    (void)args;
     rn_json_init(&json, NULL);
     status = rn_input_read(file, RN_JSON_ARRAY, &text, &json);
+    if (!status && rn_json_count(&json, 0) == 0)
+        status = rn_report(RN_EXIT_USAGE, "%s: the array has no lease", file);
     if (!status) {
         v = rn_buf_view(&text);
-        if (runnel_leases_import(&leases->set, (runnel_bytes){ v.at, v.len },
-                                 error))
-            status = rn_report_error_at(error, "%s", file);
+        status = check_created(
+            runnel_leases_import(&leases->set, (runnel_bytes){ v.at, v.len },
+                                 &error),
+            &error, leases, file);
     }
     rn_json_release(&json);
     rn_buf_release(&text);
     return status;
 }
 
-/* ---- the command --------------------------------------------------------- */
-
-static int check(runnel_code code, runnel_error *error,
-                 struct rn_leases *leases)
+static int fork_from(const struct rn_args *args, struct rn_leases *leases,
+                     const char *prefix)
 {
-    return code ? rn_leases_report(error, leases) : RN_EXIT_OK;
-}
-
-static int run_verb(const struct rn_args *args, struct rn_leases *leases)
-{
-    const char *verb = rn_args_operand(args, 0);
-    const char *operand = rn_args_operand(args, 1);
     runnel_error error = { 0 };
 
-    if (strcmp(verb, "list") == 0)
-        return list(args, leases, NULL);
-    if (strcmp(verb, "seek") == 0)
-        return seek(args, leases, operand, &error);
-    if (strcmp(verb, "release") == 0)
-        return check(runnel_leases_release(&leases->set, operand, &error),
-                     &error, leases);
-    if (strcmp(verb, "reset") == 0)
-        return check(runnel_leases_delete(&leases->set, &error), &error,
-                     leases);
-    if (strcmp(verb, "export") == 0)
-        return export(leases, &error);
-    if (!operand)
-        return rn_report(RN_EXIT_USAGE, "'%s' needs another argument: %s", verb,
-                         strcmp(verb, "show") == 0     ? "the lease"
-                         : strcmp(verb, "import") == 0 ? "the file"
-                                                       : "a lease prefix");
-    if (strcmp(verb, "show") == 0)
-        return list(args, leases, operand);
-    if (strcmp(verb, "import") == 0)
-        return import(leases, operand, &error);
-    return check(runnel_leases_fork(&leases->set, operand, &error), &error,
-                 leases);
+    (void)args;
+    return check_created(runnel_leases_fork(&leases->set, prefix, &error),
+                         &error, leases, prefix);
 }
+
+/* ---- the command --------------------------------------------------------- */
+
+static const struct verb {
+    const char *name;
+    const char *argument; /* what ARGUMENT is; NULL: it takes none */
+    bool needs_argument;
+    int (*run)(const struct rn_args *args, struct rn_leases *leases,
+               const char *argument);
+} verbs[] = {
+    { "list", NULL, false, list },
+    { "show", "the lease", true, list },
+    { "seek", "the lease", false, seek },
+    { "release", "the lease", false, release },
+    { "reset", NULL, false, reset },
+    { "export", NULL, false, export },
+    { "import", "the file", true, import },
+    { "fork", "a lease prefix", true, fork_from },
+};
 
 static int run(const struct rn_args *args)
 {
+    const struct verb *verb = verbs; /* the parser has checked the name */
+    const char *argument = rn_args_operand(args, 1);
     struct rn_leases leases = { 0 };
-    int status = rn_leases_open(args, &leases);
+    int status;
 
+    while (strcmp(verb->name, rn_args_operand(args, 0)) != 0)
+        verb++;
+    if (argument && !verb->argument)
+        return rn_report(RN_EXIT_USAGE, "'%s' takes no argument '%s'",
+                         verb->name, argument);
+    if (!argument && verb->needs_argument)
+        return rn_report(RN_EXIT_USAGE, "'%s' needs another argument: %s",
+                         verb->name, verb->argument);
+    if (rn_args_flag(args, "to") && verb->run != seek)
+        return rn_report(RN_EXIT_USAGE, "--to belongs to 'seek', not to '%s'",
+                         verb->name);
+    status = rn_leases_open(args, &leases);
     if (!status)
-        status = run_verb(args, &leases);
+        status = verb->run(args, &leases, argument);
     rn_leases_close(&leases);
     return status;
 }
