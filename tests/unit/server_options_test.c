@@ -34,6 +34,7 @@ static const struct known {
       .good = "[::1]:99" },
     { "data", "DATA", AT(data), TEXT_DEFAULT("runnel-data"), .good = "/d" },
     { "store", "STORE", AT(store), TEXT_DEFAULT("local"), .good = "mem" },
+    { "seed", "SEED", AT(seed), TEXT_DEFAULT(NULL), .good = "/s" },
     { "advertise", "ADVERTISE", AT(advertise), TEXT_DEFAULT(NULL),
       .good = "https://h:1/" },
     { "consistency", "CONSISTENCY", AT(consistency), TEXT_DEFAULT("Session"),
