@@ -7,16 +7,16 @@
 enum {
     BLOCK_LEAST = 4 << 10,
     BLOCK_MOST = 256 << 10,
-    BLOCK_HUGE = 2 << 20, /* a page, where pages are large */
+    BLOCK_HUGE = 2 << 20, /* a huge page */
     PAGE_LEAST = 4 << 10,
-    STOCK = 2,      /* large blocks: each of two rooms may need one */
-    LARGE_PART = 4, /* of a block: what is larger gets one to itself */
+    STOCK = 2,      /* huge blocks: each of two rooms may need one */
+    LARGE_PART = 4, /* of a block: larger pieces get a block of their own */
     ALIGN = alignof(uint64_t),
 };
 
 struct rn_block {
     struct rn_block *next;
-    size_t mapped; /* bytes of a mapping of its own; 0: by rn_new */
+    size_t mapped; /* bytes of the block's own mapping; 0: from rn_new */
     char bytes[];
 };
 
@@ -31,8 +31,8 @@ void rn_block_arena_init(struct rn_block_arena *b, uint64_t limit)
                                       clamp(limit, BLOCK_LEAST, BLOCK_MOST) };
 }
 
-/* A search jumps all over a large table, and would find the translation of
- * hardly any address at hand if pages were small. */
+/* Searches jump all over a large memtable.  With small pages, almost every
+ * access would miss the TLB. */
 static struct rn_block *map_block(size_t bytes)
 {
     struct rn_block *b = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -76,7 +76,7 @@ static void free_list(struct rn_block **list)
         free_block(b);
 }
 
-/* Makes what is ready the writer's own. */
+/* Gives the stocked blocks to the writer. */
 static void take_stock(struct rn_block_arena *b)
 {
     if (!b->spare)
@@ -117,7 +117,7 @@ bool rn_block_arena_is_short(const struct rn_block_arena *b)
     return __atomic_load_n(&b->is_short, __ATOMIC_RELAXED);
 }
 
-/* Until it is touched, a page is only an address. */
+/* Touches every page, because the kernel backs a page at its first touch. */
 static void touch(struct rn_block *b)
 {
     for (size_t at = PAGE_LEAST; at < b->mapped; at += PAGE_LEAST)
@@ -130,7 +130,7 @@ void rn_block_arena_stock(struct rn_block_arena *b)
     for (int i = 0; i < STOCK; i++) {
         struct rn_block *more = map_block(BLOCK_HUGE);
         if (!more)
-            return; /* the writer will see */
+            return; /* the writer will find out */
         touch(more);
         more->next = __atomic_load_n(&b->ahead, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(&b->ahead, &more->next, more, true,
@@ -144,7 +144,8 @@ uint64_t rn_block_arena_bytes(const struct rn_block_arena *b)
     return __atomic_load_n(&b->bytes, __ATOMIC_RELAXED);
 }
 
-/* From half a large block on, so that there is one when the first is needed. */
+/* Begins at half a huge block, so that one is ready when the first is needed.
+ */
 static void note_shortage(struct rn_block_arena *b)
 {
     if (b->bytes >= BLOCK_HUGE / 2 && (!b->spare || !b->spare->next) &&

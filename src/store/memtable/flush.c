@@ -5,21 +5,21 @@
 #include "store/local/local.h"
 
 enum {
-    /* LMDB keeps what a transaction has changed in a sorted array, and filling
-     * that takes time with the square of its length; and to write it out is one
-     * long stretch of work, for which others wait. */
+    /* LMDB keeps the dirty pages of a transaction in a sorted array, whose
+     * insertions take quadratic time.  A commit also writes them in one go, and
+     * other threads wait for it. */
     SLICE_ROWS = 512,
     ROWS_A_PAUSE = 32,
     SLICE_BYTES = 4 << 20,
-    ROW_SHARE = 16 << 10, /* of what is allocated ahead: for a row's pages */
-    LIMIT_SHARE = 4,      /* a table, of what the map has */
+    ROW_SHARE = 16 << 10, /* of the space allocated ahead, for one row */
+    LIMIT_SHARE = 4,      /* a memtable, of the bytes in the map */
     LIMIT_LEAST = 8 << 20,
     LIMIT_FIRST = 64 << 20, /* after an open, when much may come */
-    DISK_SHARE = 16,        /* a table, of the disk that is free */
+    DISK_SHARE = 16,        /* a memtable, of the free disk */
     RETRY_NS = 200000000,
 };
 
-#define ALL_GROUPS (UINT64_MAX - 1) /* but those taken back */
+#define ALL_GROUPS (UINT64_MAX - 1) /* except those rolled back */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -36,9 +36,10 @@ static uint64_t disk_share(struct rn_local *l)
     return free_bytes > LIMIT_LEAST ? free_bytes : LIMIT_LEAST;
 }
 
-/* The larger a table, the more of its rows go to one page of the map, and the
- * fewer pages are written.  But a small store should not keep more beside its
- * data than in it, and what the map takes for a table must fit the disk. */
+/* The larger a memtable, the more of its rows go to one page of the map, and
+ * the fewer pages are written.  But a small store should not keep more in
+ * memory than in its map, and the pages that a flush takes must fit the disk.
+ */
 static void set_limit(struct rn_local *l)
 {
     uint64_t limit =
@@ -94,7 +95,7 @@ bool rn_flush_has_room(struct rn_local *l)
     bool room;
 
     pthread_mutex_lock(&l->state);
-    /* Up to twice as much: writers are slowed down long before. */
+    /* Up to twice the limit: backpressure slows writers long before. */
     room = !l->settle.settling ||
            rn_memtable_bytes(l->settle.recent) <
                2 * __atomic_load_n(&l->settle.limit, __ATOMIC_RELAXED);
@@ -138,7 +139,7 @@ double rn_flush_lag(struct rn_local *l)
 
 /* ---- settling ------------------------------------------------------------ */
 
-/* Puts a table in the spare's place; returns which that was. */
+/* Stores a memtable as the spare; returns the previous spare. */
 static struct rn_memtable *swap_spare(struct rn_local *l, struct rn_memtable *r)
 {
     return __atomic_exchange_n(&l->settle.spare, r, __ATOMIC_ACQ_REL);
@@ -202,7 +203,7 @@ bool rn_flush_begin(struct rn_local *l)
     return true;
 }
 
-/* The map has the whole table: nobody who begins to read now needs it. */
+/* The map has the whole memtable: readers that begin now do not need it. */
 static void finish(struct rn_local *l)
 {
     struct rn_flush *s = &l->settle;
@@ -228,22 +229,23 @@ static enum rn_code settle_row(struct rn_local *l, struct rn_map_txn *txn,
         return l->map->ops->put(txn, e->key, e->value);
     rc = l->map->ops->del(txn, e->key);
     __atomic_add_fetch(&l->thin.deleted, !rc, __ATOMIC_RELAXED);
-    return rc == RN_NOT_FOUND ? RN_OK : rc; /* put and deleted in memory */
+    return rc == RN_NOT_FOUND ? RN_OK
+                              : rc; /* the row was put and deleted in memory */
 }
 
-/* Some rows of a table, on their way. */
+/* A bounded step of a flush. */
 struct slice {
     const struct rn_memtable *table;
     uint64_t seq; /* up to this group */
     bool deletes_only;
     const struct rn_memtable_entry *last;
     uint64_t rows, bytes;
-    bool whole; /* there is no row left */
+    bool whole; /* no row is left */
 };
 
-/* A slice takes no more pages than are allocated ahead: whether there is space
- * shows before it begins, and not when LMDB's writes are cut short.  But it has
- * a row. */
+/* A slice takes no more pages than are allocated ahead: a lack of space shows
+ * before it begins, and not when LMDB's writes are cut short.  But a slice has
+ * at least one row. */
 static bool is_done(const struct rn_local *l, const struct slice *slice)
 {
     uint64_t ahead = l->opts.ahead_bytes;
@@ -314,7 +316,7 @@ static bool is_lack(enum rn_code rc)
     return rc == RN_FULL || rc == RN_NOMEM;
 }
 
-/* All that was deleted.  `recent` stays what it is as long as a table settles.
+/* Flushes all tombstones.  `recent` is not replaced while a flush is under way.
  */
 static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
 {

@@ -1,18 +1,20 @@
-/* flush.h -- moves committed groups from memory into the map.
+/* flush.h -- the memtable flush: writes the rows of an immutable memtable into
+ * the map.
  *
- * Groups go into a table in memory (memtable.h).  When that is full, or a
- * checkpoint is due, an empty one takes its place and the keeper puts the full
- * one's rows into the map, in the order of their keys, a slice at a time.
+ * Group commits go into a memtable (memtable.h).  When it is full, or a
+ * checkpoint is due, an empty memtable takes its place, and the keeper thread
+ * writes the rows of the full one into the map in key order, a slice at a time.
  *
- * Readers hold the tables that they began with, and look there first, so
- * nothing changes for them while a table settles: what the map has of it
- * already is what they read from the table.  The same goes for a state of the
- * map that has one half of a table, should it be captured: recovery puts the
- * whole of it into memory again, from the log.
+ * Readers hold the memtables that they began with and look there first, so a
+ * flush changes nothing for them: the rows that are in the map already are the
+ * rows that they read from the memtable.  A checkpoint may therefore capture a
+ * map that has half of a memtable: recovery puts the whole memtable into memory
+ * again, from the WAL.
  *
- * Where the disk is full a table stays in memory until there is space.  Deletes
- * are let pass then, whichever table they are in: for the same reason rows may
- * go into the map in any order, as long as the newest of a key is the last.
+ * If the disk is full, a memtable stays in memory until there is space.
+ * Deletes are still flushed, from either memtable: for the same reason, rows
+ * may go into the map in any order, as long as the newest write of a key is the
+ * last.
  */
 #ifndef RN_STORE_MEMTABLE_FLUSH_H
 #define RN_STORE_MEMTABLE_FLUSH_H
@@ -24,62 +26,64 @@ struct rn_local;
 
 struct rn_flush {
     /* Guarded by the store's state lock. */
-    struct rn_memtable *recent; /* what the writer writes to */
-    /* Full; on its way into the map.  Atomic: while there is one, all below and
-     * `recent` stay as they are but for the keeper. */
+    struct rn_memtable *recent; /* the mutable memtable */
+    /* The immutable memtable that is being flushed.  Atomic: while there is
+     * one, only the keeper changes the members below and `recent`. */
     struct rn_memtable *settling;
     uint64_t visible; /* the last group that readers may see */
 
-    struct rn_memtable *spare; /* empty, to be the next `recent`; atomic */
+    struct rn_memtable
+        *spare; /* an empty memtable, to be the next `recent`; atomic */
 
-    /* The keeper's own, except where noted. */
-    struct rn_wal_place end;     /* of the log, when `settling` was full */
-    struct rn_wal_place settled; /* up to here the map has everything */
-    const struct rn_memtable_entry *last; /* put into the map */
+    /* Used by the keeper alone, except where noted. */
+    struct rn_wal_place end;     /* of the WAL, when `settling` was full */
+    struct rn_wal_place settled; /* the map has everything up to here */
+    const struct rn_memtable_entry *last; /* the last entry in the map */
     int64_t retry_ns;                     /* no slice before this */
     bool stuck;                           /* for lack of space; atomic */
-    uint64_t limit;                       /* bytes of a full table; atomic */
+    uint64_t limit;                       /* bytes of a full memtable; atomic */
     uint64_t done, total; /* bytes of `settling` in the map; atomic */
 };
 
 enum rn_code rn_flush_init(struct rn_local *l, struct rn_err *err) RN_CHECK;
 void rn_flush_release(struct rn_flush *s);
 
-/* In the writer's turn: begins to settle what there is.  False if a table is
- * settling already, if there is nothing to settle, or no memory. */
+/* Called with the writer's turn held: begins to flush `recent`.  False if a
+ * flush is under way already, if there is nothing to flush, or if there is no
+ * memory. */
 bool rn_flush_begin(struct rn_local *l);
 
-/* Instead of rn_memtable_drop, by who writes: what nobody has any more becomes
- * the next table, memory and all. */
+/* Called by writers instead of rn_memtable_drop: a memtable without references
+ * becomes the next memtable and keeps its memory. */
 void rn_flush_drop(struct rn_local *l, struct rn_memtable *table);
-/* The keeper's: gives back memory that is kept for what is to be written. */
+/* Called by the keeper: frees the memory that is kept for future writes. */
 void rn_flush_rest(struct rn_local *l);
 
-/* In the writer's turn: true if it will soon wait for memory, unless the keeper
- * gets some ready. */
+/* Called with the writer's turn held: true if the writer will soon wait for
+ * memory unless the keeper stocks some. */
 bool rn_flush_is_short(const struct rn_local *l);
-void rn_flush_stock(struct rn_local *l); /* the keeper's */
+void rn_flush_stock(struct rn_local *l); /* called by the keeper */
 
-/* Puts the next rows into the map.  RN_FULL or RN_NOMEM: not now; after any
- * other failure the store is poisoned. */
+/* Writes the next rows into the map.  RN_FULL or RN_NOMEM: try again later.
+ * After any other failure the store is poisoned. */
 enum rn_code rn_flush_slice(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
-/* Everything that is committed; for when there is no keeper. */
+/* Flushes everything that is committed; for stores without a keeper. */
 enum rn_code rn_flush_all(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
-/* The one that is settling, or NULL; for the keeper and whoever has the turn.
- */
+/* The memtable that is being flushed, or NULL.  Called by the keeper or with
+ * the writer's turn held. */
 struct rn_memtable *rn_flush_table(const struct rn_local *l);
 
 /* True if a group may be written without waiting for the keeper. */
 bool rn_flush_has_room(struct rn_local *l);
-bool rn_flush_is_full(struct rn_local *l); /* the table that is written to */
+bool rn_flush_is_full(struct rn_local *l); /* the mutable memtable */
 bool rn_flush_is_stuck(const struct rn_local *l);
 
-/* What the map may need for all that is in memory, as far as one can tell. */
+/* An estimate of the bytes that the map needs for everything in memory. */
 uint64_t rn_flush_pending(struct rn_local *l);
 
-/* By how much writers are ahead: 0 not at all, 1 a whole table. */
+/* How far writers are ahead of the flush: 0 not at all, 1 a whole memtable. */
 double rn_flush_lag(struct rn_local *l);
 
 #endif

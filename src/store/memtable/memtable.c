@@ -1,9 +1,10 @@
 /* memtable.c -- see memtable.h.
  *
- * In the list keys rise, and of one key the newest write comes first.  An entry
- * is complete before it can be reached, and is in the list before the guide
- * leads to it, so a reader that goes by does or does not see it, and either is
- * right: whatever is being written is newer than what anybody reads.
+ * The list is in ascending key order; of one key the newest write comes first.
+ * An entry is complete before it can be reached, and is in the list before the
+ * sparse index leads to it.  A reader that passes by may or may not see it, and
+ * either is right: an entry that is being written is newer than any reader's
+ * snapshot.
  */
 #include "store/memtable/memtable.h"
 
@@ -15,26 +16,27 @@ enum {
     CHAINS_MOST = 1 << 18,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
     RUNS = 64,
-    RUN_POSTS = 32, /* one for so many entries of a run */
+    RUN_POSTS = 32, /* one post for so many entries of a run */
     CACHE_LINE = 64,
     FETCHED = 3 * CACHE_LINE, /* an entry and its key */
-    VALUE_APART = 256,        /* so long, and it lies apart from its entry */
+    VALUE_APART = 256,        /* longer values lie apart from their entry */
 };
 
-/* Where a run of rising keys has come to: feeds grow at their end. */
+/* The end of a run of ascending keys: feeds grow at their end. */
 struct run {
-    struct rn_memtable_entry *last; /* NULL: there is none */
-    unsigned unposted;              /* entries since one had a post */
+    struct rn_memtable_entry *last; /* NULL: no run */
+    unsigned unposted;              /* entries since the last post */
 };
 
-/* Entries of like hashes, and a mark for the rest of each hash: most keys that
- * are looked for are new, and that shows here without a look at any entry. */
+/* A chain of the hash table, with a small Bloom filter over other bits of the
+ * hashes: most lookups are for new keys, and the filter says so without reading
+ * an entry. */
 struct chain {
     struct rn_memtable_entry *newest; /* atomic */
-    uint64_t marks; /* atomic; who may see an entry sees its */
+    uint64_t marks; /* the filter; atomic; set before the entry is visible */
 };
 
-/* What is left of a table when it is emptied. */
+/* The memory that a recycled memtable keeps. */
 struct memory {
     struct rn_block_arena blocks;
     struct chain *chains; /* by hash */
@@ -44,12 +46,12 @@ struct memory {
 struct rn_memtable {
     unsigned refs; /* atomic */
     struct memory memory;
-    struct rn_room entries; /* close together, keys and short values too */
+    struct rn_room entries; /* adjacent, with keys and short values */
     struct rn_room values;  /* long ones */
     struct rn_sparse_index guide;
-    struct rn_memtable_entry *group; /* the last written of the open one */
+    struct rn_memtable_entry *group; /* the last entry of the open group */
     struct rn_memtable_link first;
-    struct run runs[RUNS]; /* by the start of their keys */
+    struct run runs[RUNS]; /* by the first bytes of their keys */
 };
 
 /* ---- the table ----------------------------------------------------------- */
@@ -88,7 +90,7 @@ struct rn_memtable *rn_memtable_keep(struct rn_memtable *r)
     return r;
 }
 
-/* True if nobody has it any more. */
+/* True if that was the last reference. */
 static bool let_go(struct rn_memtable *r)
 {
     return r && !__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL);
@@ -148,9 +150,10 @@ static struct rn_memtable_entry *follow(struct rn_memtable_entry *const *link)
     return __atomic_load_n(link, __ATOMIC_ACQUIRE);
 }
 
-/* The entry that a link leads to, if its key is below; else NULL.  A reader may
- * find the start of one entry and the way to another, if that is being put in
- * between: the new one need not be seen, of the old one its own start says. */
+/* The entry that a link leads to, if its key is below `key`; else NULL.  During
+ * an insertion a reader may see the start of one entry and the pointer to
+ * another.  It need not see the new entry, and it compares the old entry by the
+ * entry's own start. */
 static struct rn_memtable_entry *below(const struct rn_memtable_link *link,
                                        const struct rn_sought *key)
 {
@@ -162,8 +165,8 @@ static struct rn_memtable_entry *below(const struct rn_memtable_link *link,
     return e && rn_sought_is_after(key, e) ? e : NULL;
 }
 
-/* The link that leads to the first entry whose key is not below the sought one;
- * the key's spot in the guide. */
+/* The link that leads to the first entry whose key is not below `key`; sets the
+ * key's spot in the sparse index. */
 static struct rn_memtable_link *seek(const struct rn_memtable *r,
                                      const struct rn_sought *key,
                                      struct rn_sparse_index_spot *spot)
@@ -176,7 +179,8 @@ static struct rn_memtable_link *seek(const struct rn_memtable *r,
     return (struct rn_memtable_link *)link;
 }
 
-/* The entry that a link belongs to, or NULL if it is the table's first. */
+/* The entry that contains a link, or NULL if it is the memtable's first link.
+ */
 static const struct rn_memtable_entry *
 owner_of(const struct rn_memtable *r, const struct rn_memtable_link *link)
 {
@@ -196,7 +200,8 @@ static const struct rn_memtable_entry *last_of(const struct rn_memtable *r)
     return last;
 }
 
-/* The last entry whose key is below `key`, or of all if that is empty. */
+/* The last entry whose key is below `key`, or the last of all if `key` is
+ * empty. */
 static const struct rn_memtable_entry *seek_below(const struct rn_memtable *r,
                                                   struct rn_view key)
 {
@@ -221,7 +226,7 @@ static struct chain *chain_of(const struct rn_memtable *r, uint32_t hash)
     return &r->memory.chains[hash & (r->memory.chain_count - 1)];
 }
 
-/* By bits that the number of a chain does not have. */
+/* Uses bits of the hash that do not select the chain. */
 static uint64_t mark_of(uint32_t hash)
 {
     return UINT64_C(1) << (hash >> 26);
@@ -266,9 +271,8 @@ static const struct rn_memtable_entry *first_from(const struct rn_memtable *r,
     return follow(&seek(r, &from, &spot)->to);
 }
 
-/* Entries are met in the order of keys, and lie where they were written: the
- * next one, its key with it, comes from memory while this one is made use of.
- */
+/* Entries are visited in key order but lie in the order of writing.  Prefetches
+ * the next entry and its key while the caller uses this one. */
 static void fetch(const struct rn_memtable_entry *e)
 {
     for (int i = 0; e && i < FETCHED; i += CACHE_LINE)
@@ -292,7 +296,7 @@ next_forward(const struct rn_memtable *r, uint64_t seq,
     return e;
 }
 
-/* A list leads forward only; each step back looks from the top. */
+/* The list is singly linked: each step backward searches from the index. */
 static const struct rn_memtable_entry *
 next_backward(const struct rn_memtable *r, uint64_t seq,
               const struct rn_key_interval *range,
@@ -329,8 +333,8 @@ static struct rn_view copy_to(char *at, struct rn_view from)
     return rn_view_of(at, from.len);
 }
 
-/* Keys of a run have their first nine bytes in common: a container, what it is,
- * and a range (engine/key.h). */
+/* Keys of a run share their first nine bytes: a container, a kind of row, and a
+ * range (engine/key.h). */
 static bool same_run(const struct rn_memtable_entry *e,
                      const struct rn_sought *key)
 {
@@ -345,9 +349,9 @@ static struct run *run_of(struct rn_memtable *r, const struct rn_sought *key)
     return &r->runs[start * 0x9e3779b97f4a7c15u >> 58];
 }
 
-/* Does the key come right behind the last of the run, and is it new?  To one
- * key there may be any number of writes: without a post, all would lie in the
- * way of a search for what comes behind. */
+/* True if the key is new and comes right after the last of the run.  A key may
+ * have any number of writes.  If they had no post, a search for a later key
+ * would have to pass them all. */
 static bool continues(const struct run *run, const struct rn_sought *key)
 {
     const struct rn_memtable_entry *e = run->last;
@@ -359,9 +363,10 @@ static bool continues(const struct run *run, const struct rn_sought *key)
     return rn_view_compare(e->next.to->key, key->key) > 0;
 }
 
-/* Finds the link that leads past the key's place.  True if the entry there
- * wants a post, and at which spot.  In a run few do: what continues it needs
- * none, and who looks for something in it finds one not far ahead. */
+/* Finds the link that leads past the key's position.  True if the entry should
+ * have a post, and then sets its spot.  In a run few entries have posts: the
+ * next entry of the run needs none, and a search within the run finds one
+ * nearby. */
 static bool find_link(struct rn_memtable *r, const struct rn_sought *key,
                       bool goes_on, struct rn_memtable_link **link,
                       struct rn_sparse_index_spot *spot)
@@ -380,7 +385,7 @@ static bool find_link(struct rn_memtable *r, const struct rn_sought *key,
     return true;
 }
 
-/* Makes an entry reachable; whatever it says was written before. */
+/* Publishes an entry, whose members have been written before. */
 static void link_in(struct rn_memtable *r, struct rn_memtable_entry *e,
                     const struct rn_sought *key, bool goes_on)
 {
@@ -402,14 +407,14 @@ static void link_in(struct rn_memtable *r, struct rn_memtable_entry *e,
     before = owner_of(r, link);
     if (goes_on)
         run_of(r, key)->last = e;
-    else if (before && same_run(before, key)) /* one begins */
+    else if (before && same_run(before, key)) /* a run begins */
         *run_of(r, key) = (struct run){ .last = e };
     if (wants_post)
         rn_sparse_index_add(&r->guide, &spot, e, memory);
 }
 
-/* What the open group wrote under a key before, which nobody else has seen, can
- * be written over: a range's row is, once for each document. */
+/* An entry of the open group, which no reader has seen, can be overwritten in
+ * place: the row of a range is, once for each document. */
 static bool write_over(struct rn_memtable *r, uint64_t seq, struct rn_view key,
                        uint32_t hash, struct rn_view value, bool gone)
 {
@@ -434,9 +439,9 @@ static enum rn_code add(struct rn_memtable *r, uint64_t seq, struct rn_view key,
     struct rn_memtable_entry *e;
     char *at;
 
-    __builtin_prefetch(chain_of(r, hash), 1); /* it comes while we copy */
-    /* What continues a run is new, and to look for it would be to wait for
-     * memory. */
+    __builtin_prefetch(chain_of(r, hash), 1); /* loads while we copy */
+    /* A key that continues a run is new.  Looking for it would miss the cache.
+     */
     if (!goes_on && write_over(r, seq, key, hash, value, gone))
         return RN_OK;
     e = take(r, &r->entries, head + key.len + (apart ? 0 : value.len));

@@ -1,16 +1,16 @@
 /* sparse_index.c -- see sparse_index.h.
  *
- * A tree of two levels.  Posts move to the right, one by one, for a new one to
- * take its place, and a reader may come by meanwhile: it finds one of them
- * twice, or a leaf half of which is in another already, and is led to an entry
- * further ahead of its key.
+ * An insertion moves posts to the right, one by one, and a reader may look
+ * meanwhile.  It may see a post twice, or a leaf half of which has been copied
+ * to another leaf already.  In each case it is led to an entry further before
+ * its key.
  */
 #include "store/memtable/sparse_index.h"
 
 #include "base/bytes.h"
 
 enum {
-    LEAF_POSTS = 64, /* 1 KB: more would take long to move, for each new one */
+    LEAF_POSTS = 64, /* 1 KB: each insertion moves up to that */
     LEAVES_LEAST = 64,
     CACHE_LINE = 64,
 };
@@ -73,9 +73,10 @@ static bool is_before(const struct post *p, const struct rn_sought *key,
     return rn_sought_is_after(key, to);
 }
 
-/* How many posts of a node come before the key.  First by their numbers, where
- * a jump of the processor would be a guess, and a wrong one each second time;
- * then, among those that begin as the key does, by looking at entries. */
+/* The number of posts of a node that come before the key.  The first loop
+ * compares numbers and is branch-free, because a branch would mispredict half
+ * the time.  The second one reads entries, among those whose first bytes are
+ * the key's. */
 static unsigned search(const struct rn_sparse_index_node *n,
                        const struct rn_sought *key, bool in_leaf)
 {
@@ -100,14 +101,15 @@ static unsigned search(const struct rn_sparse_index_node *n,
     return at;
 }
 
-/* A search would wait for one line of a leaf after the other. */
+/* Prefetches a leaf, or a search would wait for one cache line after another.
+ */
 static void fetch(const struct rn_sparse_index_node *leaf)
 {
     for (size_t i = 0; i < LEAF_POSTS; i += CACHE_LINE / sizeof(struct post))
         __builtin_prefetch(&leaf->posts[i]);
 }
 
-/* The leaf with a key's place; NULL: there is none yet. */
+/* The leaf with the key's position; NULL: there is no leaf yet. */
 static struct rn_sparse_index_node *find_leaf(const struct rn_sparse_index *g,
                                               const struct rn_sought *key,
                                               unsigned *leaf_at)
@@ -119,7 +121,7 @@ static struct rn_sparse_index_node *find_leaf(const struct rn_sparse_index *g,
     if (!leaves)
         return NULL;
     *leaf_at = search(leaves, key, false);
-    if (*leaf_at > 0) /* else before all: in the first leaf, too */
+    if (*leaf_at > 0) /* a key before all belongs to the first leaf, too */
         (*leaf_at)--;
     return follow(&leaves->posts[*leaf_at]);
 }
@@ -164,7 +166,8 @@ rn_sparse_index_find_last(const struct rn_sparse_index *g)
 
 /* ---- adding -------------------------------------------------------------- */
 
-/* The number last: who reads it finds what it belongs to, or an earlier one. */
+/* Stores the number last: a reader that sees it also sees its pointer, or the
+ * pointer of an earlier entry. */
 static void set(struct post *p, struct post to)
 {
     __atomic_store_n(&p->to, to.to, __ATOMIC_RELEASE);
@@ -196,8 +199,8 @@ static struct rn_sparse_index_node *make(struct rn_sparse_index_memory memory,
     return n;
 }
 
-/* In the first leaf there will be earlier ones, and the directory does not hear
- * of it; so it begins with the lowest number. */
+/* The first leaf will get earlier posts without a change of the directory, so
+ * its number in the directory is the lowest. */
 static void begin(struct rn_sparse_index *g, struct post first,
                   struct rn_sparse_index_memory memory)
 {
@@ -209,8 +212,8 @@ static void begin(struct rn_sparse_index *g, struct post first,
                          __ATOMIC_RELEASE);
 }
 
-/* Makes a leaf of these posts, to stand at a place in the directory.  Readers
- * may be in a directory that has become too small: it stays. */
+/* Makes a leaf of these posts at a position of the directory.  A directory that
+ * is too small is replaced, but not freed: readers may be in it. */
 static struct rn_sparse_index_node *
 add_leaf(struct rn_sparse_index *g, unsigned at, const struct post *posts,
          unsigned count, struct rn_sparse_index_memory memory)
@@ -227,8 +230,8 @@ add_leaf(struct rn_sparse_index *g, unsigned at, const struct post *posts,
     return leaf;
 }
 
-/* Puts a post into a leaf that is full.  What comes behind all others begins a
- * leaf, so that keys which rise leave full ones behind. */
+/* Inserts a post into a full leaf.  A post behind all others begins a new leaf,
+ * so that ascending keys leave full leaves behind. */
 static void split(struct rn_sparse_index *g,
                   const struct rn_sparse_index_spot *spot, struct post p,
                   struct rn_sparse_index_memory memory)
@@ -251,7 +254,8 @@ static void split(struct rn_sparse_index *g,
         insert(leaf, spot->at, p);
 }
 
-/* Has the key of an entry a post, at this spot or first in the next leaf? */
+/* True if the key of an entry has a post, at this spot or first in the next
+ * leaf. */
 static bool has_post(const struct rn_sparse_index *g,
                      const struct rn_sparse_index_spot *spot,
                      const struct rn_memtable_entry *e)

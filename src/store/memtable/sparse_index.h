@@ -1,20 +1,21 @@
-/* sparse_index.h -- where in the list of a table a search begins.
+/* sparse_index.h -- the sparse index of a memtable: a lock-free two-level tree
+ * over its sorted list, which says where a search begins.
  *
- * The entries of a table (memtable.h) are a list in the order of their keys,
- * and lie all over its memory: each that a search comes by it has to wait for.
- * So a guide has posts, of which each tells an entry and the start of its key
- * as a number.  They stand in the order of the list, some dozens in a leaf, and
- * the leaves are told by the posts of a directory, which is small enough to
- * stay at hand.  A search waits for a leaf, and for the entry that it is led
- * to.
+ * The entries of a memtable (memtable.h) are a list in key order, scattered
+ * over its memory: each entry that a search visits costs a cache miss.  So the
+ * index has posts, each a pointer to an entry and the first bytes of its key as
+ * a number.  Posts are in the order of the list, some dozens in a leaf.  The
+ * posts of a directory point to the leaves, and the directory is small enough
+ * to stay in the cache.  A search misses the cache for one leaf and for the
+ * entry that the leaf points to.
  *
- * What always holds: a guide leads to an entry before the key's place, and from
- * there the list leads on.  A post that is missing makes the way longer, never
- * wrong; so not every entry has one, and lack of memory is no failure.
+ * Invariant: the index leads to an entry before the key's position, and from
+ * there the list leads on.  A missing post makes a search longer, never wrong;
+ * so not every entry has a post, and running out of memory is no failure.
  *
- * Threads: one writer; readers beside it need no lock.  Where a post stands,
- * only one of an earlier entry can ever take its place: who has seen that it is
- * before a key may follow it a moment later, whatever was put in between.
+ * Threads: one writer; readers beside it need no lock.  A post can only be
+ * replaced by the post of an earlier entry: a reader that has seen that a post
+ * is before a key may follow it later, whatever was inserted in between.
  */
 #ifndef RN_STORE_MEMTABLE_SPARSE_INDEX_H
 #define RN_STORE_MEMTABLE_SPARSE_INDEX_H
@@ -22,7 +23,7 @@
 #include "store/memtable/block_arena.h"
 #include "store/memtable/memtable.h"
 
-/* A key, ready to be looked for. */
+/* A key, prepared for searches. */
 struct rn_sought {
     uint64_t start[2];
     struct rn_view key;
@@ -41,39 +42,39 @@ static inline bool rn_sought_is_after(const struct rn_sought *s,
     return rn_view_compare(e->key, s->key) < 0;
 }
 
-/* Zeroed: it has no posts.  Its memory is the table's. */
+/* A zeroed index has no posts.  Its memory is the memtable's. */
 struct rn_sparse_index {
     struct rn_sparse_index_node *leaves; /* the directory; atomic */
 };
 
-/* Where the post of a key stands, or would. */
+/* Where the post of a key is, or would be inserted. */
 struct rn_sparse_index_spot {
-    struct rn_sparse_index_node *leaf; /* NULL: there is none yet */
+    struct rn_sparse_index_node *leaf; /* NULL: there is no leaf yet */
     unsigned leaf_at;                  /* in the directory */
     unsigned at;                       /* in the leaf */
 };
 
-/* The last entry with a post that comes before the key, NULL if none does; its
- * spot, for the writer, until something is added. */
+/* The last entry with a post that comes before the key, or NULL.  Sets `spot`,
+ * which the writer may use until something is added. */
 struct rn_memtable_entry *
 rn_sparse_index_find(const struct rn_sparse_index *g,
                      const struct rn_sought *key,
                      struct rn_sparse_index_spot *spot);
-/* It will be looked for soon. */
+/* Prefetches the leaf that a search for `key` will read. */
 void rn_sparse_index_expect(const struct rn_sparse_index *g,
                             const struct rn_sought *key);
 /* The last entry with a post, or NULL. */
 struct rn_memtable_entry *
 rn_sparse_index_find_last(const struct rn_sparse_index *g);
 
-/* Where nodes come from. */
+/* Where nodes are allocated. */
 struct rn_sparse_index_memory {
     struct rn_block_arena *blocks;
     struct rn_room *room;
 };
 
-/* Gives an entry, which is in the list already, a post at the spot of its key,
- * unless that has one: of one key the older entry leads further. */
+/* Adds a post at the key's spot for an entry that is in the list already,
+ * unless the key has one: the older entry of a key leads further. */
 void rn_sparse_index_add(struct rn_sparse_index *g,
                          const struct rn_sparse_index_spot *spot,
                          struct rn_memtable_entry *e,
