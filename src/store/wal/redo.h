@@ -1,6 +1,7 @@
-/* redo.h -- what a log record's payload says: the writes of one group.
+/* redo.h -- the payload of a WAL record: the redo of one group commit.
  *
- * One after the other, in the order in which they were made, little endian:
+ * The writes follow each other in the order in which they were made, little
+ * endian:
  *
  *      0  kind    u8    1 put, 2 delete
  *      1  zero    u8
@@ -25,8 +26,8 @@ struct rn_redo {
 enum rn_code rn_redo_add(struct rn_buf *payload,
                          const struct rn_redo *write) RN_CHECK;
 
-/* Takes the first write off `*payload`; it points into it.  RN_NOT_FOUND at the
- * end, RN_CORRUPT if these are no writes. */
+/* Removes the first write from `*payload`; `out` points into the payload.
+ * RN_NOT_FOUND at the end, RN_CORRUPT if the payload is malformed. */
 enum rn_code rn_redo_next(struct rn_view *payload,
                           struct rn_redo *out) RN_CHECK;
 

@@ -1,7 +1,7 @@
 /* replay.c -- see replay.h.
  *
- * What the log has behind the checkpoint goes where it was before the process
- * ended: into memory, from which the keeper settles it.
+ * The records behind the checkpoint go where they were before the process
+ * ended: into the memtable, from which the keeper flushes them.
  */
 #include "store/wal/replay.h"
 
@@ -10,7 +10,7 @@
 
 struct replay {
     struct rn_local *local;
-    struct rn_task stocker; /* as long as there is no keeper for it */
+    struct rn_task stocker; /* stocks memory while there is no keeper */
 };
 
 static int64_t stock(void *local)
@@ -22,8 +22,8 @@ static int64_t stock(void *local)
     return RN_TASK_IDLE;
 }
 
-/* Fresh memory takes half of the time, which need not be ours.  Without a
- * thread for it, it is. */
+/* Half of the time goes into fresh memory, so another thread gets it.  Without
+ * threads, this one does. */
 static void have_stocked(struct replay *r)
 {
     struct rn_env *env = r->local->env;
@@ -36,8 +36,8 @@ static void have_stocked(struct replay *r)
         (void)env->ops->task_start(env, &r->stocker);
 }
 
-/* All rows of a group are looked for at once, so that one wait for memory does
- * not follow the other. */
+/* Prefetches for all rows of a group at once, so that the cache misses overlap.
+ */
 static void expect_rows(const struct rn_memtable *recent,
                         struct rn_view payload)
 {

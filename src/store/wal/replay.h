@@ -1,4 +1,5 @@
-/* replay.h -- brings the store from the checkpoint to the end of the log. */
+/* replay.h -- recovery's redo: applies the WAL behind the checkpoint to the
+ * memtable. */
 #ifndef RN_STORE_WAL_REPLAY_H
 #define RN_STORE_WAL_REPLAY_H
 
@@ -6,7 +7,8 @@
 
 struct rn_local;
 
-/* After it every record of the log can be read.  Nothing is written. */
+/* Afterwards every record of the WAL is visible.  Nothing is written to disk.
+ */
 enum rn_code rn_replay(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
 #endif

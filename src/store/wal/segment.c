@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 enum {
-    MARK_BYTES = 24, /* sum u64, magic u32, zero u32, number u64 */
+    MARK_BYTES = 24, /* checksum u64, magic u32, zero u32, number u64 */
     CHUNK = 1 << 20, /* zeros are written in pieces of this size */
 };
 
@@ -25,7 +25,7 @@ enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
                  : RN_OK;
 }
 
-/* Where the marks begin and records must end. */
+/* Where the footers begin and records must end. */
 uint64_t rn_segment_room(const struct rn_segment *s)
 {
     return s->bytes > RN_WAL_MARKS ? s->bytes - RN_WAL_MARKS : 0;
@@ -42,7 +42,7 @@ static uint64_t mark_number(const struct rn_segment *s, uint32_t magic)
     return magic == RN_MARK_END ? s->bytes : s->number;
 }
 
-/* In a block of its own, so that a write that goes wrong spoils nothing else.
+/* Each footer has a block of its own, so that a torn write spoils nothing else.
  */
 int rn_segment_mark(const struct rn_segment *s, struct rn_file *file,
                     uint32_t magic)
@@ -77,10 +77,10 @@ enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
     return RN_OK;
 }
 
-/* Writing zeros, not only allocating, is what makes later syncs cheap: the
- * file system need not note for each that a block now holds data.  Each piece
- * is written back before the next: a commit's sync would wait behind all of
- * them, if they came at once. */
+/* Writing zeros instead of only allocating makes later syncs cheap: the file
+ * system need not record for each block that it now holds data.  Each piece is
+ * written back before the next, because a commit's sync would wait behind all
+ * of them if they came at once. */
 static int write_zeros(struct rn_segment *s, uint64_t to)
 {
     char *zeros = rn_new(CHUNK);
@@ -96,7 +96,7 @@ static int write_zeros(struct rn_segment *s, uint64_t to)
     return error;
 }
 
-/* Gives a new file its length, the mark that tells it, and a sync. */
+/* Gives a new file its length, the footer that records it, and a sync. */
 int rn_segment_fill(struct rn_segment *s, uint64_t bytes)
 {
     int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_KEEP);
@@ -110,7 +110,7 @@ int rn_segment_fill(struct rn_segment *s, uint64_t bytes)
     return error ? error : rn_file_sync(s->file);
 }
 
-/* The first is only allocated, so that a first start is quick. */
+/* The first segment is only allocated, so that a first start is quick. */
 int rn_segment_fill_first(struct rn_segment *s, uint64_t bytes)
 {
     int error = s->file->env->ops->reserve(s->file, 0, bytes, RN_RESERVE_GROW);

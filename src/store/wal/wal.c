@@ -1,4 +1,4 @@
-/* wal.c -- the log's segments, and writing it; see wal.h. */
+/* wal.c -- the WAL's segments, append and sync; see wal.h. */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { IN_THE_MAKING = 0 }; /* number of a segment without a mark yet */
+enum { IN_THE_MAKING = 0 }; /* number of a segment without a footer yet */
 
 void rn_wal_segment_path(const struct rn_wal *log, uint64_t number,
                          char out[RN_WAL_PATH])
@@ -108,7 +108,7 @@ void rn_wal_close(struct rn_wal *log)
 
 /* ---- segments ------------------------------------------------------------ */
 
-/* Takes the spare that already has the wanted name, else any, else none. */
+/* Takes the spare that already has the wanted name, else any spare. */
 static bool spare_take(struct rn_wal *log, uint64_t number,
                        struct rn_segment *out)
 {
@@ -162,9 +162,9 @@ static void segment_drop(struct rn_wal *log, struct rn_segment *s)
     *s = (struct rn_segment){ 0 };
 }
 
-/* A spare, if there is one that is whole and large enough.  Of those that are
- * not, one with the wanted name stays until the new one takes its place: it was
- * announced. */
+/* Finds a spare that is whole and large enough.  Others are removed, except one
+ * with the wanted name: it was announced, so it stays until the new segment
+ * takes its place. */
 static enum rn_code find_spare(struct rn_wal *log, uint64_t number,
                                struct rn_segment *s, struct rn_err *err)
 {
@@ -185,9 +185,9 @@ static enum rn_code find_spare(struct rn_wal *log, uint64_t number,
     return RN_OK;
 }
 
-/* Through a file of its own: the kernel tells a failed write-back once to each
- * open file, and the writer must not miss it because we heard of it first.
- * `*lost`: the sync failed, and with it perhaps a record's. */
+/* Uses a file handle of its own: the kernel reports a failed write-back once to
+ * each open file, and the writer must not miss it because we saw it first.
+ * `*lost`: the sync failed, and with it perhaps that of a record. */
 static int announce(struct rn_wal *log, const struct rn_segment *before,
                     bool *lost)
 {
@@ -207,8 +207,8 @@ static int announce(struct rn_wal *log, const struct rn_segment *before,
     return error;
 }
 
-/* One ready segment behind `before`: a spare under a new name, or a new file,
- * which gets its name when it is whole. */
+/* Makes one segment ready behind `before`: a renamed spare, or a new file,
+ * which gets its name when it is complete. */
 static enum rn_code segment_ready(struct rn_wal *log,
                                   const struct rn_segment *before,
                                   struct rn_segment *s, struct rn_err *err)
@@ -226,7 +226,7 @@ static enum rn_code segment_ready(struct rn_wal *log,
             return rc;
         error = rn_segment_fill(s, log->opts.segment_bytes);
     } else {
-        /* A killed process may have left it whole in the page cache only. */
+        /* A killed process may have left it complete in the page cache only. */
         error = rn_file_sync(s->file);
         lost = error;
     }
@@ -235,7 +235,7 @@ static enum rn_code segment_ready(struct rn_wal *log,
     if (!error)
         error = announce(log, before, &lost);
     if (!error) {
-        /* A record is written once, and read after a crash only. */
+        /* A record is written once, and read only after a crash. */
         log->opts.env->ops->direct(s->file);
         return RN_OK;
     }
@@ -278,8 +278,8 @@ enum rn_code rn_wal_prepare(struct rn_wal *log, bool *ready, struct rn_err *err)
     return RN_OK;
 }
 
-/* A spare that lies behind the row: one before it may have been announced, and
- * must be there. */
+/* Takes a spare with a number below the row's.  One with a higher number may
+ * have been announced, and must exist. */
 static bool surplus_take(struct rn_wal *log, struct rn_segment *out)
 {
     bool found = false;
@@ -296,7 +296,7 @@ static bool surplus_take(struct rn_wal *log, struct rn_segment *out)
     return found;
 }
 
-/* What is over the ceiling is given back to the disk. */
+/* Removes spare segments beyond the size limit. */
 static void drop_surplus(struct rn_wal *log)
 {
     struct rn_segment s;
@@ -320,7 +320,7 @@ void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place)
     drop_surplus(log);
 }
 
-/* Only the keeper takes segments out of the row, so they stay meanwhile. */
+/* Only the keeper removes segments from the row, so they stay meanwhile. */
 bool rn_wal_is_whole(struct rn_wal *log)
 {
     char path[RN_WAL_PATH];
@@ -363,8 +363,8 @@ bool rn_wal_has_room(struct rn_wal *log, uint64_t payload_bytes)
     return room;
 }
 
-/* Where a record of `bytes` goes: behind the last, or at the start of the
- * segment that stands ready. */
+/* Where a record of `bytes` goes: behind the last record, or at the start of
+ * the segment that is ready. */
 static bool find_room(struct rn_wal *log, uint64_t bytes,
                       struct rn_segment *out, uint64_t *offset)
 {
@@ -385,7 +385,7 @@ static bool find_room(struct rn_wal *log, uint64_t bytes,
     return found;
 }
 
-/* A record that was refused must not come to life at the next open. */
+/* Erases a record that was refused: the next open must not replay it. */
 static enum rn_code take_back(const struct rn_segment *s, uint64_t offset)
 {
     char zeros[RN_WAL_BLOCK] = { 0 };

@@ -1,43 +1,44 @@
-/* wal.h -- the durable record of every committed group.
+/* wal.h -- the write-ahead log (WAL): one checksummed record for each group
+ * commit.
  *
- * The log is a row of segments, files named log-NNNNNNNNNN by a number that
- * only rises.  The first is small, so that an empty store is; the others are of
- * one size.  A segment whose records are all behind the checkpoint is renamed
- * to the next number and written over: its blocks are allocated and were
+ * The WAL is a row of segments, files named log-NNNNNNNNNN by an ascending
+ * number.  The first is small, so that an empty store is small; the others are
+ * of one size.  A segment whose records are all behind the checkpoint is
+ * renamed to the next number and overwritten: its blocks are allocated and were
  * written before, which makes a sync 1.6 times faster.
  *
  * Record, little endian, starting on a 4 KiB boundary, never split over two
  * segments:
  *
- *      0  sum     u64   xxh3 of all that follows, to the end of the payload
+ *      0  sum     u64   checksum: xxh3 of the rest, to the end of the payload
  *      8  magic   u32   "RNL1"
  *     12  length  u32   of the payload
  *     16  seq     u64   one more than the record before
  *     24  prev    u64   `sum` of the record before: the chain
  *     32  payload       then zeros to the next boundary
  *
- * The last two blocks of a segment hold no records but marks (sum, magic, a
- * number), because a file that was cut short or is gone looks much like a log
- * that ends there:
+ * The last two blocks of a segment hold footers (checksum, magic, a number)
+ * instead of records, because a file that was cut short or is missing looks
+ * much like a WAL that ends there:
  *
  *   "RNLE"  in the last block: the length of the file
  *   "RNLN"  in the one before: the number of this segment; it says that the
- *           next one stands ready, and so must be there
+ *           next one is ready, and so must exist
  *
- * log-0000000000 is a segment in the making.
+ * log-0000000000 is a segment that is being made.
  *
  * Invariants
- *   L1  A record counts only if its sum is right, its seq is the next one and
- *       its prev is the sum of the record before.  Old records in reused
- *       space have right sums, but neither of the others.
- *   L2  No block that holds a record that was synced is written again before a
- *       checkpoint has passed it.
+ *   L1  A record counts only if its checksum is right, its seq is the next one
+ *       and its prev is the checksum of the record before.  Old records in
+ *       reused space have right checksums, but neither of the others.
+ *   L2  No block that holds a synced record is overwritten before a checkpoint
+ *       has passed it.
  *   L3  At most one record is in flight.  So a good record numbered beyond the
- *       next means that something before it is damaged: the log refuses.  The
- *       same goes for a header that names the sum of the next record, and for
- *       the next record's own header in any other place than its.
- *   L4  A segment's name, its last mark, and the mark that announces it are
- *       durable before a record in it is.
+ *       next means that something before it is damaged, and open refuses.  The
+ *       same goes for a header whose prev is the checksum of the next record,
+ *       and for the next record's own header in any place but its own.
+ *   L4  A segment's name, its length footer, and the footer that announces it
+ *       are durable before a record in it is.
  *
  * Threads: append, sync and has_room belong to the writer; prepare, forget,
  * is_whole and bytes to the keeper; both may run at once.
@@ -50,52 +51,56 @@
 enum {
     RN_WAL_BLOCK = 4096,
     RN_WAL_HEADER = 32,
-    RN_WAL_MARKS = 2 * RN_WAL_BLOCK, /* of a segment, not for records */
+    RN_WAL_MARKS = 2 * RN_WAL_BLOCK, /* the footers of a segment */
 };
 
 struct rn_wal;
 
-/* Between two records: where the next one goes, and what it must continue. */
+/* A position between two records: where the next one goes, and which record it
+ * must continue. */
 struct rn_wal_place {
     uint64_t segment, offset;
     uint64_t seq;   /* of the last record */
-    uint64_t chain; /* its sum */
+    uint64_t chain; /* its checksum */
 };
 
 struct rn_wal_opts {
     struct rn_env *env;
     const char *dir;
     uint64_t segment_bytes;
-    uint64_t first_bytes; /* of the first segment; takes every record too */
-    uint64_t bytes_max;   /* of all segments */
-    bool read_only;       /* to look at only */
-    /* Called for each record by a copy; may be NULL. */
+    uint64_t
+        first_bytes; /* of the first segment; holds the largest record, too */
+    uint64_t bytes_max; /* of all segments */
+    bool read_only;     /* open for inspection only */
+    /* Called for each record that is copied; may be NULL. */
     void (*progress)(void *of);
     void *progress_of;
-    /* Filled with segment and offset when open finds damage; may be NULL. */
+    /* Set to the segment and offset of the damage that open finds; may be NULL.
+     */
     struct rn_wal_place *damaged;
 };
 
-/* A new log with one segment, neither it nor its name synced yet. */
+/* Creates a WAL with one segment.  Neither the segment nor its name is synced
+ * yet. */
 enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
                            struct rn_err *err) RN_CHECK;
 /* That segment, for its sync. */
 struct rn_file *rn_wal_created(const struct rn_wal *log);
 
 /* True if a directory holds any good record, or any segment but the first: then
- * it is no place to create. */
+ * a new store must not be created there. */
 enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
                          struct rn_err *err) RN_CHECK;
 
-/* Opens at `from`, which a checkpoint noted, and reads on to the end of the
- * chain without changing anything.  RN_CORRUPT, naming file and offset, if a
- * segment is missing or a good record follows a bad one. */
+/* Opens the WAL at `from`, the position in a checkpoint, and follows the chain
+ * to its end without changing anything.  RN_CORRUPT, naming file and offset, if
+ * a segment is missing or a good record follows a bad one. */
 enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
                          struct rn_wal_place from, struct rn_wal **out,
                          struct rn_err *err) RN_CHECK;
 void rn_wal_close(struct rn_wal *log); /* NULL is fine */
 
-/* Gives each record after `from` to `each`, in order, up to the end found by
+/* Calls `each` for each record after `from`, in order, up to the end found by
  * open.  Stops at the first failure of `each`. */
 typedef enum rn_code rn_wal_each_fn(void *context, uint64_t seq,
                                     struct rn_view payload);
@@ -103,15 +108,16 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
                            rn_wal_each_fn *each, void *context,
                            struct rn_err *err) RN_CHECK;
 
-/* Copies the records after `from` into the directory `to`, at the same places,
- * up to the end of the chain, and syncs them.  The log may be in use: what is
- * being written at this moment is behind the end.  `*bytes`: of records. */
+/* Copies the records after `from` into the directory `to`, at the same
+ * positions, up to the end of the chain, and syncs them.  The WAL may be in
+ * use: a record that is being written is behind the end.  `*bytes`: of records.
+ */
 enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
                          struct rn_wal_place from, const char *to,
                          uint64_t *bytes, struct rn_err *err) RN_CHECK;
 
-/* Makes the last records durable that a dead process may have left in the page
- * cache only, and drops one that a failed sync has lost. */
+/* Makes the last records durable, which a dead process may have left in the
+ * page cache only, and drops a record that a failed sync has lost. */
 enum rn_code rn_wal_settle(struct rn_wal *log, struct rn_err *err) RN_CHECK;
 
 /* Where the next record goes. */
@@ -121,27 +127,26 @@ struct rn_wal_place rn_wal_end(struct rn_wal *log);
 bool rn_wal_has_room(struct rn_wal *log, uint64_t payload_bytes);
 
 /* Writes `record` as the next one: RN_WAL_HEADER bytes that are filled in here,
- * then the payload.  The buffer is padded, so its ceiling must leave a block of
- * room.  After a failure the end has not moved; RN_UNKNOWN if the half-written
- * record could not be taken back. */
+ * then the payload.  The buffer is padded, so its size limit must leave a block
+ * of room.  After a failure the end has not moved; RN_UNKNOWN if the
+ * half-written record could not be erased. */
 enum rn_code rn_wal_append(struct rn_wal *log, struct rn_buf *record,
                            struct rn_err *err) RN_CHECK;
 
-/* Makes it durable.  After a failure nothing may be appended any more. */
+/* Makes the record durable.  After a failure nothing may be appended any more.
+ */
 enum rn_code rn_wal_sync(struct rn_wal *log, struct rn_err *err) RN_CHECK;
 
-/* Sees to it that a segment stands ready behind the current one: one that was
- * forgotten, or a new one while the ceiling allows.  `*ready` tells whether
- * there is one now.  RN_UNKNOWN if a sync of the current one failed: nothing
- * may be appended any more. */
+/* Makes a segment ready behind the current one: a forgotten one, or a new one
+ * within the size limit.  `*ready`: there is one now.  RN_UNKNOWN if a sync of
+ * the current segment failed: nothing may be appended any more. */
 enum rn_code rn_wal_prepare(struct rn_wal *log, bool *ready,
                             struct rn_err *err) RN_CHECK;
 
-/* Records before `place` are no longer needed; their segments may be reused.
- */
+/* Records before `place` are no longer needed; their segments may be reused. */
 void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place);
 
-/* False if a segment that a recovery would read was removed, replaced or cut
+/* False if a segment that recovery would read was removed, replaced or cut
  * short. */
 bool rn_wal_is_whole(struct rn_wal *log);
 

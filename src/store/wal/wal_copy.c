@@ -1,9 +1,9 @@
-/* wal_copy.c -- copies a log that may be in use; see wal.h. */
+/* wal_copy.c -- copies a WAL that may be in use; see wal.h. */
 #include "store/wal/wal_own.h"
 
 #include <inttypes.h>
 
-/* The copy's segment `number`, as long as its model. */
+/* Creates segment `number` of the copy, as long as the original. */
 static enum rn_code copy_segment(struct rn_wal *to, const struct rn_segment *s,
                                  struct rn_err *err)
 {
@@ -19,7 +19,8 @@ static enum rn_code copy_segment(struct rn_wal *to, const struct rn_segment *s,
     return error ? rn_fail_errno(err, error, "%s", to->dir) : RN_OK;
 }
 
-/* Each by itself: all of them at once would be long without progress. */
+/* Syncs each segment by itself: all of them at once would take long without
+ * progress. */
 static enum rn_code end_segment(struct rn_wal *to, struct rn_err *err)
 {
     int error = rn_file_sync(to->row[to->row_len - 1].file);
@@ -28,8 +29,8 @@ static enum rn_code end_segment(struct rn_wal *to, struct rn_err *err)
                  : RN_OK;
 }
 
-/* Gives the next record of a log that may be in use.  What looks like damage
- * may be a writer who has gone on meanwhile, so the end is looked at twice. */
+/* Reads the next record of a WAL that may be in use.  Apparent damage may mean
+ * that the writer has gone on meanwhile, so the end is checked twice. */
 static enum rn_code copy_next(struct rn_wal *log, struct rn_wal_place *at,
                               struct rn_buf *record, struct rn_err *err)
 {
@@ -87,7 +88,7 @@ enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
         rc = rn_wal_new(&target, &copy);
     if (rc)
         rn_fail(err, rc, "%s: out of memory", opts->dir);
-    /* Those before it are spare, and may be given a new name at any time. */
+    /* Earlier segments are spare, and may be renamed at any time. */
     if (!rc)
         rc = rn_wal_open_all(log, from.segment, RN_OPEN_READ, err);
     if (!rc && !rn_wal_row_find(log, from.segment))

@@ -1,4 +1,4 @@
-/* wal_read.c -- the log's records and the chain through them; see wal.h. */
+/* wal_read.c -- the WAL's records and the chain through them; see wal.h. */
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "store/bug.h"
@@ -31,7 +31,7 @@ uint64_t rn_wal_sum(const char *record, uint32_t length)
     return rn_hash64(rn_view_of(record + 8, RN_WAL_HEADER - 8 + length), 0);
 }
 
-/* Reads on until `record` has `len` bytes, or the file ends. */
+/* Reads until `record` has `len` bytes, or the file ends. */
 static enum rn_code read_up_to(const struct rn_segment *s, uint64_t offset,
                                struct rn_buf *record, size_t len,
                                struct rn_err *err)
@@ -47,8 +47,8 @@ static enum rn_code read_up_to(const struct rn_segment *s, uint64_t offset,
     return rc;
 }
 
-/* Reads a record at `offset` into `record`.  RN_NOT_FOUND if there is no good
- * one. */
+/* Reads the record at `offset` into `record`.  RN_NOT_FOUND if there is no good
+ * record. */
 static enum rn_code record_read(const struct rn_segment *s, uint64_t offset,
                                 struct rn_buf *record, struct header *out,
                                 struct rn_err *err)
@@ -198,7 +198,7 @@ static enum rn_code header_read(const struct rn_segment *s, uint64_t offset,
     return rc;
 }
 
-/* The next record, in a place where it was not written. */
+/* True if `s` holds the next record in a place where it was not written. */
 static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
 {
     struct rn_err ignored;
@@ -213,9 +213,9 @@ static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
     return false;
 }
 
-/* There is more at `offset` of `s`, and the next record is not good.  That lies
- * right behind the end, or at the start of a later segment: if the one found is
- * not there, or has taken its place. */
+/* There is more at `offset` of `s`, and the next record is not good.  The next
+ * record lies right behind the end, or at the start of a later segment: the
+ * latter if the record found is not there, or has taken its place. */
 static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
                                 uint64_t offset, struct rn_err *err)
 {
@@ -232,9 +232,9 @@ static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
                    log->dir, number, at, log->end.seq + 1, offset, s->number);
 }
 
-/* What is behind the end of the chain: the sums, as their headers have them, of
- * records that would be next if they were good.  One may be in each of the two
- * places where the next is written. */
+/* What lies behind the end of the chain: the checksums, from their headers, of
+ * records that would be next if they were good.  Each of the two places where
+ * the next record is written may have one. */
 struct behind {
     uint64_t sums[2];
     size_t len;
@@ -257,10 +257,10 @@ static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
     return rc;
 }
 
-/* L3: RN_OK if a record stands at `offset` of `s` behind one that is not good,
- * which therefore was.  A whole record beyond the next says so; but so does a
- * header alone that names the sum of the next, or one that is the next, in a
- * place where it was not written. */
+/* L3: RN_OK if the record at `offset` of `s` proves that a record before it was
+ * good once.  A whole record beyond the next one proves it.  So does a header
+ * alone whose prev is the checksum of the next record, or the next record's own
+ * header in a place where it was not written. */
 static enum rn_code look_beyond(const struct rn_wal *log,
                                 const struct behind *behind,
                                 const struct rn_segment *s, uint64_t offset,
@@ -317,7 +317,7 @@ enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
     return rc;
 }
 
-/* Walks the chain from `from` to its end, then makes sure that it is the end.
+/* Follows the chain from `from` to its end, then verifies that it is the end.
  */
 static enum rn_code find_end(struct rn_wal *log, struct rn_wal_place from,
                              struct rn_err *err)
@@ -342,7 +342,8 @@ static enum rn_code find_end(struct rn_wal *log, struct rn_wal_place from,
     return rc;
 }
 
-/* Leaves in the row what holds records after `from`; the rest is spare. */
+/* Leaves the segments with records after `from` in the row; the others are
+ * spare. */
 static void put_spares_aside(struct rn_wal *log, uint64_t from)
 {
     size_t kept = 0;
@@ -358,8 +359,8 @@ static void put_spares_aside(struct rn_wal *log, uint64_t from)
     log->current = kept - 1;
 }
 
-/* From the checkpoint's segment on, each must be whole, and must be there if
- * the one before announced it. */
+/* From the checkpoint's segment on, each segment must be complete, and must
+ * exist if the one before announced it. */
 static enum rn_code check_row(struct rn_wal *log, struct rn_wal_place from,
                               struct rn_err *err)
 {
@@ -462,10 +463,10 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
     return rc;
 }
 
-/* A record whose sync failed, in a process that is gone, may be in the cache
- * alone, and no later sync would tell.  Only the last one can be: each before
- * it was synced before the next was written.  So it is read again, from the
- * device; if it is not there, it never was. */
+/* A record whose sync failed in an earlier process may be in the page cache
+ * only, and no later sync would report it.  Only the last record can be: each
+ * earlier one was synced before the next was written.  So the last one is read
+ * again, from the device; if it is not there, it never was durable. */
 static enum rn_code check_last(struct rn_wal *log, struct rn_err *err)
 {
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
@@ -481,7 +482,7 @@ static enum rn_code check_last(struct rn_wal *log, struct rn_err *err)
         return rc;
     log->end = end;
     while (log->row[log->current].number > end.segment)
-        log->current--; /* what was thought to be current stands ready */
+        log->current--; /* the former current segment is ready now */
     return RN_OK;
 }
 
