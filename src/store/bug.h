@@ -1,8 +1,9 @@
-/* bug.h -- wrong variants of the store, to prove that the proofs see them.
+/* bug.h -- mutation testing: seeded bugs of the store that the proofs must
+ * find.
  *
  * A suite that has never failed proves little.  In the build of the proofs
- * (RN_BUGS defined) each of these can be switched on by number, and the suite
- * must find it; tests/store/bugs_test.sh does.  Everywhere else RN_BUG is the
+ * (RN_BUGS defined) each bug can be switched on by number, and the suite must
+ * find it; tests/store/bugs_test.sh checks that.  Everywhere else RN_BUG is the
  * constant false and the compiler removes the variant.
  */
 #ifndef RN_STORE_BUG_H
@@ -25,7 +26,7 @@ enum rn_bug {
     RN_BUG_STOP_AT_ROT,
     RN_BUG_FAILED_MAP_COMMIT_IGNORED,
     RN_BUG_NEIGHBOURS_LOST,
-    /* Of the change feed; engine/bug.h. */
+    /* Bugs of the change feed; see engine/bug.h. */
     RN_BUG_WAKE_FORGOTTEN,
     RN_BUG_WAIT_SKIPS,
     RN_BUG_ANCESTOR_FORGOTTEN,

@@ -1,11 +1,13 @@
-/* mem.c -- the store in memory: what every other store must behave like.
+/* mem.c -- the in-memory store: the reference for the behaviour of every other
+ * store.
  *
  * The state is one immutable tree (tree.h) behind a pointer.  A transaction
- * takes a copy, which costs nothing; a writer changes its copy and publishes it
- * at commit.  Nothing survives close.
+ * takes a snapshot, which costs nothing; a writer changes its copy and
+ * publishes it at commit.  Nothing survives close.
  *
- * One lock guards what is shared: the published tree, the writer's turn and the
- * list of readers.  It is held for a few instructions, never during a search.
+ * One lock guards the shared members: the published tree, the writer's turn and
+ * the list of readers.  It is held for a few instructions, never during a
+ * search.
  */
 #include "store/tree.h"
 
@@ -49,7 +51,7 @@ static struct mem_store *store_of(const struct rn_txn *t)
 
 /* ---- the store ----------------------------------------------------------- */
 
-/* Waiting for the writer's turn goes by the monotonic clock. */
+/* Waits for the writer's turn use the monotonic clock. */
 static int init_turn(pthread_cond_t *turn)
 {
     pthread_condattr_t attr;
@@ -161,7 +163,7 @@ static void remove_reader(struct mem_store *s, struct mem_txn *t)
         s->newest = t->older;
 }
 
-/* Every lock names the same turn here: there is one writer in all. */
+/* Ignores `lock`: this store has one writer in all. */
 static enum rn_code mem_begin(struct rn_store *base, enum rn_txn_mode mode,
                               struct rn_lock lock, struct rn_txn **out,
                               struct rn_err *err)
@@ -227,7 +229,8 @@ static void mem_abort(struct rn_txn *t)
 
 /* ---- reading and writing ------------------------------------------------- */
 
-/* An old snapshot keeps what everybody else has long replaced. */
+/* Ends old readers: an old snapshot keeps entries that were replaced long ago.
+ */
 static enum rn_code check_age(struct mem_txn *t)
 {
     struct mem_store *s = store_of(&t->base);

@@ -1,12 +1,13 @@
-/* overlay.c -- a transaction upon a transaction (store.h).
+/* overlay.c -- nested transactions (store.h).
  *
- * Writes lie in a tree of their own, deletes as marks; reads look there first.
- * The tree is small (a batch, a script) and lives in memory, so its only fault
- * is RN_NOMEM, which leaves `below` unharmed.
+ * Writes lie in a tree of their own, deletes as tombstones; reads look there
+ * first.  The tree is small (a batch, a script) and lives in memory, so its
+ * only failure is RN_NOMEM, which leaves `below` unharmed.
  *
- * Redo is counted on from what `below` has, as if every write were poured
- * already: so a pour finds room.  Should it fail all the same, `below` holds
- * half of the writes, and is marked as failed: it can only be aborted.
+ * The redo bytes of `below` are counted in from the start, as if every write
+ * were applied already: so commit finds room.  If it fails all the same,
+ * `below` holds half of the writes and is marked as failed: it can only be
+ * aborted.
  */
 #include "store/tree.h"
 
@@ -18,8 +19,8 @@ struct overlay {
     struct rn_tree writes;
 };
 
-/* Two streams in one order.  Each shows its foremost entry until that has been
- * given out or hidden, which is when the stream is due to move on. */
+/* Merges two ordered streams.  Each holds its first entry until that has been
+ * returned or hidden; then the stream is due to advance. */
 struct overlay_cursor {
     struct rn_cursor base;
     const struct rn_tree_entry *write; /* NULL at the end */
@@ -33,7 +34,7 @@ static struct overlay *overlay_of(struct rn_txn *t)
     return (struct overlay *)t;
 }
 
-/* A fault met below is ours to explain. */
+/* Copies the error text of `below`, for our caller. */
 static enum rn_code told(struct overlay *o, enum rn_code rc)
 {
     if (rc >= RN_BUSY)
@@ -62,7 +63,7 @@ static enum rn_code pour(struct rn_txn *below, const struct rn_tree *writes)
         if (!e->gone)
             rc = rn_txn_put(below, e->key, e->value);
         else if ((rc = rn_txn_del(below, e->key)) == RN_NOT_FOUND)
-            rc = RN_OK; /* put and deleted again up here */
+            rc = RN_OK; /* put and deleted again in the overlay */
     }
     return rc;
 }
@@ -114,7 +115,7 @@ static enum rn_code overlay_del(struct rn_txn *t, struct rn_view key)
 
 /* ---- scanning ------------------------------------------------------------ */
 
-/* A fault leaves the stream due, so that asking again asks it again. */
+/* An error leaves the stream due, so that the next call tries again. */
 static enum rn_code move_on(struct overlay_cursor *c)
 {
     struct overlay *o = overlay_of(c->base.txn);
@@ -154,8 +155,8 @@ static enum rn_code overlay_scan(struct rn_txn *t,
     return RN_OK;
 }
 
-/* Below zero if the write comes first, above if the entry below does, zero if
- * the write hides the entry below. */
+/* Below zero if the write comes first, above if the entry of `below` does, zero
+ * if the write hides that entry. */
 static int which_first(const struct overlay_cursor *c)
 {
     int order;
@@ -196,7 +197,7 @@ static void overlay_end(struct rn_cursor *base)
 
 /* ---- begin --------------------------------------------------------------- */
 
-/* An overlay is a transaction, not a store: nobody can come here. */
+/* An overlay is a transaction, not a store: this is never called. */
 static enum rn_code never_open(const struct rn_store_opts *opts,
                                struct rn_store **out, struct rn_err *err)
 {

@@ -1,15 +1,15 @@
-/* store.c -- the waist: the contract of store.h, checked once for every store.
+/* store.c -- the contract of store.h, checked once for every store.
  *
- * What a caller may not do is a bug and asserts, in release builds too.  What a
- * store may not do asserts as well, except where damaged bytes on a disk could
- * be the cause: that is RN_CORRUPT.
+ * A caller that breaks the contract is a bug and asserts, in release builds
+ * too.  A store that breaks it asserts as well, except where damaged bytes on a
+ * disk could be the cause: that is RN_CORRUPT.
  */
 #include "store/store.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-enum { REDO_OVERHEAD = 16 }; /* of one put or del in a log: lengths, kind */
+enum { REDO_OVERHEAD = 16 }; /* of a put or del in the WAL: lengths, kind */
 
 static const struct rn_store_ops *const stores[] = {
     &rn_store_mem,
@@ -118,7 +118,7 @@ enum rn_code rn_txn_begin(struct rn_store *s, enum rn_txn_mode mode,
     return RN_OK;
 }
 
-/* Nothing may still hang on a transaction that ends. */
+/* Asserts that an ending transaction has no open cursor or overlay. */
 static void assert_free(const struct rn_txn *t)
 {
     assert(t->cursors == 0);
@@ -194,7 +194,7 @@ static void assert_writable(const struct rn_txn *t)
     assert_free(t);
 }
 
-/* What remains to be noted when a write has returned `rc`. */
+/* Records the result `rc` of a write in the transaction. */
 static enum rn_code written(struct rn_txn *t, uint64_t redo, enum rn_code rc)
 {
     if (!rc)

@@ -4,14 +4,14 @@
  *
  *   weight(child) <= DELTA * weight(other child)
  *
- * A put or del changes one count by one, and a single or double rotation, told
- * apart by GAMMA, restores it; that (3, 2) suffices is proven in Hirai and
+ * A put or del changes one count by one, and a single or double rotation,
+ * chosen by GAMMA, restores it; that (3, 2) suffices is proven in Hirai and
  * Yamamoto, "Balancing weight-balanced trees", 2011.
  *
  * Ownership: functions that build (node_new, rotate, balance) take over the
- * references they are given, also when they fail.  Failure is noted once in
- * `struct edit`; from then on whatever is to be built is an empty tree, up to
- * the root: so no step has to undo another.
+ * references they are given, also when they fail.  `struct edit` records a
+ * failure once.  From then on every built tree is empty, up to the root: so no
+ * step has to undo another.
  */
 #include "store/tree.h"
 
@@ -20,7 +20,7 @@
 
 enum { DELTA = 3, GAMMA = 2 };
 
-/* Apart from the node, so that copying a path does not copy values. */
+/* Separate from the node, so that copying a path does not copy values. */
 struct entry {
     struct rn_tree_entry face;
     atomic_uint refs;
@@ -78,7 +78,7 @@ static void node_drop(struct rn_tree_node *n)
            atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) == 1) {
         struct rn_tree_node *larger = n->child[1];
 
-        node_drop(n->child[0]); /* as deep as the tree is high */
+        node_drop(n->child[0]); /* recursion: as deep as the tree */
         entry_drop(n->entry);
         rn_free(n);
         n = larger;
@@ -192,7 +192,7 @@ static struct rn_tree_node *del(struct edit *edit, struct rn_tree_node *n,
                    node_share(n->child[0]), 1);
 }
 
-/* Puts the new root in place of the old, unless memory ran out on the way. */
+/* Replaces the old root by the new one, unless memory ran out on the way. */
 static enum rn_code finish(struct rn_tree *t, const struct edit *edit,
                            struct rn_tree_node *root)
 {

@@ -1,9 +1,10 @@
-/* tree.h -- an ordered map of which any state can be kept for nothing.
+/* tree.h -- a persistent (immutable, path-copying) weight-balanced tree: an
+ * ordered map with free snapshots.
  *
- * Nodes never change once made: a write makes new ones from the place of the
- * change up to the root and shares all others, so a copy of the map is a
- * pointer and a count, and readers of it need no lock.  Balanced by weight: no
- * path is longer than 2.41 * log2(count + 1), whatever the keys are.
+ * Nodes never change once made: a write makes new nodes from the place of the
+ * change up to the root and shares all others.  So a copy of the map is a
+ * pointer and a reference count, and its readers need no lock.  No path is
+ * longer than 2.41 * log2(count + 1), whatever the keys are.
  *
  * Keys compare as store.h says; every key is at least one byte long.
  *
@@ -20,10 +21,10 @@ struct rn_tree {
     struct rn_tree_node *root;
 };
 
-/* Owned by the tree, and there as long as a tree that holds it. */
+/* Owned by the tree; lives as long as any tree that holds it. */
 struct rn_tree_entry {
     struct rn_view key, value;
-    bool gone; /* put by rn_tree_mark */
+    bool gone; /* a tombstone, put by rn_tree_mark */
 };
 
 struct rn_tree rn_tree_copy(const struct rn_tree *t) RN_CHECK;
@@ -45,7 +46,7 @@ const struct rn_tree_entry *rn_tree_next(const struct rn_tree *t,
 /* All three leave the tree as it was when they return RN_NOMEM. */
 enum rn_code rn_tree_put(struct rn_tree *t, struct rn_view key,
                          struct rn_view value) RN_CHECK;
-/* For a map laid upon another: an entry that says its key is not there. */
+/* Puts a tombstone, which hides the key of an underlying map. */
 enum rn_code rn_tree_mark(struct rn_tree *t, struct rn_view key) RN_CHECK;
 /* RN_NOT_FOUND if absent. */
 enum rn_code rn_tree_del(struct rn_tree *t, struct rn_view key) RN_CHECK;
