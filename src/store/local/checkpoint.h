@@ -1,21 +1,21 @@
-/* checkpoint.h -- the file that says where recovery starts.
+/* checkpoint.h -- the checkpoint file: a durable state of the map and the WAL
+ * position from which recovery starts.
  *
- * A checkpoint names a state of the map that is wholly on disk and the place in
- * the log from which the rest follows.  File `checkpoint`, little endian:
+ * File `checkpoint`, little endian:
  *
  *      0  magic       u64  "RNLCKPT1"
  *      8  number      u64  of this checkpoint, rising
  *     16  generation  u64  the map is the file map-<generation>
  *     24  segment     u64  \
- *     32  offset      u64   | the log after the captured state
+ *     32  offset      u64   | the WAL after the captured state
  *     40  seq         u64   | (struct rn_wal_place)
  *     48  chain       u64  /
  *     56  length      u64  of the image
- *     64  image            what the map wants back (lmdb.c)
- *      -  sum         u64  xxh3 of everything before it
+ *     64  image            what the map needs to open at that state (image.h)
+ *      -  sum         u64  checksum: xxh3 of everything before it
  *
- * It is written beside commits, in steps, so that each can be interleaved with
- * them, and with a crash, by the proofs:
+ * It is written beside commits, in steps, so that the proofs can interleave
+ * each step with commits and with a crash:
  *
  *   IDLE -> FLUSH      capture, with the writer held out     [keeper]
  *   FLUSH -> WRITE     the map's bytes are durable
@@ -23,10 +23,10 @@
  *   SYNC -> RENAME     and durable
  *   RENAME -> SYNC_DIR in place of the old one
  *   SYNC_DIR -> DONE   its name is durable too
- *   DONE -> IDLE       old pin released, log segments free    [keeper]
+ *   DONE -> IDLE       old pin released, WAL segments free    [keeper]
  *
- * Only after SYNC_DIR may anything be given up that the previous checkpoint
- * needs.
+ * Only after SYNC_DIR may anything that the previous checkpoint needs be
+ * released.
  */
 #ifndef RN_STORE_LOCAL_CHECKPOINT_H
 #define RN_STORE_LOCAL_CHECKPOINT_H
@@ -56,12 +56,12 @@ struct rn_checkpoint {
 void rn_checkpoint_init(struct rn_checkpoint *c);
 void rn_checkpoint_release(struct rn_checkpoint *c);
 
-/* RN_NOT_FOUND if there is none, RN_CORRUPT if it is damaged. */
+/* RN_NOT_FOUND if the file is missing, RN_CORRUPT if it is damaged. */
 enum rn_code rn_checkpoint_read(struct rn_env *env, const char *dir,
                                 struct rn_checkpoint *out,
                                 struct rn_err *err) RN_CHECK;
 
-/* Puts the whole file in place at once, durably; for a copy of a store. */
+/* Writes the whole file at once, durably; for a copy of a store. */
 enum rn_code rn_checkpoint_write(const struct rn_checkpoint *c,
                                  struct rn_env *env, const char *dir,
                                  struct rn_err *err) RN_CHECK;

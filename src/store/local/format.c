@@ -11,7 +11,7 @@
 
 enum {
     FORMAT_FILE_MAX = 4096,
-    ID_BYTES = 11, /* of a process, as a line */
+    ID_BYTES = 11, /* a process id, as a line */
 };
 
 static const char first_line[] = "runnel data directory\n";
@@ -29,16 +29,16 @@ static void note_name(void *context, const char *name)
     } else if (strcmp(name, "format.tmp") != 0 && strcmp(name, "lock") != 0 &&
                strcmp(name, "backup") != 0 && strcmp(name, "lost+found") != 0 &&
                strcmp(name, "tls") != 0) {
-        /* Not what a crash in the middle of creation may leave, the mount point
-         * of an empty file system, or certificates made before the start. */
+        /* Not the leftovers of a crash during creation, the mount point of an
+         * empty file system, or certificates made before the start. */
         l->other = true;
     }
 }
 
 /* ---- whose it is now ----------------------------------------------------- */
 
-/* The id has a fixed width, so that no longer one lies below it.  It is there
- * for people: a disk that does not take it is no reason to stop. */
+/* The id has a fixed width, so that it overwrites a longer one.  It is there
+ * for people: a disk that refuses the write is no reason to stop. */
 static void leave_id(struct rn_file *lock)
 {
     char line[ID_BYTES + 1];
@@ -47,8 +47,8 @@ static void leave_id(struct rn_file *lock)
     (void)rn_file_write(lock, rn_view_of(line, ID_BYTES), 0);
 }
 
-/* Only who has the lock for himself has left his id, so who shares it is not
- * told of: the id is of somebody who went before. */
+/* The process id in the file is the last exclusive holder's.  If the lock is
+ * held shared, that id is stale, so it is not printed. */
 static enum rn_code refuse_lock(struct rn_env *env, struct rn_file *lock,
                                 const char *path, struct rn_err *err)
 {
@@ -136,7 +136,7 @@ static char *take_line(char **at, const char *word)
     return value;
 }
 
-/* The text is changed while it is read; its sum was taken before. */
+/* Modifies the text while parsing; the caller computed the checksum before. */
 static bool format_parse(char *text, uint64_t sum_before, uint64_t *version,
                          struct rn_format *out)
 {
@@ -150,7 +150,7 @@ static bool format_parse(char *text, uint64_t sum_before, uint64_t *version,
         return false;
     *version = strtoull(number, NULL, 10);
     if (*version > RN_FORMAT_VERSION)
-        return true; /* only the number is promised to stay readable */
+        return true; /* only the format number must stay readable */
     id = take_line(&at, "store");
     restored = id ? take_line(&at, "restored") : NULL;
     sum = restored ? take_line(&at, "sum") : NULL;

@@ -1,14 +1,15 @@
-/* format.h -- what a data directory is, and whose.
+/* format.h -- the identity and format version of a data directory, and its
+ * lock.
  *
  * The file `format` is the first thing written into a new directory and the
  * first thing read from an old one, so that nothing else is ever opened in a
- * directory that is not ours or is newer than this program:
+ * directory that is not Runnel's or is newer than this program:
  *
  *     runnel data directory
  *     format 1
  *     store 5f1c...        32 hexadecimal digits, drawn at creation and restore
- *     restored 0           how many restores lie behind this copy
- *     sum 9d0f...          xxh3 of the lines above
+ *     restored 0           how many restores this copy has been through
+ *     sum 9d0f...          checksum: xxh3 of the lines above
  *
  * The names in a data directory:
  *
@@ -32,9 +33,9 @@ struct rn_format {
     uint64_t restored;
 };
 
-/* RN_NOT_FOUND in an empty or absent directory; RN_BAD_REQUEST in one that
- * holds something else; RN_CORRUPT if the file is damaged; RN_FORBIDDEN if it
- * is of a later format.  Changes nothing. */
+/* RN_NOT_FOUND in an empty or absent directory; RN_BAD_REQUEST in a directory
+ * of something else; RN_CORRUPT if the file is damaged; RN_FORBIDDEN if its
+ * format is newer.  Changes nothing. */
 enum rn_code rn_format_read(struct rn_env *env, const char *dir,
                             struct rn_format *out, struct rn_err *err) RN_CHECK;
 
@@ -43,12 +44,12 @@ enum rn_code rn_format_write(struct rn_env *env, const char *dir,
                              const struct rn_format *format,
                              struct rn_err *err) RN_CHECK;
 
-/* A new identity for a new or restored directory. */
+/* Draws a new identity for a new or restored directory. */
 void rn_format_draw_id(struct rn_env *env, struct rn_format *format);
 
-/* The file `lock`, for the life of `*out`: for one alone, who leaves his
- * process id there for those who come later, or shared.  RN_BUSY, with that id,
- * if someone has it. */
+/* Locks the file `lock` for the life of `*out`, exclusively or shared.  An
+ * exclusive holder leaves its process id in the file.  RN_BUSY, with that id,
+ * if another process holds the lock. */
 enum rn_code rn_directory_lock(struct rn_env *env, const char *dir,
                                enum rn_file_lock how, struct rn_file **out,
                                struct rn_err *err) RN_CHECK;

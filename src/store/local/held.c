@@ -1,22 +1,22 @@
-/* held.c -- what a copy keeps the keeper from giving up.
+/* held.c -- keeps the checkpoint and the WAL that a running backup reads.
  *
  * A backup reads the files of the checkpoint that was durable when it began.
- * As long as it holds the lock on `backup`, the pages of that checkpoint may
- * not be reused, nor its log while it holds `format`: that is less long, or a
- * full log would hold up writers until the whole map was copied.
+ * While it holds the lock on `backup`, the pages of that checkpoint may not be
+ * reused; while it holds `format`, the WAL may not be, either.  The second lock
+ * is shorter, or a full WAL would stop writers until the whole map was copied.
  *
  * A backup that hangs or was stopped must not hold them for ever.  So while it
- * makes progress it writes a number that changes into `backup`, and what it
- * holds is given up when that has stayed the same for PATIENCE_NS.  If it goes
- * on after all, pages or records do not fit together, and it begins again.  A
- * backup that may only read cannot write there: it keeps the pages, and the log
- * for PATIENCE_NS.
+ * makes progress it writes a changing number into `backup`, and what it holds
+ * is released when that number has stayed the same for PATIENCE_NS.  If the
+ * backup goes on after all, its pages or records do not fit together, and it
+ * starts over.  A backup with read-only access cannot write there: it keeps the
+ * pages, and the WAL for PATIENCE_NS.
  */
 #include "base/bytes.h"
 #include "store/admin/backup.h"
 #include "store/local/local.h"
 
-enum { HELD_NS = 20000000 }; /* between looks at whether a backup is over */
+enum { HELD_NS = 20000000 }; /* between checks whether a backup is over */
 #define PATIENCE_NS INT64_C(60000000000)
 
 static uint64_t read_progress(struct rn_local *l)

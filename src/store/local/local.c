@@ -1,18 +1,18 @@
-/* local.c -- the embedded store: transactions over a log, a table and a map.
+/* local.c -- the embedded store: transactions over a WAL, a memtable and a map.
  *
- * The life of a group, and each way it can fail:
+ * The life of a group commit, and each way it can fail:
  *
  *   begin    poisoned: RN_READ_ONLY.  Disk below the reserve, no space ahead of
- *            the map, or not even for what is committed: RN_FULL.  Wait for a
- *            log segment and for a table that settles, before taking the
- *            writer's turn: the keeper may need that turn.
- *   put, del go to the table in memory, where nobody else sees them yet, and,
- *            as redo, to a buffer.
- *   commit   1 append the redo to the log    fails: nothing happened
- *            2 sync the log                  fails: outcome unknown, poisoned
- *            3 let readers see it            cannot fail
+ *            the map, or not even for the memtables: RN_FULL.  Wait for a WAL
+ *            segment and for a flush before taking the writer's turn: the
+ *            keeper may need that turn.
+ *   put, del go to the memtable, where no reader sees them yet, and, as redo,
+ *            to a buffer.
+ *   commit   1 append the redo to the WAL    fails: nothing happened
+ *            2 sync the WAL                  fails: outcome unknown, poisoned
+ *            3 make it visible to readers    cannot fail
  *            4 answer
- *   later    the keeper puts it into the map (flush.h)
+ *   later    the keeper flushes it into the map (flush.h)
  */
 #include "store/local/local.h"
 
@@ -28,8 +28,8 @@
 
 enum { SEGMENT_MIN = 64 << 10 };
 
-/* With so much of the disk free beyond the reserve, nobody fills it in so short
- * a time; to ask before each group costs the group some microseconds. */
+/* With so much of the disk free beyond the reserve, it cannot fill up in so
+ * short a time.  Asking before each group would cost it some microseconds. */
 #define AMPLE_BYTES (UINT64_C(1) << 30)
 #define AMPLE_NS INT64_C(10000000)
 
@@ -101,7 +101,7 @@ static void init_locks(struct rn_local *l)
     pthread_condattr_destroy(&attr);
 }
 
-/* Gives back whatever is there, in the opposite order of opening. */
+/* Releases everything that was opened, in reverse order. */
 static void local_free(struct rn_local *l)
 {
     if (l->map) {
@@ -197,8 +197,8 @@ static enum rn_code local_open(const struct rn_store_opts *opts,
     return rn_local_open_with(&rn_map_lmdb, opts, out, err);
 }
 
-/* A last checkpoint makes the next start quick; if it fails, nothing is lost:
- * the log has everything. */
+/* A last checkpoint makes the next start quick.  If it fails, nothing is lost:
+ * the WAL has everything. */
 static void local_close(struct rn_store *s)
 {
     struct rn_local *l = (struct rn_local *)s;
@@ -207,7 +207,7 @@ static void local_close(struct rn_store *s)
     if (!l->opts.manual)
         stop_tasks(l);
     assert(!l->readers);
-    /* Twice: one that is in progress may be of an older state. */
+    /* Twice: a checkpoint in progress may be of an older state. */
     for (int i = 0; i < 2 && !l->opts.manual; i++) {
         if (!rn_local_is_poisoned(l) && rn_local_has_news(l))
             (void)!rn_local_checkpoint(l, &err);
@@ -215,7 +215,7 @@ static void local_close(struct rn_store *s)
     local_free(l);
 }
 
-/* What the last copy has left; see backup.c. */
+/* The note of the last backup; see backup.c. */
 static int64_t backup_time(const struct rn_local *l)
 {
     char text[RN_BACKUP_NOTE_MAX + 1] = "";
@@ -227,25 +227,25 @@ static int64_t backup_time(const struct rn_local *l)
     return strtoll(text, NULL, 10);
 }
 
-/* For a write, with so much of the disk free. */
+/* True if a write may proceed with `free_bytes` of free disk. */
 static bool has_space(struct rn_local *l, uint64_t free_bytes)
 {
     if (free_bytes >= l->opts.reserve_bytes)
         return true;
-    /* Checkpoints need a little of the disk, whatever else does not. */
+    /* Even if the map has room within itself, checkpoints need some disk. */
     return free_bytes >= l->opts.reserve_bytes / 16 && l->map->ops->has_room &&
            l->map->ops->has_room(l->map);
 }
 
-/* In the log for a record, in memory for its rows. */
+/* True if there is room in the WAL for a record and in memory for its rows. */
 static bool has_room(struct rn_local *l)
 {
     return rn_wal_has_room(l->log, rn_local_record_max(l)) &&
            rn_flush_has_room(l);
 }
 
-/* What keeps writes from being taken, or NULL.  The disk may have space that
- * others may use and we may not. */
+/* Why writes are refused, or NULL.  The disk may have space that other users
+ * may use and this process may not. */
 static const char *find_lack(struct rn_local *l, uint64_t free_bytes)
 {
     if (!has_space(l, free_bytes))
@@ -257,7 +257,7 @@ static const char *find_lack(struct rn_local *l, uint64_t free_bytes)
     return NULL;
 }
 
-/* What keeps writers waiting.  When the last of them left there was no room;
+/* Why writers wait, or NULL.  When the last writer gave up there was no room;
  * there may be some by now. */
 static const char *find_wait(struct rn_local *l, struct rn_store_status *out)
 {
@@ -336,9 +336,9 @@ static void drop_tables(struct rn_local_txn *t)
     rn_memtable_drop(t->tables[1]);
 }
 
-/* Tables and map in one locked section, with no other table begun between: then
- * the map has nothing newer than `visible`, and lacks nothing that is in no
- * table. */
+/* Takes the memtables and the map's snapshot under one lock, with no other
+ * memtable begun between.  So the map has nothing newer than `visible`, and
+ * lacks only rows that are in a memtable. */
 static enum rn_code see(struct rn_local *l, struct rn_local_txn *t,
                         struct rn_err *err)
 {
@@ -372,8 +372,9 @@ static enum rn_code begin_read(struct rn_local *l, struct rn_local_txn *t,
 
 /* ---- the writer ---------------------------------------------------------- */
 
-/* A mutex would do, were it fair: a writer that commits one group after the
- * other could keep the keeper out for long, and checkpoints with it. */
+/* Not a mutex, because a mutex is not fair: a writer that commits one group
+ * after the other could keep the keeper, and with it checkpoints, waiting for
+ * long. */
 static bool enter(struct rn_local *l, const struct timespec *until)
 {
     bool entered;
@@ -439,8 +440,8 @@ enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
                    (unsigned long long)(l->opts.reserve_bytes >> 20));
 }
 
-/* A file that is gone or out of reach is an answer where it was asked for;
- * under a write it is a fault like any other. */
+/* A missing or unreachable file is a regular result where it was asked for.
+ * Under a write it is an error like any other. */
 static enum rn_code as_fault(enum rn_code rc, struct rn_err *err)
 {
     if (!rc || rc >= RN_BUSY)
@@ -456,7 +457,7 @@ uint64_t rn_local_record_max(const struct rn_local *l)
                                                    : RN_TXN_REDO_MAX;
 }
 
-/* Without a keeper's thread the waiting writer does the keeper's work.  The
+/* Without a keeper thread the waiting writer does the keeper's work.  The
  * checkpoint in progress may have been captured too early to free a segment;
  * the one after it is not. */
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
@@ -476,7 +477,7 @@ static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
     return rc && rn_local_is_poisoned(l) ? refuse_poisoned(l, err) : rc;
 }
 
-/* Whoever finds room ends it. */
+/* Starts the clock of `no_room_ns`; a writer that finds room resets it. */
 static void note_wait(struct rn_local *l)
 {
     if (!__atomic_load_n(&l->no_room_ns, __ATOMIC_RELAXED))
@@ -532,9 +533,9 @@ static enum rn_code lock_writer(struct rn_local *l,
     }
 }
 
-/* The writer's lock, and the space that its transaction may need.  What deletes
- * have given up can be used again after a checkpoint, so a delete waits for
- * that rather than fail. */
+/* Takes the writer's turn and reserves the space that its transaction may need.
+ * Space freed by deletes can be reused only after a checkpoint, so a delete
+ * waits for one rather than fail. */
 static enum rn_code lock_and_reserve(struct rn_local *l, enum rn_txn_mode mode,
                                      struct rn_err *err)
 {
@@ -565,7 +566,7 @@ static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
     struct rn_err why;
 
     if (l->opts.manual && rn_flush_is_stuck(l))
-        (void)!rn_flush_all(l, &why); /* there is no keeper to try again */
+        (void)!rn_flush_all(l, &why); /* no keeper to try again */
     if (rn_local_is_poisoned(l))
         return refuse_poisoned(l, err);
     if (mode == RN_TXN_WRITE && rn_flush_is_stuck(l))
@@ -573,7 +574,8 @@ static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
     return rn_local_check_space(l, mode, err);
 }
 
-/* In the writer's turn, so that the table stays the one that is written to. */
+/* Called with the writer's turn held, so that the memtable stays the mutable
+ * one. */
 static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
                                struct rn_err *err)
 {
@@ -586,7 +588,7 @@ static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
     rc = rn_buf_reserve(&l->redo, RN_WAL_HEADER);
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", l->dir);
-    l->redo.len = RN_WAL_HEADER; /* the log fills it in */
+    l->redo.len = RN_WAL_HEADER; /* the WAL fills it in */
     pthread_mutex_lock(&l->state);
     rc = see(l, t, err);
     if (!rc && !t->tables[0])
@@ -640,7 +642,7 @@ static enum rn_code local_begin(struct rn_store *s, enum rn_txn_mode mode,
     return RN_OK;
 }
 
-/* Ends a transaction; a group that does not stay leaves no trace. */
+/* Ends a transaction; without `stays` its group is rolled back. */
 static void end(struct rn_local *l, struct rn_local_txn *t, bool stays)
 {
     l->map->ops->abort(t->map);
@@ -680,7 +682,7 @@ static enum rn_code sync_log(struct rn_local *l, struct rn_err *err)
     return rc;
 }
 
-/* S4: what is on disk is not known here any more. */
+/* S4: it is not known any more what is on disk. */
 static enum rn_code outcome_unknown(struct rn_local *l, struct rn_err *err)
 {
     struct rn_err why = { 0 };
@@ -699,7 +701,7 @@ static void publish(struct rn_local *l, uint64_t seq)
     pthread_mutex_unlock(&l->state);
 }
 
-/* Steps 1 to 3 of the essay. */
+/* Steps 1 to 3 of the comment above. */
 static enum rn_code commit_group(struct rn_local *l, struct rn_local_txn *t,
                                  struct rn_err *err)
 {

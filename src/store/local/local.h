@@ -1,30 +1,31 @@
-/* local.h -- the embedded store from within: what its files share.
+/* local.h -- the internals of the embedded store: a WAL for durability, a
+ * memtable for new rows, a map (LMDB's B+tree) for the rest (wal.h, memtable.h,
+ * map.h).
  *
- * A log for durability, a table in memory for what is new, a map for order
- * (wal.h, memtable.h, map.h).  Whoever reads looks into the table first:
+ * Readers look into the memtables first, then into the map.  The files:
  *
- *   local.c       transactions: the table of store.h
- *   local_rows.c  keys, values and cursors in them
- *   recover.c     opening, always the same way, and replay.c
- *   maintenance.c      checkpoints and log segments, beside commits
- *   held.c        what a copy keeps them from giving up
- *   flush.c      from the table into the map, likewise
- *   defrag.c        thinned-out leaves, likewise
+ *   local.c        transactions: the ops of store.h
+ *   local_rows.c   keys, values and cursors in them
+ *   recover.c      recovery, the same for every open, and replay.c
+ *   maintenance.c  the keeper thread: checkpoints, WAL segments
+ *   held.c         what a running backup keeps from being released
+ *   flush.c        memtable flush, by the keeper
+ *   defrag.c       defragmentation of leaves, by the keeper
  *
  * Invariants (tests and comments cite them)
- *   S1  A group is in the log and synced before it is visible, and visible
+ *   S1  A group is in the WAL and synced before it is visible, and visible
  *       before it is answered.
  *   S2  The map has every group up to its seq row.  Of later ones it may have
- *       some rows; those groups are in the log, and in memory.
+ *       some rows; those groups are in the WAL, and in memory.
  *   S3  The pinned state of the durable checkpoint stays whole on disk, and so
- *       does the log behind it, until a later checkpoint is durable.
- *   S4  Once a sync has failed, or the map could not follow the log, nothing
- *       is written any more: the store is poisoned until it is reopened.  (A
- *       full disk is none of these: what cannot settle stays in memory.)
+ *       does the WAL behind it, until a later checkpoint is durable.
+ *   S4  Once a sync has failed, or a flush into the map has, nothing is
+ *       written any more: the store is poisoned until it is reopened.  (A
+ *       full disk does not poison: rows that cannot be flushed stay in memory.)
  *   S5  Only the keeper writes to the map.
  *
- * Locks: the writer's turn, which a write transaction has for its life, then
- * state.  The log and the map have one of their own each, below both.
+ * Locks: the writer's turn, which a write transaction holds for its life, then
+ * state.  The WAL and the map have one of their own each, below both.
  */
 #ifndef RN_STORE_LOCAL_LOCAL_H
 #define RN_STORE_LOCAL_LOCAL_H
@@ -37,16 +38,16 @@
 
 #include <pthread.h>
 
-/* What a transaction sees: the tables, the newer first, as of a group, and
- * below them the map. */
+/* The snapshot of a transaction: the memtables, the newer first, as of a group,
+ * and below them the map. */
 struct rn_local_txn {
     struct rn_txn base;
-    struct rn_memtable *tables[2]; /* NULL: nothing in it */
+    struct rn_memtable *tables[2]; /* NULL: empty */
     uint64_t seq;
     struct rn_map_txn *map;
     int64_t begun_ns;
     bool failed; /* a write found damage: only abort is left */
-    struct rn_local_txn *before, *after; /* among the readers */
+    struct rn_local_txn *before, *after; /* in the list of readers */
 };
 
 struct rn_local {
@@ -64,61 +65,62 @@ struct rn_local {
 
     struct rn_buf redo; /* the writer's record: header, then payload */
 
-    pthread_mutex_t state;  /* guards all that follows */
-    pthread_cond_t changed; /* the log has room, or never will */
+    pthread_mutex_t state;  /* guards the members up to `settle` */
+    pthread_cond_t changed; /* the WAL has room, or never will */
     pthread_cond_t left;    /* the writer's turn is free */
-    bool writing;           /* it is taken */
-    bool keeper_waits;      /* for it, and comes before any writer */
-    bool closing;           /* no task is to be woken */
+    bool writing;           /* the writer's turn is taken */
+    bool keeper_waits;      /* for the turn, ahead of any writer */
+    bool closing;           /* tasks must not be woken */
     bool poisoned;
     char reason[160];
     struct rn_store_status counts;
     struct rn_local_txn *readers;
     struct rn_flush settle; /* partly guarded: see there */
 
-    /* The keeper's own, except where noted. */
+    /* Used by the keeper alone, except where noted. */
     struct rn_task keeper;
     struct rn_task flusher;
-    bool flushing; /* atomic: the next three are the flusher's */
+    bool flushing; /* atomic: the next three belong to the flusher */
     struct rn_checkpoint checkpoint;
     enum rn_code flush_rc;
     struct rn_err flush_err;
     struct rn_map_pin *pin;     /* of the durable checkpoint */
     struct rn_map_pin *new_pin; /* of the one in progress */
     struct rn_map_pin *held;    /* of an older one that a backup reads */
-    bool log_held; /* there may be more of it than that checkpoint needs */
+    bool log_held; /* the WAL may have more than that checkpoint needs */
     struct rn_file *backup_file, *format_file; /* for their locks */
-    uint64_t copy_progress;      /* of a copy, when last looked at, */
-    int64_t copy_moved_ns;       /* and since when; 0: there is none */
-    struct rn_wal_place durable; /* where the durable checkpoint's log starts */
+    uint64_t copy_progress;      /* of a backup, at the last check */
+    int64_t copy_moved_ns;       /* since when it is so; 0: no backup */
+    struct rn_wal_place durable; /* where that checkpoint's WAL starts */
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
     int64_t opened_ns, captured_ns;
-    int64_t retry_ns;   /* no new attempt before this */
-    bool keeper_idle;   /* under state: wants a wake-up at the next commit */
-    bool hurry;         /* under state: somebody waits for a checkpoint */
-    int64_t no_room_ns; /* atomic: since when writers find none; 0: they do */
-    uint64_t given_up;  /* under state: checkpoints that could not be had */
-    bool is_failing;    /* the last attempt at a checkpoint has */
-    bool is_lost;       /* the map is, and that was told */
-    int64_t ample_ns;   /* atomic: until then the disk cannot be full */
+    int64_t retry_ns; /* no new attempt before this */
+    bool keeper_idle; /* under state: to be woken at the next commit */
+    bool hurry;       /* under state: a thread waits for a checkpoint */
+    int64_t
+        no_room_ns; /* atomic: since when writers lack room; 0: they do not */
+    uint64_t given_up; /* under state: failed attempts at a checkpoint */
+    bool is_failing;   /* the last attempt at a checkpoint failed */
+    bool is_lost;      /* the map is lost, and that was reported */
+    int64_t ample_ns;  /* atomic: until then the disk cannot be full */
     struct rn_defrag thin;
 };
 
 /* local.c */
 
-/* The store with another map under it; for the simulation. */
+/* Opens the store with another map under it; for the simulation. */
 enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
                                 const struct rn_store_opts *opts,
                                 struct rn_store **out,
                                 struct rn_err *err) RN_CHECK;
-/* S4.  The first reason stays. */
+/* S4.  The first reason is kept. */
 void rn_local_poison(struct rn_local *l, const char *reason);
 bool rn_local_is_poisoned(struct rn_local *l);
-/* The keeper's way to the writer's turn, ahead of those who wait for it. */
+/* Takes the writer's turn for the keeper, ahead of waiting writers. */
 void rn_local_enter(struct rn_local *l);
 void rn_local_leave(struct rn_local *l);
-/* Payload of the largest record that a segment can be asked to take. */
+/* Payload of the largest record that a segment must be able to take. */
 uint64_t rn_local_record_max(const struct rn_local *l);
 /* RN_FULL if the disk is down to the reserve and `mode` may not use it. */
 enum rn_code rn_local_check_space(struct rn_local *l, enum rn_txn_mode mode,
@@ -128,7 +130,7 @@ void rn_local_path(const struct rn_local *l, const char *name,
 void rn_local_map_path(const char *dir, uint64_t generation,
                        char out[RN_PATH_MAX]);
 
-/* local_rows.c: of the table in store.h */
+/* local_rows.c: entries of rn_store_ops */
 void rn_local_expect(struct rn_txn *base, const struct rn_view *keys,
                      size_t len);
 enum rn_code rn_local_get(struct rn_txn *base, struct rn_view key,
@@ -145,55 +147,56 @@ void rn_local_end(struct rn_cursor *base);
 
 /* recover.c */
 
-/* Opens log and map at the newest durable state; creates them in an empty
- * directory.  Damage is found before anything is changed. */
+/* Opens the WAL and the map at the newest durable state; creates them in an
+ * empty directory.  Damage is found before anything is changed. */
 enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
-/* Removes maps that the checkpoint does not name: what a compaction leaves. */
+/* Removes maps that the checkpoint does not name: leftovers of a compaction. */
 enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
                             struct rn_err *err) RN_CHECK;
 
 /* maintenance.c */
 
-/* A step of the keeper; the env's task, or the test's hand if opts.manual. */
+/* A step of the keeper; run as the env's task, or by the test if opts.manual.
+ */
 int64_t rn_local_keep(void *local);
-/* A step of the flusher; only a task. */
+/* A step of the flusher; run only as a task. */
 int64_t rn_local_flush(void *local);
-/* rn_wal_prepare; if it lost something, the store is poisoned. */
+/* rn_wal_prepare; poisons the store if a sync failed. */
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
                               struct rn_err *err) RN_CHECK;
-/* Starts a checkpoint and works it up to the rename that makes it count. */
+/* Starts a checkpoint and advances it up to the rename that makes it count. */
 enum rn_code rn_local_checkpoint_begin(struct rn_local *l,
                                        struct rn_err *err) RN_CHECK;
-/* Starts a checkpoint if none is in progress and works it to its end. */
+/* Starts a checkpoint if none is in progress and completes it. */
 enum rn_code rn_local_checkpoint(struct rn_local *l,
                                  struct rn_err *err) RN_CHECK;
-/* Waits until another checkpoint is durable.  False if none is to be had, by
- * then or because it failed, or if it would bring nothing new. */
+/* Waits until another checkpoint is durable.  False if there is none by
+ * `until`, if it failed, or if it would bring nothing new. */
 bool rn_local_await_checkpoint(struct rn_local *l,
                                const struct timespec *until);
-/* True if commits have happened that the durable checkpoint does not have. With
- * the state lock, or without a keeper. */
+/* True if there are commits after the durable checkpoint.  Called with the
+ * state lock held, or without a keeper. */
 bool rn_local_has_news(struct rn_local *l);
-/* `limit`, or in a small store a share of its size, but `least`. */
+/* `limit`, or in a small store a share of its size, but at least `least`. */
 uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
                         uint64_t least);
 /* Called now and then by the keeper and the flusher, with a store for context:
- * lets others go first unless writers would soon have to wait for them. */
+ * yields the processor unless writers would soon have to wait for them. */
 void rn_local_give_way(void *local);
-/* After a commit: wakes the keeper if there is something to do. */
+/* Called after a commit: wakes the keeper if there is work. */
 void rn_local_nudge(struct rn_local *l);
-/* How long a writer must wait for the keeper to come after; 0: not. */
+/* Backpressure: how long a writer must wait for the keeper; 0: not at all. */
 int64_t rn_local_throttle_ns(struct rn_local *l);
 
 /* held.c */
 
-/* A checkpoint is durable; `old` is the pin of the one before.  Returns it, to
- * be released, unless a copy reads that state. */
+/* Called when a checkpoint is durable; `old` is the pin of the previous one.
+ * Returns `old`, to be released, unless a backup reads that state. */
 struct rn_map_pin *rn_held_keep(struct rn_local *l, struct rn_map_pin *old);
-/* What was kept for a copy goes when that is over, and not only with the next
- * checkpoint: with the log full, or the disk, there would never be one.
- * Returns when to look again. */
+/* Releases what was kept for a backup once that is over.  The next checkpoint
+ * would be too late: with a full WAL, or disk, there would never be one.
+ * Returns when to check again. */
 int64_t rn_held_let_go(struct rn_local *l);
 
 #endif

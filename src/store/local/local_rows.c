@@ -1,7 +1,7 @@
 /* local_rows.c -- keys, values and cursors of the embedded store.
  *
- * A transaction looks into its tables first, the newer before the older, and
- * then into the map; a scan goes through all of them side by side.
+ * A lookup reads the memtables first, the newer before the older, and then the
+ * map; a scan merges all of them.
  */
 #include "store/local/local.h"
 
@@ -9,19 +9,19 @@
 
 enum { TABLES = 2, SOURCES = TABLES + 1, MAP = TABLES };
 
-/* A look at the clock takes as long as a step to the next row.  So a scan has
- * one for about this much that it gave out, rows and their bytes. */
+/* Reading the clock takes as long as a step to the next row.  So a scan reads
+ * it once for about this many bytes returned, with so many added for a row. */
 enum { LOOK_BYTES = 64 << 10, ROW_BYTES = 1 << 10 };
 
-/* Each source shows its foremost row until that has been given out or hidden,
- * which is when the source is due to move on. */
+/* Each source holds its first row until that has been returned or hidden; then
+ * the source is due to advance. */
 struct local_cursor {
     struct rn_cursor base;
     const struct rn_memtable_entry *rows[TABLES]; /* NULL at the end */
     struct rn_map_cursor *map;                    /* NULL at the end */
     struct rn_view key, value;                    /* of the map */
     bool due[SOURCES];
-    size_t unlooked; /* given out since its age was looked at */
+    size_t unlooked; /* returned since the last check of the age */
 };
 
 static struct rn_local_txn *own(struct rn_txn *t)
@@ -34,7 +34,7 @@ static struct rn_local *local_of(struct rn_txn *t)
     return (struct rn_local *)t->store;
 }
 
-/* A reader keeps LMDB from reusing pages, so none may stay for long. */
+/* A reader keeps LMDB from reusing pages, so no reader may stay for long. */
 static enum rn_code check_age(struct rn_txn *base)
 {
     struct rn_local *l = local_of(base);
@@ -112,9 +112,9 @@ enum rn_code rn_local_get(struct rn_txn *base, struct rn_view key,
     return rc ? rc : note_damage(base, get(base, key, out));
 }
 
-/* Writing on over damage could spread it: stop.  What is left of a transaction
- * whose write failed cannot be committed, so any failure is a fault, but for
- * the absence of what was to be deleted. */
+/* Writing on over damage could spread it: stop.  A transaction whose write
+ * failed cannot be committed, so any failure is final, except RN_NOT_FOUND of a
+ * delete. */
 static enum rn_code write_failed(struct rn_txn *base, enum rn_code rc)
 {
     if (rc == RN_NOT_FOUND)
@@ -193,7 +193,7 @@ enum rn_code rn_local_scan(struct rn_txn *base,
     return RN_OK;
 }
 
-/* A fault leaves the map due, so that asking again asks it again. */
+/* An error leaves the map due, so that the next call tries again. */
 static enum rn_code move_on(struct local_cursor *c)
 {
     struct rn_local_txn *t = own(c->base.txn);
@@ -227,8 +227,8 @@ static struct rn_view key_of(const struct local_cursor *c, int source)
     return source == MAP ? c->key : c->rows[source]->key;
 }
 
-/* The source whose row comes next, the newest of those that have it, or -1;
- * all that have it are due. */
+/* The source of the next row, the newest of those that have its key, or -1;
+ * marks all that have it as due. */
 static int choose(struct local_cursor *c)
 {
     int first = -1, order;
@@ -250,7 +250,7 @@ static int choose(struct local_cursor *c)
     return first;
 }
 
-/* Nothing is left, or was ever there, but the rows of the map. */
+/* True if only the map has rows left. */
 static bool is_alone(const struct local_cursor *c)
 {
     struct rn_local_txn *t = own(c->base.txn);

@@ -1,21 +1,23 @@
-/* maintenance.c -- what the local store does beside commits.
+/* maintenance.c -- background maintenance of the local store: the keeper and
+ * flusher threads.
  *
- * The keeper keeps a log segment ready, and memory for what is to be written;
- * settles what is in memory (flush.h), takes a checkpoint when it is due,
- * gives up what the last one needed, puts thin leaves together (defrag.h).  A
- * checkpoint is due when the map has been written to by `checkpoint_bytes`, the
- * log by half of its ceiling, or `checkpoint_ms` have passed since the last,
+ * The keeper prepares WAL segments and memory for coming writes, flushes
+ * memtables (flush.h), takes a checkpoint when it is due, releases what the
+ * previous one needed, and defragments leaves (defrag.h).  A checkpoint is due
+ * when `checkpoint_bytes` were written to the map, when the WAL has grown by
+ * half of its limit, or when `checkpoint_ms` have passed since the last,
  * whichever comes first; not at all if nothing was committed.
  *
- * Writing a captured state to disk takes as long as settling the next one, so
- * it has a task of its own, the flusher.  `flushing` says whose the checkpoint
- * is: the keeper captures and hands it over, the flusher hands it back at its
- * end or with an error.  A store that is stepped by hand has no flusher.
+ * Writing a captured state to disk takes as long as flushing the next memtable,
+ * so it has a task of its own, the flusher.  `flushing` says which of the two
+ * owns the checkpoint: the keeper captures it and hands it over, the flusher
+ * hands it back at its end or with an error.  A store that a test steps has no
+ * flusher.
  *
  * The threshold alone bounds nothing: while a checkpoint is being written, the
- * next one's pages pile up.  So nothing settles while more than half of
- * `throttle_bytes` was written since the last durable one, and writers are
- * slowed down in proportion to what has not settled.
+ * next one's pages pile up.  So the memtable flush pauses while more than half
+ * of `throttle_bytes` was written since the last durable checkpoint, and
+ * backpressure slows writers in proportion to the rows that are not flushed.
  */
 #include "store/local/local.h"
 
@@ -26,8 +28,8 @@
 
 enum {
     RETRY_MS = 1000,        /* after a checkpoint that failed */
-    THROTTLE_NS = 20000000, /* a writer's wait when it is a table ahead */
-    SLICES = 4,             /* that settle, for one that is thinned */
+    THROTTLE_NS = 20000000, /* a writer's wait when it is a memtable ahead */
+    SLICES = 4,             /* of the flush, for one of defragmentation */
 };
 
 static uint64_t map_written(struct rn_local *l)
@@ -43,8 +45,9 @@ bool rn_local_has_news(struct rn_local *l)
     return rn_wal_end(l->log).seq != l->durable.seq;
 }
 
-/* Limits are for large stores.  A small one is held to a share of its own size,
- * or what waits for a checkpoint would make its file many times its data. */
+/* Limits are for large stores.  A small store is held to a share of its own
+ * size, or the pages that wait for a checkpoint would make its file many times
+ * its data. */
 uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
                         uint64_t least)
 {
@@ -68,7 +71,8 @@ static uint64_t written_since_capture(struct rn_local *l)
 }
 
 /* 0: now; else how long until the checkpoint is due; IDLE: nothing to do.
- * Thinning writes without news; what it frees waits for a checkpoint too. */
+ * Defragmentation writes without commits; the pages it frees wait for a
+ * checkpoint too. */
 static int64_t due_in(struct rn_local *l)
 {
     int64_t now = rn_mono_ns(l->env);
@@ -86,8 +90,8 @@ static int64_t due_in(struct rn_local *l)
     return due > now ? due - now : 0;
 }
 
-/* Each of the two tasks wakes the other, so that none may be stopped while the
- * other still might. */
+/* The keeper and the flusher wake each other, so neither may be stopped while
+ * the other can still wake it. */
 static void wake(struct rn_local *l, struct rn_task *task)
 {
     pthread_mutex_lock(&l->state);
@@ -101,10 +105,10 @@ static bool is_flushing(struct rn_local *l)
     return __atomic_load_n(&l->flushing, __ATOMIC_ACQUIRE);
 }
 
-/* Who has the processor is left to it for milliseconds, though the committer
- * has become ready to run and all clients wait for that; even while another
- * processor is idle.  So what can wait makes room by itself, as long as it
- * keeps ahead of what is written. */
+/* The scheduler lets a running thread go on for milliseconds, though the
+ * committer is ready to run and all clients wait for it; even while another
+ * processor is idle.  So background work yields, as long as it keeps ahead of
+ * the writers. */
 void rn_local_give_way(void *local)
 {
     struct rn_local *l = local;
@@ -119,8 +123,9 @@ void rn_local_give_way(void *local)
         l->env->ops->give_way(l->env);
 }
 
-/* Segments and checkpoints get their names by the directory's.  If that leads
- * elsewhere by now, another store may be there, and ours be without them. */
+/* Segments and checkpoints are named by the path of the directory.  If that
+ * path leads elsewhere by now, another store may be there, and ours would be
+ * without them. */
 static bool is_at_an_end(struct rn_local *l)
 {
     char path[RN_PATH_MAX];
@@ -131,8 +136,8 @@ static bool is_at_an_end(struct rn_local *l)
     return rn_local_is_poisoned(l);
 }
 
-/* What is written to a file that was removed or cut is lost, and only the next
- * open would tell. */
+/* Writes to a file that was removed or cut short are lost, and only the next
+ * open would notice. */
 static enum rn_code check_files(struct rn_local *l, struct rn_err *err)
 {
     const struct rn_map_ops *map = l->map->ops;
@@ -179,9 +184,9 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     return RN_OK;
 }
 
-/* Whoever runs the store is told once, and when it is over, not at every
- * attempt: there is one a second.  An open that fails says so itself, and after
- * a close there is nobody to try again. */
+/* Reports a failure once, and its end, not every attempt: there is one a
+ * second.  An open that fails reports it itself, and after a close there is no
+ * further attempt. */
 static void tell_checkpoints(struct rn_local *l, const char *why)
 {
     bool is_news = l->is_failing != (why != NULL);
@@ -191,8 +196,8 @@ static void tell_checkpoints(struct rn_local *l, const char *why)
         l->opts.tell_checkpoints(l->opts.tell_of, why);
 }
 
-/* S3: the new checkpoint is durable; what only the old one needed may go.  The
- * oldest pin held keeps every later state as well. */
+/* S3: the new checkpoint is durable; what only the old one needed is released.
+ * The oldest pin held keeps every later state as well. */
 static void finish(struct rn_local *l)
 {
     struct rn_map_pin *old = l->pin;
@@ -216,7 +221,7 @@ static void finish(struct rn_local *l)
     tell_checkpoints(l, NULL);
 }
 
-/* A sync that was nobody's commit has failed. */
+/* A sync that belongs to no commit has failed. */
 static void fail_sync(struct rn_local *l, const char *why)
 {
     pthread_mutex_lock(&l->state);
@@ -225,7 +230,7 @@ static void fail_sync(struct rn_local *l, const char *why)
     rn_local_poison(l, why);
 }
 
-/* Whoever waits for a checkpoint waits in vain. */
+/* Ends the wait of threads that wait for a checkpoint in vain. */
 static void tell_none(struct rn_local *l)
 {
     pthread_mutex_lock(&l->state);
@@ -234,8 +239,8 @@ static void tell_none(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
 }
 
-/* There is none to be had now, for lack of space or memory, or because a file
- * could not be written. */
+/* A checkpoint cannot be taken now, for lack of space or memory, or because a
+ * file could not be written. */
 static void put_off(struct rn_local *l, const struct rn_err *err)
 {
     l->retry_ns = rn_mono_ns(l->env) + RETRY_MS * INT64_C(1000000);
@@ -247,8 +252,9 @@ static void put_off(struct rn_local *l, const struct rn_err *err)
 }
 
 /* Before the rename the old checkpoint is untouched and the new one can be
- * dropped.  A sync of the map that failed may have lost pages that look clean,
- * and after the rename either file may be the one on disk: no way on. */
+ * dropped.  A failed sync of the map may have lost pages that look clean, and
+ * after the rename either file may be the one on disk: both poison the store.
+ */
 static void give_up(struct rn_local *l, const struct rn_err *err)
 {
     struct rn_checkpoint *c = &l->checkpoint;
@@ -268,7 +274,7 @@ static void give_up(struct rn_local *l, const struct rn_err *err)
     fail_sync(l, err->text);
 }
 
-/* At its end, or at an error. */
+/* True at the end of the checkpoint, or at an error. */
 static bool is_over(const struct rn_local *l)
 {
     return l->flush_rc || l->checkpoint.step == RN_CHECKPOINT_DONE;
@@ -277,13 +283,13 @@ static bool is_over(const struct rn_local *l)
 /* False: there is more to do. */
 static bool advance(struct rn_local *l)
 {
-    if (!is_over(l)) /* the flusher was stopped before the keeper saw it */
+    if (!is_over(l)) /* the flusher may have stopped before the keeper saw it */
         l->flush_rc = rn_checkpoint_advance(&l->checkpoint, l->env, l->dir,
                                             l->map, &l->flush_err);
     return is_over(l);
 }
 
-/* The checkpoint is back in the keeper's hands. */
+/* The keeper owns the checkpoint again. */
 static void conclude(struct rn_local *l)
 {
     if (l->flush_rc)
@@ -299,7 +305,7 @@ int64_t rn_local_flush(void *local)
 
     if (!is_flushing(l) || rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
-    /* Until then nothing goes by a name, in many steps. */
+    /* The steps before that, which are many, use no path. */
     if (l->checkpoint.step != RN_CHECKPOINT_FLUSH && is_at_an_end(l))
         return RN_TASK_IDLE;
     rn_local_give_way(l);
@@ -320,8 +326,8 @@ enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
     return rc;
 }
 
-/* Whether the next segment should be made.  To fill it is as much as a disk
- * writes in a good while, and it takes as much of the disk; so not before
+/* True if the next segment should be made.  Filling it keeps a disk busy for a
+ * good while and takes as much of its space.  So that happens only after
  * something was committed, unless a record might find no room. */
 static bool wants_segment(struct rn_local *l)
 {
@@ -335,9 +341,9 @@ static bool wants_segment(struct rn_local *l)
     return news;
 }
 
-/* Not before the first checkpoint: where there is a second segment, there was
- * one.  A full disk is no reason to stop: the current segment may do for long.
- */
+/* Not before the first checkpoint: where there is a second segment, there was a
+ * checkpoint.  A full disk is no reason to stop: the current segment may last
+ * for long. */
 static void prepare_segment(struct rn_local *l)
 {
     struct rn_err err = { 0 };
@@ -352,7 +358,7 @@ static void prepare_segment(struct rn_local *l)
     pthread_mutex_unlock(&l->state);
 }
 
-/* Pages that a checkpoint in progress must write, or that wait for its end. */
+/* True if too many pages wait for the checkpoint in progress or its end. */
 static bool lags(struct rn_local *l)
 {
     uint64_t limit = rn_local_limit(l, l->opts.throttle_bytes, 2, 32 << 20);
@@ -362,8 +368,8 @@ static bool lags(struct rn_local *l)
            limit / 2;
 }
 
-/* Towards the end of a flush too: what is written then would have to be synced
- * with it, and the log's syncs would wait for that. */
+/* Also pauses near the end of a checkpoint's write-back: pages written then
+ * would have to be synced with it, and the WAL's syncs would wait for that. */
 static bool holds_back(struct rn_local *l)
 {
     struct rn_map_stat stat;
@@ -374,7 +380,7 @@ static bool holds_back(struct rn_local *l)
     return stat.is_nearly_flushed || lags(l);
 }
 
-/* When there is something to write to the map. */
+/* When the keeper may next write to the map. */
 static int64_t writes_in(struct rn_local *l)
 {
     int64_t now = rn_mono_ns(l->env);
@@ -402,8 +408,8 @@ static void write_map(struct rn_local *l)
         rn_defrag_slice(l);
 }
 
-/* A checkpoint is due.  It should have what is in memory; unless that was
- * settled since the last one. */
+/* A checkpoint is due.  It should have the rows of the memtable, so that is
+ * flushed first, unless one was flushed since the last checkpoint. */
 static void begin_checkpoint(struct rn_local *l)
 {
     struct rn_err err = { 0 };
@@ -423,8 +429,8 @@ static void begin_checkpoint(struct rn_local *l)
         put_off(l, &err);
 }
 
-/* While a table settles: only for the space that the map has used up.  What was
- * captured is the flusher's at once. */
+/* During a flush: takes a checkpoint only for the pages that the flush has used
+ * up.  The captured state goes to the flusher at once. */
 static int64_t keep_settling(struct rn_local *l)
 {
     bool stuck = rn_flush_is_stuck(l);
@@ -474,7 +480,7 @@ static int64_t keep(struct rn_local *l)
     return RN_TASK_NOW;
 }
 
-/* Reads have no way around a map that is lost. */
+/* Reports once that the map is lost: reads cannot go around it. */
 static void tell_lost(struct rn_local *l)
 {
     struct rn_map_stat stat;
@@ -521,7 +527,7 @@ static enum rn_code start_checkpoint(struct rn_local *l, struct rn_err *err)
     return rc;
 }
 
-/* Up to `step`, or until it is given up, or done. */
+/* Advances the checkpoint up to `step`, or until it fails or is done. */
 static enum rn_code work_checkpoint(struct rn_local *l,
                                     enum rn_checkpoint_step step,
                                     struct rn_err *err)

@@ -1,26 +1,26 @@
-/* recover.c -- opening a data directory, always the same way.
+/* recover.c -- recovery: opens a data directory, always the same way.
  *
  * After a clean stop, a kill or a power cut alike:
  *
  *   1  take the lock                        another process: refuse
  *   2  read `format`, `checkpoint`          damaged, newer, foreign: refuse
- *   3  follow the log to its end            damaged in the middle: refuse
+ *   3  follow the WAL to its end            damaged in the middle: refuse
  *   4  sync the directory: the checkpoint's name may be in the cache only, and
  *      from here on the one before it is not kept
  *   5  put the checkpoint's meta pages back into the map, open it, pin T
- *   6  sync the log: its tail may be in the page cache only; and read its last
+ *   6  sync the WAL: its tail may be in the page cache only; and read its last
  *      record again, from the device: a failed sync may have lost it there
- *   7  replay what follows T into memory
+ *   7  replay what follows T into the memtable
  *
- * Up to 3 nothing is changed.  T stays pinned, and the log behind it kept,
+ * Up to 3 nothing is changed.  T stays pinned, and the WAL behind it kept,
  * until the next checkpoint is durable, so a crash at any later moment, in here
- * or after, finds T and the log whole again.  (Without the pin of step 5 a
- * second crash before that would meet a T whose pages had been reused.)
+ * or after, finds T and the WAL whole again.  (Without the pin of step 5 a
+ * second crash before that would find a T whose pages had been reused.)
  *
- * Creation makes the files first, syncs them and the directory, and puts the
- * first checkpoint there last: as long as it is missing nothing was
- * acknowledged, and creation starts over.  Syncs are what a first start waits
- * for, so those whose order does not matter run side by side.
+ * Creation makes the files first, syncs them and the directory, and writes the
+ * first checkpoint last: as long as it is missing nothing was acknowledged, and
+ * creation starts over.  A first start waits mostly for syncs, so syncs whose
+ * order does not matter run in parallel.
  */
 #include "store/local/local.h"
 
@@ -32,8 +32,8 @@
 
 enum {
     FIRST_GENERATION = 1,
-    /* Of the log: the largest group, and room for others until the keeper has
-     * made the next segment. */
+    /* The first WAL segment: the largest group, and room for others until the
+     * keeper has made the next segment. */
     FIRST_SEGMENT = RN_TXN_REDO_MAX + (4 << 20),
 };
 
@@ -53,7 +53,7 @@ static enum rn_code take_lock(struct rn_local *l, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
-/* For its lock, which those who copy the log take. */
+/* Opens the file for its lock, which a copy of the WAL takes. */
 static enum rn_code open_format(struct rn_local *l, struct rn_err *err)
 {
     char path[RN_PATH_MAX];
@@ -144,8 +144,8 @@ static enum rn_code create_seed(struct rn_local *l, struct rn_file **out,
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
-/* The files, their names, and what the checkpoint needs: in no order, and all
- * before the checkpoint gets its name. */
+/* Syncs the files, their names, and what the checkpoint needs: in any order,
+ * but all before the checkpoint gets its name. */
 static enum rn_code sync_created(struct rn_local *l, struct rn_file *seed,
                                  struct rn_err *err)
 {
@@ -166,9 +166,9 @@ static enum rn_code sync_created(struct rn_local *l, struct rn_file *seed,
     return rc;
 }
 
-/* Where an earlier attempt ended after the format file was named, that name may
- * be in the cache only; without it whatever is made now would be somebody
- * else's after a power cut. */
+/* If an earlier attempt ended after the format file was named, that name may be
+ * in the cache only.  Without it, a power cut would leave files in a directory
+ * that is not recognised as ours. */
 static enum rn_code create(struct rn_local *l, bool fresh, struct rn_err *err)
 {
     enum rn_code rc = fresh ? RN_OK : sync_names(l, err);
@@ -186,7 +186,7 @@ static enum rn_code create(struct rn_local *l, bool fresh, struct rn_err *err)
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* S2: the state that was restored must be the one that the checkpoint says. */
+/* S2: the restored state must be the one that the checkpoint names. */
 static enum rn_code check_seq(struct rn_local *l, struct rn_err *err)
 {
     struct rn_map_txn *txn = NULL;
@@ -302,9 +302,10 @@ static enum rn_code make_directory(struct rn_local *l, bool *made,
                                     : RN_OK;
 }
 
-/* Its own name must last as long as what will be acknowledged in it, whoever
- * made it: we, a restore, or an administrator.  The last may have done so where
- * we must not look; then it is up to him. */
+/* The directory's own name must last as long as the data acknowledged in it,
+ * whether we, a restore or an administrator made it.  An administrator may have
+ * made it where we may not look; then its durability is up to the
+ * administrator. */
 static enum rn_code check_parent(const char *parent, int error, bool made,
                                  struct rn_err *err)
 {
@@ -323,8 +324,8 @@ static enum rn_code sync_own_name(struct rn_local *l, struct rn_err *err)
     return check_parent(parent, error, false, err);
 }
 
-/* A new directory gets its identity first.  One in which an earlier attempt
- * ended before the first checkpoint has it already. */
+/* Gives a new directory its identity first.  A directory in which an earlier
+ * attempt ended before the first checkpoint has one already. */
 static enum rn_code identify(struct rn_local *l, bool *fresh, bool *made,
                              struct rn_err *err)
 {
@@ -338,7 +339,8 @@ static enum rn_code identify(struct rn_local *l, bool *fresh, bool *made,
     return rc ? rc : sync_own_name(l, err);
 }
 
-/* With the lock: another process may have come and gone meanwhile. */
+/* Called with the lock held: another process may have come and gone meanwhile.
+ */
 static enum rn_code look_again(struct rn_local *l, bool *fresh,
                                struct rn_err *err)
 {
@@ -348,7 +350,7 @@ static enum rn_code look_again(struct rn_local *l, bool *fresh,
     return *fresh ? RN_OK : rc;
 }
 
-/* It and its names are durable before there is anything else. */
+/* The identity and its names are durable before there is anything else. */
 static enum rn_code put_identity(struct rn_local *l, bool made,
                                  struct rn_err *err)
 {
