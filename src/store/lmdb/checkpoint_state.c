@@ -1,6 +1,7 @@
-/* checkpoint_state.c -- opening the map at a saved state, and saving one.
+/* checkpoint_state.c -- opens LMDB's map at a checkpoint's state, and captures
+ * one.
  *
- * What is relied on is in lmdb.c, M1 to M5.
+ * It relies on M1 to M5 in lmdb.c.
  */
 #include "store/lmdb/lmdb_map.h"
 
@@ -15,7 +16,7 @@
 enum {
     READERS_OURS = 8, /* pins and the meter, beside the store's readers */
     LOCK_BYTES_PER_READER = 64,
-    SLICE_BYTES = 1 << 20, /* of write-back, so that log syncs get between */
+    SLICE_BYTES = 1 << 20, /* of write-back, so that WAL syncs get between */
     MAP_BYTES_MIN = 64 << 20,
     PAGE_BYTES_MAX = 32 << 10,
     ALLOCATED_SLACK = 64,
@@ -31,9 +32,9 @@ static void on_assert(MDB_env *env, const char *message)
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* What an earlier process allocated ahead is there still, and may be all there
- * is on a full disk.  It was allocated without a gap; the file system counts
- * some blocks of its own with it. */
+/* Space that an earlier process allocated ahead still exists, and may be all
+ * that a full disk has.  It was allocated without a gap; the file system's
+ * count includes some blocks of its own. */
 static void find_reserved(struct lmdb *m)
 {
     uint64_t bytes = 0;
@@ -44,8 +45,9 @@ static void find_reserved(struct lmdb *m)
     m->reserved_to = bytes / m->page_bytes * m->page_bytes;
 }
 
-/* The map is reserved once; only address space, so ask for much and take what
- * one gets.  The sums are mapped as well, at 1/255 of the size. */
+/* The address space of the map is reserved once.  It costs nothing, so ask for
+ * much and take what is granted.  The page checksums are mapped as well, at
+ * 1/255 of the size. */
 static uint64_t address_space(uint64_t want)
 {
     for (; want > MAP_BYTES_MIN; want /= 2) {
@@ -122,7 +124,7 @@ static enum rn_code tables_create(struct lmdb *m, struct rn_err *err)
 }
 
 /* Where the value of the seq row lies in the file.  Its page is the root of the
- * main table, which has two rows and so never more than that one. */
+ * main table, which has two rows and so never more than that one page. */
 static enum rn_code find_seq(struct lmdb *m, const struct rn_page_meta *meta,
                              uint64_t *offset, struct rn_err *err)
 {
@@ -148,9 +150,9 @@ static enum rn_code find_seq(struct lmdb *m, const struct rn_page_meta *meta,
                    (unsigned long long)place);
 }
 
-/* LMDB does not say where it has mapped the file; but where a row lies in
- * memory tells, if one knows where it lies in the file.  Nothing but the page
- * of that row, which find_seq has checked, is touched before the watch. */
+/* LMDB does not say where it has mapped the file.  But the address of a row
+ * whose file offset is known gives it away.  Before verification on first touch
+ * begins, only the page of that row is touched, which find_seq has checked. */
 static enum rn_code watch_begin(struct lmdb *m, uint64_t seq_offset,
                                 struct rn_err *err)
 {
@@ -196,8 +198,8 @@ static enum rn_code tables_open(struct lmdb *m, MDB_txn **pin,
     return rc ? rn_lmdb_fail(m, rc, "opening", err) : RN_OK;
 }
 
-/* The directory's lock is a file that somebody may take for a leftover and
- * remove.  This one nobody removes. */
+/* The directory's lock is a file that an operator may mistake for a leftover
+ * and remove.  Nobody removes the map. */
 static enum rn_code lock_map(struct lmdb *m, struct rn_err *err)
 {
     int error = m->env->ops->lock(m->file, RN_LOCK_EXCLUSIVE);
@@ -207,7 +209,7 @@ static enum rn_code lock_map(struct lmdb *m, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", m->path) : RN_OK;
 }
 
-/* With no homes, new ones. */
+/* If `homes` is empty, creates a new file of checksums. */
 static enum rn_code open_sums(struct lmdb *m, struct rn_view homes,
                               uint64_t pages, struct rn_err *err)
 {
@@ -225,9 +227,9 @@ static enum rn_code open_sums(struct lmdb *m, struct rn_view homes,
     return rn_page_sums_open(&opts, &m->sums, err);
 }
 
-/* Whatever the map's file and its sums must have for the image, checked before
- * anything is changed.  The length above all: reading a mapping past the end of
- * its file is a SIGBUS. */
+/* Checks everything that the image needs from the map's file and its checksums
+ * before anything is changed.  Above all the length: reading a mapping past the
+ * end of its file is a SIGBUS. */
 static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
                               struct rn_err *err)
 {
@@ -268,9 +270,9 @@ static bool has_metas(struct lmdb *m, const struct rn_image *image)
            rn_view_eq(rn_view_of(found, got), image->metas);
 }
 
-/* M2.  No sync: whatever a power cut leaves of them, the next open puts them
- * back again.  Where they are in place nothing is written: that could need a
- * free block. */
+/* M2.  No sync: whatever a power cut leaves of the meta pages, the next open
+ * restores them again.  If they are in place nothing is written: that could
+ * need a free block. */
 static enum rn_code restore_metas(struct lmdb *m, const struct rn_image *image,
                                   struct rn_err *err)
 {
@@ -280,7 +282,7 @@ static enum rn_code restore_metas(struct lmdb *m, const struct rn_image *image,
     return error ? rn_fail_errno(err, error, "%s: restoring", m->path) : RN_OK;
 }
 
-/* Notes how much of the file the state at `txn` leaves free.  LMDB may write
+/* Records how much of the file the state at `txn` leaves free.  LMDB may write
  * there as soon as no older state is pinned. */
 static void note_free(struct lmdb *m, MDB_txn *txn, uint64_t written)
 {
@@ -383,8 +385,9 @@ static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
     int error;
 
     (void)m->env->ops->remove(m->env, m->path);
-    /* LMDB would make the file as well, but as one of whoever runs us: root
-     * could compact somebody's directory, who could not open it any more. */
+    /* LMDB would create the file, too, but owned by the user that runs us: if
+     * root compacted another user's directory, that user could not open it any
+     * more. */
     error = rn_file_open(m->env, m->path, RN_OPEN_IN_PLACE, &m->file);
     if (error)
         return rn_fail_errno(err, error, "%s", m->path);
@@ -493,7 +496,7 @@ bool rn_lmdb_is_whole(struct rn_map *base)
            rn_page_sums_is_whole(m->sums);
 }
 
-/* Reads the metas that describe the state which `pin` keeps. */
+/* Reads the meta pages that describe the state which `pin` keeps. */
 static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
                                struct rn_buf *image, struct rn_err *err)
 {
@@ -511,7 +514,7 @@ static enum rn_code read_image(struct lmdb *m, MDB_txn *pin,
         return rn_fail_errno(err, error, "%s: reading", m->path);
     rn_image_encode(&head, image->at);
     image->len = RN_IMAGE_HEADER + metas;
-    /* The meta of the state must be the newest one, or opening would not find
+    /* The meta page of the state must be the newest one, or open would not find
      * the way back. */
     if (!rn_image_decode(rn_buf_view(image), &head))
         return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
@@ -549,8 +552,8 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
     return RN_OK;
 }
 
-/* Notes the sums of the captured state's pages, in the file and, as to where in
- * the file, in the image. */
+/* Saves the checksums of the captured state's pages in their file, and the
+ * slots they have there in the image. */
 static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
 {
     struct rn_fault_guard guard;
@@ -585,9 +588,9 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
     return rc;
 }
 
-/* One fdatasync over hundreds of dirty megabytes would hold up the log's syncs
- * for as long; so most is written back in slices first, and then once more what
- * was written meanwhile. */
+/* One fdatasync over hundreds of dirty megabytes would delay the WAL's syncs
+ * for as long.  So most is written back in slices first, and a second pass
+ * writes back what was dirtied meanwhile. */
 enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
 {
     struct lmdb *m = (struct lmdb *)base;
@@ -617,7 +620,7 @@ enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
                  : RN_OK;
 }
 
-/* LMDB may write over the state's pages from here on. */
+/* From here on LMDB may overwrite the state's pages. */
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin)
 {
     struct lmdb *m = (struct lmdb *)base;

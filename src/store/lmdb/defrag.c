@@ -6,9 +6,9 @@
 enum {
     ROWS_MAX = 256,      /* rewritten in a slice */
     BYTES_MAX = 1 << 20, /* of these */
-    LEAVES_LEAST = 4,    /* fewer are not worth a transaction */
-    ROWS_PER_DELETE = 8, /* looked at for each row deleted */
-    LOOK_ROWS = 1024,    /* at, in a slice */
+    LEAVES_LEAST = 4,    /* fewer leaves are not worth a transaction */
+    ROWS_PER_DELETE = 8, /* scanned for each row deleted */
+    LOOK_ROWS = 1024,    /* scanned in a slice */
     RETRY_NS = 1000000000,
 };
 
@@ -41,13 +41,13 @@ bool rn_defrag_due(struct rn_local *l)
 
 /* ---- looking ------------------------------------------------------------- */
 
-/* Neighbouring leaves with as many rows as may be rewritten at once. */
+/* Adjacent leaves with as many rows as may be rewritten at once. */
 struct window {
-    struct rn_view first; /* key; lent by the transaction */
+    struct rn_view first; /* key; borrowed from the transaction */
     uint64_t rows, leaves, room, used, large;
 };
 
-/* How many leaves the rows will need, if they are about alike. */
+/* How many leaves the rows will need, if they are of similar size. */
 static uint64_t leaves_after(const struct window *w)
 {
     uint64_t room = w->room / w->leaves, row = w->used / w->rows + 1;
@@ -56,9 +56,8 @@ static uint64_t leaves_after(const struct window *w)
     return (w->rows + fit - 1) / fit;
 }
 
-/* Worth it if less than three bytes are written for two given back: without
- * large rows, leaves that are less than three fifths as full as they could be.
- */
+/* Worth it if less than three bytes are written for two freed: without large
+ * rows, leaves that are less than three fifths as full as they could be. */
 static bool is_thin(const struct window *w)
 {
     uint64_t after, room;
@@ -78,8 +77,8 @@ static bool fits(const struct window *w, const struct rn_map_leaf *leaf)
             w->used + w->large + leaf->used + leaf->large <= BYTES_MAX);
 }
 
-/* Gathers `*leaf` and those behind it as long as they fit, and leaves the first
- * that does not in `*leaf`.  RN_NOT_FOUND if there is none. */
+/* Gathers `*leaf` and the leaves behind it as long as they fit, and leaves the
+ * first that does not in `*leaf`.  RN_NOT_FOUND if there is no further leaf. */
 static enum rn_code gather(struct rn_map *map, struct rn_map_cursor *c,
                            struct rn_map_leaf *leaf, struct window *out)
 {
@@ -97,8 +96,9 @@ static enum rn_code gather(struct rn_map *map, struct rn_map_cursor *c,
     return rc;
 }
 
-/* Moves the walk on to the next thin window, whose first key is then in
- * t->first and whose end is where the walk stands, or by LOOK_ROWS without. */
+/* Advances the scan to the next sparse window, whose first key is then in
+ * t->first and whose end is the scan's position, or by LOOK_ROWS without
+ * finding one. */
 static enum rn_code walk(struct rn_local *l, struct rn_map_cursor *c,
                          bool *found)
 {
@@ -121,7 +121,7 @@ static enum rn_code walk(struct rn_local *l, struct rn_map_cursor *c,
     return rc ? rc : rn_buf_add(&t->at, leaf.first);
 }
 
-/* What was deleted before a lap began needs no other. */
+/* Rows deleted before a lap began need no other lap. */
 static void end_lap(struct rn_defrag *t)
 {
     if (t->paid < t->lap_deleted)
@@ -130,7 +130,8 @@ static void end_lap(struct rn_defrag *t)
     rn_buf_clear(&t->at);
 }
 
-/* A page that cannot be read ends the lap; whoever needs it will say so. */
+/* An unreadable page ends the lap; a read that needs the page will report it.
+ */
 static bool find_window(struct rn_local *l)
 {
     struct rn_key_interval range = { .from = rn_buf_view(&l->thin.at) };
@@ -184,7 +185,7 @@ static bool row_next(struct rn_view *rows, struct row *out)
     return true;
 }
 
-/* Copies the stretch's rows out, as they are now. */
+/* Copies the rows of the key interval out, as they are now. */
 static enum rn_code collect(struct rn_local *l, struct rn_map_txn *txn,
                             const struct rn_key_interval *stretch)
 {
@@ -222,8 +223,8 @@ static enum rn_code put_again(struct rn_local *l, struct rn_map_txn *txn)
     return rc;
 }
 
-/* Of a full disk and of memory the map lets go; after anything else it may not
- * be what it was. */
+/* The map survives RN_FULL and RN_NOMEM.  After any other failure its state is
+ * not known. */
 static enum rn_code commit(struct rn_local *l, struct rn_map_txn *txn)
 {
     struct rn_err err = { 0 };
@@ -273,7 +274,8 @@ enum rn_code rn_defrag_rewrite(struct rn_local *l,
     return RN_OK;
 }
 
-/* Thinning takes space before it gives some, so it keeps off the reserve. */
+/* Defragmentation takes space before it frees some, so it does not use the
+ * reserve. */
 void rn_defrag_slice(struct rn_local *l)
 {
     struct rn_defrag *t = &l->thin;

@@ -1,30 +1,30 @@
-/* defrag.h -- keeps the map's leaves more than half full.
+/* defrag.h -- online defragmentation: merges the half-empty leaves of the map.
  *
  * Rows are deleted all over a container's feed and appended at its end, so its
- * leaves thin out: with 1.25 KB documents, ten random updates each leave 1.2 of
- * 3 rows in a page.  A walk in key order, in slices, behind clients' work, puts
- * the rows of a stretch of thin leaves together again.
+ * leaves become sparse: with 1.25 KB documents, ten random updates each leave
+ * 1.2 of 3 rows in a page.  A scan in key order, in slices, behind clients'
+ * work, packs the rows of adjacent sparse leaves again.
  *
- * A slice is a transaction of the map that deletes rows and puts them back: it
- * changes nothing that can be read, so it has no record in the log and no
- * number of its own.  The invariants of local.h hold as they are:
+ * A slice is a transaction of the map that deletes rows and puts them back.  It
+ * changes nothing that can be read, so it has no WAL record and no sequence
+ * number.  The invariants of local.h hold as they are:
  *
- *   S1  concerns groups; there is none here, and nothing new to see.
+ *   S1  concerns groups; a slice is no group, and shows nothing new.
  *   S2  the row seq is not touched, and stays as true as it was.
- *   S3  the map writes to free pages only.  What it frees was reachable from
- *       the pinned state or came after it, and is kept with it.
+ *   S3  the map writes to free pages only.  The pages it frees were reachable
+ *       from the pinned state or came after it, and are kept with it.
  *   S4  a poisoned store is left alone.  A slice that fails halfway is aborted,
- *       and one whose commit fails has not happened: no record stands in the
- *       log that the map would have to follow.
+ *       and one whose commit fails has not happened: the WAL has no record
+ *       that the map would have to follow.
  *
- * A crash therefore loses thinning only: recovery starts from the checkpoint,
- * with or without it, and replays the log to the same content.
+ * So a crash loses defragmentation only: recovery starts from the checkpoint,
+ * with or without it, and replays the WAL to the same content.
  *
- * What it costs: deletes earn steps of the walk, so a store without deletes has
- * none, and an idle one stands still.  Its pages count as written like any
- * others; checkpoints and the throttle see them.
+ * The cost: deletes pay for steps of the scan, so a store without deletes has
+ * none, and in an idle one the scan stands still.  Its pages count as written
+ * like any others for checkpoints and backpressure.
  *
- * Threads: the keeper's own, but for `deleted`.
+ * Threads: used by the keeper alone, except `deleted`.
  */
 #ifndef RN_STORE_LMDB_DEFRAG_H
 #define RN_STORE_LMDB_DEFRAG_H
@@ -37,25 +37,25 @@ struct rn_local;
 
 struct rn_defrag {
     uint64_t deleted;     /* rows, since the store was opened; atomic */
-    uint64_t paid;        /* of these, those that the walk has used up */
-    uint64_t lap_deleted; /* how many there were when this lap began */
+    uint64_t paid;        /* of these, the number that the scan has spent */
+    uint64_t lap_deleted; /* `deleted` when this lap began */
     int64_t retry_ns;     /* no slice before this */
-    struct rn_buf at;     /* where the walk goes on; empty: at the first key */
-    struct rn_buf first;  /* key of the stretch that ends there */
+    struct rn_buf at;     /* where the scan resumes; empty: at the first key */
+    struct rn_buf first;  /* key of the interval that ends there */
     struct rn_buf rows;   /* copied out of it: lengths, key, value */
 };
 
 void rn_defrag_init(struct rn_defrag *t);
 void rn_defrag_release(struct rn_defrag *t);
 
-/* True if the walk has earned a slice. */
+/* True if deletes have paid for a slice. */
 bool rn_defrag_due(struct rn_local *l);
 
-/* Looks at some leaves and rewrites those that it is worth it for. */
+/* Scans some leaves and rewrites those that are sparse enough. */
 void rn_defrag_slice(struct rn_local *l);
 
-/* What a slice does to a thin stretch: its rows, up to some hundred, are
- * deleted and put back.  For whoever wants it of any. */
+/* What a slice does to a sparse interval: deletes its rows, up to some hundred,
+ * and puts them back.  For callers that choose the interval. */
 enum rn_code rn_defrag_rewrite(struct rn_local *l,
                                const struct rn_key_interval *stretch) RN_CHECK;
 

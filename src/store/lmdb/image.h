@@ -1,13 +1,13 @@
-/* image.h -- what a checkpoint keeps of the map, to open it at that state.
+/* image.h -- the part of a checkpoint that the map needs to open at its state.
  *
- * Little endian, within the file `checkpoint` and covered by its sum:
+ * Little endian, within the file `checkpoint` and covered by its checksum:
  *
  *      0  version     u32
  *      4  page bytes  u32
  *      8  txnid       u64  the state's transaction in LMDB
  *     16  length      u64  of the map's file when it was captured
  *     24  metas            LMDB's two meta pages
- *      -  homes            of the sums of the state's pages (page_sums.h)
+ *      -  homes            slots of the page checksums (page_sums.h)
  */
 #ifndef RN_STORE_LMDB_IMAGE_H
 #define RN_STORE_LMDB_IMAGE_H
@@ -23,7 +23,7 @@ struct rn_image {
     struct rn_page_meta meta; /* the newer of the two */
 };
 
-/* False if these bytes are no image, or not of this version. */
+/* False if these bytes are not an image of this version. */
 bool rn_image_decode(struct rn_view bytes, struct rn_image *out);
 
 /* Writes RN_IMAGE_HEADER bytes; the rest follows as it is. */

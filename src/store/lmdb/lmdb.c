@@ -1,29 +1,30 @@
-/* lmdb.c -- the local store's map: LMDB without syncs, opened at a saved state.
+/* lmdb.c -- the local store's map: LMDB without syncs, opened at a checkpoint.
  *
- * What the rest relies on (each line was shown by experiment against LMDB
- * 0.9.24; prove it again before a new major version):
+ * The rest of the store relies on the following (each line was shown by
+ * experiment against LMDB 0.9.24; prove it again before a new major version):
  *
  *   M1  LMDB reuses no page that a read transaction can reach.  A reader at T
  *       therefore keeps T, and every later state, whole on disk: the pin.
- *   M2  What of T is in the file is found from its two meta pages.  Both are
- *       saved with the checkpoint and both are put back at open; one alone is
- *       not enough, the other may hold a later state.
+ *   M2  The pages of T are found from its two meta pages.  Both are saved with
+ *       the checkpoint and both are put back at open; one alone is not enough,
+ *       the other may describe a later state.
  *   M3  Without MDB_WRITEMAP LMDB writes with pwrite and writev only, so a
  *       full disk is an error and not a SIGBUS.
- *   M4  Pins need MDB_NOTLS, and die with MDB_NOLOCK.
- *   M5  Whoever opens the environment a second time, in this process or
- *       another, may reset the table of readers, and the pins with it.  The
- *       table is in memory that nobody else can open (lmdb_lock.c).
+ *   M4  Pins need MDB_NOTLS, and do not survive MDB_NOLOCK.
+ *   M5  A second open of the environment, in this process or another, may
+ *       reset the table of readers, and the pins with it.  The table is in
+ *       memory that no other process can open (lmdb_lock.c).
  *   M6  The pages that a transaction takes out of the state it began with are
  *       listed in the free table under its own number, and stay there while
  *       that state is pinned.
  *
  * Two tables: the unnamed one holds the row "seq", the number of the last group
- * in this state; "kv" holds everything else, each value with a sum (record.h).
- * Damage to the pages themselves, which could lead a lookup past a record or to
- * an old one, is met by the first read of a page (verify_on_touch.h).  The two
- * meta pages are read by LMDB whenever a transaction begins, so that is
- * guarded, too: the file may have been cut, or the disk be unable to read them.
+ * in this state; "kv" holds everything else, each value with a checksum
+ * (record.h).  Damage to the pages themselves, which could lead a lookup past a
+ * record or to an old one, is found by the first read of a page
+ * (verify_on_touch.h).  LMDB reads the two meta pages whenever a transaction
+ * begins, so that is guarded, too: the file may have been cut short, or the
+ * disk may fail to read them.
  */
 #include "store/lmdb/lmdb_map.h"
 
@@ -88,7 +89,7 @@ static int went_blind(struct lmdb *m, struct rn_fault_guard *guard)
     return MDB_CORRUPTED;
 }
 
-/* A transaction that faults is lost, with its place among the readers; so there
+/* A transaction that faults is lost, with its slot among the readers; so there
  * is at most one for each thread. */
 int rn_lmdb_txn_begin(struct lmdb *m, unsigned flags, MDB_txn **out)
 {
@@ -135,9 +136,10 @@ int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out)
 
 /* ---- the meter ----------------------------------------------------------- */
 
-/* LMDB does not tell how many pages a commit wrote.  It frees one page for each
- * that it copies, and notes them under the transaction's number in its free
- * list (table 0); pages without a predecessor show as growth of the tree. */
+/* LMDB does not report how many pages a commit wrote.  It frees one page for
+ * each that it copies, and lists them under the transaction's number in its
+ * free table (table 0); pages without a predecessor show as growth of the tree.
+ */
 static uint64_t dirtied_pages(struct lmdb *m, size_t txnid)
 {
     MDB_val key = { sizeof(txnid), &txnid }, freed;
@@ -211,7 +213,8 @@ static void lmdb_stat(struct rn_map *base, struct rn_map_stat *out)
 
 /* ---- transactions -------------------------------------------------------- */
 
-/* Of the lines of mdb_reader_list the last word is the state that is read. */
+/* The last word of each line of mdb_reader_list is the transaction that is
+ * read. */
 static int note_oldest(const char *line, void *context)
 {
     const char *word = strrchr(line, ' ');
@@ -226,9 +229,9 @@ static int note_oldest(const char *line, void *context)
     return 0;
 }
 
-/* What the durable state leaves free, less all that was written since: LMDB
- * takes it before it lets the file grow, unless somebody still reads an older
- * state. */
+/* The bytes that the durable state leaves free, less all that was written
+ * since.  LMDB uses them before it lets the file grow, unless a reader has an
+ * older snapshot. */
 static uint64_t room_within(struct lmdb *m)
 {
     uint64_t room = __atomic_load_n(&m->free_bytes, __ATOMIC_RELAXED);
@@ -244,7 +247,8 @@ static uint64_t room_within(struct lmdb *m)
     return room - used;
 }
 
-/* How long a file may become.  Allocating ahead does not ask. */
+/* The process's limit for the length of a file.  Allocating ahead does not
+ * check it. */
 static uint64_t length_limit(void)
 {
     struct rlimit limit;
@@ -254,7 +258,7 @@ static uint64_t length_limit(void)
     return limit.rlim_cur;
 }
 
-/* Allocated behind the end of the map. */
+/* The bytes allocated behind the end of the map. */
 static uint64_t room_behind(struct lmdb *m, uint64_t *end)
 {
     uint64_t to = __atomic_load_n(&m->reserved_to, __ATOMIC_RELAXED);
@@ -284,7 +288,7 @@ static bool lmdb_has_room(struct rn_map *base)
 }
 
 /* Allocates `bytes` behind the end, if `keep` of the disk stay free.  That is
- * asked first: a file system that runs out on the way may keep what it has
+ * checked first: a file system that runs out on the way may keep what it has
  * allocated so far. */
 static bool grow(struct lmdb *m, uint64_t bytes, uint64_t keep)
 {
@@ -306,7 +310,7 @@ static bool grow(struct lmdb *m, uint64_t bytes, uint64_t keep)
     return !error || m->no_reserve;
 }
 
-/* Deletes take what is within the file first, so that the reserve lasts for as
+/* Deletes use the space within the file first, so that the reserve lasts for as
  * long as there is something to delete. */
 static bool reserve_shrink(struct lmdb *m)
 {
@@ -314,10 +318,10 @@ static bool reserve_shrink(struct lmdb *m)
            grow(m, m->ahead_bytes / 4, m->reserve_bytes / 4);
 }
 
-/* A write wants `ahead` bytes, and gets half as much again to be spared the
- * next call.  Where there is as much within the file it makes do with little
- * behind it, for values whose pages must lie side by side; where there is
- * plenty, those will find a place within too. */
+/* A write wants `ahead` bytes, and gets half as much again to save the next
+ * call.  If there is as much space within the file, a little behind it
+ * suffices, for values whose pages must be adjacent.  If there is plenty, those
+ * will find a place within, too. */
 static bool reserve_write(struct lmdb *m, uint64_t ahead)
 {
     uint64_t reserve = m->reserve_bytes;
@@ -418,8 +422,8 @@ static void lmdb_abort(struct rn_map_txn *t)
     rn_free(t);
 }
 
-/* After a meta page could not be written LMDB refuses everything, reads too: no
- * full disk then, whatever the reason was, but the end until it is reopened. */
+/* After a failed write of a meta page LMDB refuses everything, reads too: that
+ * is not RN_FULL, whatever the reason was, and only reopening helps. */
 static int as_fatal(struct lmdb *m, int rc)
 {
     if (rn_lmdb_txn_renew(m, m->meter_txn) == MDB_PANIC) {
@@ -430,8 +434,8 @@ static int as_fatal(struct lmdb *m, int rc)
     return rc;
 }
 
-/* LMDB says EIO of a write that was cut short.  If there is no space behind the
- * map, that was why; nothing of the transaction stays then. */
+/* LMDB reports EIO for a short write.  If there is no space behind the map,
+ * that was the reason; then nothing of the transaction stays. */
 static int as_lack(struct lmdb *m, int rc)
 {
     bool room = true;

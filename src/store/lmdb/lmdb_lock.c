@@ -1,18 +1,18 @@
-/* lmdb_lock.c -- LMDB's reader table, in memory instead of on the disk.
+/* lmdb_lock.c -- LMDB's reader table, in anonymous memory instead of on disk.
  *
  * LMDB keeps its table of readers in a file beside the map, `map-N-lock`, and
- * writes to it through a shared mapping whenever a read begins or ends.  A file
- * system that copies on write needs a free block for such a write, and where
- * there is none the write is a SIGBUS.  The same happens when somebody cuts the
- * file short.  The table is only of use to the process that has the map open,
- * so it needs no disk: `map-N-lock` is a symbolic link to /proc/self/fd/N, and
- * N is, while LMDB opens it, an anonymous file in memory.
+ * writes to it through a shared mapping whenever a read begins or ends.  A
+ * copy-on-write file system needs a free block for such a write, and without
+ * one the write is a SIGBUS.  The same happens when the file is cut short.  The
+ * table is only of use to the process that has the map open, so it needs no
+ * disk: `map-N-lock` is a symbolic link to /proc/self/fd/N, and N is, while
+ * LMDB opens it, an anonymous file in memory.
  *
  * LMDB's own locking stays as it is (M4).  Another process that follows the
- * link finds a descriptor of its own, or none; it never finds this table, so it
- * cannot reset the pins (M5).
+ * link finds a descriptor of its own, or nothing; it never finds this table, so
+ * it cannot reset the pins (M5).
  *
- * The link stays in the directory and nearly always names the same number: then
+ * The link stays in the directory and nearly always has the same number: then
  * the next open writes nothing, and needs no free block.
  */
 #include "store/lmdb/lmdb_map.h"
@@ -51,7 +51,7 @@ static int make_table(uint64_t bytes, int *out)
     return error;
 }
 
-/* Gives it a number that the next process can have as well. */
+/* Moves the descriptor to a number that the next process can use as well. */
 static int raise_number(int fd)
 {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, LOCK_FD);
@@ -70,13 +70,14 @@ static int put_link(const char *path, const char *target)
     if (len == (ssize_t)strlen(target) &&
         memcmp(found, target, (size_t)len) == 0)
         return 0;
-    /* Another number, or the file of a program before this. */
+    /* Another number, or the lock file of an older version. */
     if (unlink(path) != 0 && errno != ENOENT)
         return errno;
     return symlink(target, path) == 0 ? 0 : errno;
 }
 
-/* What root makes in another's directory is the other's, as the map is. */
+/* If root creates the link in another user's directory, that user owns it, like
+ * the map. */
 static void give_link(const struct lmdb *m, const char *path)
 {
     struct stat st;

@@ -1,10 +1,10 @@
-/* lmdb_map.h -- the map over LMDB from within: what its files share.
+/* lmdb_map.h -- the internals of the map over LMDB, shared by its files.
  *
- *   lmdb.c        transactions
- *   lmdb_rows.c   keys and values, cursors
- *   lmdb_prefetch.c what many look-ups will read, fetched ahead
- *   checkpoint_state.c  opening at a saved state, and saving one
- *   lmdb_lock.c   the table of readers
+ *   lmdb.c              transactions
+ *   lmdb_rows.c         keys and values, cursors
+ *   lmdb_prefetch.c     software prefetch for many lookups
+ *   checkpoint_state.c  opening at a checkpoint's state, and capturing one
+ *   lmdb_lock.c         the table of readers
  *
  * The only place that includes <lmdb.h>.
  */
@@ -19,7 +19,7 @@
 
 enum { RN_LMDB_PATH_MAX = 4096, RN_LMDB_RUNS = 16 };
 
-/* Where rows are being put one behind the other; see put_packed(). */
+/* A run of rows that are put in ascending order; see put_packed(). */
 struct rn_lmdb_run {
     char last[RN_BOUND_MAX]; /* the key put before */
     size_t last_len;
@@ -39,30 +39,31 @@ struct lmdb {
     void (*pause)(void *context); /* of the opts */
     void *context;
     bool no_reserve; /* the file system cannot allocate ahead */
-    bool wild;       /* a fault left LMDB's writer in the middle */
+    bool wild;       /* a fault interrupted LMDB's writer */
     bool lost;       /* LMDB refuses everything; atomic */
     bool blind;      /* the meta pages cannot be read; atomic */
 
-    uint64_t length; /* the file's, when last looked at; it never shrinks */
+    uint64_t length; /* the file's, at the last check; it never shrinks */
     uint64_t flush_at, flush_to;
     bool flushed_once; /* the first of two passes is over; atomic */
-    struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* the writer's; by hash */
+    struct rn_lmdb_run runs[RN_LMDB_RUNS]; /* used by the writer; by hash */
 
-    /* The sums of the last durable state's pages.  A captured one has its own
-     * once it is flushed; they count from the moment that it is adopted. */
+    /* The checksums of the last durable state's pages.  A captured state has
+     * its own once it is on disk; they count from the moment that it is
+     * adopted. */
     struct rn_page_sums *sums;
     uint64_t sums_txnid;   /* of that state; 0: none yet; atomic */
     uint64_t free_bytes;   /* of pages that it does not use; atomic */
     uint64_t free_written; /* `written` when it was captured; atomic */
     struct rn_verify_on_touch watch;
-    MDB_txn *opening;  /* of open, where a guard may leave it behind */
+    MDB_txn *opening;  /* in open, where a guard may leave it behind */
     MDB_txn *captured; /* the pin; NULL: none in progress */
     bool captured_sums;
     uint64_t captured_written;
-    struct rn_buf *image;  /* the caller's, until it is flushed */
+    struct rn_buf *image;  /* the caller's, until the state is on disk */
     struct rn_buf changes; /* scratch */
 
-    /* How much was dirtied: see meter(). */
+    /* Counts the bytes dirtied: see meter(). */
     MDB_txn *meter_txn;
     MDB_cursor *meter_cursor;
     uint64_t written, tree_pages;
@@ -81,33 +82,32 @@ struct rn_map_txn {
     struct rn_map_txn *next; /* in the pool */
 };
 
-/* LMDB's codes and errno values in ours.  A short write on a full tmpfs comes
- * as EIO: the store asks the file system itself how full it is. */
+/* Translates LMDB's codes and errno values.  A short write on a full tmpfs
+ * comes as EIO: the store asks the file system itself how full it is. */
 enum rn_code rn_lmdb_code(int rc);
-/* The same of a put: one that does not find what it looks for has met a damaged
- * tree. */
+/* The same for a put: MDB_NOTFOUND of a put means a damaged tree. */
 enum rn_code rn_lmdb_put_code(int rc);
-/* Ends a guard after a fault in the middle of a write, which leaves LMDB's
- * lists half changed: nothing of that transaction may be touched again, and
- * none may follow it. */
+/* Ends a guard after a fault in the middle of a write.  That leaves LMDB's
+ * lists half changed: the transaction must not be touched again, and no other
+ * may follow it. */
 enum rn_code rn_lmdb_write_caught(struct rn_map_txn *t,
                                   struct rn_fault_guard *guard);
-/* Those calls of LMDB that read its meta pages.  A fault is MDB_CORRUPTED, and
- * nothing can be begun any more. */
+/* The calls of LMDB that read its meta pages.  A fault is MDB_CORRUPTED, and no
+ * transaction can begin any more. */
 int rn_lmdb_txn_begin(struct lmdb *m, unsigned flags, MDB_txn **out);
 int rn_lmdb_txn_renew(struct lmdb *m, MDB_txn *txn);
 int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out);
-/* A failure with words. */
+/* Sets `err` and returns the translated code. */
 enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                           struct rn_err *err);
 int rn_lmdb_meter_open(struct lmdb *m);
-/* Puts an empty table of readers where mdb_env_open looks for one.  The end,
- * after that call, leaves it to LMDB. */
+/* Puts an empty table of readers where mdb_env_open looks for one.
+ * rn_lmdb_lock_end, after that call, leaves it to LMDB. */
 enum rn_code rn_lmdb_lock_begin(struct lmdb *m, uint64_t bytes, int *fd,
                                 struct rn_err *err) RN_CHECK;
 void rn_lmdb_lock_end(int fd);
 
-/* Of the table in map.h. */
+/* Entries of rn_map_ops (map.h). */
 enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
                           struct rn_map_pin **pin, struct rn_err *err);
 void rn_lmdb_close(struct rn_map *base);

@@ -1,15 +1,17 @@
-/* lmdb_prefetch.c -- fetches what look-ups will read, for many keys at once.
+/* lmdb_prefetch.c -- interleaved B+tree descents with software prefetch, for
+ * many keys at once.
  *
- * In a map larger than the processor's caches a look-up is mostly waiting: for
- * a page's head, for one of its nodes, for the next page's head, some ten times
- * in a row.  These waits depend on each other, those of another key do not.  So
- * the searches for all keys are made in turns, one step each: a step asks for
- * the bytes that the next one wants, and meanwhile it is the others' turn.
+ * In a map larger than the processor's caches a lookup is mostly cache misses:
+ * a page's header, one of its nodes, the next page's header, some ten times in
+ * a row.  The misses of one key depend on each other; those of different keys
+ * do not.  So the descents of all keys are interleaved, one step each: a step
+ * prefetches the bytes that the next one reads, and meanwhile the other keys
+ * take their steps.
  *
- * Nothing comes of it but that the bytes are near when LMDB wants them.  What
- * it reads is the newest state, which is not older than the transaction's and
- * kept with it; and it believes nothing it reads, so at worst the bytes are
- * others.
+ * The only effect is that the bytes are in the cache when LMDB reads them.  The
+ * descent reads the newest state, which is not older than the transaction's
+ * snapshot and pinned with it.  It trusts nothing it reads, so at worst it
+ * prefetches other bytes.
  */
 #include "store/lmdb/lmdb_map.h"
 
@@ -18,7 +20,7 @@
 #include "store/memtable/sparse_index.h"
 
 enum {
-    SEARCHES = 32, /* at once: more than the processor has waits to hide */
+    SEARCHES = 32, /* more than the processor has misses in flight */
     LINE = 64,
 };
 
@@ -29,12 +31,12 @@ struct state {
     uint64_t last;
 };
 
-/* The way to one key. */
+/* The descent to one key. */
 struct search {
     struct rn_sought key;
     const char *page;
-    const char *node;   /* that comes next; NULL: the page's head does */
-    unsigned low, high; /* it is among these */
+    const char *node;   /* to read next; NULL: the page's header */
+    unsigned low, high; /* the position is among these */
     unsigned depth;
     bool is_leaf;
 };
@@ -45,12 +47,12 @@ static bool enter(const struct state *s, struct search *q, uint64_t number)
         return false;
     q->page = s->base + number * s->page_bytes;
     q->node = NULL;
-    for (size_t i = 0; i < 3; i++) /* with the places of most nodes */
+    for (size_t i = 0; i < 3; i++) /* with the offsets of most nodes */
         __builtin_prefetch(q->page + i * LINE);
     return true;
 }
 
-/* The node `i`, or NULL if it cannot be one. */
+/* Node `i`, or NULL if its offset is out of bounds. */
 static const char *node_at(const struct state *s, const struct search *q,
                            unsigned i)
 {
@@ -59,7 +61,7 @@ static const char *node_at(const struct state *s, const struct search *q,
     return offset + RN_NODE_HEADER <= s->page_bytes ? q->page + offset : NULL;
 }
 
-/* Asks for the node in the middle. */
+/* Prefetches the node in the middle. */
 static bool aim(const struct state *s, struct search *q)
 {
     q->node = node_at(s, q, (q->low + q->high) / 2);
@@ -78,7 +80,7 @@ static bool look_at_head(const struct state *s, struct search *q)
     if (lower < RN_PAGE_HEADER + 2 || lower > s->page_bytes)
         return false;
     q->is_leaf = rn_page_u16(q->page + RN_PAGE_FLAGS) & RN_PAGE_LEAF;
-    q->low = q->is_leaf ? 0 : 1; /* a branch's first has no key */
+    q->low = q->is_leaf ? 0 : 1; /* the first of a branch has no key */
     q->high = (unsigned)nodes - 1;
     return q->low <= q->high && aim(s, q);
 }
@@ -92,7 +94,7 @@ static bool follow(const struct state *s, struct search *q)
                              (uint64_t)rn_page_u16(node + RN_NODE_FLAGS) << 32);
 }
 
-/* Whether the sought key is not below this one.  Mostly that shows early. */
+/* True if the sought key is not below `key`.  The first bytes mostly decide. */
 static bool is_reached(const struct rn_sought *sought, struct rn_view key)
 {
     for (size_t i = 0; i < 2 && key.len >= 8 * (i + 1); i++) {
@@ -120,13 +122,13 @@ static bool look_at_node(const struct state *s, struct search *q)
     return q->low <= q->high ? aim(s, q) : follow(s, q);
 }
 
-/* False: it is over. */
+/* False: the descent is over. */
 static bool step(const struct state *s, struct search *q)
 {
     return q->node ? look_at_node(s, q) : look_at_head(s, q);
 }
 
-/* The root of the rows' table, which is a record of the main one. */
+/* The root of the table "kv", which is a record of the main table. */
 static bool find_root(struct lmdb *m, struct state *s, uint64_t *root)
 {
     struct rn_page_meta meta;
@@ -184,7 +186,7 @@ void rn_lmdb_expect(struct rn_map_txn *t, const struct rn_view *keys,
 
     if (sigsetjmp(guard.back, 0)) {
         rn_fault_guard_caught(
-            &guard); /* whoever wants to know meets it again */
+            &guard); /* the lookup meets the fault again itself */
         return;
     }
     rn_fault_guard_enter(&guard, &t->m->watch.remedy);

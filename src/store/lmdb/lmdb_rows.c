@@ -1,7 +1,7 @@
-/* lmdb_rows.c -- the rows of the map over LMDB: look-ups, writes, cursors.
+/* lmdb_rows.c -- the rows of the map over LMDB: lookups, writes, cursors.
  *
- * Whatever touches the mapping does so under a guard: LMDB, and the value's own
- * sum, may meet a page for the first time here (verify_on_touch.h).
+ * Every access to the mapping is under a guard: LMDB, or the check of a value's
+ * checksum, may touch a page for the first time here (verify_on_touch.h).
  */
 #include "store/lmdb/lmdb_map.h"
 
@@ -13,7 +13,7 @@
 enum {
     CACHE_LINE = 64,
     NODE_BYTES = 10, /* of a row in a page, beside key and value, */
-    RUN_BYTES = 12,  /* at the end of a key; those of a run differ only there */
+    RUN_BYTES = 12,  /* at the end of a key; keys of a run differ only there */
 };
 
 struct rn_map_cursor {
@@ -67,7 +67,7 @@ static int put_row(struct rn_map_txn *t, struct rn_view key,
     return 0;
 }
 
-/* What a row takes of a leaf; a large one has pages of its own. */
+/* The bytes that a row takes in a leaf; a large one has pages of its own. */
 static uint64_t row_bytes(const struct lmdb *m, struct rn_view key,
                           struct rn_view value)
 {
@@ -109,8 +109,8 @@ static bool continues(const struct rn_lmdb_run *run, struct rn_view key)
            rn_view_compare(last, key) < 0;
 }
 
-/* Puts a worthless row behind the run's last, whose key with a zero byte is
- * free: the next has the same length. */
+/* Puts a placeholder row behind the run's last.  Its key, the last key with a
+ * zero byte, is free: the next key of the run has the same length. */
 static int put_tail(struct rn_map_txn *t, struct rn_lmdb_run *run,
                     MDB_val *tail)
 {
@@ -122,14 +122,13 @@ static int put_tail(struct rn_map_txn *t, struct rn_lmdb_run *run,
     rc = mdb_put(t->txn, t->m->kv, tail, &nothing, MDB_NOOVERWRITE);
     if (rc)
         tail->mv_size = 0;
-    return rc == MDB_KEYEXIST ? 0 : rc; /* somebody's: then without */
+    return rc == MDB_KEYEXIST ? 0 : rc; /* the key is in use: do without */
 }
 
-/* LMDB splits a page that a put overflows at its end before the last row, not
- * behind it, so of three rows a page every third place stays empty, of two
- * every second.  Where rows of some size are put one behind the other, as in a
- * feed, the last row is therefore a worthless one for the moment of the split.
- */
+/* When a put at the end of a page overflows it, LMDB splits before the last
+ * row, not behind it.  So with three rows a page every third place stays empty,
+ * with two every second.  Where large rows are put in ascending order, as in a
+ * feed, the last row is therefore a placeholder during the split. */
 static int put_packed(struct rn_map_txn *t, struct rn_view key,
                       struct rn_view value)
 {
@@ -221,8 +220,9 @@ enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_key_interval *r,
         memcpy(c->before, r->before.at, r->before.len);
     c->range.from.at = c->from;
     c->range.before.at = c->before;
-    /* The first look at a table in a transaction reads its root: here, where
-     * LMDB has nothing to lose, and not after it has made a cursor. */
+    /* The first access to a table in a transaction reads its root.  It happens
+     * here, where a fault costs LMDB nothing, and not after a cursor was made.
+     */
     rn_fault_guard_enter(&guard, &t->m->watch.remedy);
     rc = mdb_stat(t->txn, t->m->kv, &stat);
     rn_fault_guard_leave(&guard);
@@ -252,7 +252,7 @@ static int cursor_start(struct rn_map_cursor *c, MDB_val *k, MDB_val *v)
     return mdb_cursor_get(c->cursor, k, v, rc ? MDB_LAST : MDB_PREV);
 }
 
-/* Not past the end; the start was seen to by cursor_start. */
+/* Checks the end only; cursor_start has checked the start. */
 static bool in_range(const struct rn_map_cursor *c, struct rn_view key)
 {
     if (c->range.backward)
@@ -260,10 +260,10 @@ static bool in_range(const struct rn_map_cursor *c, struct rn_view key)
     return !c->range.before.len || rn_view_compare(key, c->range.before) < 0;
 }
 
-/* The next row lies right below this one, if rows were put in order, and is as
- * long, if they are alike; below the last is nothing, and the next page is
- * often the one behind.  It comes from memory while this one is summed: half as
- * fast again for rows of 1 KB.  A writer's pages are elsewhere. */
+/* The next row lies right below this one if rows were put in order, and is as
+ * long if they are alike.  Below the last row is nothing, and the next page is
+ * often the adjacent one.  Prefetches it while this one's checksum is computed:
+ * half as fast again for rows of 1 KB.  A writer's pages are elsewhere. */
 static void fetch_next(const struct rn_map_cursor *c, MDB_val k, MDB_val v)
 {
     size_t page_bytes = c->txn->m->page_bytes;
@@ -321,7 +321,7 @@ enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
     return code;
 }
 
-/* How full the page is that `at`, a key in the mapped file, lies in.  A page
+/* How full the page is that contains `at`, a key in the mapped file.  A page
  * that does not look like a leaf counts as full: nothing to gain. */
 static void leaf_fill(const struct lmdb *m, const char *at,
                       struct rn_map_leaf *out)

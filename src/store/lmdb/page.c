@@ -67,7 +67,7 @@ bool rn_page_meta_pick(struct rn_view metas, struct rn_page_meta *out)
 
 /* ---- pages --------------------------------------------------------------- */
 
-/* How many pages a value takes that does not fit a leaf. */
+/* How many overflow pages a value takes that does not fit a leaf. */
 static uint64_t pages_for(size_t value_bytes, size_t page_bytes)
 {
     return (RN_PAGE_HEADER - 1 + value_bytes) / page_bytes + 1;
@@ -78,7 +78,7 @@ static const char *node_at(const struct rn_page *page, unsigned i)
     return page->at + rn_page_u16(page->at + RN_PAGE_HEADER + 2 * (size_t)i);
 }
 
-/* What node `at` takes of the page, if its lengths may be believed. */
+/* The bytes of the page that node `at` takes, if its lengths are valid. */
 static size_t node_bytes(const struct rn_page *page, const char *at)
 {
     size_t bytes = RN_NODE_HEADER + rn_page_u16(at + 6);
@@ -190,14 +190,14 @@ const char *rn_page_check(struct rn_view bytes, uint64_t number,
 
 /* ---- walking ------------------------------------------------------------- */
 
-/* One table on its way. */
+/* The walk over one table. */
 struct trip {
     const struct rn_page_walk *walk;
     enum rn_page_table table;
     enum rn_page_order order;
     struct rn_page_tree said, seen;
-    unsigned above; /* how many pages are being read on the way to its root */
-    bool whole;     /* nothing was passed over */
+    unsigned above; /* pages being read on the way to its root */
+    bool whole;     /* nothing was skipped */
 };
 
 /* Keys from <= key < before; NULL bytes: no bound. */
@@ -211,7 +211,7 @@ static void trip_bad(struct trip *t, uint64_t number, const char *what)
     t->walk->bad(t->walk->context, number, what);
 }
 
-/* True if pages `number` and so on are to be looked into. */
+/* True if the pages from `number` on are to be read. */
 static bool trip_reach(struct trip *t, uint64_t parent, uint64_t number,
                        uint64_t count)
 {
@@ -229,8 +229,8 @@ static bool trip_reach(struct trip *t, uint64_t parent, uint64_t number,
 }
 
 /* How many pages the value's run has.  It may be longer than the value needs:
- * within a transaction a shorter value takes the place of a longer one.  0 if
- * this is no such run. */
+ * within a transaction a shorter value takes the place of a longer one. 0 if
+ * this is not the first page of such a run. */
 static uint64_t run_length(const char *at, const struct rn_page_node *node,
                            size_t page_bytes)
 {
@@ -243,8 +243,8 @@ static uint64_t run_length(const char *at, const struct rn_page_node *node,
     return run;
 }
 
-/* The first page is looked at before all are read: a damaged length could ask
- * for gigabytes. */
+/* The first page is checked before all are read: a damaged length could ask for
+ * gigabytes. */
 static struct rn_view big_value(struct trip *t, uint64_t page,
                                 const struct rn_page_node *node)
 {

@@ -1,8 +1,9 @@
-/* page.h -- the bytes of LMDB's file: pages, what they hold, where they lead.
+/* page.h -- a validating reader of LMDB's page format: pages, nodes, trees.
  *
- * LMDB 0.9 does not say which pages a state consists of, and believes whatever
- * it finds in them.  We need to know the one (page_sums.h, verify.h) and must
- * not do the other, so this is a second, distrustful reader of the same format:
+ * LMDB 0.9 does not say which pages a state consists of, and trusts whatever it
+ * finds in them.  The page checksums and verify need the first (page_sums.h,
+ * verify.h) and must not do the second, so this is a second, distrustful reader
+ * of the same format:
  *
  *   page    header, 16 bytes: number u64, pad u16, flags u16, then for branch
  *           and leaf `lower` u16 and `upper` u16, for overflow the count u32.
@@ -18,8 +19,8 @@
  *           transaction that freed them; the main table holds the seq row and
  *           the root of the table "kv".
  *
- * Numbers are in the machine's own order, as LMDB writes them.  Nothing here
- * reads outside of the bytes it is given.  Values only; any thread.
+ * Numbers are in the machine's own byte order, as LMDB writes them.  Nothing
+ * here reads outside of the bytes it is given.  Values only; any thread.
  */
 #ifndef RN_STORE_LMDB_PAGE_H
 #define RN_STORE_LMDB_PAGE_H
@@ -32,11 +33,11 @@ enum {
     RN_PAGE_METAS = 2,
     RN_PAGE_DEPTH_MAX = 32, /* LMDB's own limit */
     RN_PAGE_KEY_MAX = 511,
-    /* What a walk reads at once: two nested tables and a value. */
+    /* Buffers of a walk: two nested tables and a value. */
     RN_PAGE_BUFFERS = 2 * RN_PAGE_DEPTH_MAX + 1,
 };
 
-/* Where in a page, or in a node, things stand. */
+/* Offsets within a page or a node. */
 enum {
     RN_PAGE_FLAGS = 10,
     RN_PAGE_LOWER = 12,
@@ -47,7 +48,7 @@ enum {
     RN_NODE_HEADER = 8,
 };
 
-/* LMDB aligns to two bytes only, so nothing is read in place. */
+/* LMDB aligns to two bytes only, so numbers are copied out. */
 static inline uint16_t rn_page_u16(const char *at)
 {
     uint16_t n;
@@ -66,7 +67,7 @@ static inline uint32_t rn_page_u32(const char *at)
 
 #define RN_PAGE_NONE UINT64_MAX /* the root of an empty table */
 
-/* What a meta page, or the record of a table, says of a tree. */
+/* A tree, as a meta page or the record of a table describes it. */
 struct rn_page_tree {
     uint16_t depth;
     uint64_t branches, leaves, overflows, entries, root;
@@ -78,7 +79,7 @@ struct rn_page_meta {
     struct rn_page_tree free, main;
 };
 
-/* The newer of the two meta pages in `metas`.  False if it is none. */
+/* The newer of the two meta pages in `metas`.  False if it is not valid. */
 bool rn_page_meta_pick(struct rn_view metas, struct rn_page_meta *out);
 
 enum rn_page_kind {
@@ -92,7 +93,7 @@ enum rn_page_order {
     RN_PAGE_NUMBERS, /* keys are u64: the free table */
 };
 
-/* A page that was checked. */
+/* A page that passed the check. */
 struct rn_page {
     const char *at;
     size_t bytes;
@@ -103,19 +104,19 @@ struct rn_page {
 struct rn_page_node {
     struct rn_view key;
     uint64_t child; /* in a branch */
-    /* In a leaf: the value, or NULL bytes and where it begins. */
+    /* In a leaf: the value, or NULL bytes and the page where it begins. */
     struct rn_view value;
     uint64_t overflow;
     bool is_table; /* the value is the record of a table */
 };
 
-/* Looks at a branch or leaf all over: that it is page `number`, that lower,
- * upper, offsets and sizes fit, that nodes do not overlap, and that keys rise.
- * NULL if all is well, else what is wrong. */
+/* Checks a branch or leaf completely: that it is page `number`, that lower,
+ * upper, offsets and sizes fit, that nodes do not overlap, and that keys
+ * ascend.  NULL if all is well, else what is wrong. */
 const char *rn_page_check(struct rn_view bytes, uint64_t number,
                           enum rn_page_order order, struct rn_page *out);
 
-/* Node `i` of a page that passed. */
+/* Node `i` of a page that passed the check. */
 struct rn_page_node rn_page_node(const struct rn_page *page, unsigned i);
 
 bool rn_page_tree_decode(struct rn_view record, struct rn_page_tree *out);
@@ -124,19 +125,20 @@ bool rn_page_tree_decode(struct rn_view record, struct rn_page_tree *out);
 
 enum rn_page_table { RN_TABLE_FREE, RN_TABLE_MAIN, RN_TABLE_KV };
 
-/* A walk over every page that a state reaches, parents first, in key order.
- * What is wrong is told to `bad` and not followed further. */
+/* Walks every page that a state reaches, parents first, in key order.  Damage
+ * is reported to `bad` and not followed further. */
 struct rn_page_walk {
     void *context;
     size_t page_bytes;
-    uint64_t last; /* no page may lie behind it */
-    /* The bytes of `count` pages, or NULL; they must last until the next call
-     * with the same `buffer`, which is less than RN_PAGE_BUFFERS. */
+    uint64_t last; /* the last page; none may lie behind it */
+    /* Returns the bytes of `count` pages, or NULL; they must last until the
+     * next call with the same `buffer`, which is less than RN_PAGE_BUFFERS. */
     const char *(*read)(void *context, unsigned buffer, uint64_t number,
                         uint64_t count);
-    /* Pages are reached, a run at a time; false: do not look inside. */
+    /* Called for each run of pages that is reached; false: do not look inside.
+     */
     bool (*reach)(void *context, uint64_t number, uint64_t count);
-    /* May be NULL; so may the value's bytes, if they could not be read. */
+    /* May be NULL.  The value's bytes are NULL if they could not be read. */
     void (*record)(void *context, enum rn_page_table table, uint64_t page,
                    struct rn_view key, struct rn_view value);
     void (*bad)(void *context, uint64_t number, const char *what);

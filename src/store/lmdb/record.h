@@ -1,9 +1,9 @@
-/* record.h -- a value as it lies in the map: its sum, then its bytes.
+/* record.h -- a value as stored in the map: its checksum, then its bytes.
  *
- *      0  sum    u64   xxh3 of the value, seeded with xxh3 of the key
+ *      0  sum    u64   checksum: xxh3 of the value, seeded with xxh3 of the key
  *      8  value
  *
- * So a damaged key, value or pairing is met by every read of it.
+ * So every read finds a damaged key, value or pairing.
  */
 #ifndef RN_STORE_LMDB_RECORD_H
 #define RN_STORE_LMDB_RECORD_H
@@ -19,7 +19,7 @@ static inline uint64_t rn_record_sum(struct rn_view key, struct rn_view value)
     return rn_hash64(value, rn_hash64(key, 0));
 }
 
-/* Takes the sum off and checks it: RN_CORRUPT. */
+/* Verifies the checksum and removes it; RN_CORRUPT if it is wrong. */
 static inline enum rn_code
 rn_record_open(struct rn_view key, struct rn_view stored, struct rn_view *out)
 {
