@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-/* Per thread, so that one thread's fault leaves the others alone. */
+/* Per thread, so that one thread's fault does not affect the others. */
 static _Thread_local struct rn_fault_guard *volatile current;
 
 static struct sigaction before[2];
 static const int signals[2] = { SIGBUS, SIGSEGV };
 
-/* Without a guard the fault is not ours: whoever had the signal before gets
- * it, when the instruction faults again. */
+/* Without a guard the fault is not ours: the previous handler gets the signal
+ * when the instruction faults again. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     struct rn_fault_guard *g = current;
@@ -31,8 +31,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     errno = error;
     if (mended)
         return;
-    /* A handler that is left by a jump does not give back the signals that were
-     * blocked for it; ours blocks none, but it may have been called by one. */
+    /* A jump out of a handler does not restore the blocked signals.  Ours
+     * blocks none, but another handler may have been interrupted. */
     pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
     siglongjmp(g->back, 1);
 }

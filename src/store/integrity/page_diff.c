@@ -63,8 +63,8 @@ static bool seal_reach(void *context, uint64_t number, uint64_t count)
     return true;
 }
 
-/* A record of the free table: a count, then as many page numbers.  New pages
- * that were freed again are among them; they have no sum to lose. */
+/* A record of the free table: a count, then as many page numbers.  Some are new
+ * pages that were freed again; they have no checksum to remove. */
 static void seal_record(void *context, enum rn_page_table table, uint64_t page,
                         struct rn_view key, struct rn_view value)
 {

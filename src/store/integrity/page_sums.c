@@ -2,8 +2,8 @@
  *
  * Blocks are written through the env's file and read through a mapping of it,
  * because a signal handler reads them too.  `homes` has a bit for each block:
- * the home to read.  There are two such rows; the one that is not current is
- * where save notes what adopt will make so.
+ * the slot to read.  There are two such rows; save prepares the one that is not
+ * current, and adopt makes it current.
  */
 #include "store/integrity/page_sums.h"
 
@@ -23,8 +23,8 @@ enum { HEADER = 16, PATH_BYTES = 4096, HOMES_HEADER = 8 };
 
 struct row {
     uint64_t blocks;
-    unsigned char *homes;   /* a bit each */
-    unsigned char *trusted; /* a byte each: its sum was found right */
+    unsigned char *homes;   /* a bit each: the slot */
+    unsigned char *trusted; /* a byte each: its checksum was verified */
 };
 
 struct rn_page_sums {
@@ -96,7 +96,7 @@ static enum rn_code rows_init(struct rn_page_sums *s, struct rn_view homes)
     return RN_OK;
 }
 
-/* The last block has at least its current home in the file. */
+/* The current slot of the last block is within the file. */
 static uint64_t least_length(const struct rn_page_sums *s)
 {
     uint64_t blocks = s->current->blocks;
@@ -226,7 +226,7 @@ uint64_t rn_page_sums_place(struct rn_page_sums *s, uint64_t number)
     return offset_of(block, block < r->blocks && home_of(r, block));
 }
 
-/* The block in its current home, or NULL if it is damaged. */
+/* The block in its current slot, or NULL if it is damaged. */
 static const char *block_get(struct rn_page_sums *s, struct row *r,
                              uint64_t block)
 {
@@ -264,7 +264,7 @@ static int by_page(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
-/* A save on its way. */
+/* A save in progress. */
 struct save {
     struct rn_page_sums *sums;
     struct row *next;
@@ -273,8 +273,8 @@ struct save {
         *end; /* the changes still to be made */
 };
 
-/* Writes block `block`, with the next changes as far as they fall into it, to
- * the home that is not current. */
+/* Writes block `block`, with the next changes as far as they belong to it, to
+ * the slot that is not current. */
 static enum rn_code save_block(struct save *v, uint64_t block,
                                struct rn_err *err)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    STEP_MIN = 128 << 10, /* what the kernel reads ahead anyway */
+    STEP_MIN = 128 << 10, /* the kernel reads as much ahead anyway */
     /* Each may become a mapping of its own, and a process may have 65,530. */
     STEPS_MAX = 16384,
     BATCH = 32 << 10, /* read at once; LMDB's largest page */
@@ -46,7 +46,8 @@ static bool note_damage(struct rn_verify_on_touch *w, uint64_t at,
     return false;
 }
 
-/* The sums of the pages from `offset` on; `*any`: at least one is in use. */
+/* The checksums of the pages from `offset` on; `*any`: at least one is in use.
+ */
 static bool read_sums(struct rn_verify_on_touch *w, uint64_t offset,
                       size_t count, uint64_t *out, bool *any)
 {
@@ -62,8 +63,8 @@ static bool read_sums(struct rn_verify_on_touch *w, uint64_t offset,
     return true;
 }
 
-/* True if the pages at `offset`, `len` bytes of them, are what was written.
- * Where none is in use there is nothing to read. */
+/* True if the `len` bytes of pages at `offset` match their checksums.  If none
+ * is in use there is nothing to read. */
 static bool check_batch(struct rn_verify_on_touch *w, size_t len,
                         uint64_t offset)
 {
@@ -99,8 +100,8 @@ static bool check_span(struct rn_verify_on_touch *w, uint64_t from, uint64_t to)
     return true;
 }
 
-/* A checkpoint that is adopted meanwhile can free a page that was just about to
- * be checked, and LMDB write over it: then only a second look counts. */
+/* While a page is being checked, a checkpoint may be adopted that frees it, and
+ * LMDB may overwrite it: then only a second check counts. */
 static bool check_settled(struct rn_verify_on_touch *w, uint64_t from,
                           uint64_t to)
 {
