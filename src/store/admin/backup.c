@@ -14,22 +14,22 @@
 
 enum {
     CHUNK = 1 << 20,
-    LOCK_TRIES = 100, /* the keeper holds it for moments only */
+    LOCK_TRIES = 100, /* the keeper holds it only briefly */
     LOCK_PAUSE_NS = 1000000,
     COPY_TRIES = 3,
     KEYS_MAX = 64 << 10,
-    WRITE_BACK = 16 << 20, /* so that the sync at the end is not long */
+    WRITE_BACK = 16 << 20, /* so that the final sync is short */
 };
 
-#define TELL_NS INT64_C(1000000000) /* between two signs of progress */
+#define TELL_NS INT64_C(1000000000) /* between two updates of the progress */
 
-/* A copy on its way. */
+/* A copy in progress. */
 struct copying {
     struct rn_env *env;
     const char *from, *to;
     struct rn_checkpoint checkpoint; /* that is being copied */
     struct rn_image image;           /* of it */
-    struct rn_file *sign;            /* where progress is told; NULL: nowhere */
+    struct rn_file *sign; /* where progress is written; NULL: nowhere */
     int64_t told_ns;
     struct rn_copied copied;
 };
@@ -45,10 +45,10 @@ static void on_progress(void *copying)
     b->told_ns = now;
     rn_put_u64(bytes, (uint64_t)now);
     (void)rn_file_write(b->sign, rn_view_of(bytes, sizeof(bytes)),
-                        RN_BACKUP_PROGRESS); /* not where one may only read */
+                        RN_BACKUP_PROGRESS); /* not with read-only access */
 }
 
-/* Leaves the file as it was. */
+/* Restores the file's length. */
 static void end_progress(struct copying *b, uint64_t size)
 {
     if (b->sign)
@@ -82,10 +82,10 @@ static enum rn_code hold_log(struct rn_env *env, const char *dir,
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
-/* A restore leaves its source as it is, and a backup must where it may only
- * read.  Every store that was ever opened has the file, so without it nobody
- * needs to know of us; if one is opened for the first time right now, that
- * shows as below. */
+/* A restore leaves its source unchanged, and so must a backup with read-only
+ * access.  Every store that was ever opened has the file, so without it no
+ * store needs to be held off.  If one is opened for the first time right now,
+ * the checks below notice. */
 static enum rn_code hold_map(struct rn_env *env, const char *dir, bool restore,
                              struct rn_file **out, struct rn_err *err)
 {
@@ -118,18 +118,18 @@ static enum rn_code make_target(struct rn_env *env, const char *dir,
 
 /* ---- the map ------------------------------------------------------------- */
 
-/* A file that is being copied, and what of it is checked on the way. */
+/* A file that is being copied, and the checks of its bytes. */
 struct copy {
     struct copying *of;
     struct rn_file *in, *out;
     const char *path; /* of `in` */
     char *chunk;
-    struct rn_page_sums *sums; /* NULL: nothing is */
+    struct rn_page_sums *sums; /* NULL: no checks */
     size_t page_bytes;
 };
 
-/* Whether each whole page in the chunk, read at `at`, is the one that the
- * checkpoint knows, as far as it knows it. */
+/* Compares each whole page in the chunk, read at `at`, with its checksum, if
+ * the checkpoint has one. */
 static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
                                 struct rn_err *err)
 {
@@ -158,7 +158,7 @@ static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
                    (unsigned long long)place);
 }
 
-/* To the end of the file; `*total` is where that was. */
+/* Copies to the end of the file; `*total` is where that was. */
 static enum rn_code copy_bytes(struct copy *c, uint64_t *total,
                                struct rn_err *err)
 {
@@ -182,7 +182,7 @@ static enum rn_code copy_bytes(struct copy *c, uint64_t *total,
     return error ? rn_fail_errno(err, error, "copying %s", c->path) : rc;
 }
 
-/* Copies the map's file, or with `suffix` one that goes with it. */
+/* Copies the map's file, or with `suffix` a file that belongs to it. */
 static enum rn_code copy_file(struct copying *b, const char *suffix,
                               struct rn_page_sums *sums, uint64_t *total,
                               struct rn_err *err)
@@ -226,9 +226,9 @@ static enum rn_code read_checkpoint(struct copying *b, struct rn_err *err)
     return rc;
 }
 
-/* The sums of the map's pages have two homes, of which each checkpoint writes
- * the one that the last did not (page_sums.h).  So they are good for this
- * checkpoint if it still was the durable one after they were copied. */
+/* Each checkpoint writes the page checksums to the slots that the last one did
+ * not use (page_sums.h).  So they are good for this checkpoint if it was still
+ * the durable one after they were copied. */
 static enum rn_code copy_sums(struct copying *b, struct rn_err *err)
 {
     enum rn_code rc = read_checkpoint(b, err);
@@ -282,7 +282,7 @@ static enum rn_code copy_state(struct copying *b, struct rn_err *err)
     struct rn_wal_opts log = {
         .env = b->env, .dir = b->from, .progress = on_progress, .progress_of = b
     };
-    struct rn_file *held = NULL; /* the log */
+    struct rn_file *held = NULL; /* the WAL */
     enum rn_code rc = hold_log(b->env, b->from, &held, err);
 
     if (!rc)
@@ -298,7 +298,7 @@ static enum rn_code copy_state(struct copying *b, struct rn_err *err)
     return rc;
 }
 
-/* What `copy_state` has left there. */
+/* Removes what `copy_state` has left there. */
 static void remove_part(void *context, const char *name)
 {
     const struct copying *b = context;
@@ -311,9 +311,9 @@ static void remove_part(void *context, const char *name)
 }
 
 /* The lock holds what a running store needs for its checkpoint.  A store that
- * is closed meanwhile, and opened again or compacted, does not know of it: the
- * copy does not fit together then, which shows, and one begins again.  Without
- * another checkpoint there is no such excuse. */
+ * is closed meanwhile, and opened again or compacted, ignores it: then the copy
+ * does not fit together, which is detected, and the copy starts over.  Without
+ * another checkpoint an inconsistent copy is an error. */
 static enum rn_code copy_until_whole(struct copying *b, struct rn_err *err)
 {
     struct rn_err ignored;
@@ -332,8 +332,7 @@ static enum rn_code copy_until_whole(struct copying *b, struct rn_err *err)
     return rc;
 }
 
-/* Beside the store's own files: without the keys of the account nobody would
- * get at a copy. */
+/* Copies the account's keys as well: without them a copy would be unusable. */
 static enum rn_code copy_keys(struct copying *b, struct rn_err *err)
 {
     struct rn_buf keys = RN_BUF_INIT(KEYS_MAX);
@@ -350,7 +349,7 @@ static enum rn_code copy_keys(struct copying *b, struct rn_err *err)
     return rc;
 }
 
-/* The format file comes last: a copy that was cut off is no data directory. */
+/* The format file comes last: an interrupted copy is no data directory. */
 static enum rn_code copy_store(struct rn_env *env, const char *from,
                                const char *to, bool restore,
                                struct rn_copied *out, struct rn_err *err)
@@ -387,7 +386,7 @@ static enum rn_code copy_store(struct rn_env *env, const char *from,
     return rn_format_write(env, to, &format, err);
 }
 
-/* Tells the store from when on it has no copy.  A copy is good without. */
+/* Records in the source when this copy began.  A copy is good without it. */
 static void note_copy(struct rn_env *env, const char *dir, int64_t begun_s)
 {
     char path[RN_PATH_MAX], text[RN_BACKUP_NOTE_MAX + 1];

@@ -58,8 +58,8 @@ static enum rn_code copy_all(struct rn_local *l, struct rn_map *to,
     return rc;
 }
 
-/* Makes the new map durable, its name included, and then the checkpoint name
- * it.  `*may_be_named`: it came as far as that. */
+/* Makes the new map and its name durable, then writes a checkpoint that names
+ * it.  `*may_be_named`: that write was begun. */
 static enum rn_code switch_over(struct rn_local *l, struct rn_map *to,
                                 uint64_t generation, bool *may_be_named,
                                 struct rn_err *err)
@@ -120,7 +120,7 @@ static enum rn_code rewrite(struct rn_local *l, struct rn_compacted *out,
     }
     if (to)
         to->ops->close(to);
-    /* A part of it would take up the space that there was too little of. */
+    /* An incomplete map would only take up scarce space. */
     if (!may_be_named)
         (void)!rn_local_sweep(l->env, l->dir, &ignored);
     return rc;
@@ -134,7 +134,8 @@ enum rn_code rn_compact(struct rn_env *env, const char *dir,
         .where = dir,
         .must_exist = true,
         .manual = true,
-        .reader_ms_max = UINT32_MAX, /* one reader, for as long as it takes */
+        .reader_ms_max =
+            UINT32_MAX, /* one reader, for as long as the copy takes */
     };
     struct rn_store *store = NULL;
     struct rn_local *l;

@@ -1,8 +1,9 @@
-/* compact.h -- rewrites a store's map in key order, every page full.
+/* compact.h -- offline compaction: rewrites a store's map in key order, every
+ * page full.
  *
- * For a store that nobody has open.  The new map is written beside the old one
- * and the checkpoint then names it, so a crash at any moment leaves one of the
- * two, whole.
+ * The store must not be open.  The new map is written beside the old one and
+ * the checkpoint then names it, so a crash at any moment leaves one of the two,
+ * whole.
  */
 #ifndef RN_STORE_ADMIN_COMPACT_H
 #define RN_STORE_ADMIN_COMPACT_H

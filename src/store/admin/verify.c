@@ -20,7 +20,7 @@ struct verify {
     rn_verify_fn *report;
     void *context;
     struct rn_verify_counts *counts;
-    struct rn_err first; /* damage, for whoever only wants a line */
+    struct rn_err first; /* damage, for callers that want one line */
 
     struct rn_checkpoint checkpoint;
     struct rn_image image;
@@ -28,10 +28,10 @@ struct verify {
     struct rn_file *map;
     struct rn_page_sums *sums;
     struct rn_buf buffers[RN_PAGE_BUFFERS];
-    struct rn_buf page;      /* the one whose sum is taken */
+    struct rn_buf page;      /* buffer for the page that is checked */
     unsigned char *reached;  /* a byte for each page: enum mark */
-    uint64_t sums_bad_block; /* told of already, + 1 */
-    bool incomplete;         /* something could not be followed */
+    uint64_t sums_bad_block; /* reported already, + 1 */
+    bool incomplete;         /* some pages could not be followed */
     bool seq_seen;
 };
 
@@ -97,7 +97,8 @@ static bool sum_read(struct verify *v, uint64_t number, uint64_t *sum)
     return good;
 }
 
-/* The sum on record; false, once told, if it cannot be had. */
+/* Gets the checksum of a page.  False if it cannot be read, which is reported
+ * once. */
 static bool sum_get(struct verify *v, uint64_t number, uint64_t *sum)
 {
     uint64_t block = number / RN_SUMS_PER_BLOCK + 1;
@@ -118,7 +119,7 @@ static bool check_sum(struct verify *v, uint64_t number)
     const char *at;
 
     if (!sum_get(v, number, &sum))
-        return true; /* what is known to be damaged is the sum */
+        return true; /* the damage is in the checksum itself */
     at = read_into(v, &v->page, number, 1);
     if (!at) {
         page_damage(v, number, "it cannot be read");
@@ -192,7 +193,7 @@ static void walk_record(void *context, enum rn_page_table table, uint64_t page,
     struct rn_view ignored;
 
     if (!value.at)
-        return; /* told of already */
+        return; /* reported already */
     if (table == RN_TABLE_FREE) {
         free_list(v, page, value);
     } else if (table == RN_TABLE_MAIN) {
@@ -205,7 +206,8 @@ static void walk_record(void *context, enum rn_page_table table, uint64_t page,
     }
 }
 
-/* Pages that nothing leads to, and sums of pages that are not in use. */
+/* Pages that are neither reached nor free, and checksums of pages that are not
+ * in use. */
 static void check_rest(struct verify *v)
 {
     uint64_t sum = 0;
@@ -326,7 +328,7 @@ static enum rn_code verify_log(struct verify *v, struct rn_err *err)
 
 /* ---- the directory ------------------------------------------------------- */
 
-/* No checkpoint: all is well only where nothing was ever committed. */
+/* No checkpoint: that is fine only if nothing was ever committed. */
 static enum rn_code verify_empty(struct verify *v, struct rn_err *err)
 {
     struct rn_wal_opts opts = { .env = v->env,
@@ -357,8 +359,8 @@ static enum rn_code verify_all(struct verify *v, struct rn_err *err)
     return rc ? rc : verify_map(v, err);
 }
 
-/* Shared, so that several may look at once; a server has it for itself.  Where
- * there is no lock nobody can be running. */
+/* Takes a shared lock, so that several checks may run at once; a server holds
+ * it exclusively.  If there is no lock file no server can be running. */
 static enum rn_code lock_out(struct rn_env *env, const char *dir,
                              struct rn_file **out, struct rn_err *err)
 {

@@ -1,15 +1,17 @@
-/* verify.h -- reads a data directory all over and names what is damaged.
+/* verify.h -- offline integrity check: reads a whole data directory and reports
+ * all damage.
  *
- * Format, checkpoint, every segment of the log that recovery would read, and
- * the map at the checkpoint's state: each page reached exactly once or free
- * exactly once, each as its sum says, in order, and every record's own sum.
- * What recovery would not look at is not looked at: spare segments, free pages,
- * whatever was written to the map after the checkpoint.
+ * It checks the format, the checkpoint, every WAL segment that recovery would
+ * read, and the map at the checkpoint's state: each page is reached exactly
+ * once or free exactly once, matches its checksum, and is in order, and every
+ * record matches its own checksum.  What recovery would not read is not read:
+ * spare segments, free pages, pages written to the map after the checkpoint.
  *
- * One damage cannot be seen: that the very last record of the log is gone.  A
+ * One damage cannot be seen: that the very last record of the WAL is gone.  A
  * crash in the middle of writing it leaves the same.
  *
- * Changes nothing and needs no right to.  The directory must not be in use.
+ * Changes nothing and needs only read access.  The directory must not be in
+ * use.
  */
 #ifndef RN_STORE_ADMIN_VERIFY_H
 #define RN_STORE_ADMIN_VERIFY_H
@@ -32,9 +34,10 @@ struct rn_verify_counts {
     uint64_t damages;
 };
 
-/* RN_OK if all is well; RN_CORRUPT if `report` was called, or would have been
- * if it were not NULL; RN_BUSY if the directory is in use; RN_NOT_FOUND,
- * RN_BAD_REQUEST or RN_FORBIDDEN if it is none of ours. */
+/* RN_OK if there is no damage; RN_CORRUPT if `report` was called, or would have
+ * been if it were not NULL; RN_BUSY if the directory is in use; RN_NOT_FOUND,
+ * RN_BAD_REQUEST or RN_FORBIDDEN if it is not a data directory that this
+ * version can read. */
 enum rn_code rn_verify(struct rn_env *env, const char *dir,
                        rn_verify_fn *report, void *context,
                        struct rn_verify_counts *counts,
