@@ -33,7 +33,7 @@ enum {
 #define NAME_ASKED "Runnel local authority"
 #define NAME_AUTOMATIC "Runnel automatic authority"
 
-/* What an authority and its certificate are made for. */
+/* The parameters of an authority and its certificate. */
 struct wish {
     const char *permitted, *alternatives; /* as OpenSSL's configuration */
     bool is_automatic;
@@ -96,8 +96,8 @@ static enum rn_code make_dir(struct rn_env *env, const char *dir,
                                     : RN_OK;
 }
 
-/* What is there already stays as it is.  By a descriptor: in a directory of
- * somebody else's the name may be another's by now. */
+/* An existing directory stays as it is.  Uses a descriptor: in a directory of
+ * another user the name may be a different file by now. */
 static enum rn_code make_public_dir(struct rn_env *env, const char *dir,
                                     struct rn_err *err)
 {
@@ -113,7 +113,7 @@ static enum rn_code make_public_dir(struct rn_env *env, const char *dir,
     return error ? rn_fail_errno(err, error, "%s", dir) : RN_OK;
 }
 
-/* The file's bytes as a BIO; RN_NOT_FOUND if there is none. */
+/* Reads the file into a BIO; RN_NOT_FOUND if it does not exist. */
 static enum rn_code read_file(struct rn_env *env, const char *path, BIO **out,
                               struct rn_err *err)
 {
@@ -142,7 +142,8 @@ static enum rn_code write_pair(struct rn_env *env, const char *dir,
     if (!cert || !key || !PEM_write_bio_X509(cert, p->cert) ||
         !PEM_write_bio_PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL))
         rc = fail_ssl(err, cert_name);
-    /* A certificate without its key would be worse than the reverse. */
+    /* The key comes first: a certificate without its key would be worse than
+     * the reverse. */
     if (!rc)
         rc = write_file(env, dir, key_name, key, err);
     if (!rc)
@@ -223,7 +224,7 @@ static int family_of(const char *name)
     return inet_pton(AF_INET6, name, bytes) == 1 ? AF_INET6 : AF_UNSPEC;
 }
 
-/* Appends each name as OpenSSL's configuration has it, e.g.
+/* Appends each name in the syntax of OpenSSL's configuration, e.g.
  * "permitted;IP:127.0.0.1/255.255.255.255". */
 static enum rn_code print_names(const char *const *names, size_t count,
                                 const char *before, bool masks,
@@ -272,7 +273,8 @@ static bool set_serial(X509 *cert, struct rn_env *env)
     return good;
 }
 
-/* A certificate with a new key, all but its extensions and its signature. */
+/* Makes a certificate with a new key, complete but for its extensions and its
+ * signature. */
 static bool begin_cert(struct rn_env *env, const char *name, int days,
                        struct pair *out)
 {
@@ -310,7 +312,7 @@ static enum rn_code make_authority(struct rn_env *env, const struct wish *wish,
     unsigned char mark[4];
     char name[64], text[PATH_BYTES * 2];
 
-    /* Two authorities of one name would confuse those who trust both. */
+    /* Two authorities of one name would confuse clients that trust both. */
     rn_random(env, mark, sizeof(mark));
     snprintf(name, sizeof(name), "%s %02x%02x%02x%02x",
              wish->is_automatic ? NAME_AUTOMATIC : NAME_ASKED, mark[0], mark[1],
@@ -349,7 +351,7 @@ static enum rn_code make_leaf(struct rn_env *env, const struct pair *authority,
     return fail_ssl(err, "making a certificate");
 }
 
-/* What a client will do. */
+/* Verifies the certificate as a client will. */
 static enum rn_code check_leaf(const struct pair *authority,
                                const struct pair *leaf, struct rn_err *err)
 {
@@ -390,8 +392,8 @@ static bool ends_soon(struct rn_env *env, X509 *cert)
     return X509_cmp_time(X509_get0_notAfter(cert), &then) < 0;
 }
 
-/* Reads the authority that shall sign.  RN_NOT_FOUND: one must be made, because
- * there is none, or the one that is there must make room. */
+/* Reads the authority that is to sign.  RN_NOT_FOUND: a new one must be made,
+ * because there is none, or because the existing one must be replaced. */
 static enum rn_code find_authority(struct rn_env *env, const char *dir,
                                    const struct wish *wish, struct pair *out,
                                    struct rn_err *err)
@@ -556,9 +558,9 @@ void rn_authority_texts_release(struct rn_authority_texts *texts)
 
 /* ---- exporting ----------------------------------------------------------- */
 
-/* Java takes a certificate for trusted only if its bag says so, by an attribute
- * of Oracle's.  OpenSSL 3.0 has no call that adds one, but lends the list once
- * there is a name in it. */
+/* Java trusts a certificate in a store only if its bag has an attribute of
+ * Oracle's.  OpenSSL 3.0 has no call that adds one, but gives access to the
+ * list of attributes once there is a name in it. */
 static bool mark_trusted(PKCS12_SAFEBAG *bag)
 {
     STACK_OF(X509_ATTRIBUTE) * attributes;

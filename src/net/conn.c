@@ -1,9 +1,10 @@
 /* conn.c -- see conn.h.
  *
- * Reading and writing share one watch.  The states are few: sniffing the first
- * byte, then open; `waiting` stops reading but keeps listening for the peer's
- * end; `closing` sends what is queued; `lingering` then throws away what the
- * peer is still sending, until it ends or the time is up.
+ * Reading and writing share one epoll registration.  The states are few:
+ * sniffing the first byte, then open; `waiting` stops reading but keeps
+ * watching for the peer's end of stream; `closing` sends what is queued;
+ * `lingering` then discards what the peer is still sending, until it ends or
+ * the time is up.
  */
 #include "net/conn.h"
 
@@ -19,17 +20,17 @@
 #include <unistd.h>
 
 enum {
-    OUT_MAX = 64 << 20,      /* queued for one peer; answers are far smaller */
+    OUT_MAX = 64 << 20, /* queued for one peer; responses are far smaller */
     OUT_ALL_MAX = 256 << 20, /* queued for all peers */
     OUT_KEPT = 64 << 10,     /* memory that an idle connection may keep */
-    READS_MAX = 16,          /* in a row, before others get their turn */
+    READS_MAX = 16,          /* in a row, before other connections run */
     SHARE = 128 << 10,       /* bytes, likewise; more is heavy (loop.h) */
-    TLS_HANDSHAKE = 0x16,    /* the first byte of a client's hello */
+    TLS_HANDSHAKE = 0x16,    /* the first byte of a ClientHello */
     LINGER_MS = 2000,        /* for a peer to notice the end */
 };
 
-/* Room taken by all buffers of unsent bytes.  Memory is what must be bounded,
- * so it is the process' and not a loop's. */
+/* Memory of all buffers of unsent bytes.  It is bounded for the process and not
+ * for each loop. */
 static atomic_size_t queued_all;
 static atomic_size_t sending_all; /* connections with unsent bytes */
 
@@ -41,18 +42,18 @@ struct rn_conn {
     const struct rn_conn_user *ops;
     void *user;
     struct rn_buf out;
-    size_t out_at; /* sent of it */
+    size_t out_at; /* bytes of it that were sent */
     uint32_t write_stall_ms;
     int64_t user_deadline_ns, stall_ns;
     bool sniffed, waiting, closing, lingering;
-    bool wants_tls; /* which it cannot have */
-    bool is_muted;  /* it spoke while it had to wait: not listened to */
-    bool has_ended; /* it is done speaking; what it said may not be read yet */
+    bool wants_tls; /* but the server has no certificate */
+    bool is_muted;  /* sent data while it had to wait: not read now */
+    bool has_ended; /* the peer sent its end; data before it may be unread */
     bool tls_wants_write, in_callback, dropped;
     bool is_sending; /* counted in sending_all */
-    bool yields;     /* it has had its share: `sent` is for the next turn */
+    bool yields;     /* used up its share: `sent` comes in the next turn */
     size_t moved;    /* bytes since its last event */
-    size_t weight;   /* bytes that an event moves, of late */
+    size_t weight;   /* recent average of bytes per event */
     char address[RN_CONN_ADDRESS_MAX];
 };
 
@@ -69,7 +70,8 @@ static void spend(struct rn_conn *c, size_t bytes)
     rn_loop_spend(c->loop, bytes);
 }
 
-/* At the end of an event.  What it has moved of late tells what it will. */
+/* Called at the end of an event.  The bytes moved recently predict the next
+ * ones. */
 static void weigh(struct rn_conn *c)
 {
     c->weight = (c->weight + c->moved) / 2;
@@ -79,7 +81,7 @@ static void weigh(struct rn_conn *c)
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* To be called whenever `out` has become empty, or is so no more. */
+/* Must be called whenever `out` becomes empty or non-empty. */
 static void note_sending(struct rn_conn *c)
 {
     bool is = c->out.len > c->out_at;
@@ -89,7 +91,7 @@ static void note_sending(struct rn_conn *c)
     c->is_sending = is;
 }
 
-/* Gives the buffer's memory back. */
+/* Frees the buffer's memory. */
 static void drop_out(struct rn_conn *c)
 {
     atomic_fetch_sub(&queued_all, c->out.room);
@@ -108,8 +110,8 @@ static void conn_free(struct rn_conn *c)
     rn_free(c);
 }
 
-/* A callback may ask for the end of the connection it was called for; that is
- * done when it has returned. */
+/* A callback may drop the connection it was called for; that is done when the
+ * callback has returned. */
 void rn_conn_drop(struct rn_conn *c)
 {
     if (c->in_callback) {
@@ -166,19 +168,21 @@ static void watch_for(struct rn_conn *c)
 {
     uint32_t events = 0;
 
-    /* Who is sent his last bytes may be done speaking; that is no event. */
+    /* While the last bytes are being sent, the end of the peer's stream is no
+     * event. */
     if ((!c->closing || c->lingering) && !c->has_ended)
         events |= EPOLLRDHUP;
     if (c->lingering || (!c->waiting && !c->closing))
         events |= EPOLLIN;
-    /* Most peers are silent until they have their answer: to look away from
-     * them costs two calls of the kernel, so it is done when they speak. */
+    /* Most peers are silent until they have their response.  Removing EPOLLIN
+     * and restoring it costs two system calls, so that happens only when they
+     * send. */
     if (c->waiting && !c->closing && !c->is_muted)
         events |= c->watch.events & EPOLLIN;
     if (c->out.len > c->out_at || c->tls_wants_write || c->yields)
         events |= EPOLLOUT;
-    /* What has been decrypted and not been read, since others wanted their
-     * turn, brings no event of its own: a socket that takes bytes is one. */
+    /* Decrypted bytes that were left unread, because the connection yielded,
+     * raise no epoll event.  The socket being writable is one. */
     if (c->session && !c->waiting && !c->closing && rn_tls_pending(c->session))
         events |= EPOLLOUT;
     rn_loop_change(c->loop, &c->watch, events);
@@ -189,8 +193,8 @@ static ptrdiff_t taken(ssize_t n)
     return n >= 0 ? n : errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
-/* Hands bytes to the kernel: how many, 0 if it takes none now, -1 if the peer
- * is gone. */
+/* Writes bytes to the socket: returns how many, 0 if it takes none now, -1 if
+ * the peer is gone. */
 static ptrdiff_t write_some(struct rn_conn *c, struct rn_view bytes)
 {
     size_t moved = 0;
@@ -204,9 +208,10 @@ static ptrdiff_t write_some(struct rn_conn *c, struct rn_view bytes)
     return step == RN_TLS_END ? -1 : 0;
 }
 
-/* A peer that must take bytes before the connection goes on has so long for it.
- * That includes one that yields: the kernel has all bytes, but reports the
- * socket as writable only when the peer has read some of them. */
+/* Starts the write deadline of a peer that must take bytes before the
+ * connection goes on.  That includes one that yields: the kernel has all bytes,
+ * but reports the socket as writable only when the peer has read some of them.
+ */
 static void begin_stall(struct rn_conn *c)
 {
     if ((c->out.len > c->out_at || c->yields) && !c->stall_ns)
@@ -245,8 +250,8 @@ static bool flush(struct rn_conn *c)
     return true;
 }
 
-/* Sends head and body in one call where nothing waits before them; returns how
- * many bytes went. */
+/* Sends head and body in one call if nothing is queued before them; returns the
+ * number of bytes sent. */
 static ptrdiff_t write_both(struct rn_conn *c, struct rn_view head,
                             struct rn_view body)
 {
@@ -303,7 +308,7 @@ enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* As write_some: 0 for nothing now, -1 for the end. */
+/* Like write_some: 0 for nothing now, -1 for the end. */
 static ptrdiff_t read_some(struct rn_conn *c, char *at, size_t len)
 {
     size_t moved = 0;
@@ -340,8 +345,8 @@ static bool sniff(struct rn_conn *c)
     return rn_tls_session_new(c->tls, c->watch.fd, &c->session) == RN_OK;
 }
 
-/* All is sent.  To close while the peer still sends would make the kernel reset
- * the connection, and the peer lose the answer that tells it why. */
+/* All is sent.  A close while the peer still sends would make the kernel reset
+ * the connection, and the peer would lose the response that says why. */
 static void linger(struct rn_conn *c)
 {
     c->lingering = true;
@@ -365,7 +370,7 @@ static void discard(struct rn_conn *c)
         rn_conn_drop(c);
 }
 
-/* What the user answered; false if the connection has ended or lingers. */
+/* Acts on the user's decision; false if the connection has ended or lingers. */
 static bool obey(struct rn_conn *c, enum rn_conn_next next)
 {
     c->waiting = next == RN_CONN_WAIT;
@@ -382,7 +387,7 @@ static bool obey(struct rn_conn *c, enum rn_conn_next next)
     return false;
 }
 
-/* Reads what is there.  False if the connection has ended. */
+/* Reads what is available.  False if the connection has ended. */
 static bool read_all(struct rn_conn *c)
 {
     for (int i = 0; i < READS_MAX && !c->waiting && !c->closing; i++) {
@@ -394,7 +399,7 @@ static bool read_all(struct rn_conn *c)
         if (!c->ops->space(c->user, &at, &len))
             n = read_some(c, at, len);
         if (n < 0 && c->out.len > c->out_at) {
-            c->closing = true; /* done speaking; he may still listen */
+            c->closing = true; /* half-closed; the peer may still read */
             break;
         }
         if (n < 0) {
@@ -416,8 +421,9 @@ static bool read_all(struct rn_conn *c)
     return true;
 }
 
-/* Obeys; what has been decrypted already brings no event, so it is read now.
- * False if the connection has ended or lingers. */
+/* Acts on the user's decision.  Bytes that are decrypted already raise no
+ * event, so they are read now.  False if the connection has ended or lingers.
+ */
 static bool go_on(struct rn_conn *c, enum rn_conn_next next)
 {
     if (!obey(c, next))
@@ -426,8 +432,8 @@ static bool go_on(struct rn_conn *c, enum rn_conn_next next)
            read_all(c);
 }
 
-/* The end may have come together with what is being answered now.  False if
- * the connection has ended with it. */
+/* The peer's end of stream may have come together with the request that is
+ * being served now.  False if the connection has ended with it. */
 static bool heed_end(struct rn_conn *c)
 {
     if (!c->waiting || !c->has_ended || !c->ops->ended(c->user))
@@ -502,12 +508,13 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
         close(opts->fd);
         return RN_NOMEM;
     }
-    c->watch = (struct rn_socket){ .fd = opts->fd,
-                                   .events = EPOLLIN | EPOLLRDHUP,
-                                   .is_heavy = true, /* for all we know */
-                                   .ready = on_ready,
-                                   .late = on_late,
-                                   .ended = on_ended };
+    c->watch =
+        (struct rn_socket){ .fd = opts->fd,
+                            .events = EPOLLIN | EPOLLRDHUP,
+                            .is_heavy = true, /* until its traffic is known */
+                            .ready = on_ready,
+                            .late = on_late,
+                            .ended = on_ended };
     c->loop = opts->loop;
     c->tls = opts->tls ? rn_tls_share(opts->tls) : NULL;
     c->ops = opts->ops;

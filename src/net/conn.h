@@ -1,23 +1,23 @@
-/* conn.h -- one client's connection: bytes in, bytes out, plain or TLS.
+/* conn.h -- a client connection: non-blocking byte I/O, plain or TLS.
  *
  * The first byte decides: 0x16 begins a TLS handshake, anything else is plain.
- * A connection belongs to its loop and to that loop's thread.  What the bytes
- * mean is its user's affair:
+ * A connection belongs to its loop and to that loop's thread.  Its user
+ * interprets the bytes, through callbacks:
  *
  *   space, fed   where bytes should be read to, and that some were.  `fed`
- *                answers what to do next: MORE, WAIT (for rn_conn_resume: an
- *                answer is being made, read nothing), CLOSE (after what is
+ *                returns what to do next: MORE, WAIT (for rn_conn_resume: a
+ *                response is being made, read nothing), CLOSE (after what is
  *                queued has been sent)
- *   sent         everything queued has been handed to the kernel; answers
- *                like `fed`, WAIT as long as an answer is being made
- *   ended        the peer is done speaking while an answer is being made; true
- *                if it shall be taken for gone, since it may still listen
+ *   sent         everything queued has been handed to the kernel; returns
+ *                like `fed`, WAIT as long as a response is being made
+ *   ended        the peer half-closed while a response is being made; true
+ *                to treat it as gone, since it may still read
  *   late         the deadline has passed
  *   closed       the connection is gone; the last call
  *
- * Deadlines are the user's: rn_conn_deadline.  A peer that reads nothing meets
- * the write deadline, which is the connection's own.  What waits for such peers
- * has a ceiling for each, and one for all of them together.
+ * The user sets deadlines: rn_conn_deadline.  The write deadline, for a peer
+ * that reads nothing, is the connection's own.  The bytes queued for such peers
+ * are limited for each peer, and for all of them together.
  */
 #ifndef RN_NET_CONN_H
 #define RN_NET_CONN_H
@@ -42,12 +42,12 @@ enum { RN_CONN_ADDRESS_MAX = 64 };
 
 struct rn_conn_opts {
     struct rn_loop *loop;
-    int fd;             /* taken over, non-blocking */
+    int fd;             /* owned from now on, non-blocking */
     struct rn_tls *tls; /* NULL: plain only; shared */
     const struct rn_conn_user *ops;
     void *user;
     uint32_t write_stall_ms;
-    const char *address; /* the peer's, for logs; copied */
+    const char *address; /* the peer's, for the server log; copied */
 };
 
 /* Thread: the loop's.  On failure the descriptor is closed and `closed` is not
@@ -55,35 +55,36 @@ struct rn_conn_opts {
 enum rn_code rn_conn_new(const struct rn_conn_opts *opts,
                          struct rn_conn **out) RN_CHECK;
 
-/* Queues bytes to be sent after what is queued already: `head` is copied,
- * `body` only as far as it cannot be sent at once.  RN_TOO_LARGE at a ceiling:
- * then close.  Who waits for `sent` when rn_conn_is_sending queues one answer
- * at most. */
+/* Queues bytes behind those queued already: `head` is copied, `body` only as
+ * far as it cannot be sent at once.  RN_TOO_LARGE at a limit: then close.  A
+ * user that waits for `sent` while rn_conn_is_sending queues one response at
+ * most. */
 enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
                           struct rn_view body) RN_CHECK;
 
-/* After WAIT: what `fed` would have answered.  With MORE reading goes on. */
+/* After WAIT: `next` is what `fed` would have returned.  With MORE reading goes
+ * on. */
 void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next);
 
 /* Milliseconds from now; 0: none. */
 void rn_conn_deadline(struct rn_conn *c, uint32_t ms);
 
-/* Drops it at once.  `closed` is called before this returns. */
+/* Closes the connection at once.  `closed` is called before this returns. */
 void rn_conn_drop(struct rn_conn *c);
 
 bool rn_conn_is_tls(const struct rn_conn *c);
-/* It began in TLS, for which there is no certificate. */
+/* True if the client began a TLS handshake, but there is no certificate. */
 bool rn_conn_wants_tls(const struct rn_conn *c);
-/* Something is queued, or it has had its share of the loop's turn: `sent` will
- * be called, in a later turn. */
+/* True if bytes are queued, or if the connection has used up its share of the
+ * loop's turn: `sent` will be called in a later turn. */
 bool rn_conn_is_sending(const struct rn_conn *c);
 
-/* Memory for what is queued, of all connections of the process.  Any thread. */
+/* Memory of the queued bytes of all connections of the process.  Any thread. */
 size_t rn_conn_unsent_bytes(void);
-/* Of all connections of the process, those with unsent bytes.  Any thread. */
+/* The number of connections of the process with unsent bytes.  Any thread. */
 size_t rn_conn_sending_count(void);
 const char *rn_conn_address(const struct rn_conn *c);
-/* Of this end of it. */
+/* Prints the local address of the connection. */
 void rn_conn_print_own(const struct rn_conn *c, char out[RN_CONN_ADDRESS_MAX]);
 struct rn_loop *rn_conn_loop(const struct rn_conn *c);
 

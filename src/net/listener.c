@@ -19,9 +19,9 @@ enum {
     BACKLOG = 1024,
     ACCEPTS_MAX = 64, /* in a row */
     PAUSE_MS = 100,   /* when there are no descriptors left */
-    KEPT = 16,        /* of them, but an eighth of the limit at most */
+    KEPT = 16,        /* descriptors; at most an eighth of the limit */
     HOST_MAX = 256,
-    PAIRS_MAX = 16, /* tried, for a port that is free on two addresses */
+    PAIRS_MAX = 16, /* attempts, for a port that is free on two addresses */
 };
 
 struct rn_listener {
@@ -50,7 +50,7 @@ static void print_address(const struct sockaddr_storage *of,
     }
     memcpy(&v6, of, sizeof(v6));
     if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-        /* He is the same who comes to an address of IPv4. */
+        /* IPv4-mapped: count it as the IPv4 peer. */
         inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], host, sizeof(host));
         snprintf(out, RN_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(v6.sin6_port));
     } else {
@@ -89,14 +89,14 @@ static bool is_loopback(const struct sockaddr_storage *of)
     return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
-/* getaddrinfo takes any number, and what is left of it. */
+/* getaddrinfo accepts any number and truncates it. */
 static bool is_port(const char *text)
 {
     return text[0] && text[strspn(text, "0123456789")] == '\0' &&
            strtoul(text, NULL, 10) <= UINT16_MAX;
 }
 
-/* Takes HOST:PORT apart; a colon in HOST needs brackets around it. */
+/* Splits HOST:PORT; a colon in HOST needs brackets around it. */
 static bool split(const char *where, char host[HOST_MAX], const char **port)
 {
     const char *end = strrchr(where, ':');
@@ -131,7 +131,7 @@ static int bind_to(const struct addrinfo *info, int *fd)
     return 0;
 }
 
-/* `*error` is the errno, if it was the system that refused. */
+/* `*error` is the errno if a system call failed. */
 static enum rn_code bind_name(const char *where, int *fd, int *error,
                               struct rn_err *err)
 {
@@ -190,8 +190,8 @@ enum rn_code rn_listener_open(const char *where, struct rn_listener **out,
     return open_one(where, out, &error, err);
 }
 
-/* One on 127.0.0.1, and one on ::1 with the port of the first.  `*error` is of
- * the second. */
+/* Opens one on 127.0.0.1, and one on ::1 with the port of the first.  `*error`
+ * is of the second. */
 static enum rn_code open_pair(const char *port, struct rn_listener *out[2],
                               int *error, struct rn_err *err)
 {
@@ -209,7 +209,7 @@ static enum rn_code open_pair(const char *port, struct rn_listener *out[2],
              out[0]->address + sizeof(first) - 1);
     rc = open_one(where, &out[1], error, &why);
     if (!rc || *error == EADDRNOTAVAIL || *error == EAFNOSUPPORT)
-        return RN_OK; /* without IPv6 it is one */
+        return RN_OK; /* without IPv6 there is one */
     rn_listener_close(out[0]);
     out[0] = NULL;
     return rn_fail(err, rc, "%s", why.text);
@@ -231,8 +231,8 @@ enum rn_code rn_listener_open_localhost(const char *port,
 
 /* ---- accepting ----------------------------------------------------------- */
 
-/* Without descriptors accept would fail again at once, for ever: look away for
- * a moment. */
+/* Without descriptors accept would fail again at once, for ever: stop watching
+ * the socket for a moment. */
 static void pause_accepting(struct rn_listener *l, int error)
 {
     l->accepted(l->context, -1, strerror(error));
@@ -248,8 +248,8 @@ static void on_late(struct rn_socket *watch)
     rn_loop_change(l->loop, watch, EPOLLIN);
 }
 
-/* Others than clients need some as well: without a file for the next piece of
- * the log all who write would wait until a client goes. */
+/* Keeps some descriptors for other uses: without one for the next WAL segment
+ * all writers would wait until a client disconnects. */
 static bool has_descriptors(const struct rn_listener *l)
 {
     int fd = fcntl(l->watch.fd, F_DUPFD_CLOEXEC, 0); /* the lowest free */
@@ -280,7 +280,7 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
             fd = accept4(watch->fd, (struct sockaddr *)&peer, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         } else {
-            errno = i > 0 ? EAGAIN : EMFILE; /* at first somebody waits */
+            errno = i > 0 ? EAGAIN : EMFILE; /* at first a client waits */
         }
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||

@@ -11,13 +11,13 @@
 
 enum {
     EVENTS_MAX = 128,     /* taken at once */
-    TURN_BYTES = 1 << 20, /* moved in a turn, give or take an answer */
-    TICK_MS = 1000,       /* between two looks at all deadlines */
-    WAIT_MS = 3600000,    /* the longest: epoll counts in an int */
+    TURN_BYTES = 1 << 20, /* moved in a turn, plus one response at most */
+    TICK_MS = 1000,       /* between two checks of all deadlines */
+    WAIT_MS = 3600000,    /* the longest: epoll's timeout is an int */
     NS_PER_MS = 1000000,
 };
 
-/* A histogram that its loop alone writes, and anybody may read. */
+/* A histogram that only its loop writes, and any thread may read. */
 struct turns {
     _Atomic uint64_t counts[RN_HISTOGRAM_BOUNDS + 1];
     _Atomic uint64_t ns;
@@ -28,16 +28,16 @@ struct rn_loop {
     struct rn_task task;
     int epoll_fd, wake_fd;
     struct rn_queue posts;
-    struct rn_queued *left; /* taken off it, for the next turn */
+    struct rn_queued *left; /* taken off the queue, for the next turn */
     size_t spent;           /* bytes, in this turn */
-    atomic_bool asleep;     /* or about to be: who posts must wake it */
+    atomic_bool asleep;     /* or about to be: a post must wake it */
     struct rn_socket *watches;
     struct rn_timer *first, *last; /* by their time */
     atomic_uint watch_count;
     atomic_bool stopping;
     int64_t now_ns, ticked_ns;
-    int64_t due_ns; /* no deadline is before; INT64_MAX: there is none */
-    /* Those at hand; a watch that is removed takes its own out. */
+    int64_t due_ns; /* no deadline is earlier; INT64_MAX: there is none */
+    /* The events of this turn; removing a socket clears its own. */
     struct epoll_event events[EVENTS_MAX];
     int event_count, event_at;
     struct turns turns;
@@ -64,7 +64,7 @@ static void run_post(struct rn_loop *loop)
     post->run(post);
 }
 
-/* At least one, so that they come to their end whatever the events cost. */
+/* Runs at least one, so that posts make progress whatever the events cost. */
 static void run_posts(struct rn_loop *loop)
 {
     if (!loop->left)
@@ -81,7 +81,7 @@ static void expect(struct rn_loop *loop, int64_t deadline_ns)
         loop->due_ns = deadline_ns;
 }
 
-/* When deadlines are to be looked at next. */
+/* When to check deadlines next. */
 static int64_t ticks_at(const struct rn_loop *loop)
 {
     int64_t soonest = loop->ticked_ns + (int64_t)TICK_MS * NS_PER_MS;
@@ -132,7 +132,7 @@ static int wait_of(const struct rn_loop *loop)
     return ms < 0 ? 0 : ms < WAIT_MS ? (int)ms : WAIT_MS;
 }
 
-/* Not a locked addition: there is one writer. */
+/* Not an atomic addition: there is one writer. */
 static void add(_Atomic uint64_t *to, uint64_t n)
 {
     atomic_store_explicit(to,
@@ -140,8 +140,8 @@ static void add(_Atomic uint64_t *to, uint64_t n)
                           memory_order_relaxed);
 }
 
-/* A second look at the clock for each turn; requests save one in their turn, by
- * taking the first for the time at which they came. */
+/* Reads the clock a second time for each turn.  Requests save one reading in
+ * their turn, by taking the first for their time of arrival. */
 static void note_turn(struct rn_loop *loop)
 {
     int64_t ns = rn_mono_ns(loop->env) - loop->now_ns;
@@ -151,7 +151,7 @@ static void note_turn(struct rn_loop *loop)
     add(&loop->turns.ns, took);
 }
 
-/* How many events there are; -1 for an interruption. */
+/* The number of events; -1 for an interruption. */
 static int wait_for_events(struct rn_loop *loop)
 {
     int n;
@@ -187,8 +187,8 @@ static void put_heavy_last(struct rn_loop *loop)
         loop->events[light_count + i] = heavy[i];
 }
 
-/* Events that are left are there again in the next turn: epoll reports what is
- * ready, not what has become so.  One of a heavy socket is always handled. */
+/* Remaining events come again in the next turn: epoll is level-triggered.  One
+ * event of a heavy socket is always handled. */
 static void handle_events(struct rn_loop *loop)
 {
     bool had_heavy = false;
@@ -231,7 +231,8 @@ enum rn_code rn_loop_new(struct rn_env *env, const char *name,
                          struct rn_loop **out, struct rn_err *err)
 {
     struct rn_loop *loop = rn_new(sizeof(*loop));
-    /* Each write is an event of its own, so that nobody need read it. */
+    /* Edge-triggered: each write is an event of its own, so nobody need read
+     * it. */
     struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.ptr = NULL };
 
     if (!loop)
@@ -290,7 +291,7 @@ void rn_loop_free(struct rn_loop *loop)
     rn_free(loop);
 }
 
-/* From the end: what is added last is mostly due last. */
+/* Searches from the end: the timer added last is mostly due last. */
 void rn_loop_add_timer(struct rn_loop *loop, struct rn_timer *timer)
 {
     struct rn_timer *before = loop->last;

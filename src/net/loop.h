@@ -1,17 +1,17 @@
-/* loop.h -- a thread's event loop: the connections it owns and their events.
+/* loop.h -- the event loop of a thread (epoll): its sockets, timers and posts.
  *
  * A loop is one task of the env.  Everything about a connection happens in its
  * loop's thread; other threads reach it only with rn_loop_post.  A loop never
- * waits for anything but events, so what takes long is done elsewhere and comes
+ * blocks except for events, so long work is done in other threads and comes
  * back as a post.
  *
- * Idle costs nothing: the loop sleeps until an event or the first deadline.
- * Deadlines are looked at together, so not more often than once a second.
+ * An idle loop costs nothing: it sleeps until an event or the first deadline.
+ * Deadlines are checked together, at most once a second.
  *
- * A turn is what the loop does between two waits.  It has a budget of bytes, so
- * that a crowd of clients with large answers does not keep all others waiting:
- * sockets that move much come last, and when the budget is spent they, and what
- * was posted, wait for the next turn.
+ * A turn is the work of the loop between two waits.  It has a budget of bytes,
+ * so that many clients with large responses do not keep all others waiting:
+ * sockets that move much come last, and when the budget is spent they, and the
+ * posts, wait for the next turn.
  */
 #ifndef RN_NET_LOOP_H
 #define RN_NET_LOOP_H
@@ -22,7 +22,7 @@
 
 struct rn_loop;
 
-/* Something to do in the loop's thread; embedded in its owner. */
+/* A callback to run in the loop's thread; embedded in its owner. */
 struct rn_post {
     struct rn_queued link;
     void (*run)(struct rn_post *post);
@@ -32,27 +32,28 @@ enum rn_code rn_loop_new(struct rn_env *env, const char *name,
                          struct rn_loop **out, struct rn_err *err) RN_CHECK;
 /* Ends the thread.  Posts are kept for rn_loop_free. */
 void rn_loop_halt(struct rn_loop *loop);
-/* Halts, runs what was posted, closes what connections are left, frees.  NULL
- * is fine. */
+/* Halts, runs the remaining posts, closes the remaining connections, frees.
+ * NULL is fine. */
 void rn_loop_free(struct rn_loop *loop);
 
 enum rn_code rn_loop_start(struct rn_loop *loop, struct rn_err *err) RN_CHECK;
 
-/* Has `post->run` called in the loop's thread, soon.  Any thread. */
+/* Calls `post->run` in the loop's thread, soon.  Any thread. */
 void rn_loop_post(struct rn_loop *loop, struct rn_post *post);
 
 /* ---- times; thread: loop ------------------------------------------------- */
 
-/* Something to do at a time; embedded in its owner. */
+/* A callback at a time; embedded in its owner. */
 struct rn_timer {
     int64_t at_ns; /* by the env's monotonic clock */
     void (*run)(struct rn_timer *timer);
-    bool may_hurry; /* nothing is lost if it runs sooner; see below */
-    struct rn_timer *before, *after; /* the loop's own */
+    bool may_hurry;                  /* it may run sooner; see rn_loop_hurry */
+    struct rn_timer *before, *after; /* used by the loop */
 };
 
-/* Has `timer->run` called once, no sooner than `at_ns`; or not, after all.  A
- * loop that is freed calls none: whoever has one takes it back. */
+/* rn_loop_add_timer calls `timer->run` once, no sooner than `at_ns`, unless the
+ * timer is removed.  A freed loop calls no timers: their owners must remove
+ * them. */
 void rn_loop_add_timer(struct rn_loop *loop, struct rn_timer *timer);
 void rn_loop_remove_timer(struct rn_loop *loop, struct rn_timer *timer);
 /* Runs all timers that may hurry, since the loop is about to end. */
@@ -60,19 +61,19 @@ void rn_loop_hurry(struct rn_loop *loop);
 
 /* ---- for connections and listeners; thread: loop ------------------------- */
 
-/* A descriptor in the loop's set; embedded in its owner. */
+/* A descriptor in the loop's epoll set; embedded in its owner. */
 struct rn_socket {
     int fd;
     uint32_t events; /* EPOLL* wanted now */
-    bool is_heavy;   /* it moves much: behind all others, within the budget */
+    bool is_heavy;   /* moves many bytes: comes last, within the budget */
     void (*ready)(struct rn_socket *watch, uint32_t events);
-    /* When it has passed, by up to a second, it is none any more and `late` is
-     * called.  0: none.  To be set by rn_loop_deadline. */
+    /* When it has passed, by up to a second, it is cleared and `late` is
+     * called. 0: none.  Set it by rn_loop_deadline. */
     int64_t deadline_ns;
     void (*late)(struct rn_socket *watch);
     /* The loop ends: close, free. */
     void (*ended)(struct rn_socket *watch);
-    struct rn_socket *before, *after; /* the loop's own */
+    struct rn_socket *before, *after; /* used by the loop */
 };
 
 int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch); /* errno */
@@ -82,15 +83,15 @@ void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *watch,
                       int64_t ns);
 void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch);
 
-/* Takes bytes that were moved off the budget of this turn. */
+/* Subtracts moved bytes from the budget of this turn. */
 void rn_loop_spend(struct rn_loop *loop, size_t bytes);
 
 /* The time at which the current events were taken; cheap. */
 int64_t rn_loop_now_ns(const struct rn_loop *loop);
 uint32_t rn_loop_watches(const struct rn_loop *loop);
 
-/* Adds how long it has been at work between two waits, each time: what comes
- * meanwhile waits for so long.  By rn_scale_times; any thread. */
+/* Adds the durations of the turns, by rn_scale_times: an event that comes
+ * during a turn waits for so long.  Any thread. */
 void rn_loop_add_turns(const struct rn_loop *loop, struct rn_histogram *io);
 
 #endif

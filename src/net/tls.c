@@ -44,8 +44,8 @@ int rn_tls_refuse_passphrase(char *out, int size, int is_new, void *asked)
     return -1;
 }
 
-/* Links are followed: so Kubernetes brings a secret.  A FIFO would hold us
- * until somebody writes to it. */
+/* Follows links: Kubernetes mounts a secret as a link.  A FIFO would block the
+ * open until it has a writer. */
 static enum rn_code check_regular(const char *path, struct rn_err *err)
 {
     struct stat st;
@@ -81,7 +81,8 @@ static enum rn_code read_files(SSL_CTX *ctx, const char *cert_path,
                : rc;
 }
 
-/* The SDKs speak HTTP/1.1 to us; a client that offers more must hear it. */
+/* The server speaks HTTP/1.1 only; ALPN tells so to a client that offers more.
+ */
 static int choose_protocol(SSL *ssl, const unsigned char **out,
                            unsigned char *out_len, const unsigned char *in,
                            unsigned in_len, void *context)
@@ -98,7 +99,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **out,
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* Of TLS 1.2: authenticated encryption and forward secrecy, so neither CBC nor
+/* For TLS 1.2: authenticated encryption and forward secrecy, so neither CBC nor
  * SHA-1.  TLS 1.3 has nothing else. */
 static const char ciphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
@@ -137,7 +138,7 @@ static enum rn_code context_new(struct rn_tls **out, struct rn_err *err)
     return RN_OK;
 }
 
-/* Hands over a context that has its certificate, or ends it. */
+/* Returns a context that has its certificate, or frees it. */
 static enum rn_code context_finish(struct rn_tls *tls, enum rn_code rc,
                                    struct rn_tls **out)
 {
@@ -224,7 +225,7 @@ enum rn_code rn_tls_session_new(struct rn_tls *tls, int fd,
         rn_free(s);
         return RN_NOMEM;
     }
-    SSL_set_accept_state(s->ssl); /* reading or writing shakes hands first */
+    SSL_set_accept_state(s->ssl); /* the first read or write shakes hands */
     s->tls = rn_tls_share(tls);
     *out = s;
     return RN_OK;
@@ -234,7 +235,7 @@ void rn_tls_session_free(struct rn_tls_session *s)
 {
     if (!s)
         return;
-    (void)SSL_shutdown(s->ssl); /* says goodbye; does not wait for an answer */
+    (void)SSL_shutdown(s->ssl); /* sends close_notify; awaits no answer */
     ERR_clear_error();
     SSL_free(s->ssl);
     rn_tls_close(s->tls);
