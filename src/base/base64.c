@@ -11,7 +11,7 @@
 /* The alphabets differ in two letters. */
 static const char alphabets[3][65] = { COMMON "+/", COMMON "-_", COMMON "+-" };
 
-/* What the common letters stand for; -1 for others. */
+/* The values of the common letters; -1 for others. */
 /* clang-format off */
 static const signed char common_bits[128] = {
     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
@@ -31,7 +31,7 @@ static const char *letters_of(unsigned how)
     return alphabets[how & 3];
 }
 
-/* -1 if it is none. */
+/* -1 if it is not a letter of the alphabet. */
 static int bits_of(char letter, const char *letters)
 {
     unsigned char c = (unsigned char)letter;
@@ -75,7 +75,7 @@ struct rn_view rn_base64_encode(struct rn_view bytes, unsigned how, char *out)
     return rn_view_of(out, (size_t)(at - out));
 }
 
-/* Takes the padding off `*text`; false if it is not as `how` demands. */
+/* Removes the padding from `*text`; false if it is not as `how` demands. */
 static bool strip_padding(struct rn_view *text, unsigned how)
 {
     size_t pad = 0, bare;

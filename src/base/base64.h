@@ -1,12 +1,12 @@
-/* base64.h -- bytes as letters (RFC 4648), one spelling for each.
+/* base64.h -- base64 (RFC 4648) in three alphabets, with strict decoding.
  *
  * Account keys and signatures use the standard alphabet, tokens the URL-safe
  * one, Cosmos resource ids the standard one with '-' in place of '/'.
  *
- * Decoding faces the network and is strict: a letter of another alphabet,
- * white space, missing or surplus padding, and bits that no encoder would have
- * left behind are refused unless a flag below allows them.  Otherwise two
- * spellings would name one resource.
+ * Decoding faces the network and is strict: a letter of another alphabet, white
+ * space, missing or surplus padding, and non-zero trailing bits are refused
+ * unless a flag below allows them.  Otherwise two spellings would name one
+ * resource.
  *
  * No allocation; any thread.
  */
@@ -26,7 +26,7 @@ enum {
     RN_BASE64_LOOSE_BITS = 16, /* decoding: the last bits need not be zero */
 };
 
-/* How many letters `n` bytes become at most; exactly, with padding. */
+/* The letters for `n` bytes: at most so many, exactly so many with padding. */
 #define RN_BASE64_LEN(n) (((n) + 2) / 3 * 4)
 
 /* Writes at most RN_BASE64_LEN(bytes.len) letters, no NUL, and returns a view

@@ -1,4 +1,4 @@
-/* bytes.h -- integers as bytes: little endian in files, big endian in keys.
+/* bytes.h -- integer encoding: little endian in files, big endian in keys.
  *
  * Big endian integers sort as bytes, which is why keys use them.
  */

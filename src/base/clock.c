@@ -128,8 +128,7 @@ static struct rn_view print_date(int64_t seconds, char out[RN_DATE_TEXT_MAX])
     return rn_view_of(out, (size_t)(at - out));
 }
 
-/* Of a second the first is made, and others are copies of it: every answer has
- * one. */
+/* Caches the last second's text: every response has a date. */
 struct rn_view rn_date_print(int64_t seconds, char out[RN_DATE_TEXT_MAX])
 {
     static _Thread_local struct {
@@ -172,7 +171,8 @@ struct rn_view rn_stamp_print(int64_t us, char out[RN_STAMP_TEXT_MAX])
 
 /* ---- parsing ------------------------------------------------------------- */
 
-/* Each of these takes what it names off the front, or says it is not there. */
+/* Each of these removes its token from the front, or returns false if it is not
+ * there. */
 
 static bool take_text(struct rn_view *in, const char *text)
 {
@@ -265,7 +265,7 @@ static enum rn_code parse_date(struct rn_view text, int64_t *seconds,
     return RN_OK;
 }
 
-/* The last one is remembered: every request has one, of this second. */
+/* Caches the last date: every request has one, mostly of this second. */
 enum rn_code rn_date_parse(struct rn_view text, int64_t *seconds,
                            struct rn_err *err)
 {

@@ -1,8 +1,9 @@
-/* clock.h -- instants as people and protocols write them.
+/* clock.h -- calendar dates: conversion, printing and parsing (RFC 1123, RFC
+ * 3339).
  *
  * Counts since 1970-01-01T00:00:00Z go in and out; the calendar is the
- * Gregorian one, extended to all years, without leap seconds.  Nothing here
- * asks what time it is: that is rn_wall_ms.
+ * proleptic Gregorian one, without leap seconds.  Nothing here reads a clock:
+ * that is rn_wall_ms.
  *
  * Values only; no allocation, no locale, no time zones; any thread.
  */
@@ -22,7 +23,7 @@ struct rn_civil {
 };
 
 struct rn_civil rn_civil_of(int64_t seconds);
-/* The fields must be within their bounds; the day, within its month. */
+/* The fields must be valid; the day, within its month. */
 int64_t rn_civil_seconds(const struct rn_civil *c);
 int rn_days_in_month(int64_t year, int month);
 
@@ -32,16 +33,16 @@ enum {
 };
 
 /* Both have four digits for the year: instants outside the years 0 to 9999 are
- * written as the nearest within. */
+ * printed as the nearest within. */
 
 /* RFC 1123, as in Date and x-ms-date. */
 struct rn_view rn_date_print(int64_t seconds, char out[RN_DATE_TEXT_MAX]);
 /* RFC 3339 with microseconds. */
 struct rn_view rn_stamp_print(int64_t us, char out[RN_STAMP_TEXT_MAX]);
 
-/* Reads what rn_date_print writes, in any case of letters, and with UTC for
- * GMT because Go's client says so.  The older forms of HTTP (RFC 850, asctime)
- * are refused, as is a weekday that is not that day's: RN_BAD_REQUEST. */
+/* Parses what rn_date_print writes, in any case of letters, and with UTC for
+ * GMT because Go's client sends that.  The older forms of HTTP (RFC 850,
+ * asctime) and a wrong weekday are refused: RN_BAD_REQUEST. */
 enum rn_code rn_date_parse(struct rn_view text, int64_t *seconds,
                            struct rn_err *err) RN_CHECK;
 

@@ -1,4 +1,4 @@
-/* decimal.h -- whole numbers as text, where printf's time would show. */
+/* decimal.h -- prints unsigned integers, where printf would be too slow. */
 #ifndef RN_BASE_DECIMAL_H
 #define RN_BASE_DECIMAL_H
 

@@ -1,6 +1,6 @@
-/* env_real.c -- the machine, behind the table of env.h.
+/* env_real.c -- the real env: the machine, behind the table of env.h.
  *
- * Linux only.  Whatever another system spells differently (fallocate,
+ * Linux only.  Everything that other systems spell differently (fallocate,
  * sync_file_range, getrandom, thread names) is in this file and nowhere else.
  */
 #include "base/env.h"
@@ -29,11 +29,11 @@
 
 enum {
     PROMPT_SLICE_NS = 100000, /* the shortest that there is */
-    DIRECT_BLOCK = 4 << 10,   /* what devices write, or a multiple of it */
+    DIRECT_BLOCK = 4 << 10, /* the block size of devices, or a multiple of it */
     DIRECT_BYTES = 256 << 10, /* written at once */
 };
 
-/* The kernel hands over memory that begins with a block. */
+/* A block-aligned buffer, as O_DIRECT requires. */
 struct direct {
     char *at;
     char memory[DIRECT_BYTES + DIRECT_BLOCK];
@@ -76,7 +76,7 @@ static int64_t real_mono_ns(struct rn_env *env)
 #endif
 }
 
-/* A sum past the end of time is the end of time. */
+/* Saturates: a deadline past the end of time is the end of time. */
 struct timespec rn_cond_deadline(int64_t ns)
 {
     int64_t now = read_clock(CLOCK_MONOTONIC);
@@ -105,8 +105,8 @@ static void real_give_way(struct rn_env *env)
     sched_yield();
 }
 
-/* There is no answer but the bytes: keys and ids are made of them, so a machine
- * that has none to give must not go on. */
+/* Aborts instead of failing: keys and ids are made of these bytes, so a machine
+ * that has none must not go on. */
 static void real_random(struct rn_env *env, void *out, size_t len)
 {
     char *at = out;
@@ -144,8 +144,8 @@ static int open_fd(const char *path, int flags)
     return fd;
 }
 
-/* Zero if `fd` is an ordinary file.  A directory opens for reading like one,
- * and only its reads would tell. */
+/* Zero if `fd` is a regular file.  A directory opens for reading like one, and
+ * only its reads would fail. */
 static int check_regular(int fd)
 {
     struct stat st;
@@ -157,8 +157,8 @@ static int check_regular(int fd)
     return S_ISREG(st.st_mode) ? 0 : EINVAL;
 }
 
-/* Zero unless root owns what lies in the directory of somebody else, who could
- * not use it, and that cannot be changed. */
+/* Gives a file that root created in another user's directory to that user, who
+ * could not use it otherwise.  Zero, or the error of the chown. */
 static int give_to_owner(int fd, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -175,8 +175,8 @@ static int give_to_owner(int fd, const char *path)
     return fchown(fd, above.st_uid, above.st_gid) ? errno : 0;
 }
 
-/* Must come while the file is empty.  Others than btrfs do not know the flag;
- * they write in place, or there is nothing to be done. */
+/* Must be called while the file is empty.  File systems other than btrfs do not
+ * know the flag; they write in place, or cannot. */
 static void write_in_place(int fd)
 {
     int flags = 0;
@@ -193,8 +193,8 @@ static int real_open(struct rn_env *env, const char *path, enum rn_open how,
     struct real_file *file;
     int fd, error;
 
-    /* O_NONBLOCK means nothing to a file, but a FIFO put in its place would
-     * otherwise hold us here for ever. */
+    /* O_NONBLOCK has no effect on a file, but a FIFO in its place would
+     * otherwise block here for ever. */
     fd = open_fd(path, open_flags[how] | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return errno;
@@ -247,7 +247,7 @@ static void end_direct(struct real_file *f)
     f->direct = NULL;
 }
 
-/* As pwrite. */
+/* Like pwrite. */
 static ssize_t write_direct(struct real_file *f, struct rn_view bytes,
                             uint64_t offset)
 {
@@ -261,7 +261,7 @@ static ssize_t write_direct(struct real_file *f, struct rn_view bytes,
     return pwrite(f->fd, f->direct->at, len, (off_t)offset);
 }
 
-/* As pwrite; the page cache takes what the device does not. */
+/* Like pwrite; the page cache takes what the device does not. */
 static ssize_t write_some(struct real_file *f, struct rn_view bytes,
                           uint64_t offset)
 {
@@ -323,7 +323,7 @@ static int real_pwrite(struct rn_file *file, struct rn_view bytes,
         if (n < 0)
             return errno;
         if (n == 0)
-            return EIO; /* nobody defines it; going on might never end */
+            return EIO; /* undefined; a retry might never end */
         done += (size_t)n;
     }
     return 0;
@@ -339,8 +339,8 @@ static int real_sync(struct rn_file *file)
     return rc == 0 ? 0 : errno;
 }
 
-/* A write-back error is passed on although this is a hint: the kernel tells
- * each error once per open file, so the next sync would no longer know it. */
+/* Reports a write-back error although this is a hint: the kernel reports each
+ * error once per open file, so the next sync would no longer see it. */
 static int real_write_back(struct rn_file *file, uint64_t offset, uint64_t len)
 {
     const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
@@ -409,8 +409,8 @@ static int real_allocated(struct rn_file *file, uint64_t *out)
     return 0;
 }
 
-/* Advice, but followed for pages that are clean and not mapped; those that a
- * failed sync left behind look clean. */
+/* Only advice, but the kernel follows it for pages that are clean and not
+ * mapped; pages that a failed sync left behind look clean. */
 static void real_reread(struct rn_file *file, uint64_t offset, uint64_t len)
 {
     if (len > 0 && fits_off_t(offset, len))
@@ -436,12 +436,12 @@ static int real_resemble(struct rn_file *file, const char *path)
     if (lstat(path, &then))
         return errno == ENOENT ? 0 : errno;
     if (!S_ISREG(then.st_mode))
-        return 0; /* it is replaced, not followed */
+        return 0; /* a link is replaced, not followed */
     if (fstat(fd, &now))
         return errno;
     if ((now.st_uid != then.st_uid || now.st_gid != then.st_gid) &&
         fchown(fd, then.st_uid, then.st_gid) && geteuid() == 0)
-        return errno; /* others may not be able to, and need not */
+        return errno; /* only root can, so only root must */
     return fchmod(fd, then.st_mode & 0640) ? errno : 0;
 }
 
@@ -465,7 +465,7 @@ static int real_lock(struct rn_file *file, enum rn_file_lock how)
     return rc == 0 ? 0 : errno;
 }
 
-/* A path that is out of reach for now is nobody else's. */
+/* A path that cannot be reached for now still counts as this file's. */
 static bool real_is_at(struct rn_file *file, const char *path)
 {
     struct stat own, there;
@@ -531,7 +531,7 @@ static int real_list(struct rn_env *env, const char *path, rn_env_list_fn *each,
     (void)env;
     if (!dir)
         return errno;
-    /* readdir tells an error from the end by errno alone. */
+    /* readdir distinguishes an error from the end by errno alone. */
     while (errno = 0, entry = readdir(dir), entry) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
@@ -542,7 +542,8 @@ static int real_list(struct rn_env *env, const char *path, rn_env_list_fn *each,
     return error;
 }
 
-/* What this user may still write, which is less than what is free. */
+/* The space that this user may still write, which is less than the free space.
+ */
 static int real_space(struct rn_env *env, const char *path,
                       uint64_t *free_bytes)
 {
@@ -567,7 +568,7 @@ struct real_task {
     bool stopping; /* never cleared */
 };
 
-/* Sleeps until the task is to run again; false if it never shall. */
+/* Sleeps until the task is to run again; false if it is stopping. */
 static bool wait_for_turn(struct real_task *t, int64_t ns)
 {
     struct timespec until = rn_cond_deadline(ns > 0 ? ns : 0);
@@ -587,7 +588,7 @@ static bool wait_for_turn(struct real_task *t, int64_t ns)
     return go_on;
 }
 
-/* As the kernel has it (sched_setattr(2)); not every C library does. */
+/* The kernel's struct (sched_setattr(2)); not every C library has it. */
 struct sched_attributes {
     uint32_t size, policy;
     uint64_t flags;
@@ -596,9 +597,9 @@ struct sched_attributes {
     uint64_t slice_ns, deadline_ns, period_ns;
 };
 
-/* Who runs for short stretches only is let run sooner when it wakes, and gets
- * no more of the processor than others.  Where the kernel knows no such thing
- * (before 6.12), or somebody has chosen how we run, it stays as it is. */
+/* A thread with a short time slice runs sooner when it wakes, and gets no more
+ * of the processor than others.  On a kernel without such slices (before 6.12),
+ * or if the scheduling policy was set from outside, nothing changes. */
 static void be_prompt(void)
 {
     struct sched_attributes how = { 0 };
@@ -624,8 +625,9 @@ static void *run_task(void *context)
     return NULL;
 }
 
-/* Signals are for the main thread; only those that a thread's own fault raises
- * stay open, because blocked they would kill without a word. */
+/* Signals are for the main thread.  Only the signals that a thread's own fault
+ * raises stay unblocked, because blocked they would kill the process silently.
+ */
 static int start_thread(struct real_task *t)
 {
     sigset_t blocked, before;
@@ -707,7 +709,8 @@ static void real_task_wake(struct rn_env *env, struct rn_task *task)
     was_woken = t->woken;
     t->woken = true;
     pthread_mutex_unlock(&t->lock);
-    /* Not before: who wakes at once would find the lock taken, and sleep. */
+    /* After the unlock: a thread woken before would find the lock taken, and
+     * sleep. */
     if (!was_woken)
         pthread_cond_signal(&t->changed);
 }

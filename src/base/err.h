@@ -1,4 +1,4 @@
-/* err.h -- what can go wrong, and how it is told.
+/* err.h -- error codes and error messages.
  *
  * A function that can fail returns `enum rn_code`; zero is success.  When the
  * failure deserves words it also takes `struct rn_err *err`, always last, which
@@ -6,14 +6,14 @@
  * release, and is written only on failure.
  *
  * The layer that knows the nouns writes the sentence.  The store returns a bare
- * RN_NOT_FOUND; the engine, which knows the container's name, says so.
+ * RN_NOT_FOUND; the engine, which knows the container's name, writes it.
  */
 #ifndef RN_BASE_ERR_H
 #define RN_BASE_ERR_H
 
 #define RN_CHECK __attribute__((warn_unused_result))
-/* A large local on a path that is taken often, written before it is read: the
- * hardened build, which zeroes all others, leaves it. */
+/* For a large local on a hot path that is written before it is read: the
+ * hardened build, which zeroes all other locals, does not zero it. */
 #define RN_UNSET __attribute__((uninitialized))
 #define RN_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
@@ -59,13 +59,13 @@ struct rn_err {
 enum rn_code rn_fail(struct rn_err *err, enum rn_code code, const char *fmt,
                      ...) RN_PRINTF(3, 4);
 
-/* The same for a failed system call: the code is chosen by `error` (an errno
- * value), and its text is put behind the sentence. */
+/* The same for a failed system call: `error` (an errno value) chooses the code,
+ * and its text is appended to the sentence. */
 enum rn_code rn_fail_errno(struct rn_err *err, int error, const char *fmt, ...)
     RN_PRINTF(3, 4);
 
-/* Puts what we were doing before what went wrong: "opening /var/lib/x: ...".
- * Keeps the code. */
+/* Puts the operation before the message: "opening /var/lib/x: ...".  Keeps the
+ * code. */
 void rn_err_during(struct rn_err *err, const char *fmt, ...) RN_PRINTF(2, 3);
 
 /* A constant such as "not found".  Never NULL. */

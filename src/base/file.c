@@ -82,7 +82,7 @@ static int64_t sync_step(void *context)
     return RN_TASK_IDLE;
 }
 
-/* A task that cannot be started is no loss: end does its work. */
+/* A task that cannot be started does no harm: end does its work. */
 void rn_syncs_begin(struct rn_env *env, struct rn_sync *syncs, size_t len,
                     bool beside)
 {

@@ -1,7 +1,7 @@
 /* hash.c -- see hash.h.
  *
- * With hash_avx2.c the one place that includes <xxhash.h>.  Its code is
- * compiled in here: that spares a shared library at start, and lets the
+ * With hash_avx2.c the only place that includes <xxhash.h>.  Its code is
+ * compiled in here: that saves loading a shared library at start, and lets the
  * streaming state live on the stack, whose layout the library does not promise.
  */
 #include "base/hash_own.h"
@@ -21,7 +21,7 @@ uint64_t rn_hash64_plain(struct rn_view bytes, uint64_t seed)
     return XXH3_64bits_withSeed(bytes.at, bytes.len, seed);
 }
 
-/* Up to XXH3_MIDSIZE_MAX bytes there are no vectors in it. */
+/* Up to XXH3_MIDSIZE_MAX bytes it uses no vectors. */
 uint64_t rn_hash64(struct rn_view bytes, uint64_t seed)
 {
     return bytes.len > XXH3_MIDSIZE_MAX && rn_hash_has_avx2()
@@ -34,7 +34,7 @@ struct rn_hash128 rn_hash128(struct rn_view bytes, uint64_t seed)
     return from_xxh(XXH3_128bits_withSeed(bytes.at, bytes.len, seed));
 }
 
-/* reset_withSeed looks at these two to spare itself work it did before. */
+/* reset_withSeed reads these two to skip work it did before. */
 static void prepare(XXH3_state_t *state)
 {
     state->seed = 0;

@@ -1,4 +1,4 @@
-/* hash.h -- checksums of what we store, and the hash of partition keys.
+/* hash.h -- hash functions: xxh3 for checksums, MurmurHash3 for partition keys.
  *
  *   rn_hash64, rn_hash128     xxh3: fast, good, and frozen since xxHash 0.8.0,
  *                             so the numbers may be written to disk
@@ -6,7 +6,7 @@
  *                             places partition keys by them, and its clients
  *                             compare values by the second
  *
- * None of them withstands an enemy who chooses the bytes.  Values only; any
+ * None of them resists an attacker that chooses the bytes.  Values only; any
  * thread; the same numbers on every machine.
  */
 #ifndef RN_BASE_HASH_H
@@ -24,7 +24,7 @@ struct rn_hash128 {
 uint64_t rn_hash64(struct rn_view bytes, uint64_t seed);
 struct rn_hash128 rn_hash128(struct rn_view bytes, uint64_t seed);
 
-/* The hash of `a` and `b` as if they lay behind one another. */
+/* The hash of `a` and `b` concatenated. */
 uint64_t rn_hash64_two(struct rn_view a, struct rn_view b, uint64_t seed);
 struct rn_hash128 rn_hash128_two(struct rn_view a, struct rn_view b,
                                  uint64_t seed);

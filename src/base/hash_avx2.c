@@ -1,7 +1,7 @@
-/* hash_avx2.c -- see hash_own.h.
+/* hash_avx2.c -- rn_hash64 for processors with AVX2; see hash_own.h.
  *
- * CMakeLists.txt has this file, and no other, compiled for AVX2.  So nothing
- * else belongs here: it would run on processors that have none.
+ * CMakeLists.txt compiles this file, and no other, for AVX2.  So nothing else
+ * belongs here: it would run on processors without AVX2.
  */
 #include "base/hash_own.h"
 

@@ -1,4 +1,4 @@
-/* hash_own.h -- the two ways in which rn_hash64 computes the same number.
+/* hash_own.h -- the two implementations of rn_hash64, portable and AVX2.
  *
  * For hash.c, which chooses, and its test.
  */

@@ -1,5 +1,4 @@
-/* hex.h -- hexadecimal digits, and the escapes of URLs that are made of them.
- */
+/* hex.h -- hexadecimal digits and percent-decoding of URLs. */
 #ifndef RN_BASE_HEX_H
 #define RN_BASE_HEX_H
 

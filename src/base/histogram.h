@@ -1,8 +1,8 @@
-/* histogram.h -- how often a value fell where, as operators' tools want it.
+/* histogram.h -- histograms with fixed buckets, printed in Prometheus' format.
  *
- * A scale has the upper bounds; the last bucket is for all that is more.
+ * A scale has the upper bounds; the last bucket is for all larger values.
  *
- * Values only; who shares one guards it.
+ * Values only; the owner of a shared histogram guards it.
  */
 #ifndef RN_BASE_HISTOGRAM_H
 #define RN_BASE_HISTOGRAM_H
@@ -12,16 +12,16 @@
 enum { RN_HISTOGRAM_BOUNDS = 14 };
 
 struct rn_scale {
-    uint64_t bounds[RN_HISTOGRAM_BOUNDS]; /* rising; unused ones are 0 */
-    double unit;                          /* of a value, as it is told */
-    int digits;                           /* of a sum, behind the point */
+    uint64_t bounds[RN_HISTOGRAM_BOUNDS]; /* ascending; unused ones are 0 */
+    double unit; /* factor from stored to printed values */
+    int digits;  /* of a printed sum, behind the point */
 };
 
-extern const struct rn_scale rn_scale_times; /* in ns, told in seconds */
+extern const struct rn_scale rn_scale_times; /* in ns, printed in s */
 extern const struct rn_scale rn_scale_sizes; /* powers of two to 1,024 */
 
 struct rn_histogram {
-    uint64_t counts[RN_HISTOGRAM_BOUNDS + 1]; /* each bucket by itself */
+    uint64_t counts[RN_HISTOGRAM_BOUNDS + 1]; /* not cumulative */
     uint64_t sum;
 };
 
@@ -29,8 +29,8 @@ size_t rn_scale_bucket(const struct rn_scale *s, uint64_t value);
 void rn_histogram_add(struct rn_histogram *h, const struct rn_scale *s,
                       uint64_t value);
 
-/* Its samples, in Prometheus' text.  `label` is one more than `le`, such as
- * op="GET", or empty. */
+/* Prints its samples in Prometheus' text format.  `label` is one more beside
+ * `le`, such as op="GET", or empty. */
 enum rn_code rn_histogram_print(const struct rn_histogram *h,
                                 const struct rn_scale *s, const char *name,
                                 const char *label, struct rn_buf *out) RN_CHECK;

@@ -1,12 +1,12 @@
 /* log.c -- see log.h.
  *
- * A line is built on the stack and is never longer than it: everything goes
- * through put(), which adds all or nothing, and room for the mark of a cut
- * line and the line's end is kept back from it.
+ * A line is built in a fixed buffer on the stack: everything goes through
+ * put(), which adds all or nothing, and space for the marker of a cut line and
+ * the line's end is reserved.
  *
- * A finished line is written at once if nothing waits before it.  What the
- * reader does not take then waits in `waiting`, up to a ceiling; a task, which
- * is started when that happens for the first time, waits for the reader.
+ * A finished line is written at once if nothing is queued before it.  Bytes
+ * that the reader does not take are queued in `waiting`, up to a limit; a task,
+ * started when that happens for the first time, waits for the reader.
  */
 #include "base/log.h"
 
@@ -29,22 +29,22 @@
 enum {
     TAIL_MAX = 64, /* ,"more":18446744073709551615,"truncated":true}\n */
     BODY_MAX = RN_LOG_LINE_MAX - TAIL_MAX,
-    WAITING_MAX = 1 << 20, /* for a reader that does not read */
-    POLL_MS = 100,         /* how long the task waits for it at a time */
-    LAST_POLLS = 10,       /* and the end of the log, in all */
+    WAITING_MAX = 1 << 20, /* for a slow reader */
+    POLL_MS = 100,   /* how long the task waits for the reader at a time */
+    LAST_POLLS = 10, /* in all, when the log is freed */
 };
 
-/* How bytes are handed over without waiting. */
+/* How bytes are written without blocking. */
 enum way {
-    WRITE, /* it never waits: a file, or a pipe or terminal opened anew */
-    POLL,  /* a pipe or terminal that we share: ask first, a little at a time */
+    WRITE, /* never blocks: a file, or a pipe or terminal reopened */
+    POLL,  /* a shared pipe or terminal: poll first, write little */
     SEND,  /* a socket */
 };
 
 struct rn_log {
     struct rn_env *env;
     int fd;
-    int own_fd; /* the same reader, not to be waited for; -1: none */
+    int own_fd; /* the same reader, non-blocking; -1: none */
     enum way way;
     enum rn_log_form form;
     enum rn_log_level level;
@@ -53,7 +53,7 @@ struct rn_log {
     pthread_mutex_t lock; /* guards the rest, and the order of lines */
     struct rn_buf waiting;
     size_t taken;        /* of it */
-    uint64_t lost_told;  /* of `lost` */
+    uint64_t lost_told;  /* how many of `lost` were reported */
     struct rn_task task; /* drains `waiting` */
 };
 
@@ -68,8 +68,8 @@ static const char *const level_names[] = { "error", "warn", "info", "debug" };
 
 /* ---- building ------------------------------------------------------------ */
 
-/* Once something did not fit nothing else does, or the line would have holes
- * that nobody can see. */
+/* Once something did not fit nothing else is added, or the line would have
+ * invisible gaps. */
 static bool put(struct line *l, struct rn_view v)
 {
     if (l->cut || v.len > BODY_MAX - l->len) {
@@ -86,7 +86,7 @@ static bool put_text(struct line *l, const char *text)
     return put(l, rn_view_text(text));
 }
 
-/* Into the room kept back. */
+/* Writes into the reserved space. */
 static void put_tail(struct line *l, const char *text)
 {
     size_t len = strlen(text);
@@ -99,7 +99,7 @@ static void put_tail(struct line *l, const char *text)
 /* ---- strings ------------------------------------------------------------- */
 
 /* The length of the UTF-8 character at the front, 0 if there is none.  RFC
- * 3629: no surrogates, nothing above 10FFFF, no longer form than needed. */
+ * 3629: no surrogates, nothing above 10FFFF, no overlong forms. */
 static size_t utf8_len(struct rn_view v, uint32_t *point)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -121,8 +121,8 @@ static size_t utf8_len(struct rn_view v, uint32_t *point)
     return len;
 }
 
-/* What stands in a line for a character that must not; empty if it may.  C1
- * controls (80 to 9f) count: some terminals obey them. */
+/* The replacement of a character that must not appear in a line; empty if it
+ * may.  C1 controls (80 to 9f) count: some terminals obey them. */
 static void spell(uint32_t point, char out[8])
 {
     const char *letter = point == '\n'   ? "n"
@@ -139,8 +139,8 @@ static void spell(uint32_t point, char out[8])
         snprintf(out, 8, "\\u%04x", (unsigned)point);
 }
 
-/* As much of `v` as fits, so that it can do no harm.  A byte that is no UTF-8
- * becomes \xHH; JSON has no such escape, so there the backslash is escaped. */
+/* Adds as much of `v` as fits, escaped.  A byte that is not UTF-8 becomes \xHH;
+ * JSON has no such escape, so there the backslash is escaped. */
 static void put_safe(struct line *l, struct rn_view v)
 {
     bool fits = true;
@@ -176,7 +176,7 @@ static bool is_word(struct rn_view v)
 
 /* ---- fields -------------------------------------------------------------- */
 
-/* The shortest spelling that reads back the same. */
+/* The shortest representation that parses to the same value. */
 static void print_f64(double n, enum rn_log_form form, char out[32])
 {
     if (!isfinite(n)) {
@@ -207,7 +207,7 @@ static void print_number(const struct rn_field *f, enum rn_log_form form,
         snprintf(out, 32, "%s", f->flag ? "true" : "false");
         break;
     case RN_FIELD_STR:
-        out[0] = '\0'; /* put_field saw to it */
+        out[0] = '\0'; /* put_field excludes it */
         break;
     }
 }
@@ -279,7 +279,8 @@ static void end_line(struct line *l, uint64_t more)
 
 /* ---- the reader ---------------------------------------------------------- */
 
-/* How many bytes went, 0 if the reader takes none now, -1 if there is none. */
+/* Writes without blocking: the number of bytes, 0 if the reader takes none now,
+ * -1 if there is no reader. */
 static ptrdiff_t hand_over(struct rn_log *log, const char *at, size_t len)
 {
     struct pollfd out = { .fd = log->fd, .events = POLLOUT };
@@ -299,7 +300,8 @@ static ptrdiff_t hand_over(struct rn_log *log, const char *at, size_t len)
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? 0 : -1;
 }
 
-/* With the lock.  As much of the bytes as is taken; -1: there is no reader. */
+/* Called with the lock held.  Writes as many of the bytes as the reader takes;
+ * -1: there is no reader. */
 static ptrdiff_t hand_over_all(struct rn_log *log, struct rn_view bytes)
 {
     size_t done = 0;
@@ -320,7 +322,7 @@ static bool has_waiting(const struct rn_log *log)
     return log->waiting.len > log->taken;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void drain(struct rn_log *log)
 {
     ptrdiff_t n;
@@ -336,7 +338,8 @@ static void drain(struct rn_log *log)
     log->taken = 0;
 }
 
-/* With the lock.  A line, or what is left of one, which is never lost. */
+/* Called with the lock held.  Queues a line, or the rest of one, which is never
+ * lost. */
 static void keep(struct rn_log *log, struct rn_view bytes, bool is_rest)
 {
     size_t len = log->waiting.len;
@@ -355,7 +358,7 @@ static void keep(struct rn_log *log, struct rn_view bytes, bool is_rest)
         (void)log->env->ops->task_start(log->env, &log->task);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void put_out(struct rn_log *log, struct rn_view line)
 {
     ptrdiff_t n = 0;
@@ -363,13 +366,13 @@ static void put_out(struct rn_log *log, struct rn_view line)
     drain(log);
     if (!has_waiting(log))
         n = hand_over_all(log, line);
-    if (n < 0) /* an operator who cannot be told is told nothing */
+    if (n < 0) /* there is no reader to report this to */
         atomic_fetch_add(&log->lost, 1);
     else if ((size_t)n < line.len)
         keep(log, rn_view_of(line.at + n, line.len - (size_t)n), n > 0);
 }
 
-/* With the lock, as soon as there is room for lines again. */
+/* Called with the lock held, as soon as there is room for lines again. */
 static void tell_lost(struct rn_log *log)
 {
     uint64_t lost = atomic_load(&log->lost);
@@ -452,8 +455,8 @@ void rn_log_at_seldom(struct rn_log *log, struct rn_log_limit *limit,
     log_line(log, level, fields, atomic_exchange(&limit->held, 0));
 }
 
-/* Not to wait is a matter of the open file, which others share, and may rely
- * on: so a pipe or a terminal is opened once more. */
+/* O_NONBLOCK belongs to the open file description, which other processes share
+ * and may rely on: so a pipe or a terminal is opened once more. */
 static void find_way(struct rn_log *log)
 {
     struct stat st = { 0 };

@@ -1,4 +1,4 @@
-/* log.h -- what the program tells its operator, a line at a time.
+/* log.h -- the server log: structured lines for the operator, JSON or text.
  *
  * A line is a time, a level, a constant message and typed fields:
  *
@@ -8,17 +8,17 @@
  *    "dir":"/var/lib/runnel","records":412}                     (one line)
  *   2026-11-15T20:23:10.123000Z info  store opened dir=/var/lib/runnel ...
  *
- * Field values may come from strangers.  Quotes, line ends, escapes and all
- * other control characters are escaped, bytes that are not UTF-8 appear as
- * \xHH, and a line has at most 8 KiB: what did not fit is cut and the line
- * marked.  So a line is always one line, and always whole JSON.
+ * Field values may come from untrusted clients.  Quotes, line ends, escapes and
+ * all other control characters are escaped, bytes that are not UTF-8 appear as
+ * \xHH, and a line has at most 8 KiB: longer lines are cut and marked.  So a
+ * line is always one line, and always valid JSON.
  *
  * Only server and cli log; libraries return errors.  A NULL logger is silent.
  *
- * Threads: any.  A line is written before the call returns, if the reader
- * keeps up.  Nobody waits for one that does not: up to 1 MiB of lines waits in
- * memory, what comes then is lost, and a line says how many were.  Lines keep
- * their order and never mix.
+ * Threads: any.  A line is written before the call returns, if the reader keeps
+ * up.  Callers never wait for a slow reader: up to 1 MiB of lines is queued in
+ * memory, lines beyond that are lost, and a later line says how many were.
+ * Lines keep their order and never mix.
  */
 #ifndef RN_BASE_LOG_H
 #define RN_BASE_LOG_H
@@ -64,8 +64,8 @@ struct rn_field {
 /* clang-format on */
 
 /* The message and the fields as one array that an empty key ends.  The message
- * fills the key of the first element; `key` being the last member, what comes
- * next in the list is the second element. */
+ * fills the key of the first element; because `key` is the last member, the
+ * next item of the list is the second element. */
 #define RN_LOG_FIELDS(...)                                                     \
     ((const struct rn_field[]){ [0].key = __VA_ARGS__, { .key = NULL } })
 
@@ -78,25 +78,26 @@ struct rn_field {
 #define rn_log_debug(log, ...)                                                 \
     rn_log_at(log, RN_LOG_DEBUG, RN_LOG_FIELDS(__VA_ARGS__))
 
-/* Writes to `fd`, which stays the caller's, lines of `level` and graver.  NULL
- * without memory. */
+/* Writes lines of `level` and graver to `fd`, which stays the caller's.  NULL:
+ * out of memory. */
 struct rn_log *rn_log_new(struct rn_env *env, int fd, enum rn_log_form form,
                           enum rn_log_level level) RN_CHECK;
-/* Gives a slow reader a second more.  NULL is fine. */
+/* Waits up to a second for a slow reader.  NULL is fine. */
 void rn_log_free(struct rn_log *log);
 
-/* Lines that nobody took.  NULL: none. */
+/* The number of lost lines.  NULL: none. */
 uint64_t rn_log_lost(struct rn_log *log);
 
-/* What the macros above call. */
+/* Called by the macros above. */
 void rn_log_at(struct rn_log *log, enum rn_log_level level,
                const struct rn_field *fields);
 
 /* ---- repeats ------------------------------------------------------------- */
 
-/* For a message that one cause may repeat a thousand times: at most one line
- * per `every_ms`; the next line that passes tells how many were held back
- * ("more":412, or "...and 412 more").  One static struct per message. */
+/* Rate limit for a message that one cause may repeat a thousand times: at most
+ * one line per `every_ms`; the next line that passes says how many were
+ * suppressed ("more":412, or "...and 412 more").  One static struct per
+ * message. */
 struct rn_log_limit {
     int64_t every_ms;
     _Atomic int64_t next_ns;

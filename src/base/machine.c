@@ -1,10 +1,10 @@
 /* machine.c -- see machine.h.
  *
- * A process is in a group of the one hierarchy of version 2 ("0::/a/b"), whose
- * limit is in ROOT/a/b/memory.max, and with version 1 in one for memory
+ * With cgroups version 2 a process is in one group ("0::/a/b"), whose limit is
+ * in ROOT/a/b/memory.max; with version 1 it is in one for memory
  * ("4:memory:/a/b", ROOT/memory/a/b/memory.limit_in_bytes).  In a container the
  * path may be the host's while ROOT shows the container's own group only; so
- * whatever there is on the way from the path up to ROOT counts.
+ * every limit file on the way from the path up to ROOT counts.
  */
 #include "base/machine.h"
 
@@ -15,7 +15,7 @@
 
 enum { PATH_BYTES = 4096, GROUPS_BYTES = 16384 };
 
-/* As much as fits, and a NUL; files of the kernel's do not tell their size. */
+/* Reads as much as fits, and adds a NUL; kernel files do not have a size. */
 static size_t read_text(struct rn_env *env, const char *path, char *out,
                         size_t room)
 {
@@ -31,7 +31,7 @@ static size_t read_text(struct rn_env *env, const char *path, char *out,
     return got;
 }
 
-/* No number, as "max" is none: no limit. */
+/* Text that is not a number, such as "max", means no limit. */
 static uint64_t read_limit(struct rn_env *env, const char *path)
 {
     char text[32];
@@ -44,7 +44,7 @@ static uint64_t read_limit(struct rn_env *env, const char *path)
     return end > text ? n : UINT64_MAX;
 }
 
-/* The least of all groups from `group` up to the one at `top`. */
+/* The lowest limit of all groups from `group` up to the one at `top`. */
 static uint64_t least(struct rn_env *env, const char *top, struct rn_view group,
                       const char *name)
 {

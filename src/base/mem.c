@@ -135,7 +135,7 @@ void rn_buf_release(struct rn_buf *b)
 
 /* ---- arenas -------------------------------------------------------------- */
 
-/* Slabs form a list, newest first; only the newest has room to give. */
+/* Slabs form a list, newest first; only the newest has free space. */
 struct rn_slab {
     struct rn_slab *older;
     size_t used, size;

@@ -1,12 +1,12 @@
-/* mem.h -- three kinds of memory, told apart by type.
+/* mem.h -- memory management: borrowed views, owned buffers, request arenas.
  *
  *   struct rn_view    borrowed bytes.  Never freed.  Valid as long as its
  *                     source.
  *   struct rn_buf     owned, growable bytes with a ceiling.  One owner.
  *   struct rn_arena   everything that dies with the request, in one free.
  *
- * A signature thus says who owns what; no comment is needed for the usual case.
- * Nothing else in the tree calls malloc for bytes of unknown length.
+ * So a signature shows the ownership; the usual case needs no comment.  Nothing
+ * else in the tree calls malloc for bytes of unknown length.
  */
 #ifndef RN_BASE_MEM_H
 #define RN_BASE_MEM_H
@@ -56,13 +56,12 @@ static inline bool rn_view_starts(struct rn_view v, struct rn_view prefix)
            (prefix.len == 0 || memcmp(v.at, prefix.at, prefix.len) == 0);
 }
 
-/* Memory for one object whose size the program knows; zeroed.  NULL when there
- * is none, which the caller reports as RN_NOMEM. */
+/* Zeroed memory for one object of a known size.  NULL: out of memory, which the
+ * caller reports as RN_NOMEM. */
 void *rn_new(size_t size) RN_CHECK;
 void rn_free(void *object);
 
-/* Gives memory that is free back to the system.  Takes milliseconds where there
- * is much. */
+/* Returns free memory to the system.  Takes milliseconds if there is much. */
 void rn_trim(void);
 /* A copy of a text with its NUL, or NULL. */
 char *rn_new_text(const char *text) RN_CHECK;
@@ -78,14 +77,14 @@ struct rn_buf {
 /* All four fail with RN_TOO_LARGE at the ceiling, RN_NOMEM without memory, and
  * then leave the buffer as it was. */
 enum rn_code rn_buf_add(struct rn_buf *b, struct rn_view v) RN_CHECK;
-/* Its length in two bytes, high one first, then the view: RN_TOO_LARGE if they
- * cannot tell it. */
+/* Adds the view's length in two bytes, high one first, then the view.
+ * RN_TOO_LARGE if two bytes cannot hold the length. */
 enum rn_code rn_buf_add_counted(struct rn_buf *b, struct rn_view v) RN_CHECK;
 enum rn_code rn_buf_printf(struct rn_buf *b, const char *fmt, ...)
     RN_PRINTF(2, 3) RN_CHECK;
-/* For what there is no room: reserve's alone. */
+/* Called by rn_buf_reserve alone, when there is no room. */
 enum rn_code rn_buf_grow(struct rn_buf *b, size_t more) RN_CHECK;
-/* Makes sure that `more` bytes can be written at b->at + b->len. */
+/* Ensures that `more` bytes can be written at b->at + b->len. */
 static inline RN_CHECK enum rn_code rn_buf_reserve(struct rn_buf *b,
                                                    size_t more)
 {
@@ -98,7 +97,7 @@ static inline struct rn_view rn_buf_view(const struct rn_buf *b)
 }
 char *rn_buf_take(struct rn_buf *b); /* caller rn_frees; b is empty again */
 void rn_buf_clear(struct rn_buf *b); /* empty, keeps its memory */
-/* Exchanges their memory, which is empty then; the ceilings stay. */
+/* Exchanges their memory and empties both; the ceilings stay. */
 void rn_buf_swap(struct rn_buf *a, struct rn_buf *b);
 void rn_buf_release(struct rn_buf *b);
 
@@ -109,8 +108,8 @@ struct rn_arena {
 
 #define RN_ARENA_INIT(max) ((struct rn_arena){ .ceiling = (max) })
 
-/* Both give NULL bytes when the ceiling is reached or memory is short.  Memory
- * is aligned for any object and not zeroed. */
+/* Both give NULL bytes at the ceiling or without memory.  Memory is aligned for
+ * any object and not zeroed. */
 void *rn_arena_alloc(struct rn_arena *a, size_t size) RN_CHECK;
 struct rn_view rn_arena_copy(struct rn_arena *a, struct rn_view v) RN_CHECK;
 void rn_arena_clear(struct rn_arena *a); /* empty, keeps its first slab */

@@ -6,7 +6,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Rows of the usual table: the one being filled, and the two before it. */
+/* Rows of the dynamic programming table: the one being filled, and the two
+ * before it. */
 static unsigned distance(struct rn_view a, struct rn_view b)
 {
     unsigned rows[3][RN_NEAREST_MAX + 1];

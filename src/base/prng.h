@@ -1,4 +1,4 @@
-/* prng.h -- numbers that look random and repeat with their seed.
+/* prng.h -- a deterministic pseudo-random number generator (xoshiro256**).
  *
  * For simulations and generated tests.  Never for keys, ids or anything that
  * must not be guessed: those come from rn_random.

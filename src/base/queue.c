@@ -1,9 +1,9 @@
 /* queue.c -- see queue.h. */
 #include "base/queue.h"
 
-/* The usual trap of such stacks, a top that went and came back between look and
- * exchange, does no harm here: nobody pops one alone, so whatever top the
- * exchange finds is a right `next`. */
+/* The ABA problem of such stacks, a top that went and came back between load
+ * and exchange, does no harm here: single elements are never popped, so
+ * whatever top the exchange finds is a right `next`. */
 bool rn_queue_push(struct rn_queue *q, struct rn_queued *link)
 {
     struct rn_queued *newest =

@@ -1,16 +1,16 @@
-/* queue.h -- work handed from many threads to one.
+/* queue.h -- a lock-free, intrusive multi-producer, single-consumer queue.
  *
- * The link lies in the thing that is queued, so pushing allocates nothing and
- * cannot fail.  The taker gets everything at once, oldest first.
+ * The link is embedded in the queued object, so a push allocates nothing and
+ * cannot fail.  The consumer takes everything at once, oldest first.
  *
- * Whoever finds the queue empty must wake the taker; whoever does not, need
- * not, because a push before him did and the taker takes all:
+ * A producer that finds the queue empty must wake the consumer.  Others need
+ * not, because an earlier push did and the consumer takes all:
  *
  *   if (rn_queue_push(&q, &op->link))
  *       env->ops->task_wake(env, taker);
  *
- * A stack turned around by the taker: one atomic exchange each, and 2 to 3
- * times as fast as a locked list with 1 to 8 pushing threads on two cores.
+ * It is a stack that the consumer reverses: one atomic exchange each, and 2 to
+ * 3 times as fast as a locked list with 1 to 8 pushing threads on two cores.
  *
  * Threads: push from any; take_all from one at a time.
  */
@@ -35,16 +35,18 @@ struct rn_queue {
         .newest = NULL                                                         \
     }
 
-/* The struct of type `type` whose member `member` this link is. */
+/* container_of: the struct of type `type` whose member `member` is this link.
+ */
 #define RN_CONTAINER_OF(link, type, member)                                    \
     ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* True if the queue was empty.  The link must stay until taken, and is in one
- * queue at most. */
+/* True if the queue was empty.  The link must stay in place until it is taken,
+ * and is in one queue at most. */
 bool rn_queue_push(struct rn_queue *q, struct rn_queued *link);
 
-/* One who is about to sleep may first say so and then ask this; who pushes asks
- * whether he sleeps after it: then one of the two notices the other. */
+/* Avoids lost wake-ups without a lock: the consumer sets its asleep flag, then
+ * calls this; a producer pushes, then tests the flag.  So at least one of them
+ * sees the other. */
 bool rn_queue_is_empty(struct rn_queue *q);
 
 /* Everything pushed so far, oldest first, linked by `next`; NULL if nothing.

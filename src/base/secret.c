@@ -8,7 +8,7 @@
 
 bool rn_equal_secret(struct rn_view a, struct rn_view b)
 {
-    /* volatile: else the compiler may see that one difference settles it */
+    /* volatile: else the compiler may return at the first difference */
     volatile uint64_t differ = 0;
     uint64_t left, right;
     size_t i = 0;

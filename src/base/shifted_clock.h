@@ -1,8 +1,8 @@
-/* shifted_clock.h -- the machine, with a calendar that a test can put forward.
+/* shifted_clock.h -- an env whose wall clock a test can move forward.
  *
- * Whoever stamps documents and lets them expire asks this env for the time, so
- * that a test need not wait.  Everything else, the steady clock included, is
- * the machine's: what sleeps or times out keeps its pace.
+ * The code that stamps documents and expires them takes the time from this env,
+ * so that a test need not wait.  Everything else, the monotonic clock included,
+ * is the machine's: sleeps and timeouts keep their pace.
  *
  * Threads: any.
  */
@@ -20,7 +20,7 @@ struct rn_shifted_clock {
 };
 
 void rn_shifted_clock_init(struct rn_shifted_clock *t);
-/* Puts the clock forward; returns how far it is ahead by now. */
+/* Moves the clock forward; returns its total offset. */
 int64_t rn_shifted_clock_advance(struct rn_shifted_clock *t, int64_t ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* sim.c -- the simulated env: its clock, its tasks, its switches.  The disk
- * calls are in sim_calls.c. */
+/* sim.c -- the simulated env: its clock, its tasks, its fault switches.  The
+ * disk calls are in sim_calls.c. */
 #include "base/sim.h"
 
 #include "base/hash.h"
@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEP_NS = 1000 }; /* a step's cost, lest a busy task stop the clock */
+enum {
+    STEP_NS = 1000
+}; /* cost of a step, so that a busy task moves the clock */
 
 #define WALL_START_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
 
@@ -51,7 +53,7 @@ static int64_t sim_mono_ns(struct rn_env *env)
     return rn_sim_of(env)->now_ns;
 }
 
-/* A sum past the end of time is the end of time. */
+/* Saturates: a sum past the end of time is the end of time. */
 static int64_t add_ns(int64_t at, int64_t ns)
 {
     return ns > INT64_MAX - at ? INT64_MAX : at + ns;
@@ -66,7 +68,7 @@ static void sim_sleep(struct rn_env *env, int64_t ns)
         sim->now_ns = add_ns(sim->now_ns, ns);
 }
 
-/* Steps are never run at once. */
+/* Steps never run concurrently. */
 static void sim_give_way(struct rn_env *env)
 {
     (void)env;
@@ -129,7 +131,7 @@ static void sim_task_stop(struct rn_env *env, struct rn_task *task)
     rn_sim_note(sim, "stop %s", task->name);
 }
 
-/* Any of the tasks that are due, each as likely as the others. */
+/* Draws one of the due tasks, with equal probability. */
 static struct rn_sim_task *draw_due(struct rn_sim *sim)
 {
     struct rn_sim_task *drawn = NULL;
@@ -170,7 +172,8 @@ static void step_task(struct rn_sim *sim, struct rn_sim_task *t)
     sim->now_ns = add_ns(sim->now_ns, STEP_NS);
 }
 
-/* Runs one task if one is due by `until`; the clock moves to it if need be. */
+/* Runs one task if one is due by `until`; advances the clock to it if
+ * necessary. */
 static bool step_until(struct rn_sim *sim, int64_t until)
 {
     struct rn_sim_task *t;

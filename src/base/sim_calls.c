@@ -1,8 +1,8 @@
 /* sim_calls.c -- the disk calls of a simulation: faults, power, trace.
  *
  * Every call goes the same way: admit() counts it and decides whether it
- * happens (ordered faults and the power switch are decided there and nowhere
- * else), sim_disk does it, leave() writes the trace.
+ * happens (injected faults and power cuts are decided there and nowhere else),
+ * sim_disk does it, leave() writes the trace.
  */
 #include "base/hash.h"
 #include "base/sim_own.h"
@@ -15,8 +15,8 @@
 
 /* ---- faults and power ---------------------------------------------------- */
 
-/* What becomes of a call.  A call that is cut off may have reached the disk,
- * so it is done, but nothing is synced by it and its caller never learns. */
+/* The fate of a call.  A call that is cut off may have reached the disk, so it
+ * is done, but it syncs nothing and its caller never sees the result. */
 enum verdict { GO, FAIL, CUT_OFF, NO_POWER };
 
 struct pass {
@@ -65,7 +65,7 @@ static bool happens(struct pass pass)
     return pass.verdict == GO || pass.verdict == CUT_OFF;
 }
 
-/* The end of a call: the trace, and the answer. */
+/* Ends a call: writes the trace and returns the result. */
 static int leave(struct rn_sim *sim, int error, const char *fmt, ...)
     RN_PRINTF(3, 4);
 
@@ -95,7 +95,7 @@ static struct rn_disk_file *disk_file(struct rn_file *file)
     return (struct rn_disk_file *)file;
 }
 
-/* As admit; but a file from before a crash is dead. */
+/* Like admit; but a file from before a crash is dead. */
 static struct pass admit_file(struct rn_file *file, enum rn_sim_call call)
 {
     if (!disk_file(file)->node)
@@ -191,7 +191,7 @@ static int sim_pread(struct rn_file *file, void *out, size_t len,
                  f->path, llu(offset), len, *got);
 }
 
-/* A write that fails has by chance put down its beginning. */
+/* A failed write may have written its beginning, drawn at random. */
 static struct rn_view part_written(struct rn_sim *sim, struct pass pass,
                                    struct rn_view bytes)
 {
@@ -233,8 +233,8 @@ static int sim_sync(struct rn_file *file)
     return leave(sim, pass.error, "sync %s", f->path);
 }
 
-/* What is not synced may be on disk in any case, so the hint adds nothing.
- * Its failure is a failed sync: the kernel tells such an error only once. */
+/* Unsynced data may be on disk in any case, so the hint adds nothing.  Its
+ * failure is a failed sync: the kernel reports such an error only once. */
 static int sim_write_back(struct rn_file *file, uint64_t offset, uint64_t len)
 {
     struct rn_sim *sim = rn_sim_of(file->env);
@@ -322,8 +322,8 @@ static bool clash(enum rn_file_lock wanted, enum rn_file_lock held)
     return wanted == RN_LOCK_EXCLUSIVE || held == RN_LOCK_EXCLUSIVE;
 }
 
-/* Like flock: a lock belongs to the open file, and a change of it that fails
- * has given up the old one. */
+/* Like flock: a lock belongs to the open file, and a failed change of it has
+ * released the old lock. */
 static int take_lock(struct rn_disk *disk, struct rn_disk_file *f,
                      enum rn_file_lock how)
 {
@@ -440,7 +440,7 @@ static int sim_space(struct rn_env *env, const char *path, uint64_t *free_bytes)
     return leave(sim, done, "space %s", path);
 }
 
-/* There is no page cache but what a sync has not reached yet. */
+/* There is no page cache except the unsynced data. */
 static void sim_direct(struct rn_file *file)
 {
     (void)file;
@@ -458,7 +458,7 @@ void rn_sim_fill_disk_ops(struct rn_env_ops *ops)
     ops->reserve = sim_reserve;
     ops->truncate = sim_truncate;
     ops->size = sim_size;
-    ops->allocated = sim_size; /* nothing is behind the end */
+    ops->allocated = sim_size; /* nothing is allocated behind the end */
     ops->reread = sim_reread;
     ops->mode = sim_mode;
     ops->resemble = sim_resemble;

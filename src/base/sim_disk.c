@@ -1,4 +1,4 @@
-/* sim_disk.c -- what files hold, and what is left of it after a crash. */
+/* sim_disk.c -- the contents of simulated files, and what survives a crash. */
 #include "base/sim_disk.h"
 
 #include <assert.h>
@@ -16,8 +16,8 @@ void *rn_disk_grow(void *array, size_t *room, size_t count, size_t size)
     return array;
 }
 
-/* Half the crashes in the proofs that found most were at the ends, where all
- * or nothing is kept; an even hand would seldom get there. */
+/* Half the crashes in the proofs that found most were at the extremes, where
+ * all or nothing is kept; a uniform distribution would seldom get there. */
 unsigned rn_disk_keep_percent(struct rn_disk *disk)
 {
     static const unsigned percents[] = { 0, 5, 30, 50, 70, 95, 100 };
@@ -89,7 +89,7 @@ static uint64_t whole_blocks(uint64_t len)
     return (len + RN_DISK_BLOCK - 1) / RN_DISK_BLOCK * RN_DISK_BLOCK;
 }
 
-/* Holes count as filled: the simulated disk is no better than it must be. */
+/* Holes count as filled: the simulated disk is no better than required. */
 static uint64_t allocated(const struct rn_node *node)
 {
     uint64_t filled = whole_blocks(node->now.len);
@@ -169,7 +169,7 @@ static void write_all(struct rn_node *node, struct rn_view bytes,
         add_change(node, (struct rn_disk_change){ .len = end });
 }
 
-/* A full disk takes what fits before it says so. */
+/* A full disk takes the bytes that fit before the write fails. */
 int rn_disk_write(struct rn_disk *disk, struct rn_node *node,
                   struct rn_view bytes, uint64_t offset)
 {
@@ -210,7 +210,7 @@ int rn_disk_truncate(struct rn_disk *disk, struct rn_node *node, uint64_t len)
         return EFBIG;
     if (len > node->now.len && !has_room(disk, node, len))
         return ENOSPC;
-    node->reserved = 0; /* what lay allocated beyond the end is given back */
+    node->reserved = 0; /* blocks allocated beyond the end are freed */
     change_len(node, len);
     return 0;
 }
@@ -244,7 +244,7 @@ static uint64_t next_multiple(uint64_t offset, uint64_t unit)
     return offset / unit * unit + unit;
 }
 
-/* Every sector of the block, whoever wrote it, may have been hit. */
+/* Corrupts any sector of the block, whether this write touched it or not. */
 static void spoil_block(struct rn_disk *disk, struct rn_buf *b, uint64_t at)
 {
     uint64_t start = at / RN_DISK_BLOCK * RN_DISK_BLOCK;
@@ -282,7 +282,7 @@ static void tear(struct rn_disk *disk, struct rn_buf *b, struct part p)
     }
 }
 
-/* Puts into `b` what reached the disk of one write. */
+/* Applies to `b` the part of one write that reached the disk. */
 static void keep_some(struct rn_disk *disk, struct rn_buf *b,
                       const struct rn_disk_change *c, unsigned keep_percent)
 {
@@ -330,8 +330,8 @@ static size_t draw_lengths(struct rn_disk *disk, const struct rn_node *node,
     return (size_t)rn_prng_below(disk->chance, lengths + 1);
 }
 
-/* A write that came after a cut goes to new blocks, so it is not there unless
- * the cut is.  A write that came before a lengthening may be. */
+/* A write after a truncation goes to new blocks, so it survives only if the
+ * truncation does.  A write before an extension may survive without it. */
 void rn_node_crash(struct rn_disk *disk, struct rn_node *node)
 {
     unsigned keep_percent = rn_disk_keep_percent(disk);

@@ -1,11 +1,12 @@
-/* sim_disk.h -- a disk in memory that knows what it would forget.
+/* sim_disk.h -- the simulated disk: in memory, with unsynced changes kept
+ * apart.
  *
- * For sim.c only.  A node is a file or directory, apart from its names, and
- * holds its contents twice: as read now, and as last synced; what lies between
- * is a list of changes.  Names likewise: a table of now, a table as synced and
- * a list of operations.  A crash takes the synced side and draws from the
- * list; sync carries the list over.  sim_disk.c has the contents, sim_names.c
- * the names.
+ * For the simulation only.  A node is a file or directory, without its names,
+ * and holds its contents twice: as read now, and as last synced; the difference
+ * is a list of changes.  Names likewise: a current table, a synced table and a
+ * list of operations.  A crash takes the synced side and draws from the list;
+ * sync applies the list to it. sim_disk.c has the contents, sim_names.c the
+ * names.
  *
  * Calls return errno values as env.h says.  Running out of memory aborts: in a
  * simulation that is the fault of the test.
@@ -51,7 +52,7 @@ struct rn_names {
     size_t count, room;
 };
 
-/* What happened to names: `from` lost its node, `to` got it; a side without a
+/* An operation on names: `from` lost its node, `to` got it; a side without a
  * directory did not take part. */
 struct rn_naming {
     struct rn_entry from, to;
@@ -90,10 +91,10 @@ int rn_disk_reserve(struct rn_disk *disk, struct rn_node *node, uint64_t end,
                     enum rn_reserve how);
 int rn_disk_truncate(struct rn_disk *disk, struct rn_node *node, uint64_t len);
 void rn_disk_sync(struct rn_node *node);
-/* The sync failed: each write it was to save is on disk, torn or lost. */
+/* The sync failed: each unsynced write is on disk, torn or lost. */
 void rn_disk_sync_lose(struct rn_disk *disk, struct rn_node *node);
 void rn_node_crash(struct rn_disk *disk, struct rn_node *node);
-/* Frees the nodes that nothing leads to any more. */
+/* Frees the nodes that nothing refers to any more. */
 void rn_disk_sweep(struct rn_disk *disk);
 
 /* sim_names.c: names */
@@ -110,7 +111,7 @@ void rn_names_release(struct rn_disk *disk);
 
 /* Room for one more element of `size` bytes; never NULL. */
 void *rn_disk_grow(void *array, size_t *room, size_t count, size_t size);
-/* How likely it is that this crash keeps a thing. */
+/* The probability that this crash keeps a change. */
 unsigned rn_disk_keep_percent(struct rn_disk *disk);
 
 #endif

@@ -53,7 +53,7 @@ static void count_names(struct rn_disk *disk)
         disk->now.entries[i].node->names++;
 }
 
-/* Does it now, and notes that it is not yet synced. */
+/* Performs the operation now, and lists it as not yet synced. */
 static void perform(struct rn_disk *disk, const struct rn_naming *op)
 {
     disk->namings = rn_disk_grow(disk->namings, &disk->naming_room,
@@ -75,7 +75,7 @@ static bool has_children(const struct rn_names *names,
 
 /* ---- paths --------------------------------------------------------------- */
 
-/* Takes the next component off `*path`; its length is 0 at the end. */
+/* Removes the next component from `*path`; its length is 0 at the end. */
 static struct rn_view next_component(const char **path)
 {
     struct rn_view part;
@@ -89,7 +89,7 @@ static struct rn_view next_component(const char **path)
 }
 
 /* Walks to the last component, which may be absent (out->node is then NULL).
- * The root itself comes out as a node without a directory. */
+ * The root itself is returned as a node without a directory. */
 static int walk(struct rn_disk *disk, const char *path, struct rn_entry *out)
 {
     struct rn_view part = next_component(&path);
@@ -100,7 +100,7 @@ static int walk(struct rn_disk *disk, const char *path, struct rn_entry *out)
         if (part.len > RN_DISK_NAME_MAX)
             return ENAMETOOLONG;
         if (rn_view_eq(part, RN_LIT("..")))
-            return EINVAL; /* nobody needs it; resolving it would be guessing */
+            return EINVAL; /* unused; not supported */
         if (!out->node)
             return ENOENT;
         if (!out->node->is_dir)
@@ -165,7 +165,7 @@ int rn_disk_remove(struct rn_disk *disk, const char *path)
     return 0;
 }
 
-/* Is `node` the directory `inside`, or does it lie in one that is? */
+/* True if `inside` is `node`, or lies below it. */
 static bool contains(struct rn_disk *disk, const struct rn_node *node,
                      const struct rn_node *inside)
 {
@@ -216,7 +216,7 @@ int rn_disk_rename(struct rn_disk *disk, const char *from, const char *to)
 }
 
 /* Shuffled: no file system promises an order.  The names are copied because
- * `each` may remove what it is shown. */
+ * `each` may remove the entry it is called for. */
 int rn_disk_list(struct rn_disk *disk, const char *path, rn_env_list_fn *each,
                  void *context)
 {
@@ -249,14 +249,14 @@ static bool touches_name(const struct rn_naming *op, const struct rn_entry *e)
     return same_name(&op->from, e) || same_name(&op->to, e);
 }
 
-/* Operations on one name happen in their order, so each needs those before
- * it. */
+/* Operations on one name happen in their order, so each needs those before it.
+ */
 static bool needs(const struct rn_naming *later, const struct rn_naming *first)
 {
     return touches_name(later, &first->from) || touches_name(later, &first->to);
 }
 
-/* Marks in `saved` what the marked operations need. */
+/* Marks in `saved` the operations that the marked ones need. */
 static void save_needed(const struct rn_naming *ops, size_t count, bool *saved)
 {
     for (size_t i = count; i-- > 0;) {
@@ -265,7 +265,8 @@ static void save_needed(const struct rn_naming *ops, size_t count, bool *saved)
     }
 }
 
-/* Carries the marked operations over to the synced table; the rest wait on. */
+/* Applies the marked operations to the synced table; the others stay pending.
+ */
 static void settle(struct rn_disk *disk, const bool *saved)
 {
     size_t waiting = 0;
@@ -311,8 +312,8 @@ int rn_disk_sync_dir(struct rn_disk *disk, const char *path)
     return 0;
 }
 
-/* Draws which operations happened: one that needs another which did not,
- * did not either. */
+/* Draws which operations survive: one that needs a lost operation is lost, too.
+ */
 static void draw_saved(struct rn_disk *disk, bool *saved)
 {
     unsigned keep_percent = rn_disk_keep_percent(disk);
@@ -335,7 +336,7 @@ static bool is_named(const struct rn_names *names, const struct rn_node *node)
     return false;
 }
 
-/* A directory whose own name was lost takes what was in it along. */
+/* A directory whose own name was lost takes its contents along. */
 static void drop_orphans(struct rn_disk *disk)
 {
     size_t i = 0;

@@ -1,4 +1,4 @@
-/* sim_own.h -- the inside of a simulation, for sim.c and sim_calls.c. */
+/* sim_own.h -- the internals of the simulation, for sim.c and sim_calls.c. */
 #ifndef RN_BASE_SIM_OWN_H
 #define RN_BASE_SIM_OWN_H
 
@@ -6,7 +6,7 @@
 #include "base/sim_disk.h"
 
 struct rn_sim_fault {
-    uint64_t nth; /* calls until it strikes; 0 is never */
+    uint64_t nth; /* calls until the fault; 0 is never */
     int error;
     enum rn_sim_times times;
 };
@@ -20,7 +20,7 @@ struct rn_sim {
     struct rn_sim_task *tasks, *stepping;
     struct rn_sim_fault faults[RN_SIM_CALLS];
     uint64_t calls[RN_SIM_CALLS];
-    uint64_t cut_in; /* changes until the power goes; 0 is never */
+    uint64_t cut_in; /* changes until the power cut; 0 is never */
     bool is_cut;
     rn_sim_trace_fn *trace;
     void *trace_context;
@@ -31,7 +31,7 @@ static inline struct rn_sim *rn_sim_of(struct rn_env *env)
     return (struct rn_sim *)env;
 }
 
-/* A line of the trace. */
+/* Writes a line of the trace. */
 void rn_sim_note(struct rn_sim *sim, const char *fmt, ...) RN_PRINTF(2, 3);
 
 /* Fills in the slots of the disk (sim_calls.c). */

@@ -1,4 +1,4 @@
-/* uuid.h -- ids that need no register: RFC 9562, as in activity ids. */
+/* uuid.h -- UUIDs (RFC 9562), as in activity ids. */
 #ifndef RN_BASE_UUID_H
 #define RN_BASE_UUID_H
 
@@ -18,8 +18,9 @@ struct rn_uuid rn_uuid_random(struct rn_env *env);
 /* Lower case; NUL-terminated as well. */
 struct rn_view rn_uuid_print(struct rn_uuid u, char out[RN_UUID_TEXT_MAX]);
 
-/* Reads digits of either case, dashes in their places and nothing else; of any
- * version, since we echo what clients made.  False leaves `out` alone. */
+/* Parses digits of either case, dashes in their places and nothing else; of any
+ * version, since the server echoes what clients made.  False leaves `out`
+ * alone. */
 bool rn_uuid_parse(struct rn_view text, struct rn_uuid *out) RN_CHECK;
 
 #endif
