@@ -1,7 +1,7 @@
 /* waiters.c -- see waiters.h.
  *
- * A parked waiter is in two places: in the bucket of what it waits for, in
- * order of arrival, and in a heap by deadline, which a task looks after.
+ * A parked waiter is in two structures: in the hash bucket of its range, in
+ * order of arrival, and in a heap by deadline, which a task serves.
  */
 #include "waiters/waiters.h"
 
@@ -21,7 +21,7 @@ struct bucket {
 struct rn_waiters {
     struct rn_env *env;
     struct rn_task task;
-    atomic_size_t looking; /* or parked: whether anybody cares */
+    atomic_size_t looking; /* waiters looking or parked; 0: no work */
 
     pthread_mutex_t lock;
     bool is_closed;
@@ -120,7 +120,7 @@ static void put(struct rn_waiters *ws, struct rn_waiter *w)
     w->state = RN_WAITER_PARKED;
 }
 
-/* Out of both places, and on to a list of those to be woken. */
+/* Removes a waiter from both structures and appends it to the list to wake. */
 static void take(struct rn_waiters *ws, struct rn_waiter *w,
                  struct rn_waiter ***list)
 {
@@ -144,7 +144,7 @@ static void take(struct rn_waiters *ws, struct rn_waiter *w,
     }
 }
 
-/* Without the lock: a wake may come back to us, or free its waiter. */
+/* Called without the lock: `wake` may call this module, or free its waiter. */
 static void wake_list(struct rn_waiter *w)
 {
     while (w) {
@@ -154,7 +154,7 @@ static void wake_list(struct rn_waiter *w)
     }
 }
 
-/* The lateness of some; when to look again. */
+/* Wakes the waiters past their deadline; returns when to look again. */
 static int64_t step(void *context)
 {
     struct rn_waiters *ws = context;
@@ -220,8 +220,9 @@ void rn_waiters_close(struct rn_waiters *ws)
     wake_list(all);
 }
 
-/* The count goes up before the reader's snapshot, and writers look at it after
- * their commit: either the snapshot has the commit or the writer sees us. */
+/* The count is raised before the reader takes its snapshot, and writers read it
+ * after their commit: either the snapshot has the commit, or the writer sees
+ * the reader. */
 void rn_waiters_begin(struct rn_waiters *ws, struct rn_waiter *w)
 {
     assert(w->state == RN_WAITER_IDLE);
@@ -267,7 +268,7 @@ enum rn_parked rn_waiters_park(struct rn_waiters *ws, struct rn_waiter *w)
         atomic_fetch_sub(&ws->looking, 1);
     }
     pthread_mutex_unlock(&ws->lock);
-    /* The waiter may be gone by now, but the task is there. */
+    /* The waiter may be freed by now, but the task exists. */
     if (is_first)
         ws->env->ops->task_wake(ws->env, &ws->task);
     return parked;
@@ -308,7 +309,7 @@ static void move_bucket(struct rn_waiters *ws, uint32_t container,
     }
 }
 
-/* Rare: a container's ranges are others now, or it is gone. */
+/* Rare: a container's set of ranges has changed, or it was deleted. */
 static void move_all(struct rn_waiters *ws, uint32_t container,
                      struct rn_waiter ***end)
 {
