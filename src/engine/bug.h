@@ -1,5 +1,5 @@
-/* bug.h -- the wrong variants of store/bug.h, for those above the engine too:
- * what a change feed might do, to prove that its proofs would see it
+/* bug.h -- seeded bugs of the change feed, for the modules above the engine:
+ * the switches of store/bug.h, which prove that the tests would find such a bug
  * (tests/sim/feed_bugs_test.sh). */
 #ifndef RN_ENGINE_BUG_H
 #define RN_ENGINE_BUG_H

@@ -8,9 +8,9 @@
  *   group   -> again     the store failed in mid-group       [fail_group]
  *   again   -> answered  run in a transaction of its own     [step_alone]
  *
- * `queued` and the counts are shared, under the lock; all else belongs to the
- * step.  The lock is never held while foreign code (run, publish, done, the
- * store) is called.
+ * `queued` and the counts are shared, under the lock; all other state belongs
+ * to the step.  The lock is never held while foreign code (run, publish, done,
+ * the store) is called.
  */
 #include "engine/commit.h"
 
@@ -21,19 +21,21 @@
 
 enum { CLIENT, BACKGROUND, LANES };
 
-/* Between two looks at the clock, so that one put forward is noticed. */
+/* The longest wait between two looks at the clock, so that a clock that was put
+ * forward is noticed. */
 enum { LONGEST_S = 3600 };
 
-/* Of how many operations the store is told at once. */
+/* How many keys are prefetched at once. */
 enum { AHEAD = 64 };
 
-/* A group waits for company no longer than this. */
+/* The longest time that a group waits for more operations. */
 #define GATHER_NS_MAX INT64_C(2000000)
 
-/* Between two attempts to begin on a busy store, which has itself waited. */
+/* Between two attempts to begin on a busy store.  Each attempt itself waits. */
 #define RETRY_NS INT64_C(5000000)
 
-/* How long clients wait for one.  Then they are told: they may know better. */
+/* How long clients' operations wait for a busy store before they fail with
+ * RN_BUSY. */
 #define BUSY_NS_MAX INT64_C(10000000000)
 
 struct list {
@@ -50,7 +52,7 @@ struct rn_committer {
     pthread_mutex_t lock;
     struct list queued[LANES];
     uint32_t in_flight[LANES];
-    uint32_t wanted; /* of clients' operations, before it is woken */
+    uint32_t wanted; /* number of clients' operations that wakes the task */
     struct rn_committer_status status;
     bool is_closing;
     uint32_t waking; /* threads that are about to wake the task; atomic */
@@ -58,13 +60,13 @@ struct rn_committer {
     struct list pending[LANES];
     struct list group;
     struct list again;
-    int64_t begun_ns;   /* when the step's transaction was */
-    int64_t busy_ns;    /* when the first of those was that found it busy */
-    bool is_busy;       /* and no other has begun since */
-    int64_t gather_ns;  /* until then a group waits for company */
-    bool slice_first;   /* the next group is the slice that found no room */
+    int64_t begun_ns;   /* when the step's transaction began */
+    int64_t busy_ns;    /* when the store was first found busy */
+    bool is_busy;       /* and no transaction has begun since */
+    int64_t gather_ns;  /* the end of the wait for more operations */
+    bool slice_first;   /* the next group is the slice that did not fit */
     bool alone_shrinks; /* the first of `again` is to try the reserve */
-    bool is_draining;   /* the last steps, by who frees us */
+    bool is_draining;   /* the last steps, by the thread that frees */
 };
 
 /* ---- lists --------------------------------------------------------------- */
@@ -135,7 +137,7 @@ static void answer(struct rn_committer *c, struct list *l)
     }
 }
 
-/* The store's words, or else the code's name. */
+/* Keeps the store's message; without one, uses the code's name. */
 static void fail_one(struct rn_operation *op, enum rn_code rc,
                      const struct rn_err *err)
 {
@@ -151,7 +153,8 @@ static void fail_all(struct list *l, enum rn_code rc, const struct rn_err *err)
         fail_one(op, rc, err);
 }
 
-/* Of the next group, after one of `count`; see commit.h. */
+/* Sets how long the next group waits, after a group of `count`; see commit.h.
+ */
 static void expect(struct rn_committer *c, uint32_t count, int64_t took_ns)
 {
     c->wanted = count > 1 ? count - count / 4 : 1;
@@ -210,7 +213,7 @@ static enum rn_code run_one(struct rn_operation *op, struct rn_txn *txn)
     else
         rc = op->run(op, txn);
     if (!rc)
-        rc = rn_txn_fault(txn); /* it took no notice */
+        rc = rn_txn_fault(txn); /* `run` ignored a failure */
     if (rc && !op->err.text[0])
         rn_fail(&op->err, rc, "%s", rn_txn_why(txn, rc));
     op->code = rc;
@@ -227,13 +230,13 @@ static bool fits(const struct rn_committer *c, const struct rn_txn *txn,
     return txn->redo_bytes + op->bytes <= RN_GROUP_REDO_MAX;
 }
 
-/* Nothing but what frees space may run in a full store. */
+/* In a full store only operations that free space may run. */
 static bool may_run(const struct rn_txn *txn, const struct rn_operation *op)
 {
     return txn->mode != RN_TXN_SHRINK || op->flags & RN_OPERATION_FREES;
 }
 
-/* Tells the store what the next operations will look at. */
+/* Has the store prefetch the rows that the next operations will look up. */
 static void expect_rows(const struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_view keys[AHEAD];
@@ -247,10 +250,10 @@ static void expect_rows(const struct rn_operation *op, struct rn_txn *txn)
         rn_txn_expect(txn, keys, len);
 }
 
-/* Runs up to `max` of a lane.  One that does not fit beside its predecessors
- * stays where it is, and ends the group.  Returns other than RN_OK if the
- * transaction is spoilt: the store failed, or an operation that failed had
- * already written. */
+/* Runs up to `max` operations of a lane.  An operation that does not fit in the
+ * group stays pending, and ends the group.  Returns other than RN_OK if the
+ * transaction must be aborted: the store failed, or an operation that failed
+ * had already written. */
 static enum rn_code run_some(struct rn_committer *c, struct rn_txn *txn,
                              unsigned lane, uint32_t max)
 {
@@ -265,7 +268,7 @@ static enum rn_code run_some(struct rn_committer *c, struct rn_txn *txn,
             expect_rows(op, txn);
         rc = may_run(txn, op) ? run_one(op, txn) : RN_OK;
         if (rc == RN_TOO_LARGE && before > 0 && txn->redo_bytes == before)
-            break; /* perhaps not too large without its neighbours */
+            break; /* it may fit in a group of its own */
         list_add(&c->group, list_take(&c->pending[lane]));
         if (rn_txn_fault(txn))
             return rn_txn_fault(txn);
@@ -288,7 +291,7 @@ static enum rn_code run_group(struct rn_committer *c, struct rn_txn *txn)
     return rc;
 }
 
-/* What the store refused: after these it would fail again, or must not. */
+/* After these codes a second attempt would fail again, or is forbidden (P5). */
 static bool is_final(enum rn_code rc)
 {
     return rc == RN_UNKNOWN || rc == RN_READ_ONLY;
@@ -306,7 +309,7 @@ static void fail_group(struct rn_committer *c, enum rn_code rc,
     list_move(&c->again, &c->group);
 }
 
-/* Those that the full store did not let run. */
+/* Fails the operations that may not run in the full store. */
 static void refuse_full(struct rn_committer *c, const struct rn_txn *txn,
                         const struct rn_err *err)
 {
@@ -333,7 +336,7 @@ static void finish_group(struct rn_committer *c, struct rn_txn *txn,
     }
     refuse_full(c, txn, full);
     if (txn->redo_bytes == 0) {
-        rn_txn_abort(txn); /* a sync for nothing */
+        rn_txn_abort(txn); /* nothing to sync */
         answer(c, &c->group);
         return;
     }
@@ -348,7 +351,7 @@ static void finish_group(struct rn_committer *c, struct rn_txn *txn,
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* How long the next group waits for company; 0: it does not. */
+/* How long the next group still waits for more operations; 0: not at all. */
 static int64_t gathers_in(struct rn_committer *c)
 {
     int64_t wait = 0;
@@ -365,7 +368,7 @@ static int64_t gathers_in(struct rn_committer *c)
     return wait > 0 ? wait : 0;
 }
 
-/* Takes over what has been queued; false if there is nothing to do. */
+/* Takes over the queued operations; false if there is nothing to do. */
 static bool collect(struct rn_committer *c)
 {
     pthread_mutex_lock(&c->lock);
@@ -376,7 +379,7 @@ static bool collect(struct rn_committer *c)
            c->pending[BACKGROUND].head;
 }
 
-/* Those of the first so many lanes. */
+/* Fails the pending operations of the first `lanes` lanes. */
 static void refuse_pending(struct rn_committer *c, unsigned lanes,
                            enum rn_code rc, const struct rn_err *err)
 {
@@ -404,7 +407,7 @@ static enum rn_code begin(struct rn_committer *c, enum rn_txn_mode mode,
     return rc;
 }
 
-/* P7.  Nothing has been taken yet. */
+/* P7.  No operation has been taken from its list yet. */
 static int64_t wait_for_store(struct rn_committer *c, const struct rn_err *err)
 {
     if (rn_mono_ns(c->env) - c->busy_ns >= BUSY_NS_MAX)
@@ -431,7 +434,7 @@ static int64_t step_group(struct rn_committer *c)
     return RN_TASK_NOW;
 }
 
-/* Runs it in a transaction of its own, which ends. */
+/* Runs one operation in a transaction of its own, and ends the transaction. */
 static enum rn_code run_alone(struct rn_committer *c, struct list *one,
                               struct rn_txn *txn)
 {
@@ -476,7 +479,7 @@ static int64_t step_alone(struct rn_committer *c)
     return RN_TASK_NOW;
 }
 
-/* Queues what has fallen due; returns when something else will. */
+/* Queues a background slice that is due; returns when the next one will be. */
 static int64_t take_due(struct rn_committer *c)
 {
     int64_t wait = RN_TASK_IDLE;
@@ -576,16 +579,17 @@ void rn_committer_free(struct rn_committer *c)
     rn_free(c);
 }
 
-/* Outside the lock, which is what the task takes first; counted under it, so
- * that the task is still there. */
+/* Called without the lock, because the task takes it first.  The caller counted
+ * itself in `waking` under the lock, so the task still exists. */
 static void wake(struct rn_committer *c)
 {
     c->env->ops->task_wake(c->env, &c->task);
     __atomic_sub_fetch(&c->waking, 1, __ATOMIC_RELEASE);
 }
 
-/* Whoever finds the lane empty wakes the task, or whoever completes what a
- * group waits for: all later ones will be collected together with the first. */
+/* The task is woken by the thread that finds the lane empty, or that completes
+ * the group that the task waits for.  Later operations are collected together
+ * with the first. */
 enum rn_code rn_committer_queue(struct rn_committer *c, struct rn_operation *op)
 {
     unsigned lane = lane_of(op);

@@ -18,13 +18,13 @@ static uint64_t head_of(struct rn_view epk)
     return rn_get_u64_be(bytes);
 }
 
-/* The first bytes tell nearly all of them apart, and keep their order. */
+/* The first bytes distinguish nearly all EPKs, and keep their order. */
 struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max)
 {
     return (struct rn_stretch){ head_of(min), head_of(max) };
 }
 
-/* One entry for each range. */
+/* Merges the noted moves: one entry for each range. */
 static void join_moves(struct rn_engine *e)
 {
     size_t count = 0, k;
@@ -60,7 +60,7 @@ void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
     if (n == RN_MOVED_MAX) {
         join_moves(e);
         n = e->moved_count;
-        if (n > RN_MOVED_MAX / 2) { /* a crowd: let all look */
+        if (n > RN_MOVED_MAX / 2) { /* too many: wake all */
             container = RN_CONTAINER_ANY;
             range = RN_RANGE_ANY;
             n = 0;
@@ -87,7 +87,7 @@ static void publish(void *context, const struct rn_operation *group)
 
 /* ---- what is due ------------------------------------------------------- */
 
-/* Of two that may go on for long each has every other turn. */
+/* Re-homing and index builds may both go on for long, so they alternate. */
 static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
 {
     bool home_first = !e->was_home;
@@ -107,7 +107,7 @@ static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
     return op;
 }
 
-/* What is due of the engine's own accord. */
+/* Returns the next background slice of the engine that is due. */
 static struct rn_operation *take_due(void *context, int64_t *wait_ns)
 {
     struct rn_engine *e = context;
@@ -162,7 +162,7 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
         rn_engine_close(e);
         return rc;
     }
-    rn_sweeper_wake(e); /* what an earlier run did not finish */
+    rn_sweeper_wake(e); /* work that an earlier process left unfinished */
     rn_rehome_wake(e);
     atomic_store(&e->indexer.is_ready, true);
     rn_committer_wake(e->committer);

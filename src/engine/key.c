@@ -5,9 +5,9 @@
 
 #include <assert.h>
 
-/* A head and its hashes are longer than any id kept whole, so neither is taken
- * for the other. */
-enum { PK_BLOCK = 14 }; /* 16 bytes, with what is around a string */
+/* The prefix and hashes of a long id are longer than any id that is stored
+ * verbatim, so neither can be taken for the other. */
+enum { PK_BLOCK = 14 }; /* 16 bytes, with what encloses a string */
 enum { ID_WHOLE_MAX = 200, ID_HEAD = 169, EPK_END = 0x01, EPK_ZERO = 0xff };
 
 static void begin(struct rn_key *k, uint32_t c, char tag)

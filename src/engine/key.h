@@ -8,28 +8,28 @@
  *                                                             order
  *   c | 'i' | rid                  -> epk | idkey             by rid
  *   c | 'u' | epk | key | hash | rid  -> nothing              unique keys
- *   c | 'v' | range | lsn | n      -> what it was, and is     all versions
- *   c | 't' | expiry | rid         -> nothing                 those with a ttl
+ *   c | 'v' | range | lsn | n      -> old and new version     all versions
+ *   c | 't' | expiry | rid         -> nothing                 with a ttl
  *   c | 'r' | range                -> range row               LSN, counters
  *   c | 'x' | index | keys | rid   -> epk | idkey             see index.h
  *   0 | 'm' | kind | owner | hash  -> rid                     by name
  *   0 | 'o' | kind | rid           -> catalog object
  *   0 | 'n'                        -> the catalog's counters
- *   0 | 'p' | number | epk | ...   -> a key whose documents must go
- *   0 | 'x' | number               -> a container whose keys must go
- *   0 | 'y' | database             -> a database whose objects must go
- *   0 | 'h' | number               -> one with dead ranges that are not empty
- *   0 | 'e'                        -> how many restores have been seen to
+ *   0 | 'p' | number | epk | ...   -> a key whose documents are to be deleted
+ *   0 | 'x' | number               -> a deleted container whose keys remain
+ *   0 | 'y' | database             -> a deleted database whose objects remain
+ *   0 | 'h' | number               -> a container with dead ranges to drain
+ *   0 | 'e'                        -> restores for which LSNs were raised
  *   0 | 'j' | number | index       -> an index of a container
  *
  * epk     escaped (00 becomes 00 FF) and ended by 00 01, so that it sorts and
- *         what follows it cannot be taken for a part of it
- * idkey   64 bits of hash of the whole key value, because different values may
+ *         no byte after it can be taken for a part of it
+ * idkey   64 bits of hash of the full key value, because different values may
  *         have one EPK: version 1 cuts strings, and for version 2 a string that
- *         has the EPK of another is found in a second.  Who tries for hours
- *         finds two with one hash as well: rn_key_may_be_shared.  Then the id,
- *         or if it is longer than 200 bytes its first 169 and 256 bits of two
- *         hashes
+ *         has the EPK of another is found in a second.  An attacker finds two
+ *         values with the same hash within hours: rn_key_may_be_shared.  Then
+ *         the id; of an id longer than 200 bytes, its first 169 bytes and 256
+ *         bits of two hashes
  *
  * No key is longer than RN_KEY_MAX: version 1 makes EPKs of up to 110 bytes.
  */
@@ -67,22 +67,22 @@ static inline struct rn_view rn_key_view(const struct rn_key *k)
     return rn_view_of(k->bytes, k->len);
 }
 
-/* Everything of a container, or of one tag of it: from .. before. */
+/* The key interval [from, before) of a container, or of one tag of it. */
 void rn_key_span_container(uint32_t c, struct rn_key *from,
                            struct rn_key *before);
 void rn_key_span_tag(uint32_t c, char tag, struct rn_key *from,
                      struct rn_key *before);
 
-/* `id` empty: where documents of that EPK begin. */
+/* With an empty `id`: the lower bound of the documents of that EPK. */
 void rn_key_document(uint32_t c, const struct rn_epk *epk,
                      const struct rn_pk *pk, struct rn_view id,
                      struct rn_key *out);
-/* May another key value have the same EPK and the same hash?  Then what lies
- * there is compared with the value that is meant (rn_document_has_key).  Short
- * values differ in their EPK: version 1 has them whole, version 2 hashes a
- * block into as many bits, one to one. */
+/* Can another key value have the same EPK and the same hash?  Then the stored
+ * document must be compared with the full value (rn_document_has_key).  Short
+ * values never collide: version 1 keeps them uncut, version 2 hashes a block
+ * one to one into as many bits. */
 bool rn_key_may_be_shared(const struct rn_pk *pk);
-/* Where documents of EPKs not less than this begin. */
+/* The lower bound of the documents whose EPK is not less than this one. */
 void rn_key_document_bound(uint32_t c, const struct rn_epk *epk,
                            struct rn_key *out);
 void rn_key_feed(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
@@ -92,16 +92,16 @@ void rn_key_history(uint32_t c, uint32_t range, uint64_t lsn, uint32_t n,
 void rn_key_rid(uint32_t c, uint64_t number, struct rn_key *out);
 void rn_key_time(uint32_t c, int64_t expiry, uint64_t rid, struct rn_key *out);
 void rn_key_range(uint32_t c, uint32_t range, struct rn_key *out);
-/* `hash` is of the values of the container's unique key number `key`; the
- * document's rid is yet to be added. */
+/* `hash` is over the values of the container's unique key number `key`; the
+ * caller adds the document's rid. */
 void rn_key_unique(uint32_t c, struct rn_view epk, uint32_t key,
                    struct rn_hash128 hash, struct rn_key *out);
 void rn_key_add_rid(struct rn_key *k, uint64_t rid);
-/* Where the rows of an index begin; sort keys and the rid are yet to be added.
- */
+/* The prefix of the rows of an index; the caller adds the sort keys and the
+ * rid. */
 void rn_key_index(uint32_t c, uint8_t index, struct rn_key *out);
 void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out);
-/* Names are as long as they like, so their 128-bit hash stands for them. */
+/* A name may have any length, so the key holds its 128-bit hash. */
 void rn_key_name(enum rn_kind kind, struct rn_rid owner, struct rn_view id,
                  struct rn_key *out);
 void rn_key_counters(struct rn_key *out);

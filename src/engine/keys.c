@@ -1,4 +1,4 @@
-/* keys.c -- the keys of a span, copied. */
+/* keys.c -- see keys.h. */
 #include "engine/keys.h"
 
 enum rn_code rn_keys_take(struct rn_txn *txn, const struct rn_key *from,

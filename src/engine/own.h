@@ -1,4 +1,4 @@
-/* own.h -- the state of an engine, for the files of this module. */
+/* own.h -- struct rn_engine: the state of an engine, private to this module. */
 #ifndef RN_ENGINE_OWN_H
 #define RN_ENGINE_OWN_H
 
@@ -27,14 +27,15 @@ struct rn_engine {
     struct rn_store *store;
     struct rn_committer *committer;
 
-    /* The catalog in memory; values are pointers to objects that it shares. */
+    /* The catalog in memory; values are pointers to reference-counted objects.
+     */
     pthread_mutex_t lock;
     struct rn_tree by_name; /* kind, owner, id */
     struct rn_tree by_rid;  /* kind, owner, rid */
-    uint32_t dropped;       /* deleted databases that have left objects */
+    uint32_t dropped;       /* deleted databases whose objects remain */
 
-    /* Ranges that were written to since the last publish.  Thread:
-     * committer. */
+    /* Ranges that were written to since the last publish.  Thread: committer.
+     */
     struct {
         uint32_t container;
         int64_t range;
@@ -45,26 +46,27 @@ struct rn_engine {
 
     struct rn_operation sweep; /* drop_container.c */
     atomic_bool sweeping;      /* it is queued */
-    struct rn_removed removed; /* by it; the committer's, */
-    struct rn_removal removal; /* and this: how far it has committed */
+    struct rn_removed removed; /* its result; committer's thread only */
+    struct rn_removal removal; /* committed so far; committer's thread only */
     struct rn_rehome home;     /* rehome.c */
-    bool was_home;             /* it had the last turn; the committer's */
+    bool was_home;             /* re-homing had the last slice; committer
+                                  only */
 
-    /* Slices of removal that found something they could not remove. */
+    /* Slices of removal that met a row which they could not remove. */
     _Atomic uint64_t removals_failed;
-    struct rn_expiry expiry;     /* the committer's, */
-    struct rn_purger purger;     /* and this, */
-    struct rn_indexer indexer;   /* and this, */
-    struct rn_blooms sieves;     /* and this */
+    struct rn_expiry expiry;     /* committer's thread only */
+    struct rn_purger purger;     /* committer's thread only */
+    struct rn_indexer indexer;   /* likewise, but for what indexer.h says */
+    struct rn_blooms sieves;     /* Bloom filters; committer's thread only */
     struct rn_fixtures fixtures; /* `is_busy` is guarded by `lock` */
 };
 
-/* Those who wait for this stretch of a range, or (RN_RANGE_ANY) for
- * any of the container, are to look again once it is committed.  Thread:
- * committer. */
+/* Notes that this stretch of a range has changed, or any range of the container
+ * (RN_RANGE_ANY).  Its waiters are woken after the commit.  Thread: committer.
+ */
 void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
                          struct rn_stretch stretch);
-/* EPKs as numbers: those of an interval, or of one. */
+/* An interval of EPKs, or a single EPK, as numbers. */
 struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max);
 
 #endif

@@ -88,7 +88,7 @@ static char *put_epk(char *at, const struct rn_epk *epk)
     return at + epk->len;
 }
 
-/* False if it does not fit before `end`. */
+/* False if the EPK does not fit before `end`. */
 static bool take_epk(const char **at, const char *end, struct rn_epk *out)
 {
     size_t len;

@@ -1,4 +1,4 @@
-/* row.h -- what lies under the keys, byte by byte; all big endian.
+/* row.h -- the encoding of the store's values, byte by byte; all big endian.
  *
  *   'd'  rid 8 | range 4 | lsn 8 | n 4 [| birth range 4 | birth n 4];
  *        n's highest bit: there is a 't' row
@@ -8,8 +8,8 @@
  *        parent 4 * 2 | min length 1 | min | max length 1 | max |
  *        children 1 | child 4 * children [| mixed 8 [| lost 8]]
  *
- * Decoding is of our own bytes, whose sum the store has checked: what does not
- * fit is damage, RN_CORRUPT.
+ * The decoders read values that Runnel wrote and whose checksum the store has
+ * verified: a value that does not decode is damaged, RN_CORRUPT.
  */
 #ifndef RN_ENGINE_ROW_H
 #define RN_ENGINE_ROW_H
@@ -29,15 +29,15 @@ struct rn_row_document {
     uint64_t lsn;
     uint32_t n;
     bool is_timed; /* it has a 't' row */
-    /* Its row under 'f' was brought to another range: where it was born, which
-     * its etag tells. */
+    /* Its 'f' row was re-homed to another range.  These name the range in which
+     * the version was written, which its etag contains. */
     bool is_moved;
     uint32_t birth_range, birth_n;
 };
 
 struct rn_row_feed {
     int32_t ttl; /* the document's own; 0: none */
-    /* Its writer asked for an answer without links (_self, _attachments). */
+    /* The client asked for an answer without links (_self, _attachments). */
     bool is_linkless;
     int64_t ts;
     uint64_t rid;
@@ -45,15 +45,15 @@ struct rn_row_feed {
     struct rn_view json;
 };
 
-/* A dead range takes no writes: its children do, two of a split, one of a
- * merge, which together cover it. */
+/* A dead range takes no writes.  Its children do, which together cover it: two
+ * after a split, one after a merge. */
 enum rn_range_state {
     RN_RANGE_ALIVE,
     RN_RANGE_DEAD,
-    RN_RANGE_EMPTY, /* dead, and what lay in its feed is with its descendants;
-                       so it is with all its ancestors */
-    RN_RANGE_BARE,  /* empty, and of all versions it has nothing either; so it
-                       is with all its ancestors */
+    RN_RANGE_EMPTY, /* dead, and its feed entries were re-homed to its
+                       descendants; so were those of all its ancestors */
+    RN_RANGE_BARE,  /* empty, and it holds no history either; nor do its
+                       ancestors */
 };
 
 struct rn_row_range {
@@ -63,10 +63,10 @@ struct rn_row_range {
     enum rn_range_state state;
     uint32_t parent_count, parents[2];
     uint32_t child_count, children[2];
-    uint64_t mixed; /* up to this LSN _ts may fall along the feed, because of a
-                       merge; 0: nowhere */
+    uint64_t mixed; /* up to this LSN _ts may decrease along the feed, because
+                       of a merge; 0: nowhere */
     /* Up to this LSN there are writes of which no history is kept (history.h).
-     * Where none ever was this is `lsn`, and the row does not say it. */
+     * If no history was ever kept this equals `lsn`, and the row omits it. */
     uint64_t lost;
     struct rn_epk_range epks;
 };
@@ -76,7 +76,8 @@ size_t rn_row_document_encode(const struct rn_row_document *d,
 enum rn_code rn_row_document_decode(struct rn_view bytes,
                                     struct rn_row_document *out) RN_CHECK;
 
-/* Of the version it is, wherever its row lies; `series` is its container's. */
+/* The etag of the version, also after re-homing; `series` is its container's.
+ */
 static inline struct rn_etag
 rn_row_document_etag(const struct rn_row_document *d, uint32_t series)
 {
@@ -86,7 +87,7 @@ rn_row_document_etag(const struct rn_row_document *d, uint32_t series)
                              .series = series };
 }
 
-/* The header and the epk only; the JSON follows. */
+/* Encodes the header and the epk only; the JSON follows. */
 size_t rn_row_feed_encode(const struct rn_row_feed *f, char *out);
 enum rn_code rn_row_feed_decode(struct rn_view bytes,
                                 struct rn_row_feed *out) RN_CHECK;
