@@ -51,7 +51,7 @@ static bool keeps_history(const struct rn_apply *t)
     return t->container->history.seconds != RN_HISTORY_OFF;
 }
 
-/* The place in the feed of what is written now. */
+/* Assigns the position in the feed of the current write. */
 static struct rn_row_document take_place(struct rn_apply *t)
 {
     if (!t->lsn) {
@@ -152,8 +152,8 @@ static enum rn_code add_rid_row(struct rn_apply *t, const struct rn_key *at,
         rn_view_of(at->bytes + RN_KEY_HEAD, at->len - RN_KEY_HEAD));
 }
 
-/* The version that is there, as the store lends it, which does not outlast a
- * write; its effective partition key is copied. */
+/* The current version's JSON, borrowed from the store until the next write; its
+ * EPK is copied. */
 static enum rn_code follow_old(struct rn_apply *t, const struct rn_found *old,
                                struct rn_epk *epk, struct rn_view *json)
 {
@@ -169,7 +169,7 @@ static enum rn_code follow_old(struct rn_apply *t, const struct rn_found *old,
     return RN_OK;
 }
 
-/* The unique values of the version that is there. */
+/* The unique values of the current version. */
 static enum rn_code old_unique(struct rn_apply *t, const struct rn_found *old,
                                struct rn_epk *epk, struct rn_unique_hashes *out)
 {
@@ -219,7 +219,7 @@ static enum rn_code remove_time_row(struct rn_apply *t,
     return rn_txn_del(t->txn, rn_key_view(&key));
 }
 
-/* What belongs to one version. */
+/* Removes the rows of one version. */
 static enum rn_code remove_version(struct rn_apply *t,
                                    const struct rn_row_document *old)
 {
@@ -308,8 +308,8 @@ enum rn_code rn_apply_delete(struct rn_apply *t, const struct rn_key *key,
     return rc;
 }
 
-/* An expired version is deleted with an LSN of its own, before another takes
- * its place; in the middle of a request, with that request's. */
+/* An expired version is deleted with an LSN of its own, before another replaces
+ * it; in the middle of a request, with the request's LSN. */
 static enum rn_code bury_expired(struct rn_apply *t, const struct rn_key *key,
                                  const struct rn_found *old)
 {
@@ -323,8 +323,8 @@ static enum rn_code bury_expired(struct rn_apply *t, const struct rn_key *key,
 
 /* ---- putting ------------------------------------------------------------- */
 
-/* Looks for another document that has the version's values of one unique key
- * (there is no rid 0).  RN_NOT_FOUND if there is none. */
+/* Finds another document that has the version's values of one unique key (there
+ * is no rid 0).  RN_NOT_FOUND if there is none. */
 static enum rn_code find_holder(struct rn_apply *t, const struct rn_version *v,
                                 const struct rn_found *old, uint32_t i,
                                 struct rn_key *key, struct rn_found *out)
@@ -342,7 +342,7 @@ static enum rn_code find_holder(struct rn_apply *t, const struct rn_version *v,
 }
 
 /* Makes sure that the version's unique values are free, before anything is
- * written; then buries those expired documents that still had them. */
+ * written; then deletes the expired documents that still had them. */
 static enum rn_code free_values(struct rn_apply *t, const struct rn_version *v,
                                 const struct rn_found *old)
 {
@@ -398,7 +398,7 @@ static enum rn_code remove_old(struct rn_apply *t, const struct rn_version *v,
     return old->exists ? remove_version(t, &old->row) : RN_OK;
 }
 
-/* The rows of a version that is new. */
+/* Puts the rows of a new version. */
 static enum rn_code add_version(struct rn_apply *t, const struct rn_version *v,
                                 struct rn_row_document *row)
 {
@@ -438,7 +438,7 @@ static enum rn_code add_put_history(struct rn_apply *t,
     return keeps_history(t) ? add_history_row(t, at, &h) : RN_OK;
 }
 
-/* The rows of the version in the place of those at its key. */
+/* Replaces the rows at the version's key. */
 static enum rn_code replace_rows(struct rn_apply *t, struct rn_version *v,
                                  const struct rn_found *there, uint64_t rid,
                                  struct rn_row_document *row)
@@ -466,8 +466,8 @@ static enum rn_code replace_rows(struct rn_apply *t, struct rn_version *v,
                                   rid, &v->key);
 }
 
-/* `there` is what lies at the version's key, `old` what it takes the place of:
- * the same, or the document that is moved. */
+/* `there` was found at the version's key, `old` is the version that is
+ * replaced: the same, or the document that is moved. */
 static enum rn_code put(struct rn_apply *t, struct rn_version *v,
                         const struct rn_found *old,
                         const struct rn_found *there, struct rn_etag *etag)
@@ -516,7 +516,7 @@ enum rn_code rn_apply_move(struct rn_apply *t, struct rn_version *v,
         rc = rn_fail_usual(t->err, RN_CONFLICT);
     if (!rc)
         rc = free_values(t, v, old);
-    if (!rc) /* it may have been buried for its values */
+    if (!rc) /* it may have expired and been deleted already */
         rc = rn_apply_find(t, &v->key, &there);
     return rc ? rc : put(t, v, old, &there, etag);
 }

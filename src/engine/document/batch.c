@@ -10,10 +10,10 @@
 
 enum {
     ARENA_MAX = 16 << 20,
-    LIGHT_MAX = 64 << 10,  /* of a document that is patched in a hurry */
+    LIGHT_MAX = 64 << 10,  /* bytes of a document patched when light */
     INSTANT_MAX = 8 << 10, /* and in the committer */
-    TRIES_MAX = 32,        /* until two who patch one document are told */
-    OPERATION_BYTES = 256, /* of redo beside the document */
+    TRIES_MAX = 32,        /* until competing patches of a document fail */
+    OPERATION_BYTES = 256, /* redo bytes besides the document */
 };
 
 /* ---- patches ------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static void make_patched(struct rn_batch *b, struct rn_batch_operation *op,
                                op->pk, op->id, &b->arena, &op->why);
     rn_buf_release(&text);
     op->unfit = rc;
-    if (rc) { /* it must still be found */
+    if (rc) { /* the document is still looked up by its key */
         rn_version_release(&op->version);
         op->version = (struct rn_version){ 0 };
         rn_version_aim(&op->version, b->container, op->pk, op->id);
@@ -47,8 +47,8 @@ static bool is_at(const struct rn_key *a, const struct rn_key *b)
     return rn_view_eq(rn_key_view(a), rn_key_view(b));
 }
 
-/* The operation before the `i`-th that leaves the document it is about, or
- * takes it away; `i` if there is none. */
+/* The last operation before the `i`-th that writes or deletes the same
+ * document; `i` if there is none. */
 static size_t find_maker(const struct rn_batch *b, size_t i)
 {
     const struct rn_key *key = &b->operations[i].version.key;
@@ -71,8 +71,8 @@ static bool is_too_long(const struct rn_batch *b,
     return b->is_light && (op->patch->condition || document.len > LIGHT_MAX);
 }
 
-/* As if the maker had been written, as far as that can be known: its rid and
- * etag are yet to be drawn, so they are some that no document has. */
+/* The document as the earlier operation will leave it.  Its rid and etag are
+ * not assigned yet, so values that no document has stand in. */
 static struct rn_view made_by(struct rn_batch *b, struct rn_batch_operation *op)
 {
     if (op->unfit || op->verb == RN_DOCUMENT_DELETE || !op->version.row.len)
@@ -153,7 +153,7 @@ static enum rn_code prepare_one(struct rn_batch *b, size_t i,
     if (op->is_ready)
         return RN_OK;
     if (op->unfit && !op->patch) {
-        op->is_ready = true; /* the caller's refusal */
+        op->is_ready = true; /* the caller has refused it */
         return RN_OK;
     }
     if (op->verb == RN_DOCUMENT_PATCH)
@@ -175,7 +175,7 @@ static uint64_t need_of(const struct rn_batch_operation *op)
     return op->version.row.len + OPERATION_BYTES;
 }
 
-/* Memory, the log and the answer have their limits. */
+/* Limits memory, the WAL record and the answer. */
 static void limit(struct rn_batch_operation *op, uint64_t spent)
 {
     if (op->unfit || spent + need_of(op) <= RN_BATCH_BYTES_MAX)
@@ -187,7 +187,8 @@ static void limit(struct rn_batch_operation *op, uint64_t spent)
                                "for one.");
 }
 
-/* What those before `first` have written is kept for the answer, and counts. */
+/* The rows of operations before `first` are kept for the answer, and count
+ * towards the limit. */
 static enum rn_code prepare(struct rn_batch *b, uint64_t *bytes,
                             struct rn_err *err)
 {
@@ -215,7 +216,7 @@ static bool is_same(struct rn_etag a, struct rn_etag b)
     return a.lsn == b.lsn && a.range == b.range && a.n == b.n;
 }
 
-/* Is what was patched what is there? */
+/* Is the version that was patched still the current one? */
 static bool base_holds(const struct rn_batch *b,
                        const struct rn_batch_operation *op,
                        const struct rn_found *old)
@@ -231,7 +232,8 @@ static bool base_holds(const struct rn_batch *b,
            is_same(maker->place.etag, rn_found_etag(old));
 }
 
-/* RN_BUSY: the batch has to be prepared again. */
+/* Patches a small document in the committer.  RN_BUSY: the batch has to be
+ * prepared again. */
 static enum rn_code patch_again(struct rn_batch *b,
                                 struct rn_batch_operation *op,
                                 struct rn_apply *t, const struct rn_found *old)
@@ -250,7 +252,7 @@ static enum rn_code patch_again(struct rn_batch *b,
                               "attempted. Retry to avoid conflicts.");
     }
     make_patched(b, op, feed.json);
-    /* If the group is undone, another version may come to this etag. */
+    /* If the group is aborted, another version may get this etag. */
     op->base = RN_BASE_NONE;
     return RN_OK;
 }
@@ -293,7 +295,7 @@ static enum rn_code do_one(struct rn_batch *b, struct rn_batch_operation *op,
         t, op->version.from ? op->version.from : &op->version.key,
         op->version.pk, &old);
     if (!rc && op->rid && old.row.rid != op->rid)
-        old = (struct rn_found){ 0 }; /* another one has come in its place */
+        old = (struct rn_found){ 0 }; /* another document has its id now */
     if (!rc)
         rc = rn_document_decide(op->verb, &op->conditions, &old, &op->err);
     if (rc == RN_NOT_MODIFIED)
@@ -331,7 +333,7 @@ static enum rn_code run_one(struct rn_batch *b, struct rn_batch_operation *op,
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* Nothing was written, so the range is where it was. */
+/* Nothing was written, so the range keeps its LSN. */
 static void undo_places(struct rn_batch *b, uint64_t lsn)
 {
     for (size_t i = 0; i <= b->at; i++)
@@ -339,8 +341,8 @@ static void undo_places(struct rn_batch *b, uint64_t lsn)
     b->place.lsn = lsn;
 }
 
-/* Which operation the batch fails by.  An answer that would be too large is
- * told of the last one, as by the service. */
+/* The operation that the batch fails with.  A too large answer is blamed on the
+ * last one, as by the service. */
 static size_t find_refused(struct rn_batch *b)
 {
     const struct rn_batch_operation *op = &b->operations[b->at];
@@ -383,8 +385,8 @@ static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
     return rn_apply_end(&turn);
 }
 
-/* One of many that have nothing to do with each other.  Whatever is not an
- * outcome of the operation itself is returned. */
+/* Runs one of many independent operations.  Returns only failures that are not
+ * an outcome of the operation itself. */
 static enum rn_code run_apart(struct rn_batch *b, struct rn_batch_operation *op,
                               struct rn_txn *txn)
 {
@@ -412,8 +414,8 @@ static enum rn_code run_apart(struct rn_batch *b, struct rn_batch_operation *op,
     return rn_apply_end(&turn);
 }
 
-/* Told before anything is written, and not later: a client that is told sends
- * all of it again. */
+/* Checked before anything is written, and not later: the client reacts by
+ * sending the full batch again. */
 static enum rn_code check_range(struct rn_batch *b, struct rn_txn *txn)
 {
     bool is_due = b->has_range && b->first == 0;
@@ -501,8 +503,8 @@ static void show(struct rn_batch *b)
     }
 }
 
-/* Is that why it did not happen?  If its group is lost, so may be what it was
- * refused for. */
+/* Was the batch refused by an operation?  If its group is aborted, the write
+ * that caused the refusal may be undone too. */
 static bool is_refused(const struct rn_batch *b, enum rn_code rc)
 {
     return rc && b->refused < b->count && rc == b->operations[b->refused].code;
@@ -520,7 +522,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
     } else if (b->is_unfinished && (!rc || rc == RN_BUSY)) {
         rc = RN_OK;
     }
-    if (!rc) /* all there is to tell, if it cannot be resumed */
+    if (!rc) /* the final outcome, unless it is resumed */
         show(b);
     if (!rc && b->mode != RN_BATCH_ATOMIC) {
         b->first = b->at;

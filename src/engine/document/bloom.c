@@ -7,7 +7,7 @@ enum {
     BLOCK = 64, /* bytes: a cache line */
     BLOCK_BITS = 8 * BLOCK,
     BITS_A_KEY = 10,
-    MARKS = 5, /* bits that a key sets */
+    MARKS = 5, /* k: bits that a key sets */
     MARK_BITS = 9,
     FIRST_BLOCKS = 8,
     GROWTH = 8,
@@ -15,13 +15,13 @@ enum {
 
 struct layer {
     void *memory;
-    uint64_t *words; /* the first block in it */
+    uint64_t *words; /* aligned; the first block */
     uint64_t blocks, keys;
 };
 
 struct rn_bloom {
     uint32_t container;
-    unsigned count; /* of layers; 0: it was given up */
+    unsigned count; /* of layers; 0: the filter was dropped */
     struct layer layers[RN_BLOOM_LAYERS];
 };
 
@@ -69,7 +69,7 @@ static uint64_t *block_at(const struct layer *l, uint64_t hash)
                           (BLOCK / sizeof(uint64_t));
 }
 
-/* The next of a key's bits in its block. */
+/* The next bit of a key in its block. */
 static unsigned next_mark(uint64_t *marks)
 {
     unsigned mark = *marks % BLOCK_BITS;
@@ -78,7 +78,7 @@ static unsigned next_mark(uint64_t *marks)
     return mark;
 }
 
-/* The block goes by the upper half of the hash, the marks by another one. */
+/* The upper half of the hash selects the block, this second hash the bits. */
 static uint64_t marks_of(uint64_t hash)
 {
     return hash * UINT64_C(0x9e3779b97f4a7c15);
@@ -108,7 +108,7 @@ static void mark(struct layer *l, uint64_t hash)
     l->keys++;
 }
 
-/* The largest first: most are there. */
+/* The largest layer first: it has most keys. */
 static bool has_any(const struct rn_bloom *s, uint64_t hash)
 {
     for (unsigned i = s->count; i-- > 0;) {
@@ -120,7 +120,7 @@ static bool has_any(const struct rn_bloom *s, uint64_t hash)
 
 /* ---- of all -------------------------------------------------------------- */
 
-/* Where that of a container is, or would be. */
+/* The index of a container's filter, or where to insert it. */
 static size_t place_of(const struct rn_blooms *s, uint32_t container)
 {
     size_t low = 0, high = s->len;
@@ -166,7 +166,7 @@ void rn_bloom_begin(struct rn_blooms *s, uint32_t container)
     struct rn_bloom *sieve;
     size_t at;
 
-    rn_bloom_end(s, container); /* of one whose creation was undone */
+    rn_bloom_end(s, container); /* left by a creation that was undone */
     sieve = make_room(s) ? rn_new(sizeof(*sieve)) : NULL;
     if (!sieve)
         return;

@@ -1,17 +1,19 @@
-/* bloom.h -- which documents a container certainly does not have.
+/* bloom.h -- blocked Bloom filters over document keys, 10 bits per key: they
+ * say that a container certainly does not have a document.
  *
- * Most ids that are to be created are new, and to find that out is the dearest
- * part of a create in a large container: a look-up that ends nowhere.  So for a
- * container that was created since the start a few bits are kept of the key of
- * each document that was ever put: whose bits are not all there is not there.
- * For whose are, and in other containers, one has to look.
+ * Most ids that are to be created are new, and to find that out is the most
+ * expensive part of a create in a large container: a look-up without a hit.  So
+ * a container that was created since the start has a filter with the key of
+ * each document that was ever put.  If not all bits of a key are set, the
+ * document does not exist.  Otherwise, and in other containers, a look-up is
+ * needed.
  *
- *   - What is added is never taken back.  A put that was undone, or a document
- *     that was deleted, costs a look-up in vain.
- *   - 10 bits a document, in blocks of a cache line.  When a layer is full, one
- *     of eight times its size comes on top.
- *   - It is given up when it would take more than its share of memory, or when
- *     there is none: then one has to look.
+ *   - Keys are never removed.  A put that was undone, or a document that was
+ *     deleted, costs an unnecessary look-up.
+ *   - Blocks are cache lines.  When a layer is full, a layer of eight times its
+ *     size is added.
+ *   - The filter is dropped when it would take more than its share of memory,
+ *     or when an allocation fails: then every key needs a look-up.
  *
  * Thread: the committer's, which is the only one that puts documents.
  */
@@ -27,22 +29,22 @@ enum {
 
 struct rn_bloom;
 
-/* Those of all containers.  Zeroed: there is none. */
+/* The filters of all containers.  Zeroed: none. */
 struct rn_blooms {
-    struct rn_bloom **all; /* in the order of their containers' numbers */
+    struct rn_bloom **all; /* sorted by container number */
     size_t len, room;
     uint64_t bytes;
 };
 void rn_blooms_release(struct rn_blooms *s);
 
-/* There is a new container, without documents. */
+/* Starts a filter for a new, empty container. */
 void rn_bloom_begin(struct rn_blooms *s, uint32_t container);
 void rn_bloom_end(struct rn_blooms *s, uint32_t container);
 
-/* A document is put there. */
+/* Adds the key of a document. */
 void rn_bloom_add(struct rn_blooms *s, uint32_t container, struct rn_view key);
 
-/* True: none was ever put there.  False says nothing. */
+/* True: no such document was ever put.  False: unknown. */
 bool rn_bloom_lacks(const struct rn_blooms *s, uint32_t container,
                     struct rn_view key);
 

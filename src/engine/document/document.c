@@ -1,8 +1,8 @@
-/* document.c -- writing documents one at a time; see document.h.
+/* document.c -- writes single documents; see document.h.
  *
- * A version is prepared by whoever asks (version.h); in the committer it has
- * its turn (apply.h).  It is decided before anything is written, so that a
- * refusal leaves its neighbours alone.
+ * The requesting thread prepares a version (version.h); the committer applies
+ * it (apply.h).  The outcome is decided before anything is written, so that a
+ * refusal does not affect the other operations of the group.
  */
 #include "engine/document/document.h"
 
@@ -14,8 +14,8 @@ enum { WRITE_ARENA_MAX = RN_DOCUMENT_MAX + (64 << 10) };
 
 /* ---- deciding ------------------------------------------------------------ */
 
-/* An upsert is refused in other words than the rest, and clients' tests compare
- * them. */
+/* The service refuses an upsert with another message than other writes, and
+ * clients' tests compare the messages. */
 static enum rn_code refuse_condition(enum rn_document_verb verb,
                                      struct rn_err *err)
 {
@@ -28,14 +28,14 @@ static enum rn_code refuse_condition(enum rn_document_verb verb,
         "https://aka.ms/CosmosDB/sql/errors/precondition-failed\"]}");
 }
 
-/* An empty condition is none. */
+/* An empty condition never holds. */
 static bool holds(struct rn_view condition, struct rn_view etag)
 {
     return condition.len && rn_etag_matches(condition, etag);
 }
 
-/* A read takes either condition for the version that its client has, as the
- * service does. */
+/* For a read either condition names the version that the client has, as in the
+ * service. */
 static enum rn_code check_conditions(enum rn_document_verb verb,
                                      const struct rn_document_conditions *c,
                                      const struct rn_found *old,
@@ -45,7 +45,7 @@ static enum rn_code check_conditions(enum rn_document_verb verb,
     struct rn_view view = rn_view_of(etag, RN_ETAG_LEN);
 
     if (!old->exists)
-        return RN_OK; /* an upsert creates whatever the condition says */
+        return RN_OK; /* an upsert creates, whatever the condition */
     rn_etag_print(rn_found_etag(old), etag);
     if (verb == RN_DOCUMENT_READ) {
         return holds(c->if_match, view) || holds(c->if_none_match, view)
@@ -89,11 +89,11 @@ static enum rn_code write_in(struct rn_apply *t, struct rn_document_write *w,
         rn_apply_find_of(t, w->version.from ? w->version.from : &w->version.key,
                          w->version.pk, &old);
 
-    /* Another one may have come in its place since it was looked up. */
+    /* Another document may have taken its id since the look-up. */
     if (!rc && w->rid && old.exists && old.row.rid != w->rid)
         return rn_fail_usual(err, RN_NOT_FOUND);
     w->place.range = t->range;
-    w->place.lsn = t->row.lsn; /* told with a refusal, too */
+    w->place.lsn = t->row.lsn; /* reported with a refusal, too */
     if (!rc)
         rc = rn_document_decide(w->verb, &w->conditions, &old, err);
     if (rc)
@@ -129,7 +129,7 @@ static struct rn_view foresee(const struct rn_operation *op)
     struct rn_view key = rn_key_view(&w->version.key);
 
     if (rn_bloom_lacks(&w->engine->sieves, w->container->number, key))
-        key.len = 0; /* that will do */
+        key.len = 0; /* certainly new: nothing to prefetch */
     return key;
 }
 

@@ -1,11 +1,11 @@
-/* full_scan.h -- all documents of a container, in the order in which they lie.
+/* full_scan.h -- full scan: all documents of a container in storage order.
  *
- * Bodies lie in the feed, in the order of their last changes; whoever goes by
- * keys looks each up.  Who wants all of them in one reading, in any order, goes
- * through the feed and looks up nothing.  The order changes with every update:
- * it is of no use for pages.
+ * Bodies are stored in the feed, in the order of their last changes; a scan in
+ * key order looks each one up.  A full scan goes through the feed and needs no
+ * look-ups, for a query that reads all documents in one snapshot, in any order.
+ * The order changes with every update: it is of no use for pages.
  *
- * Belongs to a reading, and so to one thread.
+ * Belongs to a snapshot, and so to one thread.
  */
 #ifndef RN_ENGINE_DOCUMENT_FULL_SCAN_H
 #define RN_ENGINE_DOCUMENT_FULL_SCAN_H
@@ -19,8 +19,8 @@ struct rn_full_scan {
 
 enum rn_code rn_full_scan_open(struct rn_full_scan *w,
                                struct rn_snapshot *r) RN_CHECK;
-/* The next that has not expired, valid until the reading ends; RN_NOT_FOUND
- * after the last. */
+/* The next document that has not expired, valid until the snapshot ends;
+ * RN_NOT_FOUND after the last. */
 enum rn_code rn_full_scan_next(struct rn_full_scan *w,
                                struct rn_view *body) RN_CHECK;
 void rn_full_scan_close(struct rn_full_scan *w); /* zeroed is fine */

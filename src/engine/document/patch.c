@@ -1,4 +1,4 @@
-/* patch.c -- see patch.h: reading. */
+/* patch.c -- parses a patch; see patch.h. */
 #include "engine/document/patch_own.h"
 #include "engine/document/version.h"
 #include "json/print.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* A value may be as deep as a document in which it is a member: beneath it lie
+/* A value may be as deep as in a document of which it is a member: above it are
  * the patch, its operations and one of them. */
 enum { DEPTH = 127 + 3 };
 
@@ -24,7 +24,7 @@ enum rn_code rn_patch_refuse(struct rn_err *err, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(words, sizeof(words), fmt, args);
     va_end(args);
-    for (const char *at = words; *at; at++) { /* it is JSON in the text */
+    for (const char *at = words; *at; at++) { /* the text is quoted in JSON */
         if (*at == '"' || *at == '\\')
             *to++ = '\\';
         *to++ = *at;
@@ -38,7 +38,7 @@ enum rn_code rn_patch_refuse(struct rn_err *err, const char *fmt, ...)
 
 /* ---- paths ------------------------------------------------------ */
 
-/* Unescapes a name of a path in place. */
+/* Unescapes a path segment in place. */
 static bool unescape(char *at, size_t *len)
 {
     size_t out = 0;
@@ -187,8 +187,8 @@ struct rn_view rn_patch_value(const struct rn_json *j, uint32_t value)
     return text;
 }
 
-/* Of a name that is there twice the last counts, here as in a document: what is
- * left out of the tape must not be in the text either. */
+/* Of a duplicate name the last value counts, as in a document: a member that is
+ * missing on the tape must be missing in the text, too. */
 static enum rn_code copy_value(struct reader *r, uint32_t value,
                                struct rn_view *out)
 {
@@ -289,7 +289,7 @@ static bool begins_with_from(struct rn_view text)
            !isalnum((unsigned char)text.at[4]) && text.at[4] != '_';
 }
 
-/* It is the rest of a query: whether that has a row. */
+/* The condition is the tail of a query; it holds if that query has a row. */
 static enum rn_code read_condition(struct reader *r, uint32_t node,
                                    struct rn_patch *out)
 {

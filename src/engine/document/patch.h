@@ -1,6 +1,6 @@
-/* patch.h -- a partial update: up to ten operations upon one document.
+/* patch.h -- PATCH, a partial update: up to ten operations upon one document.
  *
- * As it is sent, an array of operations or an object with a condition:
+ * The request is an array of operations or an object with a condition:
  *
  *   [{"op":"set","path":"/a/0","value":1}, ...]
  *   {"condition":"from c where c.n > 1","operations":[...]}
@@ -13,11 +13,11 @@
  *   incr      a number, or is made       likewise
  *   move      `from`'s, added here       as add
  *
- * Behind the last element, by its number or as "-", add and set append.
- * Parents are never made.  Paths are RFC 6901's (~0 is ~, ~1 is /).  What names
- * a document may not be touched: its id, its key, and the system's properties.
+ * At the index after the last element, or at "-", add and set append.  Parents
+ * are never made.  Paths are RFC 6901's (~0 is ~, ~1 is /).  The id, the
+ * partition key and the system properties may not be changed.
  *
- * Threads: a patch that has been read is only read.
+ * Threads: a patch that has been parsed is immutable.
  */
 #ifndef RN_ENGINE_DOCUMENT_PATCH_H
 #define RN_ENGINE_DOCUMENT_PATCH_H
@@ -49,15 +49,15 @@ struct rn_patch {
     struct rn_query *condition; /* NULL: none */
 };
 
-/* Values are borrowed from `body`, all else lies in the arena.  `def` is of the
- * container that it will be used in.  RN_BAD_REQUEST. */
+/* Parses a patch.  Values are borrowed from `body`, all else is in the arena.
+ * `def` is of the container that it will be used in.  RN_BAD_REQUEST. */
 enum rn_code rn_patch_read(struct rn_view body, const struct rn_pkdef *def,
                            struct rn_arena *arena, struct rn_patch *out,
                            struct rn_err *err) RN_CHECK;
 
-/* Appends to `out` what the patch makes of a stored document, without the
- * system's properties.  RN_PRECONDITION if the condition does not hold,
- * RN_BAD_REQUEST if an operation cannot be done, RN_TOO_LARGE. */
+/* Appends the patched document to `out`, without the system properties.
+ * RN_PRECONDITION if the condition is false, RN_BAD_REQUEST if an operation is
+ * impossible, RN_TOO_LARGE. */
 enum rn_code rn_patch_apply(const struct rn_patch *p, struct rn_view document,
                             int64_t now, struct rn_buf *out,
                             struct rn_err *err) RN_CHECK;

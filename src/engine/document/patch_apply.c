@@ -1,8 +1,8 @@
-/* patch_apply.c -- see patch.h: applying.
+/* patch_apply.c -- applies a patch; see patch.h.
  *
- * A document is edited as text: each operation parses what the one before it
- * left, finds the bytes it is about on the tape, and splices.  So what is not
- * touched stays byte for byte as it was.
+ * A document is edited as text: each operation parses the result of the one
+ * before it, finds the affected bytes by the tape, and splices.  So all other
+ * bytes stay as they were.
  */
 #include "engine/document/patch_own.h"
 
@@ -98,7 +98,7 @@ static size_t end_of(const struct rn_json *j, uint32_t value)
     return begin_of(j, value) + rn_patch_value(j, value).len;
 }
 
-/* What stands instead of text[from..to). */
+/* Replaces text[from..to). */
 struct splice {
     size_t from, to;
     bool comma_before, comma_after;
@@ -151,16 +151,16 @@ static enum rn_code edit(struct work *w, const struct splice *s)
 /* ---- places ---------------------------------------------------- */
 
 struct spot {
-    uint32_t parent; /* an object or an array; else NONE */
+    uint32_t parent; /* an object or an array, or NONE */
     bool is_array;
-    bool is_behind; /* of an array, just behind its last */
-    uint32_t value; /* NONE: nothing is there */
+    bool is_behind; /* the index just after an array's last element */
+    uint32_t value; /* NONE: no value */
     struct rn_view name;
-    struct rn_view lost; /* the first name that leads to no object or array */
+    struct rn_view lost; /* the first name without an object or array */
 };
 
-/* The place a name means in an array of `count`; false if it is none.  "-" is
- * just behind the last. */
+/* The index that a name means in an array of `count`; false if it is not one.
+ * "-" is the index after the last. */
 static bool read_place(struct rn_view name, uint32_t count, uint32_t *out)
 {
     uint64_t n = 0;
@@ -282,7 +282,7 @@ static enum rn_code insert(struct work *w, const struct spot *s,
                .from = at, .to = at, .value = value, .comma_after = true });
 }
 
-/* Add and set, which differ upon an element that is there. */
+/* add and set; they differ for an existing array element. */
 static enum rn_code put(struct work *w, const struct rn_json_path *path,
                         struct rn_view value, bool inserts)
 {
@@ -306,8 +306,8 @@ static enum rn_code replace(struct work *w, const struct rn_json_path *path,
     return s.value == RN_JSON_NONE ? no_value(w, &s) : overwrite(w, &s, value);
 }
 
-/* Takes a member or an element out, and one comma with it: the one behind it,
- * or of the last the one before. */
+/* Removes a member or an element with one comma: the one after it, or for the
+ * last the one before. */
 static enum rn_code cut(struct work *w, const struct spot *s)
 {
     struct rn_json_walk walk = rn_json_walk_begin(&w->json, s->parent);
@@ -332,7 +332,7 @@ static enum rn_code remove_at(struct work *w, const struct rn_json_path *path)
     return s.value == RN_JSON_NONE ? no_value(w, &s) : cut(w, &s);
 }
 
-/* Whole numbers stay whole as long as they fit. */
+/* Integers stay integers unless they overflow. */
 static enum rn_code add_numbers(struct work *w, struct rn_view a,
                                 struct rn_view b, struct rn_buf *out)
 {
@@ -414,7 +414,7 @@ static enum rn_code apply_one(struct work *w,
     }
 }
 
-/* The system's properties stand together at the end (version.c). */
+/* The system properties are together at the end (version.c). */
 static enum rn_code begin(struct work *w, struct rn_view document)
 {
     enum rn_code rc = rn_json_parse(&w->json, document, w->err);

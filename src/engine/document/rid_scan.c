@@ -1,9 +1,10 @@
-/* rid_scan.c -- documents in the order of their rids; see document.h.
+/* rid_scan.c -- iterates over documents in the order of their rids; see
+ * document.h.
  *
  * A rid begins with the range in which its document was created, so that the
- * 'i' rows of a range, and of each of its ancestors, lie together.  Ranges that
- * have no key in common with the interval are passed over; what an ancestor has
- * outside of it is met and dropped.
+ * 'i' rows of a range, and of each of its ancestors, are contiguous.  Ranges
+ * that do not overlap the interval are skipped; rows of an ancestor that lie
+ * outside the interval are read and dropped.
  */
 #include "engine/document/document.h"
 
@@ -13,7 +14,7 @@
 
 /* ---- ranges -------------------------------------------------------------- */
 
-/* Room for one more, in the arena. */
+/* Reserves an element, in the arena. */
 static enum rn_code make_room(struct rn_births *b, uint32_t *room,
                               struct rn_arena *arena)
 {
@@ -99,7 +100,7 @@ enum rn_code rn_rid_scan_open(struct rn_rid_scan *s, struct rn_snapshot *r,
     return rn_documents_bound(r->container, scan, &s->bounds);
 }
 
-/* May a range have documents that are wanted? */
+/* Can the range have wanted documents? */
 static bool is_wanted(const struct rn_rid_scan *s, const struct rn_birth *b)
 {
     struct rn_epk_range both;
@@ -108,7 +109,7 @@ static bool is_wanted(const struct rn_rid_scan *s, const struct rn_birth *b)
            rn_epk_range_meet(&b->epks, &s->epks, &both);
 }
 
-/* At the rids of the next range; RN_NOT_FOUND if there is none. */
+/* Opens the rids of the next range; RN_NOT_FOUND if there is none. */
 static enum rn_code open_range(struct rn_rid_scan *s)
 {
     struct rn_snapshot *r = s->reading;

@@ -1,4 +1,4 @@
-/* snapshot.c -- documents out of a snapshot; see document.h. */
+/* snapshot.c -- snapshot reads of documents; see document.h. */
 #include "engine/document/snapshot.h"
 
 #include "engine/document/document.h"
@@ -36,7 +36,7 @@ bool rn_document_is_expired(const struct rn_container *c,
 
 enum { KEY_ARENA_MAX = 64 << 10 };
 
-/* As much of the document as its key is in. */
+/* Parses only the members that contain the partition key. */
 static enum rn_code parse_key(const struct rn_pkdef *def, struct rn_view json,
                               struct rn_json *j)
 {
@@ -73,7 +73,8 @@ enum rn_code rn_document_has_key(const struct rn_container *c,
     *yes = !rc && rn_pk_eq(&found, pk);
     rn_json_release(&j);
     rn_arena_release(&arena);
-    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was accepted once */
+    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was valid when
+                                                      written */
 }
 
 /* The body that a 'd' row points to. */
@@ -89,7 +90,7 @@ enum rn_code rn_document_follow(struct rn_txn *txn,
     rn_key_feed(c->number, d->range, d->lsn, d->n, &key);
     rc = rn_txn_get(txn, rn_key_view(&key), &bytes);
     if (rc == RN_NOT_FOUND)
-        return RN_CORRUPT; /* the row says that it is there */
+        return RN_CORRUPT; /* the row refers to it */
     return rc ? rc : rn_row_feed_decode(bytes, out);
 }
 
@@ -197,8 +198,8 @@ static void lift(struct rn_key *from, const struct rn_key *to)
         *from = *to;
 }
 
-/* The keys of one partition key value.  Its EPK does not do: another value may
- * have the same. */
+/* The keys of one partition key value.  Its EPK is not enough: another value
+ * may have the same. */
 static void narrow(const struct rn_container *c, const struct rn_pk *pk,
                    struct rn_key *from, struct rn_key *before)
 {
@@ -210,12 +211,12 @@ static void narrow(const struct rn_container *c, const struct rn_pk *pk,
     lift(from, &key);
     while ((unsigned char)key.bytes[key.len - 1] == 0xff)
         key.len--;
-    key.bytes[key.len - 1]++; /* past all that begin so */
+    key.bytes[key.len - 1]++; /* after all keys with this prefix */
     if (rn_view_compare(rn_key_view(&key), rn_key_view(before)) < 0)
         *before = key;
 }
 
-/* As in key.h: an EPK to its end, a hash, an id. */
+/* As in key.h: a terminated EPK, a hash, an id. */
 static bool is_place(struct rn_view v)
 {
     size_t at = 0;
@@ -252,7 +253,7 @@ enum rn_code rn_documents_bound(const struct rn_container *c,
         rn_key_span_tag(c->number, RN_TAG_DOCUMENT, &after, &end);
         add_place(&after, scan->after);
         if (!scan->from_there)
-            after.bytes[after.len++] = 0; /* just behind it */
+            after.bytes[after.len++] = 0; /* the key just after it */
         lift(&out->from, &after);
     }
     return RN_OK;
@@ -268,7 +269,7 @@ bool rn_documents_bounds_have(const struct rn_documents_bounds *b,
         return false;
     before = rn_key_view(&b->before);
     if (before.at[RN_KEY_HEAD - 1] != RN_TAG_DOCUMENT)
-        return true; /* no end but that of all documents */
+        return true; /* unbounded within the tag */
     before = rn_view_of(before.at + RN_KEY_HEAD, before.len - RN_KEY_HEAD);
     return rn_view_compare(place, before) < 0;
 }
@@ -287,7 +288,7 @@ enum rn_code rn_document_at(struct rn_snapshot *r, struct rn_view place,
     add_place(&key, place);
     rc = find_at(r, rn_key_view(&key), &d, &row);
     if (rc == RN_NOT_FOUND || (!rc && d.rid != rid))
-        return RN_CORRUPT; /* the index says that it is there */
+        return RN_CORRUPT; /* the index refers to it */
     *body = row.json;
     if (!rc && rn_document_is_expired(r->container, &row, r->now))
         rc = RN_NOT_FOUND;
@@ -324,7 +325,7 @@ enum rn_code rn_documents_open(struct rn_documents *d, struct rn_snapshot *r,
     range = (struct rn_key_interval){ .from = rn_key_view(&bounds.from),
                                       .before = rn_key_view(&bounds.before) };
     if (rn_view_compare(range.from, range.before) >= 0)
-        return RN_OK; /* nothing: next ends at once */
+        return RN_OK; /* empty: next ends at once */
     return rn_txn_scan(r->txn, &range, &d->cursor);
 }
 
@@ -346,7 +347,7 @@ enum rn_code rn_documents_next(struct rn_documents *d, struct rn_view *body)
         if (rc)
             return rc;
         rc = rn_row_document_decode(value, &row);
-        if (!rc && !no_body) /* which says when it expires, too */
+        if (!rc && !no_body) /* the feed row also has the ttl */
             rc = rn_document_follow(r->txn, r->container, &row, &feed);
         is_wanted =
             no_body || !rn_document_is_expired(r->container, &feed, r->now);

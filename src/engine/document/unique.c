@@ -110,8 +110,8 @@ bool rn_unique_eq(const struct rn_unique *a, const struct rn_unique *b)
 
 /* ---- values -------------------------------------------------------------- */
 
-/* The partition key goes before the values: in containers of hash version 1
- * two of them may have one EPK. */
+/* The partition key precedes the values: in containers of hash version 1 two
+ * partition keys may have one EPK. */
 static enum rn_code print_values(const struct rn_container *c, uint32_t i,
                                  const struct rn_json *j,
                                  struct rn_arena *arena, struct rn_buf *out)
@@ -166,7 +166,7 @@ enum rn_code rn_unique_hash_stored(const struct rn_container *c,
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, json, NULL);
     if (rc == RN_BAD_REQUEST)
-        rc = RN_CORRUPT; /* we parsed it before we wrote it */
+        rc = RN_CORRUPT; /* it was valid when written */
     if (!rc)
         rc = rn_unique_hash(c, &j, out);
     rn_json_release(&j);
@@ -188,7 +188,7 @@ static enum rn_code stored_values(const struct rn_container *c, uint32_t i,
     return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc;
 }
 
-/* RN_CONFLICT if they are the same, else RN_NOT_FOUND. */
+/* RN_CONFLICT if the values are equal, else RN_NOT_FOUND. */
 static enum rn_code compare(const struct rn_container *c, uint32_t i,
                             struct rn_view a, struct rn_view b)
 {
@@ -209,7 +209,7 @@ static enum rn_code compare(const struct rn_container *c, uint32_t i,
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* Compares with the document of a 'u' row that was met. */
+/* Compares with the document of a 'u' row that has the same hash. */
 static enum rn_code meet(struct rn_txn *txn, const struct rn_unique_ask *ask,
                          uint64_t rid, struct rn_key *key,
                          struct rn_row_document *row)
@@ -257,7 +257,7 @@ enum rn_code rn_unique_find(struct rn_txn *txn, const struct rn_unique_ask *ask,
             continue;
         rc = meet(txn, ask, other, key, row);
         if (rc == RN_NOT_FOUND)
-            rc = RN_OK; /* only the hash is the same */
+            rc = RN_OK; /* only the hashes are equal */
     }
     rn_cursor_end(cursor);
     return rc == RN_CONFLICT ? RN_OK : rc;
@@ -284,7 +284,7 @@ enum rn_code rn_unique_write(struct rn_txn *txn, const struct rn_container *c,
             rn_key_add_rid(&key, rid);
             rc = rn_txn_del(txn, rn_key_view(&key));
             if (rc == RN_NOT_FOUND)
-                rc = RN_OK; /* of a time before these rows */
+                rc = RN_OK; /* written before 'u' rows existed */
         }
         if (!rc && is) {
             rn_key_unique(c->number, epk, i, is->of[i], &key);

@@ -12,7 +12,7 @@
 enum {
     ROW_MAX = RN_DOCUMENT_MAX + (64 << 10),
     TS_DIGITS = 10,    /* until the year 2286 */
-    SYSTEM_ROOM = 384, /* for header, key and what is ours in the JSON */
+    SYSTEM_ROOM = 384, /* header, key and system properties */
 };
 
 /* ---- rendering ----------------------------------------------------------- */
@@ -51,7 +51,8 @@ static bool has_system(const struct rn_json *j)
     return false;
 }
 
-/* Clients send back what they were sent; those properties are ours. */
+/* Clients send back what they were sent, so the system properties are dropped.
+ */
 static void print_members(struct rn_json_out *o, const struct rn_json *j)
 {
     struct rn_json_walk w = rn_json_walk_begin(j, 0);
@@ -69,7 +70,7 @@ static void print_members(struct rn_json_out *o, const struct rn_json *j)
     rn_json_out_object_end(o);
 }
 
-/* Appends `text` and notes where it begins. */
+/* Appends `text` and remembers its offset. */
 static enum rn_code add_slot(struct rn_buf *out, struct rn_view before,
                              struct rn_view text, size_t *slot)
 {
@@ -94,7 +95,7 @@ enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
     if (!rc)
         rc = add_slot(&text, RN_LIT("\",\"_self\":\""), link, &out->self_slot);
     out->self_slot +=
-        link.len - 1 - RN_RID_TEXT_MAX; /* the rid ends it, and / */
+        link.len - 1 - RN_RID_TEXT_MAX; /* the link ends with the rid and / */
     if (!rc)
         rc = add_slot(&text, RN_LIT("\",\"_etag\":\"\\\""),
                       rn_view_of(blank, RN_ETAG_LEN - 2), &out->etag_slot);
@@ -114,7 +115,7 @@ enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
     return rc;
 }
 
-/* The row as far as it is known now; it is JSON even so. */
+/* Renders the row with placeholders in the slots; it is valid JSON even so. */
 static enum rn_code render(struct rn_version *v, const struct rn_json *j)
 {
     const struct rn_frame *frame = &v->container->frame;
@@ -207,7 +208,7 @@ static enum rn_code read_id(struct rn_version *v, const struct rn_json *j,
     return rc ? rc : rn_id_check(RN_KIND_DOCUMENT, v->id, err);
 }
 
-/* Where the document is that this one takes the place of, if that has another
+/* Finds the key of the document that this version replaces, if that has another
  * id. */
 static enum rn_code find_from(struct rn_version *v, const struct rn_pk *pk,
                               struct rn_view id, struct rn_arena *arena)
@@ -242,7 +243,7 @@ void rn_version_aim(struct rn_version *v, const struct rn_container *c,
     v->pk = rn_key_may_be_shared(pk) ? pk : NULL;
 }
 
-/* `found` is gone when the version is used. */
+/* `found` does not outlive rendering, so it is copied. */
 static enum rn_code keep_key(struct rn_version *v, const struct rn_pk *asked,
                              const struct rn_pk *found, struct rn_arena *arena)
 {
