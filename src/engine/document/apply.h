@@ -4,11 +4,14 @@
  * Every write of a document, whatever request it came from, is made here, so
  * that all rows of a version are written together, in one place:
  *
- *   r   the range's row: the next LSN and _ts, and the next rid for a new
- * document d   which version is the latest f   the old version's row is
- * deleted, the new one's is put i   by rid, for a new document u   its unique
- * values t   when it expires, if it has a ttl of its own x   its row in each
- * index (index.h) v   the change, if the container keeps history
+ *   r   the range's row: the next LSN and _ts; the next rid for a new one
+ *   d   which version is the latest
+ *   f   the old version's row is deleted, the new one's is put
+ *   i   by rid, for a new document
+ *   u   its unique values
+ *   t   when it expires, if it has a ttl of its own
+ *   x   its row in each index (index.h)
+ *   v   the change, if the container keeps history
  *
  * A struct rn_apply covers one range.  All its writes share one LSN and differ
  * in n, unless rn_apply_next is called in between.
@@ -68,10 +71,10 @@ struct rn_etag rn_found_etag(const struct rn_found *f);
 /* RN_CONFLICT: a document of another key value occupies the key. */
 enum rn_code rn_found_refuse_other(struct rn_err *err) RN_CHECK;
 
-/* All three apply to what rn_apply_find has just found under that key. put
+/* All three apply to what rn_apply_find has just found under that key.  _put
  * fills the version's slots and returns its etag; before it writes anything it
  * makes sure that no other document has the version's unique values:
- * RN_CONFLICT. move is for the document found under the version's `from`: it
+ * RN_CONFLICT.  _move is for the document found under the version's `from`: it
  * becomes the version at its own key and stays the same document, with the same
  * rid; RN_CONFLICT also if there is another document at that key. */
 enum rn_code rn_apply_put(struct rn_apply *t, struct rn_version *v,
