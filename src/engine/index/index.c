@@ -1,12 +1,15 @@
-/* index.c -- see index.h: what an index is, its rows, and who keeps them.
+/* index.c -- the encoding of indexes, their rows, and their maintenance by
+ * writes; see index.h.
  *
  * The row of an index, big endian:
  *
  *   version 1 | state 1 | container rid 8 | used 8 | documents 8 |
- *   length 2, place behind | keys 1 | key ...
+ *   length 2, position reached | keys 1 | key ...
  *
- * and a key: descending 1 | names 1 | (length 2, name) ...  In version 1 the
- * place was that of a document; whoever was building then begins again.
+ * and a key: descending 1 | names 1 | (length 2, name) ...
+ *
+ * In version 1 the position was that of a document; a build from then starts
+ * anew.
  */
 #include "engine/index/index.h"
 #include "engine/document/snapshot.h"
@@ -111,7 +114,7 @@ enum rn_code rn_index_put(struct rn_txn *txn, uint32_t container,
     return rc;
 }
 
-/* Takes bytes off the front; false if there are not so many. */
+/* Takes `len` bytes off the front; false if there are fewer. */
 static bool take(struct rn_view *in, size_t len, struct rn_view *out)
 {
     if (in->len < len)
@@ -154,7 +157,7 @@ static enum rn_code take_key(struct rn_view *in, struct rn_arena *a,
     return RN_OK;
 }
 
-/* Of bytes that live in the arena. */
+/* Decodes a row; `in` must live in the arena. */
 static enum rn_code decode(struct rn_view in, struct rn_arena *a,
                            struct rn_index *out)
 {
@@ -270,7 +273,7 @@ enum rn_code rn_index_key_of(uint32_t container, const struct rn_index *x,
     return rc;
 }
 
-/* Where the document was that is about to go. */
+/* The index keys of the document that is about to be removed. */
 static enum rn_code find_old(const struct rn_index_set *s, struct rn_engine *e,
                              struct rn_view json, uint64_t rid)
 {
@@ -306,7 +309,7 @@ enum rn_code rn_index_rows_begin(struct rn_index_rows *r, struct rn_engine *e,
     return rc;
 }
 
-/* The row of one index in the place of the one before; either may be NULL. */
+/* Replaces the row of one index; either key may be NULL. */
 static enum rn_code replace_row(struct rn_txn *txn, enum rn_index_state state,
                                 const struct rn_key *was,
                                 const struct rn_key *is, struct rn_view place)
@@ -318,7 +321,7 @@ static enum rn_code replace_row(struct rn_txn *txn, enum rn_index_state state,
         return RN_OK;
     if (was && !is_same)
         rc = rn_txn_del(txn, rn_key_view(was));
-    if (rc == RN_NOT_FOUND) /* one that is being built has not come to it */
+    if (rc == RN_NOT_FOUND) /* a build has not reached it yet */
         rc = RN_OK;
     return rc || !is ? rc : rn_txn_put(txn, rn_key_view(is), place);
 }
@@ -383,16 +386,16 @@ enum rn_code rn_index_walk_open(struct rn_index_walk *w, struct rn_txn *txn,
     if (span->before.len)
         add_bytes(&before, span->before);
     else
-        before.bytes[before.len - 1]++; /* the next index */
+        before.bytes[before.len - 1]++; /* up to the next index */
     range.from = rn_key_view(&from);
     range.before = rn_key_view(&before);
     if (rn_view_compare(range.from, range.before) >= 0)
-        return RN_OK; /* nothing: next ends at once */
+        return RN_OK; /* empty: next ends at once */
     return rn_txn_scan(txn, &range, &w->cursor);
 }
 
-/* How much of a row's sort keys says where it is: all of it, or what ends with
- * the first key that is cut.  0 if it is damaged. */
+/* The length of the sort keys that determine the order: all of them, or up to
+ * the first key that is cut.  0 if the row is damaged. */
 static size_t certain(const struct rn_index *x, struct rn_view key,
                       bool *is_cut)
 {

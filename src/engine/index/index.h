@@ -1,28 +1,30 @@
 /* index.h -- secondary indexes: documents in the order of values they hold.
  *
- * An index is of one path, or of several in given directions.  It has a row
- * for every document, those without such a value included:
+ * An index is over one path, or over several in given directions.  It has a row
+ * for every document, also for documents without such a value:
  *
  *   c | 'x' | number 1 | a sort key for each path | rid 8  ->  epk | idkey
  *
- * so that it lies in the order of ORDER BY, ties in the order of rids.  Where a
- * key is cut (query/run/sortkey.h) rows with the same bytes are in no order.
+ * so that its rows are in the order of ORDER BY, ties in the order of rids.
+ * Where a key is cut (query/run/sortkey.h) rows with the same bytes are in no
+ * order.
  *
- * Its life, which is in a row of the catalog, 0 | 'j' | container 4 | number 1:
+ * Its state is in a row of the catalog, 0 | 'j' | container 4 | number 1:
  *
- *   building   from the commit of this on every write of a document keeps it
- *              (apply.h), and documents from before are added in slices
- *   complete   all are there: it may be used
- *   dropping   nobody keeps it any more; its rows go in slices, then it does
+ *   building   from the commit of this on every document write maintains it
+ *              (apply.h), and older documents are added in slices
+ *   complete   it has all documents: it may be used
+ *   dropping   writes no longer maintain it; its rows are removed in slices,
+ *              then the index itself
  *
- * Who reads looks at the states in the snapshot that is read, so that no index
- * is used that is not whole there.
+ * A reader takes the states from its own snapshot, so that no index is used
+ * that is incomplete there.
  *
- * An index comes when the scans it would have saved have cost more than making
- * it, and goes when it has not been used for RN_INDEX_IDLE_S or the container's
- * indexing policy no longer has its paths.
+ * An index is created when the scans it would have saved have cost more than
+ * building it.  It is dropped when it has not been used for RN_INDEX_IDLE_S or
+ * when the container's indexing policy no longer has its paths.
  *
- * Threads: reading, any; what writers keep, the committer's.
+ * Threads: reading, any; the set that writes maintain, the committer's.
  */
 #ifndef RN_ENGINE_INDEX_INDEX_H
 #define RN_ENGINE_INDEX_INDEX_H
@@ -46,30 +48,31 @@ enum rn_index_state {
 
 struct rn_index_key {
     struct rn_json_path path;
-    bool is_descending; /* never the first */
+    bool is_descending; /* never for the first key */
 };
 
 struct rn_index {
-    uint8_t number; /* in keys; again free when all its rows are gone */
+    uint8_t number; /* in keys; free for reuse when all its rows are removed */
     enum rn_index_state state;
     struct rn_rid container;
-    int64_t used;          /* when it last was, to a day, seconds */
+    int64_t used;          /* last use, to a day, in seconds */
     uint64_t documents;    /* added by slices so far */
-    struct rn_view behind; /* their place in the feed: range 4 | lsn 8 | n 4 */
+    struct rn_view behind; /* position reached in the feed: range 4 | lsn 8 | n
+                              4 */
     uint32_t count;
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
 };
 
 /* "building", ... */
 const char *rn_index_state_name(enum rn_index_state state);
-/* How long a text may be in its sort keys. */
+/* The maximum length of a string in its sort keys. */
 size_t rn_index_text_max(uint32_t keys);
 bool rn_index_is(const struct rn_index *x, const struct rn_index_key *keys,
                  uint32_t count);
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* All of a container, in the arena. */
+/* All indexes of a container, in the arena. */
 struct rn_indexes {
     struct rn_index *list;
     uint32_t count;
@@ -78,21 +81,21 @@ enum rn_code rn_indexes_read(struct rn_txn *txn, uint32_t container,
                              struct rn_arena *a,
                              struct rn_indexes *out) RN_CHECK;
 
-/* Rows of an index whose keys are from <= key < before. */
+/* Iterates over the rows of an index with from <= key < before. */
 struct rn_index_walk {
     struct rn_cursor *cursor;
     const struct rn_index *index;
     struct rn_view key;   /* of the row: the sort keys */
     struct rn_view place; /* of its document: see rn_document_at */
     uint64_t rid;
-    /* Grows when this row is known to be behind all before; rows of one group
-     * are in no order. */
+    /* Incremented when this row certainly sorts after all rows before it; rows
+     * of one group are in no order. */
     uint64_t group;
-    char tie[RN_KEY_MAX]; /* what the rows of the group begin with */
+    char tie[RN_KEY_MAX]; /* the common prefix of the group's rows */
     size_t tie_len;
 };
 struct rn_index_span {
-    struct rn_view from, before; /* empty: no such bound */
+    struct rn_view from, before; /* empty: unbounded */
     bool is_backward;
 };
 enum rn_code rn_index_walk_open(struct rn_index_walk *w, struct rn_txn *txn,
@@ -113,33 +116,34 @@ struct rn_index_change {
     uint32_t count;
     bool is_drop;
 
-    /* Its own. */
+    /* Private. */
     struct rn_operation operation;
     struct rn_engine *engine;
-    struct rn_index_set *set; /* as it will be */
-    bool is_there;            /* already */
+    struct rn_index_set *set; /* the new set */
+    bool is_there;            /* nothing to do */
 };
 
-/* Making one that is there, or dropping one that is not, does nothing.
- * RN_BAD_REQUEST if there are too many or it is none, RN_NOT_FOUND if the
- * container is gone, RN_THROTTLED at once, and then `done` is not called. */
+/* Creating an index that exists, or dropping one that does not, does nothing.
+ * RN_BAD_REQUEST if there are too many or it is invalid, RN_NOT_FOUND if the
+ * container was deleted, RN_THROTTLED at once, and then `done` is not called.
+ */
 enum rn_code rn_index_change_start(struct rn_engine *e,
                                    struct rn_index_change *c,
                                    struct rn_err *err) RN_CHECK;
 
 /* ---- use ----------------------------------------------------------------- */
 
-/* An index was used. */
+/* Notes the use of an index. */
 void rn_index_note_used(struct rn_engine *e, uint32_t container,
                         uint8_t number);
-/* How far queries of a text (by its hash) look along an index before they
- * rather read documents: 0 is not far, RN_INDEX_PATIENCE_MAX is. */
+/* How many index entries queries with a text (by its hash) examine before they
+ * read documents instead: 0 is few, RN_INDEX_PATIENCE_MAX is many. */
 enum { RN_INDEX_PATIENCE_MAX = 2 };
 unsigned rn_index_patience(struct rn_engine *e, uint64_t query);
 void rn_index_set_patience(struct rn_engine *e, uint64_t query, unsigned level);
-/* `documents` were read that this index would have saved, of a container that
- * has about `of`.  When that has cost more than it would take to make it, it is
- * made. */
+/* Notes that a scan read `documents` which this index would have saved, of a
+ * container that has about `of`.  When that has cost more than building the
+ * index, it is created. */
 void rn_index_note_missed(struct rn_engine *e, const struct rn_object *o,
                           const struct rn_index_key *keys, uint32_t count,
                           uint64_t documents, uint64_t of);

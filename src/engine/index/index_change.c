@@ -1,4 +1,4 @@
-/* index_change.c -- an index is asked for, or asked away. */
+/* index_change.c -- creates or drops an index on request. */
 #include "engine/index/indexer.h"
 
 #include "engine/own.h"
@@ -32,7 +32,8 @@ static uint8_t free_number(const struct rn_indexes *all)
 {
     uint8_t n = 0;
 
-    while (n < all->count && all->list[n].number == n) /* they are in order */
+    while (n < all->count && all->list[n].number == n) /* they are sorted by
+                                                          number */
         n++;
     return n;
 }
@@ -93,7 +94,7 @@ static void change_done(struct rn_operation *op, enum rn_code rc,
 
     if (!rc && !c->is_there) {
         if (rn_indexer_place(c->engine, c->set))
-            rc = RN_UNKNOWN; /* no memory; it is in the store */
+            rc = RN_UNKNOWN; /* no memory; but it is durable */
         c->set = NULL;
     }
     rn_index_set_free(c->set);

@@ -1,5 +1,5 @@
-/* index_demand.c -- an index that queries miss is made when that is worth it.
- */
+/* index_demand.c -- index advisor, engine side: creates an index when missing
+ * it has cost more than building it. */
 #include "engine/index/indexer.h"
 
 #include "base/hash.h"
@@ -7,11 +7,11 @@
 
 enum {
     ARENA_MAX = 1 << 20,
-    MAKING = 4,    /* making it costs as much as reading all so often */
-    FEWEST = 1000, /* documents that count as a container */
+    MAKING = 4,    /* building costs as much as so many full scans */
+    FEWEST = 1000, /* least documents that a container counts as */
 };
 
-/* An index that nobody has asked for by name. */
+/* An index that the advisor creates. */
 struct wish {
     struct rn_index_change change;
     struct rn_object *object;
@@ -84,7 +84,7 @@ static uint64_t hash_of(uint32_t container, const struct rn_index_key *keys,
     return hash ? hash : 1;
 }
 
-/* That of the hash, or the one that has cost least. */
+/* The miss with this hash, or else the one with the least cost. */
 static struct rn_index_miss *find_miss(struct rn_indexer *x, uint64_t hash)
 {
     struct rn_index_miss *least = &x->misses[0];

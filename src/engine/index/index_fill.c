@@ -1,12 +1,12 @@
-/* index_fill.c -- an index that is built gets the documents from before.
+/* index_fill.c -- builds an index: adds the documents that are older than it.
  *
- * They are read in the order of the feed, where bodies lie one behind the
- * other, and added in that of the index, many at a time: rows that lie beside
- * each other go into a page together.  A change puts a document at the end of a
- * feed, and what leaves a dead range goes to a younger one, whose number is
- * higher: nothing that was not read moves to where it would not be.  In between
- * a document may change; who changed it has put its row and noted it, and the
- * entry is passed over.
+ * They are read in feed order, in which bodies are contiguous, and added in
+ * index order, many at a time, so that neighbouring rows share a page.  A
+ * change moves a document to the end of a feed, and re-homing moves it from a
+ * dead range to a younger one, whose number is higher: no unread document moves
+ * to a place that was already read.  A document may change between reading and
+ * adding.  That write has put the index row and noted the document, and the
+ * entry is skipped.
  *
  * An entry: key length 2 | place length 2 | rid 8 | lsn 8 | key | place
  */
@@ -22,14 +22,14 @@ enum {
     ENTRY_HEAD = 20,
     FILL_BYTES = 8 << 20,
     FILL_MAX = FILL_BYTES + (64 << 10),
-    FILL_READ = 1024, /* documents in a slice, while nobody writes */
+    FILL_READ = 1024, /* documents in a slice, without client writes */
     FILL_ADD = 512,
-    FILL_MOST = 256, /* and while there are writes, in a share of the time */
+    FILL_MOST = 256, /* and with client writes, in a share of the time */
     READ_SHARE = 50,
-    ADD_SHARE = 100, /* rows that were added are settled later, too */
+    ADD_SHARE = 100, /* added rows also cost their flush later */
 };
 
-/* What a run that was undone has read is read again. */
+/* Entries read by a run that was undone are read again. */
 void rn_index_filling_cut(struct rn_index_filling *f)
 {
     f->entries.len = f->entries_len;
@@ -123,7 +123,7 @@ static struct rn_view entry_place(const char *entry)
                       rn_get_u16(entry + 2));
 }
 
-/* The first bytes decide nearly always. */
+/* Sort entry: the first bytes nearly always decide. */
 struct ranked {
     uint64_t first;
     uint32_t offset;
@@ -171,7 +171,8 @@ static bool is_filled(const struct rn_indexer *x)
            x->filling.offsets.len / 4 >= x->fill_batch;
 }
 
-/* Is an entry from after its range was begun with?  Then so is the rest. */
+/* Was the entry written after the read of its range began?  Then so was the
+ * rest. */
 static enum rn_code is_later(struct rn_index_work *w, uint32_t range,
                              uint64_t lsn, bool *out)
 {
@@ -189,7 +190,8 @@ static enum rn_code is_later(struct rn_index_work *w, uint32_t range,
     return rc;
 }
 
-/* Reads on behind `f->at`, up to what is later; then that is passed over. */
+/* Reads on after `f->at`, up to the first later entry; the rest of that range
+ * is skipped. */
 static enum rn_code read_on(struct rn_index_work *w, const struct rn_index *x,
                             size_t *most)
 {
@@ -250,7 +252,7 @@ static enum rn_code read_some(struct rn_index_work *w, const struct rn_index *x,
     return f->is_end ? RN_OK : rc;
 }
 
-/* Is the document the one that was read? */
+/* Is the document still the version that was read? */
 static enum rn_code is_current(struct rn_index_work *w, const char *entry,
                                bool *out)
 {
@@ -304,7 +306,7 @@ static enum rn_code sort_entries(struct rn_index_filling *f)
 
         memcpy(&r.offset, f->offsets.at + i, 4);
         key = entry_key(f->entries.at + r.offset);
-        /* No key is shorter: there is a rid at its end. */
+        /* No key is shorter, because it ends with a rid. */
         r.first = rn_get_u64_be(key.at + RN_KEY_HEAD + 1);
         rc = rn_buf_add(&f->sorted, rn_view_of(&r, sizeof(r)));
     }
@@ -314,9 +316,9 @@ static enum rn_code sort_entries(struct rn_index_filling *f)
     return rc;
 }
 
-/* How many documents to read, or to add.  While there are writes, which wait
- * for the slice in their group, so many that they take a share of the time
- * since the last one. */
+/* How many documents to read or to add.  Client writes wait for a slice in
+ * their group, so while there are any, the slice is limited to a share of the
+ * time since the last one. */
 static size_t slice_size(struct rn_engine *e, bool is_reading, int64_t now)
 {
     struct rn_indexer *x = &e->indexer;
@@ -334,7 +336,7 @@ static size_t slice_size(struct rn_engine *e, bool is_reading, int64_t now)
     return most < FILL_MOST ? (size_t)most : (size_t)FILL_MOST;
 }
 
-/* What a document costs, about: the last slices count most. */
+/* Updates the average cost of a document; recent slices weigh most. */
 static void note_cost(struct rn_engine *e, bool is_reading, int64_t begun,
                       size_t done)
 {
@@ -346,7 +348,8 @@ static void note_cost(struct rn_engine *e, bool is_reading, int64_t begun,
         *cost = (3 * *cost + (x->sliced_ns - begun) / (int64_t)done) / 4;
 }
 
-/* The rows of what was read; `*is_all` once they are all there. */
+/* Adds rows for the entries that were read; sets `*is_all` when all are added.
+ */
 static enum rn_code add_slice(struct rn_index_work *w, bool *is_all)
 {
     struct rn_index_filling *f = &w->engine->indexer.filling;
@@ -373,7 +376,7 @@ static enum rn_code read_slice(struct rn_index_work *w,
     return rc;
 }
 
-/* Unless it is that of this index, which goes on. */
+/* Resets the limit, unless it is of this index, whose build goes on. */
 static void forget_limit(struct rn_index_work *w, const struct rn_index *x)
 {
     struct rn_indexer *all = &w->engine->indexer;
@@ -414,7 +417,7 @@ enum rn_code rn_index_fill(struct rn_index_work *w, struct rn_index *x)
 void rn_index_filling_done(struct rn_index_filling *f)
 {
     if (f->seen != f->resets)
-        return; /* it was about an index that is no more */
+        return; /* its index no longer exists */
     if (f->is_full && f->was_full && f->added == f->offsets.len / 4)
         rn_index_filling_reset(f);
     filling_keep(f);

@@ -1,4 +1,4 @@
-/* index_set.c -- what indexes a container has, as writers keep them. */
+/* index_set.c -- the in-memory sets of indexes that writes maintain. */
 #include "engine/index/indexer.h"
 
 #include "base/bytes.h"
@@ -8,8 +8,8 @@
 enum {
     ARENA_MAX = 1 << 20,
     FILL_BATCH = 32768,
-    COST_NS = 10000, /* of a document, as long as none was seen */
-    WANTED_MAX = 64, /* with more names it is less work to take all members */
+    COST_NS = 10000, /* assumed cost of a document, before any measurement */
+    WANTED_MAX = 64, /* with more names, taking all members is cheaper */
 };
 
 void rn_indexer_init(struct rn_engine *e)
@@ -107,10 +107,11 @@ enum rn_code rn_index_set_parse(const struct rn_index_set *s, struct rn_json *j,
                           ? rn_json_parse(j, json, NULL)
                           : rn_json_parse_some(j, json, &s->wanted, NULL);
 
-    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was JSON once */
+    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was valid when
+                                                      written */
 }
 
-/* As the rows say; NULL in `out` if there are none. */
+/* Reads a set from the catalog's rows; NULL in `out` if there are none. */
 enum rn_code rn_index_set_read(struct rn_txn *txn, uint32_t number,
                                struct rn_index_set **out)
 {
@@ -150,7 +151,7 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number)
     if (x->filling.container == number)
         rn_index_filling_reset(&x->filling);
     if (rn_tree_del(&x->by_number, number_key(number, bytes))) {
-        s->indexes.count = 0; /* no memory: it stays, and keeps nothing */
+        s->indexes.count = 0; /* no memory: an empty set stays */
         s->due = RN_INDEX_NEVER;
         return;
     }
@@ -160,7 +161,7 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number)
     rn_index_set_free(s);
 }
 
-/* Cannot fail where there was one: what is in the store must be kept. */
+/* Cannot fail if there was a set: a durable index must be maintained. */
 static void replace_set(struct rn_indexer *x, struct rn_index_set *old,
                         struct rn_index_set *s)
 {
@@ -215,7 +216,7 @@ void rn_indexer_learn(struct rn_engine *e, const struct rn_object *o)
     set_due(&e->indexer, s, 0);
 }
 
-/* The next container that has indexes, at or behind `number`. */
+/* The next container with indexes, at or after `number`. */
 static enum rn_code next_container(struct rn_txn *txn, uint32_t *number)
 {
     struct rn_key from, before, found;

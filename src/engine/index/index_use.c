@@ -1,5 +1,5 @@
-/* index_use.c -- which indexes are used, and how far queries look along them.
- */
+/* index_use.c -- usage tracking of indexes, and how far queries read along
+ * them. */
 #include "engine/index/indexer.h"
 
 #include "engine/own.h"
@@ -27,7 +27,7 @@ void rn_index_note_used(struct rn_engine *e, uint32_t container, uint8_t number)
         atomic_store_explicit(slot, use, memory_order_relaxed);
 }
 
-/* Once a day: has it been used? */
+/* Daily: records whether the index was used, and drops it if idle. */
 static enum rn_code look_at_use(struct rn_index_work *w, struct rn_index *x,
                                 int64_t now)
 {
@@ -61,7 +61,8 @@ enum rn_code rn_index_look_at_uses(struct rn_index_work *w, int64_t *then)
     return rc;
 }
 
-/* Who has been used since is noted anew. */
+/* Clears the use bits that are recorded now, so that later uses are noted
+ * again. */
 void rn_index_clear_uses(struct rn_engine *e, const struct rn_index_set *was,
                          const struct rn_index_set *is)
 {

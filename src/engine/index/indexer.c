@@ -1,4 +1,4 @@
-/* indexer.c -- see indexer.h: indexes are filled and go, in slices. */
+/* indexer.c -- builds and drops indexes in background slices; see indexer.h. */
 #include "engine/index/indexer.h"
 
 #include "engine/keys.h"
@@ -10,7 +10,7 @@ enum {
     SLICE_KEYS = 256,
     RETRY_S = 60, /* after a slice that failed */
     DAY_S = 86400,
-    QUIET_NS = 20000000, /* after a write, before it counts as the last */
+    QUIET_NS = 20000000, /* without writes, until clients count as idle */
 };
 
 /* ---- slices -------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static bool is_allowed(const struct rn_policy *p, const struct rn_index *x)
                          : rn_policy_has_composite(p, keys, x->count);
 }
 
-/* Drops what the policy does not have. */
+/* Drops the indexes that the policy no longer has. */
 static enum rn_code check_policy(struct rn_index_work *w,
                                  const struct rn_object *o, bool *is_done)
 {
@@ -99,7 +99,7 @@ static struct rn_index *find_state(const struct rn_index_set *s,
     return NULL;
 }
 
-/* One thing that is to be done; `then` is when to look for the next. */
+/* Does one piece of work; `then` is when the next is due. */
 static enum rn_code work_on(struct rn_index_work *w, const struct rn_object *o,
                             int64_t *then)
 {
@@ -158,7 +158,7 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     (void)err;
     x->is_queued = false;
     x->fresh = NULL;
-    x->due = 0; /* look at all of them */
+    x->due = 0; /* check all sets */
     if (rc || !s) {
         rn_index_set_free(fresh);
         rn_index_filling_cut(&x->filling);
@@ -183,7 +183,7 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     }
 }
 
-/* A container whose time has come, and when the next one's does. */
+/* Returns a set that is due; if there is none, sets when the first will be. */
 static struct rn_index_set *find_due(struct rn_indexer *x, int64_t now)
 {
     int64_t first = RN_INDEX_NEVER;
