@@ -28,8 +28,8 @@ static void rid_key(struct rn_rid rid, struct rn_key *out)
     out->len += len;
 }
 
-/* Ids are up to 255 characters, which may be more bytes than a tree's key of
- * our own making; the name key's hash stands for them here too. */
+/* Ids have up to 255 characters, which may be more bytes than a tree's key can
+ * have; here, too, the name key holds their hash. */
 static void name_key(enum rn_kind kind, struct rn_rid owner, struct rn_view id,
                      struct rn_key *out)
 {
@@ -44,8 +44,8 @@ static struct rn_object *object_at(const struct rn_tree_entry *entry)
     return o;
 }
 
-/* What lies in a deleted database is taken out in slices (drop_container.c).
- * Until then it is here, without its database. */
+/* The objects of a deleted database are removed in slices (drop_container.c).
+ * Until then they are in memory, without their database, and invisible. */
 static bool is_seen(const struct rn_engine *e, const struct rn_object *o)
 {
     struct rn_rid rid = o->rid;
@@ -59,7 +59,7 @@ static bool is_seen(const struct rn_engine *e, const struct rn_object *o)
     return rn_tree_find(&e->by_rid, rn_key_view(&key)) != NULL;
 }
 
-/* `all`: those of deleted databases, too. */
+/* `all`: includes objects of deleted databases. */
 static struct rn_object *find(struct rn_engine *e, const struct rn_tree *tree,
                               const struct rn_key *key, bool all)
 {
@@ -114,7 +114,7 @@ static size_t list(struct rn_engine *e, enum rn_kind kind, struct rn_rid owner,
     before.len += RN_RID_BYTES_MAX + 1;
     if (after) {
         rid_key(*after, &from);
-        from.bytes[from.len++] = 0; /* just behind it */
+        from.bytes[from.len++] = 0; /* the key just after it */
     }
     range = (struct rn_key_interval){ .from = rn_key_view(&from),
                                       .before = rn_key_view(&before) };
@@ -144,7 +144,7 @@ static struct rn_view pointer_view(struct rn_object *const *o)
     return rn_view_of((const void *)o, sizeof(struct rn_object *));
 }
 
-/* Both trees as they are, to go back to: one of them alone must not change. */
+/* A copy of both trees, for rollback: they must change together. */
 struct kept {
     struct rn_tree by_name, by_rid;
 };
@@ -154,7 +154,7 @@ static struct kept keep(const struct rn_engine *e)
     return (struct kept){ rn_tree_copy(&e->by_name), rn_tree_copy(&e->by_rid) };
 }
 
-/* The change is done, or has failed with `rc` and is undone. */
+/* Ends a change: keeps it, or rolls it back if it failed with `rc`. */
 static void end_change(struct rn_engine *e, struct kept *k, enum rn_code rc)
 {
     struct kept now = { e->by_name, e->by_rid };
@@ -203,7 +203,7 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
     return rc;
 }
 
-/* Takes it out, and gives back what `o` was shared for. */
+/* Removes an object from the trees, and drops the catalog's reference. */
 static void take_out(struct rn_engine *e, struct rn_object *o)
 {
     struct rn_key name, rid;

@@ -1,12 +1,12 @@
-/* catalog.h -- databases, containers and the other named objects: users, their
- * permissions, client encryption keys, offers.
+/* catalog.h -- the catalog: databases, containers and the other named objects:
+ * users, their permissions, client encryption keys, offers.
  *
- * All of it is in memory, loaded at open, and on disk in container number 0.
- * An object is immutable and counted by reference; a change makes a new one and
- * puts it in place once it is durable.  Readers therefore never wait.
+ * The catalog is in memory, loaded at open, and on disk in container number 0.
+ * An object is immutable and has a reference count; a change makes a new one
+ * and installs it once it is durable.  Readers therefore never wait.
  *
- * What a change decides on is read in its own transaction, not from memory, so
- * that changes of one group see each other.
+ * A change reads the rows it depends on in its own transaction, not from
+ * memory, so that changes of one group see each other.
  */
 #ifndef RN_ENGINE_CATALOG_CATALOG_H
 #define RN_ENGINE_CATALOG_CATALOG_H
@@ -26,19 +26,19 @@ struct rn_object {
     struct rn_view body; /* JSON as served */
     struct rn_etag etag;
     int64_t ts;
-    int64_t created_ts;             /* of a client key that is being printed */
+    int64_t created_ts;             /* of a client key while it is printed */
     uint32_t throughput, autoscale; /* of an offer, RU/s; one of them is 0 */
-    uint32_t number; /* of a container, in keys; of an offer, the most RU/s it
-                        ever had */
-    bool has_series; /* of a container, if its documents' etags tell which it
-                        is, as they do since there are series */
+    uint32_t number; /* of a container, in keys; of an offer, the highest RU/s
+                        it ever had */
+    bool has_series; /* of a container: its documents' etags contain its series;
+                        false for containers older than series */
     atomic_ullong spent;            /* of an offer: see rest/budget.c */
     struct rn_container *container; /* of a container, else NULL */
     atomic_uint owners;
 };
 
-/* Both give a shared object, to be released, or NULL.  `owner` is all zero for
- * the account. */
+/* Both return a shared object, which the caller releases, or NULL.  `owner` is
+ * all zero for the account. */
 struct rn_object *rn_catalog_find(struct rn_engine *e, enum rn_kind kind,
                                   struct rn_rid owner, struct rn_view id);
 struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid);
@@ -47,21 +47,21 @@ struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of);
 struct rn_object *rn_object_share(struct rn_object *o);
 void rn_object_release(struct rn_object *o); /* NULL is fine */
 
-/* Objects of a kind under an owner (the account: under any) in the order of
- * their rids, after the rid `after` (NULL: from the first): at most `max`,
- * shared; how many. */
+/* Lists the objects of a kind under an owner (the account: under any) in the
+ * order of their rids, after the rid `after` (NULL: from the first).  Returns
+ * the number of objects, at most `max`; they are shared. */
 size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
                        struct rn_rid owner, const struct rn_rid *after,
                        struct rn_object **out, size_t max);
 
-/* What an offer offers: RU/s by hand, or a ceiling to scale up to. */
+/* The terms of an offer: manual RU/s, or the maximum of autoscale. */
 struct rn_terms {
     uint32_t manual, autoscale; /* at most one is not 0 */
     struct rn_view upgrade;     /* the autoUpgradePolicy, JSON; at NULL: none */
-    const char *type;           /* one of before there were RU/s; NULL: none */
+    const char *type;           /* legacy performance level; NULL: none */
 };
 
-/* Reads the value of x-ms-offer-throughput, and of
+/* Parses the value of x-ms-offer-throughput, and of
  * x-ms-cosmos-offer-autopilot-settings, whose text `out` borrows.
  * RN_BAD_REQUEST. */
 enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
@@ -69,15 +69,15 @@ enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
 enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
                                       struct rn_err *err) RN_CHECK;
 
-/* And of x-ms-offer-type, with the RU/s that it stands for. */
+/* Parses x-ms-offer-type, and sets the RU/s that it stands for. */
 enum rn_code rn_terms_parse_type(struct rn_view text, struct rn_terms *out,
                                  struct rn_err *err) RN_CHECK;
 
-/* RU/s below which an offer cannot be replaced. */
+/* The least RU/s that an offer can be replaced with. */
 uint32_t rn_offer_minimum(const struct rn_object *offer);
 
-/* How an offer changes from one kind of terms to the other: the service wants a
- * word for it beside the terms. */
+/* A change from manual to autoscale or back.  The service requires a header for
+ * it in addition to the terms. */
 enum rn_offer_move {
     RN_OFFER_STAYS,
     RN_OFFER_TO_AUTOSCALE,
@@ -99,13 +99,13 @@ struct rn_catalog_change {
     enum rn_kind kind;
     struct rn_rid owner;
     struct rn_view id;       /* REPLACE, DELETE: the object's */
-    struct rn_rid rid;       /* likewise, whatever its id is by then; 0: none */
+    struct rn_rid rid;       /* likewise, whatever its current id; 0: none */
     struct rn_view body;     /* all but DELETE: JSON as sent */
     struct rn_view if_match; /* a condition; at NULL: none */
     struct rn_terms terms;   /* CREATE of a database or container; 0: none */
     enum rn_offer_move move; /* REPLACE of an offer */
-    /* CREATE of a container, and 0 by default: how many ranges it has, and the
-     * LSN that they begin behind. */
+    /* CREATE of a container, 0 for the default: how many ranges it has, and the
+     * LSN after which they begin. */
     uint32_t ranges;
     uint64_t lsn;
 
@@ -113,8 +113,8 @@ struct rn_catalog_change {
     bool created;
     struct rn_object *object; /* as it is now; after DELETE, as it was */
 
-    /* Its own. */
-    struct rn_object *offer; /* made with `object` */
+    /* Private. */
+    struct rn_object *offer; /* created with `object` */
     struct rn_operation operation;
     struct rn_engine *engine;
     struct rn_arena arena;
@@ -122,22 +122,22 @@ struct rn_catalog_change {
     struct rn_view name; /* the id in the body */
 };
 
-/* Checks the body and queues the change.  What is wrong with the body is told
- * at once, and then `done` is not called.  Decided in order: RN_CONFLICT,
- * RN_NOT_FOUND (reason OWNER if the database is missing), RN_PRECONDITION. */
+/* Checks the body and queues the change.  An invalid body fails at once, and
+ * then `done` is not called.  Decided in order: RN_CONFLICT, RN_NOT_FOUND
+ * (reason OWNER if the database is missing), RN_PRECONDITION. */
 enum rn_code rn_catalog_change_start(struct rn_engine *e,
                                      struct rn_catalog_change *c,
                                      struct rn_err *err) RN_CHECK;
 void rn_catalog_change_release(struct rn_catalog_change *c);
 
-/* Puts an object in place, takes one out; the catalog shares it.
- * Thread: committer, or before there is one. */
+/* Installs an object in memory; the catalog shares it.  Thread: committer, or
+ * before there is one. */
 enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o) RN_CHECK;
-/* An object that is not in the store any more, with its offer and, of a user,
- * the permissions. */
+/* Removes an object that is no longer in the store, with its offer and, for a
+ * user, the permissions. */
 void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid);
-/* A database has been deleted, and what lies in it is to go: nobody sees it any
- * more.  Or it is gone. */
+/* Hides the objects of a deleted database, which will be removed; or notes that
+ * they have been removed. */
 void rn_catalog_drop(struct rn_engine *e, struct rn_rid database);
 void rn_catalog_end_drop(struct rn_engine *e);
 enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err) RN_CHECK;

@@ -1,9 +1,9 @@
-/* catalog_change.c -- changes of the catalog: prepared here, decided in the
- * committer.
+/* catalog_change.c -- changes of the catalog: prepared by the caller's thread,
+ * decided in the committer.
  *
  * Names and numbers are decided on rows read in the transaction itself: the
  * name row says whether an id is taken, the counters row gives the next number.
- * Memory follows when the change is durable.
+ * Memory is updated when the change is durable.
  */
 #include "engine/catalog/catalog_remove.h"
 #include "engine/catalog/catalog_rows.h"
@@ -46,7 +46,7 @@ static enum rn_code check_owner(struct rn_txn *txn,
     return rc;
 }
 
-/* Draws the numbers of a new object. */
+/* Assigns the numbers of a new object. */
 static void draw(struct rn_counters *n, const struct rn_catalog_change *c,
                  struct rn_object *o)
 {
@@ -104,7 +104,7 @@ static enum rn_code check_free(struct rn_txn *txn,
     return rc == RN_NOT_FOUND ? RN_OK : rc ? rc : refuse_taken(err);
 }
 
-/* What a container is besides its row. */
+/* Makes a container's ranges and in-memory state, besides its row. */
 static enum rn_code make_container(struct rn_catalog_change *c,
                                    struct rn_txn *txn, struct rn_err *err)
 {
@@ -145,7 +145,7 @@ static enum rn_code run_create(struct rn_catalog_change *c, struct rn_txn *txn,
     return rc;
 }
 
-/* The object a change is about, if the condition allows. */
+/* Finds the object to change, if the condition holds. */
 static enum rn_code find_target(struct rn_catalog_change *c, struct rn_txn *txn,
                                 struct rn_object **out, struct rn_err *err)
 {
@@ -170,13 +170,14 @@ static enum rn_code find_target(struct rn_catalog_change *c, struct rn_txn *txn,
     return RN_OK;
 }
 
-/* The client's part of what replaces `old`; the numbers of an offer as well. */
+/* Prints the client's part of the object that replaces `old`; sets the numbers
+ * of an offer as well. */
 static enum rn_code print_replaced(struct rn_catalog_change *c,
                                    const struct rn_object *old,
                                    struct rn_object *like, struct rn_err *err)
 {
     if (c->kind != RN_KIND_CONTAINER && c->kind != RN_KIND_OFFER)
-        return RN_OK; /* prepared: it does not depend on what it replaces */
+        return RN_OK; /* prepared: does not depend on the old one */
     rn_buf_clear(&c->text);
     if (c->kind == RN_KIND_CONTAINER)
         return rn_definition_print(c->body, old, &c->text, err);
@@ -184,7 +185,7 @@ static enum rn_code print_replaced(struct rn_catalog_change *c,
     return rn_offer_replace(c, old, like, &c->text, err);
 }
 
-/* Puts a new version in the place of the old, whose name may be another. */
+/* Puts a new version in place of the old, which may have had another name. */
 static enum rn_code put_replaced(struct rn_catalog_change *c,
                                  struct rn_txn *txn,
                                  const struct rn_object *old,
@@ -200,14 +201,14 @@ static enum rn_code put_replaced(struct rn_catalog_change *c,
                  : check_free(txn, c, err);
     }
     if (!rc && c->kind != RN_KIND_CONTAINER)
-        rc = rn_object_del(txn, old); /* its names, above all */
+        rc = rn_object_del(txn, old); /* for its old names */
     return rc ? rc : rn_object_put(txn, c->object, err);
 }
 
-/* When a client key was created, which its JSON alone says. */
+/* The creation time of a client key, which only its JSON has. */
 static int64_t read_created(const struct rn_object *o)
 {
-    int64_t ts = o->ts; /* of a key from before it was said */
+    int64_t ts = o->ts; /* for a key whose JSON lacks it */
     struct rn_json j;
 
     rn_json_init(&j, NULL);
@@ -296,10 +297,10 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 
 /* ---- after the commit ---------------------------------------------------- */
 
-/* More throughput than its ranges can give splits them, unless the container
- * has no partition key to split by.  Less merges none, as in the service.  True
- * if the change is done when they have been split, so that the client sees
- * them with its answer. */
+/* If the new throughput needs more ranges, splits the ranges, unless the
+ * container has no partition key to split by.  Less throughput merges none, as
+ * in the service.  True if the change is done only after the splits, so that
+ * the client sees the new ranges with its answer. */
 static bool follow_offer(struct rn_catalog_change *c)
 {
     const struct rn_object *offer = c->object;
@@ -336,7 +337,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
             rc = rn_catalog_put(c->engine, c->offer);
         if (!rc && c->kind == RN_KIND_OFFER && follow_offer(c))
             return;
-        if (rc) /* no memory; it is in the store, and here after a restart */
+        if (rc) /* no memory; it is durable, and visible after a restart */
             rc = RN_UNKNOWN;
     }
     c->done.call(&c->done, rc, err);
@@ -360,7 +361,7 @@ static enum rn_code read_name(struct rn_catalog_change *c, struct rn_err *err)
     }
     if (!rc)
         rc = rn_json_string_copy(&j, id, &c->arena, &c->name);
-    if (rc == RN_TOO_LARGE) /* and no id by far, whatever is escaped in it */
+    if (rc == RN_TOO_LARGE) /* far too long for an id, even if all is escaped */
         rc = rn_id_check(c->kind, rn_json_text(&j, id), err);
     else if (!rc)
         rc = rn_id_check(c->kind, c->name, err);
@@ -368,7 +369,7 @@ static enum rn_code read_name(struct rn_catalog_change *c, struct rn_err *err)
     return rc;
 }
 
-/* The client's part, where it does not depend on what it replaces. */
+/* Prints the client's part, if it does not depend on the replaced object. */
 static enum rn_code prepare_text(struct rn_catalog_change *c,
                                  struct rn_err *err)
 {

@@ -1,10 +1,11 @@
-/* catalog_remove.c -- an object goes, and with it all that lies in it.
+/* catalog_remove.c -- cascading deletion: an object and everything it contains.
  *
- * In the store what lies in an object is found by its rid, which begins with
- * that of its owner.  A container's documents go later, in slices: no key of it
- * can be met any more.  So do the objects in a database, of which there may be
- * tens of thousands: a marker tells that they must go (drop_container.c), and
- * until then the catalog shows none whose database is not there.
+ * In the store the contents of an object are found by rid, which begins with
+ * that of its owner.  A container's documents are removed later, in slices: no
+ * request can reach its keys any more.  So are the objects in a database, of
+ * which there may be tens of thousands: a marker row says that they must be
+ * removed (drop_container.c), and until then the catalog hides objects whose
+ * database does not exist.
  */
 #include "engine/catalog/catalog_remove.h"
 
@@ -34,7 +35,7 @@ static enum rn_code remove_offer(struct rn_txn *txn, struct rn_rid of,
     return rc;
 }
 
-/* The object itself, and what is not an object. */
+/* Removes the object itself, its offer, and its ranges and indexes. */
 static enum rn_code remove_one(struct rn_txn *txn, const struct rn_object *o,
                                struct rn_err *err)
 {
@@ -55,7 +56,7 @@ static enum rn_code remove_one(struct rn_txn *txn, const struct rn_object *o,
     return rc ? rc : rn_doomed_put(txn, o->number);
 }
 
-/* The first object from a key on, which then is just behind it. */
+/* The first object at or after `from`, which is moved just past it. */
 static enum rn_code next_of(struct rn_txn *txn, struct rn_key *from,
                             const struct rn_key *before, struct rn_object **out,
                             struct rn_err *err)
@@ -85,7 +86,8 @@ static enum rn_code next_of(struct rn_txn *txn, struct rn_key *from,
     return rc;
 }
 
-/* Where the objects of a kind lie whose rids begin like that of `owner`. */
+/* The key interval of the objects of a kind whose rids begin with that of
+ * `owner`. */
 static void span_of(enum rn_kind kind, struct rn_rid owner, struct rn_key *from,
                     struct rn_key *before)
 {
@@ -96,8 +98,8 @@ static void span_of(enum rn_kind kind, struct rn_rid owner, struct rn_key *from,
     before->len += RN_RID_BYTES_MAX;
 }
 
-/* Each is looked for behind the last: from the start one would pass over all
- * that are gone. */
+/* Each search starts after the last hit: from the start it would have to skip
+ * all tombstones. */
 static enum rn_code remove_permissions(struct rn_txn *txn, struct rn_rid user,
                                        struct rn_err *err)
 {
@@ -130,7 +132,7 @@ enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
 
 /* ---- what lies in a deleted database ------------------------------------- */
 
-/* Rows that a slice removes; of a container each range is one. */
+/* Rows that a slice removes; each range of a container counts as one. */
 enum { SLICE_ROWS = 64, OBJECT_ROWS = 4 };
 
 static size_t rows_of(const struct rn_object *o)
@@ -138,12 +140,12 @@ static size_t rows_of(const struct rn_object *o)
     return OBJECT_ROWS + (o->container ? o->container->range_count : 0);
 }
 
-/* Users before permissions: then nobody is given one any more. */
+/* Users before permissions: without a user no permission can be added. */
 static const enum rn_kind kinds[] = { RN_KIND_CONTAINER, RN_KIND_USER,
                                       RN_KIND_CLIENT_KEY, RN_KIND_PERMISSION };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Of one kind; RN_NOT_FOUND when none is left. */
+/* Removes objects of one kind; RN_NOT_FOUND when none is left. */
 static enum rn_code remove_some(struct rn_txn *txn, size_t *rows,
                                 struct rn_removed *out)
 {

@@ -1,11 +1,11 @@
 /* catalog_rows.c -- the catalog's rows in the store, within a transaction.
  *
  *   an object   under its kind and rid
- *   its name    kind, owner and id -> rid.  An offer's name is the rid of what
- *               it is of.  A permission has a second one, the link that it is
- *               for: a user has one permission for a link.  Ids have no '/' and
- *               links do, so the two never meet
- *   counters    the numbers given last
+ *   its name    kind, owner and id -> rid.  An offer's name is the rid of the
+ *               resource it belongs to.  A permission has a second name, the
+ *               link that it is for: a user has one permission for a link.
+ *               Ids have no '/' and links do, so the two never collide
+ *   counters    the last numbers used
  */
 #include "engine/catalog/catalog_rows.h"
 
@@ -19,8 +19,8 @@ enum { ROW_MAX = 5 << 20, COUNTERS_OLD = 20, COUNTERS_BYTES = 24 };
 
 /* ---- counters ------------------------------------------------------------ */
 
-/* A store's numbers start at random, so that a client's cached rid of one store
- * does not fit another. */
+/* A store's numbers start at random, so that a rid that a client has cached
+ * from one store does not match in another. */
 static void draw(struct rn_engine *e, struct rn_counters *out)
 {
     rn_random(e->env, out, sizeof(*out));
@@ -52,7 +52,7 @@ enum rn_code rn_counters_take(struct rn_engine *e, struct rn_txn *txn,
     out->container = rn_get_u32_be(bytes.at + 4);
     out->number = rn_get_u32_be(bytes.at + 8);
     out->etag = rn_get_u64_be(bytes.at + 12);
-    /* Written before there were offers, the row ends here. */
+    /* Rows from before there were offers end here. */
     out->offer =
         bytes.len == COUNTERS_OLD ? 0 : rn_get_u32_be(bytes.at + COUNTERS_OLD);
     return RN_OK;
@@ -122,9 +122,9 @@ static enum rn_code print_claim(const struct rn_object *o, struct rn_buf *out)
     return rc;
 }
 
-/* Has the user no other permission for the resource, named in the same form?
- * A permission by names and one by rids may stand side by side, as in the
- * service. */
+/* Fails if the user has another permission for the resource, named in the same
+ * form.  A permission by names and one by rids may coexist, as in the service.
+ */
 static enum rn_code put_claim(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_err *err)
 {

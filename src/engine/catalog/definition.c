@@ -1,6 +1,7 @@
-/* definition.c -- a container's definition as the service would answer it.
+/* definition.c -- validates and prints a container's definition as the service
+ * answers it.
  *
- * Clients compare what they get with what they sent, and count on defaults that
+ * Clients compare the answer with what they sent, and rely on defaults that
  * they did not send, so these are filled in exactly:
  *
  *   indexingPolicy   consistent, automatic, everything included, the etag
@@ -9,7 +10,7 @@
  *                    clients hash accordingly
  *   uniqueKeyPolicy, conflictResolutionPolicy, geospatialConfig
  *
- * Everything else is kept as it was sent, but for escapes that are not needed.
+ * Everything else is kept as it was sent, except unnecessary escapes.
  */
 #include "engine/catalog/definition.h"
 
@@ -26,9 +27,8 @@
 
 static const char etag_path[] = "/\"_etag\"/?";
 
-/* Some clients write a slash as "\/".  Without needless escapes a string can
- * be looked at as it stands, here and in every check.  `plain` holds the text,
- * until it is released. */
+/* Some clients write a slash as "\/".  Without unnecessary escapes a string can
+ * be compared as it is, here and in every check.  `plain` owns the text. */
 static enum rn_code parse_plain(struct rn_json *j, struct rn_view json,
                                 struct rn_buf *plain, struct rn_err *err)
 {
@@ -68,8 +68,9 @@ static enum rn_code check_ttl(const struct rn_json *j, uint32_t ttl,
 enum mode { MODE_CONSISTENT, MODE_LAZY, MODE_NONE, MODES };
 static const char *const modes[] = { "consistent", "lazy", "none" };
 
-/* MODES if there is none of that name, which may be in any case.  Nothing is
- * indexed lazily any more: who asks for it is told so, as by the service. */
+/* MODES if there is no mode of that name; names are case-insensitive.  Lazy
+ * indexing no longer exists: it becomes consistent, and the answer says so, as
+ * in the service. */
 static enum mode mode_of(const struct rn_json *j, uint32_t policy)
 {
     uint32_t value = rn_json_find(j, policy, RN_LIT("indexingMode"));
@@ -92,7 +93,7 @@ static bool is_given(const struct rn_json *j, uint32_t value)
            rn_json_kind(j, value) != RN_JSON_NULL;
 }
 
-/* Of this kind, if it is given. */
+/* Checks the type of a member, if it is present. */
 static enum rn_code check_kind(const struct rn_json *j, uint32_t owner,
                                const char *name, enum rn_json_kind kind,
                                struct rn_err *err)
@@ -106,7 +107,7 @@ static enum rn_code check_kind(const struct rn_json *j, uint32_t owner,
                    name, kind == RN_JSON_ARRAY ? "an array" : "an object");
 }
 
-/* Not empty, and it begins so. */
+/* Is it a non-empty string that begins with `begin`? */
 static bool has_text(const struct rn_json *j, uint32_t object, const char *name,
                      const char *begin)
 {
@@ -155,7 +156,7 @@ static bool is_order(const struct rn_json *j, uint32_t value)
     struct rn_view text = rn_json_text(j, value);
 
     if (!is_given(j, value))
-        return true; /* ascending */
+        return true; /* the default: ascending */
     return rn_json_kind(j, value) == RN_JSON_STRING &&
            ((text.len == 9 && strncasecmp(text.at, "ascending", 9) == 0) ||
             (text.len == 10 && strncasecmp(text.at, "descending", 10) == 0));
@@ -216,7 +217,7 @@ static enum rn_code check_indexing(const struct rn_json *j, uint32_t policy,
               : check_kind(j, policy, "spatialIndexes", RN_JSON_ARRAY, err);
 }
 
-/* What is kept as it came, but for its kind. */
+/* Checks the types of members that are otherwise kept as they were sent. */
 static enum rn_code check_others(const struct rn_json *j, struct rn_err *err)
 {
     enum rn_code rc =
@@ -232,9 +233,9 @@ static enum rn_code check_others(const struct rn_json *j, struct rn_err *err)
               : check_kind(j, 0, "vectorEmbeddingPolicy", RN_JSON_OBJECT, err);
 }
 
-/* They are made when the document is written: what a client sends of them is
- * not kept, so that its key and its unique values would not be those of what is
- * stored.  Containers from before this was asked stay as they are. */
+/* System properties are made when the document is written, and a client's
+ * values for them are dropped: the key and the unique values would not match
+ * the stored document.  Containers from before this check stay as they are. */
 static enum rn_code refuse_system(struct rn_view name, const char *what,
                                   struct rn_err *err)
 {
@@ -268,7 +269,7 @@ static enum rn_code check_unique_paths(const struct rn_unique *unique,
     return RN_OK;
 }
 
-/* A replacement that does not speak of unique keys keeps them. */
+/* A replacement without unique keys keeps the old ones. */
 static enum rn_code check_unique(const struct rn_json *j,
                                  const struct rn_object *old,
                                  struct rn_arena *arena, struct rn_err *err)
@@ -295,7 +296,7 @@ static enum rn_code check_computed(const struct rn_json *j, struct rn_arena *a,
     return rc ? rc : rn_query_check_policy(&policy, a, err);
 }
 
-/* What must stay of the definition that it replaces, if any. */
+/* Checks the members that must not change on replace. */
 static enum rn_code check_replaced(const struct rn_json *j,
                                    const struct rn_object *old,
                                    struct rn_err *err)
@@ -345,7 +346,7 @@ static bool is_among(const struct rn_json *j, uint32_t name,
     return false;
 }
 
-/* Statistics are counted for who asks; see rest/container_stats.c. */
+/* Statistics are computed on request; see rest/container_stats.c. */
 static bool is_system(const struct rn_json *j, uint32_t name)
 {
     static const char *const names[] = {
@@ -376,7 +377,7 @@ static bool has_path(const struct rn_json *j, uint32_t paths, const char *path)
     return false;
 }
 
-/* A list of paths as it was sent, and one more, if any. */
+/* Prints a list of paths as it was sent, and one more, if any. */
 static void print_paths(struct rn_json_out *o, const struct rn_json *j,
                         uint32_t policy, struct rn_view name, const char *more)
 {
@@ -392,9 +393,9 @@ static void print_paths(struct rn_json_out *o, const struct rn_json *j,
     rn_json_out_array_end(o);
 }
 
-/* Everything is included by who includes nothing, unless everything is excluded
- * ("/" is how that was once written).  Clients send an empty list for one that
- * they do not speak of. */
+/* A policy without included paths includes everything, unless everything is
+ * excluded ("/" is the legacy form of that).  Clients send an empty list
+ * instead of omitting it. */
 static void print_both_paths(struct rn_json_out *o, const struct rn_json *j,
                              uint32_t policy, bool is_indexed)
 {
@@ -410,7 +411,8 @@ static void print_both_paths(struct rn_json_out *o, const struct rn_json *j,
                 needs_etag ? etag_path : NULL);
 }
 
-/* An index serves all shapes, whichever were asked for, as in the service. */
+/* A spatial index serves all shapes, whichever were requested, as in the
+ * service. */
 static void print_spatial(struct rn_json_out *o, const struct rn_json *j,
                           uint32_t list)
 {
@@ -459,7 +461,7 @@ static void print_indexing(struct rn_json_out *o, const struct rn_json *j,
     rn_json_out_object_end(o);
 }
 
-/* A member as it was sent, or its default. */
+/* Prints a member as it was sent, or its default. */
 static void print_or(struct rn_json_out *o, const struct rn_json *j,
                      struct rn_view name, struct rn_view otherwise)
 {
@@ -493,7 +495,7 @@ static enum rn_code print_all(const struct rn_json *j,
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     struct rn_json_walk w = rn_json_walk_begin(j, 0);
-    struct rn_buf key = RN_BUF_INIT(256 << 10); /* of paths of 64 KB */
+    struct rn_buf key = RN_BUF_INIT(256 << 10); /* for paths of 64 KB */
     enum rn_code rc = rn_pkdef_print(def, &key);
 
     rn_json_out_object_begin(&o);

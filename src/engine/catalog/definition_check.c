@@ -1,8 +1,8 @@
-/* definition_check.c -- what a container's definition may not say, in the words
- * of the service where they are known.
+/* definition_check.c -- validates a container's definition, with the service's
+ * messages where they are known.
  *
- * Clients send lists that are empty for those that they do not speak of, so an
- * empty one says nothing.
+ * Clients send an empty list instead of omitting it, so an empty list counts as
+ * absent.
  */
 #include "engine/catalog/definition_check.h"
 
@@ -25,7 +25,7 @@ static bool is_given(const struct rn_json *j, uint32_t value)
            rn_json_kind(j, value) != RN_JSON_NULL;
 }
 
-/* One of these, in any case? */
+/* Is it one of these words, in any case? */
 static bool is_word(const struct rn_json *j, uint32_t value,
                     const char *const words[])
 {
@@ -52,8 +52,9 @@ static bool is_root(struct rn_view path)
     return rn_view_eq(path, RN_LIT("/")) || rn_view_eq(path, RN_LIT("/*"));
 }
 
-/* Where it is wrong; its length if it is not.  It ends with a slash and a ? or
- * a star, which stand there nowhere else but in quotes. */
+/* The position of a syntax error in an indexing path; its length if there is
+ * none.  A path ends with a slash and a ? or a star, which occur nowhere else
+ * except in quotes. */
 static size_t fault_of(struct rn_view path)
 {
     bool is_quoted = false;
@@ -124,8 +125,8 @@ static enum rn_code check_index_paths(const struct rn_json *j, uint32_t policy,
     return RN_OK;
 }
 
-/* It is that of a value: with a wildcard at its end it would serve no order,
- * and nobody would be told. */
+/* A composite path names a value: with a wildcard at its end it would serve no
+ * order, and the client would not notice. */
 static enum rn_code check_composite_path(struct rn_view path,
                                          struct rn_err *err)
 {
@@ -195,7 +196,7 @@ static bool is_planar(const struct rn_json *j)
                    planar);
 }
 
-/* A plane has no bounds of its own; the earth has. */
+/* A planar index needs a bounding box; the earth is bounded. */
 static enum rn_code check_boxes(const struct rn_json *j, uint32_t policy,
                                 struct rn_err *err)
 {
@@ -279,7 +280,8 @@ static enum rn_code check_encryption(const struct rn_json *j,
                    "clientEncryptionPolicy must be an object.");
 }
 
-/* The time from which documents live is their own, if the path leads to one. */
+/* With this path each document has its own start of the ttl, if it has a value
+ * there. */
 static enum rn_code check_ttl_path(const struct rn_json *j, struct rn_err *err)
 {
     uint32_t path = member(j, 0, "ttlPropertyPath");
@@ -331,7 +333,7 @@ static enum rn_code check_part(const struct rn_json *j, uint32_t one,
     return RN_OK;
 }
 
-/* What the names and queries say is checked with the policy (query.h). */
+/* The names and queries themselves are checked with the policy (query.h). */
 static enum rn_code check_computed(const struct rn_json *j, struct rn_err *err)
 {
     uint32_t list = member(j, 0, "computedProperties");
@@ -461,7 +463,7 @@ static bool is_same_encryption(const struct rn_json *was, uint32_t a,
     return true;
 }
 
-/* What clients encrypt they do by this policy, and could not read without. */
+/* Clients encrypt by this policy, and could not read their data without it. */
 enum rn_code rn_definition_check_replaced(const struct rn_json *was,
                                           const struct rn_json *now,
                                           struct rn_err *err)

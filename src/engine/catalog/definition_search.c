@@ -1,5 +1,5 @@
-/* definition_search.c -- what a container's definition says of vectors and of
- * full text.
+/* definition_search.c -- validates the vector and full-text policies of a
+ * container's definition.
  *
  *   vectorEmbeddingPolicy   {"vectorEmbeddings":[{"path":"/v","dataType":
  *                           "float32","dimensions":3,"distanceFunction":
@@ -9,8 +9,8 @@
  *   indexingPolicy          {"vectorIndexes":[{"path":"/v","type":"flat"}],
  *                           "fullTextIndexes":[{"path":"/t"}]}
  *
- * They are kept as they were sent.  Checked is what the service checks, in its
- * words, because the SDKs' own tests look for those.
+ * They are kept as they were sent.  The checks and messages are the service's,
+ * because the SDKs' own tests compare them.
  */
 #include "engine/catalog/definition_search.h"
 
@@ -67,7 +67,7 @@ static uint32_t find_path(const struct rn_json *j, uint32_t list,
     return RN_JSON_NONE;
 }
 
-/* A list that is not given is as good as an empty one. */
+/* An absent list counts as empty. */
 static enum rn_code check_list(const struct rn_json *j, uint32_t owner,
                                const char *name, uint32_t *out,
                                struct rn_err *err)
@@ -81,7 +81,7 @@ static enum rn_code check_list(const struct rn_json *j, uint32_t owner,
                    name);
 }
 
-/* Each path stands once, and begins with a slash. */
+/* Each path occurs once, and begins with a slash. */
 static enum rn_code check_path(const struct rn_json *j, uint32_t list,
                                uint32_t one, const char *policy,
                                struct rn_err *err)
@@ -101,7 +101,7 @@ static enum rn_code check_path(const struct rn_json *j, uint32_t list,
     return RN_OK;
 }
 
-/* One of these words, if it is given. */
+/* Is the member, if present, one of these words? */
 static bool has_word(const struct rn_json *j, uint32_t one, const char *name,
                      const char *const words[])
 {
@@ -190,7 +190,7 @@ static enum rn_code check_embeddings(const struct rn_json *j, uint32_t *out,
     return rc;
 }
 
-/* What a number may be, and what it is called in words. */
+/* The bounds of a number, and its name in messages. */
 struct bounds {
     const char *name, *shown;
     int64_t least, most;
@@ -252,7 +252,7 @@ static enum rn_code check_index_type(const struct rn_json *j, uint32_t index,
                    RN_FMT(text_of(j, index, "type")));
 }
 
-/* Only a flat index has the vectors whole. */
+/* Only a flat index stores the full vectors. */
 static enum rn_code check_flat(const struct rn_json *j, uint32_t index,
                                int64_t dimensions, struct rn_err *err)
 {
@@ -266,7 +266,7 @@ static enum rn_code check_flat(const struct rn_json *j, uint32_t index,
                    (long long)dimensions);
 }
 
-/* An index of vectors wants to know what they are like. */
+/* A vector index needs an embedding for its path. */
 static enum rn_code check_vector_index(const struct rn_json *j, uint32_t index,
                                        uint32_t embeddings, struct rn_err *err)
 {
@@ -316,7 +316,8 @@ static enum rn_code check_vector_indexes(const struct rn_json *j,
 
 /* ---- full text ----------------------------------------------------------- */
 
-/* 1033 is what Windows calls it, and what the JavaScript SDK's tests do. */
+/* 1033 is the Windows locale id of en-US, which the JavaScript SDK's tests use.
+ */
 static enum rn_code check_language(const struct rn_json *j, uint32_t owner,
                                    const char *name, struct rn_err *err)
 {
@@ -396,7 +397,7 @@ static bool is_same(const struct rn_json *was, uint32_t a,
     return true;
 }
 
-/* What is said of a path that both lists have must be the same in both. */
+/* Do paths that are in both lists have the same members in both? */
 static bool is_kept(const struct rn_json *was, uint32_t old_list,
                     const struct rn_json *now, uint32_t list,
                     const char *const names[])

@@ -5,8 +5,8 @@
 #include "engine/catalog/catalog.h"
 #include "store/store.h"
 
-/* An object as a row of the store; decoding makes a new one, owned
- * once.  A container's ranges are read from `txn`. */
+/* Encodes an object as a row of the store; decoding makes a new one with one
+ * reference.  A container's ranges are read from `txn`. */
 enum rn_code rn_object_new(enum rn_kind kind, struct rn_rid rid,
                            struct rn_view id, struct rn_view body,
                            struct rn_object **out) RN_CHECK;

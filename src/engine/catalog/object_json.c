@@ -13,7 +13,7 @@ enum { BODY_MAX = 4 << 20 };
 
 /* ---- the client's part --------------------------------------------------- */
 
-/* What we add, whatever the client sends: it sends back what it has read. */
+/* System properties are replaced: clients send back what they have read. */
 static bool is_system(enum rn_kind kind, const struct rn_json *j, uint32_t name)
 {
     static const char *const names[] = {
@@ -105,7 +105,7 @@ out:
 
 /* ---- ours ---------------------------------------------------------------- */
 
-/* The lists of what lies in an object. */
+/* The names of the lists of an object's contents. */
 static struct rn_view lists(enum rn_kind kind)
 {
     if (kind == RN_KIND_DATABASE)

@@ -5,9 +5,9 @@
 
 #include "engine/catalog/catalog.h"
 
-/* The JSON of an object.  The client's part, without the closing
- * brace (not of a container or an offer), and the whole object with the system
- * properties; rid, etag, _ts and numbers are those of `like`. */
+/* Prints the client's part, without the closing brace (not for a container or
+ * an offer), and the complete object with the system properties; rid, etag, _ts
+ * and numbers are those of `like`. */
 enum rn_code rn_body_print(enum rn_kind kind, struct rn_view json,
                            struct rn_buf *out, struct rn_err *err) RN_CHECK;
 enum rn_code rn_body_finish(const struct rn_object *like, struct rn_view id,

@@ -1,9 +1,9 @@
-/* offer.c -- offers: how much throughput a container or a database has.
+/* offer.c -- offers: the provisioned throughput of a container or a database.
  *
- * An offer is an object of the account, made with what it is of and removed
- * with it.  A container has one of its own unless its database has one that its
- * containers share; a database has one only if it was asked for.  The ranges of
- * a container follow its offer at creation.
+ * An offer is an object of the account, created and removed with its resource.
+ * A container has an offer of its own unless its database has one that its
+ * containers share; a database has one only on request.  The ranges of a
+ * container follow its offer at creation.
  */
 #include "engine/catalog/offer.h"
 
@@ -18,7 +18,7 @@
 
 enum {
     RU_PER_RANGE = 10000,    /* as in the service */
-    RU_PER_NEW_RANGE = 6000, /* likewise, if it begins with more than one */
+    RU_PER_NEW_RANGE = 6000, /* likewise, if it starts with more than one */
     MANUAL_MIN = 400,
     MANUAL_STEP = 100,
     AUTOSCALE_MIN = 1000,
@@ -68,8 +68,8 @@ enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
                    text.len > 40 ? 40 : (int)text.len, text.at);
 }
 
-/* Performance levels, from before throughput was given in RU/s.  The least was
- * less than what an offer has today. */
+/* Performance levels, from before throughput was given in RU/s.  The lowest
+ * level had less than today's minimum. */
 static const struct {
     const char *type;
     uint32_t units;
@@ -167,8 +167,8 @@ static uint32_t round_up(uint32_t n, uint32_t step)
     return (n + step - 1) / step * step;
 }
 
-/* A hundredth of the most there ever was; of autoscale, whose floor is a tenth
- * of its ceiling, a tenth. */
+/* A hundredth of the highest ever; for autoscale, which scales down to a tenth
+ * of its maximum, a tenth. */
 static uint32_t minimum(uint32_t most, bool scales)
 {
     uint32_t least = scales ? round_up(most / 10, AUTOSCALE_STEP)
@@ -217,7 +217,7 @@ static void print_content(struct rn_json_out *o, const struct rn_object *like,
     rn_json_out_object_end(o);
 }
 
-/* `of` is the rid of what it is of; without the closing brace. */
+/* `of` is the rid of its resource; without the closing brace. */
 static enum rn_code print(const struct rn_object *like, struct rn_rid of,
                           const struct rn_terms *terms, struct rn_buf *out)
 {
@@ -266,7 +266,7 @@ static enum rn_code draw(struct rn_txn *txn, struct rn_counters *n,
     return RN_FULL;
 }
 
-/* Whether what is being made has an offer of its own, and which. */
+/* Does the new resource get an offer of its own, and with which terms? */
 static enum rn_code choose(const struct rn_catalog_change *c,
                            struct rn_txn *txn, struct rn_terms *terms,
                            bool *wanted)
@@ -316,7 +316,7 @@ enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
     return rc;
 }
 
-/* Offers of today have a type, too, that says so. */
+/* Current offers have a type too, "Invalid" or empty. */
 static bool is_level(const struct rn_json *j, uint32_t type)
 {
     return rn_json_kind(j, type) == RN_JSON_STRING &&
@@ -324,7 +324,7 @@ static bool is_level(const struct rn_json *j, uint32_t type)
            !rn_json_string_is(j, type, RN_LIT(""));
 }
 
-/* What the client wants, given what there is. */
+/* The terms that the client requests, given the current offer. */
 static enum rn_code read_wish(const struct rn_json *j,
                               const struct rn_catalog_change *c,
                               const struct rn_object *old, struct rn_terms *out,
@@ -374,8 +374,8 @@ static enum rn_code read_wish(const struct rn_json *j,
                        err);
 }
 
-/* A container without a partition key that has several ranges was made before
- * they were limited to one. */
+/* A container without a partition key that has several ranges was created
+ * before they were limited to one. */
 static enum rn_code check_keyless(struct rn_engine *e, struct rn_rid of,
                                   const struct rn_terms *t, struct rn_err *err)
 {

@@ -1,4 +1,5 @@
-/* offer.h -- offers: how much throughput a container or a database has. */
+/* offer.h -- offers: the provisioned throughput of a container or a database.
+ */
 #ifndef RN_ENGINE_CATALOG_OFFER_H
 #define RN_ENGINE_CATALOG_OFFER_H
 
@@ -7,17 +8,18 @@
 enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
                              struct rn_counters *n,
                              struct rn_err *err) RN_CHECK;
-/* The client's part of an offer that replaces `old`, and its new numbers. */
+/* Prints the client's part of an offer that replaces `old`, and sets its new
+ * numbers. */
 enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
                               const struct rn_object *old,
                               struct rn_object *like, struct rn_buf *text,
                               struct rn_err *err) RN_CHECK;
-/* How many ranges these terms want; how many a new container has by them. */
+/* How many ranges these terms need; how many a new container gets. */
 uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t);
 uint32_t rn_terms_new_ranges(const struct rn_engine *e,
                              const struct rn_terms *t);
-/* A container without a partition key has one range, and no more throughput
- * than a range gives.  RN_BAD_REQUEST. */
+/* A container without a partition key has one range, and at most the throughput
+ * of one.  RN_BAD_REQUEST. */
 enum rn_code rn_terms_check_keyless(const struct rn_terms *t,
                                     struct rn_err *err) RN_CHECK;
 
