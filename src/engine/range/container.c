@@ -59,7 +59,7 @@ static enum rn_code range_put(struct rn_txn *txn, uint32_t number,
                       rn_view_of(bytes, rn_row_range_encode(row, bytes)));
 }
 
-/* From a dead range to the child that holds `epk`. */
+/* Descends from a dead range to the child that holds `epk`. */
 static enum rn_code step_down(struct rn_txn *txn, const struct rn_container *c,
                               struct rn_view epk, uint32_t *range,
                               struct rn_row_range *row)
@@ -116,7 +116,7 @@ enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
     for (uint32_t i = 0; !rc && i < count; i++) {
         row.epks.max = rn_epk_all.max;
         if (i + 1 < count && !rn_epk_even(def, i + 1, count, &row.epks.max))
-            count = i + 1; /* keys without a hash cannot be shared out */
+            count = i + 1; /* keys without a hash cannot be partitioned */
         rc = range_put(txn, number, i, &row);
         row.epks.min = row.epks.max;
     }
@@ -139,7 +139,7 @@ static void insert_range(struct rn_container *c,
     c->ranges[at] = *span;
 }
 
-/* Every row, alive or dead; their ids are 0, 1, 2 ... */
+/* Reads every row, alive or dead; their ids are 0, 1, 2 ... */
 static enum rn_code read_rows(struct rn_txn *txn, uint32_t number,
                               struct rn_buf *out)
 {
@@ -172,8 +172,8 @@ static enum rn_code read_rows(struct rn_txn *txn, uint32_t number,
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-/* Parents have lower ids than their children, so one pass downward meets them
- * all.  `seen` has a byte for each range. */
+/* Parents have lower ids than their children, so one pass towards lower ids
+ * finds them all.  `seen` has a byte for each range. */
 static enum rn_code find_ancestors(struct rn_container *c,
                                    const struct rn_row_range *rows, char *seen,
                                    struct rn_range_span *span)
@@ -236,8 +236,8 @@ static enum rn_code load_ranges(struct rn_txn *txn, struct rn_container *c)
 
 /* ---- definitions --------------------------------------------------------- */
 
-/* Definitions from a time before these were checked may have anything here,
- * which is then as absent. */
+/* Definitions from before this was checked may have any value here; an invalid
+ * one counts as absent. */
 static enum rn_code read_policies(struct rn_container *c,
                                   const struct rn_json *j, struct rn_err *err)
 {
@@ -254,7 +254,7 @@ static enum rn_code read_policies(struct rn_container *c,
     return RN_OK;
 }
 
-/* A definition from before it was checked may hold anything. */
+/* A definition from before this was checked may have any value here. */
 static void read_ttl_path(struct rn_container *c, const struct rn_json *j)
 {
     uint32_t value = rn_json_find(j, 0, RN_LIT("ttlPropertyPath"));
@@ -309,7 +309,7 @@ enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
     c->number = o->number;
     c->rid = o->rid;
     c->series = o->has_series ? o->rid.parent : 0;
-    /* pkdef borrows from what it is parsed from. */
+    /* pkdef borrows from the text it is parsed from. */
     body = rn_arena_copy(&c->arena, o->body);
     rc = body.at ? read_definition(c, body, err) : RN_NOMEM;
     if (!rc)

@@ -1,10 +1,9 @@
-/* container.h -- a container's definition, as the engine uses it, and its
- * partition key ranges.
+/* container.h -- a container's parsed definition, and its partition key ranges.
  *
  * The definition is parsed once from the object's JSON and lives as long as the
- * object; so do the intervals of its ranges.  What changes with every write, a
- * range's LSN above all, is a row of the store, read in whatever snapshot one
- * has.
+ * object; so do the intervals of its ranges.  State that changes with every
+ * write, above all a range's LSN, is a row of the store, read in the caller's
+ * snapshot.
  */
 #ifndef RN_ENGINE_RANGE_CONTAINER_H
 #define RN_ENGINE_RANGE_CONTAINER_H
@@ -29,8 +28,8 @@ struct rn_range_span {
     const uint32_t *ancestors; /* all ranges it comes from, oldest first */
 };
 
-/* What is ours at the end of each document's JSON, with slots for what differs;
- * version.c makes and fills it. */
+/* The template of the system properties at the end of each document's JSON,
+ * with slots for the values that differ; version.c makes and fills it. */
 struct rn_frame {
     struct rn_view text;
     size_t rid_slot, self_slot, etag_slot, ts_slot; /* in it */
@@ -47,13 +46,13 @@ struct rn_container {
     struct rn_unique unique;
     struct rn_history_policy history;
     int32_t default_ttl; /* RN_TTL_OFF, RN_TTL_NEVER, or seconds */
-    /* Where a document says from when its time to live counts; no names: from
-     * its _ts. */
+    /* The path of the property that gives the start of a document's ttl;
+     * without names: its _ts. */
     struct rn_json_path ttl_path;
     size_t range_count;
-    struct rn_range_span *ranges; /* in the order of their intervals */
-    uint32_t next_range;          /* the id that no range has had yet */
-    struct rn_arena arena;        /* what all this points into */
+    struct rn_range_span *ranges; /* sorted by interval */
+    uint32_t next_range;          /* the next unused range id */
+    struct rn_arena arena;        /* owns all of this */
 };
 
 /* The range that holds an EPK.  There always is one. */
@@ -62,16 +61,16 @@ const struct rn_range_span *rn_container_range_of(const struct rn_container *c,
 /* By its id; NULL if there is none. */
 const struct rn_range_span *rn_container_range(const struct rn_container *c,
                                                uint32_t id);
-/* Its row.  RN_NOT_FOUND if the container has been deleted. */
+/* The row of a range.  RN_NOT_FOUND if the container was deleted. */
 enum rn_code rn_range_read(struct rn_txn *txn, const struct rn_container *c,
                            uint32_t range, struct rn_row_range *out) RN_CHECK;
 /* The living range that holds an EPK, and its row.  After a split or a merge it
- * is none of those that the container, as the caller has it, names. */
+ * is not among the ranges of the caller's copy of the container. */
 enum rn_code rn_range_find(struct rn_txn *txn, const struct rn_container *c,
                            struct rn_view epk, uint32_t *range,
                            struct rn_row_range *out) RN_CHECK;
-/* From a range that is dead to the one of its descendants that is alive and
- * holds the EPK; `range` and `row` are where it begins and ends. */
+/* Descends from a dead range to its living descendant that holds the EPK;
+ * `range` and `row` are both the start and the result. */
 enum rn_code rn_range_descend(struct rn_txn *txn, const struct rn_container *c,
                               struct rn_view epk, uint32_t *range,
                               struct rn_row_range *row) RN_CHECK;
@@ -79,12 +78,12 @@ enum rn_code rn_range_write(struct rn_txn *txn, const struct rn_container *c,
                             uint32_t range,
                             const struct rn_row_range *row) RN_CHECK;
 
-/* Of an object whose body is known; ranges from the store. */
+/* Parses the object's body; reads the ranges from the store. */
 enum rn_code rn_container_new(struct rn_txn *txn, const struct rn_object *o,
                               struct rn_container **out,
                               struct rn_err *err) RN_CHECK;
 void rn_container_free(struct rn_container *c); /* NULL is fine */
-/* The rows of a new container's `count` ranges, whose writes begin behind
+/* Puts the rows of a new container's `count` ranges, whose writes begin after
  * `lsn`. */
 enum rn_code rn_container_make_ranges(struct rn_txn *txn, uint32_t number,
                                       const struct rn_pkdef *def,

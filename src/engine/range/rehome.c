@@ -1,15 +1,15 @@
-/* rehome.c -- what lies in the feed of a dead range, and what it has of all
- * versions, is brought to its living descendants, in slices.
+/* rehome.c -- re-homing: moves the feed entries and the history of dead ranges
+ * to their living descendants, in background slices.
  *
  * The row 0 | 'h' | number says that a container has dead ranges that may not
- * be empty.  It is written in the transaction that kills a range and goes when
- * the last of them is empty, so a crash in between only means that this goes on
- * after the next start.
+ * be empty.  It is written in the transaction that kills a range and is deleted
+ * when the last of them is empty, so after a crash in between the work goes on
+ * at the next start.
  *
- * The oldest range is emptied first: when one is empty all its ancestors are.
- * An entry keeps its LSN and its document's etag; two that come from the two
- * sides of a merge may have one LSN and one n, and then the later gets the next
- * n that is free.
+ * The oldest range is drained first: when a range is empty, so are all its
+ * ancestors.  An entry keeps its LSN and its document's etag.  Two entries from
+ * the two sides of a merge may have the same LSN and n; then the later one gets
+ * the next free n.
  */
 #include "engine/range/rehome.h"
 
@@ -20,7 +20,7 @@
 #include "base/bytes.h"
 
 enum {
-    BUSY_ENTRIES = 32, /* of a slice that clients wait for */
+    BUSY_ENTRIES = 32, /* in a slice that clients wait for */
     IDLE_ENTRIES = 512,
     SLICE_BYTES = 1 << 20,
     TAG_HOMELESS = 'h',
@@ -43,7 +43,7 @@ enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number)
     return rn_txn_put(txn, rn_key_view(&key), RN_LIT(""));
 }
 
-/* The first key of a tag, and its value. */
+/* The first key of a key interval, and its value. */
 static enum rn_code first_of(struct rn_txn *txn, const struct rn_key *from,
                              const struct rn_key *before, struct rn_key *key,
                              struct rn_buf *value)
@@ -71,8 +71,7 @@ static bool is_unfinished(const struct rn_row_range *row)
     return row->state == RN_RANGE_DEAD || row->state == RN_RANGE_EMPTY;
 }
 
-/* The oldest range that is dead and has something, of the feed or of all
- * versions. */
+/* The oldest dead range that still has feed entries or history. */
 static enum rn_code find_dead(struct rn_txn *txn, const struct rn_container *c,
                               uint32_t *id, struct rn_row_range *row)
 {
@@ -108,7 +107,7 @@ static void place_key(char tag, uint32_t number, uint32_t range, uint64_t lsn,
         rn_key_feed(number, range, lsn, n, out);
 }
 
-/* A place that nobody has. */
+/* Finds a free position in the feed. */
 static enum rn_code find_room(struct rn_txn *txn, char tag, uint32_t number,
                               struct rn_row_document *d, struct rn_key *out)
 {
@@ -152,7 +151,7 @@ static enum rn_code move_document(struct rn_txn *txn,
                       rn_view_of(bytes, rn_row_document_encode(&row, bytes)));
 }
 
-/* The EPK of an entry, and of a document's latest version its rid. */
+/* The EPK of an entry, and for a document's latest version its rid. */
 static enum rn_code read_entry(char tag, struct rn_view value,
                                struct rn_view *epk, uint64_t *rid)
 {
@@ -171,8 +170,8 @@ static enum rn_code read_entry(char tag, struct rn_view value,
     return rc;
 }
 
-/* A dead range, and the living ones that entries of it have gone to: a slice
- * asks for them again and again. */
+/* A dead range, and a cache of the living ranges that its entries have moved
+ * to: a slice needs them repeatedly. */
 struct origin {
     uint32_t id;
     const struct rn_row_range *row;
@@ -235,7 +234,7 @@ static enum rn_code move_entry(struct rn_txn *txn, const struct rn_container *c,
     return move_document(txn, c, rid, &to);
 }
 
-/* Entries of a dead range as they lie, one behind the other: key, length of the
+/* Copies entries of a dead range, one after the other: key, length of the
  * value, value. */
 static enum rn_code gather(struct rn_txn *txn, const struct rn_key *from,
                            const struct rn_key *before, uint32_t entries,
@@ -265,8 +264,8 @@ static enum rn_code gather(struct rn_txn *txn, const struct rn_key *from,
     return rc == RN_NOT_FOUND && out->len ? RN_OK : rc;
 }
 
-/* Some of a dead range's entries of one kind, from `h->next` on if that is
- * among them; RN_NOT_FOUND when there are no more. */
+/* Moves some of a dead range's entries of one kind, from `h->next` on if that
+ * is among them; RN_NOT_FOUND when there are no more. */
 static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
                                char tag, uint32_t id,
                                const struct rn_row_range *row,
@@ -299,7 +298,7 @@ static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
     return rc;
 }
 
-/* First what is there of each document, then all versions. */
+/* First the latest versions (the feed), then the history. */
 static enum rn_code empty_range(struct rn_txn *txn,
                                 const struct rn_container *c, uint32_t id,
                                 struct rn_row_range *row, struct rn_rehome *h)
@@ -321,7 +320,7 @@ static enum rn_code empty_range(struct rn_txn *txn,
     return rn_range_write(txn, c, id, row);
 }
 
-/* Large slices save syncs; a client that writes would wait for them. */
+/* Large slices save syncs, but clients that write would wait for them. */
 static void set_size(struct rn_engine *e)
 {
     struct rn_rehome *h = &e->home;
@@ -341,7 +340,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, home.op);
     struct rn_buf value = RN_BUF_INIT(64);
     struct rn_key from, before, key;
-    struct rn_container c = { 0 }; /* its number is all that is needed */
+    struct rn_container c = { 0 }; /* only its number is needed */
     struct rn_row_range row;
     uint32_t id = 0;
     enum rn_code rc;
@@ -360,12 +359,12 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     rc = find_dead(txn, &c, &id, &row);
     if (!rc)
         rc = empty_range(txn, &c, id, &row, &e->home);
-    /* All are empty, or the container has been deleted. */
+    /* All are empty, or the container was deleted. */
     return rc == RN_NOT_FOUND ? rn_txn_del(txn, rn_key_view(&key)) : rc;
 }
 
-/* Goes on until all is at home; a store that is full or broken ends it until
- * the next split or start. */
+/* Goes on until everything is re-homed; if the store is full or has failed, it
+ * stops until the next split or start. */
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
@@ -379,8 +378,8 @@ static void done(struct rn_operation *op, enum rn_code rc,
         e->home.at = e->home.next;
 }
 
-/* An operation that fails after it has written spoils its group, which is then
- * run again one by one: so this needs no overlay. */
+/* If an operation fails after it has written, its group is aborted and its
+ * operations run again one by one: so this needs no overlay. */
 struct rn_operation *rn_rehome_take_due(struct rn_engine *e, int64_t *wait_ns)
 {
     struct rn_rehome *h = &e->home;

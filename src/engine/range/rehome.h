@@ -1,5 +1,5 @@
-/* rehome.h -- what lies in the feed of a dead range, and what it has of all
- * versions, is brought to its living descendants, in slices. */
+/* rehome.h -- re-homing: moves the feed entries and the history of dead ranges
+ * to their living descendants, in background slices. */
 #ifndef RN_ENGINE_RANGE_REHOME_H
 #define RN_ENGINE_RANGE_REHOME_H
 
@@ -10,19 +10,19 @@
 
 struct rn_engine;
 
-/* What brings entries to their ranges.  Nothing is ever added to a dead range,
- * so a slice goes on where the last one ended: what that moved lies there as
- * marks, which a scan from the start would read anew each time. */
+/* The state of re-homing.  Nothing is ever added to a dead range, so a slice
+ * goes on where the last one ended: the keys before that are tombstones, which
+ * a scan from the start would read again each time. */
 struct rn_rehome {
-    atomic_bool is_wanted; /* there may be something to do */
+    atomic_bool is_wanted; /* there may be work */
 
-    /* The committer's. */
+    /* Thread: committer. */
     struct rn_operation op;
     bool is_queued;
     struct rn_key at;   /* committed up to here, */
-    struct rn_key next; /* and what `run` has come to */
-    uint32_t entries;   /* of a slice, */
-    uint64_t turns;     /* by how many writes of clients there have been */
+    struct rn_key next; /* and how far `run` has come */
+    uint32_t entries;   /* in a slice, depending on */
+    uint64_t turns;     /* whether clients wrote since: their count of writes */
 };
 
 enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;

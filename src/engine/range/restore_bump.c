@@ -1,22 +1,23 @@
-/* restore_bump.c -- a store that was restored is put above all it ever gave
- * out.
+/* restore_bump.c -- raises LSNs, ids and etags after a restore above all that
+ * the store ever gave out.
  *
- * After a backup the store went on: it gave out LSNs, ids of ranges, rids and
- * etags that the copy knows nothing of, and clients hold them.  Given again to
- * something else they would mislead: a reader that is at LSN 50 would pass over
- * a new change 50.  So, once for each restore that lies behind the store,
+ * After a backup the store went on: it gave out LSNs, range ids, rids and etags
+ * that the copy does not have, and clients hold them.  If they were given out
+ * again, clients would be misled: a reader at LSN 50 would skip a new change
+ * 50.  So, once for each restore in the store's past,
  *
- *   LSNs        of every living range go up by 2^32.  Places from before stay
- *               places of the feed, and all that comes is above them
- *   range ids   1,024 are passed over.  A reader of the whole container may
- *               name one that was made after the backup; nobody knows any more
- *               what it held, so each gets a row that holds everything: the
- *               reader goes on everywhere from the earliest of such places
- *   rids, etags of documents and of the catalog go up as well
+ *   LSNs        of every living range are raised by 2^32.  Old continuations
+ *               stay valid, and all new changes are above them
+ *   range ids   1,024 are skipped.  A reader of the full container may name a
+ *               range that was made after the backup.  Its interval is unknown,
+ *               so each skipped id gets a row that holds everything: the reader
+ *               goes on everywhere from the earliest of these positions
+ *   rids, etags of documents and of the catalog are raised as well
  *
- * The row 0 | 'e' tells how many restores have been seen to.  It is written
+ * The row 0 | 'e' counts the restores for which this was done.  It is written
  * after all containers, each of which is a transaction; after a crash in
- * between some are raised twice, which leaves a wider gap and no other trace.
+ * between some are raised twice, which leaves a wider gap and has no other
+ * effect.
  */
 #include "engine/range/restore_bump.h"
 
@@ -146,7 +147,7 @@ static enum rn_code write_catalog(struct rn_engine *e, uint64_t restored,
     return end_write(txn, rc, err);
 }
 
-/* All of a kind that one object has: each is given to `each`. */
+/* Called for each object of a kind. */
 typedef enum rn_code each_fn(struct rn_engine *e, const struct rn_object *o,
                              uint64_t times, struct rn_err *err);
 
@@ -223,6 +224,6 @@ enum rn_code rn_restore_bump_raise(struct rn_engine *e, struct rn_err *err)
         rc = write_catalog(e, status.restored, err);
     if (rc)
         return rc;
-    rn_catalog_unload(e); /* its containers know their ranges */
+    rn_catalog_unload(e); /* to reload it: its containers cache their ranges */
     return rn_catalog_load(e, err);
 }

@@ -26,7 +26,7 @@ static enum rn_code read_alive(struct rn_split_merge *r, struct rn_txn *txn,
     return rc;
 }
 
-/* The id that comes after all that ever were. */
+/* The lowest id above all that were ever used. */
 static enum rn_code next_id(struct rn_split_merge *r, struct rn_txn *txn,
                             uint32_t count, uint32_t *out, struct rn_err *err)
 {
@@ -75,7 +75,7 @@ static enum rn_code check_bound(const struct rn_row_range *row,
                    "the bound of a split lies inside the range");
 }
 
-/* What became of a range: two, whose ids follow each other. */
+/* The result of a split: two ranges with consecutive ids. */
 struct halves {
     uint32_t id;
     struct rn_epk_range left, right;
@@ -171,7 +171,7 @@ static enum rn_code merge(struct rn_split_merge *r, struct rn_txn *txn,
 
 /* ---- many ---------------------------------------------------------------- */
 
-/* How wide an interval is, by its first bytes. */
+/* The first bytes of an EPK, to measure the width of an interval. */
 static uint64_t head_of(const struct rn_epk *epk)
 {
     unsigned char bytes[8] = { 0 };
@@ -180,14 +180,14 @@ static uint64_t head_of(const struct rn_epk *epk)
     return rn_get_u64_be((const char *)bytes);
 }
 
-/* Living ranges, in the order of their intervals. */
+/* Living ranges, sorted by interval. */
 struct spans {
     const struct rn_pkdef *def;
     struct rn_range_span *list;
     size_t count;
 };
 
-/* The place of the widest that can be split; `count` if there is none. */
+/* The index of the widest range that can be split; `count` if there is none. */
 static size_t widest(const struct spans *s)
 {
     size_t best = s->count;
@@ -202,7 +202,7 @@ static size_t widest(const struct spans *s)
 
         if (s->def->kind != RN_PKDEF_RANGE && high > top &&
             rn_pkdef_version(s->def) == 2)
-            w = top - head_of(&epks->min); /* hashes end there */
+            w = top - head_of(&epks->min); /* the upper end of the hashes */
         if ((best == s->count || w > width) &&
             rn_epk_middle(s->def, epks, &middle)) {
             best = i;
@@ -221,7 +221,7 @@ static void put_halves(struct spans *s, size_t at, const struct halves *h)
         (struct rn_range_span){ .id = h->id + 1, .epks = h->right };
 }
 
-/* The container as its rows say now. */
+/* Reloads the container from its current rows. */
 static enum rn_code reload(struct rn_split_merge *r, struct rn_txn *txn,
                            struct rn_err *err)
 {
@@ -235,8 +235,8 @@ static enum rn_code reload(struct rn_split_merge *r, struct rn_txn *txn,
     return rc;
 }
 
-/* Some of the splits.  The container is read before the first and after the
- * last of them only: that takes as long as it has ranges. */
+/* Does some of the splits.  The container is read only before the first and
+ * after the last of them: reading takes time in proportion to its ranges. */
 static enum rn_code grow(struct rn_split_merge *r, struct rn_txn *txn,
                          struct rn_err *err)
 {
@@ -259,7 +259,7 @@ static enum rn_code grow(struct rn_split_merge *r, struct rn_txn *txn,
         struct halves halves;
 
         if (at == s.count)
-            break; /* keys without a hash cannot be shared out */
+            break; /* keys without a hash cannot be partitioned */
         rc = split(r, txn, s.list[at].id, NULL, &halves, err);
         if (!rc)
             put_halves(&s, at, &halves);
@@ -317,13 +317,13 @@ static void done(struct rn_operation *op, enum rn_code rc,
 
     if (!rc) {
         if (rn_catalog_put(r->engine, r->object))
-            rc = RN_UNKNOWN; /* no memory; it is in the store */
+            rc = RN_UNKNOWN; /* no memory; but it is durable */
         rn_rehome_wake(r->engine);
     }
     r->has_begun = true;
     if (!rc && r->verb == RN_SPLIT_MERGE_GROW && !r->is_grown &&
         !rn_committer_queue(r->engine->committer, op))
-        return; /* the next slice */
+        return; /* continued by the next slice */
     r->done.call(&r->done, rc, err);
 }
 
@@ -367,7 +367,7 @@ static void grown(struct rn_done *finished, enum rn_code rc,
     struct rn_done *then = g->then;
     struct rn_err none = { 0 };
 
-    (void)rc; /* the throughput is what was asked for, with fewer ranges too */
+    (void)rc; /* the throughput is granted with fewer ranges, too */
     (void)err;
     rn_split_merge_release(&g->reshape);
     rn_object_release(g->container);
