@@ -1,16 +1,17 @@
 /* delete_partition.c -- see delete_partition.h.
  *
- * The order is 0 | 'p' | container number | epk and what else the keys of these
- * documents begin with.  Its row:
+ * The key of an order is 0 | 'p' | container number | the common prefix of the
+ * documents' keys, from the epk on.  Its row:
  *
  *   lsn 8 | container rid 8 | epk length 1 | epk | where to go on
  *
  * If other values may have these keys, the length has its highest bit set, and
- * before where to go on stands the value: its length 4, and as rn_pk_encode has
- * it; and the order's key ends with 128 bits of another hash of it.
+ * the value precedes where to go on: its length 4, and its bytes by
+ * rn_pk_encode; and the order's key ends with 128 bits of another hash of it.
  *
- * Documents up to that LSN are meant.  Ranges only ever raise it, splits and
- * merges included, so it means the same in whatever range the key is now.
+ * The order covers documents up to that LSN.  LSNs of a range only rise, splits
+ * and merges included, so it means the same in the range that now holds the
+ * key.
  */
 #include "engine/cleanup/delete_partition.h"
 
@@ -34,16 +35,16 @@ enum {
     HASH_BYTES = 16,
 };
 
-/* An order, read. */
+/* A decoded order. */
 struct order {
     struct rn_key key;
     uint64_t lsn;
     struct rn_rid rid;
     struct rn_epk epk;
-    size_t pk_len; /* 0: none is needed */
+    size_t pk_len; /* 0: not needed */
     char pk_bytes[RN_PK_BYTES_MAX];
-    struct rn_pk pk;     /* of these bytes, if it was read */
-    struct rn_key after; /* a 'd' key; at first where they begin */
+    struct rn_pk pk;     /* decoded from these bytes */
+    struct rn_key after; /* a 'd' key; at first the lower bound */
 };
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static enum rn_code write_order(struct rn_txn *txn, const struct order *o)
                       rn_view_of(row, len + o->after.len));
 }
 
-/* The value in a row's `rest`, which ends behind it then. */
+/* Takes the value off the front of `rest`. */
 static bool take_pk(struct rn_view *rest, struct order *out)
 {
     if (rest->len < PK_HEAD)
@@ -113,8 +114,8 @@ static enum rn_code decode_order(struct rn_view key, struct rn_view row,
     return RN_OK;
 }
 
-/* The first order behind `after`, or of all if that is empty, and its key in
- * any case.  RN_NOT_FOUND if there is none. */
+/* The first order after `after`, or of all if that is empty.  Its key is
+ * returned even if the row is damaged.  RN_NOT_FOUND if there is none. */
 static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
                                struct rn_key *at, struct order *out)
 {
@@ -165,7 +166,7 @@ static enum rn_code next_key(struct rn_txn *txn, const struct order *o,
     if (!rc) {
         struct rn_view tail =
             rn_view_of(o->key.bytes + RN_KEY_HEAD + 4,
-                       o->key.len - RN_KEY_HEAD - 4 - /* behind the number */
+                       o->key.len - RN_KEY_HEAD - 4 - /* after the number */
                            (o->pk_len ? HASH_BYTES : 0));
         if (rn_view_starts(
                 rn_view_of(key.at + RN_KEY_HEAD, key.len - RN_KEY_HEAD),
@@ -204,10 +205,10 @@ static enum rn_code delete_some(struct rn_apply *t, struct order *o)
         keys--;
     }
     return rc == RN_NOT_FOUND ? RN_CORRUPT
-                              : rc; /* of its rows one is missing */
+                              : rc; /* one of its rows is missing */
 }
 
-/* RN_NOT_FOUND when it is done. */
+/* Executes a slice of an order.  RN_NOT_FOUND when the order is done. */
 static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
                               struct order *o)
 {
@@ -254,8 +255,8 @@ static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
 
 /* ---- answering ----------------------------------------------------------- */
 
-/* Answers those who wait for `order` (NULL: all of them) if it has ended or
- * they have waited long enough. */
+/* Answers the requests that wait for `order` (NULL: all of them) if it has
+ * ended or they have waited long enough. */
 static void answer(struct rn_purger *x, const struct rn_key *order,
                    enum rn_code rc, const struct rn_err *err)
 {
@@ -287,10 +288,10 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     x->chore.due = 0;
     if (!rc) {
         answer(x, &x->order, rc, err);
-    } else if (rc == RN_NOT_FOUND) { /* no more of them */
+    } else if (rc == RN_NOT_FOUND) { /* there are no orders */
         x->chore.due = x->after.len ? rn_engine_now(e) + RETRY_S : RN_NEVER;
         x->after.len = 0;
-    } else if (x->is_bad) { /* the others need not wait for it */
+    } else if (x->is_bad) { /* other orders need not wait for it */
         atomic_fetch_add(&e->removals_failed, 1);
         x->after = x->order;
         answer(x, &x->order, rc, err);
@@ -315,7 +316,7 @@ void rn_purger_release(struct rn_engine *e)
 {
     struct rn_err none = { 0 };
 
-    answer(&e->purger, NULL, RN_OK, &none); /* the order is kept */
+    answer(&e->purger, NULL, RN_OK, &none); /* the order is kept in the store */
 }
 
 /* ---- ordering it --------------------------------------------------------- */
@@ -352,11 +353,11 @@ static void done(struct rn_operation *op, enum rn_code rc,
     }
     p->next = x->waiting;
     x->waiting = p;
-    x->after.len = 0; /* it may lie before where they are */
+    x->after.len = 0; /* the new order may sort before it */
     x->chore.due = 0;
 }
 
-/* Told apart from the order for another value of the same keys. */
+/* Distinguishes the order from that of another value with the same keys. */
 static void add_hash(struct rn_key *order, const struct rn_pk *pk)
 {
     char encoded[RN_PK_BYTES_MAX];

@@ -1,11 +1,11 @@
-/* drop_container.c -- what a deleted container leaves, its keys, and what a
- * deleted database leaves, its objects: removed in slices.
+/* drop_container.c -- removes the keys of deleted containers and the objects of
+ * deleted databases, in background slices.
  *
- * The row 0 | 'x' | number says that a container is doomed; it is written in
- * the transaction that deletes the container and goes with its last key, so a
- * crash in between only means that the sweeper goes on after the next start.
- * The row 0 | 'y' | database says the same of a database and its objects, which
- * come first: each container among them becomes a doomed one.
+ * The row 0 | 'x' | number marks a deleted container.  It is written in the
+ * transaction that deletes the container and removed with its last key, so
+ * after a crash in between the work goes on at the next start.  The row 0 | 'y'
+ * | database marks a deleted database and its objects.  These come first: each
+ * container among them gets a marker of its own.
  */
 #include "engine/cleanup/drop_container.h"
 
@@ -19,7 +19,7 @@
 
 enum {
     SLICE_KEYS = 256,
-    SLICE_BYTES = 64 << 10, /* about what their removal takes in the log */
+    SLICE_BYTES = 64 << 10, /* about what their removal takes in the WAL */
     TAG_DOOMED = 'x',
     TAG_DROPPED = 'y',
 };
@@ -51,7 +51,7 @@ static enum rn_code marker_del(struct rn_txn *txn, char tag, uint32_t number)
     return rn_txn_del(txn, rn_key_view(&key));
 }
 
-/* The first of a kind.  RN_NOT_FOUND if there is none. */
+/* The first marker of a kind.  RN_NOT_FOUND if there is none. */
 static enum rn_code marker_find(struct rn_txn *txn, char tag, uint32_t *number)
 {
     struct rn_key from, before, found;
@@ -101,7 +101,7 @@ enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out)
             break;
         *out += 1;
         from = found;
-        from.bytes[from.len++] = 0; /* just behind it */
+        from.bytes[from.len++] = 0; /* the key just after it */
     }
     return rc;
 }
@@ -155,8 +155,8 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     return rc == RN_NOT_FOUND ? sweep_container(e, txn) : rc;
 }
 
-/* Goes on until nothing is doomed; a store that is full or broken ends it until
- * the next deletion or start. */
+/* Goes on until no marker remains; if the store is full or has failed, it stops
+ * until the next deletion or start. */
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {

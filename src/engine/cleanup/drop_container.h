@@ -1,17 +1,17 @@
-/* drop_container.h -- what a deleted container leaves, its keys, and what a
- * deleted database leaves, its objects: removed in slices. */
+/* drop_container.h -- removes the keys of deleted containers and the objects of
+ * deleted databases, in background slices. */
 #ifndef RN_ENGINE_CLEANUP_DROP_CONTAINER_H
 #define RN_ENGINE_CLEANUP_DROP_CONTAINER_H
 
 #include "engine/engine.h"
 #include "store/store.h"
 
-/* What a deleted container and a deleted database leave. */
+/* Marks a deleted container, or a deleted database, for removal. */
 enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
 enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database) RN_CHECK;
-/* RN_NOT_FOUND if a database has not been deleted, or has left nothing. */
+/* RN_NOT_FOUND if the database was not deleted, or no object of it remains. */
 enum rn_code rn_dropped_find(struct rn_txn *txn, uint32_t database) RN_CHECK;
-/* How many databases have been deleted and have left objects. */
+/* The number of deleted databases whose objects remain. */
 enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out) RN_CHECK;
 void rn_sweeper_wake(struct rn_engine *e);
 

@@ -10,14 +10,14 @@
 
 enum {
     SLICE_KEYS = 256,
-    DOCUMENT_KEYS = 4, /* about what the removal of one touches */
+    DOCUMENT_KEYS = 4, /* about the keys that a removal touches */
     SLICE_BYTES = 1 << 20,
     RETRY_S = 60, /* after a slice that failed */
     PLACES_MAX = 1 << 20,
 };
 
-/* How far a range's feed has been looked through: what lies before stays until
- * its own ttl ends. */
+/* How far a range's feed has been scanned: documents before that stay until
+ * their own ttl ends. */
 struct place {
     uint32_t range, n;
     uint64_t lsn;
@@ -28,11 +28,11 @@ struct rn_expiry_clock {
     struct rn_rid rid;
     uint32_t number;
     int32_t default_ttl;
-    int64_t history; /* seconds; OFF: what there is goes; NEVER: it stays */
+    int64_t history; /* seconds; OFF: all is removed; NEVER: it is kept */
     int64_t due;
-    int64_t then; /* the next, once the slice that has looked is durable */
+    int64_t then; /* the next due time, once the slice is durable */
     bool is_swept;
-    bool is_bad;          /* the slice ended at something in this container */
+    bool is_bad;          /* the slice failed in this container */
     struct rn_buf places; /* of struct place */
 };
 
@@ -99,7 +99,7 @@ static void drop_clock(struct rn_expiry *x, struct rn_expiry_clock *clock)
     char bytes[4];
 
     if (rn_tree_del(&x->by_number, number_key(clock->number, bytes)))
-        return; /* no memory: it stays, and finds nothing to do */
+        return; /* no memory: an idle clock stays */
     while (*at != clock)
         at = &(*at)->next;
     *at = clock->next;
@@ -189,7 +189,7 @@ static struct place *find_place(struct rn_expiry_clock *clock, uint32_t range)
     return NULL;
 }
 
-/* Without memory for it the same rows are looked at again. */
+/* Without memory for it the same rows are scanned again. */
 static void set_place(struct rn_expiry_clock *clock, const struct place *place)
 {
     struct place *old = find_place(clock, place->range);
@@ -214,7 +214,7 @@ struct slice {
     const struct rn_container *container;
     struct rn_expiry_clock *clock;
     int64_t now;
-    uint64_t bytes; /* of redo, at which it ends */
+    uint64_t bytes; /* redo bytes at which it ends */
     int32_t keys;   /* left */
     struct rn_err err;
 };
@@ -250,7 +250,7 @@ static enum rn_code remove_document(struct slice *s, const struct rn_key *key,
     return rc ? rc : rn_apply_end(&turn);
 }
 
-/* The first row of a tag at or behind `from`: its key, and its value, borrowed
+/* The first row of a tag at or after `from`: its key, and its value, borrowed
  * until the next write. */
 static enum rn_code first_row(struct slice *s, char tag,
                               const struct rn_key *from, struct rn_key *key,
@@ -278,7 +278,7 @@ static enum rn_code first_row(struct slice *s, char tag,
 
 /* ---- documents with a ttl of their own ----------------------------------- */
 
-/* The document of a 't' row, which goes with it. */
+/* Removes the document of a 't' row, and the row with it. */
 static enum rn_code remove_timed(struct slice *s, uint64_t rid, bool *removed)
 {
     struct rn_row_document row;
@@ -329,7 +329,8 @@ static enum rn_code sweep_timed(struct slice *s)
 
 /* ---- documents on the default -------------------------------------------- */
 
-/* Where to go on in a range, or in the first that follows. */
+/* The key at which the scan goes on, in this range or in the next one that has
+ * rows. */
 static void place_key(struct slice *s, uint32_t range, struct rn_key *out)
 {
     const struct place *place = find_place(s->clock, range);
@@ -338,7 +339,7 @@ static void place_key(struct slice *s, uint32_t range, struct rn_key *out)
                 place ? place->n + 1 : 0, out);
 }
 
-/* Looks at one row of a feed, and says whether the next one is due, too. */
+/* Processes one row of a feed; `*more` if the next one may be due, too. */
 static enum rn_code sweep_row(struct slice *s, const struct place *at,
                               struct rn_view value, bool *more)
 {
@@ -359,7 +360,7 @@ static enum rn_code sweep_row(struct slice *s, const struct place *at,
     }
     s->keys--;
     if (feed.ttl) {
-        set_place(s->clock, at); /* a 't' row speaks for it */
+        set_place(s->clock, at); /* its 't' row handles it */
     } else {
         look_again(s, feed.ts + s->container->default_ttl);
     }
@@ -389,7 +390,7 @@ static enum rn_code sweep_feeds(struct slice *s)
         at.n = rn_get_u32_be(key.bytes + RN_KEY_HEAD + 12);
         if (at.range != range && find_place(s->clock, at.range)) {
             range = at.range;
-            continue; /* from where we were in that one */
+            continue; /* continue at the place reached in that range */
         }
         range = at.range;
         rc = sweep_row(s, &at, value, &more);
@@ -403,8 +404,8 @@ static enum rn_code sweep_feeds(struct slice *s)
 
 /* ---- history ------------------------------------------------------------- */
 
-/* The range that an entry was written in, of all whose history a range has.
- * Where some were merged, an LSN of one is none of another's. */
+/* Finds the range in which an entry was written, among those whose history a
+ * range has.  Where ranges were merged, an LSN belongs to one of them only. */
 static enum rn_code find_birth(struct slice *s, struct rn_view epk,
                                uint64_t lsn, uint32_t *range,
                                struct rn_row_range *row)
@@ -427,7 +428,8 @@ static enum rn_code find_birth(struct slice *s, struct rn_view epk,
     return rc;
 }
 
-/* Readers are told that it goes no further back. */
+/* Records that the history starts later now, so that readers learn of the gap.
+ */
 static enum rn_code lose(struct slice *s, uint32_t range, struct rn_view epk,
                          uint64_t lsn)
 {
@@ -497,7 +499,7 @@ static enum rn_code sweep_container(struct slice *s)
         rc = sweep_history(s);
     if (is_spent(s) || rc)
         look_again(s, s->now);
-    /* Deleted in this very transaction, it is not yet so in memory. */
+    /* The container was deleted in this transaction, and is still in memory. */
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
@@ -533,7 +535,7 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     enum rn_code rc = RN_OK;
 
     if (e->expiry.is_begun)
-        forget_places(&e->expiry); /* what was removed is there again */
+        forget_places(&e->expiry); /* the removal was undone */
     e->expiry.is_begun = true;
     for (clock = e->expiry.clocks; clock && !rc && !is_spent(&s);
          clock = next) {
