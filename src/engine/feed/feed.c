@@ -16,14 +16,14 @@ enum {
     KEYS_PER_ENTRY = 4, /* a key costs a fraction of an entry */
 };
 
-/* One feed among those that are merged. */
+/* One of the feeds that are merged. */
 struct rn_feed_source {
     uint32_t range;
     struct rn_cursor *cursor;
     enum { BEHIND, READY, ENDED } state;
-    struct rn_row_document place; /* READY: where its next entry lies, */
+    struct rn_row_document place; /* READY: the place of its next entry, */
     struct rn_view value;         /* and the entry */
-    struct rn_row_feed row;       /* of the entry that was taken last */
+    struct rn_row_feed row;       /* of the last entry taken */
     struct rn_row_history version;
 };
 
@@ -90,7 +90,7 @@ static bool is_late(const struct rn_feed *f, uint64_t lsn, int64_t ts)
     return ts >= f->scan->since || lsn > f->scan->since_upto;
 }
 
-/* Is it above the floor of its interval? */
+/* Is the LSN above the floor of its interval? */
 static bool is_new(const struct rn_feed *f, uint64_t lsn, struct rn_view epk)
 {
     const struct rn_feed_floor *floors = f->scan->floors;
@@ -152,7 +152,7 @@ static size_t found_count(const struct rn_feed *f)
     return f->found.len / sizeof(struct rn_row_document);
 }
 
-/* A transaction larger than the budget is still read in whole. */
+/* A transaction larger than the budget is still read completely. */
 static bool has_room(const struct rn_feed *f)
 {
     return f->found.len + KEYS_PER_ENTRY * sizeof(struct rn_row_document) <=
@@ -168,7 +168,8 @@ static void close_sources(struct rn_feed *f)
     f->source_count = 0;
 }
 
-/* Some more of the keys; at their end the list takes over. */
+/* Scans some more of the keys; at their end the sorted list replaces the feed.
+ */
 static enum rn_code walk_keys(struct rn_feed *f)
 {
     struct rn_documents_scan scan = { .epks = f->scan->epks,
@@ -266,7 +267,7 @@ static enum rn_code take_entry(struct rn_feed *f, struct rn_feed_source *s,
     return rc;
 }
 
-/* The source whose next entry comes first of all; NULL if there are no more. */
+/* The source whose next entry sorts first; NULL if there are no more. */
 static enum rn_code find_first(struct rn_feed *f, struct rn_feed_source **first)
 {
     *first = NULL;
@@ -286,9 +287,9 @@ static enum rn_code find_first(struct rn_feed *f, struct rn_feed_source **first)
     return RN_OK;
 }
 
-/* Entries are looked at in the order they would be given, whatever source they
- * are of.  So the budget can end the scan between two LSNs and nowhere else,
- * and each scan gets past one LSN at least. */
+/* Entries are examined in the order in which they would be returned, whatever
+ * their source.  So the budget can end the scan between two LSNs and nowhere
+ * else, and each scan gets past one LSN at least. */
 enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out)
 {
     struct rn_feed_source *first;
@@ -354,9 +355,9 @@ static bool has_id(const struct rn_buf *ids, uint32_t id)
     return false;
 }
 
-/* The range, and its ancestors whose feeds may have something of it above an
- * LSN.  A parent's last LSN is not above its child's, and what is empty has
- * empty ancestors, so the way up ends early. */
+/* The range, and its ancestors whose feeds may have entries of it above an LSN.
+ * A parent's last LSN is not above its child's, and an empty range has empty
+ * ancestors, so the search upward ends early. */
 static enum rn_code find_sources(struct rn_snapshot *r, uint32_t range,
                                  uint64_t after, bool all_versions,
                                  struct rn_buf *ids)
@@ -464,8 +465,8 @@ static enum rn_code entry_from(struct rn_snapshot *r, uint32_t range,
     return rc;
 }
 
-/* By bisection: _ts does not fall along a feed.  Up to `low` all are too early;
- * from `high` on none is. */
+/* Bisects, because _ts does not decrease along a feed.  Entries up to `low` are
+ * too early; none is from `high` on. */
 static enum rn_code bisect(struct rn_snapshot *r, uint32_t range, int64_t ts,
                            uint64_t low, uint64_t *high)
 {
@@ -487,9 +488,10 @@ static enum rn_code bisect(struct rn_snapshot *r, uint32_t range, int64_t ts,
     return RN_OK;
 }
 
-/* The first LSN of one feed at which an entry may be late enough, or beyond
- * all.  Where a merge has mixed two orders nothing can be bisected, but all of
- * it is older than what came later: if some of that is too early, so is it. */
+/* The first LSN of one feed at which an entry may be late enough, or
+ * UINT64_MAX.  A part that a merge has mixed cannot be bisected, but all of it
+ * is older than the entries after it: if one of those is too early, so is the
+ * mixed part. */
 static enum rn_code find_in_feed(struct rn_snapshot *r, uint32_t range,
                                  int64_t ts, uint64_t *lsn)
 {

@@ -1,27 +1,26 @@
 /* feed.h -- the change feed: a range's documents in the order of their last
  * changes.
  *
- * Rows under 'f' lie in that order already (key.h), so reading it is a scan.
- * There may be several: after a split or a merge the entries of a range lie
- * where they were written, under its ancestors, until they are brought home.
- * They are read together, merged by (LSN, range, n), and of each only what
- * belongs to the reader's interval of EPKs is given.
+ * 'f' rows are stored in that order (key.h), so reading it is a scan.  There
+ * may be several scans: after a split or a merge the entries of a range are
+ * under the ancestors that they were written in, until they are re-homed.  They
+ * are read together, merged by (LSN, range, n), and only entries in the
+ * reader's interval of EPKs are returned.
  *
- * A reader of one key, or of any part of a range, would walk past all that is
- * not his.  So beside the feed the keys of that part ('d') are walked too; if
- * they come to their end first, the changes are given from them, sorted.  The
- * cost is that of the shorter walk, twice at most.
+ * A reader of one key, or of any part of a range, would have to skip all other
+ * entries.  So the keys of that part ('d') are scanned beside the feed; if that
+ * scan ends first, the changes are returned from it, sorted.  The cost is at
+ * most twice that of the shorter scan.
  *
- * Of all versions, the rows under 'v' are read in the same way; there is no
- * shorter walk to them.
+ * For all versions, the 'v' rows are read in the same way; there is no shorter
+ * scan for them.
  *
- * What always holds:
- *   - given in the order of LSNs; nothing above `upto`, nothing up to `after`
- *   - all with LSNs up to `seen` has been given, or is not there any more
- *   - the scan ends for want of budget only between two LSNs, and after one
- *     at least
+ * Invariants:
+ *   - changes come in the order of LSNs; none above `upto`, none up to `after`
+ *   - all changes with LSNs up to `seen` have been returned, or no longer exist
+ *   - the budget ends the scan only between two LSNs, and after one at least
  *
- * A feed belongs to a reading, and so to one thread.
+ * A feed belongs to a snapshot, and so to one thread.
  */
 #ifndef RN_ENGINE_FEED_FEED_H
 #define RN_ENGINE_FEED_FEED_H
@@ -30,8 +29,8 @@
 #include "engine/feed/history.h"
 #include "waiters/waiters.h"
 
-/* The reader has every change of this interval up to this LSN, as the
- * continuation of that range says. */
+/* The reader has every change of this interval up to this LSN, according to its
+ * continuation of that range. */
 struct rn_feed_floor {
     struct rn_epk_range epks;
     uint64_t lsn;
@@ -41,40 +40,40 @@ struct rn_feed_floor {
 struct rn_feed_scan {
     uint32_t range;           /* alive */
     struct rn_epk_range epks; /* a part of it, or all */
-    const struct rn_pk *pk;   /* only documents of this whole key; NULL: all */
+    const struct rn_pk *pk;   /* only documents of this full key; NULL: all */
     uint64_t after, upto;     /* LSNs */
-    /* Disjoint, in the order of their intervals; nothing up to its floor is
-     * given. */
+    /* Disjoint, sorted by interval.  Changes up to the floor of their interval
+     * are skipped. */
     const struct rn_feed_floor *floors;
     size_t floor_count;
-    int64_t since;        /* only with this _ts or a later one, */
-    uint64_t since_upto;  /* of what has an LSN up to this */
+    int64_t since;        /* only changes with this _ts or a later one, */
+    uint64_t since_upto;  /* among those with an LSN up to this */
     bool all_versions;    /* the history (history.h), not the documents */
-    uint32_t entries_max; /* how much may be looked at */
+    uint32_t entries_max; /* budget of entries to examine */
     size_t bytes_max;
 };
 
 struct rn_change {
-    struct rn_row_document place; /* but for the rid */
+    struct rn_row_document place; /* without the rid */
     int64_t ts;
-    struct rn_view json;           /* until the reading ends */
-    struct rn_row_history version; /* of all versions; likewise */
+    struct rn_view json;           /* valid until the snapshot ends */
+    struct rn_row_history version; /* with all_versions; likewise */
 };
 
 struct rn_feed {
     struct rn_snapshot *reading;
     const struct rn_feed_scan *scan;
-    uint64_t seen; /* once next has come to an end */
+    uint64_t seen; /* valid once next has returned RN_NOT_FOUND */
 
-    /* Its own. */
+    /* Private. */
     size_t source_count;
     struct rn_feed_source *sources;
-    struct rn_row_document last; /* the place given last */
-    uint64_t looked;             /* the LSN looked at last */
+    struct rn_row_document last; /* the last place returned */
+    uint64_t looked;             /* the last LSN examined */
     uint32_t entries;
     size_t bytes;
     bool is_part, is_listed;
-    struct rn_documents keys; /* the other walk, and what it found */
+    struct rn_documents keys; /* the scan of the keys, and its hits */
     struct rn_buf found;
     size_t found_at;
 };
@@ -88,17 +87,17 @@ enum rn_code rn_feed_open(struct rn_feed *f, struct rn_snapshot *r,
 enum rn_code rn_feed_next(struct rn_feed *f, struct rn_change *out) RN_CHECK;
 void rn_feed_close(struct rn_feed *f); /* zeroed is fine */
 
-/* The row of a range that is alive; RN_GONE as above. */
+/* The row of a living range; RN_GONE as above. */
 enum rn_code rn_feed_range(struct rn_snapshot *r, uint32_t range,
                            struct rn_row_range *out,
                            struct rn_err *err) RN_CHECK;
 
-/* RN_GONE if the database of the container has been deleted: its ranges are
- * there until they are removed (drop_container.c). */
+/* RN_GONE if the container's database was deleted: its ranges exist until they
+ * are removed (drop_container.c). */
 enum rn_code rn_feed_check_database(struct rn_snapshot *r,
                                     struct rn_err *err) RN_CHECK;
 
-/* What of its range moves a reader of this interval. */
+/* The stretch of its range that wakes a waiter for this interval. */
 struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks);
 
 /* The highest LSN before all changes of the range with this _ts or a later one;

@@ -105,7 +105,8 @@ enum rn_code rn_row_history_decode(struct rn_view bytes,
 
 /* ---- gaps ---------------------------------------------------------------- */
 
-/* Parents have lower ids than their children, so one way down meets all. */
+/* Parents have lower ids than their children, so one pass towards lower ids
+ * finds them all. */
 enum rn_code rn_history_lost(struct rn_snapshot *r, uint32_t range,
                              const struct rn_epk_range *epks, uint64_t *lost)
 {
@@ -166,7 +167,7 @@ static enum rn_code print_name(const struct rn_json_path *path,
     return rc;
 }
 
-/* Which document was deleted. */
+/* Prints the id and the partition key of a deleted document. */
 static enum rn_code print_identity(const struct rn_row_history *h,
                                    const struct rn_pkdef *def,
                                    struct rn_json_out *o)
