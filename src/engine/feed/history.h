@@ -4,8 +4,9 @@
  * As JSON, in a container's "changeFeedPolicy":
  *
  *   {"retentionDuration":10}                         minutes; 0: no history
- *   {"retentionDuration":-1,"previousImages":true}   Runnel's own: for ever,
- * and with the replaced version
+ *   {"retentionDuration":-1,"previousImages":true}   for ever, and with the
+ *                                                    replaced version: an
+ *                                                    extension of Runnel
  *
  * Each write of a document then leaves a row 'v', in the transaction that makes
  * it and under its place in the feed (apply.c):
