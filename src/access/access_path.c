@@ -1,4 +1,4 @@
-/* access_path.c -- chooses an access path, and goes along it. */
+/* access_path.c -- chooses an access path, and reads along it. */
 #include "access/own.h"
 
 static const struct rn_access_ops *const paths[RN_ACCESS_KINDS] = {
@@ -15,14 +15,14 @@ const char *rn_access_name(enum rn_access_kind kind)
     return paths[kind]->name;
 }
 
-/* Does the query tell in which order it got its documents? */
+/* Does the query's result depend on the order of its documents? */
 static bool is_order_told(const struct rn_access *a, const struct rn_query *q)
 {
     return a->kind != RN_ACCESS_ORDER && a->kind != RN_ACCESS_EXTREMES &&
            (!q || (!rn_query_is_orderless(q) && !rn_query_is_ordered(q)));
 }
 
-/* Which path the query leaves; without one, all is left. */
+/* Chooses the path for the query; without a query, the path is a scan. */
 static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
                            struct rn_arena *arena)
 {
@@ -65,7 +65,8 @@ void rn_access_close(struct rn_access *a)
 {
     if (a->ops)
         a->ops->close(a);
-    rn_access_places_release(&a->places); /* of a path that failed to open */
+    rn_access_places_release(&a->places); /* left by a path that failed to
+                                             open */
 }
 
 bool rn_access_is_natural(const struct rn_access *a)

@@ -1,21 +1,22 @@
-/* access_path.h -- the way to the documents that a query may want.
+/* access_path.h -- access paths: chooses how a query finds its documents, and
+ * reads them in order.
  *
- * What WHERE pins decides how many documents are looked at:
+ * The equalities of WHERE decide how many documents are read:
  *
  *   id and partition key         each such document is looked up
  *   values that an index has     those are looked up in it
- *   partition key, or a prefix   the keys that begin so
+ *   partition key, or a prefix   the keys with that prefix
  *   nothing                      everything in the request's scope
  *
  * Whichever it is, documents come in one order, that of their keys or that of
- * their rids, so that a position among them is good for all; and WHERE is still
- * asked about each.  Only where all are wanted and nobody can tell the order do
- * they come as they lie.
+ * their rids, so that a position in that order is valid for every path; and
+ * WHERE is still evaluated for each.  Only if all documents are wanted and the
+ * query does not depend on their order do they come in storage order.
  *
- * Two ways lead elsewhere.  ORDER BY may follow an index that is in its order,
- * and MIN and MAX may look at its two ends.  Both may find on their way that
- * too little of what they meet is wanted: then they give up, and the query is
- * to be run again without them.
+ * Two paths have orders of their own.  ORDER BY may follow an index that is in
+ * its order, and MIN and MAX may read its two ends.  Both may find that too few
+ * of the documents they read are wanted: then they give up, and the query must
+ * be run again without them.
  *
  * Each kind of access path is a file with a table of operations (own.h).
  */
@@ -30,102 +31,105 @@ enum rn_access_kind {
     RN_ACCESS_SCAN,
     RN_ACCESS_KEYS,
     RN_ACCESS_POINTS,
-    RN_ACCESS_INDEX,    /* what an index has between some bounds */
+    RN_ACCESS_INDEX,    /* the rows of an index between bounds */
     RN_ACCESS_ORDER,    /* in the order of an index */
     RN_ACCESS_EXTREMES, /* its first and its last documents */
     RN_ACCESS_KINDS,
 };
 
-/* As operators are told. */
+/* The name that operators see. */
 const char *rn_access_name(enum rn_access_kind kind);
 
-/* In which order documents come, if the query can tell and has no order of its
- * own. */
+/* The order of the documents, if the query depends on it and has no ORDER BY.
+ */
 enum rn_document_order {
     RN_ORDER_KEYS, /* of their keys */
-    /* Of their rids, range by range, if they are few: RN_ACCESS_NATURAL_MAX of
-     * a range, or of what the path leaves of it.  Else of their keys. */
+    /* By rid, range by range, if they are few: at most RN_ACCESS_NATURAL_MAX in
+     * a range, or in the part of it that the path selects.  Else by key. */
     RN_ORDER_BY_SIZE,
-    RN_ORDER_RIDS, /* of their rids, however many there are */
+    RN_ORDER_RIDS, /* by rid, however many there are */
 };
 enum { RN_ACCESS_NATURAL_MAX = 10000 };
 
-/* What the caller lets it do. */
+/* What the caller wants and allows. */
 struct rn_access_ask {
     struct rn_documents_scan scope; /* the request's */
-    enum rn_document_order order;   /* its `after` is a position of that */
+    enum rn_document_order order;   /* the scope's `after` is a position in that
+                                       order */
     const struct rn_query *query;   /* NULL: all documents are wanted */
-    struct rn_view after; /* the row that an ordered page begins behind */
+    struct rn_view after; /* the row after which an ordered page begins */
     const struct rn_query_resume *resume; /* see struct rn_query_limits */
-    bool no_index;                        /* as if there were none */
-    bool no_order;                        /* nor one that ORDER BY may follow */
-    /* Rows that WHERE has let through so far (struct rn_query_stats), by which
-     * MIN and MAX know the end of an index; NULL: they do not use one. */
+    bool no_index;                        /* ignore all indexes */
+    bool no_order;                        /* do not follow an index for ORDER
+                                             BY */
+    /* Rows that passed WHERE so far (struct rn_query_stats), by which MIN and
+     * MAX recognise an end of the index; NULL: they do not use one. */
     const uint64_t *matched;
 };
 
-/* Of KEYS and POINTS: in order, each once. */
+/* For KEYS and POINTS: sorted, without duplicates. */
 struct rn_access_keys {
     struct rn_access_key *list;
     uint32_t count, next;
 };
 
-/* Where documents lie, in the order in which they come. */
+/* The places of documents, in the order in which they are read. */
 struct rn_access_places {
     struct rn_buf list;   /* of struct rn_access_place, own.h */
     struct rn_arena held; /* their bytes */
     size_t next;
 };
 
-/* Of ORDER and EXTREMES: a walk along an index. */
+/* For ORDER and EXTREMES: a scan along an index. */
 struct rn_access_walk {
-    struct rn_query_spans spans; /* where to walk */
+    struct rn_query_spans spans; /* the intervals to scan */
     uint32_t span;               /* the next of them */
     struct rn_index_walk rows;   /* if `is_open` */
-    uint64_t budget; /* rows to look at before it gives up; 0: no end */
+    uint64_t budget; /* rows to read before it gives up; 0: no limit */
     bool is_open, is_backward;
-    bool is_keyed; /* else WHERE's keys would be scanned */
+    bool is_keyed; /* otherwise WHERE's keys would be scanned */
 };
 
-/* Of ORDER. */
+/* For ORDER. */
 struct rn_access_order {
-    char seek[RN_KEY_MAX]; /* where a page begins */
+    char seek[RN_KEY_MAX]; /* the start of the page */
     size_t seek_len;
 };
 
-/* Sort keys that all rows of interest begin with. */
+/* The common prefix of the sort keys of all wanted rows. */
 struct rn_access_prefix {
     char bytes[RN_KEY_MAX];
     size_t len;
 };
 
-/* Of EXTREMES. */
+/* For EXTREMES. */
 struct rn_access_extremes {
     struct rn_query_extreme what;
     struct rn_access_prefix prefix;
     const uint64_t *matched; /* see struct rn_access_ask */
-    uint64_t matched_before; /* the document given last */
-    uint64_t group;          /* of this end, if `has_end` */
+    uint64_t matched_before; /* its value when last checked */
+    uint64_t group;          /* of the rows at this end, if `has_end` */
     bool has_end;
 };
 
-/* Of any kind in the order of rids. */
+/* For any kind in the order of rids. */
 struct rn_access_natural {
     struct rn_access_segment *segments; /* natural.c */
     uint32_t count, at;
-    uint64_t from;        /* the least rid of segment `at` that is wanted */
+    uint64_t from;        /* the least wanted rid of segment `at` */
     uint64_t collected;   /* documents, so far */
-    uint32_t end_segment; /* no place from there on is collected, if `is_cut` */
+    uint32_t end_segment; /* if `is_cut`, no place from there on is collected */
     uint64_t end;
-    struct rn_epk_range begun; /* what a page goes on with, if `has_begun` */
+    struct rn_epk_range begun; /* the interval a page continues, if
+                                  `has_begun` */
     struct rn_births births;   /* of a scan along the rids */
     struct rn_rid_scan scan;   /* if `is_open` */
     struct rn_access_ask ask;
     struct rn_arena *arena;
     char position[RN_PLACE_MAX];
     bool has_begun, is_open;
-    bool is_forced; /* there is no other order */
-    bool is_cut;    /* behind the last place there may be more */
+    bool is_forced; /* no other order is allowed */
+    bool is_cut;    /* there may be more after the last place */
 };
 
 struct rn_access_ops; /* own.h */
@@ -135,18 +139,19 @@ struct rn_access {
     const struct rn_access_ops *ops;
     struct rn_snapshot *reading;
     struct rn_documents_scan scope; /* the request's */
-    struct rn_view at; /* the place, or position, of the document given last */
-    uint64_t examined; /* rows of indexes that were looked at */
+    struct rn_view at; /* the place, or position, of the last document
+                          returned */
+    uint64_t examined; /* rows of indexes that were read */
 
-    /* What indexes there are. */
-    struct rn_indexes indexes;    /* all that the container has */
-    const struct rn_index *index; /* the one that is used; NULL: none */
-    uint64_t about;               /* documents of the container */
+    /* Indexes. */
+    struct rn_indexes indexes;    /* all of the container */
+    const struct rn_index *index; /* the one in use; NULL: none */
+    uint64_t about;               /* estimated documents of the container */
     uint64_t text;                /* hash of the query's */
-    uint64_t too_many; /* rows after which an index was left alone; 0: none */
+    uint64_t too_many; /* rows after which an index was rejected; 0: none */
     struct rn_documents_bounds bounds; /* of the scope */
 
-    /* Of the kinds. */
+    /* For the kinds. */
     struct rn_documents documents; /* of SCAN and KEYS */
     struct rn_full_scan whole;     /* of SCAN instead, if `is_whole` */
     struct rn_access_keys keys;
@@ -161,7 +166,7 @@ struct rn_access {
 };
 
 /* The query and the arena must outlive it.  RN_BAD_REQUEST if the scope's
- * `after` is no place. */
+ * `after` is not a place. */
 enum rn_code rn_access_open(struct rn_access *a, struct rn_snapshot *r,
                             const struct rn_access_ask *ask,
                             struct rn_arena *arena) RN_CHECK;
@@ -169,33 +174,33 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_snapshot *r,
 enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body) RN_CHECK;
 void rn_access_close(struct rn_access *a); /* zeroed is fine */
 
-/* True if documents come in the order of their rids: then `at` is no place but
- * a position (natural.c). */
+/* True if documents come in the order of their rids: then `at` is a position
+ * (natural.c), not a place. */
 bool rn_access_is_natural(const struct rn_access *a);
-/* A position: an interval of which all documents up to a rid were given.  False
- * if the bytes are none. */
+/* A position: an interval whose documents up to a rid were returned.  False if
+ * the bytes are not a position. */
 size_t rn_access_position_put(const struct rn_epk_range *epks, uint64_t rid,
                               char out[RN_PLACE_MAX]);
 bool rn_access_position_get(struct rn_view in, struct rn_epk_range *epks,
                             uint64_t *rid);
 
-/* index_advisor.c: which index would have saved documents that were read, so
- * that it is made one day. */
+/* index_advisor.c: finds an index that would have saved documents that were
+ * read, so that the engine may create it. */
 struct rn_missed {
     const struct rn_access *access;
     const struct rn_query *query;
     const struct rn_policy *policy;
     const struct rn_query_stats *stats;
 };
-/* None if `count` is 0 then. */
+/* `count` is 0 if there is none. */
 enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
                             struct rn_index_key keys[RN_INDEX_KEYS_MAX],
                             uint32_t *count) RN_CHECK;
-/* Tells the engine, and which one was used. */
+/* Reports the missing index, and the one that was used, to the engine. */
 void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
                     struct rn_arena *arena);
 
-/* A partition key value of a query's making; `*is_key` if it can be one. */
+/* A partition key value from a query's value; `*is_key` if it can be one. */
 struct rn_pk_value rn_access_key_of(const struct rn_value *v, bool *is_key);
 
 #endif

@@ -1,15 +1,17 @@
-/* index_advisor.c -- which index would have saved documents that a query read.
+/* index_advisor.c -- index advisor: finds an index that would have saved
+ * documents that a query read.
  *
- * The best is of one path that WHERE wants to have a value, then of one that it
- * bounds, then what ORDER BY would follow, then that of MIN and MAX.  Only
- * paths that the container's indexing policy has are meant, and only what is
- * not there yet: an index that was not worth using is not made again.
+ * The best index is over a path that WHERE compares for equality, then over one
+ * that it bounds, then one that ORDER BY would follow, then one for MIN and
+ * MAX.  Only paths of the container's indexing policy are considered, and only
+ * indexes that do not exist yet: an index that was not worth using is not
+ * created again.
  */
 #include "access/own.h"
 
 enum {
-    FEWEST = 256, /* documents that are worth a note */
-    WANTED = 4,   /* if more than one of so many is wanted, a scan is right */
+    FEWEST = 256, /* least documents read that are worth a note */
+    WANTED = 4,   /* if more than one in so many is wanted, a scan is right */
 };
 
 static bool is_there(const struct rn_missed *m, const struct rn_index_key *keys,
@@ -24,7 +26,7 @@ static bool is_there(const struct rn_missed *m, const struct rn_index_key *keys,
     return false;
 }
 
-/* A path of WHERE: 2 if it is to have a value, 1 if it has bounds. */
+/* Rates a path of WHERE: 2 for an equality, 1 for bounds. */
 static enum rn_code rate(const struct rn_missed *m, struct rn_arena *arena,
                          const struct rn_json_path *path, int *out)
 {
@@ -117,14 +119,14 @@ enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
         rc = find_filter(m, arena, keys, count);
     if (!rc && !*count && s->rows <= s->documents / WANTED)
         rc = find_order(m, arena, keys, count);
-    /* If few are wanted, none of them may be near an end. */
+    /* If few are wanted, possibly none of them is near an end. */
     if (!rc && !*count && s->matched > s->documents / WANTED)
         rc = find_extreme(m, arena, keys, count);
     return rc;
 }
 
-/* A page that read many documents after an index was left alone would rather
- * have looked further along it; one that read few, less far. */
+/* If a page read many documents after an index was rejected, later queries read
+ * further along the index; if it read few, less far. */
 static void note_patience(const struct rn_missed *m)
 {
     const struct rn_access *a = m->access;
@@ -152,6 +154,6 @@ void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
     note_patience(m);
     if (rn_missed_find(m, arena, keys, &count) || !count ||
         rn_documents_count((struct rn_snapshot *)(uintptr_t)r, &about))
-        return; /* nothing depends on it */
+        return; /* the advice is optional */
     rn_index_note_missed(r->engine, o, keys, count, m->stats->documents, about);
 }

@@ -1,12 +1,13 @@
 /* index_extremes.c -- access path: the first and the last documents of an
  * index.
  *
- * MIN and MAX want the first documents and the last that WHERE lets through.
+ * MIN and MAX need the first and the last documents that pass WHERE.
  */
 #include "access/own.h"
 
-/* Where an index has the path in order: from the start, or behind other paths
- * each of which WHERE pins to one value.  Their sort keys go to `prefix`. */
+/* Checks that the path orders the index: it is the first, or all paths before
+ * it are pinned by WHERE to one value.  Their sort keys are added to `prefix`.
+ */
 static enum rn_code find_prefix(const struct rn_access_ask *ask,
                                 const struct rn_index *x,
                                 const struct rn_json_path *path,
@@ -36,7 +37,8 @@ static enum rn_code find_prefix(const struct rn_access_ask *ask,
     return RN_OK;
 }
 
-/* An index at whose ends the answer is; the one of which most is pinned. */
+/* An index with the answer at its ends; the one with most paths pinned to one
+ * value. */
 enum rn_code rn_access_find_extreme(struct rn_access *a,
                                     const struct rn_access_ask *ask,
                                     struct rn_arena *arena,
@@ -87,9 +89,9 @@ static void add_prefix(const struct rn_access *a, struct rn_view end,
     out->len = a->extremes.prefix.len + end.len;
 }
 
-/* The next span from this end, as far as it decides anything: documents without
- * a value do not, and those at the upper end only for MAX, but for arrays and
- * objects, of which one spoils MIN too. */
+/* Opens the next interval from this end, limited to rows that can decide.
+ * Documents without a value cannot.  Those at the upper end can only for MAX,
+ * except arrays and objects, one of which makes MIN undefined too. */
 static enum rn_code open_end(struct rn_access *a)
 {
     static const char tags[] = { RN_SORTKEY_NULL, RN_SORTKEY_ARRAY,
@@ -119,7 +121,8 @@ static enum rn_code open_end(struct rn_access *a)
                               a->reading->container->number, a->index, &span);
 }
 
-/* Goes on to the upper end, unless the lower had nothing: so has that. */
+/* Goes on to the upper end, unless the lower end was empty: then so is the
+ * upper. */
 static bool turn_round(struct rn_access *a)
 {
     bool is_done = a->walk.is_backward || !a->extremes.has_end;
@@ -131,8 +134,8 @@ static bool turn_round(struct rn_access *a)
     return !is_done;
 }
 
-/* The document that was given before is one that WHERE let through: it, and
- * those that cannot be told from it, are this end. */
+/* If the last document returned passed WHERE, it and the rows that are not
+ * ordered after it (its group) are this end. */
 static void note_end(struct rn_access *a)
 {
     if (*a->extremes.matched == a->extremes.matched_before)
@@ -142,7 +145,7 @@ static void note_end(struct rn_access *a)
     a->extremes.group = a->walk.rows.group;
 }
 
-/* True if one of these decides as well as all of them. */
+/* True if one such row decides as well as all of them. */
 static bool is_one_enough(const struct rn_access *a)
 {
     char tag = a->walk.rows.key.at[a->extremes.prefix.len];
@@ -166,7 +169,7 @@ static enum rn_code next(struct rn_access *a, struct rn_view *body)
             a->at = a->walk.rows.place;
             rc = rn_document_at(a->reading, a->walk.rows.place,
                                 a->walk.rows.rid, body);
-            continue; /* over one that has expired */
+            continue; /* skips an expired one */
         }
         if ((rc && rc != RN_NOT_FOUND) || a->has_given_up)
             break;

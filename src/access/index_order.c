@@ -1,4 +1,4 @@
-/* index_order.c -- access path: an index that is in the order of ORDER BY. */
+/* index_order.c -- access path: follows an index in the order of ORDER BY. */
 #include "access/own.h"
 
 enum rn_code rn_access_order_keys(const struct rn_query *q,
@@ -18,14 +18,14 @@ enum rn_code rn_access_order_keys(const struct rn_query *q,
             *is_backward = keys[0].is_descending;
         keys[i].is_descending = keys[i].is_descending != *is_backward;
         if (!keys[i].path.count) {
-            *count = 0; /* no path of the document */
+            *count = 0; /* not a path of the document */
             break;
         }
     }
     return rc;
 }
 
-/* Past all rows that begin with these bytes. */
+/* Moves the bound past all rows with this prefix. */
 static void step_over(struct rn_query_seek *s)
 {
     while ((unsigned char)s->out[s->len - 1] == 0xff)
@@ -33,9 +33,9 @@ static void step_over(struct rn_query_seek *s)
     s->out[s->len - 1]++;
 }
 
-/* A bound of the walk, out of sort keys: rows from there on if it goes forward,
- * and up to there if it goes backward.  Rows that are not wanted may be left
- * beyond it, the sorter drops them; none that is wanted is left out. */
+/* Makes a bound of the scan from sort keys: a lower bound if it goes forward,
+ * an upper one if backward.  Unwanted rows may remain inside the bound, and the
+ * sorter drops them; no wanted row is outside. */
 static void make_bound(const struct rn_access *a, struct rn_query_seek *s,
                        bool is_exclusive)
 {
@@ -51,7 +51,7 @@ static void make_bound(const struct rn_access *a, struct rn_query_seek *s,
     }
 }
 
-/* Takes the bound if it is the later one. */
+/* Uses the bound if it is later than the current one. */
 static void take_bound(struct rn_access *a, const struct rn_query_seek *s)
 {
     struct rn_view new = rn_view_of(s->out, s->len);
@@ -64,8 +64,8 @@ static void take_bound(struct rn_access *a, const struct rn_query_seek *s)
     a->order.seek_len = s->len;
 }
 
-/* Where a page begins: at the row that the last one ended with, or where the
- * client wants it to. */
+/* Finds the start of a page: the row that the last page ended with, or the
+ * client's start. */
 static enum rn_code seek(struct rn_access *a, const struct rn_access_ask *ask)
 {
     struct rn_sortkey_form forms[RN_INDEX_KEYS_MAX];
@@ -86,7 +86,7 @@ static enum rn_code seek(struct rn_access *a, const struct rn_access_ask *ask)
         return RN_OK;
     rc = rn_query_seek(ask->query, ask->after, &s);
     if (rc == RN_BAD_REQUEST)
-        return RN_OK; /* the run will say so */
+        return RN_OK; /* the query run will report it */
     if (!rc) {
         make_bound(a, &s, true);
         take_bound(a, &s);
@@ -110,7 +110,7 @@ static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
     return rc ? rc : seek(a, ask);
 }
 
-/* The next span, as far as the page has not passed it. */
+/* Opens the next interval, unless the page starts after it. */
 static enum rn_code open_span(struct rn_access *a)
 {
     struct rn_index_span span = { .is_backward = a->walk.is_backward };
@@ -151,7 +151,7 @@ static enum rn_code next(struct rn_access *a, struct rn_view *body)
             a->at = a->walk.rows.place;
             rc = rn_document_at(a->reading, a->walk.rows.place,
                                 a->walk.rows.rid, body);
-            continue; /* over one that has expired */
+            continue; /* skips an expired one */
         }
         if (rc != RN_NOT_FOUND || a->has_given_up)
             break;

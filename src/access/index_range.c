@@ -1,23 +1,23 @@
-/* index_range.c -- access path: documents that an index has between bounds.
+/* index_range.c -- access path: documents between bounds of an index.
  *
- * WHERE bounds a path that an index has: the places of all documents between
- * those bounds are gathered and sorted, so that they come in the order of keys
- * like any others.  That is done anew for each page, so it is only done while
- * it costs less than going through the documents.
+ * WHERE bounds a path that an index has.  The places of all documents between
+ * those bounds are collected and sorted, so that they come in key order like on
+ * any other path.  Each page does that anew, so it is only done while it costs
+ * less than scanning the documents.
  */
 #include "access/own.h"
 
 #include <stdlib.h>
 
 enum {
-    GATHER_MAX = 65536,  /* more places are never gathered, */
-    GATHER_FIRST = 1024, /* nor these, for a page, before they were missed, */
-    GATHER_KEYED = 1024, /* nor these, where a partition key narrows, */
-    GATHER_SORTED = 256, /* nor these, where an index is in order anyway */
-    /* Of a page of 100 rows: a document that is read through the index costs
-     * as much as 15 rows of it, or as 2 documents in a row. */
+    GATHER_MAX = 65536,  /* most places that are ever collected, */
+    GATHER_FIRST = 1024, /* for a page, without patience, */
+    GATHER_KEYED = 1024, /* with a partition key to narrow the scan, */
+    GATHER_SORTED = 256, /* and if an index is in order anyway */
+    /* For a page of 100 rows: reading a document through the index costs as
+     * much as 15 index rows, or as 2 documents of a scan. */
     GATHER_PAGE = 600,
-    GATHER_SHARE = 4, /* or a quarter of all, of a query that wants all */
+    GATHER_SHARE = 4, /* or a quarter of all, if a query needs all */
 };
 
 struct gathered {
@@ -38,7 +38,7 @@ static enum rn_code add_place(struct gathered *g, const struct rn_index_walk *w)
     return rn_access_places_add(&g->places, &p);
 }
 
-/* RN_TOO_LARGE if there are more than are worth it. */
+/* RN_TOO_LARGE if there are too many rows for the index to pay off. */
 static enum rn_code gather_span(struct rn_access *a, const struct rn_span *span,
                                 struct gathered *g)
 {
@@ -80,7 +80,7 @@ static uint64_t root(uint64_t n)
     return low;
 }
 
-/* How many rows of an index are worth looking at. */
+/* How many rows of an index may be read. */
 static uint64_t most_rows(const struct rn_access *a,
                           const struct rn_access_ask *ask)
 {
@@ -97,7 +97,7 @@ static uint64_t most_rows(const struct rn_access *a,
     return most < GATHER_MAX ? most : (uint64_t)GATHER_MAX;
 }
 
-/* Tries one index, if WHERE bounds its first path; the better one stays in
+/* Tries one index, if WHERE bounds its first path; keeps the better one in
  * `best`. */
 static enum rn_code try_filter(struct rn_access *a,
                                const struct rn_access_ask *ask,
@@ -163,7 +163,7 @@ enum rn_code rn_access_gather(struct rn_access *a,
     return rc;
 }
 
-/* The choice of the index has gathered the places. */
+/* The choice of the index has already collected the places. */
 static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
                          struct rn_arena *arena)
 {

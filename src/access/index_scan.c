@@ -1,15 +1,15 @@
-/* index_scan.c -- chooses an index, and walks along it.
+/* index_scan.c -- chooses an index, and scans along it.
  *
- * Three ways.  What WHERE bounds is gathered (index_range.c).  ORDER BY follows
- * an index in its order (index_order.c).  MIN and MAX want its first documents
- * and its last (index_extremes.c).
+ * Three kinds.  Documents within the bounds of WHERE are collected
+ * (index_range.c).  ORDER BY follows an index in its order (index_order.c).
+ * MIN and MAX read its first and its last documents (index_extremes.c).
  */
 #include "access/own.h"
 
 #include "base/hash.h"
 
 enum {
-    BUDGET_SHARE = 8, /* of all, to be looked at in vain */
+    BUDGET_SHARE = 8, /* of all documents, that may be read in vain */
     BUDGET_LEAST = 1000,
 };
 
@@ -66,7 +66,8 @@ static const struct rn_index *find_index(const struct rn_access *a,
     return NULL;
 }
 
-/* What WHERE leaves few of is gathered; else ORDER BY may find an index. */
+/* If WHERE selects few, they are collected; else ORDER BY may follow an index.
+ */
 static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
                            struct rn_arena *arena)
 {

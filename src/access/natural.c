@@ -1,11 +1,11 @@
-/* natural.c -- documents in the order in which they were created.
+/* natural.c -- access path: documents in the order of their creation.
  *
  * Without ORDER BY the documents of a range come by their rids, and ranges in
- * the order of their intervals.  A scan of ranges walks along the rids; of any
+ * the order of their intervals.  A scan of ranges follows the rids; for any
  * other path the places of all documents are collected and sorted, which is
- * only done while they are few.  A position says the interval that is being
- * read, as bounds of its own and not as a range, so that a split or a merge
- * changes nothing, and the rid of the document:
+ * only done while they are few.  A position has the interval that is being
+ * read, as bounds and not as a range id, so that a split or a merge does not
+ * change it, and the rid of the document:
  *
  *   min length 1 | min | max length 1 | max | rid 8
  */
@@ -15,15 +15,15 @@
 
 #include <stdlib.h>
 
-/* Places are sorted so many at a time: a page seldom takes more.  Once they are
- * given, the next are collected. */
+/* So many places are sorted at a time: a page seldom needs more.  After them,
+ * the next ones are collected. */
 enum { SORTED_MAX = 1024 };
 
 /* An interval whose documents are in the order of their rids. */
 struct rn_access_segment {
-    struct rn_epk_range epks; /* as positions say it */
-    bool has_range;      /* is there a range in it, as far as it is asked */
-    struct rn_view from; /* the place where it begins */
+    struct rn_epk_range epks; /* as in positions */
+    bool has_range;           /* its part of the scope has a full range */
+    struct rn_view from;      /* its lowest place */
 };
 
 /* ---- positions ----------------------------------------------------------- */
@@ -81,7 +81,7 @@ enum rn_code rn_access_begin_natural(struct rn_access *a,
     a->scope.after = (struct rn_view){ 0 };
     rest = (struct rn_epk_range){ n->begun.min, a->scope.epks.max };
     if (!rn_epk_range_meet(&rest, &a->scope.epks, &a->scope.epks))
-        a->scope.epks.max = a->scope.epks.min; /* all of it was read */
+        a->scope.epks.max = a->scope.epks.min; /* it was read completely */
     return RN_OK;
 }
 
@@ -113,8 +113,7 @@ static bool has_whole(const struct rn_epk_range *epks,
            rn_epk_compare(&range->max, &epks->max) <= 0;
 }
 
-/* What a page has begun with: there may be no range any more of that interval.
- */
+/* Adds the interval that a page has begun; it may no longer be a range. */
 static enum rn_code add_begun(struct rn_access *a, struct rn_arena *arena)
 {
     const struct rn_container *c = a->reading->container;
@@ -125,12 +124,12 @@ static enum rn_code add_begun(struct rn_access *a, struct rn_arena *arena)
         for (size_t i = 0; i < c->range_count && !has_range; i++)
             has_range = has_whole(&epks, &c->ranges[i].epks);
     } else {
-        has_range = true; /* nothing is left of it */
+        has_range = true; /* no part of it is left */
     }
     return add_segment(a, &a->natural.begun, has_range, arena);
 }
 
-/* What a page has begun with, and behind it the ranges as they are. */
+/* The interval that a page has begun, then the current ranges after it. */
 static enum rn_code find_segments(struct rn_access *a, struct rn_arena *arena)
 {
     const struct rn_container *c = a->reading->container;
@@ -156,7 +155,7 @@ static enum rn_code find_segments(struct rn_access *a, struct rn_arena *arena)
     return rc;
 }
 
-/* The last one that begins before a place. */
+/* The last segment that begins before a place. */
 static uint32_t segment_of(const struct rn_access_natural *n,
                            struct rn_view place)
 {
@@ -173,7 +172,7 @@ static uint32_t segment_of(const struct rn_access_natural *n,
     return low;
 }
 
-/* Which documents a segment has within what is asked; false if none. */
+/* The documents of a segment within the scope; false if there are none. */
 static bool scan_of(const struct rn_access *a, uint32_t segment,
                     struct rn_documents_scan *out)
 {
@@ -206,8 +205,8 @@ static bool is_behind(const struct rn_access_place *p, uint32_t segment,
     return p->segment > segment || (p->segment == segment && p->rid >= rid);
 }
 
-/* Those with the least rids stay, in memory of their own; of what comes behind
- * the last of them nothing more is collected. */
+/* Keeps the places with the least rids, in memory of their own; places after
+ * the last of them are no longer collected. */
 static enum rn_code cut_places(struct rn_access *a)
 {
     struct rn_access_places kept = RN_ACCESS_PLACES_INIT, *p = &a->places;
@@ -225,7 +224,7 @@ static enum rn_code cut_places(struct rn_access *a)
     return rc;
 }
 
-/* RN_TOO_LARGE if there are too many, and another order will do. */
+/* RN_TOO_LARGE if there are too many, and another order is allowed. */
 static enum rn_code collect_place(struct rn_access *a, struct rn_view place,
                                   uint64_t rid, uint32_t key)
 {
@@ -238,7 +237,7 @@ static enum rn_code collect_place(struct rn_access *a, struct rn_view place,
     if (!n->is_forced && ++n->collected > RN_ACCESS_NATURAL_MAX)
         return RN_TOO_LARGE;
     if (!is_behind(&p, n->at, n->from))
-        return RN_OK; /* it was given before */
+        return RN_OK; /* it was returned before */
     if (a->kind != RN_ACCESS_INDEX &&
         rn_access_places_count(&a->places) == (size_t)2 * SORTED_MAX)
         rc = cut_places(a);
@@ -262,7 +261,7 @@ static enum rn_code collect_points(struct rn_access *a)
     return rc;
 }
 
-/* Along the path that was chosen, without reading a document. */
+/* Collects along the chosen path, without reading documents. */
 static enum rn_code collect_documents(struct rn_access *a,
                                       const struct rn_access_ask *ask,
                                       struct rn_arena *arena)
@@ -288,7 +287,7 @@ static enum rn_code collect_documents(struct rn_access *a,
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-/* Of what an index had: the places are there. */
+/* Collects from the places that an index range already has. */
 static enum rn_code collect_gathered(struct rn_access *a)
 {
     struct rn_access_places all = a->places;
@@ -300,7 +299,7 @@ static enum rn_code collect_gathered(struct rn_access *a)
         rc = collect_place(a, list[i].place, list[i].rid, 0);
     if (rc == RN_TOO_LARGE) {
         rn_access_places_release(&a->places);
-        a->places = all; /* as they were */
+        a->places = all; /* restored */
         return rc;
     }
     rn_access_places_release(&all);
@@ -369,7 +368,7 @@ static enum rn_code next_sorted(struct rn_access *a, struct rn_view *body)
         }
         p = &rn_access_places_list(&a->places)[a->places.next++];
         set_position(a, p->segment, p->rid);
-        rc = read_place(a, p, body); /* not found if it has expired */
+        rc = read_place(a, p, body); /* RN_NOT_FOUND if it has expired */
     }
     return rc;
 }
@@ -396,7 +395,7 @@ static enum rn_code next_by_rid(struct rn_access *a, struct rn_view *body)
         if (!rc) {
             set_position(a, n->at, n->scan.rid);
             rc = rn_document_at(a->reading, n->scan.place, n->scan.rid, body);
-            continue; /* over one that has expired */
+            continue; /* skips an expired one */
         }
         if (rc != RN_NOT_FOUND)
             return rc;
@@ -429,8 +428,8 @@ static const struct rn_access_ops by_rids = { NULL, NULL, next_by_rid,
 
 /* ---- the choice ---------------------------------------------------------- */
 
-/* Has a segment few enough documents?  Those that were deleted are among those
- * that were born, so that they may have to be counted. */
+/* Has a segment few enough documents?  The number created includes deleted
+ * ones, so the existing ones may have to be counted. */
 static enum rn_code is_small(struct rn_access *a, uint32_t segment, bool *out)
 {
     struct rn_documents_scan scan;
@@ -462,13 +461,13 @@ static enum rn_code are_small(struct rn_access *a, bool *out)
     *out = true;
     if (rn_births_count(&a->natural.births, &a->scope.epks) <=
         RN_ACCESS_NATURAL_MAX)
-        return RN_OK; /* all together */
+        return RN_OK; /* few enough in total */
     for (uint32_t i = 0; i < a->natural.count && *out && !rc; i++)
         rc = is_small(a, i, out);
     return rc;
 }
 
-/* Can the path be walked along the rids without meeting many others? */
+/* Can a scan follow the rids without reading many others? */
 static bool is_of_ranges(const struct rn_access *a)
 {
     bool yes = a->kind == RN_ACCESS_SCAN && !a->scope.pk;
@@ -507,7 +506,7 @@ enum rn_code rn_access_open_natural(struct rn_access *a,
             rn_access_places_release(&a->places);
         return RN_OK;
     }
-    n->is_forced = true; /* from here on */
+    n->is_forced = true; /* later pages keep this order */
     if (!rc)
         a->ops = &sorted;
     return rc;

@@ -1,11 +1,11 @@
-/* pinned_keys.c -- the partition keys and ids that WHERE leaves. */
+/* pinned_keys.c -- the partition keys and ids to which WHERE limits a query. */
 #include "access/own.h"
 
 #include <stdlib.h>
 
 enum {
-    KEYS_MAX = 1024,   /* more partition keys than this are a scan, */
-    POINTS_MAX = 4096, /* more look-ups are scans of their keys */
+    KEYS_MAX = 1024,   /* with more partition keys it is a scan, */
+    POINTS_MAX = 4096, /* with more look-ups it scans their keys */
 };
 
 struct rn_pk_value rn_access_key_of(const struct rn_value *v, bool *is_key)
@@ -36,13 +36,14 @@ struct rn_pk_value rn_access_key_of(const struct rn_value *v, bool *is_key)
 struct pinned {
     struct rn_pk_value *values[RN_PK_MAX];
     uint32_t counts[RN_PK_MAX];
-    uint32_t levels; /* of the key, from the first on */
+    uint32_t levels; /* leading components of the key */
     const struct rn_view *ids;
     uint32_t id_count;
     bool has_ids;
 };
 
-/* The values of one path.  Zero has two forms that are equal and lie apart. */
+/* The values of one path.  Zero has two forms that are equal and have different
+ * keys. */
 static enum rn_code pin_level(struct rn_access *a, const struct rn_query *q,
                               struct rn_arena *arena, struct pinned *p,
                               bool *is_pinned)
@@ -63,7 +64,7 @@ static enum rn_code pin_level(struct rn_access *a, const struct rn_query *q,
         bool is_key;
         to[n] = rn_access_key_of(&pins.values[i], &is_key);
         if (!is_key)
-            return RN_OK; /* nobody knows where such documents lie */
+            return RN_OK; /* no key follows from such a value */
         if (to[n].type == RN_PK_NUMBER && to[n].number == 0) {
             to[n + 1] = to[n];
             to[n].number = 0.0;
@@ -96,7 +97,7 @@ static enum rn_code pin_keys(struct rn_access *a, const struct rn_query *q,
     return rc;
 }
 
-/* Ids are strings; anything else finds nothing. */
+/* Ids are strings; any other value matches nothing. */
 static enum rn_code pin_ids(const struct rn_query *q, struct rn_arena *arena,
                             struct pinned *p)
 {
@@ -122,8 +123,8 @@ static enum rn_code pin_ids(const struct rn_query *q, struct rn_arena *arena,
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* Where the documents of a key, of a prefix of one, or one of them lie; false
- * if outside the request's scope. */
+/* The key of a document, or the lower bound of a key or of a prefix of one;
+ * false if it is outside the request's scope. */
 static bool aim(struct rn_access *a, const struct rn_access_key *key,
                 struct rn_key *out)
 {
@@ -148,7 +149,7 @@ static enum rn_code add_key(struct rn_access *a, struct rn_arena *arena,
 
     *key = (struct rn_access_key){ .pk = *pk, .id = id };
     if (rn_pk_check_size(pk, NULL) || !aim(a, key, &place))
-        return RN_OK; /* no document has such a key */
+        return RN_OK; /* no document can have such a key */
     key->start = rn_arena_copy(
         arena, rn_view_of(place.bytes + RN_KEY_HEAD, place.len - RN_KEY_HEAD));
     if (!key->start.at)
@@ -178,7 +179,7 @@ static void sort_keys(struct rn_access *a)
     a->keys.count = n + 1;
 }
 
-/* Every combination of the values, and of ids if they are few enough. */
+/* Makes every combination of the values, and of ids if they are few enough. */
 static enum rn_code make_keys(struct rn_access *a, struct rn_arena *arena,
                               const struct pinned *p)
 {

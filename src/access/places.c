@@ -1,4 +1,4 @@
-/* places.c -- where documents lie, collected to be sorted. */
+/* places.c -- a list of places of documents, collected to be sorted. */
 #include "access/own.h"
 
 enum rn_code rn_access_places_add(struct rn_access_places *p,

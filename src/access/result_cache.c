@@ -1,4 +1,4 @@
-/* result_cache.c -- what is left of answers computed in whole. */
+/* result_cache.c -- see result_cache.h. */
 #include "access/result_cache.h"
 
 #include "base/bytes.h"
@@ -11,7 +11,7 @@ enum { HEAD = 8 + 8 + 4 + 4 + 4 };
 
 struct rn_answers {
     pthread_mutex_t lock;
-    struct rn_answer *first; /* the one used last */
+    struct rn_answer *first; /* the most recently used */
 };
 
 struct rn_answer *rn_answer_new(uint64_t id, uint64_t check)
@@ -22,7 +22,7 @@ struct rn_answer *rn_answer_new(uint64_t id, uint64_t check)
         return NULL;
     a->id = id;
     a->check = check;
-    /* A row is added whole, so the last may go over. */
+    /* A row is added completely, so the last one may exceed the limit. */
     a->rows = RN_BUF_INIT((size_t)2 * RN_ANSWER_BYTES_MAX + (64 << 20));
     return a;
 }
@@ -109,8 +109,8 @@ void rn_answers_free(struct rn_answers *all)
     rn_free(all);
 }
 
-/* From the first one on that is too old or does not fit, all go: those behind
- * it are older still.  What is cut off is returned. */
+/* Evicts all results from the first one on that is too old or does not fit:
+ * those after it are older still.  Returns the evicted ones. */
 static struct rn_answer *cut(struct rn_answers *all, int64_t now_ms)
 {
     struct rn_answer **at = &all->first, *old;

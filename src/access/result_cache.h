@@ -1,13 +1,15 @@
-/* result_cache.h -- what is left of answers that had to be computed in whole.
+/* result_cache.h -- a cache of computed query results that clients read page by
+ * page.
  *
- * ORDER BY, GROUP BY, DISTINCT and aggregates look at every document before the
- * first row leaves.  Lest each page do so again, the rows behind it wait here,
- * for a while and while there is room.  Nothing depends on it: a continuation
- * says where the page ended, so a lost answer is computed again from there.
+ * ORDER BY, GROUP BY, DISTINCT and aggregates read every document before the
+ * first row is sent.  So that not every page has to repeat that, the remaining
+ * rows are kept here, for a limited time and within limited memory.  Nothing
+ * depends on it: a continuation says where the page ended, so a lost result is
+ * computed again from there.
  *
- * A row is kept with the place behind it (query/query.h).
+ * A row is kept with the place after it (query/query.h).
  *
- * Threads: any; an answer that was taken belongs to the taker alone.
+ * Threads: any; a result that was taken belongs to its taker alone.
  */
 #ifndef RN_ACCESS_RESULT_CACHE_H
 #define RN_ACCESS_RESULT_CACHE_H
@@ -15,19 +17,19 @@
 #include "query/query.h"
 
 enum {
-    RN_ANSWER_BYTES_MAX = 8 << 20, /* of one */
+    RN_ANSWER_BYTES_MAX = 8 << 20, /* of one result */
     RN_ANSWERS_BYTES_MAX = 64 << 20,
     RN_ANSWERS_MAX = 1024,
-    RN_ANSWERS_MS = 60 * 1000, /* unused for so long, it goes */
+    RN_ANSWERS_MS = 60 * 1000, /* evicted when unused for so long */
 };
 
 struct rn_answer {
-    uint64_t id;    /* random, so that nobody guesses another's */
-    uint64_t check; /* of what was asked */
+    uint64_t id;    /* random, so that it cannot be guessed */
+    uint64_t check; /* hash of the request */
     uint64_t sent;  /* rows, over all pages */
-    bool is_all;    /* nothing comes behind these rows */
+    bool is_all;    /* these rows are the last */
     struct rn_buf rows;
-    size_t at; /* of the next row */
+    size_t at; /* offset of the next row */
     int64_t used_ms;
     struct rn_answer *next;
 };
@@ -45,15 +47,16 @@ bool rn_answer_is_empty(const struct rn_answer *a);
 struct rn_answers *rn_answers_new(void) RN_CHECK;
 void rn_answers_free(struct rn_answers *all); /* NULL is fine */
 
-/* Takes it over. */
+/* Takes ownership. */
 void rn_answers_put(struct rn_answers *all, struct rn_answer *a,
                     int64_t now_ms);
-/* NULL if it is not there, or is not what was asked, or stands elsewhere. */
+/* NULL if it is not cached, belongs to another request, or is at another row.
+ */
 struct rn_answer *rn_answers_take(struct rn_answers *all, uint64_t id,
                                   uint64_t check, uint64_t sent,
                                   int64_t now_ms) RN_CHECK;
 
-/* Memory for all that wait. */
+/* Memory of all cached results. */
 size_t rn_answers_bytes(struct rn_answers *all);
 
 #endif

@@ -1,7 +1,7 @@
 /* scan.c -- access path: every document of the scope.
  *
- * Where all documents of the container are wanted and the query cannot tell
- * their order, they come in the order of the feed, without a look-up each.
+ * If all documents of the container are wanted and the query does not depend on
+ * their order, they come in the order of the feed, without a look-up for each.
  */
 #include "access/own.h"
 
