@@ -1,4 +1,5 @@
-/* query.c -- the module's face: a text is parsed, a query is run. */
+/* query.c -- the entry points of the query module: parse a text, classify the
+ * query, run it. */
 #include "query/query.h"
 
 #include "query/check/check.h"
@@ -35,8 +36,8 @@ enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
     return RN_OK;
 }
 
-/* The first SELECT, from the query itself inward, whose rows are not made of
- * one row of its source each. */
+/* The outermost SELECT that blocks the pipeline: DISTINCT, GROUP BY, an
+ * aggregate or ORDER BY.  NULL if the query streams. */
 static const struct rn_select *find_gatherer(const struct rn_query *q)
 {
     for (const struct rn_select *s = q->select;; s = s->from[0].query) {

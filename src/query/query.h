@@ -1,23 +1,26 @@
-/* query.h -- text to rows: the SQL dialect of Cosmos DB over JSON documents.
+/* query.h -- the query engine: parser and executor for the SQL dialect of
+ * Cosmos DB over JSON documents.
  *
- *   rn_query_parse   text and parameters -> a checked query
- *   rn_query_run     documents in, rows out
- *   rn_query_plan    what SDKs ask for before they send a query to each range
+ *   rn_query_parse        text and parameters -> a checked query
+ *   rn_query_run          documents in, rows out
+ *   rn_query_plan_print   the plan that SDKs request before a fan-out query
  *
- * Documents are known only as JSON texts that a source hands out one by one;
- * rows leave as JSON texts into a sink.  Everything has a limit: the text, the
- * nesting, the memory, and the steps a run may take.
+ * A source yields documents one by one, as JSON texts.  Rows leave as JSON
+ * texts into a sink.  Everything has a limit: the text, the nesting, the
+ * memory, and the number of steps in a run.
  *
- * Paging.  A sink may stop a run after any row.  The place it stopped at goes
- * into the next run.  A streaming query (no ORDER BY, DISTINCT, GROUP BY,
- * aggregate) resumes with the source standing at the document of the last row.
- * One with ORDER BY reads all documents again and goes on behind the keys and
- * the rid of the last row; it never holds more rows than limits.ahead_bytes.
- * Rows of GROUP BY and of DISTINCT come in the order of their values, and such
- * a query goes on behind the value of the last row.  So whatever has come, gone
- * or moved to another range meanwhile, a row that stays comes exactly once.
+ * Paging.  A sink may stop a run after any row.  The continuation
+ * (rn_query_place) of that row goes into the next run.  A streaming query (no
+ * ORDER BY, DISTINCT, GROUP BY, aggregate) resumes with the source at the
+ * document of the last row.  A query with ORDER BY reads all documents again
+ * and continues after the keys and the rid of the last row; it never buffers
+ * more rows than fit in limits.ahead_bytes.  GROUP BY and DISTINCT emit rows in
+ * the order of their values, and such a query continues after the value of the
+ * last row.  So a row that exists throughout is returned exactly once, even if
+ * other documents were inserted, deleted or moved to another range between
+ * pages.
  *
- * Threads: a parsed query is only read; each run is its own.
+ * Threads: a parsed query is immutable; a run belongs to one thread.
  */
 #ifndef RN_QUERY_QUERY_H
 #define RN_QUERY_QUERY_H
@@ -33,29 +36,30 @@ struct rn_query;
 
 struct rn_query_input {
     struct rn_view text;
-    /* [{"name":"@x","value":...}] on this tape; NULL: no parameters. */
+    /* The array [{"name":"@x","value":...}] on this tape; NULL: no
+     * parameters. */
     const struct rn_json *json;
     uint32_t parameters;
-    /* Of the container; borrowed by the query.  NULL: nothing is computed, and
-     * every order is served. */
+    /* The container's policy; borrowed by the query.  NULL: no computed
+     * properties, and every ORDER BY is allowed. */
     const struct rn_policy *policy;
 };
 
 /* The query lives in the arena and borrows text and tape.  RN_BAD_REQUEST with
- * the faults told, and the first one in `err`; RN_TOO_LARGE. */
+ * the faults listed, and the first one in `err`; RN_TOO_LARGE. */
 enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
                             struct rn_query **out, struct rn_faults *faults,
                             struct rn_err *err) RN_CHECK;
 
-/* Looks through the expressions that a definition gives names to.
- * RN_BAD_REQUEST says which is wrong, and why. */
+/* Validates the expressions of computed properties.  RN_BAD_REQUEST says which
+ * expression is wrong, and why. */
 enum rn_code rn_query_check_policy(const struct rn_policy *p,
                                    struct rn_arena *a,
                                    struct rn_err *err) RN_CHECK;
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Gives the next document, valid until the next call; RN_NOT_FOUND after the
+/* Yields the next document, valid until the next call; RN_NOT_FOUND after the
  * last. */
 struct rn_source {
     void *context;
@@ -65,21 +69,21 @@ struct rn_source {
 
 enum { RN_QUERY_AFTER_MAX = 600 };
 
-/* Where a run ended.  All zero: at the start. */
+/* A continuation: where a run ended.  All zero: at the start. */
 struct rn_query_place {
     uint64_t rows;          /* sent so far, over all pages */
     uint64_t passed;        /* rows that reached OFFSET and LIMIT so far */
-    uint32_t document_rows; /* of the last document or gathered row, those
-                               already passed */
-    /* Of an answer that is gathered (not streaming) the place of the last row:
-     * its keys, and its rid and row within its document, or its value; at most
-     * RN_QUERY_AFTER_MAX bytes. */
+    uint32_t document_rows; /* rows already emitted of the last document or
+                               buffered row */
+    /* Of a query that does not stream, the position of the last row: its keys
+     * with its rid and its row number within the document, or its value; at
+     * most RN_QUERY_AFTER_MAX bytes. */
     struct rn_view after;
 };
 
-/* Takes a row, valid during the call, and the place behind it.  Sets
- * `*is_full` if it wants no more: the run ends when it knows whether there is
- * more, or soon. */
+/* Takes a row, valid during the call, and the continuation after it.  Sets
+ * `*is_full` if it accepts no more rows.  The run then looks a bounded number
+ * of documents ahead for another row, and ends. */
 struct rn_sink {
     void *context;
     enum rn_code (*row)(void *context, struct rn_view json,
@@ -87,21 +91,21 @@ struct rn_sink {
                         struct rn_err *err);
 };
 
-/* Where a client wants an ordered answer to begin: no row before these keys
- * leaves, and of the rows that have these keys
+/* The position from which a client resumes an ordered query.  No row before
+ * these keys is returned.  Of the rows with exactly these keys, it returns
  *
- *   is_exclusive   none, or with a rid none up to that document
- *   else           all, or with a rid all from that document on
+ *   is_exclusive   none, or with a rid only those after that document
+ *   else           all, or with a rid those from that document on
  *
  * "Before" is in the order of the query; documents with equal keys are in the
  * order of their rids (sorter.c). */
 struct rn_query_resume {
-    const struct rn_value *keys; /* one for each key of ORDER BY */
+    const struct rn_value *keys; /* one per key of ORDER BY */
     uint64_t rid;
     bool has_rid, is_exclusive;
 };
-/* Reads the `resumeFilter` of a request; it lives in the arena, and borrows the
- * tape.  RN_BAD_REQUEST says what is wrong with it. */
+/* Reads the `resumeFilter` of a request into the arena; it borrows the tape.
+ * RN_BAD_REQUEST says what is wrong with it. */
 enum rn_code rn_query_resume_read(const struct rn_query *q,
                                   const struct rn_json *j, uint32_t node,
                                   struct rn_arena *a,
@@ -112,38 +116,40 @@ struct rn_query_limits {
     uint64_t steps;      /* 0: 100,000,000 */
     size_t memory_bytes; /* 0: 64 MiB */
     size_t ahead_bytes;  /* of sorted rows; 0: a quarter of the memory */
-    int64_t now_us;      /* since 1970; what GetCurrentDateTime says */
-    uint64_t seed;       /* of RAND */
+    int64_t now_us;      /* since 1970; the result of GetCurrentDateTime */
+    uint64_t seed;       /* seed of RAND */
     struct rn_query_place from;
-    /* As well; the later place counts.  Rows that `from` counts are behind it.
-     * NULL: none. */
+    /* Used in addition to `from`; the later position wins.  Rows that `from`
+     * counts are after it.  NULL: none. */
     const struct rn_query_resume *resume;
-    /* Of a source that gives documents in the order of ORDER BY: grows when the
-     * document given last is behind all before it.  Rows then leave as they
-     * come.  NULL: they come in any order. */
+    /* For a source that yields documents in the order of ORDER BY: a number
+     * that grows when the last document sorts after all earlier ones.  Sorted
+     * rows are then emitted group by group.  NULL: the documents come in any
+     * order. */
     const uint64_t *group;
-    /* Asked now and then; a streaming run ends at the next document once it is
-     * true.  NULL: there is time. */
+    /* Polled regularly; once it is true, a streaming run ends at the next
+     * document.  NULL: no time limit for a page. */
     bool (*is_late)(void *context);
-    /* Asked as often; once it is true the run fails.  NULL: steps suffice. */
+    /* Polled as often; once it is true, the run fails.  NULL: only the step
+     * limit applies. */
     bool (*is_over)(void *context);
     void *clock;
 };
 
 struct rn_query_stats {
-    uint64_t documents, document_bytes; /* read, unless only counted */
-    uint64_t matched;                   /* rows that WHERE let through */
+    uint64_t documents, document_bytes; /* read, not merely counted */
+    uint64_t matched;                   /* rows that passed WHERE */
     uint64_t rows, row_bytes;           /* sent in this run */
     uint64_t steps;
-    bool is_done;     /* false: it stopped early, go on from `place` */
-    bool is_infinite; /* it failed for a number that JSON cannot say */
-    struct rn_query_place place; /* all but `after`, which the sink was told */
+    bool is_done;     /* false: it stopped early; resume from `place` */
+    bool is_infinite; /* it failed: a row holds NaN or an infinity */
+    struct rn_query_place place; /* without `after`, which the sink has */
 };
 
-/* RN_TIMEOUT: more steps than allowed, or more time.  RN_TOO_LARGE: more
- * memory.  Else what the source or the sink failed with, or RN_BAD_REQUEST
- * where a scalar subquery has several rows, a row holds NaN or an infinity,
- * limits->from is no place, or rows are ranked. */
+/* RN_TIMEOUT: too many steps, or too much time.  RN_TOO_LARGE: too much memory.
+ * RN_BAD_REQUEST: a scalar subquery has several rows, a row holds NaN or an
+ * infinity, limits->from is not a continuation, or the query is ORDER BY RANK.
+ * Otherwise the failure of the source or the sink. */
 enum rn_code
 rn_query_run(const struct rn_query *q, const struct rn_source *source,
              const struct rn_sink *sink, const struct rn_query_limits *limits,
@@ -152,43 +158,46 @@ rn_query_run(const struct rn_query *q, const struct rn_source *source,
 /* True if rows leave in the order of the documents, so that a page can resume
  * at a document. */
 bool rn_query_is_streaming(const struct rn_query *q);
-/* True if rows leave in the order of their keys, so that a page can resume
- * behind those. */
+/* True if rows leave in the order of their ORDER BY keys, so that a page can
+ * resume after a key. */
 bool rn_query_is_ordered(const struct rn_query *q);
-/* Of such: true if the first key runs downward, and so equal rows do. */
+/* For an ordered query: true if the first key is descending; rows with equal
+ * keys are then in descending order too. */
 bool rn_query_is_descending(const struct rn_query *q);
-/* True if rows are sorted by how near vectors are: clients have rules of their
- * own for that, which they apply if they are told to make the plan. */
+/* True if rows are sorted by vector distance.  SDKs have merge rules of
+ * their own for such queries, and apply them if they are required to fetch
+ * the plan. */
 bool rn_query_is_by_vector(const struct rn_query *q);
-/* True if the answer is the same, but for rounding, in whatever order documents
- * come: one row of aggregates, or rows that are sorted. */
+/* True if the result does not depend on the order of the documents, except for
+ * rounding: one row of aggregates, or sorted rows. */
 bool rn_query_is_orderless(const struct rn_query *q);
-/* Whether the answer depends only on how many documents there are.  A source
- * may then give each without its text. */
+/* Whether the result depends only on the number of documents.  A source may
+ * then yield documents without their text. */
 enum rn_code rn_query_only_counts(const struct rn_query *q, struct rn_arena *a,
                                   bool *out) RN_CHECK;
-/* True if rows are ranked: clients do that, by the plan. */
+/* True for ORDER BY RANK; clients execute it, by the plan. */
 bool rn_query_is_ranked(const struct rn_query *q);
-/* True if the answer is more than the answers of its parts, one behind the
- * other. */
+/* True if the results of the ranges must be merged; false if they can be
+ * concatenated. */
 bool rn_query_is_merged(const struct rn_query *q);
-/* Of such: true if several documents may make one row. */
+/* For a merged query: true if several documents may make one row. */
 bool rn_query_is_condensed(const struct rn_query *q);
-/* As it was sent, without its parameters. */
+/* The text as it was sent, without its parameters. */
 struct rn_view rn_query_text(const struct rn_query *q);
-/* False if the answer depends on no document. */
+/* False if the result depends on no document. */
 bool rn_query_reads_documents(const struct rn_query *q);
 
 /* ---- what an engine asks before running ---------------------------------- */
 
-/* The values to which WHERE pins a path of the document. */
+/* The values that WHERE allows for a path, from equality predicates. */
 struct rn_query_pins {
     const struct rn_value *values;
     uint32_t count; /* 0: no document can match */
-    bool is_pinned; /* false: any value may occur */
+    bool is_pinned; /* false: any value is possible */
 };
 
-/* With a pinned id and partition key, a point read answers the query. */
+/* If the id and the partition key are pinned, a point read answers the
+ * query. */
 enum rn_code rn_query_pin(const struct rn_query *q,
                           const struct rn_json_path *path, struct rn_arena *a,
                           struct rn_query_pins *out) RN_CHECK;
@@ -196,46 +205,48 @@ enum rn_code rn_query_pin(const struct rn_query *q,
 /* An interval of sort keys (sortkey.h). */
 struct rn_span {
     struct rn_view from, before;
-    bool is_point; /* WHERE wants one value */
+    bool is_point; /* WHERE demands one value */
 };
 
-/* Where WHERE leaves a path of the document; it may be narrower still. */
+/* The key intervals that WHERE allows for a path of the document.  They are
+ * conservative: WHERE may exclude more. */
 struct rn_query_spans {
-    bool is_bounded; /* false: anywhere */
+    bool is_bounded; /* false: any value is possible */
     const struct rn_span *list;
     uint32_t count; /* 0: no document can match */
 };
 
-/* Of keys whose texts take at most `text_max` bytes. */
+/* Intervals of sort keys whose strings are cut at `text_max` bytes. */
 enum rn_code rn_query_span(const struct rn_query *q,
                            const struct rn_json_path *path, size_t text_max,
                            struct rn_arena *a,
                            struct rn_query_spans *out) RN_CHECK;
 
-/* The paths of the document that WHERE reads, each once; of very many, some. */
+/* The paths of the document that WHERE reads, each once; at most 256 of
+ * them. */
 enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,
                                    const struct rn_json_path **out,
                                    uint32_t *count) RN_CHECK;
 
-/* True if the keys in `after` are too long to be there in full.  The run must
- * then see all documents to find the place: no index leads there. */
+/* True if the continuation holds its keys only in truncated form.  The run must
+ * then read all documents to find the position: no index can seek to it. */
 bool rn_query_place_is_cut(const struct rn_query *q, struct rn_view after);
 
-/* The keys of ORDER BY: how many, and each as a path of the document.  The
- * path is empty if the key is not one. */
+/* The keys of ORDER BY: how many, and each as a path of the document.  The path
+ * is empty if the key is another expression. */
 uint32_t rn_query_order_count(const struct rn_query *q);
 enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
                                 struct rn_arena *a, struct rn_json_path *path,
                                 bool *is_descending) RN_CHECK;
 
-/* True if rows can leave as documents come, if these are in the order of its
- * keys, and a page can begin with the documents behind its place. */
+/* True if rows can be emitted as documents come, provided these come in key
+ * order, and a page can start with the documents after its continuation. */
 bool rn_query_can_follow_order(const struct rn_query *q);
-/* The sort keys, of these forms, of the row that a page of such a query begins
- * behind, up to the first that is cut; `out` has room for all.  RN_BAD_REQUEST
- * if `after` is no place. */
+/* The sort keys, in these forms, of the row after which a page of such a query
+ * starts, up to the first truncated key; `out` has room for all.
+ * RN_BAD_REQUEST if `after` is not a continuation. */
 struct rn_query_seek {
-    const struct rn_sortkey_form *forms; /* one for each key of ORDER BY */
+    const struct rn_sortkey_form *forms; /* one per key of ORDER BY */
     char *out;
     size_t len;
     bool is_cut;
@@ -244,13 +255,13 @@ struct rn_query_seek {
 };
 enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
                            struct rn_query_seek *seek) RN_CHECK;
-/* The same of the place where a client wants it to begin. */
+/* The same for the position that a client resumes from. */
 void rn_query_seek_resume(const struct rn_query *q,
                           const struct rn_query_resume *resume,
                           struct rn_query_seek *seek);
 
-/* The path of which the answer is the least or greatest value, or both, of all
- * documents that WHERE lets through; else it is empty. */
+/* The path whose minimum or maximum (or both), over all documents that pass
+ * WHERE, is the whole result; otherwise empty. */
 struct rn_query_extreme {
     struct rn_json_path path;
     bool has_min, has_max;
@@ -260,22 +271,22 @@ enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
 
 /* ---- plans --------------------------------------------------------------- */
 
-/* Where documents live, by the values of their partition key. */
+/* How the values of a partition key map to ranges. */
 struct rn_plan_keys {
     const struct rn_json_path *paths;
     uint32_t count;
-    bool is_hierarchical;    /* some of the first values already give a range */
-    struct rn_view features; /* that the client has; empty: all */
+    bool is_hierarchical; /* a prefix of the values already selects a range */
+    struct rn_view features; /* supported by the client; empty: all */
     void *context;
-    /* Writes the effective partition key of `count` values; if these are not
-     * all, also where the range of their prefix ends. */
+    /* Writes the effective partition key of `count` values; for a prefix, also
+     * the end of its interval. */
     enum rn_code (*place)(void *context, const struct rn_value *values,
                           uint32_t count, struct rn_buf *min,
                           struct rn_buf *max);
 };
 
-/* The body of the answer to a plan request.  RN_BAD_REQUEST with a fault when
- * the query cannot be merged from several ranges. */
+/* The body of the answer to a plan request.  RN_BAD_REQUEST with a fault if the
+ * results of several ranges cannot be merged. */
 enum rn_code rn_query_plan_print(const struct rn_query *q,
                                  const struct rn_plan_keys *keys,
                                  struct rn_faults *faults, struct rn_buf *out,
