@@ -1,4 +1,4 @@
-/* check.c -- binding names, parameters and calls. */
+/* check.c -- semantic analysis: binds names, parameters and calls. */
 #include "query/check/check.h"
 
 #include "query/client_plan/rank.h"
@@ -11,10 +11,10 @@ struct scope {
     const struct scope *outer;
     const struct rn_select *select;
     uint32_t count;     /* sources bound so far */
-    bool has_container; /* a name that nothing binds is the container's */
+    bool has_container; /* an unbound name refers to the container */
 };
 
-/* Where an expression stands decides which calls it may make. */
+/* The position of an expression decides which calls it may make. */
 enum where { IN_ROW, IN_ITEMS, IN_AGGREGATE, IN_RANK };
 
 struct place {
@@ -71,7 +71,7 @@ static enum rn_code check_name(struct rn_check *c, struct rn_expr *e,
                          RN_FMT(e->name));
 }
 
-/* c.name may stand for an expression that the container defines. */
+/* c.name may refer to a computed property of the container. */
 static enum rn_code check_member(struct rn_check *c, struct rn_expr *e)
 {
     struct rn_expr *computed = NULL;
@@ -135,7 +135,7 @@ static enum rn_code check_aggregate(struct rn_check *c, struct rn_expr *e,
     return new_slot(c, &e->slot);
 }
 
-/* An aggregate; in the query itself also a subquery of any kind. */
+/* True for an aggregate; in the query itself also for any subquery. */
 static bool cannot_aggregate(const struct rn_expr *e, bool is_inner)
 {
     const struct rn_function *f;
@@ -184,7 +184,7 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     if (!takes(e->function, e->count))
         return wrong_arity(c, e);
     if (e->function->aggregate) {
-        /* The outer call is the one to blame. */
+        /* Report the fault at the outer call. */
         if (at->where != IN_AGGREGATE &&
             cannot_aggregate(e->kids[0], at->scope->outer))
             return check_aggregate(
@@ -199,8 +199,8 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
     return rc;
 }
 
-/* A row with one name twice would not be JSON.  The fault is where the second
- * one is written. */
+/* A row with a duplicate name would not be valid JSON.  The fault points at the
+ * second one. */
 static enum rn_code name_once(struct rn_check *c, struct rn_hash_set *names,
                               struct rn_view name, const struct rn_expr *e)
 {
@@ -258,8 +258,8 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
 
 /* ---- clauses ------------------------------------------------------------- */
 
-/* The first name of the first source that nothing else binds is the container,
- * whatever it is called. */
+/* The first name of the first source is the container, whatever it is called,
+ * unless another source binds it. */
 static enum rn_code bind_path(struct rn_check *c, struct rn_from *f,
                               bool is_first, const struct place *at)
 {
@@ -305,7 +305,7 @@ static enum rn_code bind_once(struct rn_check *c, const struct rn_select *s,
     return RN_OK;
 }
 
-/* True if each row is a document, and each document makes at most one. */
+/* True if each row is a document, and each document makes at most one row. */
 static bool gives_documents(const struct rn_select *s)
 {
     if (s->from_count != 1 || !s->from[0].is_document || s->is_distinct ||
@@ -373,8 +373,8 @@ static enum rn_code check_counts(struct rn_check *c, struct rn_select *s)
     return rc;
 }
 
-/* The alias, else the last name of a path, else $1, $2, ... for those that
- * have none. */
+/* The alias, else the last name of a path, else $1, $2, ... for other
+ * expressions. */
 static enum rn_code name_item(struct rn_check *c, struct rn_item *item,
                               uint32_t *unnamed)
 {
@@ -437,8 +437,8 @@ static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
     return rc;
 }
 
-/* The service sorts and cuts only the rows of the query itself.  Each range
- * would sort and cut the rows of a subquery by itself. */
+/* The service allows ORDER BY, TOP, OFFSET and LIMIT only in the query itself.
+ * In a subquery, each range would apply them to its own rows only. */
 static enum rn_code check_subquery(struct rn_check *c,
                                    const struct rn_select *s)
 {
@@ -459,8 +459,8 @@ static enum rn_code check_subquery(struct rn_check *c,
     return RN_OK;
 }
 
-/* A subquery that is a value reads the documents that the query reads; without
- * a FROM around it there is none. */
+/* A scalar subquery reads the documents that the query reads; without a FROM
+ * around it there are no documents. */
 static bool has_source(const struct scope *scope)
 {
     for (; scope; scope = scope->outer) {
@@ -514,7 +514,7 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
 {
     enum rn_code rc;
 
-    c->slots = 1; /* the document's */
+    c->slots = 1; /* slot 0 is the document */
     rc = rn_parameters_read(c);
     if (!rc)
         rc = check_select(c, s, NULL, false);

@@ -1,7 +1,7 @@
-/* check.h -- what the names and calls of a parsed query mean.
+/* check.h -- semantic analysis of a parsed query.
  *
- * Gives each source, aggregate and group key its slot, binds names and
- * parameters, finds functions, and refuses what has no meaning.
+ * Assigns a slot to each source, aggregate and group key, binds names and
+ * parameters, resolves functions, and rejects invalid queries.
  */
 #ifndef RN_QUERY_CHECK_CHECK_H
 #define RN_QUERY_CHECK_CHECK_H
@@ -14,56 +14,58 @@ struct rn_check {
     struct rn_faults *faults;
     const struct rn_json *json;     /* of the parameters; NULL: none */
     uint32_t parameters;            /* an array of {name, value} */
-    struct rn_parameters *given;    /* the same, by name */
-    uint32_t slots;                 /* given out so far */
+    struct rn_parameters *given;    /* the same, indexed by name */
+    uint32_t slots;                 /* assigned so far */
     const struct rn_policy *policy; /* of the container; NULL: none */
-    struct rn_expr **computed;      /* of the policy, those met so far */
+    struct rn_expr **computed;      /* computed properties parsed so far */
 };
 
-/* Checks a whole query, whose slots are then counted in `c->slots`.
- * RN_BAD_REQUEST with faults noted, or RN_TOO_LARGE. */
+/* Checks a whole query and counts its slots in `c->slots`.  RN_BAD_REQUEST with
+ * faults recorded, or RN_TOO_LARGE. */
 enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
-/* Reads what the query was sent with, and gives a parameter its value; the
- * checker's own. */
+/* Indexes the parameters of the request, and binds a parameter to its value;
+ * private to the checker. */
 enum rn_code rn_parameters_read(struct rn_check *c) RN_CHECK;
 enum rn_code rn_parameters_bind(struct rn_check *c, struct rn_expr *e) RN_CHECK;
 
-/* Checks SELECT and GROUP BY against each other; the checker's own. */
+/* Checks SELECT and GROUP BY against each other; private to the checker. */
 enum rn_code rn_check_groups(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
-/* Decides how a call of VectorDistance compares, and checks its option; the
- * checker's own. */
+/* Selects the distance function of a VectorDistance call, and checks its
+ * option; private to the checker. */
 enum rn_code rn_check_vector(struct rn_check *c, struct rn_expr *e,
                              const struct rn_select *s) RN_CHECK;
 
-/* Checks that ORDER BY sorts groups by their keys; the checker's own. */
+/* Checks that ORDER BY sorts groups by their keys; private to the checker. */
 enum rn_code rn_check_group_order(struct rn_check *c,
                                   struct rn_select *s) RN_CHECK;
 
-/* Refuses orders that no index of the container serves; the checker's own. */
+/* Rejects an ORDER BY that no index of the container serves; private to the
+ * checker. */
 enum rn_code rn_check_order(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
-/* Decides which way a checked key goes if nobody said. */
+/* Sets the default direction of a checked key that has neither ASC nor DESC. */
 void rn_order_set_direction(struct rn_order *order);
 
-/* The expression that the policy gives the name; NULL if it gives none. */
+/* The expression of the computed property of that name; NULL if the policy has
+ * none. */
 enum rn_code rn_check_computed(struct rn_check *c, struct rn_view name,
                                struct rn_expr **out) RN_CHECK;
-/* Binds the one item of a SELECT VALUE from one whole document, whose slot is
+/* Binds the single item of SELECT VALUE over one whole document, whose slot is
  * 0. */
 enum rn_code rn_check_item(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
-/* The path of the document that an expression reads, if that is all it does;
- * else it is empty. */
+/* The path of the document, if the expression is nothing but a path; otherwise
+ * empty. */
 enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
                           struct rn_arena *a,
                           struct rn_json_path *out) RN_CHECK;
 
-/* True if both say the same, with names bound the same. */
+/* True if both are the same expression, with the same bindings. */
 bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b);
 
-/* The name a path of members and indexes begins with, or NULL. */
+/* The name that a path of members and indexes starts with, or NULL. */
 const struct rn_expr *rn_expr_root(const struct rn_expr *e);
 
 #endif

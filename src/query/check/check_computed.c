@@ -1,7 +1,8 @@
-/* check_computed.c -- the expressions to which a container gives names.
+/* check_computed.c -- computed properties: validates and parses their
+ * expressions.
  *
- * They are queries of one form, SELECT VALUE expression FROM root, over one
- * document, so that a name can stand for its expression wherever it is used.
+ * Each is a query of one form, SELECT VALUE expression FROM root, over one
+ * document, so that its expression can replace the name wherever it is used.
  */
 #include "query/check/check.h"
 #include "query/fn/function.h"
@@ -10,7 +11,7 @@
 
 #include "json/print.h"
 
-/* A name and a query are part of the request; so is a message about them. */
+/* The message quotes a name and a query, which are part of the request. */
 enum { MESSAGE_MAX = 1 << 20 };
 
 static bool is_plain(const struct rn_expr *e)
@@ -37,8 +38,8 @@ static bool has_form(const struct rn_select *s)
            !s->is_distinct;
 }
 
-/* Why the query of a computed property is refused: its faults, or a sentence
- * if there are none. */
+/* Why the query of a computed property is rejected: its faults, or a sentence
+ * if there are no faults. */
 struct refusal {
     struct rn_faults faults;
     bool lacks_value;
@@ -121,7 +122,8 @@ static bool is_reserved(struct rn_view name)
     return false;
 }
 
-/* Takes over the sentence, which is a JSON string in the message. */
+/* Takes ownership of the sentence, which becomes a JSON string in the
+ * message. */
 static enum rn_code refuse(struct rn_buf *sentence, struct rn_err *err)
 {
     struct rn_buf text = RN_BUF_INIT(MESSAGE_MAX);

@@ -1,8 +1,8 @@
-/* check_groups.c -- a grouped SELECT may only speak of its groups.
+/* check_groups.c -- checks that a grouped SELECT uses only keys and aggregates.
  *
- * Once rows are gathered, a single row's values are gone.  So each part of
- * the select list is a group key (whose kept value it then reads), an
- * aggregate, or made of such parts and constants.
+ * After grouping, the values of a single row are gone.  So each part of the
+ * select list is a group key (whose stored value it then reads), an aggregate,
+ * or an expression over such parts and constants.
  */
 #include "query/check/check.h"
 
@@ -14,7 +14,7 @@ bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b)
     if (a->kind != b->kind || a->op != b->op || a->count != b->count ||
         a->is_negated != b->is_negated)
         return false;
-    /* The name of a function may be written in any case. */
+    /* Function names are case-insensitive. */
     if (a->kind == RN_EXPR_CALL ? a->function != b->function
                                 : !rn_view_eq(a->name, b->name))
         return false;
@@ -67,7 +67,7 @@ static enum rn_code refuse(struct rn_check *c, const struct rn_expr *e,
     return rc;
 }
 
-/* Goes on after a refusal, so that each offender is named. */
+/* Continues after a fault, so that every invalid expression is reported. */
 static enum rn_code look(struct rn_check *c, struct rn_select *s,
                          struct rn_expr *e)
 {
@@ -82,7 +82,7 @@ static enum rn_code look(struct rn_check *c, struct rn_select *s,
         }
     }
     if (rn_expr_root(e) && is_own(s, rn_expr_root(e)->slot)) {
-        /* A path that begins with a key reaches into the key's value. */
+        /* A path that starts with a group key reads within the key's value. */
         if (e->kind != RN_EXPR_NAME && look(NULL, s, e->kids[0]) == RN_OK)
             return RN_OK;
         return c ? refuse(c, e, "select list") : RN_BAD_REQUEST;

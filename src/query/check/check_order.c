@@ -1,5 +1,5 @@
-/* check_order.c -- only what an index could serve can be sorted by: paths of
- * the document, as the container's policy has them. */
+/* check_order.c -- checks ORDER BY against the indexing policy: only paths of
+ * the document that an index could serve are allowed. */
 #include "query/check/check.h"
 
 #include "query/fn/function.h"
@@ -31,7 +31,7 @@ enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
     return RN_OK;
 }
 
-/* Vectors are sorted the most similar ones first. */
+/* Vector distances are sorted most similar first. */
 void rn_order_set_direction(struct rn_order *order)
 {
     const struct rn_expr *e = order->expr;
@@ -73,8 +73,8 @@ static enum rn_code check_path(struct rn_check *c, const struct rn_select *s,
     return RN_OK;
 }
 
-/* Keys that are not plain paths (computed ones, elements of arrays) are served
- * without a question. */
+/* Keys that are not plain paths (computed properties, array elements) need no
+ * index. */
 static enum rn_code check_indexes(struct rn_check *c, const struct rn_select *s)
 {
     struct rn_policy_key *keys;

@@ -1,9 +1,9 @@
-/* check_vector.c -- how a call compares vectors: as its option says, else as
- * the policy says of the path. */
+/* check_vector.c -- selects the distance function of a call: from its option,
+ * else from the vector policy of the path. */
 #include "query/check/check.h"
 
-/* The value of a member of the option of a call; undefined if it is absent or
- * not a constant. */
+/* The value of a member of the call's option; undefined if it is absent or not
+ * a constant. */
 static enum rn_code read_option(struct rn_check *c, const struct rn_expr *call,
                                 struct rn_view name, struct rn_value *out)
 {
@@ -28,7 +28,7 @@ static enum rn_code read_option(struct rn_check *c, const struct rn_expr *call,
     return RN_OK;
 }
 
-/* The option of a call may say how vectors are compared. */
+/* The option of a call may name the distance function. */
 static enum rn_code read_distance(struct rn_check *c, struct rn_expr *call)
 {
     struct rn_value v;

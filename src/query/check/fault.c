@@ -1,4 +1,4 @@
-/* fault.c -- what is wrong with a query, as its author is told. */
+/* fault.c -- the error list of a query; see fault.h. */
 #include "query/check/fault.h"
 
 #include "json/print.h"
@@ -6,14 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* How many UTF-16 units stand before byte `at`. */
+/* The number of UTF-16 code units before byte `at`. */
 static uint32_t units_before(struct rn_view text, size_t at)
 {
     uint32_t units = 0;
 
     for (size_t i = 0; i < at && i < text.len; i++) {
         unsigned char c = (unsigned char)text.at[i];
-        units += (c & 0xC0) != 0x80; /* not a continuation */
+        units += (c & 0xC0) != 0x80; /* not a continuation byte */
         units += c >= 0xF0 && c < 0xF8;
     }
     return units;

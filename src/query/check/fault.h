@@ -1,8 +1,8 @@
-/* fault.h -- what is wrong with a query, as its author is told.
+/* fault.h -- the error list of a query, in the format of the service.
  *
- * The service answers a bad query with a list of faults, each with a code and
- * the place in the text; SDKs and their tests read it.  Places count UTF-16
- * units, as .NET and JavaScript do.
+ * The service answers a bad query with a list of faults, each with a code and a
+ * location in the text; SDKs and their tests read it.  Locations count UTF-16
+ * code units, as .NET and JavaScript do.
  */
 #ifndef RN_QUERY_CHECK_FAULT_H
 #define RN_QUERY_CHECK_FAULT_H
@@ -12,18 +12,18 @@
 enum { RN_FAULTS_MAX = 8 };
 
 struct rn_fault {
-    const char *code; /* "SC1001"; NULL: a plain sentence without place */
+    const char *code; /* "SC1001"; NULL: a plain sentence without location */
     uint32_t start, end;
     char message[200];
 };
 
 struct rn_faults {
     struct rn_view text; /* of the query; borrowed */
-    uint32_t count;      /* of those that are kept */
+    uint32_t count;      /* faults kept */
     struct rn_fault list[RN_FAULTS_MAX];
 };
 
-/* Notes a fault at the bytes from `start` to `end`, and returns
+/* Records a fault at the bytes from `start` to `end`, and returns
  * RN_BAD_REQUEST. */
 enum rn_code rn_faults_add(struct rn_faults *f, const char *code, size_t start,
                            size_t end, const char *fmt, ...) RN_PRINTF(5, 6);

@@ -1,4 +1,5 @@
-/* policy.c -- what a container's definition says to queries on it. */
+/* policy.c -- the parts of a container's definition that queries use; see
+ * policy.h. */
 #include "query/check/policy.h"
 
 #include <strings.h>
@@ -29,7 +30,7 @@ struct reader {
     struct rn_arena *arena;
 };
 
-/* Reads one element; false to leave it out. */
+/* Reads one element; false skips it. */
 typedef bool read_fn(const struct reader *r, uint32_t at, void *to);
 
 static enum rn_code read_list(const struct reader *r, uint32_t list,
@@ -75,13 +76,13 @@ static bool read_computed(const struct reader *r, uint32_t at, void *to)
     return c->name.len && c->query.len;
 }
 
-/* Paths into arrays ("/tags/[]/?") serve no order and are left out. */
+/* Paths into arrays ("/tags/[]/?") cannot serve ORDER BY and are skipped. */
 static bool read_path(const struct reader *r, uint32_t at, void *to)
 {
     struct rn_policy_path *p = to;
     struct rn_view text = text_of(r, at, "path");
 
-    if (rn_view_eq(text, RN_LIT("/"))) /* as it was once written */
+    if (rn_view_eq(text, RN_LIT("/"))) /* an old spelling */
         text = RN_LIT("/*");
     if (text.len < 2 || text.at[text.len - 2] != '/')
         return false;
@@ -215,8 +216,8 @@ rn_policy_find_vector(const struct rn_policy *p,
     return NULL;
 }
 
-/* How well the best of the patterns fits; 0 if none does.  A longer one is
- * better, and of two equally long ones that without a star. */
+/* The score of the best matching pattern; 0 if none matches.  A longer pattern
+ * wins; of two equally long ones, the one without a star. */
 static uint32_t fit(const struct rn_policy_path *list, uint32_t count,
                     const struct rn_json_path *path)
 {

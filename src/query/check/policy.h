@@ -1,11 +1,11 @@
-/* policy.h -- what a container's definition says to queries on it.
+/* policy.h -- the parts of a container's definition that queries use.
  *
- *   computedProperties      names that stand for expressions
- *   indexingPolicy          which orders can be served
- *   vectorEmbeddingPolicy   how vectors are compared
- *   geospatialConfig        a round earth or a plane
+ *   computedProperties      names of expressions
+ *   indexingPolicy          which ORDER BY can be served
+ *   vectorEmbeddingPolicy   the distance function of each vector path
+ *   geospatialConfig        geography (ellipsoid) or geometry (plane)
  *
- * Threads: only read once it is made.
+ * Threads: immutable after rn_policy_read.
  */
 #ifndef RN_QUERY_CHECK_POLICY_H
 #define RN_QUERY_CHECK_POLICY_H
@@ -15,14 +15,14 @@
 
 enum rn_distance { RN_DISTANCE_COSINE, RN_DISTANCE_DOT, RN_DISTANCE_EUCLID };
 
-/* False if there is none of that name. */
+/* False if the name is unknown. */
 bool rn_distance_named(struct rn_view name, enum rn_distance *out);
 
 struct rn_policy_computed {
     struct rn_view name, query;
 };
 
-/* "/a/?" is the value at a, "/a/<star>" all below it too. */
+/* "/a/?" is the value at a; "/a/<star>" also includes everything below it. */
 struct rn_policy_path {
     struct rn_json_path path;
     bool is_tree;
@@ -45,7 +45,7 @@ struct rn_policy_vector {
 
 struct rn_policy {
     bool is_planar;
-    bool is_any_order; /* orders want no index */
+    bool is_any_order; /* ORDER BY needs no index */
     bool is_unindexed; /* indexingMode none */
     const struct rn_policy_computed *computed;
     const struct rn_policy_path *included, *excluded;
@@ -55,12 +55,12 @@ struct rn_policy {
         vector_count;
 };
 
-/* From the definition as it is served, which must outlive the policy.  What it
- * does not understand is left out. */
+/* Reads the definition as it is served, which must outlive the policy.  Unknown
+ * parts are skipped. */
 enum rn_code rn_policy_read(const struct rn_json *definition,
                             struct rn_arena *a, struct rn_policy *out) RN_CHECK;
 
-/* NULL if the name is an ordinary one. */
+/* NULL if no computed property has that name. */
 const struct rn_policy_computed *
 rn_policy_find_computed(const struct rn_policy *p, struct rn_view name);
 
@@ -72,8 +72,8 @@ rn_policy_find_vector(const struct rn_policy *p,
 /* True if the values at the path are indexed. */
 bool rn_policy_is_indexed(const struct rn_policy *p,
                           const struct rn_json_path *path);
-/* True if a composite index has just these keys, in these directions or in
- * just the opposite ones. */
+/* True if a composite index has exactly these keys, in these directions or all
+ * in the opposite ones. */
 bool rn_policy_has_composite(const struct rn_policy *p,
                              const struct rn_policy_key *keys, uint32_t count);
 
