@@ -1,12 +1,12 @@
-/* ast.h -- a query as a tree.
+/* ast.h -- the abstract syntax tree of a query.
  *
- * The parser makes it, the checker fills in what names and calls mean, and
- * after that nobody changes it.  All of it lives in one arena.
+ * The parser builds it, the checker resolves names and calls, and after that it
+ * is immutable.  All of it lives in one arena.
  *
- * A frame is the row of values an evaluation works on.  Each FROM source, each
- * aggregate call and each GROUP BY key of the whole query, subqueries
- * included, has a place of its own in it (its slot), so that an inner query
- * sees the outer rows by looking at their slots.  Slot 0 is the document.
+ * A frame is the array of values that an evaluation works on.  Each FROM
+ * source, each aggregate call and each GROUP BY key of the whole query,
+ * subqueries included, has its own index in it (its slot), so that an inner
+ * query reads the outer rows through their slots.  Slot 0 is the document.
  */
 #ifndef RN_QUERY_PARSE_AST_H
 #define RN_QUERY_PARSE_AST_H
@@ -16,10 +16,10 @@
 
 enum {
     RN_QUERY_TEXT_MAX = 512 * 1024,
-    RN_QUERY_DEPTH_MAX = 256, /* of expressions and subqueries; saves stacks */
-    RN_QUERY_JOINS_MAX = 10,  /* in all, as in the service */
-    /* More than any SDK sends: to read many documents .NET and Python send four
-     * for each of up to 1,000, Java for as many as its text has room. */
+    RN_QUERY_DEPTH_MAX = 256, /* nesting; bounds the use of the stack */
+    RN_QUERY_JOINS_MAX = 10,  /* per query, as in the service */
+    /* More than any SDK sends.  To read many documents, .NET and Python send
+     * four for each of up to 1,000; Java sends as many as fit in the text. */
     RN_QUERY_PARAMETERS_MAX = 16000,
     RN_QUERY_SLOTS_MAX = 4096,
 };
@@ -85,15 +85,14 @@ enum { RN_SLOT_NONE = -1 };
 
 struct rn_expr {
     uint8_t kind;    /* enum rn_expr_kind */
-    uint8_t op;      /* enum rn_op; of a query: enum rn_subquery; of a
-                      * call: what the checker tells the function */
+    uint8_t op;      /* enum rn_op, enum rn_subquery, or the mode of a call */
     bool is_negated; /* NOT BETWEEN, NOT IN, NOT LIKE */
     bool is_bracket; /* a member in brackets; a udf call */
     uint16_t depth;
-    bool is_document;      /* a name that stands for the whole document */
-    uint32_t start, end;   /* bytes of the text */
+    bool is_document;      /* a name that refers to the whole document */
+    uint32_t start, end;   /* byte offsets in the text */
     uint32_t count, room;  /* of kids */
-    int32_t slot;          /* where its value is, if not computed */
+    int32_t slot;          /* of its value in the frame, if any */
     struct rn_expr **kids; /* operands, arguments, elements */
     struct rn_view name;
     union {
@@ -101,7 +100,7 @@ struct rn_expr {
         struct rn_view *names;   /* of an object's members */
         struct rn_select *query; /* of a subquery */
         const struct rn_function *function;
-        const struct rn_expr *computed; /* what a member stands for */
+        const struct rn_expr *computed; /* of a computed property */
     };
 };
 
@@ -109,7 +108,7 @@ struct rn_from {
     struct rn_view alias; /* as written; empty if there is none */
     bool is_each;         /* alias IN ...: one row per element */
     struct rn_select *query;
-    struct rn_expr *path; /* of names, members and constant indexes */
+    struct rn_expr *path; /* names, members and constant indexes */
     int32_t slot;
     bool is_document;     /* its rows are whole documents */
     struct rn_view bound; /* the name it binds */
@@ -118,7 +117,7 @@ struct rn_from {
 struct rn_item {
     struct rn_expr *expr;
     struct rn_view alias; /* as written; empty if there is none */
-    struct rn_view name;  /* of the member it becomes */
+    struct rn_view name;  /* of the member in the row */
 };
 
 enum rn_direction { RN_ORDER_UNSAID, RN_ORDER_ASC, RN_ORDER_DESC };
@@ -134,8 +133,8 @@ enum rn_select_kind { RN_SELECT_STAR, RN_SELECT_VALUE, RN_SELECT_LIST };
 struct rn_select {
     enum rn_select_kind kind;
     bool is_distinct, is_rank;
-    uint16_t depth; /* of its deepest expression, and then some */
-    uint32_t star;  /* the byte of the * */
+    uint16_t depth; /* bound on the stack depth of its expressions */
+    uint32_t star;  /* byte offset of the * */
     struct rn_expr *top, *offset, *limit; /* a number or a parameter */
     struct rn_item *items;
     uint32_t item_count, item_room;
@@ -158,8 +157,8 @@ struct rn_query {
     uint32_t slots;
 };
 
-/* Puts one more element of `size` bytes behind `*list`, which lives in the
- * arena and has `*room`; NULL when the arena is full. */
+/* Makes room for one more element of `size` bytes at the end of `*list`, which
+ * lives in the arena with capacity `*room`; NULL when the arena is full. */
 void *rn_ast_grow(struct rn_arena *a, void *list, uint32_t count,
                   uint32_t *room, size_t size) RN_CHECK;
 

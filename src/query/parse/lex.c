@@ -1,4 +1,4 @@
-/* lex.c -- a query's text as a row of tokens. */
+/* lex.c -- the tokenizer; see lex.h. */
 #include "query/parse/lex.h"
 
 #include "json/scan.h"
@@ -25,7 +25,7 @@ static const struct {
 
 #undef WORD
 
-enum { WORD_MAX = 8 }; /* letters of the longest */
+enum { WORD_MAX = 8 }; /* letters of the longest keyword */
 
 static const struct {
     const char *text;
@@ -59,7 +59,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Letters beyond ASCII are taken too: the service does so after a dot. */
+/* Letters beyond ASCII are accepted, as the service does after a dot. */
 static bool is_name_start(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -78,14 +78,15 @@ static char peek(const struct rn_lexer *l, size_t ahead)
     return l->text.at[l->at + ahead];
 }
 
-/* Past a comment of one line, or to the end. */
+/* Skips a comment that ends with the line or the text. */
 static void skip_line(struct rn_lexer *l)
 {
     while (l->at < l->text.len && l->text.at[l->at] != '\n')
         l->at++;
 }
 
-/* Past a comment; what is never closed is none. */
+/* Skips a block comment; false if it is never closed, so that it is not a
+ * comment. */
 static bool skip_comment(struct rn_lexer *l)
 {
     for (size_t i = l->at + 2; i + 1 < l->text.len; i++) {
@@ -122,7 +123,7 @@ static bool is_hex(char c)
     return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* A number runs into no name: 12a and -0.E are mistakes. */
+/* A number may not be followed directly by a name: 12a and -0.E are errors. */
 static enum rn_lex_kind number(struct rn_lexer *l)
 {
     if (peek(l, 0) == '0' && (peek(l, 1) | 0x20) == 'x' && is_hex(peek(l, 2))) {
@@ -221,8 +222,8 @@ struct rn_lexeme rn_lexer_next(struct rn_lexer *l)
     return t;
 }
 
-/* The code point of a \u escape at `i`, past which it moves; -1 if it is none.
- * Two escapes may be the halves of one. */
+/* The code point of the \u escape at `i`, which moves past it; -1 if it is
+ * malformed.  Two escapes may form a surrogate pair. */
 static int64_t unicode_escape(struct rn_view raw, size_t *i)
 {
     int high, low;

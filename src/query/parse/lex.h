@@ -1,4 +1,4 @@
-/* lex.h -- a query's text as a row of tokens. */
+/* lex.h -- the tokenizer: splits the text of a query into tokens. */
 #ifndef RN_QUERY_PARSE_LEX_H
 #define RN_QUERY_PARSE_LEX_H
 
@@ -9,8 +9,8 @@
 enum rn_lex_kind {
     RN_LEX_END,
     RN_LEX_BAD,        /* a character that begins no token */
-    RN_LEX_BAD_NUMBER, /* runs into a name */
-    RN_LEX_BAD_STRING, /* does not end, or has a bad escape */
+    RN_LEX_BAD_NUMBER, /* a number followed directly by a name */
+    RN_LEX_BAD_STRING, /* unterminated, or with an invalid escape */
     RN_LEX_NAME,
     RN_LEX_PARAMETER, /* with its @ */
     RN_LEX_NUMBER,
@@ -18,7 +18,7 @@ enum rn_lex_kind {
     RN_LEX_SIGN,
 };
 
-/* Words that cannot name anything, in any case of letters. */
+/* Keywords; case-insensitive and never names. */
 enum rn_word {
     RN_WORD_NONE,
     RN_WORD_AND,
@@ -45,7 +45,7 @@ enum rn_word {
     RN_WORD_TOP,
     RN_WORD_VALUE,
     RN_WORD_WHERE,
-    /* These three count only in exactly this spelling. */
+    /* These three are case-sensitive. */
     RN_WORD_TRUE,
     RN_WORD_FALSE,
     RN_WORD_NULL,
@@ -56,8 +56,8 @@ struct rn_lexeme {
     enum rn_lex_kind kind;
     enum rn_word word;   /* of a name */
     struct rn_view text; /* as written */
-    size_t at;           /* its first byte */
-    char sign[4];        /* of a sign: its characters and NULs */
+    size_t at;           /* byte offset of its first byte */
+    char sign[4];        /* the operator's characters, padded with NULs */
 };
 
 struct rn_lexer {
@@ -65,12 +65,12 @@ struct rn_lexer {
     size_t at;
 };
 
-/* The next token, skipping blanks and comments.  Never fails: what is wrong
- * comes out as a kind of its own. */
+/* The next token, skipping white space and comments.  Never fails: an error is
+ * returned as a token of kind RN_LEX_BAD... */
 struct rn_lexeme rn_lexer_next(struct rn_lexer *l);
 
 /* The value of a string token: unescaped, in the arena.  RN_BAD_REQUEST if an
- * escape is not one, RN_TOO_LARGE. */
+ * escape is invalid, RN_TOO_LARGE. */
 enum rn_code rn_lex_unquote(struct rn_view quoted, struct rn_arena *a,
                             struct rn_view *out) RN_CHECK;
 

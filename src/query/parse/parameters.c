@@ -1,14 +1,14 @@
-/* parameters.c -- the values that a query is sent with, by name.
+/* parameters.c -- the parameters of a query request, indexed by name.
  *
- * What the query names and nobody sent is undefined, as in the service; so is
- * what was sent without a value.
+ * A parameter that the query uses and the request omits is undefined, as in the
+ * service; so is a parameter without a value.
  */
 #include "query/check/check.h"
 #include "query/run/run.h"
 
 struct rn_parameters {
     struct rn_hash_set names;
-    struct rn_value *values; /* by place among the names */
+    struct rn_value *values; /* by index in `names` */
     uint32_t count, room;
 };
 
@@ -97,7 +97,7 @@ enum rn_code rn_parameters_bind(struct rn_check *c, struct rn_expr *e)
     enum rn_code rc = RN_OK;
 
     e->value = rn_value_undefined();
-    if (!p) /* of a computed property, which may have none */
+    if (!p) /* a computed property, which has no parameters */
         return RN_OK;
     rc = rn_hash_set_add(&c->given->names, e->name, &place, &is_new);
     if (!rc && place < p->count)

@@ -1,4 +1,4 @@
-/* parse.c -- SELECT and its clauses, from text to tree. */
+/* parse.c -- the parser of SELECT and its clauses. */
 #include "query/parse/parse.h"
 
 #include "json/utf8.h"
@@ -96,8 +96,9 @@ enum rn_code rn_parser_expect_word(struct rn_parser *p, enum rn_word word)
     return rn_parser_skip_word(p, word) ? RN_OK : rn_parser_refuse(p);
 }
 
-/* LEFT and RIGHT are functions' names and, in other dialects, words of JOIN:
- * as an alias they would make one of it without a word. */
+/* LEFT and RIGHT are function names here and JOIN keywords in other dialects.
+ * If they were allowed as aliases, an outer join would silently parse as an
+ * alias. */
 static enum rn_code take_name(struct rn_parser *p, struct rn_view *out)
 {
     if (p->now.kind != RN_LEX_NAME || p->now.word != RN_WORD_NONE ||
@@ -108,7 +109,7 @@ static enum rn_code take_name(struct rn_parser *p, struct rn_view *out)
     return RN_OK;
 }
 
-/* [AS] name; the word may be left out. */
+/* [AS] name; AS is optional. */
 static enum rn_code take_alias(struct rn_parser *p, struct rn_view *out)
 {
     if (rn_parser_skip_word(p, RN_WORD_AS))
@@ -120,8 +121,8 @@ static enum rn_code take_alias(struct rn_parser *p, struct rn_view *out)
 
 /* ---- clauses ------------------------------------------------------------- */
 
-/* A whole number or a parameter that will hold one.  What follows is no part of
- * it: SELECT TOP 10 [c.a, c.b] gives arrays. */
+/* An integer, or a parameter for one.  It takes no postfix operator: SELECT TOP
+ * 10 [c.a, c.b] yields arrays. */
 static enum rn_code parse_count(struct rn_parser *p, struct rn_expr **out)
 {
     bool is_whole = p->now.kind == RN_LEX_NUMBER;
@@ -169,8 +170,8 @@ static enum rn_code parse_items(struct rn_parser *p, struct rn_select *s)
     return rc;
 }
 
-/* What FROM can name is a path; an expression that is not one is refused at
- * its first token. */
+/* FROM accepts only a path; any other expression is rejected at its first
+ * token. */
 static bool is_path(const struct rn_expr *e)
 {
     while (e->kind == RN_EXPR_MEMBER ||
@@ -325,7 +326,7 @@ static enum rn_code parse_body(struct rn_parser *p, struct rn_select *s)
     return rc ? rc : parse_clauses(p, s);
 }
 
-/* Running a SELECT takes a deeper stack than computing an expression. */
+/* Executing a SELECT takes a deeper stack than evaluating an expression. */
 enum { DEPTH_OF_SELECT = 8 };
 
 enum rn_code rn_parse_select(struct rn_parser *p, struct rn_select **out)
@@ -351,7 +352,7 @@ enum rn_code rn_parse_select(struct rn_parser *p, struct rn_select **out)
     return rc;
 }
 
-/* Strings of the query meet PCRE2, which trusts them to be UTF-8. */
+/* PCRE2 requires the strings of a query to be valid UTF-8. */
 static enum rn_code check_utf8(struct rn_view text, struct rn_faults *faults)
 {
     for (size_t i = 0, n; i < text.len; i += n) {

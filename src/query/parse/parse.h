@@ -1,7 +1,8 @@
-/* parse.h -- the parser's own: what its two halves share.
+/* parse.h -- the parser's internal interface, shared by parse.c, parse_expr.c
+ * and parse_primary.c.
  *
- * Recursive descent; binary operators by precedence.  Nesting is counted, so
- * that no text can exhaust the stack.
+ * Recursive descent, with precedence climbing for binary operators.  Nesting is
+ * counted, so that no text can exhaust the stack.
  */
 #ifndef RN_QUERY_PARSE_PARSE_H
 #define RN_QUERY_PARSE_PARSE_H
@@ -11,17 +12,17 @@
 #include "query/parse/lex.h"
 
 struct rn_parser {
-    struct rn_lexer lexer; /* stands behind `now` */
+    struct rn_lexer lexer; /* positioned after `now` */
     struct rn_lexeme now;
-    struct rn_lexeme before; /* the one just taken */
+    struct rn_lexeme before; /* the token taken last */
     struct rn_arena *arena;
     struct rn_faults *faults;
-    uint32_t depth;   /* of what is being parsed */
+    uint32_t depth;   /* current nesting */
     uint32_t joins;   /* in the whole text */
-    uint16_t deepest; /* expression made so far in this SELECT */
+    uint16_t deepest; /* expression parsed so far in this SELECT */
 };
 
-/* Parses a whole text into `out`.  RN_BAD_REQUEST with a fault noted, or
+/* Parses a whole text into `out`.  RN_BAD_REQUEST with a fault recorded, or
  * RN_TOO_LARGE when the arena is full. */
 enum rn_code rn_parse(struct rn_view text, struct rn_arena *a,
                       struct rn_faults *faults,
@@ -30,15 +31,15 @@ enum rn_code rn_parse(struct rn_view text, struct rn_arena *a,
 enum rn_code rn_parse_select(struct rn_parser *p,
                              struct rn_select **out) RN_CHECK;
 enum rn_code rn_parse_expr(struct rn_parser *p, struct rn_expr **out) RN_CHECK;
-/* A literal, a name, a parameter, a call, what stands in brackets. */
+/* A literal, a name, a parameter, a call, or a bracketed expression. */
 enum rn_code rn_parse_primary(struct rn_parser *p,
                               struct rn_expr **out) RN_CHECK;
-/* A primary expression and what is taken of it: a path. */
+/* A primary expression followed by members and indexes: a path. */
 enum rn_code rn_parse_postfix(struct rn_parser *p,
                               struct rn_expr **out) RN_CHECK;
-/* An expression that becomes the next kid of `to`. */
+/* Parses an expression and appends it to the kids of `to`. */
 enum rn_code rn_parse_kid(struct rn_parser *p, struct rn_expr *to) RN_CHECK;
-/* expr {"," expr}, put behind what is in `to`. */
+/* expr {"," expr}, appended to the kids of `to`. */
 enum rn_code rn_parse_list(struct rn_parser *p, struct rn_expr *to) RN_CHECK;
 
 void rn_parser_take(struct rn_parser *p);
@@ -51,10 +52,10 @@ struct rn_lexeme rn_parser_peek(const struct rn_parser *p);
 enum rn_code rn_parser_expect(struct rn_parser *p, const char *sign) RN_CHECK;
 enum rn_code rn_parser_expect_word(struct rn_parser *p,
                                    enum rn_word word) RN_CHECK;
-/* Refuses what stands here. */
+/* Records a syntax error at the current token. */
 enum rn_code rn_parser_refuse(struct rn_parser *p);
 enum rn_code rn_parser_too_deep(struct rn_parser *p);
-/* Where the token just taken ends. */
+/* The end of the token taken last. */
 size_t rn_parser_end(const struct rn_parser *p);
 
 struct rn_expr *rn_expr_new(struct rn_parser *p, enum rn_expr_kind kind,

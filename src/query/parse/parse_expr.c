@@ -1,10 +1,10 @@
-/* parse_expr.c -- expressions, from text to tree. */
+/* parse_expr.c -- the parser of expressions. */
 #include "query/parse/parse.h"
 
 #include "json/utf8.h"
 
-/* Binary operators, tightest first.  What binds looser than LOOSEST_OPERAND
- * may not stand beside BETWEEN, IN and LIKE without parentheses. */
+/* Binary operators, tightest first.  An operand of BETWEEN, IN and LIKE needs
+ * parentheses if its operator binds looser than LOOSEST_OPERAND. */
 static const struct {
     char sign[4];
     enum rn_op op;
@@ -107,7 +107,7 @@ static enum rn_op unary_op(const struct rn_parser *p)
     return p->now.word == RN_WORD_NOT ? RN_OP_NOT : RN_OP_NONE;
 }
 
-/* -5 is a number, so that IN lists and plans see one. */
+/* -5 is folded into a number, so that IN lists and plans contain a literal. */
 static bool fold_minus(struct rn_expr *e)
 {
     if (e->kind != RN_EXPR_LITERAL || e->value.kind != RN_VALUE_NUMBER)
@@ -170,7 +170,8 @@ static enum rn_op binary_op(const struct rn_parser *p, int *level)
     return RN_OP_NONE;
 }
 
-/* AND and OR gather their operands in one node: clients send thousands. */
+/* AND and OR collect their operands in one node, since clients send
+ * thousands. */
 static enum rn_code combine(struct rn_parser *p, enum rn_op op,
                             struct rn_expr *right, struct rn_expr **out)
 {
@@ -239,7 +240,8 @@ static enum rn_code parse_like(struct rn_parser *p, struct rn_expr *e)
     return rc;
 }
 
-/* [NOT] BETWEEN, IN or LIKE behind what is in `out`, if one stands here. */
+/* Parses [NOT] BETWEEN, IN or LIKE with `out` as its left operand, if one
+ * follows. */
 static enum rn_code parse_predicate(struct rn_parser *p, struct rn_expr **out)
 {
     bool is_negated = p->now.word == RN_WORD_NOT;
@@ -268,7 +270,7 @@ static enum rn_code parse_predicate(struct rn_parser *p, struct rn_expr **out)
                                    : parse_like(p, e);
 }
 
-/* Operators of `level` and tighter. */
+/* Parses operators of `level` and tighter. */
 static enum rn_code parse_binary(struct rn_parser *p, int level,
                                  struct rn_expr **out)
 {

@@ -1,5 +1,5 @@
-/* parse_primary.c -- what operators work on: literals, names, calls,
- * constructors and subqueries, and the paths behind them. */
+/* parse_primary.c -- the parser of operands: literals, names, calls,
+ * constructors and subqueries, and the paths that follow them. */
 #include "query/parse/parse.h"
 
 #include "json/number.h"
@@ -8,7 +8,7 @@
 
 /* ---- primaries ----------------------------------------------------------- */
 
-/* A whole number while it has the room, else a double. */
+/* An integer while it fits in 64 bits, else a double. */
 static struct rn_value hex_value(struct rn_view text)
 {
     double real = 0;
@@ -26,12 +26,12 @@ static struct rn_value hex_value(struct rn_view text)
     return is_whole ? rn_value_int(whole) : rn_value_double(real);
 }
 
-/* ".5" and "1." are numbers here and not in JSON. */
+/* ".5" and "1." are numbers in this dialect, but not in JSON. */
 static enum rn_code number_value(struct rn_parser *p, struct rn_value *out)
 {
     struct rn_view text = p->now.text;
     char *at = rn_arena_alloc(p->arena, text.len + 3);
-    bool is_whole = true; /* as written; else it is a double first */
+    bool is_whole = true; /* digits only; otherwise it is a double first */
     size_t n = 0;
     int64_t integer;
 
@@ -58,7 +58,7 @@ static enum rn_code number_value(struct rn_parser *p, struct rn_value *out)
     return RN_OK;
 }
 
-/* RN_BAD_REQUEST if an escape is none; the token is then what is wrong. */
+/* RN_BAD_REQUEST at the token if an escape is invalid. */
 static enum rn_code unquote(struct rn_parser *p, struct rn_view *out)
 {
     enum rn_code rc = rn_lex_unquote(p->now.text, p->arena, out);
@@ -252,7 +252,7 @@ static bool is_query_next(const struct rn_parser *p)
            rn_lexer_next(&ahead).word == RN_WORD_SELECT;
 }
 
-/* What is wrong is what stands where a query should. */
+/* Reports the token that is not the start of a query. */
 static enum rn_code refuse_no_query(struct rn_parser *p)
 {
     enum rn_code rc;
@@ -262,7 +262,7 @@ static enum rn_code refuse_no_query(struct rn_parser *p)
     return rc ? rc : rn_parser_refuse(p);
 }
 
-/* A name, a call, or one of the words that introduce a subquery. */
+/* A name, a call, or a keyword that introduces a subquery. */
 static enum rn_code parse_named(struct rn_parser *p, struct rn_expr **out)
 {
     enum rn_subquery how = subquery_of(p);
@@ -344,7 +344,7 @@ static enum rn_code parse_dot(struct rn_parser *p, struct rn_expr *of,
     return rc;
 }
 
-/* A constant string in brackets is a member like one behind a dot. */
+/* A constant string in brackets is a member, like a name after a dot. */
 static enum rn_code parse_bracket(struct rn_parser *p, struct rn_expr *of,
                                   struct rn_expr **out)
 {

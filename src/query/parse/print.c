@@ -1,4 +1,4 @@
-/* print.c -- a tree as query text again. */
+/* print.c -- prints a syntax tree as query text; see print.h. */
 #include "query/parse/print.h"
 
 #include "json/print.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { NESTED_MAX = 16 }; /* operands of one AND, each in its parenthesis */
+enum { NESTED_MAX = 16 }; /* operands of one AND that are printed nested */
 
 void rn_print_view(struct rn_printer *p, struct rn_view text)
 {
@@ -36,7 +36,7 @@ void rn_print_count(struct rn_printer *p, uint64_t count)
         p->rc = rn_buf_printf(p->buf, "%" PRIu64, count);
 }
 
-/* Doubles as the service's planner prints them, with all 17 digits. */
+/* Prints doubles as the service's planner does, with all 17 digits. */
 static void print_number(struct rn_printer *p, const struct rn_value *v)
 {
     char text[40];
@@ -97,8 +97,9 @@ static void print_kids(struct rn_printer *p, const struct rn_expr *e,
     }
 }
 
-/* The operands of one AND were written one after the other: ((a AND b) AND c).
- * Of many, that would be nested deeper than we read: (a AND b AND c). */
+/* The operands of one AND are printed as nested pairs: ((a AND b) AND c).  Many
+ * operands are printed flat, (a AND b AND c): nested, they would exceed the
+ * parser's depth limit. */
 static void print_binary(struct rn_printer *p, const struct rn_expr *e)
 {
     uint32_t inner = e->count > NESTED_MAX ? 0 : e->count - 2;

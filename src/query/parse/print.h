@@ -1,10 +1,9 @@
-/* print.h -- a tree as query text again.
+/* print.h -- prints a syntax tree as query text.
  *
- * The form is the one the service's planner uses: operators in parentheses,
- * strings in double quotes, one clause a line.  What is printed parses to the
- * same tree.
+ * The form is that of the service's planner: operators in parentheses, strings
+ * in double quotes, one clause per line.  The output parses to the same tree.
  *
- * The first failure is kept, and all that follows does nothing.
+ * The first error is kept, and later calls do nothing.
  */
 #ifndef RN_QUERY_PARSE_PRINT_H
 #define RN_QUERY_PARSE_PRINT_H
@@ -14,7 +13,7 @@
 struct rn_printer {
     struct rn_buf *buf;
     enum rn_code rc;
-    uint32_t nested; /* in how many subqueries */
+    uint32_t nested; /* depth of the enclosing subqueries */
 };
 
 #define RN_PRINTER_INIT(b) ((struct rn_printer){ .buf = (b) })
@@ -25,8 +24,8 @@ void rn_print_string(struct rn_printer *p, struct rn_view text);
 void rn_print_count(struct rn_printer *p, uint64_t count);
 void rn_print_expr(struct rn_printer *p, const struct rn_expr *e);
 void rn_print_select(struct rn_printer *p, const struct rn_select *s);
-/* Clauses by themselves, each with what separates it from the one before;
- * nothing if there is none. */
+/* Single clauses, each with its leading separator; they print nothing if the
+ * query does not have the clause. */
 void rn_print_from(struct rn_printer *p, const struct rn_select *s);
 void rn_print_where(struct rn_printer *p, const struct rn_select *s);
 void rn_print_group(struct rn_printer *p, const struct rn_select *s);
