@@ -1,4 +1,4 @@
-/* aggregate.c -- what aggregate functions keep of the rows they have seen. */
+/* aggregate.c -- the accumulators of the aggregate functions. */
 #include "query/fn/function.h"
 #include "query/run/run.h"
 
@@ -21,7 +21,7 @@ const struct rn_function rn_functions_aggregate[] = {
     { 0 },
 };
 
-/* The memory of a longer string serves for the shorter ones that follow. */
+/* The memory of a longer string is reused for later, shorter ones. */
 static enum rn_code set_best(struct rn_aggregate *a, const struct rn_value *v,
                              struct rn_arena *arena)
 {
@@ -44,7 +44,8 @@ static enum rn_code set_best(struct rn_aggregate *a, const struct rn_value *v,
     return RN_OK;
 }
 
-/* Scalars of all kinds, by kind and value; a container spoils it. */
+/* MIN and MAX compare scalars of all kinds, by kind and value; a container
+ * makes the result undefined. */
 static enum rn_code add_best(struct rn_aggregate *a, const struct rn_value *v,
                              int sign, struct rn_arena *arena)
 {

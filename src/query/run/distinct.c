@@ -1,12 +1,13 @@
-/* distinct.c -- where DISTINCT stands to ORDER BY. */
+/* distinct.c -- decides whether DISTINCT is applied before or after ORDER
+ * BY. */
 #include "query/check/check.h"
 #include "query/run/run.h"
 
-/* True if the row tells the value: it is an item of it, or within one. */
+/* True if the row determines the value: the value is an item, or within one. */
 static bool is_told(const struct rn_select *s, const struct rn_expr *e)
 {
     if (s->kind == RN_SELECT_STAR)
-        return true; /* keys are paths of what * is */
+        return true; /* every key is a path of * */
     for (uint32_t i = 0; i < s->item_count; i++) {
         if (rn_expr_equals(e, s->items[i].expr))
             return true;

@@ -1,4 +1,4 @@
-/* distinct_hash.c -- see distinct_hash.h. */
+/* distinct_hash.c -- DistinctHash of query values; see distinct_hash.h. */
 #include "query/run/distinct_hash.h"
 
 #include "json/distinct.h"
@@ -13,9 +13,9 @@ void rn_distinct_hash_put(struct rn_hash128 h, char out[RN_DISTINCT_HASH_LEN])
 static enum rn_code hash(const struct rn_value *v, struct rn_hash128 seed,
                          struct rn_arena *arena, struct rn_hash128 *out);
 
-/* Clients take a number for an integer by its text, so that -0.0 is not 0, and
- * 9007199254740993.0 is what a double makes of it.  A value has forgotten the
- * text; the tape has not. */
+/* Clients decide by the text of a number whether it is an integer: -0.0 is not
+ * 0, and 9007199254740993.0 is rounded to a double.  A value does not keep its
+ * text; the tape does. */
 static void look_at_text(const struct rn_value_walk *w, struct rn_value *v)
 {
     if (v->kind != RN_VALUE_NUMBER || w->over->form != RN_FORM_TAPE)
@@ -101,7 +101,7 @@ enum rn_code rn_distinct_hash(const struct rn_value *v, struct rn_arena *arena,
 enum rn_code rn_distinct_hash_only(const struct rn_value *v,
                                    struct rn_arena *arena, struct rn_value *out)
 {
-    struct rn_value from = *v; /* out may be v */
+    struct rn_value from = *v; /* out may alias v */
     struct rn_hash128 h;
     char *bytes;
     enum rn_code rc;

@@ -1,9 +1,9 @@
-/* distinct_hash.h -- the hash by which clients order arrays and objects.
+/* distinct_hash.h -- the SDKs' DistinctHash: the 128-bit hash by which clients
+ * order arrays and objects.
  *
  * .NET merges the rows of several ranges by ORDER BY.  It compares arrays with
- * arrays, and objects with objects, by a hash of 128 bits (its DistinctHash),
- * and it resumes with that hash instead of the value.  So the server sorts
- * them the same way.
+ * arrays, and objects with objects, by this hash, and it resumes with the hash
+ * instead of the value.  So the server sorts them the same way.
  *
  *   M(bytes, seed)  MurmurHash3 x64_128 that begins with 128 bits of seed
  *   H(v, s)         the hash of a value under a seed:
@@ -17,8 +17,8 @@
  *                     exclusive or of H(member, M(name, M(STRING, NAME))),
  *                     unless x is 0
  *
- * A hash as bytes is its low half, then its high one, each little endian; two
- * of them compare as these bytes do.
+ * A hash is stored as its low half, then its high half, each little endian;
+ * hashes compare as these bytes do.
  *
  * Threads: values only.
  */
@@ -30,14 +30,14 @@
 
 enum { RN_DISTINCT_HASH_LEN = 16 };
 
-/* Of a whole value.  The arena serves escaped strings. */
+/* The hash of a whole value.  The arena holds unescaped strings. */
 enum rn_code rn_distinct_hash(const struct rn_value *v, struct rn_arena *arena,
                               struct rn_hash128 *out) RN_CHECK;
 
 void rn_distinct_hash_put(struct rn_hash128 h, char out[RN_DISTINCT_HASH_LEN]);
 
-/* Of an array or an object, a value of the same kind that has nothing but its
- * hash (RN_FORM_HASH), in the arena; of any other value, the value itself. */
+/* For an array or an object, a value of the same kind that holds only its hash
+ * (RN_FORM_HASH), in the arena; for any other value, the value itself. */
 enum rn_code rn_distinct_hash_only(const struct rn_value *v,
                                    struct rn_arena *arena,
                                    struct rn_value *out) RN_CHECK;

@@ -1,4 +1,5 @@
-/* encode.c -- bytes that are the same exactly for values that are equal.
+/* encode.c -- a canonical encoding: the bytes are equal exactly if the values
+ * are.
  *
  *   value     bytes
  *   any       its kind, one byte
@@ -9,9 +10,9 @@
  *   array     its count, its elements
  *   object    its count, its members by name
  *
- * Numbers are in the machine's byte order, little endian wherever a store can
- * be opened.  Stores keep hashes of these bytes (engine/document/unique.h), so
- * they do not change.
+ * Numbers are in the machine's byte order; a store can be opened only on
+ * little-endian machines.  Stores keep hashes of these bytes
+ * (engine/document/unique.h), so the encoding does not change.
  */
 #include "query/run/value.h"
 

@@ -1,6 +1,6 @@
-/* eval.c -- the value of an expression.
+/* eval.c -- the expression evaluator.
  *
- * Nothing fails for a type: what makes no sense is undefined.
+ * There are no type errors: an operation on unsuitable types yields undefined.
  */
 #include "query/run/run.h"
 
@@ -9,8 +9,8 @@
 #include <math.h>
 
 enum {
-    STEPS_PER_LOOK = 1 << 16, /* at the clock */
-    BYTES_PER_STEP = 128,     /* of texts that a function is given */
+    STEPS_PER_LOOK = 1 << 16, /* between checks of the clock */
+    BYTES_PER_STEP = 128,     /* of strings that a function is given */
 };
 
 void rn_run_look(struct rn_run *r)
@@ -38,7 +38,7 @@ enum rn_code rn_run_step(struct rn_run *r, uint64_t n)
 
 /* ---- operators ----------------------------------------------------------- */
 
-/* As JavaScript: the low 32 bits of the whole part. */
+/* As in JavaScript: the low 32 bits of the integer part. */
 static int32_t to_int32(const struct rn_value *v)
 {
     double real = rn_value_real(v);
@@ -71,7 +71,7 @@ static struct rn_value bitwise(uint8_t op, int32_t x, int32_t y)
     }
 }
 
-/* Integers stay exact as long as 64 bits hold them. */
+/* Integer arithmetic stays exact while the result fits in 64 bits. */
 static bool whole_arithmetic(uint8_t op, int64_t x, int64_t y,
                              struct rn_value *out)
 {
@@ -147,7 +147,7 @@ static enum rn_code equality(struct rn_run *r, uint8_t op,
     if (a->kind == RN_VALUE_UNDEFINED || b->kind == RN_VALUE_UNDEFINED)
         return RN_OK;
     if (a->kind > RN_VALUE_STRING && a->kind == b->kind)
-        rn_run_look(r); /* they may be large */
+        rn_run_look(r); /* the arguments may be large */
     rc = rn_value_equals(a, b, r->arena, &is_equal);
     *out = rn_value_bool(is_equal == (op == RN_OP_EQUAL));
     return rc;
@@ -158,7 +158,7 @@ static bool is_nan(const struct rn_value *v)
     return v->kind == RN_VALUE_NUMBER && !v->is_integer && isnan(v->real);
 }
 
-/* Only scalars of one kind have an order. */
+/* Only scalars of the same kind are ordered. */
 static enum rn_code order(struct rn_run *r, uint8_t op,
                           const struct rn_value *a, const struct rn_value *b,
                           struct rn_value *out)
@@ -211,7 +211,7 @@ static enum rn_code eval_binary(struct rn_run *r, const struct rn_expr *e,
     return RN_OK;
 }
 
-/* False wins over AND, true over OR; else undefined wins. */
+/* False decides AND, true decides OR; otherwise undefined wins. */
 static enum rn_code eval_logic(struct rn_run *r, const struct rn_expr *e,
                                struct rn_value *out)
 {

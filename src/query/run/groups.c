@@ -1,4 +1,4 @@
-/* groups.c -- rows gathered by GROUP BY, or all in one group. */
+/* groups.c -- hash aggregation: GROUP BY, or all rows in one group. */
 #include "query/fn/function.h"
 #include "query/run/run.h"
 
@@ -30,8 +30,8 @@ static enum rn_code new_group(struct rn_groups *g, struct rn_group *group)
     return rc;
 }
 
-/* The keys of the current row go into their slots and, as bytes, into the
- * run's buffer. */
+/* Writes the keys of the current row to their slots and, encoded, to the run's
+ * buffer. */
 static enum rn_code compute_keys(struct rn_groups *g)
 {
     const struct rn_select *s = g->select;

@@ -1,5 +1,5 @@
-/* hash_set.c -- a set of keys that remembers the order they came in.  Open
- * addressing; at most half full. */
+/* hash_set.c -- a hash set of byte strings that numbers them in insertion
+ * order.  Open addressing; at most half full. */
 #include "query/run/run.h"
 
 #include "base/hash.h"

@@ -1,12 +1,12 @@
-/* resume.c -- where a client wants the rows of ORDER BY to begin; see query.h.
+/* resume.c -- parses a client's resume filter for ORDER BY; see query.h.
  *
- * In the body of a request:
+ * The filter in the body of a request:
  *
  *   {"value":[5,[],{"type":"array","low":-67,"high":90}],
  *    "rid":"MmP6...==","exclude":false}
  *
- * `value` has an entry for each key of ORDER BY: a scalar as it is, [] for
- * undefined, and of an array or an object the two halves of its hash
+ * `value` has an entry for each key of ORDER BY: a scalar is itself, [] is
+ * undefined, and an array or an object is the two halves of its hash
  * (distinct_hash.h).
  */
 #include "query/run/run.h"

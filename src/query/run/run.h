@@ -1,12 +1,12 @@
-/* run.h -- one execution of a query; the module's own.
+/* run.h -- the executor: one run of a query; internal to the module.
  *
- * Rows are pushed: sources call the next source for each of their rows, the
- * last one calls what gathers rows, and that calls the row's taker.  Nothing
- * is kept that need not be: a row without ORDER BY, GROUP BY or DISTINCT goes
- * through at once.
+ * A push-based pipeline.  Each source calls the next one for each of its rows;
+ * the last source calls the grouping and sorting stages, and these call the
+ * consumer of the row.  Rows are buffered only where necessary: without ORDER
+ * BY, GROUP BY or DISTINCT, a row passes through at once.
  *
- * Two arenas.  `arena` is cleared before each document; `keep` lives as long as
- * the run.  What outlives its document is copied.
+ * There are two arenas.  `arena` is cleared before each document; `keep` lives
+ * as long as the run.  A value that outlives its document is copied.
  */
 #ifndef RN_QUERY_RUN_RUN_H
 #define RN_QUERY_RUN_RUN_H
@@ -15,12 +15,13 @@
 #include "query/parse/ast.h"
 #include "query/query.h"
 
-/* The members of a document that a query looks at.  If it may look at all,
- * WHERE may still look at few, and most documents may go no further. */
+/* The members of a document that a query reads.  If it may read all members,
+ * WHERE may still read only a few; documents that fail WHERE are then never
+ * parsed in full. */
 struct rn_wanted {
     struct rn_json_wanted members; /* unless all are wanted */
     bool is_all;
-    struct rn_json_wanted filter; /* of WHERE, if it can be asked first */
+    struct rn_json_wanted filter; /* of WHERE, if it can be evaluated first */
     bool has_filter;
 };
 
@@ -30,71 +31,72 @@ enum rn_code rn_wanted_find(struct rn_wanted *w, const struct rn_select *in,
 struct rn_run {
     const struct rn_query *query;
     const struct rn_source *source;
-    struct rn_value *frame; /* by slot */
+    struct rn_value *frame; /* indexed by slot */
     struct rn_arena *arena;
     struct rn_arena keep;
     struct rn_arena scratch;
     struct rn_json json; /* of the document */
     struct rn_wanted wanted;
-    bool is_filtered; /* WHERE has let the document through */
+    bool is_filtered; /* the document has passed WHERE */
     struct rn_query_limits limits;
     struct rn_query_stats *stats;
     struct rn_prng chance;
-    struct rn_buf encoded; /* of the value being looked up */
+    struct rn_buf encoded; /* encoding of the value being looked up */
     uint32_t document_rows;
-    uint32_t skip_rows; /* of the first document, on resuming */
+    uint32_t skip_rows; /* of the first document: already sent */
     const struct rn_sink *sink;
     struct rn_buf row; /* being printed */
-    /* The SELECT that must see all its rows before the first one leaves; its
-     * rows are those that a place names.  NULL: documents are. */
+    /* The SELECT that blocks the pipeline: it must see all its input before it
+     * emits a row.  A continuation names one of its rows.  NULL: a continuation
+     * names a document. */
     const struct rn_select *gatherer;
     uint64_t passed;     /* rows of the query itself at OFFSET and LIMIT */
-    struct rn_buf after; /* the place of the gathered row being sent */
+    struct rn_buf after; /* continuation of the buffered row being sent */
     struct rn_regexes *regexes; /* fn_regex.c; NULL: none yet */
-    bool is_full;               /* the sink wants no more: is there more? */
-    bool is_cut;                /* stopped with more to come, or perhaps */
-    bool has_row;               /* stopped by a row, which was not sent */
+    bool is_full;               /* the sink accepts no more rows */
+    bool is_cut;                /* stopped, and more rows may follow */
+    bool has_row;               /* stopped at a row that was not sent */
     bool is_late;               /* the page should end */
-    bool is_over;               /* the run must */
-    bool is_dropped;            /* sorted rows beyond those sent were dropped */
-    uint32_t ahead; /* documents looked at since the sink was full */
+    bool is_over;               /* the run must end */
+    bool is_dropped;            /* sorted rows were dropped to save memory */
+    uint32_t ahead;             /* documents read since the sink was full */
     struct rn_err *err;
 };
 
-/* Counts `n` steps; RN_TIMEOUT when there were too many. */
+/* Counts `n` steps; RN_TIMEOUT beyond the limit. */
 enum rn_code rn_run_step(struct rn_run *r, uint64_t n) RN_CHECK;
-/* Looks at the clock, after work whose length no step tells. */
+/* Checks the clock, after work that steps do not measure. */
 void rn_run_look(struct rn_run *r);
 
-/* The value of an expression on the current frame. */
+/* Evaluates an expression on the current frame. */
 enum rn_code rn_eval(struct rn_run *r, const struct rn_expr *e,
                      struct rn_value *out) RN_CHECK;
 enum rn_code rn_eval_subquery(struct rn_run *r, const struct rn_expr *e,
                               struct rn_value *out) RN_CHECK;
-/* Patterns compiled so far; NULL is fine. */
+/* Frees the compiled patterns; NULL is allowed. */
 void rn_regexes_free(struct rn_regexes *all);
 /* LIKE; `escape` is empty or one character. */
 enum rn_code rn_like(struct rn_run *r, struct rn_view text,
                      struct rn_view pattern, struct rn_view escape,
                      bool *out) RN_CHECK;
-/* True and the text it stands for if the pattern has no wildcard. */
+/* True, with the literal text, if the pattern has no wildcard. */
 bool rn_like_is_plain(struct rn_view pattern, struct rn_view escape,
                       struct rn_arena *a, struct rn_view *out);
 
-/* True if it needs no document and is the same every time. */
+/* True if it needs no document and is the same on every call. */
 bool rn_expr_is_constant(const struct rn_expr *e);
-/* True if it reads just this path of the document, which `from` is of. */
+/* True if it reads exactly this path of the document that `from` binds. */
 bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
                      const struct rn_json_path *path);
 
-/* Takes a row; sets `*stop` when it wants no more. */
+/* Consumes a row; sets `*stop` when it accepts no more. */
 typedef enum rn_code rn_row_fn(void *context, const struct rn_value *row,
                                bool *stop);
 
-/* How rows that wait for the end are held. */
+/* How buffered rows are stored. */
 enum rn_hold {
-    RN_HOLD_NOTHING, /* inside one document: they are still there */
-    RN_HOLD_COPY,    /* someone will read them */
+    RN_HOLD_NOTHING, /* within one document: its arena still holds them */
+    RN_HOLD_COPY,    /* expressions will read them */
     RN_HOLD_TEXT,    /* they will only be printed */
 };
 
@@ -102,7 +104,7 @@ enum rn_hold {
 enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
                            enum rn_hold hold, rn_row_fn *row,
                            void *context) RN_CHECK;
-/* The row that SELECT makes of the frame; may be undefined. */
+/* The row that SELECT projects from the frame; may be undefined. */
 enum rn_code rn_select_project(struct rn_run *r, const struct rn_select *s,
                                struct rn_value *out) RN_CHECK;
 
@@ -114,8 +116,7 @@ struct rn_hash_set {
     uint32_t count, room;
 };
 
-/* The place of the key among those added, in order; `*is_new` if it was not
- * there. */
+/* The index of the key in insertion order; `*is_new` if it was inserted. */
 enum rn_code rn_hash_set_add(struct rn_hash_set *k, struct rn_view key,
                              uint32_t *place, bool *is_new) RN_CHECK;
 
@@ -143,9 +144,9 @@ struct rn_aggregate {
     const struct rn_function *function;
     uint64_t count; /* of defined inputs */
     double sum;
-    bool is_spoilt; /* an input was of a wrong type */
+    bool is_spoilt; /* an input had an invalid type */
     struct rn_value best;
-    size_t best_room; /* of the memory behind a best string */
+    size_t best_room; /* capacity of the memory of a best string */
     struct rn_value *list;
     uint32_t list_count, list_room;
     struct rn_hash_set set;
@@ -158,11 +159,11 @@ struct rn_value rn_aggregate_end(const struct rn_aggregate *a);
 
 /* ---- sorted and grouped rows --------------------------------------------- */
 
-/* Where DISTINCT is done. */
+/* When DISTINCT is applied. */
 enum rn_distinct {
     RN_DISTINCT_NOT,
-    RN_DISTINCT_FIRST,  /* before the sort: equal rows have equal keys */
-    RN_DISTINCT_SORTED, /* after it: the keys are not in the row */
+    RN_DISTINCT_FIRST,  /* before sorting: equal rows have equal keys */
+    RN_DISTINCT_SORTED, /* after sorting: the row does not determine its keys */
 };
 
 enum rn_distinct rn_distinct_of(const struct rn_select *s);
@@ -170,15 +171,15 @@ enum rn_distinct rn_distinct_of(const struct rn_select *s);
 struct rn_sorted {
     struct rn_value *keys;
     struct rn_value row;
-    struct rn_view value_key; /* empty unless rows are in its order */
-    uint64_t rid;             /* of its document, unless they are */
-    uint32_t place;           /* in its document */
-    uint32_t size;            /* of what it takes in the arena */
-    uint32_t value; /* the same for rows that are equal, if that matters */
+    struct rn_view value_key; /* empty unless ties are ordered by it */
+    uint64_t rid;             /* of its document, if ties are ordered by rid */
+    uint32_t place;           /* row number within its document */
+    uint32_t size;            /* bytes it takes in the arena */
+    uint32_t value; /* number of its value, for DISTINCT after sorting */
 };
 
-/* A place of which the first `whole` keys are there in full; of the next one
- * only the kind and, if it is a string, the beginning. */
+/* A truncated continuation: the first `whole` keys are complete.  Of the next
+ * key it has only the kind and, for a string, a prefix. */
 struct rn_sorter_cut {
     uint32_t whole;
     char hash[RN_VALUES_HASH_LEN]; /* of all keys */
@@ -188,37 +189,36 @@ struct rn_sorter {
     struct rn_run *run;
     const struct rn_select *select;
     enum rn_hold hold;
-    uint64_t most;             /* rows that can matter */
-    size_t ahead_bytes;        /* of rows to keep; 0: all */
+    uint64_t most;             /* rows needed at most (TOP, LIMIT) */
+    size_t ahead_bytes;        /* budget for buffered rows; 0: no limit */
     bool is_outermost;         /* of the query itself, not of a subquery */
-    bool is_by_value;          /* equal keys are in the order of value keys */
-    struct rn_sorted *after;   /* of the last row sent; NULL: from the first */
-    struct rn_sorter_cut *cut; /* of its keys; NULL: they are there in full */
+    bool is_by_value;          /* ties are ordered by value key */
+    struct rn_sorted *after;   /* the last row sent; NULL: start at the first */
+    struct rn_sorter_cut *cut; /* of `after`, if it is truncated; else NULL */
     bool was_cut;
     struct rn_arena *arena, own[2];
     struct rn_sorted *rows;
     uint32_t count;
     struct rn_buf memory; /* of rows */
     enum rn_distinct distinct;
-    struct rn_buf marks; /* one byte for each value */
-    uint32_t kept;       /* when rows were dropped last */
+    struct rn_buf marks; /* enum mark of each value, by its number */
+    uint32_t kept;       /* rows kept when rows were last dropped */
     enum rn_code rc;
 };
 
-/* Goes on behind a place; its own. */
+/* Continues after the row of a continuation; internal to the sorter. */
 enum rn_code rn_sorter_resume(struct rn_sorter *s,
                               struct rn_view after) RN_CHECK;
-/* The place of a row into the run's `after`. */
+/* Writes the continuation of a row to the run's `after`. */
 enum rn_code rn_sorter_put_place(struct rn_sorter *s,
                                  const struct rn_sorted *row) RN_CHECK;
-/* Adds the row with the keys of the current frame; `value` is its number among
- * those DISTINCT has met, if that is done after sorting.  `key` is its value
- * key, unless rows with equal keys are in the order of their documents. */
+/* Adds the row with the keys of the current frame.  `value` is the number that
+ * DISTINCT gave its value, if DISTINCT is applied after sorting.  `key` is its
+ * value key, unless ties are ordered by document. */
 enum rn_code rn_sorter_add(struct rn_sorter *s, const struct rn_value *row,
                            uint32_t value,
                            const struct rn_valuekey *key) RN_CHECK;
-/* Hands on what is there, in order: no row to come belongs before one of them.
- */
+/* Emits the buffered rows in order; every later row must sort after them. */
 enum rn_code rn_sorter_flush(struct rn_sorter *s, rn_row_fn *row, void *context,
                              bool *stop) RN_CHECK;
 void rn_sorter_release(struct rn_sorter *s);
@@ -234,7 +234,7 @@ struct rn_groups {
 };
 
 enum rn_code rn_groups_add(struct rn_groups *g) RN_CHECK;
-/* Hands out one row per group; without GROUP BY there is always one. */
+/* Emits one row per group; without GROUP BY there is always one. */
 enum rn_code rn_groups_end(struct rn_groups *g, rn_row_fn *row,
                            void *context) RN_CHECK;
 

@@ -1,16 +1,17 @@
-/* select.c -- SELECT: sources, filter, and the way of a row to its taker.
+/* select.c -- executes a SELECT: the row pipeline from sources to sink.
  *
- *   sources -> WHERE -> groups -> project -> sorter -> OFFSET, LIMIT -> taker
+ *   sources -> WHERE -> groups -> project -> sorter -> OFFSET, LIMIT -> sink
  *
  * Rows pass through the groups if there are any, and through the sorter if this
- * is the gatherer (run.h).  Where nothing is sorted, DISTINCT drops rows on the
- * way.
+ * SELECT blocks the pipeline (`gatherer` in run.h).  Without a sorter, DISTINCT
+ * drops repeated rows as they pass.
  */
 #include "query/run/run.h"
 
-/* How many documents are looked at for a row beyond a full page, so that the
- * last page says that it is the last: clients count on it where documents are
- * few.  Where rows are rare, a page must not wait for the next one. */
+/* The number of documents read ahead for a row beyond a full page, so that the
+ * last page is marked as the last one; clients rely on that in small
+ * containers.  Where matching rows are rare, a page must not wait for the next
+ * match. */
 enum { LOOK_AHEAD_MAX = 64 };
 
 struct flow {
@@ -22,11 +23,11 @@ struct flow {
     struct rn_hash_set seen;
     struct rn_sorter sorter;
     struct rn_groups groups;
-    uint64_t offset, end; /* rows before and after are not handed on */
+    uint64_t offset, end; /* only rows in [offset, end) are passed on */
     uint64_t passed;
-    uint64_t group;    /* of documents that come in order */
+    uint64_t group;    /* of the documents in key order seen last */
     bool is_outermost; /* the query itself */
-    bool is_gatherer;  /* its rows are what a place names */
+    bool is_gatherer;  /* a continuation names one of its rows */
     bool is_grouped, is_resumable, stop;
 };
 
@@ -57,7 +58,7 @@ static enum rn_code hand_on(void *context, const struct rn_value *row,
     return rc;
 }
 
-/* False for what DISTINCT has seen before; and its number. */
+/* `*is_new` is false if DISTINCT has seen the row; `*place` is its number. */
 static enum rn_code look_up(struct flow *f, const struct rn_value *row,
                             uint32_t *place, bool *is_new)
 {
@@ -85,7 +86,8 @@ static enum rn_code drop_seen(void *context, const struct rn_value *row,
     return rc || !is_new ? rc : hand_on(f, row, stop);
 }
 
-/* DISTINCT works before a sort where it can, so that fewer rows wait. */
+/* DISTINCT is applied before sorting where possible, so that fewer rows are
+ * buffered. */
 static enum rn_code put_in_order(void *context, const struct rn_value *row,
                                  bool *stop)
 {
@@ -211,7 +213,7 @@ static enum rn_code join_inner_row(void *context, const struct rn_value *row,
     return rc;
 }
 
-/* The document's members, or those that are wanted. */
+/* Parses the document, or only its wanted members. */
 static enum rn_code read_document(struct rn_run *r, struct rn_view text,
                                   const struct rn_json_wanted *wanted)
 {
@@ -224,7 +226,7 @@ static enum rn_code read_document(struct rn_run *r, struct rn_view text,
     return rc ? rc : rn_value_of_json(&r->json, 0, r->arena, &r->frame[0]);
 }
 
-/* What WHERE does not let through need not be read in whole. */
+/* A document that fails WHERE need not be parsed in full. */
 static enum rn_code filter_document(struct rn_run *r, struct rn_view text)
 {
     const struct rn_select *s = r->query->select;
@@ -241,7 +243,7 @@ static enum rn_code filter_document(struct rn_run *r, struct rn_view text)
     return read_document(r, text, NULL);
 }
 
-/* Reads the next one; `*is_out` if WHERE has not let it through. */
+/* Reads the next document; `*is_out` if it fails WHERE. */
 static enum rn_code next_document(struct rn_run *r, bool *is_end, bool *is_out)
 {
     struct rn_view text;
@@ -252,7 +254,7 @@ static enum rn_code next_document(struct rn_run *r, bool *is_end, bool *is_out)
     if (rc)
         return *is_end ? RN_OK : rc;
     rn_arena_clear(r->arena);
-    if (!text.len) { /* it only counts */
+    if (!text.len) { /* only counted */
         r->frame[0] = rn_value_object(NULL, 0);
         return rn_run_step(r, 1);
     }
@@ -275,8 +277,7 @@ static bool has_looked_far(struct rn_run *r)
     return r->is_cut;
 }
 
-/* Sends what is sorted on its way, if the document that has come is behind all
- * before it. */
+/* Emits the sorted rows if the new document sorts after all earlier ones. */
 static enum rn_code pass_group(struct flow *f)
 {
     const uint64_t *group = f->run->limits.group;
@@ -310,7 +311,7 @@ static enum rn_code join_documents(struct flow *f)
             rc = rn_eval(f->run, f->select->from[0].path, &v);
         if (!rc && !is_out)
             rc = join_value(f, 0, &v);
-        /* The first document may be one that an earlier page began with. */
+        /* The first document may have been started by an earlier page. */
         if (f->run->is_late && !f->run->gatherer &&
             f->run->stats->documents > 1)
             f->stop = f->run->is_cut = true;
@@ -327,8 +328,9 @@ static bool is_container(const struct rn_from *from)
     return e->slot == 0;
 }
 
-/* What is not held for nothing is the query itself or what it selects from;
- * there the container means all documents.  Further in, it means this one. */
+/* A SELECT that buffers rows is the query itself or its FROM subquery; there
+ * the container means all documents.  In a deeper subquery it means the current
+ * one. */
 static enum rn_code join_source(struct flow *f, uint32_t level)
 {
     const struct rn_from *from = &f->select->from[level];
@@ -360,7 +362,7 @@ static uint64_t count_of(const struct rn_expr *e, uint64_t otherwise)
     return e ? (uint64_t)e->value.integer : otherwise;
 }
 
-/* Goes on where an earlier page ended. */
+/* Resumes where an earlier page ended. */
 static enum rn_code resume(struct flow *f)
 {
     const struct rn_query_place *from = &f->run->limits.from;

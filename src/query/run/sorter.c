@@ -1,28 +1,28 @@
-/* sorter.c -- rows in the order of ORDER BY.
+/* sorter.c -- the sorter of ORDER BY: bounded top-k with resumable paging.
  *
- * Rows wait with their keys.  Where only the first few can matter (TOP, LIMIT)
- * the rest is dropped each time twice as many have come; survivors move to a
- * fresh arena, so that memory follows what is wanted and not what was read.
- * The query's own sorter also drops the last rows when all take more memory
- * than is worth holding: the next page reads the documents again and goes on
- * behind the last row that was sent.
+ * Rows are buffered with their keys.  If only the first k rows can matter (TOP,
+ * LIMIT), the others are dropped whenever 2k rows are buffered.  The survivors
+ * move to a fresh arena, so that memory is proportional to the rows wanted, not
+ * to the rows read.  The sorter of the query itself also drops the last rows
+ * when the buffer exceeds its memory budget: the next page reads the documents
+ * again and continues after the last row that was sent.
  *
- * Rows with equal keys are in the order of their documents' rids, and within a
- * document in the order they came; in reverse if the first key descends.  Rows
- * of groups, and rows that DISTINCT has met before the sort, are in the order
- * of their values instead (valuekey.c): these stay when documents go or move to
- * another range.
+ * Rows with equal keys are ordered by the rids of their documents, and within a
+ * document by their row number; in reverse if the first key descends.  Rows of
+ * groups, and rows that DISTINCT filtered before the sort, are ordered by their
+ * values instead (valuekey.c): values do not change when documents are deleted
+ * or move to another range.
  *
- * Under DISTINCT a row stands where the first of its equals does.  If a row
- * says its keys (SELECT DISTINCT c.a ... ORDER BY c.a), all equals have one
- * place and only one of them comes here.  Else (ORDER BY c.b) each comes, with
- * the number of its value, and repetitions are dropped from what is sorted.
- * Then nothing else is dropped: which values an earlier page had is known only
- * when all documents have been read.
+ * Under DISTINCT, the first of equal rows in sort order is returned.  If a row
+ * determines its keys (SELECT DISTINCT c.a ... ORDER BY c.a), equal rows have
+ * the same position and only one of them is added.  Otherwise (ORDER BY c.b)
+ * each of them is added with the number of its value, and repetitions are
+ * dropped after sorting.  No other rows are dropped then: which values an
+ * earlier page returned is known only after all documents have been read.
  *
- * A place whose keys are too long to be told in full has the beginning of one
- * and a hash of all.  Rows that begin alike wait until a row with that hash has
- * come, which tells the keys; if none comes, they are all sent.
+ * A continuation whose keys are too long holds a prefix of one key and a hash
+ * of all keys.  Rows that match the prefix are buffered until a row with that
+ * hash arrives, which has the full keys; if none arrives, all of them are sent.
  */
 #include "query/run/run.h"
 
@@ -30,7 +30,7 @@
 
 #include <stdlib.h>
 
-/* Of a value, by its number. */
+/* State of a value, indexed by its number. */
 enum mark { MARK_NONE, MARK_TAKEN, MARK_SENT };
 
 enum { FEWEST_TO_DROP = 1024 };
@@ -51,7 +51,7 @@ static int by_first_keys(struct rn_sorter *s, const struct rn_value *x,
     return found;
 }
 
-/* Of documents whose keys are equal. */
+/* Orders documents with equal keys. */
 static int by_rids(const struct rn_sorter *s, uint64_t x, uint64_t y)
 {
     int found = (x > y) - (x < y);
@@ -79,7 +79,7 @@ static int by_keys(const void *a, const void *b, void *context)
     return found ? found : by_ties(s, x, y);
 }
 
-/* Did the client have the row before? */
+/* True if the client already has the row. */
 static bool is_before_resume(struct rn_sorter *s, const struct rn_sorted *row)
 {
     const struct rn_query_resume *from = s->run->limits.resume;
@@ -93,7 +93,8 @@ static bool is_before_resume(struct rn_sorter *s, const struct rn_sorted *row)
     return found < 0 || (found == 0 && from->is_exclusive);
 }
 
-/* True if the row has the keys of the place, which are then known. */
+/* Sets `*is_found` if the row has the keys of the truncated continuation, which
+ * are then completed. */
 static enum rn_code find_cut(struct rn_sorter *s, const struct rn_sorted *row,
                              bool *is_found)
 {
@@ -109,8 +110,8 @@ static enum rn_code find_cut(struct rn_sorter *s, const struct rn_sorted *row,
     return rc;
 }
 
-/* How the row stands to a place that is cut; `*is_open` if that is not known
- * yet. */
+/* Compares the row with a truncated continuation; `*is_open` if the order is
+ * not known yet. */
 static int by_cut(struct rn_sorter *s, const struct rn_sorted *row,
                   bool *is_open)
 {
@@ -125,7 +126,8 @@ static int by_cut(struct rn_sorter *s, const struct rn_sorted *row,
     return s->select->order[i].is_descending ? -found : found;
 }
 
-/* True if an earlier page had the row; `*is_open` if that is not known yet. */
+/* True if an earlier page returned the row; `*is_open` if that is not known
+ * yet. */
 static bool is_sent(struct rn_sorter *s, const struct rn_sorted *row,
                     bool *is_open)
 {
@@ -145,7 +147,7 @@ static bool is_sent(struct rn_sorter *s, const struct rn_sorted *row,
         return by_cut(s, row, is_open) < 0;
     if (!found)
         found = by_ties(s, row, s->after);
-    /* Of the row that the place is in, what is made of it may not be sent. */
+    /* A subquery's row at the continuation may still yield unsent rows. */
     return found < 0 || (found == 0 && s->is_outermost);
 }
 
@@ -155,7 +157,8 @@ static void note_sent(struct rn_sorter *s, uint32_t value)
         s->marks.at[value] = MARK_SENT;
 }
 
-/* Rows that waited for the keys of the place. */
+/* Drops the rows that were buffered until the continuation's keys were
+ * known. */
 static void drop_sent(struct rn_sorter *s)
 {
     uint32_t n = 0;
@@ -168,7 +171,7 @@ static void drop_sent(struct rn_sorter *s)
     memmove(s->rows, s->rows + n, s->count * sizeof(*s->rows));
 }
 
-/* Leaves the first of equal rows, unless an earlier page had it. */
+/* Keeps the first of equal rows, unless an earlier page returned it. */
 static void drop_repetitions(struct rn_sorter *s)
 {
     uint32_t n = 0;
@@ -224,7 +227,7 @@ static enum rn_code copy_row(struct rn_sorter *s, const struct rn_sorted *from,
 
 /* ---- dropping ------------------------------------------------------------ */
 
-/* How many of the sorted rows stay. */
+/* The number of sorted rows to keep. */
 static uint32_t worth_keeping(struct rn_sorter *s)
 {
     uint32_t n = 0;
@@ -287,7 +290,7 @@ static void begin(struct rn_sorter *s)
         s->ahead_bytes = s->run->limits.ahead_bytes;
 }
 
-/* Without a rid it is how many documents came before. */
+/* A document without a rid is numbered by its position in the run. */
 static enum rn_code find_rid(struct rn_run *r, uint64_t *out)
 {
     bool found;
@@ -306,7 +309,7 @@ static enum rn_code set_place(struct rn_sorter *s, struct rn_sorted *row)
     return find_rid(s->run, &row->rid);
 }
 
-/* Values are numbered as they come. */
+/* Values are numbered in order of arrival. */
 static enum rn_code note_value(struct rn_sorter *s, uint32_t value)
 {
     static const char none = MARK_NONE;
@@ -316,7 +319,7 @@ static enum rn_code note_value(struct rn_sorter *s, uint32_t value)
     return rn_buf_add(&s->marks, rn_view_of(&none, 1));
 }
 
-/* Of arrays and objects only the hash is compared. */
+/* Arrays and objects are compared by hash only. */
 static enum rn_code find_key(struct rn_sorter *s, uint32_t i,
                              struct rn_value *out)
 {

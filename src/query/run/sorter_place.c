@@ -1,13 +1,13 @@
-/* sorter_place.c -- the place of a sorted row as bytes; see sorter.c.
+/* sorter_place.c -- the encoding of a sorted row's continuation; see sorter.c.
  *
- *   u64 u32   the rid of its document and its place there; 0 if rows with equal
- *             keys are in the order of their values
- *   keys      of ORDER BY, one behind the other
+ *   u64 u32   the rid of its document and its row number there; 0 if ties are
+ *             ordered by value
+ *   keys      of ORDER BY, concatenated
  *   bytes     its value key, or nothing
  *
- * A key is its kind and its value.  The first key for which there is no room is
- * cut: its kind with a mark, its beginning, and a hash of all keys.  That is a
- * string: of an array or an object there is only its hash.
+ * A key is its kind and its value.  The first key that does not fit is
+ * truncated: its kind with the CUT flag, its prefix, and a hash of all keys.
+ * Only a string can be truncated: an array or an object is only its hash.
  */
 #include "query/run/run.h"
 
@@ -18,11 +18,11 @@ enum { CUT = 0x80 };
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* In the first byte of a key: its kind, and whether it is only a hash. */
+/* Flag in the first byte of a key: only the hash of the value is stored. */
 enum { KEY_HASHED = 0x40 };
 
-/* kind, then: a bool's 0 or 1; whether a number is whole, and 8 bytes; the
- * length and the bytes of a string; the hash of an array or an object. */
+/* The kind, then: a bool's 0 or 1; whether a number is an integer, and 8 bytes;
+ * the length and the bytes of a string; the hash of an array or an object. */
 static enum rn_code put_key(struct rn_buf *out, const struct rn_value *v)
 {
     char bytes[10] = { (char)v->kind };
@@ -50,8 +50,8 @@ static enum rn_code put_key(struct rn_buf *out, const struct rn_value *v)
                                       : rn_buf_add(out, v->text);
 }
 
-/* The kind with a mark, as much of a string as there is room for, and a hash of
- * all keys. */
+/* Writes the kind with the CUT flag, the prefix of a string that fits, and a
+ * hash of all keys. */
 static enum rn_code put_cut(struct rn_sorter *s, const struct rn_sorted *row,
                             uint32_t at, size_t room)
 {
@@ -66,7 +66,7 @@ static enum rn_code put_cut(struct rn_sorter *s, const struct rn_sorted *row,
         text = rn_view_of(v->text.at, v->text.len < room ? v->text.len : room);
     while (text.len && text.len < v->text.len &&
            ((unsigned char)text.at[text.len] & 0xC0) == 0x80)
-        text.len--; /* whole characters */
+        text.len--; /* cut between characters */
     if (!rc)
         rc = rn_buf_add(&s->run->after, rn_view_of(&kind, 1));
     if (!rc)
@@ -76,7 +76,7 @@ static enum rn_code put_cut(struct rn_sorter *s, const struct rn_sorted *row,
                            rn_view_of(hash, RN_VALUES_HASH_LEN));
 }
 
-/* The place behind a row: rid and place in the document, keys, value key. */
+/* The continuation after a row: rid and row number, keys, value key. */
 enum rn_code rn_sorter_put_place(struct rn_sorter *s,
                                  const struct rn_sorted *row)
 {
@@ -179,7 +179,7 @@ static enum rn_code get_key(struct rn_sorter *s, struct rn_view *in,
     return tag == RN_VALUE_STRING ? get_text(s, in, out) : get_scalar(in, out);
 }
 
-/* The key that is cut, and the hash behind it. */
+/* Reads the truncated key, and the hash after it. */
 static enum rn_code get_cut(struct rn_sorter *s, struct rn_view *in,
                             struct rn_value *out, uint32_t whole)
 {

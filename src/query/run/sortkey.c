@@ -1,4 +1,4 @@
-/* sortkey.c -- see sortkey.h. */
+/* sortkey.c -- encodes and measures sort keys; see sortkey.h. */
 #include "query/run/sortkey.h"
 
 #include "base/bytes.h"
@@ -13,10 +13,10 @@ enum {
 
 /* ---- numbers ------------------------------------------------------------- */
 
-/* What is left of an integer when its nearest double is taken from it. */
+/* The difference between an integer and its nearest double. */
 static int64_t rest_of(int64_t i, double nearest)
 {
-    if (nearest >= 9223372036854775808.0) /* past what an integer can be */
+    if (nearest >= 9223372036854775808.0) /* beyond int64 */
         return i - INT64_MAX - 1;
     return i - (int64_t)nearest;
 }
@@ -28,7 +28,7 @@ static void put_number(const struct rn_value *v, char *out)
     uint64_t bits;
 
     if (d == 0)
-        d = 0; /* there are two zeros, and they are equal */
+        d = 0; /* -0.0 equals 0.0 */
     memcpy(&bits, &d, sizeof(bits));
     bits = bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
     rn_put_u64_be(out, bits);
@@ -115,7 +115,7 @@ size_t rn_sortkey_encode(const struct rn_value *v,
     return len;
 }
 
-/* The length of a string's key; its end is the first 00 that is no escape. */
+/* The length of a string's key; it ends at the first unescaped 00. */
 static size_t text_length(struct rn_view bytes, unsigned char turn,
                           bool *is_cut)
 {

@@ -1,4 +1,4 @@
-/* subquery.c -- subqueries as values. */
+/* subquery.c -- evaluates EXISTS, ALL, ARRAY and scalar subqueries. */
 #include "query/run/run.h"
 
 struct gather {
@@ -51,7 +51,7 @@ enum rn_code rn_eval_subquery(struct rn_run *r, const struct rn_expr *e,
                        "The cardinality of a scalar subquery result set "
                        "cannot be greater than one.");
     } else {
-        *out = g.last; /* undefined if there was none */
+        *out = g.last; /* undefined if there were no rows */
     }
     return RN_OK;
 }

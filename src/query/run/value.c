@@ -1,4 +1,4 @@
-/* value.c -- reading and comparing what an expression of a query can be. */
+/* value.c -- reads, compares, copies and prints query values; see value.h. */
 #include "query/run/value.h"
 
 #include "query/run/distinct_hash.h"
@@ -9,7 +9,7 @@
 
 struct rn_value rn_value_double(double real)
 {
-    /* The upper bound itself does not fit. */
+    /* 2^63 itself does not fit. */
     if (real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
         real == trunc(real))
         return rn_value_int((int64_t)real);
@@ -30,7 +30,7 @@ bool rn_value_is_finite(const struct rn_value *v)
     if (v->kind == RN_VALUE_NUMBER)
         return v->is_integer || isfinite(v->real);
     if (v->kind < RN_VALUE_ARRAY || v->form != RN_FORM_LIST)
-        return true; /* what was JSON is finite */
+        return true; /* a parsed JSON number is finite */
     for (uint32_t i = 0; i < v->count && is_finite; i++)
         is_finite = rn_value_is_finite(
             v->kind == RN_VALUE_ARRAY ? &v->items[i] : &v->members[i].value);
@@ -94,7 +94,7 @@ enum rn_code rn_value_of_json(const struct rn_json *j, uint32_t node,
 enum rn_code rn_value_member(const struct rn_value *v, struct rn_view name,
                              struct rn_arena *a, struct rn_value *out)
 {
-    struct rn_value from = *v; /* out may be v */
+    struct rn_value from = *v; /* out may alias v */
 
     *out = rn_value_undefined();
     if (from.kind != RN_VALUE_OBJECT)
@@ -174,7 +174,7 @@ bool rn_value_walk_next(struct rn_value_walk *w)
 /* ---- order --------------------------------------------------------------- */
 
 /* In UTF-8 a code point above U+FFFF sorts last; in UTF-16 its surrogates sort
- * before U+E000.  Only their first bytes can differ that way. */
+ * before U+E000.  Only lead bytes can differ in this way. */
 static int utf16_rank(unsigned char c)
 {
     return c >= 0xF0 ? c - 0x02 - 0x100 : c >= 0xEE ? c : c - 0x200;
@@ -288,8 +288,8 @@ static enum rn_code arrays_equal(const struct rn_value *a,
     return rc;
 }
 
-/* Looking up each member costs the square of their number, so that large
- * objects are compared by their sorted form. */
+/* Looking up each member takes quadratic time, so large objects are compared in
+ * sorted form. */
 static enum rn_code objects_equal_sorted(const struct rn_value *a,
                                          const struct rn_value *b,
                                          struct rn_arena *arena, bool *out)

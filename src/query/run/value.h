@@ -1,22 +1,23 @@
-/* value.h -- what an expression of a query can be.
+/* value.h -- the values of query expressions.
  *
- * `undefined` is a value like the others.  A container is either a place on a
- * parsed document's tape, so that reading a member copies nothing, or a list
- * that an expression has built:
+ * `undefined` is a value like the others.  An array or object is either a node
+ * on a parsed document's tape, so that reading a member copies nothing, or a
+ * list that an expression has built:
  *
- *   form      where it lives                       who makes it
+ *   form      memory                               made by
  *   TAPE      the tape of a document or parameter  rn_value_of_json
  *   LIST      an arena                             constructors, functions
  *   TEXT      an arena, as compact JSON            rn_value_keep; only printed
  *
- * Numbers are integers of 64 bits where they can be, else doubles; the two
- * compare by exact value.  Strings are views; they are ordered by UTF-16 code
- * unit, since that is how the SDKs merge what several ranges have sorted.
+ * Numbers are 64-bit integers where possible, else doubles; the two compare by
+ * exact value.  Strings are views; they are ordered by UTF-16 code unit, since
+ * the SDKs merge the sorted rows of several ranges in that order.
  *
- * Lists never hold undefined; arithmetic may yield NaN or an infinity, which
- * JSON cannot say: a row that holds one is refused, ToString leaves it out.
+ * Lists never hold undefined.  Arithmetic may yield NaN or an infinity, which
+ * JSON cannot represent: a row that holds one is rejected, and ToString omits
+ * it.
  *
- * Threads: values are only read.
+ * Threads: values are immutable.
  */
 #ifndef RN_QUERY_RUN_VALUE_H
 #define RN_QUERY_RUN_VALUE_H
@@ -38,7 +39,7 @@ enum rn_value_form {
     RN_FORM_TAPE,
     RN_FORM_LIST,
     RN_FORM_TEXT,
-    RN_FORM_HASH, /* to be compared, and for nothing else: distinct_hash.h */
+    RN_FORM_HASH, /* only to be compared: distinct_hash.h */
 };
 
 struct rn_value {
@@ -84,7 +85,7 @@ static inline struct rn_value rn_value_int(int64_t integer)
 
 static inline struct rn_value rn_value_string(struct rn_view text)
 {
-    /* Never NULL, so that nobody need ask before counting from it. */
+    /* Never NULL, so that pointer arithmetic on it is defined. */
     return (struct rn_value){ .kind = RN_VALUE_STRING,
                               .text = { text.at ? text.at : "", text.len } };
 }
@@ -107,7 +108,7 @@ static inline struct rn_value rn_value_object(const struct rn_member *members,
                               .members = members };
 }
 
-/* An array or an object of which only the 16 bytes of its hash are known. */
+/* An array or an object of which only the 16-byte hash is known. */
 static inline struct rn_value rn_value_hashed(enum rn_value_kind kind,
                                               const char *bytes)
 {
@@ -116,8 +117,8 @@ static inline struct rn_value rn_value_hashed(enum rn_value_kind kind,
                               .text = { bytes, 16 } };
 }
 
-/* A double that is a whole number within int64 becomes an integer, so that
- * equal numbers look alike. */
+/* A double that is an integer within int64 becomes one, so that each number has
+ * one representation. */
 struct rn_value rn_value_double(double real);
 
 static inline bool rn_value_is_true(const struct rn_value *v)
@@ -131,10 +132,10 @@ static inline double rn_value_real(const struct rn_value *v)
     return v->is_integer ? (double)v->integer : v->real;
 }
 
-/* True if JSON can say it: not undefined, NaN or an infinity. */
+/* True if JSON can represent it: not undefined, NaN or an infinity. */
 bool rn_value_is_printable(const struct rn_value *v);
 
-/* True if nothing in it, however deep, is NaN or an infinity. */
+/* True if it contains no NaN or infinity, at any depth. */
 bool rn_value_is_finite(const struct rn_value *v);
 
 /* The value of a node; a string with escapes is unescaped into the arena. */
@@ -149,13 +150,13 @@ enum rn_code rn_value_element(const struct rn_value *v, uint32_t place,
                               struct rn_arena *a,
                               struct rn_value *out) RN_CHECK;
 
-/* Walks elements or members in order; over anything else it ends at once.
- * Ends early with `rc` set when the arena is full. */
+/* Iterates over elements or members in order; any other value has none.  Ends
+ * early with `rc` set when the arena is full. */
 struct rn_value_walk {
     const struct rn_value *over;
     struct rn_arena *arena;
     struct rn_json_walk tape;
-    uint32_t place; /* of the next one */
+    uint32_t place; /* index of the next one */
     enum rn_code rc;
     struct rn_view name; /* of the current one, in an object */
     struct rn_value value;
@@ -165,42 +166,44 @@ struct rn_value_walk rn_value_walk_begin(const struct rn_value *v,
                                          struct rn_arena *a);
 bool rn_value_walk_next(struct rn_value_walk *w);
 
-/* Deep and exact: 1 is 1.0, members are equal in any order.  Undefined equals
- * undefined here; NaN equals nothing.  The arena serves escaped strings. */
+/* Deep and exact equality: 1 equals 1.0, and the order of members does not
+ * matter.  Undefined equals undefined here; NaN equals nothing.  The arena
+ * holds unescaped strings. */
 enum rn_code rn_value_equals(const struct rn_value *a, const struct rn_value *b,
                              struct rn_arena *arena, bool *out) RN_CHECK;
 
-/* Less, equal or greater by kind and then by value: the order of ORDER BY.
- * Arrays compare with arrays, and objects with objects, by their hashes. */
+/* Compares by kind and then by value, in the order of ORDER BY.  Arrays compare
+ * with arrays, and objects with objects, by their hashes. */
 enum rn_code rn_value_compare(const struct rn_value *a,
                               const struct rn_value *b, struct rn_arena *arena,
                               int *out) RN_CHECK;
 int rn_value_compare_text(struct rn_view a, struct rn_view b);
 
-/* Bytes that are the same exactly for values that are equal. */
+/* An encoding that is the same exactly for equal values. */
 enum rn_code rn_value_encode(const struct rn_value *v, struct rn_arena *arena,
                              struct rn_buf *out) RN_CHECK;
 
-/* The members of an object in the order of their names, in the arena. */
+/* The members of an object sorted by name, in the arena. */
 enum rn_code rn_value_sort_members(const struct rn_value *v,
                                    struct rn_arena *arena,
                                    struct rn_member **out,
                                    uint32_t *count) RN_CHECK;
 
-/* A copy that needs nothing but the arena.  `copy` can be read like the
- * original; `keep` can only be printed, and is smaller. */
+/* A copy that depends only on the arena.  `copy` can be read like the original;
+ * `keep` can only be printed, and is smaller. */
 enum rn_code rn_value_copy(const struct rn_value *v, struct rn_arena *a,
                            struct rn_value *out) RN_CHECK;
 enum rn_code rn_value_keep(const struct rn_value *v, struct rn_arena *a,
                            struct rn_value *out) RN_CHECK;
 
 /* The number at the end of a document's _rid, as clients compare it; false if
- * the text is no _rid, or `v` has none. */
+ * the text is not a _rid, or `v` has none. */
 bool rn_value_rid_of(struct rn_view text, uint64_t *out);
 enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
                           uint64_t *out, bool *found) RN_CHECK;
 
-/* What JSON cannot say is left out of containers; at the top it is a bug. */
+/* Omits NaN, infinities and undefined within containers; at the top level they
+ * are a bug. */
 void rn_value_print(const struct rn_value *v, struct rn_json_out *o);
 
 #endif

@@ -5,8 +5,8 @@
  *   array    07 | the keys of its elements | 00
  *   object   08 | name and value of its members by name | 00
  *
- * A key that is longer than the prefix, or whose string the sort key cuts, ends
- * there, and a 128-bit hash of the whole values follows.
+ * A key that exceeds the prefix, or whose string the sort key truncates, ends
+ * there and is followed by a 128-bit hash of the whole values.
  */
 #include "query/run/run.h"
 
