@@ -1,8 +1,8 @@
-/* filters.c -- the paths of the document that WHERE reads. */
+/* filters.c -- collects the paths of the document that WHERE reads. */
 #include "query/check/check.h"
 #include "query/query.h"
 
-enum { PATHS_MAX = 256 }; /* the rest is left out: nobody would want an index */
+enum { PATHS_MAX = 256 }; /* beyond that, no index is worth suggesting */
 
 struct filters {
     const struct rn_select *select;
@@ -38,7 +38,7 @@ static enum rn_code add(struct filters *f, const struct rn_json_path *path)
     return RN_OK;
 }
 
-/* Subqueries are left out: they walk arrays. */
+/* Subqueries are skipped, since they iterate over arrays. */
 static enum rn_code look(struct filters *f, const struct rn_expr *e)
 {
     struct rn_json_path path;

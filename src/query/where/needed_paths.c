@@ -1,8 +1,9 @@
-/* needed_paths.c -- which members of a document a query looks at. */
+/* needed_paths.c -- projection pushdown: the members of a document that a query
+ * reads. */
 #include "query/run/run.h"
 
-/* Each member of each document is compared with each name that is wanted: where
- * these are many, reading all members is less work. */
+/* Each member of each document is compared with each wanted name; beyond this
+ * number, parsing all members is cheaper. */
 enum { NAMES_MAX = 64 };
 
 struct search {
@@ -13,7 +14,7 @@ struct search {
     enum rn_code rc;
 };
 
-/* A name with a quote or a backslash in it may be spelled in several ways. */
+/* A name with a quote or a backslash has several spellings in JSON. */
 static void add(struct search *s, struct rn_view name)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -81,10 +82,10 @@ static void look_select(struct search *s, const struct rn_select *in)
     for (uint32_t i = 0; i < in->order_count; i++)
         look(s, in->order[i].expr);
     if (in->order_count)
-        add(s, RN_LIT("_rid")); /* decides between equals */
+        add(s, RN_LIT("_rid")); /* the tie-breaker of the sorter */
 }
 
-/* WHERE alone can be asked of one document without what comes from joins. */
+/* WHERE can be evaluated first only if it reads the document and no join. */
 static void look_filter(struct search *s, const struct rn_select *in)
 {
     s->is_all = true;

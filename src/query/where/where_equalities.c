@@ -1,10 +1,11 @@
-/* where_equalities.c -- which values of a path WHERE leaves possible.
+/* where_equalities.c -- derives from WHERE the set of possible values of a
+ * path.
  *
- * For an expression and a wanted truth, `look` gives the values of the path
- * with which the expression could come out so.  AND intersects, OR unites, NOT
- * wants the opposite; an equality with a constant gives that constant; what
- * needs no document is computed.  Anything else leaves every value possible,
- * which is always right.
+ * For an expression and a required truth value, `look` gives the values of the
+ * path for which the expression can have that truth value.  AND intersects, OR
+ * unites, NOT inverts the requirement; an equality with a constant gives that
+ * constant; a constant expression is evaluated.  Any other expression allows
+ * every value, which is always correct.
  */
 #include "query/query.h"
 
@@ -14,7 +15,7 @@
 enum { STEPS_MAX = 10000000 };
 
 struct pinner {
-    struct rn_run run; /* to compute constants with */
+    struct rn_run run; /* evaluates constants */
     const struct rn_json_path *path;
     const struct rn_from *from;
     struct rn_arena *arena;
@@ -39,7 +40,7 @@ static enum rn_code pin_to(struct pinner *p, const struct rn_value *values,
     return RN_OK;
 }
 
-/* Which of `of` are in `in`, or are not. */
+/* The values of `of` that are in `in`, or that are not. */
 static enum rn_code sift(struct pinner *p, const struct rn_query_pins *of,
                          const struct rn_query_pins *in, bool is_in,
                          struct rn_value *to, uint32_t *n)
@@ -85,7 +86,8 @@ static enum rn_code intersect(struct pinner *p, struct rn_query_pins *into,
     return rc;
 }
 
-/* Clients unite thousands one by one, so the room grows by doubling. */
+/* Clients send thousands of values, united one by one, so the capacity
+ * doubles. */
 static enum rn_code unite(struct pinner *p, struct rn_query_pins *into,
                           const struct rn_query_pins *with, uint32_t *room)
 {
@@ -132,7 +134,7 @@ bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
         if (in->kind == RN_EXPR_NAME && !in_from) {
             if (in->slot != from->slot)
                 return false;
-            in = from->path; /* FROM c.a: go on from there */
+            in = from->path; /* FROM c.a: continue from that path */
             in_from = true;
         } else if (in->kind == RN_EXPR_NAME) {
             return left == 0 && in->slot == 0;
@@ -353,7 +355,7 @@ enum rn_code rn_query_pin(const struct rn_query *q,
     rn_buf_release(&p.run.encoded);
     rn_regexes_free(p.run.regexes);
     if (rc == RN_TIMEOUT || rc == RN_TOO_LARGE) {
-        *out = anything; /* too much to look through is no reason to fail */
+        *out = anything; /* over a limit: that is no reason to fail */
         rc = RN_OK;
     }
     return rc;

@@ -1,11 +1,11 @@
-/* where_intervals.c -- where in the order of values WHERE leaves a path.
+/* where_intervals.c -- derives from WHERE the key intervals of a path.
  *
  * Like where_equalities.c, with intervals of sort keys instead of values: for
- * an expression and a wanted truth, `look` gives the intervals in which the
- * path's value lies if the expression comes out so.  AND intersects, OR unites,
- * NOT wants the opposite.  Anything that is not understood leaves the path
- * anywhere, which is always right; and intervals may be too wide, for WHERE is
- * asked again.
+ * an expression and a required truth value, `look` gives the intervals that can
+ * hold the path's value.  AND intersects, OR unites, NOT inverts the
+ * requirement.  An expression that is not understood leaves the path unbounded,
+ * which is always correct.  Intervals may be too wide, since WHERE is evaluated
+ * again on each document.
  */
 #include "query/query.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 struct looker {
-    struct rn_run run; /* to compute constants with */
+    struct rn_run run; /* evaluates constants */
     const struct rn_select *select;
     const struct rn_json_path *path;
     size_t text_max;
@@ -27,7 +27,7 @@ struct looker {
 static const struct rn_query_spans anywhere = { 0 };
 static const struct rn_query_spans nowhere = { .is_bounded = true };
 
-/* ---- sets of spans: in order, apart -------------------------------------- */
+/* ---- sets of intervals: sorted, disjoint --------------------------------- */
 
 static enum rn_code add(struct looker *l, struct rn_query_spans *to,
                         uint32_t *room, struct rn_span span)
@@ -90,7 +90,7 @@ static int by_from(const void *a, const void *b)
     return rn_view_compare(x->from, y->from);
 }
 
-/* Puts what was added in any order in order, and together what meets. */
+/* Sorts the intervals and merges those that touch. */
 static void settle(struct rn_query_spans *s)
 {
     struct rn_span *list = (struct rn_span *)(uintptr_t)s->list;
@@ -112,7 +112,7 @@ static void settle(struct rn_query_spans *s)
     s->count = n + 1;
 }
 
-/* ---- spans of values ----------------------------------------------------- */
+/* ---- intervals of values ------------------------------------------------- */
 
 static enum rn_code copy(struct looker *l, const char *bytes, size_t len,
                          struct rn_view *out)
@@ -121,8 +121,8 @@ static enum rn_code copy(struct looker *l, const char *bytes, size_t len,
     return out->at ? RN_OK : RN_TOO_LARGE;
 }
 
-/* What is past all that begins with these bytes.  They begin with a tag, so
- * that there is such a thing. */
+/* The upper bound of all keys that start with these bytes.  The first byte is a
+ * tag below FF, so that the bound exists. */
 static enum rn_code copy_past(struct looker *l, const char *bytes, size_t len,
                               struct rn_view *out)
 {
@@ -161,8 +161,7 @@ static enum rn_code prefixed(struct looker *l, struct rn_view text,
     return rc ? rc : set_one(l, span, out);
 }
 
-/* The tags between which lie the values that compare with one; false if
- * nothing does. */
+/* The tags of the kinds that compare with the value; false if none does. */
 static bool tags_of(const struct rn_value *v, char out[2])
 {
     static const char tags[][2] = {
@@ -184,7 +183,7 @@ static bool is_nan(const struct rn_value *v)
     return v->kind == RN_VALUE_NUMBER && !v->is_integer && isnan(v->real);
 }
 
-/* path `op` value. */
+/* The intervals where path `op` value is true. */
 static enum rn_code compared(struct looker *l, enum rn_op op,
                              const struct rn_value *v,
                              struct rn_query_spans *out)
@@ -245,7 +244,7 @@ static enum rn_code look_logic(struct looker *l, const struct rn_expr *e,
         if (is_all)
             continue;
         if (!kid.is_bounded)
-            return rc; /* one of them may be true anywhere */
+            return rc; /* one alternative is unbounded */
         for (uint32_t k = 0; k < kid.count && !rc; k++)
             rc = add(l, &sum, &room, kid.list[k]);
     }
@@ -256,8 +255,8 @@ static enum rn_code look_logic(struct looker *l, const struct rn_expr *e,
     return rc;
 }
 
-/* The operator that says the same with its sides exchanged; and the one that is
- * true where the first is false, of two values that compare. */
+/* `mirror` gives the operator for exchanged operands; `opposite` gives the one
+ * that is true where the first is false, for two comparable values. */
 static enum rn_op mirror(enum rn_op op)
 {
     switch (op) {
@@ -350,7 +349,7 @@ static enum rn_code look_between(struct looker *l, const struct rn_expr *e,
     return rc;
 }
 
-/* Equal to one of some values. */
+/* Adds the interval of one value. */
 static enum rn_code add_equal(struct looker *l, const struct rn_value *v,
                               struct rn_query_spans *sum, uint32_t *room)
 {
@@ -430,7 +429,7 @@ static enum rn_code look_text(struct looker *l, const struct rn_expr *e,
                      : compared(l, RN_OP_EQUAL, &v, out);
 }
 
-/* ARRAY_CONTAINS with the path as what is looked for. */
+/* ARRAY_CONTAINS with the path as the value searched for. */
 static enum rn_code look_elements(struct looker *l, const struct rn_expr *e,
                                   struct rn_query_spans *out)
 {
@@ -556,7 +555,7 @@ enum rn_code rn_query_span(const struct rn_query *q,
     rn_buf_release(&l.run.encoded);
     rn_regexes_free(l.run.regexes);
     if (rc == RN_TIMEOUT || rc == RN_TOO_LARGE) {
-        *out = anywhere; /* too much to look through is no reason to fail */
+        *out = anywhere; /* over a limit: that is no reason to fail */
         rc = RN_OK;
     }
     return rc;
