@@ -1,9 +1,9 @@
-/* datetime.c -- instants as queries write them. */
+/* datetime.c -- parses and prints timestamps; see datetime.h. */
 #include "query/fn/datetime.h"
 
 #include <stdio.h>
 
-/* Exactly `n` digits; moves behind them. */
+/* Reads exactly `n` digits and advances past them. */
 static bool take_digits(struct rn_view *in, size_t n, int *out)
 {
     *out = 0;

@@ -1,4 +1,4 @@
-/* datetime.h -- instants as queries write them: 2024-12-31T23:59:59.1234567Z.
+/* datetime.h -- ISO 8601 timestamps of queries: 2024-12-31T23:59:59.1234567Z.
  *
  * A tick is 100 ns; ticks count from 1970-01-01T00:00:00Z.  Years 1 to 9999.
  */
@@ -11,8 +11,8 @@ enum { RN_MOMENT_TEXT_MAX = 32 };
 
 enum { RN_TICKS_PER_SECOND = 10000000 };
 
-/* The date, or date and time parted by T or a blank; up to seven digits of a
- * second; Z may be left out. */
+/* A date, or date and time separated by T or a space; up to seven fractional
+ * digits of a second; Z is optional. */
 bool rn_datetime_parse(struct rn_view text, int64_t *ticks);
 /* False if the year does not have four digits. */
 bool rn_datetime_print(int64_t ticks, char out[RN_MOMENT_TEXT_MAX],

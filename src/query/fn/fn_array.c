@@ -1,11 +1,11 @@
-/* fn_array.c -- functions of arrays and objects, and choices. */
+/* fn_array.c -- built-in functions: arrays, objects and conditionals. */
 #include "query/fn/function.h"
 
 #include "query/run/run.h"
 
 #include <stdlib.h>
 
-/* True in `out` if each member of `part` is in `whole`, down to the leaves. */
+/* `out` is true if `whole` contains each member of `part`, recursively. */
 static enum rn_code covers(const struct rn_fn_args *a,
                            const struct rn_value *whole,
                            const struct rn_value *part, bool *out)
@@ -55,7 +55,8 @@ static enum rn_code fn_contains(const struct rn_fn_args *a,
     return rc;
 }
 
-/* An undefined argument leaves open what the others do not decide. */
+/* An undefined argument makes the result undefined, unless another one decides
+ * it. */
 static enum rn_code contains_many(const struct rn_fn_args *a, bool is_any,
                                   struct rn_value *out)
 {
@@ -153,7 +154,7 @@ static enum rn_code fn_slice(const struct rn_fn_args *a, struct rn_value *out)
 
 /* ---- numbers in arrays --------------------------------------------------- */
 
-/* The numbers of the array, or none if something else is among them. */
+/* The numbers of the array; nothing if another kind of value is among them. */
 static enum rn_code numbers(const struct rn_fn_args *a, double **out,
                             uint32_t *n)
 {

@@ -1,4 +1,4 @@
-/* fn_math.c -- functions of real numbers. */
+/* fn_math.c -- built-in functions: real numbers. */
 #include "query/fn/function.h"
 
 #include "query/run/run.h"
@@ -7,7 +7,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* True and the number if the argument is one. */
+/* True, with the number, if the argument is a number. */
 static bool number(const struct rn_fn_args *a, uint32_t i, double *out)
 {
     if (!rn_arg_is(a, i, RN_VALUE_NUMBER))
@@ -22,7 +22,7 @@ static enum rn_code give(struct rn_value *out, double real)
     return RN_OK;
 }
 
-/* Whole numbers stay exact: a double would lose digits past 2^53. */
+/* Integers stay exact: a double would lose digits beyond 2^53. */
 static enum rn_code fn_abs(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x;
@@ -36,7 +36,7 @@ static enum rn_code fn_abs(const struct rn_fn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-/* Rounding leaves a whole number as it is, for the same reason. */
+/* Rounding returns an integer unchanged, for the same reason. */
 static bool keeps_whole(const struct rn_fn_args *a, struct rn_value *out)
 {
     if (!rn_arg_is(a, 0, RN_VALUE_NUMBER) || !a->at[0].is_integer)
@@ -170,8 +170,8 @@ static enum rn_code fn_trunc(const struct rn_fn_args *a, struct rn_value *out)
     return number(a, 0, &x) ? give(out, trunc(x)) : RN_OK;
 }
 
-/* Half goes away from zero.  A number that is so large that it has no digits
- * behind those asked for stays as it is. */
+/* Rounds half away from zero.  A number so large that it has no digits after
+ * the requested position is returned unchanged. */
 static enum rn_code fn_round(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x, scale;

@@ -1,11 +1,11 @@
-/* fn_number.c -- functions of whole numbers of 64 bits, and bins. */
+/* fn_number.c -- built-in functions: 64-bit integers, and bins. */
 #include "query/fn/function.h"
 
 #include <math.h>
 
 enum whole_op { ADD, SUB, MUL, DIV, MOD, AND, OR, XOR, LEFT, RIGHT };
 
-/* Overflow wraps; there is no division by zero. */
+/* Overflow wraps; division by zero yields undefined. */
 static enum rn_code whole(const struct rn_fn_args *a, enum whole_op op,
                           struct rn_value *out)
 {
@@ -116,7 +116,7 @@ static enum rn_code int_not(const struct rn_fn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-/* 37.75 and not 37.7500001: the bin is rounded to the digits of its size. */
+/* The bin is rounded to the digits of its size: 37.75, not 37.7500001. */
 static enum rn_code number_bin(const struct rn_fn_args *a, struct rn_value *out)
 {
     double x, size = 1, bin, scale;
@@ -136,7 +136,7 @@ static enum rn_code number_bin(const struct rn_fn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-/* The number of a document; nothing else has one. */
+/* The number in the _rid of a document; any other value has none. */
 static enum rn_code document_id(const struct rn_fn_args *a,
                                 struct rn_value *out)
 {

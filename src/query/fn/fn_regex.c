@@ -1,10 +1,11 @@
-/* fn_regex.c -- regular expressions, by PCRE2.
+/* fn_regex.c -- built-in functions: regular expressions, by PCRE2.
  *
- * A run compiles a pattern once, to machine code where PCRE2 can, and keeps the
- * few it used last: patterns are mostly constants, but may come from documents.
+ * A run compiles a pattern once, with the JIT where PCRE2 supports it, and
+ * caches the few patterns used last: patterns are mostly constants, but may
+ * come from documents.
  *
- * Limits on matching and depth keep a hostile pattern from taking the machine;
- * one that exceeds them yields undefined, like one that is no pattern.
+ * Limits on match steps and depth bound the cost of a hostile pattern.  A match
+ * that exceeds them yields undefined, as an invalid pattern does.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "query/fn/function.h"
@@ -18,18 +19,18 @@ enum {
     MATCH_STEPS_MAX = 1000000,
     DEPTH_MAX = 1000,
     HEAP_KB_MAX = 4096,
-    STACK_BYTES_MAX = 256 << 10, /* of machine code */
+    STACK_BYTES_MAX = 256 << 10, /* of JIT code */
     KEPT = 8,
-    GROUPS_MAX = 64,       /* that can be asked for, with the whole match */
-    HARD_STEPS = 500000,   /* what a match counts that was given up, */
-    MATCHES_PER_LOOK = 32, /* and any may have taken as long */
+    GROUPS_MAX = 64,       /* capture groups, with the whole match */
+    HARD_STEPS = 500000,   /* charged for a match that hit its limit */
+    MATCHES_PER_LOOK = 32, /* any of them may have cost as much */
 };
 
 struct regex {
     char *pattern; /* NULL: unused */
     size_t len;
     uint32_t options;
-    pcre2_code *code; /* NULL: it is no pattern */
+    pcre2_code *code; /* NULL: the pattern is invalid */
 };
 
 struct rn_regexes {
@@ -37,8 +38,8 @@ struct rn_regexes {
     pcre2_match_data *data;
     pcre2_jit_stack *stack;
     struct regex kept[KEPT];
-    uint32_t next;    /* to give way */
-    uint32_t matches; /* looked for */
+    uint32_t next;    /* entry to evict */
+    uint32_t matches; /* attempted so far */
 };
 
 static bool options_of(struct rn_view letters, uint32_t *out)
@@ -122,7 +123,7 @@ static bool compile(struct regex *r, struct rn_view pattern, uint32_t options)
     r->options = options;
     r->code = pcre2_compile((PCRE2_SPTR)r->pattern, r->len, options, &error,
                             &where, NULL);
-    if (r->code) /* without machine code it is interpreted */
+    if (r->code) /* PCRE2 interprets a pattern without JIT code */
         (void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
     return true;
 }
@@ -144,17 +145,17 @@ static const struct regex *find(struct rn_regexes *all, struct rn_view pattern,
 
 /* ---- matching ------------------------------------------------------------ */
 
-/* One call: its pattern, and what it is applied to. */
+/* One call: its pattern, and its subject. */
 struct use {
     const struct rn_fn_args *args;
     struct rn_regexes *all;
-    const struct regex *regex; /* its code is NULL if nothing can match */
+    const struct regex *regex; /* its code is NULL if the pattern is invalid */
     struct rn_view text;
-    const PCRE2_SIZE *found; /* from and to, of the match and its groups */
+    const PCRE2_SIZE *found; /* offsets of the match and its groups */
 };
 
-/* The text and the pattern come first; the letters of its options are argument
- * `letters`, if that is there. */
+/* The subject and the pattern come first; argument `letters`, if present, holds
+ * the option letters. */
 static enum rn_code begin(const struct rn_fn_args *a, uint32_t letters,
                           struct use *u, bool *is_good)
 {
@@ -179,8 +180,8 @@ static enum rn_code begin(const struct rn_fn_args *a, uint32_t letters,
     return RN_OK;
 }
 
-/* Whether there is a match from byte `from` on; nothing is known of a text that
- * is too hard. */
+/* Whether there is a match from byte `from` on; `*is_known` is false if the
+ * match hit its limit. */
 static enum rn_code match(struct use *u, size_t from, bool *is_found,
                           bool *is_known)
 {
@@ -211,8 +212,8 @@ static enum rn_code fn_match(const struct rn_fn_args *a, struct rn_value *out)
     return rc;
 }
 
-/* Where to look for the next match: past this one, and past a character if it
- * is empty.  Beyond the text there is none. */
+/* Where to search for the next match: after this one, and one character later
+ * if it is empty.  Past the end of the text there is none. */
 static size_t past(const struct use *u)
 {
     size_t at = u->found[1], len = 1;
@@ -226,7 +227,7 @@ static size_t past(const struct use *u)
 
 /* ---- extracting ---------------------------------------------------------- */
 
-/* The group that argument 3 asks for; 0 is the whole match. */
+/* The group that argument 3 selects; 0 is the whole match. */
 static bool group_of(const struct use *u, int64_t *out)
 {
     uint32_t groups = 0;
@@ -293,8 +294,8 @@ static enum rn_code fn_extract_all(const struct rn_fn_args *a,
 
 /* ---- replacing ----------------------------------------------------------- */
 
-/* The text with its first matches replaced, as many as `most`; the replacement
- * is taken as it is. */
+/* The text with its first `most` matches replaced; the replacement is
+ * literal. */
 static enum rn_code replace(struct use *u, uint32_t most, struct rn_buf *to,
                             bool *is_known)
 {

@@ -1,11 +1,12 @@
-/* fn_search.c -- full text: does a text have these words?
+/* fn_search.c -- built-in functions: full-text search and BM25 scores.
  *
- * Text becomes words: runs of letters and digits in small letters, without the
- * most common ones, cut down to their stems.  What is looked for becomes words
- * the same way; several of them must follow each other.
+ * A text is tokenized into words: runs of letters and digits in lower case,
+ * without stop words, reduced to their stems.  A search term is tokenized the
+ * same way; several words form a phrase.
  *
- * How well a text fits is BM25: the more often it has a word, the rarer that
- * word is in all texts, and the shorter the text is beside them, the better.
+ * The score is BM25: it grows with the frequency of a word in the text, with
+ * the rarity of the word in all texts, and with the shortness of the text
+ * relative to the others.
  */
 #include "query/fn/function.h"
 
@@ -19,10 +20,10 @@
 struct words {
     struct rn_view *at;
     uint32_t count, room;
-    uint32_t length; /* how many of them count for it */
+    uint32_t length; /* number of words that count for the length */
 };
 
-/* Beyond ASCII, what is not known to be a sign is a letter. */
+/* Beyond ASCII, every character that is not a known sign is a letter. */
 static bool is_letter(uint32_t c)
 {
     if (c < 0x80)
@@ -49,8 +50,8 @@ static enum rn_code add_word(const struct rn_fn_args *a, struct words *w,
 static enum rn_code split(const struct rn_fn_args *a, struct rn_view text,
                           struct words *out)
 {
-    /* Small letters may take more bytes than capitals, at most double; stems
-     * may grow by one letter, which takes the place of a dropped one. */
+    /* Lower case may take more bytes than upper case, at most double; stems may
+     * grow by one letter, which replaces a dropped one. */
     char *to = rn_arena_alloc(a->arena, text.len * 2 + RN_UTF8_MAX);
     size_t n = 0, len;
     enum rn_code rc = to ? RN_OK : RN_TOO_LARGE;
@@ -144,11 +145,12 @@ static enum rn_code word_count(const struct rn_fn_args *a, struct rn_value *out)
 }
 
 struct corpus {
-    double texts, words; /* of all */
+    double texts, words; /* of all texts */
     double length;       /* of this text, in words */
 };
 
-/* What a word adds that is in this text `n` times, and in `hits` texts. */
+/* The score of a word that occurs `n` times in this text, and in `hits`
+ * texts. */
 static double worth(const struct corpus *c, double n, double hits)
 {
     const double k1 = 1.2, b = 0.75;
@@ -158,7 +160,7 @@ static double worth(const struct corpus *c, double n, double hits)
     return rarity * n * (k1 + 1) / (n + k1 * (1 - b + b * length));
 }
 
-/* (text, words, texts, words of all texts, texts that have each word) */
+/* (text, words, texts, words of all texts, number of texts with each word) */
 static enum rn_code score(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_value_walk what, hits;
@@ -189,7 +191,7 @@ static enum rn_code score(const struct rn_fn_args *a, struct rn_value *out)
     return rc;
 }
 
-/* Never called: clients are told to ask otherwise. */
+/* Never called: the plan gives clients another query. */
 static enum rn_code not_called(const struct rn_fn_args *a, struct rn_value *out)
 {
     (void)a;

@@ -1,14 +1,14 @@
-/* fn_set.c -- arrays as sets, and strings as arrays. */
+/* fn_set.c -- built-in functions: arrays as sets, and strings as arrays. */
 #include "query/fn/function.h"
 
 #include "query/fn/text.h"
 #include "query/run/run.h"
 
-/* Lets each value through once. */
+/* Deduplicates values. */
 struct sieve {
     const struct rn_fn_args *args;
     struct rn_hash_set set;
-    struct rn_value *items; /* NULL: only the set matters */
+    struct rn_value *items; /* NULL: only membership matters */
     uint32_t count;
 };
 
@@ -67,7 +67,7 @@ static enum rn_code fn_union(const struct rn_fn_args *a, struct rn_value *out)
     return rc;
 }
 
-/* The elements of `of`, each once, that are, or are not, in `in`. */
+/* The distinct elements of `of` that are, or are not, in `in`. */
 static enum rn_code pick(const struct rn_fn_args *a, const struct rn_value *of,
                          const struct rn_value *in, bool is_in,
                          struct rn_value *out)
@@ -97,7 +97,7 @@ static enum rn_code pick(const struct rn_fn_args *a, const struct rn_value *of,
     return rc;
 }
 
-/* In the order of the second array, as the service does. */
+/* In the order of the second array, as in the service. */
 static enum rn_code fn_intersect(const struct rn_fn_args *a,
                                  struct rn_value *out)
 {

@@ -1,4 +1,4 @@
-/* fn_spatial.c -- ST_ functions over GeoJSON. */
+/* fn_spatial.c -- built-in functions: ST_ functions over GeoJSON. */
 #include "query/fn/function.h"
 
 #include "query/fn/geo.h"
@@ -11,12 +11,12 @@ static bool is_planar(const struct rn_fn_args *a)
     return q && q->policy && q->policy->is_planar;
 }
 
-/* What a pair of points costs: their segments compared, or on the earth the
- * way between them found. */
+/* Steps per pair of points: to compare their segments, or on the earth to find
+ * the distance between them. */
 enum { PAIR_STEPS = 4, WAY_STEPS = 100 };
 
-/* Reads both shapes; `*ok` if they are valid.  What is done with them then
- * costs as much as they have pairs of points. */
+/* Reads both shapes; `*ok` if they are valid.  Charges steps for each pair of
+ * points, since the cost of the following operation depends on the pairs. */
 static enum rn_code read_two(const struct rn_fn_args *a, unsigned pair_steps,
                              struct rn_geo out[2], bool *ok)
 {

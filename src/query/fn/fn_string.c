@@ -1,4 +1,4 @@
-/* fn_string.c -- looking for something in a string. */
+/* fn_string.c -- built-in functions: searching in strings. */
 #include "query/fn/function.h"
 
 #include "query/fn/text.h"
@@ -7,11 +7,11 @@
 
 #include <strings.h>
 
-/* A copy in small letters, for comparing without regard to case. */
+/* A copy in lower case, for case-insensitive comparison. */
 static enum rn_code folded(const struct rn_fn_args *a, struct rn_view in,
                            struct rn_view *out)
 {
-    /* A small letter may take more bytes than its capital, at most double. */
+    /* Lower case may take more bytes than upper case, at most double. */
     char *to = rn_arena_alloc(a->arena, in.len * 2 + RN_UTF8_MAX);
     size_t n = 0, len;
 
@@ -90,7 +90,7 @@ static enum rn_code fn_equals(const struct rn_fn_args *a, struct rn_value *out)
     return test_strings(a, equals, out);
 }
 
-/* Any or all of the further arguments in the first. */
+/* Whether the first argument contains any, or all, of the others. */
 static enum rn_code contains_many(const struct rn_fn_args *a, bool is_any,
                                   bool is_folded, struct rn_value *out)
 {
@@ -169,7 +169,7 @@ static enum rn_code fn_index_of(const struct rn_fn_args *a,
                       out);
 }
 
-/* Where `part` is last, or -1. */
+/* The last occurrence of `part`, or -1. */
 static int64_t find_last(struct rn_view text, struct rn_view part)
 {
     for (size_t i = text.len + 1; part.len <= text.len && i-- > 0;) {
@@ -180,7 +180,7 @@ static int64_t find_last(struct rn_view text, struct rn_view part)
     return -1;
 }
 
-/* The match lies wholly at or before the start. */
+/* The match lies entirely at or before the start. */
 static enum rn_code fn_last_index(const struct rn_fn_args *a,
                                   struct rn_value *out)
 {
@@ -198,8 +198,8 @@ static enum rn_code fn_last_index(const struct rn_fn_args *a,
     return give_place(a, find_last(text, a->at[1].text), out);
 }
 
-/* One side of a text at its first or last delimiter; without any there are no
- * sides. */
+/* The part of a text before or after its first or last delimiter; undefined
+ * without a delimiter. */
 static enum rn_code give_side(const struct rn_fn_args *a, bool is_last,
                               bool is_after, struct rn_value *out)
 {

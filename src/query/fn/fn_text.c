@@ -1,4 +1,4 @@
-/* fn_text.c -- making a string of others, or something else of a string. */
+/* fn_text.c -- built-in functions: building and converting strings. */
 #include "query/fn/function.h"
 
 #include "query/fn/text.h"
@@ -287,8 +287,8 @@ static enum rn_code fn_to_string(const struct rn_fn_args *a,
     return v->real > 0 ? give(out, "Infinity", 8) : give(out, "-Infinity", 9);
 }
 
-/* Reads strict JSON of the wanted kind; anything else is undefined.  The copy
- * needs nothing of the tape, which goes away. */
+/* Parses strict JSON of the wanted kind; any other text is undefined.  The
+ * result is a copy that does not depend on the tape, which is freed. */
 static enum rn_code from_json(const struct rn_fn_args *a,
                               enum rn_value_kind kind, struct rn_value *out)
 {

@@ -1,4 +1,5 @@
-/* fn_time.c -- instants: now, parts, sums, differences, bins. */
+/* fn_time.c -- built-in functions: timestamps: current time, parts, addition,
+ * differences, bins. */
 #include "query/fn/function.h"
 
 #include "query/fn/datetime.h"
@@ -9,7 +10,7 @@
 
 enum part { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, MS, MCS, NS, NO_PART };
 
-/* Ticks in one of each; a nanosecond is less than one. */
+/* Ticks per unit; a nanosecond is less than one. */
 static const int64_t ticks_in[] = {
     [DAY] = 864000000000, [HOUR] = 36000000000, [MINUTE] = 600000000,
     [SECOND] = 10000000,  [MS] = 10000,         [MCS] = 10,
@@ -92,7 +93,7 @@ static enum rn_code now_ms(const struct rn_fn_args *a, struct rn_value *out)
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* The last day of the month stands for days the month does not have. */
+/* A day beyond the end of the month becomes its last day. */
 static bool add_months(int64_t ticks, int64_t months, int64_t *out)
 {
     struct rn_datetime m = rn_datetime_of(ticks);
@@ -211,7 +212,7 @@ static enum rn_code fn_day(const struct rn_fn_args *a, struct rn_value *out)
     return moment_of(a, 0, &ticks) ? part_value(ticks, DAY, out) : RN_OK;
 }
 
-/* How many boundaries of the part lie between. */
+/* The number of boundaries of the part between the two timestamps. */
 static enum rn_code fn_diff(const struct rn_fn_args *a, struct rn_value *out)
 {
     enum part part = part_of(a, 0);
@@ -257,7 +258,7 @@ static enum rn_code fn_bin(const struct rn_fn_args *a, struct rn_value *out)
 
 /* ---- formats ------------------------------------------------------------- */
 
-/* Prints a run of `n` equal letters of a format; 0 if they mean nothing. */
+/* Prints a run of `n` equal format letters; 0 if they are not a specifier. */
 static int print_letters(const struct rn_datetime *m, char letter, int n,
                          char out[16])
 {
@@ -289,7 +290,7 @@ static int print_letters(const struct rn_datetime *m, char letter, int n,
     }
 }
 
-/* As .NET: letters that mean something, \\ before those that shall not. */
+/* As in .NET: format specifiers, with \\ before literal letters. */
 static enum rn_code fn_format(const struct rn_fn_args *a, struct rn_value *out)
 {
     struct rn_view format;

@@ -1,4 +1,4 @@
-/* fn_type.c -- what kind of value it is.  Always true or false. */
+/* fn_type.c -- built-in functions: type checks.  They are never undefined. */
 #include "query/fn/function.h"
 
 #include "query/fn/datetime.h"

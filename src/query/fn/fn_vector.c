@@ -1,4 +1,4 @@
-/* fn_vector.c -- how near two vectors are. */
+/* fn_vector.c -- built-in functions: vector distance. */
 #include "query/fn/function.h"
 
 #include "query/check/policy.h"
@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-/* Sums over both vectors at once; false if they are not two of one length. */
+/* Sums over both vectors in one pass; false if they are not two vectors of the
+ * same length. */
 struct sums {
     double dot, a, b, apart; /* products; squares; squares of differences */
 };

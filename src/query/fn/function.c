@@ -1,4 +1,4 @@
-/* function.c -- finding a built-in function. */
+/* function.c -- looks up a built-in function by name. */
 #include "query/fn/function.h"
 
 #include <strings.h>

@@ -1,10 +1,10 @@
 /* function.h -- the built-in functions: one table entry each.
  *
- * A function gets its arguments computed and yields a value; what it cannot do
- * with them yields undefined, never an error.  Only the lack of memory fails.
+ * A function receives evaluated arguments and yields a value.  Unsuitable
+ * arguments yield undefined, never an error; only lack of memory fails.
  *
- * To add one: write it in the file of its theme and put it into that file's
- * table.
+ * To add a function: write it in the file of its group and add it to that
+ * file's table.
  */
 #ifndef RN_QUERY_FN_FUNCTION_H
 #define RN_QUERY_FN_FUNCTION_H
@@ -18,7 +18,7 @@ struct rn_fn_args {
     struct rn_arena *arena; /* for what the result needs */
     const struct rn_value *at;
     uint32_t count;
-    uint8_t mode; /* what the checker found out for this call */
+    uint8_t mode; /* set by the checker for this call */
 };
 
 typedef enum rn_code rn_function_fn(const struct rn_fn_args *a,
@@ -36,7 +36,7 @@ enum rn_aggregate_kind {
     RN_AGGREGATE_MAKESET,
 };
 
-/* Only behind ORDER BY RANK. */
+/* Allowed only after ORDER BY RANK. */
 enum rn_rank_kind {
     RN_RANK_NONE,
     RN_RANK_SCORE,  /* of one text */
@@ -51,14 +51,14 @@ struct rn_function {
     bool is_all_or_none; /* `max` arguments, or none */
     bool is_volatile;    /* differs from call to call */
     bool is_vector;      /* its mode is an enum rn_distance */
-    bool is_spatial;     /* not for computed properties */
-    bool is_score;       /* of rows that may be sorted by it */
+    bool is_spatial;     /* not allowed in computed properties */
+    bool is_score;       /* rows may be sorted by it */
     rn_function_fn *run; /* out is undefined before the call */
     enum rn_aggregate_kind aggregate;
     enum rn_rank_kind rank;
 };
 
-/* In any case of letters; NULL if there is none. */
+/* Case-insensitive; NULL if there is none. */
 const struct rn_function *rn_function_find(struct rn_view name);
 
 /* The tables; each ends with an entry without a name. */
@@ -79,7 +79,7 @@ extern const struct rn_function rn_functions_vector[];
 /* ---- helpers ------------------------------------------------------------- */
 
 bool rn_arg_is(const struct rn_fn_args *a, uint32_t i, enum rn_value_kind kind);
-/* True and the number if argument `i` is a whole one. */
+/* True, with the number, if argument `i` is an integer. */
 bool rn_arg_int(const struct rn_fn_args *a, uint32_t i, int64_t *out);
 
 #endif

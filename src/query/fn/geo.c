@@ -1,9 +1,9 @@
-/* geo.c -- reading shapes, and how two of them lie to each other. */
+/* geo.c -- reads GeoJSON shapes, and computes their relations and measures. */
 #include "query/fn/geo.h"
 
 #include <math.h>
 
-enum { POSITIONS_MAX = 4096 }; /* checking a ring takes their square */
+enum { POSITIONS_MAX = 4096 }; /* validating a ring takes quadratic time */
 
 /* ---- reading ------------------------------------------------------------- */
 
@@ -87,7 +87,8 @@ static bool is_closed(const struct rn_geo_ring *ring)
     return a.x == b.x && a.y == b.y;
 }
 
-/* Edges of one ring may meet only where one follows the other. */
+/* Edges of one ring may meet only at the end of one and the start of the
+ * next. */
 static bool is_simple(const struct rn_geo_ring *ring, bool is_planar)
 {
     uint32_t edges = ring->count - 1;
@@ -196,8 +197,8 @@ enum rn_code rn_geo_read(const struct rn_value *v, bool is_planar,
 
 /* ---- relations ----------------------------------------------------------- */
 
-/* Calls `each` with every pair of segments; a point is a segment of no length.
- * Ends when it returns true. */
+/* Calls `each` with every pair of segments; a point is a segment of length
+ * zero.  Stops when it returns true. */
 typedef bool pair_fn(const struct rn_geo_point a[2],
                      const struct rn_geo_point b[2], void *context);
 
@@ -293,7 +294,7 @@ bool rn_geo_intersects(const struct rn_geo *a, const struct rn_geo *b)
     return false;
 }
 
-/* No edge leaves, no corner is outside, and no hole is within. */
+/* No edge crosses the boundary, no vertex is outside, and no hole is within. */
 static bool part_is_within(const struct rn_geo_part *a,
                            const struct rn_geo_part *b, bool is_planar)
 {
@@ -381,7 +382,7 @@ static double plane_area(const struct rn_geo_ring *ring)
     return fabs(twice) / 2;
 }
 
-/* Of a hole: its smaller side. */
+/* The area of a hole is that of its smaller side. */
 static double hole_area(const struct rn_geo_ring *ring, bool is_planar)
 {
     double area = is_planar ? plane_area(ring) : rn_earth_area(ring);

@@ -1,10 +1,11 @@
-/* geo.h -- GeoJSON shapes, on the earth or on a plane; the module's own.
+/* geo.h -- GeoJSON geometry, on the ellipsoid or on a plane; internal to the
+ * module.
  *
  * A shape is a list of parts: a point, a line, or a polygon of rings.  On the
- * earth x is the longitude and y the latitude, in degrees; edges are parts of
- * great circles; what lies to the left of a polygon's outer ring is inside, so
- * that a ring written clockwise holds all the rest of the world.  On a plane
- * edges are straight and the way round does not matter.
+ * earth, x is the longitude and y the latitude, in degrees; edges are arcs of
+ * great circles; the interior is to the left of a polygon's outer ring, so that
+ * a clockwise ring contains the rest of the world.  On a plane, edges are
+ * straight and the orientation does not matter.
  *
  * Lengths on the earth are those of WGS 84.
  */
@@ -19,7 +20,7 @@ struct rn_geo_point {
 
 struct rn_geo_ring {
     struct rn_geo_point *at;
-    uint32_t count; /* of a polygon: the last is the first again */
+    uint32_t count; /* of a polygon: the last point repeats the first */
 };
 
 enum rn_geo_kind { RN_GEO_POINT, RN_GEO_LINE, RN_GEO_POLYGON };
@@ -35,10 +36,10 @@ struct rn_geo {
     struct rn_geo_part *parts;
     uint32_t part_count;
     uint32_t points;    /* in all */
-    const char *reason; /* why it is not valid; NULL: it is */
+    const char *reason; /* why it is invalid; NULL: it is valid */
 };
 
-/* Reads a value; what is not GeoJSON has a reason. */
+/* Reads a value; if it is not valid GeoJSON, sets the reason. */
 enum rn_code rn_geo_read(const struct rn_value *v, bool is_planar,
                          struct rn_arena *a, struct rn_geo *out) RN_CHECK;
 
@@ -54,20 +55,20 @@ bool rn_geo_within(const struct rn_geo *a, const struct rn_geo *b);
 #define RN_EARTH_WHOLE 510065621724089.0 /* square metres */
 
 double rn_earth_distance(struct rn_geo_point a, struct rn_geo_point b);
-/* What lies to the left of the ring. */
+/* The area to the left of the ring. */
 double rn_earth_area(const struct rn_geo_ring *ring);
 
 /* ---- lines and rings (geo_ring.c) ---------------------------------------- */
 
 enum rn_geo_side { RN_GEO_OUT, RN_GEO_ON, RN_GEO_IN };
 
-/* True if the two segments meet; `*is_crossing` if they cross, each passing
- * from one side of the other to the opposite one. */
+/* True if the two segments meet; `*is_crossing` if each passes from one side of
+ * the other to the opposite one. */
 bool rn_geo_segments_meet(const struct rn_geo_point a[2],
                           const struct rn_geo_point b[2], bool is_planar,
                           bool *is_crossing);
-/* How far a point is from a segment; infinite if that is more than `most`, or
- * the distance all the same. */
+/* The distance from a point to a segment.  Beyond `most` the result may be
+ * infinity instead. */
 double rn_geo_segment_distance(struct rn_geo_point p,
                                const struct rn_geo_point s[2], bool is_planar,
                                double most);

@@ -1,13 +1,13 @@
 /* geo_earth.c -- lengths and areas on the ellipsoid of WGS 84.
  *
- * Lengths are by the inverse formula of Vincenty (Survey Review, 1975).  It
- * does not converge for points nearly opposite to each other; the way between
- * those passes through some point a quarter of the earth away, and the
- * shortest such way is looked for.
+ * Lengths use Vincenty's inverse formula (Survey Review, 1975).  It does not
+ * converge for nearly antipodal points; the path between those passes through
+ * some point a quarter of the circumference away, and the shortest such path is
+ * searched for.
  *
- * Areas are those of the sphere of equal area, on which latitudes are moved so
+ * Areas are computed on the authalic sphere, on which latitudes are moved so
  * that every zone keeps its area.  Edges are then great circles of that sphere,
- * which differ from the ellipsoid's own lines by less than the sample values
+ * which differ from the ellipsoid's geodesics by less than the sample values
  * can show.
  */
 #include "query/fn/geo.h"
@@ -89,7 +89,8 @@ static bool vincenty(struct rn_geo_point p, struct rn_geo_point q, double *out)
     return false;
 }
 
-/* The length of the way from p to q by the point a quarter away from p. */
+/* The length of the path from p to q through the point a quarter away from
+ * p. */
 static double by_way_of(struct rn_geo_point p, struct rn_geo_point q,
                         double azimuth)
 {
@@ -140,7 +141,7 @@ double rn_earth_distance(struct rn_geo_point a, struct rn_geo_point b)
 
 /* ---- areas --------------------------------------------------------------- */
 
-/* Grows with the area between the equator and a latitude. */
+/* Increases with the area between the equator and a latitude. */
 static double zone(double sine)
 {
     double e = sqrt(flattening * (2 - flattening));

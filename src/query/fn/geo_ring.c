@@ -1,8 +1,8 @@
 /* geo_ring.c -- segments and rings, on a sphere and on a plane alike.
  *
- * A point of the sphere is a vector from its middle; a point (x, y) of the
- * plane is the vector (x, y, 1).  Either way, on which side of a line a point
- * lies is the sign of a determinant.
+ * A point on the sphere is a vector from the center; a point (x, y) of the
+ * plane is the vector (x, y, 1).  In both cases the sign of a determinant says
+ * on which side of a line a point lies.
  */
 #include "query/fn/geo.h"
 
@@ -10,7 +10,7 @@
 
 #define PI 3.14159265358979323846
 
-/* What is nearer than this, about a micrometre, is the same place. */
+/* Points closer than this, about a micrometre, are the same point. */
 static const double tiny = 1e-13;
 
 struct vector {
@@ -75,7 +75,7 @@ static struct segment segment_of(const struct rn_geo_point s[2], bool is_planar)
     return out;
 }
 
-/* The point of the segment that is nearest to p. */
+/* The point of the segment nearest to p. */
 static struct vector nearest(const struct segment *s, struct vector p,
                              bool is_planar)
 {
@@ -103,7 +103,7 @@ static bool is_on(const struct segment *s, struct vector p, bool is_planar)
     return length(sum(p, scaled(q, -1))) <= room;
 }
 
-/* Each passes from one side of the other to the opposite one. */
+/* Each segment passes from one side of the other to the opposite one. */
 static bool do_cross(const struct segment *s, const struct segment *t)
 {
     double a = -dot(s->line, t->a), b = dot(s->line, t->b);
@@ -112,8 +112,8 @@ static bool do_cross(const struct segment *s, const struct segment *t)
     return a * b > 0 && a * c > 0 && a * d > 0;
 }
 
-/* No point of a segment is farther from its first one than this, in degrees
- * or units. */
+/* An upper bound, in degrees or units, on the distance of any point of a
+ * segment from its first point. */
 static double reach(const struct rn_geo_point s[2], bool is_planar)
 {
     double x = fabs(s[1].x - s[0].x);
@@ -131,7 +131,7 @@ bool rn_geo_segments_meet(const struct rn_geo_point a[2],
     struct segment s, t;
     bool is_touching;
 
-    /* Most pairs of two long lines are far from each other. */
+    /* Most pairs of segments of two long lines are far from each other. */
     *is_crossing = false;
     if (fabs(a[0].y - b[0].y) > most * 1.001 + 1e-6)
         return false;
@@ -155,7 +155,7 @@ double rn_geo_segment_distance(struct rn_geo_point p,
 
     if (is_planar)
         return apart;
-    /* The earth is nowhere rounder than at the equator from north to south. */
+    /* The curvature is greatest at the equator, from north to south. */
     if (2 * asin(fmin(1, apart / 2)) * 6335439.0 > most)
         return INFINITY;
     return rn_earth_distance(p, point_of(q));
@@ -176,8 +176,8 @@ static bool plane_holds(const struct rn_geo_ring *ring, struct rn_geo_point p)
     return is_in;
 }
 
-/* A point beside edge `i`, to its left, is inside; each edge on the way from
- * there to p changes that. */
+/* A point just to the left of edge `i` is inside; each edge crossed on the way
+ * from there to p toggles that. */
 static bool holds_from(const struct rn_geo_ring *ring, uint32_t i,
                        struct vector p)
 {
@@ -187,7 +187,8 @@ static bool holds_from(const struct rn_geo_ring *ring, uint32_t i,
 
     if (len == 0)
         return false;
-    /* A third along, so that symmetrical rings do not meet their corners. */
+    /* A third along the edge, so that symmetrical rings do not meet their
+     * vertices. */
     way.a = sum(sum(scaled(edge.a, 2), edge.b), scaled(edge.line, 1e-7 / len));
     way.a = scaled(way.a, 1 / length(way.a));
     way.b = p;
@@ -200,7 +201,7 @@ static bool holds_from(const struct rn_geo_ring *ring, uint32_t i,
     return is_in;
 }
 
-/* A way that runs through a corner is counted wrongly, so three ways vote. */
+/* A path through a vertex is counted wrongly, so three paths vote. */
 static bool sphere_holds(const struct rn_geo_ring *ring, struct rn_geo_point p)
 {
     struct vector v = vector_of(p, false);
@@ -224,7 +225,7 @@ static bool is_on_ring(const struct rn_geo_ring *ring, struct rn_geo_point p,
     return false;
 }
 
-/* Holes are the smaller side of their rings, whichever way those go. */
+/* A hole is the smaller side of its ring, whatever the orientation. */
 enum rn_geo_side rn_geo_side_of(const struct rn_geo_part *polygon,
                                 struct rn_geo_point p, bool is_planar)
 {

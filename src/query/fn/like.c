@@ -1,10 +1,11 @@
 /* like.c -- LIKE: % any run, _ one character, [abc] [a-f] [^abc] one of a set.
  *
- * A pattern is parts with % between them, and each element of a part takes one
- * character.  The first part is where the text begins, the last where it ends,
- * and each other at the first place behind the one before it: if a match
- * exists, there is one like that.  Parts of plain characters are searched for
- * by their bytes; others cost at most the length of the text times theirs.
+ * A pattern is a sequence of parts separated by %; each element of a part
+ * matches one character.  The first part is anchored at the start of the text,
+ * the last at its end, and each other is matched at the first position
+ * after the previous one: if a match exists, this finds one.  Parts of plain
+ * characters are searched by their bytes; the others cost at most the length of
+ * the text times their own.
  */
 #include "query/run/run.h"
 
@@ -12,12 +13,12 @@
 
 #include "json/utf8.h"
 
-enum { WORK_PER_STEP = 16 }; /* bytes of a pattern, compared */
+enum { WORK_PER_STEP = 16 }; /* bytes of a pattern compared */
 
 struct matcher {
     struct rn_run *run;
     struct rn_view text, pattern, escape;
-    size_t last_bracket; /* of those that close a set; 0: there is none */
+    size_t last_bracket; /* of the last one that closes a set; 0: none */
     uint64_t work;
 };
 
@@ -25,7 +26,7 @@ struct matcher {
 struct part {
     size_t at, end;
     size_t chars;
-    bool is_plain; /* its bytes are what it takes */
+    bool is_plain; /* it matches exactly its own bytes */
 };
 
 static size_t char_len(struct rn_view v, size_t at)
@@ -57,7 +58,7 @@ static int compare_char(struct rn_view a, size_t i, struct rn_view b, size_t j)
                            rn_view_of(b.at + j, char_len(b, j)));
 }
 
-/* The bracket that closes the set opened at `p`, or 0. */
+/* The position of the bracket that closes the set opened at `p`, or 0. */
 static size_t set_end(const struct matcher *m, size_t p)
 {
     for (size_t i = p + 2; i <= m->last_bracket; i++) {
@@ -88,8 +89,8 @@ static bool in_set(const struct matcher *m, size_t t, size_t p, size_t end)
     return found != is_negated;
 }
 
-/* Does the pattern's element at `*p` take the character at `t`?  Moves `*p`
- * behind the element. */
+/* Whether the pattern's element at `*p` matches the character at `t`.  Moves
+ * `*p` past the element. */
 static bool takes(const struct matcher *m, size_t t, size_t *p)
 {
     size_t at = *p, end;
@@ -148,7 +149,7 @@ static enum rn_code spend(struct matcher *m, uint64_t work)
     return steps ? rn_run_step(m->run, steps) : RN_OK;
 }
 
-/* Whether the part takes what begins at `*t`, which moves behind that. */
+/* Whether the part matches at `*t`, which moves past the match. */
 static enum rn_code match_at(struct matcher *m, const struct part *part,
                              size_t *t, bool *out)
 {
@@ -195,7 +196,7 @@ static enum rn_code find_part(struct matcher *m, const struct part *part,
     return rc;
 }
 
-/* Back over as many characters as the part takes; false if that is before
+/* Moves back by as many characters as the part matches; false if that is before
  * `*t`. */
 static bool step_back(const struct matcher *m, const struct part *part,
                       size_t *t)

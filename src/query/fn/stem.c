@@ -1,7 +1,7 @@
-/* stem.c -- Porter's rules.
+/* stem.c -- the Porter stemmer, and the stop words.
  *
  * A word is [C](VC)^m[V] in runs of consonants and vowels; m, its measure,
- * decides whether an ending may go.
+ * decides whether a suffix may be removed.
  */
 #include "query/fn/stem.h"
 
@@ -50,7 +50,7 @@ static bool ends_double(const struct word *w)
            !is_vowel(w, w->len - 1);
 }
 
-/* Consonant, vowel, consonant that is not w, x or y. */
+/* Ends in consonant, vowel, consonant, where the last one is not w, x or y. */
 static bool ends_cvc(const struct word *w, size_t len)
 {
     return len > 2 && !is_vowel(w, len - 1) && is_vowel(w, len - 2) &&
@@ -73,8 +73,8 @@ static void put(struct word *w, size_t at, const char *text)
     w->len = at + strlen(text);
 }
 
-/* A rule takes effect if what stands before the ending has a measure above
- * `above`; the first ending that fits is the only one tried. */
+/* A rule applies if the measure of the stem before the suffix exceeds `above`;
+ * only the first matching suffix is tried. */
 struct rule {
     const char *from, *to;
 };
@@ -157,7 +157,7 @@ static const struct rule lasts[] = {
     { "ive", "" },   { "ize", "" },  { 0 },
 };
 
-/* -ion goes only behind s or t. */
+/* -ion is removed only after s or t. */
 static void drop_last(struct word *w)
 {
     size_t at;

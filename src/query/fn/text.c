@@ -1,4 +1,4 @@
-/* text.c -- strings as queries count them. */
+/* text.c -- string operations in UTF-16 code units; see text.h. */
 #include "query/fn/text.h"
 
 #include "json/utf8.h"
@@ -58,8 +58,8 @@ int64_t rn_text_find(struct rn_view text, struct rn_view part, size_t from)
     return found ? found - text.at : -1;
 }
 
-/* Runs of capitals: `first` to `last`, every `step`-th, each `apart` from its
- * small letter. */
+/* Ranges of capitals: `first` to `last`, every `step`-th, each `apart` from its
+ * lower-case letter. */
 static const struct {
     uint32_t first, last, step, apart;
 } cases[] = {

@@ -1,4 +1,5 @@
-/* text.h -- strings as queries count them: in UTF-16 units. */
+/* text.h -- string operations in UTF-16 code units, the unit of query
+ * functions. */
 #ifndef RN_QUERY_FN_TEXT_H
 #define RN_QUERY_FN_TEXT_H
 
@@ -6,19 +7,19 @@
 
 #include <stdint.h>
 
-/* How many UTF-16 units the text has. */
+/* The length of the text in UTF-16 code units. */
 int64_t rn_text_units(struct rn_view text);
-/* The byte at which unit `units` begins, at most the length.  The middle of a
- * character counts as its start. */
+/* The byte offset at which code unit `units` begins, at most the length.  An
+ * offset within a surrogate pair counts as its start. */
 size_t rn_text_offset(struct rn_view text, int64_t units);
 
-/* Where `part` is in `text` from byte `from` on, or -1. */
+/* The byte offset of `part` in `text` from byte `from` on, or -1. */
 int64_t rn_text_find(struct rn_view text, struct rn_view part, size_t from);
 
-/* The code point at `at`, and how many bytes it takes. */
+/* The code point at `at`, and its length in bytes. */
 uint32_t rn_text_point(struct rn_view text, size_t at, size_t *len);
-/* One code point for one, by the plain mappings of Unicode for Latin, Greek,
- * Cyrillic and Armenian; no locale. */
+/* The simple case mapping of Unicode, one code point to one, for Latin, Greek,
+ * Cyrillic and Armenian; independent of the locale. */
 uint32_t rn_text_lower(uint32_t point);
 uint32_t rn_text_upper(uint32_t point);
 
