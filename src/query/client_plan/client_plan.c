@@ -1,4 +1,4 @@
-/* client_plan.c -- the answer to a plan request. */
+/* client_plan.c -- builds and prints the query plan that SDKs request. */
 #include "query/client_plan/client_plan.h"
 
 #include "query/check/check.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { RANGES_MAX = 1024 }; /* more points than this are one full range */
+enum { RANGES_MAX = 1024 }; /* beyond that, one full range is sent */
 
 const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e)
 {
@@ -46,15 +46,15 @@ static enum rn_code check_compositions(const struct rn_select *s,
     return RN_OK;
 }
 
-/* What every row has: a constant, or the row itself. */
+/* True if every row has it: a constant, or the row itself. */
 static bool is_each_row(const struct rn_expr *e, const struct rn_from *from)
 {
     return e->kind == RN_EXPR_LITERAL ||
            (e->kind == RN_EXPR_NAME && rn_view_eq(e->name, from->bound));
 }
 
-/* SELECT COUNT(1) FROM (SELECT DISTINCT ...) can be counted after merging; the
- * sum of what each range counts would have a value once for each. */
+/* SELECT COUNT(1) FROM (SELECT DISTINCT ...) is counted after merging; adding
+ * up the counts of the ranges would count a value once per range. */
 static bool is_dcount(const struct rn_select *s)
 {
     const struct rn_expr *call;
@@ -150,7 +150,7 @@ void rn_plan_out_count(struct rn_json_out *o, const char *name, bool is_there,
         rn_json_out_null(o);
 }
 
-/* Repetitions stand side by side if the rows are sorted by what they are. */
+/* Repeated rows are adjacent if the rows are sorted by their own value. */
 static const char *distinct_type(const struct rn_plan *p)
 {
     const struct rn_select *s = p->select;
@@ -290,7 +290,7 @@ static enum rn_code add_range(const struct rn_plan_keys *k, struct ranges *r,
     return rc;
 }
 
-/* Every combination of the values the paths are pinned to. */
+/* Adds every combination of the values to which the paths are pinned. */
 static enum rn_code add_ranges(const struct rn_plan_keys *k, struct ranges *r,
                                const struct rn_query_pins *pins, uint32_t count)
 {
@@ -348,7 +348,7 @@ static void out_ranges(struct rn_json_out *o, const struct ranges *r)
     rn_json_out_array_begin(o);
     for (uint32_t i = 0; i < r->count; i++) {
         if (i && rn_view_eq(r->list[i].min, r->list[i - 1].min))
-            continue; /* all objects hash alike */
+            continue; /* all objects have the same hash */
         rn_json_out_object_begin(o);
         rn_json_out_key(o, RN_LIT("min"));
         rn_json_out_string(o, r->list[i].min);

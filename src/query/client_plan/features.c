@@ -1,8 +1,8 @@
-/* features.c -- what a client must be able to do with a plan.
+/* features.c -- checks that the client supports the features of a plan.
  *
- * A client says what it can merge; a query that needs more is refused, so that
- * it does not give a wrong answer.  Counting distinct values is never asked
- * for: older clients do it and do not say so.
+ * A client lists the features that it can merge; a query that needs another one
+ * is rejected, so that the client does not compute a wrong result.  Counting
+ * distinct values is not checked: older clients support it without listing it.
  */
 #include "query/client_plan/rank.h"
 #include "query/fn/function.h"
@@ -94,7 +94,7 @@ static uint32_t needed_by(const struct rn_plan *p)
            bit(NON_STREAMING_ORDER_BY, p->is_vector);
 }
 
-/* Names with commas, and perhaps blanks, between them. */
+/* The names are separated by commas and optional blanks. */
 static bool has_name(struct rn_view list, const char *name)
 {
     size_t n = strlen(name);

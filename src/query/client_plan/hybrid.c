@@ -1,8 +1,8 @@
 /* hybrid.c -- the plan of ORDER BY RANK; see rank.h.
  *
- * The texts are the service's.  What a client has to fill in stands in them as
- * {documentdb-formattablehybridsearchquery-...}: numbers are known only when
- * all ranges have told theirs.
+ * The texts are the service's.  Values that the client fills in are written as
+ * {documentdb-formattablehybridsearchquery-...}: these statistics are known
+ * only after all ranges have returned theirs.
  */
 #include "query/client_plan/rank.h"
 #include "query/fn/function.h"
@@ -10,7 +10,7 @@
 
 #define MARK "{documentdb-formattablehybridsearchquery-"
 
-enum { FEWEST_OF_EACH = 120 }; /* rows by each score */
+enum { FEWEST_OF_EACH = 120 }; /* rows by each score, at least */
 
 static bool is_text(const struct rn_expr *part)
 {
@@ -19,7 +19,7 @@ static bool is_text(const struct rn_expr *part)
 
 /* ---- words -------------------------------------------------------------- */
 
-/* What stands around each word. */
+/* The text around each word. */
 struct around {
     struct rn_printer *p;
     const struct rn_expr *path; /* NULL: nothing */
@@ -64,7 +64,7 @@ static void print_list(struct around *a, const struct rn_value *list)
     }
 }
 
-/* Behind the path they stand one by one, or as an array. */
+/* After the path, the words are separate arguments or one array. */
 static void print_words(struct around *a, const struct rn_expr *score)
 {
     for (uint32_t i = 1; i < score->count; i++) {
@@ -102,7 +102,7 @@ static void print_statistics(struct rn_printer *p, const struct rn_select *s,
     rn_print_from(p, s);
 }
 
-/* The statistics are numbered without the distances. */
+/* Statistics are numbered without the vector distances. */
 static uint32_t statistic_of(const struct rn_rank *rank, uint32_t part)
 {
     uint32_t n = 0;
@@ -138,7 +138,7 @@ static bool is_descending(const struct rn_expr *part)
     return is_text(part) || part->op != RN_DISTANCE_EUCLID;
 }
 
-/* What has no score comes last. */
+/* A row without a score comes last. */
 static void print_scores(struct rn_printer *p, const struct rn_rank *rank)
 {
     rn_print_text(p, "\"componentScores\": [");
@@ -153,7 +153,7 @@ static void print_scores(struct rn_printer *p, const struct rn_rank *rank)
     rn_print_text(p, "]");
 }
 
-/* The service counts in 32 bits. */
+/* The service uses 32-bit counts. */
 static uint32_t rows_of_each(const struct rn_plan *plan)
 {
     uint64_t n = 2 * (plan->has_top ? plan->top : plan->offset + plan->limit);

@@ -1,4 +1,4 @@
-/* rank.c -- what may stand behind ORDER BY RANK; see rank.h. */
+/* rank.c -- validates ORDER BY RANK; see rank.h. */
 #include "query/client_plan/rank.h"
 
 #include "query/fn/function.h"
@@ -28,7 +28,7 @@ void rn_rank_of(const struct rn_select *s, struct rn_rank *out)
         out->parts[out->count++] = kids[i];
 }
 
-/* As many numbers as there are parts. */
+/* True if the array has as many numbers as there are parts. */
 static bool are_weights(const struct rn_expr *e, uint32_t count,
                         struct rn_arena *a)
 {

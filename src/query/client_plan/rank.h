@@ -1,12 +1,12 @@
-/* rank.h -- ORDER BY RANK: by how well documents fit; the module's own.
+/* rank.h -- ORDER BY RANK: full-text and hybrid search; internal to the module.
  *
  *   ORDER BY RANK FullTextScore(c.text, 'swim', 'run')
  *   ORDER BY RANK RRF(FullTextScore(...), VectorDistance(...), [2, 1])
  *
- * How well a text fits depends on all others: on how many there are, how long
- * they are and how many have the word.  So clients ask for these numbers first,
- * and then for the best documents by each score; they fuse the ranks
- * themselves. The plan (hybrid.c) has the texts that they send.
+ * The score of a text depends on all others: on their number, their lengths and
+ * how many contain the word.  So clients query these statistics first, and then
+ * the best documents by each score; they fuse the ranks themselves (RRF).  The
+ * plan (hybrid.c) has the texts that they send.
  */
 #ifndef RN_QUERY_CLIENT_PLAN_RANK_H
 #define RN_QUERY_CLIENT_PLAN_RANK_H
@@ -19,13 +19,13 @@ enum { RN_RANK_PARTS_MAX = 32 };
 struct rn_rank {
     const struct rn_expr *parts[RN_RANK_PARTS_MAX]; /* scores and distances */
     uint32_t count;
-    const struct rn_expr *weights; /* NULL: all the same */
+    const struct rn_expr *weights; /* NULL: all equal */
 };
 
-/* What a checked ORDER BY RANK is made of. */
+/* The parts of a checked ORDER BY RANK. */
 void rn_rank_of(const struct rn_select *s, struct rn_rank *out);
 
-/* Refuses what cannot be ranked; names and calls have been bound. */
+/* Rejects what cannot be ranked; names and calls are already bound. */
 enum rn_code rn_check_rank(struct rn_check *c, const struct rn_select *s,
                            bool is_inner) RN_CHECK;
 

@@ -1,16 +1,17 @@
-/* rewrite.c -- the text that a client sends to each range.
+/* rewrite.c -- rewrites the query into the text that a client sends to each
+ * range.
  *
- * The forms are the service's (the SDKs parse the rows these texts yield):
+ * The forms are the service's, since the SDKs parse the rows of these texts:
  *
  *   ORDER BY   SELECT c._rid, [{"item": key}...] AS orderByItems, x AS payload
  *   VALUE agg  SELECT VALUE [{"item": agg}]
  *   GROUP BY   SELECT [{"item": key}...] AS groupByItems, {...} AS payload
  *   both       ORDER BY's row, whose payload is GROUP BY's: clients merge by
- * the order first and group what they have merged OFFSET     OFFSET 0 LIMIT
- * offset + limit
+ *              the order first and group the merged rows
+ *   OFFSET     OFFSET 0 LIMIT offset + limit
  *
- * AVG goes as sum and count; MIN and MAX go twice, the second time with a count
- * that tells "none" from "undefined".
+ * AVG is sent as sum and count.  MIN and MAX are sent twice, the second time
+ * with a count that distinguishes "none" from "undefined".
  */
 #include "query/client_plan/client_plan.h"
 #include "query/fn/function.h"
@@ -57,7 +58,7 @@ static void print_aggregate(struct rn_printer *p, const struct rn_expr *call)
     rn_print_text(p, "}");
 }
 
-/* What the client takes for the row: {"a": c.a, "$1": ...}. */
+/* The payload that becomes the client's row: {"a": c.a, "$1": ...}. */
 void rn_plan_payload(struct rn_printer *p, const struct rn_select *s)
 {
     const struct rn_expr *call;
@@ -178,8 +179,8 @@ static void rewrite_group(struct rn_printer *p, const struct rn_plan *plan)
     rn_print_order(p, s);
 }
 
-/* A group has no document of its own; the least rid of its documents stands for
- * it, since clients look for one. */
+/* A group has no document of its own; the smallest rid of its documents
+ * represents it, since clients expect one. */
 static void rewrite_ordered_group(struct rn_printer *p,
                                   const struct rn_select *s)
 {
