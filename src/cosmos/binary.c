@@ -11,7 +11,7 @@
 
 struct frame {
     size_t end;     /* of the container, in the body */
-    uint32_t count; /* what it says, if it does */
+    uint32_t count; /* as declared, if the container declares it */
     uint32_t items; /* begun so far: members or elements */
     bool is_object, is_counted, is_single;
 };
@@ -25,7 +25,7 @@ struct decoder {
 
 /* ---- numbers ------------------------------------------------------------- */
 
-/* How many bytes a number's marker announces; 0 if it is none of one. */
+/* The width in bytes of a number with this marker; 0 if it is not a number. */
 static unsigned number_width(unsigned marker)
 {
     switch (marker) {
@@ -123,14 +123,14 @@ static enum rn_code put_numbers(struct decoder *d, unsigned marker,
     return rc ? rc : d->out.rc;
 }
 
-/* Only markers from 0xcd on may be shared. */
+/* Only markers from 0xcd on may be shared by the elements of an array. */
 static bool is_shared(unsigned marker)
 {
     return marker == RN_BIN_FLOAT32 || marker == RN_BIN_FLOAT64 ||
            (marker >= RN_BIN_UINT8 && marker <= RN_BIN_UINT32);
 }
 
-/* An array of numbers, or an array of such arrays. */
+/* Reads an array of numbers, or an array of such arrays. */
 static enum rn_code read_numbers(struct decoder *d, unsigned marker)
 {
     bool is_nested = marker >= RN_BIN_ARRAYS_1;
@@ -208,7 +208,7 @@ static enum rn_code open_container(struct decoder *d, unsigned marker)
     return RN_OK;
 }
 
-/* Ends what is over; those around it may be over too. */
+/* Closes the containers that end here, innermost first. */
 static enum rn_code close_ended(struct decoder *d)
 {
     while (d->depth) {
@@ -286,7 +286,7 @@ static enum rn_code read_value(struct decoder *d)
     return RN_OK;
 }
 
-/* One value after the other, until none is open. */
+/* Reads one value after the other, until no container is open. */
 static enum rn_code read_all(struct decoder *d)
 {
     enum rn_code rc;
@@ -317,7 +317,7 @@ enum rn_code rn_binary_decode(struct rn_view body, struct rn_buf *out,
     struct decoder d;
     enum rn_code rc;
 
-    /* The frames are not touched before they are used. */
+    /* The frames are written before they are read. */
     d.in.bytes = (const unsigned char *)body.at;
     d.in.at = 1;
     d.in.end = d.in.len = body.len;

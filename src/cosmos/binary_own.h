@@ -1,5 +1,5 @@
-/* binary_own.h -- CosmosBinary from within: its markers, the bytes as they are
- * read, and strings.
+/* binary_own.h -- internals of the CosmosBinary decoder: markers, the input
+ * cursor, and strings.
  *
  *   binary.c       values: numbers, arrays and objects
  *   binary_text.c  strings, in all their forms
@@ -70,20 +70,20 @@ enum rn_binary_marker {
     RN_BIN_ARRAYS_2,
 };
 
-/* A body, and how far it has been read.  `end` is how far the innermost
- * container goes, so that nothing read can leave it. */
+/* A body, and the read position.  `end` is the end of the innermost container,
+ * so that no read can leave it. */
 struct rn_binary {
     const unsigned char *bytes;
     size_t at, end, len;
-    struct rn_buf text; /* of a string that is not there as it is */
+    struct rn_buf text; /* a decoded string */
     struct rn_err *err;
 };
 
 enum rn_code rn_binary_refuse(struct rn_binary *b, size_t at, const char *why);
-/* What is wanted next is not there. */
+/* Fails because the container ends too early. */
 enum rn_code rn_binary_refuse_short(struct rn_binary *b);
 
-/* The next `len` bytes, or NULL if the container ends before. */
+/* The next `len` bytes, or NULL if the container ends before them. */
 static inline const unsigned char *rn_binary_take(struct rn_binary *b,
                                                   uint64_t len)
 {
@@ -114,8 +114,9 @@ static inline bool rn_binary_is_string(unsigned marker)
     return marker >= RN_BIN_WORD && marker <= RN_BIN_BACK_4;
 }
 
-/* What is a string in text: of is_string's markers, a GUID, bytes.  The marker
- * stood at b->at - 1; the view is good until the next. */
+/* Reads a value that is a string in text: with one of is_string's markers, a
+ * GUID, or bytes.  The marker was at b->at - 1; the view is valid until the
+ * next call. */
 enum rn_code rn_binary_read_text(struct rn_binary *b, unsigned marker,
                                  struct rn_view *out) RN_CHECK;
 

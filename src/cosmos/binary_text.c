@@ -1,4 +1,4 @@
-/* binary_text.c -- strings of CosmosBinary; see binary.h. */
+/* binary_text.c -- decodes the strings of CosmosBinary; see binary.h. */
 #include "cosmos/binary_own.h"
 
 #include "base/base64.h"
@@ -56,7 +56,7 @@ enum rn_code rn_binary_refuse_short(struct rn_binary *b)
                                 : "the body ends within a value");
 }
 
-/* Room for a string to be made of `len` bytes; NULL without memory. */
+/* Room for a string of `len` bytes; NULL if memory is exhausted. */
 static char *make_room(struct rn_binary *b, size_t len)
 {
     rn_buf_clear(&b->text);
@@ -127,7 +127,7 @@ static enum rn_code read_guid_text(struct rn_binary *b, unsigned marker,
     return made(b, out);
 }
 
-/* A RN_BIN_GUID that is one: its first three fields are integers. */
+/* Reads an RN_BIN_GUID; its first three fields are little-endian integers. */
 static enum rn_code read_guid(struct rn_binary *b, struct rn_view *out)
 {
     static const unsigned char order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
@@ -201,7 +201,7 @@ static enum rn_code read_bytes(struct rn_binary *b, unsigned width,
     return put_base64(b, rn_view_of(from, len), RN_BASE64_STANDARD, out);
 }
 
-/* Characters of `bits` bits: indices of `table`, or counted from `base`. */
+/* Characters of `bits` bits: indexes into `table`, or offsets from `base`. */
 struct packing {
     unsigned bits, width; /* of a character; bytes of their count */
     const char *table;

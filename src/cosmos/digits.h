@@ -1,15 +1,14 @@
-/* digits.h -- numbers in tokens, read from the head of a text.
+/* digits.h -- parses the numbers in tokens.
  *
- * A decimal number has no sign, no leading zero and does not overflow.  Tokens
- * are compared as text by those who keep them, so two spellings of one number
- * would be two tokens.
+ * A decimal number has no sign, no leading zero and does not overflow.  Clients
+ * compare tokens as text, so two spellings of one number would be two tokens.
  */
 #ifndef RN_COSMOS_DIGITS_H
 #define RN_COSMOS_DIGITS_H
 
 #include "base/mem.h"
 
-/* Moves `in` behind the digits.  On false neither argument has changed. */
+/* Moves `in` past the digits.  On false neither argument has changed. */
 static inline bool rn_digits_read(struct rn_view *in, uint64_t max,
                                   uint64_t *out)
 {
@@ -30,7 +29,7 @@ static inline bool rn_digits_read(struct rn_view *in, uint64_t max,
     return true;
 }
 
-/* Moves `in` behind `c` if it begins with it. */
+/* Moves `in` past `c` if it starts with it. */
 static inline bool rn_digits_skip(struct rn_view *in, char c)
 {
     if (in->len == 0 || in->at[0] != c)

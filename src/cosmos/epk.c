@@ -1,12 +1,12 @@
 /* epk.c -- see epk.h.
  *
- * The encoding that keeps order ("binary encoding"):
+ * The order-preserving encoding ("binary encoding"):
  *
  *   undefined, null, false, true   the type's byte
- *   number   05, then the double's bits, turned so that they compare as bytes:
+ *   number   05, then the double's bits, transformed to compare as bytes:
  *            first 8 of them, then 7 at a time with the lowest bit of the byte
- *            telling whether more follow.  Zeros at the end are left out, but
- *            the byte behind the first is always there
+ *            set if more follow.  Trailing zeros are omitted, but the byte
+ *            after the first is always there
  *   string   08, each byte plus one (UTF-8 has no FF), then 00; of a string of
  *            more than 100 bytes the first 101 and no 00
  */
@@ -19,12 +19,13 @@
 
 enum {
     BLOCK = 16,        /* bytes of a hash of version 2 */
-    CUT_UNITS = 100,   /* UTF-16 units of a string that version 1 looks at */
-    SHORT_BYTES = 100, /* of a string that is encoded whole */
+    CUT_UNITS = 100,   /* UTF-16 code units of a string that version 1 hashes */
+    SHORT_BYTES = 100, /* of a string that is encoded in full */
     HASHED_MAX = RN_PK_TEXT_MAX + 1024,
 };
 
-/* The highest EPK of version 2, of which two bits are always clear. */
+/* The first byte of the highest EPK of version 2, whose two top bits are
+ * clear. */
 static const unsigned char block_top = 0x3f;
 
 const struct rn_epk_range rn_epk_all = {
@@ -32,7 +33,7 @@ const struct rn_epk_range rn_epk_all = {
     .max = { .len = 1, .bytes = { 0xff } },
 };
 
-/* Bytes under way, with room for a stated number. */
+/* An output buffer with a fixed capacity. */
 struct sink {
     unsigned char *at;
     size_t len, room;
@@ -57,7 +58,8 @@ static uint64_t bits_of(double number)
 
 /* ---- hashes -------------------------------------------------------------- */
 
-/* What is hashed of one component.  `end` closes a string. */
+/* Appends the bytes of one component that are hashed.  `end` terminates a
+ * string. */
 static void put_hashed(struct sink *s, const struct rn_pk_value *v,
                        unsigned char end)
 {
@@ -97,7 +99,7 @@ static bool hash_2(const struct rn_pk_value *values, size_t count,
     return !s.overflow;
 }
 
-/* ---- the encoding that keeps order --------------------------------------- */
+/* ---- the order-preserving encoding --------------------------------------- */
 
 static void put_number(struct sink *s, double number)
 {
@@ -136,8 +138,8 @@ static void put_encoded(struct sink *s, const struct rn_pk_value *v)
         put(s, (unsigned char)v->type);
 }
 
-/* The text's first UTF-16 units; no code point is cut in two, as the service's
- * strings of half a pair have no UTF-8 form. */
+/* The first UTF-16 code units of the text.  No code point is split, since the
+ * service's strings with half a surrogate pair have no UTF-8 form. */
 static struct rn_view cut_text(struct rn_view text, size_t units)
 {
     size_t i = 0;
@@ -215,9 +217,9 @@ void rn_epk_range_of(const struct rn_pkdef *def, const struct rn_pk *pk,
     rn_epk_of(def, pk, &out->min);
     out->max = out->min;
     assert(out->max.len < RN_EPK_MAX);
-    /* No EPK is the beginning of another, other than by whole components: so
-     * nothing lies between an EPK and itself with a zero behind, and all that
-     * begin with it lie below it with FF behind. */
+    /* No EPK is a prefix of another, except by whole components.  So no EPK
+     * lies between an EPK and the same bytes with 00 appended, and all EPKs
+     * with this prefix lie below it with FF appended. */
     out->max.bytes[out->max.len++] = pk->count < def->count ? 0xff : 0;
 }
 
@@ -270,14 +272,14 @@ enum rn_code rn_epk_parse(struct rn_view text, struct rn_epk *out,
     return RN_OK;
 }
 
-/* ---- where to cut -------------------------------------------------------- */
+/* ---- splitting ----------------------------------------------------------- */
 
 __extension__ typedef unsigned __int128 uint128;
 
 static const uint128 block_max = ((uint128)1 << 126) - 1;
 static const uint64_t hash_1_max = UINT32_MAX;
 
-/* The block at that level as a number; what is not there counts as zeros. */
+/* The block at that level as a number; missing bytes count as zeros. */
 static uint128 get_block(const struct rn_epk *e, size_t level)
 {
     uint128 number = 0;
@@ -287,7 +289,7 @@ static uint128 get_block(const struct rn_epk *e, size_t level)
     return number;
 }
 
-/* Keeps what is before that level, and ends with this block. */
+/* Truncates the EPK to that level and appends this block. */
 static void set_block(struct rn_epk *e, size_t level, uint128 number)
 {
     for (size_t i = 0; i < BLOCK; i++)
@@ -296,7 +298,7 @@ static void set_block(struct rn_epk *e, size_t level, uint128 number)
     e->len = (level + 1) * BLOCK;
 }
 
-/* The number an EPK of version 1 begins with, as far as it is there. */
+/* The number at the start of an EPK of version 1, as far as it is present. */
 static double get_number(const struct rn_epk *e)
 {
     uint64_t bits = 0;
@@ -315,7 +317,7 @@ static double get_number(const struct rn_epk *e)
             break;
     }
     if (!(bits >> 63))
-        return 0; /* negative: no hash is */
+        return 0; /* negative: no hash is negative */
     bits ^= (uint64_t)1 << 63;
     memcpy(&number, &bits, sizeof(number));
     return number < (double)hash_1_max ? number : (double)hash_1_max;
@@ -350,12 +352,12 @@ static bool middle_1(const struct rn_epk_range *range, struct rn_epk *out)
     return low < high;
 }
 
-/* Looks for a bound in the first block, and if the range is within one of its
- * values, in the next; `levels` is how many there are. */
+/* Searches for a bound in the first block and, if the range is within one of
+ * its values, in the next; `levels` is the number of blocks. */
 static bool middle_2(const struct rn_epk_range *range, size_t levels,
                      struct rn_epk *out)
 {
-    bool open = false; /* the upper bound is behind an earlier block */
+    bool open = false; /* an earlier block is below the upper bound */
 
     for (size_t level = 0; level < levels; level++) {
         uint128 low = get_block(&range->min, level);

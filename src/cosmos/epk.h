@@ -1,21 +1,23 @@
-/* epk.h -- effective partition keys: where in a container a key lies.
+/* epk.h -- effective partition keys (EPKs): the hash that assigns a key to a
+ * range.
  *
  * A key is hashed to a byte string, its EPK, and EPKs are ordered as bytes,
- * shorter first.  A partition range owns an interval of them; the whole runs
- * from "" to FF.  Clients compute EPKs too, to find the range of a key, so the
- * bytes must be the service's:
+ * shorter first.  A partition range owns an interval of them; the whole
+ * container is "" to FF.  Clients compute EPKs too, to find the range of a key,
+ * so the bytes must be the service's:
  *
  *   Hash, version 2   MurmurHash3 x64_128 of all components, reversed, its two
  *                     top bits cleared: 16 bytes
  *   Hash, version 1   MurmurHash3 x86_32 as a number, then the components, both
- *                     in an encoding that keeps order; strings are cut short
+ *                     in an order-preserving encoding; strings are truncated
  *   MultiHash         one block of 16 bytes for each component
  *   Range             the components in that encoding, without a hash
  *
- * Different keys may have one EPK (version 1 cuts strings at about 100 bytes).
+ * Different keys may share an EPK (version 1 truncates strings at about 100
+ * bytes).
  *
- * In headers and in pkranges an EPK is written in upper-case hexadecimal.
- * Values only; any thread.
+ * In headers and in pkranges an EPK is in upper-case hexadecimal.  Values only;
+ * any thread.
  */
 #ifndef RN_COSMOS_EPK_H
 #define RN_COSMOS_EPK_H
@@ -24,7 +26,7 @@
 #include "cosmos/pkdef.h"
 
 enum {
-    RN_EPK_MAX = 128,          /* version 1, with a long string, makes 110 */
+    RN_EPK_MAX = 128,          /* version 1 with a long string needs 110 */
     RN_EPK_TEXT_MAX = 2 * 128, /* there is no NUL */
 };
 
@@ -58,37 +60,37 @@ static inline bool rn_epk_range_has(const struct rn_epk_range *range,
            rn_view_compare(epk, rn_epk_view(&range->max)) < 0;
 }
 
-/* What both hold; false, and nothing written, if that is nothing. */
+/* The intersection; false, with nothing written, if it is empty. */
 bool rn_epk_range_meet(const struct rn_epk_range *a,
                        const struct rn_epk_range *b, struct rn_epk_range *out);
 
-/* The EPK of a key that fits the definition; of a prefix, that of its blocks,
- * which comes before all keys that begin so. */
+/* The EPK of a key that fits the definition.  For a prefix, the EPK of its
+ * blocks, which sorts before all keys with that prefix. */
 void rn_epk_of(const struct rn_pkdef *def, const struct rn_pk *pk,
                struct rn_epk *out);
 
-/* All EPKs of a key: just its own, or for a prefix of a hierarchical key those
- * of every key that begins so. */
+/* The interval of a key's EPKs: only its own, or for a prefix of a hierarchical
+ * key those of every key with that prefix. */
 void rn_epk_range_of(const struct rn_pkdef *def, const struct rn_pk *pk,
                      struct rn_epk_range *out);
 
-/* For tests of the hash, which go further than a definition allows: any number
- * of components.  RN_TOO_LARGE if they or the EPK exceed all bounds. */
+/* For tests of the hash, with any number of components, beyond what a
+ * definition allows.  RN_TOO_LARGE if they or the EPK exceed all bounds. */
 enum rn_code rn_epk_hash(enum rn_pkdef_kind kind, uint32_t version,
                          const struct rn_pk_value *values, size_t count,
                          struct rn_epk *out) RN_CHECK;
 
 struct rn_view rn_epk_print(const struct rn_epk *e, char out[RN_EPK_TEXT_MAX]);
 
-/* Reads hexadecimal, in any case as old clients send it.  Empty is the least
- * of all. */
+/* Parses hexadecimal, in either case as old clients send it.  Empty is the
+ * lowest EPK. */
 enum rn_code rn_epk_parse(struct rn_view text, struct rn_epk *out,
                           struct rn_err *err) RN_CHECK;
 
-/* ---- where to cut -------------------------------------------------------- */
+/* ---- splitting ----------------------------------------------------------- */
 
-/* The lower bound of the `i`-th of `n` intervals that share the keys evenly;
- * 0 < i < n.  False without a hash: nobody knows where such keys lie. */
+/* The lower bound of the `i`-th of `n` intervals that share the keys evenly; 0
+ * < i < n.  False without a hash: the distribution of such keys is unknown. */
 bool rn_epk_even(const struct rn_pkdef *def, uint32_t i, uint32_t n,
                  struct rn_epk *out);
 

@@ -1,17 +1,17 @@
-/* feed_token.h -- a place in a change feed, as its reader keeps it.
+/* feed_token.h -- the continuation of a change feed, as a client stores it.
  *
- * It travels as the etag of an answer and comes back in If-None-Match:
+ * It is sent as the etag of an answer and returned in If-None-Match:
  *
  *   "42"                  an LSN of the one range that is read; Java parses the
  *                         number, and every client keeps the quotes
  *   "0:-1#12,1:-1#40"     an LSN for each of several ranges that are read one
- *                         after the other, as a session token says it.  After a
+ *                         after the other, as in a session token.  After a
  *                         merge it names dead ranges beside the living one,
- *                         until the reader has come past their LSNs
- *   *                     now: only what comes after this request
+ *                         until the reader has passed their LSNs
+ *   *                     now: only changes after this request
  *
- * Quotes and a W/ before them are optional in what we read; but a quoted * is
- * an entity tag like any other, and one that no answer has had.
+ * Quotes and a W/ before them are optional on input; but a quoted * is an
+ * ordinary entity tag, which no answer has had.
  *
  * Values only; any thread.
  */
@@ -21,7 +21,7 @@
 #include "base/mem.h"
 
 enum rn_feed_token_kind {
-    RN_FEED_TOKEN_NONE, /* from the beginning */
+    RN_FEED_TOKEN_NONE, /* from the start */
     RN_FEED_TOKEN_NOW,
     RN_FEED_TOKEN_LSN,
     RN_FEED_TOKEN_PARTS,
@@ -41,8 +41,8 @@ struct rn_feed_token {
 
 enum { RN_FEED_PARTS_MAX = 4096 };
 
-/* Empty text is from the beginning.  RN_BAD_REQUEST for what is no token or
- * names a range twice. */
+/* Empty text means from the start.  RN_BAD_REQUEST for text that is not a
+ * token, or that names a range twice. */
 enum rn_code rn_feed_token_parse(struct rn_view text, struct rn_arena *arena,
                                  struct rn_feed_token *out,
                                  struct rn_err *err) RN_CHECK;

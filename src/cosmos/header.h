@@ -1,8 +1,8 @@
-/* header.h -- the name of every header we read or send, once.
+/* header.h -- the names of all HTTP headers that are read or sent.
  *
  * Names are lower case, as they are sent; the reader of a message compares
- * without case.  Headers that no end acts upon are not here: unknown ones are
- * ignored.  Values that mean yes are told by rn_header_is_true.
+ * case-insensitively.  Headers without effect are not listed: unknown ones are
+ * ignored.  rn_header_is_true reads boolean values.
  */
 #ifndef RN_COSMOS_HEADER_H
 #define RN_COSMOS_HEADER_H
@@ -128,7 +128,7 @@
 
 /* clang-format on */
 
-/* "true" in any case: Python and Go send True.  All else is no. */
+/* "true" in any case: Python and Go send True.  Any other value is false. */
 static inline bool rn_header_is_true(struct rn_view value)
 {
     static const char yes[] = "true";

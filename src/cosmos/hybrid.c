@@ -42,7 +42,7 @@ enum {
     CODE_BINARY = 21,
 };
 
-/* CRC-32 as of zlib, four bits at a time. */
+/* CRC-32 as in zlib, four bits at a time. */
 static uint32_t crc32_of(struct rn_view v)
 {
     static const uint32_t table[16] = {
@@ -69,7 +69,7 @@ static enum rn_code refuse(struct rn_err *err, const char *why)
                    why);
 }
 
-/* Each takes something off the front, or says false and takes nothing. */
+/* Each takes a field off the front, or returns false and takes nothing. */
 static bool take(struct rn_view *v, size_t len, struct rn_view *out)
 {
     if (v->len < len)
@@ -148,7 +148,8 @@ enum rn_code rn_hybrid_begin(struct rn_view *stream, struct rn_err *err)
     return RN_OK;
 }
 
-/* Bytes of a value of that type; -1: it says itself; -2: an unknown type. */
+/* The size of a value of that type; -1: the value has its own length; -2: an
+ * unknown type. */
 static int size_of(unsigned code)
 {
     static const signed char sizes[] = { -2, 0, 0, 0, -2, 1,  2, 4, 8,
@@ -168,7 +169,7 @@ static bool take_value(struct rn_view *v, unsigned code, struct rn_view *out)
     return size < 0 ? take_variable(v, out) : take(v, (size_t)size, out);
 }
 
-/* Keeps what a field says, if it is one that we look at. */
+/* Stores the value of a field, if it is one that is used. */
 static bool keep_sparse(struct rn_batch_ask *ask, uint64_t token, unsigned code,
                         struct rn_view value)
 {
@@ -332,7 +333,8 @@ enum rn_code rn_hybrid_put_head(struct rn_buf *out)
     return rc ? rc : put_u32(out, SEGMENT_BYTES);
 }
 
-/* The record's length and sum stand before it, so they are filled in after. */
+/* The record's length and checksum precede it, so they are filled in
+ * afterwards. */
 enum rn_code rn_hybrid_put_result(struct rn_buf *out,
                                   const struct rn_batch_result *r)
 {

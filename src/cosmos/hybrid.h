@@ -1,5 +1,5 @@
-/* hybrid.h -- batches in the binary form of one client (.NET): HybridRow rows
- * in a RecordIO stream.
+/* hybrid.h -- the binary batch format of the .NET client: HybridRow rows in a
+ * RecordIO stream.
  *
  *   stream   segment header, { record header, record }
  *   row      81, schema (i32), presence bits, fixed, variable, sparse fields
@@ -16,8 +16,8 @@
  * and its bytes.  A sparse field is a type code, a path token and a value; a
  * token past the known ones gives a name instead, of token - 13 bytes.
  *
- * Nobody has tried this with a live .NET client: it follows the public layout
- * and the vectors made from it.
+ * This has not been tested with a live .NET client: it follows the public
+ * layout and the vectors made from it.
  *
  * Any thread.
  */
@@ -28,7 +28,7 @@
 
 #include <stdint.h>
 
-/* The numbers are the wire's. */
+/* The numbers of the wire format. */
 enum rn_batch_type {
     RN_BATCH_CREATE = 0,
     RN_BATCH_PATCH = 1,
@@ -38,36 +38,36 @@ enum rn_batch_type {
     RN_BATCH_UPSERT = 20,
 };
 
-/* One operation as it was sent, in whatever form; at NULL: not sent. */
+/* One operation of a batch request, in either format; at NULL: not sent. */
 struct rn_batch_ask {
-    int32_t type; /* as sent; perhaps none of the above */
+    int32_t type; /* as sent; perhaps an unknown type */
     struct rn_view pk, id, body, if_match, if_none_match;
-    bool is_minimal; /* no body back */
-    bool has_ttl;    /* sent with it: seconds that the document is to live */
+    bool is_minimal; /* return no body */
+    bool has_ttl;    /* sent with a time to live, in seconds */
     int32_t ttl;
 };
 
-/* And what became of it. */
+/* The result of an operation. */
 struct rn_batch_result {
     int status, sub;
     struct rn_view etag, body; /* at NULL: none */
-    struct rn_view message;    /* why it was refused; JSON alone has it */
-    uint32_t retry_after_ms;   /* 0: not said */
+    struct rn_view message;    /* why it was refused; only in JSON */
+    uint32_t retry_after_ms;   /* 0: absent */
     double charge;
 };
 
-/* Told by its first byte: JSON never begins so. */
+/* Recognized by its first byte, with which no JSON begins. */
 bool rn_hybrid_is(struct rn_view body);
 
-/* Takes the segment header off a stream, and then operation after operation;
- * views are borrowed from it.  RN_BAD_REQUEST if the bytes are something else;
+/* Takes the segment header off a stream, then one operation after the other;
+ * the views borrow from it.  RN_BAD_REQUEST if the bytes are in another format;
  * RN_NOT_FOUND at the end. */
 enum rn_code rn_hybrid_begin(struct rn_view *stream,
                              struct rn_err *err) RN_CHECK;
 enum rn_code rn_hybrid_next(struct rn_view *stream, struct rn_batch_ask *out,
                             struct rn_err *err) RN_CHECK;
 
-/* The other way round. */
+/* Writes the segment header, then each result. */
 enum rn_code rn_hybrid_put_head(struct rn_buf *out) RN_CHECK;
 enum rn_code rn_hybrid_put_result(struct rn_buf *out,
                                   const struct rn_batch_result *r) RN_CHECK;

@@ -1,4 +1,4 @@
-/* kind.h -- the kinds of resources and what they are called.
+/* kind.h -- the kinds of resources, their names and their hierarchy.
  *
  *   account
  *     database               dbs
@@ -34,29 +34,29 @@ enum rn_kind {
     RN_KIND_CLIENT_KEY,
     RN_KIND_OFFER,
 
-    RN_KINDS, /* how many there are */
+    RN_KINDS, /* number of kinds */
 };
 
 enum {
-    /* Ids on the deepest path: dbs/{}/colls/{}/docs/{}. */
+    /* Number of ids on the deepest path: dbs/{}/colls/{}/docs/{}. */
     RN_KIND_DEPTH = 3,
 };
 
-/* The word in paths, which is also the signed resource type: "docs".  That of
- * the account is empty. */
+/* The word in paths, which is also the signed resource type: "docs".  Empty for
+ * the account. */
 struct rn_view rn_kind_word(enum rn_kind kind);
 
 /* The member that holds a list of them: "Documents". */
 struct rn_view rn_kind_list(enum rn_kind kind);
 
-/* What they lie in; the account lies in itself. */
+/* The kind of the owner; the account owns itself. */
 enum rn_kind rn_kind_owner(enum rn_kind kind);
 
-/* How many ids its path has: 3 for a document, 0 for the account. */
+/* The number of ids in its path: 3 for a document, 0 for the account. */
 size_t rn_kind_depth(enum rn_kind kind);
 
 /* The kind of that word, or RN_KIND_ACCOUNT if there is none.  Words are lower
- * case and nothing else. */
+ * case only. */
 enum rn_kind rn_kind_find(struct rn_view word);
 
 #endif

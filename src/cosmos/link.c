@@ -25,7 +25,7 @@ static enum rn_code refuse_length(struct rn_err *err, struct rn_view id,
                            "than '255' characters.");
 }
 
-/* UTF-16 units, or -1 if it is not UTF-8. */
+/* The length in UTF-16 code units, or -1 if it is not UTF-8. */
 static ptrdiff_t count_units(struct rn_view id)
 {
     const char *at = id.at, *end = id.at + id.len;
@@ -41,8 +41,8 @@ static ptrdiff_t count_units(struct rn_view id)
     return units;
 }
 
-/* A document's id may have '?' and '#': the SDKs' own tests make such documents
- * and read them.  '/' and '\\' the service's documentation excludes, and an
+/* A document's id may have '?' and '#': the SDKs' own tests create and read
+ * such documents.  The service's documentation excludes '/' and '\\', and an
  * encoded '/' would sign like a longer path. */
 enum rn_code rn_id_check(enum rn_kind kind, struct rn_view id,
                          struct rn_err *err)
@@ -75,7 +75,7 @@ static enum rn_code refuse_path(struct rn_err *err)
                    "kind of resource.");
 }
 
-/* Do the ids spell rids that lie in one another? */
+/* Whether all ids are rids that contain one another. */
 static bool are_rids(const struct rn_link *l)
 {
     enum rn_kind kind = l->is_list ? rn_kind_owner(l->kind) : l->kind;
@@ -153,7 +153,7 @@ struct rn_rid rn_link_rid(const struct rn_link *l)
 
 /* ---- text ---------------------------------------------------------------- */
 
-/* Appends what may stand in any path, and the other bytes as %XX. */
+/* Appends unreserved bytes as they are, and the others as %XX. */
 static enum rn_code add_escaped(struct rn_view id, struct rn_buf *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -203,7 +203,7 @@ static enum rn_kind path_kind(const struct rn_link *l)
     return l->is_list ? rn_kind_owner(l->kind) : l->kind;
 }
 
-/* Of ASCII. */
+/* Lower case of ASCII letters. */
 static void lower(char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -217,7 +217,7 @@ static enum rn_code add_rid(const struct rn_link *l, struct rn_buf *out)
     struct rn_view rid;
     enum rn_code rc;
 
-    /* An offer has no other name, whatever it looks like. */
+    /* An offer is always named by its rid, whatever its id looks like. */
     if (!l->is_rid && (l->kind != RN_KIND_OFFER || l->is_list))
         return RN_NOT_FOUND;
     rid = l->ids[l->depth - 1];

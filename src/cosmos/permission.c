@@ -10,7 +10,7 @@
 enum {
     GRANT_VERSION = 1,
     SEGMENTS_MAX = 2 * RN_KIND_DEPTH,
-    PK_TEXT_MAX = 64 << 10, /* all of it escaped, and blanks between */
+    PK_TEXT_MAX = 64 << 10, /* fully escaped, with blanks */
 };
 
 /* ---- permissions --------------------------------------------------------- */
@@ -25,7 +25,7 @@ static enum rn_code read_mode(const struct rn_json *j, struct rn_arena *arena,
 
     if (rn_json_kind(j, value) == RN_JSON_STRING)
         rc = rn_json_string_get(j, value, arena, &text);
-    if (rc && rc != RN_TOO_LARGE) /* which is no mode either */
+    if (rc && rc != RN_TOO_LARGE) /* too long for a mode */
         return rc;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (text.len == strlen(modes[i]) &&
@@ -146,7 +146,8 @@ enum rn_code rn_permission_print_claim(const struct rn_permission *p,
 
 /* ---- tokens -------------------------------------------------------------- */
 
-/* No signed request begins so: this is no verb. */
+/* Domain separation: no signed request starts with this, since it is not a
+ * verb. */
 static const char purpose[] = "resource token\n";
 
 enum { PURPOSE = sizeof(purpose) - 1, SIGNED = PURPOSE + RN_GRANT_BYTES };
@@ -207,8 +208,8 @@ enum rn_code rn_grant_print(const struct rn_grant *g, struct rn_signer *signer,
     return RN_OK;
 }
 
-/* Takes what stands before the next semicolon, as bytes.  The last semicolon
- * may be missing: some clients trim it. */
+/* Takes the text before the next semicolon, decoded.  The last semicolon is
+ * optional, since some clients trim it. */
 static bool take(struct rn_view *in, void *out, size_t bytes)
 {
     const char *end = in->len ? memchr(in->at, ';', in->len) : NULL;

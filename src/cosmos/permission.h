@@ -1,26 +1,27 @@
-/* permission.h -- what a user may do, and the token that says so.
+/* permission.h -- permissions of users, and the resource tokens that grant
+ * them.
  *
  * A permission is a resource like any other, in JSON:
  *
  *   {"id":"p","permissionMode":"Read","resource":"dbs/shop/colls/orders",
  *    "resourcePartitionKey":["x"]}
  *
- * The mode is All, Read or none, in any case.  The resource is a container or
- * what lies in one, by names or by rids.  With a partition key, it is only that
- * key's part of it.  A document by its name and without a key is every document
- * of that name, whatever its key; by its rid it is one.
+ * The mode is All, Read or none, case-insensitively.  The resource is a
+ * container or a resource in one, by names or by rids.  With a partition key,
+ * only the documents of that key are included.  A document by its name and
+ * without a key is every document of that name, whatever its key; by its rid it
+ * is one.
  *
- * A token is handed out with the permission whenever that is read, and is good
- * for a time:
+ * A token is issued whenever the permission is read, and expires:
  *
  *   type=resource&ver=1&sig=<base64 of a signature>;<base64 of the grant>;
  *
  *   grant = version 1, permission's rid 16, LSN of its etag 8, container's rid
  *           8, last second of validity 8; all big endian
  *
- * It holds no rights: those are the permission's, which must still be there as
- * it was.  The container's rid is there lest the token fit another container
- * that has taken the name.
+ * It holds no rights: the rights are those of the permission, which must still
+ * exist unchanged.  The container's rid is included so that the token is not
+ * valid for another container that reuses the name.
  *
  * Any thread.
  */
@@ -41,7 +42,7 @@ enum {
     RN_PERMISSION_CLAIM_MAX = 16 << 10,
     RN_GRANT_BYTES = 41,
     RN_GRANT_TEXT_MAX = 160, /* of the whole token; no NUL */
-    RN_GRANT_SECONDS = 3600, /* how long, if nobody says otherwise */
+    RN_GRANT_SECONDS = 3600, /* default lifetime */
     RN_GRANT_SECONDS_MIN = 10,
     RN_GRANT_SECONDS_MAX = 18000,
 };
@@ -53,12 +54,13 @@ struct rn_permission {
     struct rn_pk pk;
 };
 
-/* Reads the JSON; views point to it and to the arena.  RN_BAD_REQUEST. */
+/* Parses the JSON; views point to it and to the arena.  RN_BAD_REQUEST. */
 enum rn_code rn_permission_parse(struct rn_view json, struct rn_arena *arena,
                                  struct rn_permission *out,
                                  struct rn_err *err) RN_CHECK;
 
-/* What it is for, as a text that two permissions for the same share. */
+/* Appends the resource and key as a canonical text: two permissions for the
+ * same resource have the same text. */
 enum rn_code rn_permission_print_claim(const struct rn_permission *p,
                                        struct rn_buf *out) RN_CHECK;
 
@@ -69,13 +71,13 @@ struct rn_grant {
     int64_t until;           /* seconds since 1970 */
 };
 
-/* A token, to be released to the user. */
+/* Prints the token that is given to the user. */
 enum rn_code rn_grant_print(const struct rn_grant *g, struct rn_signer *signer,
                             char out[RN_GRANT_TEXT_MAX],
                             struct rn_view *text) RN_CHECK;
 
-/* Reads what stands behind sig= and finds the signer; RN_UNAUTHORIZED if it is
- * no token or nobody's. */
+/* Parses the text after sig= and finds the signer; RN_UNAUTHORIZED if it is not
+ * a token, or no signer made it. */
 enum rn_code rn_grant_parse(struct rn_view text,
                             struct rn_signer *const *signers, size_t count,
                             struct rn_grant *out, size_t *which,

@@ -10,7 +10,7 @@
 
 /* ---- the header's text --------------------------------------------------- */
 
-/* What is left to read, and where unescaped strings go. */
+/* The remaining input, and the arena of unescaped strings. */
 struct reader {
     struct rn_view in;
     struct rn_arena *arena;
@@ -58,7 +58,7 @@ static bool take_hex(struct rn_view *in, size_t digits, uint32_t *out)
     return true;
 }
 
-/* \uXXXX, of which two may make one code point. */
+/* \uXXXX; two of them may form a surrogate pair. */
 static bool take_utf16(struct rn_view *in, uint32_t *point)
 {
     uint32_t low;
@@ -76,9 +76,9 @@ static bool take_utf16(struct rn_view *in, uint32_t *point)
     return true;
 }
 
-/* What stands behind a backslash.  Go quotes a byte that is no UTF-8 as \xHH,
- * and control characters too; the former cannot be a key, as it cannot be in a
- * document. */
+/* The character after a backslash.  Go quotes a byte that is not UTF-8 as \xHH,
+ * and control characters too; the former is not a valid key, since no document
+ * can contain it. */
 static bool take_escape(struct rn_view *in, uint32_t *point)
 {
     static const char from[] = "\"\\/bfnrtav", to[] = "\"\\/\b\f\n\r\t\a\v";
@@ -105,7 +105,7 @@ static bool take_escape(struct rn_view *in, uint32_t *point)
     }
 }
 
-/* Finds the closing quote and refuses what cannot stand before it. */
+/* Finds the closing quote and rejects invalid bytes before it. */
 static bool measure_string(struct rn_view in, size_t *len, bool *escaped)
 {
     size_t i = 0;
@@ -144,7 +144,7 @@ static bool unescape(struct rn_view raw, char *out, size_t *len)
     return true;
 }
 
-/* The opening quote has been taken. */
+/* The opening quote has been consumed. */
 static enum rn_code read_string(struct reader *r, struct rn_view *out,
                                 struct rn_err *err)
 {
@@ -180,7 +180,7 @@ static size_t count_digits(struct rn_view in, size_t from)
     return i - from;
 }
 
-/* JSON's grammar of numbers; 0 if there is none. */
+/* The length of a JSON number; 0 if there is none. */
 static size_t measure_number(struct rn_view in)
 {
     size_t i = in.len > 0 && in.at[0] == '-', digits = count_digits(in, i);
@@ -292,7 +292,7 @@ enum rn_code rn_pk_parse(struct rn_view text, struct rn_arena *arena,
     return RN_OK;
 }
 
-/* Decodes one code point of valid UTF-8 and moves behind it. */
+/* Decodes one code point of valid UTF-8 and advances past it. */
 static uint32_t next_point(struct rn_view *text)
 {
     size_t len = rn_utf8_len(text->at, text->at + text->len);

@@ -1,7 +1,7 @@
-/* pk.h -- a partition key value: which logical partition is meant.
+/* pk.h -- partition key values: the identity of a logical partition.
  *
  * A key has one component, or up to three in a container with a hierarchical
- * key; fewer are a prefix, which stands for all keys that begin so.  It travels
+ * key; fewer are a prefix, which means all keys that start with it.  It is sent
  * in x-ms-documentdb-partitionkey, and in batches, as a JSON array:
  *
  *   ["p1"]  [1.5]  [true]  [null]     one component
@@ -9,12 +9,12 @@
  *   []                                no component at all
  *   ["x",2]  ["x",{}]                 hierarchical
  *
- * Components are equal if they are of one type and, for numbers, the same
- * double: 1 and 1.0 are, "1" and 1 are not, and nor are 0 and -0, because they
- * hash apart.
+ * Components are equal if they have the same type and, for numbers, the same
+ * double: 1 and 1.0 are equal; "1" and 1 are not, nor are 0 and -0, because
+ * their hashes differ.
  *
- * Text in a key is borrowed from its source or from the arena it was given.
- * Any thread.
+ * Text in a key is borrowed from its source or from the given arena.  Any
+ * thread.
  */
 #ifndef RN_COSMOS_PK_H
 #define RN_COSMOS_PK_H
@@ -27,7 +27,7 @@ enum {
     RN_PK_BYTES_MAX = 2080, /* of the encoded form */
 };
 
-/* The numbers are those that are hashed. */
+/* The numbers are part of the hash input. */
 enum rn_pk_type {
     RN_PK_UNDEFINED = 0,
     RN_PK_NULL = 1,
@@ -48,8 +48,8 @@ struct rn_pk {
     struct rn_pk_value values[RN_PK_MAX];
 };
 
-/* Reads the header's text.  Strings are copied into the arena only where they
- * had to be unescaped.  Besides JSON's escapes it takes those of Go (\x41, \a,
+/* Parses the header's text.  Strings are copied into the arena only if they had
+ * to be unescaped.  Besides JSON's escapes it accepts those of Go (\x41, \a,
  * \v, \U0001f600), whose client writes them. */
 enum rn_code rn_pk_parse(struct rn_view text, struct rn_arena *arena,
                          struct rn_pk *out, struct rn_err *err) RN_CHECK;
@@ -63,18 +63,18 @@ enum rn_code rn_pk_check_size(const struct rn_pk *pk,
 
 bool rn_pk_eq(const struct rn_pk *a, const struct rn_pk *b);
 
-/* Bytes that are equal exactly if the keys are, to be kept in a store:
+/* The stored encoding; bytes are equal exactly if the keys are:
  *
  *   key      = count, component*
  *   string   = 08, length (16 bits, big endian), bytes
  *   number   = 05, the double's 64 bits, big endian
  *   others   = the type
  *
- * Returns how many were written.  The key's size has been checked. */
+ * Returns the length.  The key's size must have been checked. */
 size_t rn_pk_encode(const struct rn_pk *pk, char out[RN_PK_BYTES_MAX]);
 
-/* Reads what encode wrote; strings are borrowed from `bytes`.  False if it is
- * anything else. */
+/* Decodes the output of encode; strings are borrowed from `bytes`.  False if
+ * the bytes are malformed. */
 bool rn_pk_decode(struct rn_view bytes, struct rn_pk *out);
 
 #endif

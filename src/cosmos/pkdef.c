@@ -31,7 +31,7 @@ static enum rn_code parse_kind(const struct rn_json *j, uint32_t value,
                    "The partition key kind must be Hash or MultiHash.");
 }
 
-/* A number, or the name that the Java client sends for it; 0 for none. */
+/* A number, or the name that the Java client sends for it; 0 if invalid. */
 static int64_t version_of(const struct rn_json *j, uint32_t value)
 {
     int64_t version = 0;
@@ -47,7 +47,7 @@ static int64_t version_of(const struct rn_json *j, uint32_t value)
                : 0;
 }
 
-/* Hierarchical keys came with the second hash and know no other. */
+/* Hierarchical keys exist only with version 2. */
 static enum rn_code parse_version(const struct rn_json *j, uint32_t value,
                                   struct rn_pkdef *out, struct rn_err *err)
 {
@@ -67,7 +67,7 @@ static enum rn_code parse_version(const struct rn_json *j, uint32_t value,
     return RN_OK;
 }
 
-/* The service's sentence; clients' tests look for both halves of it. */
+/* The service's message; clients' tests look for both halves of it. */
 static enum rn_code refuse_path(struct rn_view path, struct rn_err *err)
 {
     return rn_fail(err, RN_BAD_REQUEST,

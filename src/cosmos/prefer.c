@@ -12,7 +12,7 @@ static struct rn_view trim(struct rn_view v)
     return v;
 }
 
-/* Takes what stands before the separator off, which may not be there. */
+/* Takes the text before the separator, or all of it. */
 static struct rn_view cut(struct rn_view *rest, char separator)
 {
     const char *at = rest->len ? memchr(rest->at, separator, rest->len) : NULL;
@@ -32,7 +32,7 @@ bool rn_prefer_find(struct rn_view header, const char *name,
 {
     while (header.len) {
         struct rn_view rest = cut(&header, ',');
-        struct rn_view pair = cut(&rest, ';'); /* parameters are not ours */
+        struct rn_view pair = cut(&rest, ';'); /* parameters are ignored */
         struct rn_view word = cut(&pair, '=');
 
         if (word.len != strlen(name) ||
@@ -47,7 +47,7 @@ bool rn_prefer_find(struct rn_view header, const char *name,
     return false;
 }
 
-/* More than can be counted is still a number of seconds. */
+/* A number too large to represent is still a number of seconds. */
 uint32_t rn_prefer_wait(struct rn_view header)
 {
     struct rn_view value;

@@ -9,7 +9,7 @@ static const uint32_t container_bit = (uint32_t)1 << 31;
 
 enum { NO_NIBBLE = 0xff };
 
-/* What stands above the number of something in a container. */
+/* The nibble above the number of a resource in a container, by kind. */
 static const unsigned char nibbles[RN_KINDS] = {
     [RN_KIND_ACCOUNT] = NO_NIBBLE,
     [RN_KIND_DATABASE] = NO_NIBBLE,
@@ -151,7 +151,7 @@ size_t rn_rid_encode(struct rn_rid rid, unsigned char out[RN_RID_BYTES_MAX])
     return 16;
 }
 
-/* The kind by the nibble, or the account for a nibble that stands for none. */
+/* The kind of a nibble, or the account for an unused nibble. */
 static enum rn_kind kind_of_nibble(uint64_t nibble)
 {
     enum rn_kind kind = RN_KINDS - 1;
@@ -228,7 +228,7 @@ bool rn_rid_parse(struct rn_view text, struct rn_rid *out)
            rn_rid_decode(rn_view_of(bytes, len), out);
 }
 
-/* Appends word/rid/ after that of the owner. */
+/* Appends word/rid/ after the path of the owner. */
 static size_t print_step(struct rn_rid rid, char *out)
 {
     struct rn_rid owner = rn_rid_owner(rid);

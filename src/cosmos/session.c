@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* LSNs and versions are signed 64-bit numbers in every client; -1 stands for
+/* LSNs and versions are signed 64-bit numbers in every client; -1 means
  * none. */
 static bool read_signed(struct rn_view *in, int64_t *out)
 {
@@ -114,7 +114,7 @@ enum rn_code rn_session_find(struct rn_view token,
     return RN_OK;
 }
 
-/* A failover may change the regions, and then it raises the version. */
+/* A failover may change the regions; it then increases the version. */
 static bool same_regions(const struct rn_session *a, const struct rn_session *b)
 {
     if (a->region_count != b->region_count)

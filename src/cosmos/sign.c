@@ -56,9 +56,8 @@ struct rn_signer {
     EVP_MAC_CTX *keyed;
 };
 
-/* With a valid key only memory can be short.  OpenSSL keeps a list of what went
- * wrong in this thread, where a TLS connection would find it and take it for
- * its own. */
+/* With a valid key only memory can run out.  OpenSSL keeps an error queue per
+ * thread, which a TLS connection would otherwise read as its own. */
 static enum rn_code fail(void)
 {
     ERR_clear_error();
@@ -97,8 +96,8 @@ void rn_signer_free(struct rn_signer *s)
     rn_free(s);
 }
 
-/* Without a key init starts over with the one it has, whose two blocks are
- * already hashed. */
+/* Init without a key reuses the previous one, whose two blocks are already
+ * hashed. */
 enum rn_code rn_signer_sign(struct rn_signer *s, struct rn_view text,
                             unsigned char out[RN_SIGNATURE_LEN])
 {

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Where several codes share a number, the first row is what it means when read
- * back.  Sentences are the service's own: its clients' tests look for parts of
- * them, the doubled words included. */
+/* If several codes share a status, the first row is the one for reading it
+ * back.  The messages are the service's own: its clients' tests look for parts
+ * of them, the doubled words included. */
 static const struct rn_status table[] = {
     /* clang-format off */
     { RN_OK,           0, 200, 0, "OK", "" },
