@@ -1,12 +1,12 @@
-/* control.c -- the control routes: what only an operator may ask for.
+/* control.c -- the control routes under /_runnel/, for operators and tests.
  *
- * By exact path under /_runnel/.  They need a read-write account key, whose
+ * Paths are matched exactly.  The routes need a read-write account key, whose
  * signature is over an empty resource type and the path without its first
- * slash, and they are there for clients on loopback, or for all with --admin;
- * for anybody else they are not there.  Rows marked `test` need --test-mode.
+ * slash.  They exist for clients on loopback, or for all with --admin; for
+ * others they are 404.  Rows marked `test` need --test-mode.
  *
- * Bodies are JSON objects; a member that is not known is refused, so that a
- * misspelt one is not taken for its default.
+ * Bodies are JSON objects; an unknown member is refused, so that a misspelt one
+ * does not silently get its default.
  */
 #include "rest/admin/control.h"
 
@@ -264,7 +264,7 @@ static enum rn_code read_blow(struct rn_context *x, const struct rn_json *j,
 {
     uint32_t after = rn_json_find(j, 0, RN_LIT("after"));
     uint32_t lose = rn_json_find(j, 0, RN_LIT("lose"));
-    int64_t status = 0, sub = -1; /* not said: the usual one */
+    int64_t status = 0, sub = -1; /* absent: the usual one */
     enum rn_code rc = rn_control_number(x, j, "status", 599, &status);
 
     if (!rc)

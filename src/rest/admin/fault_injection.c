@@ -1,9 +1,9 @@
-/* fault_injection.c -- faults that a test has ordered for requests to come.
+/* fault_injection.c -- faults that a test injects into later requests.
  *
- * Orders are kept in the order they came; the first that fits a request and
- * has something left is used up by one.  They strike behind the signature and
- * the rights, before the handler or after it: what a real fault of the service
- * looks like to a client that did nothing wrong.
+ * Faults are kept in the order of their arrival; the first that matches a
+ * request and has strikes left is used.  They strike after the signature and
+ * the rights, before the handler or after it, so that they look like a fault of
+ * the service to a client that did nothing wrong.
  */
 #include "rest/admin/fault_injection.h"
 
@@ -61,7 +61,7 @@ static bool fits(const struct rn_injected_fault *o, const struct rn_context *x)
            (!o->header[0] || rn_context_header(x, o->header).at);
 }
 
-/* Takes order `i` off the list, which keeps its sequence. */
+/* Removes fault `i` and keeps the order of the others. */
 static void drop(struct rn_injected_faults *all, size_t i)
 {
     all->count--;
@@ -101,7 +101,7 @@ static enum rn_rest_step strike(struct rn_context *x,
 
     x->call->is_lost = blow.loses;
     if (!s)
-        return rn_reply_empty(x, RN_STATUS_NO_CONTENT); /* nobody gets it */
+        return rn_reply_empty(x, RN_STATUS_NO_CONTENT); /* never sent */
     rn_fail(&x->err, s->code, "a test has ordered this fault");
     x->err.reason = (int)s->reason;
     return rn_reply_fail(x, s->code);
@@ -130,7 +130,7 @@ void rn_injected_fault_strike_after(struct rn_context *x)
     if (blow.loses) {
         x->call->is_lost = true;
     } else if (blow.status) {
-        /* What the handler said is forgotten, its headers too. */
+        /* Discards the handler's answer, including its headers. */
         rn_http_response_init(&x->call->res, x->call->req);
         x->has_owner = false;
         rn_reply_common(x);

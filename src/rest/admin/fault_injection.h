@@ -1,4 +1,4 @@
-/* fault_injection.h -- faults that a test has ordered for requests to come. */
+/* fault_injection.h -- faults that a test injects into later requests. */
 #ifndef RN_REST_ADMIN_FAULT_INJECTION_H
 #define RN_REST_ADMIN_FAULT_INJECTION_H
 
@@ -9,20 +9,21 @@
 
 struct rn_context;
 
-/* What an ordered fault does to a request: an answer, or none. */
+/* What an injected fault does to a request: it answers with a status, or drops
+ * the answer. */
 struct rn_injected_effect {
     const struct rn_status *status;
-    bool loses; /* the connection ends instead */
+    bool loses; /* close the connection instead of answering */
 };
 
-/* A fault for requests to come. */
+/* A fault to be injected into matching requests. */
 struct rn_injected_fault {
     struct rn_injected_effect blow;
-    bool after;           /* the request has been carried out */
-    uint32_t count, skip; /* left to strike; left to spare, first */
+    bool after;           /* after the handler has run, not before */
+    uint32_t count, skip; /* times left to strike; matches left to skip first */
     char method[12];      /* empty: any */
-    char path[512];       /* how the target begins */
-    char header[64];      /* must be there; empty: none */
+    char path[512];       /* prefix of the target */
+    char header[64];      /* must be present; empty: none */
 };
 
 enum { RN_INJECTED_FAULTS_MAX = 32 };
@@ -34,18 +35,17 @@ struct rn_injected_faults {
     atomic_bool any;
 };
 
-/* ---- fault_injection.c
- * ------------------------------------------------------------- */
+/* ---- fault_injection.c --------------------------------------------------- */
 
 enum rn_code rn_injected_fault_add(struct rn_rest *r,
                                    const struct rn_injected_fault *order,
                                    struct rn_err *err) RN_CHECK;
 void rn_injected_fault_clear(struct rn_rest *r);
-/* How many strikes are left, and how many there were. */
+/* Strikes left in all faults; `*taken` gets those that have happened. */
 uint64_t rn_injected_fault_waiting(struct rn_rest *r, uint64_t *taken);
-/* True if a fault has answered in the handler's place. */
+/* True if a fault has answered instead of the handler. */
 bool rn_injected_fault_strike(struct rn_context *x, enum rn_rest_step *step);
-/* The answer is complete: spoils it if that was ordered. */
+/* Replaces a complete answer if a fault was injected for that. */
 void rn_injected_fault_strike_after(struct rn_context *x);
 
 #endif

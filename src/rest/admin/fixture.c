@@ -1,11 +1,11 @@
-/* fixture.c -- control routes of the test mode that keep the state of all
- * databases under a name and put it back (engine/fixture/fixture.h).
+/* fixture.c -- control routes of the test mode that save the state of all
+ * databases under a name and restore it (engine/fixture/fixture.h).
  *
- *   POST   /_runnel/snapshot  {"name": "clean"}   takes one, or takes it anew
+ *   POST   /_runnel/snapshot  {"name": "clean"}   saves one, or replaces it
  *   DELETE /_runnel/snapshot                      frees them all
- *   POST   /_runnel/reset     {"name": "clean"}   puts everything back
+ *   POST   /_runnel/reset     {"name": "clean"}   restores everything
  *
- * The answers say how much was copied, or changed.
+ * The answers have the number of rows copied, or changed.
  */
 #include "rest/admin/control.h"
 #include "rest/context.h"

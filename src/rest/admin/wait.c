@@ -4,16 +4,16 @@
  *                        "leases": "dbs/a/colls/leases",
  *                        "prefix": "billing", "timeoutMs": 30000}
  *
- * The LSN of each range when the request came is the target.  A processor has
- * caught up when its leases cover the container and, for each of them, no
- * change up to the target lies behind the lease's continuation.  The call is
+ * The target is the LSN of each range when the request arrived.  A processor
+ * has caught up when its leases cover the container and, for each lease, no
+ * change up to the target is behind the lease's continuation.  The call is
  * parked until the lease container changes, then the leases are read again.
  *
- * The answer tells whether they have caught up, and the target as "upto", with
- * which a client that waits for longer than one request asks again.
+ * The answer says whether they have caught up, and returns the target as
+ * "upto", which a client that waits longer than one request sends again.
  *
  * A lease is a document of the .NET libraries or librunnel: its id begins with
- * the prefix and has the container's rid in it; its continuation is an LSN.
+ * the prefix and contains the container's rid; its continuation is an LSN.
  */
 #include "rest/admin/control.h"
 #include "rest/context.h"
@@ -42,12 +42,12 @@ struct lease {
 
 struct wait_call {
     struct rn_context *x;
-    struct rn_object *leases; /* the container of them */
+    struct rn_object *leases; /* the lease container */
     char prefix[PREFIX_MAX + 1];
     int64_t deadline_ns;
     struct target *targets; /* in the call's arena */
     size_t target_count;
-    struct lease *found; /* by the last look; likewise */
+    struct lease *found; /* as last read; likewise */
     size_t found_count;
     struct rn_waiter waiter;
 };
@@ -73,7 +73,8 @@ static enum rn_code text_at(struct rn_context *x, const struct rn_json *j,
                : RN_OK;
 }
 
-/* By its feed range, or by the range that its token names, dead or alive. */
+/* Its interval: that of its feed range, or of the range in its token, dead or
+ * alive. */
 static enum rn_code read_interval(struct wait_call *w, struct rn_snapshot *r,
                                   const struct rn_json *j, struct rn_view token,
                                   struct lease *out)
@@ -134,7 +135,7 @@ static bool contains(struct rn_view text, struct rn_view part)
     return false;
 }
 
-/* Adds the document to the leases, if it is one of the processor's. */
+/* Adds the document to the leases, if it is a lease of the processor. */
 static enum rn_code read_lease(struct wait_call *w, struct rn_snapshot *r,
                                const struct rn_json *j)
 {
@@ -215,8 +216,8 @@ static bool is_covered(const struct wait_call *w,
     return rn_epk_compare(&at, &epks->max) >= 0;
 }
 
-/* Is there a change in a part of a living range that the lease has not come
- * to? */
+/* Is there a change in a part of a living range that the lease has not
+ * reached? */
 static enum rn_code look_in(struct wait_call *w, struct rn_snapshot *r,
                             const struct lease *lease,
                             const struct rn_feed_scan *scan, bool *is_behind)
@@ -303,7 +304,7 @@ static enum rn_code add_target(struct wait_call *w, struct rn_snapshot *r,
     return RN_OK;
 }
 
-/* Those that the client names, or the ranges as they are now. */
+/* The targets that the client sent, or the current LSNs of the ranges. */
 static enum rn_code set_targets(struct wait_call *w, struct rn_view upto)
 {
     const struct rn_container *c = w->x->container->container;
@@ -346,7 +347,7 @@ static void wake(struct rn_waiter *waiter)
     w->x->call->wake(w->x->call);
 }
 
-/* The client is gone.  Thread: loop. */
+/* The client disconnected.  Thread: loop. */
 static void gone(struct rn_call *call)
 {
     struct wait_call *w = ((struct rn_context *)call->state)->control;
@@ -402,8 +403,8 @@ static enum rn_rest_step woken(struct rn_call *call)
     return RN_REST_WORK;
 }
 
-/* Thread: worker.  Once parked, the call may be resumed at any moment: nothing
- * is touched any more. */
+/* Thread: worker.  Once parked, the call may be resumed at any moment and must
+ * not be touched. */
 static enum rn_rest_step check(struct rn_call *call)
 {
     struct wait_call *w = ((struct rn_context *)call->state)->control;
