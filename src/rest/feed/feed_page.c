@@ -1,7 +1,7 @@
-/* feed_page.c -- the documents of a page of the change feed.
+/* feed_page.c -- reads the documents of a change feed page.
  *
- * They are read piece by piece and printed into the body as they come.  A page
- * ends when it is full, or the pieces do; a slice when it has cost enough.
+ * They are read piece by piece and printed into the body.  A page ends when it
+ * is full or all pieces are read; a slice ends when its budget is spent.
  */
 #include "rest/feed/feed_page.h"
 #include "rest/reply.h"
@@ -11,8 +11,8 @@
 
 enum {
     PAGE_BYTES = 4 << 20,
-    TAIL_MAX = 160, /* what we add to a document */
-    SAMPLE = 16,    /* documents that tell how long others are */
+    TAIL_MAX = 160, /* the longest suffix added to a document */
+    SAMPLE = 16,    /* documents from which the average length is taken */
 };
 
 static enum rn_code begin_page(struct rn_feed_page *f)
@@ -50,9 +50,9 @@ static enum rn_code add_version(struct rn_feed_page *f,
                                  &f->x->container->container->pkdef, b);
 }
 
-/* A body that grows is copied each time.  So a page that is more than a few
- * documents gets all its memory when it is known how long they are; if there is
- * not as much, it grows. */
+/* A growing body is copied each time.  So a page of more than a few documents
+ * gets all its memory once their average length is known; if that much is not
+ * available, the body grows. */
 static void make_room(const struct rn_feed_page *f)
 {
     struct rn_buf *b = &f->x->call->body;
@@ -62,7 +62,7 @@ static void make_room(const struct rn_feed_page *f)
     (void)!rn_buf_reserve(b, count * each);
 }
 
-/* The document is JSON as it lies; only its end is ours. */
+/* The stored document is JSON already; only its end is added here. */
 static enum rn_code add_change(struct rn_feed_page *f,
                                const struct rn_change *c)
 {
@@ -96,7 +96,7 @@ static bool is_full(const struct rn_feed_page *f)
     return f->count >= f->max || f->x->call->body.len >= PAGE_BYTES;
 }
 
-/* Documents of one LSN are never divided. */
+/* The documents of one LSN stay in one page. */
 static enum rn_code read_piece(struct rn_feed_page *f, struct rn_feed *feed,
                                struct rn_feed_piece *p, enum rn_feed_end *end)
 {
@@ -156,8 +156,8 @@ static enum rn_code read_pieces(struct rn_feed_page *f, struct rn_snapshot *r,
         rn_feed_close(&feed);
         if (rc || *end != RN_FEED_ALL_READ)
             break;
-        /* Of several, the one that has nothing for this reader moves too: its
-         * place would fall behind what is retained. */
+        /* Of several pieces, one without changes for this reader advances too:
+         * its LSN would otherwise fall behind what is retained. */
         if (f->piece_count > 1 || p->floor_count > 1)
             p->given = p->upto;
         if (i + 1 == f->piece_count)
@@ -180,7 +180,7 @@ enum rn_code rn_feed_page_read(struct rn_feed_page *f, uint32_t entries,
     rc = rn_snapshot_begin(&r, f->x->rest->engine, f->x->container->container,
                            &f->x->err);
     *end = RN_FEED_ALL_READ;
-    /* The catalog hears of a deletion after those who wait. */
+    /* Waiters learn of a deleted container before the catalog does. */
     if (!rc && f->parked_ns)
         rc = rn_feed_check_database(&r, &f->x->err);
     if (!rc && !f->is_begun)

@@ -1,9 +1,9 @@
-/* feed_place.c -- where a page of the change feed begins and ends.
+/* feed_place.c -- the LSNs at which a page of the change feed begins and ends.
  *
- * In the first snapshot each piece gets the LSN to go on from, by the token or
- * the time that was sent, and the one to stop at, which is the range's.  A
- * place that is not one of this feed, or no longer, is refused: what a reader
- * would be moved past it would never learn of.
+ * In the first snapshot each piece gets the LSN to continue from, by the
+ * continuation or the start time that was sent, and the LSN to stop at, which
+ * is the range's.  A continuation that is not of this feed, or no longer valid,
+ * is refused: the reader would otherwise skip changes without notice.
  */
 #include "rest/feed/feed_page.h"
 #include "rest/sessions.h"
@@ -12,9 +12,9 @@
 
 #include <stdlib.h>
 
-/* A place beyond the end is of another life of the data; to go on from it
- * would pass over whatever comes until then.  The service does: with --strict
- * the reader is told that nothing is there. */
+/* An LSN beyond the end is from another history of the data; continuing from it
+ * would skip all changes up to it.  The service does that: with --strict the
+ * answer is that nothing is new. */
 static enum rn_code refuse_future(struct rn_feed_page *f, uint32_t range,
                                   uint64_t lsn, uint64_t end)
 {
@@ -25,7 +25,7 @@ static enum rn_code refuse_future(struct rn_feed_page *f, uint32_t range,
                    (unsigned long long)lsn, range, (unsigned long long)end);
 }
 
-/* Did one range hold all that is read? */
+/* Did a single range once hold all that is read? */
 static enum rn_code was_one(struct rn_feed_page *f, struct rn_snapshot *r,
                             bool *out)
 {
@@ -45,8 +45,8 @@ static enum rn_code was_one(struct rn_feed_page *f, struct rn_snapshot *r,
     return rc;
 }
 
-/* One LSN for several ranges is right if they come from one, and 0 is the
- * beginning of all. */
+/* One LSN for several ranges is valid if they come from one range; 0 is the
+ * beginning of every range. */
 static enum rn_code check_single(struct rn_feed_page *f, struct rn_snapshot *r)
 {
     bool is_one = f->piece_count == 1 || f->token.lsn == 0;
@@ -63,23 +63,23 @@ static enum rn_code check_single(struct rn_feed_page *f, struct rn_snapshot *r)
 
 /* ---- floors --------------------------------------------------------------
  *
- * A part of a token says that its reader has everything of a range, as far as
+ * A part of a token says that its reader has every change of a range, as far as
  * the request reads it, up to an LSN.  That stays true when the range is split
  * or merged.  So the interval of a range that is read is cut at the bounds of
- * all ranges that the token names, and of each cut the highest LSN counts: its
- * floor.  Ranges that were merged had come to different LSNs; the merged one is
- * read from the lowest floor on, and what lies at or below the floor of its own
- * interval is left out.  The parts of dead ranges go back into the token until
- * the reader has come past them in each range that took over from them.
+ * all ranges that the token names, and for each cut the highest LSN counts: its
+ * floor.  Merged ranges had reached different LSNs; the merged range is read
+ * from the lowest floor on, and changes at or below the floor of their own
+ * interval are left out.  The parts of dead ranges stay in the token until the
+ * reader has passed them in each range that succeeded them.
  *
- * Of a range that a restore has passed over nobody knows the interval.  Where
- * nothing else is known, the lowest LSN of such ranges counts.
+ * The interval of a range that a restore has skipped is unknown.  Where nothing
+ * else is known, the lowest LSN of such ranges counts.
  */
 struct told {
     struct rn_feed_floor *parts;
     size_t count;
     bool has_lost;
-    uint64_t lost; /* the lowest LSN of ranges that a restore passed over */
+    uint64_t lost; /* the lowest LSN of ranges that a restore skipped */
 };
 
 static bool is_passed_over(const struct rn_row_range *row)
@@ -87,7 +87,7 @@ static bool is_passed_over(const struct rn_row_range *row)
     return row->state != RN_RANGE_ALIVE && !row->child_count;
 }
 
-/* What one part says, with the interval that its range has or had. */
+/* Reads one part of the token, with the interval that its range has or had. */
 static enum rn_code read_part(struct rn_feed_page *f, struct rn_snapshot *r,
                               const struct rn_feed_part *part, struct told *out)
 {
@@ -130,7 +130,7 @@ static void add_bound(const struct rn_feed_piece *p, const struct rn_epk *bound,
         bounds[(*count)++] = bound;
 }
 
-/* The highest of all parts that hold an EPK. */
+/* The floor at an EPK: the highest LSN of all parts that contain it. */
 static struct rn_feed_floor floor_at(const struct told *told,
                                      const struct rn_epk *at, uint32_t range)
 {
@@ -151,8 +151,8 @@ static struct rn_feed_floor floor_at(const struct told *told,
     return best;
 }
 
-/* `told` has what meets the piece, and there is room for two bounds, and so two
- * floors, of each part, and one more. */
+/* `told` has the parts that meet the piece.  There is room for two bounds, and
+ * so two floors, of each part, and one more. */
 static void cut_floors(struct rn_feed_piece *p, const struct told *told,
                        const struct rn_epk **bounds)
 {
@@ -220,7 +220,7 @@ static enum rn_code place_by_parts(struct rn_feed_page *f,
     return rc;
 }
 
-/* Each once, though it may be the floor of several intervals. */
+/* Adds a part once, though it may be the floor of several intervals. */
 static void add_part(struct rn_feed_part *parts, size_t *count, size_t from,
                      const struct rn_feed_floor *floor)
 {
@@ -270,8 +270,8 @@ enum rn_code rn_feed_page_parts(struct rn_feed_page *f,
 
 /* ---- history ------------------------------------------------------------- */
 
-/* All versions start where there is a place to start from, or from the oldest
- * that a container keeps for ever. */
+/* All-versions reads start at a continuation, or at the oldest version if the
+ * container keeps versions for ever. */
 static enum rn_code place_history(struct rn_feed_page *f, struct rn_snapshot *r,
                                   struct rn_feed_piece *p)
 {
@@ -297,8 +297,8 @@ static enum rn_code refuse_lost(struct rn_feed_page *f, uint32_t range,
                    (unsigned long long)after, range, (unsigned long long)lost);
 }
 
-/* Mostly all of the piece is kept from its lowest floor on; if not, each of its
- * intervals is looked at by itself. */
+/* Usually everything of the piece is retained from its lowest floor on; if not,
+ * each of its intervals is checked by itself. */
 enum rn_code rn_feed_page_check_history(struct rn_feed_page *f,
                                         struct rn_snapshot *r,
                                         const struct rn_feed_piece *p)
@@ -347,8 +347,8 @@ static enum rn_code place_piece(struct rn_feed_page *f, struct rn_snapshot *r,
     return RN_OK;
 }
 
-/* Beside a place a time has nothing to say, but where a merge has mixed what is
- * before it with what is after it. */
+/* With a continuation the start time has no effect, except where a merge has
+ * mixed entries from before and after that time. */
 static uint64_t timed_upto(const struct rn_feed_page *f,
                            const struct rn_row_range *row)
 {

@@ -1,7 +1,8 @@
-/* feed_request.c -- what a reader of the change feed asks for.
+/* feed_request.c -- parses the request headers of the change feed.
  *
- * Which feed, how much of it at a time, of which part of the container, from
- * where on, and whether it would wait.  Nothing is read of the store here.
+ * They say which feed is read, how much of it at a time, of which part of the
+ * container, from where on, and whether to wait.  Nothing is read from the
+ * store here.
  */
 #include "rest/feed/feed_page.h"
 #include "rest/lists.h"
@@ -20,7 +21,8 @@ static bool is_word(struct rn_view v, const char *word)
     return v.len == strlen(word) && strncasecmp(v.at, word, v.len) == 0;
 }
 
-/* Of two places either could be meant, and one of them passes over changes. */
+/* With two continuations either could be meant, and one of them would skip
+ * changes. */
 static enum rn_code check_once(struct rn_feed_page *f)
 {
     static const char *const names[] = {
@@ -64,8 +66,9 @@ static enum rn_code read_mode(struct rn_feed_page *f)
                    (int)(im.len < 64 ? im.len : 64), im.at);
 }
 
-/* A time alone is exclusive, as in the service; beside a place it is inclusive.
- * Clients of the first versions ask for a place by time and read from there. */
+/* A start time alone is exclusive, as in the service; with a continuation it is
+ * inclusive.  Clients of the first versions look up a continuation by time and
+ * read from there. */
 static enum rn_code read_place(struct rn_feed_page *f)
 {
     struct rn_context *x = f->x;
@@ -85,8 +88,8 @@ static enum rn_code read_place(struct rn_feed_page *f)
     return rc;
 }
 
-/* The ranges that the asked part lies in.  A part of nothing lies somewhere,
- * too: its reader learns how far that range goes. */
+/* The ranges that the requested part lies in.  An empty part lies in a range
+ * too: its reader gets that range's LSN. */
 static enum rn_code cut_pieces(struct rn_feed_page *f,
                                const struct rn_range_span *span,
                                const struct rn_epk_range *epks)
@@ -135,8 +138,8 @@ enum rn_code rn_feed_page_scope(struct rn_feed_page *f)
     return cut_pieces(f, span, &scan.epks);
 }
 
-/* Who asks where it is now, or at a time, waits for nothing.  Preferences may
- * stand in one field or in several. */
+/* A request for the current position, or for the position at a time, does not
+ * wait.  Preferences may be in one header or in several. */
 static void read_wait(struct rn_feed_page *f)
 {
     const struct rn_http_request *req = f->x->call->req;

@@ -1,13 +1,13 @@
-/* feeds.c -- the change feed, by the page.
+/* feeds.c -- the change feed by the page: reading, parking, answering.
  *
  * A loop reads one slice (feed_page.h).  If that found nothing and there is
  * more, a worker reads on.  Each slice has a snapshot of its own and reads up
  * to the end of that snapshot, because a document that is rewritten between two
  * slices moves behind the end of the first.  So the last slice has seen, in one
- * snapshot, that nothing is left.  If then the client would wait, the call is
- * parked until the range moves, and goes on in the same way.  Of a part of the
- * range it may find nothing again, and waits again; its client sees none of
- * this.
+ * snapshot, that nothing is left.  If the client wants to wait, the call is
+ * then parked until the range changes, and reads on in the same way.  A reader
+ * of a part of the range may find nothing and be parked again; its client does
+ * not see this.
  *
  * The answer is 200 with the last document's LSN, or 304 with the range's.
  */
@@ -44,7 +44,7 @@ static struct rn_waiters *waiters_of(const struct rn_feed_page *f)
     return rn_engine_waiters(f->x->rest->engine);
 }
 
-/* The client is gone.  Thread: loop. */
+/* The client disconnected.  Thread: loop. */
 static void gone(struct rn_call *call)
 {
     struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
@@ -53,7 +53,8 @@ static void gone(struct rn_call *call)
         call->wake(call);
 }
 
-/* What moves it: its part of its range, or of several ranges anything. */
+/* What wakes the waiter: changes of its part of one range, or any change if it
+ * reads several ranges. */
 static void set_waited(struct rn_feed_page *f)
 {
     const struct rn_feed_piece *p = &f->pieces[0];
@@ -99,8 +100,8 @@ static enum rn_code add_etag(struct rn_feed_page *f,
     return rc;
 }
 
-/* The session token of all ranges read, which is the place of a reader that has
- * all. */
+/* The session token of all ranges read, which is also the continuation of a
+ * reader that has everything. */
 static enum rn_code add_session(struct rn_feed_page *f,
                                 const struct rn_feed_part *parts)
 {
@@ -129,8 +130,8 @@ static enum rn_code add_place(struct rn_feed_page *f)
 
     if (!rc)
         rc = add_etag(f, parts, count);
-    /* Without documents a session is never ahead of the place: Java reads until
-     * the one has come to the other. */
+    /* Without documents the session token is never ahead of the continuation:
+     * the Java client reads until both are equal. */
     for (size_t i = 0; !rc && !f->is_old && i < f->piece_count; i++)
         parts[i].lsn = f->pieces[i].upto;
     if (rc || f->piece_count > 1)
@@ -140,8 +141,8 @@ static enum rn_code add_place(struct rn_feed_page *f)
     return RN_OK;
 }
 
-/* What a key or a token was good for when its holder began to wait it may be
- * good for no more. */
+/* Authorizes again: while the call was parked, its key or token may have become
+ * invalid. */
 static enum rn_code check_still(struct rn_feed_page *f)
 {
     return f->parked_ns ? rn_rest_authorize(f->x) : RN_OK;
@@ -179,7 +180,8 @@ static enum rn_rest_step look_again(struct rn_call *call);
 static enum rn_rest_step after_slice(struct rn_feed_page *f, enum rn_code rc,
                                      enum rn_feed_end end);
 
-/* Who would wait says so before it looks, lest a change come between. */
+/* The waiter is registered before reading, so that no change between the two is
+ * missed. */
 static enum rn_code read_slice(struct rn_feed_page *f, uint32_t entries,
                                size_t bytes, enum rn_feed_end *end)
 {
@@ -188,8 +190,8 @@ static enum rn_code read_slice(struct rn_feed_page *f, uint32_t entries,
     return rn_feed_page_read(f, entries, bytes, end);
 }
 
-/* Once parked, the call may be resumed at any moment: nothing is touched any
- * more. */
+/* Once parked, the call may be resumed at any moment and must not be
+ * touched. */
 static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
 {
     struct rn_call *call = f->x->call;
@@ -201,7 +203,7 @@ static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
     case RN_PARKED:
         return RN_REST_PENDING;
     case RN_PARK_MOVED:
-        call->wake(call); /* in its turn: others use this thread too */
+        call->wake(call); /* through the loop's queue: others wait there */
         return RN_REST_PENDING;
     case RN_PARK_OVER:
         break;
@@ -209,8 +211,8 @@ static enum rn_rest_step wait_for_more(struct rn_feed_page *f)
     return answer(f);
 }
 
-/* The container's ranges are others by now, which its reader, who names none,
- * need not know: from the start again, with those that the catalog has. */
+/* The container's ranges have changed, which a reader that names no range need
+ * not notice: starts over, with the ranges in the catalog. */
 static enum rn_rest_step start_again(struct rn_call *call)
 {
     struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
@@ -228,8 +230,8 @@ static enum rn_rest_step start_again(struct rn_call *call)
     return after_slice(f, rc, end);
 }
 
-/* May it be read with other ranges?  That its range is gone is true when the
- * catalog has heard of it: the whole container may be. */
+/* May the request be read with other ranges?  RN_GONE for a named range is true
+ * only once the catalog has the change: the whole container may be gone. */
 static bool may_start_again(const struct rn_feed_page *f)
 {
     const struct rn_container *c = f->x->container->container;
@@ -238,7 +240,7 @@ static bool may_start_again(const struct rn_feed_page *f)
            (f->piece_count && rn_container_range(c, f->pieces[0].range));
 }
 
-/* A range is gone, or all of them, with the container. */
+/* A range is gone, or all of them with their container. */
 static enum rn_rest_step after_change(struct rn_feed_page *f)
 {
     enum rn_code rc = rn_context_refresh(f->x);
@@ -278,7 +280,7 @@ static enum rn_rest_step go_on(struct rn_call *call)
     return after_slice(f, rc, end);
 }
 
-/* Something moved, or the time is over. */
+/* The range changed, or the wait timed out. */
 static enum rn_rest_step look_again(struct rn_call *call)
 {
     struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
@@ -309,7 +311,8 @@ enum rn_rest_step rn_rest_feed_read(struct rn_context *x)
     return after_slice(f, rc, end);
 }
 
-/* Nobody is given all documents who asked for those that have changed. */
+/* A query of the feed is refused: to ignore A-IM would return all documents
+ * instead of the changed ones. */
 enum rn_rest_step rn_rest_feed_query(struct rn_context *x)
 {
     return rn_reply_fail(x, rn_fail(&x->err, RN_BAD_REQUEST,
