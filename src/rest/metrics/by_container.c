@@ -1,16 +1,16 @@
-/* by_container.c -- what the metrics tell of containers by their names.
+/* by_container.c -- the metrics with labels for database and container.
  *
  *   runnel_request_units_total{database,container}
  *   runnel_range_lsn{database,container,range}
  *   runnel_feed_oldest_retained_lsn{database,container,range}
  *
  * Each name is a series that Prometheus keeps for weeks, and there may be ten
- * thousand containers.  So RN_TALLY_CONTAINERS of them are told: those that are
- * used first, then the oldest.  The units of all others are those of the
- * container "" of the database "".  A place that a deleted one leaves is free
- * as of the next look.
+ * thousand containers.  So only RN_TALLY_CONTAINERS of them are exported: those
+ * that are used first, then the oldest.  The units of all others are counted
+ * under the container "" of the database "".  The slot of a deleted container
+ * is free from the next scrape on.
  *
- * LSNs are read from a snapshot, in which nothing is that is not durable (I6).
+ * LSNs are read from a snapshot, which contains only durable changes (I6).
  */
 #include "rest/metrics/by_container.h"
 
@@ -39,7 +39,7 @@ uint64_t rn_series_number(struct rn_rid container)
 
 /* ---- which --------------------------------------------------------------- */
 
-/* Those that nobody has used yet take the places that are left. */
+/* Containers that have not been used yet take the slots that are left. */
 static void place_oldest(struct rn_rest *r)
 {
     struct rn_object *oldest[RN_TALLY_CONTAINERS];
@@ -152,7 +152,7 @@ static enum rn_code last_lsn(struct rn_snapshot *r, uint32_t range,
     return rc;
 }
 
-/* The first from which on all versions are there. */
+/* The oldest LSN from which on all versions are retained. */
 static enum rn_code oldest_lsn(struct rn_snapshot *r, uint32_t range,
                                uint64_t *out)
 {
@@ -180,7 +180,7 @@ static void print_ranges(const struct series *s, const char *name,
             uint64_t lsn = 0;
 
             if (get(&reading, c->ranges[k].id, &lsn))
-                continue; /* there is none, or it has been deleted */
+                continue; /* the slot is free, or its container was deleted */
             print_names(s->out, name, &s->of[i]);
             (void)!rn_buf_printf(s->out, ",range=\"%u\"} %llu\n",
                                  c->ranges[k].id, (unsigned long long)lsn);

@@ -1,7 +1,6 @@
-/* catalog.c -- see catalog.h.
+/* catalog.c -- the table of all metrics; see catalog.h.
  *
- * docs/operations.md says what to watch for; a test holds the two against each
- * other.
+ * docs/operations.md says what to watch for; a test compares the two.
  */
 #include "rest/metrics/catalog.h"
 
@@ -31,7 +30,7 @@ static const struct figure {
       "How long queries waited for a worker, before they ran and between." },
     { "runnel_arena_bytes", gauge, "Memory that has a ceiling of its own." },
 
-    /* who asks */
+    /* authentication */
     { "runnel_auth_failures_total", counter, "Requests answered 401." },
     { "runnel_auth_delayed_total", counter,
       "Wrong signatures whose answer was held back." },

@@ -1,4 +1,4 @@
-/* counters.c -- see counters.h. */
+/* counters.c -- request counters and histograms; see counters.h. */
 #include "rest/metrics/counters.h"
 
 #include "access/access_path.h"
@@ -9,10 +9,10 @@
 
 enum {
     STRIPES = 8,
-    STATUSES = 32, /* that differ; the last is for all that are more */
+    STATUSES = 32, /* distinct ones; the last row is for all others */
     KINDS = RN_KINDS + 1,
-    CELLS = RN_HTTP_METHODS * KINDS, /* of a status */
-    JUMP_MS = 1000,                  /* the least that is a jump */
+    CELLS = RN_HTTP_METHODS * KINDS, /* per status */
+    JUMP_MS = 1000,                  /* a smaller difference is not a jump */
     SLEW_MS = 20,
 };
 
@@ -41,11 +41,13 @@ struct stripe {
 };
 
 struct rn_tally {
-    _Atomic int statuses[STATUSES]; /* of each row; 0: not yet used */
+    _Atomic int
+        statuses[STATUSES]; /* the status of each row; 0: not yet used */
     counter rejects[RN_REJECTS];
     counter aborts[RN_ABORTS];
     counter tokens;
-    counter containers[RN_TALLY_CONTAINERS]; /* whose place it is; 0: free */
+    counter containers[RN_TALLY_CONTAINERS]; /* the container of each slot; 0:
+                                                free */
     struct stripe stripes[STRIPES];
 };
 
@@ -72,14 +74,15 @@ static uint64_t get(counter *c)
 static struct stripe *own_stripe(struct rn_tally *t)
 {
     static atomic_uint next;
-    static _Thread_local unsigned mine; /* one more than its number */
+    static _Thread_local unsigned
+        mine; /* this thread's stripe number plus one */
 
     if (!mine)
         mine = atomic_fetch_add(&next, 1) % STRIPES + 1;
     return &t->stripes[mine - 1];
 }
 
-/* The row of a status, taken at its first use. */
+/* The row of a status, allocated at its first use. */
 static size_t row_of(struct rn_tally *t, int status)
 {
     for (size_t i = 0; i < STATUSES - 1; i++) {
@@ -114,8 +117,8 @@ void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r)
         (uint64_t)(r->units * 100 + 0.5));
 }
 
-/* Two threads may take two places for one container, if one becomes free in
- * between: whoever tells adds them up. */
+/* Two threads may allocate two slots for one container, if a slot becomes free
+ * in between; by_container.c adds them up. */
 size_t rn_tally_place(struct rn_tally *t, uint64_t container)
 {
     size_t none = RN_TALLY_CONTAINERS, empty = none;
@@ -250,7 +253,7 @@ static enum rn_code print_requests(struct rn_tally *t, struct rn_buf *out)
     return rc;
 }
 
-/* The times at this place of every stripe. */
+/* The sum of this histogram over all stripes. */
 static enum rn_code print_times(struct rn_tally *t, size_t place,
                                 const char *name, const char *label,
                                 struct rn_buf *out)

@@ -1,10 +1,11 @@
-/* counters.h -- what is counted of requests, and how it is told to Prometheus.
+/* counters.h -- request counters and histograms, lock-free and striped by
+ * thread, in Prometheus' text format.
  *
- * Names and labels are a fixed set: no id of a document, no key, no name of a
- * client's ever becomes a label.  Of containers so many are told by name and no
- * more (by_container.c).  Each thread counts in a stripe of its own, so that
- * counting costs a few nanoseconds; the stripes are added up when somebody
- * asks.
+ * Names and labels are a fixed set: no document id, key or name of a client
+ * ever becomes a label.  Only a limited number of containers is exported by
+ * name (by_container.c).  Each thread counts in a stripe of its own, so that
+ * counting costs a few nanoseconds; the stripes are added up when the metrics
+ * are printed.
  *
  * Threads: any.
  */
@@ -22,9 +23,9 @@
 struct rn_tally;
 
 enum rn_reject {
-    RN_REJECT_CONNECTIONS, /* more than there may be */
-    RN_REJECT_TIMEOUT,     /* the request did not come in time */
-    RN_REJECT_MALFORMED,   /* what came was no request, or too large a one */
+    RN_REJECT_CONNECTIONS, /* above the connection limit */
+    RN_REJECT_TIMEOUT,     /* the request did not arrive in time */
+    RN_REJECT_MALFORMED,   /* not a valid request, or too large */
     RN_REJECTS,
 };
 
@@ -37,57 +38,59 @@ enum rn_feed_result {
     RN_FEED_RESULTS,
 };
 
-/* What a query had too much of. */
+/* The limit that a query exceeded. */
 enum rn_query_abort { RN_ABORT_STEPS, RN_ABORT_MEMORY, RN_ABORTS };
 
-/* So many containers are counted each by itself. */
+/* The number of containers that have a counter of their own. */
 enum { RN_TALLY_CONTAINERS = 64 };
 
 struct rn_tally_request {
     enum rn_http_method method;
-    enum rn_kind kind; /* RN_KINDS: of none */
+    enum rn_kind kind; /* RN_KINDS: no resource */
     int status;
     int64_t ns;
     uint64_t bytes_in, bytes_out;
     double units;
-    uint64_t container; /* see rn_tally_place; 0: of none */
+    uint64_t container; /* see rn_tally_place; 0: no container */
 };
 
-struct rn_tally *rn_tally_new(void) RN_CHECK; /* NULL without memory */
-void rn_tally_free(struct rn_tally *t);       /* NULL is fine */
+struct rn_tally *rn_tally_new(void) RN_CHECK; /* NULL if out of memory */
+void rn_tally_free(struct rn_tally *t);       /* NULL is allowed */
 
 void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r);
 void rn_tally_reject(struct rn_tally *t, enum rn_reject why);
-/* A read that did not wait has waited for 0. */
+/* `waited_ns` is 0 if the read was not parked. */
 void rn_tally_feed(struct rn_tally *t, enum rn_feed_result result,
                    uint64_t items, int64_t waited_ns);
 void rn_tally_query(struct rn_tally *t, int64_t ns,
                     const struct rn_query_note *n);
 void rn_tally_abort(struct rn_tally *t, enum rn_query_abort why);
-void rn_tally_token(struct rn_tally *t); /* one was made for a permission */
-/* A container's place, taken for it if there is one left; otherwise
- * RN_TALLY_CONTAINERS, the place of all others and of what is in none.  It may
- * be any number but 0, and should differ from others' in its last bits. */
+void rn_tally_token(struct rn_tally *t); /* a permission's token was created */
+/* A container's slot, allocated if one is free; otherwise RN_TALLY_CONTAINERS,
+ * the slot that all other containers share.  The container's number is not 0
+ * and should differ from others in its low bits. */
 size_t rn_tally_place(struct rn_tally *t, uint64_t container);
 uint64_t rn_tally_container(struct rn_tally *t, size_t place); /* 0: none */
 double rn_tally_units(struct rn_tally *t, size_t place);
-/* The container is gone: its place is free, and its units are the others'. */
+/* The container was deleted: frees its slot and adds its units to the shared
+ * slot. */
 void rn_tally_forget(struct rn_tally *t, size_t place);
 
-/* How many answers had this status. */
+/* The number of answers with this status. */
 uint64_t rn_tally_status(struct rn_tally *t, int status);
 enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out) RN_CHECK;
 
 /* ---- the wall clock ------------------------------------------------------ */
 
-/* Sees when the wall clock and the steady one part.  Zeroed is ready. */
+/* Detects jumps of the wall clock against the monotonic clock.
+ * Zero-initialised is ready. */
 struct rn_jumps {
-    _Atomic int64_t offset_ms; /* wall - steady; 0: not yet known */
+    _Atomic int64_t offset_ms; /* wall - monotonic; 0: not yet known */
     atomic_ullong count;
 };
 
-/* By how many milliseconds the wall clock has jumped since it was last looked
- * at; 0 if it ran on, or was merely slewed.  A jump is told to one caller. */
+/* The milliseconds by which the wall clock has jumped since the last call; 0 if
+ * it did not, or was only slewed.  Each jump is returned to one caller. */
 int64_t rn_jumps_note(struct rn_jumps *j, int64_t wall_ms, int64_t mono_ns);
 
 #endif

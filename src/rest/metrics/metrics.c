@@ -1,4 +1,4 @@
-/* metrics.c -- the server in numbers, in Prometheus' text format.
+/* metrics.c -- the body of /metrics, in Prometheus' text format.
  *
  * Names begin with runnel_, units are seconds and bytes; docs/operations.md
  * says what to watch for.
@@ -132,7 +132,7 @@ static double resident_bytes(void)
     if (!file)
         return 0;
     if (fgets(text, sizeof(text), file)) {
-        (void)strtoul(text, &end, 10); /* all that is mapped */
+        (void)strtoul(text, &end, 10); /* total mapped pages, skipped */
         pages = strtoul(end, NULL, 10);
     }
     fclose(file);
@@ -152,8 +152,8 @@ static double open_files(void)
     return count;
 }
 
-/* What the server tells of itself, and the memory that has a ceiling of its
- * own; that of requests under way is not counted. */
+/* The server's own metrics, and the memory with a limit of its own; memory of
+ * requests in progress is not counted. */
 static void print_vitals(struct rn_rest *r, struct rn_buf *out)
 {
     const char *name = "runnel_arena_bytes";
@@ -220,6 +220,7 @@ enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out)
     print_vitals(r, out);
     print_process(r, out);
     print_security(r, out);
-    /* What did not fit is missing at the end; half a line is worse. */
+    /* Metrics that did not fit are missing at the end; half a line would be
+     * worse. */
     return rn_buf_add(out, RN_LIT("# end\n"));
 }
