@@ -5,10 +5,10 @@
  *   POST /_runnel/index    {"container": "dbs/a/colls/b", "paths": ["/a"],
  *                           "drop": true}       in test mode
  *
- * The first runs a page of the query and tells the way to its documents, what
- * it cost and which index it misses; the headers that narrow a query narrow
- * this one.  The second makes or drops an index now.  A path may have a
- * direction behind it: "/b DESC".
+ * The first runs a page of the query and returns its access path, its cost and
+ * the index that it misses; the headers that narrow a query narrow this one.
+ * The second builds or drops an index now.  A path may have a direction
+ * appended: "/b DESC".
  */
 #include "access/access_path.h"
 #include "rest/admin/control.h"
@@ -65,7 +65,7 @@ static enum rn_code count_row(void *context, struct rn_view json,
     return RN_OK;
 }
 
-/* A page of a scan ends; what must be seen in whole is. */
+/* A page of a scan ends by time; a query that must see everything does not. */
 static bool is_late(void *clock)
 {
     const struct explained *e = clock;
@@ -204,7 +204,7 @@ static void print_plan(struct rn_json_out *o, struct explained *e)
 
     rn_json_out_key(o, RN_LIT("plan"));
     if (rc)
-        rn_json_out_null(o); /* one that cannot be merged from several ranges */
+        rn_json_out_null(o); /* cannot be merged from several ranges */
     else
         rn_json_out_raw(o, rn_buf_view(&plan));
     rn_buf_release(&plan);
@@ -337,7 +337,7 @@ static enum rn_code read_keys(struct rn_context *x, const struct rn_json *j)
     return rc;
 }
 
-/* What the policy does not have would be dropped at once. */
+/* An index that the policy does not cover would be dropped at once. */
 static enum rn_code check_policy(struct rn_context *x)
 {
     struct rn_policy_key wanted[RN_INDEX_KEYS_MAX];

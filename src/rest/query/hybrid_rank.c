@@ -1,4 +1,4 @@
-/* hybrid_rank.c -- see hybrid_rank.h. */
+/* hybrid_rank.c -- ORDER BY RANK on the server; see hybrid_rank.h. */
 #include "rest/query/hybrid_rank.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 enum {
     PLAN_MAX = 16 << 20,
     HELD_MAX = 64 << 20,
-    K = 60, /* of reciprocal rank fusion */
+    K = 60, /* the constant of reciprocal rank fusion */
 };
 
-/* A document that is among the best by some score. */
+/* A document that is among the best by at least one score. */
 struct ranked {
     struct rn_view rid, row; /* as JSON */
     const double *scores;
@@ -22,11 +22,11 @@ struct ranked {
 struct work {
     struct rn_ranking *k;
     struct rn_query_stats *stats;
-    struct rn_arena arena; /* of what is held to the end */
+    struct rn_arena arena; /* memory of the result, kept to the end */
     struct rn_buf plan_text, statistics_text;
     struct rn_json plan, statistics;
     uint32_t info;      /* hybridSearchQueryInfo, in the plan */
-    struct rn_buf rows; /* of struct ranked */
+    struct rn_buf rows; /* array of struct ranked */
     struct ranked *list;
     uint32_t count, parts;
     struct rn_access access;
@@ -115,7 +115,7 @@ static enum rn_code ask_statistics(struct work *w)
     return rc;
 }
 
-/* What the statistics have for a mark; empty if they know none such. */
+/* The statistics' value for a placeholder; empty if there is none. */
 static struct rn_view meant_by(const struct work *w, struct rn_view name)
 {
     const struct rn_json *j = &w->statistics;
@@ -139,8 +139,8 @@ static struct rn_view meant_by(const struct work *w, struct rn_view name)
     return RN_LIT("");
 }
 
-/* The length of a mark at the beginning of a text, with its brace; 0 if there
- * is none: a word that is searched for may look like one. */
+/* The length of a placeholder at the beginning of a text, with its brace; 0 if
+ * there is none: a search term may look like one. */
 static size_t mark_length(struct rn_view text)
 {
     size_t n = sizeof(MARK) - 1;
@@ -154,7 +154,7 @@ static size_t mark_length(struct rn_view text)
     return n < text.len && text.at[n] == '}' ? n + 1 : 0;
 }
 
-/* The text with numbers in the place of marks. */
+/* The text with placeholders replaced by numbers. */
 static enum rn_code fill_in(struct work *w, struct rn_view text,
                             struct rn_buf *out)
 {
@@ -192,7 +192,7 @@ static enum rn_code too_much(struct work *w)
                    HELD_MAX);
 }
 
-/* A string's quotes stand around its text. */
+/* The text of a value; of a string, with its quotes. */
 static struct rn_view whole_text(const struct rn_json *j, uint32_t value)
 {
     struct rn_view text = rn_json_text(j, value);
@@ -278,7 +278,7 @@ static int by_rid(const void *a, const void *b)
     return rn_view_compare(x->rid, y->rid);
 }
 
-/* One that is good by several scores came several times. */
+/* A document that is good by several scores was returned several times. */
 static void keep_once(struct work *w)
 {
     uint32_t n = 0;

@@ -1,14 +1,14 @@
-/* index_metrics.c -- which indexes a query uses, for clients that ask.
+/* index_metrics.c -- index utilization of a query, for clients that request it.
  *
- * By the container's indexing policy, as the service tells it: paths that the
- * query filters or orders by and the policy indexes are utilized, whichever
- * indexes there are at present (those come and go by themselves, and
- * /_runnel/explain tells of them); paths that the policy excludes are
- * potential.  Of composite indexes those are utilized that ORDER BY is of, or
- * whose keys WHERE sets equal to something but for the last, which may be
- * ranged over; potential are those that would be so.
+ * It follows the container's indexing policy, as in the service: paths that the
+ * query filters or orders by and that the policy indexes are utilized,
+ * whichever indexes exist at present (those come and go by themselves, and
+ * /_runnel/explain shows them); paths that the policy excludes are potential.
+ * A composite index is utilized if ORDER BY matches it, or if WHERE sets all
+ * its keys equal to a value but for the last, which may be a range; potential
+ * are those that would be.
  *
- * Clients read JSON.  Older ones want it in other words and in base64.
+ * Clients read JSON.  Older ones want other member names, and base64.
  */
 #include "rest/query/query_metrics.h"
 #include "rest/reply.h"
@@ -16,10 +16,10 @@
 #include "base/base64.h"
 #include "json/print.h"
 
-/* The header of V2 may be three times as long, and all headers 64 KB. */
+/* The V2 header may be three times as long, and all headers together 64 KB. */
 enum { INDEX_TEXT_MAX = 16 << 10, KEYS_MAX = 8 };
 
-/* What WHERE says of the values at a path. */
+/* How WHERE restricts the values at a path. */
 enum shape { OTHER, EQUAL, RANGE };
 
 struct use {
@@ -34,7 +34,7 @@ struct uses {
     struct use *list;
     uint32_t count, room;
     struct rn_policy_composite order; /* ORDER BY, if it has several keys */
-    bool is_old;                      /* in the words of older clients */
+    bool is_old; /* with the member names of older clients */
 };
 
 /* ---- what is used -------------------------------------------------------- */
@@ -104,7 +104,7 @@ static enum rn_code add_use(struct uses *u, const struct rn_json_path *path)
     return find_shape(u, path, &list[u->count++].shape);
 }
 
-/* One key wants an index of its path, several want a composite one. */
+/* One key needs an index of its path, several need a composite index. */
 static enum rn_code add_order(struct uses *u)
 {
     const struct rn_query *q = u->cost->query;
@@ -129,8 +129,8 @@ static enum rn_code add_order(struct uses *u)
     return rc;
 }
 
-/* The paths of WHERE; of ORDER BY, MIN and MAX; the partition key that came in
- * a header. */
+/* The paths of WHERE; those of ORDER BY, MIN and MAX; the partition key from
+ * the header. */
 static enum rn_code find_uses(struct uses *u)
 {
     const struct rn_access *a = u->cost->access;
@@ -155,7 +155,7 @@ static enum rn_code find_uses(struct uses *u)
 
 /* ---- single indexes ------------------------------------------------------ */
 
-/* "/a/b/?", as indexing policies write it; or with a direction. */
+/* "/a/b/?", as in indexing policies; or with a direction. */
 static void print_spec(struct rn_json_out *o, const struct rn_json_path *path,
                        const char *end)
 {
@@ -167,8 +167,7 @@ static void print_spec(struct rn_json_out *o, const struct rn_json_path *path,
     rn_buf_release(&text);
 }
 
-/* What an index would gain.  Only older clients are told so of one that is
- * used. */
+/* The impact of an index.  For an index in use only older clients get it. */
 static void print_score(struct rn_json_out *o, const struct uses *u,
                         bool is_utilized)
 {
@@ -234,7 +233,7 @@ static bool is_filtered_by(const struct uses *u,
     return true;
 }
 
-/* Has the policy one that is utilized?  Of several keys that end in `last`. */
+/* Has the policy a composite index that is utilized and ends in `last`? */
 static bool has_filter(const struct uses *u, const struct rn_json_path *last)
 {
     const struct rn_policy *p = u->cost->policy;
@@ -262,7 +261,7 @@ static void print_utilized(struct rn_json_out *o, const struct uses *u)
     }
 }
 
-/* Each path that is ranged over, behind all that are equal to something. */
+/* Each path with a range, after all paths with an equality. */
 static void print_potential(struct rn_json_out *o, const struct uses *u)
 {
     struct rn_policy_key keys[KEYS_MAX];
@@ -325,7 +324,7 @@ static void print_new(struct rn_json_out *o, const struct uses *u)
     rn_json_out_object_end(o);
 }
 
-/* What a header cannot hold, and %, goes as %XX. */
+/* Percent-encodes characters that a header cannot hold, and %. */
 static enum rn_code escape(struct rn_view text, struct rn_buf *out)
 {
     enum rn_code rc = RN_OK;
@@ -360,7 +359,7 @@ void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *c,
     letters = rn_arena_alloc(u.arena, RN_BASE64_LEN(json.len));
     if (!rc && !is_old)
         rc = escape(rn_buf_view(&json), &text);
-    if (!rc && letters) { /* what is too long for a header does not fail */
+    if (!rc && letters) { /* a value too long for a header is left out */
         rn_reply_header(x, RN_HEADER_INDEX_METRICS,
                         is_old ? rn_base64_encode(rn_buf_view(&json),
                                                   RN_BASE64_STANDARD, letters)

@@ -1,6 +1,5 @@
-/* page_rows.c -- rows of a query into the body, and those behind the page into
- * an answer that waits for the next one.
- */
+/* page_rows.c -- writes rows of a query into the body, and the rows behind the
+ * page into the result cache. */
 #include "rest/query/query_page.h"
 
 #include "base/hash.h"
@@ -33,7 +32,7 @@ void rn_query_page_begin(struct rn_query_page *p)
     p->row_bytes = p->last_bytes = 0;
 }
 
-/* The metrics count the rows that were sent, not those that wait. */
+/* The metrics count the rows that were sent, not those in the cache. */
 enum rn_code rn_query_page_end(struct rn_query_page *p)
 {
     p->stats.rows = p->count;
@@ -45,8 +44,8 @@ enum rn_code rn_query_page_end(struct rn_query_page *p)
     return rn_json_out_finish(&p->out);
 }
 
-/* A row that was taken cannot be given back: the next is held to be as long as
- * the one before it. */
+/* A row cannot be taken back: the next row is assumed to be as long as the one
+ * before it. */
 static bool is_page_full(const struct rn_query_page *p)
 {
     return p->count >= p->max ||
@@ -66,7 +65,7 @@ static void put_row(struct rn_query_page *p, struct rn_view json,
     p->end.after = rn_view_of(p->after, place->after.len);
 }
 
-/* What must be seen in whole goes on behind the page. */
+/* A whole query keeps its rows behind the page. */
 static enum rn_code keep_row(struct rn_query_page *p, struct rn_view json,
                              const struct rn_query_place *place, bool *is_full)
 {
@@ -102,7 +101,7 @@ enum rn_code rn_query_page_take(void *page, struct rn_view json,
 
 /* ---- answers that wait --------------------------------------------------- */
 
-/* What was asked, and of what. */
+/* A hash of the query and its scope, which a cache entry must match. */
 static uint64_t check_of(const struct rn_query_page *p)
 {
     static const char *const names[] = { RN_HEADER_RANGE_ID,
@@ -132,7 +131,7 @@ bool rn_query_page_find_answer(struct rn_query_page *p)
     return p->answer != NULL;
 }
 
-/* A page of what waits. */
+/* Makes a page from a result cache entry. */
 enum rn_code rn_query_page_of_answer(struct rn_query_page *p)
 {
     struct rn_query_place place;

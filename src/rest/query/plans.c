@@ -1,4 +1,4 @@
-/* plans.c -- a client asks how to run a query over several ranges. */
+/* plans.c -- query plans for clients that run a query over several ranges. */
 
 #include "access/access_path.h"
 #include "rest/handlers.h"

@@ -1,6 +1,6 @@
-/* queries.c -- running a query: documents, or the catalog's lists.
+/* queries.c -- executes a query over documents or catalog objects.
  *
- * Runs in a worker: a loop must not spend its time on it.  See query_page.h.
+ * It runs in a worker, because it would block a loop.  See query_page.h.
  */
 #include "rest/documents.h"
 #include "rest/handlers.h"
@@ -14,16 +14,16 @@
 #include "rest/query/query_metrics.h"
 
 enum {
-    PAGE_MS = 1000, /* after that a page that can end does */
-    LEFT_MS = 2000, /* and one for nobody, as it seems, fails */
-    RUN_MS = 30000, /* and one that cannot fails, unless told otherwise */
+    PAGE_MS = 1000, /* a page that can end early ends after this */
+    LEFT_MS = 2000, /* a query whose client seems gone fails after this */
+    RUN_MS = 30000, /* a whole query fails after this, by default */
     STEPS_MAX = 400 * 1000 * 1000,
     MEMORY_MAX = 64 << 20,
 };
 
 /* ---- the request --------------------------------------------------------- */
 
-/* Do the headers say where to look? */
+/* Do the headers restrict the query to a part of the container? */
 static bool is_placed(const struct rn_context *x)
 {
     return x->has_pk || rn_context_header(x, RN_HEADER_RANGE_ID).at ||
@@ -48,8 +48,8 @@ static enum rn_code find_one_key(struct rn_context *x, const struct rn_query *q,
     return rc;
 }
 
-/* Clients that do not say where, and do not mean everywhere, have forgotten
- * something; in the service they find out. */
+/* A client that neither restricts the query nor enables cross-partition queries
+ * has made a mistake, which the service reports. */
 static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
 {
     bool is_one = false;
@@ -88,12 +88,11 @@ static enum rn_code read_request(struct rn_query_page *p)
     return rc ? rc : rn_query_token_read(p);
 }
 
-/* What the service does with a query when neither a header nor WHERE says where
- * to look: it is for the client to merge rows, even of one range, and a page
- * has none of two ranges.  WHERE says nothing if a row may be of several
+/* --strict: what the service does with a query that neither a header nor WHERE
+ * restricts.  The client merges the rows, even of one range, and no page has
+ * rows of two ranges.  WHERE does not count if a row may combine several
  * documents.  Where more than one partition key may be read, a full page is not
- * known to be the last one.
- */
+ * known to be the last one. */
 static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
 {
     struct rn_context *x = p->x;
@@ -115,7 +114,7 @@ static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
     return RN_OK;
 }
 
-/* Some rows clients merge by rules of their own. */
+/* Is it a query whose rows clients merge by rules of their own? */
 static enum rn_code find_merger(struct rn_query_page *p, bool *is_for_client)
 {
     struct rn_context *x = p->x;
@@ -139,7 +138,7 @@ static int64_t age_ms(const struct rn_query_page *p)
     return (rn_mono_ns(p->x->rest->opts.env) - p->x->call->begun_ns) / 1000000;
 }
 
-/* Without the time for which it had to wait. */
+/* The running time, without the time in which it waited. */
 static int64_t run_ms(const struct rn_query_page *p)
 {
     return age_ms(p) - p->x->call->queued_ns / 1000000;
@@ -150,14 +149,16 @@ static bool is_late(void *page)
     return run_ms(page) >= PAGE_MS;
 }
 
-/* There are few workers, and who has gone may be back already and ask again. */
+/* Workers are few, and a client that has disconnected may have sent the query
+ * again already. */
 static bool is_deserted(const struct rn_query_page *p)
 {
     return age_ms(p) >= LEFT_MS &&
            atomic_load_explicit(&p->x->is_quiet, memory_order_relaxed);
 }
 
-/* Asked often until it is, so this is where others are let in. */
+/* The query polls this often, so it is also the point at which it yields to
+ * others. */
 static bool is_over(void *page)
 {
     struct rn_query_page *p = page;
@@ -170,7 +171,7 @@ static bool is_over(void *page)
     return run_ms(p) >= (int64_t)(most ? most : RUN_MS) || is_deserted(p);
 }
 
-/* Once; again if an index turned out to be the longer way. */
+/* One run; there is another if an index turned out to be slower. */
 static enum rn_code run_once(struct rn_query_page *p, bool no_order)
 {
     struct rn_sink sink = { p, rn_query_page_take };
@@ -189,7 +190,7 @@ static enum rn_code run_once(struct rn_query_page *p, bool no_order)
                         &x->err);
 }
 
-/* What the rows of one partition key come to when they are ranked. */
+/* Ranks the rows of one partition key. */
 static enum rn_code rank(struct rn_query_page *p)
 {
     struct rn_context *x = p->x;
@@ -238,7 +239,7 @@ static enum rn_code compute_page(struct rn_query_page *p)
         p->answer = NULL;
         rc = run_once(p, true);
     }
-    /* It may have gone on behind its last row. */
+    /* It may have continued behind its last row. */
     if (!rn_query_page_is_whole(p))
         p->end = p->stats.place;
     if (!rc && p->answer)
@@ -253,8 +254,8 @@ static enum rn_code compute_page(struct rn_query_page *p)
 
 /* ---- the reply ----------------------------------------------------------- */
 
-/* Clients that resume an order by themselves skip equal keys by their rids,
- * which run backward if the first key does. */
+/* Clients that resume an ORDER BY themselves skip equal keys by their rids,
+ * which descend if the first key does. */
 static void tell_direction(struct rn_query_page *p)
 {
     bool is_backward = rn_query_is_ordered(p->asked.query) &&
@@ -295,7 +296,7 @@ static void note_indexes(struct rn_query_page *p)
     rn_missed_note(&m, p->x->container, &p->x->call->arena);
 }
 
-/* As if it had not begun. */
+/* Resets the page, as if it had not begun. */
 static enum rn_rest_step put_off(struct rn_query_page *p, size_t head_len)
 {
     struct rn_context *x = p->x;
@@ -330,7 +331,7 @@ static enum rn_rest_step run(struct rn_call *call)
         rc = find_merger(p, &is_for_client);
     if (!rc && is_for_client)
         return rn_asked_give_plan(&p->asked, x);
-    if (!rc && is_deserted(p)) /* it has waited for a worker as long */
+    if (!rc && is_deserted(p)) /* it waited that long for a worker */
         rc = RN_TIMEOUT;
     if (!rc)
         rc = rn_query_page_find_answer(p) ? rn_query_page_of_answer(p)

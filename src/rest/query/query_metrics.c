@@ -1,6 +1,7 @@
-/* query_metrics.c -- what a page of a query cost, for clients that ask.
+/* query_metrics.c -- execution metrics of a query page, for clients that
+ * request them.
  *
- * Clients read the text of the header by its names.
+ * Clients parse the text of the header by its names.
  */
 #include "rest/query/query_metrics.h"
 #include "rest/reply.h"
@@ -12,7 +13,7 @@ static double ms(int64_t ns)
     return ns > 0 ? (double)ns / 1e6 : 0;
 }
 
-/* How many of the documents that were read were wanted. */
+/* The share of the documents read that matched. */
 static double ratio(const struct rn_query_stats *s)
 {
     if (s->documents == 0 || s->matched >= s->documents)

@@ -1,4 +1,5 @@
-/* query_metrics.h -- what a page of a query cost, for clients that ask. */
+/* query_metrics.h -- execution metrics of a query page, for clients that
+ * request them. */
 #ifndef RN_REST_QUERY_QUERY_METRICS_H
 #define RN_REST_QUERY_QUERY_METRICS_H
 
@@ -11,12 +12,12 @@ struct rn_query_cost {
     const struct rn_policy *policy;
     const struct rn_access *access; /* NULL: no documents were read */
     int64_t begun_ns, parsed_ns, ran_ns;
-    int64_t load_ns; /* for documents, of the time that it ran; if measured */
+    int64_t load_ns; /* the part of that spent loading documents, if measured */
 };
 
-/* Notes it, and adds the headers that were asked for. */
+/* Records the cost, and adds the headers that were requested. */
 void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost);
-/* index_metrics.c: which indexes it uses, and which it could. */
+/* index_metrics.c: the indexes that it uses, and those that it could use. */
 void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *cost,
                         bool is_old);
 

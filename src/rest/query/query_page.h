@@ -1,19 +1,21 @@
-/* query_page.h -- a page of a query on its way, from the request to the reply.
+/* query_page.h -- one page of a query, from the request to the reply.
  *
- *   queries.c       the course of it
- *   query_token.c   where it begins, and where the next one will
- *   query_source.c  the documents, or the catalog's objects, that it reads
- *   page_rows.c    its rows into the body, and those behind it into an answer
+ *   queries.c       runs the page
+ *   query_token.c   parses and prints the continuation
+ *   query_source.c  the documents, or the catalog objects, that it reads
+ *   page_rows.c     rows of the page into the body, rows behind it into the
+ *                   result cache
  *
  * A page ends when it has its rows or bytes, or its time is over.  Documents
  * are read in the order of their rids or of their keys, which updates do not
- * change; the first page decides, and the token says which.  A query that must
- * see everything first (ORDER BY, GROUP BY, DISTINCT, aggregates) is *whole*:
- * it is answered from what waits (result_cache.h); if that is gone it begins
- * again behind the last row.  So is a ranking (hybrid_rank.h), which counts its
- * rows.
+ * change; the first page decides, and the continuation records the choice.  A
+ * query that must see all documents before its first row (ORDER BY, GROUP BY,
+ * DISTINCT, aggregates) is *whole*: later pages come from the result cache
+ * (result_cache.h); if the entry is gone, the query runs again and continues
+ * behind the last row.  A ranking (hybrid_rank.h) is whole too, and continues
+ * by counting rows.
  *
- * Thread: a worker's.
+ * Thread: worker.
  */
 #ifndef RN_REST_QUERY_QUERY_PAGE_H
 #define RN_REST_QUERY_QUERY_PAGE_H
@@ -31,23 +33,23 @@ struct rn_query_page {
     struct rn_asked asked;
     struct rn_query_limits limits;
     struct rn_query_stats stats;
-    int64_t load_ns; /* spent on getting documents, if `is_timed` */
+    int64_t load_ns; /* time spent loading documents, if `is_timed` */
     bool is_timed;
-    uint64_t held;   /* the answer that the token names */
-    bool is_put_off; /* others have to run first; it begins again later */
-    bool is_blind;   /* a full page has a continuation, whatever follows */
+    uint64_t held;   /* the result cache entry that the token names */
+    bool is_put_off; /* preempted: others run first, it starts over later */
+    bool is_blind;   /* every full page gets a continuation */
 
     /* Documents. */
     struct rn_snapshot reading;
     struct rn_documents_scan scan;
-    enum rn_document_order order; /* of the documents: as the token says */
+    enum rn_document_order order; /* as the continuation says */
     struct rn_access access;
-    char place[RN_PLACE_MAX]; /* or position, of the document given last */
+    char place[RN_PLACE_MAX]; /* or position, of the last document returned */
     size_t place_len;
-    const struct rn_epk *border; /* where the page ends at the latest; NULL:
-                                    with the last document */
+    const struct rn_epk *border; /* where the page ends at the latest; NULL: at
+                                    the last document */
     struct rn_epk_range begun;   /* the interval of a natural position */
-    struct rn_view first; /* the page's first document, looked at before */
+    struct rn_view first; /* the page's first document, read in advance */
     enum rn_code first_rc;
     bool has_first;
 
@@ -56,9 +58,9 @@ struct rn_query_page {
     size_t object_count, object_at;
     struct rn_rid last;
     bool any;
-    struct rn_buf text; /* of a permission, with its token */
+    struct rn_buf text; /* a permission's JSON, with its token */
 
-    /* Rows, and what comes behind them. */
+    /* The rows, and the continuation behind them. */
     struct rn_json_out out;
     size_t max, count, row_bytes, last_bytes;
     struct rn_query_place end; /* behind the last row */
@@ -73,36 +75,38 @@ static inline bool rn_query_page_is_whole(const struct rn_query_page *p)
 
 /* ---- query_token.c ------------------------------------------------------- */
 
-/* The request's, if it has one.  RN_BAD_REQUEST if it is none of ours. */
+/* Reads the request's continuation, if there is one.  RN_BAD_REQUEST if it is
+ * malformed. */
 enum rn_code rn_query_token_read(struct rn_query_page *p) RN_CHECK;
-/* Into the reply: where the page ended. */
+/* Adds the continuation to the reply. */
 void rn_query_token_add(struct rn_query_page *p);
 
 /* ---- query_source.c ------------------------------------------------------ */
 
-/* `no_order`: not along an index, see struct rn_access_ask. */
+/* `no_order`: do not use an index for the order; see struct rn_access_ask. */
 enum rn_code rn_query_source_open(struct rn_query_page *p,
                                   struct rn_source *source,
                                   bool no_order) RN_CHECK;
-void rn_query_source_close(struct rn_query_page *p); /* unopened is fine */
-/* Reads no further than the range in which the page begins. */
+void rn_query_source_close(struct rn_query_page *p); /* unopened is allowed */
+/* Restricts the page to the range in which it begins. */
 void rn_query_source_narrow(struct rn_query_page *p);
-/* All up to the border was read: the next page begins there. */
+/* The page was read up to its border: the next page begins there. */
 void rn_query_source_cross(struct rn_query_page *p);
 
 /* ---- page_rows.c -------------------------------------------------------- */
 
 void rn_query_page_begin(struct rn_query_page *p);
-/* A sink for rows: into the page until it is full, then into an answer. */
+/* A sink for rows: fills the page, then the result cache entry. */
 enum rn_code rn_query_page_take(void *page, struct rn_view json,
                                 const struct rn_query_place *place,
                                 bool *is_full, struct rn_err *err) RN_CHECK;
 enum rn_code rn_query_page_end(struct rn_query_page *p) RN_CHECK;
 
-/* The answer that the token names, if it still waits, and a page of it. */
+/* Finds the result cache entry that the token names, if it still exists; makes
+ * a page of it. */
 bool rn_query_page_find_answer(struct rn_query_page *p);
 enum rn_code rn_query_page_of_answer(struct rn_query_page *p) RN_CHECK;
-/* Keeps what comes behind the page, if anything does. */
+/* Stores the rows behind the page in the result cache, if there are any. */
 void rn_query_page_keep(struct rn_query_page *p);
 
 #endif

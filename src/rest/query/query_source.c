@@ -1,5 +1,5 @@
-/* query_source.c -- what a query reads: documents, the catalog's objects, or
- * the ranges of a container. */
+/* query_source.c -- the input of a query: documents, catalog objects, or the
+ * ranges of a container. */
 #include "rest/objects.h"
 #include "rest/query/query_page.h"
 #include "rest/ranges.h"
@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "engine/feed/feed.h"
 
-/* The next one, and how long it takes if somebody asks. */
+/* Loads the next document, and measures the time if requested. */
 static enum rn_code load_document(struct rn_query_page *p,
                                   struct rn_view *document)
 {
@@ -74,7 +74,8 @@ static enum rn_code show_object(struct rn_query_page *p, struct rn_object *o,
     return RN_OK;
 }
 
-/* Ranges come by their ids: a split between two pages gives higher ones. */
+/* Ranges come in the order of their ids: a split between two pages creates
+ * higher ones. */
 static enum rn_code next_range(struct rn_query_page *p, struct rn_rid *out,
                                struct rn_err *err)
 {
@@ -104,7 +105,7 @@ static enum rn_code next_range(struct rn_query_page *p, struct rn_rid *out,
     return rn_json_out_finish(&o);
 }
 
-/* In the order of rids; what it shows is in `text`, or its body. */
+/* The next object in rid order; its JSON is in `text`, or is its body. */
 static enum rn_code next_rid(struct rn_query_page *p, struct rn_object **o,
                              struct rn_err *err)
 {
@@ -125,7 +126,7 @@ static enum rn_code next_rid(struct rn_query_page *p, struct rn_object **o,
     return rc;
 }
 
-/* The place of an object is its rid, in bytes that sort as rids do. */
+/* The place of an object is its rid, in bytes that sort like rids. */
 static enum rn_code next_object(void *context, struct rn_view *document,
                                 struct rn_err *err)
 {
@@ -151,8 +152,8 @@ static enum rn_code next_object(void *context, struct rn_view *document,
     return show_object(p, o, document, err);
 }
 
-/* Rows of the document that the last page ended with were sent; if it is gone,
- * or is not wanted any more, the next one is a new one. */
+/* Rows of the last page's last document were sent already.  If it was deleted
+ * or no longer matches, the next document starts afresh. */
 static void look_at_first(struct rn_query_page *p)
 {
     bool is_document = p->x->link.kind == RN_KIND_DOCUMENT;
@@ -168,8 +169,8 @@ static void look_at_first(struct rn_query_page *p)
         p->limits.from.document_rows = 0;
 }
 
-/* Once for a page, however often it looks for its way: what the session check
- * tells of the place is in the answer once. */
+/* Once per page, even if the access path is chosen twice: the session check
+ * adds its headers once. */
 static enum rn_code begin(struct rn_query_page *p)
 {
     struct rn_context *x = p->x;
@@ -208,17 +209,17 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
     return rc;
 }
 
-/* Where documents of this EPK begin, as if there were one. */
+/* The place before all documents of this EPK. */
 static struct rn_view place_of(const struct rn_container *c,
                                const struct rn_epk *epk, struct rn_key *key)
 {
     rn_key_document(c->number, epk, &(struct rn_pk){ 0 }, RN_LIT(""), key);
-    memset(key->bytes + key->len - 8, 0, 8); /* before any hash, and any id */
+    memset(key->bytes + key->len - 8, 0, 8); /* below any hash, and any id */
     key->bytes[key->len++] = 0;
     return rn_view_of(key->bytes + RN_KEY_HEAD, key->len - RN_KEY_HEAD);
 }
 
-/* The range in which a place lies ends with the first border behind it. */
+/* The range of a place ends at the first border behind it. */
 static void find_border(struct rn_query_page *p)
 {
     const struct rn_container *c = p->x->container->container;
@@ -231,15 +232,15 @@ static void find_border(struct rn_query_page *p)
     }
 }
 
-/* A position says how far its interval goes, which was a range; if it is empty,
- * the page begins with the range behind it. */
+/* A position contains the end of its interval, which was a range; if the
+ * interval is empty, the page begins with the next range. */
 static void find_natural_border(struct rn_query_page *p)
 {
     const struct rn_container *c = p->x->container->container;
     uint64_t rid;
 
     if (!rn_access_position_get(p->scan.after, &p->begun, &rid))
-        return; /* it is refused when it is opened */
+        return; /* opening it will fail */
     if (rn_epk_compare(&p->begun.min, &p->begun.max) < 0 &&
         rn_epk_compare(&p->begun.max, &p->scan.epks.max) < 0)
         p->border = &p->begun.max;

@@ -1,16 +1,16 @@
-/* query_token.c -- where a page begins, and where the next one will.
+/* query_token.c -- the continuation of a query.
  *
- * The continuation is, in base64 and big endian,
+ * It is, in base64 and big endian,
  *
- *   1 byte    what ends it: a place among documents in the order of keys, a
- *             position among those in the order of rids, or a place among
- *             gathered rows
+ *   1 byte    the kind of its last field: a place among documents in key order,
+ *             a position among those in rid order, or a place among collected
+ *             rows
  *   u64 u64   rows sent, and rows that have passed OFFSET and LIMIT
- *   u32       rows of the last document, or gathered row, that were sent
- *   u64       the answer that waits in result_cache.c; 0: none
- *   u64       what is asked: the container, user or database; 0: the account
+ *   u32       rows of the last document, or collected row, that were sent
+ *   u64       the entry of the result cache (result_cache.c); 0: none
+ *   u64       the scope: the container, user or database; 0: the account
  *   bytes     the place or position of the last document, or the place behind
- *             the last gathered row
+ *             the last collected row
  *
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
  * at most 864 characters.
@@ -32,7 +32,7 @@ static_assert((int)RN_PLACE_MAX <= (int)RN_QUERY_AFTER_MAX,
 static_assert(RN_BASE64_LEN(TOKEN_MAX) + 12 <= 1024,
               "clients allow a kilobyte");
 
-/* 2 and 3 were counts of rows, or places without a value. */
+/* 2 and 3 were used for counts of rows, and for places without a value. */
 enum token_kind { TOKEN_DOCUMENT = 1, TOKEN_NATURAL = 4, TOKEN_ROW = 5 };
 
 static const struct rn_view token_head = { "{\"token\":\"", 10 };
@@ -43,9 +43,9 @@ static enum rn_code bad_token(struct rn_query_page *p)
     return rn_fail(&p->x->err, RN_BAD_REQUEST, "Invalid Continuation Token");
 }
 
-/* A continuation of the service's, "-RID:~a0NPAOszCpOChB4AAAAAAA==#RT:1#...",
- * names a document of another container.  As there, it is no place in this one,
- * and the first page comes. */
+/* A continuation of the service, "-RID:~a0NPAOszCpOChB4AAAAAAA==#RT:1#...",
+ * names a document of another container.  As in the service, it is not a place
+ * in this one, and the first page is returned. */
 static bool is_foreign(const struct rn_query_page *p, struct rn_view text)
 {
     const struct rn_view head = RN_LIT("RID:~");
@@ -64,7 +64,8 @@ static bool is_foreign(const struct rn_query_page *p, struct rn_view text)
            !rn_rid_eq(rn_rid_owner(rid), c->rid);
 }
 
-/* Of the documents that this page has read, or an earlier one for it. */
+/* Are the documents that this page, or an earlier one for it, has read in rid
+ * order? */
 static bool is_natural(const struct rn_query_page *p)
 {
     return p->access.ops ? rn_access_is_natural(&p->access)

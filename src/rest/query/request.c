@@ -1,4 +1,4 @@
-/* request.c -- a query as a request brings it, and what is wrong with it. */
+/* request.c -- parses the body of a query request, and reports its errors. */
 #include "rest/query/request.h"
 #include "rest/reply.h"
 

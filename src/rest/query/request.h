@@ -1,5 +1,5 @@
-/* request.h -- a query as a request brings it: text, parameters and
- * where to resume, parsed. */
+/* request.h -- the body of a query request, parsed: query text, parameters,
+ * resume filter. */
 #ifndef RN_REST_QUERY_REQUEST_H
 #define RN_REST_QUERY_REQUEST_H
 
@@ -7,26 +7,26 @@
 #include "rest/context.h"
 
 struct rn_asked {
-    struct rn_json json, definition; /* of the request, of the container */
+    struct rn_json json, definition; /* of the request; of the container */
     struct rn_policy policy;
     struct rn_query *query;         /* in the call's arena */
-    struct rn_query_resume *resume; /* there too; NULL: none */
+    struct rn_query_resume *resume; /* likewise; NULL: none */
     struct rn_faults faults;
 };
 
-/* Reads {"query":...,"parameters":[...],"resumeFilter":{...}}.  On failure the
- * faults, if any, say why; the caller refuses. */
+/* Parses {"query":...,"parameters":[...],"resumeFilter":{...}}. On failure
+ * `faults` may have the syntax errors; the caller calls rn_asked_refuse. */
 enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x) RN_CHECK;
 void rn_asked_release(struct rn_asked *a);
 
-/* Answers with what is wrong, in the service's form, and releases. */
+/* Answers with the errors, in the service's format, and releases. */
 enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
                                   enum rn_code rc);
 
-/* The plan for several ranges, as JSON; plans.c. */
+/* Prints the plan for several ranges as JSON; plans.c. */
 enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
                            struct rn_buf *out) RN_CHECK;
-/* Answers that the client must make the plan itself, and releases. */
+/* Answers that the client must execute a plan itself, and releases. */
 enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x);
 
 #endif
