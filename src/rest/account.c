@@ -1,4 +1,4 @@
-/* account.c -- GET /: what a client asks first. */
+/* account.c -- GET /: the account document, which every client reads first. */
 #include "rest/account.h"
 
 #include "rest/context.h"
@@ -11,9 +11,9 @@
 
 static const char localhost[] = "localhost";
 
-/* The emulator's account names 127.0.0.1 to a client that came by localhost,
- * and tests of the SDKs count on it.  So do we, where that address leads here
- * and the certificate is good for it. */
+/* The emulator's account document names 127.0.0.1 to a client that connected to
+ * localhost, and tests of the SDKs rely on that.  The server does the same, if
+ * that address reaches it and its certificate is valid for it. */
 static bool is_emulated(const struct rn_context *x, struct rn_view host)
 {
     const struct rn_rest_opts *o = &x->rest->opts;
@@ -35,8 +35,8 @@ static size_t put(char out[RN_ENDPOINT_MAX], size_t at, struct rn_view text)
     return at + len;
 }
 
-/* Clients send everything else to the endpoint they find here, so it is the one
- * they came by, unless the operator knows better. */
+/* Clients send all other requests to the endpoint in this document, so it is
+ * the one that they connected to, unless --advertise overrides it. */
 size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX])
 {
     struct rn_view host = x->call->req->host;
@@ -57,8 +57,8 @@ size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX])
     return put(out, len, RN_LIT("/"));
 }
 
-/* The region has the emulator's name where clients take us for one: a client
- * that prefers it finds it. */
+/* The region has the emulator's name where clients take the server for one, so
+ * that a client that prefers this region finds it. */
 static void print_locations(struct rn_json_out *o, const struct rn_context *x,
                             const char *name, struct rn_view endpoint)
 {
@@ -81,7 +81,7 @@ static void print_raw(struct rn_json_out *o, const char *name, const char *json)
     rn_json_out_raw(o, rn_view_text(json));
 }
 
-/* A string that holds JSON: Java reads it so. */
+/* A string that contains JSON: the Java client parses it. */
 static const char engine_configuration[] =
     "{\"maxSqlQueryInputLength\":262144,\"maxJoinsPerSqlQuery\":10,"
     "\"maxLogicalAndPerSqlQuery\":500,\"maxLogicalOrPerSqlQuery\":500,"
@@ -95,8 +95,8 @@ static const char engine_configuration[] =
     "\"spatialMaxGeometryPointCount\":256,\"sqlDisableOptimizationFlags\":0,"
     "\"sqlAllowTop\":true,\"enableSpatialIndexing\":true}";
 
-/* With the service's defaults for how stale a read may be, where that has a
- * bound.  None is here. */
+/* Prints the service's defaults for bounded staleness, for the levels that have
+ * a bound; reads here are never stale. */
 static void print_consistency(struct rn_json_out *o, enum rn_consistency level)
 {
     rn_json_out_key(o, RN_LIT("userConsistencyPolicy"));

@@ -1,10 +1,10 @@
-/* account.h -- GET /: what a client asks first. */
+/* account.h -- GET /: the account document, which every client reads first. */
 #ifndef RN_REST_ACCOUNT_H
 #define RN_REST_ACCOUNT_H
 
 #include "rest/context.h"
 
-/* The endpoint that the account names to this client, without a
+/* Prints the endpoint that the account document gives this client, without a
  * NUL.  Returns its length. */
 enum { RN_ENDPOINT_MAX = 1024 };
 size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX]);

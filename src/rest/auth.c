@@ -1,4 +1,5 @@
-/* auth.c -- is the signature right, and may this key do that. */
+/* auth.c -- authentication by HMAC signature, and the rights of the key that
+ * signed. */
 #include "rest/auth.h"
 
 #include "rest/auth_unknown_path.h"
@@ -42,7 +43,7 @@ static bool may_write(unsigned key)
     return key < 2 || key == RN_KEY_WELL_KNOWN;
 }
 
-/* Adds those of the keys that may write, or of the others. */
+/* Adds the signers of the read-write keys, or those of the read-only keys. */
 static enum rn_code add_signers(struct rn_signers *s,
                                 const struct rn_keys *keys, bool writers)
 {
@@ -83,7 +84,7 @@ static enum rn_code signers_new(const struct rn_keys *keys, uint64_t version,
     return RN_OK;
 }
 
-/* Of the present keys. */
+/* Makes signers of the current keys. */
 static enum rn_code signers_make(struct rn_rest *r, struct rn_signers **out)
 {
     struct rn_keys *keys = rn_secret_new(sizeof(*keys));
@@ -101,7 +102,7 @@ static enum rn_code signers_make(struct rn_rest *r, struct rn_signers **out)
     return rc;
 }
 
-/* An idle set, which is of the present keys, or a new one. */
+/* An idle set, which always has the current keys, or a new one. */
 enum rn_code rn_signers_borrow(struct rn_rest *r, struct rn_signers **out)
 {
     pthread_mutex_lock(&r->lock);
@@ -128,8 +129,9 @@ void rn_signers_return(struct rn_rest *r, struct rn_signers *s)
 
 /* ---- signatures ---------------------------------------------------------- */
 
-/* Which key signed `text`: the one that signed the request before, or else any.
- * The time this takes tells which key is in use, and nothing of its bytes. */
+/* Finds the key that signed `text`: the one that signed the previous request,
+ * else any.  The time this takes reveals which key is in use, but nothing of
+ * its bytes. */
 static enum rn_code find_key(struct rn_signers *s, struct rn_view text,
                              const struct rn_auth *auth, size_t *which)
 {
@@ -144,7 +146,8 @@ static enum rn_code find_key(struct rn_signers *s, struct rn_view text,
     return rc;
 }
 
-/* Tells what should have been signed, which is made of the request alone. */
+/* The error has the expected payload, which is derived from the request
+ * alone. */
 static void refuse(struct rn_context *x, struct rn_view payload)
 {
     rn_fail(&x->err, RN_UNAUTHORIZED,
@@ -156,7 +159,7 @@ static void refuse(struct rn_context *x, struct rn_view payload)
             RN_FMT(payload));
 }
 
-/* All that is signed beside the link; room is made for both. */
+/* The signed fields other than the link; makes room for both. */
 static struct rn_sign_parts begin_payload(struct rn_context *x,
                                           struct rn_signers *s)
 {
@@ -173,8 +176,8 @@ static struct rn_sign_parts begin_payload(struct rn_context *x,
     return parts;
 }
 
-/* What is to be signed, in one of the forms in which clients name one and the
- * same resource.  RN_NOT_FOUND if it has no such form. */
+/* Prints the payload to be signed, in one of the forms in which clients name
+ * the same resource.  RN_NOT_FOUND if the resource has no such form. */
 static enum rn_code print_payload(struct rn_context *x, enum rn_link_form form,
                                   struct rn_signers *s)
 {
@@ -191,8 +194,8 @@ static enum rn_code print_payload(struct rn_context *x, enum rn_link_form form,
 }
 
 /* Would the service's older gateway sign another path than was sent?  It drops
- * blanks at the end of an id and what follows a '#', and reads escapes twice.
- */
+ * trailing blanks of an id and everything after a '#', and decodes escapes
+ * twice. */
 static bool is_lost_there(struct rn_view id)
 {
     for (size_t i = 0; i < id.len; i++) {
@@ -218,7 +221,7 @@ static enum rn_code be_strict(struct rn_context *x)
                    "with a space, or it contains '#' or an escape (--strict)");
 }
 
-/* The same of a path that names nothing. */
+/* The same for a path that names no resource. */
 static enum rn_code match_stray(struct rn_context *x, struct rn_signers *s,
                                 const struct rn_auth *auth, size_t *which)
 {
@@ -268,7 +271,8 @@ static enum rn_code match(struct rn_context *x, struct rn_signers *s,
 
 /* ---- signatures seen before ---------------------------------------------- */
 
-/* All that a signature is of, as it was sent; none of it has a newline. */
+/* Prints all fields that a signature covers, as they were sent; none of them
+ * contains a newline. */
 static enum rn_code print_claim(struct rn_context *x, struct rn_buf *out)
 {
     const struct rn_http_request *req = x->call->req;
@@ -289,8 +293,9 @@ static enum rn_code print_claim(struct rn_context *x, struct rn_buf *out)
     return rc;
 }
 
-/* Clients date their requests by the second: who creates many documents sends
- * the same claim and the same token again and again. */
+/* Clients date their requests by the second: a client that creates many
+ * documents repeats the same claim and token, which need not be verified
+ * again. */
 static bool is_known(const struct rn_signers *s, struct rn_view token)
 {
     return rn_view_eq(rn_buf_view(&s->claim), rn_buf_view(&s->right)) &&
@@ -311,7 +316,7 @@ static void remember(struct rn_signers *s, struct rn_view token, unsigned key)
 
 /* ---- rights -------------------------------------------------------------- */
 
-/* Tells when an old key is in use no more. */
+/* Lets the operator see when an old key is no longer in use. */
 static void note_key(struct rn_context *x, unsigned key)
 {
     _Atomic int64_t *used = &x->rest->key_used[key];
@@ -338,7 +343,8 @@ static enum rn_code check_date(struct rn_context *x)
                               &x->err);
 }
 
-/* Whoever can make the emulator's web tokens could sign with its key. */
+/* A client that can make the emulator's web tokens could also sign with the
+ * emulator's key. */
 static enum rn_code check_web_token(struct rn_context *x, struct rn_view token)
 {
     const struct rn_rest_opts *o = &x->rest->opts;

@@ -1,10 +1,12 @@
-/* auth_delay.c -- a wrong signature or token is told so after a while.
+/* auth_delay.c -- the delay of answers to requests with a wrong signature or
+ * token.
  *
- * Who guesses keys on one connection guesses ten times a second, and not a
- * hundred thousand.  No thread waits: the answer is made, and the server holds
- * it with a timer of the connection's event loop.  Few are held at once, so
- * that nothing can be filled up by them; who comes when all places are taken is
- * refused at once, and nobody is locked out.
+ * An attacker who guesses keys on one connection makes ten attempts a second,
+ * not a hundred thousand.  No thread waits: the answer is complete, and the
+ * server holds it with a timer of the connection's event loop.  At most
+ * HELD_MAX answers are held, so that they cannot exhaust anything; when all
+ * slots are taken, further requests are refused at once, and no client is
+ * locked out.
  */
 #include "rest/auth_delay.h"
 

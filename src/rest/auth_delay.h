@@ -1,11 +1,13 @@
-/* auth_delay.h -- a wrong signature or token is told so after a while. */
+/* auth_delay.h -- the delay of answers to requests with a wrong signature or
+ * token, which slows down guessing. */
 #ifndef RN_REST_AUTH_DELAY_H
 #define RN_REST_AUTH_DELAY_H
 
 #include "rest/context.h"
 
-/* The answer is made; says until when it is to be held, if it is.
- * It has been told, or will not be. */
+/* rn_refusal_hold sets call->held_until_ns of a complete answer, unless too
+ * many are held already.  rn_refusal_end releases the slot once the answer has
+ * been sent or dropped. */
 void rn_refusal_hold(struct rn_context *x);
 void rn_refusal_end(struct rn_context *x);
 

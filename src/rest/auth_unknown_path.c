@@ -1,23 +1,24 @@
-/* auth_unknown_path.c -- what a client signs of a path that names no resource.
+/* auth_unknown_path.c -- the signature payload of a path that names no
+ * resource.
  *
- * Nobody is told what is wrong with a path before he has shown that he holds a
- * key, so even such a path must have a signature.  What that is of is told by
- * the path alone, as clients and samples take paths apart:
+ * A client learns what is wrong with a path only after it has proved that it
+ * holds a key, so even such a path must be signed.  The payload is derived from
+ * the path alone, in the ways in which clients and samples split paths:
  *
  *   /foo                 foo, and no link            an odd count of segments
  *   /dbs/a\b             dbs, and dbs/a\b            an even one
  *   /dbs/d/colls/a/b     colls, and dbs/d/colls/a/b  what the client meant
- *   /dbs/d/operations/x  dbs, and dbs/d              what it is done to
+ *   /dbs/d/operations/x  dbs, and dbs/d              the operation's target
  *
- * each decoded, in whole, or as it was sent; with what follows a '?' or without
- * it.  A path by rids is signed as any such path is, by the last of them alone
- * in lower case:
+ * each decoded, whole, or as it was sent; with the query string or without it.
+ * A path by rids is signed like any path by rids, by the last rid alone in
+ * lower case:
  *
  *   /dbs/{rid}/colls/{rid}/docs/{rid}/attachments   attachments, and a rid
  *
- * All that a right one gives is the reason why the path is wrong.
+ * A valid signature gains only the reason why the path is wrong.
  *
- * Clients that look for single replicas sign what they look for:
+ * Clients that look for single replicas sign the resource that they look for:
  *
  *   /addresses/?$resolveFor=dbs%2FsbNTAA%3D%3D%2Fcolls%2FsbNTAL0kkgA%3D%2Fdocs
  */
@@ -31,7 +32,7 @@ enum {
     BY_KIND = 1 << 0,
     AS_SENT = 1 << 1,
     UNCUT = 1 << 2,
-    BY_RID = 1 << 3, /* with none of the others */
+    BY_RID = 1 << 3, /* not combined with the others */
     SEGMENTS_MAX = 8
 };
 
@@ -51,7 +52,7 @@ static bool next_segment(struct rn_view *rest, struct rn_view *out)
     return false;
 }
 
-/* With its escapes read.  What is none stays as it is. */
+/* Decodes percent escapes.  Malformed escapes stay as they are. */
 static struct rn_view decode(struct rn_view text, struct rn_arena *arena)
 {
     char *out = rn_arena_alloc(arena, text.len + 1);
@@ -74,7 +75,7 @@ static struct rn_view decode(struct rn_view text, struct rn_arena *arena)
     return rn_view_of(out, n);
 }
 
-/* The path in one of its forms.  RN_NOT_FOUND if it is as another. */
+/* The path in one of its forms.  RN_NOT_FOUND if it equals another form. */
 static enum rn_code choose(const struct rn_context *x, unsigned form,
                            struct rn_view *out)
 {
@@ -90,8 +91,8 @@ static enum rn_code choose(const struct rn_context *x, unsigned form,
     return out->at ? RN_OK : RN_NOMEM;
 }
 
-/* Of a path that was printed: where its last two segments begin, and where the
- * last word that names a kind is. */
+/* Positions in a printed path: where its last two segments begin, and where the
+ * last word that names a resource kind is. */
 struct marks {
     size_t count, last, before, kind, kind_len;
     bool is_cut; /* before an operation */
@@ -126,8 +127,8 @@ static enum rn_code print_path(struct rn_view path, bool by_kind,
     return rc;
 }
 
-/* A path by rids begins with a database's.  Of those behind it nothing is
- * asked: there are kinds that we have no rids of. */
+/* A path by rids begins with a database's rid.  The later segments are not
+ * checked: some kinds have no rids here. */
 static bool is_by_rids(struct rn_view path)
 {
     struct rn_view word, id;
@@ -138,7 +139,7 @@ static bool is_by_rids(struct rn_view path)
            rn_rid_parse(id, &rid) && rid.kind == RN_KIND_DATABASE;
 }
 
-/* Leaves the last segment of a link, in lower case. */
+/* Reduces a link to its last segment, in lower case. */
 static void keep_last(struct rn_buf *link, struct rn_view *of)
 {
     size_t from = of->len;

@@ -1,8 +1,8 @@
 /* batches.c -- transactional batch and bulk, in JSON and in HybridRow.
  *
- * Both forms are read into the same operations (cosmos/hybrid.h) and answered
- * in the form they came in.  Whether all is done or none, or each by itself, is
- * said by headers.
+ * Both formats are parsed into the same operations (cosmos/hybrid.h) and
+ * answered in the format of the request.  Headers say whether the batch is
+ * atomic or each operation stands alone.
  */
 #include "rest/budget.h"
 #include "rest/context.h"
@@ -19,8 +19,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Deeper than a document may be, so that one that is too deep fails by itself.
- */
+/* Deeper than a document may be, so that a document that is too deep fails as
+ * one operation. */
 enum { DEPTH = 256 };
 
 /* ---- reading ------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static int32_t type_of(const struct rn_json *j, uint32_t value)
     return -1;
 }
 
-/* A member that is a string, or not there at all. */
+/* A member that is a string or absent. */
 static enum rn_code get_text(struct rn_context *x, const struct rn_json *j,
                              uint32_t object, const char *name,
                              struct rn_view *out)
@@ -66,7 +66,7 @@ static enum rn_code get_text(struct rn_context *x, const struct rn_json *j,
     return rn_json_string_get(j, value, &x->call->arena, out);
 }
 
-/* The key is a text of JSON; who sends it as JSON is understood as well. */
+/* The key is JSON text in a string; plain JSON is accepted as well. */
 static enum rn_code get_key(struct rn_context *x, const struct rn_json *j,
                             uint32_t object, struct rn_view *out)
 {
@@ -155,8 +155,8 @@ static enum rn_code read_json(struct rn_context *x, size_t *count)
     return rc;
 }
 
-/* The client that sends these may have its documents in CosmosBinary.  All of
- * them as text are no more than a request may be. */
+/* The client that sends HybridRow may send documents in CosmosBinary.  Decoded,
+ * all of them together may be no larger than a request. */
 static enum rn_code read_body(struct rn_context *x, struct rn_batch_ask *ask,
                               size_t *left)
 {
@@ -212,8 +212,8 @@ static enum rn_code read_asks(struct rn_context *x, size_t *count)
 
 /* ---- what is asked ------------------------------------------------------- */
 
-/* An operation's own key.  If the request has one it must be that: it is what
- * the request was allowed to touch. */
+/* An operation's own key.  If the request has a key too, both must be equal:
+ * authorization checked that key. */
 static enum rn_code set_key(struct rn_context *x,
                             const struct rn_batch_ask *ask,
                             struct rn_batch_operation *op)
@@ -245,7 +245,7 @@ static enum rn_code unfit(struct rn_batch_operation *op, const char *why)
     return rn_fail(&op->why, RN_BAD_REQUEST, "%s", why);
 }
 
-/* What is missing, or cannot be meant. */
+/* Checks for missing and invalid members. */
 static void check_ask(const struct rn_batch_ask *ask, bool is_known,
                       struct rn_batch_operation *op)
 {
@@ -277,10 +277,10 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The time to live that is sent with an operation is the ttl of its document,
- * where all that looks at one finds it.  It goes behind the members that the
- * body has: of a name that stands twice the last counts.  What is no object is
- * left to be refused as it is. */
+/* The time to live of an operation becomes the member ttl of its document,
+ * where all other code finds it.  It is appended behind the members of the
+ * body: of a duplicate name the last one counts.  A body that is not an object
+ * is left unchanged, to be refused later. */
 static enum rn_code set_ttl(struct rn_context *x,
                             const struct rn_batch_ask *ask,
                             struct rn_batch_operation *op)
@@ -336,7 +336,7 @@ static enum rn_code set_operation(struct rn_context *x,
     return rc;
 }
 
-/* Who does not say, and sends one key, means a transaction. */
+/* A request with one key and without the header means a transaction. */
 static enum rn_batch_mode mode_of(const struct rn_context *x)
 {
     bool has_range = rn_context_header(x, RN_HEADER_RANGE_ID).len > 0;
@@ -397,8 +397,8 @@ static enum rn_code check_key(struct rn_context *x, struct rn_snapshot *r,
     return rc ? rc : rn_session_check_range(x, r, range);
 }
 
-/* What a batch reads must be all that its session has seen; what it only writes
- * need not, as with any write. */
+/* The reads of a batch must see all that its session has seen; its writes need
+ * not, as for any write. */
 static enum rn_code check_session(struct rn_context *x)
 {
     const struct rn_batch *b = x->batch;
@@ -511,7 +511,7 @@ static enum rn_code print_json(struct rn_context *x)
     return rn_json_out_finish(&o);
 }
 
-/* That client looks for the words of a failure in the body. */
+/* That client looks for the error message in the body. */
 static enum rn_code print_hybrid(struct rn_context *x)
 {
     struct rn_batch_result result;
@@ -527,8 +527,8 @@ static enum rn_code print_hybrid(struct rn_context *x)
     return rc;
 }
 
-/* A full queue, or that the throughput is used up, is told to each operation of
- * a bulk, as the service does: clients send those again, or hand them out. */
+/* A full queue or exhausted throughput becomes a 429 of each operation of a
+ * bulk, as in the service: clients retry the operations or return them. */
 static void throttle_each(struct rn_context *x)
 {
     for (size_t i = 0; i < x->batch->count; i++) {

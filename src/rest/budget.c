@@ -1,13 +1,13 @@
-/* budget.c -- throughput, where the operator wants it enforced.
+/* budget.c -- provisioned throughput, enforced if the operator asks for it.
  *
- * An offer has so many units a second.  What requests cost is counted against
- * it when they are answered, so that the cost need not be guessed; the debt of
- * one second is taken from the next ones.  Once a second's units are used up,
+ * An offer has so many units a second.  The cost of a request is charged when
+ * it is answered, so that the cost need not be estimated; the debt of one
+ * second is carried over to the next ones.  Once a second's units are used up,
  * requests about the documents of the container, or of all the containers that
  * share the offer, are answered 429 until there are units again.
  *
  * rn_object.spent: the second (of the monotonic clock) in the upper half, and
- * what is spent in it, in hundredths of a unit, in the lower.
+ * the units spent in it, in hundredths, in the lower.
  */
 #include "rest/budget.h"
 
@@ -16,7 +16,7 @@
 
 enum { MS = 1000, CENTI = 100, SHED_RETRY_MS = 1000 };
 
-/* The container's own, or the one its database shares. */
+/* The container's own offer, or the one its database shares. */
 static struct rn_object *find_offer(struct rn_context *x)
 {
     struct rn_object *container = rn_rest_find_container(x->rest, &x->link);
@@ -43,7 +43,8 @@ static uint64_t now_ms(struct rn_context *x)
     return (uint64_t)rn_mono_ns(x->rest->opts.env) / 1000000;
 }
 
-/* What is spent by a second: each one since has paid a budget off. */
+/* The units spent as of a given second: each second since has repaid one
+ * budget. */
 static uint64_t spent_at(const struct rn_object *offer, uint64_t spent,
                          uint64_t second)
 {

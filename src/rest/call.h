@@ -1,20 +1,20 @@
-/* call.h -- one request on its way to its answer.
+/* call.h -- one request from its arrival to its answer.
  *
  * The server's loop makes a call for each request and asks rn_rest_serve to
- * answer it.  The answer may come at once, or later:
+ * answer it.  The answer may come at once or later:
  *
  *   RN_REST_DONE      call->res is complete
- *   RN_REST_PENDING   a write is on its way to disk.  Somebody calls call->wake
- *                     from any thread, once; the loop then calls
- *                     rn_rest_resume, which says how it goes on
+ *   RN_REST_PENDING   the call waits, for example for a commit.  Another thread
+ *                     calls call->wake, once; the loop then calls
+ *                     rn_rest_resume, which returns the next step
  *   RN_REST_WORK      this would take too long in a loop (queries, long lists):
  *                     a worker thread calls rn_rest_resume and hands the call
  *                     back to the loop
  *
- * A call outlives its connection: if the client is gone, whatever was begun is
- * finished and the answer dropped.
+ * A call outlives its connection: if the client disconnects, the operation is
+ * finished and its answer dropped.
  *
- * Threads: one at a time; who may touch it is told by the last step.
+ * Threads: one at a time; the last step says which thread owns the call.
  */
 #ifndef RN_REST_CALL_H
 #define RN_REST_CALL_H
@@ -29,29 +29,29 @@ enum { RN_CALL_ARENA_MAX = 64 << 20, RN_CALL_BODY_MAX = 48 << 20 };
 
 struct rn_rest;
 
-/* Of a query: documents read and rows sent, and the way to them. */
+/* Statistics of a query: documents read, rows sent, access path. */
 struct rn_query_note {
     uint64_t examined, returned;
     bool has_way;
     unsigned way; /* enum rn_access_kind */
 };
 
-/* What there is to say of a call besides its answer. */
+/* What the request log and the metrics record of a call. */
 struct rn_call_note {
     char activity[40];
-    struct rn_view resource; /* "docs"; empty: none */
-    enum rn_code code;       /* how it ended, and the service's finer number */
+    struct rn_view resource; /* "docs"; empty if there is none */
+    enum rn_code code;       /* the result, and the service's substatus */
     int sub;
     const char *err; /* lives as long as the call */
     double charge;
-    uint32_t range; /* where it read or wrote, if lsn is not 0 */
+    uint32_t range; /* the range read or written, if lsn is not 0 */
     uint64_t lsn;
     const char *key;        /* the name of the key that signed it */
     const char *waited_for; /* "commit", "worker", "change", "delay" */
-    int64_t idle_ns;        /* it waited because its client wants it to */
-    int64_t ns;             /* from its last byte to its answer, without that */
+    int64_t idle_ns;        /* time parked because the client asked to wait */
+    int64_t ns; /* from the last byte to the answer, without idle_ns */
     struct rn_query_note query;
-    int64_t jump_ms; /* it found that the wall clock had jumped */
+    int64_t jump_ms; /* by how much the wall clock was found to have jumped */
 };
 
 struct rn_call {
@@ -59,53 +59,55 @@ struct rn_call {
     const struct rn_http_request *req; /* valid until the call is released */
     bool is_tls, is_loopback;
     const char *peer;
-    const char *own; /* the address it came to; NULL: Host tells, or nobody */
+    const char *own; /* the local address; NULL: unknown, Host decides */
     int64_t begun_ns;
-    int64_t
-        queued_ns; /* of the time since, how long it waited to be worked on */
-    void (*wake)(struct rn_call *call); /* any thread, after PENDING only */
-    /* Lets others work who wait, if it has had its time.  Called often by what
-     * works for long.  True if it must give up what it has done and answer
-     * RN_REST_WORK, to begin again later.  Thread: worker.  NULL is fine. */
+    int64_t queued_ns; /* the part of that time spent in the worker queue */
+    void (*wake)(struct rn_call *call); /* any thread, only after PENDING */
+    /* Yields to queued calls if this one has used up its time slice.
+     * Long-running work calls it often.  True if the call must discard its work
+     * and return RN_REST_WORK, to start over later.  Thread: worker.  NULL is
+     * allowed. */
     bool (*pause)(struct rn_call *call);
 
     /* The answer: status, headers, and `body`, which res.body views. */
     struct rn_http_response res;
     struct rn_buf body;
-    bool is_lost; /* a test wants it so: close without answering */
-    /* The server sends it no sooner than this, unless it stops; 0: at once. */
+    bool is_lost; /* injected fault: close without answering */
+    /* The server sends the answer no sooner than this, unless it is shutting
+     * down; 0: at once. */
     int64_t held_until_ns;
     struct rn_call_note note;
 
-    /* For whoever answers: memory that dies with the call, and what to do when
-     * it is resumed. */
+    /* For the handler: memory that is freed with the call, and the function
+     * that rn_rest_resume calls. */
     struct rn_arena arena;
-    uint64_t principal; /* whose work it is: a key's, or a permission's */
+    uint64_t principal; /* key number, or hash of the permission */
     struct rn_rest *rest;
     enum rn_rest_step (*next)(struct rn_call *call);
     void *state;                        /* in the arena */
-    void (*undo)(struct rn_call *call); /* gives back what `state` holds */
-    /* Both are set before the first step has ended.  Thread: loop.
-     * The client is gone while the call is pending: whoever waits for its sake
-     * need not. */
+    void (*undo)(struct rn_call *call); /* releases what `state` holds */
+    /* Both are set before the first step has ended.  Thread: loop.  `gone`: the
+     * client disconnected while the call is pending, so waiting for its sake
+     * can end. */
     void (*gone)(struct rn_call *call);
-    /* It has said its last word, and may be gone: whoever works for its sake
-     * need not do so for long. */
+    /* `quiet`: the client has shut down its sending side and may be gone, so
+     * long work for its sake can be abandoned. */
     void (*quiet)(struct rn_call *call);
 };
 
 void rn_call_init(struct rn_call *call, struct rn_rest *rest,
                   const struct rn_http_request *req);
-/* Ready for another request, memory kept. */
+/* Makes it ready for another request; keeps the memory. */
 void rn_call_clear(struct rn_call *call);
 void rn_call_release(struct rn_call *call);
 
-/* rest/serve.c: what every request shares, around its handler. */
+/* rest/serve.c: the steps that all requests share, around the handler. */
 enum rn_rest_step rn_rest_serve(struct rn_call *call);
 enum rn_rest_step rn_rest_resume(struct rn_call *call);
-/* Answers 429 instead of working: too many calls of the same principal wait. */
+/* Answers 429 instead of working: too many calls of this principal are
+ * queued. */
 enum rn_rest_step rn_rest_shed(struct rn_call *call);
-/* An answer to what was no request; closes. */
+/* Answers bytes that were not a valid request, then closes. */
 void rn_rest_refuse(struct rn_call *call, int status, const char *why);
 
 #endif

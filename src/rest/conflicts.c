@@ -1,7 +1,7 @@
-/* conflicts.c -- what a container has none of: conflicts, because there is one
- * region to write to; and scripts, because they cannot be made yet.
+/* conflicts.c -- lists that are always empty: conflicts, because there is one
+ * write region; and scripts, which cannot be created yet.
  *
- * Clients list them and read them like anything else, and are told so.
+ * Clients list and read them like any other resource.
  */
 #include "rest/context.h"
 #include "rest/handlers.h"

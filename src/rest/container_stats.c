@@ -1,10 +1,11 @@
-/* container_stats.c -- how much a container holds, counted when somebody asks.
+/* container_stats.c -- document counts and sizes of a container, computed on
+ * request.
  *
- *   x-ms-documentdb-populatequotainfo            headers of the whole
+ *   x-ms-documentdb-populatequotainfo            headers with the totals
  *   x-ms-documentdb-populatepartitionstatistics  a member for each range
  *
- * Nobody keeps count: all documents are read for it, by a worker and in slices,
- * so that no read lasts long.  What is written meanwhile may be counted or not.
+ * There are no counters: a worker reads all documents, in slices, so that no
+ * snapshot lasts long.  Concurrent writes may be counted or not.
  */
 #include "rest/container_stats.h"
 
@@ -14,7 +15,7 @@
 
 enum { SLICE_DOCUMENTS = 16 << 10, SLICE_BYTES = 64 << 20 };
 
-/* Of a range. */
+/* The counts of one range. */
 struct held {
     uint64_t documents, bytes;
     uint64_t keys; /* partition key values among them */
@@ -22,14 +23,14 @@ struct held {
 
 struct rn_usage {
     struct held *ranges;
-    size_t at;               /* the range that is counted */
-    char last[RN_BOUND_MAX]; /* the place of its last document so far */
+    size_t at;               /* the range being counted */
+    char last[RN_BOUND_MAX]; /* the position of its last document so far */
     size_t last_len;
 };
 
-/* By somebody whose rights are to the whole of it?  Who may read a partition
- * key or a document may read the definition, which clients need, and has no
- * business with what others keep here. */
+/* Only a client with rights to the whole container may ask.  A token for a
+ * partition key or a document may read the definition, which clients need, but
+ * must not reveal how much data others keep here. */
 static bool is_asked(struct rn_context *x)
 {
     const struct rn_permission *p = &x->permission;
@@ -42,7 +43,7 @@ static bool is_asked(struct rn_context *x)
 
 /* ---- counting ------------------------------------------------------------ */
 
-/* Of what lies before the id in a place; see key.h. */
+/* The part of a place before the id; see key.h. */
 static struct rn_view key_of(struct rn_view place)
 {
     size_t n = 1;
@@ -65,7 +66,7 @@ static void count_one(struct rn_usage *u, struct rn_view place, size_t bytes)
     u->last_len = place.len;
 }
 
-/* On from the last document; RN_NOT_FOUND at the range's end. */
+/* Continues after the last document; RN_NOT_FOUND at the range's end. */
 static enum rn_code count_slice(struct rn_usage *u, struct rn_snapshot *r,
                                 const struct rn_range_span *span)
 {
@@ -89,7 +90,7 @@ static enum rn_code count_slice(struct rn_usage *u, struct rn_snapshot *r,
     return rc;
 }
 
-/* A slice of the range whose turn it is. */
+/* Counts a slice of the current range. */
 static enum rn_code count_some(struct rn_context *x)
 {
     const struct rn_container *c = x->object->container;
@@ -118,7 +119,7 @@ static unsigned long long in_kb(uint64_t bytes)
     return (bytes + 1023) / 1024;
 }
 
-/* Java wants the same keys in the same order in both. */
+/* The Java client wants the same keys in the same order in both. */
 static enum rn_code add_quota(struct rn_context *x, const struct held *ranges)
 {
     struct rn_buf text = RN_BUF_INIT(512);
@@ -192,7 +193,7 @@ static enum rn_rest_step count(struct rn_call *call)
     if (x->usage->at == x->object->container->range_count)
         return rn_rest_container_tell(x);
     call->next = count;
-    return RN_REST_WORK; /* behind others that wait for a worker */
+    return RN_REST_WORK; /* queued behind other calls for a worker */
 }
 
 enum rn_rest_step rn_rest_container_read(struct rn_context *x)

@@ -1,5 +1,5 @@
-/* container_stats.h -- how much a container holds, counted when somebody asks.
- */
+/* container_stats.h -- document counts and sizes of a container, computed on
+ * request. */
 #ifndef RN_REST_CONTAINER_STATS_H
 #define RN_REST_CONTAINER_STATS_H
 

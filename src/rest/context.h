@@ -1,7 +1,7 @@
-/* context.h -- one request while it is handled, and the state that all requests
- * of a server share.
+/* context.h -- the state of one request while it is handled, and the state that
+ * all requests of a server share.
  *
- * serve.c takes a request through authorization (auth.h), the table of routes
+ * serve.c takes a request through authorization (auth.h), the route table
  * (route.h) and its handler (handlers.h), and completes the answer (reply.h).
  */
 #ifndef RN_REST_CONTEXT_H
@@ -33,10 +33,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Why a request is not authorized, as the metrics tell it. */
+/* Why a request was not authorized; labels of a metric. */
 enum {
     RN_AUTH_MISSING, /* no token */
-    RN_AUTH_EXPIRED, /* its date is not of now */
+    RN_AUTH_EXPIRED, /* its date is too far from the server's clock */
     RN_AUTH_INVALID, /* anything else */
     RN_AUTH_FAILURES,
 };
@@ -44,23 +44,23 @@ enum {
 struct rn_rest {
     struct rn_rest_opts opts;
     struct rn_engine *engine;
-    uint64_t life; /* none other in this process has this number */
+    uint64_t life; /* unique among instances in this process */
     enum rn_consistency consistency;
     atomic_uint calls;
     atomic_bool stopping;
     struct rn_tally *tally;
     struct rn_jumps jumps;
     atomic_ullong auth_failures[RN_AUTH_FAILURES];
-    atomic_uint held; /* refusals, now */
+    atomic_uint held; /* refusals being delayed now (auth_delay.h) */
     atomic_ullong held_total;
     _Atomic int64_t key_used[RN_KEYS]; /* seconds since 1970; 0: never */
     int64_t started_s;
 
-    pthread_mutex_t lock; /* guards the keys, the idle signers, the orders */
-    struct rn_keys *keys; /* of rn_secret_new */
+    pthread_mutex_t lock; /* guards keys, idle signers and injected faults */
+    struct rn_keys *keys; /* allocated by rn_secret_new */
     uint64_t keys_version;
     struct rn_signers *idle;
-    struct rn_buf authority; /* tls/ca.pem; guarded too */
+    struct rn_buf authority; /* tls/ca.pem; guarded by `lock` too */
     struct rn_injected_faults orders;
 
     struct rn_answers *answers; /* result_cache.h */
@@ -77,7 +77,7 @@ struct rn_usage;
 struct rn_context;
 typedef enum rn_rest_step rn_handler_fn(struct rn_context *x);
 
-/* A request, understood so far. */
+/* A request, as far as it has been parsed and resolved. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as steps go */
 struct rn_context {
     struct rn_call *call;
@@ -87,37 +87,37 @@ struct rn_context {
     struct rn_http_target target;
     struct rn_link link;
     unsigned rights;
-    bool is_suspect; /* it came with a wrong signature or token */
-    bool is_control; /* a path under /_runnel/, which is signed as it is */
-    bool is_stray;   /* the path names nothing that could be there */
-    struct rn_injected_effect blow; /* to come when the handler is done */
+    bool is_suspect; /* its signature or token was wrong */
+    bool is_control; /* a path under /_runnel/, signed as it was sent */
+    bool is_stray;   /* the path cannot name a resource */
+    struct rn_injected_effect blow; /* applied when the handler is done */
     struct rn_err err;
 
     bool is_held; /* auth_delay.c */
 
-    /* By which permission, if it is not by a key. */
+    /* Set if a resource token authorized it instead of an account key. */
     bool is_granted;
     struct rn_permission permission;
     struct rn_grant grant;
-    uint32_t token_seconds; /* of tokens made here */
+    uint32_t token_seconds; /* lifetime of the tokens that it creates */
 
-    /* What the path names, as far as it is there; `object` is the last, if it
-     * is in the catalog. */
+    /* The objects on the path, as far as they exist; `object` is the last one,
+     * if it is in the catalog. */
     struct rn_object *database, *container, *user, *object;
 
-    struct rn_object *offer; /* what this is paid from; NULL: nothing */
-    uint32_t retry_ms;       /* with RN_THROTTLED; 0: not long */
+    struct rn_object *offer; /* the offer that is charged; NULL: none */
+    uint32_t retry_ms;       /* with RN_THROTTLED; 0: the default */
 
-    /* What handlers need to keep until a write is done. */
+    /* What handlers keep until a write is done. */
     struct rn_pk pk;
     bool has_pk;
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
-    void *control;             /* of a control route, likewise */
+    void *control;             /* state of a control route, in the arena too */
     struct rn_usage
-        *usage;       /* container_stats.c, in the arena; NULL: not asked for */
-    bool keeps_links; /* it answers with a document that has them */
-    atomic_bool is_quiet; /* who sent a query has ended his side */
+        *usage; /* container_stats.c, in the arena; NULL if not requested */
+    bool keeps_links;     /* the answer is a document with its link members */
+    atomic_bool is_quiet; /* the client of a query shut down its sending side */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
@@ -126,14 +126,14 @@ struct rn_context {
         struct rn_split_merge reshape;
         struct rn_index_change index;
     };
-    bool has_written;          /* `write` is to be released */
-    bool has_owner;            /* the answer names it */
+    bool has_written;          /* `write` must be released */
+    bool has_owner;            /* the answer has the owner's headers */
     struct rn_batch *batch;    /* in the call's arena */
-    struct rn_batch_ask *asks; /* likewise, one for each of its operations */
-    rn_handler_fn *answer;     /* what to say when the batch is done */
+    struct rn_batch_ask *asks; /* one per operation, in the arena too */
+    rn_handler_fn *answer;     /* called when the batch is done */
 };
 
-/* The header's value; at NULL if there is none. */
+/* The header's value; .at is NULL if the header is absent. */
 static inline struct rn_view rn_context_header(const struct rn_context *x,
                                                const char *name)
 {

@@ -1,13 +1,14 @@
-/* definitions.c -- a container's definition in the client's API version.
+/* definitions.c -- a container's definition, translated between the client's
+ * API version and the stored form.
  *
  * Before 2018-12-31 a path had kinds of indexes (`indexes`), which later
- * clients do not see, and a container could do without a partition key.  It is
- * stored with a key of the system's (`systemKey`), and a client of those
- * versions neither sends that key nor sees it:
+ * clients do not see, and a container could lack a partition key.  It is stored
+ * with a system key (`systemKey`), and a client of those versions neither sends
+ * that key nor sees it:
  *
  *   sent    a partitionKey that is absent, null or without paths stands for
- *           the system's, or for the stored one if the container has such
- *   shown   partitionKey is left out if it is the system's
+ *           the system key, or for the stored one if the container has such
+ *   shown   partitionKey is left out if it is the system key
  */
 #include "rest/definitions.h"
 

@@ -1,4 +1,5 @@
-/* documents.c -- documents, one at a time. */
+/* documents.c -- create, read, upsert, replace and delete of single
+ * documents. */
 #include "rest/documents.h"
 
 #include "rest/context.h"
@@ -40,8 +41,8 @@ enum rn_code rn_context_missing_key(struct rn_context *x, struct rn_err *err)
                : RN_OK;
 }
 
-/* The name of the document: in a path by rids, the last is the rid.  If it is
- * no rid of this container, all three are names that look so. */
+/* Is the last id of a path by rids a document's rid?  If it is not a rid of
+ * this container, all three are names that look like rids. */
 static bool is_by_rid(const struct rn_context *x, struct rn_rid *rid)
 {
     return x->link.is_rid && rn_rid_parse(x->link.ids[2], rid) &&
@@ -130,8 +131,8 @@ static bool is_that(struct rn_view body, struct rn_view rid)
     return same;
 }
 
-/* A rid alone finds its document.  With a key it must be one of that key's: a
- * token may be good for that key only. */
+/* A rid alone identifies its document.  If the request has a key, the document
+ * must have that key: a token may be valid for that key only. */
 static enum rn_code find_document(struct rn_context *x, struct rn_snapshot *r,
                                   struct rn_view *body,
                                   struct rn_document_place *place)
@@ -169,7 +170,7 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
     x->rc = rc;
     rn_reply_owner(x);
     if (rc == RN_NOT_FOUND && reading.txn && !x->has_pk) {
-        rn_fail_usual(&x->err, rc); /* nobody knows where it was */
+        rn_fail_usual(&x->err, rc); /* its former position is unknown */
     } else if (!rc || (rc == RN_NOT_FOUND && reading.txn)) {
         enum rn_code session = rn_session_check_range(x, &reading, place.range);
         rn_reply_place(x, &place);
@@ -183,7 +184,8 @@ enum rn_rest_step rn_rest_document_read(struct rn_context *x)
     return step;
 }
 
-/* No document has attachments: the service does not take any either today. */
+/* Documents have no attachments: today the service does not accept any
+ * either. */
 enum rn_rest_step rn_rest_attachment_list(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
@@ -299,8 +301,8 @@ static void print_write(struct rn_context *x)
     x->call->res.body = w->stored;
 }
 
-/* Thread: committer.  The answer is printed here, where its parts are at hand,
- * while the loop is still busy with sending the ones before. */
+/* Thread: committer.  The answer is printed here, where its parts are
+ * available, while the loop is still busy sending earlier answers. */
 static void write_done(struct rn_done *done, enum rn_code rc,
                        const struct rn_err *err)
 {
@@ -316,7 +318,7 @@ static void write_done(struct rn_done *done, enum rn_code rc,
     x->call->wake(x->call);
 }
 
-/* Is the document there that the path names?  RN_NOT_FOUND. */
+/* Does the document on the path exist?  RN_NOT_FOUND. */
 static enum rn_code look_up(struct rn_context *x)
 {
     struct rn_document_place place = { 0 };
@@ -352,7 +354,7 @@ static enum rn_rest_step give_answer(struct rn_call *call)
     return RN_REST_DONE;
 }
 
-/* To leave a trigger out would be to break what its owner relies on. */
+/* Ignoring a trigger would break what its owner relies on. */
 enum rn_code rn_context_refuse_triggers(struct rn_context *x)
 {
     struct rn_view name = rn_context_header(x, RN_HEADER_PRE_TRIGGERS);
@@ -366,8 +368,8 @@ enum rn_code rn_context_refuse_triggers(struct rn_context *x)
                    name.len > 80 ? 80 : (int)name.len, name.at);
 }
 
-/* That a document to be replaced is not there is told before what is wrong with
- * its replacement. */
+/* A missing document to be replaced is reported before errors in its
+ * replacement. */
 static enum rn_rest_step refuse_write(struct rn_context *x, enum rn_code rc)
 {
     struct rn_err why = x->err;
@@ -401,7 +403,7 @@ static enum rn_rest_step queue_write(struct rn_context *x)
     if (rc)
         return refuse_write(x, rc);
     w->done.call = write_done;
-    /* Who was given one document was not given another name. */
+    /* A permission for one document does not allow renaming it. */
     w->keeps_id =
         x->is_granted && x->permission.resource.kind == RN_KIND_DOCUMENT;
     w->container = x->container->container;

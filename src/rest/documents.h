@@ -1,14 +1,15 @@
-/* documents.h -- documents, one at a time. */
+/* documents.h -- create, read, upsert, replace and delete of single
+ * documents. */
 #ifndef RN_REST_DOCUMENTS_H
 #define RN_REST_DOCUMENTS_H
 
 #include "rest/context.h"
 
-/* Escapes control characters that stand as they are in strings of the body: the
- * service takes them. */
+/* Escapes raw control characters in the strings of the body: the service
+ * accepts them. */
 enum rn_code rn_context_mend_body(struct rn_context *x) RN_CHECK;
-/* A document, or a patch, as it was sent: if that is in CosmosBinary, `*body`
- * becomes its text, of at most `max` bytes.  In documents.c. */
+/* For a document or a patch as it was sent: if it is in CosmosBinary, `*body`
+ * becomes its JSON text, of at most `max` bytes.  In documents.c. */
 enum rn_code rn_context_decode(struct rn_context *x, struct rn_view *body,
                                size_t max) RN_CHECK;
 static inline RN_CHECK enum rn_code
@@ -17,22 +18,22 @@ rn_context_text(struct rn_context *x, struct rn_view *body, size_t max)
     return rn_binary_is(*body) ? rn_context_decode(x, body, max) : RN_OK;
 }
 
-/* The id of the document that the path names, and the number of
- * its rid, if that is how it does, else 0.  RN_NOT_FOUND. */
+/* The id of the document on the path, and the number of its rid if the path is
+ * by rid, else 0.  RN_NOT_FOUND. */
 enum rn_code rn_context_name_document(struct rn_context *x, struct rn_view *id,
                                       uint64_t *number) RN_CHECK;
-/* A write by rid has found nothing under that id: is the document there, under
- * another that it was given meanwhile? */
+/* After a write by rid that found no document of that id: does the document
+ * exist under another id, which it was given meanwhile? */
 bool rn_context_is_renamed(struct rn_context *x);
 
-/* In a container from the time before partition keys, a request
- * that names none means the documents that have none: true, and x->pk is that
- * key.  What the path names has been found. */
+/* In a container without a partition key definition (old API versions), a
+ * request without a key means the documents without one: true, and x->pk is
+ * that key.  The path's objects have been found. */
 bool rn_context_means_none(struct rn_context *x);
-/* A read or a write of one document needs its whole key. */
+/* A read or a write of one document needs its complete partition key. */
 enum rn_code rn_context_whole_key(struct rn_context *x) RN_CHECK;
-/* May a document be made whose key only its body says?  Not with --strict:
- * RN_REASON_KEY_MISMATCH, as of a key that has too few components. */
+/* May a document be created whose key is in its body only?  Not with --strict:
+ * RN_REASON_KEY_MISMATCH, as for a key with too few components. */
 enum rn_code rn_context_missing_key(struct rn_context *x,
                                     struct rn_err *err) RN_CHECK;
 enum rn_code rn_context_refuse_triggers(struct rn_context *x) RN_CHECK;

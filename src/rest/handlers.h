@@ -1,14 +1,13 @@
-/* handlers.h -- the handlers that the table of routes names. */
+/* handlers.h -- the handlers named in the route table. */
 #ifndef RN_REST_HANDLERS_H
 #define RN_REST_HANDLERS_H
 
 #include "rest/context.h"
 
 rn_handler_fn rn_rest_account_read;
-/* A container that was found, with what the request wants
- * counted; and that as a part of the answer. */
+/* Reads a container; first counts the statistics that the request wants. */
 rn_handler_fn rn_rest_container_read;
-/* Answers with it. */
+/* Sends the answer of rn_rest_container_read, with those statistics. */
 rn_handler_fn rn_rest_container_tell;
 rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
     rn_rest_object_replace, rn_rest_object_delete, rn_rest_object_list;

@@ -1,9 +1,9 @@
-/* headers.c -- headers that mean the same whatever is asked for.
+/* headers.c -- request and response headers that all resources share.
  *
- *   before the handler   values that the service refuses, of headers that no
+ *   before the handler   refuses invalid values of headers that no
  *                        handler reads
- *   behind it            content-location, the quota of a document, and a
- *                        document without what its client does not want
+ *   behind it            adds content-location and a document's quota, and
+ *                        removes the members that the client does not want
  */
 #include "rest/headers.h"
 
@@ -47,7 +47,7 @@ static enum rn_code check_word(struct rn_context *x, const char *name,
                                                 : refuse(x, name, value);
 }
 
-/* Later versions may come; of the earlier ones all are known. */
+/* Later versions may come; all earlier ones are known. */
 static enum rn_code check_version(struct rn_context *x)
 {
     static const char *const early[] = {
@@ -100,7 +100,7 @@ enum rn_code rn_headers_check(struct rn_context *x)
 
 /* ---- behind it ----------------------------------------------------------- */
 
-/* Where the answer came from: the account's endpoint and the path. */
+/* content-location: the account's endpoint and the path. */
 static void add_location(struct rn_context *x)
 {
     struct rn_view path = x->call->req->target;
@@ -124,7 +124,7 @@ static void add_location(struct rn_context *x)
                     rn_view_of(text, len + path.len));
 }
 
-/* In kilobytes: how long a document may be, and how long the one here is. */
+/* In kilobytes: the maximum size of a document, and the size of this one. */
 static void add_quota(struct rn_context *x)
 {
     char text[48];
@@ -151,9 +151,9 @@ static enum rn_code print_bare(const struct rn_json *j, struct rn_buf *out)
     return rn_json_out_finish(&o);
 }
 
-/* A document whose client has no use for links is sent without them; one that
- * is read, only if that was so of its last write, as in the service.  If there
- * is no memory for that, it is sent with them. */
+/* A document is sent without its link members to a client that does not want
+ * them; when it is read, only if its last write said so, as in the service.  If
+ * memory is short, it is sent with them. */
 static void strip_links(struct rn_context *x)
 {
     struct rn_buf text = RN_BUF_INIT(RN_CALL_BODY_MAX);

@@ -1,6 +1,7 @@
-/* health.c -- what may be asked without a signature: is it alive, is it ready.
+/* health.c -- endpoints without authentication: liveness, readiness, metrics,
+ * the CA certificate.
  *
- * By exact path, and none takes input.
+ * Paths are matched exactly, and none takes input.
  */
 #include "rest/health.h"
 
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WAIT_TOLD_MS = 2000 }; /* for room in the store */
+enum { WAIT_TOLD_MS = 2000 }; /* reports longer waits for store space */
 
 const char *const rn_insecure_names[RN_INSECURE] = {
     "well_known_key", "plain_http", "root", "test_mode", "admin",
@@ -30,7 +31,7 @@ void rn_insecure_find(struct rn_rest *r, bool out[RN_INSECURE])
     out[4] = exposed && r->opts.admin;
 }
 
-/* It is ready all the same: whoever set it so has been asked by name. */
+/* Insecure settings do not affect readiness: the operator set them by name. */
 static void print_insecure(struct rn_rest *r, struct rn_json_out *o)
 {
     bool found[RN_INSECURE], any = false;
@@ -50,8 +51,9 @@ static void print_insecure(struct rn_rest *r, struct rn_json_out *o)
         rn_json_out_array_end(o);
 }
 
-/* Whether writes are taken.  `*why` they are not, or wait.  Anybody may ask, so
- * a fault is told without its words, which name files. */
+/* Whether writes are accepted.  `*why` says why not, or why they wait.  The
+ * endpoint is public, so the text of a fault, which names files, is left
+ * out. */
 static bool is_ready(struct rn_context *x, const struct rn_store_status *s,
                      const char **why)
 {
@@ -106,7 +108,7 @@ static void answer_alive(struct rn_context *x)
     rn_reply_json(x, RN_STATUS_OK);
 }
 
-/* Where the emulators have it.  Public by nature. */
+/* The path is the emulators'. The certificate is public. */
 static void answer_authority(struct rn_context *x)
 {
     struct rn_rest *r = x->rest;
@@ -126,7 +128,7 @@ static void answer_authority(struct rn_context *x)
     rn_reply_text(x, RN_HEADER_CONTENT_TYPE, "application/x-pem-file");
 }
 
-/* Numbers tell much about who uses a server, and when. */
+/* Metrics reveal who uses a server, and when. */
 static bool may_see_metrics(struct rn_context *x)
 {
     struct rn_view sent = rn_context_header(x, RN_HEADER_AUTHORIZATION);
@@ -148,7 +150,7 @@ static bool may_see_metrics(struct rn_context *x)
     return may;
 }
 
-/* Load balancers look by HEAD. */
+/* Load balancers probe with HEAD. */
 static bool is_look(const struct rn_context *x)
 {
     enum rn_http_method method = x->call->req->method;

@@ -1,4 +1,4 @@
-/* keys.c -- see keys.h. */
+/* keys.c -- the account's keys; see keys.h. */
 
 #include "rest/keys.h"
 
@@ -52,7 +52,7 @@ static enum rn_code set_key(struct rn_keys *keys, size_t i, struct rn_view text,
     return RN_OK;
 }
 
-/* Some who write JSON escape a slash or a plus. */
+/* Some JSON writers escape a slash or a plus. */
 static enum rn_code read_key(const struct rn_json *j, size_t i,
                              struct rn_keys *out, struct rn_err *err)
 {
@@ -70,8 +70,9 @@ static enum rn_code read_key(const struct rn_json *j, size_t i,
     return rc;
 }
 
-/* Of all four keys in order, in hexadecimal.  Hashed one by one, each seeded by
- * the ones before it: a hash of several parts would leave a copy of them. */
+/* The checksum of all four keys in order, in hexadecimal.  They are hashed one
+ * by one, each seeded by the hash of those before it: concatenating them would
+ * leave a copy in memory. */
 static void print_sum(const struct rn_keys *keys, char out[SUM_TEXT])
 {
     uint64_t sum = 0;
@@ -81,8 +82,8 @@ static void print_sum(const struct rn_keys *keys, char out[SUM_TEXT])
     snprintf(out, SUM_TEXT, "%016" PRIx64, sum);
 }
 
-/* A key with a flipped bit is a key like any other.  Files that were written by
- * hand, or by a version before this, have no sum. */
+/* Without a checksum, a key with a flipped bit would pass for a valid one.
+ * Files written by hand or by earlier versions have no checksum. */
 static enum rn_code check_sum(const struct rn_json *j,
                               const struct rn_keys *keys, struct rn_err *err)
 {
@@ -138,7 +139,7 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
     enum rn_code rc = rn_buf_reserve(text, TEXT_BYTES);
     char sum[SUM_TEXT];
 
-    if (rc) /* a buffer that grows would leave keys where it was */
+    if (rc) /* growing the buffer would leave a copy of the keys */
         return rn_fail(err, rc, "out of memory");
     rn_json_out_object_begin(&o);
     for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++) {
@@ -235,7 +236,7 @@ enum rn_code rn_keys_rotate(struct rn_env *env, const char *data_dir,
     return rc;
 }
 
-/* On a network a key is all that stands between a stranger and the data. */
+/* On a network the key is the only protection of the data. */
 static enum rn_code check_strength(const struct rn_keys *keys,
                                    bool well_known_key, struct rn_err *err)
 {
@@ -259,7 +260,7 @@ static enum rn_code check_strength(const struct rn_keys *keys,
     return RN_OK;
 }
 
-/* Letters that a header can carry, up to the end of the line. */
+/* Characters that are valid in a header, up to the end of the line. */
 static enum rn_code read_token(struct rn_env *env, const char *path,
                                char token[RN_KEY_TEXT_MAX], struct rn_err *err)
 {

@@ -1,9 +1,9 @@
-/* lists.c -- documents by the page, in the order of their rids if they are few,
- * else in that of their keys.
+/* lists.c -- lists of documents by the page: in rid order if they are few, else
+ * in key order.
  *
- * The continuation is, in base64, the container as 8 bytes, complemented if the
- * order is that of rids, and the position or place of the last document: it
- * stays good whatever is written meanwhile.
+ * The continuation is, in base64, the container's number in 8 bytes,
+ * complemented if the order is by rid, and the position or place of the last
+ * document.  It stays valid whatever is written meanwhile.
  */
 #include "rest/lists.h"
 
@@ -45,12 +45,12 @@ enum rn_code rn_context_count(struct rn_context *x, size_t *out)
     if (n == 0 && x->call->req->method == RN_HTTP_GET)
         return rn_fail(&x->err, RN_BAD_REQUEST,
                        "x-ms-max-item-count is not a number of items");
-    if (n > 0) /* the Java client wants TOP 0 in pages of 0 */
+    if (n > 0) /* the Java client sends TOP 0 with pages of 0 */
         *out = n < PAGE_MAX ? n : PAGE_MAX;
     return RN_OK;
 }
 
-/* A rid before the range's id must be this container's. */
+/* A rid before the range's id must be that of this container. */
 static enum rn_code check_rid(struct rn_context *x, struct rn_view rid)
 {
     char text[RN_RID_TEXT_MAX];
@@ -63,7 +63,7 @@ static enum rn_code check_rid(struct rn_context *x, struct rn_view rid)
                           RN_FMT(rid));
 }
 
-/* By its id, `0` or `{rid},0`. */
+/* Finds a range by its id, `0` or `{rid},0`. */
 enum rn_code rn_context_range(struct rn_context *x,
                               const struct rn_range_span **out)
 {
@@ -99,7 +99,7 @@ enum rn_code rn_context_range(struct rn_context *x,
 static void narrow(struct rn_epk_range *epks, const struct rn_epk_range *to)
 {
     if (!rn_epk_range_meet(epks, to, epks))
-        epks->max = epks->min; /* nothing in common */
+        epks->max = epks->min; /* the intersection is empty */
 }
 
 static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
@@ -123,7 +123,8 @@ static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
     return rc;
 }
 
-/* What part of the container is asked for: what all of the headers agree on. */
+/* The part of the container that is requested: the intersection of what the
+ * headers say. */
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan)
 {
@@ -190,7 +191,7 @@ static void add_token(struct rn_context *x, struct rn_view at, bool is_natural)
                     rn_base64_encode(whole, RN_BASE64_STANDARD, text));
 }
 
-/* Prints a page; one document is looked for beyond it, to know whether there is
+/* Prints a page; looks for one document beyond it, to know whether there are
  * more. */
 static enum rn_code print_page(struct rn_context *x, struct rn_access *a,
                                size_t max, size_t *count, bool *more)

@@ -1,7 +1,8 @@
-/* objects.c -- the catalog's objects: create, read, replace, delete, list.
+/* objects.c -- create, read, replace, delete and list of catalog objects.
  *
- * One body for all: databases, containers, users, permissions, client keys and
- * offers differ in their rows of the route table and in what lies above them.
+ * One implementation for all kinds: databases, containers, users, permissions,
+ * client keys and offers differ only in their rows of the route table and in
+ * their owners.
  */
 #include "rest/objects.h"
 
@@ -46,7 +47,8 @@ struct rn_object *rn_rest_find_container(struct rn_rest *r,
     return container;
 }
 
-/* Missing above what is asked for, or the thing itself. */
+/* The error for an object that is missing: an owner on the path, or the last
+ * one. */
 static enum rn_code missing(struct rn_context *x, size_t at)
 {
     bool is_owner = x->link.is_list || at + 1 < x->link.depth;
@@ -64,7 +66,7 @@ enum rn_code rn_context_find_database(struct rn_context *x)
     return x->database ? RN_OK : missing(x, 0);
 }
 
-/* Clients that remember a container tell which one they mean. */
+/* Clients that cache a container send the rid that they mean. */
 static enum rn_code check_intended(struct rn_context *x)
 {
     struct rn_view sent = rn_context_header(x, RN_HEADER_CONTAINER_RID);
@@ -100,7 +102,7 @@ enum rn_code rn_context_refresh(struct rn_context *x)
     return RN_OK;
 }
 
-/* What the path names at `at`, in `owner`. */
+/* Finds the object at position `at` of the path, in `owner`. */
 static enum rn_code find_at(struct rn_context *x, enum rn_kind kind,
                             struct rn_rid owner, size_t at,
                             struct rn_object **out)
@@ -159,7 +161,7 @@ enum rn_code rn_context_find(struct rn_context *x)
     return find_at(x, kind, x->database->rid, 1, &x->object);
 }
 
-/* What the objects of a list, or the one named, lie in. */
+/* The owner of the path's object or list. */
 struct rn_rid rn_context_owner(const struct rn_context *x)
 {
     if (x->link.kind == RN_KIND_PERMISSION)
@@ -247,8 +249,7 @@ static void print_item(struct rn_context *x, struct rn_json_out *o,
     rn_buf_release(&text);
 }
 
-/* As many of them as a page holds, by its bytes; one at least, if there is
- * any. */
+/* Prints as many of them as fit a page; at least one, if there is any. */
 static size_t print_list(struct rn_context *x, struct rn_rid owner,
                          struct rn_object **objects, size_t count)
 {
@@ -430,7 +431,7 @@ enum rn_rest_step rn_rest_object_upsert(struct rn_context *x)
     return rc ? rn_reply_fail(x, rc) : start_change(x, RN_CATALOG_UPSERT);
 }
 
-/* Between manual throughput and autoscale, which an offer alone can move. */
+/* Migrates between manual and autoscale throughput; only an offer can. */
 static enum rn_code read_move(struct rn_context *x)
 {
     bool to_autoscale = rn_context_flag(x, RN_HEADER_TO_AUTOSCALE);

@@ -1,7 +1,8 @@
-/* patches.c -- PATCH; and how batches, of which it is one, are run.
+/* patches.c -- PATCH of a document, and the execution of batches; a patch runs
+ * as a batch of one.
  *
- * A batch is begun in the loop and, if that would take too long there, goes on
- * in a worker.  It comes back from the committer to the loop.
+ * A batch starts in the loop and, if it would take too long there, moves to a
+ * worker.  The committer hands it back to the loop.
  */
 #include "rest/patches.h"
 
@@ -38,11 +39,11 @@ static enum rn_rest_step resume(struct rn_call *call)
     struct rn_batch *b = x->batch;
     enum rn_code rc;
 
-    call->next = finish; /* from here on it may be woken */
+    call->next = finish; /* from here on another thread may wake it */
     rc = b->engine ? rn_batch_resume(b, &x->err)
                    : rn_batch_start(x->rest->engine, b, &x->err);
     if (!rc)
-        return RN_REST_PENDING; /* and may be over: nothing is ours */
+        return RN_REST_PENDING; /* it may be finished: do not touch it */
     if (rc == RN_TIMEOUT && b->is_light) {
         b->is_light = false;
         call->next = resume;

@@ -1,19 +1,20 @@
-/* permissions.c -- resource tokens: made, read, and what they allow.
+/* permissions.c -- resource tokens: creating them, reading them, and checking
+ * what they allow.
  *
- * A token names a permission (cosmos/permission.h).  It is good while that is
- * there as it was, until its time is up, and while the key that signed it is in
- * use, which is one that may write; any server with the same data directory can
- * tell.
+ * A token names a permission (cosmos/permission.h).  It is valid while the
+ * permission exists unchanged, until it expires, and while the read-write key
+ * that signed it is in use.  Any server with the same data directory can verify
+ * it.
  *
  * What a permission for a container allows:
  *
- *   Read   the container, its documents, ranges, scripts, and queries
- *   All    all that can be done to it and in it
+ *   Read   reading the container, its documents, ranges, scripts, and queries
+ *   All    all operations on it and in it
  *
- * With a partition key it allows that of the documents of that key, reading the
- * container and its ranges, which clients need, and nothing else.  A permission
- * for a document or a script allows nothing on any other.  The account may be
- * read with any token.
+ * With a partition key it allows the same for documents of that key, and
+ * reading the container and its ranges, which clients need, and nothing else.
+ * A permission for a document or a script allows nothing on any other.  The
+ * account may be read with any token.
  */
 #include "rest/permissions.h"
 
@@ -40,7 +41,8 @@ enum rn_code rn_permission_read_seconds(struct rn_context *x)
         return RN_OK;
     for (size_t i = 0; i < text.len && n <= RN_GRANT_SECONDS_MAX; i++) {
         if (text.at[i] < '0' || text.at[i] > '9')
-            n = RN_GRANT_SECONDS_MAX; /* and more, by the next line */
+            n = RN_GRANT_SECONDS_MAX; /* larger than any limit; clamped by the
+                                         next line */
         n = n * 10 + (uint32_t)((unsigned char)text.at[i] & 0xf);
     }
     if (n < RN_GRANT_SECONDS_MIN || n > RN_GRANT_SECONDS_MAX) {
@@ -53,7 +55,7 @@ enum rn_code rn_permission_read_seconds(struct rn_context *x)
     return RN_OK;
 }
 
-/* The container a permission is for, as it is now. */
+/* The current state of the container that a permission is for. */
 static enum rn_code find_container(struct rn_context *x,
                                    const struct rn_object *permission,
                                    struct rn_rid *out)
@@ -127,7 +129,7 @@ static enum rn_code check_time(struct rn_context *x)
                    RN_FMT(rn_date_print(now, text)));
 }
 
-/* The permission must be there, as it was when the token was made. */
+/* The permission must exist unchanged since the token was created. */
 static enum rn_code read_permission(struct rn_context *x)
 {
     struct rn_object *o =
@@ -156,7 +158,8 @@ enum rn_code rn_permission_authorize(struct rn_context *x, struct rn_view token)
 
     if (rc)
         return rn_fail(&x->err, rc, "out of memory");
-    /* Who holds a key that may only read could sign a token for more. */
+    /* Only read-write keys count: the holder of a read-only key could sign a
+     * token for more rights. */
     rc = rn_grant_parse(token, s->of, s->writers, &x->grant, &which, &x->err);
     rn_signers_return(x->rest, s);
     if (!rc)
@@ -169,7 +172,7 @@ enum rn_code rn_permission_authorize(struct rn_context *x, struct rn_view token)
 
 /* ---- checking ------------------------------------------------------------ */
 
-/* Is it about the key that the permission is for, and that alone? */
+/* Is the request about the permission's partition key, and that alone? */
 static bool is_its_key(const struct rn_context *x)
 {
     const struct rn_pk *mine = &x->permission.pk;
@@ -181,7 +184,7 @@ static bool is_its_key(const struct rn_context *x)
     return rn_pk_eq(&head, mine);
 }
 
-/* Does it keep to the permission's key, if that is for one? */
+/* Does the request stay within the permission's key, if it has one? */
 static bool is_in_key(const struct rn_context *x)
 {
     bool writes = x->route->traits & RN_ROUTE_WRITES;
@@ -194,7 +197,8 @@ static bool is_in_key(const struct rn_context *x)
     return is_its_key(x) || x->route->run == rn_rest_query_plan;
 }
 
-/* The document asked for, by its id and its rid.  False if it is not there. */
+/* The requested document, by its id and its rid.  False if it does not
+ * exist. */
 static bool is_document(struct rn_context *x, const struct rn_container *c,
                         bool by_rid, struct rn_rid rid, struct rn_view member,
                         struct rn_view want)
@@ -225,13 +229,13 @@ static bool is_document(struct rn_context *x, const struct rn_container *c,
     return same;
 }
 
-/* A link's last id as a rid, if that is what it is. */
+/* A link's last id as a rid, if it is one. */
 static bool last_rid(const struct rn_link *l, struct rn_rid *out)
 {
     return l->is_rid && rn_rid_parse(l->ids[2], out) && out->kind == l->kind;
 }
 
-/* Of permissions for one thing in a container: is it that? */
+/* For a permission for one resource in a container: is it the requested one? */
 static bool is_same(struct rn_context *x, const struct rn_object *container)
 {
     const struct rn_link *mine = &x->permission.resource;
@@ -240,7 +244,7 @@ static bool is_same(struct rn_context *x, const struct rn_object *container)
 
     if (mine->kind == RN_KIND_CONTAINER)
         return true;
-    /* Clients read where a document is before they ask for it. */
+    /* Clients read the container and its ranges before they read a document. */
     if (x->link.kind == RN_KIND_CONTAINER || x->link.kind == RN_KIND_RANGE)
         return !(x->route->traits & RN_ROUTE_WRITES);
     if (x->link.kind != mine->kind || x->link.is_list)

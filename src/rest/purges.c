@@ -1,5 +1,5 @@
-/* purges.c -- POST .../operations/partitionkeydelete: all documents of one
- * partition key value go. */
+/* purges.c -- POST .../operations/partitionkeydelete: deletes all documents of
+ * one partition key value. */
 #include "rest/context.h"
 #include "rest/documents.h"
 #include "rest/handlers.h"
@@ -36,7 +36,7 @@ enum rn_rest_step rn_rest_partition_delete(struct rn_context *x)
 {
     enum rn_code rc = rn_context_find_container(x);
 
-    /* What is left out never means to delete all there is. */
+    /* A missing key never means to delete everything. */
     if (!rc && !x->has_pk) {
         rc = rn_fail(&x->err, RN_BAD_REQUEST,
                      "PartitionKey value must be supplied for this operation.");

@@ -1,18 +1,17 @@
-/* ranges.c -- a container's partition key ranges.
+/* ranges.c -- the list of a container's partition key ranges.
  *
- * Clients read them as an incremental feed (A-IM) and go on until they are told
- * that nothing is new, so the second read must be told just that.  Ids are
- * given in order and never again, so the etag is the next one: whoever brings
- * it back is given the living ranges from that id on, which name those that
- * they come from.
+ * Clients read it as an incremental feed (A-IM) until the answer is 304, so the
+ * second read must be answered 304.  Ids are assigned in ascending order and
+ * never reused, so the etag is the next id: a client that sends it back gets
+ * the living ranges from that id on, which name their parents.
  *
- * Nobody who asks for no number of them is given a page: several clients take
- * the first answer for all.  A page holds the lowest ids that are left, so that
- * a split between two pages loses nothing: the children have higher ids than
- * any that was read, and name their parent.
+ * A request without a maximum item count gets all ranges: several clients take
+ * the first answer for the whole.  A page holds the lowest ids that are left,
+ * so that a split between two pages loses nothing: the children have higher ids
+ * than any that was read, and name their parent.
  *
- * The answer is never older than the rows: who was sent here because his range
- * is gone must find its children.
+ * The answer is never older than the rows: a client that was sent here because
+ * its range is gone must find the children.
  */
 #include "rest/ranges.h"
 
@@ -28,10 +27,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is asked for: ids from `from` up to, not including, `to`. */
+/* The requested ids: from `from` up to, not including, `to`. */
 struct page {
     uint32_t from, to;
-    bool is_new; /* told by an etag, else by a continuation */
+    bool is_new; /* from an etag, else from a continuation */
     size_t count;
 };
 
@@ -94,7 +93,7 @@ void rn_range_print(struct rn_json_out *o, const struct rn_object *object,
 
 /* ---- pages --------------------------------------------------------------- */
 
-/* The ids that the client knows already end here. */
+/* The first id that the client does not know yet. */
 static uint32_t known_to(const struct rn_context *x)
 {
     struct rn_view seen = rn_context_header(x, RN_HEADER_IF_NONE_MATCH);
@@ -106,7 +105,7 @@ static uint32_t known_to(const struct rn_context *x)
     return (uint32_t)id;
 }
 
-/* A continuation is the rid of the last range that was given. */
+/* A continuation is the rid of the last range that was sent. */
 static enum rn_code read_continuation(struct rn_context *x, uint32_t *out)
 {
     struct rn_view token = rn_context_header(x, RN_HEADER_CONTINUATION);
@@ -164,7 +163,7 @@ static enum rn_code read_page(struct rn_context *x, struct page *out)
     return rc;
 }
 
-/* RN_GONE if the catalog has not yet heard of a split or a merge. */
+/* RN_GONE if the catalog does not have a recent split or merge yet. */
 static enum rn_code print_ranges(struct rn_context *x, struct page *page)
 {
     const struct rn_container *c = x->container->container;
@@ -221,7 +220,7 @@ static enum rn_rest_step list(struct rn_call *call)
         rc = rn_context_refresh(x);
         if (!rc) {
             call->next = list;
-            call->wake(call); /* by then the catalog may have heard */
+            call->wake(call); /* by then the catalog may be up to date */
             return RN_REST_PENDING;
         }
     }

@@ -1,4 +1,4 @@
-/* reply.c -- the answer: common headers, error bodies, charges. */
+/* reply.c -- responses: common headers, error bodies, request charges. */
 #include "rest/reply.h"
 
 #include "rest/budget.h"
@@ -31,17 +31,16 @@ void rn_reply_number(struct rn_context *x, const char *name, uint64_t value)
     rn_http_response_add_number(&x->call->res, rn_view_text(name), value);
 }
 
-/* A value that is ours from end to end. */
+/* Adds a value that the server made itself, which needs no validation. */
 static void add_own(struct rn_context *x, struct rn_view name,
                     struct rn_view value)
 {
     rn_http_response_add_own(&x->call->res, name, value);
 }
 
-/* Ids to tell requests apart, not to be secret: drawn by the dozen, because
- * each draw is a call of the kernel, a third of those a read takes.  None is
- * left over for another life of the server: a simulated one would depend on
- * those before it. */
+/* Activity ids are unique, not secret.  They are drawn 32 at a time, because
+ * each draw is a system call, a third of those of a read.  None is carried over
+ * to another instance: a simulated run would depend on the runs before it. */
 static struct rn_uuid new_activity(const struct rn_rest *rest)
 {
     static _Thread_local unsigned char drawn[32 * 16];
@@ -61,7 +60,7 @@ static struct rn_uuid new_activity(const struct rn_rest *rest)
     return id;
 }
 
-/* The client's own activity id comes back, if it is one. */
+/* Echoes the client's activity id, if it is valid. */
 static void add_activity(struct rn_context *x)
 {
     struct rn_view sent = rn_context_header(x, RN_HEADER_ACTIVITY_ID);
@@ -88,15 +87,15 @@ void rn_reply_common(struct rn_context *x)
     add_activity(x);
 }
 
-/* A number with as many decimals as `parts`, of a unit, has zeros; inline, for
- * a constant to divide by. */
+/* A number with as many decimals as `parts` has zeros; inline, so that the
+ * divisor is a constant. */
 static inline void add_decimals(struct rn_context *x, struct rn_view name,
                                 uint64_t number, uint64_t parts)
 {
     char text[RN_DECIMAL_MAX + 4], *end = text + sizeof(text), *at;
 
     at = end - rn_decimal_print(number % parts + parts, end).len;
-    *at = '.'; /* for the one that brought a leading zero */
+    *at = '.'; /* replaces the leading 1, which kept the zeros */
     at -= rn_decimal_print(number / parts, at).len;
     add_own(x, name, rn_view_of(at, (size_t)(end - at)));
 }
@@ -123,8 +122,8 @@ void rn_reply_etag(struct rn_context *x, struct rn_etag etag)
     add_own(x, RN_LIT(RN_HEADER_ETAG), rn_view_of(text, RN_ETAG_LEN));
 }
 
-/* What clients that talk to replicas weigh against each other: all that is
- * committed here is committed everywhere. */
+/* LSN headers for clients that compare replicas: all that is committed here is
+ * committed on all replicas. */
 static void add_replicas(struct rn_context *x, uint64_t item_lsn,
                          struct rn_view lsn)
 {
@@ -182,8 +181,9 @@ static bool is_kept(unsigned char c)
     return c > ' ' && c < 0x7f && !strchr("\"%<>[\\]^`{|}", c);
 }
 
-/* Writes a name; escaped as JavaScript's encodeURI does, with which its client
- * names what it keeps a session token for.  Returns what is behind it. */
+/* Writes a name, escaped like JavaScript's encodeURI, which the JavaScript
+ * client uses for the names under which it keeps session tokens.  Returns the
+ * position behind it. */
 static char *put_name(char *at, struct rn_view name, bool is_escaped)
 {
     if (!is_escaped)
@@ -197,7 +197,7 @@ static char *put_name(char *at, struct rn_view name, bool is_escaped)
     return at;
 }
 
-/* What the thing asked about lies in. */
+/* The owner of the requested resource. */
 static const struct rn_object *owner_of(const struct rn_context *x)
 {
     if (x->link.is_key_delete)
@@ -218,8 +218,8 @@ static const struct rn_object *owner_of(const struct rn_context *x)
     }
 }
 
-/* With a deleted container goes its own rid: under that its clients forget
- * their session tokens. */
+/* For a deleted container it is the container's own rid: under that rid clients
+ * drop their session tokens. */
 static struct rn_rid owner_rid(const struct rn_context *x,
                                const struct rn_object *owner)
 {
@@ -229,8 +229,8 @@ static struct rn_rid owner_rid(const struct rn_context *x,
                : owner->rid;
 }
 
-/* Was a document not there?  The service does not tell the rid then, so that
- * clients do not keep the session token. */
+/* Was a document missing?  The service leaves out the rid then, so that clients
+ * do not keep the session token. */
 static bool is_missing(const struct rn_context *x)
 {
     const struct rn_batch *b = x->batch;
@@ -289,9 +289,9 @@ enum rn_rest_step rn_reply_json(struct rn_context *x, int status)
     return RN_REST_DONE;
 }
 
-/* JSON with a message in any case: clients parse it unasked.  As in the service
- * it ends with the activity, which is what people copy when they ask for help,
- * and which our log has. */
+/* The body is JSON with a message, because clients parse it in any case.  As in
+ * the service it ends with the activity id, which users quote when they ask for
+ * help, and which is in the server log. */
 void rn_reply_print_error(struct rn_call *call, const char *word,
                           const char *why)
 {
@@ -310,8 +310,8 @@ void rn_reply_print_error(struct rn_call *call, const char *word,
     (void)!rn_json_out_finish(&o);
 }
 
-/* The log has what went wrong in the server itself, with the names of files; a
- * client is told only what it means for him. */
+/* The server log has the details of internal errors, with file names; a client
+ * gets only what concerns it. */
 static void print_error(struct rn_context *x, const struct rn_status *status)
 {
     bool is_ours = status->http >= 500;
@@ -336,7 +336,7 @@ enum rn_rest_step rn_reply_fail(struct rn_context *x, enum rn_code rc)
 
     x->err.code = rc;
     if (status->reason == RN_REASON_SESSION)
-        rn_reply_owner(x); /* under this name a client forgets its token */
+        rn_reply_owner(x); /* under this name a client drops its token */
     if (status->sub)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     if (rc == RN_THROTTLED)
@@ -364,9 +364,10 @@ double rn_charge_write(size_t bytes)
     return 1.29 + 5 * rn_charge_read(bytes);
 }
 
-/* Many documents in a row cost less than each by itself.  Clients that hold
- * themselves to a rate wait this long between pages.  Not in whole units: when
- * exactly nothing is left of its rate, Java's repeats at once and gives up. */
+/* Many documents in a row cost less than single reads.  Clients with a rate
+ * limit of their own wait accordingly between pages.  The charge is fractional:
+ * when exactly 0 units are left of its rate, the Java client retries at once
+ * and gives up. */
 double rn_charge_page(size_t bytes)
 {
     return 1 + 0.05 * (double)bytes / 1024;

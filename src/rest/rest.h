@@ -1,5 +1,5 @@
-/* rest.h -- the server's side of the dialect: what all calls share.
- */
+/* rest.h -- an instance of the REST API: its options, and the state that all
+ * calls share. */
 #ifndef RN_REST_REST_H
 #define RN_REST_REST_H
 
@@ -9,11 +9,11 @@
 #include "rest/call.h"
 #include "rest/metrics/counters.h"
 
-/* What the metrics tell besides, of what is not REST's. */
+/* Metrics of the server that the REST layer does not keep itself. */
 struct rn_rest_vitals {
-    struct rn_histogram turns; /* of loops: how long each was at work, in ns */
-    struct rn_histogram waits; /* for a worker, in ns */
-    size_t unsent_bytes;       /* of answers that clients have not taken */
+    struct rn_histogram turns; /* busy time of each loop iteration, in ns */
+    struct rn_histogram waits; /* time in the worker queue, in ns */
+    size_t unsent_bytes; /* of answers not yet accepted by clients' sockets */
 };
 
 struct rn_rest_opts {
@@ -25,47 +25,49 @@ struct rn_rest_opts {
     const char *metrics_token_file; /* NULL: none */
     const char *advertise;          /* NULL: echo Host and scheme */
     const char *consistency;        /* the account's default level */
-    struct rn_view config;          /* how it is set, as labels of a metric */
+    struct rn_view config; /* the configuration, as labels of a metric */
     bool admin;
     struct rn_shifted_clock
         *clock;          /* the engine's, in test mode; NULL otherwise */
     bool well_known_key; /* the emulators' key is valid */
     bool loopback_only;  /* check Host against DNS rebinding */
     bool has_127;        /* it listens on 127.0.0.1 */
-    /* And the certificate is good for that address.  NULL is fine. */
+    /* And the certificate is valid for that address.  NULL is allowed. */
     atomic_bool *tls_has_127;
-    bool tls_only;    /* off loopback nothing is served without it */
-    const char *host; /* a name that is ours besides; NULL: none */
-    /* When the certificate ends, seconds since 1970; 0: none.  NULL is fine. */
+    bool tls_only;    /* off loopback, plain HTTP is refused */
+    const char *host; /* another valid host name; NULL: none */
+    /* When the certificate expires, seconds since 1970; 0: none.  NULL is
+     * allowed. */
     _Atomic int64_t *tls_not_after;
-    atomic_uint *connections; /* how many are open; NULL is fine */
-    /* Any thread; NULL is fine. */
+    atomic_uint *connections; /* open connections; NULL is allowed */
+    /* Any thread; NULL is allowed. */
     void (*vitals)(void *of, struct rn_rest_vitals *out);
     void *vitals_of;
-    uint64_t auth_delay_ms;  /* of wrong signatures; 0: 100, none on loopback */
-    bool enforce_throughput; /* 429 beyond what an offer says */
-    uint64_t query_ms;       /* that a page of a query may run; 0: 30,000 */
-    bool any_order;          /* ORDER BY wants no index */
-    bool strict;             /* what is to be merged clients merge */
+    uint64_t auth_delay_ms; /* for wrong signatures; 0: 100, none on loopback */
+    bool enforce_throughput; /* answer 429 above an offer's throughput */
+    uint64_t query_ms;       /* time limit of a query page; 0: 30,000 */
+    bool any_order;          /* ORDER BY works whatever the policy */
+    bool strict;             /* --strict: no more lenient than the service */
 };
 
-/* Reads or makes the keys. */
+/* Reads the key file, or creates it. */
 enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                           struct rn_err *err) RN_CHECK;
-void rn_rest_close(struct rn_rest *r); /* NULL is fine */
-/* Read again, each by itself: a file that will not do keeps nothing else from
- * being taken.  The authority, which is public, comes with the keys. */
+void rn_rest_close(struct rn_rest *r); /* NULL is allowed */
+/* Each reloads one file by itself: an invalid file does not keep the others
+ * from being loaded.  The CA certificate, which is public, comes with the
+ * keys. */
 enum rn_code rn_rest_reload_keys(struct rn_rest *r,
                                  struct rn_err *err) RN_CHECK;
 enum rn_code rn_rest_reload_token(struct rn_rest *r,
                                   struct rn_err *err) RN_CHECK;
 
-/* Counts what never became a call. */
+/* Counts a connection or request that never became a call. */
 void rn_rest_reject(struct rn_rest *r, enum rn_reject why);
 
-/* Calls that have begun and not been answered. */
+/* Calls that have begun and are not answered yet. */
 uint32_t rn_rest_calls(struct rn_rest *r);
-/* The server stops: whoever waits for a change is answered now. */
+/* The server is shutting down: answers all parked feed readers now. */
 void rn_rest_quiesce(struct rn_rest *r);
 
 #endif

@@ -1,7 +1,8 @@
-/* route.c -- every request we answer; the first row that fits wins.
+/* route.c -- the route table: verb, resource kind and header to handler; the
+ * first matching row wins.
  *
- * A path may mean several things, told apart by a header the request carries
- * (`given`).  What the rows share is done by serve.c around the handler.
+ * A path may have several meanings, distinguished by a header (`given`).  The
+ * steps that the rows share are in serve.c, around the handler.
  */
 #include "rest/route.h"
 
@@ -28,24 +29,23 @@ static const struct rn_route queries[] = {
     { RN_HTTP_POST,   RN_KIND_FUNCTION,  true,  NULL, rn_rest_query,           0 },
 };
 
-/* With A-IM, a list of documents is their change feed, and a query of them one
- * of the feed. */
+/* With A-IM, a list of documents is their change feed, and a query of documents
+ * is a query of the feed. */
 static const struct rn_route feed =
     { RN_HTTP_GET,    RN_KIND_DOCUMENT,  true,  NULL, rn_rest_feed_read,       0 };
 static const struct rn_route feed_query =
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  NULL, rn_rest_feed_query,      0 };
 
-/* An operation on a container that is no resource. */
+/* An operation on a container that is not a resource. */
 static const struct rn_route partition_delete =
     { RN_HTTP_POST,   RN_KIND_CONTAINER, false, NULL, rn_rest_partition_delete, RN_ROUTE_WRITES };
 
-/* Documents name the list of their attachments, which nothing can be added
- * to. */
+/* Documents link to a list of attachments, which is always empty. */
 static const struct rn_route attachments =
     { RN_HTTP_GET,    RN_KIND_DOCUMENT,  false, NULL, rn_rest_attachment_list, 0 };
 
 static const struct rn_route routes[] = {
-    /* Asked for most, so they come first. */
+    /* The most frequent requests come first. */
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_BATCH,
                                                       rn_rest_batch,           RN_ROUTE_WRITES | RN_ROUTE_PAYS },
     { RN_HTTP_POST,   RN_KIND_DOCUMENT,  true,  RN_HEADER_IS_UPSERT,
@@ -82,8 +82,8 @@ static const struct rn_route routes[] = {
     { RN_HTTP_PUT,    RN_KIND_USER,      false, NULL, rn_rest_object_replace,  RN_ROUTE_WRITES },
     { RN_HTTP_DELETE, RN_KIND_USER,      false, NULL, rn_rest_object_delete,   RN_ROUTE_WRITES },
 
-    /* Reading a permission hands out a token, for writing perhaps: as in the
-     * service, a read-only key does not do. */
+    /* Reading a permission returns a token, which may allow writes: as in the
+     * service, a read-only key is not enough. */
     { RN_HTTP_POST,   RN_KIND_PERMISSION, true,  RN_HEADER_IS_UPSERT,
                                                       rn_rest_object_upsert,   RN_ROUTE_WRITES },
     { RN_HTTP_POST,   RN_KIND_PERMISSION, true,  NULL, rn_rest_object_create,  RN_ROUTE_WRITES },
@@ -97,8 +97,8 @@ static const struct rn_route routes[] = {
     { RN_HTTP_GET,    RN_KIND_CLIENT_KEY, false, NULL, rn_rest_object_read,    0 },
     { RN_HTTP_PUT,    RN_KIND_CLIENT_KEY, false, NULL, rn_rest_object_replace, RN_ROUTE_WRITES },
 
-    /* There is one region, so nothing ever conflicts.  Scripts cannot be made
-     * yet, so there are none. */
+    /* There is one region, so conflicts never arise.  Scripts cannot be created
+     * yet, so their lists are empty. */
     { RN_HTTP_GET,    RN_KIND_CONFLICT,  true,  NULL, rn_rest_empty_list,      0 },
     { RN_HTTP_GET,    RN_KIND_CONFLICT,  false, NULL, rn_rest_empty_read,      0 },
     { RN_HTTP_DELETE, RN_KIND_CONFLICT,  false, NULL, rn_rest_empty_read,      RN_ROUTE_WRITES },
@@ -123,11 +123,12 @@ static const struct rn_route routes[] = {
 };
 /* clang-format on */
 
-/* Requests that look like another until their headers are read; they must not
- * be taken for a create. */
+/* Requests that differ only by a header; a query must not be taken for a
+ * create. */
 static bool is_query(const struct rn_context *x)
 {
-    static const char word[] = "application/query+json"; /* and parameters */
+    static const char word[] =
+        "application/query+json"; /* parameters may follow */
     struct rn_view type = rn_context_header(x, RN_HEADER_CONTENT_TYPE);
 
     return rn_context_flag(x, RN_HEADER_IS_QUERY) ||

@@ -1,7 +1,7 @@
-/* serve.c -- what every request shares, around its handler.
+/* serve.c -- the steps that all requests share, around the handler.
  *
- * In this order, so that nobody learns anything without a right to it: probes,
- * Host, public paths, path, signature, rights, route, handler.
+ * The order makes sure that a client learns nothing without a right to it:
+ * probes, Host, public paths, path, signature, rights, route, handler.
  */
 #include "rest/serve.h"
 
@@ -126,7 +126,8 @@ static struct rn_context *context_new(struct rn_call *call)
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* Of 127.0.0.0/8, in numbers: 127.example.org is anybody's name. */
+/* Is it numeric and in 127.0.0.0/8?  A name such as 127.example.org may be
+ * anyone's. */
 static bool is_loopback_address(struct rn_view host)
 {
     for (size_t i = 0; i < host.len; i++) {
@@ -142,8 +143,9 @@ static bool is_own_host(const char *own, struct rn_view host)
            strncasecmp(own, host.at, host.len) == 0;
 }
 
-/* A page on the web can make a browser call us under a name of its own that
- * leads to this machine; it cannot make the Host header lie. */
+/* DNS rebinding: a web page can make a browser call the server under a name of
+ * its own that resolves to this machine, but it cannot forge the Host
+ * header. */
 static enum rn_code check_host(struct rn_context *x)
 {
     struct rn_view host = x->call->req->host;
@@ -170,9 +172,8 @@ static enum rn_code check_host(struct rn_context *x)
                    RN_FMT(host));
 }
 
-/* Whoever listens on the way can read what is asked and answered, tokens too.
- * Of a client on this machine nobody can, and it may be a proxy that has taken
- * the TLS off. */
+/* Plain HTTP exposes requests, answers and tokens to the network.  A client on
+ * this machine is exempt; it may be a proxy that terminates TLS. */
 static enum rn_code check_way(struct rn_context *x)
 {
     const struct rn_call *call = x->call;
@@ -184,8 +185,8 @@ static enum rn_code check_way(struct rn_context *x)
                    "started with --allow-plain-http-on-network");
 }
 
-/* The path, taken apart.  What is wrong with it is told after the signature
- * has been checked. */
+/* Parses the path.  Its errors are reported after the signature has been
+ * checked. */
 static enum rn_code read_path(struct rn_context *x)
 {
     enum rn_code rc =
@@ -194,7 +195,7 @@ static enum rn_code read_path(struct rn_context *x)
 
     if (rc)
         return rc;
-    /* Where clients ask for the way to single replicas. */
+    /* The path at which clients look up single replicas. */
     if (x->target.segment_count > 0 &&
         rn_view_eq(x->target.segments[0], RN_LIT("addresses"))) {
         (void)!rn_stray_resolve(x);
@@ -240,8 +241,8 @@ static enum rn_code read_key(struct rn_context *x)
     return rn_pk_parse(text, &x->call->arena, &x->pk, &x->err);
 }
 
-/* What stands before the service's older gateway takes no control characters
- * in a path, and answers in its own words. */
+/* The proxy before the service's older gateway refuses control characters in a
+ * path, with a message of its own. */
 static bool is_strictly_refused(struct rn_context *x)
 {
     const struct rn_link *l = &x->link;
@@ -270,7 +271,7 @@ static enum rn_rest_step refuse_url(struct rn_context *x)
     return RN_REST_DONE;
 }
 
-/* A stranger is told 401 whatever the path is. */
+/* An unauthenticated client gets 401 whatever the path is. */
 static enum rn_rest_step refuse_path(struct rn_context *x, enum rn_code why)
 {
     struct rn_err told = x->err;
@@ -345,7 +346,7 @@ static void count_feed(const struct rn_context *x)
                   x->call->note.idle_ns);
 }
 
-/* What it is counted under; a document's container, or the one it is about. */
+/* The container that the request is counted under. */
 static uint64_t container_of(const struct rn_context *x)
 {
     const struct rn_object *o = x->container ? x->container : x->object;
@@ -364,7 +365,7 @@ static void count_query(const struct rn_context *x)
         rn_tally_abort(x->rest->tally, RN_ABORT_MEMORY);
 }
 
-/* Notes and counts what has become of it. */
+/* Records the result for the request log and the metrics. */
 static void take_note(struct rn_context *x)
 {
     struct rn_call *call = x->call;
@@ -397,7 +398,7 @@ static void take_note(struct rn_context *x)
         count_query(x);
 }
 
-/* What every request shares behind its handler. */
+/* The steps that all requests share after the handler. */
 static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
 {
     if (step == RN_REST_DONE) {
@@ -406,7 +407,7 @@ static enum rn_rest_step finish(struct rn_call *call, enum rn_rest_step step)
         take_note(call->state);
     } else if (step == RN_REST_WORK) {
         call->note.waited_for = "worker";
-    } /* a pending one may be another thread's by now */
+    } /* another thread may own a pending call by now */
     return step;
 }
 
@@ -427,7 +428,7 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
         rn_refusal_hold(x);
     step = finish(call, step);
     if (step == RN_REST_PENDING && !call->note.waited_for)
-        call->note.waited_for = "commit"; /* it comes back to this thread */
+        call->note.waited_for = "commit"; /* it returns to this thread */
     return step;
 }
 
@@ -476,7 +477,7 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* The authority that clients may ask for; none is no failure. */
+/* Loads the CA certificate that clients may download; it may be absent. */
 static void load_authority(struct rn_rest *r)
 {
     struct rn_env *env = r->opts.env;
@@ -548,7 +549,7 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
     return RN_OK;
 }
 
-/* Puts the keys in the place of those that count, whose memory it frees. */
+/* Replaces the current keys, and frees the memory of the old ones. */
 static void replace_keys(struct rn_rest *r, struct rn_keys *keys)
 {
     struct rn_signers *stale;

@@ -1,10 +1,10 @@
-/* sessions.c -- what a reader may rely on: its consistency level, and what it
- * has already seen.
+/* sessions.c -- consistency levels and session tokens (read your writes).
  *
- * There is one copy of the data and every read sees all that was acknowledged
- * before it, so any level is met.  What is left to do is to refuse what the
- * account does not promise, and a session token that has seen more than there
- * is: that is from another life of the data.
+ * There is one copy of the data and every read sees all writes acknowledged
+ * before it, so every level is met.  What remains is to refuse a level that the
+ * account does not offer, and a session token with a higher LSN than the range
+ * has: such a token is from another history of the data, for example from
+ * before a restore.
  */
 #include "rest/sessions.h"
 
@@ -49,11 +49,12 @@ enum rn_code rn_session_check_level(struct rn_context *x)
     enum rn_consistency asked;
     enum rn_code rc;
 
-    /* Nor is the account read at a level: a client that asks for more than it
-     * may have begins with it, and would take the server for unavailable. */
+    /* The account is not read at a level either: a client that asks for a
+     * stronger level than it may have reads the account first, and would take
+     * the server for unavailable. */
     if (x->route->traits & RN_ROUTE_WRITES || x->link.kind == RN_KIND_ACCOUNT)
         return RN_OK;
-    /* Java sends it beside a level with every read of a feed. */
+    /* The Java client sends it beside a level with every read of a feed. */
     if (strategy.len == 7 && strncasecmp(strategy.at, "Default", 7) == 0)
         strategy.len = 0;
     if (level.len && strategy.len) {
@@ -67,7 +68,8 @@ enum rn_code rn_session_check_level(struct rn_context *x)
     if (!level.len)
         return RN_OK;
     rc = rn_consistency_parse(level, &asked, &x->err);
-    /* Old samples ask for more than an account promises today; they get it. */
+    /* Old samples ask for a stronger level than the account offers; they get
+     * it. */
     if (rc || asked <= x->rest->consistency || rn_context_is_old(x))
         return rc;
     return rn_fail(&x->err, RN_BAD_REQUEST,
@@ -81,8 +83,8 @@ enum rn_code rn_session_check_level(struct rn_context *x)
 
 /* ---- tokens -------------------------------------------------------------- */
 
-/* What a token demands of a range; one taken before a split, or before several,
- * names a range that this one comes from. */
+/* The LSN that a token demands of a range.  A token from before a split, or
+ * several, names an ancestor of this range. */
 static enum rn_code demand(struct rn_context *x, struct rn_view token,
                            const struct rn_container *c, uint32_t range,
                            const struct rn_row_range *row, uint64_t *out)
@@ -98,7 +100,7 @@ static enum rn_code demand(struct rn_context *x, struct rn_view token,
     return rn_session_find(token, &line, out, &x->err);
 }
 
-/* The token that was sent; some clients leave a comma behind its last part. */
+/* The token that was sent; some clients leave a trailing comma. */
 static struct rn_view token_of(const struct rn_context *x)
 {
     struct rn_view token = rn_context_header(x, RN_HEADER_SESSION_TOKEN);
@@ -108,7 +110,7 @@ static struct rn_view token_of(const struct rn_context *x)
     return token;
 }
 
-/* Has the range had what the client has seen of it? */
+/* Has the range reached the LSN that the client has seen? */
 static enum rn_code check_row(struct rn_context *x,
                               const struct rn_container *c, uint32_t range,
                               const struct rn_row_range *row)
@@ -146,9 +148,8 @@ enum rn_code rn_session_check_range(struct rn_context *x, struct rn_snapshot *r,
     return rc ? rc : check_row(x, r->container, range, &row);
 }
 
-/* From range to range as they are in the snapshot: since the container was
- * looked up it may have been split, and a dead range knows of no later write.
- */
+/* Goes through the ranges of the snapshot: the container may have been split
+ * since it was looked up, and a dead range has no later writes. */
 enum rn_code rn_session_check(struct rn_context *x, struct rn_snapshot *r,
                               const struct rn_epk_range *epks)
 {
@@ -171,8 +172,8 @@ enum rn_code rn_session_check(struct rn_context *x, struct rn_snapshot *r,
         place.lsn = row.lsn;
         count++;
     }
-    /* Of several ranges a client could not keep the token: Java takes it for
-     * one of the first. */
+    /* A client could not keep the token of several ranges: the Java client
+     * takes it for a token of the first. */
     if (!rc && count == 1)
         rn_reply_place(x, &place);
     return rc;
