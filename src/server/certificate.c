@@ -1,4 +1,4 @@
-/* certificate.c -- see certificate.h. */
+/* certificate.c -- the server's current TLS certificate; see certificate.h. */
 #include "server/certificate.h"
 
 #include "net/authority.h"
@@ -36,8 +36,8 @@ void rn_certificate_name(const struct rn_options *o,
     snprintf(out->key, sizeof(out->key), "%s/tls/key.pem", o->data);
 }
 
-/* False without, which is a failure only if `err` says so: there may never have
- * been one. */
+/* False if there is no certificate, which is an error only if `err` is set:
+ * there may never have been one. */
 static bool find(const struct rn_certificate *c, const struct rn_options *o,
                  struct rn_certificate_files *files, struct rn_err *err)
 {
@@ -48,7 +48,8 @@ static bool find(const struct rn_certificate *c, const struct rn_options *o,
     rn_certificate_name(o, files);
     if (o->tls_cert || access(files->cert, F_OK) == 0)
         return true;
-    if (errno != ENOENT && errno != ENOTDIR) /* it may well be there */
+    if (errno != ENOENT &&
+        errno != ENOTDIR) /* it may exist but be unreadable */
         rn_fail_errno(err, errno, "%s", files->cert);
     else if (rn_certificate_is_there(c) && !c->ca.len)
         rn_fail(err, RN_NOT_FOUND, "%s: gone; the old one stays in use",

@@ -1,4 +1,4 @@
-/* client_limits.c -- see client_limits.h. */
+/* client_limits.c -- connections per client address; see client_limits.h. */
 #include "server/client_limits.h"
 
 #include "base/hash.h"
@@ -17,7 +17,7 @@ struct rn_peer {
 };
 
 struct rn_client_limits {
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the members below */
     struct rn_peer *buckets[BUCKETS];
 };
 
@@ -54,7 +54,7 @@ static struct rn_view host_of(const char *address)
     return rn_view_of(address, len < HOST_MAX ? len : HOST_MAX);
 }
 
-/* With the lock. */
+/* With the lock held. */
 static struct rn_peer *find_or_add(struct rn_client_limits *p,
                                    struct rn_view host)
 {

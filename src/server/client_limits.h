@@ -1,8 +1,8 @@
-/* client_limits.h -- how many connections each client address has.
+/* client_limits.h -- a limit on the connections of each client address: a hash
+ * table of counts.
  *
- * One client that opens all that --connections-max allows would shut out the
- * others; so each address has a limit of its own.  Only addresses with a
- * connection are kept.  Threads: any.
+ * A single client could otherwise use up --connections-max and shut out the
+ * others.  Only addresses with a connection are kept.  Threads: any.
  */
 #ifndef RN_SERVER_CLIENT_LIMITS_H
 #define RN_SERVER_CLIENT_LIMITS_H
@@ -13,12 +13,12 @@
 struct rn_client_limits;
 struct rn_peer; /* an address that has connections */
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct rn_client_limits *rn_client_limits_new(void);
-void rn_client_limits_free(struct rn_client_limits *p); /* NULL is fine */
+void rn_client_limits_free(struct rn_client_limits *p); /* NULL is allowed */
 
-/* One connection more from HOST:PORT.  NULL if that address has as many as it
- * may, or without memory. */
+/* Counts one more connection from HOST:PORT.  NULL if the address has reached
+ * its limit, or if out of memory. */
 struct rn_peer *rn_client_limits_enter(struct rn_client_limits *p,
                                        const char *address,
                                        uint64_t connections_max);

@@ -1,15 +1,15 @@
-/* exchange.c -- see exchange.h.
+/* exchange.c -- HTTP on one connection; see exchange.h.
  *
- * The life of an exchange, beside its connection's:
+ * The states of an exchange, in addition to those of its connection:
  *
  *   reading   bytes go to the reader                       [fed]
- *   serving   a call is under way; nothing is read         [serve]
- *   held      the call is done, but it is too soon to tell; nothing is read
+ *   serving   a call is in progress; nothing is read       [serve]
+ *   held      the call is done, but its answer is delayed; nothing is read
  *                                                        [hold, let_go]
- *   blocked   the client takes its answer slowly; nothing is read, so that
- *             one answer waits at most                     [proceed, on_sent]
- *   orphaned  the connection is gone while a call is under way: freed when the
- *             call comes back                              [closed, come_back]
+ *   blocked   the client accepts its answer slowly; nothing is read, so that
+ *             at most one answer is buffered               [proceed, on_sent]
+ *   orphaned  the connection is closed while a call is in progress: freed when
+ *             the call comes back                          [closed, come_back]
  */
 #include "server/exchange.h"
 
@@ -20,29 +20,29 @@
 #include <stdio.h>
 
 struct exchange {
-    struct rn_call call; /* first: wake gets this */
+    struct rn_call call; /* first member: `wake` casts it back */
     const struct rn_exchange_opts *opts;
-    struct rn_conn *conn; /* NULL once it is gone */
+    struct rn_conn *conn; /* NULL once it is closed */
     struct rn_loop *loop;
     struct rn_http_reader reader;
-    struct rn_post back; /* from another thread */
+    struct rn_post back; /* posted by another thread */
     struct rn_work work;
     uint32_t requests;
-    size_t body_seen; /* of the body, when its pace was looked at last */
-    uint32_t pace_ms; /* between two looks */
-    char address[RN_CONN_ADDRESS_MAX]; /* the log wants it after conn is gone */
+    size_t body_seen; /* bytes of the body at the last check of its rate */
+    uint32_t pace_ms; /* between two checks */
+    char address[RN_CONN_ADDRESS_MAX]; /* logged after conn is closed */
     struct rn_peer *peer;
     struct rn_timer timer;
     bool serving, is_loopback;
-    bool held;    /* its timer is set; serving too */
-    bool blocked; /* the next request waits until the answer is taken */
-    bool at_rest; /* it has given back what it kept for the next one */
+    bool held;    /* the timer is set; `serving` is true as well */
+    bool blocked; /* the next request waits until the answer is sent */
+    bool at_rest; /* it has released the memory kept for the next request */
 };
 
 enum {
-    REST_MS = 1000,   /* of silence, and memory is given back */
-    BODY_RATE = 1024, /* bytes a second that a body must keep */
-    PACE_MS = 5000,   /* over which that is measured */
+    REST_MS = 1000,   /* of idleness, after which memory is released */
+    BODY_RATE = 1024, /* minimum rate of a body, in bytes a second */
+    PACE_MS = 5000,   /* the interval over which it is measured */
 };
 
 static void give_place(const struct rn_exchange_opts *opts,
@@ -62,7 +62,7 @@ static void exchange_free(struct exchange *x)
 
 /* ---- answering ----------------------------------------------------------- */
 
-/* Sends the answer; says how the connection goes on. */
+/* Sends the answer; returns how the connection continues. */
 static enum rn_conn_next send_answer(struct exchange *x)
 {
     struct rn_http_response *res = &x->call.res;
@@ -117,8 +117,8 @@ static enum rn_conn_next answer(struct exchange *x)
 
 static void let_go(struct rn_timer *timer);
 
-/* When the answer may be told; 0: at once.  A refusal is not held for its time
- * when the server stops. */
+/* When the answer may be sent; 0: at once.  The delay of a refusal is skipped
+ * when the server shuts down. */
 static int64_t told_at(const struct exchange *x, bool *may_hurry)
 {
     int64_t at = x->opts->latency_ms
@@ -130,7 +130,7 @@ static int64_t told_at(const struct exchange *x, bool *may_hurry)
     return *may_hurry ? x->call.held_until_ns : at;
 }
 
-/* False if it is time to answer. */
+/* False if the answer is due. */
 static bool hold(struct exchange *x)
 {
     x->timer.at_ns = told_at(x, &x->timer.may_hurry);
@@ -150,7 +150,7 @@ static void let_go(struct rn_timer *timer)
 
     x->held = false;
     if (hold(x))
-        return; /* it was hurried, and there is the latency */
+        return; /* released early, but the latency still applies */
     next = answer(x);
     if (next != RN_CONN_WAIT)
         rn_conn_resume(x->conn, next);
@@ -170,7 +170,7 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
     return RN_CONN_CLOSE;
 }
 
-/* Its first bytes have come. */
+/* The first bytes of a request have arrived. */
 static void begin_request(struct exchange *x)
 {
     x->body_seen = 0;
@@ -178,8 +178,8 @@ static void begin_request(struct exchange *x)
     rn_conn_deadline(x->conn, x->pace_ms);
 }
 
-/* A body may take its time as long as it keeps coming: looked at when the time
- * for the head is up, and from then on every few seconds.  False: too slow. */
+/* A body may take long as long as it keeps its rate: checked when the time for
+ * the head is over, and every few seconds after that.  False: too slow. */
 static bool keeps_pace(struct exchange *x)
 {
     size_t len = 0;
@@ -193,7 +193,7 @@ static bool keeps_pace(struct exchange *x)
     return true;
 }
 
-/* Tells a client that waits for it to send its body. */
+/* Sends "100 Continue" to a client that waits for it before its body. */
 static enum rn_conn_next invite(struct exchange *x)
 {
     if (rn_http_reader_wants_continue(&x->reader) &&
@@ -202,7 +202,7 @@ static enum rn_conn_next invite(struct exchange *x)
     return RN_CONN_MORE;
 }
 
-/* With what came behind the request that has been answered. */
+/* Continues with the bytes behind the request that has been answered. */
 static enum rn_conn_next go_on(struct exchange *x)
 {
     switch (rn_http_reader_next(&x->reader)) {
@@ -223,7 +223,8 @@ static enum rn_conn_next go_on(struct exchange *x)
     return invite(x);
 }
 
-/* HTTP/1.0 knows no Host, but clients want to be told where they are. */
+/* HTTP/1.0 has no Host, but clients need the endpoint in the account
+ * document. */
 static const char *find_own_address(struct exchange *x)
 {
     char *out = x->call.req->host.len
@@ -241,7 +242,7 @@ static enum rn_conn_next serve(struct exchange *x)
 
     x->serving = true;
     x->requests++;
-    rn_conn_deadline(x->conn, 0); /* the client has done its part */
+    rn_conn_deadline(x->conn, 0); /* the request is complete */
     call->req = &x->reader.request;
     call->is_tls = rn_conn_is_tls(x->conn);
     call->is_loopback = x->is_loopback;
@@ -301,7 +302,7 @@ static void run_work(struct rn_work *work)
         step = rn_rest_resume(&x->call);
     while (step == RN_REST_WORK && !work->is_long);
     if (step == RN_REST_WORK && to_worker(x))
-        return; /* it was put off */
+        return; /* preempted; queued again */
     if (step == RN_REST_WORK)
         step = rn_rest_shed(&x->call);
     if (step == RN_REST_PENDING)
@@ -366,8 +367,9 @@ static enum rn_conn_next on_sent(void *user)
     return go_on(x);
 }
 
-/* A write is done whoever asked for it, and told to who may still listen; to
- * wait for a change on behalf of nobody would keep it for minutes. */
+/* A write is finished even if its client has left, and the answer is sent in
+ * case the client still reads.  A call parked for a change is ended: otherwise
+ * it would be kept for minutes for no reader. */
 static bool on_ended(void *user)
 {
     struct exchange *x = user;

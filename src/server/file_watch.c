@@ -1,4 +1,4 @@
-/* file_watch.c -- see file_watch.h. */
+/* file_watch.c -- detects changed files with inotify; see file_watch.h. */
 #include "server/file_watch.h"
 
 #include <assert.h>
@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 enum {
-    LINKS_MAX = 16, /* on the way to one file */
+    LINKS_MAX = 16, /* followed on the way to one file */
     PATH_BYTES = 4096,
-    /* Of the directory in which something decides.  Not each write: a file is
-     * to be read when it is closed, and a busy one may lie beside it. */
+    /* For the directory of the file or link.  Not every write: a file is read
+     * when it is closed, and a busy file may be beside it. */
     ENTRIES = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
               IN_CLOSE_WRITE | IN_ATTRIB,
-    /* Of every directory on the way. */
+    /* For every directory on the path. */
     ITSELF = IN_MOVE_SELF | IN_DELETE_SELF,
 };
 
@@ -48,16 +48,15 @@ void rn_file_watch_note(struct rn_file_watch *w, const char *const *paths,
 
 /* ---- to be told ---------------------------------------------------------- */
 
-/* A path on whose components the kernel is asked to look; [begin, end) is the
- * present one. */
+/* A path whose components are watched; [begin, end) is the current one. */
 struct walk {
     struct rn_file_watch *watched;
     size_t begin, end;
     char at[PATH_BYTES];
 };
 
-/* Only the place of the entry itself must be seen: what is above it may well be
- * nobody's to read, and hardly ever moves. */
+/* Only a failure for the file's own directory counts: directories above it may
+ * be unreadable, and hardly ever move. */
 static void watch(struct walk *k, const char *directory, uint32_t what)
 {
     if (inotify_add_watch(k->watched->fd, directory,
@@ -83,8 +82,8 @@ static bool next_component(struct walk *k)
     return k->end > k->begin;
 }
 
-/* The path with the link, which the present component is, put in; begins anew.
- * False: it is too long, or no link any more. */
+/* Substitutes the symbolic link at the current component and starts over.
+ * False if the result is too long, or it is no longer a link. */
 static bool follow(struct walk *k)
 {
     char target[PATH_BYTES], whole[PATH_BYTES], last = k->at[k->end];
@@ -107,8 +106,8 @@ static bool follow(struct walk *k)
     return true;
 }
 
-/* What the present component is: a directory on the way, or 0 (nothing), or
- * something else. */
+/* The type of the current component: a directory on the path, 0 if it does not
+ * exist, or something else. */
 static mode_t kind_of(struct walk *k)
 {
     char last = k->at[k->end];
@@ -144,7 +143,7 @@ static void watch_path(struct rn_file_watch *w, const char *path)
     }
 }
 
-/* All anew: what was watched may lie on no way any more. */
+/* Sets up all watches anew: an old one may no longer be on any path. */
 static void arm(struct rn_file_watch *w, const char *const *paths, size_t len)
 {
     int old = w->fd;

@@ -1,10 +1,10 @@
-/* file_watch.h -- have files changed since they were read?
+/* file_watch.h -- detects changes of files since they were read, with inotify.
  *
- * By inode, length and time of change, so that a file that was replaced counts
- * as well as one that was written to.  The kernel tells when to look (inotify):
- * of a new, replaced or written file, of a symbolic link on the way to it that
- * was turned, of a directory on the way that was put in place.  What is written
- * elsewhere, to a file system of a network, it does not know.
+ * Files are compared by inode, length and time of change, so that a replaced
+ * file counts as well as a written one.  inotify says when to compare: when a
+ * file was created, replaced or written, when a symbolic link on the path was
+ * changed, or a directory on the path was moved into place.  It does not report
+ * writes of other machines to a network file system.
  *
  * Threads: one at a time.
  */
@@ -18,8 +18,8 @@
 enum { RN_FILE_WATCH_MAX = 4 };
 
 struct rn_file_watch {
-    int fd;        /* readable: look; -1: nobody tells */
-    bool is_blind; /* not everything could be watched: look now and then */
+    int fd;        /* readable: compare; -1: no inotify */
+    bool is_blind; /* not everything could be watched: poll */
     struct rn_stamp {
         ino_t inode; /* 0: no such file */
         off_t length;
@@ -28,22 +28,22 @@ struct rn_file_watch {
 };
 
 enum rn_file_watch_state {
-    RN_FILE_WATCH_SAME,    /* as they were noted, or gone */
-    RN_FILE_WATCH_MOVING,  /* not as at the last look: look again in a moment */
-    RN_FILE_WATCH_CHANGED, /* one is another, and all rest */
+    RN_FILE_WATCH_SAME,    /* unchanged since they were noted, or gone */
+    RN_FILE_WATCH_MOVING,  /* changed since the last look: look again soon */
+    RN_FILE_WATCH_CHANGED, /* at least one has changed, and all are stable */
 };
 
 void rn_file_watch_init(struct rn_file_watch *w);
 void rn_file_watch_close(struct rn_file_watch *w);
 
-/* The files from the `first` on are about to be read.  A NULL among the paths
- * is no file. */
+/* Notes that the files from `first` on are about to be read.  A NULL path is
+ * skipped. */
 void rn_file_watch_note(struct rn_file_watch *w, const char *const *paths,
                         size_t first, size_t len);
 
-/* What comes in several files is not to be read before the last of them is
- * there, hence the rest.  What happens after the look makes `fd` readable,
- * which is another one than before. */
+/* A change may span several files, which must not be read before the last of
+ * them is written; hence all must be stable.  Changes after this call make
+ * `fd`, which is a new descriptor, readable. */
 enum rn_file_watch_state rn_file_watch_look(struct rn_file_watch *w,
                                             const char *const *paths,
                                             size_t len);

@@ -1,4 +1,4 @@
-/* notify.c -- see notify.h. */
+/* notify.c -- the sd_notify protocol; see notify.h. */
 #include "server/notify.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 
 enum { NS_PER_US = 1000 };
 
-/* A path, or behind an @ a name that is no file's.  False: nobody asks. */
+/* A path, or an abstract name behind an @. False if NOTIFY_SOCKET is not
+ * set. */
 static bool find_socket(struct sockaddr_un *to, socklen_t *len)
 {
     const char *name = getenv("NOTIFY_SOCKET");
@@ -27,7 +28,7 @@ static bool find_socket(struct sockaddr_un *to, socklen_t *len)
     return true;
 }
 
-/* A manager that does not listen is no reason not to serve. */
+/* The server runs even if the service manager does not listen. */
 static void tell(const char *state)
 {
     struct sockaddr_un to;

@@ -1,7 +1,7 @@
-/* notify.h -- tells the service manager how far the server is.
+/* notify.h -- reports the server's state to the service manager (sd_notify).
  *
- * systemd names a datagram socket in NOTIFY_SOCKET (sd_notify(3)); who is not
- * started by it tells nobody.
+ * systemd passes a datagram socket in NOTIFY_SOCKET (sd_notify(3)); without
+ * that variable nothing is sent.
  */
 #ifndef RN_SERVER_NOTIFY_H
 #define RN_SERVER_NOTIFY_H
@@ -9,7 +9,7 @@
 #include "base/env.h"
 
 void rn_notify_ready(void);
-/* Until it is ready again. */
+/* Until the next rn_notify_ready. */
 void rn_notify_reloading(struct rn_env *env);
 void rn_notify_stopping(void);
 

@@ -1,4 +1,4 @@
-/* options.c -- see options.h. */
+/* options.c -- the option table and its parsers; see options.h. */
 #include "server/options.h"
 
 #include "base/env.h"
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A WORD is one of a few, so that whoever sees metrics may see it. */
+/* A WORD is one of a few values, so that it may appear in the metrics. */
 enum kind { TEXT, WORD, FLAG, COUNT, BYTES, MILLIS };
 
 struct option {
@@ -20,8 +20,8 @@ struct option {
     enum kind kind;
     size_t offset; /* in struct rn_options */
     const char *otherwise;
-    uint64_t least, most; /* of a number */
-    const char *value;    /* what the help calls it */
+    uint64_t least, most; /* limits of a number */
+    const char *value;    /* its placeholder in the help */
     const char *help;
 };
 
@@ -196,7 +196,7 @@ static bool read_number(const struct option *o, const char *text, uint64_t *out)
         return false;
     *out = n << shift;
     if (o->otherwise && strcmp(text, o->otherwise) == 0)
-        return true; /* 0 may stand for what the machine has */
+        return true; /* 0 may stand for a default taken from the machine */
     return *out >= o->least && *out <= o->most;
 }
 
@@ -240,7 +240,7 @@ static void set_defaults(struct rn_options *out)
 
 /* ---- sources ------------------------------------------------------------- */
 
-/* NULL without memory, or if it is no C string. */
+/* NULL if out of memory, or if it contains a NUL. */
 static const char *text_of(const struct rn_json *j, uint32_t value,
                            struct rn_arena *arena)
 {
@@ -258,7 +258,7 @@ static const char *text_of(const struct rn_json *j, uint32_t value,
     return copy;
 }
 
-/* Text is a string; anything else may be one, as on the command line. */
+/* TEXT must be a string; other kinds may be one too, as on the command line. */
 static bool is_of_kind(const struct option *o, enum rn_json_kind kind)
 {
     switch (kind) {
@@ -399,8 +399,8 @@ static enum rn_code from_environment(char **environment, struct rn_options *out,
     return rc;
 }
 
-/* A variable of the command-line tools, which share the environment of a shell
- * with the server. */
+/* A variable of the command-line tools, which run in the same environment as
+ * the server. */
 static bool is_variable_of_tools(const char *variable)
 {
     static const char *const names[] = { "RUNNEL_ACCOUNT=", "RUNNEL_KEY=",
@@ -445,7 +445,7 @@ static enum rn_code fail_unknown(struct rn_view name, struct rn_err *err)
                    RN_FMT(name));
 }
 
-/* Finds the option and value at argv[*at] and moves on behind them. */
+/* Parses the option and value at argv[*at] and advances behind them. */
 static enum rn_code next_argument(int argc, char **argv, int *at,
                                   const struct option **o, const char **value,
                                   struct rn_err *err)
@@ -486,7 +486,7 @@ static enum rn_code from_arguments(int argc, char **argv,
     return rc;
 }
 
-/* http or https, a host, a port or none, and no path. */
+/* http or https, a host, an optional port, and no path. */
 static enum rn_code check_advertised(struct rn_options *o, struct rn_err *err)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyz"
@@ -526,7 +526,8 @@ static enum rn_code read_all(int argc, char **argv, char **environment,
     const char *config;
     enum rn_code rc;
 
-    /* Once to learn of the file, then again so that it comes first. */
+    /* First to find the file, then again so that the file has the lowest
+     * precedence. */
     set_defaults(out);
     rc = from_environment(environment, out, err);
     if (!rc)

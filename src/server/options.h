@@ -1,4 +1,4 @@
-/* options.h -- everything that can be set, in one table.
+/* options.h -- all options of the server, in one table.
  *
  * Each option has one name and three spellings, in rising order of precedence:
  *
@@ -6,9 +6,9 @@
  *   the environment          RUNNEL_LOG_FORMAT=text
  *   the command line         --log-format text   or  --log-format=text
  *
- * Sizes take the suffixes K, M, G; times are in milliseconds.  An option that
- * is no option, a value out of range, or one of the wrong kind is refused by
- * name; in the environment the first is only a word in the log.
+ * Sizes take the suffixes K, M, G; times are in milliseconds.  An unknown
+ * option, a value out of range, or one of the wrong kind is refused by name; an
+ * unknown option in the environment only gives a line in the server log.
  */
 #ifndef RN_SERVER_OPTIONS_H
 #define RN_SERVER_OPTIONS_H
@@ -24,7 +24,7 @@ struct rn_options {
     const char *store;
     const char *seed;
     const char *advertise;
-    char advertised_host[256]; /* of it, without the port; "" without one */
+    char advertised_host[256]; /* of `advertise`, no port; "" if unset */
     const char *consistency;
     const char *tls_cert, *tls_key;
     const char *user, *metrics_token_file;
@@ -41,22 +41,21 @@ struct rn_options {
     uint64_t reserve_bytes, log_bytes, checkpoint_ms;
 };
 
-/* Fills `out` from defaults, file, environment and argv[1..].  Strings live in
+/* Fills `out` from defaults, file, environment and argv[1..]. Strings are in
  * the arena or in argv.  RN_BAD_REQUEST with the option's name. */
 enum rn_code rn_options_read(int argc, char **argv, char **environment,
                              struct rn_arena *arena, struct rn_options *out,
                              struct rn_err *err) RN_CHECK;
 
-/* Is a variable, as NAME=VALUE, named as if it set an option, and does it set
- * none?  A misspelt one ought not to be passed over in silence; but nor can it
- * be refused, since others use the prefix: Kubernetes, which names variables
- * after a service, sets those of one called runnel by itself, and these are
- * passed over. */
+/* Does a variable, as NAME=VALUE, have the prefix of options without being one?
+ * A misspelt one should not be ignored silently, but it cannot be refused
+ * either, since others use the prefix: Kubernetes names variables after
+ * services, and those of a service called runnel are ignored. */
 bool rn_options_is_stray(const char *variable);
 
-/* Every option but texts, which may name people and places, as a metric's
- * labels: log_format="json",...  Once the server has taken them: words that are
- * none are refused then. */
+/* Prints every option except texts, which may name people and places, as a
+ * metric's labels: log_format="json",... To be called once the server has
+ * validated the words. */
 enum rn_code rn_options_print_labels(const struct rn_options *options,
                                      struct rn_buf *out) RN_CHECK;
 

@@ -1,4 +1,4 @@
-/* request_log.c -- see request_log.h. */
+/* request_log.c -- the request lines of the server log; see request_log.h. */
 #include "server/request_log.h"
 
 #include "base/hash.h"
@@ -7,7 +7,8 @@ enum {
     SLOW_EVERY_MS = 100,
     REST_EVERY_MS = 1000,
     TARGET_MAX = 512,
-    SLOW_DOCUMENTS = 10000, /* read by a query, however quickly */
+    SLOW_DOCUMENTS =
+        10000, /* documents read that make a query slow, however quick */
 };
 
 void rn_request_log_init(struct rn_request_log *j, struct rn_log *log, bool all,
@@ -35,7 +36,7 @@ static struct rn_view target_of(const struct rn_call *call)
     return target;
 }
 
-/* `limit` is NULL for a line that always comes. */
+/* `limit` is NULL for a line that is never rate-limited. */
 static void write_line(struct rn_request_log *j, struct rn_log_limit *limit,
                        enum rn_log_level level, const char *message,
                        const struct rn_call *call)

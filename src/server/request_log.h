@@ -1,11 +1,11 @@
-/* request_log.h -- the log's lines about requests.
+/* request_log.h -- the lines about requests in the server log.
  *
- * Every request, if that is wanted; those that took long, with what they waited
- * for; those that the server could not fulfil, and those whose signature was
- * not right, a line now and then with how many there were; and likewise of
- * clients that begin in TLS where there is none.
+ * It logs every request, if that is enabled, and slow requests with what they
+ * waited for.  Failed requests, requests with a wrong signature, and clients
+ * that start TLS where there is none are rate-limited: a line now and then,
+ * with a count.
  *
- * Fields are a fixed list: headers, bodies, keys and tokens are not in it.
+ * Fields are a fixed list: headers, bodies, keys and tokens are never logged.
  *
  * Threads: any.
  */
@@ -20,18 +20,19 @@ enum { RN_JOURNAL_PEERS = 16 };
 struct rn_request_log {
     struct rn_log *log;
     bool all;        /* every request */
-    int64_t slow_ns; /* 0: none is slow */
+    int64_t slow_ns; /* 0: no request is slow */
     struct rn_log_limit slow, failed, foreign;
-    /* By client address, lest one hide the others; some share one. */
+    /* Rate limits by hashed client address, so that one client does not hide
+     * the others. */
     struct rn_log_limit refused[RN_JOURNAL_PEERS];
 };
 
 void rn_request_log_init(struct rn_request_log *j, struct rn_log *log, bool all,
                          uint64_t slow_ms);
-/* The call is answered, or its client gone. */
+/* The call is answered, or its client has disconnected. */
 void rn_request_log_call(struct rn_request_log *j, const struct rn_call *call);
-/* A client wants TLS of a server without a certificate.  Few of them can tell
- * their users what is the matter. */
+/* A client starts TLS with a server that has no certificate.  Few clients
+ * report that problem clearly. */
 void rn_request_log_foreign(struct rn_request_log *j, const char *peer);
 
 #endif

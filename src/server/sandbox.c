@@ -1,8 +1,8 @@
-/* sandbox.c -- see sandbox.h.
+/* sandbox.c -- a seccomp filter and the drop of privileges; see sandbox.h.
  *
- * A list of what is forbidden, not of what is allowed: the libraries below us
- * may call what they like of the rest after an update.  Whoever gets to run
- * code in the server shall find nothing to start and nowhere to go from it.
+ * It is a deny list, not an allow list: a library may use other system calls
+ * after an update.  An attacker who runs code in the server should find no
+ * program to start and no way out of the process.
  */
 #include "server/sandbox.h"
 
@@ -26,8 +26,8 @@
 #define OWN_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* Who has the same user could look into the process for keys, or have it leave
- * a core. */
+/* A process of the same user could read keys from this one's memory, or make it
+ * dump core. */
 static void hide(void)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -37,17 +37,19 @@ static void hide(void)
 
 #ifdef OWN_ARCH
 
-enum { X32_BIT = 0x40000000 }; /* the same calls under other numbers */
+enum { X32_BIT = 0x40000000 }; /* x32: the same calls under other numbers */
 
 #define LOAD(member)                                                           \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, (what))
 #define REFUSE(error) ANSWER(SECCOMP_RET_ERRNO | (error))
-/* What was loaded is this: the next one, else the one behind it. */
+/* Compares the loaded word: the next instruction if equal, else the one behind
+ * it. */
 #define IF(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, 1)
 #define FORBID(call) IF(__NR_##call), REFUSE(EPERM)
 
-/* Of clone: what makes namespaces, in which one may be root again. */
+/* The flags of clone that create namespaces, in which a process may be root
+ * again. */
 #define NAMESPACES                                                             \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |             \
      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
@@ -67,9 +69,9 @@ static const struct sock_filter rules[] = {
     FORBID(pidfd_open),
     FORBID(pidfd_getfd),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    FORBID(ptrace), /* the search for leaks needs it */
+    FORBID(ptrace), /* the leak sanitizer needs it */
 #endif
-    /* the machine */
+    /* administration of the machine */
     FORBID(mount),
     FORBID(umount2),
     FORBID(fsopen),
@@ -104,8 +106,8 @@ static const struct sock_filter rules[] = {
     FORBID(add_key),
     FORBID(request_key),
     FORBID(keyctl),
-    /* Its flags lie in memory, where a filter cannot look: as if it were not
-     * there, and the C library takes clone. */
+    /* clone3 has its flags in memory, which a filter cannot read.  ENOSYS makes
+     * the C library fall back to clone. */
     IF(__NR_clone3),
     REFUSE(ENOSYS),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4),
@@ -136,8 +138,8 @@ bool rn_sandbox(void)
     hide();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return false;
-    /* Nothing here runs foreign code, so no care is taken against guesses of
-     * the processor that would cost time. */
+    /* No foreign code runs here, so the costly mitigations of speculative
+     * execution are left off. */
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
 }

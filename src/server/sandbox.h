@@ -1,4 +1,5 @@
-/* sandbox.h -- takes from the process what a server never needs. */
+/* sandbox.h -- restricts the process to what a server needs (seccomp), and
+ * drops privileges. */
 #ifndef RN_SERVER_SANDBOX_H
 #define RN_SERVER_SANDBOX_H
 
@@ -6,14 +7,15 @@
 
 #include <stdbool.h>
 
-/* For this process and all threads it will start, for good: no new rights, no
- * other program, no look into other processes and none from them into this,
- * nothing of the machine's own set-up, no sockets but TCP's and local ones.
- * False where the kernel cannot do that; then all is as before. */
+/* Applies to this process and all threads it starts, irrevocably: no new
+ * privileges, no other programs, no access to other processes or from them to
+ * this one, no administration of the machine, no sockets but TCP and local
+ * ones.  False if the kernel does not support it; then nothing has changed. */
 bool rn_sandbox(void);
 
-/* Becomes that user, with his groups and for good.  RN_FORBIDDEN for who is
- * neither root nor that user already.  Before any thread is started. */
+/* Switches to that user and its groups, irrevocably.  RN_FORBIDDEN unless the
+ * process is root or that user already.  To be called before any thread is
+ * started. */
 enum rn_code rn_become(const char *user, struct rn_err *err) RN_CHECK;
 
 #endif

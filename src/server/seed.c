@@ -1,4 +1,4 @@
-/* seed.c -- writes what --seed names into the engine; see seed.h. */
+/* seed.c -- writes the data that --seed names into the engine; see seed.h. */
 #include "server/seed.h"
 
 #include "base/file.h"
@@ -15,7 +15,7 @@ enum { PATH_BYTES = 4096, BATCH_BYTES = 2 << 20 };
 
 static const char marker[] = "seeding";
 
-/* A write that is waited for. */
+/* The completion of a write that is waited for. */
 struct ending {
     struct rn_done done;
     pthread_mutex_t lock;
@@ -29,8 +29,8 @@ struct rn_seeding {
     struct rn_engine *engine;
     struct rn_seed_counts *counts;
     struct rn_err *err;
-    struct rn_object *database, *container; /* what is being filled */
-    /* Documents that are not written yet; their text is the file's. */
+    struct rn_object *database, *container; /* the ones being filled */
+    /* Documents not written yet; their text points into the file. */
     struct rn_batch_operation operations[RN_BATCH_MAX];
     unsigned long lines[RN_BATCH_MAX];
     size_t count, bytes;
@@ -70,7 +70,8 @@ static enum rn_code ending_wait(struct ending *e)
     return e->rc;
 }
 
-/* A write begins with its `done`, which tells its ending by a pointer. */
+/* `done` gets the write, which is the first member, and finds `ending` behind
+ * it. */
 struct change {
     struct rn_catalog_change c;
     struct ending *ending;
@@ -113,7 +114,7 @@ static void batch_done(struct rn_done *done, enum rn_code rc,
     e->done.call(&e->done, rc, err);
 }
 
-/* Writes the documents that have been gathered. */
+/* Writes the collected documents as one batch. */
 static enum rn_code flush(struct rn_seeding *s, unsigned long *line)
 {
     struct ending ending = ending_new(s->err);
@@ -258,7 +259,7 @@ static enum rn_code fill(const struct rn_seed_opts *o,
     return rc;
 }
 
-/* Is the directory being seeded? */
+/* Is there the marker file of an unfinished seeding? */
 static enum rn_code find_marker(const char *dir, char path[PATH_BYTES],
                                 bool *is_there, struct rn_err *err)
 {
@@ -317,7 +318,7 @@ enum rn_code rn_seed(const struct rn_seed_opts *o, struct rn_seed_counts *out,
     rc = fill(o, out, err);
     if (!rc)
         return remove_marker(o->data_dir, path, err);
-    if (!has_databases(o->engine)) /* else the next start has to see to it */
+    if (!has_databases(o->engine)) /* else the next start cleans up */
         (void)!remove_marker(o->data_dir, path, NULL);
     return rc;
 }

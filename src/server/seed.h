@@ -1,22 +1,23 @@
-/* seed.h -- databases, containers and documents that a new store begins with.
+/* seed.h -- initial databases, containers and documents of a new store
+ * (--seed).
  *
- * Of a directory:
+ * From a directory:
  *
  *   DIR/DATABASE/CONTAINER.json      the container's definition, as it is sent
  *                                    to create it; "id" may be left out
  *   DIR/DATABASE/CONTAINER.ndjson    its documents, one a line; may be absent
  *
- * Of one file, a JSON object a line:
+ * From one file, a JSON object a line:
  *
- *   {"database": "shop"}             what follows lies in it
+ *   {"database": "shop"}             the following lines belong to it
  *   {"container": {"id": "orders", "partitionKey": {"paths": ["/customer"]}}}
  *   {"document": {"id": "1", "customer": "x"}}
  *
- * Empty lines are passed over.  Whatever is wrong is told as FILE:LINE: why,
- * and then nothing of it is left in the store.
+ * Empty lines are skipped.  An error is reported as FILE:LINE: reason, and then
+ * nothing of the seed stays in the store.
  *
  * A store that has a database is not seeded.  While a data directory is being
- * seeded it has the file `seeding`; a start that finds it there removes what
+ * seeded it has the file `seeding`; a start that finds this file removes what
  * the interrupted seeding left and seeds again, or is refused without --seed.
  */
 #ifndef RN_SERVER_SEED_H
@@ -35,7 +36,7 @@ struct rn_seed_counts {
     bool is_skipped; /* the store had a database */
 };
 
-/* Before anybody is served.  Blocks. */
+/* Before the server accepts requests.  Blocks. */
 enum rn_code rn_seed(const struct rn_seed_opts *opts,
                      struct rn_seed_counts *out, struct rn_err *err) RN_CHECK;
 

@@ -1,4 +1,4 @@
-/* seed_files.c -- see seed_files.h. */
+/* seed_files.c -- reads the files of a seed; see seed_files.h. */
 #include "server/seed_files.h"
 
 #include "base/env.h"
@@ -40,7 +40,7 @@ static enum rn_code read_file(const char *path, struct rn_buf *out,
     return rc ? rn_fail(err, rc, "%s: %s", path, rn_code_name(rc)) : RN_OK;
 }
 
-/* The names in a directory, in order. */
+/* The sorted names in a directory. */
 struct names {
     char **of;
     size_t count;
@@ -241,7 +241,7 @@ static enum rn_code read_definition(struct rn_seeding *s, const char *path,
     rn_json_init(&j, NULL);
     json = rn_buf_view(&text);
     rc = rn_json_parse(&j, json, err);
-    if (rc) /* which tells the line */
+    if (rc) /* the error has the line */
         rn_err_during(err, "%s", path);
     is_json = !rc;
     id = rn_json_find(&j, 0, RN_LIT("id"));

@@ -1,5 +1,5 @@
-/* seed_files.h -- reads the files of a seed (seed.h) and hands what they say to
- * the seeding. */
+/* seed_files.h -- reads the files of a seed (seed.h) and passes their contents
+ * to the seeding. */
 #ifndef RN_SERVER_SEED_FILES_H
 #define RN_SERVER_SEED_FILES_H
 
@@ -7,15 +7,15 @@
 
 struct rn_seeding;
 
-/* Reads all of it.  Failures are told with file and line. */
+/* Reads all of it.  Errors have file and line. */
 enum rn_code rn_seed_read(struct rn_seeding *s, const char *from) RN_CHECK;
 
-/* Appends an object with its id put first. */
+/* Appends an object with its id as the first member. */
 enum rn_code rn_seed_print_id(struct rn_view id, struct rn_view object,
                               struct rn_buf *out) RN_CHECK;
 
-/* seed.c: what is read.  A document may be written later: its text must last
- * until the flush, and `line` is that of the document that failed. */
+/* Implemented by seed.c.  A document may be written later: its text must stay
+ * valid until the flush, and `line` is the line of the document that failed. */
 enum rn_code rn_seeding_database(struct rn_seeding *s,
                                  struct rn_view id) RN_CHECK;
 enum rn_code rn_seeding_container(struct rn_seeding *s,

@@ -1,7 +1,7 @@
-/* server.c -- see server.h.
+/* server.c -- starts, reloads and stops the server; see server.h.
  *
  * Order of opening: data, engine, REST, workers, loops, listener.  Stopping
- * goes the other way, so that nothing is asked of what is gone: first no new
+ * goes the other way, so that no part is used after it is closed: first no new
  * connections, then no requests, then no writes, then the data.
  */
 #include "server/server.h"
@@ -29,15 +29,15 @@
 
 enum {
     LOOPS_MAX = 64,
-    SLICE_MS = 100, /* of a query while others wait */
+    SLICE_MS = 100, /* time slice of a query while others wait */
     DRAIN_STEP_NS = 5000000,
     PATH_BYTES = 4096,
     KEYS_BYTES = 4096,
     CONFIG_BYTES = 4096,
     PEER_CONNECTIONS = 1000,
-    FILES = 4,      /* that a reload reads; the keys last */
-    LOOK_MS = 5000, /* between two looks at files of which nobody tells */
-    LOG_SHARE = 64, /* its ceiling, of the memory */
+    FILES = 4,      /* files that a reload reads; the keys last */
+    LOOK_MS = 5000, /* between two looks at files without inotify */
+    LOG_SHARE = 64, /* limit of the WAL: this fraction of the memory */
     LOG_LEAST = 96 << 20,
     LOG_MOST = 320 << 20,
 };
@@ -46,7 +46,7 @@ struct rn_server {
     const struct rn_options *options;
     struct rn_log *log;
     struct rn_env *env;
-    struct rn_shifted_clock turned; /* in test mode the engine's clock */
+    struct rn_shifted_clock turned; /* the engine's clock in test mode */
     struct rn_store *store;
     struct rn_engine *engine;
     struct rn_rest *rest;
@@ -54,7 +54,7 @@ struct rn_server {
     struct rn_loop *loops[LOOPS_MAX];
     unsigned loop_count;
     struct rn_listener *listeners[2]; /* the second may be NULL */
-    unsigned listening;               /* of them are their loop's */
+    unsigned listening; /* listeners that their loops have taken over */
     bool serving;
     struct rn_http_limits limits;
     struct rn_request_log journal;
@@ -64,7 +64,7 @@ struct rn_server {
     atomic_uint open, turn;
     atomic_size_t bodies_bytes; /* see http/parse.h */
     atomic_bool draining;
-    atomic_bool lost; /* the store is */
+    atomic_bool lost; /* the store has failed */
 
     struct rn_file_watch watched;
     struct rn_certificate certificate;
@@ -72,7 +72,7 @@ struct rn_server {
 
 /* ---- connections --------------------------------------------------------- */
 
-/* A new socket on its way to its loop. */
+/* A new socket to be posted to its loop. */
 struct arrival {
     struct rn_post post;
     struct rn_server *server;
@@ -104,7 +104,7 @@ static void arrive(struct rn_post *post)
     rn_free(a);
 }
 
-/* The clients wait for as long as there is no place for them. */
+/* Accepting fails for lack of descriptors or memory; clients wait meanwhile. */
 static void tell_starved(struct rn_server *s, const char *why)
 {
     static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
@@ -124,7 +124,7 @@ static void turn_away(struct rn_server *s, int fd, const char *address,
     close(fd);
 }
 
-/* How many connections an address may have. */
+/* The limit of connections of an address. */
 static uint64_t share_of(const struct rn_server *s, const char *address)
 {
     if (s->options->connections_per_address)
@@ -157,7 +157,7 @@ static void on_accepted(void *context, int fd, const char *address)
                   "a connection is refused: --connections-max are open");
         return;
     }
-    /* Counted here: those on their way to their loops are open too. */
+    /* Counted here: connections not yet taken by their loops are open too. */
     atomic_fetch_add(&s->open, 1);
     a->post.run = arrive;
     a->server = s;
@@ -175,14 +175,14 @@ static bool is_in_memory(const struct rn_options *o)
     return strcmp(o->store, "mem") == 0;
 }
 
-/* Whoever may write there can put keys of his own in place. */
+/* A user who can write there can replace the keys. */
 static enum rn_code check_directory(const struct rn_options *o,
                                     struct rn_err *err)
 {
     struct stat st;
 
     if (is_in_memory(o) || stat(o->data, &st))
-        return RN_OK; /* it will be made */
+        return RN_OK; /* it will be created */
     if (st.st_uid != geteuid()) {
         return rn_fail(err, RN_FORBIDDEN,
                        "%s: belongs to user %u; start the server as that user",
@@ -197,7 +197,7 @@ static enum rn_code check_directory(const struct rn_options *o,
     return RN_OK;
 }
 
-/* `localhost` is both of its addresses, whatever the machine's files say. */
+/* `localhost` means both loopback addresses, whatever /etc/hosts says. */
 static enum rn_code open_listeners(struct rn_server *s, struct rn_err *err)
 {
     const char *where = s->options->listen;
@@ -226,8 +226,8 @@ static void tell_checkpoints(void *of, const char *why)
     }
 }
 
-/* The log has everything, and a start takes less than a second: better than to
- * answer every request with 500. */
+/* The WAL has everything, and a restart takes less than a second: better than
+ * answering every request with 500. */
 static void tell_lost(void *of, const char *why)
 {
     struct rn_server *s = of;
@@ -240,8 +240,8 @@ static void tell_lost(void *of, const char *why)
     (void)kill(getpid(), SIGTERM);
 }
 
-/* The more memory for what is committed, the fewer pages the map is written: up
- * to some point, and up to 1/42 of the memory, under load. */
+/* The larger the WAL and the memtable, the fewer pages of the map are written
+ * under load: up to some point, and up to 1/42 of the memory. */
 static uint64_t log_wanted(struct rn_server *s)
 {
     uint64_t bytes;
@@ -254,8 +254,8 @@ static uint64_t log_wanted(struct rn_server *s)
     return bytes < LOG_MOST ? bytes : LOG_MOST;
 }
 
-/* A new directory gets the keys with its other files: to write them when those
- * are there would take the syncs of one more file. */
+/* A new directory gets its keys together with its other files: writing them
+ * later would cost the syncs of one more file. */
 static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
 {
     const struct rn_options *o = s->options;
@@ -322,7 +322,7 @@ struct file_names {
     const char *paths[FILES];
 };
 
-/* All that a reload reads. */
+/* The paths of all files that a reload reads. */
 static const char *const *name_files(const struct rn_options *o,
                                      struct file_names *names)
 {
@@ -368,14 +368,14 @@ static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
                                err);
 }
 
-/* Makes or renews what only loopback needs. */
+/* Creates or renews the automatic certificate, which only loopback needs. */
 static void ensure_tls(struct rn_server *s)
 {
     if (rn_listener_is_loopback(s->listeners[0]))
         rn_certificate_ensure(&s->certificate, s->options, s->env, s->log);
 }
 
-/* For the metrics.  Nobody asks before the loops are there. */
+/* For the metrics.  It is not called before the loops exist. */
 static void tell_vitals(void *of, struct rn_rest_vitals *out)
 {
     const struct rn_server *s = of;
@@ -433,9 +433,10 @@ static enum rn_code describe_config(struct rn_server *s, struct rn_err *err)
                : RN_OK;
 }
 
-/* A core is left to the committer and the keeper, whom all who write wait for.
- * With as many loops as cores each had less to do at a time and was woken more
- * often: a tenth more processor time for a read or a write. */
+/* One core is left to the committer and the maintenance thread, which all
+ * writers wait for.  With as many loops as cores each had less work at a time
+ * and was woken more often: a tenth more processor time for a read or a
+ * write. */
 static uint64_t loops_wanted(const struct rn_options *o)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -515,9 +516,8 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
     return RN_OK;
 }
 
-/* Secure by default: off loopback a password that everyone knows, none of the
- * traffic encrypted, or a process that may do anything, must be asked for by
- * name. */
+/* Secure by default: off loopback, a publicly known key, plain HTTP, or running
+ * as root must be enabled by name. */
 static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
 {
     if (rn_listener_is_loopback(s->listeners[0]))
@@ -539,7 +539,8 @@ static enum rn_code check_exposure(struct rn_server *s, struct rn_err *err)
     return RN_OK;
 }
 
-/* What an operator wants to know when he reads the log from its start. */
+/* The first lines of the server log: what an operator wants to know about a
+ * start. */
 static void tell_start(struct rn_server *s)
 {
     const struct rn_options *o = s->options;
@@ -577,7 +578,8 @@ static void tell_start(struct rn_server *s)
         rn_log_warn(s->log, "the test mode is on: faults may be ordered");
 }
 
-/* Where they are, not what: the log is read by more people than the file. */
+/* Logs where the keys are, not the keys: more people read the server log than
+ * that file. */
 static void tell_keys(struct rn_server *s, bool were_there)
 {
     struct file_names names;
@@ -692,7 +694,7 @@ void rn_server_reload(struct rn_server *s)
     bool had_keys = has_keys(s->options), keys, token, certificate;
     struct rn_err err = { 0 };
 
-    /* A key that was taken back must not live on because of another file. */
+    /* A revoked key must not stay valid because another file fails to load. */
     note_files(s, 0);
     keys = tell_reload(s, "keys", rn_rest_reload_keys(s->rest, &err), &err);
     if (keys)
@@ -737,7 +739,7 @@ static void hurry(struct rn_post *post)
     atomic_store(&p->done, true);
 }
 
-/* Runs it in a loop's thread, and waits until it has. */
+/* Runs it in a loop's thread, and waits until it is done. */
 static void run_in(struct rn_server *s, struct rn_loop *loop,
                    void (*run)(struct rn_post *post))
 {
@@ -748,9 +750,10 @@ static void run_in(struct rn_server *s, struct rn_loop *loop,
         s->env->ops->sleep(s->env, DRAIN_STEP_NS);
 }
 
-/* Not ready any more before nobody can ask: a probe that keeps its connection
- * hears that we stop, and not merely that nobody listens.  Connections between
- * requests are simply dropped with the loops; those in one get their time. */
+/* Readiness ends before the listeners close: a probe with an open connection
+ * learns that the server is stopping, not merely that it is unreachable.  Idle
+ * connections are dropped with the loops; those with a request get their
+ * time. */
 static void drain(struct rn_server *s)
 {
     uint64_t ms = s->options->drain_ms + s->options->latency_ms;
@@ -774,8 +777,8 @@ void rn_server_stop(struct rn_server *s)
         drain(s);
     for (unsigned i = s->listening; i < 2; i++)
         rn_listener_close(s->listeners[i]);
-    /* No loop takes anything from now on, but what the engine still has to
-     * answer comes to them: they are freed after it. */
+    /* The loops accept nothing from now on, but the engine's last completions
+     * are posted to them: they are freed after it. */
     for (unsigned i = 0; i < s->loop_count; i++)
         rn_loop_halt(s->loops[i]);
     rn_workers_free(s->workers);

@@ -1,9 +1,9 @@
-/* slim.c -- see slim.h.
+/* slim.c -- releases resident memory after the start; see slim.h.
  *
- * Half of what an idle server holds is code of its libraries that ran once,
- * when they set themselves up.  The kernel keeps it in its cache, for all
- * processes; here it is only unmapped, and comes back page by page if it is
- * ever called.
+ * Half of the resident memory of an idle server is code of its libraries that
+ * ran once, at their initialisation.  The kernel keeps it in the page cache,
+ * for all processes; here it is only unmapped, and faulted in page by page if
+ * it is ever called again.
  */
 #include "server/slim.h"
 

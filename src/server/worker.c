@@ -1,4 +1,4 @@
-/* worker.c -- see worker.h. */
+/* worker.c -- the worker pool: fair scheduling by permits; see worker.h. */
 #include "server/worker.h"
 
 #include <pthread.h>
@@ -8,23 +8,23 @@ enum { WORKERS_MAX = 256, SHARES = 256 };
 struct worker {
     struct rn_workers *pool;
     struct rn_task task;
-    struct rn_permit turn; /* of what it runs; the pool's lock */
-    bool rests;            /* it found nothing to do; the pool's lock */
+    struct rn_permit turn; /* of its current run; under the pool's lock */
+    bool rests;            /* idle, waiting for work; under the pool's lock */
 };
 
-/* Of the principals whose numbers fall together, which is as good as one. */
+/* Principals with the same number modulo SHARES count as one. */
 struct share {
-    unsigned running, longs, waiting; /* waiting: to start */
-    uint64_t served;                  /* when it was given a permit last */
+    unsigned running, longs, waiting; /* waiting: not yet started */
+    uint64_t served; /* the pool's slice number at its last permit */
 };
 
 struct rn_workers {
     struct rn_workers_opts opts;
-    pthread_mutex_t lock;           /* of all below */
-    pthread_cond_t granted;         /* a run that has started may go on */
-    struct rn_permit *waiting;      /* for a permit, in no order */
-    struct rn_permit *first, **end; /* have one, want a thread */
-    unsigned running, longs, busy;  /* busy: threads, or work that wants one */
+    pthread_mutex_t lock;           /* guards all members below */
+    pthread_cond_t granted;         /* a started run has got its permit back */
+    struct rn_permit *waiting;      /* wait for a permit; unordered */
+    struct rn_permit *first, **end; /* have a permit, wait for a thread */
+    unsigned running, longs, busy;  /* busy: has a thread or waits for one */
     uint64_t order, slices;
     struct share shares[SHARES];
     struct rn_histogram waits;
@@ -77,7 +77,7 @@ static bool is_before(struct rn_workers *w, const struct rn_permit *a,
     return a->order < b->order;
 }
 
-/* Where the next one is linked; NULL if nobody may go. */
+/* The link to the next run to get a permit; NULL if no run may go. */
 static struct rn_permit **find_next(struct rn_workers *w)
 {
     struct rn_permit **best = NULL;
@@ -134,7 +134,7 @@ static void take_permit(struct rn_workers *w, struct rn_permit *turn,
     share_of(w, turn)->running--;
 }
 
-/* One that rests; those at work look again before they do. */
+/* An idle thread; busy ones look for work before they become idle. */
 static struct worker *find_idle(struct rn_workers *w)
 {
     for (unsigned i = 0; i < w->count; i++) {
@@ -161,9 +161,9 @@ static int start_worker(struct rn_workers *w)
     return error;
 }
 
-/* Gives out what permits there are.  A run that starts finds a thread: one that
- * rests, one that is about to look for work, or a new one.  At the end threads
- * are being stopped, and nobody wakes them. */
+/* Grants the free permits.  A run that starts gets a thread: an idle one, one
+ * that is about to look for work, or a new one.  At the end the threads are
+ * being stopped, and none is woken. */
 static void give_permits(struct rn_workers *w, int64_t now_ns)
 {
     struct rn_permit **next, *turn;
@@ -174,7 +174,7 @@ static void give_permits(struct rn_workers *w, int64_t now_ns)
 
         if (wants_thread && !w->is_ending && w->busy >= w->count &&
             start_worker(w)) {
-            w->opts.runs_max = w->count; /* the system has no more */
+            w->opts.runs_max = w->count; /* the system allows no more threads */
             continue;
         }
         turn = *next;
@@ -203,7 +203,7 @@ bool rn_workers_pause(struct rn_workers *w, struct rn_work *work)
     int64_t now_ns = rn_mono_ns(w->opts.env);
     bool is_put_off = false;
 
-    /* While it runs nobody else writes there. */
+    /* While it runs no other thread writes this member. */
     if (now_ns - turn->since_ns < w->opts.slice_ns)
         return false;
     pthread_mutex_lock(&w->lock);
@@ -241,7 +241,7 @@ static struct rn_work *take(struct rn_workers *w, struct worker *me)
     return work;
 }
 
-/* The work itself may be another's by now. */
+/* The work itself may have been reused by its owner. */
 static void finish(struct rn_workers *w, struct rn_permit *turn)
 {
     int64_t now_ns = rn_mono_ns(w->opts.env);
@@ -308,7 +308,7 @@ enum rn_code rn_workers_new(const struct rn_workers_opts *opts,
     w->opts = *opts;
     if (w->opts.runs_max > WORKERS_MAX)
         w->opts.runs_max = WORKERS_MAX;
-    if (w->opts.runs_max <= w->opts.permits) /* a long one and all new ones */
+    if (w->opts.runs_max <= w->opts.permits) /* one long and all new runs */
         w->opts.runs_max = w->opts.permits + 1;
     w->end = &w->first;
     pthread_mutex_init(&w->lock, NULL);
@@ -323,7 +323,7 @@ enum rn_code rn_workers_new(const struct rn_workers_opts *opts,
     return RN_OK;
 }
 
-/* Those that have started go on without waiting. */
+/* Runs that have started continue without waiting for permits. */
 static void end_turns(struct rn_workers *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -334,7 +334,7 @@ static void end_turns(struct rn_workers *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* What no thread has taken is run here. */
+/* Work that no thread has taken is run here. */
 void rn_workers_free(struct rn_workers *w)
 {
     struct worker me = { .pool = w };
