@@ -133,7 +133,7 @@ struct rn_view rn_date_print(int64_t seconds, char out[RN_DATE_TEXT_MAX])
 {
     static _Thread_local struct {
         int64_t seconds;
-        size_t len; /* 0: there is none */
+        size_t len; /* 0: not cached yet */
         char text[RN_DATE_TEXT_MAX];
     } last;
 

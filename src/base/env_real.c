@@ -50,7 +50,7 @@ static int fd_of(struct rn_file *file)
     return ((struct real_file *)file)->fd;
 }
 
-/* ---- time and chance ----------------------------------------------------- */
+/* ---- clocks and random bytes --------------------------------------------- */
 
 static int64_t read_clock(clockid_t which)
 {
@@ -157,8 +157,8 @@ static int check_regular(int fd)
     return S_ISREG(st.st_mode) ? 0 : EINVAL;
 }
 
-/* Gives a file that root created in another user's directory to that user, who
- * could not use it otherwise.  Zero, or the error of the chown. */
+/* Gives a file that root created in another user's directory to that user:
+ * otherwise the user could not use it.  Zero, or the error of the chown. */
 static int give_to_owner(int fd, const char *path)
 {
     const char *slash = strrchr(path, '/');

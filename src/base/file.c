@@ -70,7 +70,7 @@ enum rn_code rn_directory_hold(const char *dir, int *fd, struct rn_err *err)
     return rc ? rn_fail_errno(err, errno, "%s", dir) : RN_OK;
 }
 
-/* ---- side by side -------------------------------------------------------- */
+/* ---- concurrent syncs ---------------------------------------------------- */
 
 static int64_t sync_step(void *context)
 {

@@ -92,7 +92,7 @@ uint64_t rn_log_lost(struct rn_log *log);
 void rn_log_at(struct rn_log *log, enum rn_log_level level,
                const struct rn_field *fields);
 
-/* ---- repeats ------------------------------------------------------------- */
+/* ---- rate limit ---------------------------------------------------------- */
 
 /* Rate limit for a message that one cause may repeat a thousand times: at most
  * one line per `every_ms`; the next line that passes says how many were

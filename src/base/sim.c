@@ -39,7 +39,7 @@ void rn_sim_note(struct rn_sim *sim, const char *fmt, ...)
     sim->trace(sim->trace_context, line);
 }
 
-/* ---- time and chance ----------------------------------------------------- */
+/* ---- clocks and random bytes --------------------------------------------- */
 
 static int64_t sim_wall_ms(struct rn_env *env)
 {

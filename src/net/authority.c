@@ -244,7 +244,7 @@ static enum rn_code print_names(const char *const *names, size_t count,
     return rc ? rc : rn_buf_add(out, (struct rn_view){ "", 1 });
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- issuing ------------------------------------------------------------- */
 
 static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 {

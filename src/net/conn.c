@@ -62,7 +62,7 @@ size_t rn_conn_unsent_bytes(void)
     return atomic_load_explicit(&queued_all, memory_order_relaxed);
 }
 
-/* ---- shares -------------------------------------------------------------- */
+/* ---- fairness ------------------------------------------------------------ */
 
 static void spend(struct rn_conn *c, size_t bytes)
 {
@@ -79,7 +79,7 @@ static void weigh(struct rn_conn *c)
     c->watch.is_heavy = c->weight > SHARE;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- life cycle ---------------------------------------------------------- */
 
 /* Must be called whenever `out` becomes empty or non-empty. */
 static void note_sending(struct rn_conn *c)

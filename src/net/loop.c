@@ -36,7 +36,7 @@ struct rn_loop {
     atomic_uint watch_count;
     atomic_bool stopping;
     int64_t now_ns, ticked_ns;
-    int64_t due_ns; /* no deadline is earlier; INT64_MAX: there is none */
+    int64_t due_ns; /* no deadline is earlier; INT64_MAX: no deadline */
     /* The events of this turn; removing a socket clears its own. */
     struct epoll_event events[EVENTS_MAX];
     int event_count, event_at;
@@ -140,8 +140,8 @@ static void add(_Atomic uint64_t *to, uint64_t n)
                           memory_order_relaxed);
 }
 
-/* Reads the clock a second time for each turn.  Requests save one reading in
- * their turn, by taking the first for their time of arrival. */
+/* Reads the clock a second time for each turn.  To make up for it, requests
+ * take the first reading for their time of arrival. */
 static void note_turn(struct rn_loop *loop)
 {
     int64_t ns = rn_mono_ns(loop->env) - loop->now_ns;

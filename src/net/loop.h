@@ -41,7 +41,7 @@ enum rn_code rn_loop_start(struct rn_loop *loop, struct rn_err *err) RN_CHECK;
 /* Calls `post->run` in the loop's thread, soon.  Any thread. */
 void rn_loop_post(struct rn_loop *loop, struct rn_post *post);
 
-/* ---- times; thread: loop ------------------------------------------------- */
+/* ---- timers; thread: loop ------------------------------------------------ */
 
 /* A callback at a time; embedded in its owner. */
 struct rn_timer {

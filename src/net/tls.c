@@ -81,8 +81,8 @@ static enum rn_code read_files(SSL_CTX *ctx, const char *cert_path,
                : rc;
 }
 
-/* The server speaks HTTP/1.1 only; ALPN tells so to a client that offers more.
- */
+/* The server speaks HTTP/1.1 only, and selects it by ALPN if a client offers
+ * more. */
 static int choose_protocol(SSL *ssl, const unsigned char **out,
                            unsigned char *out_len, const unsigned char *in,
                            unsigned in_len, void *context)

@@ -42,7 +42,7 @@ static enum rn_code told(struct overlay *o, enum rn_code rc)
     return rc;
 }
 
-/* ---- end ----------------------------------------------------------------- */
+/* ---- commit and abort ---------------------------------------------------- */
 
 static void overlay_abort(struct rn_txn *t)
 {

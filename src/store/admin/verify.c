@@ -292,7 +292,7 @@ static enum rn_code verify_map(struct verify *v, struct rn_err *err)
     return RN_OK;
 }
 
-/* ---- the log ------------------------------------------------------------- */
+/* ---- the WAL ------------------------------------------------------------- */
 
 static enum rn_code count_record(void *context, uint64_t seq,
                                  struct rn_view payload)

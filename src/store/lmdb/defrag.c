@@ -39,7 +39,7 @@ bool rn_defrag_due(struct rn_local *l)
            rn_mono_ns(l->env) >= l->thin.retry_ns;
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- finding sparse leaves ----------------------------------------------- */
 
 /* Adjacent leaves with as many rows as may be rewritten at once. */
 struct window {

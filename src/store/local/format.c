@@ -35,7 +35,7 @@ static void note_name(void *context, const char *name)
     }
 }
 
-/* ---- whose it is now ----------------------------------------------------- */
+/* ---- the lock ------------------------------------------------------------ */
 
 /* The id has a fixed width, so that it overwrites a longer one.  It is there
  * for people: a disk that refuses the write is no reason to stop. */

@@ -72,7 +72,7 @@ struct rn_memtable *rn_flush_table(const struct rn_local *l)
     return __atomic_load_n(&l->settle.settling, __ATOMIC_ACQUIRE);
 }
 
-/* ---- how far it is ------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------ */
 
 static bool is_full(const struct rn_flush *s)
 {
@@ -137,7 +137,7 @@ double rn_flush_lag(struct rn_local *l)
     return filled > done ? filled - done : 0;
 }
 
-/* ---- settling ------------------------------------------------------------ */
+/* ---- flush --------------------------------------------------------------- */
 
 /* Stores a memtable as the spare; returns the previous spare. */
 static struct rn_memtable *swap_spare(struct rn_local *l, struct rn_memtable *r)

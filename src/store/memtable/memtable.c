@@ -54,7 +54,7 @@ struct rn_memtable {
     struct run runs[RUNS]; /* by the first bytes of their keys */
 };
 
-/* ---- the table ----------------------------------------------------------- */
+/* ---- allocation and references ------------------------------------------- */
 
 static void begin(struct rn_memtable *r, struct memory m)
 {
@@ -143,7 +143,7 @@ static void *take(struct rn_memtable *r, struct rn_room *room, size_t bytes)
     return rn_block_arena_take(&r->memory.blocks, room, bytes);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------- */
 
 static struct rn_memtable_entry *follow(struct rn_memtable_entry *const *link)
 {

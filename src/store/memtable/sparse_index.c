@@ -26,7 +26,7 @@ struct rn_sparse_index_node {
     struct post posts[];
 };
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------- */
 
 struct rn_sought rn_sought_of(struct rn_view key)
 {
@@ -164,7 +164,7 @@ rn_sparse_index_find_last(const struct rn_sparse_index *g)
     return leaves ? follow_last(follow_last(leaves)) : NULL;
 }
 
-/* ---- adding -------------------------------------------------------------- */
+/* ---- insertion ----------------------------------------------------------- */
 
 /* Stores the number last: a reader that sees it also sees its pointer, or the
  * pointer of an earlier entry. */
