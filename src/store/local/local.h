@@ -18,7 +18,7 @@
  *   S2  The map has every group up to its seq row.  Of later ones it may have
  *       some rows; those groups are in the WAL, and in memory.
  *   S3  The pinned state of the durable checkpoint stays whole on disk, and so
- *       does the WAL behind it, until a later checkpoint is durable.
+ *       does the WAL after it, until a later checkpoint is durable.
  *   S4  Once a sync has failed, or a flush into the map has, nothing is
  *       written any more: the store is poisoned until it is reopened.  (A
  *       full disk does not poison: rows that cannot be flushed stay in memory.)

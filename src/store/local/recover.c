@@ -12,7 +12,7 @@
  *      record again, from the device: a failed sync may have lost it there
  *   7  replay what follows T into the memtable
  *
- * Up to 3 nothing is changed.  T stays pinned, and the WAL behind it kept,
+ * Up to 3 nothing is changed.  T stays pinned, and the WAL after it kept,
  * until the next checkpoint is durable, so a crash at any later moment, in here
  * or after, finds T and the WAL whole again.  (Without the pin of step 5 a
  * second crash before that would find a T whose pages had been reused.)

@@ -1,6 +1,6 @@
 /* replay.c -- see replay.h.
  *
- * The records behind the checkpoint go where they were before the process
+ * The records after the checkpoint go where they were before the process
  * ended: into the memtable, from which the keeper flushes them.
  */
 #include "store/wal/replay.h"

@@ -1,4 +1,4 @@
-/* replay.h -- recovery's redo: applies the WAL behind the checkpoint to the
+/* replay.h -- recovery's redo: applies the WAL after the checkpoint to the
  * memtable. */
 #ifndef RN_STORE_WAL_REPLAY_H
 #define RN_STORE_WAL_REPLAY_H

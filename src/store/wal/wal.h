@@ -3,7 +3,7 @@
  *
  * The WAL is a row of segments, files named log-NNNNNNNNNN by an ascending
  * number.  The first is small, so that an empty store is small; the others are
- * of one size.  A segment whose records are all behind the checkpoint is
+ * of one size.  A segment whose records all precede the checkpoint is
  * renamed to the next number and overwritten: its blocks are allocated and were
  * written before, which makes a sync 1.6 times faster.
  *
