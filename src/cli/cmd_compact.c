@@ -1,4 +1,5 @@
-/* cmd_compact.c -- `runnel compact`: give unused space back to the disk. */
+/* cmd_compact.c -- `runnel compact`: writes a dense map file, which returns
+ * unused space to the disk. */
 #include "cli/command.h"
 #include "store/admin/compact.h"
 #include "store/admin/verify.h"
@@ -14,7 +15,8 @@ static int run(int argc, char **argv)
 
     if (!rn_command_operands(&rn_command_compact, argc, argv, 1))
         return RN_EXIT_REFUSED;
-    /* First, because opening recovers: what is damaged is left as it is. */
+    /* Verified first, because opening recovers: a damaged store stays
+     * unchanged. */
     rc = rn_verify(rn_env_real(), argv[1], NULL, NULL, &counts, &err);
     if (!rc)
         rc = rn_compact(rn_env_real(), argv[1], &done, &err);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Any bytes as a JSON string: byte b that is not printable is \u00bb. */
+/* Prints any bytes as a JSON string: an unprintable byte b becomes \u00bb. */
 static void print_bytes(struct rn_view v)
 {
     putchar('"');
@@ -56,7 +56,8 @@ static int run(int argc, char **argv)
     if (!rn_command_operands(&rn_command_dump, argc, argv, 1))
         return RN_EXIT_REFUSED;
     opts.where = argv[1];
-    /* First, because opening recovers: what is damaged is left as it is. */
+    /* Verified first, because opening recovers: a damaged store stays
+     * unchanged. */
     rc = rn_verify(rn_env_real(), argv[1], NULL, NULL, &counts, &err);
     if (!rc)
         rc = rn_store_open("local", &opts, &store, &err);

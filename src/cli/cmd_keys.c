@@ -77,7 +77,7 @@ static int run(int argc, char **argv)
             return RN_EXIT_REFUSED;
         }
     }
-    /* DIR as an operand is the older way. */
+    /* DIR as an operand is the older syntax. */
     if (at < argc && !is_key(argv[at]) &&
         (argc == 4 || rn_command_is_directory(argv[at])))
         dir = argv[at++];

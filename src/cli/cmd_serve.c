@@ -1,4 +1,4 @@
-/* cmd_serve.c -- `runnel serve`: run the server until a signal ends it. */
+/* cmd_serve.c -- `runnel serve`: runs the server until a signal ends it. */
 #include "cli/command.h"
 #include "server/notify.h"
 #include "server/sandbox.h"
@@ -17,7 +17,7 @@ extern char **environ;
 
 enum { ARENA_MAX = 4 << 20, DAY_MS = 86400000 };
 
-/* All threads leave these signals to this one, which reads them. */
+/* Blocked in all threads; this one reads them from a signalfd. */
 static enum rn_code open_signals(int *out, struct rn_err *err)
 {
     sigset_t set;
@@ -32,8 +32,9 @@ static enum rn_code open_signals(int *out, struct rn_err *err)
     return *out < 0 ? rn_fail_errno(err, errno, "signals") : RN_OK;
 }
 
-/* A core would hold keys and documents.  Descriptors are worth what they cost,
- * so that --connections-max is the limit and not a shell's habit. */
+/* A core dump would contain keys and documents.  Descriptors are cheap, so
+ * their limit is raised: --connections-max is the limit, not the shell's
+ * default. */
 static void set_limits(void)
 {
     const struct rlimit none = { 0, 0 };
@@ -46,8 +47,8 @@ static void set_limits(void)
     (void)!setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* The signal that has come, or 0: `ms` have passed (-1: for ever), or what can
- * be read of `other` has told of something. */
+/* Returns the signal, or 0 if `ms` have passed (-1: never) or `other` is
+ * readable. */
 static int await(int signals, int other, int ms)
 {
     struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
@@ -60,8 +61,8 @@ static int await(int signals, int other, int ms)
     return 0;
 }
 
-/* Looks for new certificates and keys when the kernel tells of something near
- * them, after a moment in which more may come. */
+/* Looks for new certificates and keys when inotify reports a change near them,
+ * after a short pause in which more changes may come. */
 static int await_signal_or_files(struct rn_server *server, int signals,
                                  int wait_ms)
 {
@@ -114,7 +115,7 @@ static enum rn_code open_log(const struct rn_options *o, struct rn_log **log,
     return rn_fail(err, RN_BAD_REQUEST, "--log-level is error, warn or info");
 }
 
-/* A name, but not what it is set to, which may be a secret. */
+/* Logs the name, but not the value, which may be a secret. */
 static void tell_strays(struct rn_log *log)
 {
     for (char **each = environ; *each; each++) {
@@ -124,8 +125,8 @@ static void tell_strays(struct rn_log *log)
     }
 }
 
-/* How to reach the server, for people: clients read the first line only.  The
- * key is the one that every emulator has; no other is ever printed. */
+/* How to reach the server, for people: programs read the first line only.  The
+ * key is the emulators' well-known key; no other key is ever printed. */
 static void print_ways(const struct rn_options *o,
                        const struct rn_server *server)
 {

@@ -1,4 +1,4 @@
-/* cmd_tls.c -- `runnel tls`: certificates for a server of one's own. */
+/* cmd_tls.c -- `runnel tls`: creates a CA and certificates for a server. */
 #include "base/file.h"
 #include "cli/command.h"
 #include "net/authority.h"
@@ -10,7 +10,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* What each client must be told, once. */
+/* How each client is made to trust the CA. */
 static void print_trust(const char *pem, const char *p12)
 {
     printf("\nLet clients trust %s:\n"
@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
             return RN_EXIT_REFUSED;
         }
     }
-    /* DIR as an operand is the older way. */
+    /* DIR as an operand is the older syntax. */
     if (argc >= 2 && strcmp(argv[1], "init") == 0) {
         if (at < argc && rn_command_is_directory(argv[at]))
             data = argv[at++];

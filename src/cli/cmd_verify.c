@@ -1,4 +1,4 @@
-/* cmd_verify.c -- `runnel verify`: read everything, name what is damaged. */
+/* cmd_verify.c -- `runnel verify`: reads everything and reports damage. */
 #include "base/secret.h"
 #include "cli/command.h"
 #include "rest/keys.h"
@@ -12,7 +12,7 @@ static void print_damage(void *context, const struct rn_damage *damage)
            (unsigned long long)damage->offset, damage->what);
 }
 
-/* A directory need not have any: the first start draws them. */
+/* A directory may lack keys: the first start creates them. */
 static bool has_good_keys(const char *dir)
 {
     struct rn_keys keys = { 0 };

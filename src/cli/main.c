@@ -107,7 +107,7 @@ static int unknown(const char *name)
     return RN_EXIT_REFUSED;
 }
 
-/* Every other command is one of runnel-tools, which says so if it is not. */
+/* Every other command belongs to runnel-tools, which reports unknown ones. */
 static int run_tool(char **argv)
 {
     rn_tools_run(argv);
@@ -218,9 +218,9 @@ static int run(int argc, char **argv)
     return c->run(argc - 1, argv + 1);
 }
 
-/* A standard descriptor that is closed would be given to the next file that is
- * opened, and what is printed would go there.  Nothing can be written to what
- * takes its place: what was not printed must show. */
+/* A closed standard descriptor would be reused for the next file that is
+ * opened, and output would go there.  Its replacement is not writable, so that
+ * lost output is an error. */
 static int open_standard(void)
 {
     int fd;
@@ -233,8 +233,8 @@ static int open_standard(void)
     return fd >= 0;
 }
 
-/* What was printed and did not arrive was not done.  The server's answers go
- * elsewhere: it says one line, and that has been read or not. */
+/* A command whose output was lost has failed.  `serve` is exempt: it prints
+ * only its first lines there. */
 int main(int argc, char **argv)
 {
     int status;
@@ -242,7 +242,8 @@ int main(int argc, char **argv)
     if (!open_standard())
         return RN_EXIT_FAILED;
     umask(077);
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error, not an end */
+    signal(SIGXFSZ,
+           SIG_IGN); /* exceeding a file-size limit is an error, not the end */
     status = run(argc, argv);
     if (status == RN_EXIT_OK && (fflush(stdout) || ferror(stdout)) &&
         find(argv[1]) != &rn_command_serve) {

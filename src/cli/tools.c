@@ -28,7 +28,7 @@ static bool find_program(char *out, size_t room)
     return access(out, X_OK) == 0;
 }
 
-/* All that `runnel-tools --commands` prints. */
+/* Reads the output of `runnel-tools --commands`. */
 static size_t read_list(const char *path, char *out, size_t room)
 {
     size_t len = 0;

@@ -1,6 +1,7 @@
-/* tools.h -- the program `runnel-tools`, whose commands are ours too.
+/* tools.h -- runs the program `runnel-tools`, whose commands `runnel` offers
+ * too.
  *
- * It lies beside this program, or where `make install` puts programs.  It lists
+ * It is beside this program, or where `make install` puts programs.  It lists
  * its commands itself, so that there is one table of them.
  */
 #ifndef RN_CLI_TOOLS_H
@@ -21,12 +22,12 @@ struct rn_tools {
 /* Asks runnel-tools for its commands; there are none if it is not installed. */
 void rn_tools_read(struct rn_tools *tools);
 
-/* Walks them: `*at` is 0 at first; false at the end. */
+/* Iterates over them: `*at` is 0 at first; false at the end. */
 bool rn_tools_next(const struct rn_tools *tools, size_t *at, const char **name,
                    const char **summary);
 
-/* Becomes `runnel-tools ARGS...`; args[0] is replaced.  Returns if it is not
- * installed. */
+/* Executes `runnel-tools ARGS...`; args[0] is replaced.  Returns only if it is
+ * not installed. */
 void rn_tools_run(char **args);
 
 #endif
