@@ -242,8 +242,7 @@ int main(int argc, char **argv)
     if (!open_standard())
         return RN_EXIT_FAILED;
     umask(077);
-    signal(SIGXFSZ,
-           SIG_IGN); /* exceeding a file-size limit is an error, not the end */
+    signal(SIGXFSZ, SIG_IGN); /* makes a file-size limit an error */
     status = run(argc, argv);
     if (status == RN_EXIT_OK && (fflush(stdout) || ferror(stdout)) &&
         find(argv[1]) != &rn_command_serve) {
