@@ -1,5 +1,5 @@
-/* bug.h -- wrong variants of the processor, to prove that its simulation sees
- * them.
+/* bug.h -- seeded wrong variants of the processor, which prove that its
+ * simulation detects them.
  *
  * As in store/bug.h: in the build of the proofs (RN_BUGS defined) each can be
  * switched on by number, and tests/client/fleet must find it

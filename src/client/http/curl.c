@@ -1,7 +1,7 @@
-/* curl.c -- see curl.h.
+/* curl.c -- the libcurl transport; see curl.h.
  *
- * A transport is a multi handle.  Each exchange under way has an easy handle,
- * kept for the next exchange when this one has ended.
+ * A transport is a multi handle.  Each exchange in progress has an easy handle,
+ * which is kept for the next exchange.
  */
 #include "client/http/curl.h"
 
@@ -37,8 +37,8 @@ struct carrier {
     struct rn_exchange *x; /* NULL: idle */
     struct curl_transport *transport;
     struct carrier *next, *previous; /* idle ones are linked by `next` alone */
-    enum rn_code receive_rc;         /* why the answer could not be kept */
-    unsigned sends;                  /* how often libcurl began to send */
+    enum rn_code receive_rc;         /* why the answer could not be stored */
+    unsigned sends;                  /* how often libcurl started to send */
     char words[CURL_ERROR_SIZE];
 };
 
@@ -65,7 +65,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
     return c->receive_rc ? 0 : size * count;
 }
 
-/* A line of the head, or of an interim answer's head before it. */
+/* Takes a line of the head, or of the head of an interim answer before it. */
 static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 {
     struct carrier *c = context;
@@ -89,14 +89,15 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
         at++;
     rc = rn_headers_add(&c->x->answer_headers, name,
                         rn_view_of(line.at + at, line.len - at), NULL);
-    /* A line that is no header is passed over. */
+    /* A line that is not a header is skipped. */
     if (rc == RUNNEL_OK || rc == RUNNEL_BAD_REQUEST)
         return size * count;
     c->receive_rc = rc == RUNNEL_NO_MEMORY ? RN_NOMEM : RN_TOO_LARGE;
     return 0;
 }
 
-/* Called when a connection stands and the request is about to be sent. */
+/* Called when a connection is established and the request is about to be
+ * sent. */
 static int before_sending(void *context, char *peer, char *own, int peer_port,
                           int own_port)
 {
@@ -152,7 +153,7 @@ static enum rn_code list_headers(struct carrier *c)
     return rc;
 }
 
-/* Every setting of text may fail for want of memory. */
+/* Setting a string option may fail if memory is short. */
 static CURLcode set_method(CURL *easy, const struct rn_exchange *x)
 {
     bool has_body = x->body.len > 0 || strcmp(x->method, "POST") == 0 ||

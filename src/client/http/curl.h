@@ -1,12 +1,11 @@
-/* curl.h -- the network of libcurl.
+/* curl.h -- the network over libcurl: HTTP/1.1, with TLS by OpenSSL.
  *
- * HTTP/1.1, with TLS by OpenSSL.  libcurl is told to heed nothing but these
- * options: no proxy of the environment, no .netrc, no redirects, no cookies.
- * It also resends a request by itself when a connection that it used again
- * turns out to be closed; that is refused for writes, which might then be
- * done twice.
+ * libcurl is configured to use nothing but these options: no proxy of the
+ * environment, no .netrc, no redirects, no cookies.  It also resends a request
+ * by itself when a reused connection turns out to be closed; that is refused
+ * for writes, which might then be done twice.
  *
- * Beside this file's source only tests know libcurl.
+ * Besides curl.c only tests use libcurl.
  */
 #ifndef RN_CLIENT_HTTP_CURL_H
 #define RN_CLIENT_HTTP_CURL_H

@@ -1,12 +1,12 @@
-/* error.h -- failures of the client, in the words of its public header.
+/* error.h -- errors of the client, in the codes of its public header.
  *
- * The modules of the client return runnel_code and fill a runnel_error: it has
- * what base/err.h has not, the status and the activity id of the answer, and a
- * caller of the library gets it as it is.  What base, json and cosmos report as
- * enum rn_code is translated at the call.
+ * The modules of the client return runnel_code and fill a runnel_error, which a
+ * caller of the library gets as it is.  It has two fields that base/err.h
+ * lacks, the status and the activity id of the answer.  An enum rn_code of
+ * base, json and cosmos is translated at the call.
  *
- * `error` may be NULL everywhere.  No message holds a key, a token or a part of
- * a document.  Any thread.
+ * `error` may be NULL everywhere.  No message contains a key, a token or a part
+ * of a document.  Any thread.
  */
 #ifndef RN_CLIENT_HTTP_ERROR_H
 #define RN_CLIENT_HTTP_ERROR_H
@@ -31,10 +31,10 @@ static inline runnel_code rn_error_no_memory(runnel_error *error)
     return RUNNEL_NO_MEMORY;
 }
 
-/* What a code of the modules below is called here. */
+/* Translates a code of the modules below. */
 runnel_code rn_error_code(enum rn_code code);
 
-/* Puts what was being done before the message. */
+/* Prefixes the message with the operation that failed. */
 void rn_error_during(runnel_error *error, const char *fmt, ...) RN_PRINTF(2, 3);
 
 static inline struct rn_view rn_view_bytes(runnel_bytes bytes)

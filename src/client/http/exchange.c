@@ -1,4 +1,4 @@
-/* exchange.c -- see exchange.h. */
+/* exchange.c -- one HTTP request and its answer; see exchange.h. */
 #include "client/http/exchange.h"
 
 #include "cosmos/header.h"
@@ -143,8 +143,8 @@ void rn_exchange_release(struct rn_exchange *x)
 
 /* ---- failures ------------------------------------------------------------ */
 
-/* The server's sentence: "message" of a body that is JSON.  Only its first
- * line: what follows is the activity id and the server's own diagnostics. */
+/* The server's message: "message" of a JSON body.  Only its first line: the
+ * rest is the activity id and the server's own diagnostics. */
 static void copy_message(const struct rn_exchange *x, char *out, size_t size)
 {
     struct rn_arena arena = RN_ARENA_INIT(64 << 10);
@@ -180,7 +180,8 @@ static uint32_t retry_after(const struct rn_exchange *x)
     return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX - 1;
 }
 
-/* Without an answer, or with one that does not say what became of a write. */
+/* The code for no answer, or for an answer that leaves the outcome of a write
+ * open. */
 static runnel_code lost_code(const struct rn_exchange *x, runnel_code code)
 {
     bool is_write = x->effect != RN_EFFECT_READ;

@@ -1,13 +1,13 @@
 /* exchange.h -- one HTTP request and its answer.
  *
  * account/request.h fills the upper half, a transport (transport.h) the lower.
- * The exchange must stay where it is while a transport has it.
+ * The exchange must not move while a transport has it.
  *
- * `code` says whether there is an answer: RUNNEL_OK for a whole one, whatever
- * its status; else RUNNEL_UNREACHABLE (no connection), RUNNEL_TIMEOUT,
+ * `code` says whether there is an answer: RUNNEL_OK for a complete one,
+ * whatever its status; else RUNNEL_UNREACHABLE (no connection), RUNNEL_TIMEOUT,
  * RUNNEL_BUSY (the connection broke), RUNNEL_TOO_LARGE (the answer exceeds its
- * ceiling), RUNNEL_PROTOCOL (it is not HTTP), RUNNEL_NO_MEMORY.  `was_sent`
- * then says whether the server may have got the request.
+ * limit), RUNNEL_PROTOCOL (it is not HTTP), RUNNEL_NO_MEMORY.  `was_sent` then
+ * says whether the server may have received the request.
  *
  * One thread at a time.
  */
@@ -25,25 +25,25 @@ enum { RN_HEADERS_MAX = 256 << 10 }; /* bytes of all lines */
 #define RN_HEADERS_INIT                                                        \
     ((struct rn_headers){ .lines = { .ceiling = RN_HEADERS_MAX } })
 
-/* RUNNEL_BAD_REQUEST if name or value could not stand in one line. */
+/* RUNNEL_BAD_REQUEST if name or value cannot be in one line. */
 runnel_code rn_headers_add(struct rn_headers *h, const char *name,
                            struct rn_view value, runnel_error *error);
-/* The value, which is followed by a NUL; `at` is NULL if there is none.  Case
- * of the name does not matter.  The first of several. */
+/* The value, which is NUL-terminated; `at` is NULL if the header is absent.
+ * The name is case-insensitive.  The first of several. */
 struct rn_view rn_headers_find(const struct rn_headers *h, const char *name);
 /* The request charge of an answer; 0 if it has none. */
 double rn_headers_charge(const struct rn_headers *h);
-/* Takes the next line off `rest`, which begins as the view of h->lines; NULL
+/* Removes the next line from `rest`, which begins as the view of h->lines; NULL
  * at the end. */
 const char *rn_headers_next(struct rn_view *rest);
 void rn_headers_clear(struct rn_headers *h);
 void rn_headers_release(struct rn_headers *h);
 
-/* What a request may have done if its answer is lost. */
+/* The effect that a request may have had if its answer is lost. */
 enum rn_effect {
     RN_EFFECT_READ,
     RN_EFFECT_WRITE,
-    /* A replace or delete with If-Match: done twice, the second fails. */
+    /* A replace or delete with If-Match: if repeated, the second fails. */
     RN_EFFECT_GUARDED,
 };
 
@@ -54,8 +54,8 @@ struct rn_exchange {
     struct rn_headers headers;
     struct rn_view body; /* borrowed while a transport has the exchange */
     enum rn_effect effect;
-    /* It names a partition key range: that the range is gone is an outcome,
-     * for whoever asked to ask others. */
+    /* It names a partition key range: RUNNEL_GONE is then an outcome, and the
+     * caller asks other ranges. */
     bool is_ranged;
     uint32_t timeout_ms; /* of the whole exchange */
 
@@ -68,26 +68,26 @@ struct rn_exchange {
     int status; /* 0: none arrived */
     int sub_status;
     struct rn_headers answer_headers;
-    struct rn_buf answer; /* its ceiling is the caller's */
+    struct rn_buf answer; /* the caller sets its limit */
     bool was_sent;        /* a byte of the request left this machine */
-    char why[160];        /* a failure in the transport's words */
+    char why[160];        /* the transport's message of a failure */
 
     /* The transport's own; `running` is NULL while no transport has it. */
     void *running;
     struct rn_exchange *next;
 };
 
-enum { RN_ANSWER_MAX = 64 << 20 }; /* the usual ceiling of an answer */
+enum { RN_ANSWER_MAX = 64 << 20 }; /* the usual limit of an answer */
 
 void rn_exchange_init(struct rn_exchange *x, size_t answer_max);
 /* Empties the answer, for another attempt; keeps memory. */
 void rn_exchange_reset(struct rn_exchange *x);
-/* No transport has it. */
+/* To be called when no transport has it. */
 void rn_exchange_release(struct rn_exchange *x);
 
-/* Fills `error` from a failed exchange or an answer that is a failure, and
- * returns its code; RUNNEL_OK if it is none (304 included).  An answer without
- * which a write's outcome is unknown is RUNNEL_UNCERTAIN. */
+/* Fills `error` from a failed exchange or an answer that is an error, and
+ * returns its code; RUNNEL_OK if there is no error (304 included).  A failure
+ * that leaves the outcome of a write unknown is RUNNEL_UNCERTAIN. */
 runnel_code rn_exchange_error(const struct rn_exchange *x, runnel_error *error);
 
 #endif

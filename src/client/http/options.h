@@ -1,8 +1,8 @@
-/* options.h -- reading a caller's options struct of another version.
+/* options.h -- copies a caller's options struct of another library version.
  *
  * Structs of the public headers begin with `size_t size` and grow at the end.
- * A shorter one comes from a program built for an older library: what is
- * missing is zero.  A longer one is taken if the surplus is zero.
+ * A shorter one comes from a program built for an older library: missing
+ * members are zero.  A longer one is accepted if the surplus is zero.
  */
 #ifndef RN_CLIENT_HTTP_OPTIONS_H
 #define RN_CLIENT_HTTP_OPTIONS_H

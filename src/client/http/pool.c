@@ -1,4 +1,4 @@
-/* pool.c -- see pool.h. */
+/* pool.c -- the pool of transports; see pool.h. */
 #include "client/http/pool.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 struct taken {
     struct rn_transport *transport;
     struct taken *next;
-    bool is_counted; /* against the limit, and kept when given back */
+    bool is_counted; /* counts against the limit, and is kept for reuse */
 };
 
 /* Rank 1 of the client's locks: no other is taken under it. */

@@ -1,10 +1,10 @@
-/* pool.h -- transports for calls that block, and how they are cancelled.
+/* pool.h -- a pool of transports for blocking calls, and their cancellation.
  *
- * A call takes an idle transport for as long as it lasts, so connections are
- * used again; a call that finds `limit` others inside waits for one to leave.
+ * A call borrows an idle transport for its duration, so connections are reused;
+ * a call that finds `limit` others inside waits for one to leave.
  *
- * Cancelling sets a flag and wakes every transport that is taken; the calls
- * look at their flags and those that are not meant go on.
+ * Cancelling sets a flag and wakes every borrowed transport; the calls check
+ * their flags, and those that are not cancelled continue.
  *
  * Threads: any, for all functions.
  */
@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 
-/* A flag, and those of what it belongs to. */
+/* A cancellation flag, with those of its parents. */
 struct rn_cancel {
     atomic_bool is_set;
     const struct rn_cancel *parent; /* of the client, or NULL */
@@ -32,10 +32,10 @@ static inline bool rn_cancel_is_set(const struct rn_cancel *c)
 
 struct rn_pool;
 
-/* The network is the pool's from then on. */
+/* The pool takes ownership of the network. */
 runnel_code rn_pool_new(struct rn_network *network, uint32_t limit,
                         struct rn_pool **out, runnel_error *error) RUNNEL_CHECK;
-/* Closes the network too.  Nothing is taken.  NULL is fine. */
+/* Closes the network too.  No transport is borrowed.  NULL is fine. */
 void rn_pool_free(struct rn_pool *pool);
 struct rn_env *rn_pool_env(const struct rn_pool *pool);
 
@@ -43,13 +43,13 @@ struct rn_env *rn_pool_env(const struct rn_pool *pool);
 runnel_code rn_pool_take(struct rn_pool *pool, const struct rn_cancel *cancel,
                          struct rn_transport **out,
                          runnel_error *error) RUNNEL_CHECK;
-/* One beyond the limit, for what lives long: a feed, a processor. */
+/* One beyond the limit, for a long-lived user: a feed, a processor. */
 runnel_code rn_pool_take_own(struct rn_pool *pool, struct rn_transport **out,
                              runnel_error *error) RUNNEL_CHECK;
-/* Gives back either; nothing is under way on it. */
+/* Returns either kind; nothing is in progress on it. */
 void rn_pool_give(struct rn_pool *pool, struct rn_transport *t);
 
-/* Sets the flag and wakes all that is taken. */
+/* Sets the flag and wakes all borrowed transports. */
 void rn_pool_cancel(struct rn_pool *pool, struct rn_cancel *cancel);
 
 #endif

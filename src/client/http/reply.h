@@ -1,6 +1,6 @@
-/* reply.h -- an answer in the caller's hands: status, headers and body.
+/* reply.h -- an answer owned by the caller: status, headers and body.
  *
- * A reply owns the bytes that it lends.  It never changes, so any thread may
+ * A reply owns the bytes that it lends.  It is immutable, so any thread may
  * read it.
  */
 #ifndef RN_CLIENT_HTTP_REPLY_H

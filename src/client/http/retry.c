@@ -1,4 +1,4 @@
-/* retry.c -- see retry.h. */
+/* retry.c -- the retry policy; see retry.h. */
 #include "client/http/retry.h"
 
 #include "cosmos/status.h"
@@ -9,7 +9,7 @@ enum {
     BACKOFF_SHIFTS = 7, /* doublings that reach the maximum */
 };
 
-/* A read that is behind the session. */
+/* For a read that is behind the session. */
 static const uint32_t session_pauses_ms[] = { 5, 10, 50 };
 
 void rn_retry_init(struct rn_retry *r, struct rn_retry_policy policy)
@@ -25,7 +25,8 @@ static uint32_t backoff(const struct rn_retry *r)
     return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
 }
 
-/* Once more for whatever may be repeated although it may have been done. */
+/* Retries once a request that may be repeated although it may have been
+ * done. */
 static bool may_repeat(struct rn_retry *r, const struct rn_exchange *x)
 {
     if (x->effect == RN_EFFECT_READ || !x->was_sent)
@@ -81,7 +82,7 @@ static void judge_refusal(struct rn_retry *r, const struct rn_status *s,
     }
 }
 
-/* What a reason asks for; false if it says nothing beyond its code. */
+/* What a substatus asks for; false if it adds nothing to its code. */
 static bool judge_reason(struct rn_retry *r, const struct rn_exchange *x,
                          const struct rn_status *s, struct rn_retry_verdict *v)
 {
@@ -111,7 +112,7 @@ static bool judge_reason(struct rn_retry *r, const struct rn_exchange *x,
         v->act = r->has_new_definition ? RN_RETRY_OVER : RN_RETRY_AGAIN;
         r->has_new_definition = true;
         return true;
-    case RN_REASON_KEY_MISMATCH: /* the caller has to make the key anew */
+    case RN_REASON_KEY_MISMATCH: /* the caller has to compute the key again */
         v->wants_definition = true;
         return true;
     default:
@@ -153,7 +154,7 @@ static void judge_answer(struct rn_retry *r, const struct rn_exchange *x,
         return;
     case RN_NOT_FOUND:
     case RN_PRECONDITION:
-        /* The attempt whose answer was lost may have done it. */
+        /* The attempt whose answer was lost may have succeeded. */
         if (r->was_lost)
             v->code = RUNNEL_UNCERTAIN;
         return;

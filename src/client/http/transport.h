@@ -26,8 +26,8 @@ struct rn_transport {
 struct rn_transport_ops {
     const char *name; /* "curl", "scripted" */
 
-    /* Takes the exchange.  Whatever fails is told by `done`, in a later step
-     * or wait. */
+    /* Takes the exchange.  Failures are reported by `done`, in a later step or
+     * wait. */
     void (*start)(struct rn_transport *t, struct rn_exchange *x);
     /* Gives an exchange back that was started and is not done.  `done` is not
      * called; `was_sent` is right afterwards. */
