@@ -1,7 +1,7 @@
-/* account.h -- an account as a client sees it: where it is, by what right it
- * is asked, and what its answers have taught.
+/* account.h -- an account as a client sees it: its endpoints, its credential,
+ * and what its answers have taught.
  *
- * Counted by reference: a container, a feed or a processor keeps it alive.
+ * Reference-counted: a container, a feed or a processor keeps it alive.
  *
  * Threads: any, for all functions.
  */
@@ -17,16 +17,16 @@
 struct rn_account;
 struct rn_client_container; /* container.h */
 
-/* The options are checked and copied.  The network is the account's from then
- * on, also if this fails; NULL: libcurl. */
+/* The options are checked and copied.  The account takes ownership of the
+ * network, also if this fails; NULL: libcurl. */
 runnel_code rn_account_open(const runnel_client_options *options,
                             struct rn_network *network, struct rn_account **out,
                             runnel_error *error) RUNNEL_CHECK;
 struct rn_account *rn_account_ref(struct rn_account *a);
 void rn_account_unref(struct rn_account *a); /* NULL is fine */
 
-/* Reads the account if its regions matter and are not known, or are due to be
- * read again.  A failure to read it is none: the endpoint serves. */
+/* Reads the account if its regions matter and are unknown, or are due to be
+ * read again.  A failed read is not an error: the endpoint serves. */
 runnel_code rn_account_prepare(struct rn_account *a,
                                const struct rn_cancel *cancel,
                                runnel_error *error) RUNNEL_CHECK;

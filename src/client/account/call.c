@@ -1,4 +1,4 @@
-/* call.c -- see call.h. */
+/* call.c -- a request with its retries; see call.h. */
 #include "client/account/call.h"
 
 #include "client/account/container.h"
@@ -55,8 +55,8 @@ void rn_client_call_begin(struct rn_client_call *c, struct rn_transport *t)
 
 /* ---- after an attempt ---------------------------------------------------- */
 
-/* Of answers that tell where the container is; a lost write may be missing
- * from the token, which is harmless. */
+/* Stores the session token of an answer, with the container's rid if the answer
+ * has it.  A lost write may be missing from the token, which is harmless. */
 static runnel_code note_session(struct rn_client_call *c)
 {
     const struct rn_headers *h = &c->exchange.answer_headers;

@@ -48,10 +48,10 @@ void rn_client_call_begin(struct rn_client_call *c, struct rn_transport *t);
  * many nanoseconds until it wants to be called again, RN_TASK_IDLE if only the
  * transport can bring that about.  Nothing while there is nothing to do. */
 int64_t rn_client_call_step(struct rn_client_call *c);
-/* Gives up a call that is under way: RUNNEL_CANCELLED, or RUNNEL_UNCERTAIN if a
- * write was sent.  It is over then. */
+/* Gives up a call in progress: RUNNEL_CANCELLED, or RUNNEL_UNCERTAIN if a write
+ * was sent.  The call is then over. */
 void rn_client_call_cancel(struct rn_client_call *c);
-/* Cancels it if it is under way. */
+/* Cancels it if it is in progress. */
 void rn_client_call_release(struct rn_client_call *c);
 
 /* The whole call, on the caller's thread.  Returns c->code; `error` gets

@@ -1,4 +1,4 @@
-/* container.c -- see container.h. */
+/* container.c -- a container and its caches; see container.h. */
 #include "client/account/container.h"
 
 #include "client/account/call.h"
@@ -8,8 +8,8 @@
 
 enum {
     DEFINITION_MAX = 4 << 20,
-    RANGE_READS_MAX = 1000, /* a server that never says 304 is left */
-    MAP_READS_MAX = 5,      /* while a split is under way a map has holes */
+    RANGE_READS_MAX = 1000, /* give up on a server that never answers 304 */
+    MAP_READS_MAX = 5,      /* during a split a map may have holes */
 };
 
 #define MAP_PAUSE_NS INT64_C(20000000)
@@ -23,7 +23,7 @@ struct rn_client_container {
     pthread_mutex_t lock;
     struct rn_definition *definition;
     struct rn_routing *routing;
-    bool is_stale; /* the routing map is */
+    bool is_stale; /* the routing map must be read again */
 };
 
 /* ---- opening ------------------------------------------------------------- */
@@ -153,7 +153,7 @@ void rn_definition_unref(struct rn_definition *d)
     rn_free(d);
 }
 
-/* A container from before partition keys has no such member. */
+/* A container without a partition key lacks this member. */
 static enum rn_code fill_definition(struct rn_definition *d,
                                     const struct rn_json *j)
 {
@@ -345,7 +345,7 @@ static runnel_code read_ranges(struct rn_client_container *c,
     return rc;
 }
 
-/* All that is new since `base`, or all there is.  The caller unrefs it. */
+/* Reads all that is new since `base`, or everything.  The caller unrefs it. */
 static runnel_code read_map(struct rn_client_container *c,
                             struct rn_routing *base, struct rn_routing **out,
                             runnel_error *error)

@@ -1,11 +1,11 @@
-/* container.h -- a container as a client sees it: its names and, once it was
- * asked for, its rid, its partition key and its routing map.
+/* container.h -- a container as a client sees it: its names and the caches of
+ * its rid, its partition key and its routing map.
  *
- * Counted by reference; it keeps its account alive.  Several handles of one
+ * Reference-counted; it keeps its account alive.  Several handles of one
  * container have caches of their own.
  *
- * What is cached is replaced, never changed, so a copy that a caller holds
- * stays good.  Threads: any, for all functions.
+ * A cached object is replaced, never changed, so a reference that a caller
+ * holds stays valid.  Threads: any, for all functions.
  */
 #ifndef RN_CLIENT_ACCOUNT_CONTAINER_H
 #define RN_CLIENT_ACCOUNT_CONTAINER_H
@@ -15,7 +15,7 @@
 #include "cosmos/link.h"
 #include "cosmos/pkdef.h"
 
-/* What GET of the container said.  Counted by reference. */
+/* The answer to a GET of the container.  Reference-counted. */
 struct rn_definition {
     atomic_uint refs;
     struct rn_arena arena;
@@ -36,7 +36,7 @@ void rn_client_container_unref(
 
 struct rn_account *
 rn_client_container_account(const struct rn_client_container *c);
-/* "dbs/D/colls/C", as it is written in session tokens' books. */
+/* "dbs/D/colls/C", the key of its session tokens. */
 struct rn_view rn_client_container_path(const struct rn_client_container *c);
 struct rn_cancel *rn_client_container_cancel(struct rn_client_container *c);
 
@@ -62,7 +62,8 @@ runnel_code rn_client_container_learn(struct rn_client_container *c,
 void rn_definition_unref(struct rn_definition *d); /* NULL is fine */
 /* A copy of the rid if it is known, else "". */
 void rn_client_container_rid(struct rn_client_container *c, char out[32]);
-/* It may have been created anew: drops definition, map and session tokens. */
+/* The container may have been created anew: drops definition, map and session
+ * tokens. */
 void rn_client_container_forget(struct rn_client_container *c);
 
 /* The routing map, read at the first call and, if `stale` is the current one,

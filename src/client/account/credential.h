@@ -1,9 +1,9 @@
-/* credential.h -- by what right requests are made: a key, a resource token, or
- * a callback that gets bearer tokens.
+/* credential.h -- the authorization of requests: a key, a resource token, or a
+ * callback that provides bearer tokens.
  *
- * Secrets are wiped when they are given up and appear in no message.
+ * Secrets are wiped when they are released and appear in no message.
  *
- * Threads: any; signatures take turns.
+ * Threads: any; signing is serialised by a lock.
  */
 #ifndef RN_CLIENT_ACCOUNT_CREDENTIAL_H
 #define RN_CLIENT_ACCOUNT_CREDENTIAL_H
@@ -33,7 +33,8 @@ runnel_code rn_credential_authorize(struct rn_credential *c,
                                     int64_t now_ms, struct rn_headers *headers,
                                     runnel_error *error) RUNNEL_CHECK;
 
-/* The server refused: the callback is asked again.  False without one. */
+/* The server refused the token: the callback is asked for a new one.  False if
+ * there is no callback. */
 bool rn_credential_renew(struct rn_credential *c);
 bool rn_credential_has_callback(const struct rn_credential *c);
 

@@ -1,4 +1,4 @@
-/* regions.c -- see regions.h. */
+/* regions.c -- the choice of a region; see regions.h. */
 #include "client/account/regions.h"
 
 #include <pthread.h>

@@ -1,10 +1,9 @@
-/* regions.h -- where an account is served: which URL a request goes to.
+/* regions.h -- the regions of an account: which URL a request goes to.
  *
  * Without preferred regions every request goes to the endpoint.  With them the
- * account is read (GET /) and says which regions there are; reads go to the
- * first preferred one that works, writes to the account's write region.  A
- * region that failed is passed over for five minutes, and the account is read
- * again.
+ * account is read (GET /) for its regions; reads go to the first preferred one
+ * that works, writes to the account's write region.  A region that failed is
+ * skipped for five minutes, and the account is read again.
  *
  * Threads: any.
  */
@@ -27,11 +26,11 @@ runnel_code rn_regions_new(const char *endpoint, const char *preferred,
                            runnel_error *error) RUNNEL_CHECK;
 void rn_regions_free(struct rn_regions *r); /* NULL is fine */
 
-/* Should the account be read now?  True for one caller, until the time has come
- * to read it again. */
+/* Should the account be read now?  True for one caller only, until it is due
+ * again. */
 bool rn_regions_want(struct rn_regions *r, int64_t now_ns);
-/* What the account said, parsed.  RUNNEL_PROTOCOL, and no change, if that is
- * not an account. */
+/* Takes the parsed account document.  RUNNEL_PROTOCOL, and no change, if it is
+ * not one. */
 runnel_code rn_regions_learn(struct rn_regions *r, const struct rn_json *j,
                              runnel_error *error) RUNNEL_CHECK;
 

@@ -8,7 +8,7 @@
  *   holds for a quarter of an hour ...
  *   rn_request_release(&r);
  *
- * Most callers want call.h, which does all of that.  One thread.
+ * Most callers use call.h, which does all of that.  One thread.
  */
 #ifndef RN_CLIENT_ACCOUNT_REQUEST_H
 #define RN_CLIENT_ACCOUNT_REQUEST_H
@@ -30,11 +30,11 @@ struct rn_request {
     /* The container whose session tokens, routing map and definition the
      * request uses; NULL: none.  Its rid is sent along. */
     struct rn_client_container *container;
-    /* The partition key range that is asked, by id, and whose session token is
-     * sent; NULL: the server finds it.  RUNNEL_GONE if it was split or merged.
-     */
+    /* The partition key range that is addressed, by id, and whose session token
+     * is sent; NULL: the server finds it.  RUNNEL_GONE if it was split or
+     * merged. */
     const char *range;
-    const char *session_token; /* sent as it is; NULL: what was seen */
+    const char *session_token; /* sent as it is; NULL: the one that was seen */
 };
 
 /* `method` is a literal; `link` is copied, its ids are borrowed. */

@@ -1,4 +1,4 @@
-/* routing.c -- see routing.h. */
+/* routing.c -- the routing map; see routing.h. */
 #include "client/account/routing.h"
 
 #include "json/json.h"
@@ -143,7 +143,7 @@ static enum rn_code copy_route(const struct rn_range_route *from,
     return RN_OK;
 }
 
-/* Is the i-th replaced by another: its child, or its newer self? */
+/* Is the i-th range superseded by its child, or by its newer version? */
 static bool is_replaced(const struct rn_routing *m, size_t i)
 {
     for (size_t k = 0; k < m->count; k++) {
@@ -165,7 +165,7 @@ static int by_min(const void *a, const void *b)
     return rn_epk_compare(&one->range.min, &other->range.min);
 }
 
-/* Drops what is replaced and puts the rest in order. */
+/* Drops superseded ranges and sorts the rest. */
 static enum rn_code settle(struct rn_routing *m)
 {
     struct rn_range_route *left =

@@ -1,11 +1,11 @@
 /* routing.h -- the routing map: which partition key range owns which EPKs.
  *
- * Made of the answers to GET .../pkranges, which are read until 304; later
- * reads give only what is new since the last etag.  Ranges that were split or
- * merged are dropped by the `parents` of their children.  A map whose ranges
- * do not tile "" to FF is refused.
+ * It is built from the answers to GET .../pkranges, which are read until 304;
+ * later reads return only the changes since the last etag.  Ranges that were
+ * split or merged are dropped by the `parents` of their children.  A map whose
+ * ranges do not tile "" to FF is refused.
  *
- * A map is counted by reference and never changes.  Any thread.
+ * A map is reference-counted and immutable.  Any thread.
  */
 #ifndef RN_CLIENT_ACCOUNT_ROUTING_H
 #define RN_CLIENT_ACCOUNT_ROUTING_H

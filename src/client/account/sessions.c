@@ -1,4 +1,4 @@
-/* sessions.c -- see sessions.h. */
+/* sessions.c -- session tokens by container and range; see sessions.h. */
 #include "client/account/sessions.h"
 
 #include <pthread.h>

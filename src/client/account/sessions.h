@@ -1,8 +1,8 @@
 /* sessions.h -- the session tokens that a client has seen, by container and
  * partition key range.
  *
- * Reads that send them see what the client's own writes did.  Tokens of a
- * container that was created anew, which a new rid tells, are dropped.
+ * Reads that send them see the client's own writes.  Tokens of a container that
+ * was created anew, as its new rid shows, are dropped.
  *
  * Threads: any.
  */
