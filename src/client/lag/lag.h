@@ -1,9 +1,9 @@
 /* lag.h -- how far the leases of a processor are behind.  The calls block.
  *
- * The lag of a lease is that of the .NET libraries: one read with a page of one
- * change from the stored position; the LSN in the session token of the answer,
- * minus the LSN before the first change.  So it counts transactions, deletes
- * included.  The seconds are those since the first change was written.
+ * The lag of a lease is defined as in the .NET libraries: one read with a page
+ * of one change from the stored position; the LSN in the session token of the
+ * answer, minus the LSN before the first change.  So it counts transactions,
+ * deletes included.  The seconds are those since the first change was written.
  *
  * One thread at a time for a set.
  */

@@ -1,9 +1,9 @@
-/* seek.h -- leases are moved to another position while hosts run.
+/* seek.h -- moves leases to another position while hosts run.
  *
  * A seek writes the position and a new generation into the lease.  The next
  * write of a host that uses this library meets the conflict, finds the new
- * generation, drops what it has read and goes on from there.  A host of another
- * library would write its own position over ours without noticing; so a lease
+ * generation, drops what it has read and continues from there.  A host of
+ * another library would overwrite the position without noticing; so a lease
  * that such a host holds is not moved, and after the write all leases are read
  * back.
  *

@@ -40,9 +40,9 @@ runnel_code rn_lease_set_route(struct rn_lease_set *s, struct rn_listing *out,
                                struct rn_routing **map,
                                runnel_error *error) RN_CHECK;
 
-/* Does a host have the lease that has given a sign of life by `now_ms`, the
- * store's clock?  Without a clock every owner counts as alive.  The expiration
- * interval is the one that the owner wrote into the lease, or the default. */
+/* Is the lease held by a host that was alive at `now_ms`, by the store's clock?
+ * Without a clock every owner counts as alive.  The expiration interval is the
+ * one that the owner wrote into the lease, or the default. */
 bool rn_lease_set_is_held(const struct rn_lease *lease, int64_t now_ms);
 
 /* A change of one lease.  False: there is nothing to change. */
