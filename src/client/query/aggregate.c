@@ -45,7 +45,7 @@ static void add_number(struct rn_total *t, struct rn_merge_item v)
     t->real += rn_json_double(v.j, v.at);
 }
 
-/* A sum is undefined where a range met what is no number. */
+/* A sum is undefined if a range met a value that is not a number. */
 static enum rn_code add_sum(struct rn_total *t, struct rn_merge_item v)
 {
     if (kind_of(v) == RN_JSON_UNDEFINED)
@@ -70,7 +70,8 @@ static enum rn_code add_average(struct rn_total *t, struct rn_merge_item v)
     return add_sum(t, member(v, "sum"));
 }
 
-/* `item2` tells a range without values from one whose values have no order. */
+/* `item2` distinguishes a range without values from one whose values have no
+ * order. */
 static enum rn_code add_extreme(struct rn_total *t, struct rn_merge_item said,
                                 struct rn_arena *arena)
 {

@@ -1,10 +1,10 @@
-/* aggregate.h -- an aggregate put together from what ranges say of it.
+/* aggregate.h -- combines the partial aggregates of several ranges.
  *
  *   COUNT, COUNTIF   {"item":n}            the sum of all
  *   SUM              {"item":n} or {}      undefined if one is
  *   AVG              {"item":{"sum":n,"count":n}}
  *   MIN, MAX         {"item":v,"item2":{"min":v,"count":n}}
- *   MAKELIST         {"item":[...]}        one after the other
+ *   MAKELIST         {"item":[...]}        concatenated
  *   MAKESET          {"item":[...]}        each once
  *
  * One thread.
@@ -18,25 +18,27 @@
 
 struct rn_total {
     enum rn_merge_aggregate kind;
-    bool is_undefined; /* whatever else comes */
+    bool is_undefined; /* undefined, whatever else comes */
     bool has_value;
-    int64_t whole; /* of a sum while it is one of integers that fit */
-    bool is_real;  /* no longer */
+    int64_t whole; /* the sum while it is an integer of 64 bits */
+    bool is_real;  /* the sum no longer is */
     double real, count;
     struct rn_view value; /* JSON: the least, the greatest, of the key */
     struct rn_buf list;   /* elements, a comma before each */
-    struct rn_seen seen;  /* of a set */
+    struct rn_seen seen;  /* the elements of a set */
 };
 
 void rn_total_init(struct rn_total *t, enum rn_merge_aggregate kind);
 void rn_total_release(struct rn_total *t);
 
-/* Adds what a range says.  Values that are kept are copied to the arena, whose
- * ceiling is that of the query.  RN_CORRUPT if it is not of that form. */
+/* Adds the partial result of a range.  Values that are kept are copied to the
+ * arena, whose limit is that of the query.  RN_CORRUPT if it does not have that
+ * form. */
 enum rn_code rn_total_add(struct rn_total *t, struct rn_merge_item said,
                           struct rn_arena *arena) RN_CHECK;
 
-/* Appends the result; `*defined` is false, and nothing is, if there is none. */
+/* Appends the result; if it is undefined, `*defined` is false and nothing is
+ * appended. */
 enum rn_code rn_total_print(const struct rn_total *t, struct rn_buf *out,
                             bool *defined) RN_CHECK;
 

@@ -1,4 +1,4 @@
-/* fetch.c -- the sources of a query: which there are, and their pages. */
+/* fetch.c -- the sources of a query: finding them and fetching their pages. */
 #include "client/query/own.h"
 
 #include "json/print.h"
@@ -155,8 +155,9 @@ static runnel_code get_plan(struct rn_client_query *q, double *charge,
     return rc;
 }
 
-/* A server that makes no plan, or none of this query, may still answer it by
- * itself if there is a single range; if the query is none, it says so. */
+/* A server that cannot make a plan, or not for this query, may still answer the
+ * query itself if there is a single range; if the text is not a query, the
+ * server says so. */
 static runnel_code plan(struct rn_client_query *q, double *charge,
                         runnel_error *error)
 {
@@ -239,13 +240,13 @@ runnel_code rn_client_query_open_sources(struct rn_client_query *q,
 
 /* ---- their pages --------------------------------------------------------- */
 
-/* Calls under way, and what became of those that are over. */
+/* The calls in progress, and the results of finished ones. */
 struct round {
     struct rn_client_query *q;
     struct rn_transport *t;
     double *charge;
     size_t next, busy;
-    bool gone; /* a range is; its source still wants its page */
+    bool gone; /* a range is gone; its source still wants its page */
     runnel_code rc;
     runnel_error *error;
 };
@@ -279,7 +280,7 @@ static void finish_one(struct round *r, struct rn_merge_source *s)
     r->busy--;
 }
 
-/* How long to wait for the next answer; 0: not at all. */
+/* The time to wait for the next answer; 0: do not wait. */
 static int64_t step_all(struct round *r)
 {
     int64_t wait_ns = RN_TASK_IDLE;
@@ -318,7 +319,7 @@ static void run_round(struct round *r, const struct rn_cancel *cancel)
     } while (r->busy > 0 || (!r->rc && r->next < r->q->count));
 }
 
-/* Puts the heirs of ranges that are gone in their place. */
+/* Replaces the sources of ranges that are gone by their successors. */
 static runnel_code reroute(struct rn_client_query *q, runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
@@ -341,7 +342,7 @@ static runnel_code reroute(struct rn_client_query *q, runnel_error *error)
     return rc;
 }
 
-/* One round, on a transport that is given back before ranges are read. */
+/* One round, on a transport that is returned before ranges are read. */
 static runnel_code fetch_round(struct rn_client_query *q, double *charge,
                                bool *gone, runnel_error *error)
 {

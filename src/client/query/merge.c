@@ -82,7 +82,7 @@ runnel_code rn_client_query_skip_taken(struct rn_client_query *q,
 
 /* ---- merging ------------------------------------------------------------- */
 
-/* Sees to it that every source has a row, or is over. */
+/* Makes sure that every source has a row, or is over. */
 static runnel_code fill(struct rn_client_query *q, double *charge,
                         runnel_error *error)
 {

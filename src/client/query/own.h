@@ -1,14 +1,15 @@
-/* own.h -- a query's parts, for the files that work on it. */
+/* own.h -- the internal state of a query, shared by the files of this
+ * directory. */
 #ifndef RN_CLIENT_QUERY_OWN_H
 #define RN_CLIENT_QUERY_OWN_H
 
 #include "client/query/aggregate.h"
 #include "client/query/query.h"
 
-/* A result of a query that is whole: its text, and its keys if it is sorted. */
+/* A result of a whole query: its text, and its keys if it is sorted. */
 struct rn_result_row {
     struct rn_view text, items;
-    size_t place; /* among those that came */
+    size_t place; /* the order of arrival */
 };
 
 struct rn_merge_group {
@@ -31,13 +32,13 @@ struct rn_client_query {
     size_t count, room;
     bool is_open; /* the sources are known */
     bool is_over;
-    bool is_broken; /* a row was taken and could not be handed out */
+    bool is_broken; /* a row was taken but could not be returned */
 
     int64_t to_skip, to_take; /* of OFFSET, TOP and LIMIT; -1: all */
-    int64_t given;            /* rows handed out */
-    int64_t to_replay;        /* rows that an earlier query handed out */
+    int64_t given;            /* rows returned */
+    int64_t to_replay;        /* rows that an earlier query returned */
 
-    struct rn_arena memory; /* what merging keeps; its ceiling is the user's */
+    struct rn_arena memory; /* what merging keeps; the user sets its limit */
     struct rn_seen seen;    /* of DISTINCT */
     struct rn_seen keys;    /* of groups, or of what is counted */
     struct rn_buf last_row; /* of an ordered DISTINCT, canonical */

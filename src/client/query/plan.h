@@ -1,9 +1,9 @@
-/* plan.h -- how a query over several ranges is to be put together.
+/* plan.h -- a query plan: how a query over several ranges is executed.
  *
- * The server makes it of a query's text: another text, which each range is
- * asked, and what is then to be done with the rows.  See merge.h for that.
+ * The server makes it from a query's text: a rewritten text, which is sent to
+ * each range, and how the rows are merged.  See query.h for that.
  *
- * A plan never changes; its texts are in its arena.
+ * A plan is immutable; its texts are in its arena.
  */
 #ifndef RN_CLIENT_QUERY_PLAN_H
 #define RN_CLIENT_QUERY_PLAN_H
@@ -36,7 +36,7 @@ struct rn_merge_plan_alias {
 
 struct rn_merge_plan {
     struct rn_arena arena;
-    struct rn_view text; /* what each range is asked; empty: the original */
+    struct rn_view text; /* the text sent to each range; empty: the original */
     enum rn_plan_distinct distinct;
     int64_t top, offset, limit; /* -1: none */
     size_t order_count;
@@ -56,12 +56,13 @@ struct rn_merge_plan {
 /* The features that a plan may use. */
 extern const char rn_merge_plan_features[];
 
-/* RUNNEL_UNSUPPORTED if the body is no plan, or one beyond those features. */
+/* RUNNEL_UNSUPPORTED if the body is not a plan, or one beyond those
+ * features. */
 runnel_code rn_merge_plan_parse(struct rn_merge_plan *p, struct rn_view body,
                                 runnel_error *error) RUNNEL_CHECK;
 void rn_merge_plan_release(struct rn_merge_plan *p);
 
-/* Must all rows be there before the first is known? */
+/* Must all rows be read before the first result is known? */
 bool rn_merge_plan_is_whole(const struct rn_merge_plan *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* query.c -- see query.h. */
+/* query.c -- a query over several ranges; see query.h. */
 #include "client/query/own.h"
 
 #include "base/hash.h"

@@ -1,22 +1,22 @@
-/* query.h -- a query over all ranges of a container, put together here.
+/* query.h -- a query over all ranges of a container, merged by the client.
  *
- * Four ways, by the plan:
+ * There are four ways, by the plan:
  *
  *   whole     grouped, aggregated or without an order within a range: all rows
- *             are read, then the results are handed out page by page
+ *             are read, then the results are returned page by page
  *   merged    ORDER BY: the least of the ranges' next rows, again and again
  *   in turn   the others: range after range, the server's pages
  *   alone     one partition key, or the catalog: the server's pages
  *
- * Behind each, rows pass DISTINCT, then OFFSET, then TOP and LIMIT.
+ * After each, rows pass DISTINCT, then OFFSET, then TOP and LIMIT.
  *
- * A token says where every range is, so a query goes on in another process.
- * Where that would need more than a token can hold (DISTINCT without an order,
- * and whole queries) it says how many rows were handed out, and the query is
- * computed again.
+ * A token has the position of every range, so a query can be resumed in another
+ * process.  Where a token cannot hold the state (DISTINCT without an order, and
+ * whole queries), it has the number of rows returned, and the query is computed
+ * again.
  *
- * A range that was split or merged is followed by its children or its heir,
- * clamped to its interval.  One thread.
+ * A range that was split or merged is replaced by its children or its
+ * successor, clamped to its interval.  One thread.
  */
 #ifndef RN_CLIENT_QUERY_QUERY_H
 #define RN_CLIENT_QUERY_QUERY_H
@@ -48,7 +48,7 @@ runnel_code rn_client_query_new(struct rn_account *account,
                                 runnel_error *error) RUNNEL_CHECK;
 void rn_client_query_free(struct rn_client_query *q); /* NULL is fine */
 
-/* Rows one behind the other, and where each ends. */
+/* Concatenated rows, and where each ends. */
 struct rn_rows {
     struct rn_buf text;
     struct rn_buf ends; /* of size_t */
@@ -58,9 +58,9 @@ struct rn_rows {
 
 void rn_rows_release(struct rn_rows *rows);
 
-/* The next page; `*over` instead if there is none.  A failure of the network
- * loses no row: what was merged before it is a page, and the next call asks
- * again.  After any other failure the query is broken. */
+/* The next page; sets `*over` if there is none.  A failure of the network loses
+ * no row: rows merged before it are a page, and the next call tries again.
+ * After any other failure the query is broken. */
 runnel_code rn_client_query_next(struct rn_client_query *q,
                                  struct rn_rows *rows, bool *over,
                                  runnel_error *error) RUNNEL_CHECK;

@@ -1,6 +1,7 @@
-/* seen.h -- a set of values, found by their canonical text.
+/* seen.h -- a hash set of JSON values, by their canonical text.
  *
- * A zeroed one is empty.  What it keeps is in the caller's arena.  One thread.
+ * Zero-initialised is empty.  Its contents are in the caller's arena.  One
+ * thread.
  */
 #ifndef RN_CLIENT_QUERY_SEEN_H
 #define RN_CLIENT_QUERY_SEEN_H

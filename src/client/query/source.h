@@ -14,10 +14,10 @@
 #include "client/account/container.h"
 #include "client/query/value.h"
 
-/* What all sources of a query ask. */
+/* The request that all sources of a query send. */
 struct rn_question {
     struct rn_account *account;
-    struct rn_client_container *container; /* NULL: of the catalog */
+    struct rn_client_container *container; /* NULL: a query of the catalog */
     struct rn_link link;                   /* the list that is read */
     struct rn_headers headers;             /* the caller's own */
     struct rn_buf body;                    /* empty: read feed */
@@ -41,7 +41,7 @@ struct rn_merge_source {
     uint32_t row;  /* the next one; RN_JSON_NONE: there is none */
     uint32_t last; /* the one taken before it, in this page */
 
-    /* Resumed inside a page: what comes no later than this was taken. */
+    /* Resumed inside a page: rows up to this one were taken before. */
     struct rn_buf resume_items, resume_rid;
 
     struct rn_client_call call;

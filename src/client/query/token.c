@@ -1,4 +1,4 @@
-/* token.c -- where a query is, as text:
+/* token.c -- the continuation of a query, as text:
  *
  *   rnq1. and, in base64url without padding,
  *   {"query":"<fingerprint>","given":n,"skip":n,"take":n,"last":"...",
@@ -6,8 +6,8 @@
  *           "rid":"..."}]}
  *
  * `at` has the sources that are not over, in order.  `from` fetches the page
- * that a source is in, and `items` and `rid` are of the row last taken from
- * it.  A query that is computed again has only what stands before `skip`.
+ * that a source is in, and `items` and `rid` are of the row last taken from it.
+ * A query that is computed again has only the members before `skip`.
  */
 #include "client/query/own.h"
 

@@ -1,4 +1,4 @@
-/* value.h -- rows' values: their order, and a text that equal ones share.
+/* value.h -- values of rows: their ORDER BY order, and a canonical text.
  *
  * The order is that of ORDER BY: undefined, null, false, true, numbers, strings
  * by UTF-16 units, arrays, objects.  Arrays among themselves, and objects, are
@@ -17,9 +17,9 @@ struct rn_merge_item {
     uint32_t at;
 };
 
-/* Appends a text that is the same for equal values and differs for others:
- * members sorted by name, numbers by value, no escapes that need not be.
- * Nothing for undefined. */
+/* Appends a text that is equal for equal values and differs for others: members
+ * sorted by name, numbers by value, no unnecessary escapes.  Nothing for
+ * undefined. */
 enum rn_code rn_merge_item_canon(struct rn_merge_item v,
                                  struct rn_buf *out) RN_CHECK;
 

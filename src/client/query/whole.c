@@ -1,6 +1,5 @@
-/* whole.c -- queries whose results are known when all rows are: groups,
- * aggregates, counts of distinct values, and orders without an index.
- */
+/* whole.c -- queries that need all rows before the first result: groups,
+ * aggregates, counts of distinct values, and orders without an index. */
 #include "client/query/own.h"
 
 #include "json/print.h"
