@@ -1,9 +1,9 @@
-/* bulk.c -- many operations, each by itself: grouped by range, sent in
- * parallel, throttled ones again.
+/* bulk.c -- bulk operations: grouped by range, sent in parallel, retried if
+ * throttled.
  *
- * An operation waits, flies in a group, or is done.  Groups of one range have
- * at most 100 operations and about 220 kB, which is what the service takes.
- * All groups fly on one transport, on the caller's thread.
+ * An operation is waiting, in flight in a group, or done.  Groups of one range
+ * have at most 100 operations and about 220 kB, the service's limit.  All
+ * groups are in flight on one transport, on the caller's thread.
  */
 #include "client/api/operations.h"
 
@@ -164,7 +164,7 @@ static void repeat(struct bulk *b, size_t i, int64_t due_ns)
         b->first = i;
 }
 
-/* May the operation go on in another request? */
+/* May the operation be sent in another request? */
 static bool may_repeat(const struct bulk *b, size_t i,
                        const struct rn_operation_answer *a)
 {
@@ -196,7 +196,7 @@ static enum rn_code take_result(struct bulk *b, size_t i,
     return rc;
 }
 
-/* Each operation's, or that the answer is none. */
+/* Takes each operation's result, or that the answer is invalid. */
 static void take_answer(struct bulk *b, struct flight *f, int64_t now_ns)
 {
     struct rn_view body = rn_buf_view(&f->call.exchange.answer);
@@ -220,8 +220,8 @@ static void take_answer(struct bulk *b, struct flight *f, int64_t now_ns)
     rn_json_release(&j);
 }
 
-/* A group whose range is gone is dealt out anew; other failures are those of
- * all its operations. */
+/* The operations of a group whose range is gone are grouped anew; other
+ * failures are those of all its operations. */
 static void land(struct bulk *b, struct flight *f, int64_t now_ns)
 {
     struct rn_retry_policy policy =
@@ -263,7 +263,7 @@ static runnel_code prepare_call(struct bulk *b, struct flight *f)
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_BATCH_CONTINUE, RN_LIT("True"),
                             &f->call.error);
-    /* The caller has what it writes. */
+    /* No bodies in the answer: the caller has the documents that it writes. */
     if (!rc)
         rc = rn_headers_add(h, RN_HEADER_PREFER, RN_LIT("return=minimal"),
                             &f->call.error);
@@ -344,7 +344,7 @@ static size_t find_waiting(struct bulk *b, int64_t now_ns, int64_t *wait_ns)
     return b->count;
 }
 
-/* Sends what may be sent, takes what has come.  How long to wait, or 0. */
+/* Sends what may be sent, takes answers.  Returns how long to wait, or 0. */
 static int64_t step(struct bulk *b, int64_t now_ns)
 {
     int64_t wait_ns = RN_TASK_IDLE;
@@ -370,7 +370,7 @@ static int64_t step(struct bulk *b, int64_t now_ns)
     return wait_ns;
 }
 
-/* Gives up what is not done. */
+/* Fails the operations that are not done. */
 static void give_up(struct bulk *b, const runnel_error *error)
 {
     for (size_t i = 0; i < FLIGHTS_MAX; i++) {

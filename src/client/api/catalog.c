@@ -121,7 +121,7 @@ runnel_code runnel_database_delete(runnel_client *client, const char *id,
 
 /* ---- containers ---------------------------------------------------------- */
 
-/* "/a,/b": a comma and a slash divide paths. */
+/* "/a,/b": a comma followed by a slash separates paths. */
 static void print_key(struct rn_json_out *o, const char *paths)
 {
     const char *at = paths, *comma;

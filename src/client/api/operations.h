@@ -42,7 +42,7 @@ struct rn_operation_answer {
     struct rn_view body;
 };
 
-/* The `i`-th result of an answer that was parsed.  False if it is none. */
+/* The `i`-th result of a parsed answer.  False if it is malformed. */
 bool rn_operation_parse(const struct rn_json *j, uint32_t i,
                         struct rn_arena *arena,
                         struct rn_operation_answer *out);

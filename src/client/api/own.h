@@ -1,6 +1,5 @@
-/* own.h -- what the handles of the public headers are, and how calls are made
- * of their arguments.
- */
+/* own.h -- the handles of the public headers, and helpers that turn arguments
+ * into calls. */
 #ifndef RN_CLIENT_API_OWN_H
 #define RN_CLIENT_API_OWN_H
 
@@ -16,8 +15,8 @@ struct runnel_container {
     struct rn_client_container *inner;
 };
 
-/* Runs the call, moves its answer out and releases it.  If `rc`, which is how
- * preparing it went, is a failure, only the last. */
+/* Runs the call, moves its answer out and releases it.  If `rc`, the result of
+ * preparing it, is a failure, only releases it. */
 runnel_code rn_client_call_finish(struct rn_client_call *c, runnel_code rc,
                                   runnel_reply **out,
                                   runnel_error *error) RUNNEL_CHECK;
@@ -31,7 +30,7 @@ runnel_code rn_headers_add_text(struct rn_headers *h, const char *name,
                                 const char *value,
                                 runnel_error *error) RUNNEL_CHECK;
 
-/* What a lost answer of such a request leaves open. */
+/* The effect that such a request may have had if its answer is lost. */
 enum rn_effect rn_effect_of(const char *method, const char *if_match);
 
 /* ---- partition keys ---- */

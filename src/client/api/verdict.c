@@ -1,8 +1,8 @@
-/* verdict.c -- what a handler says of a batch, and the events of a processor;
+/* verdict.c -- a handler's verdict on a batch, and the default event callbacks;
  * see runnel/processor.h.
  *
- * A batch is const for its readers.  These calls write what belongs to its
- * delivery, which is the handler's until its verdict.
+ * A batch is const for its readers.  These calls write the members of its
+ * delivery, which belong to the handler until its verdict.
  */
 #include "client/processor/host.h"
 
@@ -80,8 +80,8 @@ void runnel_event_print(void *context, const runnel_event *event)
     n = snprintf(line, sizeof(line), "runnel: %s%s%s\n",
                  event->lease ? event->lease : "", event->lease ? ": " : "",
                  event->message);
-    /* One write, so that lines of threads stay whole; if it fails, there is
-     * nobody to tell. */
+    /* One write, so that lines of several threads stay whole; a failure cannot
+     * be reported anywhere. */
     if (n > 0 &&
         write(STDERR_FILENO, line,
               (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
