@@ -1,8 +1,8 @@
-/* batch.h -- what one call of a program or a handler gets: changes of one
- * page, all or some.
+/* batch.h -- a batch: the changes of one page, all or some, that a program or a
+ * handler gets in one call.
  *
- * Counted by reference: a program may keep a batch beyond its callback.  A
- * batch shares its page with others and never changes.  Any thread.
+ * Reference-counted: a program may keep a batch beyond its callback.  A batch
+ * shares its page with others and is immutable.  Any thread.
  */
 #ifndef RN_CLIENT_FEED_BATCH_H
 #define RN_CLIENT_FEED_BATCH_H

@@ -1,4 +1,4 @@
-/* cursor.c -- see cursor.h. */
+/* cursor.c -- the pull model of the change feed; see cursor.h. */
 #include "client/feed/cursor_own.h"
 
 enum {
@@ -129,9 +129,9 @@ static size_t asking(const struct rn_feed_cursor *c, bool is_held)
     return n;
 }
 
-/* How long the server may hold the request of a part that is asked now, or -1
- * if it is not to be asked now.  A part that is not known to be drained is held
- * only if no other has to wait for it. */
+/* How long the server may hold a request of this part sent now, or -1 if none
+ * is to be sent now.  A part that is not known to be drained is held only if no
+ * other has to wait for it. */
 static int64_t hold_ms(const struct rn_feed_cursor *c,
                        const struct rn_part *part, int64_t left_ms)
 {
@@ -176,8 +176,8 @@ static runnel_code parts_ask(struct rn_feed_cursor *c, int64_t left_ms,
     return code;
 }
 
-/* A new call: every part has to be asked, and requests that the server may hold
- * beyond it are asked anew. */
+/* A new call: every part must be asked, and requests that the server may hold
+ * beyond the deadline are sent anew. */
 static void parts_recall(struct rn_feed_cursor *c, int64_t deadline_ns)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -274,7 +274,7 @@ static runnel_code batch_make(struct rn_feed_cursor *c,
     return rn_batch_new(&options, out, error);
 }
 
-/* Returns a page; without memory it is returned by the next call. */
+/* Returns a page; if memory is short the next call returns it. */
 static runnel_code deliver(struct rn_feed_cursor *c, struct rn_part *part,
                            runnel_batch **out, runnel_error *error)
 {
@@ -323,7 +323,7 @@ static bool is_drained(const struct rn_feed_cursor *c)
     return true;
 }
 
-/* When a part wants to be asked that is not asked now. */
+/* When the next part that is not being asked is due. */
 static int64_t next_due(const struct rn_feed_cursor *c, int64_t now)
 {
     int64_t next = RN_TASK_IDLE;
@@ -389,8 +389,8 @@ runnel_code rn_feed_cursor_next(struct rn_feed_cursor *c, uint32_t wait_ms,
     code = rn_feed_cursor_prepare(c, error);
     if (code)
         return code;
-    /* Changes that have come in meanwhile count; that there was none does not
-     * say that there is none now. */
+    /* Changes that have arrived meanwhile count; an earlier empty answer does
+     * not mean that there are none now. */
     (void)c->transport->ops->step(c->transport, 0);
     code = parts_step(c, &next_ns, error);
     if (code)

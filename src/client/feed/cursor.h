@@ -1,16 +1,16 @@
-/* cursor.h -- the change feed of a whole scope, pulled page by page.
+/* cursor.h -- the pull model: the change feed of a whole scope, page by page.
  *
  * A cursor tiles its scope with parts, one reader each (reader.h), and keeps
  * them on one transport of its own, on the thread of its caller.  Parts take
- * turns.  A range that was split or merged is followed: its part is replaced by
- * one for each range that overlaps it, at the same position.
+ * turns.  After a split or a merge a part is replaced by one for each range
+ * that overlaps it, at the same position.
  *
- *   catching up   at most `parallel` requests are under way
+ *   catching up   at most `parallel` requests are in progress
  *   caught up     every part asks the server to hold its request until there is
  *                 a change (Prefer: wait), at most WAITS_MAX of them; the
  *                 others, and all of them where the server cannot, are polled
  *
- * Requests may stay under way between two calls of next; a page that arrived
+ * Requests may stay in progress between two calls of next; a page that arrived
  * and was not returned is not in the token.
  *
  * A start of "now" is fixed for all parts by the first next, before any change

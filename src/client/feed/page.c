@@ -1,4 +1,4 @@
-/* page.c -- see page.h. */
+/* page.c -- parses a page of the change feed; see page.h. */
 #include "client/feed/page.h"
 
 #include "json/print.h"
@@ -10,7 +10,7 @@ enum {
     KEY_MAX = 4 * RN_PK_TEXT_MAX,
 };
 
-/* A page while it is taken apart. */
+/* The state of parsing a page. */
 struct parsing {
     struct rn_change_page *page;
     const struct rn_change_page_options *options;
@@ -30,7 +30,7 @@ static runnel_code failed(struct parsing *p, enum rn_code rc)
     return rn_error_take(p->error, rc, NULL);
 }
 
-/* A number that must not be negative; 0 if there is none. */
+/* A number that must not be negative; 0 if it is absent. */
 static bool number_of(const struct rn_json *j, uint32_t value, uint64_t *out)
 {
     int64_t number = 0;
@@ -65,8 +65,8 @@ static runnel_code id_take(struct parsing *p, uint32_t value,
     return failed(p, rc);
 }
 
-/* As runnel_key wants it: the value alone, or of a hierarchical key an array;
- * with a NUL, so that it can be handed on. */
+/* In the form of runnel_key: the value alone, or an array for a hierarchical
+ * key; NUL-terminated. */
 static runnel_code key_print(struct parsing *p, const struct rn_pk *pk,
                              runnel_change *change)
 {
@@ -104,7 +104,7 @@ static runnel_code key_extract(struct parsing *p, uint32_t document,
     return key_print(p, &pk, change);
 }
 
-/* The key of one that was deleted: an object, a member for each path. */
+/* The key of a deleted document: an object with a member for each path. */
 static runnel_code key_collect(struct parsing *p, uint32_t object,
                                runnel_change *change)
 {

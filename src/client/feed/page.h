@@ -1,12 +1,12 @@
-/* page.h -- one answer of the change feed, taken apart.
+/* page.h -- one answer of the change feed, parsed.
  *
- * A page owns the answer and one arena with what had to be made of it: the
- * array of changes, unescaped ids, partition keys.  The documents themselves
- * are lent from the body.
+ * A page owns the answer and one arena with what was derived from it: the array
+ * of changes, unescaped ids, partition keys.  The documents themselves are
+ * views of the body.
  *
- * Counted by reference: the window of a lease, a batch under way and a batch
- * that the program holds may share it.  It never changes, so any thread may
- * read it.
+ * Reference-counted: the window of a lease, a batch in progress and a batch
+ * that the program holds may share it.  It is immutable, so any thread may read
+ * it.
  */
 #ifndef RN_CLIENT_FEED_PAGE_H
 #define RN_CLIENT_FEED_PAGE_H
@@ -14,9 +14,9 @@
 #include "client/account/container.h"
 #include "client/http/reply.h"
 
-/* Bytes of all pages that were added to it and are not freed yet, those that
- * the program holds included.  Counted by reference, because such a page may
- * outlive its processor. */
+/* Counts the bytes of all pages added to it and not freed yet, including those
+ * that the program holds.  Reference-counted, because such a page may outlive
+ * its processor. */
 struct rn_change_page_meter {
     atomic_uint refs;
     atomic_size_t bytes;
@@ -30,7 +30,7 @@ struct rn_change_page {
     runnel_change *changes;
     size_t count;
     const char *rid; /* of the container, as the page says it */
-    size_t bytes;    /* that it takes, about */
+    size_t bytes;    /* its approximate memory */
 };
 
 struct rn_change_page_options {

@@ -1,8 +1,8 @@
-/* position.h -- a place in the change feed of one interval.
+/* position.h -- a position in the change feed of one interval.
  *
  * After the first answer it is an etag, kept and sent exactly as the server
  * wrote it, quotes included; this library never makes one up, so a position is
- * exact on every server.  Before that it is where to begin.
+ * exact on every server.  Before that it is the start option.
  *
  * Values only; any thread.
  */
@@ -26,8 +26,8 @@ struct rn_position {
     char etag[RN_POSITION_MAX + 1];
 };
 
-/* Where the options say; a token of theirs is not looked at. `usual` is what
- * RUNNEL_START_DEFAULT means.  RUNNEL_BAD_REQUEST if they contradict
+/* The start that the options ask for; ignores their token.  `usual` is the
+ * meaning of RUNNEL_START_DEFAULT.  RUNNEL_BAD_REQUEST if they contradict
  * themselves, or ask all versions to begin anywhere but now. */
 runnel_code rn_position_start(const runnel_feed_options *options,
                               runnel_start usual, struct rn_position *out,
@@ -40,9 +40,9 @@ int64_t rn_position_second(const struct rn_position *p);
 runnel_code rn_position_set(struct rn_position *p, struct rn_view etag,
                             runnel_error *error) RUNNEL_CHECK;
 
-/* Adds If-None-Match or If-Modified-Since.  A time is exclusive on the wire
- * and has whole seconds, so the header is the second before the one that
- * time_ms is in: the reader drops what is older. */
+/* Adds If-None-Match or If-Modified-Since.  A time is exclusive on the wire and
+ * has whole seconds, so the header is the second before the one that time_ms is
+ * in: the reader drops older changes. */
 runnel_code rn_position_add(const struct rn_position *p, struct rn_headers *h,
                             runnel_error *error) RUNNEL_CHECK;
 

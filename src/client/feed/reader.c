@@ -1,4 +1,4 @@
-/* reader.c -- see reader.h. */
+/* reader.c -- reads the change feed of one interval; see reader.h. */
 #include "client/feed/reader.h"
 
 #include "cosmos/status.h"

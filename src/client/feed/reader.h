@@ -1,6 +1,6 @@
 /* reader.h -- reads the change feed of one interval, a page at a time.
  *
- * A step function over a transport: it never blocks.  The pulled feed
+ * It is a step function over a transport and never blocks.  The pull model
  * (cursor.h) has one for each part of its scope, a processor one for each lease
  * that it owns.
  *
@@ -16,14 +16,13 @@
  *   MORE      an answer without changes that does   ask again at once
  *             not mean the end
  *   GONE      the range was split or merged         read the routing map, route
- *   FAILED    r.error                               pause, ask again, or give
- * up
+ *   FAILED    r.error                               pause, retry or give up
  *
- * What was read with one position is followed by what is read with the position
- * of its answer: `at` moves with PAGE, NOTHING and MORE and in no other way
- * but rn_reader_seek.  So no change lies between two pages.
+ * Each request is sent with the position of the answer before it: `at` moves
+ * with PAGE, NOTHING and MORE and in no other way but rn_reader_seek.  So no
+ * change lies between two pages.
  *
- * An answer beyond the ceiling, or a server that asks for smaller pages, halves
+ * An answer beyond its limit, or a server that asks for smaller pages, halves
  * the page limit; 16 good pages double it again.
  *
  * One thread.

@@ -1,10 +1,10 @@
-/* token.h -- one text that resumes a whole feed.
+/* token.h -- the continuation of a whole feed, as one text.
  *
  *   rn1.BASE64URL of
  *   {"rid":"..","mode":"latest","scope":"-FF","since":1700000000,
  *    "start":"beginning","at":[["","1FFF",null],["1FFF","FF","\"42\""]]}
  *
- *   rid     of the container: a token of one that was deleted is refused
+ *   rid     of the container: a token of a deleted one is refused
  *   mode    latest or all
  *   scope   "MIN-MAX", or an array: the partition key
  *   since   the second of a start time; absent if the feed has none
@@ -12,8 +12,8 @@
  *   time    milliseconds, if start is time
  *   at      the parts that tile the scope, each with its etag or null
  *
- * It is as long as the container has ranges: about 120 bytes for each.
- * Whoever stores it must not look inside.
+ * Its length grows with the number of ranges: about 120 bytes for each.
+ * Programs that store it must treat it as opaque.
  */
 #ifndef RN_CLIENT_FEED_TOKEN_H
 #define RN_CLIENT_FEED_TOKEN_H
