@@ -1,4 +1,4 @@
-/* expiry.h -- is the owner of a lease still alive?
+/* expiry.h -- has the lease of an owner expired?
  *
  * The store's clock decides, never a host's.  The last sign of life of an owner
  * that uses this library is `timestamp`, which it writes in the store's time
@@ -7,8 +7,8 @@
  * when it was seen unchanged for the whole interval, which costs one interval
  * after the start of a host.
  *
- * Expiry only tells when to try.  Whether the lease can be had is decided by
- * the etag of the write.
+ * Expiry only says when to try.  The etag of the write decides whether the
+ * lease can be acquired.
  *
  * Threads: one.
  */
@@ -18,7 +18,7 @@
 #include "client/lease/document.h"
 
 enum {
-    /* A native timestamp this far after _ts is not believed. */
+    /* A native timestamp later than _ts by more than this is ignored. */
     RN_LEASE_EXPIRY_AHEAD_MS = 5000,
     /* Date and _ts have whole seconds. */
     RN_LEASE_EXPIRY_MARGIN_MS = 1000,

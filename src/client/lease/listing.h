@@ -1,4 +1,4 @@
-/* listing.h -- what a lease store holds for one processor, read at once.
+/* listing.h -- the contents of a lease store for one processor, read at once.
  *
  * Threads: one.
  */
@@ -29,13 +29,13 @@ runnel_code rn_listing_read(struct rn_listing *l, const char *base,
                             runnel_error *error) RN_CHECK;
 void rn_listing_release(struct rn_listing *l);
 
-/* Fills in the intervals of leases that do not tell theirs; `map` may be NULL.
- */
+/* Fills in the intervals of leases that do not have theirs; `map` may be
+ * NULL. */
 void rn_listing_route(struct rn_listing *l, const struct rn_routing *map);
 
 /* BASE of the leases of the processor `name`: name, host of the source's
  * endpoint, rid of the database, rid of the container.  RUNNEL_PROTOCOL if the
- * rid is none, RUNNEL_BAD_REQUEST if it gets too long. */
+ * rid is invalid, RUNNEL_BAD_REQUEST if it gets too long. */
 runnel_code rn_listing_base(const char *name,
                             const struct rn_client_container *source,
                             const char *rid, char out[RN_LEASE_STORE_ID_MAX],

@@ -1,14 +1,15 @@
-/* store.h -- where leases are kept, as the host of a processor sees it.
+/* store.h -- the interface of lease stores, as the host of a processor sees it.
  *
  * A store keeps records of (id, etag, JSON) and compares and swaps them by
- * etag.  Calls are asynchronous: start begins one, step finishes those that
- * can be finished and calls their `done`, on the host's thread.  There are
- * two stores:
+ * etag.  Calls are asynchronous: start begins one, step finishes those that can
+ * be finished and calls their `done`, on the host's thread.  There are two
+ * stores:
  *
  *   rn_lease_store_container_open   a container of an account
- * (store_container.c) rn_lease_store_blocking_open    a user's table of
- * functions, or ours for memory and files, on a thread of its own
- *                             (store_blocking.c)
+ *                                   (store_container.c)
+ *   rn_lease_store_blocking_open    a user's table of functions, or ours for
+ *                                   memory and files, on a thread of its own
+ *                                   (store_blocking.c)
  *
  * The ids of one processor have a common base:
  *

@@ -183,7 +183,8 @@ static void send_call(struct container_store *s,
         return;
     }
     rn_client_call_begin(&call->http, s->transport);
-    /* The caller knows better what a late answer is worth. */
+    /* Limits the pauses: the caller can judge better what a late answer is
+     * worth. */
     if (call->http.retry.policy.wait_ms > RETRY_MS)
         call->http.retry.policy.wait_ms = RETRY_MS;
 }

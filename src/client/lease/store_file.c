@@ -192,7 +192,7 @@ runnel_code rn_lease_store_file_open(struct rn_env *env, const char *path,
         (runnel_lease_store){ RUNNEL_LEASE_STORE_INIT, .context = s,
                               .list = file_list,       .create = file_create,
                               .replace = file_replace, .remove = file_remove };
-    rc = enter(&v, s, error); /* a damaged file is told at once */
+    rc = enter(&v, s, error); /* a damaged file fails at once */
     rc = leave(&v, rc, false, error);
     if (rc)
         file_close(&s->own);

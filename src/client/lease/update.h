@@ -1,4 +1,4 @@
-/* update.h -- compare and swap of one lease, round by round.
+/* update.h -- compare-and-swap of one lease, round by round.
  *
  *   next = rn_update_begin(&u)
  *   WRITE   replace the document by u.text if its etag is u.base's
@@ -10,10 +10,10 @@
  *   FAILED  the store did not answer; nothing is known beyond u.base
  *
  * The change is applied to the document that the etag belongs to, never to an
- * older copy, and only if Owner and session in that document are ours.  A write
- * whose answer was lost is found out by reading.  A position that this session
- * did not write wins if its generation is new (a seek); otherwise the smaller
- * one does.
+ * older copy, and only if Owner and session in that document are ours.  The
+ * outcome of a write whose answer was lost is found by reading.  A position
+ * that this session did not write wins if its generation is new (a seek);
+ * otherwise the smaller one does.
  *
  * Decides only; sends nothing and asks no clock.  One thread.
  */
@@ -38,7 +38,7 @@ enum rn_update_next {
     RN_UPDATE_FAILED,
 };
 
-/* Who writes. */
+/* The host that writes. */
 struct rn_update_host {
     const char *host;
     const char *session;   /* drawn for this acquisition */
@@ -66,7 +66,7 @@ struct rn_update {
     struct rn_buf text;     /* the JSON to write */
     bool has_moved;         /* the position was changed from outside */
     bool has_failed_hard;   /* FAILED: trying again is of no use */
-    char owner[132];        /* LOST: who has it now; "": nobody or unknown */
+    char owner[132];        /* LOST: the new owner; "": none or unknown */
     int64_t owner_start_ms; /* LOST to our own name: its session's start */
     unsigned rounds;
 };
