@@ -186,8 +186,8 @@ enum rn_code rn_balance_official(const struct rn_balance *b,
 
 /* ---- native -------------------------------------------------------------- */
 
-/* Leases that are to be had now: those marked for us, then any, beginning at a
- * place that differs from host to host. */
+/* Leases that are available now: those marked for this host, then any, starting
+ * at a place that differs from host to host. */
 static size_t take_available(struct work *w, size_t need)
 {
     const struct rn_balance *b = w->b;
@@ -208,7 +208,7 @@ static size_t take_available(struct work *w, size_t need)
     return need;
 }
 
-/* A live lease of `from` that nobody has marked. */
+/* Marks a live lease of `from` that is not marked yet. */
 static bool mark_one(struct work *w, const struct worker *from)
 {
     const struct rn_balance *b = w->b;
@@ -241,7 +241,7 @@ static void mark_leases(struct work *w, size_t need)
     }
 }
 
-/* Our own leases that others want, as long as we keep about our target. */
+/* Releases own leases that others want, as long as about the target is kept. */
 static void give_leases(struct work *w)
 {
     const struct rn_balance *b = w->b;
@@ -259,7 +259,8 @@ static void give_leases(struct work *w)
     }
 }
 
-/* Leases that we marked long ago and whose owner does not react. */
+/* Steals leases that this host marked long ago and whose owner does not
+ * react. */
 static void steal_marked(struct work *w)
 {
     const struct rn_balance *b = w->b;

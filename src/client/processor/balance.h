@@ -11,7 +11,7 @@
  *             live; so a lease that is left over is taken above the target.
  *   native    marks: a host that needs leases writes its name into them, and
  *             their owners finish a batch and release them.  All moves take
- *             place in one pass, and nobody works on one lease twice.
+ *             place in one pass, and no two hosts work on one lease.
  *
  * Values only; any thread.
  */

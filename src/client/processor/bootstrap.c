@@ -1,4 +1,5 @@
-/* bootstrap.c -- the lease store is checked, and what is missing is created.
+/* bootstrap.c -- initialises the lease store: checks it and creates what is
+ * missing.
  *
  *   SOURCE    the source container: rid, partition key
  *   PREPARE   the lease container: partition key, time to live
@@ -12,7 +13,7 @@
  *   MARKER    the store is initialised
  *   UNLOCK    at every exit
  *
- * MAP and LIST come again under the lock.  Every step may be repeated after a
+ * MAP and LIST are repeated under the lock.  Every step may be repeated after a
  * crash.  The same steps fill a hole that a running processor finds.
  */
 #include "client/processor/bootstrap_own.h"

@@ -103,7 +103,7 @@ static bool add_pieces(struct rn_bootstrap *b, const struct rn_epk_range *range,
 }
 
 /* Version 2 of the .NET library cannot read the lease of an interval: it asks
- * for a range of that name, is told 410 and tries again for ever. */
+ * for a range of that name, gets 410 and retries for ever. */
 static uint32_t choose_pieces(struct rn_bootstrap *b)
 {
     struct rn_host *h = b->host;

@@ -272,7 +272,7 @@ static void start(struct rn_worker *w, struct rn_delivery *d)
     rn_handlers_push(w->host->handlers, &d->job);
 }
 
-/* Tells of calls of a lane that take long, and gives the lease up for the
+/* Reports calls of a lane that take long, and gives up the lease because of the
  * longest: true then. */
 static bool watch_lane(struct rn_worker *w, const struct rn_lane *lane,
                        int64_t now_ns, int64_t *next)

@@ -1,4 +1,4 @@
-/* events.c -- the queue of events and the thread behind it. */
+/* events.c -- the bounded queue of events and its thread; see events.h. */
 #include "client/processor/events.h"
 
 #include <pthread.h>

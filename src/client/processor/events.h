@@ -1,8 +1,7 @@
-/* events.h -- what happens in a processor, told to the program in order.
+/* events.h -- the events of a processor: a bounded queue and the thread that
+ * calls the program's callback, in order.
  *
- * Events wait in a bounded queue for a thread of their own, which calls the
- * program's function.  If that is slow, events are lost and counted; changes
- * never are.
+ * If the callback is slow, events are lost and counted; changes never are.
  *
  * Threads: any may put.
  */
@@ -13,13 +12,13 @@
 
 #include <runnel/processor.h>
 
-enum { RN_EVENTS_MAX = 1024 }; /* that wait */
+enum { RN_EVENTS_MAX = 1024 }; /* the capacity of the queue */
 
 struct rn_events;
 
 runnel_code rn_events_new(struct rn_env *env, runnel_event_fn each,
                           void *context, struct rn_events **out) RN_CHECK;
-/* Tells all that wait, on this thread, first.  NULL is fine. */
+/* Delivers all queued events first, on this thread.  NULL is fine. */
 void rn_events_free(struct rn_events *e);
 
 /* Everything is copied. */

@@ -176,7 +176,7 @@ void rn_handlers_trim(struct rn_handlers *h)
         is_old = t->is_started && t->is_idle &&
                  now_ns - t->idle_since_ns > (int64_t)IDLE_MS * 1000000;
         if (is_old)
-            t->is_idle = false; /* nobody else wakes it now */
+            t->is_idle = false; /* no other thread wakes it now */
         pthread_mutex_unlock(&h->lock);
         if (is_old) {
             h->env->ops->task_stop(h->env, &t->task);

@@ -1,4 +1,4 @@
-/* handlers.h -- the threads that call the program's functions.
+/* handlers.h -- the thread pool that calls the program's functions.
  *
  * A thread is started when a job waits and none is idle, up to a limit, and
  * ends after a while without a job.  All are tasks of the env, so a simulation
@@ -11,7 +11,7 @@
 
 #include "base/env.h"
 
-/* Lies in whatever it is about, and must stay until it has run. */
+/* Embedded in its owner, and must stay valid until it has run. */
 struct rn_job {
     struct rn_job *next;
     void (*run)(struct rn_job *job); /* on a thread of the pool */
@@ -22,7 +22,7 @@ struct rn_handlers;
 
 /* NULL without memory. */
 struct rn_handlers *rn_handlers_new(struct rn_env *env, size_t limit);
-/* Waits for jobs that run; those that do not are forgotten.  NULL is fine. */
+/* Waits for running jobs; queued ones are dropped.  NULL is fine. */
 void rn_handlers_free(struct rn_handlers *h);
 
 void rn_handlers_push(struct rn_handlers *h, struct rn_job *job);

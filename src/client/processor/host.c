@@ -385,7 +385,7 @@ int64_t rn_host_step(void *context)
     pthread_mutex_unlock(&h->lock);
     if (is_ending)
         return RN_TASK_IDLE;
-    /* The transport touches only exchanges, which nobody else does. */
+    /* The transport touches only exchanges, which no other thread does. */
     at = h->transport->ops->step(h->transport, next);
     h->has_waited = at == 0;
     return at < next ? at : next;

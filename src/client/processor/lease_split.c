@@ -1,9 +1,9 @@
-/* lease_split.c -- a lease whose range was split, merged or cut is replaced.
+/* lease_split.c -- replaces a lease whose range was split, merged or cut.
  *
  * The children exist before the parent is deleted, and they begin at the stored
  * position, not at the one that was read.  Every step may be repeated, and
  * nothing is undone: if the parent turns out to be another host's, the children
- * stay, because that host counts on them.
+ * stay, because that host relies on them.
  */
 #include "client/http/bug.h"
 #include "client/processor/own.h"
@@ -297,7 +297,7 @@ static void child_read(struct rn_worker *w, int64_t now_ns)
     if (call->code || call->count != 1)
         retry(w, now_ns);
     else if (rn_lease_store_record_lease(&call->records[0], &d, &error))
-        w->split.at++; /* damaged, but there: an operator must look */
+        w->split.at++; /* damaged, but it exists: an operator must look */
     else
         take_child(w, d, w->split.children[w->split.at].sent_ns);
 }
@@ -352,7 +352,7 @@ static void start_children(struct rn_worker *w)
     }
 }
 
-/* A wrong variant: another host may count on the children. */
+/* A seeded bug: another host may rely on the children. */
 static void undo_children(struct rn_worker *w)
 {
     for (size_t i = 0; i < w->split.count; i++) {

@@ -104,7 +104,7 @@ static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
 
 static void remove_done(struct rn_lease_store_call *call)
 {
-    (void)call; /* whoever lists next sees how it ended */
+    (void)call; /* the next listing shows how it ended */
 }
 
 static void remove_lease(struct rn_pass *p, const struct rn_lease *lease,
@@ -127,7 +127,8 @@ static void remove_lease(struct rn_pass *p, const struct rn_lease *lease,
     rn_host_start_chore(p->host, c);
 }
 
-/* Leases that should not be: true if this one counts no more. */
+/* Is the lease a copy or redundant?  It is then drained or removed, and does
+ * not count any more. */
 static bool is_surplus(struct rn_pass *p, size_t i)
 {
     const struct rn_listing *l = &p->listing;
@@ -271,8 +272,8 @@ static void give(struct rn_pass *p, size_t place)
         rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
 }
 
-/* Leases with our name that no worker of this process has: of a predecessor,
- * or of an acquisition whose answer was lost. */
+/* Leases with our name that no worker of this process has: of an earlier
+ * process, or of an acquisition whose answer was lost. */
 static void adopt(struct rn_pass *p)
 {
     struct rn_host *h = p->host;

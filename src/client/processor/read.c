@@ -19,9 +19,9 @@ static const int64_t ms_ns = 1000000;
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* Bytes of pages that are not in a handler, and of those that are about to
- * come.  A handler that runs, or is stuck, must not keep other leases from
- * reading; a read that the server holds brings nothing soon. */
+/* Bytes of pages that are not in a handler, and of those about to arrive.  A
+ * handler that runs, or is stuck, must not keep other leases from reading; a
+ * read that the server holds returns nothing soon. */
 static size_t buffered_bytes(const struct rn_host *h, int64_t now_ns)
 {
     size_t bytes = atomic_load(&h->meter->bytes);
@@ -63,7 +63,7 @@ static bool shed_pages(struct rn_host *h, int64_t now_ns)
     return last != NULL;
 }
 
-/* Has the lease work enough? */
+/* Has the lease enough work? */
 static bool has_slot(const struct rn_worker *w)
 {
     const runnel_processor_options *o = &w->host->config.o;
@@ -127,7 +127,7 @@ static void take_nothing(struct rn_worker *w)
     if (r->at.kind != RN_POSITION_ETAG)
         return;
     if (rn_window_add(&w->window, NULL, &r->at, r->range_id, &w->range))
-        return; /* it is only a cheaper place to go on from */
+        return; /* it is only a cheaper position to continue from */
     if (is_first && w->window.has_moved)
         w->must_checkpoint = true;
 }
@@ -182,9 +182,8 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
     schedule(w, now_ns, rn_host_jitter(h, (uint32_t)pause, 80, 120));
 }
 
-/* Was the answer made by another container than the one that the leases are
- * of?  Its LSNs begin again: positions mean nothing there, and changes would
- * be skipped. */
+/* Did another container than that of the leases answer?  Its LSNs start over:
+ * positions mean nothing there, and changes would be skipped. */
 static bool is_replaced(const struct rn_worker *w)
 {
     const struct rn_change_page *page = w->reader.page;

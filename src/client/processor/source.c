@@ -1,6 +1,6 @@
-/* source.c -- is the source still the container that the leases are of?
+/* source.c -- checks that the source is still the container of the leases.
  *
- * Asked when reads of the feed fail in a way that a container does that was
+ * The check runs when reads of the feed fail as they do after the container was
  * deleted, or deleted and created anew under the same name.  The rid decides.
  */
 #include "client/processor/own.h"

@@ -1,12 +1,11 @@
-/* wait.c -- calls of other threads that wait for the host: start, stop, and
- * the checkpoints of handlers.
- */
+/* wait.c -- calls of other threads that block on the host: start, stop, and the
+ * checkpoints of handlers. */
 #include "client/processor/own.h"
 
 #include <time.h>
 
-/* The bootstrap knows its deadline, and has the better words: a request that is
- * under way then may end. */
+/* The bootstrap has its own deadline and the better error message: a request in
+ * progress at that time may end. */
 enum { START_GRACE_MS = 20000 };
 
 static const int64_t ms_ns = 1000000;

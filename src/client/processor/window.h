@@ -43,7 +43,7 @@ enum rn_delivery_state {
 struct rn_slot;
 struct rn_worker;
 
-/* What another thread has to tell the host. */
+/* A message of another thread to the host. */
 enum rn_message_kind {
     RN_MESSAGE_RETURNED, /* a handler; `item` is its delivery */
     RN_MESSAGE_ACKED,
@@ -59,7 +59,7 @@ struct rn_message {
     void *item;
 };
 
-/* What a handler said of one change. */
+/* A handler's verdict on one change. */
 enum rn_mark { RN_MARK_NONE, RN_MARK_AGAIN, RN_MARK_REJECT };
 
 struct rn_delivery {
@@ -74,7 +74,7 @@ struct rn_delivery {
     uint32_t attempt;       /* of the next or the running call; from 1 */
     uint32_t failures;      /* of this delivery */
     int64_t due_ns;         /* BACKOFF */
-    size_t rejected;        /* REJECTED: changes that were dealt with */
+    size_t rejected;        /* REJECTED: changes that were handled */
     unsigned char *tainted; /* changes that an earlier failure takes along */
 
     /* ---- the worker's ---- */
@@ -94,7 +94,7 @@ struct rn_delivery {
     atomic_bool is_cancelled;
 };
 
-/* A page and what became of it. */
+/* A page and the state of its deliveries. */
 struct rn_slot {
     struct rn_slot *next;
     struct rn_change_page *page; /* NULL: an answer without changes */
@@ -182,7 +182,7 @@ enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
                                 runnel_verdict verdict, int64_t now_ns);
 /* The first delivery that is REJECTED, or NULL. */
 struct rn_delivery *rn_window_rejected(struct rn_window *w);
-/* A rejected delivery was dealt with, or must be tried again later. */
+/* A rejected delivery was handled, or must be tried again later. */
 void rn_window_settle(struct rn_window *w, struct rn_delivery *d);
 void rn_window_block(struct rn_window *w, struct rn_delivery *d,
                      int64_t now_ns);

@@ -1,6 +1,6 @@
-/* write.c -- the lease of a worker: acquired, renewed, checkpointed, released.
+/* write.c -- acquires, renews, checkpoints and releases the lease of a worker.
  *
- * One write is under way at a time and carries everything: position, attempts
+ * One write is in progress at a time and carries everything: position, attempts
  * and timestamp.  So a checkpoint renews the lease, and while checkpoints flow
  * there is no other write.
  */
@@ -88,7 +88,7 @@ static void acquired(struct rn_worker *w)
     rn_worker_start_open(w);
 }
 
-/* The lease store has another position than ours: go on from there. */
+/* The lease store has another position than ours: continues from there. */
 static void moved(struct rn_worker *w)
 {
     rn_host_tell(w->host, RUNNEL_EVENT_SEEK, RUNNEL_SEVERITY_INFO, w->token,
@@ -246,7 +246,7 @@ static struct rn_lease_document *fresh_document(struct rn_worker *w)
     return fresh;
 }
 
-/* After a transaction whose end we do not know: what the store says counts. */
+/* After a transaction of unknown outcome: the store's position counts. */
 static void reread(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_lease_document *fresh = fresh_document(w);
@@ -291,7 +291,7 @@ static void take_answer(struct rn_worker *w, int64_t now_ns)
 
 /* ---- what is to be written ----------------------------------------------- */
 
-/* The position that may be stored, if it is news. */
+/* The position that may be stored, if it is new. */
 static bool choose_position(struct rn_worker *w, struct rn_position *out)
 {
     struct rn_view there = w->document->lease.position;
