@@ -1,4 +1,4 @@
-/* client.h -- client, items, queries, and the change feed, pulled. */
+/* client.h -- client, items, queries, and the pull model of the change feed. */
 #ifndef RUNNEL_CLIENT_H
 #define RUNNEL_CLIENT_H
 
@@ -30,11 +30,11 @@ typedef enum runnel_code {
     RUNNEL_FORBIDDEN,
     RUNNEL_TOO_LARGE,
     RUNNEL_THROTTLED,   /**< wait runnel_error.retry_after_ms */
-    RUNNEL_BUSY,        /**< the server cannot now; try again */
+    RUNNEL_BUSY,        /**< the server cannot answer now; retry */
     RUNNEL_TIMEOUT,     /**< no answer in time; a write was not sent */
     RUNNEL_UNCERTAIN,   /**< a write was sent, no answer came: it may be done */
     RUNNEL_UNREACHABLE, /**< no connection; nothing was sent */
-    RUNNEL_PROTOCOL,    /**< the server said something we cannot read */
+    RUNNEL_PROTOCOL,    /**< the server's answer cannot be parsed */
     RUNNEL_UNSUPPORTED, /**< this server, container or lease format cannot */
     RUNNEL_LEASE_LOST,  /**< another host has the lease; nothing was written */
     RUNNEL_CANCELLED,
@@ -42,7 +42,7 @@ typedef enum runnel_code {
 } runnel_code;
 
 /** A failure, by value: put it on the stack, never free it.  The layout is
- * frozen; what has no member here goes into the message. */
+ * frozen; all other information is in the message. */
 typedef struct runnel_error {
     runnel_code code;
     int32_t http_status; /**< 0 if no answer arrived */
@@ -61,7 +61,7 @@ bool runnel_code_is_transient(runnel_code code);
 /** "1.0.0" */
 const char *runnel_version(void);
 
-/** Bytes that somebody else owns.  Not NUL-terminated. */
+/** Borrowed bytes.  Not NUL-terminated. */
 typedef struct runnel_bytes {
     const char *at;
     size_t len;
@@ -127,7 +127,7 @@ typedef struct runnel_client_options {
     uint32_t retry_wait_ms;      /**< all pauses of a call together; 0: 30000 */
     uint32_t connection_limit;   /**< calls on the network at once; 0: 16 */
     /** Regions to read from, in order: "West Europe,North Europe".  Writes go
-     * to the account's write region; a region that fails is passed over.
+     * to the account's write region; a region that fails is skipped.
      * NULL: every request goes to `endpoint`. */
     const char *preferred_regions;
 } runnel_client_options;
@@ -347,7 +347,7 @@ void runnel_results_close(runnel_results *results);
 
 /* ---- queries and read feed ----------------------------------------------- */
 
-/** A query under way.  One thread at a time. */
+/** A query in progress.  One thread at a time. */
 typedef struct runnel_query runnel_query;
 /** Some rows of its answer.  Lends its bytes until closed.  Any thread. */
 typedef struct runnel_page runnel_page;
@@ -358,7 +358,7 @@ typedef struct runnel_query_options {
     const char *parameters;    /**< [{"name":"@a","value":1}]; NULL: none */
     const char *partition_key; /**< only this one, or a prefix; NULL: all */
     const char *range;         /**< only this one (runnel_range.text) */
-    const char *token;         /**< go on after a page; NULL: at the start */
+    const char *token;         /**< resume after a page; NULL: at the start */
     uint32_t page_limit;       /**< rows; 0: the server decides */
     uint32_t parallel;         /**< ranges asked at once; 0: 4 */
     uint32_t memory_limit;     /**< bytes for merging; 0: 64 MiB */
@@ -389,7 +389,7 @@ void runnel_query_close(runnel_query *query);
 
 size_t runnel_page_count(const runnel_page *page);
 runnel_bytes runnel_page_at(const runnel_page *page, size_t i);
-/** Where to go on; NULL on the last page. */
+/** The continuation; NULL on the last page. */
 const char *runnel_page_token(const runnel_page *page);
 double runnel_page_charge(const runnel_page *page);
 void runnel_page_close(runnel_page *page);
@@ -458,7 +458,7 @@ typedef enum runnel_change_kind {
     RUNNEL_CREATED,
     RUNNEL_REPLACED,
     RUNNEL_DELETED,
-    RUNNEL_EXPIRED, /**< deleted because its time to live was over */
+    RUNNEL_EXPIRED, /**< deleted because its time to live expired */
 } runnel_change_kind;
 
 typedef struct runnel_change {

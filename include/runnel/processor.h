@@ -1,4 +1,5 @@
-/* processor.h -- the change feed, pushed: processor, leases, estimator.
+/* processor.h -- the push model of the change feed: processor, leases,
+ * estimator.
  *
  * Several hosts with the same source, the same lease store and the same
  * processor name share the ranges of the source by leases.  Delivery is at
@@ -22,7 +23,7 @@ typedef enum runnel_verdict {
     RUNNEL_AGAIN,    /**< not now: the same batch after a pause */
     RUNNEL_YIELD,    /**< not here: release the lease; any host may take it */
     RUNNEL_REJECT,   /**< never: as if all attempts had failed */
-    RUNNEL_PENDING,  /**< not yet: runnel_batch_ack will tell */
+    RUNNEL_PENDING,  /**< not yet: runnel_batch_ack follows */
 } runnel_verdict;
 
 /** Why a lease was closed.  The numbers are those of the .NET libraries. */
@@ -38,7 +39,7 @@ typedef enum runnel_close_reason {
     RUNNEL_CLOSE_HANDED_OVER = 8, /**< given to a host that has fewer */
 } runnel_close_reason;
 
-/** What was tried in vain, and how often. */
+/** A change that failed, why, and the number of attempts. */
 typedef struct runnel_failure {
     const runnel_change *change;
     const char *why; /**< runnel_batch_explain, or "" */
@@ -134,11 +135,11 @@ typedef enum runnel_severity {
 
 typedef enum runnel_event_kind {
     RUNNEL_EVENT_READY = 1,     /**< the lease store is initialised */
-    RUNNEL_EVENT_ACQUIRED,      /**< a lease; `host`: whose it was, or NULL */
+    RUNNEL_EVENT_ACQUIRED,      /**< a lease; `host`: former owner, or NULL */
     RUNNEL_EVENT_RELEASED,      /**< a lease; `reason` */
-    RUNNEL_EVENT_LOST,          /**< a lease; `host`: who has it now */
+    RUNNEL_EVENT_LOST,          /**< a lease; `host`: the new owner */
     RUNNEL_EVENT_SPLIT,         /**< `count` child leases replace one */
-    RUNNEL_EVENT_MERGED,        /**< the lease goes on in a larger range */
+    RUNNEL_EVENT_MERGED,        /**< the lease continues in a larger range */
     RUNNEL_EVENT_RETRIED,       /**< a batch failed; `attempt`, `error` */
     RUNNEL_EVENT_BISECTED,      /**< a failing batch is halved */
     RUNNEL_EVENT_DEAD_LETTERED, /**< a change; `lsn` */
@@ -152,7 +153,7 @@ typedef enum runnel_event_kind {
     RUNNEL_EVENT_FOREIGN, /**< a host of another library is in the fleet */
     RUNNEL_EVENT_CONFIGURATION, /**< intervals, clocks, TTL, rights, overlaps */
     RUNNEL_EVENT_NAME_CLASH,    /**< a second host has our name: we stop */
-    RUNNEL_EVENT_TERMINAL,      /**< the processor cannot go on; `error` */
+    RUNNEL_EVENT_TERMINAL,      /**< the processor cannot continue; `error` */
     RUNNEL_EVENT_STOPPED,
 } runnel_event_kind;
 
@@ -236,7 +237,7 @@ void runnel_lease_store_close(runnel_lease_store *store);
 /** A host of the fleet: holds leases and calls your handlers.  Any thread. */
 typedef struct runnel_processor runnel_processor;
 
-/** What becomes of a change that has failed too often. */
+/** What is done with a change that has failed too often. */
 typedef enum runnel_exhausted {
     RUNNEL_BLOCK = 0,   /**< go on trying; the lease waits */
     RUNNEL_DEAD_LETTER, /**< store it as a dead letter, go on */
@@ -402,7 +403,7 @@ typedef enum runnel_lag_state {
 typedef struct runnel_lag {
     size_t size;
     const char *lease; /**< NULL: the total of all, the last call */
-    const char *host;  /**< NULL: nobody holds it */
+    const char *host;  /**< NULL: it has no owner */
     runnel_lag_state state;
     /** Transactions not yet checkpointed; 1 if not KNOWN, as .NET counts. */
     int64_t behind;
@@ -475,7 +476,7 @@ runnel_code runnel_leases_export(const runnel_lease_set *set,
                                  runnel_error *error) RUNNEL_CHECK;
 /** Creates leases from such an array, for this set's name and store, unowned.
  * RUNNEL_CONFLICT if the set has leases; RUNNEL_BAD_REQUEST if one is damaged
- * or twice there, and then none is created. */
+ * or duplicate, and then none is created. */
 runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
                                  runnel_error *error) RUNNEL_CHECK;
 /** The same from the leases of another processor name of the same source and

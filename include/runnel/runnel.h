@@ -1,4 +1,4 @@
-/* runnel.h -- librunnel: talk to a Runnel or Cosmos DB account from C.
+/* runnel.h -- librunnel: a C client for Runnel and Cosmos DB accounts.
  *
  *   runnel/client.h     client, containers, items, queries; the change feed,
  *                       pulled
