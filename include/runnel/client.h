@@ -382,7 +382,7 @@ runnel_code runnel_query_catalog(runnel_client *client, const char *database,
                                  runnel_error *error) RUNNEL_CHECK;
 
 /** Sets `*out` to NULL behind the last page.  After a failure that is transient
- * it may be called again and goes on where it was. */
+ * it may be called again and continues where it was. */
 runnel_code runnel_query_next(runnel_query *query, runnel_page **out,
                               runnel_error *error) RUNNEL_CHECK;
 void runnel_query_close(runnel_query *query);

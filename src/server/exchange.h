@@ -41,8 +41,8 @@ struct rn_exchange_client {
     bool is_loopback;
 };
 
-/* Takes ownership of the socket, of the entry in `peers` and of the count in
- * `open`, in any case.  Thread: the loop's. */
+/* Takes ownership of the socket, of the entry in client_limits.h and of the
+ * count in `open`, in any case.  Thread: the loop's. */
 void rn_exchange_begin(const struct rn_exchange_opts *opts,
                        struct rn_loop *loop, struct rn_tls *tls,
                        const struct rn_exchange_client *client);

@@ -46,7 +46,7 @@ void rn_file_watch_note(struct rn_file_watch *w, const char *const *paths,
         w->read[i] = w->seen[i] = stamp_of(paths[i]);
 }
 
-/* ---- to be told ---------------------------------------------------------- */
+/* ---- inotify ------------------------------------------------------------- */
 
 /* A path whose components are watched; [begin, end) is the current one. */
 struct walk {

@@ -99,7 +99,7 @@ void rn_reader_ask(struct rn_reader *r, struct rn_transport *t,
 /* `*next_ns`: when to call again, unless the transport had something first. */
 enum rn_reader_event rn_reader_step(struct rn_reader *r, int64_t *next_ns);
 
-/* Goes on from another place: cancels what is under way, drops the page. */
+/* Continues from another position: cancels the request, drops the page. */
 void rn_reader_seek(struct rn_reader *r, const struct rn_position *to);
 
 #endif

@@ -1,7 +1,7 @@
 /* bury.c -- changes that failed too often: blocked, skipped or dead-lettered.
  *
  * A dead letter in the container has the id RID-LSN, so storing it twice leaves
- * one.  The feed goes on only after it is stored.
+ * one.  The feed continues only after it is stored.
  */
 #include "client/http/bug.h"
 #include "client/processor/own.h"

@@ -77,7 +77,7 @@ static void make_host(struct rn_env *env, char out[RN_HOST_MAX + 1])
              chance);
 }
 
-/* As far as the names tell; the bootstrap compares the rids. */
+/* Compares the names only; the bootstrap compares the rids. */
 static bool is_same(struct rn_client_container *a,
                     struct rn_client_container *b)
 {

@@ -461,7 +461,7 @@ int64_t rn_worker_split(struct rn_worker *w, int64_t now_ns)
     }
     if (r->count == 1 && strcmp(r->children[0].token, w->token) == 0) {
         /* Split and merged again meanwhile: there is nothing to replace.  Its
-         * next owner goes on. */
+         * next owner continues. */
         rn_lease_split_release(r);
         w->state = RN_WORKER_RELEASING;
         return RN_TASK_NOW;

@@ -107,7 +107,7 @@ struct rn_worker {
     struct rn_reader reader;
     bool has_reader;
     bool must_route;     /* the routing map must be read again */
-    uint64_t map_seen;   /* a newer map tells about the range */
+    uint64_t map_seen;   /* only a newer map counts for the range */
     int64_t read_due_ns; /* the next request; 0: at once */
     int64_t read_ns;     /* the last answer; 0: never */
     int64_t asked_ns;    /* the request under way */

@@ -192,7 +192,7 @@ static runnel_code get_sources(struct rn_client_query *q,
     return rc;
 }
 
-/* The one source goes on. */
+/* Resumes the only source. */
 static runnel_code get_alone(struct rn_client_query *q, const struct rn_json *j,
                              runnel_error *error)
 {

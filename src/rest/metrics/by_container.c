@@ -37,7 +37,7 @@ uint64_t rn_series_number(struct rn_rid container)
     return (uint64_t)container.database << 32 | container.parent;
 }
 
-/* ---- which --------------------------------------------------------------- */
+/* ---- the choice of containers -------------------------------------------- */
 
 /* Containers that have not been used yet take the slots that are left. */
 static void place_oldest(struct rn_rest *r)
@@ -97,7 +97,7 @@ static void gather(struct series *s)
     }
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 static void print_name(struct rn_buf *out, struct rn_view name)
 {
