@@ -65,8 +65,7 @@ void rn_access_close(struct rn_access *a)
 {
     if (a->ops)
         a->ops->close(a);
-    rn_access_places_release(&a->places); /* left by a path that failed to
-                                             open */
+    rn_access_places_release(&a->places); /* if open failed */
 }
 
 bool rn_access_is_natural(const struct rn_access *a)

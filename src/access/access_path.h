@@ -54,14 +54,12 @@ enum { RN_ACCESS_NATURAL_MAX = 10000 };
 /* What the caller wants and allows. */
 struct rn_access_ask {
     struct rn_documents_scan scope; /* the request's */
-    enum rn_document_order order;   /* the scope's `after` is a position in that
-                                       order */
+    enum rn_document_order order;   /* of the scope's `after`, too */
     const struct rn_query *query;   /* NULL: all documents are wanted */
     struct rn_view after; /* the row after which an ordered page begins */
     const struct rn_query_resume *resume; /* see struct rn_query_limits */
     bool no_index;                        /* ignore all indexes */
-    bool no_order;                        /* do not follow an index for ORDER
-                                             BY */
+    bool no_order;                        /* no index for ORDER BY */
     /* Rows that passed WHERE so far (struct rn_query_stats), by which MIN and
      * MAX recognise an end of the index; NULL: they do not use one. */
     const uint64_t *matched;
@@ -120,8 +118,7 @@ struct rn_access_natural {
     uint64_t collected;   /* documents, so far */
     uint32_t end_segment; /* if `is_cut`, no place from there on is collected */
     uint64_t end;
-    struct rn_epk_range begun; /* the interval a page continues, if
-                                  `has_begun` */
+    struct rn_epk_range begun; /* what a page resumes, if `has_begun` */
     struct rn_births births;   /* of a scan along the rids */
     struct rn_rid_scan scan;   /* if `is_open` */
     struct rn_access_ask ask;
@@ -139,8 +136,7 @@ struct rn_access {
     const struct rn_access_ops *ops;
     struct rn_snapshot *reading;
     struct rn_documents_scan scope; /* the request's */
-    struct rn_view at; /* the place, or position, of the last document
-                          returned */
+    struct rn_view at; /* place or position of the last document returned */
     uint64_t examined; /* rows of indexes that were read */
 
     /* Indexes. */
@@ -192,7 +188,7 @@ struct rn_missed {
     const struct rn_policy *policy;
     const struct rn_query_stats *stats;
 };
-/* `count` is 0 if there is none. */
+/* `count` is 0 if none exists. */
 enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
                             struct rn_index_key keys[RN_INDEX_KEYS_MAX],
                             uint32_t *count) RN_CHECK;

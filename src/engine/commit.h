@@ -43,8 +43,7 @@
 
 enum {
     RN_GROUP_MAX = 1024,          /* operations in a group */
-    RN_GROUP_REDO_MAX = 8 << 20,  /* redo bytes of a group; a larger operation
-                                     is alone */
+    RN_GROUP_REDO_MAX = 8 << 20,  /* bytes; a larger operation is alone */
     RN_COMMITTER_QUEUE_MAX = 4096 /* operations in flight, by default */
 };
 
@@ -64,8 +63,7 @@ typedef struct rn_operation *rn_committer_due_fn(void *context,
 /* Zero means the default. */
 struct rn_committer_opts {
     struct rn_lock lock;              /* passed to its transactions */
-    uint32_t queue_max;               /* in flight; background slices count
-                                         separately */
+    uint32_t queue_max;               /* in flight, background apart */
     rn_committer_publish_fn *publish; /* NULL: no callback */
     void *publish_context;
     rn_committer_due_fn *due; /* NULL: there is no background work */

@@ -35,7 +35,7 @@ struct rn_operation {
      * committer. */
     enum rn_code (*run)(struct rn_operation *op, struct rn_txn *txn);
 
-    /* The key that `run` will look up first; empty if there is none or it is
+    /* The key that `run` will look up first; empty if none exists or it is
      * not known.  The store prefetches it.  May be NULL.  Thread: committer. */
     struct rn_view (*foresee)(const struct rn_operation *op);
 

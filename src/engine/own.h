@@ -49,8 +49,7 @@ struct rn_engine {
     struct rn_removed removed; /* its result; committer's thread only */
     struct rn_removal removal; /* committed so far; committer's thread only */
     struct rn_rehome home;     /* rehome.c */
-    bool was_home;             /* re-homing had the last slice; committer
-                                  only */
+    bool was_home;             /* had the last slice; committer only */
 
     /* Slices of removal that met a row which they could not remove. */
     _Atomic uint64_t removals_failed;

@@ -115,7 +115,7 @@ static enum rn_code decode_order(struct rn_view key, struct rn_view row,
 }
 
 /* The first order after `after`, or of all if that is empty.  Its key is
- * returned even if the row is damaged.  RN_NOT_FOUND if there is none. */
+ * returned even if the row is damaged.  RN_NOT_FOUND if none exists. */
 static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
                                struct rn_key *at, struct order *out)
 {

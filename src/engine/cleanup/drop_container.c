@@ -51,7 +51,7 @@ static enum rn_code marker_del(struct rn_txn *txn, char tag, uint32_t number)
     return rn_txn_del(txn, rn_key_view(&key));
 }
 
-/* The first marker of a kind.  RN_NOT_FOUND if there is none. */
+/* The first marker of a kind.  RN_NOT_FOUND if none exists. */
 static enum rn_code marker_find(struct rn_txn *txn, char tag, uint32_t *number)
 {
     struct rn_key from, before, found;

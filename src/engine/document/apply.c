@@ -324,7 +324,7 @@ static enum rn_code bury_expired(struct rn_apply *t, const struct rn_key *key,
 /* ---- putting ------------------------------------------------------------- */
 
 /* Finds another document that has the version's values of one unique key (there
- * is no rid 0).  RN_NOT_FOUND if there is none. */
+ * is no rid 0).  RN_NOT_FOUND if none exists. */
 static enum rn_code find_holder(struct rn_apply *t, const struct rn_version *v,
                                 const struct rn_found *old, uint32_t i,
                                 struct rn_key *key, struct rn_found *out)

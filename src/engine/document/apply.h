@@ -41,8 +41,7 @@ struct rn_apply {
 struct rn_found {
     bool exists;     /* visible to clients */
     bool expired;    /* its rows exist, but its ttl has passed */
-    bool is_other;   /* neither: the rows are of a document of another key
-                        value */
+    bool is_other;   /* neither: a document of another key value */
     uint32_t series; /* of the container */
     struct rn_row_document row;
 };

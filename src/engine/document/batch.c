@@ -48,7 +48,7 @@ static bool is_at(const struct rn_key *a, const struct rn_key *b)
 }
 
 /* The last operation before the `i`-th that writes or deletes the same
- * document; `i` if there is none. */
+ * document; `i` if none exists. */
 static size_t find_maker(const struct rn_batch *b, size_t i)
 {
     const struct rn_key *key = &b->operations[i].version.key;

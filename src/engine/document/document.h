@@ -130,7 +130,7 @@ enum rn_code rn_rid_scan_open(struct rn_rid_scan *s, struct rn_snapshot *r,
                               uint64_t from) RN_CHECK;
 enum rn_code rn_rid_scan_next(struct rn_rid_scan *s) RN_CHECK;
 void rn_rid_scan_close(struct rn_rid_scan *s); /* zeroed is fine */
-/* The rid of the document at a place; RN_NOT_FOUND if there is none. */
+/* The rid of the document at a place; RN_NOT_FOUND if none exists. */
 enum rn_code rn_document_rid_at(struct rn_snapshot *r, struct rn_view place,
                                 uint64_t *rid) RN_CHECK;
 

@@ -109,7 +109,7 @@ static bool is_wanted(const struct rn_rid_scan *s, const struct rn_birth *b)
            rn_epk_range_meet(&b->epks, &s->epks, &both);
 }
 
-/* Opens the rids of the next range; RN_NOT_FOUND if there is none. */
+/* Opens the rids of the next range; RN_NOT_FOUND if none exists. */
 static enum rn_code open_range(struct rn_rid_scan *s)
 {
     struct rn_snapshot *r = s->reading;

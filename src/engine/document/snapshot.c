@@ -73,8 +73,7 @@ enum rn_code rn_document_has_key(const struct rn_container *c,
     *yes = !rc && rn_pk_eq(&found, pk);
     rn_json_release(&j);
     rn_arena_release(&arena);
-    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was valid when
-                                                      written */
+    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was valid once */
 }
 
 /* The body that a 'd' row points to. */

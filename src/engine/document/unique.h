@@ -70,7 +70,7 @@ struct rn_unique_ask {
 };
 
 /* Finds another document with the same values: its 'd' key and row.
- * RN_NOT_FOUND if there is none. */
+ * RN_NOT_FOUND if none exists. */
 enum rn_code rn_unique_find(struct rn_txn *txn, const struct rn_unique_ask *ask,
                             struct rn_key *key,
                             struct rn_row_document *row) RN_CHECK;

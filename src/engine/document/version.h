@@ -33,8 +33,7 @@ struct rn_version {
     /* Set by rendering. */
     struct rn_unique_hashes unique; /* of its unique values */
     struct rn_view id;              /* in the arena */
-    struct rn_key *from; /* key of the document it replaces under another id; or
-                            NULL */
+    struct rn_key *from; /* its document's key under the old id, or NULL */
     struct rn_buf row;   /* feed row: header, epk, JSON with slots */
     size_t rid_slot, self_slot, etag_slot, ts_slot; /* in row */
 };

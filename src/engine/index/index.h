@@ -57,8 +57,7 @@ struct rn_index {
     struct rn_rid container;
     int64_t used;          /* last use, to a day, in seconds */
     uint64_t documents;    /* added by slices so far */
-    struct rn_view behind; /* position reached in the feed: range 4 | lsn 8 | n
-                              4 */
+    struct rn_view behind; /* feed position: range 4 | lsn 8 | n 4 */
     uint32_t count;
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
 };

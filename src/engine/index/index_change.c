@@ -32,8 +32,7 @@ static uint8_t free_number(const struct rn_indexes *all)
 {
     uint8_t n = 0;
 
-    while (n < all->count && all->list[n].number == n) /* they are sorted by
-                                                          number */
+    while (n < all->count && all->list[n].number == n) /* sorted */
         n++;
     return n;
 }

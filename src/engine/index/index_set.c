@@ -107,8 +107,7 @@ enum rn_code rn_index_set_parse(const struct rn_index_set *s, struct rn_json *j,
                           ? rn_json_parse(j, json, NULL)
                           : rn_json_parse_some(j, json, &s->wanted, NULL);
 
-    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was valid when
-                                                      written */
+    return rc == RN_BAD_REQUEST ? RN_CORRUPT : rc; /* it was valid once */
 }
 
 /* Reads a set from the catalog's rows; NULL in `out` if there are none. */

@@ -61,7 +61,7 @@ enum rn_code rn_index_look_at_uses(struct rn_index_work *w, int64_t *then)
     return rc;
 }
 
-/* Clears the use bits that are recorded now, so that later uses are noted
+/* Clears the uses that are recorded now, so that later uses are noted
  * again. */
 void rn_index_clear_uses(struct rn_engine *e, const struct rn_index_set *was,
                          const struct rn_index_set *is)

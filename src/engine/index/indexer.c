@@ -183,7 +183,7 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     }
 }
 
-/* Returns a set that is due; if there is none, sets when the first will be. */
+/* Returns a set that is due; if none is due, sets when the first will be. */
 static struct rn_index_set *find_due(struct rn_indexer *x, int64_t now)
 {
     int64_t first = RN_INDEX_NEVER;

@@ -54,8 +54,7 @@ struct rn_index_miss {
 struct rn_index_filling {
     uint32_t container; /* 0: none */
     uint8_t number;
-    struct rn_buf entries, offsets, sorted; /* `offsets` and `sorted` refer to
-                                               `entries` */
+    struct rn_buf entries, offsets, sorted; /* both into `entries` */
     bool is_full;                           /* ready to be added */
     bool is_end;                            /* all documents have been read */
     size_t added;
@@ -191,7 +190,7 @@ void rn_index_filling_release(struct rn_index_filling *f);
  * of the next check. */
 enum rn_code rn_index_look_at_uses(struct rn_index_work *w,
                                    int64_t *then) RN_CHECK;
-/* Clears the use bits that are recorded now, so that later uses are noted
+/* Clears the uses that are recorded now, so that later uses are noted
  * again. */
 void rn_index_clear_uses(struct rn_engine *e, const struct rn_index_set *was,
                          const struct rn_index_set *is);

@@ -58,7 +58,7 @@ struct rn_container {
 /* The range that holds an EPK.  There always is one. */
 const struct rn_range_span *rn_container_range_of(const struct rn_container *c,
                                                   struct rn_view epk);
-/* By its id; NULL if there is none. */
+/* By its id; NULL if none exists. */
 const struct rn_range_span *rn_container_range(const struct rn_container *c,
                                                uint32_t id);
 /* The row of a range.  RN_NOT_FOUND if the container was deleted. */

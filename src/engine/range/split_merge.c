@@ -187,7 +187,7 @@ struct spans {
     size_t count;
 };
 
-/* The index of the widest range that can be split; `count` if there is none. */
+/* The index of the widest range that can be split; `count` if none exists. */
 static size_t widest(const struct spans *s)
 {
     size_t best = s->count;

@@ -24,8 +24,7 @@
 enum rn_split_merge_verb {
     RN_SPLIT_MERGE_SPLIT, /* one range into two */
     RN_SPLIT_MERGE_MERGE, /* two neighbours into one */
-    RN_SPLIT_MERGE_GROW,  /* splits the widest repeatedly, until there are
-                             `want` */
+    RN_SPLIT_MERGE_GROW,  /* splits the widest until there are `want` */
 };
 
 struct rn_split_merge {
@@ -38,8 +37,7 @@ struct rn_split_merge {
     uint32_t with;  /* MERGE */
     uint32_t want;  /* GROW */
     bool has_at;
-    struct rn_epk at; /* SPLIT: the bound between the two; default: the
-                         middle */
+    struct rn_epk at; /* SPLIT: the bound; default: the middle */
 
     /* Out, in done.call and until released. */
     struct rn_object *object; /* the container as it is now */
