@@ -11,7 +11,7 @@
 
 enum {
     GATHER_MAX = 65536,  /* most places that are ever collected, */
-    GATHER_FIRST = 1024, /* for a page, without patience, */
+    GATHER_FIRST = 1024, /* for a page, at patience 0, */
     GATHER_KEYED = 1024, /* with a partition key to narrow the scan, */
     GATHER_SORTED = 256, /* and if an index is in order anyway */
     /* For a page of 100 rows: reading a document through the index costs as

@@ -13,7 +13,7 @@ enum {
     BUDGET_LEAST = 1000,
 };
 
-/* ---- walking ------------------------------------------------------------- */
+/* ---- scanning ------------------------------------------------------------ */
 
 bool rn_access_has_no_bounds(const struct rn_documents_scan *scope)
 {

@@ -181,7 +181,7 @@ static bool scan_of(const struct rn_access *a, uint32_t segment,
                              &out->epks);
 }
 
-/* ---- places that are collected ------------------------------------------- */
+/* ---- collected places ---------------------------------------------------- */
 
 static int by_rid(const void *a, const void *b)
 {

@@ -80,7 +80,7 @@ bool rn_answer_next(struct rn_answer *a, struct rn_view *json,
     return true;
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- the cache ----------------------------------------------------------- */
 
 static void free_list(struct rn_answer *list)
 {

@@ -526,7 +526,7 @@ struct rn_operation *rn_chore_take(struct rn_chore *c, int64_t now,
     return &c->slice;
 }
 
-/* ---- from outside -------------------------------------------------------- */
+/* ---- public functions ---------------------------------------------------- */
 
 enum rn_code rn_committer_new(struct rn_env *env, struct rn_store *store,
                               const struct rn_committer_opts *opts,

@@ -8,7 +8,7 @@
 #include "engine/bug.h"
 #include "engine/own.h"
 
-/* ---- what has moved ------------------------------------------------------ */
+/* ---- changed ranges ------------------------------------------------------ */
 
 static uint64_t head_of(struct rn_view epk)
 {
@@ -85,7 +85,7 @@ static void publish(void *context, const struct rn_operation *group)
     e->moved_count = 0;
 }
 
-/* ---- what is due ------------------------------------------------------- */
+/* ---- background work ----------------------------------------------------- */
 
 /* Re-homing and index builds may both go on for long, so they alternate. */
 static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
@@ -128,7 +128,7 @@ static struct rn_operation *take_due(void *context, int64_t *wait_ns)
     return op;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
                             struct rn_engine **out, struct rn_err *err)

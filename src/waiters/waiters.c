@@ -171,7 +171,7 @@ static int64_t step(void *context)
     return next;
 }
 
-/* ---- from outside -------------------------------------------------------- */
+/* ---- public functions ---------------------------------------------------- */
 
 enum rn_code rn_waiters_new(struct rn_env *env, struct rn_waiters **out,
                             struct rn_err *err)

@@ -130,7 +130,7 @@ enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
     return rc;
 }
 
-/* ---- what lies in a deleted database ------------------------------------- */
+/* ---- objects of a deleted database --------------------------------------- */
 
 /* Rows that a slice removes; each range of a container counts as one. */
 enum { SLICE_ROWS = 64, OBJECT_ROWS = 4 };

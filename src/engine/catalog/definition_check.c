@@ -385,7 +385,7 @@ enum rn_code rn_definition_check(const struct rn_json *j, struct rn_err *err)
     return rc ? rc : check_computed(j, err);
 }
 
-/* ---- what the definition names ------------------------------------------- */
+/* ---- client encryption keys ---------------------------------------------- */
 
 static enum rn_code check_key(struct rn_txn *txn, struct rn_rid database,
                               const struct rn_json *j, uint32_t id,

@@ -103,7 +103,7 @@ out:
     return rc;
 }
 
-/* ---- ours ---------------------------------------------------------------- */
+/* ---- system properties --------------------------------------------------- */
 
 /* The names of the lists of an object's contents. */
 static struct rn_view lists(enum rn_kind kind)

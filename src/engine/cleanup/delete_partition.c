@@ -144,7 +144,7 @@ static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
     return rc;
 }
 
-/* ---- carrying it out ----------------------------------------------------- */
+/* ---- executing an order -------------------------------------------------- */
 
 /* The next 'd' key of the order's partition key value, if any. */
 static enum rn_code next_key(struct rn_txn *txn, const struct order *o,
@@ -288,7 +288,7 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     x->chore.due = 0;
     if (!rc) {
         answer(x, &x->order, rc, err);
-    } else if (rc == RN_NOT_FOUND) { /* there are no orders */
+    } else if (rc == RN_NOT_FOUND) { /* no more orders */
         x->chore.due = x->after.len ? rn_engine_now(e) + RETRY_S : RN_NEVER;
         x->after.len = 0;
     } else if (x->is_bad) { /* other orders need not wait for it */
@@ -319,7 +319,7 @@ void rn_purger_release(struct rn_engine *e)
     answer(&e->purger, NULL, RN_OK, &none); /* the order is kept in the store */
 }
 
-/* ---- ordering it --------------------------------------------------------- */
+/* ---- queueing an order --------------------------------------------------- */
 
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {

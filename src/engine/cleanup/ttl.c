@@ -327,7 +327,7 @@ static enum rn_code sweep_timed(struct slice *s)
     return RN_OK;
 }
 
-/* ---- documents on the default -------------------------------------------- */
+/* ---- documents with the default ttl -------------------------------------- */
 
 /* The key at which the scan goes on, in this range or in the next one that has
  * rows. */

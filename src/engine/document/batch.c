@@ -331,7 +331,7 @@ static enum rn_code run_one(struct rn_batch *b, struct rn_batch_operation *op,
     return op->code;
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- the batch in the committer ------------------------------------------ */
 
 /* Nothing was written, so the range keeps its LSN. */
 static void undo_places(struct rn_batch *b, uint64_t lsn)

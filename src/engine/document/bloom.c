@@ -25,7 +25,7 @@ struct rn_bloom {
     struct layer layers[RN_BLOOM_LAYERS];
 };
 
-/* ---- of one container ---------------------------------------------------- */
+/* ---- one filter ---------------------------------------------------------- */
 
 static uint64_t blocks_of(unsigned layer)
 {
@@ -118,7 +118,7 @@ static bool has_any(const struct rn_bloom *s, uint64_t hash)
     return false;
 }
 
-/* ---- of all -------------------------------------------------------------- */
+/* ---- all filters --------------------------------------------------------- */
 
 /* The index of a container's filter, or where to insert it. */
 static size_t place_of(const struct rn_blooms *s, uint32_t container)

@@ -355,7 +355,7 @@ enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
     return rc;
 }
 
-/* ---- walking ------------------------------------------------------------- */
+/* ---- index scans --------------------------------------------------------- */
 
 static void add_bytes(struct rn_key *k, struct rn_view bytes)
 {

@@ -87,7 +87,7 @@ static enum rn_code drop_some(struct rn_index_work *w, struct rn_index *x)
     return rc;
 }
 
-/* ---- what is due --------------------------------------------------------- */
+/* ---- due work ------------------------------------------------------------ */
 
 static struct rn_index *find_state(const struct rn_index_set *s,
                                    enum rn_index_state state)

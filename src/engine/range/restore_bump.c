@@ -96,7 +96,7 @@ static enum rn_code raise_container(struct rn_txn *txn,
     return rc;
 }
 
-/* ---- all ----------------------------------------------------------------- */
+/* ---- the store ----------------------------------------------------------- */
 
 static enum rn_code end_write(struct rn_txn *txn, enum rn_code rc,
                               struct rn_err *err)

@@ -12,7 +12,7 @@ enum {
     GROW_SPLITS = 32,        /* in a slice; every write waits for it */
 };
 
-/* ---- one change ---------------------------------------------------------- */
+/* ---- one split or merge -------------------------------------------------- */
 
 static enum rn_code read_alive(struct rn_split_merge *r, struct rn_txn *txn,
                                uint32_t id, struct rn_row_range *row,
@@ -169,7 +169,7 @@ static enum rn_code merge(struct rn_split_merge *r, struct rn_txn *txn,
     return rc ? rc : rn_range_write(txn, r->container, new_id, &child);
 }
 
-/* ---- many ---------------------------------------------------------------- */
+/* ---- growing ------------------------------------------------------------- */
 
 /* The first bytes of an EPK, to measure the width of an interval. */
 static uint64_t head_of(const struct rn_epk *epk)
@@ -352,7 +352,7 @@ void rn_split_merge_release(struct rn_split_merge *r)
     r->object = NULL;
 }
 
-/* ---- unasked ------------------------------------------------------------- */
+/* ---- growth after an offer change ---------------------------------------- */
 
 struct growth {
     struct rn_split_merge reshape;
