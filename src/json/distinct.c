@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 
-/* Seeds and constants of the clients. */
+/* Seeds and constants of the SDKs. */
 const struct rn_hash128 rn_distinct_root = {
     .high = UINT64_C(0x8846e00284c4cf1f), .low = UINT64_C(0xbfc2359eafc0e2b7)
 };
@@ -74,8 +74,8 @@ enum {
     EXPONENT_BIAS = 1023,
 };
 
-/* An integer that no double is: the upper bits of its magnitude, cut and not
- * rounded, and behind them ten more. */
+/* For an integer that no double represents: the upper bits of its magnitude,
+ * truncated and not rounded, and ten more bits. */
 static uint64_t cut_integer(int64_t i, uint16_t *extra)
 {
     uint64_t magnitude = i < 0 ? -(uint64_t)i : (uint64_t)i;

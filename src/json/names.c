@@ -1,12 +1,12 @@
 /* names.c -- see names.h.
  *
- * Names go through a table of slots with open addressing, at most half full,
- * hashed with the caller's seed: without it a sender could choose names that
- * all fall on one slot, and a hundred thousand of them would cost five thousand
- * million comparisons.
+ * Names go through a hash table with open addressing, at most half full, hashed
+ * with the caller's seed: without it a sender could choose names that all
+ * collide, and a hundred thousand of them would cost five thousand million
+ * comparisons.
  *
- * Few names are mostly told apart by a fingerprint, which is cheaper.  A sender
- * may make fingerprints collide, but gains no more than the use of the table.
+ * Few names are usually distinguished by a fingerprint, which is cheaper.  A
+ * sender can make fingerprints collide, but only forces the use of the table.
  */
 #include "json/names.h"
 
@@ -17,10 +17,10 @@
 enum {
     FINGERPRINT_BITS = 10,
     FINGERPRINTS = 1 << FINGERPRINT_BITS,
-    FEW = 64, /* of more, two are likely to have one fingerprint */
+    FEW = 64, /* with more, two are likely to share a fingerprint */
 };
 
-/* Node 0 is the root and never a name, so a zeroed slot is an empty one. */
+/* Node 0 is the root and never a name, so a zeroed slot is empty. */
 struct slot {
     uint32_t hash, name;
 };
@@ -32,8 +32,8 @@ static struct rn_json_node *tape(struct rn_json *j)
 
 /* A name without escapes. */
 struct plain {
-    struct rn_view name; /* lasts until the next one is taken */
-    const char *end;     /* how far the memory goes that holds it */
+    struct rn_view name; /* valid until the next one is taken */
+    const char *end;     /* end of the memory that holds it */
 };
 
 static enum rn_code unescape(struct rn_json *j, struct plain *plain)
@@ -74,8 +74,8 @@ static enum rn_code met_again(struct rn_json *j, uint32_t earlier,
     return RN_OK;
 }
 
-/* The first bytes of the name, eight at most, as a number.  To read eight at
- * once saves a jump that is hard to foresee. */
+/* The first bytes of the name, eight at most, as a number.  Reading eight at
+ * once avoids a branch that is hard to predict. */
 static uint64_t head(const struct plain *plain)
 {
     struct rn_view name = plain->name;
@@ -91,7 +91,7 @@ static uint64_t head(const struct plain *plain)
     return name.len < 8 ? x & ((UINT64_C(1) << 8 * name.len) - 1) : x;
 }
 
-/* A number below FINGERPRINTS made of a name's length and its first and last
+/* A number below FINGERPRINTS, from a name's length and its first and last
  * eight bytes. */
 static uint32_t fingerprint(const struct plain *plain)
 {
@@ -107,7 +107,7 @@ static uint32_t fingerprint(const struct plain *plain)
     return (uint32_t)(x * 0xd6e8feb86659fd93u >> (64 - FINGERPRINT_BITS));
 }
 
-/* Yes if no two names have one fingerprint, so that no two are the same. */
+/* True if no two names share a fingerprint, so that all names differ. */
 static enum rn_code surely_differ(struct rn_json *j, uint32_t object, bool *yes)
 {
     uint64_t seen[FINGERPRINTS / 64] = { 0 };
@@ -129,7 +129,7 @@ static enum rn_code surely_differ(struct rn_json *j, uint32_t object, bool *yes)
     return RN_OK;
 }
 
-/* A power of two of empty slots, at least twice `count`. */
+/* Allocates a power of two of empty slots, at least twice `count`. */
 static enum rn_code slots_new(struct rn_json *j, uint32_t count,
                               struct slot **out, uint32_t *mask)
 {
@@ -186,7 +186,7 @@ static enum rn_code compare(struct rn_json *j, uint32_t object, uint32_t count,
     return rc;
 }
 
-/* Spans are relative, so a member can be moved as it is. */
+/* Spans are relative, so a member can be moved unchanged. */
 static void drop_marked(struct rn_json *j, uint32_t object)
 {
     struct rn_json_node *nodes = tape(j);

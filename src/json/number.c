@@ -1,8 +1,8 @@
 /* number.c -- see number.h.
  *
- * strtod and printf are exact but obey the locale's decimal point.  So strtod
- * is only ever given digits and an exponent ("15e-1"), and of what printf
- * writes only the digits and the exponent are read.
+ * strtod and printf are exact but depend on the locale's decimal point.  So
+ * strtod is only given digits and an exponent ("15e-1"), and of printf's output
+ * only the digits and the exponent are read.
  */
 #include "json/number.h"
 
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The number is digits * 10^exponent, the digits being those of the text
+/* The number is digits * 10^exponent, where the digits are those of the text
  * without leading and trailing zeros; `exact` if they fit the integer. */
 struct decimal {
     uint64_t digits;
@@ -26,8 +26,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* What stands behind the e.  Beyond a million million it no longer matters
- * how far: no text is long enough to bring the number back. */
+/* The exponent after the e.  Beyond a million million its value no longer
+ * matters: no text is long enough to compensate for it. */
 static int64_t read_exponent(const char *at, const char *end)
 {
     bool is_negative = *at == '-';
@@ -42,7 +42,7 @@ static int64_t read_exponent(const char *at, const char *end)
     return is_negative ? -value : value;
 }
 
-/* Appends `zeros` zeros and then `digit`, which is none. */
+/* Appends `zeros` zeros and then `digit`, which is not zero. */
 static bool append(uint64_t *digits, uint64_t zeros, char digit)
 {
     uint64_t value = *digits;
@@ -93,12 +93,12 @@ static struct decimal read_decimal(struct rn_view text)
 
 /* ---- to double ----------------------------------------------------------- */
 
-/* A double differs from its neighbour's midpoint within 767 digits, so of more
- * it only matters whether any is not zero. */
+/* A double differs from its neighbor's midpoint within 767 digits; of further
+ * digits it only matters whether any is nonzero. */
 enum { DIGITS_MAX = 768 };
 
-/* The digits of the text without its point, cut to what matters, with the
- * exponent that makes up for both; then strtod does the rest. */
+/* Passes the digits without the point, truncated to those that matter, and an
+ * adjusted exponent to strtod. */
 static double read_slowly(struct rn_view text)
 {
     char buf[DIGITS_MAX + 32];
@@ -140,7 +140,8 @@ double rn_number_double(struct rn_view text)
     struct decimal d = read_decimal(text);
     double value = (double)d.digits;
 
-    /* Both sides are exact, so the one operation rounds once and rightly. */
+    /* Both operands are exact, so the single operation rounds once and
+     * correctly. */
     static_assert(FLT_EVAL_METHOD == 0, "needs arithmetic in double");
     if (!d.is_exact || d.digits > UINT64_C(1) << 53 || d.exponent > 22 ||
         d.exponent < -22) {
@@ -186,7 +187,7 @@ struct shortest {
     int len, exponent;
 };
 
-/* `d` in `len` digits, rounded rightly. */
+/* `d` in `len` digits, correctly rounded. */
 static struct shortest round_to(double d, int len)
 {
     struct shortest s = { 0 };
@@ -229,10 +230,11 @@ static struct shortest one_up(struct shortest s)
     return s;
 }
 
-/* A number of 15 digits or fewer survives a double, so what rounding to 15
- * gives is the shortest if it reads back; but subnormal doubles hold fewer.
- * Below a power of two the doubles lie closer than above, so there the nearest
- * number of 16 digits may miss and the next one up may not. */
+/* A number of 15 digits or fewer survives a round trip through a double, so
+ * rounding to 15 digits gives the shortest form if it reads back; but subnormal
+ * doubles hold fewer digits.  Below a power of two, doubles are denser than
+ * above it, so the nearest number of 16 digits may miss where the next one up
+ * does not. */
 static struct shortest shorten(double d)
 {
     struct shortest s;

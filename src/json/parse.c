@@ -1,15 +1,15 @@
-/* parse.c -- text to tape in one pass; see json.h.
+/* parse.c -- the one-pass JSON parser; see json.h.
  *
- * There is no recursion and no stack beside the tape.  While a container is
- * open its node holds what the parser must remember of it:
+ * There is no recursion and no stack besides the tape.  While a container is
+ * open, its node holds the parser's state:
  *
  *   span   the index of the container around it, or RN_JSON_NONE
  *   len    how many members or elements it had when one inside it was opened
  *
- * close_container puts the final meaning in their place.
+ * close_container replaces them with their final values.
  *
- * The functions named take_... expect something at `at` and return the place
- * behind it, or NULL after fail_at has completed the sentence.
+ * The take_... functions expect a token at `at` and return the position after
+ * it, or NULL after fail_at has completed the message.
  */
 #include "json/json.h"
 #include "json/names.h"
@@ -23,11 +23,11 @@
 
 struct parser {
     struct rn_json *json;
-    struct rn_json_node *nodes; /* the tape, for writing */
-    uint32_t room;              /* nodes it has memory for */
+    struct rn_json_node *nodes; /* the tape, writable */
+    uint32_t room;              /* capacity in nodes */
     uint32_t open;              /* the innermost open container, or none */
-    bool is_object;             /* what it is, */
-    uint32_t members;           /* and how many it has so far */
+    bool is_object;             /* whether it is an object */
+    uint32_t members;           /* its members so far */
     uint32_t depth;
     const char *start, *end;
     enum rn_code rc;
@@ -63,7 +63,7 @@ void rn_json_init(struct rn_json *j, const struct rn_json_limits *limits)
     *j = (struct rn_json){
         .limits = l,
         .tape = RN_BUF_INIT(l.nodes * sizeof(struct rn_json_node)),
-        .slots = RN_BUF_INIT(64 * (size_t)l.names + 1024), /* never met */
+        .slots = RN_BUF_INIT(64 * (size_t)l.names + 1024), /* never reached */
         .name = RN_BUF_INIT(l.bytes),
     };
 }
@@ -80,8 +80,8 @@ void rn_json_release(struct rn_json *j)
 
 /* ---- failing ------------------------------------------------------------- */
 
-/* Puts the place before the sentence rn_fail has written, and gives NULL, so
- * that failing is one statement. */
+/* Prepends the position to the message of rn_fail and returns NULL, so that
+ * failing is one statement. */
 static const char *fail_at(struct parser *p, const char *at, enum rn_code rc)
 {
     const char *line = p->start;
@@ -174,7 +174,7 @@ static inline struct rn_json_node scalar(enum rn_json_kind kind, bool escaped)
     return node;
 }
 
-/* Appends a node for the text from `at` to before `end`; false if it cannot. */
+/* Appends a node for the text from `at` to before `end`; false on failure. */
 static inline bool push(struct parser *p, struct rn_json_node node,
                         const char *at, const char *end)
 {
@@ -208,7 +208,7 @@ static const char *skip_spaces(struct parser *p, const char *at)
     return at;
 }
 
-/* Mostly there is none. */
+/* Usually there is none. */
 static inline const char *skip_space(struct parser *p, const char *at)
 {
     if (at < p->end && (unsigned char)*at > ' ')
@@ -257,7 +257,7 @@ static const char *take_escape(struct parser *p, const char *at)
     }
 }
 
-/* Characters that are not ASCII; they seldom come alone. */
+/* Non-ASCII characters; they usually come in runs. */
 static const char *take_foreign(struct parser *p, const char *at)
 {
     do {
@@ -269,7 +269,7 @@ static const char *take_foreign(struct parser *p, const char *at)
     return at;
 }
 
-/* What in a string is not plain and not its end. */
+/* A byte in a string that is neither plain nor the closing quote. */
 static const char *take_odd(struct parser *p, const char *at, bool *escaped)
 {
     if (*at == '\\') {
@@ -281,8 +281,8 @@ static const char *take_odd(struct parser *p, const char *at, bool *escaped)
     return take_foreign(p, at);
 }
 
-/* A string whose text from `from` on is plain up to `at`, but goes on.  Apart,
- * so that the common string needs no more registers than it does. */
+/* A string whose text from `from` is plain up to `at`, but continues.  Not
+ * inlined, so that the common string uses fewer registers. */
 __attribute__((noinline)) static const char *
 take_odd_string(struct parser *p, const char *from, const char *at)
 {
@@ -332,8 +332,8 @@ static const char *take_exponent(struct parser *p, const char *at)
     return take_digits(p, at);
 }
 
-/* Two hundred digits with an exponent of two more, or a negative one, are
- * within the range of a double; only what is longer needs to be computed. */
+/* Two hundred digits with a two-digit or negative exponent are within the range
+ * of a double; only longer numbers need to be computed. */
 static bool is_finite(const char *from, const char *exponent, const char *end)
 {
     if (exponent - from <= 200 && (end - exponent <= 3 || exponent[1] == '-'))
@@ -377,7 +377,7 @@ static const char *take_word(struct parser *p, const char *at,
 
 /* ---- containers ---------------------------------------------------------- */
 
-/* Makes `container`, which may be RN_JSON_NONE, the innermost. */
+/* Makes `container`, which may be RN_JSON_NONE, the innermost one. */
 static void enter(struct parser *p, uint32_t container)
 {
     p->open = container;
@@ -481,8 +481,8 @@ static const char *take_value(struct parser *p, const char *at)
     }
 }
 
-/* Closes what ends at `at`, and goes on to where the next value inside `around`
- * must stand; behind the last if there is none. */
+/* Closes the containers that end at `at`, and advances to the next value inside
+ * `around`, or past the last one. */
 static inline const char *take_between(struct parser *p, const char *at,
                                        uint32_t around)
 {
@@ -505,7 +505,7 @@ static inline const char *take_between(struct parser *p, const char *at,
     return at;
 }
 
-/* A value with all that is in it; `around` is open and stays so. */
+/* A value with everything in it; `around` is open and stays open. */
 static inline const char *take_whole(struct parser *p, const char *at,
                                      uint32_t around)
 {
@@ -543,7 +543,7 @@ static bool is_wanted(const struct rn_json_wanted *w, const char *name,
     return false;
 }
 
-/* Behind a value that nobody wants. */
+/* The position after a value that is not wanted. */
 static const char *pass_value(struct parser *p, const char *at)
 {
     if (at == p->end)
@@ -557,9 +557,9 @@ static const char *pass_value(struct parser *p, const char *at)
     return at;
 }
 
-/* The members of the object that `at` is in until all wanted ones are there.
- * NULL if that takes another look: blanks, escapes in a name, no JSON at all.
- */
+/* Parses the members of the object at `at` until all wanted ones are found.
+ * NULL if a full parse is needed: white space, escapes in a name, or invalid
+ * JSON. */
 static const char *pick_members(struct parser *p, const char *at,
                                 const struct rn_json_wanted *w)
 {
@@ -630,7 +630,7 @@ enum rn_code rn_json_parse_some(struct rn_json *j, struct rn_view text,
     return RN_OK;
 }
 
-/* A name with a quote or a backslash in it may be spelled in several ways. */
+/* A name with a quote or a backslash has several spellings. */
 bool rn_json_may_be_wanted(struct rn_view name)
 {
     for (size_t i = 0; i < name.len; i++) {

@@ -1,9 +1,9 @@
-/* pass.c -- to the end of an array or object without reading it.
+/* pass.c -- skips an array or object without parsing it.
  *
- * Sixty-four bytes at a time become sets of bits, one for each byte: quotes,
- * backslashes, what opens and what closes.  A quote that no backslash takes
- * begins or ends a string; what is in one does not count.  Only where the
- * container may end are the bits looked at one by one.
+ * Blocks of sixty-four bytes become bit masks, one bit per byte: quotes,
+ * backslashes, opening and closing brackets.  A quote that is not escaped
+ * starts or ends a string; bytes within strings are masked out.  The bits are
+ * examined one by one only where the container may end.
  */
 #include "json/scan.h"
 
@@ -56,7 +56,7 @@ static struct block block_of(const char *at)
 }
 #endif
 
-/* The bytes that a backslash takes with it. */
+/* The bytes that are escaped by a backslash. */
 static uint64_t escaped_of(struct pass *p, uint64_t slashes)
 {
     uint64_t escaped = p->is_escaped;
@@ -75,7 +75,8 @@ static uint64_t escaped_of(struct pass *p, uint64_t slashes)
     return escaped;
 }
 
-/* The bytes of strings, with the quote before and without the one behind. */
+/* The bytes of strings, including the opening quote and excluding the closing
+ * one. */
 static uint64_t strings_of(struct pass *p, uint64_t quotes)
 {
     uint64_t in = quotes;
@@ -87,7 +88,7 @@ static uint64_t strings_of(struct pass *p, uint64_t quotes)
     return in;
 }
 
-/* How far into the block it ends, or 0. */
+/* The offset in the block at which the container ends, or 0. */
 static unsigned pass_block(struct pass *p, struct block b)
 {
     uint64_t in, opens, closes;

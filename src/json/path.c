@@ -7,7 +7,7 @@ enum { TEXT_MAX = 64 << 10 };
 struct parser {
     struct rn_view text;
     size_t at;
-    char *out; /* where the next name goes; never longer than the text */
+    char *out; /* position of the next name; never longer than the text */
     struct rn_err *err;
 };
 
@@ -87,7 +87,7 @@ static enum rn_code check_utf8(struct parser *p)
     return RN_OK;
 }
 
-/* A name takes at least a slash and a byte. */
+/* A name takes at least a slash and one byte. */
 static enum rn_code reserve(struct rn_view text, struct rn_arena *a,
                             struct rn_view **names, char **bytes)
 {

@@ -1,17 +1,16 @@
-/* path.h -- a list of names that leads from a document to one of its values.
+/* path.h -- a path: the names that lead from a document to one of its values.
  *
  * Text form, as in partition key and unique key definitions:
  *
  *   /a/b          the member b of the member a
- *   /"a b"/'c/d'  names in quotes may hold anything; \" \' and \\ stand for
- *                 themselves there
+ *   /"a b"/'c/d'  quoted names may hold anything; \" \' and \\ are the escapes
  *
  * A bare name holds no blank, quote, backslash, bracket, *, ? or control
  * character; wildcards belong to indexing policies and are not names.  A path
- * has a name at least.  Names are only looked up in objects: /tags/0 does not
- * reach into an array.
+ * has at least one name.  Names are looked up only in objects: /tags/0 does not
+ * address an array element.
  *
- * Threads: a parsed path is only read.
+ * Threads: a parsed path is immutable.
  */
 #ifndef RN_JSON_PATH_H
 #define RN_JSON_PATH_H
@@ -19,19 +18,19 @@
 #include "json/json.h"
 
 struct rn_json_path {
-    const struct rn_view *names; /* unescaped; these live in the arena */
+    const struct rn_view *names; /* unescaped; in the arena */
     uint32_t count;
 };
 
-/* RN_BAD_REQUEST if the text is no path, else RN_NOMEM or RN_TOO_LARGE. */
+/* RN_BAD_REQUEST if the text is not a path, else RN_NOMEM or RN_TOO_LARGE. */
 enum rn_code rn_json_path_parse(struct rn_view text, struct rn_arena *a,
                                 struct rn_json_path *out,
                                 struct rn_err *err) RN_CHECK;
 
-/* Where the path leads from `from`, or RN_JSON_NONE. */
+/* The value at the path from `from`, or RN_JSON_NONE. */
 uint32_t rn_json_path_find(const struct rn_json_path *path,
                            const struct rn_json *j, uint32_t from);
-/* The text of a path: a name that is not of letters, digits and _ alone is in
+/* Prints a path: a name with characters other than letters, digits and _ is in
  * double quotes. */
 enum rn_code rn_json_path_print(const struct rn_json_path *path,
                                 struct rn_buf *out) RN_CHECK;

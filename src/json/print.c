@@ -74,7 +74,7 @@ static void put_escape(struct rn_json_out *o, char c)
     }
 }
 
-/* How far the text can be written as it is. */
+/* The end of the text that needs no escaping. */
 static const char *clean_end(const char *at, const char *end)
 {
     for (;;) {
@@ -132,9 +132,9 @@ void rn_json_out_raw(struct rn_json_out *o, struct rn_view json)
     o->needs_comma = true;
 }
 
-enum { ESCAPE_MAX = 12 }; /* a pair of halves */
+enum { ESCAPE_MAX = 12 }; /* a surrogate pair */
 
-/* Of the escape at `at`; two halves of a character are one. */
+/* The length of the escape at `at`; a surrogate pair is one escape. */
 static size_t escape_len(const char *at)
 {
     uint32_t point;
@@ -145,7 +145,7 @@ static size_t escape_len(const char *at)
     return point >= 0xd800 && point <= 0xdfff ? ESCAPE_MAX : 6;
 }
 
-/* JSON has backslashes in strings only, so that its structure is no matter. */
+/* JSON has backslashes only in strings, so the structure need not be parsed. */
 void rn_json_out_plain(struct rn_json_out *o, struct rn_view json)
 {
     const char *at = json.at, *end = json.at + json.len;
@@ -206,7 +206,7 @@ void rn_json_out_double(struct rn_json_out *o, double value)
 
 /* ---- parsed values ------------------------------------------------------- */
 
-/* What the source holds for one node: a string's quotes are around it. */
+/* The source text of one node; a string includes its quotes. */
 static struct rn_view source(const struct rn_json *j, uint32_t value)
 {
     struct rn_view v = rn_json_text(j, value);
@@ -221,7 +221,7 @@ struct nest {
     const struct rn_json *json;
     uint32_t depth;
     struct {
-        uint32_t end; /* the node behind its last */
+        uint32_t end; /* index after its last node */
         bool is_object;
     } level[RN_JSON_DEPTH_MAX];
 };
@@ -236,7 +236,7 @@ static void nest_open(struct nest *n, struct rn_json_out *o, uint32_t value)
     begin(o, is_object ? RN_LIT("{") : RN_LIT("["));
 }
 
-/* Closes the containers of which `next` is no longer a part. */
+/* Closes the containers that do not contain `next`. */
 static void nest_close(struct nest *n, struct rn_json_out *o, uint32_t next)
 {
     while (n->depth > 0 && n->level[n->depth - 1].end == next) {

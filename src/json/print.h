@@ -1,4 +1,4 @@
-/* print.h -- JSON out: into a buffer, compact, value by value.
+/* print.h -- a JSON writer: compact, into a buffer, value by value.
  *
  *   struct rn_json_out o = RN_JSON_OUT_INIT(&buf);
  *   rn_json_out_object_begin(&o);
@@ -7,13 +7,12 @@
  *   rn_json_out_object_end(&o);
  *   rc = rn_json_out_finish(&o);
  *
- * Commas are put where they belong.  The first failure (RN_TOO_LARGE or
- * RN_NOMEM, as of the buffer) is kept and all that follows does nothing, so
- * that one look at the end is enough.  What was written until then stays in the
- * buffer.
+ * Commas are inserted automatically.  The first error (RN_TOO_LARGE or
+ * RN_NOMEM, from the buffer) is kept and later calls do nothing, so that one
+ * check at the end is enough.  Partial output stays in the buffer.
  *
- * The caller sees to it that keys stand in objects, differ, and have one value
- * each, and that what is begun is ended.
+ * The caller ensures that keys are in objects, differ, and have one value each,
+ * and that every begin has its end.
  */
 #ifndef RN_JSON_PRINT_H
 #define RN_JSON_PRINT_H
@@ -36,9 +35,9 @@ void rn_json_out_object_end(struct rn_json_out *o);
 void rn_json_out_array_begin(struct rn_json_out *o);
 void rn_json_out_array_end(struct rn_json_out *o);
 
-/* Escape what must be escaped and nothing else.  What is not UTF-8 comes out as
- * U+FFFD, byte by byte: these also print names and errors made of bytes that
- * nobody has checked, and an answer must always be JSON. */
+/* Escape only what must be escaped.  Invalid UTF-8 is printed as U+FFFD, byte
+ * by byte: these functions also print names and errors from unchecked bytes,
+ * and an answer must always be valid JSON. */
 void rn_json_out_key(struct rn_json_out *o, struct rn_view name);
 void rn_json_out_string(struct rn_json_out *o, struct rn_view text);
 
@@ -46,24 +45,24 @@ void rn_json_out_null(struct rn_json_out *o);
 void rn_json_out_bool(struct rn_json_out *o, bool value);
 void rn_json_out_int(struct rn_json_out *o, int64_t value);
 void rn_json_out_uint(struct rn_json_out *o, uint64_t value);
-/* As JavaScript prints it; null if it is not finite, as JavaScript does. */
+/* In JavaScript's format; null if it is not finite, as in JavaScript. */
 void rn_json_out_double(struct rn_json_out *o, double value);
 
-/* A value that is already JSON: a number's text, a stored document. */
+/* A value that is already JSON: the text of a number, a stored document. */
 void rn_json_out_raw(struct rn_json_out *o, struct rn_view json);
-/* The same of a text that has been parsed, with no more escapes than it needs:
- * strings that are equal come out byte for byte alike.  Never longer. */
+/* The same for a parsed text, with as few escapes as possible: equal strings
+ * are printed as equal bytes.  Never longer. */
 void rn_json_out_plain(struct rn_json_out *o, struct rn_view json);
-/* A parsed value without white space; strings and numbers byte for byte as
- * they were sent.  An undefined value is a bug of the caller. */
+/* A parsed value without white space; strings and numbers byte for byte as they
+ * were sent.  The value must not be undefined. */
 void rn_json_out_value(struct rn_json_out *o, const struct rn_json *j,
                        uint32_t value);
 
-/* A parsed object's member, its name and value as they were sent. */
+/* A member of a parsed object, name and value as they were sent. */
 void rn_json_out_member(struct rn_json_out *o, const struct rn_json *j,
                         uint32_t name, uint32_t value);
 
-/* The first failure, if any.  Everything begun must have been ended. */
+/* The first error, if any.  Every begin must have had its end. */
 enum rn_code rn_json_out_finish(const struct rn_json_out *o) RN_CHECK;
 
 #endif

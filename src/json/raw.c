@@ -1,14 +1,14 @@
-/* raw.c -- control characters that stand as they are in strings of a text.
+/* raw.c -- escapes raw control characters in the strings of a JSON text.
  *
- * JSON forbids them, but the service takes them, so clients send them.  They
- * are escaped before anything else looks at the text: what is stored and sent
- * is JSON.
+ * JSON forbids them, but the service accepts them, so clients send them.  They
+ * are escaped before any other code reads the text, so that valid JSON is
+ * stored and sent.
  */
 #include "json/json.h"
 
 #include <string.h>
 
-/* True if one of the eight bytes is below a blank. */
+/* True if one of the eight bytes is below the space. */
 static bool has_control(uint64_t word)
 {
     const uint64_t blanks = UINT64_C(0x2020202020202020);
@@ -33,8 +33,8 @@ static bool holds_control(struct rn_view text)
     return false;
 }
 
-/* Writes the text with its raw control characters escaped and returns how long
- * that is; writes nothing if `out` is NULL. */
+/* Writes the text with its raw control characters escaped and returns the
+ * length; only measures if `out` is NULL. */
 static size_t escape(struct rn_view text, char *out)
 {
     static const char digits[] = "0123456789abcdef";

@@ -1,9 +1,10 @@
-/* scan.h -- the inside of strings: how far plain text goes, many bytes at a
- * time, and hexadecimal digits; and what can be passed over unread.
+/* scan.h -- fast scanning of JSON: plain text in strings, skipping values, and
+ * hexadecimal digits.
  *
- * Plain is what may stand in a JSON string as it is and needs no further look:
- * ASCII from the space on, without the quote and the backslash.  Both ways give
- * the same answer; rn_scan_plain is the faster one the machine has.
+ * A plain byte may appear in a JSON string unescaped and needs no further
+ * check: ASCII from the space on, without the quote and the backslash.  Both
+ * implementations give the same result; rn_scan_plain is the faster one of the
+ * machine.
  */
 #ifndef RN_JSON_SCAN_H
 #define RN_JSON_SCAN_H
@@ -18,8 +19,8 @@ static inline bool rn_scan_is_plain(char c)
 }
 
 /* True if one of the eight bytes of `x` may not be plain.  The high bit of a
- * byte of (y - ones) & ~y tells that the byte of y is zero; a borrow can tell
- * so wrongly, but only of a byte above one of which it is true. */
+ * byte of (y - ones) & ~y is set if the byte of y is zero; a borrow can set it
+ * wrongly, but only above a byte that is zero. */
 static inline bool rn_scan_word_stops(uint64_t x)
 {
     const uint64_t ones = 0x0101010101010101u;
@@ -50,7 +51,8 @@ static inline const char *rn_scan_plain_words(const char *at, const char *end)
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Signed: what is below the space includes all that has its high bit set. */
+/* The comparison is signed: bytes below the space include those with the high
+ * bit set. */
 static inline const char *rn_scan_plain(const char *at, const char *end)
 {
     const __m128i quote = _mm_set1_epi8('"');
@@ -102,7 +104,8 @@ static inline const char *rn_scan_quote(const char *at, const char *end)
 }
 #endif
 
-/* Behind the string whose text begins at `at`, or NULL if it does not end. */
+/* The position after the string whose text starts at `at`, or NULL if it does
+ * not end. */
 static inline const char *rn_scan_past_string(const char *at, const char *end)
 {
     for (;;) {
@@ -113,15 +116,16 @@ static inline const char *rn_scan_past_string(const char *at, const char *end)
             return at + 1;
         if (end - at < 2)
             return NULL;
-        at += 2; /* the backslash, and what it takes with it */
+        at += 2; /* the backslash, and the escaped byte */
     }
 }
 
-/* Behind the array or object that begins at `at`, or NULL if it does not end.
- * Of text that is not known to be JSON this says nothing.  In pass.c. */
+/* The position after the array or object that starts at `at`, or NULL if it
+ * does not end.  The text must be valid JSON.  In pass.c. */
 const char *rn_scan_past_container(const char *at, const char *end);
 
-/* The value of the four hexadecimal digits at `at`, or -1 if they are not. */
+/* The value of the four hexadecimal digits at `at`, or -1 if they are
+ * invalid. */
 static inline int rn_scan_hex4(const char *at)
 {
     int value = 0;

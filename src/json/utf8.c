@@ -9,8 +9,8 @@ static bool is_tail(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Sequences of three and four bytes.  The second byte alone decides whether
- * the form is overlong, a surrogate or too high: RFC 3629, section 4. */
+/* Sequences of three and four bytes.  The second byte alone decides whether the
+ * form is overlong, a surrogate or too high: RFC 3629, section 4. */
 static size_t long_len(const unsigned char *at, size_t room)
 {
     unsigned char low = 0x80, high = 0xbf;
@@ -39,7 +39,7 @@ size_t rn_utf8_len(const char *at, const char *end)
     assert(at < end);
     if (u[0] < 0x80)
         return 1;
-    if (u[0] < 0xc2) /* a tail byte, or overlong */
+    if (u[0] < 0xc2) /* a continuation byte, or overlong */
         return 0;
     if (u[0] < 0xe0)
         return room >= 2 && is_tail(u[1]) ? 2 : 0;

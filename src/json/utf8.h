@@ -1,5 +1,5 @@
-/* utf8.h -- UTF-8 as RFC 3629 has it: no overlong form, no surrogate, nothing
- * above U+10FFFF.
+/* utf8.h -- UTF-8 validation and encoding by RFC 3629: no overlong form, no
+ * surrogate, nothing above U+10FFFF.
  *
  * Values only.  Any thread.
  */
@@ -11,12 +11,12 @@
 
 enum { RN_UTF8_MAX = 4 }; /* bytes of one code point */
 
-/* How many bytes the code point at `at` takes; 0 if what stands there is not
- * one.  at < end. */
+/* The length in bytes of the code point at `at`; 0 if it is invalid.  at <
+ * end. */
 size_t rn_utf8_len(const char *at, const char *end);
 
-/* Writes `point`, which must be a code point and no surrogate, and returns how
- * many bytes it took. */
+/* Writes `point`, which must be a code point and not a surrogate, and returns
+ * its length in bytes. */
 size_t rn_utf8_encode(uint32_t point, char out[RN_UTF8_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-/* value.c -- what is on the tape; see json.h. */
+/* value.c -- reads the values on the tape; see json.h. */
 #include "json/json.h"
 #include "json/number.h"
 #include "json/scan.h"
@@ -8,7 +8,7 @@
 
 /* ---- strings ------------------------------------------------------------- */
 
-/* `at` is at the u.  The parser has seen to it that halves come in pairs. */
+/* `at` is at the u.  The parser has checked that surrogates come in pairs. */
 static const char *unescape_unicode(const char *at, char *out, size_t *len)
 {
     uint32_t point = (uint32_t)rn_scan_hex4(at + 1);
@@ -23,7 +23,8 @@ static const char *unescape_unicode(const char *at, char *out, size_t *len)
     return at;
 }
 
-/* Reads one escape, `at` being at its backslash; returns the place behind. */
+/* Decodes one escape; `at` is at its backslash.  Returns the position after
+ * it. */
 static const char *unescape_one(const char *at, char out[RN_UTF8_MAX],
                                 size_t *len)
 {
@@ -59,7 +60,7 @@ size_t rn_json_unescape(struct rn_view raw, char *out)
     return done;
 }
 
-/* If `v` begins with these bytes, moves it past them. */
+/* If `v` starts with these bytes, moves it past them. */
 static bool skip(struct rn_view *v, const char *at, size_t len)
 {
     if (v->len < len || (len && memcmp(v->at, at, len) != 0))
