@@ -30,7 +30,7 @@ enum state {
     DONE,
 };
 
-enum { DIGITS_MAX = 16 }; /* of 64 bits; so the size cannot overflow */
+enum { DIGITS_MAX = 16 }; /* of 64 bits, so the size cannot overflow */
 
 static bool bad_chunk(struct rn_http_refusal *no)
 {
@@ -72,7 +72,8 @@ static bool take_extension(struct rn_http_chunked *c, char byte,
     return true;
 }
 
-/* Any byte of a trailer line: both limits of the head hold here as well. */
+/* Counts a byte of a trailer line: both limits of the head apply here as
+ * well. */
 static bool count_trailer(struct rn_http_chunked *c, struct rn_http_refusal *no)
 {
     if (c->trailer_left == 0 || c->line_len == c->line_max)
@@ -151,7 +152,7 @@ static bool take(struct rn_http_chunked *c, char byte,
     case DONE:
         break;
     }
-    assert(false); /* data and the end are not taken bytewise */
+    assert(false); /* data and the end are not processed bytewise */
     return false;
 }
 

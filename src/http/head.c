@@ -17,7 +17,7 @@ static struct rn_view view_of(const struct rn_http_request *req,
     return rn_view_of(req->head + s.at, s.len);
 }
 
-/* Takes what stands before the first `stop` out of `line`, with the stop. */
+/* Takes the text before the first `stop` out of `line`, and the stop. */
 static bool cut(struct rn_view *line, char stop, struct rn_view *out)
 {
     const char *at = line->len ? memchr(line->at, stop, line->len) : NULL;
@@ -83,8 +83,8 @@ bool rn_http_head_parse_line(struct rn_http_head *h,
 
 /* ---- fields -------------------------------------------------------------- */
 
-/* One spelling per number: digits only and no leading zero.  What does not fit
- * 63 bits is no length at all; what is merely too much is judged at the end. */
+/* One spelling per number: digits only and no leading zero.  A number beyond 63
+ * bits is not a length; one that is merely too large is refused at the end. */
 static bool judge_length(struct rn_http_head *h, struct rn_view value,
                          struct rn_http_refusal *no)
 {
@@ -138,8 +138,9 @@ static bool is_name_byte(char c)
            (c >= 'A' && c <= 'Z') || c == '.' || c == '-' || c == '_';
 }
 
-/* The bytes before the port: a name, an IPv4 address, or IPv6 in brackets.
- * Answers quote the host, so nothing that could need quoting is let in. */
+/* The length of the host before the port: a name, an IPv4 address, or IPv6 in
+ * brackets.  Answers quote the host, so no character that needs quoting is
+ * allowed. */
 static size_t host_name_len(struct rn_view host)
 {
     bool in_brackets = host.len > 0 && host.at[0] == '[';
@@ -190,7 +191,7 @@ static bool judge_expect(struct rn_http_head *h, struct rn_view value,
     return true;
 }
 
-/* A list; words we do not know are a proxy's business. */
+/* A list; unknown options are for proxies. */
 static void read_connection(struct rn_http_head *h, struct rn_view value)
 {
     struct rn_view word;
@@ -204,7 +205,8 @@ static void read_connection(struct rn_http_head *h, struct rn_view value)
     }
 }
 
-/* The fields that decide about framing; all others are for the handler. */
+/* Checks the fields that decide about framing; all others are for the
+ * handler. */
 static bool judge_field(struct rn_http_head *h,
                         const struct rn_http_request *req, struct rn_view name,
                         struct rn_view value, struct rn_http_refusal *no)
@@ -250,7 +252,7 @@ bool rn_http_head_parse_field(struct rn_http_head *h,
 
 /* ---- the whole head ------------------------------------------------------ */
 
-/* "http://host/path" is taken for "/path" if its host is the Host field's. */
+/* "http://host/path" is read as "/path" if its host equals the Host field. */
 static bool strip_authority(struct rn_http_head *h,
                             const struct rn_http_request *req,
                             struct rn_http_refusal *no)

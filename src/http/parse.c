@@ -1,23 +1,23 @@
 /* parse.c -- see parse.h.
  *
- * What lies in `in`, and the body's way out of it:
+ * The layout of `in`, and how the body leaves it:
  *
  *   in   | answered | head ........ | consumed | not yet looked at |  room
  *        0        start        start+kept   start+at              len
  *
  * `kept`, `at` and `scanned` count from `start`.  While the head is read all of
- * it is kept, so kept == at, the start of the current line, and `scanned` is as
- * far as that line was searched for its end.  Fields are remembered by their
- * place in the head, so `in` may move until the request is whole.
+ * it is kept, so kept == at, the start of the current line, and `scanned` is
+ * how far that line was searched for its end.  Fields are stored as offsets in
+ * the head, so `in` may move until the request is complete.
  *
  *   HEAD --no body----------------------------------> WHOLE
  *    |---- fits into the room behind the head: BEHIND --^
  *    |---- Content-Length: LENGTH, collected in `body` -^
  *    +---- chunked: CHUNKED, collected in `body` -------^
  *
- * In LENGTH and CHUNKED whatever is in `in` is consumed at once, so that the
- * bytes of a body can be read directly into `body`.  In PREFACE too, which
- * ends in a refusal.
+ * In LENGTH and CHUNKED everything in `in` is consumed at once, so that the
+ * bytes of a body can be read directly into `body`.  The same holds in PREFACE,
+ * which ends in a refusal.
  */
 #include "http/parse.h"
 
@@ -29,16 +29,16 @@ enum state { HEAD, BEHIND, LENGTH, CHUNKED, PREFACE, WHOLE, REFUSED };
 
 enum {
     READ_MIN = 1024, /* make room rather than read less at once */
-    READ = 4096,     /* holds a usual request with its document */
-    IN_SLACK = 8192, /* beyond the longest head, to go on reading */
+    READ = 4096,     /* holds a typical request with its document */
+    IN_SLACK = 8192, /* beyond the longest head, to continue reading */
     BODY_READ = 16384,
-    MANY_BYTES = 32 << 20, /* of all bodies: worth to be given back */
+    MANY_BYTES = 32 << 20, /* of all bodies: worth returning to the system */
     IN_KEPT = 16384,   /* memory beyond which an emptied buffer is freed: a */
     BODY_KEPT = 16384, /* connection at rest must not cost 64 KiB */
 };
 
-/* The longest field is a place in all ranges of a container, 1,024 of them,
- * which a client sends as it was given to it. */
+/* The longest field is a continuation over all ranges of a container, 1,024 of
+ * them, which a client returns unchanged. */
 const struct rn_http_limits rn_http_limits_default = {
     .request_line_bytes_max = 8192,
     .field_line_bytes_max = 32768,
@@ -71,13 +71,13 @@ void rn_http_reader_init(struct rn_http_reader *r,
                           limits->fields_bytes_max + IN_SLACK),
         .body = RN_BUF_INIT(limits->body_bytes_max + 1),
     };
-    assert(r->in.ceiling <= UINT32_MAX); /* places in the head are 32 bits */
+    assert(r->in.ceiling <= UINT32_MAX); /* offsets in the head are 32 bits */
     begin(r);
 }
 
-/* What a flood of bodies took lies between what others have, where the
- * allocator keeps it: so when the last of many bodies has gone, the free memory
- * is given back.  Where there are a few at a time it is used again. */
+/* The allocator keeps the memory of a flood of bodies, fragmented among other
+ * allocations.  So when the last of many bodies is freed, the free memory is
+ * returned to the system.  With a few bodies at a time it is reused. */
 static void note_total(size_t total)
 {
     static atomic_bool had_many;
@@ -90,7 +90,7 @@ static void note_total(size_t total)
         rn_trim();
 }
 
-/* To be called when the body's memory has changed. */
+/* Call it when the body's memory has changed. */
 static void count_body(struct rn_http_reader *r)
 {
     size_t now = r->body.room > BODY_READ ? r->body.room : 0;
@@ -102,7 +102,7 @@ static void count_body(struct rn_http_reader *r)
     note_total(atomic_fetch_add(r->limits->bodies_bytes, more) + more);
 }
 
-/* Whether `more` bytes for a body would be too much for all together. */
+/* Whether `more` bytes for a body would exceed the limit for all bodies. */
 static bool is_crowded(const struct rn_http_reader *r, size_t more)
 {
     const struct rn_http_limits *l = r->limits;
@@ -126,7 +126,7 @@ static size_t unread(const struct rn_http_reader *r)
     return r->in.len - r->start - r->at;
 }
 
-/* How many bytes may be read past `in`, directly into `body`. */
+/* The number of bytes that may be read directly into `body`, bypassing `in`. */
 static size_t direct(const struct rn_http_reader *r)
 {
     if (r->state == LENGTH)
@@ -138,8 +138,8 @@ static size_t direct(const struct rn_http_reader *r)
     return 0;
 }
 
-/* The body grows with what has come, not with what was announced: a length is
- * cheap to claim. */
+/* The body's memory grows with the bytes received, not with the announced
+ * length, which costs a client nothing. */
 static enum rn_code space_in_body(struct rn_http_reader *r, size_t left,
                                   char **at, size_t *len)
 {
@@ -148,7 +148,7 @@ static enum rn_code space_in_body(struct rn_http_reader *r, size_t left,
 
     if (want > left)
         want = left;
-    /* What comes next is refused then; it has to be read to be answered. */
+    /* The next bytes are then refused; they must be read before the answer. */
     if (want > BODY_READ && r->body.room - r->body.len < want &&
         is_crowded(r, want))
         want = BODY_READ;
@@ -161,8 +161,8 @@ static enum rn_code space_in_body(struct rn_http_reader *r, size_t left,
     return RN_OK;
 }
 
-/* Moves what is still needed to the front of `in`: of a head being read all,
- * later no more than the head. */
+/* Moves the needed bytes to the front of `in`: while a head is read all of it,
+ * later only the head. */
 static void compact(struct rn_http_reader *r)
 {
     size_t n = r->state == HEAD ? r->in.len - r->start : r->kept;
@@ -182,7 +182,7 @@ enum rn_code rn_http_reader_space(struct rn_http_reader *r, char **at,
     assert(r->state != WHOLE && r->state != REFUSED);
     if (left > 0)
         return space_in_body(r, left, at, len);
-    /* A body being collected behind its head has its room, and stays put. */
+    /* A body collected after its head has its room, and does not move. */
     if (r->state != BEHIND && r->in.room - r->in.len < READ_MIN) {
         enum rn_code rc;
         compact(r);
@@ -205,8 +205,8 @@ static enum rn_http_step refuse(struct rn_http_reader *r, int status,
     return RN_HTTP_REFUSED;
 }
 
-/* Finds the end of the line that begins at r->at.  The first offence in the
- * order of the bytes counts, or the cut of the pieces would show. */
+/* Finds the end of the line that starts at r->at.  The first error in byte
+ * order counts; otherwise the result would depend on how the bytes were cut. */
 static enum rn_http_step find_line(struct rn_http_reader *r, size_t max,
                                    struct rn_view *line)
 {
@@ -249,13 +249,13 @@ static size_t line_max(const struct rn_http_reader *r)
 
     if (r->head.target.len == 0)
         return r->limits->request_line_bytes_max;
-    left = left > 2 ? left - 2 : 0; /* but for the CRLF */
+    left = left > 2 ? left - 2 : 0; /* without the CRLF */
     return left < r->limits->field_line_bytes_max
                ? left
                : r->limits->field_line_bytes_max;
 }
 
-/* One line other than the empty one at the end. */
+/* Handles one line other than the empty one at the end. */
 static bool take_line(struct rn_http_reader *r, struct rn_view line)
 {
     r->request.head = r->in.at + r->start;
@@ -396,8 +396,8 @@ static enum rn_http_step read_body(struct rn_http_reader *r)
 
 /* ---- HTTP/2 -------------------------------------------------------------- */
 
-/* Only the first bytes of a connection can be it.  True: more are needed to
- * know, or PREFACE has begun. */
+/* Only the first bytes of a connection can be the preface.  True if more bytes
+ * are needed to decide, or if PREFACE has begun. */
 static bool find_preface(struct rn_http_reader *r)
 {
     size_t len = r->in.len - r->start;

@@ -8,7 +8,8 @@ enum {
     SETTINGS = 4,
 };
 
-/* SETTINGS without any; GOAWAY: no stream was served, HTTP_1_1_REQUIRED. */
+/* SETTINGS without parameters; GOAWAY: no stream was served,
+ * HTTP_1_1_REQUIRED. */
 static const char answer[] = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
                              "\x00\x00\x08\x07\x00\x00\x00\x00\x00"
                              "\x00\x00\x00\x00\x00\x00\x00\x0d";
@@ -27,7 +28,7 @@ static uint32_t frame_len(const struct rn_http_preface *p)
     return (uint32_t)p->head[0] << 16 | (uint32_t)p->head[1] << 8 | p->head[2];
 }
 
-/* The head of a frame is whole: is it one to answer at? */
+/* The header of a frame is complete: whether to answer now. */
 static bool is_time(const struct rn_http_preface *p)
 {
     bool is_first = p->taken == 0;

@@ -1,15 +1,15 @@
-/* preface.h -- clients that begin in HTTP/2 without asking, told to use 1.1.
+/* preface.h -- answers the HTTP/2 connection preface with GOAWAY, so that the
+ * client falls back to HTTP/1.1.
  *
- * A client may know beforehand that a server speaks HTTP/2 (RFC 9113, 3.3); one
- * that does not know may try.  It sends 24 bytes that are no request of
- * HTTP/1.1, SETTINGS, and its first request (HEADERS).  It goes back to
- * HTTP/1.1 if it is told so in HTTP/2, and about a request: to close before
- * that has come looks to it like a broken network.  So frames are passed over
- * up to the first HEADERS, and answered with SETTINGS and GOAWAY,
- * HTTP_1_1_REQUIRED.
+ * A client may assume that a server speaks HTTP/2 (RFC 9113, 3.3).  It sends 24
+ * bytes that are not an HTTP/1.1 request, SETTINGS, and its first request
+ * (HEADERS).  It falls back to HTTP/1.1 if the server says so in HTTP/2, and
+ * after a request: an earlier close looks to it like a network failure.  So
+ * frames are skipped up to the first HEADERS, and answered with SETTINGS and
+ * GOAWAY, HTTP_1_1_REQUIRED.
  *
- * What follows the 24 bytes and begins with no SETTINGS, has too long a frame,
- * or has too many before HEADERS, is answered so at once.  How the bytes are
+ * If the 24 bytes are not followed by SETTINGS, or a frame is too long, or too
+ * many bytes precede HEADERS, the answer is sent at once.  How the bytes are
  * cut makes no difference.
  *
  * One thread at a time.
@@ -23,20 +23,21 @@
 
 enum { RN_HTTP_PREFACE_MAX = 1 << 16 }; /* bytes before HEADERS */
 
-/* Zeroed is at the beginning, behind the 24 bytes. */
+/* A zeroed struct is at the start, after the 24 bytes. */
 struct rn_http_preface {
-    unsigned char head[9]; /* of a frame, as far as it has come */
+    unsigned char head[9]; /* of a frame, as far as received */
     unsigned have;
     uint32_t left; /* of the frame's payload */
     uint32_t taken;
 };
 
-/* How many of the 24 bytes `bytes` begins with: all there are, or 24; else 0.
- */
+/* How many of the 24 bytes `bytes` starts with: all of `bytes`, or 24; else
+ * 0. */
 size_t rn_http_preface_match(struct rn_view bytes);
 #define RN_HTTP_PREFACE_BYTES ((size_t)24)
 
-/* Takes what has come.  True, and the refusal, once it is time to answer. */
+/* Consumes the received bytes.  True, with the refusal, once it is time to
+ * answer. */
 bool rn_http_preface_take(struct rn_http_preface *p, struct rn_view bytes,
                           struct rn_http_refusal *no);
 

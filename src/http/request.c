@@ -35,7 +35,7 @@ struct rn_view rn_http_field_value(const struct rn_http_request *req,
     return rn_view_of(req->head + f->at + f->value_at, f->value_len);
 }
 
-/* The index of the first such field from `index` on, or field_count. */
+/* The index of the first field of that name from `index` on, or field_count. */
 static unsigned find(const struct rn_http_request *req, struct rn_view name,
                      unsigned index)
 {

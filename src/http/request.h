@@ -1,4 +1,4 @@
-/* request.h -- one HTTP request as its handler sees it.
+/* request.h -- a parsed HTTP request.
  *
  * Every view points into the reader that made the request (parse.h) and is
  * valid until that reader is asked for the next one.
@@ -16,45 +16,45 @@ enum rn_http_method {
     RN_HTTP_PATCH,
     RN_HTTP_DELETE,
     RN_HTTP_OPTIONS,
-    RN_HTTP_METHODS, /* how many there are */
+    RN_HTTP_METHODS, /* number of methods */
 };
 
-/* More is an attack; raising it costs 12 bytes a connection each. */
+/* More is an attack; each one costs 12 bytes per connection. */
 enum { RN_HTTP_FIELDS_MAX = 100 };
 
-/* A header field by its place in the head, which may move while it is read. */
+/* A header field by its offset in the head, which may move while it is read. */
 struct rn_http_field {
     uint32_t at;
     uint16_t name_len, value_at, value_len; /* value_at counts from `at` */
-    uint16_t key; /* rn_http_name_key: tells most names apart at a glance */
+    uint16_t key; /* rn_http_name_key: a cheap filter before comparing names */
 };
 
 struct rn_http_request {
     enum rn_http_method method;
     bool is_1_0;         /* else HTTP/1.1 */
     bool keep_alive;     /* what the client wants; else close after answering */
-    struct rn_view host; /* empty only in HTTP/1.0; else name[:port], sane */
+    struct rn_view host; /* empty only in HTTP/1.0; else name[:port] */
     /* As on the wire: starts with '/', or is "*" (OPTIONS only). */
     struct rn_view target;
-    struct rn_view body; /* whole and decoded */
+    struct rn_view body; /* complete and decoded */
 
     const char *head;
     unsigned field_count;
-    uint64_t keys; /* rn_http_key_bit of each: most names asked for are none */
+    uint64_t keys; /* rn_http_key_bit of each name: a filter for absent names */
     struct rn_http_field fields[RN_HTTP_FIELDS_MAX];
 };
 
-/* Why there is no request: the status to answer with and a sentence for the
- * client.  Where the next request would begin is then unknown, so the
- * connection must be closed after the answer. */
+/* Why there is no request: the status to answer with and a message for the
+ * client.  The start of the next request is then unknown, so the connection
+ * must be closed after the answer. */
 struct rn_http_refusal {
     int status;
     const char *why; /* a constant */
-    /* What is sent in place of an answer in HTTP/1.1; empty: nothing is. */
+    /* Bytes to send instead of an HTTP/1.1 answer; empty: none. */
     struct rn_view raw;
 };
 
-/* Fills in the refusal and says false, so that refusing is one statement. */
+/* Sets the refusal and returns false, so that refusing is one statement. */
 static inline bool rn_http_refuse(struct rn_http_refusal *no, int status,
                                   const char *why)
 {
@@ -65,25 +65,25 @@ static inline bool rn_http_refuse(struct rn_http_refusal *no, int status,
 /* A constant such as "GET".  Never NULL. */
 const char *rn_http_method_name(enum rn_http_method method);
 
-/* The same for names that are the same but for the case of letters, and mostly
- * only for these.  No name is empty. */
+/* A case-insensitive hash of a name: equal names have equal keys, and few
+ * others do.  No name is empty. */
 static inline uint16_t rn_http_name_key(struct rn_view name)
 {
     return (uint16_t)(name.len << 8 |
                       ((unsigned char)name.at[name.len - 1] | 0x20));
 }
 
-/* A bit of a set of keys. */
+/* A bit of a Bloom filter over keys. */
 static inline uint64_t rn_http_key_bit(uint16_t key)
 {
     return (uint64_t)1 << ((key + (key >> 8) * 5) & 63);
 }
 
-/* For what may be there: header's alone. */
+/* The slow path of rn_http_header; private to it. */
 struct rn_view rn_http_header_find(const struct rn_http_request *req,
                                    struct rn_view name);
-/* The value of the first field of that name, in any case of letters, without
- * blanks around it.  `at` is NULL if there is none; an empty value has `at`. */
+/* The value of the first field of that name, case-insensitively, without blanks
+ * around it.  `at` is NULL if there is none; an empty value has `at`. */
 static inline struct rn_view rn_http_header(const struct rn_http_request *req,
                                             struct rn_view name)
 {
@@ -92,7 +92,7 @@ static inline struct rn_view rn_http_header(const struct rn_http_request *req,
     return rn_http_header_find(req, name);
 }
 
-/* True if the field is there more than once: for those that must not be. */
+/* True if the field occurs more than once: for fields that must not. */
 bool rn_http_header_repeats(const struct rn_http_request *req,
                             struct rn_view name);
 

@@ -7,10 +7,10 @@
 #include <assert.h>
 
 enum {
-    LINE_ROOM = 64, /* for the first line, which is known last */
-    END_ROOM = 64,  /* for what we say ourselves behind the others' headers */
-    HEAD_FIRST = 1536, /* an answer has about thirty */
-    SMALL_MAX = 4096,  /* of head and body, to be sent as one */
+    LINE_ROOM = 64,    /* for the status line, which is written last */
+    END_ROOM = 64,     /* for our own headers after the caller's */
+    HEAD_FIRST = 1536, /* a typical answer has about thirty headers */
+    SMALL_MAX = 4096,  /* of head and body, to be sent as one buffer */
 };
 
 const char *rn_http_reason(int status)
@@ -153,7 +153,7 @@ static struct rn_view connection_line(const struct rn_http_response *res)
     return RN_LIT("\r\n");
 }
 
-/* Writes the first line so that it stops where the headers begin. */
+/* Writes the status line so that it ends where the headers start. */
 static char *print_line(struct rn_http_response *res)
 {
     struct rn_view reason = rn_view_text(rn_http_reason(res->status));
@@ -172,7 +172,7 @@ static char *print_line(struct rn_http_response *res)
     return from;
 }
 
-/* To copy a small body costs less than to tell the kernel of two places. */
+/* Copying a small body costs less than passing two buffers to the kernel. */
 enum rn_code rn_http_response_parts(struct rn_http_response *res,
                                     struct rn_view *head, struct rn_view *body)
 {

@@ -1,13 +1,11 @@
-/* response.h -- an answer, from its parts to bytes.
+/* response.h -- builds an HTTP response and serializes it.
  *
  *   struct rn_http_response res = { 0 };
  *
- *   rn_http_response_init(&res, &reader.request);
- *   res.status = 200;
- *   rn_http_response_add(&res, RN_LIT("content-type"), RN_LIT("text/plain"));
- *   res.body = body;
- *   rc = rn_http_response_print(&res, &out);          all of it, or
- *   rc = rn_http_response_parts(&res, &head, &body);  e.g. for one writev
+ * The response adds Content-Length and Connection; the caller adds Date and the
+ * rest.  Adding never fails at once: the first error, be it memory or a value
+ * with a control byte that could inject a header, is returned by print, and
+ * then nothing is printed.
  *
  * Content-Length and Connection are ours to say; Date and the rest the
  * caller's.  Adding cannot fail at once: what went wrong first, be it memory or
@@ -28,37 +26,38 @@ struct rn_http_response {
     struct rn_view body; /* not copied until printed */
     bool keep_alive;     /* clear it to close after this answer */
 
-    /* Its own. */
+    /* Private. */
     bool is_head, is_1_0;
     enum rn_code failed;
-    struct rn_buf head; /* room for the first line, then the headers */
+    struct rn_buf head; /* room for the status line, then the headers */
 };
 
-/* `res` is zeroed, or was used for another answer, whose memory it keeps.
- * `req` is NULL if there was no request to speak of: then the answer closes. */
+/* `res` is zeroed, or was used for another answer, whose memory it reuses.
+ * `req` is NULL if there was no valid request: then the answer closes the
+ * connection. */
 void rn_http_response_init(struct rn_http_response *res,
                            const struct rn_http_request *req);
 void rn_http_response_release(struct rn_http_response *res);
 
-/* `name` is the program's own and must be a token; `value` may come from
- * anywhere. */
+/* `name` is a constant of the program and must be a token; `value` may come
+ * from anywhere. */
 void rn_http_response_add(struct rn_http_response *res, struct rn_view name,
                           struct rn_view value);
 void rn_http_response_add_number(struct rn_http_response *res,
                                  struct rn_view name, uint64_t value);
-/* The same for a value that is the program's own, too. */
+/* The same for a value that is also the program's own. */
 void rn_http_response_add_own(struct rn_http_response *res, struct rn_view name,
                               struct rn_view value);
-/* Lines that are, each with its CRLF. */
+/* Adds complete header lines, each with its CRLF. */
 void rn_http_response_add_lines(struct rn_http_response *res,
                                 struct rn_view lines);
 
-/* Adds to `out`, and leaves it as it was on failure. */
+/* Appends to `out`, which is unchanged on failure. */
 enum rn_code rn_http_response_print(struct rn_http_response *res,
                                     struct rn_buf *out) RN_CHECK;
-/* The bytes to be sent, which last until another header is added.  A small body
- * lies behind its head and is part of it; there is none after HEAD and with 204
- * and 304.  In both cases `body` is empty. */
+/* The bytes to send, valid until another header is added.  A small body is
+ * appended to its head and is part of it; there is no body after HEAD and with
+ * 204 and 304.  In both cases `body` is empty. */
 enum rn_code rn_http_response_parts(struct rn_http_response *res,
                                     struct rn_view *head,
                                     struct rn_view *body) RN_CHECK;

@@ -3,7 +3,7 @@
 
 #include "base/hex.h"
 
-/* Takes the piece before the next `stop`, or all the rest. */
+/* Takes the text before the next `stop`, or all the rest. */
 static struct rn_view piece(struct rn_view *rest, char stop)
 {
     const char *at = rest->len ? memchr(rest->at, stop, rest->len) : NULL;
@@ -20,7 +20,7 @@ static struct rn_view piece(struct rn_view *rest, char stop)
     return out;
 }
 
-/* Decodes to *room and moves it on. */
+/* Decodes to *room and advances it. */
 static enum rn_code decode(struct rn_view in, char **room, struct rn_view *out,
                            struct rn_err *err)
 {
@@ -46,8 +46,8 @@ static size_t count(struct rn_view v, char c)
 static enum rn_code split_path(struct rn_http_target *t, struct rn_arena *arena,
                                struct rn_err *err)
 {
-    /* One block: the views, then the bytes they show.  A segment needs at least
-     * a slash of its own, and one more at most begins without. */
+    /* One allocation: the views, then the bytes they show.  Each segment has a
+     * slash of its own, except possibly the first. */
     size_t views = (count(t->path, '/') + 1) * sizeof(struct rn_view);
     struct rn_view rest = t->path, *segments;
     char *room;

@@ -1,9 +1,9 @@
-/* target.h -- a request's target taken apart: decoded path and parameters.
+/* target.h -- parses the request target: decoded path segments and parameters.
  *
  * The path is split at its slashes first and each segment decoded alone, so
- * "%2F" is a byte of a name and never a border.  Empty segments vanish: old
- * clients send "//dbs", the Python SDK ends paths with a slash.  Nothing else
- * is tidied: ".." is a name like any other, and "+" a plus.
+ * "%2F" is a byte of a name and never a separator.  Empty segments are dropped:
+ * old clients send "//dbs", the Python SDK ends paths with a slash.  Nothing
+ * else is normalized: ".." is a name like any other, and "+" a plus.
  *
  * All views but `path` and `query` point into the arena.
  */
@@ -34,8 +34,8 @@ struct rn_http_target {
     size_t param_count;
 };
 
-/* Refuses with RN_BAD_REQUEST a '%' without two hexadecimal digits, %00, and a
- * parameter that is given twice; RN_NOMEM if the arena is exhausted. */
+/* RN_BAD_REQUEST for a '%' without two hexadecimal digits, %00, and a parameter
+ * that is given twice; RN_NOMEM if the arena is exhausted. */
 enum rn_code rn_http_target_parse(struct rn_view target,
                                   enum rn_http_question question,
                                   struct rn_arena *arena,

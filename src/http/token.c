@@ -52,9 +52,9 @@ bool rn_http_same(struct rn_view a, struct rn_view b)
     return true;
 }
 
-/* Eight bytes at once: how many come before the first that is below 0x20 or
- * 0x7f, a tab among them; eight if there is none.  A borrow can mark a byte
- * wrongly, but only one behind the first. */
+/* Eight bytes at once: the number of bytes before the first that is below 0x20
+ * or equal to 0x7f, tabs included; eight if there is none.  A borrow can mark a
+ * byte wrongly, but only after the first. */
 static unsigned clean_bytes(const char *at)
 {
     const uint64_t ones = UINT64_MAX / 255, high = ones << 7;
@@ -67,13 +67,13 @@ static unsigned clean_bytes(const char *at)
     return found ? (unsigned)__builtin_ctzll(found) / 8 : 8;
 }
 
-/* The last eight bytes are looked at once more, as a word, rather than those
- * that are left over one by one: most texts are short. */
+/* The last eight bytes are checked again as one word, instead of the remaining
+ * bytes one by one: most texts are short. */
 const char *rn_http_find_control(const char *at, const char *end)
 {
     bool is_word;
 
-    if (at == end) /* both NULL, perhaps */
+    if (at == end) /* perhaps both are NULL */
         return end;
     is_word = end - at >= 8;
     while (end - at >= 8) {

@@ -1,6 +1,6 @@
-/* token.h -- which bytes may stand where in HTTP.
+/* token.h -- character classes of HTTP.
  *
- * For the files of this directory only.  Values, no state.
+ * Private to this directory.  Values, no state.
  */
 #ifndef RN_HTTP_TOKEN_H
 #define RN_HTTP_TOKEN_H
@@ -20,7 +20,7 @@ static inline bool rn_http_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* What may not stand in a line: controls other than the tab. */
+/* Controls other than the tab, which may not appear in a line. */
 static inline bool rn_http_is_control(char c)
 {
     return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
@@ -34,13 +34,13 @@ static inline bool rn_http_is_visible(char c)
 
 bool rn_http_is_token(struct rn_view v);
 
-/* Without regard to case, for letters of ASCII only. */
+/* Case-insensitive equality, for ASCII letters only. */
 bool rn_http_same(struct rn_view a, struct rn_view b);
 
 /* The first control byte of [at, end), or `end`. */
 const char *rn_http_find_control(const char *at, const char *end);
 
-/* Without the blanks and tabs around it. */
+/* The view without leading and trailing blanks and tabs. */
 struct rn_view rn_http_trim(struct rn_view v);
 
 #endif
