@@ -23,7 +23,7 @@ enum rn_reason {
     RN_REASON_CONTAINER_RID,   /* the client refers to an earlier container */
     RN_REASON_METHOD,          /* the verb is not allowed on this path */
     RN_REASON_NOT_JSON,        /* a row holds NaN or an infinity */
-    RN_REASON_METHOD_UNKNOWN,  /* nor on any other path */
+    RN_REASON_METHOD_UNKNOWN,  /* the verb is not allowed on any path */
     RN_REASON_HTTP_VERSION,    /* neither 1.0 nor 1.1 */
 
     /* RN_FORBIDDEN */

@@ -33,8 +33,8 @@ enum {
     IN_SLACK = 8192, /* beyond the longest head, to continue reading */
     BODY_READ = 16384,
     MANY_BYTES = 32 << 20, /* of all bodies: worth returning to the system */
-    IN_KEPT = 16384,   /* memory beyond which an emptied buffer is freed: a */
-    BODY_KEPT = 16384, /* connection at rest must not cost 64 KiB */
+    IN_KEPT = 16384,       /* an emptied buffer with more memory is freed, */
+    BODY_KEPT = 16384,     /* since 64 KiB per idle connection is too much */
 };
 
 /* The longest field is a continuation over all ranges of a container, 1,024 of
@@ -119,7 +119,7 @@ void rn_http_reader_release(struct rn_http_reader *r)
     count_body(r);
 }
 
-/* ---- where bytes go ------------------------------------------------------ */
+/* ---- buffer space -------------------------------------------------------- */
 
 static size_t unread(const struct rn_http_reader *r)
 {

@@ -78,7 +78,7 @@ void rn_json_release(struct rn_json *j)
     j->text = (struct rn_view){ 0 };
 }
 
-/* ---- failing ------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 /* Prepends the position to the message of rn_fail and returns NULL, so that
  * failing is one statement. */
@@ -531,7 +531,7 @@ static enum rn_code parse(struct parser *p)
     return p->rc;
 }
 
-/* ---- some members only --------------------------------------------------- */
+/* ---- wanted members only ------------------------------------------------- */
 
 static bool is_wanted(const struct rn_json_wanted *w, const char *name,
                       size_t len)

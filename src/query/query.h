@@ -187,7 +187,7 @@ struct rn_view rn_query_text(const struct rn_query *q);
 /* False if the result depends on no document. */
 bool rn_query_reads_documents(const struct rn_query *q);
 
-/* ---- what an engine asks before running ---------------------------------- */
+/* ---- analysis for the access path ---------------------------------------- */
 
 /* The values that WHERE allows for a path, from equality predicates. */
 struct rn_query_pins {

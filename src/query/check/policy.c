@@ -180,7 +180,7 @@ enum rn_code rn_policy_read(const struct rn_json *definition,
     return rc;
 }
 
-/* ---- questions ----------------------------------------------------------- */
+/* ---- lookups ------------------------------------------------------------- */
 
 const struct rn_policy_computed *
 rn_policy_find_computed(const struct rn_policy *p, struct rn_view name)

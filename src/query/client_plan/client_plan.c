@@ -17,7 +17,7 @@ const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e)
                : NULL;
 }
 
-/* ---- the making ---------------------------------------------------------- */
+/* ---- building the plan --------------------------------------------------- */
 
 static bool holds_aggregate(const struct rn_expr *e)
 {

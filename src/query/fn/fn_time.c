@@ -67,7 +67,7 @@ static enum rn_code give(const struct rn_fn_args *a, int64_t ticks,
     return RN_OK;
 }
 
-/* ---- now ----------------------------------------------------------------- */
+/* ---- current time -------------------------------------------------------- */
 
 static int64_t now(const struct rn_fn_args *a)
 {
@@ -91,7 +91,7 @@ static enum rn_code now_ms(const struct rn_fn_args *a, struct rn_value *out)
     return RN_OK;
 }
 
-/* ---- sums ---------------------------------------------------------------- */
+/* ---- addition ------------------------------------------------------------ */
 
 /* A day beyond the end of the month becomes its last day. */
 static bool add_months(int64_t ticks, int64_t months, int64_t *out)

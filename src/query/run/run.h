@@ -108,7 +108,7 @@ enum rn_code rn_select_run(struct rn_run *r, const struct rn_select *s,
 enum rn_code rn_select_project(struct rn_run *r, const struct rn_select *s,
                                struct rn_value *out) RN_CHECK;
 
-/* ---- a set of values ----------------------------------------------------- */
+/* ---- a hash set ---------------------------------------------------------- */
 
 struct rn_hash_set {
     struct rn_arena *arena;
@@ -120,7 +120,7 @@ struct rn_hash_set {
 enum rn_code rn_hash_set_add(struct rn_hash_set *k, struct rn_view key,
                              uint32_t *place, bool *is_new) RN_CHECK;
 
-/* ---- a place among values ------------------------------------------------ */
+/* ---- keys and hashes of values ------------------------------------------- */
 
 enum { RN_VALUES_HASH_LEN = 16, RN_VALUEKEY_MAX = 256 + RN_VALUES_HASH_LEN };
 

@@ -33,7 +33,7 @@ struct flow {
 
 static enum rn_code join(struct flow *f, uint32_t level);
 
-/* ---- what becomes of a row ----------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static enum rn_code hand_on(void *context, const struct rn_value *row,
                             bool *stop)
@@ -355,7 +355,7 @@ static enum rn_code join(struct flow *f, uint32_t level)
     return level == f->select->from_count ? take_row(f) : join_source(f, level);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- execution ----------------------------------------------------------- */
 
 static uint64_t count_of(const struct rn_expr *e, uint64_t otherwise)
 {
