@@ -8,19 +8,22 @@
  *   00..1f  that number           20..3f  a word of the system dictionary
  *   40..67  a word of a user dictionary, which no client sends: refused
  *   71..74  base64: groups (1 or 2 bytes), padding, the decoded bytes; 73, 74
- *           in the URL alphabet.  Padding of 3 or more gives, by its
- * complement, the padding that was omitted 75..77  a GUID's digits: lower,
- * upper, lower in quotes 78..7a  characters (1 byte), 4 bits each: lower hex,
- * upper hex, date 7b..7d  characters (1), the lowest of them, 4, 5 or 6 bits
- * each above it 7e 7f   characters (1 or 2), 7 bits each 80..bf  text of so
- * many bytes        c0..c2  of 1, 2, 4 bytes' length c3..c6  a reference: the
- * offset in the body of the marker of a text c7..ce  u64 u8 i16 i32 i64 double
- * float double d0..d3  null false true, a GUID      d7..dc  u8 i8 i16 i32 i64
- * u32 dd..df  bytes, of 1, 2, 4 bytes' length: base64 in text e0..e7  array:
- * none, one, length (1, 2, 4), length and count (1, 2, 4) e8..ef  object:
- * likewise; a member is its name and its value f0 f1   numbers: their marker,
- * count (1 or 2), each without its marker f2 f3   arrays of those: f0 or f1,
- * the numbers' marker, their count, the arrays' count
+ *           in the URL alphabet.  Padding of 3 or more is the complement of
+ *           the padding that was omitted
+ *   75..77  a GUID's digits: lower, upper, lower in quotes
+ *   78..7a  characters (1 byte), 4 bits each: lower hex, upper hex, date
+ *   7b..7d  characters (1), the lowest of them, 4, 5 or 6 bits each above it
+ *   7e 7f   characters (1 or 2), 7 bits each
+ *   80..bf  text of so many bytes        c0..c2  of 1, 2, 4 bytes' length
+ *   c3..c6  a reference: the offset in the body of the marker of a text
+ *   c7..ce  u64 u8 i16 i32 i64 double float double
+ *   d0..d3  null false true, a GUID      d7..dc  u8 i8 i16 i32 i64 u32
+ *   dd..df  bytes, of 1, 2, 4 bytes' length: base64 in text
+ *   e0..e7  array: none, one, length (1, 2, 4), length and count (1, 2, 4)
+ *   e8..ef  object: likewise; a member is its name and its value
+ *   f0 f1   numbers: their marker, count (1 or 2), each without its marker
+ *   f2 f3   arrays of those: f0 or f1, the numbers' marker, their count, the
+ *           arrays' count
  *
  * Bits are packed from the lowest up, and so are the digits in a byte.
  *

@@ -868,7 +868,7 @@ def a_container_computes_what_it_defines():
     assert c.made.json["computedProperties"] == computed
     computed = [{"name": "up", "query": "SELECT c.s FROM c"}]
     c = Container(server, "q", "wrong", {**HASH, "computedProperties": computed})
-    assert c.made.status == 400 and "computed property 'up'" in c.made.text
+    assert c.made.status == 400 and "Required VALUE expression" in c.made.text
 
 
 @case
