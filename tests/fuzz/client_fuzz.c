@@ -59,7 +59,7 @@ static void try_rows(struct rn_view text, struct rn_arena *arena)
             struct rn_total total;
             bool defined;
 
-            rn_total_init(&total, (enum rn_aggregate)kind);
+            rn_total_init(&total, (enum rn_merge_aggregate)kind);
             if (!rn_total_add(&total, a, arena) &&
                 !rn_total_add(&total, b, arena))
                 must(!rn_total_print(&total, &out, &defined));
