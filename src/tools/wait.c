@@ -116,11 +116,8 @@ static int wait_until(struct wait *w)
 static int run(const struct rn_args *args)
 {
     struct wait w = { .args = args, .arena = RN_ARENA_INIT(BODY_MAX) };
-    int status;
+    int status = rn_target_open(args, &w.target);
 
-    if (!rn_args_text(args, "leases"))
-        return rn_report(RN_EXIT_USAGE, "--leases DB/CONTAINER is missing");
-    status = rn_target_open(args, &w.target);
     if (!status)
         status = wait_until(&w);
     if (!status && rn_args_flag(args, "json"))
@@ -132,11 +129,6 @@ static int run(const struct rn_args *args)
 }
 
 static const struct rn_option options[] = {
-    { "leases", RN_OPTION_TEXT, "DB/CONTAINER", NULL, NULL,
-      "The container of the leases; without DB it is in the database of the "
-      "container." },
-    { "lease-prefix", RN_OPTION_TEXT, "PREFIX", "", NULL,
-      "The processor's name, with which the ids of its leases begin." },
     { "timeout", RN_OPTION_MS, NULL, "30s", NULL,
       "Give up after so long, with exit status 10." },
     { 0 },
@@ -152,7 +144,7 @@ const struct rn_tool rn_tool_wait = {
             "server can be asked to, on loopback or with --admin.",
     .example = "  runnel wait --container shop/orders --leases leases \\\n"
                "      --lease-prefix billing\n",
-    .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER,
+    .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER | RN_USES_LEASES,
     .options = options,
     .run = run,
 };

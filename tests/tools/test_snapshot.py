@@ -51,8 +51,8 @@ def _():
 @case("wait says what is wrong with its options")
 def _():
     box = container("badwait")
-    fails(2, "--leases DB/CONTAINER is missing", "wait", "--container",
-          box.name)
+    fails(10, "there are no leases", "wait", "--container", box.name,
+          "--timeout", "50ms")  # of the name "trigger", in d/leases
     fails(3, "no container for the leases",
           "wait", "--container", box.name, "--leases", "d/none")
     fails(3, 'container "none" does not exist', "wait", "--container",

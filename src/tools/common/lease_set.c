@@ -7,7 +7,8 @@ const struct rn_option rn_lease_set_options[] = {
     { "leases", RN_OPTION_TEXT, "DB/NAME", "leases", NULL,
       "The lease container; without DB, in the database of the container." },
     { "lease-prefix", RN_OPTION_TEXT, "NAME", "trigger", NULL,
-      "The name of the processor whose leases are meant." },
+      "The name of the processor.  Hosts of one name share the changes; "
+      "processors of different names get every change each." },
     { 0 },
 };
 

@@ -507,8 +507,8 @@ static const struct rn_option options[] = {
       "Show how far the processors of this container are behind, too." },
     { "leases", RN_OPTION_TEXT, "DB/NAME", NULL, NULL,
       "The container of their leases." },
-    { "lease-prefix", RN_OPTION_TEXT, "PREFIX", "", NULL,
-      "The processor's name." },
+    { "lease-prefix", RN_OPTION_TEXT, "NAME", "trigger", NULL,
+      "The name of the processor." },
     { 0 },
 };
 

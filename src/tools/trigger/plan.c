@@ -45,13 +45,8 @@ const struct rn_option rn_trigger_options[] = {
       "--dlq, else block." },
     { "dlq", RN_OPTION_TEXT, "WHERE", NULL, NULL,
       "Dead letters: container:DB/NAME, file:PATH, a URL, or exec:COMMAND." },
-    { "leases", RN_OPTION_TEXT, "DB/NAME", "leases", NULL,
-      "The lease container; without DB, in the database of the container." },
     { "create-leases", RN_OPTION_FLAG, NULL, NULL, NULL,
       "Create the lease container if it does not exist." },
-    { "lease-prefix", RN_OPTION_TEXT, "NAME", "trigger", NULL,
-      "Triggers of one name share the changes; triggers of different names "
-      "get every change each." },
     { "instance", RN_OPTION_TEXT, "NAME", NULL, NULL,
       "The name of this instance among those that share the changes.  With a "
       "fixed name it takes its leases back at once after a crash." },

@@ -396,7 +396,7 @@ const struct rn_tool rn_tool_trigger = {
         "  runnel trigger --container shop/orders --leases ops/leases \\\n"
         "      --http https://example.com/hook --signing-key-file hook.key \\\n"
         "      --dlq file:dead.ndjson --metrics :9464\n",
-    .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER,
+    .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER | RN_USES_LEASES,
     .options = rn_trigger_options,
     .run = run,
 };
