@@ -105,7 +105,7 @@ fi
 # Words of this project alone, for things that have a standard name; the glossary
 # of ARCHITECTURE.md has the names that replaced them.
 retired='recent|guide|settle|thin|seal|sieves?|turned|chance|keyset|moment|jail'
-retired+='|journal|peers|reshape|whole|watched|blocks|reading|home'
+retired+='|journal|peers|reshape|whole|watched|blocks|reading|home|chore'
 phrases='what is none|is told of|are told of'
 if [ ${#c_files[@]} -gt 0 ]; then
     found 'a retired name' "$(grep -nE "\\b(rn|RN)_($retired)(_|\\b)" \

@@ -21,10 +21,6 @@
 
 enum { CLIENT, BACKGROUND, LANES };
 
-/* The longest wait between two looks at the clock, so that a clock that was put
- * forward is noticed. */
-enum { LONGEST_S = 3600 };
-
 /* How many keys are prefetched at once. */
 enum { AHEAD = 64 };
 
@@ -507,23 +503,6 @@ static int64_t step(void *context)
     if (!collect(c))
         return wait;
     return c->again.head ? step_alone(c) : step_group(c);
-}
-
-struct rn_operation *rn_chore_take(struct rn_chore *c, int64_t now,
-                                   struct rn_operation like, int64_t *wait_ns)
-{
-    *wait_ns = RN_TASK_IDLE;
-    if (c->due == RN_NEVER || c->is_queued)
-        return NULL;
-    if (c->due > now) {
-        int64_t wait_s = c->due - now;
-        *wait_ns = (wait_s < LONGEST_S ? wait_s : LONGEST_S) * 1000000000;
-        return NULL;
-    }
-    c->is_queued = true;
-    c->slice = like;
-    c->slice.flags |= RN_OPERATION_BACKGROUND;
-    return &c->slice;
 }
 
 /* ---- public functions ---------------------------------------------------- */

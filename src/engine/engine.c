@@ -1,7 +1,5 @@
 /* engine.c -- see engine.h. */
 #include "engine/engine.h"
-#include "engine/cleanup/drop_container.h"
-#include "engine/range/rehome.h"
 #include "engine/range/restore_bump.h"
 
 #include "base/bytes.h"
@@ -85,47 +83,9 @@ static void publish(void *context, const struct rn_operation *group)
     e->moved_count = 0;
 }
 
-/* ---- background work ----------------------------------------------------- */
-
-/* Re-homing and index builds may both go on for long, so they alternate. */
-static struct rn_operation *take_long(struct rn_engine *e, int64_t *wait_ns)
-{
-    bool home_first = !e->was_home;
-    int64_t first_ns;
-    struct rn_operation *op = home_first ? rn_rehome_take_due(e, wait_ns)
-                                         : rn_indexer_take_due(e, wait_ns);
-
-    e->was_home = op && home_first;
-    if (op)
-        return op;
-    first_ns = *wait_ns;
-    op = home_first ? rn_indexer_take_due(e, wait_ns)
-                    : rn_rehome_take_due(e, wait_ns);
-    if (first_ns < *wait_ns)
-        *wait_ns = first_ns;
-    e->was_home = op && !home_first;
-    return op;
-}
-
-/* Returns the next background slice of the engine that is due. */
 static struct rn_operation *take_due(void *context, int64_t *wait_ns)
 {
-    struct rn_engine *e = context;
-    struct rn_operation *op = rn_purger_take_due(e, wait_ns);
-    int64_t purger_ns = *wait_ns, others_ns;
-
-    if (op)
-        return op;
-    op = rn_expiry_take_due(e, wait_ns);
-    if (purger_ns < *wait_ns)
-        *wait_ns = purger_ns;
-    if (op)
-        return op;
-    others_ns = *wait_ns;
-    op = take_long(e, wait_ns);
-    if (others_ns < *wait_ns)
-        *wait_ns = others_ns;
-    return op;
+    return rn_background_take(context, wait_ns);
 }
 
 /* ---- open and close ------------------------------------------------------ */
@@ -147,7 +107,6 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
     e->env = opts->env ? opts->env : rn_env_real();
     e->store = opts->store;
     pthread_mutex_init(&e->lock, NULL);
-    rn_expiry_init(e);
     rn_indexer_init(e);
     rc = rn_waiters_new(e->env, &e->waiters, err);
     if (!rc)
@@ -162,10 +121,7 @@ enum rn_code rn_engine_open(const struct rn_engine_opts *opts,
         rn_engine_close(e);
         return rc;
     }
-    rn_sweeper_wake(e); /* work that an earlier process left unfinished */
-    rn_rehome_wake(e);
-    atomic_store(&e->indexer.is_ready, true);
-    rn_committer_wake(e->committer);
+    rn_background_start(e);
     *out = e;
     return RN_OK;
 }

@@ -56,20 +56,4 @@ struct rn_operation {
     enum rn_code code; /* the `rc` of `done` */
 };
 
-/* A background task of the engine that falls due by the clock.  Belongs to the
- * committer's thread. */
-struct rn_chore {
-    struct rn_operation slice;
-    int64_t due; /* seconds since 1970; RN_NEVER: no work */
-    bool is_queued;
-};
-
-#define RN_NEVER INT64_MAX
-
-/* Returns the slice, initialised from `like`, if it is due.  Otherwise returns
- * NULL and sets `wait_ns` to the time until the next call at the latest.  The
- * slice's `done` clears `is_queued`. */
-struct rn_operation *rn_chore_take(struct rn_chore *c, int64_t now,
-                                   struct rn_operation like, int64_t *wait_ns);
-
 #endif

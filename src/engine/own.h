@@ -3,6 +3,7 @@
 #define RN_ENGINE_OWN_H
 
 #include "base/queue.h"
+#include "engine/background.h"
 #include "engine/catalog/catalog.h"
 #include "engine/catalog/catalog_remove.h"
 #include "engine/cleanup/delete_partition.h"
@@ -44,12 +45,10 @@ struct rn_engine {
     size_t moved_count;
     struct rn_waiters *waiters;
 
-    struct rn_operation sweep; /* drop_container.c */
-    atomic_bool sweeping;      /* it is queued */
-    struct rn_removed removed; /* its result; committer's thread only */
+    struct rn_background background; /* but for `is_started`, committer only */
+    struct rn_removed removed;       /* a slice's; committer's thread only */
     struct rn_removal removal; /* committed so far; committer's thread only */
-    struct rn_rehome home;     /* rehome.c */
-    bool was_home;             /* had the last slice; committer only */
+    struct rn_rehome home;     /* committer's thread only */
 
     /* Slices of removal that met a row which they could not remove. */
     _Atomic uint64_t removals_failed;

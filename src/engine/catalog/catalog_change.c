@@ -330,7 +330,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
             rn_catalog_drop(c->engine, c->object->rid);
         else
             rn_catalog_forget(c->engine, c->object->rid);
-        rn_sweeper_wake(c->engine);
+        rn_background_set(c->engine, RN_BACKGROUND_DROP, 0);
     } else if (!rc) {
         rc = rn_catalog_put(c->engine, c->object);
         if (!rc && c->offer)

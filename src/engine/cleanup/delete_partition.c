@@ -231,10 +231,8 @@ static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
     return rc;
 }
 
-static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
+static enum rn_code run_slice(struct rn_engine *e, struct rn_txn *txn)
 {
-    struct rn_engine *e =
-        RN_CONTAINER_OF(op, struct rn_engine, purger.chore.slice);
     struct rn_purger *x = &e->purger;
     struct order o;
     enum rn_code rc;
@@ -277,40 +275,38 @@ static void answer(struct rn_purger *x, const struct rn_key *order,
     }
 }
 
-static void slice_done(struct rn_operation *op, enum rn_code rc,
+static void set_due(struct rn_engine *e, int64_t due)
+{
+    rn_background_set(e, RN_BACKGROUND_PURGE, due);
+}
+
+static void slice_done(struct rn_engine *e, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_engine *e =
-        RN_CONTAINER_OF(op, struct rn_engine, purger.chore.slice);
     struct rn_purger *x = &e->purger;
 
-    x->chore.is_queued = false;
-    x->chore.due = 0;
+    set_due(e, 0);
     if (!rc) {
         answer(x, &x->order, rc, err);
     } else if (rc == RN_NOT_FOUND) { /* no more orders */
-        x->chore.due = x->after.len ? rn_engine_now(e) + RETRY_S : RN_NEVER;
+        set_due(e, x->after.len ? rn_engine_now(e) + RETRY_S : RN_NEVER);
         x->after.len = 0;
     } else if (x->is_bad) { /* other orders need not wait for it */
         atomic_fetch_add(&e->removals_failed, 1);
         x->after = x->order;
         answer(x, &x->order, rc, err);
     } else {
-        x->chore.due = rn_engine_now(e) + RETRY_S;
+        set_due(e, rn_engine_now(e) + RETRY_S);
         answer(x, NULL, rc, err);
     }
 }
 
-struct rn_operation *rn_purger_take_due(struct rn_engine *e, int64_t *wait_ns)
-{
-    const struct rn_operation like = {
-        .run = run_slice,
-        .done = slice_done,
-        .flags = RN_OPERATION_FREES,
-    };
-
-    return rn_chore_take(&e->purger.chore, rn_engine_now(e), like, wait_ns);
-}
+const struct rn_background_ops rn_purge_background = {
+    .priority = 4, /* a client waits for it */
+    .flags = RN_OPERATION_FREES,
+    .run = run_slice,
+    .done = slice_done,
+};
 
 void rn_purger_release(struct rn_engine *e)
 {
@@ -354,7 +350,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
     p->next = x->waiting;
     x->waiting = p;
     x->after.len = 0; /* the new order may sort before it */
-    x->chore.due = 0;
+    set_due(p->engine, 0);
 }
 
 /* Distinguishes the order from that of another value with the same keys. */

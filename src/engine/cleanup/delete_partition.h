@@ -12,6 +12,7 @@
 #ifndef RN_ENGINE_CLEANUP_DELETE_PARTITION_H
 #define RN_ENGINE_CLEANUP_DELETE_PARTITION_H
 
+#include "engine/background.h"
 #include "engine/document/document.h"
 
 enum { RN_PURGE_SLICES = 256 }; /* some 13,000 documents */
@@ -43,7 +44,6 @@ enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
 /* The engine's state.  Thread: the committer's, or before there is one. */
 struct rn_purger {
     struct rn_purge *waiting; /* decided, and not answered yet */
-    struct rn_chore chore;    /* due while there are orders */
     bool is_ended;            /* the slice completed the current order, */
     bool is_bad;              /* or it failed and must be retried later */
     struct rn_key order;      /* the current order */
@@ -52,6 +52,8 @@ struct rn_purger {
 };
 
 void rn_purger_release(struct rn_engine *e); /* answers all waiting requests */
-struct rn_operation *rn_purger_take_due(struct rn_engine *e, int64_t *wait_ns);
+
+/* Due while there are orders. */
+extern const struct rn_background_ops rn_purge_background;
 
 #endif

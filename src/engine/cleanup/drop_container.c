@@ -145,9 +145,8 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     return rc;
 }
 
-static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
 {
-    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, sweep);
     enum rn_code rc;
 
     e->removed = (struct rn_removed){ 0 };
@@ -157,33 +156,24 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 
 /* Goes on until no marker remains; if the store is full or has failed, it stops
  * until the next deletion or start. */
-static void done(struct rn_operation *op, enum rn_code rc,
-                 const struct rn_err *err)
+static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
 {
-    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, sweep);
-
     (void)err;
-    if (!rc)
-        e->removal = e->removed.next;
-    for (size_t i = 0; !rc && i < e->removed.count; i++)
+    if (rc) {
+        rn_background_set(e, RN_BACKGROUND_DROP, RN_NEVER);
+        return;
+    }
+    e->removal = e->removed.next;
+    for (size_t i = 0; i < e->removed.count; i++)
         rn_catalog_forget(e, e->removed.rids[i]);
-    if (!rc && e->removed.is_last)
+    if (e->removed.is_last)
         rn_catalog_end_drop(e);
-    atomic_store(&e->sweeping, false);
-    if (!rc)
-        rn_sweeper_wake(e);
 }
 
-void rn_sweeper_wake(struct rn_engine *e)
-{
-    if (atomic_exchange(&e->sweeping, true))
-        return;
-    e->sweep = (struct rn_operation){
-        .run = run,
-        .done = done,
-        .flags = RN_OPERATION_BACKGROUND | RN_OPERATION_FREES,
-        .bytes = SLICE_BYTES,
-    };
-    if (rn_committer_queue(e->committer, &e->sweep))
-        atomic_store(&e->sweeping, false);
-}
+const struct rn_background_ops rn_drop_background = {
+    .priority = 2,
+    .flags = RN_OPERATION_FREES,
+    .bytes = SLICE_BYTES,
+    .run = run,
+    .done = done,
+};

@@ -3,6 +3,7 @@
 #ifndef RN_ENGINE_CLEANUP_DROP_CONTAINER_H
 #define RN_ENGINE_CLEANUP_DROP_CONTAINER_H
 
+#include "engine/background.h"
 #include "engine/engine.h"
 #include "store/store.h"
 
@@ -13,6 +14,8 @@ enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database) RN_CHECK;
 enum rn_code rn_dropped_find(struct rn_txn *txn, uint32_t database) RN_CHECK;
 /* The number of deleted databases whose objects remain. */
 enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out) RN_CHECK;
-void rn_sweeper_wake(struct rn_engine *e);
+
+/* Due while there may be markers. */
+extern const struct rn_background_ops rn_drop_background;
 
 #endif

@@ -38,11 +38,6 @@ struct rn_expiry_clock {
 
 /* ---- clocks -------------------------------------------------------------- */
 
-void rn_expiry_init(struct rn_engine *e)
-{
-    e->expiry = (struct rn_expiry){ .chore.due = RN_NEVER };
-}
-
 void rn_expiry_release(struct rn_engine *e)
 {
     struct rn_expiry_clock *clock, *next;
@@ -107,12 +102,11 @@ static void drop_clock(struct rn_expiry *x, struct rn_expiry_clock *clock)
     rn_free(clock);
 }
 
-static void set_due(struct rn_expiry *x, struct rn_expiry_clock *clock,
+static void set_due(struct rn_engine *e, struct rn_expiry_clock *clock,
                     int64_t due)
 {
     clock->due = due;
-    if (due < x->chore.due)
-        x->chore.due = due;
+    rn_background_lower(e, RN_BACKGROUND_EXPIRY, due);
 }
 
 enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
@@ -134,7 +128,7 @@ enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
     clock->is_swept = false;
     rn_buf_clear(&clock->places);
     clock->history = history;
-    set_due(x, clock,
+    set_due(e, clock,
             default_ttl == RN_TTL_OFF && history <= 0 && !had_history ? RN_NEVER
                                                                       : 0);
     return RN_OK;
@@ -154,7 +148,7 @@ void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
     if (ttl == 0)
         ttl = clock->default_ttl;
     if (ttl > 0 && ts + ttl < clock->due)
-        set_due(x, clock, ts + ttl);
+        set_due(e, clock, ts + ttl);
 }
 
 void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts)
@@ -163,7 +157,7 @@ void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts)
     struct rn_expiry_clock *clock = find_clock(x, number);
 
     if (clock && clock->history > 0 && ts + clock->history < clock->due)
-        set_due(x, clock, ts + clock->history);
+        set_due(e, clock, ts + clock->history);
 }
 
 void rn_expiry_moved(struct rn_engine *e, uint32_t number)
@@ -522,10 +516,8 @@ static enum rn_code sweep_clock(struct slice *s, struct rn_expiry_clock *clock)
     return rc;
 }
 
-static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
 {
-    struct rn_engine *e =
-        RN_CONTAINER_OF(op, struct rn_engine, expiry.chore.slice);
     struct slice s = { .engine = e,
                        .txn = txn,
                        .now = rn_engine_now(e),
@@ -556,18 +548,15 @@ static bool find_bad(const struct rn_expiry *x)
     return c;
 }
 
-static void done(struct rn_operation *op, enum rn_code rc,
-                 const struct rn_err *err)
+static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
 {
-    struct rn_engine *e =
-        RN_CONTAINER_OF(op, struct rn_engine, expiry.chore.slice);
     struct rn_expiry *x = &e->expiry;
     int64_t now = rn_engine_now(e);
     bool is_bad = rc && find_bad(x);
 
     (void)err;
-    x->chore.is_queued = x->is_begun = false;
-    x->chore.due = RN_NEVER;
+    x->is_begun = false;
+    rn_background_set(e, RN_BACKGROUND_EXPIRY, RN_NEVER);
     if (rc)
         forget_places(x);
     if (is_bad)
@@ -578,17 +567,13 @@ static void done(struct rn_operation *op, enum rn_code rc,
         else if (rc && c->due <= now && (c->is_bad || !is_bad))
             c->due = now + RETRY_S;
         c->is_swept = c->is_bad = false;
-        set_due(x, c, c->due);
+        set_due(e, c, c->due);
     }
 }
 
-struct rn_operation *rn_expiry_take_due(struct rn_engine *e, int64_t *wait_ns)
-{
-    const struct rn_operation like = {
-        .run = run,
-        .done = done,
-        .flags = RN_OPERATION_FREES,
-    };
-
-    return rn_chore_take(&e->expiry.chore, rn_engine_now(e), like, wait_ns);
-}
+const struct rn_background_ops rn_expiry_background = {
+    .priority = 2,
+    .flags = RN_OPERATION_FREES,
+    .run = run,
+    .done = done,
+};

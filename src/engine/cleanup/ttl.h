@@ -24,18 +24,16 @@
 #ifndef RN_ENGINE_CLEANUP_TTL_H
 #define RN_ENGINE_CLEANUP_TTL_H
 
+#include "engine/background.h"
 #include "engine/catalog/catalog.h"
-#include "engine/operation.h"
 #include "store/tree.h"
 
 struct rn_expiry {
     struct rn_tree by_number;       /* container number to clock */
     struct rn_expiry_clock *clocks; /* all of them */
-    struct rn_chore chore;          /* due with the first clock */
     bool is_begun;                  /* its slice has run, and is not done */
 };
 
-void rn_expiry_init(struct rn_engine *e);
 void rn_expiry_release(struct rn_engine *e);
 
 /* A container was created or changed. */
@@ -51,7 +49,7 @@ void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts);
  * scanned must be scanned again. */
 void rn_expiry_moved(struct rn_engine *e, uint32_t number);
 
-/* For the committer: a slice, if one is due, or NULL and how long to wait. */
-struct rn_operation *rn_expiry_take_due(struct rn_engine *e, int64_t *wait_ns);
+/* Due with the first clock. */
+extern const struct rn_background_ops rn_expiry_background;
 
 #endif

@@ -24,7 +24,7 @@ enum rn_code rn_apply_begin(struct rn_apply *t, struct rn_engine *e,
         .now = rn_engine_now(e),
         .stretch = rn_stretch_of(epk, epk),
     };
-    e->indexer.turns++;
+    e->background.writes++;
     rc = rn_range_find(txn, c, epk, &t->range, &t->row);
     if (rc == RN_NOT_FOUND)
         return rn_fail_reason(err, RN_REASON_OWNER,

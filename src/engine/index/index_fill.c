@@ -322,13 +322,13 @@ static enum rn_code sort_entries(struct rn_index_filling *f)
 static size_t slice_size(struct rn_engine *e, bool is_reading, int64_t now)
 {
     struct rn_indexer *x = &e->indexer;
-    uint64_t turns = x->turns - x->turns_seen;
+    uint64_t writes = e->background.writes - x->writes_seen;
     int64_t share =
         (now - x->sliced_ns) / (is_reading ? READ_SHARE : ADD_SHARE);
     int64_t cost = x->cost_ns[is_reading], most;
 
-    x->turns_seen = x->turns;
-    if (!turns)
+    x->writes_seen = e->background.writes;
+    if (!writes)
         return is_reading ? FILL_READ : FILL_ADD;
     most = cost ? share / cost : FILL_MOST;
     if (most < 1)

@@ -16,7 +16,6 @@ void rn_indexer_init(struct rn_engine *e)
 {
     struct rn_indexer *x = &e->indexer;
 
-    x->due = RN_INDEX_NEVER;
     x->fill_batch = FILL_BATCH;
     x->cost_ns[false] = x->cost_ns[true] = COST_NS;
     rn_json_init(&x->json, NULL);
@@ -132,11 +131,10 @@ enum rn_code rn_index_set_read(struct rn_txn *txn, uint32_t number,
     return rc;
 }
 
-static void set_due(struct rn_indexer *x, struct rn_index_set *s, int64_t due)
+static void make_due(struct rn_engine *e, struct rn_index_set *s)
 {
-    s->due = due;
-    if (due < x->due)
-        x->due = due;
+    s->due = 0;
+    rn_background_set(e, RN_BACKGROUND_INDEX, 0);
 }
 
 void rn_indexer_forget(struct rn_engine *e, uint32_t number)
@@ -151,7 +149,7 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number)
         rn_index_filling_reset(&x->filling);
     if (rn_tree_del(&x->by_number, number_key(number, bytes))) {
         s->indexes.count = 0; /* no memory: an empty set stays */
-        s->due = RN_INDEX_NEVER;
+        s->due = RN_NEVER;
         return;
     }
     while (*at != s)
@@ -161,18 +159,19 @@ void rn_indexer_forget(struct rn_engine *e, uint32_t number)
 }
 
 /* Cannot fail if there was a set: a durable index must be maintained. */
-static void replace_set(struct rn_indexer *x, struct rn_index_set *old,
+static void replace_set(struct rn_engine *e, struct rn_index_set *old,
                         struct rn_index_set *s)
 {
+    struct rn_index_filling *f = &e->indexer.filling;
     struct rn_index_set was = *old;
 
-    if (x->filling.container == s->number)
-        rn_index_filling_reset(&x->filling);
+    if (f->container == s->number)
+        rn_index_filling_reset(f);
     *old = *s;
     old->next = was.next;
     *s = was;
     rn_index_set_free(s);
-    set_due(x, old, 0);
+    make_due(e, old);
 }
 
 enum rn_code rn_indexer_place(struct rn_engine *e, struct rn_index_set *s)
@@ -188,7 +187,7 @@ enum rn_code rn_indexer_place(struct rn_engine *e, struct rn_index_set *s)
         return RN_OK;
     }
     if (old) {
-        replace_set(x, old, s);
+        replace_set(e, old, s);
         return RN_OK;
     }
     rc = rn_tree_put(
@@ -200,7 +199,7 @@ enum rn_code rn_indexer_place(struct rn_engine *e, struct rn_index_set *s)
     }
     s->next = x->sets;
     x->sets = s;
-    set_due(x, s, 0);
+    make_due(e, s);
     return RN_OK;
 }
 
@@ -212,7 +211,7 @@ void rn_indexer_learn(struct rn_engine *e, const struct rn_object *o)
         return;
     s->is_checked = false;
     e->indexer.has_learnt = true;
-    set_due(&e->indexer, s, 0);
+    make_due(e, s);
 }
 
 /* The next container with indexes, at or after `number`. */

@@ -9,8 +9,6 @@ enum {
     ARENA_MAX = 1 << 20,
     SLICE_KEYS = 256,
     RETRY_S = 60, /* after a slice that failed */
-    DAY_S = 86400,
-    QUIET_NS = 20000000, /* without writes, until clients count as idle */
 };
 
 /* ---- slices -------------------------------------------------------------- */
@@ -117,13 +115,12 @@ static enum rn_code work_on(struct rn_index_work *w, const struct rn_object *o,
         return drop_some(w, dropping);
     if (building)
         return rn_index_fill(w, building);
-    *then = RN_INDEX_NEVER;
+    *then = RN_NEVER;
     return rn_index_look_at_uses(w, then);
 }
 
-static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
+static enum rn_code run_slice(struct rn_engine *e, struct rn_txn *txn)
 {
-    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, indexer.slice);
     struct rn_indexer *x = &e->indexer;
     struct rn_index_work w = { .engine = e, .txn = txn, .number = x->working };
     struct rn_object *o = NULL;
@@ -148,17 +145,15 @@ static enum rn_code run_slice(struct rn_operation *op, struct rn_txn *txn)
     return rc;
 }
 
-static void slice_done(struct rn_operation *op, enum rn_code rc,
+static void slice_done(struct rn_engine *e, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, indexer.slice);
     struct rn_indexer *x = &e->indexer;
     struct rn_index_set *s = rn_indexer_find(e, x->working), *fresh = x->fresh;
 
     (void)err;
-    x->is_queued = false;
     x->fresh = NULL;
-    x->due = 0; /* check all sets */
+    rn_background_set(e, RN_BACKGROUND_INDEX, 0); /* check all sets */
     if (rc || !s) {
         rn_index_set_free(fresh);
         rn_index_filling_cut(&x->filling);
@@ -183,67 +178,30 @@ static void slice_done(struct rn_operation *op, enum rn_code rc,
     }
 }
 
-/* Returns a set that is due; if none is due, sets when the first will be. */
-static struct rn_index_set *find_due(struct rn_indexer *x, int64_t now)
+/* Chooses a set that is due; if none is, sets when the first will be. */
+static bool choose_set(struct rn_engine *e, int64_t now, unsigned *flags)
 {
-    int64_t first = RN_INDEX_NEVER;
+    int64_t first = RN_NEVER;
 
-    for (struct rn_index_set *s = x->sets; s; s = s->next) {
-        if (s->due <= now)
-            return s;
+    for (struct rn_index_set *s = e->indexer.sets; s; s = s->next) {
+        if (s->due <= now) {
+            e->indexer.working = s->number;
+            if (!find_state(s, RN_INDEX_BUILDING))
+                *flags |= RN_OPERATION_FREES;
+            return true;
+        }
         if (s->due < first)
             first = s->due;
     }
-    x->due = first;
-    return NULL;
+    rn_background_set(e, RN_BACKGROUND_INDEX, first);
+    return false;
 }
 
-int64_t rn_indexer_pause_ns(struct rn_engine *e)
-{
-    struct rn_indexer *x = &e->indexer;
-    int64_t now = rn_mono_ns(e->env), left;
-    struct rn_committer_status status;
-
-    if (x->turns != x->turns_asked)
-        x->wrote_ns = now;
-    x->turns_asked = x->turns;
-    left = x->wrote_ns + QUIET_NS - now;
-    if (left <= 0 || x->turns == 0)
-        return 0;
-    rn_committer_status(e->committer, &status);
-    return status.in_flight ? 0 : left;
-}
-
-struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns)
-{
-    struct rn_indexer *x = &e->indexer;
-    struct rn_index_set *s = NULL;
-    int64_t now, wait_s;
-
-    *wait_ns = RN_TASK_IDLE;
-    if (!x->sets || x->due == RN_INDEX_NEVER || x->is_queued ||
-        !atomic_load(&x->is_ready))
-        return NULL;
-    now = rn_engine_now(e);
-    if (x->due <= now)
-        s = find_due(x, now);
-    if (!s) {
-        wait_s = x->due - now;
-        if (x->due != RN_INDEX_NEVER)
-            *wait_ns = (wait_s > DAY_S ? DAY_S : wait_s) * 1000000000;
-        return NULL;
-    }
-    *wait_ns = rn_indexer_pause_ns(e);
-    if (*wait_ns)
-        return NULL;
-    x->is_queued = true;
-    x->working = s->number;
-    x->slice = (struct rn_operation){
-        .run = run_slice,
-        .done = slice_done,
-        .flags = RN_OPERATION_BACKGROUND |
-                 (find_state(s, RN_INDEX_BUILDING) ? 0 : RN_OPERATION_FREES),
-        .bytes = 64 << 10,
-    };
-    return &x->slice;
-}
+const struct rn_background_ops rn_index_background = {
+    .priority = 1,
+    .is_paced = true,
+    .bytes = 64 << 10,
+    .choose = choose_set,
+    .run = run_slice,
+    .done = slice_done,
+};

@@ -22,8 +22,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define RN_INDEX_NEVER INT64_MAX /* a time: no work is due */
-
 enum {
     RN_INDEX_USES = 1024,
     RN_INDEX_MISSES = 64,
@@ -85,20 +83,14 @@ struct rn_indexer {
     uint32_t fill_container, fill_range;
     uint8_t fill_number;
     uint64_t fill_lsn;          /* 0: not known */
-    uint64_t turns, turns_seen; /* writes; their count at the last slice */
-    uint64_t turns_asked;       /* and when due work was last asked for */
-    int64_t wrote_ns;           /* about the time of the last write */
+    uint64_t writes_seen;       /* the count of writes at the last slice */
     int64_t sliced_ns;          /* the last slice that added documents */
     int64_t cost_ns[2];         /* of adding a document; of reading one */
-    int64_t due;                /* of the first set */
     int64_t then;               /* when the current set is due again */
-    struct rn_operation slice;
     struct rn_index_set *fresh; /* the set that the slice changed */
     uint32_t working;           /* the slice's container */
     bool is_gone;               /* the container was deleted */
-    bool is_queued;
-    bool has_learnt;      /* a policy changed since the slice ran */
-    atomic_bool is_ready; /* the engine is open */
+    bool has_learnt;            /* a policy changed since the slice ran */
 
     /* Indexes used since the last check: container << 8 | number, by hash. */
     atomic_ullong used[RN_INDEX_USES];
@@ -113,10 +105,8 @@ struct rn_indexer {
 void rn_indexer_init(struct rn_engine *e);
 void rn_indexer_release(struct rn_engine *e);
 enum rn_code rn_indexer_load(struct rn_engine *e, struct rn_err *err) RN_CHECK;
-struct rn_operation *rn_indexer_take_due(struct rn_engine *e, int64_t *wait_ns);
-/* While clients write, a slice runs in their groups and never alone: otherwise
- * clients would wait for its sync.  Returns how long to pause, or 0. */
-int64_t rn_indexer_pause_ns(struct rn_engine *e);
+/* Due with the first set. */
+extern const struct rn_background_ops rn_index_background;
 
 /* A container's definition was changed; a container was deleted. */
 void rn_indexer_learn(struct rn_engine *e, const struct rn_object *o);

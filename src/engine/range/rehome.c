@@ -324,9 +324,9 @@ static enum rn_code empty_range(struct rn_txn *txn,
 static void set_size(struct rn_engine *e)
 {
     struct rn_rehome *h = &e->home;
-    bool is_busy = h->turns != e->indexer.turns;
+    bool is_busy = h->writes != e->background.writes;
 
-    h->turns = e->indexer.turns;
+    h->writes = e->background.writes;
     if (e->opts.home_entries)
         h->entries = e->opts.home_entries;
     else if (is_busy || !h->entries)
@@ -335,9 +335,8 @@ static void set_size(struct rn_engine *e)
         h->entries *= 2;
 }
 
-static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
+static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
 {
-    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, home.op);
     struct rn_buf value = RN_BUF_INIT(64);
     struct rn_key from, before, key;
     struct rn_container c = { 0 }; /* only its number is needed */
@@ -365,43 +364,21 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 
 /* Goes on until everything is re-homed; if the store is full or has failed, it
  * stops until the next split or start. */
-static void done(struct rn_operation *op, enum rn_code rc,
-                 const struct rn_err *err)
+static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
 {
-    struct rn_engine *e = RN_CONTAINER_OF(op, struct rn_engine, home.op);
-
     (void)err;
-    e->home.is_queued = false;
     if (rc)
-        atomic_store(&e->home.is_wanted, false);
+        rn_background_set(e, RN_BACKGROUND_REHOME, RN_NEVER);
     else
         e->home.at = e->home.next;
 }
 
 /* If an operation fails after it has written, its group is aborted and its
  * operations run again one by one: so this needs no overlay. */
-struct rn_operation *rn_rehome_take_due(struct rn_engine *e, int64_t *wait_ns)
-{
-    struct rn_rehome *h = &e->home;
-
-    *wait_ns = RN_TASK_IDLE;
-    if (h->is_queued || !atomic_load(&h->is_wanted))
-        return NULL;
-    *wait_ns = rn_indexer_pause_ns(e);
-    if (*wait_ns)
-        return NULL;
-    h->is_queued = true;
-    h->op = (struct rn_operation){
-        .run = run,
-        .done = done,
-        .flags = RN_OPERATION_BACKGROUND,
-        .bytes = UINT64_C(2) * SLICE_BYTES,
-    };
-    return &h->op;
-}
-
-void rn_rehome_wake(struct rn_engine *e)
-{
-    atomic_store(&e->home.is_wanted, true);
-    rn_committer_wake(e->committer);
-}
+const struct rn_background_ops rn_rehome_background = {
+    .priority = 1,
+    .is_paced = true,
+    .bytes = UINT64_C(2) * SLICE_BYTES,
+    .run = run,
+    .done = done,
+};

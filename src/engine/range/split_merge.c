@@ -318,7 +318,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
     if (!rc) {
         if (rn_catalog_put(r->engine, r->object))
             rc = RN_UNKNOWN; /* no memory; but it is durable */
-        rn_rehome_wake(r->engine);
+        rn_background_set(r->engine, RN_BACKGROUND_REHOME, 0);
     }
     r->has_begun = true;
     if (!rc && r->verb == RN_SPLIT_MERGE_GROW && !r->is_grown &&
