@@ -5,19 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    RENEW_MS = 1700,
-    ACQUIRE_MS = 1300,
-    EXPIRE_MS = 6000,
     ROUNDS = 40,
     ROUND_MS = 3000, /* at most */
-    /* I8: two passes, and half a second for the requests; less than the expiry,
-     * after which any lease is taken. */
-    OPENED_MS = 2 * ACQUIRE_MS * 12 / 10 + 500,
-    /* I9: the expiry, which is judged in whole seconds and a second late; two
-     * passes, with their jitter of 20 % and a drift of 10 %; the requests. */
-    OWNED_MS = EXPIRE_MS + 2000 + 2 * ACQUIRE_MS * 135 / 100 + 500,
-    SHARED_MS = 8 * ACQUIRE_MS, /* after that hosts have equal shares */
-    DONE_MS = 120000,           /* after that everything is acknowledged */
     KEYS = 6,
 };
 
@@ -41,9 +30,9 @@ static void host_options(struct fleet *f, struct host *h,
         .feed = feed,
         .poll_ms = 500,
         .wait_ms = f->can_wait ? 3000 : RUNNEL_OFF,
-        .lease_renew_ms = RENEW_MS,
-        .lease_acquire_ms = ACQUIRE_MS,
-        .lease_expire_ms = EXPIRE_MS,
+        .lease_renew_ms = FLEET_RENEW_MS,
+        .lease_acquire_ms = FLEET_ACQUIRE_MS,
+        .lease_expire_ms = FLEET_EXPIRE_MS,
         .leases_per_range = f->leases_per_range,
         .min_leases = f->min_leases,
         .batch_limit = f->batch_limit,
@@ -67,7 +56,7 @@ static void on_wake(void *context)
     skewed_wake(&h->env);
 }
 
-static void host_start(struct fleet *f, struct host *h, const char *name)
+void fleet_host_start(struct fleet *f, struct host *h, const char *name)
 {
     runnel_observer observer = fleet_observer;
     struct rn_config_containers at = { 0 };
@@ -102,7 +91,7 @@ static void host_start(struct fleet *f, struct host *h, const char *name)
     f->figures->starts++;
 }
 
-static void host_kill(struct host *h)
+void fleet_host_kill(struct host *h)
 {
     if (!h->engine)
         return;
@@ -115,7 +104,7 @@ static void host_kill(struct host *h)
     rn_account_unref(h->account);
 }
 
-static runnel_processor_state state_of(const struct host *h)
+runnel_processor_state fleet_host_state(const struct host *h)
 {
     runnel_processor_stats stats = { RUNNEL_STATS_INIT };
 
@@ -130,12 +119,12 @@ static void host_reap(struct host *h)
 
     if (!h->engine || h->env.is_paused)
         return;
-    state = state_of(h);
+    state = fleet_host_state(h);
     if (state == RUNNEL_STOPPED || state == RUNNEL_FAILED)
-        host_kill(h);
+        fleet_host_kill(h);
 }
 
-static bool host_is_live(void *context, const char *name)
+bool fleet_host_is_live(void *context, const char *name)
 {
     struct fleet *f = context;
 
@@ -213,7 +202,7 @@ static void disturb(struct fleet *f)
     case 0:
     case 1:
         f->figures->kills += h->engine != NULL;
-        host_kill(h);
+        fleet_host_kill(h);
         break;
     case 2:
     case 3:
@@ -222,7 +211,7 @@ static void disturb(struct fleet *f)
         if (chance(f, 15))
             snprintf(name, sizeof(name), "h%d", (int)below(f, FLEET_HOSTS));
         if (!h->engine)
-            host_start(f, h, name);
+            fleet_host_start(f, h, name);
         break;
     case 5:
         if (h->engine)
@@ -252,7 +241,7 @@ static void disturb(struct fleet *f)
     }
 }
 
-static void run_for(struct fleet *f, int64_t ms)
+void fleet_run_for(struct fleet *f, int64_t ms)
 {
     int64_t end = now_of(f) + ms * 1000000;
 
@@ -278,141 +267,8 @@ static void run_rounds(struct fleet *f)
             fleet_tamper(f);
         if (f->has_operator && chance(f, 20))
             fleet_repair(f);
-        run_for(f, (int64_t)below(f, ROUND_MS));
+        fleet_run_for(f, (int64_t)below(f, ROUND_MS));
     }
-}
-
-/* Faults end; one host at least is up. */
-static void heal(struct fleet *f)
-{
-    bool is_up = false;
-
-    scripted_heal(&f->w.wire);
-    f->is_healed = true;
-    fleet_peers_heal(f);
-    fleet_repair(f);
-    for (int i = 0; i < FLEET_HOSTS; i++) {
-        struct host *h = &f->hosts[i];
-
-        if (!h->engine)
-            continue;
-        skewed_pause(&h->env, false);
-        scripted_cut(h->network, false);
-        is_up |= state_of(h) == RUNNEL_RUNNING;
-    }
-    for (int i = 0; i < FLEET_HOSTS && !is_up; i++) {
-        if (!f->hosts[i].engine) {
-            host_start(f, &f->hosts[i], "healer");
-            is_up = true;
-        }
-    }
-}
-
-static bool number_is_live(void *context, int number)
-{
-    struct fleet *f = context;
-
-    for (int i = 0; i < FLEET_HOSTS; i++) {
-        if (f->hosts[i].number == number)
-            return f->hosts[i].engine && f->hosts[i].was_up;
-    }
-    return false;
-}
-
-/* What a host acquired just before the world healed it must have found out. */
-static void check_opened(struct fleet *f)
-{
-    for (int i = 0; i < FLEET_HOSTS; i++)
-        f->hosts[i].was_up =
-            f->hosts[i].engine && state_of(&f->hosts[i]) == RUNNEL_RUNNING;
-    run_for(f, OPENED_MS);
-    /* One that is being acquired now is not an orphan: it is open soon. */
-    for (int i = 0; i < 10 && !f->checker.failure[0]; i++) {
-        if (checker_orphans(&f->checker, number_is_live, f) == 0)
-            return;
-        run_for(f, 100);
-    }
-    if (!f->checker.failure[0])
-        snprintf(f->checker.failure, sizeof(f->checker.failure),
-                 "I8: a host has not opened a lease that it acquired");
-}
-
-/* A free place for a host; NULL: there is none. */
-static struct host *free_place(struct fleet *f)
-{
-    for (int i = 0; i < FLEET_HOSTS; i++) {
-        if (!f->hosts[i].engine)
-            return &f->hosts[i];
-    }
-    return NULL;
-}
-
-/* One of two hosts dies, and another joins: it wants leases, and marks those of
- * the dead one, too. */
-static void replace_one(struct fleet *f)
-{
-    struct host *place = free_place(f), *victim = NULL;
-
-    for (int i = 0; i < FLEET_HOSTS; i++) {
-        if (f->hosts[i].engine && f->hosts[i].was_up)
-            victim = &f->hosts[i];
-    }
-    if (!victim || !place)
-        return;
-    host_start(f, place, "second");
-    run_for(f, SHARED_MS);
-    place->was_up = true;
-    if (!victim->engine)
-        return;
-    host_kill(victim);
-    host_start(f, victim, "newcomer");
-}
-
-/* I9, if a host was up all the time. */
-static void check_owned(struct fleet *f)
-{
-    bool is_up = false;
-
-    run_for(f, OWNED_MS);
-    for (int i = 0; i < FLEET_HOSTS; i++)
-        is_up |= f->hosts[i].was_up && f->hosts[i].engine &&
-                 state_of(&f->hosts[i]) == RUNNEL_RUNNING;
-    /* One that is handed over now has no owner for a moment. */
-    for (int i = 0; i < 20 && is_up && !f->checker.failure[0]; i++) {
-        if (checker_is_owned(&f->checker, host_is_live, f))
-            return;
-        run_for(f, 100);
-    }
-    if (is_up && !f->checker.failure[0])
-        snprintf(f->checker.failure, sizeof(f->checker.failure),
-                 "I9: a lease has no live owner in time");
-}
-
-static void run_healed(struct fleet *f)
-{
-    int64_t end;
-
-    heal(f);
-    check_opened(f);
-    if (chance(f, 50))
-        replace_one(f);
-    check_owned(f);
-    /* Hosts of one name may have made each other stop. */
-    heal(f);
-    end = now_of(f) + DONE_MS * INT64_C(1000000);
-    while (!f->checker.failure[0] && now_of(f) < end &&
-           (checker_missing(&f->checker) ||
-            !checker_is_owned(&f->checker, host_is_live, f)))
-        run_for(f, 500);
-    if (f->checker.failure[0])
-        return;
-    if (checker_missing(&f->checker))
-        snprintf(f->checker.failure, sizeof(f->checker.failure),
-                 "P1: %zu changes were never acknowledged",
-                 checker_missing(&f->checker));
-    else if (!checker_is_owned(&f->checker, host_is_live, f))
-        snprintf(f->checker.failure, sizeof(f->checker.failure),
-                 "I9: a lease has no live owner");
 }
 
 static void fleet_open(struct fleet *f, uint64_t seed)
@@ -457,7 +313,7 @@ static void fleet_close(struct fleet *f)
     struct rn_env *env = rn_sim_env(f->w.sim);
 
     for (int i = 0; i < FLEET_HOSTS; i++)
-        host_kill(&f->hosts[i]);
+        fleet_host_kill(&f->hosts[i]);
     fleet_peers_kill(f);
     env->ops->task_stop(env, &f->wire);
     world_close(&f->w);
@@ -477,12 +333,12 @@ bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
     write_some(f);
     if (f->is_mixed)
         fleet_peer_start(f, &f->peers[0]);
-    host_start(f, &f->hosts[0], "h0");
+    fleet_host_start(f, &f->hosts[0], "h0");
     if (chance(f, 70))
-        host_start(f, &f->hosts[1], "h1");
+        fleet_host_start(f, &f->hosts[1], "h1");
     run_rounds(f);
     if (!f->checker.failure[0])
-        run_healed(f);
+        fleet_run_healed(f);
     ok = !f->checker.failure[0];
     snprintf(why, room, "%s", f->checker.failure);
     figures->changes += f->w.box->commits;

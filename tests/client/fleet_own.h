@@ -9,6 +9,12 @@
 #include "client/skewed.h"
 #include "client/world.h"
 
+enum {
+    FLEET_RENEW_MS = 1700,
+    FLEET_ACQUIRE_MS = 1300,
+    FLEET_EXPIRE_MS = 6000,
+};
+
 struct fleet;
 
 /* A batch whose handler will answer later. */
@@ -77,6 +83,20 @@ static inline int64_t now_of(const struct fleet *f)
 {
     return rn_mono_ns(rn_sim_env(f->w.sim));
 }
+
+/* ---- hosts (fleet.c) ----------------------------------------------------- */
+
+void fleet_host_start(struct fleet *f, struct host *h, const char *name);
+/* As if its process were killed; harmless if it does not run. */
+void fleet_host_kill(struct host *h);
+runnel_processor_state fleet_host_state(const struct host *h);
+/* Does a host of this name run?  The context is a fleet. */
+bool fleet_host_is_live(void *context, const char *name);
+/* Time passes, with what happens in it. */
+void fleet_run_for(struct fleet *f, int64_t ms);
+
+/* The world heals, and all that must follow does (fleet_healed.c). */
+void fleet_run_healed(struct fleet *f);
 
 /* The handler, whose context is a host (fleet_handler.c). */
 extern const runnel_observer fleet_observer;

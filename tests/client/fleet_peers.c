@@ -4,12 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    RENEW_MS = 1700,
-    ACQUIRE_MS = 1300,
-    EXPIRE_MS = 6000,
-    SLOW_MS = 8000, /* a delegate takes so long at most */
-};
+enum { SLOW_MS = 8000 }; /* a delegate takes so long at most */
 
 /* ---- its delegate -------------------------------------------------------- */
 
@@ -60,9 +55,9 @@ void fleet_peer_start(struct fleet *f, struct peer *p)
         .account = "localhost",
         .processor = "fleet",
         .instance = p->name,
-        .acquire_ms = ACQUIRE_MS,
-        .expire_ms = EXPIRE_MS,
-        .renew_ms = RENEW_MS,
+        .acquire_ms = FLEET_ACQUIRE_MS,
+        .expire_ms = FLEET_EXPIRE_MS,
+        .renew_ms = FLEET_RENEW_MS,
         .poll_ms = 500,
         .page_limit = f->page_limit,
         .begin = on_begin,
