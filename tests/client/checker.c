@@ -1,17 +1,14 @@
 /* checker.c -- see checker.h. */
-#include "client/checker.h"
+#include "client/checker_own.h"
 
 #include "client/feed/batch.h"
-#include "client/lease/document.h"
 #include "cosmos/etag.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void violated(struct checker *c, const char *fmt, ...) RN_PRINTF(2, 3);
-
-static void violated(struct checker *c, const char *fmt, ...)
+void checker_violated(struct checker *c, const char *fmt, ...)
 {
     va_list args;
 
@@ -42,21 +39,20 @@ void checker_init(struct checker *c, const struct service_box *source,
 
 /* ---- leases -------------------------------------------------------------- */
 
-static bool is_lease(const struct service_entry *e)
+bool checker_is_lease(const struct service_entry *e)
 {
     return strstr(e->id, "..") != NULL;
 }
 
-/* NULL: it is damaged. */
-static struct rn_lease_document *parsed(const struct service_entry *e)
+struct rn_lease_document *checker_parse(const struct service_entry *e)
 {
     struct rn_lease_document *d = NULL;
 
     return rn_lease_document_new(rn_view_text(e->json), &d, NULL) ? NULL : d;
 }
 
-static struct rn_epk_range keys_of(const struct checker *c,
-                                   const struct rn_lease *lease)
+struct rn_epk_range checker_keys(const struct checker *c,
+                                 const struct rn_lease *lease)
 {
     uint64_t id = 0;
 
@@ -68,8 +64,7 @@ static struct rn_epk_range keys_of(const struct checker *c,
     return c->source->ranges[id].keys;
 }
 
-/* -1: it has none. */
-static int64_t lsn_of(const struct rn_lease *lease)
+int64_t checker_lsn(const struct rn_lease *lease)
 {
     uint64_t lsn = 0;
 
@@ -85,8 +80,8 @@ static int64_t lsn_of(const struct rn_lease *lease)
 static size_t count_unacked(struct checker *c, const struct rn_lease *lease,
                             bool is_start, const struct service_entry **first)
 {
-    struct rn_epk_range keys = keys_of(c, lease);
-    int64_t lsn = lsn_of(lease);
+    struct rn_epk_range keys = checker_keys(c, lease);
+    int64_t lsn = checker_lsn(lease);
     size_t n = 0;
 
     for (size_t i = 0; i < c->source->entry_count; i++) {
@@ -112,11 +107,11 @@ static void check_acked(struct checker *c, const struct rn_lease *lease,
     /* Theirs may be larger than what it replaces: see checker.h. */
     c->is_overgrown |= is_peers_own;
     if (!c->is_overgrown)
-        violated(c,
-                 "I1: lease %.*s stores %lld, but commit %lu (LSN %lu) "
-                 "was not acknowledged",
-                 RN_FMT(lease->token), (long long)lsn_of(lease),
-                 (unsigned long)e->commit, (unsigned long)e->lsn);
+        checker_violated(c,
+                         "I1: lease %.*s stores %lld, but commit %lu (LSN %lu) "
+                         "was not acknowledged",
+                         RN_FMT(lease->token), (long long)checker_lsn(lease),
+                         (unsigned long)e->commit, (unsigned long)e->lsn);
 }
 
 /* The leases that there are: their intervals and positions. */
@@ -133,13 +128,13 @@ static size_t leases_list(struct checker *c, struct held held[256])
         const struct service_entry *e = c->leases->entries[i];
         struct rn_lease_document *d;
 
-        if (!e->is_live || !is_lease(e))
+        if (!e->is_live || !checker_is_lease(e))
             continue;
-        d = parsed(e);
+        d = checker_parse(e);
         if (!d)
             continue;
         held[count++] =
-            (struct held){ keys_of(c, &d->lease), lsn_of(&d->lease) };
+            (struct held){ checker_keys(c, &d->lease), checker_lsn(&d->lease) };
         rn_lease_document_free(d);
     }
     return count;
@@ -165,8 +160,8 @@ static void check_cover(struct checker *c, const struct held *held,
     if (rn_epk_compare(&at, &rn_epk_all.max) != 0) {
         char hex[RN_EPK_TEXT_MAX];
 
-        violated(c, "I2: no lease has the keys from \"%.*s\"",
-                 RN_FMT(rn_epk_print(&at, hex)));
+        checker_violated(c, "I2: no lease has the keys from \"%.*s\"",
+                         RN_FMT(rn_epk_print(&at, hex)));
     }
 }
 
@@ -183,13 +178,13 @@ static void check_skipped(struct checker *c, const struct held *held,
             is_ahead = (int64_t)e->lsn > held[k].lsn &&
                        rn_epk_range_has(&held[k].keys, rn_epk_view(&e->epk));
         if (!is_ahead)
-            violated(c, "skipped: no lease will deliver commit %lu (LSN %lu)",
-                     (unsigned long)e->commit, (unsigned long)e->lsn);
+            checker_violated(
+                c, "skipped: no lease will deliver commit %lu (LSN %lu)",
+                (unsigned long)e->commit, (unsigned long)e->lsn);
     }
 }
 
-/* The place of a session; -1: none. */
-static int place_of(const struct checker *c, struct rn_view session)
+int checker_session(const struct checker *c, struct rn_view session)
 {
     for (size_t i = 0; session.at && i < c->session_count; i++) {
         if (rn_view_eq(rn_view_text(c->sessions[i].text), session))
@@ -200,7 +195,7 @@ static int place_of(const struct checker *c, struct rn_view session)
 
 static int host_of(const struct checker *c, struct rn_view session)
 {
-    int at = place_of(c, session);
+    int at = checker_session(c, session);
 
     return at < 0 ? -1 : c->sessions[at].host;
 }
@@ -227,31 +222,32 @@ static void check_step(struct checker *c, const struct rn_lease *was,
 
     if (rn_lease_number(is, RN_LEASE_GENERATION) ==
             rn_lease_number(was, RN_LEASE_GENERATION) &&
-        lsn_of(is) < lsn_of(was))
-        violated(c, "I5: the position of lease %.*s falls from %lld to %lld",
-                 RN_FMT(is->token), (long long)lsn_of(was),
-                 (long long)lsn_of(is));
+        checker_lsn(is) < checker_lsn(was))
+        checker_violated(
+            c, "I5: the position of lease %.*s falls from %lld to %lld",
+            RN_FMT(is->token), (long long)checker_lsn(was),
+            (long long)checker_lsn(is));
     if (!rn_view_eq(old, new)) {
         session_note(c, new, sender);
         if (host_of(c, new) != sender)
-            violated(c, "I4: host %d writes the session of host %d", sender,
-                     host_of(c, new));
+            checker_violated(c, "I4: host %d writes the session of host %d",
+                             sender, host_of(c, new));
         if (rn_lease_number(is, RN_LEASE_EPOCH) <=
             rn_lease_number(was, RN_LEASE_EPOCH))
-            violated(c, "I4: an acquisition does not raise the epoch");
+            checker_violated(c, "I4: an acquisition does not raise the epoch");
         return;
     }
     if (!is_same && host_of(c, new) != sender)
-        violated(c, "I4: host %d writes lease %.*s of host %d", sender,
-                 RN_FMT(is->token), host_of(c, new));
+        checker_violated(c, "I4: host %d writes lease %.*s of host %d", sender,
+                         RN_FMT(is->token), host_of(c, new));
     /* An acquisition that is tried again has its session, and the next epoch.
      */
     if (!is_same &&
         rn_lease_number(is, RN_LEASE_EPOCH) ==
             rn_lease_number(was, RN_LEASE_EPOCH) &&
         !rn_view_eq(was->owner, rn_lease_property(was, RN_LEASE_OWNER)))
-        violated(c, "I4: host %d writes lease %.*s, which %.*s owns", sender,
-                 RN_FMT(is->token), RN_FMT(was->owner));
+        checker_violated(c, "I4: host %d writes lease %.*s, which %.*s owns",
+                         sender, RN_FMT(is->token), RN_FMT(was->owner));
 }
 
 /* A lease was created or replaced. */
@@ -269,7 +265,7 @@ static void check_write(struct checker *c, const struct service_entry *e,
         check_acked(c, is, !c->has_marker, !is_ours);
         return;
     }
-    was = parsed(e->previous);
+    was = checker_parse(e->previous);
     if (was && is_ours)
         check_step(c, &was->lease, is, sender);
     c->positions += was && !rn_view_eq(was->lease.position, is->position);
@@ -296,10 +292,12 @@ static void check_all(struct checker *c)
 static void check_damaged(struct checker *c, const struct service_entry *e,
                           int sender)
 {
-    struct rn_lease_document *was = e->previous ? parsed(e->previous) : NULL;
+    struct rn_lease_document *was =
+        e->previous ? checker_parse(e->previous) : NULL;
 
     if (e->previous && !was && sender < CHECKER_PEER)
-        violated(c, "I10: host %d writes %s, which is damaged", sender, e->id);
+        checker_violated(c, "I10: host %d writes %s, which is damaged", sender,
+                         e->id);
     rn_lease_document_free(was);
 }
 
@@ -310,86 +308,19 @@ void checker_lease(struct checker *c, const struct service_entry *e, int sender)
     if (len > 5 && strcmp(e->id + len - 5, ".info") == 0)
         c->has_marker = e->op == SERVICE_CREATE;
     checker_note(c, "host %d op %d %s %s", sender, (int)e->op, e->id, e->json);
-    if (is_lease(e))
+    if (checker_is_lease(e))
         check_damaged(c, e, sender);
-    if (is_lease(e) && e->op < SERVICE_DELETE) {
-        struct rn_lease_document *is = parsed(e);
+    if (checker_is_lease(e) && e->op < SERVICE_DELETE) {
+        struct rn_lease_document *is = checker_parse(e);
 
         if (is)
             check_write(c, e, &is->lease, sender);
         else if (sender < CHECKER_PEER)
-            violated(c, "I10: host %d damages %s", sender, e->id);
+            checker_violated(c, "I10: host %d damages %s", sender, e->id);
         rn_lease_document_free(is);
     }
     if (c->has_marker)
         check_all(c);
-}
-
-bool checker_is_owned(const struct checker *c,
-                      bool (*is_live)(void *context, const char *host),
-                      void *context)
-{
-    bool ok = c->has_marker;
-
-    for (size_t i = 0; ok && i < c->leases->entry_count; i++) {
-        const struct service_entry *e = c->leases->entries[i];
-        struct rn_lease_document *d;
-        char owner[160];
-
-        if (!e->is_live || !is_lease(e))
-            continue;
-        d = parsed(e);
-        if (!d)
-            return false;
-        snprintf(owner, sizeof(owner), "%.*s", RN_FMT(d->lease.owner));
-        ok = is_live(context, owner);
-        rn_lease_document_free(d);
-    }
-    return ok;
-}
-
-void checker_tried(struct checker *c, int host, const char *lease)
-{
-    for (size_t i = 0; i < c->leases->entry_count; i++) {
-        const struct service_entry *e = c->leases->entries[i];
-        struct rn_lease_document *d;
-        int at;
-
-        if (!e->is_live || !is_lease(e))
-            continue;
-        d = parsed(e);
-        if (!d)
-            continue;
-        at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
-        if (at >= 0 && c->sessions[at].host == host &&
-            rn_view_eq(d->lease.token, rn_view_text(lease)))
-            c->sessions[at].was_tried = true;
-        rn_lease_document_free(d);
-    }
-}
-
-size_t checker_orphans(const struct checker *c,
-                       bool (*is_live)(void *context, int host), void *context)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->leases->entry_count; i++) {
-        const struct service_entry *e = c->leases->entries[i];
-        struct rn_lease_document *d;
-        int at;
-
-        if (!e->is_live || !is_lease(e))
-            continue;
-        d = parsed(e);
-        if (!d)
-            continue;
-        at = place_of(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));
-        n += rn_lease_is_native(&d->lease) && at >= 0 &&
-             !c->sessions[at].was_tried &&
-             is_live(context, c->sessions[at].host);
-        rn_lease_document_free(d);
-    }
-    return n;
 }
 
 /* ---- handlers ------------------------------------------------------------ */
@@ -409,7 +340,7 @@ void checker_opened(struct checker *c, int host, const char *lease)
     struct checker_open *o = &c->opens[c->open_count];
 
     if (find_open(c, host, lease))
-        violated(c, "I3: host %d opens lease %s twice", host, lease);
+        checker_violated(c, "I3: host %d opens lease %s twice", host, lease);
     if (c->open_count == CHECKER_OPEN_MAX)
         abort();
     *o = (struct checker_open){ .host = host };
@@ -422,12 +353,13 @@ void checker_closed(struct checker *c, int host, const char *lease)
     struct checker_open *o = find_open(c, host, lease);
 
     if (!o) {
-        violated(c, "I7: host %d closes lease %s, which is not open", host,
-                 lease);
+        checker_violated(c, "I7: host %d closes lease %s, which is not open",
+                         host, lease);
         return;
     }
     if (o->calls)
-        violated(c, "I7: host %d closes lease %s inside a call", host, lease);
+        checker_violated(c, "I7: host %d closes lease %s inside a call", host,
+                         lease);
     *o = c->opens[--c->open_count];
 }
 
@@ -471,8 +403,9 @@ static void check_order(struct checker *c, const uint64_t *commits, size_t n)
         for (size_t i = 0; i < n && !is_before; i++)
             is_before = commits[i] == k;
         if (!is_before && !c->is_overgrown)
-            violated(c, "I6: commit %lu is delivered before %lu of its key",
-                     (unsigned long)e->commit, (unsigned long)k);
+            checker_violated(
+                c, "I6: commit %lu is delivered before %lu of its key",
+                (unsigned long)e->commit, (unsigned long)k);
     }
 }
 
@@ -498,16 +431,19 @@ size_t checker_delivered(struct checker *c, int host, const char *lease,
     size_t n = 0;
 
     if (!o)
-        violated(c, "I7: host %d is called for lease %s, which is not open",
-                 host, lease);
+        checker_violated(
+            c, "I7: host %d is called for lease %s, which is not open", host,
+            lease);
     else if (o->calls++)
-        violated(c, "I3: calls of lease %s overlap in host %d", lease, host);
+        checker_violated(c, "I3: calls of lease %s overlap in host %d", lease,
+                         host);
     c->deliveries++;
     for (size_t i = 0; i < batch->count && n < CHECKER_BATCH_MAX; i++) {
         uint64_t commit = checker_commit(c, rn_batch_at(batch, i));
 
         if (!commit) {
-            violated(c, "a change was delivered that was never written");
+            checker_violated(c,
+                             "a change was delivered that was never written");
             return n;
         }
         checker_note(c, "host %d %s delivers commit %lu LSN %lu key %s", host,
