@@ -22,6 +22,7 @@ bool bug_switch_on(const char *name)
         [RN_BUG_SUCCESSORS_OF_MARK_DONE] = "successors-of-mark-done",
         [RN_BUG_FAILED_DEAD_LETTER_COUNTS] = "failed-dead-letter-counts",
         [RN_BUG_UNCERTAIN_IS_REFUSED] = "uncertain-is-refused",
+        [RN_BUG_MARK_IS_A_SIGN_OF_LIFE] = "mark-is-a-sign-of-life",
         [RN_BUG_CHILDREN_UNDONE] = "children-undone",
         [RN_BUG_REDUNDANT_WITHOUT_ORDER] = "redundant-without-order",
         [RN_BUG_TAKEOVER_IGNORED] = "takeover-ignored",

@@ -13,7 +13,8 @@
  *   I6  a change is delivered after all older ones of its key were acknowledged
  *   I7  no call starts before open or after close; close waits for the last
  *   I8  a host that lives opens what it acquired, also if the answer was lost
- *   I9  with a live host every lease has a live owner in time
+ *   I9  with a live host no lease is without a live owner for longer than the
+ *       expiry and two passes, whatever others write into it meanwhile
  *
  * At all times every change is acknowledged, or lies above the position of a
  * lease that has its key: nothing is skipped.
@@ -53,6 +54,7 @@ enum {
     CHECKER_SESSIONS_MAX = 1024,
     CHECKER_OPEN_MAX = 256,
     CHECKER_BATCH_MAX = 512,
+    CHECKER_LEASES_MAX = 256,
     CHECKER_PEER = 100000,
 };
 
@@ -61,6 +63,13 @@ struct checker_open {
     int host;
     char lease[80];
     unsigned calls; /* that have not returned */
+};
+
+/* A lease that no live host owns. */
+struct checker_unowned {
+    char lease[80];
+    int64_t since_ns;
+    bool is_there; /* in the listing of this moment */
 };
 
 struct checker {
@@ -79,6 +88,8 @@ struct checker {
     size_t session_count;
     struct checker_open opens[CHECKER_OPEN_MAX];
     size_t open_count;
+    struct checker_unowned unowned[CHECKER_LEASES_MAX];
+    size_t unowned_count;
     uint64_t deliveries, acks, lease_writes, positions; /* for the report */
     uint64_t peer_writes;
     char failure[300]; /* "": none */
@@ -123,6 +134,13 @@ size_t checker_missing(const struct checker *c);
  * for which that host has not called open. */
 size_t checker_orphans(const struct checker *c,
                        bool (*is_live)(void *context, int host), void *context);
+/* I9: called every moment from `now_ns` on.  Returns for how many nanoseconds
+ * the lease that waits longest has had no owner for which `is_live`. */
+int64_t checker_unowned(struct checker *c, int64_t now_ns,
+                        bool (*is_live)(void *context, const char *host),
+                        void *context);
+/* Counts from anew. */
+void checker_unowned_forget(struct checker *c);
 /* I9: has every lease an owner for which `is_live`? */
 bool checker_is_owned(const struct checker *c,
                       bool (*is_live)(void *context, const char *host),

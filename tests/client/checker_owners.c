@@ -3,6 +3,7 @@
 #include "client/checker_own.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 bool checker_is_owned(const struct checker *c,
                       bool (*is_live)(void *context, const char *host),
@@ -69,4 +70,62 @@ size_t checker_orphans(const struct checker *c,
         rn_lease_document_free(d);
     }
     return n;
+}
+
+/* ---- the age of leases that nobody owns ---------------------------------- */
+
+static struct checker_unowned *unowned_of(struct checker *c, const char *lease,
+                                          int64_t now_ns)
+{
+    struct checker_unowned *u;
+
+    for (size_t i = 0; i < c->unowned_count; i++) {
+        if (strcmp(c->unowned[i].lease, lease) == 0)
+            return &c->unowned[i];
+    }
+    if (c->unowned_count == CHECKER_LEASES_MAX)
+        abort();
+    u = &c->unowned[c->unowned_count++];
+    *u = (struct checker_unowned){ .since_ns = now_ns };
+    snprintf(u->lease, sizeof(u->lease), "%s", lease);
+    return u;
+}
+
+void checker_unowned_forget(struct checker *c)
+{
+    c->unowned_count = 0;
+}
+
+int64_t checker_unowned(struct checker *c, int64_t now_ns,
+                        bool (*is_live)(void *context, const char *host),
+                        void *context)
+{
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < c->unowned_count; i++)
+        c->unowned[i].is_there = false;
+    for (size_t i = 0; i < c->leases->entry_count; i++) {
+        const struct service_entry *e = c->leases->entries[i];
+        struct rn_lease_document *d;
+        char owner[160];
+
+        if (!e->is_live || !checker_is_lease(e))
+            continue;
+        d = checker_parse(e);
+        if (!d)
+            continue;
+        snprintf(owner, sizeof(owner), "%.*s", RN_FMT(d->lease.owner));
+        rn_lease_document_free(d);
+        if (!is_live(context, owner))
+            unowned_of(c, strstr(e->id, "..") + 2, now_ns)->is_there = true;
+    }
+    for (size_t i = c->unowned_count; i-- > 0;) {
+        struct checker_unowned *u = &c->unowned[i];
+
+        if (!u->is_there)
+            *u = c->unowned[--c->unowned_count];
+        else if (now_ns - u->since_ns > longest)
+            longest = now_ns - u->since_ns;
+    }
+    return longest;
 }

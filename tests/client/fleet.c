@@ -252,6 +252,7 @@ void fleet_run_for(struct fleet *f, int64_t ms)
             host_reap(&f->hosts[i]);
         }
         fleet_peers_reap(f);
+        fleet_check_owned(f);
     }
 }
 

@@ -21,6 +21,7 @@ find renewal-has-a-copy 100
 find successors-of-mark-done 500
 find failed-dead-letter-counts 500
 find uncertain-is-refused 500
+find mark-is-a-sign-of-life 500
 find children-undone 2000
 find redundant-without-order 500
 # Of fleets that .NET hosts share.

@@ -97,6 +97,8 @@ void fleet_run_for(struct fleet *f, int64_t ms);
 
 /* The world heals, and all that must follow does (fleet_healed.c). */
 void fleet_run_healed(struct fleet *f);
+/* I9, at every moment since then at which a host has been up all the time. */
+void fleet_check_owned(struct fleet *f);
 
 /* The handler, whose context is a host (fleet_handler.c). */
 extern const runnel_observer fleet_observer;

@@ -105,6 +105,39 @@ static void a_foreign_owner_is_seen_only_while_it_lives(void **state)
     assert_false(rn_balance_has_foreign(&b));
 }
 
+/* Of two dead hosts one has expired, the other counts as live: the target
+ * leaves leases to it that it will not take. */
+static void what_nobody_takes_is_taken_above_the_target(void **state)
+{
+    static const struct {
+        const char *leases;
+        uint32_t max;
+        size_t take, first;
+    } cases[] = {
+        { "AMM-", 0, 0, 0 },   { "AMM!", 0, 1, 3 },
+        { "AMM!!!", 0, 1, 3 }, /* the target first */
+        { "AMMM!!", 0, 2, 4 }, { "AMMM!!", 4, 1, 4 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rn_balance_lease leases[LEASES_MAX];
+        struct rn_balance b = { .leases = leases,
+                                .host = RN_LIT("M"),
+                                .max = cases[i].max,
+                                .acquire_ms = 1000,
+                                .expire_ms = 6000 };
+        struct rn_balance_plan plan;
+
+        b.count = read_leases(cases[i].leases, leases);
+        assert_int_equal(rn_balance_native(&b, &arena, &plan), RN_OK);
+        if (plan.take_count != cases[i].take || plan.is_steal ||
+            (cases[i].first && plan.take[0] < cases[i].first))
+            fail_msg("%s: take %zu", cases[i].leases, plan.take_count);
+        rn_arena_clear(&arena);
+    }
+}
+
 /* ---- a fleet ------------------------------------------------------------- */
 
 struct fleet {
@@ -248,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_official_arithmetic_is_kept),
         cmocka_unit_test(a_foreign_owner_is_seen_only_while_it_lives),
+        cmocka_unit_test(what_nobody_takes_is_taken_above_the_target),
         cmocka_unit_test(a_second_host_has_half_of_100_leases_after_two_passes),
         cmocka_unit_test(spares_take_nothing_and_nothing_moves),
         cmocka_unit_test(a_fleet_that_changes_comes_to_rest_in_balance),

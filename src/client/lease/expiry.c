@@ -17,6 +17,8 @@ int64_t rn_lease_expiry_sign_of_life(const struct rn_lease *lease)
 
     if (RN_BUG(FOREIGN_CLOCK_BELIEVED) && !rn_lease_is_native(lease))
         return lease->timestamp_ms ? lease->timestamp_ms : written_ms;
+    if (RN_BUG(MARK_IS_A_SIGN_OF_LIFE) && written_ms)
+        return written_ms;
     if (!rn_lease_is_native(lease))
         return written_ms ? written_ms : lease->timestamp_ms;
     if (written_ms &&

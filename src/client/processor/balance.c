@@ -137,16 +137,17 @@ static bool may_move(const struct work *w, const struct worker *from,
     return from != w->me && from->count > w->plan->target - (need > 1 ? 1 : 0);
 }
 
-/* Above the target: one lease a pass that no other host wants. */
-static void take_left(struct work *w)
+/* Above the target: at most `limit` leases that no other host wants. */
+static void take_left(struct work *w, size_t limit)
 {
     const struct rn_balance *b = w->b;
 
-    if (b->max && w->me->count >= b->max)
-        return;
-    for (size_t i = 0; i < b->count && w->plan->take_count == 0; i++)
+    for (size_t i = 0; i < b->count && w->plan->take_count < limit; i++) {
+        if (b->max && w->me->count + w->plan->take_count >= b->max)
+            return;
         if (b->leases[i].is_available && b->leases[i].is_left)
             take(w, i);
+    }
 }
 
 enum rn_code rn_balance_official(const struct rn_balance *b,
@@ -161,7 +162,7 @@ enum rn_code rn_balance_official(const struct rn_balance *b,
     if (rc || b->count == 0)
         return rc;
     if (out->target <= w.me->count) {
-        take_left(&w);
+        take_left(&w, 1);
         return RN_OK;
     }
     need = out->target - w.me->count;
@@ -292,6 +293,8 @@ enum rn_code rn_balance_native(const struct rn_balance *b,
         need = take_available(&w, out->target - w.me->count);
         if (out->take_count == 0)
             mark_leases(&w, need);
+    } else {
+        take_left(&w, b->count);
     }
     if (out->take_count == 0)
         steal_marked(&w);

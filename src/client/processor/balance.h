@@ -6,12 +6,15 @@
  *
  *   official  that of the .NET libraries: free and expired leases first; if
  *             there are none, steal one lease a pass from the largest owner.
- *             Used while a host of another library has a live lease.  Those
- *             judge expiry by their own clock and may count a dead host as
- *             live; so a lease that is left over is taken above the target.
+ *             Used while a host of another library has a live lease.
  *   native    marks: a host that needs leases writes its name into them, and
  *             their owners finish a batch and release them.  All moves take
  *             place in one pass, and no two hosts work on one lease.
+ *
+ * A host that died counts until all its leases have expired, so that the target
+ * of the others may be too small for all leases; and hosts of other libraries
+ * judge expiry by their own clock.  So a lease that is left over is taken above
+ * the target: one a pass by the official way, all by the native one.
  *
  * Values only; any thread.
  */

@@ -166,14 +166,16 @@ static struct rn_balance_lease describe(struct rn_pass *p,
     bool is_ours = w && w->state != RN_WORKER_LOST;
     struct rn_balance_lease out = { .owner = lease->owner,
                                     .is_native = rn_lease_is_native(lease) };
-    int64_t at_ms;
+    int64_t at_ms, free_ms; /* when it was released, or its owner last seen */
 
     out.is_available =
         !lease->owner.at || rn_lease_expiry_is_over(&h->expiry, lease);
-    out.is_left = lease->ts_s && rn_host_store_ms(h) - lease->ts_s * 1000 >
-                                     (int64_t)o->lease_expire_ms +
-                                         RN_LEASE_EXPIRY_MARGIN_MS +
-                                         (int64_t)o->lease_acquire_ms;
+    free_ms = lease->owner.at ? rn_lease_expiry_sign_of_life(lease)
+                              : lease->ts_s * 1000;
+    out.is_left = free_ms && rn_host_store_ms(h) - free_ms >
+                                 (int64_t)o->lease_expire_ms +
+                                     RN_LEASE_EXPIRY_MARGIN_MS +
+                                     (int64_t)o->lease_acquire_ms;
     if (is_ours) { /* the listing may be older than what we know */
         out.is_available = false;
         out.is_native = true;
@@ -361,6 +363,16 @@ static void check_coverage(struct rn_pass *p)
         h->bootstrap = NULL; /* the next pass tries again */
 }
 
+/* The lease store answers: writes that failed need not wait any longer.  One of
+ * them may find that its lease was lost meanwhile, which has to be known before
+ * the lease can be acquired again. */
+static void hasten_writes(struct rn_host *h)
+{
+    for (size_t i = 0; i < h->worker_count; i++)
+        if (h->workers[i]->write_failures > 0)
+            h->workers[i]->retry_write_ns = 0;
+}
+
 static void take_listing(struct rn_pass *p)
 {
     struct rn_host *h = p->host;
@@ -377,6 +389,7 @@ static void take_listing(struct rn_pass *p)
     h->expiry.now_ms = p->call.now_ms;
     h->expiry.mono_ns = rn_mono_ns(h->env);
     h->has_marks = false;
+    hasten_writes(h);
     if (!collect(p))
         return;
     check_coverage(p);
