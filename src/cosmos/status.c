@@ -51,6 +51,8 @@ static const struct rn_status table[] = {
     { RN_GONE,        RN_REASON_MIGRATING,       410, 1008, "Gone", "The partition key range is being moved." },
     { RN_TOO_LARGE,   RN_REASON_SPLIT_BULK,      413, 3402, "RequestEntityTooLarge", "The operations of this request are too much for one." },
     { RN_CONFLICT,    RN_REASON_DEPENDENCY,      424, 0,    "FailedDependency", "Another operation of the batch failed." },
+    { RN_CONFLICT,    RN_REASON_DATABASE_EXISTS, 409, 3206, "Conflict", "Entity with the specified id already exists in the system." },
+    { RN_CONFLICT,    RN_REASON_KEY_COLLISION,   409, 3302, "Conflict", "The place of this item is taken by one of another partition key value whose hash is the same." },
     { RN_CONFLICT,    RN_REASON_RETRY_WITH,      449, 0,    "RetryWith", "Conflicting request to resource has been attempted. Retry to avoid conflicts." },
     /* clang-format on */
 };

@@ -47,8 +47,10 @@ enum rn_reason {
     RN_REASON_SPLIT_BULK, /* the client must send the rest in another request */
 
     /* RN_CONFLICT */
-    RN_REASON_DEPENDENCY, /* another operation of the batch failed */
-    RN_REASON_RETRY_WITH, /* a write conflict; the client should retry */
+    RN_REASON_DEPENDENCY,      /* another operation of the batch failed */
+    RN_REASON_RETRY_WITH,      /* a write conflict; the client should retry */
+    RN_REASON_DATABASE_EXISTS, /* a database has the id of the new one */
+    RN_REASON_KEY_COLLISION,   /* another key value with the same hash */
 
     RN_REASONS, /* number of reasons */
 };

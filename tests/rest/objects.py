@@ -172,6 +172,26 @@ def _():
     server.end()
 
 
+@case("an id that is taken is 409, with a sub-status of its own for databases")
+def _():
+    server = Server()
+    client = Client(server)
+    client.must(201, "POST", "/dbs", {"id": "d"})
+    key = {"paths": ["/pk"], "version": 2}
+    for path, body, pk, sub in (
+            ("/dbs", {"id": "d"}, None, 3206),
+            ("/dbs/d/colls", {"id": "c", "partitionKey": key}, None, 0),
+            ("/dbs/d/colls/c/docs", {"id": "1", "pk": "a"}, ["a"], 0),
+            ("/dbs/d/users", {"id": "u"}, None, 0)):
+        if path != "/dbs":
+            client.must(201, "POST", path, body, pk=pk)
+        got = client.must(409, "POST", path, body, pk=pk)
+        equal((got.json["code"], got.substatus), ("Conflict", sub))
+        assert got.json["message"].startswith(
+            "Entity with the specified id already exists in the system."), path
+    server.end()
+
+
 @case("the message of an error ends with the activity that its headers name")
 def _():
     server = Server()

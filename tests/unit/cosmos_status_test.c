@@ -85,6 +85,8 @@ static void clients_find_what_they_act_upon(void **state)
           RN_REASON_HTTP_VERSION },
         { 408, 0, "RequestTimeout", RN_TIMEOUT, 0 },
         { 409, 0, "Conflict", RN_CONFLICT, 0 },
+        { 409, 3206, "Conflict", RN_CONFLICT, RN_REASON_DATABASE_EXISTS },
+        { 409, 3302, "Conflict", RN_CONFLICT, RN_REASON_KEY_COLLISION },
         { 410, 0, "Gone", RN_GONE, RN_REASON_GONE },
         { 410, 1000, "Gone", RN_GONE, RN_REASON_NAME_STALE },
         { 410, 1002, "Gone", RN_GONE, 0 },

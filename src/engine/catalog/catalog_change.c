@@ -23,8 +23,13 @@ enum { BODY_MAX = 2 << 20 };
 
 /* ---- deciding ------------------------------------------------------------ */
 
-static enum rn_code refuse_taken(struct rn_err *err)
+/* The sub-status of a database differs from that of other objects. */
+static enum rn_code refuse_taken(enum rn_kind kind, struct rn_err *err)
 {
+    if (kind == RN_KIND_DATABASE)
+        return rn_fail_reason(
+            err, RN_REASON_DATABASE_EXISTS, "%s",
+            rn_status_of(RN_OK, RN_REASON_DATABASE_EXISTS)->text);
     return rn_fail_usual(err, RN_CONFLICT);
 }
 
@@ -101,7 +106,7 @@ static enum rn_code check_free(struct rn_txn *txn,
     struct rn_rid taken;
     enum rn_code rc = rn_name_get(txn, c->kind, c->owner, c->name, &taken);
 
-    return rc == RN_NOT_FOUND ? RN_OK : rc ? rc : refuse_taken(err);
+    return rc == RN_NOT_FOUND ? RN_OK : rc ? rc : refuse_taken(c->kind, err);
 }
 
 /* Makes a container's ranges and in-memory state, besides its row. */

@@ -112,9 +112,8 @@ enum rn_code rn_apply_find_of(struct rn_apply *t, const struct rn_key *key,
 
 enum rn_code rn_found_refuse_other(struct rn_err *err)
 {
-    return rn_fail(err, RN_CONFLICT,
-                   "The place of this item is taken by one of another "
-                   "partition key value whose hash is the same.");
+    return rn_fail_reason(err, RN_REASON_KEY_COLLISION, "%s",
+                          rn_status_of(RN_OK, RN_REASON_KEY_COLLISION)->text);
 }
 
 struct rn_etag rn_found_etag(const struct rn_found *f)
