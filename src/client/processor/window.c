@@ -1,7 +1,5 @@
 /* window.c -- slots, lanes, and the position behind what is done. */
-#include "client/processor/window.h"
-
-#include "client/http/bug.h"
+#include "client/processor/window_own.h"
 
 #include "base/hash.h"
 
@@ -122,7 +120,7 @@ static struct rn_view key_of(const runnel_change *c)
     return rn_view_of(c->partition_key.at, c->partition_key.len);
 }
 
-static bool same_key(const runnel_change *a, const runnel_change *b)
+bool rn_window_same_key(const runnel_change *a, const runnel_change *b)
 {
     return rn_view_eq(key_of(a), key_of(b));
 }
@@ -134,9 +132,8 @@ static uint32_t lane_of(const struct rn_window *w, const runnel_change *c)
     return (uint32_t)(rn_hash64(key_of(c), 0) % w->options->lanes);
 }
 
-/* A delivery of some changes of a slot's page; in no lane yet. */
-static struct rn_delivery *make(struct rn_slot *slot, const uint32_t *picks,
-                                size_t count)
+struct rn_delivery *rn_window_make(struct rn_slot *slot, const uint32_t *picks,
+                                   size_t count)
 {
     struct rn_delivery *d = rn_new(sizeof(*d));
     struct rn_batch_options options = { .page = slot->page,
@@ -161,9 +158,8 @@ static struct rn_delivery *make(struct rn_slot *slot, const uint32_t *picks,
     return d;
 }
 
-/* Behind `before`, or with NULL at the end of the lane. */
-static void insert(struct rn_window *w, struct rn_delivery *d, uint32_t lane,
-                   struct rn_delivery *before)
+void rn_window_insert(struct rn_window *w, struct rn_delivery *d, uint32_t lane,
+                      struct rn_delivery *before)
 {
     struct rn_lane *l = &w->lanes[lane];
 
@@ -203,7 +199,8 @@ static size_t take_picks(const struct rn_window *w, const struct rn_slot *slot,
         count = limit;
     if (!w->options->single_key)
         return count;
-    while (n < count && same_key(&changes[picks[0]], &changes[picks[n]]))
+    while (n < count &&
+           rn_window_same_key(&changes[picks[0]], &changes[picks[n]]))
         n++;
     return n;
 }
@@ -222,12 +219,12 @@ static runnel_code fill_lane(struct rn_window *w, struct rn_slot *slot,
                 slot->page->changes);
     for (size_t at = 0; at < count;) {
         size_t n = take_picks(w, slot, picks + at, count - at);
-        struct rn_delivery *d = make(slot, picks + at, n);
+        struct rn_delivery *d = rn_window_make(slot, picks + at, n);
         if (!d)
             return RUNNEL_NO_MEMORY;
         d->attempt += w->first_attempts;
         d->failures = w->first_attempts;
-        insert(w, d, lane, NULL);
+        rn_window_insert(w, d, lane, NULL);
         at += n;
     }
     return RUNNEL_OK;
@@ -386,226 +383,13 @@ bool rn_window_is_backing_off(const struct rn_window *w, int64_t now_ns,
     return *due_ns != INT64_MAX;
 }
 
-/* ---- verdicts ------------------------------------------------------------ */
-
-static uint32_t pick_at(const struct rn_delivery *d, size_t i)
-{
-    return d->batch->picks ? d->batch->picks[i] : (uint32_t)i;
-}
-
-/* Does `failed` have a chosen change of this key? */
-static bool has_key(const struct rn_delivery *failed,
-                    const unsigned char *chosen, const runnel_change *c)
-{
-    for (size_t i = 0; i < failed->count; i++)
-        if ((!chosen || chosen[i]) &&
-            same_key(rn_batch_at(failed->batch, i), c))
-            return true;
-    return false;
-}
-
-/* A delivery of the chosen changes of `d`, behind `behind` in its lane. */
-static struct rn_delivery *put_back(struct rn_window *w, struct rn_delivery *d,
-                                    const unsigned char *chosen,
-                                    struct rn_delivery *behind)
-{
-    uint32_t *picks = rn_new(d->count * sizeof(*picks));
-    struct rn_delivery *made = NULL;
-    size_t count = 0;
-
-    for (size_t i = 0; picks && i < d->count; i++)
-        if (chosen[i])
-            picks[count++] = pick_at(d, i);
-    if (picks && count > 0)
-        made = make(d->slot, picks, count);
-    rn_free(picks);
-    if (made)
-        insert(w, made, d->lane, behind);
-    return made;
-}
-
-/* Later changes with the keys of the failed ones must come again after them. */
-static bool take_along(struct rn_window *w, struct rn_delivery *failed,
-                       const unsigned char *chosen)
-{
-    struct rn_delivery *next;
-
-    for (struct rn_delivery *d = failed->after; d; d = next) {
-        unsigned char *hit;
-        bool any = false;
-        next = d->after;
-        if (d->state != RN_DELIVERY_DONE && d->state != RN_DELIVERY_DELIVERED)
-            continue;
-        hit = rn_new(d->count);
-        if (!hit)
-            return false;
-        for (size_t i = 0; i < d->count; i++) {
-            hit[i] = has_key(failed, chosen, rn_batch_at(d->batch, i));
-            any = any || hit[i];
-        }
-        if (any && d->state == RN_DELIVERY_DELIVERED) {
-            for (size_t i = 0; d->tainted && i < d->count; i++)
-                hit[i] |= d->tainted[i];
-            rn_free(d->tainted);
-            d->tainted = hit;
-            continue;
-        }
-        if (any && !put_back(w, d, hit, d)) {
-            rn_free(hit);
-            return false;
-        }
-        rn_free(hit);
-    }
-    return true;
-}
+/* ---- what is done -------------------------------------------------------- */
 
 void rn_window_settle(struct rn_window *w, struct rn_delivery *d)
 {
     d->state = RN_DELIVERY_DONE;
     d->slot->open--;
     advance(w);
-}
-
-static void back_off(struct rn_window *w, struct rn_delivery *d,
-                     uint32_t failures, int64_t now_ns)
-{
-    uint64_t delay = w->options->retry_delay_ms;
-    uint32_t chance;
-
-    for (uint32_t i = 1; i < failures && delay < w->options->retry_delay_max_ms;
-         i++)
-        delay *= 2;
-    if (delay > w->options->retry_delay_max_ms)
-        delay = w->options->retry_delay_max_ms;
-    rn_random(w->env, &chance, sizeof(chance));
-    delay = delay * 1000000 / 8 * (7 + chance % 3); /* 7/8 to 9/8 */
-    d->state = RN_DELIVERY_BACKOFF;
-    d->due_ns = now_ns + (int64_t)delay;
-}
-
-/* Two halves, in order, in the place of one that failed too often. */
-static enum rn_outcome bisect(struct rn_window *w, struct rn_delivery *d)
-{
-    unsigned char *chosen = rn_new(d->count);
-    struct rn_delivery *halves[2] = { NULL, NULL };
-
-    if (!chosen)
-        return RN_OUTCOME_NO_MEMORY;
-    for (int half = 0; half < 2; half++) {
-        for (size_t i = 0; i < d->count; i++)
-            chosen[i] = (i < d->count / 2) == (half == 0);
-        halves[half] = put_back(w, d, chosen, half ? halves[0] : d);
-        if (!halves[half])
-            break;
-        halves[half]->is_piece = true;
-        halves[half]->attempt = d->attempt;
-    }
-    rn_free(chosen);
-    if (!halves[1])
-        return RN_OUTCOME_NO_MEMORY;
-    rn_window_settle(w, d);
-    return RN_OUTCOME_BISECTED;
-}
-
-static enum rn_outcome fail(struct rn_window *w, struct rn_delivery *d,
-                            int64_t now_ns)
-{
-    const struct rn_window_options *o = w->options;
-    uint32_t limit = d->is_piece && d->count > 1 ? 1 : o->retry_attempts;
-
-    d->failures++;
-    d->attempt++;
-    if (!take_along(w, d, NULL))
-        return RN_OUTCOME_NO_MEMORY;
-    if (limit != RUNNEL_OFF && d->failures >= limit) {
-        if (d->count > 1 && !o->whole_batch)
-            return bisect(w, d);
-        d->state = RN_DELIVERY_REJECTED;
-        d->rejected = 0;
-        return RN_OUTCOME_REJECTED;
-    }
-    back_off(w, d, d->failures, now_ns);
-    return RN_OUTCOME_AGAIN;
-}
-
-/* Which changes must come again: those marked, later ones of their keys, and
- * those that an earlier failure takes along. */
-static size_t choose_again(struct rn_delivery *d, unsigned char *again)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < d->count; i++) {
-        again[i] =
-            d->marks[i] == RN_MARK_AGAIN || (d->tainted && d->tainted[i]);
-        for (size_t k = 0; count > 0 && !again[i] && k < i; k++)
-            again[i] =
-                !RN_BUG(SUCCESSORS_OF_MARK_DONE) && again[k] &&
-                same_key(rn_batch_at(d->batch, k), rn_batch_at(d->batch, i));
-        count += again[i];
-    }
-    return count;
-}
-
-/* The verdict was DONE, but not of every change. */
-static enum rn_outcome split_verdict(struct rn_window *w, struct rn_delivery *d,
-                                     int64_t now_ns)
-{
-    unsigned char *chosen = rn_new(2 * d->count);
-    unsigned char *bad = chosen ? chosen + d->count : NULL;
-    enum rn_outcome outcome = RN_OUTCOME_DONE;
-    struct rn_delivery *made;
-    size_t again;
-    size_t rejected = 0;
-
-    if (!chosen)
-        return RN_OUTCOME_NO_MEMORY;
-    again = choose_again(d, chosen);
-    for (size_t i = 0; i < d->count; i++) {
-        bad[i] = !chosen[i] && d->marks[i] == RN_MARK_REJECT;
-        rejected += bad[i];
-    }
-    if (again > 0) {
-        made = put_back(w, d, chosen, d);
-        if (!made || !take_along(w, d, chosen)) {
-            rn_free(chosen);
-            return RN_OUTCOME_NO_MEMORY;
-        }
-        made->is_piece = true;
-        made->attempt = d->attempt + 1;
-        made->failures = made->count == 1 ? 1 : 0;
-        back_off(w, made, 1, now_ns);
-        outcome = RN_OUTCOME_PARTLY;
-    }
-    if (rejected > 0) {
-        made = put_back(w, d, bad, d);
-        if (!made) {
-            rn_free(chosen);
-            return RN_OUTCOME_NO_MEMORY;
-        }
-        made->state = RN_DELIVERY_REJECTED;
-        memcpy(made->why, d->why, sizeof(made->why));
-        made->attempt = d->attempt;
-        outcome = RN_OUTCOME_PARTLY;
-    }
-    rn_free(chosen);
-    rn_window_settle(w, d);
-    return outcome;
-}
-
-enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
-                                runnel_verdict verdict, int64_t now_ns)
-{
-    w->delivered--;
-    switch (verdict) {
-    case RUNNEL_DONE:
-        return split_verdict(w, d, now_ns);
-    case RUNNEL_REJECT:
-        d->state = RN_DELIVERY_REJECTED;
-        d->rejected = 0;
-        return RN_OUTCOME_REJECTED;
-    default:
-        return fail(w, d, now_ns);
-    }
 }
 
 struct rn_delivery *rn_window_rejected(struct rn_window *w)
@@ -616,11 +400,6 @@ struct rn_delivery *rn_window_rejected(struct rn_window *w)
                 return d;
     }
     return NULL;
-}
-
-void rn_window_block(struct rn_window *w, struct rn_delivery *d, int64_t now_ns)
-{
-    back_off(w, d, UINT32_MAX, now_ns);
 }
 
 uint32_t rn_window_attempts(const struct rn_window *w)
