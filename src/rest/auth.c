@@ -293,9 +293,7 @@ static enum rn_code print_claim(struct rn_context *x, struct rn_buf *out)
     return rc;
 }
 
-/* Clients date their requests by the second: a client that creates many
- * documents repeats the same claim and token, which need not be verified
- * again. */
+/* Is it the claim and the token that verified last?  See auth.h. */
 static bool is_known(const struct rn_signers *s, struct rn_view token)
 {
     return rn_view_eq(rn_buf_view(&s->claim), rn_buf_view(&s->right)) &&
