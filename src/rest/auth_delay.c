@@ -23,7 +23,7 @@ static int64_t delay_of(const struct rn_context *x)
     return (int64_t)ms * 1000000;
 }
 
-void rn_refusal_hold(struct rn_context *x)
+void rn_auth_delay_begin(struct rn_context *x)
 {
     struct rn_rest *rest = x->rest;
     int64_t delay = delay_of(x);
@@ -40,7 +40,7 @@ void rn_refusal_hold(struct rn_context *x)
     x->call->held_until_ns = rn_mono_ns(rest->opts.env) + delay;
 }
 
-void rn_refusal_end(struct rn_context *x)
+void rn_auth_delay_end(struct rn_context *x)
 {
     if (x->is_held)
         atomic_fetch_sub(&x->rest->held, 1);

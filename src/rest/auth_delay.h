@@ -5,10 +5,10 @@
 
 #include "rest/context.h"
 
-/* rn_refusal_hold sets call->held_until_ns of a complete answer, unless too
- * many are held already.  rn_refusal_end releases the slot once the answer has
- * been sent or dropped. */
-void rn_refusal_hold(struct rn_context *x);
-void rn_refusal_end(struct rn_context *x);
+/* rn_auth_delay_begin sets call->held_until_ns of a complete answer, unless too
+ * many are held already.  rn_auth_delay_end releases the slot once the answer
+ * has been sent or dropped. */
+void rn_auth_delay_begin(struct rn_context *x);
+void rn_auth_delay_end(struct rn_context *x);
 
 #endif

@@ -98,7 +98,7 @@ static void undo(struct rn_call *call)
 {
     struct rn_context *x = call->state;
 
-    rn_refusal_end(x);
+    rn_auth_delay_end(x);
     if (x->has_written)
         rn_document_write_release(&x->write);
     rn_object_release(x->offer);
@@ -425,7 +425,7 @@ enum rn_rest_step rn_rest_serve(struct rn_call *call)
     call->note.waited_for = NULL;
     step = begin(x);
     if (step == RN_REST_DONE && x->is_suspect)
-        rn_refusal_hold(x);
+        rn_auth_delay_begin(x);
     step = finish(call, step);
     if (step == RN_REST_PENDING && !call->note.waited_for)
         call->note.waited_for = "commit"; /* it returns to this thread */
