@@ -137,18 +137,20 @@ static void print_ways(const struct rn_options *o,
         rn_server_has_tls(server) && !rn_server_has_automatic_tls(server);
 
     printf("listening on http%s://%s\n", is_https ? "s" : "", address);
-    if (key)
+    if (key) {
         printf("connection string: AccountEndpoint=http%s://localhost:%s/;"
                "AccountKey=%s;\n",
                is_https ? "s" : "", port, key);
-    if (rn_server_has_automatic_tls(server) && strcmp(o->store, "mem") == 0)
+    }
+    if (rn_server_has_automatic_tls(server) && strcmp(o->store, "mem") == 0) {
         printf("https://localhost:%s/ works too; trust its certificate: "
                "curl -k https://localhost:%s/_explorer/emulator.pem\n",
                port, port);
-    else if (rn_server_has_automatic_tls(server))
+    } else if (rn_server_has_automatic_tls(server)) {
         printf("https://localhost:%s/ works too; trust its certificate: "
                "runnel tls export %s TO\n",
                port, o->data);
+    }
     fflush(stdout);
 }
 

@@ -96,14 +96,15 @@ static int unknown(const char *name)
 
     for (size_t i = 0; i < COMMANDS; i++)
         rn_nearest_offer(&near, commands[i]->name);
-    if (near.found)
+    if (near.found) {
         fprintf(stderr,
                 "runnel: there is no command '%s'; did you mean '%s'?\n", name,
                 near.found);
-    else
+    } else {
         fprintf(stderr,
                 "runnel: there is no command '%s'; see 'runnel --help'\n",
                 name);
+    }
     return RN_EXIT_REFUSED;
 }
 
