@@ -267,7 +267,7 @@ static void save_needed(const struct rn_naming *ops, size_t count, bool *saved)
 
 /* Applies the marked operations to the synced table; the others stay pending.
  */
-static void settle(struct rn_disk *disk, const bool *saved)
+static void write_names(struct rn_disk *disk, const bool *saved)
 {
     size_t waiting = 0;
 
@@ -306,7 +306,7 @@ int rn_disk_sync_dir(struct rn_disk *disk, const char *path)
             disk->namings[i].from.dir == dir || disk->namings[i].to.dir == dir;
     }
     save_needed(disk->namings, disk->naming_count, saved);
-    settle(disk, saved);
+    write_names(disk, saved);
     rn_free(saved);
     rn_disk_sweep(disk);
     return 0;
@@ -357,7 +357,7 @@ void rn_names_crash(struct rn_disk *disk)
     bool *saved = new_flags(disk->naming_count);
 
     draw_saved(disk, saved);
-    settle(disk, saved);
+    write_names(disk, saved);
     rn_free(saved);
     disk->naming_count = 0;
     drop_orphans(disk);

@@ -57,16 +57,16 @@ struct rn_lock {
 
 /* Zero means the default written beside each. */
 struct rn_store_opts {
-    struct rn_env *env;     /* NULL: the real one */
-    const char *where;      /* directory, or libpq connection string */
-    uint64_t map_bytes;     /* address space; 0: 1 TiB, halved while refused */
-    uint32_t busy_ms;       /* how long begin(WRITE) waits; 0: 10,000 */
-    uint32_t readers_max;   /* read transactions at once; 0: 1,024 */
-    uint32_t reader_ms_max; /* a read older than this ends; 0: 30,000 */
-    uint64_t segment_bytes; /* of the WAL, after the first; 0: 32 MiB */
-    uint64_t log_bytes;     /* size limit of the WAL; 0: 128 MiB */
-    uint64_t recent_bytes; /* of the memtable; up to three times, under load; 0:
-                              half of the WAL's limit, 256 MiB at most */
+    struct rn_env *env;      /* NULL: the real one */
+    const char *where;       /* directory, or libpq connection string */
+    uint64_t map_bytes;      /* address space; 0: 1 TiB, halved while refused */
+    uint32_t busy_ms;        /* how long begin(WRITE) waits; 0: 10,000 */
+    uint32_t readers_max;    /* read transactions at once; 0: 1,024 */
+    uint32_t reader_ms_max;  /* a read older than this ends; 0: 30,000 */
+    uint64_t segment_bytes;  /* of the WAL, after the first; 0: 32 MiB */
+    uint64_t log_bytes;      /* size limit of the WAL; 0: 128 MiB */
+    uint64_t memtable_bytes; /* of the memtable; up to three times, under load;
+                              0: half of the WAL's limit, 256 MiB at most */
     uint64_t checkpoint_bytes; /* written to the map; 0: 64 MiB */
     uint32_t checkpoint_ms;    /* 0: 5,000 */
     uint64_t throttle_bytes;   /* written since a checkpoint; 0: 512 MiB */
@@ -98,10 +98,10 @@ struct rn_store_status {
     uint64_t checkpoint_failures; /* attempts; each is followed by another */
     struct rn_histogram syncs;    /* of the WAL, in ns */
     uint64_t sync_ns_max, sync_errors;
-    uint64_t data_bytes;   /* length of the map file */
-    uint64_t live_bytes;   /* of it, in use */
-    uint64_t log_bytes;    /* in all WAL segments */
-    uint64_t recent_bytes; /* in the memtables */
+    uint64_t data_bytes;     /* length of the map file */
+    uint64_t live_bytes;     /* of it, in use */
+    uint64_t log_bytes;      /* in all WAL segments */
+    uint64_t memtable_bytes; /* in the memtables */
     uint64_t disk_free_bytes, reserve_bytes;
     uint64_t corrupt_total; /* damaged records found */
     uint32_t readers;

@@ -98,7 +98,7 @@ static enum rn_code open_store(struct world *w, struct rn_err *err)
         .reader_ms_max = 1000,
         .segment_bytes = 64 << 10,
         .log_bytes = 4 * (64 << 10),
-        .recent_bytes = 12 << 10,
+        .memtable_bytes = 12 << 10,
         .checkpoint_bytes = 30 << 10,
         .checkpoint_ms = 50,
         .throttle_bytes = 200 << 10,

@@ -41,8 +41,8 @@ struct rn_store *suite_reopen(const struct rn_store_opts *opts)
 
     if (opts)
         o = *opts;
-    if (!o.recent_bytes)
-        o.recent_bytes = 64 << 10; /* so that rows lie in every place */
+    if (!o.memtable_bytes)
+        o.memtable_bytes = 64 << 10; /* so that rows lie in every place */
     if (!o.env)
         o.env = &suite_clock.env;
     o.where = place;

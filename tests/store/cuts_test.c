@@ -6,7 +6,7 @@
  * would not find.
  *
  * Method: a store that is stepped by hand, in a forked child for each row of a
- * table.  Its tables were settled before, so that reads go to the map.
+ * table.  Its memtables were flushed before, so that reads go to the map.
  */
 #include "lab.h"
 

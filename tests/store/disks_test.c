@@ -86,7 +86,7 @@ static struct rn_store *open_store(struct disks *d, const char *when)
         .ahead_bytes = 2 << 20,
         .reserve_bytes = 4 << 20,
         .readers_max = 16,
-        .recent_bytes = 256 << 10,
+        .memtable_bytes = 256 << 10,
         .checkpoint_bytes = 1 << 20,
         .checkpoint_ms = 20,
         .busy_ms = 100,

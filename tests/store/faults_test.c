@@ -99,7 +99,7 @@ static struct rn_store *open_store(const struct run *run, struct rn_err *err)
         .ahead_bytes = 64 << 10,
         .reserve_bytes = 1 << 20,
         .readers_max = 16,
-        .recent_bytes = 16 << 10,
+        .memtable_bytes = 16 << 10,
         .checkpoint_bytes = 256 << 10,
         .busy_ms = 3000,
         .manual = run->row->manual,

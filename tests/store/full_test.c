@@ -187,7 +187,7 @@ static void open_store(struct full *f)
         .ahead_bytes = AHEAD,
         .reserve_bytes = RESERVE,
         .readers_max = 16,
-        .recent_bytes = 1 << 20,
+        .memtable_bytes = 1 << 20,
         .checkpoint_bytes = 2 << 20,
         .checkpoint_ms = 20,
         .throttle_bytes = 1 << 30,

@@ -43,7 +43,7 @@ static struct rn_local *open_store(struct rn_env *env, uint64_t log_bytes)
     struct rn_store *store = NULL;
     struct rn_err err = { 0 };
 
-    snprintf(dir, sizeof(dir), "/tmp/runnel_settle_XXXXXX");
+    snprintf(dir, sizeof(dir), "/tmp/runnel_flush_XXXXXX");
     assert_non_null(mkdtemp(dir));
     if (rn_store_open("local", &opts, &store, &err))
         fail_msg("%s", err.text);
@@ -95,7 +95,7 @@ static void check(const struct limit_case *c)
     struct rn_map_ops map_ops = rn_map_lmdb;
     struct rn_env env = { &ops };
     struct rn_local *l = open_store(&env, c->log);
-    uint64_t first = l->settle.limit, next;
+    uint64_t first = l->flush.limit, next;
     struct rn_err err = { 0 };
 
     write_row(l);
@@ -106,7 +106,7 @@ static void check(const struct limit_case *c)
     disk_free = c->free;
     disk_error = c->error;
     assert_int_equal(rn_flush_all(l, &err), RN_OK);
-    next = l->settle.limit;
+    next = l->flush.limit;
     disk_error = 0;
     disk_free = GIB << 10;
     close_store(l);

@@ -78,11 +78,11 @@ static void who_keeps_ahead_gives_way(void **state)
 static void who_has_fallen_behind_does_not(void **state)
 {
     (void)state;
-    /* As if a table were settling of which the map has nothing yet. */
-    local->settle.total = 1000;
+    /* As if a memtable were being flushed of which the map has nothing yet. */
+    local->flush.total = 1000;
     rn_local_give_way(local);
     assert_int_equal(ways_given, 0);
-    local->settle.done = 1000;
+    local->flush.done = 1000;
     rn_local_give_way(local);
     assert_int_equal(ways_given, 1);
 }

@@ -102,8 +102,8 @@ static bool check_span(struct rn_verify_on_touch *w, uint64_t from, uint64_t to)
 
 /* While a page is being checked, a checkpoint may be adopted that frees it, and
  * LMDB may overwrite it: then only a second check counts. */
-static bool check_settled(struct rn_verify_on_touch *w, uint64_t from,
-                          uint64_t to)
+static bool check_range(struct rn_verify_on_touch *w, uint64_t from,
+                        uint64_t to)
 {
     uint64_t version;
     bool good;
@@ -119,7 +119,7 @@ bool rn_verify_on_touch_check(struct rn_verify_on_touch *w, uint64_t number)
 {
     uint64_t at = number * w->page_bytes;
 
-    return at >= w->bytes || check_settled(w, at, at + w->page_bytes);
+    return at >= w->bytes || check_range(w, at, at + w->page_bytes);
 }
 
 static bool open_step(struct rn_verify_on_touch *w, uint64_t offset)
@@ -128,7 +128,7 @@ static bool open_step(struct rn_verify_on_touch *w, uint64_t offset)
 
     if (to > w->bytes)
         to = w->bytes;
-    return check_settled(w, from, to) &&
+    return check_range(w, from, to) &&
            mprotect(w->base + from, (size_t)(to - from), PROT_READ) == 0;
 }
 
@@ -177,7 +177,7 @@ enum rn_code rn_verify_on_touch_open(struct rn_verify_on_touch *w,
     };
     while (w->step < want)
         w->step *= 2;
-    return check_settled(w, 0, first_step(w))
+    return check_range(w, 0, first_step(w))
                ? RN_OK
                : rn_verify_on_touch_fail(w, path, err);
 }

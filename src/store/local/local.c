@@ -113,7 +113,7 @@ static void local_free(struct rn_local *l)
     rn_wal_close(l->log);
     rn_checkpoint_release(&l->checkpoint);
     rn_defrag_release(&l->thin);
-    rn_flush_release(&l->settle);
+    rn_flush_release(&l->flush);
     rn_file_close(l->backup_file);
     rn_file_close(l->format_file);
     rn_file_close(l->lock_file); /* and with it the lock */
@@ -250,7 +250,7 @@ static const char *find_lack(struct rn_local *l, uint64_t free_bytes)
 {
     if (!has_space(l, free_bytes))
         return "disk below the reserve";
-    if (rn_flush_is_stuck(l))
+    if (rn_flush_is_blocked(l))
         return "no space, or no memory, for what is committed";
     if (l->map->ops->reserve(l->map, RN_TXN_WRITE, rn_flush_pending(l)))
         return "no space ahead of the data: disk, quota or limit of a file";
@@ -288,9 +288,9 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
         if (t->begun_ns < oldest)
             oldest = t->begun_ns;
     }
-    out->recent_bytes = rn_memtable_bytes(l->settle.recent);
-    if (l->settle.settling)
-        out->recent_bytes += rn_memtable_bytes(l->settle.settling);
+    out->memtable_bytes = rn_memtable_bytes(l->flush.mutable);
+    if (l->flush.immutable)
+        out->memtable_bytes += rn_memtable_bytes(l->flush.immutable);
     pthread_mutex_unlock(&l->state);
     out->oldest_reader_ms = (now - oldest) / 1000000;
     out->data_bytes = map.file_bytes;
@@ -342,11 +342,12 @@ static void drop_tables(struct rn_local_txn *t)
 static enum rn_code see(struct rn_local *l, struct rn_local_txn *t,
                         struct rn_err *err)
 {
-    struct rn_memtable *recent = l->settle.recent;
+    struct rn_memtable *memtable = l->flush.mutable;
 
-    t->seq = l->settle.visible;
-    t->tables[0] = rn_memtable_bytes(recent) ? rn_memtable_keep(recent) : NULL;
-    t->tables[1] = rn_memtable_keep(l->settle.settling);
+    t->seq = l->flush.visible;
+    t->tables[0] =
+        rn_memtable_bytes(memtable) ? rn_memtable_keep(memtable) : NULL;
+    t->tables[1] = rn_memtable_keep(l->flush.immutable);
     return l->map->ops->begin(l->map, RN_TXN_READ, &t->map, err);
 }
 
@@ -496,7 +497,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
             return refuse_poisoned(l, err);
         if (l->opts.manual)
             return make_room(l, err);
-        if (late && rn_flush_is_stuck(l))
+        if (late && rn_flush_is_blocked(l))
             return refuse_full(l, err);
         if (late)
             return rn_fail(err, RN_BUSY, "%s: the log or memory is full",
@@ -504,7 +505,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
         l->env->ops->task_wake(l->env, &l->keeper);
         pthread_mutex_lock(&l->state);
         if (!rn_wal_has_room(l->log, rn_local_record_max(l)) ||
-            l->settle.settling)
+            l->flush.immutable)
             late = pthread_cond_timedwait(&l->changed, &l->state, until) ==
                    ETIMEDOUT;
         pthread_mutex_unlock(&l->state);
@@ -565,11 +566,11 @@ static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
 {
     struct rn_err why;
 
-    if (l->opts.manual && rn_flush_is_stuck(l))
+    if (l->opts.manual && rn_flush_is_blocked(l))
         (void)!rn_flush_all(l, &why); /* no keeper to try again */
     if (rn_local_is_poisoned(l))
         return refuse_poisoned(l, err);
-    if (mode == RN_TXN_WRITE && rn_flush_is_stuck(l))
+    if (mode == RN_TXN_WRITE && rn_flush_is_blocked(l))
         return refuse_full(l, err);
     return rn_local_check_space(l, mode, err);
 }
@@ -592,7 +593,7 @@ static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
     pthread_mutex_lock(&l->state);
     rc = see(l, t, err);
     if (!rc && !t->tables[0])
-        t->tables[0] = rn_memtable_keep(l->settle.recent);
+        t->tables[0] = rn_memtable_keep(l->flush.mutable);
     pthread_mutex_unlock(&l->state);
     t->seq = rn_wal_end(l->log).seq + 1;
     return rc;
@@ -696,7 +697,7 @@ static enum rn_code outcome_unknown(struct rn_local *l, struct rn_err *err)
 static void publish(struct rn_local *l, uint64_t seq)
 {
     pthread_mutex_lock(&l->state);
-    l->settle.visible = seq;
+    l->flush.visible = seq;
     l->counts.commits++;
     pthread_mutex_unlock(&l->state);
 }

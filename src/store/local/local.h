@@ -65,7 +65,7 @@ struct rn_local {
 
     struct rn_buf redo; /* the writer's record: header, then payload */
 
-    pthread_mutex_t state;  /* guards the members up to `settle` */
+    pthread_mutex_t state;  /* guards the members up to `flush` */
     pthread_cond_t changed; /* the WAL has room, or never will */
     pthread_cond_t left;    /* the writer's turn is free */
     bool writing;           /* the writer's turn is taken */
@@ -75,7 +75,7 @@ struct rn_local {
     char reason[160];
     struct rn_store_status counts;
     struct rn_local_txn *readers;
-    struct rn_flush settle; /* partly guarded: see there */
+    struct rn_flush flush; /* partly guarded: see there */
 
     /* Used by the keeper alone, except where noted. */
     struct rn_task keeper;

@@ -161,7 +161,7 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     if (rc)
         return rc;
     rc = l->map->ops->capture(l->map, &c->image, &l->new_pin, err);
-    c->place = l->settle.settled;
+    c->place = l->flush.flushed;
     c->generation = l->generation;
     __atomic_store_n(&l->written_at_capture, map_written(l), __ATOMIC_RELAXED);
     if (rc)
@@ -391,7 +391,7 @@ static int64_t writes_in(struct rn_local *l)
         return RN_TASK_NOW;
     if (!rn_flush_table(l))
         return RN_TASK_IDLE;
-    return now < l->settle.retry_ns ? l->settle.retry_ns - now : RN_TASK_NOW;
+    return now < l->flush.retry_ns ? l->flush.retry_ns - now : RN_TASK_NOW;
 }
 
 static void write_map(struct rn_local *l)
@@ -400,7 +400,7 @@ static void write_map(struct rn_local *l)
     enum rn_code rc = RN_OK;
 
     for (int i = 0; !rc && i < SLICES && rn_flush_table(l); i++) {
-        if (holds_back(l) || rn_mono_ns(l->env) < l->settle.retry_ns)
+        if (holds_back(l) || rn_mono_ns(l->env) < l->flush.retry_ns)
             break;
         rc = rn_flush_slice(l, &err);
     }
@@ -413,14 +413,14 @@ static void write_map(struct rn_local *l)
 static void begin_checkpoint(struct rn_local *l)
 {
     struct rn_err err = { 0 };
-    bool settles = false;
+    bool has_begun = false;
 
-    if (l->settle.settled.seq == l->durable.seq) {
+    if (l->flush.flushed.seq == l->durable.seq) {
         rn_local_enter(l);
-        settles = rn_flush_begin(l);
+        has_begun = rn_flush_begin(l);
         rn_local_leave(l);
     }
-    if (settles)
+    if (has_begun)
         return;
     pthread_mutex_lock(&l->state);
     l->hurry = false;
@@ -431,10 +431,10 @@ static void begin_checkpoint(struct rn_local *l)
 
 /* During a flush: takes a checkpoint only for the pages that the flush has used
  * up.  The captured state goes to the flusher at once. */
-static int64_t keep_settling(struct rn_local *l)
+static int64_t keep_flushing(struct rn_local *l)
 {
-    bool stuck = rn_flush_is_stuck(l);
-    bool full = stuck && written_since_capture(l) > 0;
+    bool is_blocked = rn_flush_is_blocked(l);
+    bool full = is_blocked && written_since_capture(l) > 0;
     bool is_captured = false;
     int64_t now = rn_mono_ns(l->env);
     struct rn_err err = { 0 };
@@ -445,11 +445,11 @@ static int64_t keep_settling(struct rn_local *l)
         if (!is_captured)
             put_off(l, &err);
     }
-    if (stuck && !full)
+    if (is_blocked && !full)
         tell_none(l);
-    if (is_captured || now >= l->settle.retry_ns)
+    if (is_captured || now >= l->flush.retry_ns)
         return RN_TASK_NOW;
-    return l->settle.retry_ns - now;
+    return l->flush.retry_ns - now;
 }
 
 /* Returns when there is more to do. */
@@ -467,7 +467,7 @@ static int64_t keep(struct rn_local *l)
         return RN_TASK_NOW;
     }
     if (rn_flush_table(l))
-        return keep_settling(l);
+        return keep_flushing(l);
     pthread_mutex_lock(&l->state);
     wait = due_in(l);
     l->keeper_idle = wait == RN_TASK_IDLE;

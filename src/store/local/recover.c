@@ -123,7 +123,7 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
     l->generation = FIRST_GENERATION;
     rc = rn_wal_create(&opts, &l->log, err);
     if (!rc)
-        l->settle.settled = rn_wal_end(l->log);
+        l->flush.flushed = rn_wal_end(l->log);
     if (!rc)
         rc = open_map(l, (struct rn_view){ 0 }, err);
     return rc;
@@ -225,7 +225,7 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
         l->pin = NULL;
     }
     if (!rc && !RN_BUG(NO_LOG_SYNC_AT_OPEN))
-        rc = rn_wal_settle(l->log, err);
+        rc = rn_wal_secure_end(l->log, err);
     if (!rc)
         rc = rn_replay(l, err);
     return rc;

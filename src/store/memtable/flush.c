@@ -43,40 +43,40 @@ static uint64_t disk_share(struct rn_local *l)
 static void set_limit(struct rn_local *l)
 {
     uint64_t limit =
-        rn_local_limit(l, l->opts.recent_bytes, LIMIT_SHARE, LIMIT_LEAST);
+        rn_local_limit(l, l->opts.memtable_bytes, LIMIT_SHARE, LIMIT_LEAST);
 
     if (limit > LIMIT_LEAST)
         limit = smaller(limit, disk_share(l));
-    __atomic_store_n(&l->settle.limit, limit, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->flush.limit, limit, __ATOMIC_RELAXED);
 }
 
 enum rn_code rn_flush_init(struct rn_local *l, struct rn_err *err)
 {
-    l->settle.recent = rn_memtable_new(l->opts.recent_bytes);
-    l->settle.limit = smaller(l->opts.recent_bytes, LIMIT_FIRST);
-    return l->settle.recent
+    l->flush.mutable = rn_memtable_new(l->opts.memtable_bytes);
+    l->flush.limit = smaller(l->opts.memtable_bytes, LIMIT_FIRST);
+    return l->flush.mutable
                ? RN_OK
                : rn_fail(err, RN_NOMEM, "%s: out of memory", l->opts.where);
 }
 
 void rn_flush_release(struct rn_flush *s)
 {
-    rn_memtable_drop(s->recent);
-    rn_memtable_drop(s->settling);
+    rn_memtable_drop(s->mutable);
+    rn_memtable_drop(s->immutable);
     rn_memtable_drop(s->spare);
     *s = (struct rn_flush){ 0 };
 }
 
 struct rn_memtable *rn_flush_table(const struct rn_local *l)
 {
-    return __atomic_load_n(&l->settle.settling, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&l->flush.immutable, __ATOMIC_ACQUIRE);
 }
 
 /* ---- progress ------------------------------------------------------------ */
 
 static bool is_full(const struct rn_flush *s)
 {
-    return rn_memtable_bytes(s->recent) >=
+    return rn_memtable_bytes(s->mutable) >=
            __atomic_load_n(&s->limit, __ATOMIC_RELAXED);
 }
 
@@ -85,7 +85,7 @@ bool rn_flush_is_full(struct rn_local *l)
     bool full;
 
     pthread_mutex_lock(&l->state);
-    full = is_full(&l->settle);
+    full = is_full(&l->flush);
     pthread_mutex_unlock(&l->state);
     return full;
 }
@@ -96,41 +96,41 @@ bool rn_flush_has_room(struct rn_local *l)
 
     pthread_mutex_lock(&l->state);
     /* Up to twice the limit: backpressure slows writers long before. */
-    room = !l->settle.settling ||
-           rn_memtable_bytes(l->settle.recent) <
-               2 * __atomic_load_n(&l->settle.limit, __ATOMIC_RELAXED);
+    room = !l->flush.immutable ||
+           rn_memtable_bytes(l->flush.mutable) <
+               2 * __atomic_load_n(&l->flush.limit, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&l->state);
     return room;
 }
 
-bool rn_flush_is_stuck(const struct rn_local *l)
+bool rn_flush_is_blocked(const struct rn_local *l)
 {
-    return __atomic_load_n(&l->settle.stuck, __ATOMIC_RELAXED);
+    return __atomic_load_n(&l->flush.is_blocked, __ATOMIC_RELAXED);
 }
 
 uint64_t rn_flush_pending(struct rn_local *l)
 {
-    struct rn_flush *s = &l->settle;
+    struct rn_flush *s = &l->flush;
     uint64_t bytes;
 
     pthread_mutex_lock(&l->state);
-    bytes = rn_memtable_bytes(s->recent);
-    if (s->settling)
-        bytes += rn_memtable_bytes(s->settling);
+    bytes = rn_memtable_bytes(s->mutable);
+    if (s->immutable)
+        bytes += rn_memtable_bytes(s->immutable);
     pthread_mutex_unlock(&l->state);
     return 2 * bytes;
 }
 
 double rn_flush_lag(struct rn_local *l)
 {
-    struct rn_flush *s = &l->settle;
+    struct rn_flush *s = &l->flush;
     uint64_t total = __atomic_load_n(&s->total, __ATOMIC_RELAXED);
     double filled, done;
 
     if (!total)
         return 0;
     pthread_mutex_lock(&l->state);
-    filled = (double)rn_memtable_bytes(s->recent);
+    filled = (double)rn_memtable_bytes(s->mutable);
     pthread_mutex_unlock(&l->state);
     filled /= (double)__atomic_load_n(&s->limit, __ATOMIC_RELAXED);
     done = (double)__atomic_load_n(&s->done, __ATOMIC_RELAXED) / (double)total;
@@ -142,7 +142,7 @@ double rn_flush_lag(struct rn_local *l)
 /* Stores a memtable as the spare; returns the previous spare. */
 static struct rn_memtable *swap_spare(struct rn_local *l, struct rn_memtable *r)
 {
-    return __atomic_exchange_n(&l->settle.spare, r, __ATOMIC_ACQ_REL);
+    return __atomic_exchange_n(&l->flush.spare, r, __ATOMIC_ACQ_REL);
 }
 
 void rn_flush_drop(struct rn_local *l, struct rn_memtable *table)
@@ -157,13 +157,13 @@ void rn_flush_rest(struct rn_local *l)
 {
     rn_memtable_drop(swap_spare(l, NULL));
     rn_local_enter(l);
-    rn_memtable_trim(l->settle.recent);
+    rn_memtable_trim(l->flush.mutable);
     rn_local_leave(l);
 }
 
 bool rn_flush_is_short(const struct rn_local *l)
 {
-    return rn_memtable_is_short(l->settle.recent);
+    return rn_memtable_is_short(l->flush.mutable);
 }
 
 void rn_flush_stock(struct rn_local *l)
@@ -171,7 +171,7 @@ void rn_flush_stock(struct rn_local *l)
     struct rn_memtable *r;
 
     pthread_mutex_lock(&l->state);
-    r = rn_memtable_keep(l->settle.recent);
+    r = rn_memtable_keep(l->flush.mutable);
     pthread_mutex_unlock(&l->state);
     if (rn_memtable_is_short(r))
         rn_memtable_stock(r);
@@ -180,15 +180,15 @@ void rn_flush_stock(struct rn_local *l)
 
 bool rn_flush_begin(struct rn_local *l)
 {
-    struct rn_flush *s = &l->settle;
+    struct rn_flush *s = &l->flush;
     struct rn_memtable *next, *full;
-    uint64_t bytes = rn_memtable_bytes(s->recent);
+    uint64_t bytes = rn_memtable_bytes(s->mutable);
 
     if (rn_flush_table(l) || !bytes)
         return false;
     next = swap_spare(l, NULL);
     if (!next)
-        next = rn_memtable_new(l->opts.recent_bytes);
+        next = rn_memtable_new(l->opts.memtable_bytes);
     if (!next)
         return false;
     s->end = rn_wal_end(l->log);
@@ -196,9 +196,9 @@ bool rn_flush_begin(struct rn_local *l)
     __atomic_store_n(&s->done, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&s->total, bytes, __ATOMIC_RELAXED);
     pthread_mutex_lock(&l->state);
-    full = s->recent;
-    s->recent = next;
-    __atomic_store_n(&s->settling, full, __ATOMIC_RELEASE);
+    full = s->mutable;
+    s->mutable = next;
+    __atomic_store_n(&s->immutable, full, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&l->state);
     return true;
 }
@@ -206,22 +206,22 @@ bool rn_flush_begin(struct rn_local *l)
 /* The map has the whole memtable: readers that begin now do not need it. */
 static void finish(struct rn_local *l)
 {
-    struct rn_flush *s = &l->settle;
-    struct rn_memtable *settled = rn_flush_table(l);
+    struct rn_flush *s = &l->flush;
+    struct rn_memtable *flushed = rn_flush_table(l);
 
-    s->settled = s->end;
+    s->flushed = s->end;
     s->last = NULL;
     set_limit(l);
     __atomic_store_n(&s->total, 0, __ATOMIC_RELAXED);
     pthread_mutex_lock(&l->state);
-    __atomic_store_n(&s->settling, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->immutable, NULL, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->state);
-    rn_flush_drop(l, settled);
+    rn_flush_drop(l, flushed);
 }
 
-static enum rn_code settle_row(struct rn_local *l, struct rn_map_txn *txn,
-                               const struct rn_memtable_entry *e)
+static enum rn_code flush_row(struct rn_local *l, struct rn_map_txn *txn,
+                              const struct rn_memtable_entry *e)
 {
     enum rn_code rc;
 
@@ -270,7 +270,7 @@ static enum rn_code put_rows(struct rn_local *l, struct rn_map_txn *txn,
         slice->last = e;
         if (slice->deletes_only && !e->gone)
             continue;
-        rc = settle_row(l, txn, e);
+        rc = flush_row(l, txn, e);
         slice->bytes += sizeof(*e) + e->key.len + e->value.len;
         slice->rows++;
         if (slice->rows % ROWS_A_PAUSE == 0)
@@ -299,7 +299,7 @@ static enum rn_code run_slice(struct rn_local *l, struct slice *slice,
         return rc;
     rc = put_rows(l, txn, slice);
     if (!rc && slice->whole && !slice->deletes_only)
-        rc = l->map->ops->set_seq(txn, l->settle.end.seq);
+        rc = l->map->ops->set_seq(txn, l->flush.end.seq);
     if (rc) {
         l->map->ops->abort(txn);
         return rn_fail(err, rc, "%s",
@@ -316,13 +316,12 @@ static bool is_lack(enum rn_code rc)
     return rc == RN_FULL || rc == RN_NOMEM;
 }
 
-/* Flushes all tombstones.  `recent` is not replaced while a flush is under way.
- */
-static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
+/* Flushes all tombstones.  `mutable` is not replaced while a flush runs. */
+static enum rn_code flush_deletes(struct rn_local *l, struct rn_err *err)
 {
-    struct rn_flush *s = &l->settle;
+    struct rn_flush *s = &l->flush;
     struct slice slices[] = { { .table = rn_flush_table(l) },
-                              { .table = s->recent } };
+                              { .table = s->mutable } };
     enum rn_code rc = RN_OK;
 
     for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
@@ -340,17 +339,17 @@ static enum rn_code settle_deletes(struct rn_local *l, struct rn_err *err)
 
 enum rn_code rn_flush_slice(struct rn_local *l, struct rn_err *err)
 {
-    struct rn_flush *s = &l->settle;
+    struct rn_flush *s = &l->flush;
     struct slice slice = { .table = rn_flush_table(l),
                            .seq = ALL_GROUPS,
                            .last = s->last };
     struct rn_err why = { 0 };
     enum rn_code rc = run_slice(l, &slice, &why), deletes = RN_OK;
 
-    __atomic_store_n(&s->stuck, is_lack(rc), __ATOMIC_RELAXED);
+    __atomic_store_n(&s->is_blocked, is_lack(rc), __ATOMIC_RELAXED);
     if (is_lack(rc)) {
         s->retry_ns = rn_mono_ns(l->env) + RETRY_NS;
-        deletes = settle_deletes(l, &why);
+        deletes = flush_deletes(l, &why);
     }
     if ((rc && !is_lack(rc)) || (deletes && !is_lack(deletes)))
         rn_local_poison(l, why.text);

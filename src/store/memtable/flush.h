@@ -26,29 +26,29 @@ struct rn_local;
 
 struct rn_flush {
     /* Guarded by the store's state lock. */
-    struct rn_memtable *recent; /* the mutable memtable */
-    /* The immutable memtable that is being flushed.  Atomic: while there is
-     * one, only the keeper changes the members below and `recent`. */
-    struct rn_memtable *settling;
+    struct rn_memtable *mutable;
+    /* The memtable that is being flushed.  Atomic: while there is one, only the
+     * keeper changes the members below and `mutable`. */
+    struct rn_memtable *immutable;
     uint64_t visible; /* the last group that readers may see */
 
-    struct rn_memtable
-        *spare; /* an empty memtable, to be the next `recent`; atomic */
+    /* An empty memtable, to be the next `mutable`; atomic. */
+    struct rn_memtable *spare;
 
     /* Used by the keeper alone, except where noted. */
-    struct rn_wal_place end;     /* of the WAL, when `settling` was full */
-    struct rn_wal_place settled; /* the map has everything up to here */
+    struct rn_wal_place end;     /* of the WAL, when `immutable` was full */
+    struct rn_wal_place flushed; /* the map has everything up to here */
     const struct rn_memtable_entry *last; /* the last entry in the map */
     int64_t retry_ns;                     /* no slice before this */
-    bool stuck;                           /* for lack of space; atomic */
+    bool is_blocked;                      /* for lack of space; atomic */
     uint64_t limit;                       /* bytes of a full memtable; atomic */
-    uint64_t done, total; /* bytes of `settling` in the map; atomic */
+    uint64_t done, total; /* bytes of `immutable` in the map; atomic */
 };
 
 enum rn_code rn_flush_init(struct rn_local *l, struct rn_err *err) RN_CHECK;
 void rn_flush_release(struct rn_flush *s);
 
-/* Called with the writer's turn held: begins to flush `recent`.  False if a
+/* Called with the writer's turn held: begins to flush `mutable`.  False if a
  * flush is under way already, if there is nothing to flush, or if there is no
  * memory. */
 bool rn_flush_begin(struct rn_local *l);
@@ -78,7 +78,7 @@ struct rn_memtable *rn_flush_table(const struct rn_local *l);
 /* True if a group may be written without waiting for the keeper. */
 bool rn_flush_has_room(struct rn_local *l);
 bool rn_flush_is_full(struct rn_local *l); /* the mutable memtable */
-bool rn_flush_is_stuck(const struct rn_local *l);
+bool rn_flush_is_blocked(const struct rn_local *l);
 
 /* An estimate of the bytes that the map needs for everything in memory. */
 uint64_t rn_flush_pending(struct rn_local *l);

@@ -17,8 +17,8 @@ static int64_t stock(void *local)
 {
     struct rn_local *l = local;
 
-    if (rn_memtable_is_short(l->settle.recent))
-        rn_memtable_stock(l->settle.recent);
+    if (rn_memtable_is_short(l->flush.mutable))
+        rn_memtable_stock(l->flush.mutable);
     return RN_TASK_IDLE;
 }
 
@@ -28,7 +28,7 @@ static void have_stocked(struct replay *r)
 {
     struct rn_env *env = r->local->env;
 
-    if (r->local->opts.manual || !rn_memtable_is_short(r->local->settle.recent))
+    if (r->local->opts.manual || !rn_memtable_is_short(r->local->flush.mutable))
         return;
     if (r->stocker.running)
         env->ops->task_wake(env, &r->stocker);
@@ -38,13 +38,13 @@ static void have_stocked(struct replay *r)
 
 /* Prefetches for all rows of a group at once, so that the cache misses overlap.
  */
-static void expect_rows(const struct rn_memtable *recent,
+static void expect_rows(const struct rn_memtable *memtable,
                         struct rn_view payload)
 {
     struct rn_redo write;
 
     while (!rn_redo_next(&payload, &write))
-        rn_memtable_expect(recent, write.key);
+        rn_memtable_expect(memtable, write.key);
 }
 
 static enum rn_code add_record(void *context, uint64_t seq,
@@ -52,22 +52,22 @@ static enum rn_code add_record(void *context, uint64_t seq,
 {
     struct replay *r = context;
     struct rn_local *l = r->local;
-    struct rn_memtable *recent = l->settle.recent;
+    struct rn_memtable *memtable = l->flush.mutable;
     struct rn_redo write;
     enum rn_code rc = RN_OK;
 
-    expect_rows(recent, payload);
+    expect_rows(memtable, payload);
     while (!rc) {
         rc = rn_redo_next(&payload, &write);
         if (!rc && write.kind == RN_REDO_PUT)
-            rc = rn_memtable_put(recent, seq, write.key, write.value);
+            rc = rn_memtable_put(memtable, seq, write.key, write.value);
         else if (!rc)
-            rc = rn_memtable_delete(recent, seq, write.key);
+            rc = rn_memtable_delete(memtable, seq, write.key);
     }
     if (rc != RN_NOT_FOUND)
         return rc;
-    rn_memtable_end(recent, true);
-    l->settle.visible = seq;
+    rn_memtable_end(memtable, true);
+    l->flush.visible = seq;
     l->counts.recovered_records++;
     have_stocked(r);
     return RN_OK;
@@ -81,12 +81,12 @@ enum rn_code rn_replay(struct rn_local *l, struct rn_err *err)
     };
     enum rn_code rc;
 
-    l->settle.settled = l->durable;
-    l->settle.visible = l->durable.seq;
+    l->flush.flushed = l->durable;
+    l->flush.visible = l->durable.seq;
     rc = rn_wal_replay(l->log, l->durable, add_record, &r, err);
     l->env->ops->task_stop(l->env, &r.stocker);
     if (rc && err && !err->text[0])
         rn_fail(err, rc, "%s: replaying the log behind record %llu: %s", l->dir,
-                (unsigned long long)l->settle.visible, rn_code_name(rc));
+                (unsigned long long)l->flush.visible, rn_code_name(rc));
     return rc;
 }

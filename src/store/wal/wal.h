@@ -118,7 +118,7 @@ enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
 
 /* Makes the last records durable, which a dead process may have left in the
  * page cache only, and drops a record that a failed sync has lost. */
-enum rn_code rn_wal_settle(struct rn_wal *log, struct rn_err *err) RN_CHECK;
+enum rn_code rn_wal_secure_end(struct rn_wal *log, struct rn_err *err) RN_CHECK;
 
 /* Where the next record goes. */
 struct rn_wal_place rn_wal_end(struct rn_wal *log);

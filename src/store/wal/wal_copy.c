@@ -97,7 +97,7 @@ enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
     if (!rc)
         rc = copy_records(log, from, copy, bytes, err);
     if (!rc)
-        rc = rn_wal_settle(copy, err);
+        rc = rn_wal_secure_end(copy, err);
     rn_wal_close(copy);
     rn_wal_close(log);
     return rc;

@@ -486,7 +486,7 @@ static enum rn_code check_last(struct rn_wal *log, struct rn_err *err)
     return RN_OK;
 }
 
-enum rn_code rn_wal_settle(struct rn_wal *log, struct rn_err *err)
+enum rn_code rn_wal_secure_end(struct rn_wal *log, struct rn_err *err)
 {
     for (size_t i = 0; i < log->row_len; i++) {
         int error = rn_file_sync(log->row[i].file);

@@ -172,7 +172,7 @@ void round_faults(struct round *r, uint64_t first, bool alone)
 {
     r->plan.keep_percent = 60;
     r->plan.checkpoint_bytes = 20 << 10;
-    r->plan.recent_bytes = 8 << 10;
+    r->plan.memtable_bytes = 8 << 10;
     for (unsigned mode = 0; mode < 4; mode++) {
         bool met = mode >= first >> MODE_SHIFT;
         for (uint64_t n = 1; met && !round_is_over(r); n++) {

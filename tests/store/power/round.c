@@ -100,7 +100,7 @@ static void draw_plan(struct round *r)
         .keys = 60 + (uint32_t)dice_below(&d, 240),
         .groups = 140 + (uint32_t)dice_below(&d, 120),
         .segment_bytes = 128 << 10,
-        .recent_bytes = (1 + dice_below(&d, 24)) << 10,
+        .memtable_bytes = (1 + dice_below(&d, 24)) << 10,
         .checkpoint_bytes = (50 + dice_below(&d, 500)) << 10,
         .keep_percent = 20 + (unsigned)dice_below(&d, 70),
     };

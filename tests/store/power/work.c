@@ -422,7 +422,7 @@ bool work_open(struct work *w, const struct work_plan *plan, const char *dir)
         .readers_max = 8,
         .segment_bytes = plan->segment_bytes,
         .log_bytes = plan->log_bytes,
-        .recent_bytes = plan->recent_bytes,
+        .memtable_bytes = plan->memtable_bytes,
         .checkpoint_bytes = plan->checkpoint_bytes,
         .checkpoint_ms = 1000000,
         .reserve_bytes = 1,
