@@ -325,8 +325,8 @@ static uint64_t group_bytes(void)
 #define LOG_BYTES (UINT64_C(320) << 20)
 
 /* Dies in the middle of updates; or, if `full`, with a log that no checkpoint
- * has shortened since it was empty: a keeper would not have let it come to
- * that, so there is none. */
+ * has shortened since it was empty: a maintenance thread would not have let it
+ * come to that, so there is none. */
 static void leave(const char *dir, uint64_t records, bool full)
 {
     uint64_t room = LOG_BYTES - (UINT64_C(38) << 20); /* the first is begun */

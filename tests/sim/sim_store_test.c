@@ -1,12 +1,12 @@
 /* sim_store_test.c -- the store keeps its promises on a disk that does not.
  *
  * Goal: D1 to D6 for committer, local store, log and checkpoints together.
- * Method: a seed is a world (base/sim.h) in which clients, committer and keeper
- * are tasks of one thread and the map is a tree over the world's files
- * (map_tree.h).  A world has several lives; each ends by a power cut at some
- * call, by a stop, or by a program that gives up on a failing disk.  Calls fail
- * and the disk fills up by the seed.  After each life the store is opened again
- * and compared with what the clients were told (clients.h).
+ * Method: a seed is a world (base/sim.h) in which clients, committer and
+ * maintenance thread are tasks of one thread and the map is a tree over the
+ * world's files (map_tree.h).  A world has several lives; each ends by a power
+ * cut at some call, by a stop, or by a program that gives up on a failing disk.
+ * Calls fail and the disk fills up by the seed.  After each life the store is
+ * opened again and compared with what the clients were told (clients.h).
  *
  * A seed that fails is printed; `--seed N --trace` shows all it did.
  */

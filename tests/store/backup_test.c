@@ -351,7 +351,8 @@ static void a_long_copy_does_not_hold_up_writers(void **state)
     copied_while(write_a_log_full, 1, 1);
 }
 
-/* As if the copy were stopped: its keeper has seen it, and waits. */
+/* As if the copy were stopped: its maintenance thread has seen it, and waits.
+ */
 static void stall(void)
 {
     write_and_checkpoint();
@@ -442,7 +443,7 @@ static void write_many(void)
         write_group();
 }
 
-/* What was kept for the copy is let go while the flusher has the next
+/* What was kept for the copy is let go while the checkpoint thread has the next
  * checkpoint in hands; that one, and those behind it, must not suffer. */
 static void a_copy_may_end_beside_a_checkpoint(void **state)
 {
@@ -482,7 +483,8 @@ static void *write_on(void *stop)
     return NULL;
 }
 
-/* The keeper's own thread, a writer, and three copies one behind the other. */
+/* The maintenance thread's own thread, a writer, and three copies one behind
+ * the other. */
 static void copies_under_load_are_whole(void **state)
 {
     bool stop = false;
@@ -577,7 +579,7 @@ static struct rn_file *hold(const char *name)
     snprintf(path, sizeof(path), "%s/%s", lab.from, name);
     assert_int_equal(rn_file_open(env, path, RN_OPEN_READ, &file), 0);
     while (env->ops->lock(file, RN_LOCK_SHARED))
-        ; /* the keeper has it for moments */
+        ; /* the maintenance thread has it for moments */
     return file;
 }
 

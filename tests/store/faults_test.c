@@ -71,9 +71,9 @@ static const struct row {
     { { FAULT_MALLOC, ENOMEM, false }, true, "NULL" },
     { { FAULT_MALLOC, ENOMEM, true }, true, "NULL from then on" },
     { { FAULT_THREAD, EAGAIN, false }, false, "EAGAIN" },
-    { { FAULT_PWRITE, EIO, false }, false, "EIO beside a keeper" },
-    { { FAULT_FDATASYNC, EIO, false }, false, "EIO beside a keeper" },
-    { { FAULT_MALLOC, ENOMEM, false }, false, "NULL beside a keeper" },
+    { { FAULT_PWRITE, EIO, false }, false, "EIO beside the threads" },
+    { { FAULT_FDATASYNC, EIO, false }, false, "EIO beside the threads" },
+    { { FAULT_MALLOC, ENOMEM, false }, false, "NULL beside the threads" },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -119,8 +119,8 @@ static bool is_allowed(enum rn_code rc)
            rc == RN_UNKNOWN || rc == RN_READ_ONLY || rc == RN_BUSY;
 }
 
-/* A sync that fails in the keeper's thread is known there first; until the
- * store is told, commits go on, each by a sync of its own. */
+/* A sync that fails in the maintenance thread's thread is known there first;
+ * until the store is told, commits go on, each by a sync of its own. */
 static void await_read_only(struct rn_store *s)
 {
     double until = lab_seconds() + 5;

@@ -4,8 +4,8 @@
  * which an update deletes at its old place and puts at the feed's end.  What
  * each row must hold follows from its record and version, so the whole content
  * can be compared with what is expected at any time, also by a process that did
- * not write it.  The keeper is stepped by hand, except where it must run beside
- * writers and readers.
+ * not write it.  The maintenance thread is stepped by hand, except where it
+ * must run beside writers and readers.
  */
 #include "store/local/local.h"
 
@@ -234,8 +234,8 @@ static struct rn_store_status status(struct fixture *f)
     return out;
 }
 
-/* Steps the keeper until the walk has nothing more to earn.  It looks at eight
- * rows for each that was deleted, at 128 or more in a step. */
+/* Steps the maintenance thread until the walk has nothing more to earn.  It
+ * looks at eight rows for each that was deleted, at 128 or more in a step. */
 static void thin_all(struct fixture *f)
 {
     uint64_t left = local(f)->thin.deleted * 8 / 128;
@@ -460,8 +460,8 @@ static void it_leaves_a_poisoned_store_alone(void **state)
 
 enum { CRASH_GROUPS = 8 };
 
-/* A process that updates, thins in `steps` of the keeper, perhaps in the middle
- * of a checkpoint, and is gone.  True if it thinned anything. */
+/* A process that updates, thins in `steps` of the maintenance thread, perhaps
+ * in the middle of a checkpoint, and is gone.  True if it thinned anything. */
 static bool die_after(struct fixture *f, int steps, bool in_checkpoint)
 {
     int ended = 0;

@@ -47,7 +47,7 @@ static int setup(void **state)
     (void)state;
     ops = *rn_env_real()->ops;
     ops.give_way = count_way;
-    snprintf(dir, sizeof(dir), "/tmp/runnel_keeper_XXXXXX");
+    snprintf(dir, sizeof(dir), "/tmp/runnel_maintenance_XXXXXX");
     if (!mkdtemp(dir) || rn_store_open("local", &opts, &store, &err))
         return -1;
     local = (struct rn_local *)store;

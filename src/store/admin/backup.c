@@ -14,7 +14,7 @@
 
 enum {
     CHUNK = 1 << 20,
-    LOCK_TRIES = 100, /* the keeper holds it only briefly */
+    LOCK_TRIES = 100, /* the maintenance thread holds it only briefly */
     LOCK_PAUSE_NS = 1000000,
     COPY_TRIES = 3,
     KEYS_MAX = 64 << 10,

@@ -24,7 +24,7 @@
  * none, and in an idle one the scan stands still.  Its pages count as written
  * like any others for checkpoints and backpressure.
  *
- * Threads: used by the keeper alone, except `deleted`.
+ * Threads: used by the maintenance thread alone, except `deleted`.
  */
 #ifndef RN_STORE_LMDB_DEFRAG_H
 #define RN_STORE_LMDB_DEFRAG_H

@@ -17,13 +17,13 @@
  * It is written beside commits, in steps, so that the proofs can interleave
  * each step with commits and with a crash:
  *
- *   IDLE -> FLUSH      capture, with the writer held out     [keeper]
+ *   IDLE -> FLUSH      capture, with the writer held out     [maintenance]
  *   FLUSH -> WRITE     the map's bytes are durable
  *   WRITE -> SYNC      checkpoint.tmp written
  *   SYNC -> RENAME     and durable
  *   RENAME -> SYNC_DIR in place of the old one
  *   SYNC_DIR -> DONE   its name is durable too
- *   DONE -> IDLE       old pin released, WAL segments free    [keeper]
+ *   DONE -> IDLE       old pin released, WAL segments free    [maintenance]
  *
  * Only after SYNC_DIR may anything that the previous checkpoint needs be
  * released.

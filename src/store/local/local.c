@@ -5,14 +5,14 @@
  *   begin    poisoned: RN_READ_ONLY.  Disk below the reserve, no space ahead of
  *            the map, or not even for the memtables: RN_FULL.  Wait for a WAL
  *            segment and for a flush before taking the writer's turn: the
- *            keeper may need that turn.
+ *            maintenance thread may need that turn.
  *   put, del go to the memtable, where no reader sees them yet, and, as redo,
  *            to a buffer.
  *   commit   1 append the redo to the WAL    fails: nothing happened
  *            2 sync the WAL                  fails: outcome unknown, poisoned
  *            3 make it visible to readers    cannot fail
  *            4 answer
- *   later    the keeper flushes it into the map (flush.h)
+ *   later    the maintenance thread flushes it into the map (flush.h)
  */
 #include "store/local/local.h"
 
@@ -130,24 +130,24 @@ static void stop_tasks(struct rn_local *l)
     pthread_mutex_lock(&l->state);
     l->closing = true;
     pthread_mutex_unlock(&l->state);
-    l->env->ops->task_stop(l->env, &l->keeper);
-    l->env->ops->task_stop(l->env, &l->flusher);
-    l->flushing = false;
+    l->env->ops->task_stop(l->env, &l->maintenance);
+    l->env->ops->task_stop(l->env, &l->checkpointer);
+    l->is_handed_over = false;
 }
 
 static int start_tasks(struct rn_local *l)
 {
     int error;
 
-    l->keeper = (struct rn_task){ .name = "keeper",
-                                  .step = rn_local_keep,
-                                  .context = l };
-    l->flusher = (struct rn_task){ .name = "flusher",
-                                   .step = rn_local_flush,
-                                   .context = l };
-    error = l->env->ops->task_start(l->env, &l->flusher);
+    l->maintenance = (struct rn_task){ .name = "maintenance",
+                                       .step = rn_local_keep,
+                                       .context = l };
+    l->checkpointer = (struct rn_task){ .name = "checkpoint",
+                                        .step = rn_local_flush,
+                                        .context = l };
+    error = l->env->ops->task_start(l->env, &l->checkpointer);
     if (!error)
-        error = l->env->ops->task_start(l->env, &l->keeper);
+        error = l->env->ops->task_start(l->env, &l->maintenance);
     if (error)
         stop_tasks(l);
     return error;
@@ -181,7 +181,8 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
         goto out;
     error = l->opts.manual ? 0 : start_tasks(l);
     if (error) {
-        rc = rn_fail_errno(err, error, "%s: starting the keeper", l->dir);
+        rc = rn_fail_errno(err, error, "%s: starting the maintenance thread",
+                           l->dir);
         goto out;
     }
     *out = &l->base;
@@ -374,17 +375,17 @@ static enum rn_code begin_read(struct rn_local *l, struct rn_local_txn *t,
 /* ---- the writer ---------------------------------------------------------- */
 
 /* Not a mutex, because a mutex is not fair: a writer that commits one group
- * after the other could keep the keeper, and with it checkpoints, waiting for
- * long. */
+ * after the other could keep the maintenance thread, and with it checkpoints,
+ * waiting for long. */
 static bool enter(struct rn_local *l, const struct timespec *until)
 {
     bool entered;
     int rc = 0;
 
     pthread_mutex_lock(&l->state);
-    while ((l->writing || l->keeper_waits) && !rc)
+    while ((l->writing || l->maintenance_waits) && !rc)
         rc = pthread_cond_timedwait(&l->left, &l->state, until);
-    entered = !l->writing && !l->keeper_waits;
+    entered = !l->writing && !l->maintenance_waits;
     if (entered)
         l->writing = true;
     pthread_mutex_unlock(&l->state);
@@ -394,10 +395,10 @@ static bool enter(struct rn_local *l, const struct timespec *until)
 void rn_local_enter(struct rn_local *l)
 {
     pthread_mutex_lock(&l->state);
-    l->keeper_waits = true;
+    l->maintenance_waits = true;
     while (l->writing)
         pthread_cond_wait(&l->left, &l->state);
-    l->keeper_waits = false;
+    l->maintenance_waits = false;
     l->writing = true;
     pthread_mutex_unlock(&l->state);
 }
@@ -458,9 +459,9 @@ uint64_t rn_local_record_max(const struct rn_local *l)
                                                    : RN_TXN_REDO_MAX;
 }
 
-/* Without a keeper thread the waiting writer does the keeper's work.  The
- * checkpoint in progress may have been captured too early to free a segment;
- * the one after it is not. */
+/* Without a maintenance thread the waiting writer does the maintenance thread's
+ * work.  The checkpoint in progress may have been captured too early to free a
+ * segment; the one after it is not. */
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
     enum rn_code rc = rn_flush_has_room(l) ? RN_OK : rn_flush_all(l, err);
@@ -502,7 +503,7 @@ static enum rn_code wait_for_room(struct rn_local *l,
         if (late)
             return rn_fail(err, RN_BUSY, "%s: the log or memory is full",
                            l->dir);
-        l->env->ops->task_wake(l->env, &l->keeper);
+        l->env->ops->task_wake(l->env, &l->maintenance);
         pthread_mutex_lock(&l->state);
         if (!rn_wal_has_room(l->log, rn_local_record_max(l)) ||
             l->flush.immutable)
@@ -567,7 +568,7 @@ static enum rn_code check_begin(struct rn_local *l, enum rn_txn_mode mode,
     struct rn_err why;
 
     if (l->opts.manual && rn_flush_is_blocked(l))
-        (void)!rn_flush_all(l, &why); /* no keeper to try again */
+        (void)!rn_flush_all(l, &why); /* no maintenance thread to try again */
     if (rn_local_is_poisoned(l))
         return refuse_poisoned(l, err);
     if (mode == RN_TXN_WRITE && rn_flush_is_blocked(l))
@@ -584,7 +585,7 @@ static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
     enum rn_code rc;
 
     if ((begun || rn_flush_is_short(l)) && !l->opts.manual)
-        l->env->ops->task_wake(l->env, &l->keeper);
+        l->env->ops->task_wake(l->env, &l->maintenance);
     rn_buf_clear(&l->redo);
     rc = rn_buf_reserve(&l->redo, RN_WAL_HEADER);
     if (rc)

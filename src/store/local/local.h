@@ -7,10 +7,10 @@
  *   local.c        transactions: the ops of store.h
  *   local_rows.c   keys, values and cursors in them
  *   recover.c      recovery, the same for every open, and replay.c
- *   maintenance.c  the keeper thread: checkpoints, WAL segments
+ *   maintenance.c  the maintenance thread: checkpoints, WAL segments
  *   held.c         what a running backup keeps from being released
- *   flush.c        memtable flush, by the keeper
- *   defrag.c       defragmentation of leaves, by the keeper
+ *   flush.c        memtable flush, by the maintenance thread
+ *   defrag.c       defragmentation of leaves, by the maintenance thread
  *
  * Invariants (tests and comments cite them)
  *   S1  A group is in the WAL and synced before it is visible, and visible
@@ -22,7 +22,7 @@
  *   S4  Once a sync has failed, or a flush into the map has, nothing is
  *       written any more: the store is poisoned until it is reopened.  (A
  *       full disk does not poison: rows that cannot be flushed stay in memory.)
- *   S5  Only the keeper writes to the map.
+ *   S5  Only the maintenance thread writes to the map.
  *
  * Locks: the writer's turn, which a write transaction holds for its life, then
  * state.  The WAL and the map have one of their own each, below both.
@@ -69,7 +69,7 @@ struct rn_local {
     pthread_cond_t changed; /* the WAL has room, or never will */
     pthread_cond_t left;    /* the writer's turn is free */
     bool writing;           /* the writer's turn is taken */
-    bool keeper_waits;      /* for the turn, ahead of any writer */
+    bool maintenance_waits; /* for the turn, ahead of any writer */
     bool closing;           /* tasks must not be woken */
     bool poisoned;
     char reason[160];
@@ -77,10 +77,11 @@ struct rn_local {
     struct rn_local_txn *readers;
     struct rn_flush flush; /* partly guarded: see there */
 
-    /* Used by the keeper alone, except where noted. */
-    struct rn_task keeper;
-    struct rn_task flusher;
-    bool flushing; /* atomic: the next three belong to the flusher */
+    /* Used by the maintenance thread alone, except where noted. */
+    struct rn_task maintenance;
+    struct rn_task checkpointer;
+    bool is_handed_over; /* atomic: the next three belong to the checkpoint
+                            thread */
     struct rn_checkpoint checkpoint;
     enum rn_code flush_rc;
     struct rn_err flush_err;
@@ -95,9 +96,9 @@ struct rn_local {
     uint64_t written_at_durable; /* map bytes when it was captured; atomic */
     uint64_t written_at_capture;
     int64_t opened_ns, captured_ns;
-    int64_t retry_ns; /* no new attempt before this */
-    bool keeper_idle; /* under state: to be woken at the next commit */
-    bool hurry;       /* under state: a thread waits for a checkpoint */
+    int64_t retry_ns;      /* no new attempt before this */
+    bool maintenance_idle; /* under state: to be woken at the next commit */
+    bool hurry;            /* under state: a thread waits for a checkpoint */
     int64_t
         no_room_ns; /* atomic: since when writers lack room; 0: they do not */
     uint64_t given_up; /* under state: failed attempts at a checkpoint */
@@ -117,7 +118,8 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
 /* S4.  The first reason is kept. */
 void rn_local_poison(struct rn_local *l, const char *reason);
 bool rn_local_is_poisoned(struct rn_local *l);
-/* Takes the writer's turn for the keeper, ahead of waiting writers. */
+/* Takes the writer's turn for the maintenance thread, ahead of waiting writers.
+ */
 void rn_local_enter(struct rn_local *l);
 void rn_local_leave(struct rn_local *l);
 /* Payload of the largest record that a segment must be able to take. */
@@ -157,10 +159,11 @@ enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
 
 /* maintenance.c */
 
-/* A step of the keeper; run as the env's task, or by the test if opts.manual.
+/* A step of the maintenance thread; run as the env's task, or by the test if
+ * opts.manual.
  */
 int64_t rn_local_keep(void *local);
-/* A step of the flusher; run only as a task. */
+/* A step of the checkpoint thread; run only as a task. */
 int64_t rn_local_flush(void *local);
 /* rn_wal_prepare; poisons the store if a sync failed. */
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
@@ -176,17 +179,19 @@ enum rn_code rn_local_checkpoint(struct rn_local *l,
 bool rn_local_await_checkpoint(struct rn_local *l,
                                const struct timespec *until);
 /* True if there are commits after the durable checkpoint.  Called with the
- * state lock held, or without a keeper. */
+ * state lock held, or without a maintenance thread. */
 bool rn_local_has_news(struct rn_local *l);
 /* `limit`, or in a small store a share of its size, but at least `least`. */
 uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
                         uint64_t least);
-/* Called now and then by the keeper and the flusher, with a store for context:
- * yields the processor unless writers would soon have to wait for them. */
+/* Called now and then by the maintenance thread and the checkpoint thread, with
+ * a store for context: yields the processor unless writers would soon have to
+ * wait for them. */
 void rn_local_give_way(void *local);
-/* Called after a commit: wakes the keeper if there is work. */
+/* Called after a commit: wakes the maintenance thread if there is work. */
 void rn_local_nudge(struct rn_local *l);
-/* Backpressure: how long a writer must wait for the keeper; 0: not at all. */
+/* Backpressure: how long a writer must wait for the maintenance thread; 0: not
+ * at all. */
 int64_t rn_local_throttle_ns(struct rn_local *l);
 
 /* held.c */

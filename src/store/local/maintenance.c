@@ -1,18 +1,18 @@
-/* maintenance.c -- background maintenance of the local store: the keeper and
- * flusher threads.
+/* maintenance.c -- background maintenance of the local store: the maintenance
+ * thread and the checkpoint thread.
  *
- * The keeper prepares WAL segments and memory for coming writes, flushes
- * memtables (flush.h), takes a checkpoint when it is due, releases what the
- * previous one needed, and defragments leaves (defrag.h).  A checkpoint is due
- * when `checkpoint_bytes` were written to the map, when the WAL has grown by
- * half of its limit, or when `checkpoint_ms` have passed since the last,
+ * The maintenance thread prepares WAL segments and memory for coming writes,
+ * flushes memtables (flush.h), takes a checkpoint when it is due, releases what
+ * the previous one needed, and defragments leaves (defrag.h).  A checkpoint is
+ * due when `checkpoint_bytes` were written to the map, when the WAL has grown
+ * by half of its limit, or when `checkpoint_ms` have passed since the last,
  * whichever comes first; not at all if nothing was committed.
  *
  * Writing a captured state to disk takes as long as flushing the next memtable,
- * so it has a task of its own, the flusher.  `flushing` says which of the two
- * owns the checkpoint: the keeper captures it and hands it over, the flusher
- * hands it back at its end or with an error.  A store that a test steps has no
- * flusher.
+ * so it has a task of its own, the checkpoint thread.  `is_handed_over` says
+ * which of the two owns the checkpoint: the maintenance thread captures it and
+ * hands it over, the checkpoint thread hands it back at its end or with an
+ * error.  A store that a test steps has no checkpoint thread.
  *
  * The threshold alone bounds nothing: while a checkpoint is being written, the
  * next one's pages pile up.  So the memtable flush pauses while more than half
@@ -90,8 +90,8 @@ static int64_t due_in(struct rn_local *l)
     return due > now ? due - now : 0;
 }
 
-/* The keeper and the flusher wake each other, so neither may be stopped while
- * the other can still wake it. */
+/* The maintenance thread and the checkpoint thread wake each other, so neither
+ * may be stopped while the other can still wake it. */
 static void wake(struct rn_local *l, struct rn_task *task)
 {
     pthread_mutex_lock(&l->state);
@@ -100,9 +100,9 @@ static void wake(struct rn_local *l, struct rn_task *task)
     pthread_mutex_unlock(&l->state);
 }
 
-static bool is_flushing(struct rn_local *l)
+static bool is_handed_over(struct rn_local *l)
 {
-    return __atomic_load_n(&l->flushing, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&l->is_handed_over, __ATOMIC_ACQUIRE);
 }
 
 /* The scheduler lets a running thread go on for milliseconds, though the
@@ -177,9 +177,9 @@ static enum rn_code capture(struct rn_local *l, struct rn_err *err)
     l->captured_ns = rn_mono_ns(l->env);
     c->number++;
     c->step = RN_CHECKPOINT_FLUSH;
-    if (l->flusher.running) {
-        __atomic_store_n(&l->flushing, true, __ATOMIC_RELEASE);
-        wake(l, &l->flusher);
+    if (l->checkpointer.running) {
+        __atomic_store_n(&l->is_handed_over, true, __ATOMIC_RELEASE);
+        wake(l, &l->checkpointer);
     }
     return RN_OK;
 }
@@ -192,7 +192,7 @@ static void tell_checkpoints(struct rn_local *l, const char *why)
     bool is_news = l->is_failing != (why != NULL);
 
     l->is_failing = why != NULL;
-    if (is_news && l->keeper.running && l->opts.tell_checkpoints)
+    if (is_news && l->maintenance.running && l->opts.tell_checkpoints)
         l->opts.tell_checkpoints(l->opts.tell_of, why);
 }
 
@@ -283,13 +283,14 @@ static bool is_over(const struct rn_local *l)
 /* False: there is more to do. */
 static bool advance(struct rn_local *l)
 {
-    if (!is_over(l)) /* the flusher may have stopped before the keeper saw it */
+    if (!is_over(l)) /* the checkpoint thread may have stopped before the
+                        maintenance thread saw it */
         l->flush_rc = rn_checkpoint_advance(&l->checkpoint, l->env, l->dir,
                                             l->map, &l->flush_err);
     return is_over(l);
 }
 
-/* The keeper owns the checkpoint again. */
+/* The maintenance thread owns the checkpoint again. */
 static void conclude(struct rn_local *l)
 {
     if (l->flush_rc)
@@ -303,7 +304,7 @@ int64_t rn_local_flush(void *local)
 {
     struct rn_local *l = local;
 
-    if (!is_flushing(l) || rn_local_is_poisoned(l))
+    if (!is_handed_over(l) || rn_local_is_poisoned(l))
         return RN_TASK_IDLE;
     /* The steps before that, which are many, use no path. */
     if (l->checkpoint.step != RN_CHECKPOINT_FLUSH && is_at_an_end(l))
@@ -311,8 +312,8 @@ int64_t rn_local_flush(void *local)
     rn_local_give_way(l);
     if (!advance(l))
         return RN_TASK_NOW;
-    __atomic_store_n(&l->flushing, false, __ATOMIC_RELEASE);
-    wake(l, &l->keeper);
+    __atomic_store_n(&l->is_handed_over, false, __ATOMIC_RELEASE);
+    wake(l, &l->maintenance);
     return RN_TASK_IDLE;
 }
 
@@ -374,19 +375,19 @@ static bool holds_back(struct rn_local *l)
 {
     struct rn_map_stat stat;
 
-    if (!is_flushing(l) && l->checkpoint.step == RN_CHECKPOINT_IDLE)
+    if (!is_handed_over(l) && l->checkpoint.step == RN_CHECKPOINT_IDLE)
         return false;
     l->map->ops->stat(l->map, &stat);
     return stat.is_nearly_flushed || lags(l);
 }
 
-/* When the keeper may next write to the map. */
+/* When the maintenance thread may next write to the map. */
 static int64_t writes_in(struct rn_local *l)
 {
     int64_t now = rn_mono_ns(l->env);
 
     if (holds_back(l))
-        return RN_TASK_IDLE; /* the flusher wakes us */
+        return RN_TASK_IDLE; /* the checkpoint thread wakes us */
     if (rn_defrag_due(l))
         return RN_TASK_NOW;
     if (!rn_flush_table(l))
@@ -430,7 +431,7 @@ static void begin_checkpoint(struct rn_local *l)
 }
 
 /* During a flush: takes a checkpoint only for the pages that the flush has used
- * up.  The captured state goes to the flusher at once. */
+ * up.  The captured state goes to the checkpoint thread at once. */
 static int64_t keep_flushing(struct rn_local *l)
 {
     bool is_blocked = rn_flush_is_blocked(l);
@@ -459,10 +460,10 @@ static int64_t keep(struct rn_local *l)
 
     prepare_segment(l);
     write_map(l);
-    if (is_flushing(l))
+    if (is_handed_over(l))
         return writes_in(l);
     if (l->checkpoint.step != RN_CHECKPOINT_IDLE) {
-        if (l->flusher.running || advance(l))
+        if (l->checkpointer.running || advance(l))
             conclude(l);
         return RN_TASK_NOW;
     }
@@ -470,7 +471,7 @@ static int64_t keep(struct rn_local *l)
         return keep_flushing(l);
     pthread_mutex_lock(&l->state);
     wait = due_in(l);
-    l->keeper_idle = wait == RN_TASK_IDLE;
+    l->maintenance_idle = wait == RN_TASK_IDLE;
     pthread_mutex_unlock(&l->state);
     if (wait == RN_TASK_IDLE)
         rn_flush_rest(l);
@@ -589,7 +590,7 @@ bool rn_local_await_checkpoint(struct rn_local *l, const struct timespec *until)
     pthread_mutex_lock(&l->state);
     l->hurry = true;
     pthread_mutex_unlock(&l->state);
-    l->env->ops->task_wake(l->env, &l->keeper);
+    l->env->ops->task_wake(l->env, &l->maintenance);
     pthread_mutex_lock(&l->state);
     while (l->counts.checkpoints == before && l->given_up == given_up &&
            !l->poisoned && !late)
@@ -608,13 +609,13 @@ void rn_local_nudge(struct rn_local *l)
     if (l->opts.manual)
         return;
     pthread_mutex_lock(&l->state);
-    wake = l->keeper_idle;
-    l->keeper_idle = false;
+    wake = l->maintenance_idle;
+    l->maintenance_idle = false;
     durable = l->durable;
     pthread_mutex_unlock(&l->state);
     if (wake || !rn_wal_has_room(l->log, RN_TXN_REDO_MAX) ||
         rn_wal_bytes_since(l->log, durable) >= l->opts.log_bytes / 2)
-        l->env->ops->task_wake(l->env, &l->keeper);
+        l->env->ops->task_wake(l->env, &l->maintenance);
 }
 
 int64_t rn_local_throttle_ns(struct rn_local *l)

@@ -33,7 +33,7 @@
 enum {
     FIRST_GENERATION = 1,
     /* The first WAL segment: the largest group, and room for others until the
-     * keeper has made the next segment. */
+     * maintenance thread has made the next segment. */
     FIRST_SEGMENT = RN_TXN_REDO_MAX + (4 << 20),
 };
 

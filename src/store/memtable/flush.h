@@ -2,8 +2,9 @@
  * the map.
  *
  * Group commits go into a memtable (memtable.h).  When it is full, or a
- * checkpoint is due, an empty memtable takes its place, and the keeper thread
- * writes the rows of the full one into the map in key order, a slice at a time.
+ * checkpoint is due, an empty memtable takes its place, and the maintenance
+ * thread writes the rows of the full one into the map in key order, a slice at
+ * a time.
  *
  * Readers hold the memtables that they began with and look there first, so a
  * flush changes nothing for them: the rows that are in the map already are the
@@ -28,14 +29,14 @@ struct rn_flush {
     /* Guarded by the store's state lock. */
     struct rn_memtable *mutable;
     /* The memtable that is being flushed.  Atomic: while there is one, only the
-     * keeper changes the members below and `mutable`. */
+     * maintenance thread changes the members below and `mutable`. */
     struct rn_memtable *immutable;
     uint64_t visible; /* the last group that readers may see */
 
     /* An empty memtable, to be the next `mutable`; atomic. */
     struct rn_memtable *spare;
 
-    /* Used by the keeper alone, except where noted. */
+    /* Used by the maintenance thread alone, except where noted. */
     struct rn_wal_place end;     /* of the WAL, when `immutable` was full */
     struct rn_wal_place flushed; /* the map has everything up to here */
     const struct rn_memtable_entry *last; /* the last entry in the map */
@@ -56,26 +57,28 @@ bool rn_flush_begin(struct rn_local *l);
 /* Called by writers instead of rn_memtable_drop: a memtable without references
  * becomes the next memtable and keeps its memory. */
 void rn_flush_drop(struct rn_local *l, struct rn_memtable *table);
-/* Called by the keeper: frees the memory that is kept for future writes. */
+/* Called by the maintenance thread: frees the memory that is kept for future
+ * writes. */
 void rn_flush_rest(struct rn_local *l);
 
 /* Called with the writer's turn held: true if the writer will soon wait for
- * memory unless the keeper stocks some. */
+ * memory unless the maintenance thread stocks some. */
 bool rn_flush_is_short(const struct rn_local *l);
-void rn_flush_stock(struct rn_local *l); /* called by the keeper */
+void rn_flush_stock(struct rn_local *l); /* called by the maintenance thread */
 
 /* Writes the next rows into the map.  RN_FULL or RN_NOMEM: try again later.
  * After any other failure the store is poisoned. */
 enum rn_code rn_flush_slice(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
-/* Flushes everything that is committed; for stores without a keeper. */
+/* Flushes everything that is committed; for stores without a maintenance
+ * thread. */
 enum rn_code rn_flush_all(struct rn_local *l, struct rn_err *err) RN_CHECK;
 
-/* The memtable that is being flushed, or NULL.  Called by the keeper or with
- * the writer's turn held. */
+/* The memtable that is being flushed, or NULL.  Called by the maintenance
+ * thread or with the writer's turn held. */
 struct rn_memtable *rn_flush_table(const struct rn_local *l);
 
-/* True if a group may be written without waiting for the keeper. */
+/* True if a group may be written without waiting for the maintenance thread. */
 bool rn_flush_has_room(struct rn_local *l);
 bool rn_flush_is_full(struct rn_local *l); /* the mutable memtable */
 bool rn_flush_is_blocked(const struct rn_local *l);

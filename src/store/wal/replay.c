@@ -1,7 +1,7 @@
 /* replay.c -- see replay.h.
  *
  * The records after the checkpoint go where they were before the process
- * ended: into the memtable, from which the keeper flushes them.
+ * ended: into the memtable, from which the maintenance thread flushes them.
  */
 #include "store/wal/replay.h"
 
@@ -10,7 +10,8 @@
 
 struct replay {
     struct rn_local *local;
-    struct rn_task stocker; /* stocks memory while there is no keeper */
+    struct rn_task
+        stocker; /* stocks memory while there is no maintenance thread */
 };
 
 static int64_t stock(void *local)

@@ -320,7 +320,8 @@ void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place)
     drop_surplus(log);
 }
 
-/* Only the keeper removes segments from the row, so they stay meanwhile. */
+/* Only the maintenance thread removes segments from the row, so they stay
+ * meanwhile. */
 bool rn_wal_is_whole(struct rn_wal *log)
 {
     char path[RN_WAL_PATH];

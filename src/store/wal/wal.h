@@ -41,7 +41,7 @@
  *       are durable before a record in it is.
  *
  * Threads: append, sync and has_room belong to the writer; prepare, forget,
- * is_whole and bytes to the keeper; both may run at once.
+ * is_whole and bytes to the maintenance thread; both may run at once.
  */
 #ifndef RN_STORE_WAL_WAL_H
 #define RN_STORE_WAL_WAL_H
@@ -123,7 +123,8 @@ enum rn_code rn_wal_secure_end(struct rn_wal *log, struct rn_err *err) RN_CHECK;
 /* Where the next record goes. */
 struct rn_wal_place rn_wal_end(struct rn_wal *log);
 
-/* True if a record with that payload fits without waiting for the keeper. */
+/* True if a record with that payload fits without waiting for the maintenance
+ * thread. */
 bool rn_wal_has_room(struct rn_wal *log, uint64_t payload_bytes);
 
 /* Writes `record` as the next one: RN_WAL_HEADER bytes that are filled in here,

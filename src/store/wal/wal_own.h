@@ -23,7 +23,8 @@ struct rn_wal {
     struct rn_wal_opts opts;
     char *dir;
 
-    /* Guards `row` and `spare`, which the keeper changes and the writer reads.
+    /* Guards `row` and `spare`, which the maintenance thread changes and the
+     * writer reads.
      */
     pthread_mutex_t lock;
     /* In ascending order: the segments with records since the last checkpoint,

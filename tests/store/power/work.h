@@ -22,7 +22,7 @@ struct work_plan {
     uint64_t seed;
     uint32_t keys, groups;
     uint64_t segment_bytes, log_bytes, memtable_bytes, checkpoint_bytes;
-    unsigned keep_percent; /* keeper's steps after a commit */
+    unsigned keep_percent; /* maintenance thread's steps after a commit */
     unsigned thin_percent; /* stretches thinned beside them */
     struct disk_style style;
 };
@@ -48,7 +48,7 @@ void work_close(struct work *w);
 /* Commits the next group and notes its fate with the recorder. */
 enum rn_code work_try(struct work *w, struct rn_err *err);
 bool work_commit(struct work *w);
-/* The keeper's steps as the plan has them; perhaps none. */
+/* The maintenance thread's steps as the plan has them; perhaps none. */
 void work_keep(struct work *w);
 bool work_commits(struct work *w, uint32_t groups);
 
@@ -57,7 +57,8 @@ bool work_can_read(struct work *w);
 bool work_visible(struct work *w, uint64_t *number);
 
 /* Whether the store holds exactly what groups 1 to w->number leave. */
-/* Puts what is in memory into the map, as a keeper would do soon. */
+/* Puts what is in memory into the map, as a maintenance thread would do soon.
+ */
 void work_settle(struct work *w);
 bool work_check(struct work *w, const uint16_t generation[DISK_GROUPS_MAX]);
 
