@@ -1,4 +1,5 @@
-/* store_defrag_test.c -- thinning gives pages back and changes nothing else.
+/* store_defrag_test.c -- defragmentation gives pages back and changes nothing
+ * else.
  *
  * Records lie as in a container: an index row d<hash> and a feed row f<place>,
  * which an update deletes at its old place and puts at the feed's end.  What
@@ -161,9 +162,9 @@ static void write_record(struct rn_txn *txn, struct content *c, uint64_t i)
         rn_txn_put(txn, index_key(i, key), rn_view_of(r, sizeof(*r))), RN_OK);
 }
 
-/* One group, in the map at once where nobody else sees to that: a map thins out
- * under many small changes.  `from` < count: new records from there on; else
- * random ones. */
+/* One group, in the map at once where nobody else sees to that: a map is
+ * defragmented under many small changes.  `from` < count: new records from
+ * there on; else random ones. */
 static void write_group(struct rn_store *s, struct content *c, uint64_t from)
 {
     struct rn_local *local = (struct rn_local *)s;
@@ -238,7 +239,7 @@ static struct rn_store_status status(struct fixture *f)
  * looks at eight rows for each that was deleted, at 128 or more in a step. */
 static void thin_all(struct fixture *f)
 {
-    uint64_t left = local(f)->thin.deleted * 8 / 128;
+    uint64_t left = local(f)->defrag.deleted * 8 / 128;
 
     while (rn_defrag_due(local(f))) {
         rn_local_keep(f->store);
@@ -255,7 +256,7 @@ static int setup(void **state)
         body[i] = (char)mix(i);
     f->content = (struct content){ .count = RECORDS_MAX, .next_place = 1 };
     /* What is tested is the map, not the disk. */
-    snprintf(f->dir, sizeof(f->dir), "%s/runnel-thin-XXXXXX",
+    snprintf(f->dir, sizeof(f->dir), "%s/runnel-defrag-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(f->dir));
     *state = f;
@@ -288,7 +289,7 @@ static void thinned_to(struct fixture *f, uint32_t bytes, double share)
     assert_int_equal(before.thinned_pages, 0);
     thin_all(f);
     after = status(f);
-    print_message("%u bytes: %llu pages, %llu thinned\n", bytes,
+    print_message("%u bytes: %llu pages, %llu rewritten\n", bytes,
                   (unsigned long long)before.live_bytes / 4096,
                   (unsigned long long)after.thinned_pages);
     assert_true((double)after.live_bytes < (double)before.live_bytes * share);
@@ -437,7 +438,7 @@ static void it_keeps_off_a_disk_that_is_nearly_full(void **state)
     local(f)->ample_ns = 0; /* it was, until now */
     assert_true(rn_defrag_due(local(f)));
     thin_all(f);
-    assert_true(local(f)->thin.retry_ns > 0); /* it will try again */
+    assert_true(local(f)->defrag.retry_ns > 0); /* it will try again */
     assert_int_equal(status(f).thinned_pages, 0);
 }
 
@@ -460,8 +461,9 @@ static void it_leaves_a_poisoned_store_alone(void **state)
 
 enum { CRASH_GROUPS = 8 };
 
-/* A process that updates, thins in `steps` of the maintenance thread, perhaps
- * in the middle of a checkpoint, and is gone.  True if it thinned anything. */
+/* A process that updates, defragments in `steps` of the maintenance thread,
+ * perhaps in the middle of a checkpoint, and is gone.  True if it rewrote
+ * anything. */
 static bool die_after(struct fixture *f, int steps, bool in_checkpoint)
 {
     int ended = 0;
@@ -485,7 +487,7 @@ static bool die_after(struct fixture *f, int steps, bool in_checkpoint)
 static void a_crash_in_the_middle_loses_nothing(void **state)
 {
     struct fixture *f = *state;
-    int thinned = 0;
+    int rewritten = 0;
 
     f->content.bytes = 1250;
     open_stepped(f);
@@ -493,7 +495,7 @@ static void a_crash_in_the_middle_loses_nothing(void **state)
     update(f->store, &f->content, 16);
     close_store(f);
     for (int steps = 0; steps < 16; steps++) {
-        thinned += die_after(f, steps, steps % 2);
+        rewritten += die_after(f, steps, steps % 2);
         /* What the child drew and wrote, noted without a store. */
         for (int i = 0; i < CRASH_GROUPS * GROUP; i++) {
             struct content *c = &f->content;
@@ -507,7 +509,7 @@ static void a_crash_in_the_middle_loses_nothing(void **state)
         expect_content(f->store, &f->content);
         close_store(f);
     }
-    assert_true(thinned > 8);
+    assert_true(rewritten > 8);
 }
 
 /* ---- beside others ------------------------------------------------------- */
@@ -549,7 +551,7 @@ static void readers_and_writers_do_not_notice_it(void **state)
                                           .checkpoint_ms = 20 });
     insert_all(f->store, &f->content);
     assert_int_equal(pthread_create(&reader, NULL, scan_all, f), 0);
-    /* Who thins gives way to all others, so not by a count of updates. */
+    /* Defragmentation gives way to all others, so not by a count of updates. */
     while (status(f).thinned_pages < 1000 &&
            rn_mono_ns(rn_env_real()) < deadline)
         update(f->store, &f->content, 1);

@@ -1,6 +1,6 @@
 /* store_sparse_index_test.c -- where in a list a search begins.
  *
- * Goal: a guide leads to the last entry with a post before a key, whatever the
+ * Goal: a index leads to the last entry with a post before a key, whatever the
  * keys look like and in whatever order they came, and memory that is lacking
  * costs posts and nothing else.
  *
@@ -50,7 +50,7 @@ struct row {
 
 struct list {
     struct row rows[ROWS + 1]; /* the last one is beyond all and has no post */
-    struct rn_sparse_index guide;
+    struct rn_sparse_index index;
     struct rn_block_arena blocks;
     struct rn_room room;
 };
@@ -71,7 +71,7 @@ static void begin(const char *head)
 {
     for (unsigned i = 0; i <= ROWS; i++)
         fill_row(&list.rows[i], head, i);
-    list.guide = (struct rn_sparse_index){ 0 };
+    list.index = (struct rn_sparse_index){ 0 };
     list.room = (struct rn_room){ 0 };
     rn_block_arena_init(&list.blocks, 0);
 }
@@ -81,9 +81,9 @@ static void add(struct rn_memtable_entry *e)
     struct rn_sought s = rn_sought_of(e->key);
     struct rn_sparse_index_spot spot;
 
-    (void)rn_sparse_index_find(&list.guide, &s, &spot);
+    (void)rn_sparse_index_find(&list.index, &s, &spot);
     rn_sparse_index_add(
-        &list.guide, &spot, e,
+        &list.index, &spot, e,
         (struct rn_sparse_index_memory){ &list.blocks, &list.room });
 }
 
@@ -94,11 +94,11 @@ static void expect_posts(void)
 
     for (unsigned i = 0; i <= ROWS; i++) {
         struct rn_sought s = rn_sought_of(list.rows[i].entry.key);
-        assert_ptr_equal(rn_sparse_index_find(&list.guide, &s, &spot), last);
+        assert_ptr_equal(rn_sparse_index_find(&list.index, &s, &spot), last);
         if (list.rows[i].has_post)
             last = &list.rows[i].entry;
     }
-    assert_ptr_equal(rn_sparse_index_find_last(&list.guide), last);
+    assert_ptr_equal(rn_sparse_index_find_last(&list.index), last);
 }
 
 static void it_leads_to_the_last_post_before_a_key(void **state)

@@ -35,8 +35,9 @@ static uint64_t deleted(const struct rn_defrag *t)
 
 bool rn_defrag_due(struct rn_local *l)
 {
-    return deleted(&l->thin) >= l->thin.paid + LOOK_ROWS / ROWS_PER_DELETE &&
-           rn_mono_ns(l->env) >= l->thin.retry_ns;
+    return deleted(&l->defrag) >=
+               l->defrag.paid + LOOK_ROWS / ROWS_PER_DELETE &&
+           rn_mono_ns(l->env) >= l->defrag.retry_ns;
 }
 
 /* ---- finding sparse leaves ----------------------------------------------- */
@@ -102,7 +103,7 @@ static enum rn_code gather(struct rn_map *map, struct rn_map_cursor *c,
 static enum rn_code walk(struct rn_local *l, struct rn_map_cursor *c,
                          bool *found)
 {
-    struct rn_defrag *t = &l->thin;
+    struct rn_defrag *t = &l->defrag;
     struct rn_map_leaf leaf;
     struct window w = { 0 };
     uint64_t seen = 0;
@@ -134,7 +135,7 @@ static void end_lap(struct rn_defrag *t)
  */
 static bool find_window(struct rn_local *l)
 {
-    struct rn_key_interval range = { .from = rn_buf_view(&l->thin.at) };
+    struct rn_key_interval range = { .from = rn_buf_view(&l->defrag.at) };
     struct rn_map_txn *txn = NULL;
     struct rn_map_cursor *c = NULL;
     struct rn_err err;
@@ -150,7 +151,7 @@ static bool find_window(struct rn_local *l)
     }
     l->map->ops->abort(txn);
     if (rc)
-        end_lap(&l->thin);
+        end_lap(&l->defrag);
     return found;
 }
 
@@ -189,7 +190,7 @@ static bool row_next(struct rn_view *rows, struct row *out)
 static enum rn_code collect(struct rn_local *l, struct rn_map_txn *txn,
                             const struct rn_key_interval *stretch)
 {
-    struct rn_defrag *t = &l->thin;
+    struct rn_defrag *t = &l->defrag;
     struct rn_map_cursor *c = NULL;
     struct row row;
     enum rn_code rc = l->map->ops->scan(txn, stretch, &c);
@@ -209,13 +210,13 @@ static enum rn_code collect(struct rn_local *l, struct rn_map_txn *txn,
 /* The map packs rows that are put in order. */
 static enum rn_code put_again(struct rn_local *l, struct rn_map_txn *txn)
 {
-    struct rn_view rows = rn_buf_view(&l->thin.rows);
+    struct rn_view rows = rn_buf_view(&l->defrag.rows);
     enum rn_code rc = RN_OK;
     struct row row;
 
     while (!rc && row_next(&rows, &row))
         rc = l->map->ops->del(txn, row.key);
-    rows = rn_buf_view(&l->thin.rows);
+    rows = rn_buf_view(&l->defrag.rows);
     while (!rc && row_next(&rows, &row))
         rc = l->map->ops->put(txn, row.key, row.value);
     if (rc == RN_CORRUPT || rc == RN_NOT_FOUND)
@@ -278,7 +279,7 @@ enum rn_code rn_defrag_rewrite(struct rn_local *l,
  * reserve. */
 void rn_defrag_slice(struct rn_local *l)
 {
-    struct rn_defrag *t = &l->thin;
+    struct rn_defrag *t = &l->defrag;
     struct rn_key_interval stretch;
     struct rn_err err;
 

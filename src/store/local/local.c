@@ -112,7 +112,7 @@ static void local_free(struct rn_local *l)
     }
     rn_wal_close(l->log);
     rn_checkpoint_release(&l->checkpoint);
-    rn_defrag_release(&l->thin);
+    rn_defrag_release(&l->defrag);
     rn_flush_release(&l->flush);
     rn_file_close(l->backup_file);
     rn_file_close(l->format_file);
@@ -171,7 +171,7 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
     l->map_ops = map_ops;
     l->redo = RN_BUF_INIT(2 * (size_t)RN_TXN_REDO_MAX);
     rn_checkpoint_init(&l->checkpoint);
-    rn_defrag_init(&l->thin);
+    rn_defrag_init(&l->defrag);
     l->dir = rn_new_text(opts->where);
     rc = l->dir ? rn_flush_init(l, err)
                 : rn_fail(err, RN_NOMEM, "%s: out of memory", opts->where);

@@ -105,7 +105,7 @@ struct rn_local {
     bool is_failing;   /* the last attempt at a checkpoint failed */
     bool is_lost;      /* the map is lost, and that was reported */
     int64_t ample_ns;  /* atomic: until then the disk cannot be full */
-    struct rn_defrag thin;
+    struct rn_defrag defrag;
 };
 
 /* local.c */

@@ -228,7 +228,7 @@ static enum rn_code flush_row(struct rn_local *l, struct rn_map_txn *txn,
     if (!e->gone)
         return l->map->ops->put(txn, e->key, e->value);
     rc = l->map->ops->del(txn, e->key);
-    __atomic_add_fetch(&l->thin.deleted, !rc, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&l->defrag.deleted, !rc, __ATOMIC_RELAXED);
     return rc == RN_NOT_FOUND ? RN_OK
                               : rc; /* the row was put and deleted in memory */
 }

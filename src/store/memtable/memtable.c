@@ -48,7 +48,7 @@ struct rn_memtable {
     struct memory memory;
     struct rn_room entries; /* adjacent, with keys and short values */
     struct rn_room values;  /* long ones */
-    struct rn_sparse_index guide;
+    struct rn_sparse_index index;
     struct rn_memtable_entry *group; /* the last entry of the open group */
     struct rn_memtable_link first;
     struct run runs[RUNS]; /* by the first bytes of their keys */
@@ -171,7 +171,7 @@ static struct rn_memtable_link *seek(const struct rn_memtable *r,
                                      const struct rn_sought *key,
                                      struct rn_sparse_index_spot *spot)
 {
-    struct rn_memtable_entry *e = rn_sparse_index_find(&r->guide, key, spot);
+    struct rn_memtable_entry *e = rn_sparse_index_find(&r->index, key, spot);
     const struct rn_memtable_link *link = e ? &e->next : &r->first;
 
     while ((e = below(link, key)))
@@ -192,7 +192,7 @@ owner_of(const struct rn_memtable *r, const struct rn_memtable_link *link)
 
 static const struct rn_memtable_entry *last_of(const struct rn_memtable *r)
 {
-    const struct rn_memtable_entry *last = rn_sparse_index_find_last(&r->guide),
+    const struct rn_memtable_entry *last = rn_sparse_index_find_last(&r->index),
                                    *e;
 
     for (e = last ? last : follow(&r->first.to); e; e = follow(&e->next.to))
@@ -253,7 +253,7 @@ void rn_memtable_expect(const struct rn_memtable *r, struct rn_view key)
     struct rn_sought sought = rn_sought_of(key);
 
     __builtin_prefetch(chain_of(r, hash_of(key)));
-    rn_sparse_index_expect(&r->guide, &sought);
+    rn_sparse_index_expect(&r->index, &sought);
 }
 
 const struct rn_memtable_entry *
@@ -381,7 +381,7 @@ static bool find_link(struct rn_memtable *r, const struct rn_sought *key,
     if (++run->unposted < RUN_POSTS)
         return false;
     run->unposted = 0;
-    (void)rn_sparse_index_find(&r->guide, key, spot);
+    (void)rn_sparse_index_find(&r->index, key, spot);
     return true;
 }
 
@@ -410,7 +410,7 @@ static void link_in(struct rn_memtable *r, struct rn_memtable_entry *e,
     else if (before && same_run(before, key)) /* a run begins */
         *run_of(r, key) = (struct run){ .last = e };
     if (wants_post)
-        rn_sparse_index_add(&r->guide, &spot, e, memory);
+        rn_sparse_index_add(&r->index, &spot, e, memory);
 }
 
 /* An entry of the open group, which no reader has seen, can be overwritten in

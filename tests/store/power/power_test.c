@@ -285,14 +285,14 @@ static void report(const struct options *o, const struct tally *t,
     printf("%llu states, %llu violations, %.0f s, seed %llu\n"
            "  after one cut %llu, two in a row %llu, three %llu; %llu of them "
            "kills; %llu rounds, %llu log segments reused, %llu stretches "
-           "thinned\n",
+           "rewritten\n",
            all, (unsigned long long)atomic_load(&t->violations),
            (double)(round_now_ns() - begun) / 1e9,
            (unsigned long long)o->round.seed, n[0], n[1], n[2],
            (unsigned long long)atomic_load(&t->kills),
            (unsigned long long)atomic_load(&t->rounds),
            (unsigned long long)atomic_load(&t->segments_reused),
-           (unsigned long long)atomic_load(&t->thinned));
+           (unsigned long long)atomic_load(&t->rewritten));
 }
 
 int main(int argc, char **argv)

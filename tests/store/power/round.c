@@ -186,7 +186,7 @@ static size_t record(struct round *r)
     if (!ok)
         round_violation(r, w.text);
     count_reused(r, events);
-    atomic_fetch_add(&r->tally->thinned, w.thinned);
+    atomic_fetch_add(&r->tally->rewritten, w.rewritten);
     return ok ? events : 0;
 }
 

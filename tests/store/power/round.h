@@ -21,7 +21,7 @@ enum round_aim {
 /* What all workers share, in memory that survives them. */
 struct tally {
     atomic_ullong next_round, rounds, states[ROUND_LEVELS], kills, violations;
-    atomic_ullong segments_reused, thinned;
+    atomic_ullong segments_reused, rewritten;
     atomic_bool stop;
 };
 

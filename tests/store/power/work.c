@@ -293,7 +293,7 @@ static void thin_some(struct work *w)
     uint32_t first = (uint32_t)dice_below(&w->dice, w->plan->keys);
     struct rn_key_interval stretch = { .from = make_key(first, key) };
 
-    w->thinned += !rn_defrag_rewrite((struct rn_local *)w->store, &stretch);
+    w->rewritten += !rn_defrag_rewrite((struct rn_local *)w->store, &stretch);
 }
 
 void work_keep(struct work *w)
