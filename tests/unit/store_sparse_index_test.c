@@ -1,10 +1,10 @@
 /* store_sparse_index_test.c -- where in a list a search begins.
  *
- * Goal: a index leads to the last entry with a post before a key, whatever the
+ * Goal: the index leads to the last entry with a slot before a key, whatever the
  * keys look like and in whatever order they came, and memory that is lacking
- * costs posts and nothing else.
+ * costs slots and nothing else.
  *
- * Method: entries of our own, numbered in the order of their keys, get posts in
+ * Method: entries of our own, numbered in the order of their keys, get slots in
  * several orders; then each key, and one beyond all, is looked for and compared
  * with what a row of flags says.  There are enough of them for the directory to
  * grow twice.
