@@ -3,7 +3,7 @@
  *   store_bench speed DIR [RECORDS [NAME]]    durable inserts and updates
  *   store_bench thin DIR [RECORDS [BYTES]]    what ten updates a record leave
  *   store_bench find DIR [RECORDS]            keys that are not there
- *   store_bench leave DIR [RECORDS [full]]    dies, perhaps with a full log
+ *   store_bench leave DIR [RECORDS [full]]    dies, perhaps with a full WAL
  *   store_bench reopen DIR                    opens what it left
  *
  * Goal: rates as ratios in one run on one machine, the worst stall, the file
@@ -313,7 +313,7 @@ static void find(const char *dir, uint64_t records)
 
 /* ---- opening after a kill ------------------------------------------------ */
 
-/* What one group of updates takes in the log, at most. */
+/* What one group of updates takes in the WAL, at most. */
 static uint64_t group_bytes(void)
 {
     uint64_t update = 3 * 8 + 2 * 16 + BODY_BYTES + 17 + INDEX_BYTES;
@@ -324,7 +324,7 @@ static uint64_t group_bytes(void)
 /* The most that a server has by itself. */
 #define LOG_BYTES (UINT64_C(320) << 20)
 
-/* Dies in the middle of updates; or, if `full`, with a log that no checkpoint
+/* Dies in the middle of updates; or, if `full`, with a WAL that no checkpoint
  * has shortened since it was empty: a maintenance thread would not have let it
  * come to that, so there is none. */
 static void leave(const char *dir, uint64_t records, bool full)
@@ -335,7 +335,7 @@ static void leave(const char *dir, uint64_t records, bool full)
     struct work w;
     char path[PATH];
 
-    bench_opts.log_bytes = LOG_BYTES;
+    bench_opts.wal_bytes = LOG_BYTES;
     snprintf(path, sizeof(path), "%s/killed", dir);
     work_begin(&w, &subjects[0], path, records, BODY_BYTES);
     run(&w, insert, w.records);
@@ -345,7 +345,7 @@ static void leave(const char *dir, uint64_t records, bool full)
     run(&w, update, groups * GROUP);
     rn_store_status(bench_store, &status);
     if (full && status.checkpoints)
-        die("leave", "the log was full too early");
+        die("leave", "the WAL was full too early");
     _exit(0);
 }
 
@@ -355,16 +355,16 @@ static void reopen(const char *dir)
     char path[PATH];
     double t = now(), c = cpu();
 
-    bench_opts.log_bytes = LOG_BYTES;
+    bench_opts.wal_bytes = LOG_BYTES;
     snprintf(path, sizeof(path), "%s/killed", dir);
     subjects[0].open(path);
     t = now() - t;
     c = cpu() - c;
     rn_store_status(bench_store, &status);
     printf("%.0f ms, %.0f ms of CPU, %" PRIu64
-           " groups replayed, log %.0f MB\n",
+           " groups replayed, WAL %.0f MB\n",
            t * 1e3, c * 1e3, status.recovered_records,
-           (double)status.log_bytes / 1e6);
+           (double)status.wal_bytes / 1e6);
     fflush(stdout);
     _exit(0); /* so that it can be opened like this once more */
 }

@@ -6,9 +6,9 @@
 
 static int tell_copied(const char *where, const struct rn_copied *copied)
 {
-    printf("%s: %llu bytes of data, %llu bytes of log\n", where,
+    printf("%s: %llu bytes of data, %llu bytes of WAL\n", where,
            (unsigned long long)copied->map_bytes,
-           (unsigned long long)copied->log_bytes);
+           (unsigned long long)copied->wal_bytes);
     return RN_EXIT_OK;
 }
 

@@ -136,7 +136,7 @@ static const struct option table[] = {
       "Time for requests to finish when stopping." },
     { "reserve-bytes", BYTES, AT(reserve_bytes), "64M", 1 << 20, UINT64_MAX,
       "BYTES", "Disk kept free: below it writes are refused." },
-    { "log-bytes", BYTES, AT(log_bytes), "0", 96 << 20, UINT64_MAX,
+    { "log-bytes", BYTES, AT(wal_bytes), "0", 96 << 20, UINT64_MAX,
       "BYTES", "Ceiling of the log.  Half of it, 256M at most, is collected in "
       "memory before it goes into the map; under load three times as much.  0: "
       "1/64 of the memory there is, from 96M to 320M." },

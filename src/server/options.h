@@ -38,7 +38,7 @@ struct rn_options {
     uint64_t body_bytes_max, bodies_bytes_max;
     uint64_t auth_delay_ms;
     uint64_t head_ms, idle_ms, stall_ms, drain_ms, slow_ms, latency_ms;
-    uint64_t reserve_bytes, log_bytes, checkpoint_ms;
+    uint64_t reserve_bytes, wal_bytes, checkpoint_ms;
 };
 
 /* Fills `out` from defaults, file, environment and argv[1..]. Strings are in

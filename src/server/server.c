@@ -37,9 +37,9 @@ enum {
     PEER_CONNECTIONS = 1000,
     FILES = 4,      /* files that a reload reads; the keys last */
     LOOK_MS = 5000, /* between two looks at files without inotify */
-    LOG_SHARE = 64, /* limit of the WAL: this fraction of the memory */
-    LOG_LEAST = 96 << 20,
-    LOG_MOST = 320 << 20,
+    WAL_SHARE = 64, /* limit of the WAL: this fraction of the memory */
+    WAL_LEAST = 96 << 20,
+    WAL_MOST = 320 << 20,
 };
 
 struct rn_server {
@@ -242,16 +242,16 @@ static void tell_lost(void *of, const char *why)
 
 /* The larger the WAL and the memtable, the fewer pages of the map are written
  * under load: up to some point, and up to 1/42 of the memory. */
-static uint64_t log_wanted(struct rn_server *s)
+static uint64_t wal_wanted(struct rn_server *s)
 {
     uint64_t bytes;
 
-    if (s->options->log_bytes)
-        return s->options->log_bytes;
-    bytes = rn_machine_memory(s->env) / LOG_SHARE;
-    if (bytes < LOG_LEAST)
-        return LOG_LEAST;
-    return bytes < LOG_MOST ? bytes : LOG_MOST;
+    if (s->options->wal_bytes)
+        return s->options->wal_bytes;
+    bytes = rn_machine_memory(s->env) / WAL_SHARE;
+    if (bytes < WAL_LEAST)
+        return WAL_LEAST;
+    return bytes < WAL_MOST ? bytes : WAL_MOST;
 }
 
 /* A new directory gets its keys together with its other files: writing them
@@ -264,7 +264,7 @@ static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
         .env = s->env,
         .where = o->data,
         .reserve_bytes = o->reserve_bytes,
-        .log_bytes = log_wanted(s),
+        .wal_bytes = wal_wanted(s),
         .checkpoint_ms = (uint32_t)o->checkpoint_ms,
         .seed_name = "keys",
         .tell_checkpoints = tell_checkpoints,

@@ -56,10 +56,10 @@ static struct rn_store_opts complete(const struct rn_store_opts *given)
     o.readers_max = (uint32_t)or_default(o.readers_max, 1024);
     o.reader_ms_max = (uint32_t)or_default(o.reader_ms_max, 30000);
     o.segment_bytes = or_default(o.segment_bytes, 32 * mib);
-    o.log_bytes = or_default(o.log_bytes, 128 * mib);
+    o.wal_bytes = or_default(o.wal_bytes, 128 * mib);
     o.memtable_bytes =
         or_default(o.memtable_bytes,
-                   o.log_bytes < 512 * mib ? o.log_bytes / 2 : 256 * mib);
+                   o.wal_bytes < 512 * mib ? o.wal_bytes / 2 : 256 * mib);
     o.checkpoint_bytes = or_default(o.checkpoint_bytes, 64 * mib);
     o.checkpoint_ms = (uint32_t)or_default(o.checkpoint_ms, 5000);
     o.throttle_bytes = or_default(o.throttle_bytes, 512 * mib);

@@ -64,7 +64,7 @@ struct rn_store_opts {
     uint32_t readers_max;    /* read transactions at once; 0: 1,024 */
     uint32_t reader_ms_max;  /* a read older than this ends; 0: 30,000 */
     uint64_t segment_bytes;  /* of the WAL, after the first; 0: 32 MiB */
-    uint64_t log_bytes;      /* size limit of the WAL; 0: 128 MiB */
+    uint64_t wal_bytes;      /* size limit of the WAL; 0: 128 MiB */
     uint64_t memtable_bytes; /* of the memtable; up to three times, under load;
                               0: half of the WAL's limit, 256 MiB at most */
     uint64_t checkpoint_bytes; /* written to the map; 0: 64 MiB */
@@ -100,7 +100,7 @@ struct rn_store_status {
     uint64_t sync_ns_max, sync_errors;
     uint64_t data_bytes;     /* length of the map file */
     uint64_t live_bytes;     /* of it, in use */
-    uint64_t log_bytes;      /* in all WAL segments */
+    uint64_t wal_bytes;      /* in all WAL segments */
     uint64_t memtable_bytes; /* in the memtables */
     uint64_t disk_free_bytes, reserve_bytes;
     uint64_t corrupt_total; /* damaged records found */

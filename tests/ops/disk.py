@@ -329,10 +329,10 @@ def _():
         writer = threading.Thread(target=write)
         writer.start()
         wait_for(lambda: readiness(probe), (200, {
-            "ready": True, "reason": "no room in the log"}))
+            "ready": True, "reason": "no room in the WAL"}))
         equal(answers, [])
         wait_for(lambda: readiness(probe), (503, {
-            "ready": False, "reason": "no room in the log"}))
+            "ready": False, "reason": "no room in the WAL"}))
         writer.join(LIMIT_S)
         equal(answers, [(503, "ServiceUnavailable")])
         equal(server.get(container, "1", "p")[0], 200)

@@ -1,6 +1,6 @@
 /* sim_store_test.c -- the store keeps its promises on a disk that does not.
  *
- * Goal: D1 to D6 for committer, local store, log and checkpoints together.
+ * Goal: D1 to D6 for committer, local store, WAL and checkpoints together.
  * Method: a seed is a world (base/sim.h) in which clients, committer and
  * maintenance thread are tasks of one thread and the map is a tree over the
  * world's files (map_tree.h).  A world has several lives; each ends by a power
@@ -97,7 +97,7 @@ static enum rn_code open_store(struct world *w, struct rn_err *err)
         .readers_max = 8,
         .reader_ms_max = 1000,
         .segment_bytes = 64 << 10,
-        .log_bytes = 4 * (64 << 10),
+        .wal_bytes = 4 * (64 << 10),
         .memtable_bytes = 12 << 10,
         .checkpoint_bytes = 30 << 10,
         .checkpoint_ms = 50,

@@ -293,7 +293,7 @@ static enum rn_code open_store(struct rn_err *err)
         .readers_max = 32,
         .reader_ms_max = 1000,
         .segment_bytes = 64 << 10,
-        .log_bytes = 4 * (64 << 10),
+        .wal_bytes = 4 * (64 << 10),
         .memtable_bytes = 12 << 10,
         .checkpoint_bytes = 100 << 10,
         .checkpoint_ms = 50,

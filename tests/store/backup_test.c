@@ -147,7 +147,7 @@ static void open_store(bool manual)
         .where = lab.from,
         .manual = manual,
         .segment_bytes = 512 << 10,
-        .log_bytes = LOG,
+        .wal_bytes = LOG,
         .checkpoint_bytes = 1 << 20,
         .checkpoint_ms = 50,
         .reserve_bytes = 1 << 20,
@@ -271,7 +271,7 @@ static void write_and_checkpoint(void)
 }
 
 /* After which nothing knows of the checkpoint that is being copied, and its
- * pages and its log are written over. */
+ * pages and its WAL are written over. */
 static void restart(void)
 {
     write_and_checkpoint();
@@ -333,7 +333,7 @@ static void a_copy_beside_checkpoints_is_whole(void **state)
     copied_while(write_and_checkpoint, 3, 0);
 }
 
-/* More than the log may hold, once the sums and the log have been read. */
+/* More than the WAL may hold, once the sums and the WAL have been read. */
 static void write_a_log_full(void)
 {
     struct rn_store_status status;
@@ -342,7 +342,7 @@ static void write_a_log_full(void)
     while (lab.groups < least)
         write_group();
     rn_store_status(lab.store, &status);
-    assert_true(status.log_bytes <= LOG);
+    assert_true(status.wal_bytes <= LOG);
 }
 
 static void a_long_copy_does_not_hold_up_writers(void **state)
@@ -376,7 +376,7 @@ static void nor_does_one_that_does_so_later(void **state)
     assert_null(l->held);
 }
 
-/* In the middle of the sums, with the log to come; in the middle of the map. */
+/* In the middle of the sums, with the WAL to come; in the middle of the map. */
 static void a_copy_begins_again_if_the_store_is_restarted(void **state)
 {
     (void)state;
@@ -598,17 +598,17 @@ static bool nothing_is_new(void)
 static void a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it(void **state)
 {
     struct rn_err err = { 0 };
-    struct rn_file *log;
+    struct rn_file *wal;
     bool written = true;
 
     (void)state;
     rn_store_close(lab.store);
     lab.busy_ms = 50;
     open_store(false);
-    log = hold("format");
+    wal = hold("format");
     while (written || !nothing_is_new())
         written = write_next(&err) == RN_OK;
-    rn_file_close(log);
+    rn_file_close(wal);
     for (int i = 0; !written && i < 200; i++)
         written = write_next(&err) == RN_OK;
     assert_true(written);

@@ -28,7 +28,7 @@ enum { GROUPS = 40, DEADLINE_S = 60 };
 #define REPLACED (UINT64_MAX - 1)
 
 struct cut {
-    const char *file; /* NULL: the current segment of the log */
+    const char *file; /* NULL: the current segment of the WAL */
     uint64_t to;      /* its length, or one of the two above */
     bool is_harmless;
     struct lab_report *report;
@@ -42,7 +42,7 @@ static struct rn_store_opts store_opts(void)
         .where = work,
         .map_bytes = 1 << 28,
         .segment_bytes = 1 << 20,
-        .log_bytes = 4 << 20,
+        .wal_bytes = 4 << 20,
         .ahead_bytes = 64 << 10,
         .reserve_bytes = 1 << 20,
         .readers_max = 16,
@@ -56,7 +56,7 @@ static void path_of(const struct cut *c, struct rn_local *l, char out[512])
         snprintf(out, 512, "%s/%s", work, c->file);
     else
         snprintf(out, 512, "%s/log-%010" PRIu64, work,
-                 rn_wal_end(l->log).segment);
+                 rn_wal_end(l->wal).segment);
 }
 
 static bool harm(const struct cut *c, const char *path)

@@ -8,7 +8,7 @@
  * hangs.  rn_verify names every damage to a place that is in use, says nothing
  * of others, and changes nothing.
  *
- * Method: stores are built, with a log behind the checkpoint and recycled
+ * Method: stores are built, with a WAL behind the checkpoint and recycled
  * segments, and kept in memory with earlier versions of their files.  For each
  * number from the seed on, one damage is drawn and done to a copy; a child
  * process verifies it, opens it, reads every key by get and by scans in both
@@ -16,7 +16,7 @@
  * again, against a model.  A signal or a deadline missed is a failure.
  *
  * The one exception is known to the model: a damage to the very last record of
- * the log looks like a commit that a crash interrupted, and may undo it.
+ * the WAL looks like a commit that a crash interrupted, and may undo it.
  *
  *     RUNNEL_DAMAGE_COUNT    how many damages
  *     RUNNEL_DAMAGE_SECONDS  stop after so long
@@ -270,7 +270,7 @@ static void a_healthy_store_is_verified_as_such(void **state)
         if (rn_verify(rn_env_real(), work, NULL, NULL, &counts, &err))
             fail_msg("%s: %s", scenes[i].name, err.text);
         printf("# %s: %" PRIu64 " pages, %" PRIu64 " free, %" PRIu64
-               " records of %u, %" PRIu64 " in the log\n",
+               " records of %u, %" PRIu64 " in the WAL\n",
                scenes[i].name, counts.pages, counts.free_pages, counts.records,
                there, counts.log_records);
         if (!scenes[i].last_file[0])

@@ -82,7 +82,7 @@ static struct rn_store *open_store(struct disks *d, const char *when)
         .where = d->dir,
         .map_bytes = 1 << 30,
         .segment_bytes = 512 << 10,
-        .log_bytes = 2 << 20,
+        .wal_bytes = 2 << 20,
         .ahead_bytes = 2 << 20,
         .reserve_bytes = 4 << 20,
         .readers_max = 16,
@@ -161,7 +161,7 @@ static void run_ahead(struct disks *d, struct rn_store *s)
     while (mkdir(path, 0700) != 0 && lab_seconds() < until)
         sched_yield(); /* a checkpoint is being written */
     for (int i = 0; i < GROUPS && !rc; i++)
-        rc = commit(d, s, &err); /* until the log is full */
+        rc = commit(d, s, &err); /* until the WAL is full */
     fill(d);
     rmdir(path);
 }

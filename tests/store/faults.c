@@ -106,7 +106,7 @@ REPLACES ssize_t pread(int fd, void *out, size_t len, off_t offset)
     return syscall(SYS_pread64, fd, out, len, offset);
 }
 
-/* The map, its sums, and segments of the log that are in the row; not what is
+/* The map, its sums, and segments of the WAL that are in the row; not what is
  * still in the making and can be made again. */
 static bool holds_data(int fd)
 {

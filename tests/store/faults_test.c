@@ -95,7 +95,7 @@ static struct rn_store *open_store(const struct run *run, struct rn_err *err)
         .where = run->dir,
         .map_bytes = 1 << 28,
         .segment_bytes = 128 << 10,
-        .log_bytes = 512 << 10,
+        .wal_bytes = 512 << 10,
         .ahead_bytes = 64 << 10,
         .reserve_bytes = 1 << 20,
         .readers_max = 16,

@@ -183,7 +183,7 @@ static void open_store(struct full *f)
         .where = f->dir,
         .map_bytes = 1 << 30,
         .segment_bytes = 512 << 10,
-        .log_bytes = 2 << 20,
+        .wal_bytes = 2 << 20,
         .ahead_bytes = AHEAD,
         .reserve_bytes = RESERVE,
         .readers_max = 16,

@@ -43,7 +43,7 @@ static struct rn_store_opts store_opts(void)
         .where = work,
         .map_bytes = 1 << 28,
         .segment_bytes = SEGMENT,
-        .log_bytes = 512 << 10,
+        .wal_bytes = 512 << 10,
         .ahead_bytes = 64 << 10,
         .reserve_bytes = 1 << 20,
         .readers_max = 16,
@@ -80,7 +80,7 @@ static int build(void **state)
         if (i == GROUPS / 2)
             assert_int_equal(rn_local_checkpoint(l, &err), RN_OK);
         durable = l->durable;
-        end = rn_wal_end(l->log);
+        end = rn_wal_end(l->wal);
     }
     assert_int_equal(rn_local_prepare(l, &ready, &err), RN_OK);
     assert_true(ready);

@@ -20,7 +20,7 @@ struct rn_store_opts scene_opts(const char *dir, bool manual)
         .where = dir,
         .map_bytes = 1 << 30,
         .segment_bytes = 256 << 10,
-        .log_bytes = 1 << 20,
+        .wal_bytes = 1 << 20,
         .ahead_bytes = 256 << 10,
         .reserve_bytes = 1 << 20,
         .readers_max = 16,
@@ -63,17 +63,17 @@ static void write_groups(struct rn_store *s, struct lab_mind *m,
     }
 }
 
-/* One more group, of which it is noted where in the log it went. */
+/* One more group, of which it is noted where in the WAL it went. */
 static void write_last(struct scene *scene, struct rn_store *s,
                        struct lab_mind *m, struct lab_dice *d)
 {
-    struct rn_wal *log = ((struct rn_local *)s)->log;
-    struct rn_wal_place before = rn_wal_end(log), after = before;
+    struct rn_wal *wal = ((struct rn_local *)s)->wal;
+    struct rn_wal_place before = rn_wal_end(wal), after = before;
 
     while (after.seq == before.seq) {
         scene->before_last = m->states[0];
         write_groups(s, m, d, 1);
-        after = rn_wal_end(log);
+        after = rn_wal_end(wal);
     }
     snprintf(scene->last_file, LAB_NAME, "log-%010" PRIu64, after.segment);
     scene->last_from = after.segment == before.segment ? before.offset : 0;
@@ -193,7 +193,7 @@ static void mark_all(struct scene *s, struct rn_local *l)
 
     assert_true(rn_image_decode(rn_buf_view(&l->checkpoint.image), &image));
     mark_map(s, &image);
-    mark_log(s, l->durable, rn_wal_end(l->log));
+    mark_log(s, l->durable, rn_wal_end(l->wal));
     mark_used(s, "checkpoint", 0, UINT64_MAX);
     mark_used(s, "format", 0, UINT64_MAX);
 }

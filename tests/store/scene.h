@@ -1,6 +1,6 @@
 /* scene.h -- a store as it may be found when damage happens to it.
  *
- * Built with a log behind the checkpoint and recycled segments, and kept in
+ * Built with a WAL behind the checkpoint and recycled segments, and kept in
  * memory with earlier versions of its files, with what it must know, and with
  * the places in its files that it cannot do without.
  */
@@ -18,7 +18,7 @@ struct scene {
     unsigned olds;
     struct lab_state final, before_last;
     uint32_t last_version;
-    /* The last record of the log, if the checkpoint does not have it. */
+    /* The last record of the WAL, if the checkpoint does not have it. */
     char last_file[LAB_NAME];
     uint64_t last_from, last_to;
     /* What recovery reads and would miss. */

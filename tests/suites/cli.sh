@@ -281,7 +281,7 @@ check 'verify finds the golden directory sound' \
     says 0 '^sound: [0-9]+ records in [0-9]+ pages, 14 records in the log$' \
     "$dev" verify sound
 check 'backup copies it, and tells how much' \
-    says 0 '^copy: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of log$' \
+    says 0 '^copy: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of WAL$' \
     "$dev" backup sound copy
 check 'a backup notes when it began' \
     grep -qx '[0-9]\+ *' sound/backup
@@ -310,7 +310,7 @@ line()
 
 before=$(sum_of copy)
 check 'restore makes a directory, and tells how much' \
-    says 0 '^new: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of log$' \
+    says 0 '^new: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of WAL$' \
     "$dev" restore copy new
 check 'it leaves the copy as it was' test "$before" = "$(sum_of copy)"
 check 'it is another store' test "$(line store new)" != "$(line store copy)"

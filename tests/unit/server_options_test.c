@@ -114,7 +114,7 @@ static const struct known {
       .good = "3g", .good_number = UINT64_C(3) << 30, .least = "1M",
       .most = "18446744073709551615", .below = "1048575",
       .above = "18446744073709551616" },
-    { "log-bytes", "LOG_BYTES", AT(log_bytes), .number = 0, .good = "1G",
+    { "log-bytes", "LOG_BYTES", AT(wal_bytes), .number = 0, .good = "1G",
       .good_number = 1 << 30, .least = "96M", .most = "17179869183G",
       .below = "95M", .above = "17179869184G" },
     { "checkpoint-ms", "CHECKPOINT_MS", AT(checkpoint_ms), .number = 5000,

@@ -35,10 +35,10 @@ static void say_live(struct rn_map *m, struct rn_map_stat *out)
     out->live_bytes = live;
 }
 
-static struct rn_local *open_store(struct rn_env *env, uint64_t log_bytes)
+static struct rn_local *open_store(struct rn_env *env, uint64_t wal_bytes)
 {
     struct rn_store_opts opts = {
-        .env = env, .where = dir, .log_bytes = log_bytes, .manual = true
+        .env = env, .where = dir, .wal_bytes = wal_bytes, .manual = true
     };
     struct rn_store *store = NULL;
     struct rn_err err = { 0 };
@@ -74,7 +74,7 @@ static void write_row(struct rn_local *l)
 /* Of a table: the first after an open, and those after it. */
 static const struct limit_case {
     const char *what;
-    uint64_t log, live, free, first, next;
+    uint64_t wal, live, free, first, next;
     int error;
 } cases[] = {
     { "an empty store", 0, 0, GIB << 10, 64 * MIB, 8 * MIB, 0 },
@@ -94,7 +94,7 @@ static void check(const struct limit_case *c)
     struct rn_env_ops ops = *rn_env_real()->ops;
     struct rn_map_ops map_ops = rn_map_lmdb;
     struct rn_env env = { &ops };
-    struct rn_local *l = open_store(&env, c->log);
+    struct rn_local *l = open_store(&env, c->wal);
     uint64_t first = l->flush.limit, next;
     struct rn_err err = { 0 };
 

@@ -90,7 +90,7 @@ static void who_has_fallen_behind_does_not(void **state)
 static void nor_does_who_is_needed_for_the_log(void **state)
 {
     (void)state;
-    local->opts.log_bytes = RN_WAL_BLOCK; /* of which the row takes all */
+    local->opts.wal_bytes = RN_WAL_BLOCK; /* of which the row takes all */
     rn_local_give_way(local);
     assert_int_equal(ways_given, 0);
 }

@@ -1,8 +1,8 @@
-/* store_replay_test.c -- the log, replayed, makes what was committed.
+/* store_replay_test.c -- the WAL, replayed, makes what was committed.
  *
  * A process writes groups drawn from a seed and is gone without closing; this
  * one draws the same into a model, opens the store and compares.  Few keys, so
- * that a key is put, deleted and put again within a log; keys that are the
+ * that a key is put, deleted and put again within a WAL; keys that are the
  * beginning of others, or differ by zero bytes, so that the order they are
  * sorted into matters.
  */

@@ -109,7 +109,7 @@ static void print_store(struct rn_rest *r, struct rn_buf *out)
     metric(out, "runnel_disk_reserve_bytes", (double)s.reserve_bytes);
     metric(out, "runnel_db_size_bytes", (double)s.data_bytes);
     metric(out, "runnel_db_live_bytes", (double)s.live_bytes);
-    metric(out, "runnel_wal_size_bytes", (double)s.log_bytes);
+    metric(out, "runnel_wal_size_bytes", (double)s.wal_bytes);
     metric(out, "runnel_store_recent_bytes", (double)s.memtable_bytes);
     if (s.data_bytes)
         metric(out, "runnel_store_map_used_ratio",

@@ -279,7 +279,7 @@ static enum rn_code copy_map(struct copying *b, struct rn_err *err)
 
 static enum rn_code copy_state(struct copying *b, struct rn_err *err)
 {
-    struct rn_wal_opts log = {
+    struct rn_wal_opts wal = {
         .env = b->env, .dir = b->from, .progress = on_progress, .progress_of = b
     };
     struct rn_file *held = NULL; /* the WAL */
@@ -288,7 +288,7 @@ static enum rn_code copy_state(struct copying *b, struct rn_err *err)
     if (!rc)
         rc = copy_sums(b, err);
     if (!rc)
-        rc = rn_wal_copy(&log, b->checkpoint.place, b->to, &b->copied.log_bytes,
+        rc = rn_wal_copy(&wal, b->checkpoint.place, b->to, &b->copied.wal_bytes,
                          err);
     rn_file_close(held); /* and with it the lock */
     if (!rc)

@@ -24,7 +24,7 @@ enum { RN_BACKUP_NOTE_MAX = 20, RN_BACKUP_PROGRESS = RN_BACKUP_NOTE_MAX };
 /* The sizes of a copy. */
 struct rn_copied {
     uint64_t map_bytes; /* with the page checksums */
-    uint64_t log_bytes; /* of records */
+    uint64_t wal_bytes; /* of records */
 };
 
 /* `to` must be empty or absent.  The copy keeps the store's identity.  `out`

@@ -311,9 +311,9 @@ static enum rn_code verify_log(struct verify *v, struct rn_err *err)
     struct rn_wal_opts opts = {
         .env = v->env, .dir = v->dir, .read_only = true, .damaged = &damaged
     };
-    struct rn_wal *log = NULL;
+    struct rn_wal *wal = NULL;
     char name[NAME_BYTES];
-    enum rn_code rc = rn_wal_open(&opts, v->checkpoint.place, &log, err);
+    enum rn_code rc = rn_wal_open(&opts, v->checkpoint.place, &wal, err);
 
     if (rc == RN_CORRUPT) {
         snprintf(name, sizeof(name), "log-%010" PRIu64, damaged.segment);
@@ -321,8 +321,8 @@ static enum rn_code verify_log(struct verify *v, struct rn_err *err)
         return RN_OK;
     }
     if (!rc)
-        rc = rn_wal_replay(log, v->checkpoint.place, count_record, v, err);
-    rn_wal_close(log);
+        rc = rn_wal_replay(wal, v->checkpoint.place, count_record, v, err);
+    rn_wal_close(wal);
     return rc;
 }
 

@@ -72,7 +72,7 @@ int64_t rn_held_let_go(struct rn_local *l)
         l->held = NULL;
     }
     if (l->log_held && !is_held(l, l->format_file)) {
-        rn_wal_forget(l->log, l->durable);
+        rn_wal_forget(l->wal, l->durable);
         l->log_held = false;
     }
     return l->held || l->log_held ? HELD_NS : RN_TASK_IDLE;

@@ -85,8 +85,8 @@ static void fit_log(struct rn_store_opts *o)
         o->segment_bytes = SEGMENT_MIN;
     o->segment_bytes =
         (o->segment_bytes + RN_WAL_BLOCK - 1) / RN_WAL_BLOCK * RN_WAL_BLOCK;
-    if (o->log_bytes < 3 * o->segment_bytes)
-        o->log_bytes = 3 * o->segment_bytes;
+    if (o->wal_bytes < 3 * o->segment_bytes)
+        o->wal_bytes = 3 * o->segment_bytes;
 }
 
 static void init_locks(struct rn_local *l)
@@ -110,7 +110,7 @@ static void local_free(struct rn_local *l)
         l->map->ops->release(l->map, l->pin);
         l->map->ops->close(l->map);
     }
-    rn_wal_close(l->log);
+    rn_wal_close(l->wal);
     rn_checkpoint_release(&l->checkpoint);
     rn_defrag_release(&l->defrag);
     rn_flush_release(&l->flush);
@@ -241,7 +241,7 @@ static bool has_space(struct rn_local *l, uint64_t free_bytes)
 /* True if there is room in the WAL for a record and in memory for its rows. */
 static bool has_room(struct rn_local *l)
 {
-    return rn_wal_has_room(l->log, rn_local_record_max(l)) &&
+    return rn_wal_has_room(l->wal, rn_local_record_max(l)) &&
            rn_flush_has_room(l);
 }
 
@@ -268,7 +268,7 @@ static const char *find_wait(struct rn_local *l, struct rn_store_status *out)
         return NULL;
     out->no_room_ms = (rn_mono_ns(l->env) - since) / 1000000;
     out->stalled = out->no_room_ms >= l->opts.busy_ms;
-    return rn_flush_has_room(l) ? "no room in the log" : "no room in memory";
+    return rn_flush_has_room(l) ? "no room in the WAL" : "no room in memory";
 }
 
 static void local_status(struct rn_store *s, struct rn_store_status *out)
@@ -296,7 +296,7 @@ static void local_status(struct rn_store *s, struct rn_store_status *out)
     out->oldest_reader_ms = (now - oldest) / 1000000;
     out->data_bytes = map.file_bytes;
     out->live_bytes = map.live_bytes;
-    out->log_bytes = rn_wal_bytes(l->log);
+    out->wal_bytes = rn_wal_bytes(l->wal);
     out->reserve_bytes = l->opts.reserve_bytes;
     out->restored = l->format.restored;
     out->backup_s = backup_time(l);
@@ -465,7 +465,7 @@ uint64_t rn_local_record_max(const struct rn_local *l)
 static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
 {
     enum rn_code rc = rn_flush_has_room(l) ? RN_OK : rn_flush_all(l, err);
-    bool ready = rn_wal_has_room(l->log, rn_local_record_max(l));
+    bool ready = rn_wal_has_room(l->wal, rn_local_record_max(l));
 
     if (!rc && !ready)
         rc = rn_local_prepare(l, &ready, err);
@@ -475,7 +475,7 @@ static enum rn_code make_room(struct rn_local *l, struct rn_err *err)
             rc = rn_local_prepare(l, &ready, err);
     }
     if (!rc && !ready)
-        rc = rn_fail(err, RN_BUSY, "%s: the log is full", l->dir);
+        rc = rn_fail(err, RN_BUSY, "%s: the WAL is full", l->dir);
     return rc && rn_local_is_poisoned(l) ? refuse_poisoned(l, err) : rc;
 }
 
@@ -501,11 +501,11 @@ static enum rn_code wait_for_room(struct rn_local *l,
         if (late && rn_flush_is_blocked(l))
             return refuse_full(l, err);
         if (late)
-            return rn_fail(err, RN_BUSY, "%s: the log or memory is full",
+            return rn_fail(err, RN_BUSY, "%s: the WAL or memory is full",
                            l->dir);
         l->env->ops->task_wake(l->env, &l->maintenance);
         pthread_mutex_lock(&l->state);
-        if (!rn_wal_has_room(l->log, rn_local_record_max(l)) ||
+        if (!rn_wal_has_room(l->wal, rn_local_record_max(l)) ||
             l->flush.immutable)
             late = pthread_cond_timedwait(&l->changed, &l->state, until) ==
                    ETIMEDOUT;
@@ -596,7 +596,7 @@ static enum rn_code begin_turn(struct rn_local *l, struct rn_local_txn *t,
     if (!rc && !t->tables[0])
         t->tables[0] = rn_memtable_keep(l->flush.mutable);
     pthread_mutex_unlock(&l->state);
-    t->seq = rn_wal_end(l->log).seq + 1;
+    t->seq = rn_wal_end(l->wal).seq + 1;
     return rc;
 }
 
@@ -671,7 +671,7 @@ static enum rn_code sync_log(struct rn_local *l, struct rn_err *err)
 {
     int64_t begun = rn_mono_ns(l->env);
     enum rn_code rc =
-        RN_BUG(ANSWER_BEFORE_SYNC) ? RN_OK : rn_wal_sync(l->log, err);
+        RN_BUG(ANSWER_BEFORE_SYNC) ? RN_OK : rn_wal_sync(l->wal, err);
     uint64_t took = (uint64_t)(rn_mono_ns(l->env) - begun);
 
     pthread_mutex_lock(&l->state);
@@ -707,7 +707,7 @@ static void publish(struct rn_local *l, uint64_t seq)
 static enum rn_code commit_group(struct rn_local *l, struct rn_local_txn *t,
                                  struct rn_err *err)
 {
-    enum rn_code rc = rn_wal_append(l->log, &l->redo, err);
+    enum rn_code rc = rn_wal_append(l->wal, &l->redo, err);
 
     if (rc == RN_UNKNOWN)
         return outcome_unknown(l, err);

@@ -59,7 +59,7 @@ struct rn_local {
     struct rn_file *lock_file;
 
     const struct rn_map_ops *map_ops;
-    struct rn_wal *log;
+    struct rn_wal *wal;
     struct rn_map *map;
     uint64_t generation;
 

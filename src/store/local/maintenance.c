@@ -42,7 +42,7 @@ static uint64_t map_written(struct rn_local *l)
 
 bool rn_local_has_news(struct rn_local *l)
 {
-    return rn_wal_end(l->log).seq != l->durable.seq;
+    return rn_wal_end(l->wal).seq != l->durable.seq;
 }
 
 /* Limits are for large stores.  A small store is held to a share of its own
@@ -85,7 +85,7 @@ static int64_t due_in(struct rn_local *l)
         return l->retry_ns - now;
     if (l->hurry)
         return 0;
-    if (much || rn_wal_bytes_since(l->log, l->durable) >= l->opts.log_bytes / 2)
+    if (much || rn_wal_bytes_since(l->wal, l->durable) >= l->opts.wal_bytes / 2)
         return 0;
     return due > now ? due - now : 0;
 }
@@ -119,7 +119,7 @@ void rn_local_give_way(void *local)
     pthread_mutex_lock(&l->state);
     durable = l->durable;
     pthread_mutex_unlock(&l->state);
-    if (rn_wal_bytes_since(l->log, durable) < l->opts.log_bytes / 4 * 3)
+    if (rn_wal_bytes_since(l->wal, durable) < l->opts.wal_bytes / 4 * 3)
         l->env->ops->give_way(l->env);
 }
 
@@ -143,8 +143,8 @@ static enum rn_code check_files(struct rn_local *l, struct rn_err *err)
     const struct rn_map_ops *map = l->map->ops;
 
     if (!is_at_an_end(l)) {
-        if (!rn_wal_is_whole(l->log))
-            rn_local_poison(l, "the log was cut short, removed or replaced");
+        if (!rn_wal_is_whole(l->wal))
+            rn_local_poison(l, "the WAL was cut short, removed or replaced");
         else if (map->is_whole && !map->is_whole(l->map))
             rn_local_poison(l, "the map was cut short, removed or replaced");
     }
@@ -320,10 +320,10 @@ int64_t rn_local_flush(void *local)
 enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
                               struct rn_err *err)
 {
-    enum rn_code rc = rn_wal_prepare(l->log, ready, err);
+    enum rn_code rc = rn_wal_prepare(l->wal, ready, err);
 
     if (rc == RN_UNKNOWN)
-        fail_sync(l, err ? err->text : "a sync of the log failed");
+        fail_sync(l, err ? err->text : "a sync of the WAL failed");
     return rc;
 }
 
@@ -334,7 +334,7 @@ static bool wants_segment(struct rn_local *l)
 {
     bool news;
 
-    if (l->opts.manual || !rn_wal_has_room(l->log, rn_local_record_max(l)))
+    if (l->opts.manual || !rn_wal_has_room(l->wal, rn_local_record_max(l)))
         return true;
     pthread_mutex_lock(&l->state);
     news = rn_local_has_news(l);
@@ -613,8 +613,8 @@ void rn_local_nudge(struct rn_local *l)
     l->maintenance_idle = false;
     durable = l->durable;
     pthread_mutex_unlock(&l->state);
-    if (wake || !rn_wal_has_room(l->log, RN_TXN_REDO_MAX) ||
-        rn_wal_bytes_since(l->log, durable) >= l->opts.log_bytes / 2)
+    if (wake || !rn_wal_has_room(l->wal, RN_TXN_REDO_MAX) ||
+        rn_wal_bytes_since(l->wal, durable) >= l->opts.wal_bytes / 2)
         l->env->ops->task_wake(l->env, &l->maintenance);
 }
 

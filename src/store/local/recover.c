@@ -73,7 +73,7 @@ static struct rn_wal_opts log_opts(const struct rn_local *l)
         .dir = l->dir,
         .segment_bytes = segment,
         .first_bytes = segment < FIRST_SEGMENT ? segment : FIRST_SEGMENT,
-        .bytes_max = l->opts.log_bytes,
+        .bytes_max = l->opts.wal_bytes,
     };
 }
 
@@ -117,13 +117,13 @@ static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
         return rc;
     if (found) {
         return rn_fail(err, RN_CORRUPT,
-                       "%s/checkpoint: missing, but the log has records",
+                       "%s/checkpoint: missing, but the WAL has records",
                        l->dir);
     }
     l->generation = FIRST_GENERATION;
-    rc = rn_wal_create(&opts, &l->log, err);
+    rc = rn_wal_create(&opts, &l->wal, err);
     if (!rc)
-        l->flush.flushed = rn_wal_end(l->log);
+        l->flush.flushed = rn_wal_end(l->wal);
     if (!rc)
         rc = open_map(l, (struct rn_view){ 0 }, err);
     return rc;
@@ -149,7 +149,7 @@ static enum rn_code create_seed(struct rn_local *l, struct rn_file **out,
 static enum rn_code sync_created(struct rn_local *l, struct rn_file *seed,
                                  struct rn_err *err)
 {
-    struct rn_sync syncs[3] = { { .file = rn_wal_created(l->log) } };
+    struct rn_sync syncs[3] = { { .file = rn_wal_created(l->wal) } };
     size_t len = 1;
     enum rn_code rc;
     int error;
@@ -213,7 +213,7 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
 
     l->generation = l->checkpoint.generation;
     l->durable = l->checkpoint.place;
-    rc = rn_wal_open(&opts, l->durable, &l->log, err);
+    rc = rn_wal_open(&opts, l->durable, &l->wal, err);
     if (!rc)
         rc = sync_names(l, err);
     if (!rc)
@@ -225,7 +225,7 @@ static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
         l->pin = NULL;
     }
     if (!rc && !RN_BUG(NO_LOG_SYNC_AT_OPEN))
-        rc = rn_wal_secure_end(l->log, err);
+        rc = rn_wal_secure_end(l->wal, err);
     if (!rc)
         rc = rn_replay(l, err);
     return rc;

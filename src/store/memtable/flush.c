@@ -191,7 +191,7 @@ bool rn_flush_begin(struct rn_local *l)
         next = rn_memtable_new(l->opts.memtable_bytes);
     if (!next)
         return false;
-    s->end = rn_wal_end(l->log);
+    s->end = rn_wal_end(l->wal);
     s->last = NULL;
     __atomic_store_n(&s->done, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&s->total, bytes, __ATOMIC_RELAXED);

@@ -84,10 +84,10 @@ enum rn_code rn_replay(struct rn_local *l, struct rn_err *err)
 
     l->flush.flushed = l->durable;
     l->flush.visible = l->durable.seq;
-    rc = rn_wal_replay(l->log, l->durable, add_record, &r, err);
+    rc = rn_wal_replay(l->wal, l->durable, add_record, &r, err);
     l->env->ops->task_stop(l->env, &r.stocker);
     if (rc && err && !err->text[0])
-        rn_fail(err, rc, "%s: replaying the log behind record %llu: %s", l->dir,
+        rn_fail(err, rc, "%s: replaying the WAL behind record %llu: %s", l->dir,
                 (unsigned long long)l->flush.visible, rn_code_name(rc));
     return rc;
 }

@@ -12,22 +12,22 @@
 
 enum { IN_THE_MAKING = 0 }; /* number of a segment without a footer yet */
 
-void rn_wal_segment_path(const struct rn_wal *log, uint64_t number,
+void rn_wal_segment_path(const struct rn_wal *wal, uint64_t number,
                          char out[RN_WAL_PATH])
 {
-    snprintf(out, RN_WAL_PATH, "%s/log-%010" PRIu64, log->dir, number);
+    snprintf(out, RN_WAL_PATH, "%s/log-%010" PRIu64, wal->dir, number);
 }
 
-enum rn_code rn_wal_segment_open(struct rn_wal *log, uint64_t number,
+enum rn_code rn_wal_segment_open(struct rn_wal *wal, uint64_t number,
                                  enum rn_open how, struct rn_segment *out,
                                  struct rn_err *err)
 {
     char path[RN_WAL_PATH];
     int error;
 
-    rn_wal_segment_path(log, number, path);
+    rn_wal_segment_path(wal, number, path);
     *out = (struct rn_segment){ .number = number };
-    error = rn_file_open(log->opts.env, path, how, &out->file);
+    error = rn_file_open(wal->opts.env, path, how, &out->file);
     if (!error)
         error = rn_file_size(out->file, &out->bytes);
     if (error) {
@@ -40,53 +40,53 @@ enum rn_code rn_wal_segment_open(struct rn_wal *log, uint64_t number,
 
 enum rn_code rn_wal_new(const struct rn_wal_opts *opts, struct rn_wal **out)
 {
-    struct rn_wal *log = rn_new(sizeof(*log));
+    struct rn_wal *wal = rn_new(sizeof(*wal));
 
-    if (!log)
+    if (!wal)
         return RN_NOMEM;
-    log->opts = *opts;
-    log->dir = rn_new_text(opts->dir);
-    if (!log->dir) {
-        rn_free(log);
+    wal->opts = *opts;
+    wal->dir = rn_new_text(opts->dir);
+    if (!wal->dir) {
+        rn_free(wal);
         return RN_NOMEM;
     }
-    log->opts.dir = log->dir;
-    pthread_mutex_init(&log->lock, NULL);
-    *out = log;
+    wal->opts.dir = wal->dir;
+    pthread_mutex_init(&wal->lock, NULL);
+    *out = wal;
     return RN_OK;
 }
 
 enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
                            struct rn_err *err)
 {
-    struct rn_wal *log = NULL;
-    enum rn_code rc = rn_wal_new(opts, &log);
+    struct rn_wal *wal = NULL;
+    enum rn_code rc = rn_wal_new(opts, &wal);
     int error;
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
-    rc = rn_wal_segment_open(log, RN_WAL_FIRST, RN_OPEN_IN_PLACE, &log->row[0],
+    rc = rn_wal_segment_open(wal, RN_WAL_FIRST, RN_OPEN_IN_PLACE, &wal->row[0],
                              err);
     if (rc)
         goto out;
-    log->row_len = 1;
-    error = rn_segment_fill_first(&log->row[0], opts->first_bytes);
+    wal->row_len = 1;
+    error = rn_segment_fill_first(&wal->row[0], opts->first_bytes);
     if (error) {
         rc = rn_fail_errno(err, error, "%s/log-%010d: allocating", opts->dir,
                            RN_WAL_FIRST);
         goto out;
     }
-    log->end = (struct rn_wal_place){ .segment = RN_WAL_FIRST };
-    *out = log;
-    log = NULL;
+    wal->end = (struct rn_wal_place){ .segment = RN_WAL_FIRST };
+    *out = wal;
+    wal = NULL;
 out:
-    rn_wal_close(log);
+    rn_wal_close(wal);
     return rc;
 }
 
-struct rn_file *rn_wal_created(const struct rn_wal *log)
+struct rn_file *rn_wal_created(const struct rn_wal *wal)
 {
-    return log->row[0].file;
+    return wal->row[0].file;
 }
 
 static void close_row(struct rn_segment *row, size_t len)
@@ -95,89 +95,89 @@ static void close_row(struct rn_segment *row, size_t len)
         rn_file_close(row[i].file);
 }
 
-void rn_wal_close(struct rn_wal *log)
+void rn_wal_close(struct rn_wal *wal)
 {
-    if (!log)
+    if (!wal)
         return;
-    close_row(log->row, log->row_len);
-    close_row(log->spare, log->spare_len);
-    pthread_mutex_destroy(&log->lock);
-    rn_free(log->dir);
-    rn_free(log);
+    close_row(wal->row, wal->row_len);
+    close_row(wal->spare, wal->spare_len);
+    pthread_mutex_destroy(&wal->lock);
+    rn_free(wal->dir);
+    rn_free(wal);
 }
 
 /* ---- segments ------------------------------------------------------------ */
 
 /* Takes the spare that already has the wanted name, else any spare. */
-static bool spare_take(struct rn_wal *log, uint64_t number,
+static bool spare_take(struct rn_wal *wal, uint64_t number,
                        struct rn_segment *out)
 {
     size_t pick = 0;
     bool any;
 
-    pthread_mutex_lock(&log->lock);
-    any = log->spare_len > 0;
-    for (size_t i = 0; i < log->spare_len; i++) {
-        if (log->spare[i].number == number)
+    pthread_mutex_lock(&wal->lock);
+    any = wal->spare_len > 0;
+    for (size_t i = 0; i < wal->spare_len; i++) {
+        if (wal->spare[i].number == number)
             pick = i;
     }
     if (any) {
-        *out = log->spare[pick];
-        log->spare[pick] = log->spare[--log->spare_len];
+        *out = wal->spare[pick];
+        wal->spare[pick] = wal->spare[--wal->spare_len];
     }
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&wal->lock);
     return any;
 }
 
-static void spare_give(struct rn_wal *log, struct rn_segment s)
+static void spare_give(struct rn_wal *wal, struct rn_segment s)
 {
-    pthread_mutex_lock(&log->lock);
-    log->spare[log->spare_len++] = s;
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    wal->spare[wal->spare_len++] = s;
+    pthread_mutex_unlock(&wal->lock);
 }
 
-static int segment_rename(struct rn_wal *log, struct rn_segment *s,
+static int segment_rename(struct rn_wal *wal, struct rn_segment *s,
                           uint64_t number)
 {
     char from[RN_WAL_PATH], to[RN_WAL_PATH];
-    struct rn_env *env = log->opts.env;
+    struct rn_env *env = wal->opts.env;
     int error;
 
-    rn_wal_segment_path(log, s->number, from);
-    rn_wal_segment_path(log, number, to);
+    rn_wal_segment_path(wal, s->number, from);
+    rn_wal_segment_path(wal, number, to);
     error = s->number == number ? 0 : env->ops->rename(env, from, to);
     if (error)
         return error;
     s->number = number;
-    return RN_BUG(NO_DIR_SYNC) ? 0 : env->ops->sync_dir(env, log->dir); /* L4 */
+    return RN_BUG(NO_DIR_SYNC) ? 0 : env->ops->sync_dir(env, wal->dir); /* L4 */
 }
 
-static void segment_drop(struct rn_wal *log, struct rn_segment *s)
+static void segment_drop(struct rn_wal *wal, struct rn_segment *s)
 {
     char path[RN_WAL_PATH];
 
-    rn_wal_segment_path(log, s->number, path);
+    rn_wal_segment_path(wal, s->number, path);
     rn_file_close(s->file);
-    (void)log->opts.env->ops->remove(log->opts.env, path);
+    (void)wal->opts.env->ops->remove(wal->opts.env, path);
     *s = (struct rn_segment){ 0 };
 }
 
 /* Finds a spare that is whole and large enough.  Others are removed, except one
  * with the wanted name: it was announced, so it stays until the new segment
  * takes its place. */
-static enum rn_code find_spare(struct rn_wal *log, uint64_t number,
+static enum rn_code find_spare(struct rn_wal *wal, uint64_t number,
                                struct rn_segment *s, struct rn_err *err)
 {
     bool whole = false;
 
-    while (spare_take(log, number, s)) {
+    while (spare_take(wal, number, s)) {
         enum rn_code rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
-        if (!rc && whole && s->bytes >= log->opts.segment_bytes)
+        if (!rc && whole && s->bytes >= wal->opts.segment_bytes)
             return RN_OK;
         if (rc || s->number == number)
             rn_file_close(s->file);
         else
-            segment_drop(log, s);
+            segment_drop(wal, s);
         if (rc)
             return rc;
     }
@@ -188,15 +188,15 @@ static enum rn_code find_spare(struct rn_wal *log, uint64_t number,
 /* Uses a file handle of its own: the kernel reports a failed write-back once to
  * each open file, and the writer must not miss it because we saw it first.
  * `*lost`: the sync failed, and with it perhaps that of a record. */
-static int announce(struct rn_wal *log, const struct rn_segment *before,
+static int announce(struct rn_wal *wal, const struct rn_segment *before,
                     bool *lost)
 {
     struct rn_file *file = NULL;
     char path[RN_WAL_PATH];
     int error;
 
-    rn_wal_segment_path(log, before->number, path);
-    error = rn_file_open(log->opts.env, path, RN_OPEN_WRITE, &file);
+    rn_wal_segment_path(wal, before->number, path);
+    error = rn_file_open(wal->opts.env, path, RN_OPEN_WRITE, &file);
     if (!error)
         error = rn_segment_mark(before, file, RN_MARK_READY);
     if (!error) {
@@ -209,130 +209,130 @@ static int announce(struct rn_wal *log, const struct rn_segment *before,
 
 /* Makes one segment ready behind `before`: a renamed spare, or a new file,
  * which gets its name when it is complete. */
-static enum rn_code segment_ready(struct rn_wal *log,
+static enum rn_code segment_ready(struct rn_wal *wal,
                                   const struct rn_segment *before,
                                   struct rn_segment *s, struct rn_err *err)
 {
     uint64_t number = before->number + 1;
-    enum rn_code rc = find_spare(log, number, s, err);
+    enum rn_code rc = find_spare(wal, number, s, err);
     bool lost = false;
     int error = 0;
 
     if (rc)
         return rc;
     if (!s->file) {
-        rc = rn_wal_segment_open(log, IN_THE_MAKING, RN_OPEN_IN_PLACE, s, err);
+        rc = rn_wal_segment_open(wal, IN_THE_MAKING, RN_OPEN_IN_PLACE, s, err);
         if (rc)
             return rc;
-        error = rn_segment_fill(s, log->opts.segment_bytes);
+        error = rn_segment_fill(s, wal->opts.segment_bytes);
     } else {
         /* A killed process may have left it complete in the page cache only. */
         error = rn_file_sync(s->file);
         lost = error;
     }
     if (!error)
-        error = segment_rename(log, s, number);
+        error = segment_rename(wal, s, number);
     if (!error)
-        error = announce(log, before, &lost);
+        error = announce(wal, before, &lost);
     if (!error) {
         /* A record is written once, and read only after a crash. */
-        log->opts.env->ops->direct(s->file);
+        wal->opts.env->ops->direct(s->file);
         return RN_OK;
     }
     if (s->number == IN_THE_MAKING)
-        segment_drop(log, s);
+        segment_drop(wal, s);
     else
-        spare_give(log, *s);
-    rc = rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing", log->dir,
+        spare_give(wal, *s);
+    rc = rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": preparing", wal->dir,
                        number);
     return lost ? RN_UNKNOWN : rc;
 }
 
-enum rn_code rn_wal_prepare(struct rn_wal *log, bool *ready, struct rn_err *err)
+enum rn_code rn_wal_prepare(struct rn_wal *wal, bool *ready, struct rn_err *err)
 {
     struct rn_segment s = { 0 }, last;
     uint64_t bytes = 0;
     bool spare;
     enum rn_code rc;
 
-    pthread_mutex_lock(&log->lock);
-    *ready = log->current + 1 < log->row_len;
-    last = log->row[log->row_len - 1];
-    for (size_t i = 0; i < log->row_len; i++)
-        bytes += log->row[i].bytes;
-    spare = log->spare_len > 0;
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    *ready = wal->current + 1 < wal->row_len;
+    last = wal->row[wal->row_len - 1];
+    for (size_t i = 0; i < wal->row_len; i++)
+        bytes += wal->row[i].bytes;
+    spare = wal->spare_len > 0;
+    pthread_mutex_unlock(&wal->lock);
 
     if (*ready)
         return RN_OK;
-    if (!spare && bytes + log->opts.segment_bytes > log->opts.bytes_max)
+    if (!spare && bytes + wal->opts.segment_bytes > wal->opts.bytes_max)
         return RN_OK; /* at the ceiling: a checkpoint must come first */
-    rc = segment_ready(log, &last, &s, err);
+    rc = segment_ready(wal, &last, &s, err);
     if (rc)
         return rc;
-    pthread_mutex_lock(&log->lock);
-    assert(log->row_len < RN_WAL_SEGMENTS);
-    log->row[log->row_len++] = s;
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    assert(wal->row_len < RN_WAL_SEGMENTS);
+    wal->row[wal->row_len++] = s;
+    pthread_mutex_unlock(&wal->lock);
     *ready = true;
     return RN_OK;
 }
 
 /* Takes a spare with a number below the row's.  One with a higher number may
  * have been announced, and must exist. */
-static bool surplus_take(struct rn_wal *log, struct rn_segment *out)
+static bool surplus_take(struct rn_wal *wal, struct rn_segment *out)
 {
     bool found = false;
 
-    pthread_mutex_lock(&log->lock);
-    for (size_t i = 0; !found && i < log->spare_len; i++) {
-        if (log->spare[i].number > log->row[0].number)
+    pthread_mutex_lock(&wal->lock);
+    for (size_t i = 0; !found && i < wal->spare_len; i++) {
+        if (wal->spare[i].number > wal->row[0].number)
             continue;
-        *out = log->spare[i];
-        log->spare[i] = log->spare[--log->spare_len];
+        *out = wal->spare[i];
+        wal->spare[i] = wal->spare[--wal->spare_len];
         found = true;
     }
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&wal->lock);
     return found;
 }
 
 /* Removes spare segments beyond the size limit. */
-static void drop_surplus(struct rn_wal *log)
+static void drop_surplus(struct rn_wal *wal)
 {
     struct rn_segment s;
 
-    while (rn_wal_bytes(log) > log->opts.bytes_max && surplus_take(log, &s))
-        segment_drop(log, &s);
+    while (rn_wal_bytes(wal) > wal->opts.bytes_max && surplus_take(wal, &s))
+        segment_drop(wal, &s);
 }
 
-void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place)
+void rn_wal_forget(struct rn_wal *wal, struct rn_wal_place place)
 {
     size_t gone = 0;
 
-    pthread_mutex_lock(&log->lock);
-    while (gone < log->current && log->row[gone].number < place.segment)
-        log->spare[log->spare_len++] = log->row[gone++];
-    memmove(log->row, log->row + gone,
-            (log->row_len - gone) * sizeof(log->row[0]));
-    log->row_len -= gone;
-    log->current -= gone;
-    pthread_mutex_unlock(&log->lock);
-    drop_surplus(log);
+    pthread_mutex_lock(&wal->lock);
+    while (gone < wal->current && wal->row[gone].number < place.segment)
+        wal->spare[wal->spare_len++] = wal->row[gone++];
+    memmove(wal->row, wal->row + gone,
+            (wal->row_len - gone) * sizeof(wal->row[0]));
+    wal->row_len -= gone;
+    wal->current -= gone;
+    pthread_mutex_unlock(&wal->lock);
+    drop_surplus(wal);
 }
 
 /* Only the maintenance thread removes segments from the row, so they stay
  * meanwhile. */
-bool rn_wal_is_whole(struct rn_wal *log)
+bool rn_wal_is_whole(struct rn_wal *wal)
 {
     char path[RN_WAL_PATH];
     size_t len;
 
-    pthread_mutex_lock(&log->lock);
-    len = log->row_len;
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    len = wal->row_len;
+    pthread_mutex_unlock(&wal->lock);
     for (size_t i = 0; i < len; i++) {
-        rn_wal_segment_path(log, log->row[i].number, path);
-        if (!rn_file_is_whole(log->row[i].file, path, log->row[i].bytes))
+        rn_wal_segment_path(wal, wal->row[i].number, path);
+        if (!rn_file_is_whole(wal->row[i].file, path, wal->row[i].bytes))
             return false;
     }
     return true;
@@ -340,49 +340,49 @@ bool rn_wal_is_whole(struct rn_wal *log)
 
 /* ---- writing ------------------------------------------------------------- */
 
-struct rn_wal_place rn_wal_end(struct rn_wal *log)
+struct rn_wal_place rn_wal_end(struct rn_wal *wal)
 {
     struct rn_wal_place end;
 
-    pthread_mutex_lock(&log->lock);
-    end = log->end;
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    end = wal->end;
+    pthread_mutex_unlock(&wal->lock);
     return end;
 }
 
-bool rn_wal_has_room(struct rn_wal *log, uint64_t payload_bytes)
+bool rn_wal_has_room(struct rn_wal *wal, uint64_t payload_bytes)
 {
     const struct rn_segment *s;
     bool room;
 
-    pthread_mutex_lock(&log->lock);
-    s = &log->row[log->current];
-    room = log->current + 1 < log->row_len ||
-           log->end.offset + rn_segment_align(RN_WAL_HEADER + payload_bytes) <=
+    pthread_mutex_lock(&wal->lock);
+    s = &wal->row[wal->current];
+    room = wal->current + 1 < wal->row_len ||
+           wal->end.offset + rn_segment_align(RN_WAL_HEADER + payload_bytes) <=
                rn_segment_room(s);
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&wal->lock);
     return room;
 }
 
 /* Where a record of `bytes` goes: behind the last record, or at the start of
  * the segment that is ready. */
-static bool find_room(struct rn_wal *log, uint64_t bytes,
+static bool find_room(struct rn_wal *wal, uint64_t bytes,
                       struct rn_segment *out, uint64_t *offset)
 {
     size_t i;
     bool found = true;
 
-    pthread_mutex_lock(&log->lock);
-    i = log->current;
-    *offset = log->end.offset;
-    if (*offset + bytes > rn_segment_room(&log->row[i])) {
+    pthread_mutex_lock(&wal->lock);
+    i = wal->current;
+    *offset = wal->end.offset;
+    if (*offset + bytes > rn_segment_room(&wal->row[i])) {
         i++;
         *offset = 0;
-        found = i < log->row_len && bytes <= rn_segment_room(&log->row[i]);
+        found = i < wal->row_len && bytes <= rn_segment_room(&wal->row[i]);
     }
     if (found)
-        *out = log->row[i];
-    pthread_mutex_unlock(&log->lock);
+        *out = wal->row[i];
+    pthread_mutex_unlock(&wal->lock);
     return found;
 }
 
@@ -398,7 +398,7 @@ static enum rn_code take_back(const struct rn_segment *s, uint64_t offset)
     return error ? RN_UNKNOWN : RN_OK;
 }
 
-enum rn_code rn_wal_append(struct rn_wal *log, struct rn_buf *record,
+enum rn_code rn_wal_append(struct rn_wal *wal, struct rn_buf *record,
                            struct rn_err *err)
 {
     uint64_t offset = 0, bytes = rn_segment_align(record->len);
@@ -407,81 +407,81 @@ enum rn_code rn_wal_append(struct rn_wal *log, struct rn_buf *record,
     enum rn_code rc;
     int error;
 
-    if (!find_room(log, bytes, &s, &offset))
-        return rn_fail(err, RN_BUSY, "%s: the log is full", log->dir);
+    if (!find_room(wal, bytes, &s, &offset))
+        return rn_fail(err, RN_BUSY, "%s: the WAL is full", wal->dir);
     rc = rn_buf_reserve(record, (size_t)(bytes - record->len));
     if (rc)
-        return rn_fail(err, rc, "%s: a group is too large", log->dir);
+        return rn_fail(err, rc, "%s: a group is too large", wal->dir);
     memset(record->at + record->len, 0, (size_t)(bytes - record->len));
     rn_put_u32(record->at + 8, RN_WAL_MAGIC);
     rn_put_u32(record->at + 12, length);
-    rn_put_u64(record->at + 16, log->end.seq + 1);
-    rn_put_u64(record->at + 24, log->end.chain);
+    rn_put_u64(record->at + 16, wal->end.seq + 1);
+    rn_put_u64(record->at + 24, wal->end.chain);
     rn_put_u64(record->at, rn_wal_sum(record->at, length));
 
     error =
         rn_file_write(s.file, rn_view_of(record->at, (size_t)bytes), offset);
     if (error) {
         rc = take_back(&s, offset);
-        rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": writing", log->dir,
+        rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": writing", wal->dir,
                       s.number);
         return rc ? rc : (error == ENOSPC ? RN_FULL : RN_IO);
     }
-    pthread_mutex_lock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
     /* The row may have lost segments at its front meanwhile. */
-    while (log->row[log->current].number != s.number)
-        log->current++;
-    log->end = (struct rn_wal_place){
+    while (wal->row[wal->current].number != s.number)
+        wal->current++;
+    wal->end = (struct rn_wal_place){
         .segment = s.number,
         .offset = offset + bytes,
-        .seq = log->end.seq + 1,
+        .seq = wal->end.seq + 1,
         .chain = rn_get_u64(record->at),
     };
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&wal->lock);
     return RN_OK;
 }
 
-enum rn_code rn_wal_sync(struct rn_wal *log, struct rn_err *err)
+enum rn_code rn_wal_sync(struct rn_wal *wal, struct rn_err *err)
 {
     struct rn_segment s;
     int error;
 
-    pthread_mutex_lock(&log->lock);
-    s = log->row[log->current];
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    s = wal->row[wal->current];
+    pthread_mutex_unlock(&wal->lock);
     error = rn_file_sync(s.file);
     if (error)
         return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": syncing",
-                             log->dir, s.number);
+                             wal->dir, s.number);
     return RN_OK;
 }
 
 /* ---- sizes --------------------------------------------------------------- */
 
-uint64_t rn_wal_bytes(struct rn_wal *log)
+uint64_t rn_wal_bytes(struct rn_wal *wal)
 {
     uint64_t bytes = 0;
 
-    pthread_mutex_lock(&log->lock);
-    for (size_t i = 0; i < log->row_len; i++)
-        bytes += log->row[i].bytes;
-    for (size_t i = 0; i < log->spare_len; i++)
-        bytes += log->spare[i].bytes;
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_lock(&wal->lock);
+    for (size_t i = 0; i < wal->row_len; i++)
+        bytes += wal->row[i].bytes;
+    for (size_t i = 0; i < wal->spare_len; i++)
+        bytes += wal->spare[i].bytes;
+    pthread_mutex_unlock(&wal->lock);
     return bytes;
 }
 
-uint64_t rn_wal_bytes_since(struct rn_wal *log, struct rn_wal_place place)
+uint64_t rn_wal_bytes_since(struct rn_wal *wal, struct rn_wal_place place)
 {
     uint64_t bytes = 0;
 
-    pthread_mutex_lock(&log->lock);
-    for (size_t i = 0; i < log->row_len; i++) {
-        if (log->row[i].number >= place.segment &&
-            log->row[i].number < log->end.segment)
-            bytes += log->row[i].bytes;
+    pthread_mutex_lock(&wal->lock);
+    for (size_t i = 0; i < wal->row_len; i++) {
+        if (wal->row[i].number >= place.segment &&
+            wal->row[i].number < wal->end.segment)
+            bytes += wal->row[i].bytes;
     }
-    bytes += log->end.offset;
-    pthread_mutex_unlock(&log->lock);
+    bytes += wal->end.offset;
+    pthread_mutex_unlock(&wal->lock);
     return bytes > place.offset ? bytes - place.offset : 0;
 }

@@ -85,7 +85,7 @@ struct rn_wal_opts {
 enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
                            struct rn_err *err) RN_CHECK;
 /* That segment, for its sync. */
-struct rn_file *rn_wal_created(const struct rn_wal *log);
+struct rn_file *rn_wal_created(const struct rn_wal *wal);
 
 /* True if a directory holds any good record, or any segment but the first: then
  * a new store must not be created there. */
@@ -98,13 +98,13 @@ enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
 enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
                          struct rn_wal_place from, struct rn_wal **out,
                          struct rn_err *err) RN_CHECK;
-void rn_wal_close(struct rn_wal *log); /* NULL is fine */
+void rn_wal_close(struct rn_wal *wal); /* NULL is fine */
 
 /* Calls `each` for each record after `from`, in order, up to the end found by
  * open.  Stops at the first failure of `each`. */
 typedef enum rn_code rn_wal_each_fn(void *context, uint64_t seq,
                                     struct rn_view payload);
-enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
+enum rn_code rn_wal_replay(struct rn_wal *wal, struct rn_wal_place from,
                            rn_wal_each_fn *each, void *context,
                            struct rn_err *err) RN_CHECK;
 
@@ -118,41 +118,41 @@ enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
 
 /* Makes the last records durable, which a dead process may have left in the
  * page cache only, and drops a record that a failed sync has lost. */
-enum rn_code rn_wal_secure_end(struct rn_wal *log, struct rn_err *err) RN_CHECK;
+enum rn_code rn_wal_secure_end(struct rn_wal *wal, struct rn_err *err) RN_CHECK;
 
 /* Where the next record goes. */
-struct rn_wal_place rn_wal_end(struct rn_wal *log);
+struct rn_wal_place rn_wal_end(struct rn_wal *wal);
 
 /* True if a record with that payload fits without waiting for the maintenance
  * thread. */
-bool rn_wal_has_room(struct rn_wal *log, uint64_t payload_bytes);
+bool rn_wal_has_room(struct rn_wal *wal, uint64_t payload_bytes);
 
 /* Writes `record` as the next one: RN_WAL_HEADER bytes that are filled in here,
  * then the payload.  The buffer is padded, so its size limit must leave a block
  * of room.  After a failure the end has not moved; RN_UNKNOWN if the
  * half-written record could not be erased. */
-enum rn_code rn_wal_append(struct rn_wal *log, struct rn_buf *record,
+enum rn_code rn_wal_append(struct rn_wal *wal, struct rn_buf *record,
                            struct rn_err *err) RN_CHECK;
 
 /* Makes the record durable.  After a failure nothing may be appended any more.
  */
-enum rn_code rn_wal_sync(struct rn_wal *log, struct rn_err *err) RN_CHECK;
+enum rn_code rn_wal_sync(struct rn_wal *wal, struct rn_err *err) RN_CHECK;
 
 /* Makes a segment ready behind the current one: a forgotten one, or a new one
  * within the size limit.  `*ready`: there is one now.  RN_UNKNOWN if a sync of
  * the current segment failed: nothing may be appended any more. */
-enum rn_code rn_wal_prepare(struct rn_wal *log, bool *ready,
+enum rn_code rn_wal_prepare(struct rn_wal *wal, bool *ready,
                             struct rn_err *err) RN_CHECK;
 
 /* Records before `place` are no longer needed; their segments may be reused. */
-void rn_wal_forget(struct rn_wal *log, struct rn_wal_place place);
+void rn_wal_forget(struct rn_wal *wal, struct rn_wal_place place);
 
 /* False if a segment that recovery would read was removed, replaced or cut
  * short. */
-bool rn_wal_is_whole(struct rn_wal *log);
+bool rn_wal_is_whole(struct rn_wal *wal);
 
 /* All segments together; from `place` to the end. */
-uint64_t rn_wal_bytes(struct rn_wal *log);
-uint64_t rn_wal_bytes_since(struct rn_wal *log, struct rn_wal_place place);
+uint64_t rn_wal_bytes(struct rn_wal *wal);
+uint64_t rn_wal_bytes_since(struct rn_wal *wal, struct rn_wal_place place);
 
 #endif

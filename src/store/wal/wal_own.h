@@ -43,9 +43,9 @@ struct rn_wal {
 /* wal.c */
 
 enum rn_code rn_wal_new(const struct rn_wal_opts *opts, struct rn_wal **out);
-void rn_wal_segment_path(const struct rn_wal *log, uint64_t number,
+void rn_wal_segment_path(const struct rn_wal *wal, uint64_t number,
                          char out[RN_WAL_PATH]);
-enum rn_code rn_wal_segment_open(struct rn_wal *log, uint64_t number,
+enum rn_code rn_wal_segment_open(struct rn_wal *wal, uint64_t number,
                                  enum rn_open how, struct rn_segment *out,
                                  struct rn_err *err);
 
@@ -55,17 +55,17 @@ enum rn_code rn_wal_segment_open(struct rn_wal *log, uint64_t number,
 uint64_t rn_wal_sum(const char *record, uint32_t length);
 /* Opens every segment file of the directory into the row, from the number
  * `least` on. */
-enum rn_code rn_wal_open_all(struct rn_wal *log, uint64_t least,
+enum rn_code rn_wal_open_all(struct rn_wal *wal, uint64_t least,
                              enum rn_open how, struct rn_err *err);
-struct rn_segment *rn_wal_row_find(struct rn_wal *log, uint64_t number);
+struct rn_segment *rn_wal_row_find(struct rn_wal *wal, uint64_t number);
 /* Reads the record that continues the chain at `*at` and moves `*at` behind it:
  * the record right there, or the first of the next segment if the writer found
  * no room here.  RN_NOT_FOUND at the end. */
-enum rn_code rn_wal_chain_next(struct rn_wal *log, struct rn_wal_place *at,
+enum rn_code rn_wal_chain_next(struct rn_wal *wal, struct rn_wal_place *at,
                                struct rn_buf *record, struct rn_err *err);
 /* The chain ends at `at`.  RN_OK if that is the end of the WAL, RN_CORRUPT if
  * it is damage. */
-enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
+enum rn_code rn_wal_check_end(struct rn_wal *wal, struct rn_wal_place at,
                               struct rn_buf *scratch, struct rn_err *err);
 
 #endif

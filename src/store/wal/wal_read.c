@@ -80,11 +80,11 @@ static enum rn_code record_read(const struct rn_segment *s, uint64_t offset,
                                                            : RN_NOT_FOUND;
 }
 
-struct rn_segment *rn_wal_row_find(struct rn_wal *log, uint64_t number)
+struct rn_segment *rn_wal_row_find(struct rn_wal *wal, uint64_t number)
 {
-    for (size_t i = 0; i < log->row_len; i++) {
-        if (log->row[i].number == number)
-            return &log->row[i];
+    for (size_t i = 0; i < wal->row_len; i++) {
+        if (wal->row[i].number == number)
+            return &wal->row[i];
     }
     return NULL;
 }
@@ -96,13 +96,13 @@ static bool continues(const struct header *h, const struct rn_wal_place *at)
     return h->seq == at->seq + 1 && h->prev == at->chain;
 }
 
-enum rn_code rn_wal_chain_next(struct rn_wal *log, struct rn_wal_place *at,
+enum rn_code rn_wal_chain_next(struct rn_wal *wal, struct rn_wal_place *at,
                                struct rn_buf *record, struct rn_err *err)
 {
     uint64_t offset = at->offset;
 
     for (uint64_t i = 0; i < 2; i++, offset = 0) {
-        struct rn_segment *s = rn_wal_row_find(log, at->segment + i);
+        struct rn_segment *s = rn_wal_row_find(wal, at->segment + i);
         struct header h;
         enum rn_code rc;
 
@@ -126,14 +126,14 @@ enum rn_code rn_wal_chain_next(struct rn_wal *log, struct rn_wal_place *at,
 
 /* ---- opening ------------------------------------------------------------- */
 
-static void row_sort(struct rn_wal *log)
+static void row_sort(struct rn_wal *wal)
 {
-    for (size_t i = 1; i < log->row_len; i++) {
-        struct rn_segment s = log->row[i];
+    for (size_t i = 1; i < wal->row_len; i++) {
+        struct rn_segment s = wal->row[i];
         size_t j = i;
-        for (; j > 0 && log->row[j - 1].number > s.number; j--)
-            log->row[j] = log->row[j - 1];
-        log->row[j] = s;
+        for (; j > 0 && wal->row[j - 1].number > s.number; j--)
+            wal->row[j] = wal->row[j - 1];
+        wal->row[j] = s;
     }
 }
 
@@ -153,7 +153,7 @@ static void note_name(void *context, const char *name)
         names->numbers[names->len++] = strtoull(name + 4, NULL, 10);
 }
 
-enum rn_code rn_wal_open_all(struct rn_wal *log, uint64_t least,
+enum rn_code rn_wal_open_all(struct rn_wal *wal, uint64_t least,
                              enum rn_open how, struct rn_err *err)
 {
     struct names *names = rn_new(sizeof(*names));
@@ -161,26 +161,26 @@ enum rn_code rn_wal_open_all(struct rn_wal *log, uint64_t least,
     int error;
 
     if (!names)
-        return rn_fail(err, RN_NOMEM, "%s: out of memory", log->dir);
-    error = log->opts.env->ops->list(log->opts.env, log->dir, note_name, names);
+        return rn_fail(err, RN_NOMEM, "%s: out of memory", wal->dir);
+    error = wal->opts.env->ops->list(wal->opts.env, wal->dir, note_name, names);
     if (error)
-        rc = rn_fail_errno(err, error, "%s", log->dir);
+        rc = rn_fail_errno(err, error, "%s", wal->dir);
     for (size_t i = 0; !rc && i < names->len; i++) {
         if (names->numbers[i] < least)
             continue;
-        rc = rn_wal_segment_open(log, names->numbers[i], how,
-                                 &log->row[log->row_len], err);
-        log->row_len += !rc;
+        rc = rn_wal_segment_open(wal, names->numbers[i], how,
+                                 &wal->row[wal->row_len], err);
+        wal->row_len += !rc;
     }
     rn_free(names);
-    row_sort(log);
+    row_sort(wal);
     return rc;
 }
 
-static void note_damage(struct rn_wal *log, uint64_t segment, uint64_t offset)
+static void note_damage(struct rn_wal *wal, uint64_t segment, uint64_t offset)
 {
-    if (log->opts.damaged)
-        *log->opts.damaged =
+    if (wal->opts.damaged)
+        *wal->opts.damaged =
             (struct rn_wal_place){ .segment = segment, .offset = offset };
 }
 
@@ -199,7 +199,7 @@ static enum rn_code header_read(const struct rn_segment *s, uint64_t offset,
 }
 
 /* True if `s` holds the next record in a place where it was not written. */
-static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
+static bool holds_next(const struct rn_wal *wal, const struct rn_segment *s)
 {
     struct rn_err ignored;
     struct header h;
@@ -207,7 +207,7 @@ static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
     for (uint64_t at = RN_WAL_BLOCK; at + RN_WAL_HEADER <= rn_segment_room(s);
          at += RN_WAL_BLOCK) {
         if (!header_read(s, at, &h, &ignored) && h.magic &&
-            continues(&h, &log->end))
+            continues(&h, &wal->end))
             return true;
     }
     return false;
@@ -216,20 +216,20 @@ static bool holds_next(const struct rn_wal *log, const struct rn_segment *s)
 /* There is more at `offset` of `s`, and the next record is not good.  The next
  * record lies right behind the end, or at the start of a later segment: the
  * latter if the record found is not there, or has taken its place. */
-static enum rn_code fail_beyond(struct rn_wal *log, const struct rn_segment *s,
+static enum rn_code fail_beyond(struct rn_wal *wal, const struct rn_segment *s,
                                 uint64_t offset, struct rn_err *err)
 {
     bool later =
-        s->number > log->end.segment && (offset > 0 || holds_next(log, s));
-    uint64_t number = later ? s->number : log->end.segment;
-    uint64_t at = later ? 0 : log->end.offset;
+        s->number > wal->end.segment && (offset > 0 || holds_next(wal, s));
+    uint64_t number = later ? s->number : wal->end.segment;
+    uint64_t at = later ? 0 : wal->end.offset;
 
-    note_damage(log, number, at);
+    note_damage(wal, number, at);
     return rn_fail(err, RN_CORRUPT,
                    "%s/log-%010" PRIu64 ": damaged at offset %" PRIu64
-                   ": record %" PRIu64 " is missing, but the log goes on at "
+                   ": record %" PRIu64 " is missing, but the WAL goes on at "
                    "offset %" PRIu64 " of log-%010" PRIu64,
-                   log->dir, number, at, log->end.seq + 1, offset, s->number);
+                   wal->dir, number, at, wal->end.seq + 1, offset, s->number);
 }
 
 /* What lies behind the end of the chain: the checksums, from their headers, of
@@ -241,17 +241,17 @@ struct behind {
     struct rn_buf *scratch; /* for records */
 };
 
-static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
+static enum rn_code look_behind(struct rn_wal *wal, struct behind *out,
                                 struct rn_err *err)
 {
     enum rn_code rc = RN_OK;
 
     for (uint64_t i = 0; !rc && i < 2; i++) {
-        const struct rn_segment *s = rn_wal_row_find(log, log->end.segment + i);
+        const struct rn_segment *s = rn_wal_row_find(wal, wal->end.segment + i);
         struct header h = { 0 };
         if (s)
-            rc = header_read(s, i ? 0 : log->end.offset, &h, err);
-        if (!rc && h.magic && continues(&h, &log->end))
+            rc = header_read(s, i ? 0 : wal->end.offset, &h, err);
+        if (!rc && h.magic && continues(&h, &wal->end))
             out->sums[out->len++] = h.sum;
     }
     return rc;
@@ -261,12 +261,12 @@ static enum rn_code look_behind(struct rn_wal *log, struct behind *out,
  * good once.  A whole record beyond the next one proves it.  So does a header
  * alone whose prev is the checksum of the next record, or the next record's own
  * header in a place where it was not written. */
-static enum rn_code look_beyond(const struct rn_wal *log,
+static enum rn_code look_beyond(const struct rn_wal *wal,
                                 const struct behind *behind,
                                 const struct rn_segment *s, uint64_t offset,
                                 struct rn_err *err)
 {
-    const struct rn_wal_place *end = &log->end;
+    const struct rn_wal_place *end = &wal->end;
     struct header h = { 0 };
     enum rn_code rc = header_read(s, offset, &h, err);
 
@@ -287,96 +287,96 @@ static enum rn_code look_beyond(const struct rn_wal *log,
     return record_read(s, offset, behind->scratch, &h, err);
 }
 
-static enum rn_code find_beyond(struct rn_wal *log, const struct behind *behind,
+static enum rn_code find_beyond(struct rn_wal *wal, const struct behind *behind,
                                 const struct rn_segment *s, uint64_t offset,
                                 struct rn_err *err)
 {
     for (; offset + RN_WAL_HEADER <= rn_segment_room(s);
          offset += RN_WAL_BLOCK) {
-        enum rn_code rc = look_beyond(log, behind, s, offset, err);
+        enum rn_code rc = look_beyond(wal, behind, s, offset, err);
         if (rc != RN_NOT_FOUND)
-            return rc ? rc : fail_beyond(log, s, offset, err);
+            return rc ? rc : fail_beyond(wal, s, offset, err);
     }
     return RN_OK;
 }
 
-enum rn_code rn_wal_check_end(struct rn_wal *log, struct rn_wal_place at,
+enum rn_code rn_wal_check_end(struct rn_wal *wal, struct rn_wal_place at,
                               struct rn_buf *scratch, struct rn_err *err)
 {
     struct behind behind = { .scratch = scratch };
     enum rn_code rc;
 
-    log->end = at;
-    rc = look_behind(log, &behind, err);
-    for (size_t i = 0; !rc && i < log->row_len; i++) {
-        const struct rn_segment *s = &log->row[i];
+    wal->end = at;
+    rc = look_behind(wal, &behind, err);
+    for (size_t i = 0; !rc && i < wal->row_len; i++) {
+        const struct rn_segment *s = &wal->row[i];
         uint64_t from = s->number == at.segment ? at.offset : 0;
         if (s->number >= at.segment)
-            rc = find_beyond(log, &behind, s, from, err);
+            rc = find_beyond(wal, &behind, s, from, err);
     }
     return rc;
 }
 
 /* Follows the chain from `from` to its end, then verifies that it is the end.
  */
-static enum rn_code find_end(struct rn_wal *log, struct rn_wal_place from,
+static enum rn_code find_end(struct rn_wal *wal, struct rn_wal_place from,
                              struct rn_err *err)
 {
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
     enum rn_code rc;
 
-    log->end = log->before_last = from;
+    wal->end = wal->before_last = from;
     for (;;) {
-        struct rn_wal_place next = log->end;
-        rc = rn_wal_chain_next(log, &next, &record, err);
+        struct rn_wal_place next = wal->end;
+        rc = rn_wal_chain_next(wal, &next, &record, err);
         if (rc)
             break;
-        log->before_last = log->end;
-        log->end = next;
+        wal->before_last = wal->end;
+        wal->end = next;
     }
     if (rc == RN_NOT_FOUND)
         rc = RN_OK;
     if (!rc && !RN_BUG(STOP_AT_ROT))
-        rc = rn_wal_check_end(log, log->end, &record, err);
+        rc = rn_wal_check_end(wal, wal->end, &record, err);
     rn_buf_release(&record);
     return rc;
 }
 
 /* Leaves the segments with records after `from` in the row; the others are
  * spare. */
-static void put_spares_aside(struct rn_wal *log, uint64_t from)
+static void put_spares_aside(struct rn_wal *wal, uint64_t from)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < log->row_len; i++) {
-        struct rn_segment s = log->row[i];
-        if (s.number < from || s.number > log->end.segment)
-            log->spare[log->spare_len++] = s;
+    for (size_t i = 0; i < wal->row_len; i++) {
+        struct rn_segment s = wal->row[i];
+        if (s.number < from || s.number > wal->end.segment)
+            wal->spare[wal->spare_len++] = s;
         else
-            log->row[kept++] = s;
+            wal->row[kept++] = s;
     }
-    log->row_len = kept;
-    log->current = kept - 1;
+    wal->row_len = kept;
+    wal->current = kept - 1;
 }
 
 /* From the checkpoint's segment on, each segment must be complete, and must
  * exist if the one before announced it. */
-static enum rn_code check_row(struct rn_wal *log, struct rn_wal_place from,
+static enum rn_code check_row(struct rn_wal *wal, struct rn_wal_place from,
                               struct rn_err *err)
 {
     bool wanted = true, whole = false;
     enum rn_code rc = RN_OK;
 
     for (uint64_t n = from.segment; !rc && wanted; n++) {
-        const struct rn_segment *s = rn_wal_row_find(log, n);
+        const struct rn_segment *s = rn_wal_row_find(wal, n);
         if (s)
             rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
         if (rc)
             return rc;
         if (!s || !whole || (n == from.segment && s->bytes < from.offset)) {
-            note_damage(log, n, s ? s->bytes : 0);
+            note_damage(wal, n, s ? s->bytes : 0);
             return rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s",
-                           log->dir, n, s ? "cut short" : "missing");
+                           wal->dir, n, s ? "cut short" : "missing");
         }
         rc = rn_segment_has_mark(s, RN_MARK_READY, &wanted, err);
     }
@@ -387,24 +387,24 @@ enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
                          struct rn_wal_place from, struct rn_wal **out,
                          struct rn_err *err)
 {
-    struct rn_wal *log = NULL;
-    enum rn_code rc = rn_wal_new(opts, &log);
+    struct rn_wal *wal = NULL;
+    enum rn_code rc = rn_wal_new(opts, &wal);
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
-    rc = rn_wal_open_all(log, 0, opts->read_only ? RN_OPEN_READ : RN_OPEN_WRITE,
+    rc = rn_wal_open_all(wal, 0, opts->read_only ? RN_OPEN_READ : RN_OPEN_WRITE,
                          err);
     if (!rc)
-        rc = check_row(log, from, err);
+        rc = check_row(wal, from, err);
     if (!rc)
-        rc = find_end(log, from, err);
+        rc = find_end(wal, from, err);
     if (rc)
         goto out;
-    put_spares_aside(log, from.segment);
-    *out = log;
-    log = NULL;
+    put_spares_aside(wal, from.segment);
+    *out = wal;
+    wal = NULL;
 out:
-    rn_wal_close(log);
+    rn_wal_close(wal);
     return rc;
 }
 
@@ -412,33 +412,33 @@ enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
                          struct rn_err *err)
 {
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
-    struct rn_wal *log = NULL;
-    enum rn_code rc = rn_wal_new(opts, &log);
+    struct rn_wal *wal = NULL;
+    enum rn_code rc = rn_wal_new(opts, &wal);
 
     if (rc)
         return rn_fail(err, rc, "%s: out of memory", opts->dir);
     *found = false;
-    rc = rn_wal_open_all(log, 0, RN_OPEN_READ, err);
-    for (size_t i = 0; !rc && !*found && i < log->row_len; i++) {
+    rc = rn_wal_open_all(wal, 0, RN_OPEN_READ, err);
+    for (size_t i = 0; !rc && !*found && i < wal->row_len; i++) {
         uint64_t offset = 0;
-        *found = log->row[i].number != RN_WAL_FIRST;
-        for (; !rc && !*found && offset < log->row[i].bytes;
+        *found = wal->row[i].number != RN_WAL_FIRST;
+        for (; !rc && !*found && offset < wal->row[i].bytes;
              offset += RN_WAL_BLOCK) {
             struct header h;
-            rc = record_read(&log->row[i], offset, &record, &h, err);
+            rc = record_read(&wal->row[i], offset, &record, &h, err);
             *found = !rc;
             if (rc == RN_NOT_FOUND)
                 rc = RN_OK;
         }
     }
     rn_buf_release(&record);
-    rn_wal_close(log);
+    rn_wal_close(wal);
     return rc;
 }
 
 /* ---- replay -------------------------------------------------------------- */
 
-enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
+enum rn_code rn_wal_replay(struct rn_wal *wal, struct rn_wal_place from,
                            rn_wal_each_fn *each, void *context,
                            struct rn_err *err)
 {
@@ -446,11 +446,11 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
     struct rn_wal_place at = from;
     enum rn_code rc = RN_OK;
 
-    while (!rc && at.seq < log->end.seq) {
-        rc = rn_wal_chain_next(log, &at, &record, err);
+    while (!rc && at.seq < wal->end.seq) {
+        rc = rn_wal_chain_next(wal, &at, &record, err);
         if (rc == RN_NOT_FOUND)
-            rc = rn_fail(err, RN_CORRUPT, "%s: the log changed while read",
-                         log->dir);
+            rc = rn_fail(err, RN_CORRUPT, "%s: the WAL changed while read",
+                         wal->dir);
         if (!rc) {
             rc = each(context, at.seq,
                       rn_view_of(record.at + RN_WAL_HEADER,
@@ -458,8 +458,8 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
         }
     }
     rn_buf_release(&record);
-    if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && log->end.seq > from.seq)
-        log->end.seq--;
+    if (RN_BUG(SEQ_REUSED_AFTER_RECOVERY) && wal->end.seq > from.seq)
+        wal->end.seq--;
     return rc;
 }
 
@@ -467,34 +467,34 @@ enum rn_code rn_wal_replay(struct rn_wal *log, struct rn_wal_place from,
  * only, and no later sync would report it.  Only the last record can be: each
  * earlier one was synced before the next was written.  So the last one is read
  * again, from the device; if it is not there, it never was durable. */
-static enum rn_code check_last(struct rn_wal *log, struct rn_err *err)
+static enum rn_code check_last(struct rn_wal *wal, struct rn_err *err)
 {
     struct rn_buf record = RN_BUF_INIT(SIZE_MAX / 2);
-    struct rn_wal_place end = log->before_last;
-    struct rn_segment *s = rn_wal_row_find(log, log->end.segment);
+    struct rn_wal_place end = wal->before_last;
+    struct rn_segment *s = rn_wal_row_find(wal, wal->end.segment);
     uint64_t from = end.segment == s->number ? end.offset : 0;
     enum rn_code rc;
 
-    log->opts.env->ops->reread(s->file, from, log->end.offset - from);
-    rc = rn_wal_chain_next(log, &end, &record, err);
+    wal->opts.env->ops->reread(s->file, from, wal->end.offset - from);
+    rc = rn_wal_chain_next(wal, &end, &record, err);
     rn_buf_release(&record);
     if (rc && rc != RN_NOT_FOUND)
         return rc;
-    log->end = end;
-    while (log->row[log->current].number > end.segment)
-        log->current--; /* the former current segment is ready now */
+    wal->end = end;
+    while (wal->row[wal->current].number > end.segment)
+        wal->current--; /* the former current segment is ready now */
     return RN_OK;
 }
 
-enum rn_code rn_wal_secure_end(struct rn_wal *log, struct rn_err *err)
+enum rn_code rn_wal_secure_end(struct rn_wal *wal, struct rn_err *err)
 {
-    for (size_t i = 0; i < log->row_len; i++) {
-        int error = rn_file_sync(log->row[i].file);
+    for (size_t i = 0; i < wal->row_len; i++) {
+        int error = rn_file_sync(wal->row[i].file);
         if (error)
             return rn_fail_errno(err, error, "%s/log-%010" PRIu64 ": syncing",
-                                 log->dir, log->row[i].number);
+                                 wal->dir, wal->row[i].number);
     }
-    if (log->end.seq == log->before_last.seq || RN_BUG(CACHE_TRUSTED_AT_OPEN))
+    if (wal->end.seq == wal->before_last.seq || RN_BUG(CACHE_TRUSTED_AT_OPEN))
         return RN_OK;
-    return check_last(log, err);
+    return check_last(wal, err);
 }

@@ -50,11 +50,11 @@ void round_compaction(struct round *r, uint64_t first, bool alone)
     size_t before, events;
     uint64_t state = 0;
 
-    /* As it will be opened there; its log should not seem too large here.  That
+    /* As it will be opened there; its WAL should not seem too large here.  That
      * makes a state slow. */
     r->shallow = true;
     r->plan.segment_bytes = 32 << 20;
-    r->plan.log_bytes = 256 << 20;
+    r->plan.wal_bytes = 256 << 20;
     before = record_compaction(r);
     events = before ? record_mark() : 0;
     disk_clear(r->base);

@@ -51,7 +51,7 @@ static void try_rot(struct round *r, bool last, struct dice *dice)
     if (last ? !opened || w.number != want : opened || w.code != RN_CORRUPT) {
         char what[WORK_TEXT_MAX + 128];
         snprintf(what, sizeof(what),
-                 "%s record of the log is rotten: %s, group %llu: %s",
+                 "%s record of the WAL is rotten: %s, group %llu: %s",
                  last ? "the last" : "a middle", opened ? "opens" : "refused",
                  (unsigned long long)w.number, w.text);
         round_violation(r, what);
@@ -66,7 +66,7 @@ void round_rot(struct round *r, uint64_t first, bool alone)
 
     r->plan.keep_percent = 0; /* no checkpoint: all records are needed */
     r->plan.segment_bytes = 1 << 20;
-    r->plan.log_bytes = 3 << 20;
+    r->plan.wal_bytes = 3 << 20;
     round_begin(r);
     ok = work_open(&w, &r->plan, r->dir);
     while (ok && w.number < ROT_GROUPS)

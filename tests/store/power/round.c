@@ -106,7 +106,7 @@ static void draw_plan(struct round *r)
     };
     if (dice_percent(&d, 50))
         p->segment_bytes = 256 << 10;
-    p->log_bytes = p->segment_bytes * (3 + dice_below(&d, 3));
+    p->wal_bytes = p->segment_bytes * (3 + dice_below(&d, 3));
     if (cruelty == 1)
         p->style.garbage_percent = 25;
     if (cruelty == 2)

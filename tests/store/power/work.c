@@ -421,7 +421,7 @@ bool work_open(struct work *w, const struct work_plan *plan, const char *dir)
         .map_bytes = 64 << 20,
         .readers_max = 8,
         .segment_bytes = plan->segment_bytes,
-        .log_bytes = plan->log_bytes,
+        .wal_bytes = plan->wal_bytes,
         .memtable_bytes = plan->memtable_bytes,
         .checkpoint_bytes = plan->checkpoint_bytes,
         .checkpoint_ms = 1000000,

@@ -21,7 +21,7 @@ enum {
 struct work_plan {
     uint64_t seed;
     uint32_t keys, groups;
-    uint64_t segment_bytes, log_bytes, memtable_bytes, checkpoint_bytes;
+    uint64_t segment_bytes, wal_bytes, memtable_bytes, checkpoint_bytes;
     unsigned keep_percent; /* maintenance thread's steps after a commit */
     unsigned thin_percent; /* stretches rewritten beside them */
     struct disk_style style;
