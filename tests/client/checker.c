@@ -44,11 +44,27 @@ bool checker_is_lease(const struct service_entry *e)
     return strstr(e->id, "..") != NULL;
 }
 
+bool checker_is_marker(const struct service_entry *e)
+{
+    size_t len = strlen(e->id);
+
+    return len > 5 && strcmp(e->id + len - 5, ".info") == 0;
+}
+
 struct rn_lease_document *checker_parse(const struct service_entry *e)
 {
     struct rn_lease_document *d = NULL;
 
     return rn_lease_document_new(rn_view_text(e->json), &d, NULL) ? NULL : d;
+}
+
+struct rn_lease_document *checker_sound(const struct service_entry *e)
+{
+    struct rn_lease_document *d = NULL;
+
+    for (; e && !d; e = e->op == SERVICE_CREATE ? NULL : e->previous)
+        d = checker_parse(e);
+    return d;
 }
 
 struct rn_epk_range checker_keys(const struct checker *c,
@@ -101,87 +117,18 @@ static void check_acked(struct checker *c, const struct rn_lease *lease,
                         bool is_start, bool is_peers_own)
 {
     const struct service_entry *e = NULL;
+    struct rn_epk_range keys = checker_keys(c, lease);
 
     if (count_unacked(c, lease, is_start, &e) == 0)
         return;
-    /* Theirs may be larger than what it replaces: see checker.h. */
-    c->is_overgrown |= is_peers_own;
-    if (!c->is_overgrown)
+    if (is_peers_own)
+        checker_overgrow(c, &keys);
+    if (!checker_is_overgrown(c, rn_epk_view(&e->epk)))
         checker_violated(c,
                          "I1: lease %.*s stores %lld, but commit %lu (LSN %lu) "
                          "was not acknowledged",
                          RN_FMT(lease->token), (long long)checker_lsn(lease),
                          (unsigned long)e->commit, (unsigned long)e->lsn);
-}
-
-/* The leases that there are: their intervals and positions. */
-struct held {
-    struct rn_epk_range keys;
-    int64_t lsn;
-};
-
-static size_t leases_list(struct checker *c, struct held held[256])
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < c->leases->entry_count && count < 256; i++) {
-        const struct service_entry *e = c->leases->entries[i];
-        struct rn_lease_document *d;
-
-        if (!e->is_live || !checker_is_lease(e))
-            continue;
-        d = checker_parse(e);
-        if (!d)
-            continue;
-        held[count++] =
-            (struct held){ checker_keys(c, &d->lease), checker_lsn(&d->lease) };
-        rn_lease_document_free(d);
-    }
-    return count;
-}
-
-/* I2 */
-static void check_cover(struct checker *c, const struct held *held,
-                        size_t count)
-{
-    struct rn_epk at = rn_epk_all.min;
-    bool has_grown = true;
-
-    while (has_grown) {
-        has_grown = false;
-        for (size_t i = 0; i < count; i++) {
-            if (rn_epk_compare(&held[i].keys.min, &at) <= 0 &&
-                rn_epk_compare(&held[i].keys.max, &at) > 0) {
-                at = held[i].keys.max;
-                has_grown = true;
-            }
-        }
-    }
-    if (rn_epk_compare(&at, &rn_epk_all.max) != 0) {
-        char hex[RN_EPK_TEXT_MAX];
-
-        checker_violated(c, "I2: no lease has the keys from \"%.*s\"",
-                         RN_FMT(rn_epk_print(&at, hex)));
-    }
-}
-
-/* Nothing is skipped: some lease still has to deliver what is not
- * acknowledged. */
-static void check_skipped(struct checker *c, const struct held *held,
-                          size_t count)
-{
-    for (size_t i = 0; i < c->source->entry_count; i++) {
-        const struct service_entry *e = c->source->entries[i];
-        bool is_ahead = c->acked[e->commit];
-
-        for (size_t k = 0; k < count && !is_ahead; k++)
-            is_ahead = (int64_t)e->lsn > held[k].lsn &&
-                       rn_epk_range_has(&held[k].keys, rn_epk_view(&e->epk));
-        if (!is_ahead)
-            checker_violated(
-                c, "skipped: no lease will deliver commit %lu (LSN %lu)",
-                (unsigned long)e->commit, (unsigned long)e->lsn);
-    }
 }
 
 int checker_session(const struct checker *c, struct rn_view session)
@@ -262,7 +209,7 @@ static void check_write(struct checker *c, const struct service_entry *e,
     if (e->op == SERVICE_CREATE) {
         if (is_ours)
             session_note(c, rn_lease_property(is, RN_LEASE_SESSION), sender);
-        check_acked(c, is, !c->has_marker, !is_ours);
+        check_acked(c, is, !c->has_marker, sender > CHECKER_OPERATOR);
         return;
     }
     was = checker_parse(e->previous);
@@ -271,21 +218,6 @@ static void check_write(struct checker *c, const struct service_entry *e,
     c->positions += was && !rn_view_eq(was->lease.position, is->position);
     rn_lease_document_free(was);
     check_acked(c, is, false, false);
-}
-
-/* I2, and that nothing is skipped. */
-static void check_all(struct checker *c)
-{
-    struct held held[256];
-    size_t count = leases_list(c, held);
-    bool was_well = !c->failure[0];
-
-    check_cover(c, held, count);
-    check_skipped(c, held, count);
-    if (!c->is_tampered || !was_well)
-        return;
-    c->is_tampered = c->has_deletion || c->failure[0] != '\0';
-    c->failure[0] = '\0';
 }
 
 /* I10 */
@@ -303,9 +235,7 @@ static void check_damaged(struct checker *c, const struct service_entry *e,
 
 void checker_lease(struct checker *c, const struct service_entry *e, int sender)
 {
-    size_t len = strlen(e->id);
-
-    if (len > 5 && strcmp(e->id + len - 5, ".info") == 0)
+    if (checker_is_marker(e))
         c->has_marker = e->op == SERVICE_CREATE;
     checker_note(c, "host %d op %d %s %s", sender, (int)e->op, e->id, e->json);
     if (checker_is_lease(e))
@@ -319,8 +249,7 @@ void checker_lease(struct checker *c, const struct service_entry *e, int sender)
             checker_violated(c, "I10: host %d damages %s", sender, e->id);
         rn_lease_document_free(is);
     }
-    if (c->has_marker)
-        check_all(c);
+    checker_cover(c, e, sender);
 }
 
 /* ---- handlers ------------------------------------------------------------ */
@@ -402,7 +331,7 @@ static void check_order(struct checker *c, const uint64_t *commits, size_t n)
             continue;
         for (size_t i = 0; i < n && !is_before; i++)
             is_before = commits[i] == k;
-        if (!is_before && !c->is_overgrown)
+        if (!is_before && !checker_is_overgrown(c, rn_epk_view(&e->epk)))
             checker_violated(
                 c, "I6: commit %lu is delivered before %lu of its key",
                 (unsigned long)e->commit, (unsigned long)k);

@@ -19,14 +19,20 @@
  * At all times every change is acknowledged, or lies above the position of a
  * lease that has its key: nothing is skipped.
  *
- * Hosts of the .NET library (their numbers are CHECKER_PEER and above) write
+ * Hosts of the .NET library (their numbers are above CHECKER_PEER) write
  * without conditions, know no sessions and put positions back; I3 to I5, I7 and
  * I8 are not theirs.  What they store must have been acknowledged all the same
  * (I1), what they delete must be covered (I2), and they keep the order of a key
- * (I6).  One exception is the library's own: when a range was split and a half
- * merged with a neighbour before it looked, it makes a lease of the whole
- * merged range at the position of the half.  The neighbour's lease stays, so
- * that nothing is skipped, but I1 and I6 are not judged any more in that run.
+ * (I6). Two errors are the library's own:
+ *
+ *   - When a range was split and a half merged with a neighbour before it
+ *     looked, it makes a lease of the whole merged range at the position of the
+ *     half.  The neighbour's lease stays, so that nothing is skipped; but I1
+ *     and I6 are not judged any more of the keys of such a lease.
+ *   - It takes a range for covered if an ancestor has a lease.  After a merge
+ *     that ancestor may be smaller, and its marker then hides a hole.  I2 and
+ *     skips are not judged of those keys until a host of this library has
+ *     filled the hole.
  *
  * A host of this library writes a lease only while it owns it: also after one
  * of theirs took it and left the session in it (I4).
@@ -34,9 +40,12 @@
  *   I10 a lease that is damaged is not written, and one that was tampered with
  *       is never taken for more than it says
  *
- * An operator who tampers counts as such a host.  From then until the leases
- * cover all keys again nothing is said of I2 and of skips; if a lease was
- * deleted, perhaps a child that a host had just made, not in that run.
+ * An operator who tampers writes as CHECKER_OPERATOR.  A damaged lease counts
+ * as what it was.  The keys of a lease that the operator deleted count as if it
+ * were still there, until leases made since then have them: what is above its
+ * position is to be delivered by the lease that fills the hole.  Until then
+ * this says nothing of a second fault in the same keys: that a host deletes its
+ * own lease too early there is not found in that run.
  *
  * The source is either of all versions, or its documents are written once; so
  * every entry of its log has to be acknowledged.  The first violation is kept.
@@ -55,7 +64,17 @@ enum {
     CHECKER_OPEN_MAX = 256,
     CHECKER_BATCH_MAX = 512,
     CHECKER_LEASES_MAX = 256,
+    CHECKER_GONE_MAX = 64,
     CHECKER_PEER = 100000,
+    CHECKER_OPERATOR = CHECKER_PEER,
+};
+
+/* Keys that have no lease through no fault of a host of this library: an
+ * operator deleted it, or a .NET host began without it. */
+struct checker_gone {
+    struct rn_epk_range keys;
+    int64_t lsn;     /* the position that the lease had; -1: none */
+    uint64_t commit; /* of the lease container, when it went */
 };
 
 /* A lease that a host has opened. */
@@ -75,9 +94,6 @@ struct checker_unowned {
 struct checker {
     const struct service_box *source, *leases;
     bool has_marker;
-    bool is_tampered;                /* the leases may have a hole */
-    bool has_deletion;               /* ... and may get one later */
-    bool is_overgrown;               /* a .NET host made too large a lease */
     bool trace;                      /* prints what happens */
     bool acked[CHECKER_COMMITS_MAX]; /* by commit of the source */
     struct {
@@ -88,6 +104,11 @@ struct checker {
     size_t session_count;
     struct checker_open opens[CHECKER_OPEN_MAX];
     size_t open_count;
+    struct checker_gone gone[CHECKER_GONE_MAX];
+    size_t gone_count;
+    /* Intervals of leases that .NET hosts made too large. */
+    struct rn_epk_range overgrown[CHECKER_GONE_MAX];
+    size_t overgrown_count;
     struct checker_unowned unowned[CHECKER_LEASES_MAX];
     size_t unowned_count;
     uint64_t deliveries, acks, lease_writes, positions; /* for the report */

@@ -10,13 +10,24 @@ void checker_violated(struct checker *c, const char *fmt, ...) RN_PRINTF(2, 3);
 
 /* Is the document a lease, and not the marker or the lock? */
 bool checker_is_lease(const struct service_entry *e);
+bool checker_is_marker(const struct service_entry *e);
 /* NULL: it is damaged. */
 struct rn_lease_document *checker_parse(const struct service_entry *e);
+/* The lease as it was before it was damaged; NULL: it never was one. */
+struct rn_lease_document *checker_sound(const struct service_entry *e);
 struct rn_epk_range checker_keys(const struct checker *c,
                                  const struct rn_lease *lease);
 /* The stored position; -1: it has none. */
 int64_t checker_lsn(const struct rn_lease *lease);
 /* The place of a session; -1: none. */
 int checker_session(const struct checker *c, struct rn_view session);
+
+/* I2, and that nothing is skipped, after a write (checker_cover.c). */
+void checker_cover(struct checker *c, const struct service_entry *e,
+                   int sender);
+/* A .NET host made a lease of these keys that is larger than what it replaces;
+ * does an EPK lie in such a one? */
+void checker_overgrow(struct checker *c, const struct rn_epk_range *keys);
+bool checker_is_overgrown(const struct checker *c, struct rn_view epk);
 
 #endif

@@ -37,7 +37,7 @@ void checker_tried(struct checker *c, int host, const char *lease)
 
         if (!e->is_live || !checker_is_lease(e))
             continue;
-        d = checker_parse(e);
+        d = checker_sound(e);
         if (!d)
             continue;
         at = checker_session(c, rn_lease_property(&d->lease, RN_LEASE_SESSION));

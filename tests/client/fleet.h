@@ -12,7 +12,8 @@
  * heals.
  *
  * In every FLEET_TAMPERED-th an operator deletes leases, damages them, doubles
- * them, writes another owner or an older position, or drops the properties.
+ * them, writes another owner or an older position, erases the position (and
+ * later seeks to it, in all versions mode), or drops the properties.
  *
  * Then the world heals: with one live host every lease must have a live owner
  * in time, and every change must have been acknowledged.

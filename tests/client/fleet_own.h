@@ -60,6 +60,7 @@ struct fleet {
     struct peer peers[FLEET_PEERS];
     struct service_box *leases;
     const struct service_entry *damaged; /* a lease as it was; NULL: none */
+    char erased[DOTNET_TEXT_MAX]; /* a position that was erased; "": none */
     struct rn_task wire;
     int numbers;
     unsigned documents;

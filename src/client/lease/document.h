@@ -48,7 +48,7 @@ enum {
 #define RN_LEASE_EPOCH "runnel.epoch"           /* decimal */
 #define RN_LEASE_MADE "runnel.made"             /* TOKEN */
 #define RN_LEASE_RANGE "runnel.range"           /* TOKEN MIN-MAX */
-#define RN_LEASE_START "runnel.start"           /* beginning, time:SECONDS */
+#define RN_LEASE_START "runnel.start"           /* beginning, now, time:S */
 #define RN_LEASE_ATTEMPTS "runnel.attempts"     /* N CONTINUATION */
 #define RN_LEASE_GENERATION "runnel.generation" /* decimal */
 #define RN_LEASE_WANTED "runnel.wanted"         /* HOST SERVERMS */

@@ -195,6 +195,28 @@ static void address_child(struct rn_worker *w, const struct rn_lease_child *c)
     snprintf(call->id, sizeof(call->id), "%s..%s", w->host->base, c->token);
 }
 
+/* A parent that another library made, and that was split before its first read,
+ * has no position: its children remember where this host was to begin. */
+static bool set_start(const struct rn_worker *w, struct rn_lease *child,
+                      char text[32])
+{
+    const struct rn_lease *parent = &w->document->lease;
+    const struct rn_position *start = &w->host->config.start;
+
+    if (child->position.at || rn_lease_property(parent, RN_LEASE_START).at ||
+        rn_view_eq(rn_lease_property(parent, RN_LEASE_MADE), parent->token))
+        return true;
+    if (start->kind == RN_POSITION_ETAG) {
+        child->position = rn_view_text(start->etag);
+        return true;
+    }
+    snprintf(text, 32, "%s",
+             start->kind == RN_POSITION_NOW ? "now" : "beginning");
+    if (start->kind == RN_POSITION_TIME)
+        snprintf(text, 32, "time:%lld", (long long)(start->time_ms / 1000));
+    return rn_lease_set(child, RN_LEASE_START, rn_view_text(text));
+}
+
 /* A child of the parent as it was stored, owned by this host. */
 static runnel_code print_child(struct rn_worker *w,
                                const struct rn_lease_child *c)
@@ -206,6 +228,7 @@ static runnel_code print_child(struct rn_worker *w,
     char token[RN_LEASE_TOKEN_MAX];
     char range[2 * RN_LEASE_TOKEN_MAX];
     char time[RN_LEASE_TIME_MAX];
+    char start[32];
     bool fits;
 
     lease.id = rn_view_text(call->id);
@@ -225,6 +248,7 @@ static runnel_code print_child(struct rn_worker *w,
     fits =
         rn_lease_set(&lease, RN_LEASE_SESSION, rn_view_text(c->session)) &&
         rn_lease_set(&lease, RN_LEASE_OWNER, lease.owner) &&
+        set_start(w, &lease, start) &&
         rn_lease_set(&lease, RN_LEASE_MADE, lease.token) &&
         rn_lease_set(&lease, RN_LEASE_RANGE, rn_view_text(range)) &&
         rn_lease_set(&lease, RN_LEASE_INTERVALS, rn_view_text(h->intervals)) &&

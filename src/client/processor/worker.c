@@ -119,6 +119,8 @@ static struct rn_position start_of(const struct rn_worker *w)
     if (!start.at)
         return at; /* of another library: our own option holds */
     at = (struct rn_position){ .kind = RN_POSITION_BEGINNING };
+    if (rn_view_eq(start, RN_LIT("now")))
+        at.kind = RN_POSITION_NOW;
     if (rn_view_starts(start, RN_LIT("time:")) &&
         start.len - 5 < sizeof(text)) {
         int64_t seconds = 0;
@@ -131,10 +133,44 @@ static struct rn_position start_of(const struct rn_worker *w)
     return at;
 }
 
+/* A lease without a position and a start.  This library makes none: if this is
+ * one of its leases, the position was erased, and what was read before is not
+ * known. */
+static void begin_without_position(struct rn_worker *w, struct rn_position *at)
+{
+    const struct rn_lease *lease = &w->document->lease;
+    bool is_full = w->host->config.mode == RUNNEL_FEED_ALL;
+    bool is_erased =
+        rn_view_eq(rn_lease_property(lease, RN_LEASE_MADE), lease->token);
+
+    if (is_erased && is_full) {
+        w->is_retention_over = true;
+        rn_host_tell(w->host, RUNNEL_EVENT_RETENTION, RUNNEL_SEVERITY_CRITICAL,
+                     w->token, NULL,
+                     "the position was erased, and all versions have no "
+                     "beginning; move the lease with runnel_leases_seek");
+    } else if (is_erased) {
+        at->kind = RN_POSITION_BEGINNING;
+        rn_host_tell(w->host, RUNNEL_EVENT_CONFIGURATION,
+                     RUNNEL_SEVERITY_CRITICAL, w->token, NULL,
+                     "the position was erased; the lease is read from the "
+                     "beginning");
+    } else if (is_full) {
+        rn_host_tell(w->host, RUNNEL_EVENT_CONFIGURATION,
+                     RUNNEL_SEVERITY_WARNING, w->token, NULL,
+                     "another library left the lease without a position; "
+                     "earlier changes are not delivered");
+    }
+}
+
 void rn_worker_begin_reading(struct rn_worker *w)
 {
+    const struct rn_lease *lease = &w->document->lease;
     struct rn_position at = start_of(w);
 
+    w->is_retention_over = false;
+    if (!lease->position.at && !rn_lease_property(lease, RN_LEASE_START).at)
+        begin_without_position(w, &at);
     if (w->has_reader) {
         rn_worker_end_ask(w);
         rn_reader_seek(&w->reader, &at);
@@ -142,8 +178,7 @@ void rn_worker_begin_reading(struct rn_worker *w)
         rn_reader_init(&w->reader, &w->host->source, &w->range, &at);
         w->has_reader = true;
     }
-    w->window.first_attempts = rn_lease_attempts(&w->document->lease);
-    w->is_retention_over = false;
+    w->window.first_attempts = rn_lease_attempts(lease);
     w->read_due_ns = 0;
 }
 
