@@ -370,7 +370,7 @@ typedef struct runnel_query_options {
 #define RUNNEL_QUERY_INIT .size = sizeof(runnel_query_options)
 
 /** Over several ranges a plan is asked for and the rows are merged here: ORDER
- * BY, aggregates, GROUP BY, DISTINCT, TOP, OFFSET and LIMIT. */
+ * BY, ORDER BY RANK, aggregates, GROUP BY, DISTINCT, TOP, OFFSET and LIMIT. */
 runnel_code runnel_query_open(runnel_container *container,
                               const runnel_query_options *options,
                               runnel_query **out,
@@ -389,7 +389,10 @@ void runnel_query_close(runnel_query *query);
 
 size_t runnel_page_count(const runnel_page *page);
 runnel_bytes runnel_page_at(const runnel_page *page, size_t i);
-/** The continuation; NULL on the last page. */
+/** The continuation; NULL on the last page.  What is written between the pages
+ * neither repeats nor hides other rows.  Of DISTINCT without ORDER BY it grows
+ * with the rows returned, and beyond 10,000 of them it is refused
+ * (RUNNEL_UNSUPPORTED); order by the selected value then. */
 const char *runnel_page_token(const runnel_page *page);
 double runnel_page_charge(const runnel_page *page);
 void runnel_page_close(runnel_page *page);

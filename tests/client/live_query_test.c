@@ -7,7 +7,7 @@
  * both by the client: whole, in small pages, and in pages each of which is
  * asked for by a new handle with the token of the one before.
  */
-#include "client/live.h"
+#include "client/live_rows.h"
 
 #include "client/query/seen.h"
 
@@ -15,90 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITEMS = 240, ROWS_MAX = 4000 };
+enum { ITEMS = 240 };
 
 static runnel_container *one, *four;
 
 /* ---- rows ---------------------------------------------------------------- */
 
-struct rows {
-    char *of[ROWS_MAX];
-    size_t count, pages;
-};
-
-static void add_row(struct rows *r, runnel_bytes row)
-{
-    struct rn_buf text = RN_BUF_INIT(1 << 20);
-    struct rn_json j;
-
-    rn_json_init(&j, NULL);
-    assert_int_equal(rn_json_parse(&j, rn_view_of(row.at, row.len), NULL),
-                     RN_OK);
-    assert_int_equal(
-        rn_merge_item_canon((struct rn_merge_item){ &j, 0 }, &text), RN_OK);
-    assert_int_equal(rn_buf_add(&text, rn_view_of("", 1)), RN_OK);
-    assert_true(r->count < ROWS_MAX);
-    r->of[r->count++] = rn_buf_take(&text);
-    rn_json_release(&j);
-}
-
-static void free_rows(struct rows *r)
-{
-    for (size_t i = 0; i < r->count; i++)
-        rn_free(r->of[i]);
-    *r = (struct rows){ 0 };
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void take_page(struct rows *r, runnel_page *page)
-{
-    for (size_t i = 0; i < runnel_page_count(page); i++)
-        add_row(r, runnel_page_at(page, i));
-    r->pages++;
-}
-
-/* Reads all; `resume`: each page by a handle of its own. */
-static void read_all(runnel_container *c, runnel_query_options o, bool resume,
-                     struct rows *out)
-{
-    runnel_query *q = NULL;
-    runnel_page *page = NULL;
-    runnel_error error = { 0 };
-    char *token = NULL;
-
-    *out = (struct rows){ 0 };
-    must(runnel_query_open(c, &o, &q, &error));
-    for (;;) {
-        must(runnel_query_next(q, &page, &error));
-        if (!page)
-            break;
-        take_page(out, page);
-        if (!runnel_page_token(page)) {
-            runnel_page_close(page);
-            must(runnel_query_next(q, &page, &error));
-            assert_null(page);
-            break;
-        }
-        if (resume) {
-            free(token);
-            token = strdup(runnel_page_token(page));
-            runnel_query_close(q);
-            o.token = token;
-            must(runnel_query_open(c, &o, &q, &error));
-        }
-        runnel_page_close(page);
-    }
-    runnel_query_close(q);
-    free(token);
-}
-
 /* What the server says by itself of the container with one range. */
 static void ask_server(struct live *l, const char *text, const char *parameters,
-                       struct rows *out)
+                       struct live_rows *out)
 {
     static const runnel_header headers[] = {
         { "content-type", "application/query+json" },
@@ -115,7 +40,7 @@ static void ask_server(struct live *l, const char *text, const char *parameters,
     struct rn_json_walk w;
     struct rn_json j;
 
-    *out = (struct rows){ 0 };
+    *out = (struct live_rows){ 0 };
     snprintf(path, sizeof(path), "/dbs/%s/colls/one/docs", l->database);
     snprintf(body, sizeof(body), "{\"query\":\"%s\",\"parameters\":%s}", text,
              parameters ? parameters : "[]");
@@ -135,19 +60,19 @@ static void ask_server(struct live *l, const char *text, const char *parameters,
         assert_int_equal(
             rn_merge_item_print((struct rn_merge_item){ &j, w.value }, &row),
             RN_OK);
-        add_row(out, (runnel_bytes){ row.at, row.len });
+        live_add_row(out, (runnel_bytes){ row.at, row.len });
         rn_buf_release(&row);
     }
     rn_json_release(&j);
     runnel_reply_close(reply);
 }
 
-static void assert_same(const char *text, struct rows *a, struct rows *b,
-                        bool ordered)
+static void assert_same(const char *text, struct live_rows *a,
+                        struct live_rows *b, bool ordered)
 {
     if (!ordered) {
-        qsort(a->of, a->count, sizeof(a->of[0]), by_text);
-        qsort(b->of, b->count, sizeof(b->of[0]), by_text);
+        qsort(a->of, a->count, sizeof(a->of[0]), live_by_text);
+        qsort(b->of, b->count, sizeof(b->of[0]), live_by_text);
     }
     if (a->count != b->count)
         fail_msg("%s: %zu rows by the server, %zu by the client", text,
@@ -226,6 +151,8 @@ static const struct {
     { "SELECT VALUE c.mixed FROM c ORDER BY c.mixed DESC", true, NULL },
     { "SELECT VALUE c.id FROM c ORDER BY c.id", true, NULL },
     { "SELECT c.half FROM c WHERE c.n < 60 ORDER BY c.half", true, NULL },
+    { "SELECT c.u, t FROM c JOIN t IN c.tags ORDER BY c.u", true, NULL },
+    { "SELECT c.u, t FROM c JOIN t IN c.tags ORDER BY c.u DESC", true, NULL },
     { "SELECT TOP 7 VALUE c.u FROM c ORDER BY c.u", true, NULL },
     { "SELECT VALUE c.u FROM c ORDER BY c.u OFFSET 5 LIMIT 9", true, NULL },
     { "SELECT VALUE c.u FROM c ORDER BY c.u OFFSET 235 LIMIT 50", true, NULL },
@@ -255,6 +182,23 @@ static const struct {
     { "SELECT c.team, c.half, COUNT(1) AS n FROM c WHERE c.n > 20 "
       "GROUP BY c.team, c.half",
       false, NULL },
+    { "SELECT c.team, COUNT(1) AS n FROM c GROUP BY c.team "
+      "ORDER BY c.team DESC",
+      true, NULL },
+    { "SELECT c.half, c.team, COUNT(1) AS n, MAX(c.u) AS u FROM c "
+      "GROUP BY c.half, c.team ORDER BY c.half DESC",
+      true, NULL },
+    { "SELECT TOP 4 c.mixed, COUNT(1) AS n FROM c GROUP BY c.mixed "
+      "ORDER BY c.mixed",
+      true, NULL },
+    { "SELECT VALUE c.mixed FROM c GROUP BY c.mixed ORDER BY c.mixed DESC",
+      true, NULL },
+    { "SELECT c.team, SUM(c.n) AS s FROM c GROUP BY c.team, c.half "
+      "ORDER BY c.team OFFSET 3 LIMIT 20",
+      true, NULL },
+    { "SELECT DISTINCT VALUE c.team FROM c GROUP BY c.half, c.team "
+      "ORDER BY c.half",
+      true, NULL },
     { "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.team FROM c)", true,
       NULL },
     { "SELECT VALUE c.n FROM c WHERE false", false, NULL },
@@ -280,7 +224,7 @@ static void the_ranges_are_one_and_four(void **state)
 static void compare_all(struct live *l, runnel_container *c,
                         uint32_t page_limit, bool resume)
 {
-    struct rows *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
+    struct live_rows *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
 
     for (size_t i = 0; i < QUERIES; i++) {
         runnel_query_options o = { RUNNEL_QUERY_INIT };
@@ -289,10 +233,10 @@ static void compare_all(struct live *l, runnel_container *c,
         o.parameters = queries[i].parameters;
         o.page_limit = page_limit;
         ask_server(l, o.text, o.parameters, a);
-        read_all(c, o, resume, b);
+        live_read_all(c, o, resume, b);
         assert_same(o.text, a, b, queries[i].ordered);
-        free_rows(a);
-        free_rows(b);
+        live_free_rows(a);
+        live_free_rows(b);
     }
     free(a);
     free(b);
@@ -317,24 +261,24 @@ static void it_goes_on_by_tokens_alone(void **state)
 static void the_read_feed_gives_every_item_once(void **state)
 {
     runnel_query_options o = { RUNNEL_QUERY_INIT };
-    struct rows *a = calloc(1, sizeof(*a));
+    struct live_rows *a = calloc(1, sizeof(*a));
 
     (void)state;
     o.page_limit = 13;
-    read_all(four, o, true, a);
+    live_read_all(four, o, true, a);
     assert_int_equal(a->count, ITEMS);
     assert_true(a->pages > 4);
-    qsort(a->of, a->count, sizeof(a->of[0]), by_text);
+    qsort(a->of, a->count, sizeof(a->of[0]), live_by_text);
     for (size_t i = 1; i < a->count; i++)
         assert_string_not_equal(a->of[i - 1], a->of[i]);
-    free_rows(a);
+    live_free_rows(a);
     free(a);
 }
 
 static void the_pieces_of_the_ranges_have_every_item_once(void **state)
 {
     runnel_query_options o = { RUNNEL_QUERY_INIT };
-    struct rows *a = calloc(1, sizeof(*a));
+    struct live_rows *a = calloc(1, sizeof(*a));
     runnel_ranges *r = NULL;
     size_t total = 0, filled = 0;
     runnel_error error = { 0 };
@@ -349,10 +293,10 @@ static void the_pieces_of_the_ranges_have_every_item_once(void **state)
         for (size_t i = 0; i < 9; i++) {
             o.text = text ? "SELECT VALUE c.id FROM c" : NULL;
             o.range = runnel_ranges_at(r, i)->text;
-            read_all(four, o, false, a);
+            live_read_all(four, o, false, a);
             total += a->count;
             filled += a->count > 0;
-            free_rows(a);
+            live_free_rows(a);
         }
         assert_int_equal(total, ITEMS);
         assert_true(filled > 4); /* 37 keys, cut in hash space */
@@ -364,20 +308,20 @@ static void the_pieces_of_the_ranges_have_every_item_once(void **state)
 static void a_query_of_one_key_stays_with_it(void **state)
 {
     runnel_query_options o = { RUNNEL_QUERY_INIT, .partition_key = "\"k5\"" };
-    struct rows *a = calloc(1, sizeof(*a));
+    struct live_rows *a = calloc(1, sizeof(*a));
 
     (void)state;
     o.text = "SELECT VALUE c.pk FROM c";
     o.page_limit = 2;
-    read_all(four, o, true, a);
+    live_read_all(four, o, true, a);
     assert_int_equal(a->count, 7); /* 5, 42, ... 227 */
     for (size_t i = 0; i < a->count; i++)
         assert_string_equal(a->of[i], "\"k5\"");
-    free_rows(a);
+    live_free_rows(a);
     o.text = NULL;
-    read_all(four, o, true, a);
+    live_read_all(four, o, true, a);
     assert_int_equal(a->count, 7);
-    free_rows(a);
+    live_free_rows(a);
     free(a);
 }
 
@@ -386,7 +330,7 @@ static void a_prefix_of_a_hierarchical_key_is_a_scope(void **state)
     struct live *l = *state;
     runnel_container *c = live_container(l, "tree", "/a,/b", 1);
     runnel_query_options o = { RUNNEL_QUERY_INIT, .partition_key = "[\"a1\"]" };
-    struct rows *a = calloc(1, sizeof(*a));
+    struct live_rows *a = calloc(1, sizeof(*a));
     runnel_error error = { 0 };
     char item[80];
 
@@ -396,9 +340,9 @@ static void a_prefix_of_a_hierarchical_key_is_a_scope(void **state)
         must(runnel_item_create(c, runnel_text(item), NULL, NULL, &error));
     }
     o.text = "SELECT VALUE c.a FROM c ORDER BY c.id";
-    read_all(c, o, false, a);
+    live_read_all(c, o, false, a);
     assert_int_equal(a->count, 4);
-    free_rows(a);
+    live_free_rows(a);
     free(a);
     runnel_container_close(c);
 }
@@ -418,7 +362,7 @@ static void a_token_of_another_query_is_refused(void **state)
     o.text = "SELECT VALUE c.id FROM c";
     o.token = runnel_page_token(page);
     must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
-    o.token = "rnq1.e30";
+    o.token = "rnq2.e30";
     must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
     o.token = "nonsense";
     must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
@@ -498,7 +442,7 @@ static void a_query_goes_on_after_a_failure(void **state)
     runnel_page *page = NULL;
     runnel_error error = { 0 };
     char text[200];
-    struct rows *a = calloc(1, sizeof(*a));
+    struct live_rows *a = calloc(1, sizeof(*a));
     int failures = 0;
 
     must(runnel_container_open(client, l->database, "four", &c, &error));
@@ -519,7 +463,7 @@ static void a_query_goes_on_after_a_failure(void **state)
         }
         if (!page)
             break;
-        take_page(a, page);
+        live_take_page(a, page);
         runnel_page_close(page);
     }
     live_control(l, "DELETE", "/_runnel/fault", "");
@@ -530,7 +474,7 @@ static void a_query_goes_on_after_a_failure(void **state)
         assert_string_equal(a->of[i], text);
     }
     runnel_query_close(q);
-    free_rows(a);
+    live_free_rows(a);
     free(a);
     runnel_container_close(c);
     runnel_client_close(client);
@@ -547,7 +491,7 @@ static void a_query_follows_a_split(void **state)
     runnel_page *page = NULL;
     runnel_error error = { 0 };
     char text[200];
-    struct rows *a = calloc(1, sizeof(*a));
+    struct live_rows *a = calloc(1, sizeof(*a));
 
     for (int i = 0; i < 60; i++) {
         print_item(i, text, sizeof(text));
@@ -555,7 +499,7 @@ static void a_query_follows_a_split(void **state)
     }
     must(runnel_query_open(c, &o, &q, &error));
     must(runnel_query_next(q, &page, &error));
-    take_page(a, page);
+    live_take_page(a, page);
     runnel_page_close(page);
     snprintf(text, sizeof(text),
              "{\"container\":\"dbs/%s/colls/split\",\"range\":0}", l->database);
@@ -564,7 +508,7 @@ static void a_query_follows_a_split(void **state)
         must(runnel_query_next(q, &page, &error));
         if (!page)
             break;
-        take_page(a, page);
+        live_take_page(a, page);
         runnel_page_close(page);
     }
     assert_int_equal(a->count, 60);
@@ -573,7 +517,7 @@ static void a_query_follows_a_split(void **state)
         assert_string_equal(a->of[i], text);
     }
     runnel_query_close(q);
-    free_rows(a);
+    live_free_rows(a);
     free(a);
     runnel_container_close(c);
 }

@@ -99,7 +99,7 @@ sdk_report $? 'a program links with the static library'
 # ---- our server --------------------------------------------------------------
 
 sdk_start
-live '' items query vectors faults plain
+live '' items query resume vectors faults plain
 LD_LIBRARY_PATH=$libdir "$work/shared" "$endpoint"
 sdk_report $? 'the example runs with the shared library'
 "$work/static" "$endpoint"

@@ -45,6 +45,7 @@ static enum rn_code copy_place(const struct rn_merge_source *from,
     rc = rn_buf_add(&to->resume_items, rn_buf_view(&from->resume_items));
     if (!rc)
         rc = rn_buf_add(&to->resume_rid, rn_buf_view(&from->resume_rid));
+    to->resume_count = from->resume_count;
     return rc;
 }
 
@@ -101,16 +102,13 @@ runnel_code rn_client_query_add_sources(struct rn_client_query *q, size_t at,
     return rc;
 }
 
-/* The plan's text in the place of the caller's. */
-static runnel_code print_body(struct rn_client_query *q, runnel_error *error)
+runnel_code rn_client_query_set_text(struct rn_client_query *q,
+                                     struct rn_view text, runnel_error *error)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&q->ask.body);
-    struct rn_view text = rn_buf_view(&q->text);
 
     if (text.len == 0)
         return RUNNEL_OK;
-    if (q->has_plan && q->plan.text.len)
-        text = q->plan.text;
     rn_buf_clear(&q->ask.body);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("query"));
@@ -193,40 +191,52 @@ static void set_counts(struct rn_client_query *q)
         q->to_take = q->plan.limit;
 }
 
-static runnel_code add_all(struct rn_client_query *q, runnel_error *error)
+runnel_code rn_client_query_open_ranges(struct rn_client_query *q,
+                                        bool everywhere, runnel_error *error)
 {
     const struct rn_epk_range *ranges = &rn_epk_all, *clamp = &rn_epk_all;
     size_t count = 1;
     runnel_code rc = RUNNEL_OK;
 
-    if (q->has_plan) {
+    if (q->has_plan && !everywhere) {
         ranges = q->plan.ranges;
         count = q->plan.range_count;
     }
-    if (q->has_interval)
+    if (q->has_interval && !everywhere)
         clamp = &q->interval;
     for (size_t i = 0; !rc && i < count; i++) {
         struct rn_epk_range one = ranges[i];
-        if (q->has_interval && !rn_epk_range_meet(&ranges[i], clamp, &one))
+        if (clamp == &q->interval &&
+            !rn_epk_range_meet(&ranges[i], clamp, &one))
             continue;
         rc = rn_client_query_add_sources(q, q->count, &one, clamp, NULL, error);
     }
     return rc;
 }
 
+/* ORDER BY RANK asks one query after another, each of its own ranges. */
+static runnel_code open_first(struct rn_client_query *q, runnel_error *error)
+{
+    runnel_code rc = RUNNEL_OK;
+
+    if (q->has_plan && q->plan.is_ranked)
+        return RUNNEL_OK;
+    if (q->has_plan)
+        rc = rn_client_query_set_text(q, q->plan.text, error);
+    if (!rc && rn_client_query_is_alone(q))
+        return add_source(q, 0, &rn_epk_all, NULL, NULL, error);
+    return rc ? rc : rn_client_query_open_ranges(q, false, error);
+}
+
 runnel_code rn_client_query_open_sources(struct rn_client_query *q,
                                          double *charge, runnel_error *error)
 {
-    runnel_code rc = print_body(q, error);
+    runnel_code rc = rn_client_query_set_text(q, rn_buf_view(&q->text), error);
 
     if (!rc && q->container && q->ask.key.len == 0 && q->text.len)
         rc = plan(q, charge, error);
     if (!rc)
-        rc = print_body(q, error);
-    if (!rc && rn_client_query_is_alone(q))
-        rc = add_source(q, 0, &rn_epk_all, NULL, NULL, error);
-    else if (!rc)
-        rc = add_all(q, error);
+        rc = open_first(q, error);
     set_counts(q);
     q->is_open = !rc;
     if (rc) { /* the next call begins anew */

@@ -6,14 +6,30 @@
 #include "client/query/aggregate.h"
 #include "client/query/query.h"
 
-/* A result of a whole query: its text, and its keys if it is sorted. */
+/* A result of a whole query. */
 struct rn_result_row {
-    struct rn_view text, items;
-    size_t place; /* the order of arrival */
+    struct rn_view text;
+    /* An array of {"item":v} in result_keys: the items of ORDER BY, then those
+     * that tell it from all others, by which results are sorted.  Of ORDER BY
+     * RANK the row's id, as a string. */
+    uint32_t keys;
 };
 
 struct rn_merge_group {
     struct rn_total *totals; /* one for each alias, or one */
+    struct rn_view keys;     /* as of its result */
+};
+
+/* ORDER BY RANK on its way: one query after the other (rank.c). */
+struct rn_ranking_work {
+    bool is_asked;             /* the current query's sources are known */
+    bool has_statistics;       /* the first query is over */
+    size_t component;          /* the current one, after that */
+    struct rn_buf rows;        /* of struct rn_ranked */
+    size_t kept;               /* rows of the components before */
+    struct rn_buf numbers;     /* of int64_t: the statistics, added up */
+    struct rn_view numbers_of; /* the first range's, for their form */
+    struct rn_buf filled;      /* the current component's text */
 };
 
 struct rn_client_query {
@@ -35,19 +51,30 @@ struct rn_client_query {
     bool is_broken; /* a row was taken but could not be returned */
 
     int64_t to_skip, to_take; /* of OFFSET, TOP and LIMIT; -1: all */
-    int64_t given;            /* rows returned */
-    int64_t to_replay;        /* rows that an earlier query returned */
 
-    struct rn_arena memory; /* what merging keeps; the user sets its limit */
-    struct rn_seen seen;    /* of DISTINCT */
-    struct rn_seen keys;    /* of groups, or of what is counted */
-    struct rn_buf last_row; /* of an ordered DISTINCT, canonical */
+    struct rn_arena memory;   /* what merging keeps; the user sets its limit */
+    struct rn_seen seen;      /* hashes of rows of DISTINCT and ORDER BY RANK */
+    struct rn_seen keys;      /* of groups, or of what is counted */
+    struct rn_buf last_row;   /* of an ordered DISTINCT, canonical */
+    struct rn_buf last_items; /* of the row last merged: its ORDER BY items */
     struct rn_buf scratch;
 
     bool is_computed;      /* of a query that is whole */
     struct rn_buf results; /* of struct rn_result_row */
     struct rn_buf groups;  /* of struct rn_merge_group */
     size_t next_result;
+    struct rn_buf keys_text; /* of the results: [keys,keys...] */
+    struct rn_json result_keys;
+    struct rn_buf after; /* the keys of the result that was given last */
+    struct rn_ranking_work ranking;
+};
+
+/* A DISTINCT without an order can be resumed after so many rows. */
+enum { RN_SEEN_MAX = 10000 };
+
+/* The seen set's form of a value. */
+struct rn_row_mark {
+    char bytes[16];
 };
 
 /* Opens the sources, at the start or where a token says. */
@@ -67,6 +94,20 @@ runnel_code rn_client_query_add_sources(struct rn_client_query *q, size_t at,
 runnel_code rn_client_query_fetch(struct rn_client_query *q, double *charge,
                                   runnel_error *error) RUNNEL_CHECK;
 
+/* Sends this text from now on. */
+runnel_code rn_client_query_set_text(struct rn_client_query *q,
+                                     struct rn_view text,
+                                     runnel_error *error) RUNNEL_CHECK;
+/* Opens a source for each range that the plan names; `everywhere`: for every
+ * range of the container. */
+runnel_code rn_client_query_open_ranges(struct rn_client_query *q,
+                                        bool everywhere,
+                                        runnel_error *error) RUNNEL_CHECK;
+
+/* Adds to the seen set. */
+enum rn_code rn_client_query_see(struct rn_client_query *q, struct rn_view text,
+                                 bool *is_new) RN_CHECK;
+
 /* Passes a row through DISTINCT, OFFSET, TOP and LIMIT, and prints it if it
  * comes out. */
 runnel_code rn_client_query_emit(struct rn_client_query *q,
@@ -77,6 +118,30 @@ runnel_code rn_client_query_emit(struct rn_client_query *q,
 runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
                                     runnel_error *error) RUNNEL_CHECK;
 
+/* Adds a result, with its keys as JSON text, for sort. */
+enum rn_code rn_client_query_add_result(struct rn_client_query *q,
+                                        struct rn_view text,
+                                        struct rn_view keys) RN_CHECK;
+
+/* Asks the queries of ORDER BY RANK and computes the results (rank.c). */
+runnel_code rn_client_query_rank(struct rn_client_query *q, double *charge,
+                                 runnel_error *error) RUNNEL_CHECK;
+/* Reads all rows of the sources. */
+typedef enum rn_code (*rn_each_row_fn)(struct rn_client_query *q,
+                                       struct rn_merge_item row);
+runnel_code rn_client_query_read_all(struct rn_client_query *q,
+                                     rn_each_row_fn each, double *charge,
+                                     runnel_error *error) RUNNEL_CHECK;
+/* A failure of the computation in words. */
+runnel_code rn_client_query_explain(enum rn_code rc,
+                                    runnel_error *error) RUNNEL_CHECK;
+
+/* Compares arrays of {"item":v}: as many as ORDER BY has in its directions,
+ * the others ascending (merge.c). */
+enum rn_code rn_client_query_compare_keys(const struct rn_client_query *q,
+                                          struct rn_merge_item a,
+                                          struct rn_merge_item b,
+                                          int *order) RN_CHECK;
 /* Compares two rows' order-by items (merge.c). */
 runnel_code rn_client_query_compare(const struct rn_client_query *q,
                                     struct rn_merge_item a,
@@ -107,11 +172,10 @@ static inline bool rn_client_query_is_alone(const struct rn_client_query *q)
 }
 void rn_client_query_drop_sources(struct rn_client_query *q);
 
-/* Can the query go on from where its ranges are? */
-static inline bool rn_client_query_is_replayed(const struct rn_client_query *q)
+/* Are all rows read before the first result is known? */
+static inline bool rn_client_query_is_whole(const struct rn_client_query *q)
 {
-    return q->has_plan && (rn_merge_plan_is_whole(&q->plan) ||
-                           q->plan.distinct == RN_DISTINCT_ALL);
+    return q->has_plan && rn_merge_plan_is_whole(&q->plan);
 }
 
 static inline struct rn_merge_item rn_merge_item_member(struct rn_merge_item of,

@@ -7,9 +7,9 @@ enum { ARENA_MAX = 16 << 20 };
 
 const char rn_merge_plan_features[] =
     "Aggregate,CompositeAggregate,CountIf,DCount,Distinct,GroupBy,"
-    "ListAndSetAggregate,MultipleAggregates,MultipleOrderBy,"
-    "NonStreamingOrderBy,"
-    "NonValueAggregate,OffsetAndLimit,OrderBy,Top";
+    "HybridSearch,ListAndSetAggregate,MultipleAggregates,MultipleOrderBy,"
+    "NonStreamingOrderBy,NonValueAggregate,OffsetAndLimit,OrderBy,Top,"
+    "WeightedRankFusion";
 
 /* Stands in a rewritten ORDER BY for the condition by which other clients
  * resume. */
@@ -187,6 +187,77 @@ static enum rn_code get_info(struct rn_merge_plan *p, const struct rn_json *j,
 #undef FIND
 }
 
+/* ---- ORDER BY RANK ------------------------------------------------------- */
+
+static enum rn_code get_component(struct rn_merge_plan *p,
+                                  const struct rn_json *j, uint32_t info,
+                                  struct rn_merge_plan_component *out)
+{
+    uint32_t text = rn_json_find(j, info, RN_LIT("rewrittenQuery"));
+    uint32_t order = rn_json_find(j, info, RN_LIT("orderBy"));
+    int64_t top = -1, limit = -1;
+    enum rn_code rc = get_count(j, rn_json_find(j, info, RN_LIT("top")), &top);
+
+    if (!rc)
+        rc = get_count(j, rn_json_find(j, info, RN_LIT("limit")), &limit);
+    if (!rc)
+        rc = rn_json_string_copy(j, text, &p->arena, &out->text);
+    out->most = top >= 0 ? top : limit;
+    out->way.weight = 1;
+    out->way.is_descending =
+        rn_json_string_is(j, rn_json_at(j, order, 0), RN_LIT("Descending"));
+    return !rc && out->text.len == 0 ? RN_CORRUPT : rc;
+}
+
+static enum rn_code get_weights(const struct rn_json *j, uint32_t array,
+                                struct rn_merge_plan_component *of,
+                                size_t count)
+{
+    struct rn_json_walk w = rn_json_walk_begin(j, array);
+
+    for (size_t i = 0; rn_json_walk_next(&w); i++) {
+        if (i == count || rn_json_kind(j, w.value) != RN_JSON_NUMBER)
+            return RN_CORRUPT;
+        of[i].way.weight = rn_json_double(j, w.value);
+    }
+    return RN_OK;
+}
+
+static enum rn_code get_ranking(struct rn_merge_plan *p,
+                                const struct rn_json *j, uint32_t info)
+{
+    uint32_t list = rn_json_find(j, info, RN_LIT("componentQueryInfos"));
+    uint32_t text = rn_json_find(j, info, RN_LIT("globalStatisticsQuery"));
+    struct rn_json_walk w = rn_json_walk_begin(j, list);
+    size_t count = rn_json_count(j, list);
+    struct rn_merge_plan_component *to;
+    enum rn_code rc;
+
+    if (count == 0)
+        return RN_CORRUPT;
+    to = rn_arena_alloc(&p->arena, count * sizeof(*to));
+    if (!to)
+        return RN_NOMEM;
+    p->is_ranked = true;
+    p->components = to;
+    p->distinct = RN_DISTINCT_NONE;
+    p->top = -1;
+    rc = get_count(j, rn_json_find(j, info, RN_LIT("skip")), &p->offset);
+    if (!rc)
+        rc = get_count(j, rn_json_find(j, info, RN_LIT("take")), &p->limit);
+    while (!rc && rn_json_walk_next(&w))
+        rc = get_component(p, j, w.value, &to[p->component_count++]);
+    if (!rc)
+        rc = get_weights(j, rn_json_find(j, info, RN_LIT("componentWeights")),
+                         to, count);
+    if (!rc &&
+        is_true(j, rn_json_find(j, info, RN_LIT("requiresGlobalStatistics"))))
+        rc = rn_json_string_copy(j, text, &p->arena, &p->statistics);
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
 /* A point has both ends included; an interval that ends with nothing behind it
  * is as good. */
 static enum rn_code get_range(const struct rn_json *j, uint32_t value,
@@ -230,18 +301,22 @@ runnel_code rn_merge_plan_parse(struct rn_merge_plan *p, struct rn_view body,
                                 runnel_error *error)
 {
     struct rn_json j;
-    uint32_t info;
+    uint32_t info, ranking;
     enum rn_code rc;
 
     *p = (struct rn_merge_plan){ .arena = RN_ARENA_INIT(ARENA_MAX) };
     rn_json_init(&j, NULL);
     rc = rn_json_parse(&j, body, NULL);
     info = rn_json_find(&j, 0, RN_LIT("queryInfo"));
-    if (rc == RN_BAD_REQUEST ||
-        (!rc && rn_json_kind(&j, info) != RN_JSON_OBJECT))
+    ranking = rn_json_find(&j, 0, RN_LIT("hybridSearchQueryInfo"));
+    if (rc == RN_BAD_REQUEST)
         rc = RN_CORRUPT;
-    if (!rc)
+    else if (!rc && rn_json_kind(&j, ranking) == RN_JSON_OBJECT)
+        rc = get_ranking(p, &j, ranking);
+    else if (!rc && rn_json_kind(&j, info) == RN_JSON_OBJECT)
         rc = get_info(p, &j, info);
+    else if (!rc)
+        rc = RN_CORRUPT;
     if (!rc)
         rc = get_ranges(p, &j, rn_json_find(&j, 0, RN_LIT("queryRanges")));
     rn_json_release(&j);
@@ -264,5 +339,5 @@ void rn_merge_plan_release(struct rn_merge_plan *p)
 bool rn_merge_plan_is_whole(const struct rn_merge_plan *p)
 {
     return p->is_grouped || p->aggregate != RN_AGGREGATE_NONE ||
-           p->is_unsorted || p->counts_distinct;
+           p->is_unsorted || p->counts_distinct || p->is_ranked;
 }

@@ -10,6 +10,7 @@
 
 #include "client/http/error.h"
 #include "cosmos/epk.h"
+#include "cosmos/fusion.h"
 
 enum rn_plan_distinct {
     RN_DISTINCT_NONE,
@@ -34,6 +35,13 @@ struct rn_merge_plan_alias {
     enum rn_merge_aggregate aggregate;
 };
 
+/* A query of ORDER BY RANK: the best rows by one score. */
+struct rn_merge_plan_component {
+    struct rn_view text; /* with placeholders, see cosmos/fusion.h */
+    struct rn_rank_way way;
+    int64_t most; /* -1: all */
+};
+
 struct rn_merge_plan {
     struct rn_arena arena;
     struct rn_view text; /* the text sent to each range; empty: the original */
@@ -49,6 +57,10 @@ struct rn_merge_plan {
     bool has_value;                            /* SELECT VALUE */
     bool counts_distinct;
     struct rn_view count_alias; /* of counts_distinct */
+    bool is_ranked;             /* ORDER BY RANK */
+    struct rn_view statistics;  /* its first query; empty: none is needed */
+    size_t component_count;
+    const struct rn_merge_plan_component *components;
     size_t range_count;
     const struct rn_epk_range *ranges;
 };

@@ -1,6 +1,7 @@
 /* query.c -- a query over several ranges; see query.h. */
 #include "client/query/own.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 enum {
@@ -37,9 +38,17 @@ static enum rn_code copy_options(struct rn_client_query *q,
     q->text = RN_BUF_INIT(TEXT_MAX);
     q->parameters = RN_BUF_INIT(TEXT_MAX);
     q->last_row = RN_BUF_INIT(ROWS_MAX);
+    q->last_items = RN_BUF_INIT(ROWS_MAX);
     q->scratch = RN_BUF_INIT(ROWS_MAX);
     q->results = RN_BUF_INIT(ROWS_MAX);
     q->groups = RN_BUF_INIT(ROWS_MAX);
+    q->after = RN_BUF_INIT(ROWS_MAX);
+    q->keys_text =
+        RN_BUF_INIT(o->memory_limit ? o->memory_limit : MEMORY_LIMIT);
+    q->ranking.rows = RN_BUF_INIT(ROWS_MAX);
+    q->ranking.numbers = RN_BUF_INIT(ROWS_MAX);
+    q->ranking.filled = RN_BUF_INIT(TEXT_MAX);
+    rn_json_init(&q->result_keys, &rn_page_limits);
     q->memory = RN_ARENA_INIT(o->memory_limit ? o->memory_limit : MEMORY_LIMIT);
     q->ask.body = RN_BUF_INIT(BODY_MAX);
     q->ask.key = RN_BUF_INIT(TEXT_MAX);
@@ -138,8 +147,15 @@ void rn_client_query_free(struct rn_client_query *q)
     rn_buf_release(&q->text);
     rn_buf_release(&q->parameters);
     rn_buf_release(&q->last_row);
+    rn_buf_release(&q->last_items);
     rn_buf_release(&q->scratch);
     rn_buf_release(&q->results);
+    rn_buf_release(&q->keys_text);
+    rn_buf_release(&q->after);
+    rn_buf_release(&q->ranking.rows);
+    rn_buf_release(&q->ranking.numbers);
+    rn_buf_release(&q->ranking.filled);
+    rn_json_release(&q->result_keys);
     rn_buf_release(&q->ask.body);
     rn_buf_release(&q->ask.key);
     rn_headers_release(&q->ask.headers);
@@ -157,6 +173,20 @@ void rn_rows_release(struct rn_rows *rows)
 
 /* ---- rows out ------------------------------------------------------------ */
 
+enum rn_code rn_client_query_see(struct rn_client_query *q, struct rn_view text,
+                                 bool *is_new)
+{
+    struct rn_hash128 h = rn_hash128(text, q->fingerprint);
+    struct rn_row_mark mark;
+    size_t place;
+
+    rn_put_u64(mark.bytes, h.high);
+    rn_put_u64(mark.bytes + 8, h.low);
+    return rn_seen_add_text(&q->seen,
+                            rn_view_of(mark.bytes, sizeof(mark.bytes)),
+                            &q->memory, &place, is_new);
+}
+
 static enum rn_code is_distinct(struct rn_client_query *q,
                                 struct rn_merge_item row, bool *out)
 {
@@ -165,12 +195,12 @@ static enum rn_code is_distinct(struct rn_client_query *q,
     *out = true;
     if (!q->has_plan || q->plan.distinct == RN_DISTINCT_NONE)
         return RN_OK;
-    if (q->plan.distinct == RN_DISTINCT_ALL)
-        return rn_seen_add(&q->seen, row, &q->memory, out);
     rn_buf_clear(&q->scratch);
     rc = rn_merge_item_canon(row, &q->scratch);
     if (rc)
         return rc;
+    if (q->plan.distinct == RN_DISTINCT_ALL)
+        return rn_client_query_see(q, rn_buf_view(&q->scratch), out);
     *out = !rn_view_eq(rn_buf_view(&q->scratch), rn_buf_view(&q->last_row));
     if (!*out)
         return RN_OK;
@@ -201,11 +231,7 @@ static enum rn_code pass(struct rn_client_query *q, struct rn_merge_item row,
         q->to_skip--;
         return RN_OK;
     }
-    q->given++;
-    if (q->to_replay > 0)
-        q->to_replay--;
-    else
-        rc = print_row(row, out);
+    rc = print_row(row, out);
     if (!rc && q->to_take > 0 && --q->to_take == 0)
         q->is_over = true;
     return rc;
@@ -229,6 +255,42 @@ runnel_code rn_client_query_emit(struct rn_client_query *q,
     return rn_error_take(error, rc, NULL);
 }
 
+/* Notes where the query is, and whether the result is to be left out: it was
+ * returned with an earlier token. */
+static enum rn_code note(struct rn_client_query *q,
+                         const struct rn_result_row *row, bool *is_new)
+{
+    struct rn_merge_item keys = { &q->result_keys, row->keys };
+
+    *is_new = true;
+    if (q->plan.is_ranked)
+        return rn_client_query_see(q, rn_json_text(keys.j, keys.at), is_new);
+    rn_buf_clear(&q->after);
+    return rn_merge_item_print(keys, &q->after);
+}
+
+static runnel_code hand_out_one(struct rn_client_query *q,
+                                const struct rn_result_row *row,
+                                struct rn_rows *out, runnel_error *error)
+{
+    bool is_new = false;
+    struct rn_json j;
+    enum rn_code code;
+    runnel_code rc;
+
+    rn_json_init(&j, &rn_page_limits);
+    code = rn_json_parse(&j, row->text, NULL);
+    if (!code)
+        code = note(q, row, &is_new);
+    rc = rn_client_query_explain(code, error);
+    q->is_broken = q->is_broken || code;
+    if (!rc && is_new)
+        rc = rn_client_query_emit(q, (struct rn_merge_item){ &j, 0 }, out,
+                                  error);
+    rn_json_release(&j);
+    return rc;
+}
+
 /* Hands out results that are all there. */
 static runnel_code hand_out(struct rn_client_query *q, struct rn_rows *out,
                             runnel_error *error)
@@ -239,23 +301,12 @@ static runnel_code hand_out(struct rn_client_query *q, struct rn_rows *out,
         (const struct rn_result_row *)(const void *)q->results.at;
     size_t count = q->results.len / sizeof(*rows);
     runnel_code rc = RUNNEL_OK;
-    struct rn_json j;
 
-    rn_json_init(&j, NULL);
-    while (!rc && !q->is_over && out->ends.len < limit) {
-        if (q->next_result == count) {
-            q->is_over = true;
-            break;
-        }
-        rc = rn_error_take(
-            error, rn_json_parse(&j, rows[q->next_result++].text, NULL), NULL);
-        if (!rc)
-            rc = rn_client_query_emit(q, (struct rn_merge_item){ &j, 0 }, out,
-                                      error);
-    }
+    while (!rc && !q->is_over && out->ends.len < limit &&
+           q->next_result < count)
+        rc = hand_out_one(q, &rows[q->next_result++], out, error);
     if (q->next_result == count)
         q->is_over = true;
-    rn_json_release(&j);
     return rc;
 }
 
@@ -302,7 +353,7 @@ static runnel_code fill_page(struct rn_client_query *q, struct rn_rows *out,
         rc = rn_client_query_open_sources(q, &out->charge, error);
     if (rc)
         return rc;
-    if (q->has_plan && rn_merge_plan_is_whole(&q->plan)) {
+    if (rn_client_query_is_whole(q)) {
         if (!q->is_computed)
             rc = rn_client_query_compute(q, &out->charge, error);
         return rc ? rc : hand_out(q, out, error);

@@ -2,18 +2,27 @@
  *
  * There are four ways, by the plan:
  *
- *   whole     grouped, aggregated or without an order within a range: all rows
- *             are read, then the results are returned page by page
+ *   whole     grouped, aggregated, ranked or without an order within a range:
+ *             all rows are read, then the results are returned page by page
  *   merged    ORDER BY: the least of the ranges' next rows, again and again
  *   in turn   the others: range after range, the server's pages
  *   alone     one partition key, or the catalog: the server's pages
  *
  * After each, rows pass DISTINCT, then OFFSET, then TOP and LIMIT.
  *
- * A token has the position of every range, so a query can be resumed in another
- * process.  Where a token cannot hold the state (DISTINCT without an order, and
- * whole queries), it has the number of rows returned, and the query is computed
- * again.
+ * A query can be resumed in another process by the token of a page.  What is
+ * written between the pages does not make it repeat or lose the others:
+ *
+ *   merged, in turn, alone   the token has the position of every range
+ *   DISTINCT without order   also the hashes of all rows returned.  Beyond
+ *                            RN_SEEN_MAX of them the token says so, and is
+ *                            refused: the official SDKs give no token at all
+ *   whole                    the query is computed again; results are sorted by
+ *                            ORDER BY, then by the group's key or the rid, and
+ *                            go on after the last key returned
+ *   ORDER BY RANK            computed again, as each row's rank depends on all
+ *                            others; the token has the hashes of the rows
+ *                            returned, which are left out
  *
  * A range that was split or merged is replaced by its children or its
  * successor, clamped to its interval.  One thread.

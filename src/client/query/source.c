@@ -6,13 +6,15 @@
 
 enum { RESUME_MAX = 1 << 20 };
 
+const struct rn_json_limits rn_page_limits = { .bytes = RN_ANSWER_MAX,
+                                               .nodes = 64 << 20,
+                                               .names = 32 << 20,
+                                               .depth = 256,
+                                               .twice =
+                                                   RN_JSON_TWICE_LAST_WINS };
+
 struct rn_merge_source *rn_merge_source_new(void)
 {
-    struct rn_json_limits limits = { .bytes = RN_ANSWER_MAX,
-                                     .nodes = 64 << 20,
-                                     .names = 32 << 20,
-                                     .depth = 256,
-                                     .twice = RN_JSON_TWICE_LAST_WINS };
     struct rn_merge_source *s = rn_new(sizeof(*s));
 
     if (!s)
@@ -21,7 +23,7 @@ struct rn_merge_source *rn_merge_source_new(void)
     s->resume_items = RN_BUF_INIT(RESUME_MAX);
     s->resume_rid = RN_BUF_INIT(RESUME_MAX);
     s->row = s->last = RN_JSON_NONE;
-    rn_json_init(&s->j, &limits);
+    rn_json_init(&s->j, &rn_page_limits);
     return s;
 }
 

@@ -14,6 +14,9 @@
 #include "client/account/container.h"
 #include "client/query/value.h"
 
+/* Of a page, and of whatever is made of its rows. */
+extern const struct rn_json_limits rn_page_limits;
+
 /* The request that all sources of a query send. */
 struct rn_question {
     struct rn_account *account;
@@ -41,8 +44,11 @@ struct rn_merge_source {
     uint32_t row;  /* the next one; RN_JSON_NONE: there is none */
     uint32_t last; /* the one taken before it, in this page */
 
-    /* Resumed inside a page: rows up to this one were taken before. */
+    /* Resumed inside a page: rows up to this one were taken before, the
+     * resume_count-th with that rid.  Without a rid: rows before it in order
+     * come too late, as others behind them were returned. */
     struct rn_buf resume_items, resume_rid;
+    int64_t resume_count;
 
     struct rn_client_call call;
     bool has_call;

@@ -1,13 +1,18 @@
 /* token.c -- the continuation of a query, as text:
  *
- *   rnq1. and, in base64url without padding,
- *   {"query":"<fingerprint>","given":n,"skip":n,"take":n,"last":"...",
+ *   rnq2. and, in base64url without padding,
+ *   {"query":"<fingerprint>","skip":n,"take":n,"last":"...",
+ *    "seen":"<base64url>","after":[{"item":v}...],
  *    "at":[{"min":"","max":"1F","from":"<continuation>","items":[...],
- *           "rid":"..."}]}
+ *           "rid":"...","rows":n}]}
  *
- * `at` has the sources that are not over, in order.  `from` fetches the page
- * that a source is in, and `items` and `rid` are of the row last taken from it.
- * A query that is computed again has only the members before `skip`.
+ * `last` is the row last returned of an ordered DISTINCT.  `seen` has 16 bytes
+ * for each row that must not be returned again; null: there are too many.
+ * `after` has the keys of the result last returned, of a query that is computed
+ * again; the others have `at`: the sources that are not over, in order.  `from`
+ * fetches the page that a source is in, and `items` and `rid` are of the row
+ * last taken from it, which was the `rows`-th with that rid; or, if rows behind
+ * that one were taken from other sources, only `items`, of the last of these.
  */
 #include "client/query/own.h"
 
@@ -19,11 +24,32 @@
 
 enum { TOKEN_MAX = 16 << 20 };
 
-static const char prefix[] = "rnq1.";
+static const char prefix[] = "rnq2.";
 
 /* ---- out ----------------------------------------------------------------- */
 
-static void print_taken(const struct rn_merge_source *s, struct rn_json_out *o)
+/* The rows with the last one's rid that were taken from this page: a JOIN gives
+ * several of one document. */
+static int64_t count_taken(const struct rn_merge_source *s,
+                           struct rn_merge_item rid)
+{
+    uint32_t list = rn_json_find(&s->j, 0, rn_kind_list(RN_KIND_DOCUMENT));
+    struct rn_json_walk w = rn_json_walk_begin(&s->j, list);
+    struct rn_view text = rn_json_text(rid.j, rid.at);
+    int64_t count = 0;
+
+    while (rn_json_walk_next(&w)) {
+        struct rn_merge_item row = { &s->j, w.value };
+        struct rn_merge_item own = rn_merge_item_member(row, RN_LIT("_rid"));
+        count += rn_view_eq(rn_json_text(own.j, own.at), text);
+        if (w.value == s->last)
+            break;
+    }
+    return count;
+}
+
+static void print_taken(const struct rn_client_query *q,
+                        const struct rn_merge_source *s, struct rn_json_out *o)
 {
     struct rn_merge_item last = { &s->j, s->last };
     struct rn_merge_item items =
@@ -33,18 +59,29 @@ static void print_taken(const struct rn_merge_source *s, struct rn_json_out *o)
     if (s->resume_items.len) {
         rn_json_out_key(o, RN_LIT("items"));
         rn_json_out_raw(o, rn_buf_view(&s->resume_items));
-        rn_json_out_key(o, RN_LIT("rid"));
-        rn_json_out_string(o, rn_buf_view(&s->resume_rid));
-    } else if (rn_merge_source_has_row(s) && items.at != RN_JSON_NONE &&
-               rid.at != RN_JSON_NONE) {
+        if (s->resume_rid.len) {
+            rn_json_out_key(o, RN_LIT("rid"));
+            rn_json_out_string(o, rn_buf_view(&s->resume_rid));
+            rn_json_out_key(o, RN_LIT("rows"));
+            rn_json_out_int(o, s->resume_count);
+        }
+    } else if (rn_merge_source_has_row(s) && rid.at != RN_JSON_NONE &&
+               rn_view_eq(rn_json_text(items.j, items.at),
+                          rn_buf_view(&q->last_items))) {
         rn_json_out_key(o, RN_LIT("items"));
         rn_json_out_value(o, items.j, items.at);
         rn_json_out_key(o, RN_LIT("rid"));
         rn_json_out_value(o, rid.j, rid.at);
+        rn_json_out_key(o, RN_LIT("rows"));
+        rn_json_out_int(o, count_taken(s, rid));
+    } else if (rn_merge_source_has_row(s) && q->last_items.len) {
+        rn_json_out_key(o, RN_LIT("items"));
+        rn_json_out_raw(o, rn_buf_view(&q->last_items));
     }
 }
 
-static void print_source(const struct rn_merge_source *s, struct rn_json_out *o)
+static void print_source(const struct rn_client_query *q,
+                         const struct rn_merge_source *s, struct rn_json_out *o)
 {
     const char *from = rn_merge_source_has_row(s) ? s->before : s->after;
     char min[RN_EPK_TEXT_MAX], max[RN_EPK_TEXT_MAX];
@@ -58,8 +95,35 @@ static void print_source(const struct rn_merge_source *s, struct rn_json_out *o)
         rn_json_out_key(o, RN_LIT("from"));
         rn_json_out_string(o, rn_view_text(from));
     }
-    print_taken(s, o);
+    print_taken(q, s, o);
     rn_json_out_object_end(o);
+}
+
+static enum rn_code print_seen(const struct rn_client_query *q,
+                               struct rn_json_out *o)
+{
+    struct rn_buf marks = RN_BUF_INIT(TOKEN_MAX), text = marks;
+    enum rn_code rc;
+
+    if (q->seen.count == 0)
+        return RN_OK;
+    rn_json_out_key(o, RN_LIT("seen"));
+    if (q->seen.count > RN_SEEN_MAX) {
+        rn_json_out_null(o);
+        return RN_OK;
+    }
+    rc = rn_buf_reserve(
+        &text, RN_BASE64_LEN(q->seen.count * sizeof(struct rn_row_mark)));
+    for (size_t i = 0; !rc && i < q->seen.room; i++)
+        rc = rn_buf_add(&marks, q->seen.slots[i].text);
+    if (!rc) {
+        rn_json_out_string(o, rn_base64_encode(rn_buf_view(&marks),
+                                               RN_BASE64_URL | RN_BASE64_BARE,
+                                               text.at));
+    }
+    rn_buf_release(&marks);
+    rn_buf_release(&text);
+    return rc;
 }
 
 static enum rn_code print_json(const struct rn_client_query *q,
@@ -67,30 +131,34 @@ static enum rn_code print_json(const struct rn_client_query *q,
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     char mark[20];
+    enum rn_code rc;
 
     snprintf(mark, sizeof(mark), "%016" PRIx64, q->fingerprint);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("query"));
     rn_json_out_string(&o, rn_view_text(mark));
-    rn_json_out_key(&o, RN_LIT("given"));
-    rn_json_out_int(&o, q->given);
-    if (!rn_client_query_is_replayed(q)) {
-        rn_json_out_key(&o, RN_LIT("skip"));
-        rn_json_out_int(&o, q->to_skip);
-        rn_json_out_key(&o, RN_LIT("take"));
-        rn_json_out_int(&o, q->to_take);
-        rn_json_out_key(&o, RN_LIT("last"));
-        rn_json_out_string(&o, rn_buf_view(&q->last_row));
+    rn_json_out_key(&o, RN_LIT("skip"));
+    rn_json_out_int(&o, q->to_skip);
+    rn_json_out_key(&o, RN_LIT("take"));
+    rn_json_out_int(&o, q->to_take);
+    rn_json_out_key(&o, RN_LIT("last"));
+    rn_json_out_string(&o, rn_buf_view(&q->last_row));
+    rc = print_seen(q, &o);
+    if (q->after.len) {
+        rn_json_out_key(&o, RN_LIT("after"));
+        rn_json_out_raw(&o, rn_buf_view(&q->after));
+    }
+    if (!rn_client_query_is_whole(q)) {
         rn_json_out_key(&o, RN_LIT("at"));
         rn_json_out_array_begin(&o);
         for (size_t i = 0; i < q->count; i++) {
             if (!q->sources[i]->is_over)
-                print_source(q->sources[i], &o);
+                print_source(q, q->sources[i], &o);
         }
         rn_json_out_array_end(&o);
     }
     rn_json_out_object_end(&o);
-    return rn_json_out_finish(&o);
+    return rc ? rc : rn_json_out_finish(&o);
 }
 
 runnel_code rn_client_query_print_token(struct rn_client_query *q,
@@ -117,10 +185,10 @@ runnel_code rn_client_query_print_token(struct rn_client_query *q,
 
 /* ---- in ------------------------------------------------------------------ */
 
-static enum rn_code get_int(const struct rn_json *j, const char *name,
-                            int64_t min, int64_t *out)
+static enum rn_code get_int(const struct rn_json *j, uint32_t object,
+                            const char *name, int64_t min, int64_t *out)
 {
-    uint32_t value = rn_json_find(j, 0, rn_view_text(name));
+    uint32_t value = rn_json_find(j, object, rn_view_text(name));
 
     return rn_json_kind(j, value) == RN_JSON_NUMBER &&
                    rn_json_int64(j, value, out) && *out >= min
@@ -162,11 +230,14 @@ static enum rn_code get_place(const struct rn_json *j, uint32_t at,
         rc = rn_buf_add(&from, rn_view_of("", 1));
     if (!rc && from.len > 0)
         out->after = rn_buf_take(&from);
-    if (!rc && rn_json_kind(j, items.at) == RN_JSON_ARRAY)
+    if (!rc && rn_json_kind(j, items.at) == RN_JSON_ARRAY) {
         rc = rn_merge_item_print(items, &out->resume_items);
-    if (!rc)
-        rc =
-            get_string(j, rn_json_find(j, at, RN_LIT("rid")), &out->resume_rid);
+        if (!rc)
+            rc = get_string(j, rn_json_find(j, at, RN_LIT("rid")),
+                            &out->resume_rid);
+        if (!rc && out->resume_rid.len)
+            rc = get_int(j, at, "rows", 1, &out->resume_count);
+    }
     rn_buf_release(&from);
     return rc;
 }
@@ -205,29 +276,50 @@ static runnel_code get_alone(struct rn_client_query *q, const struct rn_json *j,
     return rn_error_take(error, get_place(j, at, q->sources[0]), NULL);
 }
 
+static enum rn_code get_seen(struct rn_client_query *q, const struct rn_json *j)
+{
+    uint32_t value = rn_json_find(j, 0, RN_LIT("seen"));
+    struct rn_view text = rn_json_text(j, value);
+    struct rn_buf marks = RN_BUF_INIT(TOKEN_MAX);
+    const size_t size = sizeof(struct rn_row_mark);
+    size_t got = 0, place;
+    bool is_new;
+    enum rn_code rc = RN_OK;
+
+    if (rn_json_kind(j, value) != RN_JSON_STRING)
+        return RN_OK;
+    rc = rn_buf_reserve(&marks, text.len + 1);
+    if (!rc)
+        rc = rn_base64_decode(text, RN_BASE64_URL | RN_BASE64_BARE, marks.at,
+                              text.len, &got);
+    if (!rc && got % size)
+        rc = RN_BAD_REQUEST;
+    for (size_t at = 0; !rc && at < got; at += size)
+        rc = rn_seen_add_text(&q->seen, rn_view_of(marks.at + at, size),
+                              &q->memory, &place, &is_new);
+    rn_buf_release(&marks);
+    return rc;
+}
+
 static enum rn_code get_counts(struct rn_client_query *q,
                                const struct rn_json *j)
 {
+    struct rn_merge_item after = { j, rn_json_find(j, 0, RN_LIT("after")) };
     char mark[20];
-    enum rn_code rc = get_int(j, "given", 0, &q->given);
+    enum rn_code rc;
 
     snprintf(mark, sizeof(mark), "%016" PRIx64, q->fingerprint);
     if (!rn_json_string_is(j, rn_json_find(j, 0, RN_LIT("query")),
                            rn_view_text(mark)))
         return RN_BAD_REQUEST;
-    if (rc)
-        return rc;
-    if (rn_client_query_is_replayed(q)) {
-        q->to_replay = q->given;
-        q->given = 0;
-        return RN_OK;
-    }
-    rc = get_int(j, "skip", 0, &q->to_skip);
+    rc = get_int(j, 0, "skip", 0, &q->to_skip);
     if (!rc)
-        rc = get_int(j, "take", -1, &q->to_take);
+        rc = get_int(j, 0, "take", -1, &q->to_take);
     if (!rc)
         rc = get_string(j, rn_json_find(j, 0, RN_LIT("last")), &q->last_row);
-    return rc;
+    if (!rc && rn_json_kind(j, after.at) == RN_JSON_ARRAY)
+        rc = rn_merge_item_print(after, &q->after);
+    return rc ? rc : get_seen(q, j);
 }
 
 runnel_code rn_client_query_read_token(struct rn_client_query *q,
@@ -251,14 +343,20 @@ runnel_code rn_client_query_read_token(struct rn_client_query *q,
         code = rn_json_parse(&j, rn_view_of(json.at, got), NULL);
     if (!code)
         code = get_counts(q, &j);
-    if (code == RN_BAD_REQUEST || code == RN_TOO_LARGE) {
+    if (!code &&
+        rn_json_kind(&j, rn_json_find(&j, 0, RN_LIT("seen"))) == RN_JSON_NULL) {
+        rc = rn_error_set(error, RUNNEL_UNSUPPORTED,
+                          "DISTINCT without ORDER BY cannot be resumed after "
+                          "more than %d rows; add ORDER BY the selected value",
+                          RN_SEEN_MAX);
+    } else if (code == RN_BAD_REQUEST || code == RN_TOO_LARGE) {
         rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                           "the token is not one of this query");
     } else if (code) {
         rc = rn_error_take(error, code, NULL);
     } else if (rn_client_query_is_alone(q)) {
         rc = get_alone(q, &j, error);
-    } else if (!rn_client_query_is_replayed(q)) {
+    } else if (!rn_client_query_is_whole(q)) {
         rc = get_sources(q, &j, error);
     }
     rn_json_release(&j);

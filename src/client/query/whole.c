@@ -14,11 +14,45 @@ static size_t total_count(const struct rn_client_query *q)
     return q->plan.alias_count && !q->plan.has_value ? q->plan.alias_count : 1;
 }
 
-static enum rn_code add_group(struct rn_client_query *q)
+/* The arrays' elements, and the text as one more. */
+static enum rn_code print_keys(struct rn_merge_item order,
+                               struct rn_merge_item rest, struct rn_view text,
+                               struct rn_buf *out)
+{
+    struct rn_json_walk v = rn_json_walk_begin(order.j, order.at);
+    struct rn_json_walk w = rn_json_walk_begin(rest.j, rest.at);
+    struct rn_json_out o = RN_JSON_OUT_INIT(out);
+
+    rn_json_out_array_begin(&o);
+    while (rn_json_walk_next(&v))
+        rn_json_out_value(&o, order.j, v.value);
+    while (rn_json_walk_next(&w))
+        rn_json_out_value(&o, rest.j, w.value);
+    if (text.at) {
+        rn_json_out_object_begin(&o);
+        rn_json_out_key(&o, RN_LIT("item"));
+        rn_json_out_string(&o, text);
+        rn_json_out_object_end(&o);
+    }
+    rn_json_out_array_end(&o);
+    return rn_json_out_finish(&o);
+}
+
+static enum rn_code add_group(struct rn_client_query *q,
+                              struct rn_merge_item order,
+                              struct rn_merge_item key)
 {
     size_t count = total_count(q);
     struct rn_merge_group group = { 0 };
+    enum rn_code rc;
 
+    rn_buf_clear(&q->scratch);
+    rc = print_keys(order, key, (struct rn_view){ 0 }, &q->scratch);
+    if (rc)
+        return rc;
+    group.keys = rn_arena_copy(&q->memory, rn_buf_view(&q->scratch));
+    if (!group.keys.at)
+        return rn_arena_lack(&q->memory, q->scratch.len);
     group.totals = rn_arena_alloc(&q->memory, count * sizeof(*group.totals));
     if (!group.totals)
         return rn_arena_lack(&q->memory, count * sizeof(*group.totals));
@@ -51,14 +85,22 @@ static enum rn_code add_payload(struct rn_client_query *q,
     return rc;
 }
 
-/* The row's group is found by its key; rows without one are all of one. */
+/* The row's group is found by its key; rows without one are all of one.  With
+ * ORDER BY, which names expressions of GROUP BY only, the group's row is the
+ * payload of an ordered one. */
 static enum rn_code add_to_group(struct rn_client_query *q,
                                  struct rn_merge_item row)
 {
+    struct rn_merge_item order =
+        rn_merge_item_member(row, RN_LIT("orderByItems"));
+    struct rn_merge_item inner =
+        q->plan.order_count ? rn_merge_item_member(row, RN_LIT("payload"))
+                            : row;
     struct rn_merge_item key =
-        rn_merge_item_member(row, RN_LIT("groupByItems"));
+        rn_merge_item_member(inner, RN_LIT("groupByItems"));
     struct rn_merge_item payload =
-        q->plan.is_grouped ? rn_merge_item_member(row, RN_LIT("payload")) : row;
+        q->plan.is_grouped ? rn_merge_item_member(inner, RN_LIT("payload"))
+                           : inner;
     struct rn_merge_group *groups;
     size_t place = 0;
     bool is_new = false;
@@ -70,7 +112,7 @@ static enum rn_code add_to_group(struct rn_client_query *q,
         rc = rn_seen_add_text(&q->keys, rn_buf_view(&q->scratch), &q->memory,
                               &place, &is_new);
     if (!rc && is_new)
-        rc = add_group(q);
+        rc = add_group(q, order, key);
     groups = (struct rn_merge_group *)(void *)q->groups.at;
     return rc ? rc : add_payload(q, &groups[place], payload);
 }
@@ -98,16 +140,20 @@ static enum rn_code print_object(const struct rn_client_query *q,
     return rc ? rc : rn_json_out_finish(&o);
 }
 
-static enum rn_code add_result(struct rn_client_query *q, struct rn_view text,
-                               struct rn_view items)
+enum rn_code rn_client_query_add_result(struct rn_client_query *q,
+                                        struct rn_view text,
+                                        struct rn_view keys)
 {
-    struct rn_result_row row = { .text = rn_arena_copy(&q->memory, text),
-                                 .items = rn_arena_copy(&q->memory, items),
-                                 .place = q->results.len };
+    struct rn_result_row row = { .text = rn_arena_copy(&q->memory, text) };
+    enum rn_code rc;
 
-    if (!row.text.at || !row.items.at)
-        return rn_arena_lack(&q->memory, text.len + items.len);
-    return rn_buf_add(&q->results, rn_view_of(&row, sizeof(row)));
+    if (!row.text.at)
+        return rn_arena_lack(&q->memory, text.len);
+    rc =
+        rn_buf_add(&q->keys_text, q->keys_text.len ? RN_LIT(",") : RN_LIT("["));
+    if (!rc)
+        rc = rn_buf_add(&q->keys_text, keys);
+    return rc ? rc : rn_buf_add(&q->results, rn_view_of(&row, sizeof(row)));
 }
 
 static enum rn_code print_groups(struct rn_client_query *q)
@@ -125,7 +171,8 @@ static enum rn_code print_groups(struct rn_client_query *q)
         else
             rc = rn_total_print(groups[i].totals, &q->scratch, &defined);
         if (!rc && defined)
-            rc = add_result(q, rn_buf_view(&q->scratch), RN_LIT(""));
+            rc = rn_client_query_add_result(q, rn_buf_view(&q->scratch),
+                                            groups[i].keys);
     }
     return rc;
 }
@@ -146,23 +193,31 @@ static enum rn_code print_count(struct rn_client_query *q)
         rn_json_out_object_end(&o);
     return rn_json_out_finish(&o)
                ? rn_json_out_finish(&o)
-               : add_result(q, rn_buf_view(&q->scratch), RN_LIT(""));
+               : rn_client_query_add_result(q, rn_buf_view(&q->scratch),
+                                            RN_LIT("[]"));
 }
 
 static enum rn_code keep_sorted(struct rn_client_query *q,
                                 struct rn_merge_item row)
 {
     struct rn_merge_item payload = rn_merge_item_member(row, RN_LIT("payload"));
+    struct rn_merge_item rid = rn_merge_item_member(row, RN_LIT("_rid"));
+    struct rn_buf keys = RN_BUF_INIT(q->scratch.ceiling);
     enum rn_code rc;
 
     if (payload.at == RN_JSON_NONE)
         return RN_OK;
     rn_buf_clear(&q->scratch);
     rc = rn_merge_item_print(payload, &q->scratch);
-    /* The whole row: its keys are compared where they are. */
-    return rc ? rc
-              : add_result(q, rn_buf_view(&q->scratch),
-                           rn_json_text(row.j, row.at));
+    if (!rc)
+        rc = print_keys(rn_merge_item_member(row, RN_LIT("orderByItems")),
+                        (struct rn_merge_item){ row.j, RN_JSON_NONE },
+                        rn_json_text(rid.j, rid.at), &keys);
+    if (!rc)
+        rc = rn_client_query_add_result(q, rn_buf_view(&q->scratch),
+                                        rn_buf_view(&keys));
+    rn_buf_release(&keys);
+    return rc;
 }
 
 struct sorting {
@@ -170,36 +225,74 @@ struct sorting {
     enum rn_code rc;
 };
 
-static int by_items(const void *a, const void *b, void *context)
+static int by_keys(const void *a, const void *b, void *context)
 {
     const struct rn_result_row *x = a, *y = b;
     struct sorting *s = context;
-    struct rn_json j, k;
+    const struct rn_json *j = &s->q->result_keys;
     int order = 0;
 
-    rn_json_init(&j, NULL);
-    rn_json_init(&k, NULL);
     if (!s->rc)
-        s->rc = rn_json_parse(&j, x->items, NULL);
-    if (!s->rc)
-        s->rc = rn_json_parse(&k, y->items, NULL);
-    if (!s->rc &&
-        rn_client_query_compare(s->q, (struct rn_merge_item){ &j, 0 },
-                                (struct rn_merge_item){ &k, 0 }, &order, NULL))
-        s->rc = RN_NOMEM;
-    rn_json_release(&j);
-    rn_json_release(&k);
-    /* Rows came in the order of ranges, which breaks ties. */
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+        s->rc = rn_client_query_compare_keys(
+            s->q, (struct rn_merge_item){ j, x->keys },
+            (struct rn_merge_item){ j, y->keys }, &order);
+    return order;
+}
+
+/* Parses the keys of all results at once. */
+static enum rn_code parse_keys(struct rn_client_query *q)
+{
+    struct rn_result_row *rows = (struct rn_result_row *)(void *)q->results.at;
+    struct rn_json_walk w;
+    enum rn_code rc = rn_buf_add(&q->keys_text,
+                                 q->keys_text.len ? RN_LIT("]") : RN_LIT("[]"));
+
+    if (!rc)
+        rc = rn_json_parse(&q->result_keys, rn_buf_view(&q->keys_text), NULL);
+    if (rc)
+        return rc;
+    w = rn_json_walk_begin(&q->result_keys, 0);
+    for (size_t i = 0; rn_json_walk_next(&w); i++)
+        rows[i].keys = w.value;
+    return RN_OK;
 }
 
 static enum rn_code sort(struct rn_client_query *q)
 {
     struct sorting s = { .q = q };
 
-    qsort_r(q->results.at, q->results.len / sizeof(struct rn_result_row),
-            sizeof(struct rn_result_row), by_items, &s);
+    /* The best come first as they are. */
+    if (!q->plan.is_ranked && q->results.len)
+        qsort_r(q->results.at, q->results.len / sizeof(struct rn_result_row),
+                sizeof(struct rn_result_row), by_keys, &s);
     return s.rc;
+}
+
+/* Of a query that goes on by a token: passes over the results up to it. */
+static enum rn_code drop_given(struct rn_client_query *q)
+{
+    const struct rn_result_row *rows =
+        (const struct rn_result_row *)(const void *)q->results.at;
+    size_t count = q->results.len / sizeof(*rows);
+    struct rn_json j;
+    int order = -1;
+    enum rn_code rc;
+
+    if (q->after.len == 0)
+        return RN_OK;
+    rn_json_init(&j, &rn_page_limits);
+    rc = rn_json_parse(&j, rn_buf_view(&q->after), NULL);
+    while (!rc && q->next_result < count) {
+        struct rn_merge_item keys = { &q->result_keys,
+                                      rows[q->next_result].keys };
+        rc = rn_client_query_compare_keys(
+            q, keys, (struct rn_merge_item){ &j, 0 }, &order);
+        if (rc || order > 0)
+            break;
+        q->next_result++;
+    }
+    rn_json_release(&j);
+    return rc;
 }
 
 /* ---- all rows ------------------------------------------------------------ */
@@ -215,14 +308,14 @@ static enum rn_code add_row(struct rn_client_query *q, struct rn_merge_item row)
     return keep_sorted(q, row);
 }
 
-static enum rn_code add_rows(struct rn_client_query *q)
+static enum rn_code each_row(struct rn_client_query *q, rn_each_row_fn each)
 {
     enum rn_code rc = RN_OK;
 
     for (size_t i = 0; !rc && i < q->count; i++) {
         struct rn_merge_source *s = q->sources[i];
         while (!rc && rn_merge_source_has_row(s)) {
-            rc = add_row(q, rn_merge_source_row(s));
+            rc = each(q, rn_merge_source_row(s));
             rn_merge_source_next(s);
         }
     }
@@ -240,7 +333,7 @@ static bool want_more(struct rn_client_query *q)
     return some;
 }
 
-static runnel_code explain(enum rn_code rc, runnel_error *error)
+runnel_code rn_client_query_explain(enum rn_code rc, runnel_error *error)
 {
     if (rc == RN_TOO_LARGE)
         return rn_error_set(error, RUNNEL_TOO_LARGE,
@@ -251,8 +344,9 @@ static runnel_code explain(enum rn_code rc, runnel_error *error)
     return rn_error_take(error, rc, NULL);
 }
 
-runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
-                                    runnel_error *error)
+runnel_code rn_client_query_read_all(struct rn_client_query *q,
+                                     rn_each_row_fn each, double *charge,
+                                     runnel_error *error)
 {
     enum rn_code code = RN_OK;
     runnel_code rc = RUNNEL_OK;
@@ -260,17 +354,39 @@ runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
     while (!rc && !code && want_more(q)) {
         rc = rn_client_query_fetch(q, charge, error);
         if (!rc)
-            code = add_rows(q);
+            code = each_row(q, each);
     }
+    q->is_broken = q->is_broken || code;
+    return rc ? rc : rn_client_query_explain(code, error);
+}
+
+static enum rn_code compute(struct rn_client_query *q)
+{
+    enum rn_code rc = RN_OK;
+
+    if (q->plan.is_grouped || q->plan.aggregate != RN_AGGREGATE_NONE)
+        rc = print_groups(q);
+    else if (q->plan.counts_distinct)
+        rc = print_count(q);
+    if (!rc)
+        rc = parse_keys(q);
+    if (!rc)
+        rc = sort(q);
+    return rc ? rc : drop_given(q);
+}
+
+runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
+                                    runnel_error *error)
+{
+    enum rn_code code;
+    runnel_code rc = q->plan.is_ranked
+                         ? rn_client_query_rank(q, charge, error)
+                         : rn_client_query_read_all(q, add_row, charge, error);
+
     if (rc)
         return rc;
-    if (!code && (q->plan.is_grouped || q->plan.aggregate != RN_AGGREGATE_NONE))
-        code = print_groups(q);
-    else if (!code && q->plan.counts_distinct)
-        code = print_count(q);
-    else if (!code)
-        code = sort(q);
+    code = compute(q);
     q->is_computed = !code;
     q->is_broken = code != RN_OK;
-    return explain(code, error);
+    return rn_client_query_explain(code, error);
 }

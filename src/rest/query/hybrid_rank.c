@@ -1,22 +1,11 @@
 /* hybrid_rank.c -- ORDER BY RANK on the server; see hybrid_rank.h. */
 #include "rest/query/hybrid_rank.h"
 
-#include <stdlib.h>
-
-#define FILTER "{documentdb-formattableorderbyquery-filter}"
-#define MARK "{documentdb-formattablehybridsearchquery-"
+#include "cosmos/fusion.h"
 
 enum {
     PLAN_MAX = 16 << 20,
     HELD_MAX = 64 << 20,
-    K = 60, /* the constant of reciprocal rank fusion */
-};
-
-/* A document that is among the best by at least one score. */
-struct ranked {
-    struct rn_view rid, row; /* as JSON */
-    const double *scores;
-    double fused;
 };
 
 struct work {
@@ -26,9 +15,10 @@ struct work {
     struct rn_buf plan_text, statistics_text;
     struct rn_json plan, statistics;
     uint32_t info;      /* hybridSearchQueryInfo, in the plan */
-    struct rn_buf rows; /* array of struct ranked */
-    struct ranked *list;
-    uint32_t count, parts;
+    struct rn_buf rows; /* array of struct rn_ranked */
+    struct rn_ranked *list;
+    size_t count;
+    uint32_t parts;
     struct rn_access access;
 };
 
@@ -115,73 +105,6 @@ static enum rn_code ask_statistics(struct work *w)
     return rc;
 }
 
-/* The statistics' value for a placeholder; empty if there is none. */
-static struct rn_view meant_by(const struct work *w, struct rn_view name)
-{
-    const struct rn_json *j = &w->statistics;
-    struct rn_view words = RN_LIT("totalwordcount-");
-    struct rn_view hits = RN_LIT("hitcountsarray-"), member;
-    struct rn_json_walk each =
-        rn_json_walk_begin(j, rn_json_find(j, 0, RN_LIT("fullTextStatistics")));
-    unsigned long place;
-
-    if (rn_view_eq(name, RN_LIT("totaldocumentcount}")))
-        return rn_json_text(j, rn_json_find(j, 0, RN_LIT("documentCount")));
-    if (!rn_view_starts(name, words) && !rn_view_starts(name, hits))
-        return RN_LIT("");
-    member = rn_view_starts(name, words) ? RN_LIT("totalWordCount")
-                                         : RN_LIT("hitCounts");
-    place = strtoul(name.at + words.len, NULL, 10); /* ends at the brace */
-    while (rn_json_walk_next(&each)) {
-        if (place-- == 0)
-            return rn_json_text(j, rn_json_find(j, each.value, member));
-    }
-    return RN_LIT("");
-}
-
-/* The length of a placeholder at the beginning of a text, with its brace; 0 if
- * there is none: a search term may look like one. */
-static size_t mark_length(struct rn_view text)
-{
-    size_t n = sizeof(MARK) - 1;
-
-    if (!rn_view_starts(text, RN_LIT(MARK)))
-        return 0;
-    while (n < text.len &&
-           (text.at[n] == '-' || (text.at[n] >= '0' && text.at[n] <= '9') ||
-            (text.at[n] >= 'a' && text.at[n] <= 'z')))
-        n++;
-    return n < text.len && text.at[n] == '}' ? n + 1 : 0;
-}
-
-/* The text with placeholders replaced by numbers. */
-static enum rn_code fill_in(struct work *w, struct rn_view text,
-                            struct rn_buf *out)
-{
-    const struct rn_view filter = RN_LIT(FILTER);
-    const size_t name = sizeof(MARK) - 1;
-    enum rn_code rc = RN_OK;
-
-    while (text.len && !rc) {
-        size_t n = mark_length(text);
-        struct rn_view meant = RN_LIT("");
-
-        if (n)
-            meant = meant_by(w, rn_view_of(text.at + name, n - name));
-        if (!meant.len && rn_view_starts(text, filter)) {
-            n = filter.len;
-            meant = RN_LIT("true");
-        }
-        if (!meant.len) {
-            n = 1;
-            meant = rn_view_of(text.at, 1);
-        }
-        rc = rn_buf_add(out, meant);
-        text = rn_view_of(text.at + n, text.len - n);
-    }
-    return rc;
-}
-
 /* ---- rows ---------------------------------------------------------------- */
 
 static enum rn_code too_much(struct work *w)
@@ -208,7 +131,7 @@ static enum rn_code hold(struct work *w, const struct rn_json *j,
     struct rn_json_walk each = rn_json_walk_begin(
         j, rn_json_find(j, payload, RN_LIT("componentScores")));
     double *scores = rn_arena_alloc(&w->arena, w->parts * sizeof(*scores));
-    struct ranked new = {
+    struct rn_ranked new = {
         .rid = rn_arena_copy(
             &w->arena, rn_json_text(j, rn_json_find(j, 0, RN_LIT("_rid")))),
         .row = rn_arena_copy(&w->arena, whole_text(j, row)),
@@ -260,7 +183,7 @@ static enum rn_code ask_part(struct work *w, uint32_t part)
         &w->arena, &text);
 
     if (!rc)
-        rc = fill_in(w, text, &filled);
+        rc = rn_fusion_fill_in(text, &w->statistics, &filled);
     if (!rc) {
         text = rn_arena_copy(&w->arena, rn_buf_view(&filled));
         rc = text.at ? run_text(w, text, &sink) : too_much(w);
@@ -271,88 +194,31 @@ static enum rn_code ask_part(struct work *w, uint32_t part)
 
 /* ---- ranks --------------------------------------------------------------- */
 
-static int by_rid(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-
-    return rn_view_compare(x->rid, y->rid);
-}
-
-/* A document that is good by several scores was returned several times. */
-static void keep_once(struct work *w)
-{
-    uint32_t n = 0;
-
-    w->list = (struct ranked *)(void *)w->rows.at;
-    if (w->count == 0)
-        return;
-    qsort(w->list, w->count, sizeof(*w->list), by_rid);
-    for (uint32_t i = 1; i < w->count; i++) {
-        if (by_rid(&w->list[n], &w->list[i]))
-            w->list[++n] = w->list[i];
-    }
-    w->count = n + 1;
-}
-
-struct order {
-    uint32_t part;
-    bool is_descending;
-};
-
-static int by_score(const void *a, const void *b, void *context)
-{
-    const struct ranked *x = a, *y = b;
-    const struct order *order = context;
-    double p = x->scores[order->part], q = y->scores[order->part];
-    int found = (p > q) - (p < q);
-
-    return order->is_descending ? -found : found;
-}
-
-/* Documents with the same score have the same rank. */
-static void fuse(struct work *w, struct order *order, double weight)
-{
-    uint32_t rank = 0;
-
-    if (w->count == 0)
-        return;
-    qsort_r(w->list, w->count, sizeof(*w->list), by_score, order);
-    for (uint32_t i = 0; i < w->count; i++) {
-        rank += i == 0 || by_score(&w->list[i - 1], &w->list[i], order) != 0;
-        w->list[i].fused += weight / (K + rank);
-    }
-}
-
-static int by_fused(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    int found = (x->fused < y->fused) - (x->fused > y->fused);
-
-    return found ? found : by_rid(a, b);
-}
-
-static void fuse_all(struct work *w)
+static enum rn_code fuse_all(struct work *w)
 {
     struct rn_json_walk parts = rn_json_walk_begin(
         &w->plan,
         rn_json_find(&w->plan, w->info, RN_LIT("componentQueryInfos")));
     struct rn_json_walk weights = rn_json_walk_begin(
         &w->plan, rn_json_find(&w->plan, w->info, RN_LIT("componentWeights")));
+    struct rn_rank_way *ways =
+        rn_arena_alloc(&w->arena, (w->parts + 1) * sizeof(*ways));
 
-    keep_once(w);
+    if (!ways)
+        return too_much(w);
     for (uint32_t i = 0; rn_json_walk_next(&parts); i++) {
         struct rn_json_walk way = rn_json_walk_begin(
             &w->plan, rn_json_find(&w->plan, parts.value, RN_LIT("orderBy")));
-        struct order order = { i, rn_json_walk_next(&way) &&
-                                      rn_json_string_is(&w->plan, way.value,
-                                                        RN_LIT("Descending")) };
-        fuse(w, &order,
-             rn_json_walk_next(&weights)
-                 ? rn_json_double(&w->plan, weights.value)
-                 : 1);
+        ways[i].is_descending =
+            rn_json_walk_next(&way) &&
+            rn_json_string_is(&w->plan, way.value, RN_LIT("Descending"));
+        ways[i].weight = rn_json_walk_next(&weights)
+                             ? rn_json_double(&w->plan, weights.value)
+                             : 1;
     }
-    if (w->count)
-        qsort(w->list, w->count, sizeof(*w->list), by_fused);
+    w->list = (struct rn_ranked *)(void *)w->rows.at;
+    w->count = rn_fusion_run(w->list, w->count, ways, w->parts);
+    return RN_OK;
 }
 
 /* ---- the whole ----------------------------------------------------------- */
@@ -421,10 +287,10 @@ enum rn_code rn_ranking_run(struct rn_ranking *k, const struct rn_sink *sink,
     parts = rn_json_walk_begin(&w.plan, all);
     while (!rc && rn_json_walk_next(&parts))
         rc = ask_part(&w, parts.value);
-    if (!rc) {
-        fuse_all(&w);
+    if (!rc)
+        rc = fuse_all(&w);
+    if (!rc)
         rc = send(&w, sink);
-    }
     rn_json_release(&w.plan);
     rn_json_release(&w.statistics);
     rn_buf_release(&w.plan_text);
