@@ -180,6 +180,8 @@ static enum rn_code mem_begin(struct rn_store *base, enum rn_txn_mode mode,
     rc = mode == RN_TXN_READ ? add_reader(s, t, err) : take_turn(s, err);
     if (!rc)
         t->tree = rn_tree_copy(&s->published);
+    if (!rc && mode != RN_TXN_READ)
+        rn_tree_take_spares(&t->tree, &s->published);
     pthread_mutex_unlock(&s->lock);
     if (rc) {
         rn_free(t);

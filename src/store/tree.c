@@ -8,10 +8,13 @@
  * chosen by GAMMA, restores it; that (3, 2) suffices is proven in Hirai and
  * Yamamoto, "Balancing weight-balanced trees", 2011.
  *
- * Ownership: functions that build (node_new, rotate, balance) take over the
- * references they are given, also when they fail.  `struct edit` records a
- * failure once.  From then on every built tree is empty, up to the root: so no
- * step has to undo another.
+ * Nodes are shared by trees.  A node whose path from the root has no other
+ * holder belongs to this tree alone and is changed in place; all others are
+ * copied first (own).  The tree takes the nodes for that from its spare list,
+ * which is filled before the first change: so no step can fail half-way.
+ *
+ * Ownership: functions that change a subtree take over the reference to it and
+ * return one to the result.
  */
 #include "store/tree.h"
 
@@ -32,10 +35,6 @@ struct rn_tree_node {
     struct entry *entry;
     uint64_t count, bytes;
     atomic_uint refs;
-};
-
-struct edit {
-    bool failed;
 };
 
 static struct entry *entry_new(struct rn_view key, struct rn_view value)
@@ -95,131 +94,206 @@ static uint64_t bytes_of(const struct rn_tree_node *n)
     return n ? n->bytes : 0;
 }
 
-/* `near` becomes the child on `side`, `far` the other. */
-static struct rn_tree_node *node_new(struct edit *edit, struct entry *entry,
-                                     struct rn_tree_node *near,
-                                     struct rn_tree_node *far, unsigned side)
-{
-    struct rn_tree_node *n = edit->failed ? NULL : rn_new(sizeof(*n));
+/* ---- spare nodes --------------------------------------------------------- */
 
-    if (!n) {
-        edit->failed = true;
-        entry_drop(entry);
-        node_drop(near);
-        node_drop(far);
-        return NULL;
-    }
-    n->entry = entry;
-    n->child[side] = near;
-    n->child[!side] = far;
-    n->count = weight(near) + weight(far) - 1;
-    n->bytes = entry->face.key.len + entry->face.value.len + bytes_of(near) +
-               bytes_of(far);
+static void keep_spare(struct rn_tree *t, struct rn_tree_node *n)
+{
+    n->child[0] = t->spare;
+    t->spare = n;
+    t->spares++;
+}
+
+static struct rn_tree_node *take_spare(struct rn_tree *t)
+{
+    struct rn_tree_node *n = t->spare;
+
+    assert(n);
+    t->spare = n->child[0];
+    t->spares--;
     atomic_init(&n->refs, 1);
     return n;
 }
 
-/* Lifts the heavy `far`, or its inner child, above `entry`. */
-static struct rn_tree_node *rotate(struct edit *edit, struct entry *entry,
-                                   struct rn_tree_node *near,
-                                   struct rn_tree_node *far, unsigned side)
+static void free_spares(struct rn_tree *t)
 {
-    struct rn_tree_node *inner = far->child[side], *outer = far->child[!side];
-    struct rn_tree_node *a, *b, *top;
+    while (t->spares)
+        rn_free(take_spare(t));
+}
 
-    if (weight(inner) < GAMMA * weight(outer)) {
-        a = node_new(edit, entry, near, node_share(inner), side);
-        top =
-            node_new(edit, entry_share(far->entry), a, node_share(outer), side);
-    } else {
-        a = node_new(edit, entry, near, node_share(inner->child[side]), side);
-        b = node_new(edit, entry_share(far->entry),
-                     node_share(inner->child[!side]), node_share(outer), side);
-        top = node_new(edit, entry_share(inner->entry), a, b, side);
+/* No path is longer (tree.h). */
+static size_t longest_path(const struct rn_tree *t)
+{
+    size_t log2 = 0;
+
+    while (weight(t->root) >> log2)
+        log2++;
+    return log2 * 241 / 100;
+}
+
+/* A change copies at most the nodes on one path, and two more for a rotation at
+ * each of them; it adds one. */
+static enum rn_code reserve(struct rn_tree *t)
+{
+    size_t most = 3 * longest_path(t) + 1;
+
+    while (t->spares < most) {
+        struct rn_tree_node *n = rn_new(sizeof(*n));
+        if (!n)
+            return RN_NOMEM;
+        keep_spare(t, n);
     }
-    node_drop(far);
+    return RN_OK;
+}
+
+/* ---- changing ------------------------------------------------------------ */
+
+static struct rn_tree_node *leaf(struct rn_tree *t, struct entry *entry)
+{
+    struct rn_tree_node *n = take_spare(t);
+
+    n->child[0] = n->child[1] = NULL;
+    n->entry = entry_share(entry);
+    n->count = 1;
+    n->bytes = entry->face.key.len + entry->face.value.len;
+    return n;
+}
+
+/* The node, or a copy of it, that belongs to this tree alone; its parent does
+ * already. */
+static struct rn_tree_node *own(struct rn_tree *t, struct rn_tree_node *n)
+{
+    struct rn_tree_node *copy;
+
+    if (atomic_load_explicit(&n->refs, memory_order_acquire) == 1)
+        return n;
+    copy = take_spare(t);
+    copy->child[0] = node_share(n->child[0]);
+    copy->child[1] = node_share(n->child[1]);
+    copy->entry = entry_share(n->entry);
+    copy->count = n->count;
+    copy->bytes = n->bytes;
+    node_drop(n);
+    return copy;
+}
+
+/* Counts anew what is below a node. */
+static void count(struct rn_tree_node *n)
+{
+    const struct rn_tree_entry *e = &n->entry->face;
+
+    n->count = weight(n->child[0]) + weight(n->child[1]) - 1;
+    n->bytes = e->key.len + e->value.len + bytes_of(n->child[0]) +
+               bytes_of(n->child[1]);
+}
+
+static void set_entry(struct rn_tree_node *n, struct entry *entry)
+{
+    entry_share(entry);
+    entry_drop(n->entry);
+    n->entry = entry;
+}
+
+/* Lifts the child on `side` above its parent. */
+static struct rn_tree_node *lift(struct rn_tree *t, struct rn_tree_node *n,
+                                 unsigned side)
+{
+    struct rn_tree_node *top = own(t, n->child[side]);
+
+    n->child[side] = top->child[!side];
+    top->child[!side] = n;
+    count(n);
+    count(top);
     return top;
 }
 
-static struct rn_tree_node *balance(struct edit *edit, struct entry *entry,
-                                    struct rn_tree_node *near,
-                                    struct rn_tree_node *far, unsigned side)
+/* Lifts the heavy child on `side`, or its inner child. */
+static struct rn_tree_node *rotate(struct rn_tree *t, struct rn_tree_node *n,
+                                   unsigned side)
 {
-    if (weight(far) > DELTA * weight(near))
-        return rotate(edit, entry, near, far, side);
-    if (weight(near) > DELTA * weight(far))
-        return rotate(edit, entry, far, near, !side);
-    return node_new(edit, entry, near, far, side);
+    struct rn_tree_node *heavy = n->child[side];
+
+    if (weight(heavy->child[!side]) >= GAMMA * weight(heavy->child[side])) {
+        n->child[side] = own(t, heavy);
+        n->child[side] = lift(t, n->child[side], !side);
+    }
+    return lift(t, n, side);
 }
 
-static struct rn_tree_node *put(struct edit *edit, struct rn_tree_node *n,
+static struct rn_tree_node *balance(struct rn_tree *t, struct rn_tree_node *n)
+{
+    uint64_t smaller = weight(n->child[0]), larger = weight(n->child[1]);
+
+    if (larger > DELTA * smaller)
+        return rotate(t, n, 1);
+    if (smaller > DELTA * larger)
+        return rotate(t, n, 0);
+    count(n);
+    return n;
+}
+
+static struct rn_tree_node *put(struct rn_tree *t, struct rn_tree_node *n,
                                 struct entry *entry)
 {
-    struct rn_tree_node *near;
-    unsigned side;
     int order;
 
     if (!n)
-        return node_new(edit, entry_share(entry), NULL, NULL, 0);
+        return leaf(t, entry);
+    n = own(t, n);
     order = rn_view_compare(entry->face.key, n->entry->face.key);
     if (order == 0)
-        return node_new(edit, entry_share(entry), node_share(n->child[0]),
-                        node_share(n->child[1]), 0);
-    side = order > 0;
-    near = put(edit, n->child[side], entry);
-    return balance(edit, entry_share(n->entry), near,
-                   node_share(n->child[!side]), side);
+        set_entry(n, entry);
+    else
+        n->child[order > 0] = put(t, n->child[order > 0], entry);
+    return balance(t, n);
 }
 
-static struct rn_tree_node *del(struct edit *edit, struct rn_tree_node *n,
+/* Takes out a node that has one child at most; returns that. */
+static struct rn_tree_node *take_out(struct rn_tree *t, struct rn_tree_node *n)
+{
+    struct rn_tree_node *child = n->child[0] ? n->child[0] : n->child[1];
+
+    entry_drop(n->entry);
+    keep_spare(t, n);
+    return child;
+}
+
+/* The key must be there. */
+static struct rn_tree_node *del(struct rn_tree *t, struct rn_tree_node *n,
                                 struct rn_view key)
 {
-    int order = rn_view_compare(key, n->entry->face.key);
-    struct rn_tree_node *next, *near;
-    unsigned side = order > 0;
+    const struct rn_tree_node *next;
+    unsigned side = 1;
+    int order;
 
+    n = own(t, n);
+    order = rn_view_compare(key, n->entry->face.key);
     if (order != 0) {
-        near = del(edit, n->child[side], key);
-        return balance(edit, entry_share(n->entry), near,
-                       node_share(n->child[!side]), side);
+        side = order > 0;
+    } else if (!n->child[0] || !n->child[1]) {
+        return take_out(t, n);
+    } else { /* the next entry comes here, and its node goes */
+        for (next = n->child[1]; next->child[0];)
+            next = next->child[0];
+        set_entry(n, next->entry);
+        key = n->entry->face.key;
     }
-    if (!n->child[0] || !n->child[1])
-        return node_share(n->child[0] ? n->child[0] : n->child[1]);
-    for (next = n->child[1]; next->child[0];)
-        next = next->child[0];
-    near = del(edit, n->child[1], next->entry->face.key);
-    return balance(edit, entry_share(next->entry), near,
-                   node_share(n->child[0]), 1);
-}
-
-/* Replaces the old root by the new one, unless memory ran out on the way. */
-static enum rn_code finish(struct rn_tree *t, const struct edit *edit,
-                           struct rn_tree_node *root)
-{
-    if (edit->failed) {
-        assert(!root); /* nothing is made after the first failure */
-        return RN_NOMEM;
-    }
-    node_drop(t->root);
-    t->root = root;
-    return RN_OK;
+    n->child[side] = del(t, n->child[side], key);
+    return balance(t, n);
 }
 
 static enum rn_code put_entry(struct rn_tree *t, struct rn_view key,
                               struct rn_view value, bool gone)
 {
-    struct edit edit = { 0 };
-    struct entry *entry;
-    enum rn_code rc;
+    enum rn_code rc = reserve(t);
+    struct entry *entry = rc ? NULL : entry_new(key, value);
 
     assert(key.len > 0);
-    entry = entry_new(key, value);
     if (!entry)
         return RN_NOMEM;
     entry->face.gone = gone;
-    rc = finish(t, &edit, put(&edit, t->root, entry));
+    t->root = put(t, t->root, entry);
     entry_drop(entry);
-    return rc;
+    return RN_OK;
 }
 
 enum rn_code rn_tree_put(struct rn_tree *t, struct rn_view key,
@@ -235,22 +309,35 @@ enum rn_code rn_tree_mark(struct rn_tree *t, struct rn_view key)
 
 enum rn_code rn_tree_del(struct rn_tree *t, struct rn_view key)
 {
-    struct edit edit = { 0 };
+    enum rn_code rc;
 
     if (!rn_tree_find(t, key))
         return RN_NOT_FOUND;
-    return finish(t, &edit, del(&edit, t->root, key));
+    rc = reserve(t);
+    if (!rc)
+        t->root = del(t, t->root, key);
+    return rc;
 }
 
 struct rn_tree rn_tree_copy(const struct rn_tree *t)
 {
-    return (struct rn_tree){ node_share(t->root) };
+    return (struct rn_tree){ .root = node_share(t->root) };
+}
+
+void rn_tree_take_spares(struct rn_tree *t, struct rn_tree *from)
+{
+    assert(!t->spares);
+    t->spare = from->spare;
+    t->spares = from->spares;
+    from->spare = NULL;
+    from->spares = 0;
 }
 
 void rn_tree_release(struct rn_tree *t)
 {
     node_drop(t->root);
     t->root = NULL;
+    free_spares(t);
 }
 
 uint64_t rn_tree_count(const struct rn_tree *t)

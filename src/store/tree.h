@@ -1,9 +1,10 @@
-/* tree.h -- a persistent (immutable, path-copying) weight-balanced tree: an
- * ordered map with free snapshots.
+/* tree.h -- a persistent (path-copying) weight-balanced tree: an ordered map
+ * with free snapshots.
  *
- * Nodes never change once made: a write makes new nodes from the place of the
- * change up to the root and shares all others.  So a copy of the map is a
- * pointer and a reference count, and its readers need no lock.  No path is
+ * Nodes that two trees share never change: a write copies those on the path to
+ * the place of the change, and changes in place those that are its own already.
+ * So a copy of the map is a pointer and a reference count, its readers need no
+ * lock, and the second write of a transaction allocates little.  No path is
  * longer than 2.41 * log2(count + 1), whatever the keys are.
  *
  * Keys compare as store.h says; every key is at least one byte long.
@@ -19,9 +20,12 @@
 /* Zeroed is empty. */
 struct rn_tree {
     struct rn_tree_node *root;
+    struct rn_tree_node *spare; /* a list: memory for the next change */
+    size_t spares;
 };
 
-/* Owned by the tree; lives as long as any tree that holds it. */
+/* Owned by the tree; lives until no tree holds it, so that a change of its key
+ * may end it. */
 struct rn_tree_entry {
     struct rn_view key, value;
     bool gone; /* a tombstone, put by rn_tree_mark */
@@ -29,6 +33,8 @@ struct rn_tree_entry {
 
 struct rn_tree rn_tree_copy(const struct rn_tree *t) RN_CHECK;
 void rn_tree_release(struct rn_tree *t);
+/* Moves the memory kept for changes to a copy that has none yet. */
+void rn_tree_take_spares(struct rn_tree *t, struct rn_tree *from);
 
 uint64_t rn_tree_count(const struct rn_tree *t);
 uint64_t rn_tree_bytes(const struct rn_tree *t); /* of all keys and values */

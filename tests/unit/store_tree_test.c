@@ -33,20 +33,22 @@ static void del_number(struct rn_tree *t, unsigned n)
     assert_int_equal(rn_tree_del(t, number_key(key, n)), RN_OK);
 }
 
-/* How many allocations it takes to change the value of `n`: the nodes on the
- * path to it, and the entry. */
+/* The nodes on the path that a change of `n` in a copy of the tree walks: for
+ * each the copy allocates three, and three for the end, and the entry. */
 static unsigned path_length(struct rn_tree *t, unsigned n)
 {
     char key[16];
 
     for (unsigned fail = 1;; fail++) {
+        struct rn_tree copy = rn_tree_copy(t);
         enum rn_code rc;
 
         oom_in = fail;
-        rc = rn_tree_put(t, number_key(key, n), RN_LIT("v"));
+        rc = rn_tree_put(&copy, number_key(key, n), RN_LIT("v"));
         oom_in = 0;
+        rn_tree_release(&copy);
         if (rc == RN_OK)
-            return fail - 2;
+            return (fail - 2) / 3 - 1;
         assert_int_equal(rc, RN_NOMEM);
     }
 }
@@ -126,6 +128,37 @@ static void a_copy_stays_what_it_was(void **state)
     }
 }
 
+/* What makes a transaction of many writes cheap. */
+static void a_tree_changes_in_place_what_it_does_not_share(void **state)
+{
+    enum { N = 4096, CHANGES = 1000, LIMIT = 1 << 20 };
+    struct rn_tree t = { 0 }, before;
+    uint64_t sum;
+    char key[16];
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++)
+        put_number(&t, i);
+    before = rn_tree_copy(&t);
+    sum = sum_of(&before);
+    for (unsigned i = 0; i < N; i++)
+        put_number(&t, i); /* now it shares no node */
+    oom_in = LIMIT;
+    for (unsigned i = 0; i < CHANGES; i++)
+        assert_int_equal(
+            rn_tree_put(&t, number_key(key, i * 37 % N), RN_LIT("w")), RN_OK);
+    assert_in_range(LIMIT - oom_in, CHANGES, CHANGES + 50); /* the entries */
+    for (unsigned i = 0; i < CHANGES; i++) {
+        del_number(&t, i);
+        put_number(&t, N + i);
+    }
+    assert_in_range(LIMIT - oom_in, 2 * CHANGES, 2 * CHANGES + 50);
+    oom_in = 0;
+    assert_int_equal(sum_of(&before), sum);
+    rn_tree_release(&before);
+    rn_tree_release(&t);
+}
+
 static void counts_and_bytes_are_kept(void **state)
 {
     struct rn_tree t = { 0 };
@@ -173,21 +206,26 @@ static void without_memory_the_tree_is_as_before(void **state)
 
         for (unsigned fail = 1; rc == RN_NOMEM; fail++) {
             uint64_t before = sum_of(&t), count = rn_tree_count(&t);
+            struct rn_tree copy = rn_tree_copy(&t), old = t;
 
             oom_in = fail;
-            rc = i < 300 ? rn_tree_put(&t, number_key(key, n), RN_LIT("v"))
-                         : rn_tree_del(&t, number_key(key, n));
+            rc = i < 300 ? rn_tree_put(&copy, number_key(key, n), RN_LIT("v"))
+                         : rn_tree_del(&copy, number_key(key, n));
             oom_in = 0;
             if (rc == RN_NOMEM) {
                 failures++;
-                assert_int_equal(sum_of(&t), before);
-                assert_int_equal(rn_tree_count(&t), count);
+                assert_int_equal(sum_of(&copy), before);
+                assert_int_equal(rn_tree_count(&copy), count);
+                rn_tree_release(&copy);
+            } else {
+                t = copy;
+                rn_tree_release(&old);
             }
         }
         assert_int_equal(rc, RN_OK);
     }
     assert_int_equal(rn_tree_count(&t), 0);
-    assert_true(failures > 600);
+    assert_true(failures > 6000);
     rn_tree_release(&t);
 }
 
@@ -196,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_stay_short_whatever_the_order),
         cmocka_unit_test(a_copy_stays_what_it_was),
+        cmocka_unit_test(a_tree_changes_in_place_what_it_does_not_share),
         cmocka_unit_test(counts_and_bytes_are_kept),
         cmocka_unit_test(a_mark_is_an_entry_that_says_gone),
         cmocka_unit_test(without_memory_the_tree_is_as_before),
