@@ -91,6 +91,12 @@ rn_row_document_etag(const struct rn_row_document *d, uint32_t series)
 size_t rn_row_feed_encode(const struct rn_row_feed *f, char *out);
 enum rn_code rn_row_feed_decode(struct rn_view bytes,
                                 struct rn_row_feed *out) RN_CHECK;
+/* The whole row again, after decoding. */
+static inline struct rn_view rn_row_feed_bytes(const struct rn_row_feed *f)
+{
+    return rn_view_of(f->epk.at - RN_ROW_FEED_HEADER,
+                      RN_ROW_FEED_HEADER + f->epk.len + f->json.len);
+}
 
 size_t rn_row_range_encode(const struct rn_row_range *r,
                            char out[RN_ROW_RANGE_MAX]);

@@ -30,8 +30,9 @@ AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 class Server:
     """`runnel serve` on a port of its own; ends with the block, cleanly."""
 
-    def __init__(self, *options, data=None, listen="127.0.0.1:0"):
-        self.options, self.listen = options, listen
+    def __init__(self, *options, data=None, listen="127.0.0.1:0",
+                 program=RUNNEL):
+        self.options, self.listen, self.program = options, listen, program
         self.home = tempfile.mkdtemp()
         self.data = data or os.path.join(self.home, "data")
         self.lines = []
@@ -42,7 +43,7 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(
-            [RUNNEL, "serve", "--listen", self.listen, "--data", self.data,
+            [self.program, "serve", "--listen", self.listen, "--data", self.data,
              *self.options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)
         self.reader = threading.Thread(target=self._read, daemon=True)

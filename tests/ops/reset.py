@@ -7,15 +7,18 @@ and compared, without the properties that every write renews.
 """
 import http.client
 import json
+import os
+import time
 
+import lib
 from lib import LIMIT_S, Server, case, equal, pk_header, run_cases, sign
 
 STORES = ["mem", "local"]
 PK = {"paths": ["/pk"], "kind": "Hash"}
 
 
-def server_with(store, *options):
-    return Server("--test-mode", "--store", store, *options)
+def server_with(store, *options, **more):
+    return Server("--test-mode", "--store", store, *options, **more)
 
 
 def snapshot(server, name="clean"):
@@ -318,6 +321,42 @@ def _():
                  for i in range(10)]
         equal(taken, [200] * 8 + [413] * 2)
         equal(server.post("/_runnel/snapshot", {"name": "0"})[0], 200)
+
+
+def upsert_many(server, container, count, tag):
+    """Documents of one key, a hundred in a request."""
+    for begin in range(0, count, 100):
+        status, _, body = server.post(container + "/docs", [
+            {"operationType": "Upsert", "resourceBody": {
+                "id": str(i), "pk": "k", "n": i, "tag": tag, "s": "x" * 100}}
+            for i in range(begin, begin + 100)], headers={
+                "x-ms-cosmos-is-batch-request": "True",
+                "x-ms-cosmos-batch-atomic": "True", **pk_header("k")})
+        equal(status, 200, body)
+
+
+def cpu_ms(server):
+    """What all threads of the server have used; no other load counts."""
+    return time.clock_gettime((~server.process.pid << 3) | 2) * 1000
+
+
+@case("a reset of 10,000 documents that all have changed takes under 50 ms")
+def _():
+    release = os.environ.get("RUNNEL")
+    if not release or not os.path.exists(release):
+        raise lib.Skipped("no release program")
+    for store in STORES:
+        with server_with(store, program=release) as server:
+            container = server.make()
+            upsert_many(server, container, 10000, "clean")
+            snapshot(server)
+            took = []
+            while len(took) < 20 and min(took, default=50) >= 50:
+                upsert_many(server, container, 10000, f"changed {len(took)}")
+                before = cpu_ms(server)
+                equal(reset(server)["documents"], 10000)
+                took.append(cpu_ms(server) - before)
+            assert min(took) < 50, (store, took)
 
 
 @case("without test mode nothing can be reset")

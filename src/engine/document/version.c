@@ -115,6 +115,17 @@ enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
     return rc;
 }
 
+/* `at`: where the frame begins in the row. */
+static void place_slots(struct rn_version *v, size_t at)
+{
+    const struct rn_frame *frame = &v->container->frame;
+
+    v->rid_slot = at + frame->rid_slot;
+    v->self_slot = at + frame->self_slot;
+    v->etag_slot = at + frame->etag_slot;
+    v->ts_slot = at + frame->ts_slot;
+}
+
 /* Renders the row with placeholders in the slots; it is valid JSON even so. */
 static enum rn_code render(struct rn_version *v, const struct rn_json *j)
 {
@@ -140,10 +151,7 @@ static enum rn_code render(struct rn_version *v, const struct rn_json *j)
         end = rn_view_of(end.at + 1, end.len - 1);
         at--;
     }
-    v->rid_slot = at + frame->rid_slot;
-    v->self_slot = at + frame->self_slot;
-    v->etag_slot = at + frame->etag_slot;
-    v->ts_slot = at + frame->ts_slot;
+    place_slots(v, at);
     return rn_buf_add(&v->row, end);
 }
 
@@ -309,6 +317,53 @@ enum rn_code rn_version_render(struct rn_version *v,
     return rc;
 }
 
+/* ---- copying ------------------------------------------------------------- */
+
+/* Does a row end with the container's frame, whatever is in the slots? */
+static bool has_frame(const struct rn_frame *frame, struct rn_view row)
+{
+    char tail[SYSTEM_ROOM];
+    size_t len = frame->text.len;
+
+    if (row.len <= len + RN_ROW_FEED_HEADER || len > sizeof(tail))
+        return false;
+    memcpy(tail, row.at + row.len - len, len);
+    memcpy(tail + frame->rid_slot, frame->text.at + frame->rid_slot,
+           RN_RID_TEXT_MAX);
+    memcpy(tail + frame->self_slot, frame->text.at + frame->self_slot,
+           RN_RID_TEXT_MAX);
+    memcpy(tail + frame->etag_slot, frame->text.at + frame->etag_slot,
+           RN_ETAG_LEN - 2);
+    memcpy(tail + frame->ts_slot, frame->text.at + frame->ts_slot, TS_DIGITS);
+    return memcmp(tail, frame->text.at, len) == 0;
+}
+
+enum rn_code rn_version_copy(struct rn_version *v, const struct rn_container *c,
+                             struct rn_view key_tail, struct rn_view row)
+{
+    struct rn_row_feed feed;
+    struct rn_key end;
+    enum rn_code rc = rn_row_feed_decode(row, &feed);
+
+    if (rc)
+        return rc;
+    if (c->unique.count || c->ttl_path.count || !has_frame(&c->frame, row))
+        return RN_NOT_FOUND;
+    *v = (struct rn_version){ .container = c,
+                              .row = v->row,
+                              .ttl = feed.ttl,
+                              .is_linkless = feed.is_linkless };
+    v->epk.len = feed.epk.len;
+    memcpy(v->epk.bytes, feed.epk.at, feed.epk.len);
+    rn_key_span_tag(c->number, RN_TAG_DOCUMENT, &v->key, &end);
+    memcpy(v->key.bytes + v->key.len, key_tail.at, key_tail.len);
+    v->key.len += key_tail.len;
+    v->row.ceiling = ROW_MAX;
+    rn_buf_clear(&v->row);
+    place_slots(v, row.len - c->frame.text.len);
+    return rn_buf_add(&v->row, row);
+}
+
 /* ---- filling ------------------------------------------------------------- */
 
 void rn_version_fill(struct rn_version *v, uint64_t rid_number,
@@ -342,6 +397,11 @@ struct rn_view rn_version_json(const struct rn_version *v)
     size_t head = RN_ROW_FEED_HEADER + (unsigned char)v->row.at[1];
 
     return rn_view_of(v->row.at + head, v->row.len - head);
+}
+
+uint64_t rn_version_rid(const struct rn_version *v)
+{
+    return rn_get_u64_be(v->row.at + 16);
 }
 
 void rn_version_release(struct rn_version *v)

@@ -57,11 +57,21 @@ enum rn_code rn_version_render(struct rn_version *v,
                                struct rn_view id, struct rn_arena *arena,
                                struct rn_err *err) RN_CHECK;
 
+/* Prepares a version that the container has had, from the tail of its key and
+ * its feed row, without parsing it: such a copy is cheap.  Only for a document
+ * that exists or whose place is free, since v->pk is not known.  RN_NOT_FOUND
+ * if the row has to be rendered: the container needs values of it, or its
+ * system properties are not those of this container's documents. */
+enum rn_code rn_version_copy(struct rn_version *v, const struct rn_container *c,
+                             struct rn_view key_tail,
+                             struct rn_view row) RN_CHECK;
+
 /* Writes the values that the committer assigned into the slots. */
 void rn_version_fill(struct rn_version *v, uint64_t rid, struct rn_etag etag,
                      int64_t ts);
-/* The document as served, once filled. */
+/* The document as served, and its rid, once filled. */
 struct rn_view rn_version_json(const struct rn_version *v);
+uint64_t rn_version_rid(const struct rn_version *v);
 void rn_version_release(struct rn_version *v); /* zeroed is fine */
 
 #endif
