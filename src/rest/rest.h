@@ -21,7 +21,9 @@ struct rn_rest_opts {
     struct rn_engine *engine;
     struct rn_log *log;
     const char *data_dir; /* where the keys are; NULL: keep them in memory */
-    struct rn_view authority;       /* PEM; used where data_dir is NULL */
+    const char *authority_file; /* PEM, for clients; the file may be absent */
+    /* Likewise; if it is not empty, it takes precedence over the file. */
+    const struct rn_buf *authority;
     const char *metrics_token_file; /* NULL: none */
     const char *advertise;          /* NULL: echo Host and scheme */
     const char *consistency;        /* the account's default level */
@@ -55,8 +57,8 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                           struct rn_err *err) RN_CHECK;
 void rn_rest_close(struct rn_rest *r); /* NULL is allowed */
 /* Each reloads one file by itself: an invalid file does not keep the others
- * from being loaded.  The CA certificate, which is public, comes with the
- * keys. */
+ * from being loaded. */
+void rn_rest_reload_authority(struct rn_rest *r);
 enum rn_code rn_rest_reload_keys(struct rn_rest *r,
                                  struct rn_err *err) RN_CHECK;
 enum rn_code rn_rest_reload_token(struct rn_rest *r,

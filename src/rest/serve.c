@@ -477,19 +477,17 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* Loads the CA certificate that clients may download; it may be absent. */
-static void load_authority(struct rn_rest *r)
+void rn_rest_reload_authority(struct rn_rest *r)
 {
-    struct rn_env *env = r->opts.env;
+    const struct rn_buf *given = r->opts.authority;
     struct rn_buf text = RN_BUF_INIT(AUTHORITY_MAX), old;
     struct rn_file *file = NULL;
-    char path[4096];
 
-    snprintf(path, sizeof(path), "%s/tls/ca.pem",
-             r->opts.data_dir ? r->opts.data_dir : "");
-    if (!r->opts.data_dir)
-        (void)!rn_buf_add(&text, r->opts.authority);
-    else if (!rn_file_open(env, path, RN_OPEN_READ, &file) &&
+    if (given && given->len)
+        (void)!rn_buf_add(&text, rn_buf_view(given));
+    else if (r->opts.authority_file &&
+             !rn_file_open(r->opts.env, r->opts.authority_file, RN_OPEN_READ,
+                           &file) &&
              !rn_buf_reserve(&text, AUTHORITY_MAX))
         (void)!rn_file_read(file, text.at, AUTHORITY_MAX, 0, &text.len);
     rn_file_close(file);
@@ -537,7 +535,7 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
                                   &r->consistency, err);
     if (!rc)
         rc = open_keys(opts, &r->keys, err);
-    load_authority(r);
+    rn_rest_reload_authority(r);
     r->answers = rn_answers_new();
     if (!rc && !r->answers)
         rc = rn_fail(err, RN_NOMEM, "out of memory");
@@ -572,7 +570,6 @@ enum rn_code rn_rest_reload_keys(struct rn_rest *r, struct rn_err *err)
     enum rn_code rc = keys ? rn_keys_load(&r->opts, keys, err)
                            : rn_fail(err, RN_NOMEM, "out of memory");
 
-    load_authority(r);
     if (rc || !keys) {
         rn_secret_free(keys, sizeof(*keys));
         return rc;

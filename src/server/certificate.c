@@ -10,9 +10,10 @@
 
 enum { WARN_DAYS = 30, DAY_S = 86400, TRY_S = 3600 };
 
-void rn_certificate_init(struct rn_certificate *c)
+void rn_certificate_init(struct rn_certificate *c, const struct rn_options *o)
 {
     *c = (struct rn_certificate){ 0 };
+    snprintf(c->ca_file, sizeof(c->ca_file), "%s/tls/ca.pem", o->data);
     pthread_mutex_init(&c->lock, NULL);
 }
 
@@ -106,6 +107,7 @@ enum rn_code rn_certificate_load(struct rn_certificate *c,
         warn_of_end(log, files.cert,
                     rn_tls_not_after(tls) - rn_wall_ms(env) / 1000);
     take(c, tls, is_automatic);
+    rn_buf_release(&c->ca);
     return RN_OK;
 }
 

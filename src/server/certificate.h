@@ -30,13 +30,14 @@ struct rn_certificate {
     bool is_automatic;
     int64_t tried_s;  /* when creating one was last tried */
     struct rn_buf ca; /* of a certificate in memory: PEM, for clients */
+    char ca_file[RN_CERTIFICATE_PATH]; /* of one in DIR/tls: likewise */
 };
 
 struct rn_certificate_files {
     char cert[RN_CERTIFICATE_PATH], key[RN_CERTIFICATE_PATH];
 };
 
-void rn_certificate_init(struct rn_certificate *c);
+void rn_certificate_init(struct rn_certificate *c, const struct rn_options *o);
 void rn_certificate_close(struct rn_certificate *c);
 
 /* The paths, whether the files exist or not. */

@@ -395,7 +395,8 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .engine = s->engine,
         .log = s->log,
         .data_dir = is_in_memory(o) ? NULL : o->data,
-        .authority = rn_buf_view(&s->certificate.ca),
+        .authority_file = s->certificate.ca_file,
+        .authority = &s->certificate.ca,
         .metrics_token_file = o->metrics_token_file,
         .advertise = o->advertise,
         .host = o->advertised_host[0] ? o->advertised_host : NULL,
@@ -614,7 +615,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     s->env = rn_env_real();
     rn_shifted_clock_init(&s->turned);
     rn_file_watch_init(&s->watched);
-    rn_certificate_init(&s->certificate);
+    rn_certificate_init(&s->certificate, s->options);
     rn_random(s->env, &seed, sizeof(seed));
     rn_json_seed_set(seed);
     rc = open_listeners(s, err);
@@ -704,6 +705,7 @@ void rn_server_reload(struct rn_server *s)
     err = (struct rn_err){ 0 };
     certificate = tell_reload(s, "certificate", load_tls(s, &err), &err);
     ensure_tls(s);
+    rn_rest_reload_authority(s->rest);
     if (keys && token && certificate) {
         rn_log_info(s->log, "certificates and keys reloaded");
     } else {

@@ -456,6 +456,31 @@ def _():
         server.wait_for_line("certificates and keys reloaded")
 
 
+@case("a server in memory gives the authority of the certificate that it uses: "
+      "that of its directory, if there is one")
+def _():
+    def trusted(server):
+        _, _, text = server.ask("GET", "/_explorer/emulator.pem", key=None,
+                                raw=True)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(text)
+            file.flush()
+            equal(server.ask("GET", "/dbs", cafile=file.name)[0], 200)
+
+    with tempfile.TemporaryDirectory() as home:
+        data = home + "/data"
+        with Server(data=data) as server:
+            trusted(server)
+        with Server("--store", "mem", data=data) as server:
+            trusted(server)
+    with tempfile.TemporaryDirectory() as data:
+        with Server("--store", "mem", data=data) as server:
+            trusted(server)
+            init(data)
+            server.wait_for_line("certificates and keys reloaded")
+            trusted(server)
+
+
 def shorten(data):
     """Puts a certificate of ten days by the directory's authority in place."""
     tls = data + "/tls"
