@@ -16,7 +16,7 @@
 #
 # The server listens where the tests expect an emulator: https://localhost:8081,
 # and a second one, without --strict, at https://localhost:8903, the emulator's
-# newer gateway.  Each file starts with new servers and empty directories and
+# newer gateway.  Java's tests find the older one at port 9999, too.  Each file starts with new servers and empty directories and
 # runs up to three times:
 #
 #   control   with an account key that the server refuses; the tests that pass
@@ -48,14 +48,17 @@ shift 2
 work=$(mktemp -d) || exit 1
 kit=${SUITES_KIT:-$work}/$lang
 servers=
+forwarder=
 failures=0
 # A valid key in form, so that only the server refuses it.
 wrong_key=$(printf 'no key of this account' | base64 -w 0)
 
 end()
 {
-    # shellcheck disable=SC2086
-    if [ -n "$servers" ]; then kill -KILL $servers 2>/dev/null; fi
+    if [ -n "$servers$forwarder" ]; then
+        # shellcheck disable=SC2086
+        kill -KILL $servers $forwarder 2>/dev/null
+    fi
     rm -rf "$work"
 }
 trap end EXIT
@@ -103,6 +106,10 @@ start()
     strict) serve older 8081 --strict ;;
     *) serve older 8081 ;;
     esac
+    if [ "$lang" = java ]; then
+        "$root/tools/sdk-suites/forward.py" 9999 8081 &
+        forwarder=$!
+    fi
 }
 
 stop()
@@ -114,6 +121,11 @@ stop()
         wait "$each" || echo "    the server ended with status $?"
     done
     servers=
+    if [ -n "$forwarder" ]; then
+        kill -KILL "$forwarder"
+        wait "$forwarder" 2>/dev/null
+    fi
+    forwarder=
 }
 
 # ---- JavaScript ---------------------------------------------------------------
