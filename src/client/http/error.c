@@ -1,6 +1,8 @@
 /* error.c -- see error.h. */
 #include "client/http/error.h"
 
+#include "cosmos/status.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -120,6 +122,12 @@ runnel_code rn_error_take(runnel_error *error, enum rn_code code,
     if (err && err->code == code && err->text[0])
         return rn_error_set(error, rc, "%s", err->text);
     return rn_error_set(error, rc, "%s", runnel_code_name(rc));
+}
+
+bool rn_error_is_session(const runnel_error *error)
+{
+    return rn_status_read(error->http_status, error->sub_status)->reason ==
+           RN_REASON_SESSION;
 }
 
 void rn_error_during(runnel_error *error, const char *fmt, ...)

@@ -36,6 +36,8 @@ runnel_code rn_error_code(enum rn_code code);
 
 /* Prefixes the message with the operation that failed. */
 void rn_error_during(runnel_error *error, const char *fmt, ...) RN_PRINTF(2, 3);
+/* Was it an answer of a server that is behind the session token? */
+bool rn_error_is_session(const runnel_error *error);
 
 static inline struct rn_view rn_view_bytes(runnel_bytes bytes)
 {

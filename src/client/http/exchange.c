@@ -216,7 +216,10 @@ runnel_code rn_exchange_error(const struct rn_exchange *x, runnel_error *error)
     code = answer_code(x);
     if (code == RUNNEL_OK || !error)
         return code;
-    rn_error_set(error, code, "%s", runnel_code_name(code));
+    rn_error_set(error, code,
+                 "%s: HTTP status %d without a message of the service; is the "
+                 "endpoint that of an account?",
+                 runnel_code_name(code), x->status);
     copy_message(x, error->message, sizeof(error->message));
     error->http_status = x->status;
     error->sub_status = x->sub_status;

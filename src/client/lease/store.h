@@ -77,6 +77,7 @@ struct rn_lease_store_call {
     struct rn_client_call http;
     size_t room;
     char *continuation;
+    bool is_check; /* LIST: asks whether the container is still the same */
     struct rn_queued link;
     struct rn_lease_store_call *next;
     bool is_under_way;

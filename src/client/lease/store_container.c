@@ -26,6 +26,7 @@ struct container_store {
     struct rn_lease_store_options options;
     enum key_form key;
     bool was_created;                  /* PREPARE has created the container */
+    char rid[32];                      /* of the container at PREPARE */
     struct rn_lease_store_call *calls; /* under way */
 };
 
@@ -171,7 +172,7 @@ static runnel_code fill(struct container_store *s,
 static void send_call(struct container_store *s,
                       struct rn_lease_store_call *call, runnel_code rc)
 {
-    bool is_document = call->kind != RN_LEASE_STORE_PREPARE;
+    bool is_document = call->kind != RN_LEASE_STORE_PREPARE && !call->is_check;
 
     if (is_document)
         call->http.request.container = s->container;
@@ -276,6 +277,13 @@ static runnel_code check_key(struct container_store *s, const struct rn_json *j,
     return RUNNEL_OK;
 }
 
+static void copy_rid(const struct rn_json *j, char out[32])
+{
+    struct rn_view rid = rn_json_text(j, rn_json_find(j, 0, RN_LIT("_rid")));
+
+    snprintf(out, 32, "%.*s", RN_FMT(rid));
+}
+
 static runnel_code read_definition(struct container_store *s,
                                    struct rn_lease_store_call *call)
 {
@@ -289,6 +297,7 @@ static runnel_code read_definition(struct container_store *s,
                           "the lease container's definition cannot be read");
     if (!rc)
         rc = check_key(s, &j, &call->error);
+    copy_rid(&j, s->rid);
     ttl = rn_json_find(&j, 0, RN_LIT("defaultTtl"));
     call->lacks_ttl = rn_json_kind(&j, ttl) != RN_JSON_NUMBER;
     rn_json_release(&j);
@@ -368,15 +377,55 @@ static bool prepare(struct container_store *s, struct rn_lease_store_call *call)
     return false;
 }
 
+/* A listing that no server can answer for our session: perhaps the session is
+ * that of a container that is gone, and another has its name. */
+static void start_check(struct container_store *s,
+                        struct rn_lease_store_call *call)
+{
+    struct rn_link self = rn_client_container_link(s->container);
+
+    rn_client_call_release(&call->http);
+    rn_buf_clear(&call->json);
+    rn_client_call_init(&call->http, rn_client_container_account(s->container),
+                        "GET", RN_EFFECT_READ, &self);
+    call->is_check = true;
+    send_call(s, call, RUNNEL_OK);
+}
+
+static void end_check(struct container_store *s,
+                      struct rn_lease_store_call *call)
+{
+    char rid[32] = "";
+    struct rn_json j;
+
+    rn_json_init(&j, NULL);
+    if (!call->http.code &&
+        !rn_json_parse(&j, rn_buf_view(&call->http.exchange.answer), NULL))
+        copy_rid(&j, rid);
+    rn_json_release(&j);
+    if (rid[0] && strcmp(rid, s->rid) != 0)
+        call->code = rn_error_set(&call->error, RUNNEL_NOT_FOUND,
+                                  "another container has its name now");
+}
+
 /* True if the call is over. */
 static bool take_answer(struct container_store *s,
                         struct rn_lease_store_call *call)
 {
+    if (call->is_check) {
+        end_check(s, call);
+        return true;
+    }
     call->code = call->http.code;
     call->error = call->http.error;
     note_answer(call);
     if (call->kind == RN_LEASE_STORE_PREPARE)
         return !prepare(s, call);
+    if (call->kind == RN_LEASE_STORE_LIST &&
+        rn_error_is_session(&call->error)) {
+        start_check(s, call);
+        return false;
+    }
     if (!call->code && (call->kind == RN_LEASE_STORE_LIST ||
                         call->kind == RN_LEASE_STORE_READ))
         call->code = read_documents(call);

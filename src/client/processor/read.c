@@ -132,6 +132,16 @@ static void take_nothing(struct rn_worker *w)
         w->must_checkpoint = true;
 }
 
+/* The service has never given such a position, or only to another container. */
+static void tell_bad_position(struct rn_worker *w)
+{
+    rn_host_tell(w->host, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_CRITICAL,
+                 w->token, &w->reader.error,
+                 "the service refuses the lease's position; move the lease "
+                 "with runnel_leases_seek: %s",
+                 w->reader.error.message);
+}
+
 static void tell_failure(struct rn_worker *w)
 {
     struct rn_reader *r = &w->reader;
@@ -139,6 +149,10 @@ static void tell_failure(struct rn_worker *w)
 
     if (is_throttled)
         w->host->stats.throttled++;
+    if (r->code == RUNNEL_BAD_REQUEST && r->at.kind == RN_POSITION_ETAG) {
+        tell_bad_position(w);
+        return;
+    }
     rn_host_tell(
         w->host, is_throttled ? RUNNEL_EVENT_THROTTLED : RUNNEL_EVENT_TROUBLE,
         is_throttled ? RUNNEL_SEVERITY_INFO : RUNNEL_SEVERITY_ERROR, w->token,
@@ -162,8 +176,9 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
         w->failing_ns = now_ns;
     tell_failure(w);
     /* A container that was created anew refuses a position that is beyond its
-     * LSNs. */
-    if (r->code == RUNNEL_NOT_FOUND || r->code == RUNNEL_BAD_REQUEST)
+     * LSNs, and a session of the old one. */
+    if (r->code == RUNNEL_NOT_FOUND || r->code == RUNNEL_BAD_REQUEST ||
+        rn_error_is_session(&r->error))
         rn_host_check_source(h);
     if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
