@@ -160,7 +160,7 @@ static void a_wrong_lease_container_is_refused_in_words(void **state)
     (void)state;
     hosts_open_keyed(&h, 1, 2, "/foo");
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
-    assert_non_null(strstr(error.message, "/partitionKey"));
+    assert_non_null(strstr(error.message, "/id or /partitionKey"));
 }
 
 static void a_missing_container_is_named(void **state)
@@ -351,6 +351,10 @@ static void options_that_contradict_are_refused(void **state)
         RUNNEL_FEED_INIT, .mode = RUNNEL_FEED_ALL,
         .start = RUNNEL_START_BEGINNING
     };
+    static const runnel_feed_options all_from_a_time = {
+        RUNNEL_FEED_INIT, .mode = RUNNEL_FEED_ALL, .start = RUNNEL_START_TIME,
+        .start_time_ms = 1000
+    };
     static const runnel_feed_options with_range = { RUNNEL_FEED_INIT,
                                                     .range = "0" };
     runnel_processor_options o = hosts_options();
@@ -370,6 +374,8 @@ static void options_that_contradict_are_refused(void **state)
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
     o = hosts_options();
     o.feed = &all_from_beginning;
+    assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    o.feed = &all_from_a_time;
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
     o.feed = &with_range;
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
@@ -395,7 +401,13 @@ static void leases_of_the_other_mode_are_refused(void **state)
     hosts_stop(&h, 0);
     o.feed = &all;
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
-    assert_non_null(strstr(error.message, "mode"));
+    assert_non_null(strstr(error.message, "of latest versions"));
+    o.name = "q";
+    assert_int_equal(start(&o, &error), RUNNEL_OK);
+    hosts_stop(&h, 0);
+    o.feed = NULL;
+    assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    assert_non_null(strstr(error.message, "of all versions"));
 }
 
 static void discarded_leases_begin_again(void **state)

@@ -18,6 +18,8 @@
  */
 #include "client/processor/bootstrap_own.h"
 
+#include "json/print.h"
+
 #include <stdio.h>
 
 enum {
@@ -98,21 +100,31 @@ static void start_call(struct rn_bootstrap *b)
     h->store->ops->start(h->store, &b->call);
 }
 
-/* The marker or the lock; `etag` is the condition of a removal. */
+/* The marker or the lock; without `ttl_s` it does not expire.  `etag` is the
+ * condition of a removal. */
 static void start_own(struct rn_bootstrap *b, enum rn_lease_store_kind kind,
-                      const char *name, const char *more, const char *etag)
+                      const char *name, unsigned ttl_s, const char *etag)
 {
     struct rn_lease_store_call *call = new_call(b, kind);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&call->json);
     struct rn_host *h = b->host;
     enum rn_code rc;
 
     snprintf(call->id, sizeof(call->id), "%s%s", h->base, name);
     snprintf(call->etag, sizeof(call->etag), "%s", etag);
-    rc = rn_buf_printf(&call->json, "{\"id\":\"%s\"", call->id);
-    if (!rc && h->store->has_key_member)
-        rc = rn_buf_printf(&call->json, ",\"partitionKey\":\"%s\"", call->id);
-    if (!rc)
-        rc = rn_buf_printf(&call->json, "%s}", more);
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("id"));
+    rn_json_out_string(&o, rn_view_text(call->id));
+    if (h->store->has_key_member) {
+        rn_json_out_key(&o, RN_LIT("partitionKey"));
+        rn_json_out_string(&o, rn_view_text(call->id));
+    }
+    if (ttl_s) {
+        rn_json_out_key(&o, RN_LIT("ttl"));
+        rn_json_out_uint(&o, ttl_s);
+    }
+    rn_json_out_object_end(&o);
+    rc = rn_json_out_finish(&o);
     (void)rc; /* far below the ceiling */
     start_call(b);
 }
@@ -153,7 +165,7 @@ void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
         return;
     }
     rn_host_tell(b->host, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                 error, "the lease store is not ready: %s", error->message);
+                 error, "not started yet, trying again: %s", error->message);
     b->due_ns = now_ns + rn_host_jitter(b->host, RETRY_MS, 100, 200);
     if (b->step == RN_STEP_SOURCE || b->step == RN_STEP_PREPARE)
         return; /* the same again */
@@ -183,6 +195,8 @@ static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
     runnel_code rc = b->source.code;
 
     *error = b->source.error;
+    if (rc && rc != RUNNEL_NOT_FOUND)
+        rn_error_during(error, "the source container cannot be read");
     if (rc == RUNNEL_NOT_FOUND)
         rn_error_set(error, rc, "the source container %.*s/%.*s does not exist",
                      RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
@@ -231,9 +245,13 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
 static void prepared(struct rn_bootstrap *b, int64_t now_ns)
 {
     struct rn_host *h = b->host;
+    runnel_code code = b->call.code;
 
-    if (b->call.code) {
-        rn_bootstrap_retry(b, b->call.code, &b->call.error, now_ns);
+    if (code) {
+        if (code != RUNNEL_NOT_FOUND && code != RUNNEL_BAD_REQUEST)
+            rn_error_during(&b->call.error, "the lease container cannot be "
+                                            "read");
+        rn_bootstrap_retry(b, code, &b->call.error, now_ns);
         return;
     }
     if (b->call.lacks_ttl) {
@@ -283,7 +301,7 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
             start_call(b);
         }
     } else if (b->at == l->count && l->has_marker) {
-        start_own(b, RN_LEASE_STORE_REMOVE, ".info", "", "");
+        start_own(b, RN_LEASE_STORE_REMOVE, ".info", 0, "");
     } else {
         b->has_discarded = true;
         b->at = 0;
@@ -315,10 +333,10 @@ static void do_lock(struct rn_bootstrap *b)
     if (l->has_lock && l->now_ms && l->lock_written_ms &&
         l->now_ms - l->lock_written_ms > (LOCK_S + 1) * 1000) {
         b->step = RN_STEP_BREAK_LOCK;
-        start_own(b, RN_LEASE_STORE_REMOVE, ".lock", "", l->lock_etag);
+        start_own(b, RN_LEASE_STORE_REMOVE, ".lock", 0, l->lock_etag);
         return;
     }
-    start_own(b, RN_LEASE_STORE_CREATE, ".lock", ",\"ttl\":30", "");
+    start_own(b, RN_LEASE_STORE_CREATE, ".lock", LOCK_S, "");
 }
 
 static void locked(struct rn_bootstrap *b, int64_t now_ns)
@@ -535,10 +553,10 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
         do_create(b, now_ns);
         break;
     case RN_STEP_MARKER:
-        start_own(b, RN_LEASE_STORE_CREATE, ".info", "", "");
+        start_own(b, RN_LEASE_STORE_CREATE, ".info", 0, "");
         break;
     case RN_STEP_UNLOCK:
-        start_own(b, RN_LEASE_STORE_REMOVE, ".lock", "", b->lock_etag);
+        start_own(b, RN_LEASE_STORE_REMOVE, ".lock", 0, b->lock_etag);
         break;
     default:
         break;

@@ -24,8 +24,11 @@ static bool is_refused(struct rn_bootstrap *b)
         if (!rn_view_eq(theirs, mode)) {
             rn_bootstrap_refuse(
                 b, RUNNEL_BAD_REQUEST,
-                "the leases are of the other feed mode; use another "
-                "processor name");
+                h->config.mode == RUNNEL_FEED_ALL
+                    ? "the leases of this processor name are of latest "
+                      "versions; use another name for all versions"
+                    : "the leases of this processor name are of all versions; "
+                      "use another name for latest versions");
             return true;
         }
         if (h->config.o.fleet == RUNNEL_FLEET_NATIVE && lease->owner.at &&
@@ -226,14 +229,9 @@ static void decide(struct rn_bootstrap *b)
                             "discard_leases or import leases");
         return;
     }
-    if (l->damaged) {
-        rn_host_tell(b->host, RUNNEL_EVENT_CONFIGURATION,
-                     RUNNEL_SEVERITY_CRITICAL, NULL, &l->error, "%s",
-                     l->error.message);
-        if (l->has_marker) { /* its range waits for an operator */
-            rn_bootstrap_complete(b);
-            return;
-        }
+    if (l->damaged && l->has_marker) {
+        rn_bootstrap_complete(b); /* its range waits; the pass says so */
+        return;
     }
     if (!b->has_lock) {
         b->step = RN_STEP_LOCK;

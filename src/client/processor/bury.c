@@ -182,7 +182,8 @@ static void settle(struct rn_worker *w, bool is_stored)
     if (!is_stored) {
         rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_CRITICAL,
                      w->token, NULL,
-                     "a dead letter cannot be stored; the lease waits");
+                     "a dead letter cannot be stored; the lease waits until "
+                     "it can");
         rn_window_block(&w->window, d, rn_mono_ns(h->env));
         return;
     }
@@ -215,7 +216,8 @@ static void block(struct rn_worker *w, struct rn_delivery *d)
 {
     if (!d->is_reported)
         tell(w, RUNNEL_EVENT_BLOCKED, RUNNEL_SEVERITY_CRITICAL, d,
-             "fails again and again; the lease waits");
+             "holds up its lease; mend the handler, or choose a policy with "
+             "`exhausted`");
     d->is_reported = true;
     rn_window_block(&w->window, d, rn_mono_ns(w->host->env));
 }

@@ -53,7 +53,8 @@ static runnel_code copy_name(const char *text, const char *what,
         if ((unsigned char)text[i] < ' ' || text[i] == 127 ||
             strchr("/\\?#", text[i])) {
             return rn_error_set(error, RUNNEL_BAD_REQUEST,
-                                "%s has a character that ids may not have",
+                                "%s has a control character or one of / \\ ? "
+                                "#, which ids may not have",
                                 what);
         }
     }
@@ -111,8 +112,10 @@ static runnel_code check_numbers(const runnel_processor_options *o,
                                  runnel_error *error)
 {
     if (o->lease_renew_ms >= o->lease_expire_ms)
-        return refuse(error, "lease_renew_ms must be below lease_expire_ms, or "
-                             "leases expire while their owner lives");
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "lease_renew_ms (%u) must be below lease_expire_ms "
+                            "(%u), or leases expire while their owner lives",
+                            o->lease_renew_ms, o->lease_expire_ms);
     if (o->manual_checkpoint &&
         (o->batch_limit || o->parallel > 1 || o->single_key))
         return refuse(error, "manual_checkpoint excludes batch_limit, parallel "

@@ -292,6 +292,11 @@ static bool watch_lane(struct rn_worker *w, const struct rn_lane *lane,
             continue;
         }
         if (d->is_stuck) {
+            rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
+                         w->token, NULL,
+                         "a handler has not returned for %lld s; its lease is "
+                         "released",
+                         (long long)((now_ns - since) / 1000000000));
             rn_host_avoid(w->host, w->id);
             rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
             w->is_deadline_over = true;
@@ -300,7 +305,7 @@ static bool watch_lane(struct rn_worker *w, const struct rn_lane *lane,
         }
         d->is_stuck = true;
         rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR,
-                     w->token, NULL, "a handler runs for %lld s",
+                     w->token, NULL, "a handler has not returned for %lld s",
                      (long long)((now_ns - since) / 1000000000));
         return true;
     }

@@ -8,7 +8,7 @@ struct told {
     struct told *next;
     runnel_event event;
     runnel_error error;
-    char message[256];
+    char message[RN_EVENT_MESSAGE_MAX];
     char lease[520];
     char host[132];
 };

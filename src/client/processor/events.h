@@ -12,7 +12,10 @@
 
 #include <runnel/processor.h>
 
-enum { RN_EVENTS_MAX = 1024 }; /* the capacity of the queue */
+enum {
+    RN_EVENTS_MAX = 1024,       /* the capacity of the queue */
+    RN_EVENT_MESSAGE_MAX = 320, /* an error's message and what it means */
+};
 
 struct rn_events;
 

@@ -14,17 +14,24 @@ static const int64_t ms_ns = 1000000;
 
 /* ---- small services ------------------------------------------------------ */
 
-void rn_host_put(struct rn_host *h, runnel_event *event, const char *fmt, ...)
+static void put(struct rn_host *h, runnel_event *event, const char *fmt,
+                va_list args)
 {
-    char message[256];
-    va_list args;
+    char message[RN_EVENT_MESSAGE_MAX];
 
-    va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
-    va_end(args);
     event->size = sizeof(*event);
     event->message = message;
     rn_events_put(h->events, event);
+}
+
+void rn_host_put(struct rn_host *h, runnel_event *event, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    put(h, event, fmt, args);
+    va_end(args);
 }
 
 void rn_host_tell(struct rn_host *h, runnel_event_kind kind,
@@ -34,15 +41,11 @@ void rn_host_tell(struct rn_host *h, runnel_event_kind kind,
     runnel_event event = {
         .kind = kind, .severity = severity, .lease = lease, .error = error
     };
-    char message[256];
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(message, sizeof(message), fmt, args);
+    put(h, &event, fmt, args);
     va_end(args);
-    event.size = sizeof(event);
-    event.message = message;
-    rn_events_put(h->events, &event);
 }
 
 void rn_host_wake(struct rn_host *h)
@@ -157,9 +160,20 @@ void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
         h->error = *error;
     else
         rn_error_set(&h->error, code, "%s", what);
-    rn_host_tell(h, kind, RUNNEL_SEVERITY_CRITICAL, NULL, &h->error, "%s: %s",
-                 what, h->error.message);
+    rn_host_tell(h, kind, RUNNEL_SEVERITY_CRITICAL, NULL, &h->error, "%s%s%s",
+                 what, error ? ": " : "", error ? error->message : "");
     drain_workers(h);
+}
+
+void rn_host_clash(struct rn_host *h)
+{
+    char what[RN_HOST_MAX + 128];
+
+    snprintf(what, sizeof(what),
+             "a host that started later is named \"%s\" too, so this one "
+             "stops; give each host a name of its own",
+             h->config.host);
+    rn_host_fail(h, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL, what);
 }
 
 static void take_drain(struct rn_host *h, int64_t now_ns)
@@ -216,8 +230,10 @@ static void ready(struct rn_host *h)
         if (h->config.o.lease_expire_ms / 3 < h->config.o.lease_renew_ms) {
             rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
                          NULL, NULL,
-                         "lease_expire_ms should be three times "
-                         "lease_renew_ms");
+                         "lease_expire_ms (%u) should be at least three times "
+                         "lease_renew_ms (%u): one slow write loses a lease",
+                         h->config.o.lease_expire_ms,
+                         h->config.o.lease_renew_ms);
         }
     }
     pthread_cond_broadcast(&h->changed);
@@ -225,11 +241,10 @@ static void ready(struct rn_host *h)
 
 /* ---- the step ------------------------------------------------------------ */
 
-static void take_message(struct rn_host *h, struct rn_message *m)
+static void take_message(struct rn_message *m)
 {
     struct rn_checkpoint_wait *c = m->item;
 
-    (void)h;
     switch (m->kind) {
     case RN_MESSAGE_RETURNED:
         rn_worker_returned(m->item);
@@ -259,7 +274,7 @@ static void take_inbox(struct rn_host *h)
     while (next) {
         struct rn_message *m = RN_CONTAINER_OF(next, struct rn_message, link);
         next = next->next;
-        take_message(h, m);
+        take_message(m);
     }
 }
 

@@ -244,6 +244,8 @@ void rn_host_rouse(void *host);
 void rn_host_post(struct rn_host *h, struct rn_message *m);
 void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
                   const runnel_error *error, const char *what);
+/* Another host that started later has our name: the newest wins. */
+void rn_host_clash(struct rn_host *h);
 /* The store's clock now. */
 int64_t rn_host_store_ms(const struct rn_host *h);
 /* Learns the store's clock from an answer, counts the request. */
@@ -330,6 +332,9 @@ void rn_worker_buried(struct rn_worker *w);
 int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns);
 
 /* write.c: the lease */
+/* A write that was sent then has succeeded: the lease is ours until shortly
+ * before it expires. */
+void rn_worker_note_written(struct rn_worker *w, int64_t sent_ns);
 int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns);
 void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c);
 void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code);

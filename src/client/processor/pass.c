@@ -60,9 +60,11 @@ static void tell_damage(struct rn_pass *p)
     if (p->listing.damaged && p->listing.damaged != h->damaged_told) {
         rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL,
                      NULL, &p->listing.error,
-                     "%zu lease document%s cannot be read, first %s: %s",
-                     p->listing.damaged, p->listing.damaged == 1 ? "" : "s",
-                     p->listing.damaged_id, p->listing.error.message);
+                     "%zu range%s until the lease document is repaired, or "
+                     "deleted to begin again: %s",
+                     p->listing.damaged,
+                     p->listing.damaged == 1 ? " waits" : "s wait",
+                     p->listing.error.message);
     }
     h->damaged_told = (uint32_t)p->listing.damaged;
 }
@@ -95,8 +97,7 @@ static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
         !rn_view_eq(lease->owner, rn_view_text(h->config.host)) ||
         rn_lease_session_start(lease) <= h->start_ms)
         return false;
-    rn_host_fail(h, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
-                 "a newer host has our name");
+    rn_host_clash(h);
     return true;
 }
 
@@ -297,9 +298,10 @@ static void adopt(struct rn_pass *p)
                             (int64_t)h->config.o.lease_renew_ms) {
             rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
                          NULL, NULL,
-                         "lease %.*s was written by a host of our name "
-                         "moments ago; names must differ",
-                         RN_FMT(d->lease.token));
+                         "lease %.*s was written by a host named \"%s\" "
+                         "moments ago; if that host still runs, it stops "
+                         "now: give each host a name of its own",
+                         RN_FMT(d->lease.token), h->config.host);
         }
         acquire(p, p->places[i], false);
     }

@@ -82,16 +82,10 @@ void rn_worker_acquire(struct rn_worker *w, bool is_expired)
 
 void rn_worker_adopt(struct rn_worker *w, const char *session, int64_t sent_ns)
 {
-    const runnel_processor_options *o = &w->host->config.o;
-
     snprintf(w->session, sizeof(w->session), "%s", session);
     w->epoch = rn_lease_number(&w->document->lease, RN_LEASE_EPOCH);
-    w->written_ns = sent_ns;
     w->checkpointed_ns = sent_ns;
-    atomic_store(&w->valid_until_ns,
-                 sent_ns + (int64_t)o->lease_expire_ms * 900000);
-    w->renew_due_ns =
-        sent_ns + rn_host_jitter(w->host, o->lease_renew_ms, 80, 100);
+    rn_worker_note_written(w, sent_ns);
     rn_worker_start_open(w);
 }
 

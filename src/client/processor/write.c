@@ -54,7 +54,7 @@ static void start_call(struct rn_worker *w, enum rn_lease_store_kind kind)
 
 /* ---- outcomes ------------------------------------------------------------ */
 
-static void note_validity(struct rn_worker *w, int64_t sent_ns)
+void rn_worker_note_written(struct rn_worker *w, int64_t sent_ns)
 {
     const runnel_processor_options *o = &w->host->config.o;
     uint32_t guard = o->lease_expire_ms / 10;
@@ -168,8 +168,7 @@ static void lost(struct rn_worker *w)
                 w->update.owner[0] ? " to " : "", w->update.owner);
     if (strcmp(w->update.owner, h->config.host) == 0 &&
         w->update.owner_start_ms > h->start_ms)
-        rn_host_fail(h, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL,
-                     "a newer host has our name");
+        rn_host_clash(h);
     rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
     rn_worker_lose(w, RUNNEL_CLOSE_LEASE_LOST);
 }
@@ -206,7 +205,7 @@ static void finish(struct rn_worker *w, int64_t now_ns)
 
     w->is_updating = false;
     if (next == RN_UPDATE_DONE)
-        note_validity(w, w->write_sent_ns);
+        rn_worker_note_written(w, w->write_sent_ns);
     if (next == RN_UPDATE_LOST)
         lost(w);
     else if (next == RN_UPDATE_FAILED)
@@ -296,19 +295,23 @@ static bool choose_position(struct rn_worker *w, struct rn_position *out)
 {
     struct rn_view there = w->document->lease.position;
     bool is_manual = w->host->config.o.manual_checkpoint;
+    const struct rn_position *done;
 
     if (RN_BUG(CHECKPOINT_AT_DELIVERY) && w->window.last)
-        *out = w->window.last->token;
+        done = &w->window.last->token;
     else if (RN_BUG(NOTHING_STORED_WHILE_OPEN) && w->window.last &&
              !w->window.last->page)
-        *out = w->window.last->token;
+        done = &w->window.last->token;
     else if (is_manual && w->has_manual)
-        *out = w->manual;
+        done = &w->manual;
     else if (w->window.has_moved && !(is_manual && w->is_manual_open))
-        *out = w->window.position;
+        done = &w->window.position;
     else
         return false;
-    return !there.at || !rn_view_eq(there, rn_view_text(out->etag));
+    if (there.at && rn_view_eq(there, rn_view_text(done->etag)))
+        return false;
+    *out = *done;
+    return true;
 }
 
 static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
