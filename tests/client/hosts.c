@@ -101,6 +101,7 @@ static void note(struct hosts *h, const runnel_change *c, bool is_done)
 
     h->delivered[id]++;
     h->deliveries++;
+    h->handled[id] += is_done;
     if (!is_done)
         return;
     if (version < h->seen[id])
@@ -356,4 +357,53 @@ void hosts_check(struct hosts *h)
             fail_msg("document %d: written %d, handled %d", i, h->written[i],
                      h->seen[i]);
     assert_int_equal(h->disorder, 0);
+}
+
+/* ---- what goes wrong ----------------------------------------------------- */
+
+static bool has_part(const struct service_request *q, const char *part)
+{
+    return memmem(q->path.at, q->path.len, part, strlen(part)) ||
+           (q->body.len && memmem(q->body.at, q->body.len, part, strlen(part)));
+}
+
+static bool refuse(void *context, const struct service_request *q,
+                   struct service_answer *a)
+{
+    struct hosts *h = context;
+    struct hosts_fault *f = &h->fault;
+
+    if (f->done >= f->times ||
+        !rn_view_eq(q->method, rn_view_text(f->method)) ||
+        !has_part(q, f->part))
+        return false;
+    f->done++;
+    a->header_count = 0;
+    service_refuse(a, f->status, f->sub, "No.");
+    if (f->retry_after_ms)
+        service_say(a, "x-ms-retry-after-ms", "%u", f->retry_after_ms);
+    return true;
+}
+
+void hosts_refuse(struct hosts *h, const struct hosts_fault *fault)
+{
+    h->fault = *fault;
+    h->world.wire.before = refuse;
+    h->world.wire.context = h;
+}
+
+void hosts_tamper(struct hosts *h, const char *token, const char *old,
+                  const char *new_text)
+{
+    const struct service_entry *lease = hosts_lease(h, token);
+    const char *at;
+    char *text;
+
+    assert_non_null(lease);
+    at = strstr(lease->json, old);
+    assert_non_null(at);
+    assert_true(asprintf(&text, "%.*s%s%s", (int)(at - lease->json),
+                         lease->json, new_text, at + strlen(old)) > 0);
+    assert_non_null(service_upsert(h->leases, text));
+    free(text);
 }

@@ -34,6 +34,15 @@ struct hosts_host {
     char last_message[256];            /* of a warning or worse */
 };
 
+/* Refuses requests: the next `times` of this method that have `part` in path or
+ * body get the status instead of the service's answer. */
+struct hosts_fault {
+    const char *method, *part;
+    int status, sub;
+    uint32_t retry_after_ms; /* 0: not said */
+    unsigned times, done;
+};
+
 struct hosts {
     struct world world;
     struct service_box *leases;
@@ -44,12 +53,14 @@ struct hosts {
     int written[HOSTS_DOCUMENTS_MAX];
     int seen[HOSTS_DOCUMENTS_MAX];
     unsigned delivered[HOSTS_DOCUMENTS_MAX];
+    unsigned handled[HOSTS_DOCUMENTS_MAX]; /* with the verdict DONE */
     unsigned disorder; /* an older version after a newer one */
     unsigned deliveries;
     /* The verdict on a batch; NULL: DONE. */
     runnel_verdict (*judge)(struct hosts_host *h, const char *lease,
                             const runnel_batch *batch);
     struct rn_client_container *dead_letters;
+    struct hosts_fault fault;
 };
 
 void hosts_open(struct hosts *h, uint64_t seed, unsigned ranges);
@@ -84,6 +95,11 @@ void hosts_put(struct hosts *h, int from, int to);
 unsigned hosts_owned(struct hosts *h, int number);
 /* Leases there are. */
 unsigned hosts_leases(struct hosts *h);
+/* From now on; hosts.fault says how often it was. */
+void hosts_refuse(struct hosts *h, const struct hosts_fault *fault);
+/* Replaces a part of a lease's text, as a write of another host. */
+void hosts_tamper(struct hosts *h, const char *token, const char *old,
+                  const char *new_text);
 /* Every newest version was handled, and none after a newer one. */
 void hosts_check(struct hosts *h);
 
