@@ -173,6 +173,7 @@ runnel_processor_options hosts_options(void)
 static void begin_host(struct hosts *h, struct hosts_host *host)
 {
     struct hosts_host fresh = { .all = h,
+                                .env = host->env ? host->env : env_of(h),
                                 .network = host->network,
                                 .account = host->account,
                                 .source = host->source,
@@ -181,7 +182,7 @@ static void begin_host(struct hosts *h, struct hosts_host *host)
     *host = fresh;
     if (host->account)
         return;
-    host->account = world_account(&h->world, env_of(h), &host->network);
+    host->account = world_account(&h->world, host->env, &host->network);
     scripted_on_wake(host->network, wake_host, host);
     if (rn_client_container_open(host->account, "db", "source", &host->source,
                                  NULL) ||
@@ -220,7 +221,7 @@ runnel_code hosts_try(struct hosts *h, int number,
         at.leases = NULL;
     if (o.exhausted != RUNNEL_DEAD_LETTER)
         at.dead_letters = NULL;
-    rc = rn_config_init(&config, &o, &observer, &at, env_of(h), error);
+    rc = rn_config_init(&config, &o, &observer, &at, host->env, error);
     if (rc) {
         rn_config_release(&config);
         return rc;

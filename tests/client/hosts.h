@@ -24,6 +24,7 @@ struct hosts_host {
     struct hosts *all;
     int number;
     char name[24];
+    struct rn_env *env;         /* with clocks of its own; NULL: the world's */
     struct rn_network *network; /* its own end of the wire */
     struct rn_account *account;
     struct rn_client_container *source, *leases;

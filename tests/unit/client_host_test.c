@@ -6,6 +6,7 @@
  * case writes the lease documents as another host would.
  */
 #include "client/hosts.h"
+#include "client/skewed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,6 +197,77 @@ static void a_rolling_restart_leaves_few_leases_without_owner(void **state)
     for (int i = 3; i < 6; i++)
         hosts_stop(&h, i);
     hosts_check(&h);
+}
+
+/* ---- clocks -------------------------------------------------------------- */
+
+static unsigned lost(int hosts)
+{
+    unsigned count = 0;
+
+    for (int i = 0; i < hosts; i++)
+        count += h.hosts[i].events[RUNNEL_EVENT_LOST];
+    return count;
+}
+
+/* Ahead by 30 s, 2 minutes and a year, behind by 2 minutes; then one clock
+ * jumps back by 10 minutes. */
+static void clocks_that_are_wrong_take_no_lease_from_its_owner(void **state)
+{
+    static const int64_t ahead_s[] = { 30, 120, -120, 365 * 86400 };
+    static struct skewed skews[4];
+    runnel_processor_options o = usual_options();
+    unsigned owned = 0;
+    int64_t killed_ms;
+
+    (void)state;
+    hosts_open(&h, 1, 8);
+    for (int i = 0; i < 4; i++) {
+        skewed_init(&skews[i], rn_sim_env(h.world.sim));
+        skews[i].ahead_ms = ahead_s[i] * 1000;
+        h.hosts[i].env = &skews[i].env;
+        hosts_start(&h, i, &o);
+    }
+    hosts_run(&h, 120000);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(hosts_owned(&h, i), 2);
+    assert_int_equal(lost(4), 0);
+    skews[0].ahead_ms -= 600000;
+    hosts_run(&h, 300000);
+    assert_int_equal(lost(4), 0);
+    hosts_kill(&h, 3); /* that of next year */
+    killed_ms = world_now_ms(&h.world);
+    while (hosts_owned(&h, 3) > 0)
+        hosts_run(&h, 100);
+    assert_in_range(world_now_ms(&h.world) - killed_ms, 40000, 80000);
+    hosts_run(&h, 20000);
+    for (int i = 0; i < 3; i++)
+        owned += hosts_owned(&h, i);
+    assert_int_equal(owned, 8);
+    assert_int_equal(lost(3), 0);
+    for (int i = 0; i < 3; i++)
+        hosts_stop(&h, i);
+}
+
+/* Its timestamp is far from the time at which the service stored it. */
+static void a_wrong_clock_of_another_library_is_told(void **state)
+{
+    runnel_processor_options o = usual_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    assert_non_null(service_upsert(
+        h.leases, "{\"id\":\"plocalhost_AAAAAQ==_AAAAAYAAAAE=..0\","
+                  "\"LeaseToken\":\"0\",\"Owner\":\"net\",\"FeedRange\":{"
+                  "\"Range\":{\"min\":\"\",\"max\":\"FF\"}},"
+                  "\"ContinuationToken\":null,\"properties\":{},"
+                  "\"timestamp\":\"2001-01-01T00:00:00Z\"}"));
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 40000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_CONFIGURATION], 1);
+    assert_non_null(strstr(h.hosts[0].last_message, "the clock of net is -"));
+    assert_int_equal(h.hosts[0].opened, 0); /* it lives by the store's clock */
+    hosts_stop(&h, 0);
 }
 
 /* ---- crashes and stops --------------------------------------------------- */
@@ -414,6 +486,8 @@ int main(void)
         CASE(a_stop_does_not_mind_that_a_lease_is_gone),
         CASE(one_lease_that_cannot_be_taken_stops_no_other),
         CASE(a_rolling_restart_leaves_few_leases_without_owner),
+        CASE(clocks_that_are_wrong_take_no_lease_from_its_owner),
+        CASE(a_wrong_clock_of_another_library_is_told),
         CASE(leases_of_a_killed_host_are_taken_within_73_seconds),
         CASE(a_host_stops_under_load_and_others_go_on),
         CASE(a_stop_during_the_start_and_a_second_one_do_no_harm),

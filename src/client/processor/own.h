@@ -215,7 +215,7 @@ struct rn_host {
     struct rn_pass *pass;
     int64_t pass_due_ns, pass_ended_ns;
     struct rn_lease_expiry expiry;
-    bool has_told_foreign, has_told_double, has_told_intervals;
+    bool has_told_foreign, has_told_double, has_told_intervals, has_told_clock;
     uint32_t damaged_told;
     bool has_marks;             /* look often: a lease is about to be free */
     struct rn_avoided *avoided; /* leases that a handler yielded */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <strings.h>
 
+enum { CLOCK_OFF_MS = 5000 }; /* more than rounding and a slow request */
+
 struct rn_pass {
     struct rn_host *host;
     struct rn_lease_store_call call;
@@ -86,6 +88,29 @@ static void tell_intervals(struct rn_pass *p, const struct rn_lease *lease)
     rn_host_put(h, &event,
                 "%s has other lease intervals (%.*s) than this host (%s)", host,
                 RN_FMT(theirs), h->intervals);
+}
+
+/* Another library's hosts write their own clock into the lease, and expire the
+ * leases of others by it. */
+static void tell_clock(struct rn_pass *p, const struct rn_lease *lease)
+{
+    struct rn_host *h = p->host;
+    int64_t ahead_ms = lease->timestamp_ms - lease->ts_s * 1000;
+    runnel_event event = { .kind = RUNNEL_EVENT_CONFIGURATION,
+                           .severity = RUNNEL_SEVERITY_WARNING };
+    char host[RN_HOST_MAX + 1];
+
+    if (h->has_told_clock || !lease->owner.at || rn_lease_is_native(lease) ||
+        !lease->timestamp_ms || !lease->ts_s ||
+        (ahead_ms <= CLOCK_OFF_MS && ahead_ms >= -CLOCK_OFF_MS))
+        return;
+    h->has_told_clock = true;
+    snprintf(host, sizeof(host), "%.*s", RN_FMT(lease->owner));
+    event.host = host;
+    rn_host_put(h, &event,
+                "the clock of %s is %lld s off that of the lease container; "
+                "set it, or its library misjudges which leases have expired",
+                host, (long long)(ahead_ms / 1000));
 }
 
 /* A host that started later has our name: the newest wins. */
@@ -209,6 +234,7 @@ static bool collect(struct rn_pass *p)
         if (is_clash(p, lease))
             return false;
         tell_intervals(p, lease);
+        tell_clock(p, lease);
         if (is_surplus(p, i))
             continue;
         p->leases[p->count] = describe(p, lease);
