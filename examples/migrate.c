@@ -2,9 +2,10 @@
  *
  * Writers go on writing to the old container.  This program copies everything
  * from the beginning, then follows the changes; when the lag is 0, let writers
- * use the new container and stop it.  Upserts make a repeated change harmless;
- * an older version never overwrites a newer one, because the changes of a
- * document come in order.
+ * use the new container and stop it.  Upserts make a repeated change harmless,
+ * and the changes of a document come in order.  It follows no deletes, and an
+ * order whose city changes leaves a copy under the old one: `runnel copy` cares
+ * for both.
  */
 #define _POSIX_C_SOURCE 200809L
 

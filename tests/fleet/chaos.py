@@ -147,7 +147,8 @@ def add(server, program):
 
     @case("the checker finds a host that checkpoints before it handles")
     def _():
-        found = run(server, program, "early",
-                    dict(seconds=6, kills=6, pauses=0, reshapes=2),
-                    kind="early", handle_ms=200)
-        assert found.missing
+        # On a slow machine the kills of one run may all miss the moment.
+        assert any(run(server, program, f"early{n}",
+                       dict(seconds=6, kills=6, pauses=0, reshapes=2),
+                       kind="early", handle_ms=200).missing
+                   for n in range(5))

@@ -81,7 +81,9 @@ sdk_start()
     local tries
 
     : >"$work/stdout"
-    "$RUNNEL_DEV" serve --listen "${2:-127.0.0.1}:0" --data "${1:-$work/data}" --test-mode \
+    # RUNNEL_SEED is a test's seed here, and an option of a server.
+    env -u RUNNEL_SEED "$RUNNEL_DEV" serve --listen "${2:-127.0.0.1}:0" \
+        --data "${1:-$work/data}" --test-mode \
         --log-format text "${sdk_options[@]}" >"$work/stdout" \
         2>>"$work/stderr" &
     server=$!

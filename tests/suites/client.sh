@@ -90,6 +90,16 @@ link_shared()
 }
 link_shared
 sdk_report $? 'a program compiles with what pkg-config says'
+cp "$root/examples/first.c" "$work"
+sed "s|^prefix=.*|prefix=$work/opt/rn|" "$PKG_CONFIG_PATH/runnel.pc" \
+    >"$work/runnel.pc"
+(
+    cd "$work" &&
+        PKG_CONFIG_PATH=$work \
+            sh -c "$(sed -n '/^cc -o printer/p' "$root/docs/processor.md")" &&
+        LD_LIBRARY_PATH=$libdir ldd printer | grep -q "librunnel.*$libdir"
+)
+sdk_report $? 'the command of docs/processor.md compiles the first program'
 # shellcheck disable=SC2046
 cc -std=c17 -I"$work/opt/rn/include" "$root/examples/crud.c" \
     "$libdir/librunnel.a" $(pkg-config --libs libcurl libcrypto) -pthread -lm \
