@@ -322,20 +322,20 @@ static uint64_t group_bytes(void)
 }
 
 /* The most that a server has by itself. */
-#define LOG_BYTES (UINT64_C(320) << 20)
+#define WAL_BYTES (UINT64_C(320) << 20)
 
 /* Dies in the middle of updates; or, if `full`, with a WAL that no checkpoint
  * has shortened since it was empty: a maintenance thread would not have let it
  * come to that, so there is none. */
 static void leave(const char *dir, uint64_t records, bool full)
 {
-    uint64_t room = LOG_BYTES - (UINT64_C(38) << 20); /* the first is begun */
+    uint64_t room = WAL_BYTES - (UINT64_C(38) << 20); /* the first is begun */
     uint64_t groups = full ? room / group_bytes() : records / 2 / GROUP;
     struct rn_store_status status;
     struct work w;
     char path[PATH];
 
-    bench_opts.wal_bytes = LOG_BYTES;
+    bench_opts.wal_bytes = WAL_BYTES;
     snprintf(path, sizeof(path), "%s/killed", dir);
     work_begin(&w, &subjects[0], path, records, BODY_BYTES);
     run(&w, insert, w.records);
@@ -355,7 +355,7 @@ static void reopen(const char *dir)
     char path[PATH];
     double t = now(), c = cpu();
 
-    bench_opts.wal_bytes = LOG_BYTES;
+    bench_opts.wal_bytes = WAL_BYTES;
     snprintf(path, sizeof(path), "%s/killed", dir);
     subjects[0].open(path);
     t = now() - t;

@@ -136,10 +136,10 @@ static const struct option table[] = {
       "Time for requests to finish when stopping." },
     { "reserve-bytes", BYTES, AT(reserve_bytes), "64M", 1 << 20, UINT64_MAX,
       "BYTES", "Disk kept free: below it writes are refused." },
-    { "log-bytes", BYTES, AT(wal_bytes), "0", 96 << 20, UINT64_MAX,
-      "BYTES", "Ceiling of the log.  Half of it, 256M at most, is collected in "
-      "memory before it goes into the map; under load three times as much.  0: "
-      "1/64 of the memory there is, from 96M to 320M." },
+    { "wal-bytes", BYTES, AT(wal_bytes), "0", 96 << 20, UINT64_MAX, "BYTES",
+      "Limit of the write-ahead log.  A memtable has half of it, 256M at most, "
+      "and under load three times as much.  0: 1/64 of the machine's memory, "
+      "from 96M to 320M." },
     { "checkpoint-ms", MILLIS, AT(checkpoint_ms), "5000", 100, 3600000, "MS",
       "Longest time between checkpoints." },
 };
@@ -147,8 +147,19 @@ static const struct option table[] = {
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]), CONFIG_MAX = 1 << 20 };
 
+/* Former names, which are still accepted. */
+static const struct {
+    const char *old, *name;
+} renamed[] = { { "log-bytes", "wal-bytes" } };
+
+enum { RENAMED = sizeof(renamed) / sizeof(renamed[0]) };
+
 static const struct option *find(struct rn_view name)
 {
+    for (size_t i = 0; i < RENAMED; i++) {
+        if (rn_view_eq(rn_view_text(renamed[i].old), name))
+            name = rn_view_text(renamed[i].name);
+    }
     for (size_t i = 0; i < OPTIONS; i++) {
         if (rn_view_eq(rn_view_text(table[i].name), name))
             return &table[i];
@@ -369,19 +380,30 @@ static int as_in_variable(char c)
 }
 
 /* RUNNEL_LOG_FORMAT for log-format. */
-static bool is_variable_of(const char *variable, const struct option *o,
-                           const char **value)
+static bool is_variable_for(const char *variable, const char *name,
+                            const char **value)
 {
-    const char *at, *name = o->name;
+    const char *at = variable + strlen("RUNNEL_");
 
     if (!starts(variable, "RUNNEL_"))
         return false;
-    for (at = variable + strlen("RUNNEL_"); *name; name++, at++) {
+    for (; *name; name++, at++) {
         if (*at != as_in_variable(*name))
             return false;
     }
     *value = at + 1;
     return *at == '=';
+}
+
+static bool is_variable_of(const char *variable, const struct option *o,
+                           const char **value)
+{
+    for (size_t i = 0; i < RENAMED; i++) {
+        if (strcmp(renamed[i].name, o->name) == 0 &&
+            is_variable_for(variable, renamed[i].old, value))
+            return true;
+    }
+    return is_variable_for(variable, o->name, value);
 }
 
 static enum rn_code from_environment(char **environment, struct rn_options *out,

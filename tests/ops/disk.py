@@ -312,7 +312,7 @@ def _():
 @case("with the log at its ceiling readiness tells that writes wait, and is "
       "gone when they are refused")
 def _():
-    with Server("--log-bytes", "96M") as server:
+    with Server("--wal-bytes", "96M") as server:
         probe = server.connect()
         container = server.make()
         in_its_place = server.data + "/checkpoint.tmp"

@@ -114,7 +114,7 @@ static const struct known {
       .good = "3g", .good_number = UINT64_C(3) << 30, .least = "1M",
       .most = "18446744073709551615", .below = "1048575",
       .above = "18446744073709551616" },
-    { "log-bytes", "LOG_BYTES", AT(wal_bytes), .number = 0, .good = "1G",
+    { "wal-bytes", "WAL_BYTES", AT(wal_bytes), .number = 0, .good = "1G",
       .good_number = 1 << 30, .least = "96M", .most = "17179869183G",
       .below = "95M", .above = "17179869184G" },
     { "checkpoint-ms", "CHECKPOINT_MS", AT(checkpoint_ms), .number = 5000,
@@ -276,6 +276,28 @@ static void every_option_is_read_from_the_environment(void **state)
         assert_int_equal(read_from(NULL, text, NULL), RN_OK);
         assert_good(k);
     }
+}
+
+static void an_old_name_is_accepted_everywhere_and_not_in_the_help(void **state)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+
+    (void)state;
+    assert_int_equal(read_from("--log-bytes=128M", NULL, NULL), RN_OK);
+    assert_int_equal(options.wal_bytes, 128 << 20);
+    assert_int_equal(read_from(NULL, "RUNNEL_LOG_BYTES=129M", NULL), RN_OK);
+    assert_int_equal(options.wal_bytes, 129 << 20);
+    assert_false(rn_options_is_stray("RUNNEL_LOG_BYTES=129M"));
+    assert_int_equal(read_file(NULL, NULL, "{\"log-bytes\": \"130M\"}"), RN_OK);
+    assert_int_equal(options.wal_bytes, 130 << 20);
+    assert_refused(read_from("--log-bytes=1M", NULL, NULL), "wal-bytes");
+    assert_non_null(to);
+    rn_options_print_help(to);
+    fclose(to);
+    assert_null(strstr(text, "log-bytes"));
+    free(text);
 }
 
 static void other_variables_are_nobodys_business(void **state)
@@ -544,6 +566,7 @@ int main(void)
         TEST(every_option_is_read_from_the_command_line),
         TEST(a_value_may_be_an_argument_of_its_own),
         TEST(every_option_is_read_from_the_environment),
+        TEST(an_old_name_is_accepted_everywhere_and_not_in_the_help),
         TEST(a_variable_that_sets_nothing_is_a_stray),
         TEST(other_variables_are_nobodys_business),
         TEST(every_option_is_read_from_the_file),
