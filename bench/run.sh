@@ -7,7 +7,7 @@
 #   speed   durable inserts and updates of 1 KB records in groups of 64: the
 #           local store, LMDB with synced commits, RocksDB with synced writes
 #   thin    file and scan after ten random updates a record
-#   find    keys that are not there, one by one and told of before
+#   find    keys that are not there
 #   open    the time to open after kill -9, at a million records
 #   server  beside nginx, Redis and PostgreSQL: bench/server.sh
 #   feed    the change feed beside nginx: bench/feed.sh

@@ -21,9 +21,6 @@
 
 enum { CLIENT, BACKGROUND, LANES };
 
-/* How many keys are prefetched at once. */
-enum { AHEAD = 64 };
-
 /* The longest time that a group waits for more operations. */
 #define GATHER_NS_MAX INT64_C(2000000)
 
@@ -232,20 +229,6 @@ static bool may_run(const struct rn_txn *txn, const struct rn_operation *op)
     return txn->mode != RN_TXN_SHRINK || op->flags & RN_OPERATION_FREES;
 }
 
-/* Has the store prefetch the rows that the next operations will look up. */
-static void expect_rows(const struct rn_operation *op, struct rn_txn *txn)
-{
-    struct rn_view keys[AHEAD];
-    size_t len = 0;
-
-    for (size_t i = 0; op && i < AHEAD; op = op->next, i++) {
-        keys[len] = op->foresee ? op->foresee(op) : (struct rn_view){ 0 };
-        len += keys[len].len > 0;
-    }
-    if (len > 1)
-        rn_txn_expect(txn, keys, len);
-}
-
 /* Runs up to `max` operations of a lane.  An operation that does not fit in the
  * group stays pending, and ends the group.  Returns other than RN_OK if the
  * transaction must be aborted: the store failed, or an operation that failed
@@ -254,14 +237,11 @@ static enum rn_code run_some(struct rn_committer *c, struct rn_txn *txn,
                              unsigned lane, uint32_t max)
 {
     struct rn_operation *op;
-    uint32_t done = 0;
     enum rn_code rc;
 
     while ((op = c->pending[lane].head) && max-- > 0 && fits(c, txn, op)) {
         uint64_t before = txn->redo_bytes;
 
-        if (done++ % AHEAD == 0)
-            expect_rows(op, txn);
         rc = may_run(txn, op) ? run_one(op, txn) : RN_OK;
         if (rc == RN_TOO_LARGE && before > 0 && txn->redo_bytes == before)
             break; /* it may fit in a group of its own */

@@ -35,10 +35,6 @@ struct rn_operation {
      * committer. */
     enum rn_code (*run)(struct rn_operation *op, struct rn_txn *txn);
 
-    /* The key that `run` will look up first; empty if none exists or it is
-     * not known.  The store prefetches it.  May be NULL.  Thread: committer. */
-    struct rn_view (*foresee)(const struct rn_operation *op);
-
     /* The outcome: RN_OK means durable and visible.  `err` is op->err; unless
      * `rc` is RN_OK it has a message.  May free the operation or queue it
      * again, must not block.  Thread: committer, or the thread that frees the

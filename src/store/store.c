@@ -168,12 +168,6 @@ static void assert_key(struct rn_view key)
     assert(key.len <= RN_KEY_MAX);
 }
 
-void rn_txn_expect(struct rn_txn *t, const struct rn_view *keys, size_t len)
-{
-    if (t->ops->expect)
-        t->ops->expect(t, keys, len);
-}
-
 enum rn_code rn_txn_get(struct rn_txn *t, struct rn_view key,
                         struct rn_view *out)
 {

@@ -146,9 +146,9 @@ struct rn_cursor {
     char bounds[2 * RN_BOUND_MAX];
 };
 
-/* The functions of an implementation.  Every slot but `expect` is filled.
- * Callers never touch this table; they call the functions below, which check
- * the contract and then call through it. */
+/* The functions of an implementation.  Every slot is filled.  Callers never
+ * touch this table; they call the functions below, which check the contract and
+ * then call through it. */
 struct rn_store_ops {
     const char *name; /* as in `runnel serve --store NAME` */
 
@@ -163,8 +163,6 @@ struct rn_store_ops {
     enum rn_code (*commit)(struct rn_txn *t, struct rn_err *err);
     void (*abort)(struct rn_txn *t);
 
-    /* NULL: prefetching would make no difference. */
-    void (*expect)(struct rn_txn *t, const struct rn_view *keys, size_t len);
     enum rn_code (*get)(struct rn_txn *t, struct rn_view key,
                         struct rn_view *out);
     enum rn_code (*put)(struct rn_txn *t, struct rn_view key,
@@ -202,10 +200,6 @@ enum rn_code rn_txn_fault(const struct rn_txn *t);
 /* The reason behind `rc` in words: the implementation's own, or else the code's
  * name. */
 const char *rn_txn_why(const struct rn_txn *t, enum rn_code rc);
-
-/* Prefetches keys that will be read next: many at once are faster than one
- * after another.  Changes nothing else. */
-void rn_txn_expect(struct rn_txn *t, const struct rn_view *keys, size_t len);
 
 /* RN_NOT_FOUND if absent, for get and del alike. */
 enum rn_code rn_txn_get(struct rn_txn *t, struct rn_view key,

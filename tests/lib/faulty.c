@@ -173,14 +173,6 @@ static void faulty_end(struct rn_cursor *c)
     rn_free(c);
 }
 
-static void faulty_expect(struct rn_txn *t, const struct rn_view *keys,
-                          size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        (void)meet(t->store, FAULTY_EXPECT);
-    rn_txn_expect(inner_of(t), keys, len);
-}
-
 static const struct rn_store_ops faulty_ops = {
     .name = "faulty",
     .open = faulty_open,
@@ -189,7 +181,6 @@ static const struct rn_store_ops faulty_ops = {
     .begin = faulty_begin,
     .commit = faulty_commit,
     .abort = faulty_abort,
-    .expect = faulty_expect,
     .get = faulty_get,
     .put = faulty_put,
     .del = faulty_del,

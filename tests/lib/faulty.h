@@ -9,8 +9,7 @@ enum faulty_call {
     FAULTY_BEGIN_WRITE,
     FAULTY_BEGIN_SHRINK,
     FAULTY_COMMIT,
-    FAULTY_ABORT,  /* counted; cannot fail */
-    FAULTY_EXPECT, /* likewise, each key */
+    FAULTY_ABORT, /* counted; cannot fail */
     FAULTY_GET,
     FAULTY_PUT,
     FAULTY_DEL,

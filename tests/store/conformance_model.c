@@ -20,7 +20,6 @@ enum {
     ENTRIES_MAX = 20000,
     LEVELS = 4, /* the transaction and its overlays */
     READERS = 4,
-    KEYS_TOLD = 80,
 };
 
 /* A value is known by its length and the number it is made of. */
@@ -219,27 +218,11 @@ static void random_del(struct run *run, struct rn_txn *t, struct model *m)
     }
 }
 
-/* Some keys that may be asked for, or not. */
-static void random_expect(struct run *run, struct rn_txn *t)
-{
-    struct entry entries[KEYS_TOLD] = { 0 };
-    struct rn_view keys[KEYS_TOLD];
-    size_t len = below(run, KEYS_TOLD);
-
-    for (size_t i = 0; i < len; i++) {
-        likely_key(run, &entries[i]);
-        keys[i] = key_of(&entries[i]);
-    }
-    rn_txn_expect(t, keys, len);
-}
-
 static void random_get(struct run *run, struct rn_txn *t, const struct model *m)
 {
     const struct entry *wanted;
     struct entry e = { 0 };
 
-    if (below(run, 8) == 0)
-        random_expect(run, t);
     likely_key(run, &e);
     wanted = model_find(m, key_of(&e));
     if (wanted)

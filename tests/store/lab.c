@@ -241,14 +241,9 @@ static bool is_excused(enum rn_code rc, struct lab_report *r)
 static void read_gets(struct rn_txn *t, struct lab_mind *m,
                       struct lab_report *r)
 {
-    struct rn_view keys[LAB_KEYS];
-
-    for (unsigned i = 0; i < LAB_KEYS; i++)
-        keys[i] = lab_key(i);
-    rn_txn_expect(t, keys, LAB_KEYS);
     for (unsigned i = 0; i < LAB_KEYS && !r->lied; i++) {
         struct rn_view value;
-        enum rn_code rc = rn_txn_get(t, keys[i], &value);
+        enum rn_code rc = rn_txn_get(t, lab_key(i), &value);
 
         if (!rc)
             learn(m, i, &value, "get", r);
@@ -338,15 +333,6 @@ void lab_read_all(struct rn_store *s, struct lab_mind *m, struct lab_dice *d,
     rn_txn_abort(t);
 }
 
-static void tell_group(struct rn_txn *t, const struct lab_group *g)
-{
-    struct rn_view keys[LAB_GROUP_MAX];
-
-    for (unsigned i = 0; i < g->len; i++)
-        keys[i] = lab_key(g->change[i].index);
-    rn_txn_expect(t, keys, g->len);
-}
-
 static enum rn_code put_group(struct rn_txn *t, const struct lab_group *g,
                               struct lab_report *r)
 {
@@ -373,7 +359,6 @@ enum rn_code lab_commit(struct rn_store *s, enum rn_txn_mode mode,
 
     if (rc)
         return rc;
-    tell_group(t, g);
     rc = put_group(t, g, r);
     if (rc) {
         rn_fail(err, rc, "%s", rn_txn_why(t, rc));

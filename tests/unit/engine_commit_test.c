@@ -50,41 +50,6 @@ static void only_the_first_in_an_empty_queue_wakes_the_task(void **state)
     settle();
 }
 
-static struct rn_view foresee(const struct rn_operation *op)
-{
-    const struct probe *p = (const struct probe *)op;
-
-    return rn_view_of(p->key, p->value_len ? strlen(p->key) : 0);
-}
-
-static void the_store_is_told_what_a_group_will_look_at(void **state)
-{
-    struct probe *p = probes(200, 0);
-
-    (void)state;
-    p[78].value_len = 0; /* which looks at nothing */
-    for (unsigned i = 0; i < 200; i++) {
-        if (i != 77) /* which does not know */
-            p[i].op.foresee = foresee;
-        queue(&p[i]);
-    }
-    settle();
-    assert_int_equal(faulty_count(bench.store, FAULTY_EXPECT), 198);
-}
-
-/* It can as well be asked. */
-static void but_not_of_one_alone(void **state)
-{
-    struct probe *p = probes(1, 0);
-
-    (void)state;
-    p->op.foresee = foresee;
-    queue(p);
-    settle();
-    assert_told(p, RN_OK);
-    assert_int_equal(faulty_count(bench.store, FAULTY_EXPECT), 0);
-}
-
 /* ---- company ------------------------------------------------------------- */
 
 enum { TOOK_NS = 1000000, EARLY_NS = TOOK_NS / 2, AT_ONCE_NS = 10000 };
@@ -552,8 +517,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_commit_serves_all_that_wait),
         TEST(only_the_first_in_an_empty_queue_wakes_the_task),
-        TEST(the_store_is_told_what_a_group_will_look_at),
-        TEST(but_not_of_one_alone),
         TEST(a_group_waits_until_three_in_four_of_the_last_are_there),
         TEST(but_not_longer_than_that_took),
         TEST(nor_at_all_if_nobody_came_in_that_time),

@@ -122,17 +122,6 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     return rc ? rc : rn_apply_end(&turn);
 }
 
-static struct rn_view foresee(const struct rn_operation *op)
-{
-    const struct rn_document_write *w =
-        RN_CONTAINER_OF(op, const struct rn_document_write, operation);
-    struct rn_view key = rn_key_view(&w->version.key);
-
-    if (rn_bloom_lacks(&w->engine->sieves, w->container->number, key))
-        key.len = 0; /* certainly new: nothing to prefetch */
-    return key;
-}
-
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
@@ -185,7 +174,6 @@ enum rn_code rn_document_write_start(struct rn_engine *e,
         .run = run,
         .done = done,
         .flags = w->verb == RN_DOCUMENT_DELETE ? RN_OPERATION_FREES : 0,
-        .foresee = foresee,
         .bytes = w->version.row.len + 256,
     };
     if (!rc) {

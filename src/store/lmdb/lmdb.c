@@ -520,7 +520,6 @@ const struct rn_map_ops rn_map_lmdb = {
     .abort = lmdb_abort,
     .seq = lmdb_seq,
     .set_seq = lmdb_set_seq,
-    .expect = rn_lmdb_expect,
     .get = rn_lmdb_get,
     .put = rn_lmdb_put,
     .del = rn_lmdb_del,

@@ -117,8 +117,6 @@ enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
 void rn_lmdb_adopt(struct rn_map *base);
 void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
 bool rn_lmdb_is_whole(struct rn_map *base);
-void rn_lmdb_expect(struct rn_map_txn *t, const struct rn_view *keys,
-                    size_t len);
 enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
                          struct rn_view *out);
 enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,

@@ -108,9 +108,6 @@ struct rn_map_ops {
     enum rn_code (*seq)(struct rn_map_txn *t, uint64_t *out);
     enum rn_code (*set_seq)(struct rn_map_txn *t, uint64_t seq);
 
-    /* Prefetches keys that will be read next.  May be NULL. */
-    void (*expect)(struct rn_map_txn *t, const struct rn_view *keys,
-                   size_t len);
     enum rn_code (*get)(struct rn_map_txn *t, struct rn_view key,
                         struct rn_view *out);
     enum rn_code (*put)(struct rn_map_txn *t, struct rn_view key,

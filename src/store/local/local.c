@@ -747,7 +747,6 @@ const struct rn_store_ops rn_store_local = {
     .begin = local_begin,
     .commit = local_commit,
     .abort = local_abort,
-    .expect = rn_local_expect,
     .get = rn_local_get,
     .put = rn_local_put,
     .del = rn_local_del,

@@ -133,8 +133,6 @@ void rn_local_map_path(const char *dir, uint64_t generation,
                        char out[RN_PATH_MAX]);
 
 /* local_rows.c: entries of rn_store_ops */
-void rn_local_expect(struct rn_txn *base, const struct rn_view *keys,
-                     size_t len);
 enum rn_code rn_local_get(struct rn_txn *base, struct rn_view key,
                           struct rn_view *out);
 enum rn_code rn_local_put(struct rn_txn *base, struct rn_view key,

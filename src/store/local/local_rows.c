@@ -74,20 +74,6 @@ static enum rn_code note_damage(struct rn_txn *base, enum rn_code rc)
 
 /* ---- keys and values ----------------------------------------------------- */
 
-void rn_local_expect(struct rn_txn *base, const struct rn_view *keys,
-                     size_t len)
-{
-    const struct rn_map *map = local_of(base)->map;
-    struct rn_local_txn *t = own(base);
-
-    for (int i = 0; i < TABLES; i++) {
-        for (size_t k = 0; t->tables[i] && k < len; k++)
-            rn_memtable_expect(t->tables[i], keys[k]);
-    }
-    if (map->ops->expect)
-        map->ops->expect(t->map, keys, len);
-}
-
 static enum rn_code get(struct rn_txn *base, struct rn_view key,
                         struct rn_view *out)
 {
