@@ -126,8 +126,10 @@ static enum rn_code context_new(struct rn_tls **out, struct rn_err *err)
 {
     struct rn_tls *tls = rn_new(sizeof(*tls));
 
-    if (!tls)
-        return rn_fail(err, RN_NOMEM, "TLS: out of memory");
+    if (!tls) {
+        (void)!rn_fail(err, RN_NOMEM, "TLS: out of memory");
+        return RN_NOMEM;
+    }
     atomic_init(&tls->owners, 1);
     *out = tls;
     tls->ctx = SSL_CTX_new(TLS_server_method());

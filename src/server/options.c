@@ -458,10 +458,11 @@ static enum rn_code fail_unknown(struct rn_view name, struct rn_err *err)
 
     for (size_t i = 0; i < OPTIONS; i++)
         rn_nearest_offer(&near, table[i].name);
-    if (near.found)
+    if (near.found) {
         return rn_fail(err, RN_BAD_REQUEST,
                        "there is no option '--%.*s'; did you mean '--%s'?",
                        RN_FMT(name), near.found);
+    }
     return rn_fail(err, RN_BAD_REQUEST,
                    "there is no option '--%.*s'; see 'runnel serve --help'",
                    RN_FMT(name));

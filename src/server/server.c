@@ -307,12 +307,13 @@ static enum rn_code seed_data(struct rn_server *s, struct rn_err *err)
 
     if (rc || !o->seed)
         return rc;
-    if (counts.is_skipped)
+    if (counts.is_skipped) {
         rn_log_info(s->log, "there are databases already: nothing is seeded");
-    else
+    } else {
         rn_log_info(s->log, "seeded", RN_U64("databases", counts.databases),
                     RN_U64("containers", counts.containers),
                     RN_U64("documents", counts.documents));
+    }
     return RN_OK;
 }
 

@@ -99,21 +99,28 @@ struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of)
                            rn_rid_print(of, name));
 }
 
-static size_t list(struct rn_engine *e, enum rn_kind kind, struct rn_rid owner,
-                   const struct rn_rid *after, struct rn_object **out,
-                   size_t max, bool all)
+/* Objects of one kind below an owner, in the order of their rids. */
+struct listing {
+    enum rn_kind kind;
+    struct rn_rid owner;
+    const struct rn_rid *after; /* NULL: from the first */
+    bool has_hidden;            /* also objects that clients do not see */
+};
+
+static size_t list(struct rn_engine *e, const struct listing *l,
+                   struct rn_object **out, size_t max)
 {
     const struct rn_tree_entry *entry = NULL;
     struct rn_key from, before;
     struct rn_key_interval range;
     size_t count = 0;
 
-    tree_key(kind, owner, &from);
+    tree_key(l->kind, l->owner, &from);
     before = from;
     memset(before.bytes + before.len, 0xff, RN_RID_BYTES_MAX + 1);
     before.len += RN_RID_BYTES_MAX + 1;
-    if (after) {
-        rid_key(*after, &from);
+    if (l->after) {
+        rid_key(*l->after, &from);
         from.bytes[from.len++] = 0; /* the key just after it */
     }
     range = (struct rn_key_interval){ .from = rn_key_view(&from),
@@ -123,7 +130,7 @@ static size_t list(struct rn_engine *e, enum rn_kind kind, struct rn_rid owner,
         entry = rn_tree_next(&e->by_rid, &range, entry);
         if (!entry)
             break;
-        if (all || is_seen(e, object_at(entry)))
+        if (l->has_hidden || is_seen(e, object_at(entry)))
             out[count++] = rn_object_share(object_at(entry));
     }
     pthread_mutex_unlock(&e->lock);
@@ -134,7 +141,9 @@ size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
                        struct rn_rid owner, const struct rn_rid *after,
                        struct rn_object **out, size_t max)
 {
-    return list(e, kind, owner, after, out, max, false);
+    return list(
+        e, &(struct listing){ .kind = kind, .owner = owner, .after = after },
+        out, max);
 }
 
 /* ---- changes ------------------------------------------------------------- */
@@ -240,14 +249,16 @@ static void forget_offer(struct rn_engine *e, struct rn_rid of)
 
 void rn_catalog_forget(struct rn_engine *e, struct rn_rid rid)
 {
-    struct rn_rid last, *after = NULL;
+    struct listing permissions = { .kind = RN_KIND_PERMISSION,
+                                   .owner = rid,
+                                   .has_hidden = true };
     struct rn_object *child;
+    struct rn_rid last;
     struct rn_key key;
 
-    while (rid.kind == RN_KIND_USER &&
-           list(e, RN_KIND_PERMISSION, rid, after, &child, 1, true)) {
+    while (rid.kind == RN_KIND_USER && list(e, &permissions, &child, 1)) {
         last = child->rid;
-        after = &last;
+        permissions.after = &last;
         take_out(e, child);
     }
     forget_offer(e, rid);

@@ -290,13 +290,14 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
         r->first_new = first_new;
     if (rc == RN_NOT_FOUND)
         return rn_fail(&op->err, rc, "the container has been deleted");
-    if (!rc && r->verb == RN_SPLIT_MERGE_SPLIT)
+    if (!rc && r->verb == RN_SPLIT_MERGE_SPLIT) {
         rc = split(r, txn, r->range, r->has_at ? &r->at : NULL, &halves,
                    &op->err);
-    else if (!rc && r->verb == RN_SPLIT_MERGE_MERGE)
+    } else if (!rc && r->verb == RN_SPLIT_MERGE_MERGE) {
         rc = merge(r, txn, &op->err);
-    else if (!rc)
+    } else if (!rc) {
         rc = grow(r, txn, &op->err);
+    }
     if (!rc && r->verb != RN_SPLIT_MERGE_GROW)
         rc = reload(r, txn, &op->err);
     if (!rc)

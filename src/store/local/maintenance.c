@@ -283,10 +283,11 @@ static bool is_over(const struct rn_local *l)
 /* False: there is more to do. */
 static bool advance(struct rn_local *l)
 {
-    if (!is_over(l)) /* the checkpoint thread may have stopped before the
-                        maintenance thread saw it */
+    /* The checkpoint thread may have stopped before this one saw it. */
+    if (!is_over(l)) {
         l->flush_rc = rn_checkpoint_advance(&l->checkpoint, l->env, l->dir,
                                             l->map, &l->flush_err);
+    }
     return is_over(l);
 }
 
