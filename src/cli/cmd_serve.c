@@ -162,11 +162,11 @@ static int run(int argc, char **argv)
     struct rn_log *log = NULL;
     struct rn_err err = { 0 };
     int signals = -1;
-    bool is_jailed, is_lost = false;
+    bool is_sandboxed, is_lost = false;
     enum rn_code rc;
 
     set_limits();
-    is_jailed = rn_sandbox();
+    is_sandboxed = rn_sandbox();
     rc = open_signals(&signals, &err);
     if (!rc)
         rc = rn_options_read(argc, argv, environ, &arena, &options, &err);
@@ -174,7 +174,7 @@ static int run(int argc, char **argv)
         rc = open_log(&options, &log, &err);
     if (!rc)
         tell_strays(log);
-    if (!rc && !is_jailed)
+    if (!rc && !is_sandboxed)
         rn_log_warn(log,
                     "the kernel lets the server keep rights it never needs");
     if (!rc)

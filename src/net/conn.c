@@ -35,7 +35,7 @@ static atomic_size_t queued_all;
 static atomic_size_t sending_all; /* connections with unsent bytes */
 
 struct rn_conn {
-    struct rn_socket watch;
+    struct rn_socket socket;
     struct rn_loop *loop;
     struct rn_tls *tls;
     struct rn_tls_session *session;
@@ -76,7 +76,7 @@ static void weigh(struct rn_conn *c)
 {
     c->weight = (c->weight + c->moved) / 2;
     c->moved = 0;
-    c->watch.is_heavy = c->weight > SHARE;
+    c->socket.is_heavy = c->weight > SHARE;
 }
 
 /* ---- life cycle ---------------------------------------------------------- */
@@ -104,7 +104,7 @@ static void conn_free(struct rn_conn *c)
     c->ops->closed(c->user);
     rn_tls_session_free(c->session);
     rn_tls_close(c->tls);
-    close(c->watch.fd);
+    close(c->socket.fd);
     drop_out(c);
     note_sending(c);
     rn_free(c);
@@ -118,13 +118,13 @@ void rn_conn_drop(struct rn_conn *c)
         c->dropped = true;
         return;
     }
-    rn_loop_remove(c->loop, &c->watch);
+    rn_loop_remove(c->loop, &c->socket);
     conn_free(c);
 }
 
-static void on_ended(struct rn_socket *watch)
+static void on_ended(struct rn_socket *socket)
 {
-    conn_free((struct rn_conn *)watch);
+    conn_free((struct rn_conn *)socket);
 }
 
 /* ---- deadlines ----------------------------------------------------------- */
@@ -133,7 +133,7 @@ static void set_deadline(struct rn_conn *c)
 {
     int64_t user = c->user_deadline_ns, stall = c->stall_ns;
 
-    rn_loop_deadline(c->loop, &c->watch,
+    rn_loop_deadline(c->loop, &c->socket,
                      !user || (stall && stall < user) ? stall : user);
 }
 
@@ -144,9 +144,9 @@ void rn_conn_deadline(struct rn_conn *c, uint32_t ms)
     set_deadline(c);
 }
 
-static void on_late(struct rn_socket *watch)
+static void on_late(struct rn_socket *socket)
 {
-    struct rn_conn *c = (struct rn_conn *)watch;
+    struct rn_conn *c = (struct rn_conn *)socket;
 
     if (c->lingering ||
         (c->stall_ns && c->stall_ns <= rn_loop_now_ns(c->loop))) {
@@ -178,14 +178,14 @@ static void watch_for(struct rn_conn *c)
      * and restoring it costs two system calls, so that happens only when they
      * send. */
     if (c->waiting && !c->closing && !c->is_muted)
-        events |= c->watch.events & EPOLLIN;
+        events |= c->socket.events & EPOLLIN;
     if (c->out.len > c->out_at || c->tls_wants_write || c->yields)
         events |= EPOLLOUT;
     /* Decrypted bytes that were left unread, because the connection yielded,
      * raise no epoll event.  The socket being writable is one. */
     if (c->session && !c->waiting && !c->closing && rn_tls_pending(c->session))
         events |= EPOLLOUT;
-    rn_loop_change(c->loop, &c->watch, events);
+    rn_loop_change(c->loop, &c->socket, events);
 }
 
 static ptrdiff_t taken(ssize_t n)
@@ -201,7 +201,7 @@ static ptrdiff_t write_some(struct rn_conn *c, struct rn_view bytes)
     enum rn_tls_step step;
 
     if (!c->session)
-        return taken(send(c->watch.fd, bytes.at, bytes.len, MSG_NOSIGNAL));
+        return taken(send(c->socket.fd, bytes.at, bytes.len, MSG_NOSIGNAL));
     step = rn_tls_write(c->session, bytes, &moved);
     if (step == RN_TLS_OK)
         return (ptrdiff_t)moved;
@@ -262,8 +262,8 @@ static ptrdiff_t write_both(struct rn_conn *c, struct rn_view head,
     if (c->session || c->out.len > c->out_at)
         return 0;
     if (body.len == 0)
-        return taken(send(c->watch.fd, head.at, head.len, MSG_NOSIGNAL));
-    return taken(sendmsg(c->watch.fd, &message, MSG_NOSIGNAL));
+        return taken(send(c->socket.fd, head.at, head.len, MSG_NOSIGNAL));
+    return taken(sendmsg(c->socket.fd, &message, MSG_NOSIGNAL));
 }
 
 static enum rn_code queue(struct rn_conn *c, struct rn_view bytes)
@@ -316,7 +316,7 @@ static ptrdiff_t read_some(struct rn_conn *c, char *at, size_t len)
     ssize_t n;
 
     if (!c->session) {
-        n = recv(c->watch.fd, at, len, 0);
+        n = recv(c->socket.fd, at, len, 0);
         if (n > 0)
             return n;
         return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
@@ -332,7 +332,7 @@ static ptrdiff_t read_some(struct rn_conn *c, char *at, size_t len)
 static bool sniff(struct rn_conn *c)
 {
     unsigned char first;
-    ssize_t n = recv(c->watch.fd, &first, 1, MSG_PEEK);
+    ssize_t n = recv(c->socket.fd, &first, 1, MSG_PEEK);
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -342,7 +342,7 @@ static bool sniff(struct rn_conn *c)
     c->wants_tls = first == TLS_HANDSHAKE && !c->tls;
     if (first != TLS_HANDSHAKE || !c->tls)
         return true;
-    return rn_tls_session_new(c->tls, c->watch.fd, &c->session) == RN_OK;
+    return rn_tls_session_new(c->tls, c->socket.fd, &c->session) == RN_OK;
 }
 
 /* All is sent.  A close while the peer still sends would make the kernel reset
@@ -354,7 +354,7 @@ static void linger(struct rn_conn *c)
     c->tls_wants_write = false;
     rn_tls_session_free(c->session);
     c->session = NULL;
-    (void)shutdown(c->watch.fd, SHUT_WR);
+    (void)shutdown(c->socket.fd, SHUT_WR);
     rn_conn_deadline(c, LINGER_MS);
     watch_for(c);
 }
@@ -365,7 +365,7 @@ static void discard(struct rn_conn *c)
     ssize_t n = 1;
 
     for (int i = 0; i < READS_MAX && n > 0; i++)
-        n = recv(c->watch.fd, bytes, sizeof(bytes), 0);
+        n = recv(c->socket.fd, bytes, sizeof(bytes), 0);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         rn_conn_drop(c);
 }
@@ -469,9 +469,9 @@ static bool on_writable(struct rn_conn *c)
     return go_on(c, next);
 }
 
-static void on_ready(struct rn_socket *watch, uint32_t events)
+static void on_ready(struct rn_socket *socket, uint32_t events)
 {
-    struct rn_conn *c = (struct rn_conn *)watch;
+    struct rn_conn *c = (struct rn_conn *)socket;
 
     if (events & (EPOLLERR | EPOLLHUP)) {
         rn_conn_drop(c);
@@ -508,7 +508,7 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
         close(opts->fd);
         return RN_NOMEM;
     }
-    c->watch =
+    c->socket =
         (struct rn_socket){ .fd = opts->fd,
                             .events = EPOLLIN | EPOLLRDHUP,
                             .is_heavy = true, /* until its traffic is known */
@@ -523,7 +523,7 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
     c->weight = SHARE + 1;
     c->out = RN_BUF_INIT(OUT_MAX);
     snprintf(c->address, sizeof(c->address), "%s", opts->address);
-    if (rn_loop_add(c->loop, &c->watch)) {
+    if (rn_loop_add(c->loop, &c->socket)) {
         rn_tls_close(c->tls);
         close(opts->fd);
         rn_free(c);
@@ -547,7 +547,7 @@ void rn_conn_print_own(const struct rn_conn *c, char out[RN_CONN_ADDRESS_MAX])
 {
     static_assert((int)RN_CONN_ADDRESS_MAX >= RN_ADDRESS_TEXT_MAX,
                   "an address must fit");
-    rn_address_print(c->watch.fd, out);
+    rn_address_print(c->socket.fd, out);
 }
 
 bool rn_conn_is_sending(const struct rn_conn *c)

@@ -25,7 +25,7 @@ enum {
 };
 
 struct rn_listener {
-    struct rn_socket watch;
+    struct rn_socket socket;
     struct rn_loop *loop;
     rn_listener_accepted_fn *accepted;
     void *context;
@@ -165,7 +165,7 @@ static enum rn_code listener_new(int fd, struct rn_listener **out,
         close(fd);
         return rn_fail(err, RN_NOMEM, "listening: out of memory");
     }
-    l->watch.fd = fd;
+    l->socket.fd = fd;
     bound = bound_to(fd);
     print_address(&bound, l->address);
     l->loopback = is_loopback(&bound);
@@ -236,23 +236,23 @@ enum rn_code rn_listener_open_localhost(const char *port,
 static void pause_accepting(struct rn_listener *l, int error)
 {
     l->accepted(l->context, -1, strerror(error));
-    rn_loop_change(l->loop, &l->watch, 0);
-    rn_loop_deadline(l->loop, &l->watch,
+    rn_loop_change(l->loop, &l->socket, 0);
+    rn_loop_deadline(l->loop, &l->socket,
                      rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000));
 }
 
-static void on_late(struct rn_socket *watch)
+static void on_late(struct rn_socket *socket)
 {
-    struct rn_listener *l = (struct rn_listener *)watch;
+    struct rn_listener *l = (struct rn_listener *)socket;
 
-    rn_loop_change(l->loop, watch, EPOLLIN);
+    rn_loop_change(l->loop, socket, EPOLLIN);
 }
 
 /* Keeps some descriptors for other uses: without one for the next WAL segment
  * all writers would wait until a client disconnects. */
 static bool has_descriptors(const struct rn_listener *l)
 {
-    int fd = fcntl(l->watch.fd, F_DUPFD_CLOEXEC, 0); /* the lowest free */
+    int fd = fcntl(l->socket.fd, F_DUPFD_CLOEXEC, 0); /* the lowest free */
     struct rlimit files;
     rlim_t kept;
 
@@ -265,9 +265,9 @@ static bool has_descriptors(const struct rn_listener *l)
     return (rlim_t)fd + kept < files.rlim_cur;
 }
 
-static void on_ready(struct rn_socket *watch, uint32_t events)
+static void on_ready(struct rn_socket *socket, uint32_t events)
 {
-    struct rn_listener *l = (struct rn_listener *)watch;
+    struct rn_listener *l = (struct rn_listener *)socket;
 
     (void)events;
     for (int i = 0; i < ACCEPTS_MAX; i++) {
@@ -277,7 +277,7 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
         int on = 1, fd = -1;
 
         if (has_descriptors(l)) {
-            fd = accept4(watch->fd, (struct sockaddr *)&peer, &len,
+            fd = accept4(socket->fd, (struct sockaddr *)&peer, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         } else {
             errno = i > 0 ? EAGAIN : EMFILE; /* at first a client waits */
@@ -294,9 +294,9 @@ static void on_ready(struct rn_socket *watch, uint32_t events)
     }
 }
 
-static void on_ended(struct rn_socket *watch)
+static void on_ended(struct rn_socket *socket)
 {
-    rn_listener_close((struct rn_listener *)watch);
+    rn_listener_close((struct rn_listener *)socket);
 }
 
 enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
@@ -308,18 +308,18 @@ enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
     l->loop = loop;
     l->accepted = accepted;
     l->context = context;
-    l->watch.events = EPOLLIN;
-    l->watch.ready = on_ready;
-    l->watch.late = on_late;
-    l->watch.ended = on_ended;
-    error = rn_loop_add(loop, &l->watch);
+    l->socket.events = EPOLLIN;
+    l->socket.ready = on_ready;
+    l->socket.late = on_late;
+    l->socket.ended = on_ended;
+    error = rn_loop_add(loop, &l->socket);
     return error ? rn_fail_errno(err, error, "listening on %s", l->address)
                  : RN_OK;
 }
 
 void rn_listener_stop(struct rn_listener *l)
 {
-    rn_loop_remove(l->loop, &l->watch);
+    rn_loop_remove(l->loop, &l->socket);
     rn_listener_close(l);
 }
 
@@ -327,7 +327,7 @@ void rn_listener_close(struct rn_listener *l)
 {
     if (!l)
         return;
-    close(l->watch.fd);
+    close(l->socket.fd);
     rn_free(l);
 }
 

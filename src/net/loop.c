@@ -31,7 +31,7 @@ struct rn_loop {
     struct rn_queued *left; /* taken off the queue, for the next turn */
     size_t spent;           /* bytes, in this turn */
     atomic_bool asleep;     /* or about to be: a post must wake it */
-    struct rn_socket *watches;
+    struct rn_socket *sockets;
     struct rn_timer *first, *last; /* by their time */
     atomic_uint watch_count;
     atomic_bool stopping;
@@ -91,7 +91,7 @@ static int64_t ticks_at(const struct rn_loop *loop)
 
 static void tick(struct rn_loop *loop)
 {
-    struct rn_socket *w = loop->watches;
+    struct rn_socket *w = loop->sockets;
 
     if (loop->now_ns < ticks_at(loop))
         return;
@@ -278,8 +278,8 @@ void rn_loop_free(struct rn_loop *loop)
         loop->spent = 0;
         run_posts(loop);
     } while (loop->left);
-    while (loop->watches) {
-        struct rn_socket *w = loop->watches;
+    while (loop->sockets) {
+        struct rn_socket *w = loop->sockets;
         rn_loop_remove(loop, w);
         w->ended(w);
     }
@@ -344,61 +344,62 @@ void rn_loop_post(struct rn_loop *loop, struct rn_post *post)
         wake(loop);
 }
 
-int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch)
+int rn_loop_add(struct rn_loop *loop, struct rn_socket *socket)
 {
-    struct epoll_event e = { .events = watch->events, .data.ptr = watch };
+    struct epoll_event e = { .events = socket->events, .data.ptr = socket };
 
-    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &e))
+    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, socket->fd, &e))
         return errno;
-    watch->before = NULL;
-    watch->after = loop->watches;
-    if (loop->watches)
-        loop->watches->before = watch;
-    loop->watches = watch;
+    socket->before = NULL;
+    socket->after = loop->sockets;
+    if (loop->sockets)
+        loop->sockets->before = socket;
+    loop->sockets = socket;
     atomic_fetch_add(&loop->watch_count, 1);
-    expect(loop, watch->deadline_ns);
+    expect(loop, socket->deadline_ns);
     return 0;
 }
 
-void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *watch, int64_t ns)
+void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *socket,
+                      int64_t ns)
 {
-    watch->deadline_ns = ns;
+    socket->deadline_ns = ns;
     expect(loop, ns);
 }
 
-void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,
+void rn_loop_change(struct rn_loop *loop, struct rn_socket *socket,
                     uint32_t events)
 {
-    struct epoll_event e = { .events = events, .data.ptr = watch };
+    struct epoll_event e = { .events = events, .data.ptr = socket };
 
-    if (watch->events == events)
+    if (socket->events == events)
         return;
-    watch->events = events;
-    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &e);
+    socket->events = events;
+    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, socket->fd, &e);
 }
 
-static void forget_events(struct rn_loop *loop, struct rn_socket *watch)
+static void forget_events(struct rn_loop *loop, struct rn_socket *socket)
 {
     int kept = loop->event_at + 1;
 
     for (int i = kept; i < loop->event_count; i++) {
-        if (loop->events[i].data.ptr != watch)
+        if (loop->events[i].data.ptr != socket)
             loop->events[kept++] = loop->events[i];
     }
     if (kept < loop->event_count)
         loop->event_count = kept;
 }
 
-void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch)
+void rn_loop_remove(struct rn_loop *loop, struct rn_socket *socket)
 {
-    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-    if (watch->before)
-        watch->before->after = watch->after;
+    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
+    if (socket->before)
+        socket->before->after = socket->after;
     else
-        loop->watches = watch->after;
-    if (watch->after)
-        watch->after->before = watch->before;
-    forget_events(loop, watch);
+        loop->sockets = socket->after;
+    if (socket->after)
+        socket->after->before = socket->before;
+    forget_events(loop, socket);
     atomic_fetch_sub(&loop->watch_count, 1);
 }
 

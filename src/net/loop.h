@@ -66,22 +66,22 @@ struct rn_socket {
     int fd;
     uint32_t events; /* EPOLL* wanted now */
     bool is_heavy;   /* moves many bytes: comes last, within the budget */
-    void (*ready)(struct rn_socket *watch, uint32_t events);
+    void (*ready)(struct rn_socket *socket, uint32_t events);
     /* When it has passed, by up to a second, it is cleared and `late` is
      * called. 0: none.  Set it by rn_loop_deadline. */
     int64_t deadline_ns;
-    void (*late)(struct rn_socket *watch);
+    void (*late)(struct rn_socket *socket);
     /* The loop ends: close, free. */
-    void (*ended)(struct rn_socket *watch);
+    void (*ended)(struct rn_socket *socket);
     struct rn_socket *before, *after; /* used by the loop */
 };
 
-int rn_loop_add(struct rn_loop *loop, struct rn_socket *watch); /* errno */
-void rn_loop_change(struct rn_loop *loop, struct rn_socket *watch,
+int rn_loop_add(struct rn_loop *loop, struct rn_socket *socket); /* errno */
+void rn_loop_change(struct rn_loop *loop, struct rn_socket *socket,
                     uint32_t events);
-void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *watch,
+void rn_loop_deadline(struct rn_loop *loop, struct rn_socket *socket,
                       int64_t ns);
-void rn_loop_remove(struct rn_loop *loop, struct rn_socket *watch);
+void rn_loop_remove(struct rn_loop *loop, struct rn_socket *socket);
 
 /* Subtracts moved bytes from the budget of this turn. */
 void rn_loop_spend(struct rn_loop *loop, size_t bytes);

@@ -123,7 +123,7 @@ struct rn_context {
         struct rn_document_write write;
         struct rn_purge purge;
         struct rn_lsn_bump advance;
-        struct rn_split_merge reshape;
+        struct rn_split_merge split_merge;
         struct rn_index_change index;
     };
     bool has_written;          /* `write` must be released */

@@ -274,14 +274,14 @@ static enum rn_rest_step refuse_url(struct rn_context *x)
 /* An unauthenticated client gets 401 whatever the path is. */
 static enum rn_rest_step refuse_path(struct rn_context *x, enum rn_code why)
 {
-    struct rn_err told = x->err;
+    struct rn_err before = x->err;
     enum rn_code rc;
 
     x->is_stray = true;
     rc = rn_rest_authorize(x);
     if (rc)
         return rn_reply_fail(x, rc);
-    x->err = told;
+    x->err = before;
     return rn_reply_fail(x, why);
 }
 

@@ -34,13 +34,13 @@ struct exchange {
     struct rn_peer *peer;
     struct rn_timer timer;
     bool serving, is_loopback;
-    bool held;    /* the timer is set; `serving` is true as well */
-    bool blocked; /* the next request waits until the answer is sent */
-    bool at_rest; /* it has released the memory kept for the next request */
+    bool held;       /* the timer is set; `serving` is true as well */
+    bool blocked;    /* the next request waits until the answer is sent */
+    bool is_trimmed; /* it has released the memory kept for the next request */
 };
 
 enum {
-    REST_MS = 1000,   /* of idleness, after which memory is released */
+    QUIET_MS = 1000,  /* of idleness, after which memory is released */
     BODY_RATE = 1024, /* minimum rate of a body, in bytes a second */
     PACE_MS = 5000,   /* the interval over which it is measured */
 };
@@ -48,7 +48,7 @@ enum {
 static void give_place(const struct rn_exchange_opts *opts,
                        struct rn_peer *peer)
 {
-    rn_client_limits_leave(opts->peers, peer);
+    rn_client_limits_leave(opts->client_limits, peer);
     atomic_fetch_sub(opts->open, 1);
 }
 
@@ -89,9 +89,9 @@ static void refuse(struct exchange *x, enum rn_reject reason)
     call->peer = x->address;
     rn_rest_reject(x->opts->rest, reason);
     rn_rest_refuse(call, no->status, no->why);
-    rn_request_log_call(x->opts->journal, call);
+    rn_request_log_call(x->opts->request_log, call);
     if (rn_conn_wants_tls(x->conn))
-        rn_request_log_foreign(x->opts->journal, x->address);
+        rn_request_log_foreign(x->opts->request_log, x->address);
     if (no->raw.len)
         (void)!rn_conn_send(x->conn, no->raw, (struct rn_view){ 0 });
     else
@@ -163,7 +163,7 @@ static enum rn_conn_next proceed(struct exchange *x, enum rn_rest_step step)
         step = rn_rest_shed(&x->call);
     if (step != RN_REST_DONE)
         return RN_CONN_WAIT;
-    rn_request_log_call(x->opts->journal, &x->call);
+    rn_request_log_call(x->opts->request_log, &x->call);
     if (x->conn)
         return hold(x) ? RN_CONN_WAIT : answer(x);
     x->serving = false;
@@ -214,9 +214,9 @@ static enum rn_conn_next go_on(struct exchange *x)
     case RN_HTTP_MORE:
         break;
     }
-    x->at_rest = x->opts->idle_ms <= REST_MS;
+    x->is_trimmed = x->opts->idle_ms <= QUIET_MS;
     if (rn_http_reader_is_idle(&x->reader)) {
-        rn_conn_deadline(x->conn, x->at_rest ? x->opts->idle_ms : REST_MS);
+        rn_conn_deadline(x->conn, x->is_trimmed ? x->opts->idle_ms : QUIET_MS);
         return RN_CONN_MORE;
     }
     begin_request(x);
@@ -384,11 +384,11 @@ static void on_late(void *user)
     struct exchange *x = user;
     bool is_idle = rn_http_reader_is_idle(&x->reader);
 
-    if (is_idle && !x->at_rest) {
-        x->at_rest = true;
+    if (is_idle && !x->is_trimmed) {
+        x->is_trimmed = true;
         rn_http_reader_trim(&x->reader);
         rn_call_release(&x->call);
-        rn_conn_deadline(x->conn, x->opts->idle_ms - REST_MS);
+        rn_conn_deadline(x->conn, x->opts->idle_ms - QUIET_MS);
         return;
     }
     if (is_idle) {
@@ -446,7 +446,7 @@ void rn_exchange_begin(const struct rn_exchange_opts *opts,
         x->loop = loop;
         x->peer = client->peer;
         x->is_loopback = client->is_loopback;
-        x->at_rest = true;
+        x->is_trimmed = true;
         snprintf(x->address, sizeof(x->address), "%s", client->address);
         rn_http_reader_init(&x->reader, opts->limits);
         rn_call_init(&x->call, opts->rest, NULL);

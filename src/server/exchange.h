@@ -19,7 +19,7 @@
 struct rn_exchange_opts {
     struct rn_rest *rest;
     struct rn_workers *workers;
-    struct rn_request_log *journal;
+    struct rn_request_log *request_log;
     struct rn_env *env;
     const struct rn_http_limits *limits;
     uint32_t head_ms;    /* from the first byte to the end of a request; a body
@@ -28,7 +28,7 @@ struct rn_exchange_opts {
     uint32_t stall_ms;   /* without a byte being accepted by the client */
     uint32_t latency_ms; /* minimum time from a request to its answer */
     uint32_t requests_max; /* per connection */
-    struct rn_client_limits *peers;
+    struct rn_client_limits *client_limits;
     atomic_uint *open;     /* the number of open connections */
     atomic_bool *draining; /* close after the answer in progress */
 };

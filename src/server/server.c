@@ -18,7 +18,7 @@
 #include "server/file_watch.h"
 #include "server/sandbox.h"
 #include "server/seed.h"
-#include "server/slim.h"
+#include "server/trim_memory.h"
 #include "json/json.h"
 
 #include <signal.h>
@@ -57,9 +57,9 @@ struct rn_server {
     unsigned listening; /* listeners that their loops have taken over */
     bool serving;
     struct rn_http_limits limits;
-    struct rn_request_log journal;
+    struct rn_request_log request_log;
     struct rn_exchange_opts exchange;
-    struct rn_client_limits *peers;
+    struct rn_client_limits *client_limits;
     struct rn_buf config; /* the options, for the metrics */
     atomic_uint open, turn;
     atomic_size_t bodies_bytes; /* see http/parse.h */
@@ -142,7 +142,8 @@ static void on_accepted(void *context, int fd, const char *address)
         tell_starved(s, address);
         return;
     }
-    peer = rn_client_limits_enter(s->peers, address, share_of(s, address));
+    peer =
+        rn_client_limits_enter(s->client_limits, address, share_of(s, address));
     if (!peer) {
         turn_away(s, fd, address,
                   "a connection is refused: --connections-per-address are "
@@ -152,7 +153,7 @@ static void on_accepted(void *context, int fd, const char *address)
     if (atomic_load(&s->open) < s->options->connections_max)
         a = rn_new(sizeof(*a));
     if (!a) {
-        rn_client_limits_leave(s->peers, peer);
+        rn_client_limits_leave(s->client_limits, peer);
         turn_away(s, fd, address,
                   "a connection is refused: --connections-max are open");
         return;
@@ -470,7 +471,7 @@ static void describe_exchanges(struct rn_server *s)
 {
     const struct rn_options *o = s->options;
 
-    rn_request_log_init(&s->journal, s->log, o->log_requests, o->slow_ms);
+    rn_request_log_init(&s->request_log, s->log, o->log_requests, o->slow_ms);
     s->limits = rn_http_limits_default;
     s->limits.body_bytes_max = (size_t)o->body_bytes_max;
     s->limits.bodies_bytes = &s->bodies_bytes;
@@ -481,7 +482,7 @@ static void describe_exchanges(struct rn_server *s)
     s->exchange = (struct rn_exchange_opts){
         .rest = s->rest,
         .workers = s->workers,
-        .journal = &s->journal,
+        .request_log = &s->request_log,
         .env = s->env,
         .limits = &s->limits,
         .head_ms = (uint32_t)o->head_ms,
@@ -489,7 +490,7 @@ static void describe_exchanges(struct rn_server *s)
         .idle_ms = (uint32_t)o->idle_ms,
         .stall_ms = (uint32_t)o->stall_ms,
         .requests_max = (uint32_t)o->requests_max,
-        .peers = s->peers,
+        .client_limits = s->client_limits,
         .open = &s->open,
         .draining = &s->draining,
     };
@@ -499,8 +500,8 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
 {
     enum rn_code rc;
 
-    s->peers = rn_client_limits_new();
-    if (!s->peers)
+    s->client_limits = rn_client_limits_new();
+    if (!s->client_limits)
         return rn_fail(err, RN_NOMEM, "out of memory");
     describe_exchanges(s);
     for (; s->listening < 2 && s->listeners[s->listening]; s->listening++) {
@@ -650,7 +651,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     }
     tell_start(s);
     tell_keys(s, had_keys);
-    rn_slim();
+    rn_trim_memory();
     *out = s;
     return RN_OK;
 }
@@ -790,7 +791,7 @@ void rn_server_stop(struct rn_server *s)
     rn_engine_close(s->engine);
     for (unsigned i = 0; i < s->loop_count; i++)
         rn_loop_free(s->loops[i]);
-    rn_client_limits_free(s->peers);
+    rn_client_limits_free(s->client_limits);
     rn_rest_close(s->rest);
     rn_buf_release(&s->config);
     rn_store_close(s->store);

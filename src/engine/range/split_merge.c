@@ -356,7 +356,7 @@ void rn_split_merge_release(struct rn_split_merge *r)
 /* ---- growth after an offer change ---------------------------------------- */
 
 struct growth {
-    struct rn_split_merge reshape;
+    struct rn_split_merge split_merge;
     struct rn_object *container;
     struct rn_done *then;
 };
@@ -370,7 +370,7 @@ static void grown(struct rn_done *finished, enum rn_code rc,
 
     (void)rc; /* the throughput is granted with fewer ranges, too */
     (void)err;
-    rn_split_merge_release(&g->reshape);
+    rn_split_merge_release(&g->split_merge);
     rn_object_release(g->container);
     rn_free(g);
     then->call(then, RN_OK, &none);
@@ -388,13 +388,13 @@ bool rn_container_grow(struct rn_engine *e, struct rn_object *container,
         return false;
     g->container = rn_object_share(container);
     g->then = then;
-    g->reshape = (struct rn_split_merge){
+    g->split_merge = (struct rn_split_merge){
         .done.call = grown,
         .verb = RN_SPLIT_MERGE_GROW,
         .container = container->container,
         .want = want,
     };
-    if (rn_split_merge_start(e, &g->reshape, NULL)) {
+    if (rn_split_merge_start(e, &g->split_merge, NULL)) {
         rn_object_release(g->container);
         rn_free(g);
         return false;

@@ -20,7 +20,7 @@ static enum rn_rest_step finish(struct rn_call *call)
 {
     struct rn_context *x = call->state;
     struct rn_json_out o = RN_JSON_OUT_INIT(&call->body);
-    struct rn_split_merge *r = &x->reshape;
+    struct rn_split_merge *r = &x->split_merge;
     enum rn_code rc = x->rc;
     char id[16];
 
@@ -41,12 +41,13 @@ static enum rn_rest_step finish(struct rn_call *call)
 }
 
 /* Thread: committer. */
-static void reshape_done(struct rn_done *done, enum rn_code rc,
-                         const struct rn_err *err)
+static void split_merge_done(struct rn_done *done, enum rn_code rc,
+                             const struct rn_err *err)
 {
     struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done - offsetof(struct rn_context,
-                                                              reshape.done));
+        (struct rn_context *)(void *)((char *)done -
+                                      offsetof(struct rn_context,
+                                               split_merge.done));
 
     x->rc = rc;
     if (rc)
@@ -67,8 +68,9 @@ static enum rn_code read_bound(struct rn_context *x, const struct rn_json *j,
     return rn_epk_parse(rn_view_text(text), &r->at, &x->err);
 }
 
-static enum rn_code read_reshape(struct rn_context *x, const struct rn_json *j,
-                                 struct rn_split_merge *r)
+static enum rn_code read_split_merge(struct rn_context *x,
+                                     const struct rn_json *j,
+                                     struct rn_split_merge *r)
 {
     int64_t range = -1, with = -1;
     enum rn_code rc = rn_control_number(x, j, "range", UINT32_MAX, &range);
@@ -89,15 +91,15 @@ static enum rn_rest_step start(struct rn_context *x,
                                enum rn_split_merge_verb verb,
                                const char *const *known)
 {
-    struct rn_split_merge *r = &x->reshape;
+    struct rn_split_merge *r = &x->split_merge;
     struct rn_json j;
     enum rn_code rc;
 
-    *r = (struct rn_split_merge){ .done.call = reshape_done, .verb = verb };
+    *r = (struct rn_split_merge){ .done.call = split_merge_done, .verb = verb };
     rn_json_init(&j, NULL);
     rc = rn_control_body(x, &j, known);
     if (!rc)
-        rc = read_reshape(x, &j, r);
+        rc = read_split_merge(x, &j, r);
     rn_json_release(&j);
     if (rc)
         return rn_reply_fail(x, rc);

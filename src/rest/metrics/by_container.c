@@ -18,9 +18,9 @@
 
 #include "rest/metrics/catalog.h"
 
-enum { RANGES_TOLD = 256 };
+enum { RANGES_MAX = 256 };
 
-struct told {
+struct row {
     struct rn_object *container, *database;
     double units;
 };
@@ -28,7 +28,7 @@ struct told {
 struct series {
     struct rn_rest *rest;
     struct rn_buf *out;
-    struct told of[RN_TALLY_CONTAINERS];
+    struct row of[RN_TALLY_CONTAINERS];
     size_t count;
 };
 
@@ -53,7 +53,7 @@ static void place_oldest(struct rn_rest *r)
     }
 }
 
-static void tell_place(struct series *s, size_t place, uint64_t number)
+static void add_row(struct series *s, size_t place, uint64_t number)
 {
     struct rn_rid rid =
         rn_rid_container((uint32_t)(number >> 32), (uint32_t)number);
@@ -67,10 +67,10 @@ static void tell_place(struct series *s, size_t place, uint64_t number)
         rn_tally_forget(s->rest->tally, place);
         return;
     }
-    s->of[s->count++] = (struct told){ container, database, 0 };
+    s->of[s->count++] = (struct row){ container, database, 0 };
 }
 
-static struct told *find(struct series *s, uint64_t number)
+static struct row *find(struct series *s, uint64_t number)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (rn_series_number(s->of[i].container->rid) == number)
@@ -85,15 +85,15 @@ static void gather(struct series *s)
 
     for (size_t i = 0; i < RN_TALLY_CONTAINERS; i++) {
         uint64_t number = rn_tally_container(tally, i);
-        struct told *told;
+        struct row *row;
 
         if (!number)
             continue;
         if (!find(s, number))
-            tell_place(s, i, number);
-        told = find(s, number);
-        if (told)
-            told->units += rn_tally_units(tally, i);
+            add_row(s, i, number);
+        row = find(s, number);
+        if (row)
+            row->units += rn_tally_units(tally, i);
     }
 }
 
@@ -115,7 +115,7 @@ static void print_name(struct rn_buf *out, struct rn_view name)
 
 /* The sample's name and its first two labels; the brace is left open. */
 static void print_names(struct rn_buf *out, const char *name,
-                        const struct told *t)
+                        const struct row *t)
 {
     (void)!rn_buf_printf(out, "%s{database=\"", name);
     print_name(out, t->database->id);
@@ -167,7 +167,7 @@ static enum rn_code oldest_lsn(struct rn_snapshot *r, uint32_t range,
 static void print_ranges(const struct series *s, const char *name,
                          range_fn *get)
 {
-    size_t left = RANGES_TOLD;
+    size_t left = RANGES_MAX;
 
     (void)!rn_figure_begin(s->out, name);
     for (size_t i = 0; i < s->count; i++) {

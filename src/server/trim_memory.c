@@ -1,11 +1,11 @@
-/* slim.c -- releases resident memory after the start; see slim.h.
+/* trim_memory.c -- releases resident memory after the start; see trim_memory.h.
  *
  * Half of the resident memory of an idle server is code of its libraries that
  * ran once, at their initialisation.  The kernel keeps it in the page cache,
  * for all processes; here it is only unmapped, and faulted in page by page if
  * it is ever called again.
  */
-#include "server/slim.h"
+#include "server/trim_memory.h"
 
 #include <link.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ static int drop_code(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-void rn_slim(void)
+void rn_trim_memory(void)
 {
     (void)dl_iterate_phdr(drop_code, NULL);
 }
