@@ -332,6 +332,62 @@ static void a_batch_whose_answer_is_lost_is_uncertain(void **state)
     runnel_results_close(r);
 }
 
+/* Nothing of such a request is on the network that could end the wait. */
+static void a_feed_whose_request_cannot_be_made_fails_at_once(void **state)
+{
+    struct live *l = *state;
+    runnel_feed_options o = { RUNNEL_FEED_INIT, .range = "0",
+                              .token = "\"4\r\n2\"" };
+    runnel_feed *feed = NULL;
+    runnel_batch *batch = NULL;
+    runnel_error error = { 0 };
+
+    must(runnel_feed_open(l->container, &o, &feed, &error));
+    must_be(runnel_feed_next(feed, 0, &batch, &error), RUNNEL_BAD_REQUEST);
+    must_be(runnel_feed_next(feed, 1000, &batch, &error), RUNNEL_BAD_REQUEST);
+    runnel_feed_close(feed);
+}
+
+/* A name that was forgotten or is empty, where one is needed. */
+static void what_is_not_given_is_refused(void **state)
+{
+    struct live *l = *state;
+    static const runnel_header headers[] = { { NULL, "value" },
+                                             { "x-name", NULL },
+                                             { "", "value" } };
+    runnel_client *c = l->client;
+    runnel_container *container = NULL;
+    runnel_database_definition d = { RUNNEL_DATABASE_INIT };
+    runnel_container_definition cd = { RUNNEL_CONTAINER_INIT };
+    runnel_query_options q = { RUNNEL_QUERY_INIT, .text = "" };
+    runnel_request r = { 0 };
+    runnel_throughput t;
+    runnel_query *query = NULL;
+    runnel_error error = { 0 };
+
+    must_be(runnel_database_create(c, &d, NULL, &error), RUNNEL_BAD_REQUEST);
+    must_be(runnel_database_read(c, NULL, NULL, &error), RUNNEL_BAD_REQUEST);
+    must_be(runnel_container_create(c, NULL, &cd, NULL, &error),
+            RUNNEL_BAD_REQUEST);
+    must_be(runnel_container_open(c, l->database, NULL, &container, &error),
+            RUNNEL_BAD_REQUEST);
+    must_be(runnel_container_open(c, NULL, "c", &container, &error),
+            RUNNEL_BAD_REQUEST);
+    must_be(runnel_throughput_read(c, NULL, NULL, &t, &error),
+            RUNNEL_BAD_REQUEST);
+    must_be(runnel_client_send(c, &r, NULL, &error), RUNNEL_BAD_REQUEST);
+    r.method = "GET";
+    must_be(runnel_client_send(c, &r, NULL, &error), RUNNEL_BAD_REQUEST);
+    r.path = "/dbs";
+    r.header_count = 1;
+    for (size_t i = 0; i < 3; i++) {
+        r.headers = &headers[i];
+        must_be(runnel_client_send(c, &r, NULL, &error), RUNNEL_BAD_REQUEST);
+    }
+    must_be(runnel_query_open(l->container, &q, &query, &error),
+            RUNNEL_BAD_REQUEST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +401,8 @@ int main(void)
         cmocka_unit_test(a_transaction_is_all_or_nothing),
         cmocka_unit_test(bulk_sends_again_what_was_throttled),
         cmocka_unit_test(bulk_follows_a_split),
+        cmocka_unit_test(a_feed_whose_request_cannot_be_made_fails_at_once),
+        cmocka_unit_test(what_is_not_given_is_refused),
         cmocka_unit_test(a_batch_whose_answer_is_lost_is_uncertain),
     };
 

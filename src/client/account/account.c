@@ -63,6 +63,9 @@ static runnel_code find_key(const runnel_client_options *o, bool is_loopback,
     if (count == 0 && !is_loopback)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "none of key, resource_token and token is given");
+    if (o->resource_token && !o->resource_token[0])
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "the resource token is empty");
     out->key = count == 0 ? RN_LIT(RN_ACCOUNT_EMULATOR_KEY) : given;
     return RUNNEL_OK;
 }

@@ -38,13 +38,13 @@ static char *print_path(const char *database, const char *name)
     return path;
 }
 
-static runnel_code check_id(enum rn_kind kind, const char *id,
-                            runnel_error *error)
+runnel_code rn_name_check(enum rn_kind kind, const char *id,
+                          runnel_error *error)
 {
     struct rn_err err = { 0 };
+    enum rn_code rc = rn_id_check(kind, rn_view_text(id ? id : ""), &err);
 
-    return rn_error_take(error, rn_id_check(kind, rn_view_text(id), &err),
-                         &err);
+    return rn_error_take(error, rc, &err);
 }
 
 runnel_code rn_client_container_open(struct rn_account *account,
@@ -54,10 +54,10 @@ runnel_code rn_client_container_open(struct rn_account *account,
                                      runnel_error *error)
 {
     struct rn_client_container *c;
-    runnel_code rc = check_id(RN_KIND_DATABASE, database, error);
+    runnel_code rc = rn_name_check(RN_KIND_DATABASE, database, error);
 
     if (!rc)
-        rc = check_id(RN_KIND_CONTAINER, container, error);
+        rc = rn_name_check(RN_KIND_CONTAINER, container, error);
     if (rc)
         return rc;
     c = rn_new(sizeof(*c));

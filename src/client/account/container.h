@@ -15,6 +15,11 @@
 #include "cosmos/link.h"
 #include "cosmos/pkdef.h"
 
+/* RUNNEL_BAD_REQUEST if nothing of that kind can have the id, or if it is
+ * NULL. */
+runnel_code rn_name_check(enum rn_kind kind, const char *id,
+                          runnel_error *error) RUNNEL_CHECK;
+
 /* The answer to a GET of the container.  Reference-counted. */
 struct rn_definition {
     atomic_uint refs;

@@ -1,6 +1,7 @@
 /* endpoint.c -- see endpoint.h. */
 #include "client/account/endpoint.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -65,10 +66,13 @@ static bool split_host(struct rn_view rest, struct rn_view *host,
     size_t len = 0;
 
     if (rest.len > 0 && rest.at[0] == '[') {
-        const char *end = memchr(rest.at, ']', rest.len);
-        if (!end)
+        len = 1;
+        while (len < rest.len && (isxdigit((unsigned char)rest.at[len]) ||
+                                  rest.at[len] == ':' || rest.at[len] == '.'))
+            len++;
+        if (len < 3 || len == rest.len || rest.at[len] != ']')
             return false;
-        len = (size_t)(end + 1 - rest.at);
+        len++;
     } else {
         while (len < rest.len && is_host_byte(rest.at[len]))
             len++;

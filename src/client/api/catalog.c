@@ -14,15 +14,6 @@ static struct rn_link database_link(const char *id)
                              .ids = { rn_view_text(id) } };
 }
 
-static runnel_code check_id(enum rn_kind kind, const char *id,
-                            runnel_error *error)
-{
-    struct rn_err err = { 0 };
-    enum rn_code rc = rn_id_check(kind, rn_view_text(id ? id : ""), &err);
-
-    return rn_error_take(error, rc, &err);
-}
-
 static runnel_code add_throughput(struct rn_headers *h, runnel_throughput t,
                                   runnel_error *error)
 {
@@ -74,7 +65,7 @@ runnel_code runnel_database_create(runnel_client *client,
     runnel_code rc = rn_options_copy(&d, sizeof(d), definition, error);
 
     if (!rc)
-        rc = check_id(RN_KIND_DATABASE, d.id, error);
+        rc = rn_name_check(RN_KIND_DATABASE, d.id, error);
     if (rc)
         return rc;
     rn_json_out_object_begin(&o);
@@ -97,7 +88,7 @@ static runnel_code call_database(runnel_client *client, const char *method,
 {
     struct rn_link link;
     struct rn_client_call call;
-    runnel_code rc = check_id(RN_KIND_DATABASE, id, error);
+    runnel_code rc = rn_name_check(RN_KIND_DATABASE, id, error);
 
     if (rc)
         return rc;
@@ -223,9 +214,9 @@ runnel_container_create(runnel_client *client, const char *database,
     runnel_code rc = rn_options_copy(&d, sizeof(d), definition, error);
 
     if (!rc)
-        rc = check_id(RN_KIND_DATABASE, database, error);
+        rc = rn_name_check(RN_KIND_DATABASE, database, error);
     if (!rc)
-        rc = check_id(RN_KIND_CONTAINER, d.id, error);
+        rc = rn_name_check(RN_KIND_CONTAINER, d.id, error);
     if (!rc)
         rc = print_definition(&d, &c.body, error);
     if (!rc) {

@@ -43,9 +43,14 @@ runnel_code rn_headers_add_list(struct rn_headers *h,
 {
     runnel_code rc = RUNNEL_OK;
 
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = rn_headers_add(h, headers[i].name, rn_view_text(headers[i].value),
-                            error);
+    for (size_t i = 0; !rc && i < count; i++) {
+        if (!headers[i].name || !headers[i].value)
+            rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
+                              "header %zu has no name or no value", i);
+        else
+            rc = rn_headers_add(h, headers[i].name,
+                                rn_view_text(headers[i].value), error);
+    }
     return rc;
 }
 
@@ -121,7 +126,10 @@ static enum rn_effect effect_of(const runnel_request *r, const char *method)
 
     for (size_t i = 0; i < r->header_count; i++) {
         const char *name = r->headers[i].name;
-        struct rn_view value = rn_view_text(r->headers[i].value);
+        struct rn_view value = RN_LIT("");
+        if (!name || !r->headers[i].value)
+            continue; /* refused with the list */
+        value = rn_view_text(r->headers[i].value);
         if ((strcasecmp(name, RN_HEADER_IS_QUERY) == 0 ||
              strcasecmp(name, RN_HEADER_IS_QUERY_PLAN) == 0) &&
             rn_header_is_true(value))
@@ -136,7 +144,7 @@ runnel_code runnel_client_send(runnel_client *client,
                                const runnel_request *request,
                                runnel_reply **out, runnel_error *error)
 {
-    const char *method = known_method(request->method);
+    const char *method = request->method ? known_method(request->method) : NULL;
     struct rn_link link = { .kind = RN_KIND_ACCOUNT };
     struct rn_client_call call;
     char *copy;
@@ -144,7 +152,8 @@ runnel_code runnel_client_send(runnel_client *client,
 
     if (!method)
         return rn_error_set(error, RUNNEL_BAD_REQUEST, "unknown method");
-    if (request->path[0] != '/' || strlen(request->path) > PATH_MAX_BYTES)
+    if (!request->path || request->path[0] != '/' ||
+        strlen(request->path) > PATH_MAX_BYTES)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the path does not begin with '/' or is too long");
     copy = rn_new_text(request->path);

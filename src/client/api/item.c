@@ -115,7 +115,6 @@ static runnel_code print_patch(struct item *it, runnel_error *error)
 
 static runnel_code prepare(struct item *it, runnel_error *error)
 {
-    struct rn_err err = { 0 };
     runnel_code rc = RUNNEL_OK;
 
     if (kinds[it->kind].has_item)
@@ -126,13 +125,8 @@ static runnel_code prepare(struct item *it, runnel_error *error)
         rc = take_id(it, error);
         it->key.id = it->id.at;
     }
-    if (!rc && kinds[it->kind].has_id) {
-        rc = rn_error_take(
-            error,
-            rn_id_check(RN_KIND_DOCUMENT,
-                        rn_view_text(it->key.id ? it->key.id : ""), &err),
-            &err);
-    }
+    if (!rc && kinds[it->kind].has_id)
+        rc = rn_name_check(RN_KIND_DOCUMENT, it->key.id, error);
     return rc;
 }
 

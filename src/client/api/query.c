@@ -73,6 +73,9 @@ static runnel_code check(const runnel_query_options *o, runnel_error *error)
     struct rn_json j;
     enum rn_code rc;
 
+    if (o->text && !o->text[0])
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "the text of the query is empty");
     if (o->parameters && !o->text)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "parameters are given without text");

@@ -97,14 +97,17 @@ static runnel_code find(struct rn_account *account, const char *database,
                         runnel_error *error)
 {
     struct rn_link list = { .kind = RN_KIND_OFFER, .is_list = true };
-    struct rn_link link = { .kind = RN_KIND_DATABASE,
-                            .depth = 1,
-                            .ids = { rn_view_text(database) } };
+    struct rn_link link = { .kind = RN_KIND_DATABASE, .depth = 1 };
     struct rn_buf body = RN_BUF_INIT(BODY_MAX);
     struct rn_headers *h = &o->call.request.headers;
     char rid[RID_MAX];
-    runnel_code rc;
+    runnel_code rc = rn_name_check(RN_KIND_DATABASE, database, error);
 
+    if (!rc && container)
+        rc = rn_name_check(RN_KIND_CONTAINER, container, error);
+    if (rc)
+        return rc;
+    link.ids[0] = rn_view_text(database);
     if (container) {
         link.kind = RN_KIND_CONTAINER;
         link.ids[link.depth++] = rn_view_text(container);

@@ -323,7 +323,7 @@ static bool is_drained(const struct rn_feed_cursor *c)
     return true;
 }
 
-/* When the next part that is not being asked is due. */
+/* When the next part that is not being asked is due, or has failed at once. */
 static int64_t next_due(const struct rn_feed_cursor *c, int64_t now)
 {
     int64_t next = RN_TASK_IDLE;
@@ -331,6 +331,8 @@ static int64_t next_due(const struct rn_feed_cursor *c, int64_t now)
     for (size_t i = 0; i < c->count; i++) {
         const struct rn_part *part = c->parts[i];
 
+        if (rn_reader_is_unsent(&part->reader))
+            return 0;
         if (!part->reader.is_asking && part->due_ns > now &&
             part->due_ns - now < next)
             next = part->due_ns - now;

@@ -96,6 +96,12 @@ bool rn_reader_route(struct rn_reader *r, const struct rn_routing *map);
  * seconds; 0: not at all. */
 void rn_reader_ask(struct rn_reader *r, struct rn_transport *t,
                    uint32_t wait_ms);
+/* Has the request failed before it was sent?  The transport has nothing of it
+ * to wait for; step returns the failure. */
+static inline bool rn_reader_is_unsent(const struct rn_reader *r)
+{
+    return r->is_asking && (r->code || r->call.is_over);
+}
 /* `*next_ns`: when to call again, unless the transport had something first. */
 enum rn_reader_event rn_reader_step(struct rn_reader *r, int64_t *next_ns);
 

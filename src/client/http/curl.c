@@ -224,6 +224,8 @@ static CURLcode set_up(struct carrier *c, const struct curl_network *n)
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->x->timeout_ms);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, n->connect_timeout_ms);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, c->headers);
+    /* An item may be called "..", which is no step up. */
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     rc = curl_easy_setopt(easy, CURLOPT_URL, c->x->url.at);
     if (!rc)
         rc = set_method(easy, c->x);
@@ -366,6 +368,11 @@ static void finish(struct curl_transport *t, struct carrier *c, CURLcode rc)
         curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
         x->status = (int)status;
         x->sub_status = parse_sub_status(x);
+    } else if (x->code == RUNNEL_TOO_LARGE) {
+        snprintf(x->why, sizeof(x->why),
+                 "the answer exceeds %zu MiB; ask for less at once, with a "
+                 "lower page_limit or a projection",
+                 x->answer.ceiling >> 20);
     } else {
         snprintf(x->why, sizeof(x->why), "%s",
                  c->words[0] ? c->words : curl_easy_strerror(rc));

@@ -5,7 +5,10 @@
 
 #include <stdio.h>
 
-enum { REROUTES_MAX = 20 };
+enum {
+    REROUTES_MAX = 20,
+    PAGE_LIMIT = 1024, /* stands for the server's own */
+};
 
 /* ---- which --------------------------------------------------------------- */
 
@@ -256,7 +259,8 @@ struct round {
     struct rn_transport *t;
     double *charge;
     size_t next, busy;
-    bool gone; /* a range is gone; its source still wants its page */
+    bool gone;       /* a range is gone; its source still wants its page */
+    bool is_reduced; /* a page was too large; its source still wants it */
     runnel_code rc;
     runnel_error *error;
 };
@@ -273,10 +277,26 @@ static void start_some(struct round *r)
     }
 }
 
+/* A page that exceeds what an answer may have is asked for with half the
+ * rows. */
+static bool reduce_page(struct round *r, const struct rn_client_call *call)
+{
+    int64_t *limit = &r->q->ask.page_limit;
+
+    if (call->code != RUNNEL_TOO_LARGE || call->error.http_status ||
+        *limit == 1)
+        return false;
+    if (!r->is_reduced)
+        *limit = (*limit > 0 ? *limit : PAGE_LIMIT) / 2;
+    return true;
+}
+
 static void finish_one(struct round *r, struct rn_merge_source *s)
 {
     if (s->call.code == RUNNEL_GONE) {
         r->gone = true;
+    } else if (!r->rc && reduce_page(r, &s->call)) {
+        r->is_reduced = true;
     } else if (!r->rc && s->call.code) {
         r->rc = s->call.code;
         if (r->error)
@@ -354,7 +374,8 @@ static runnel_code reroute(struct rn_client_query *q, runnel_error *error)
 
 /* One round, on a transport that is returned before ranges are read. */
 static runnel_code fetch_round(struct rn_client_query *q, double *charge,
-                               bool *gone, runnel_error *error)
+                               bool *gone, bool *is_reduced,
+                               runnel_error *error)
 {
     const struct rn_cancel *cancel =
         q->container ? rn_client_container_cancel(q->container)
@@ -370,17 +391,18 @@ static runnel_code fetch_round(struct rn_client_query *q, double *charge,
     run_round(&r, cancel);
     rn_pool_give(pool, r.t);
     *gone = r.gone;
+    *is_reduced = r.is_reduced;
     return r.rc;
 }
 
 runnel_code rn_client_query_fetch(struct rn_client_query *q, double *charge,
                                   runnel_error *error)
 {
-    bool gone = true;
+    bool gone = true, is_reduced = false;
     runnel_code rc = RUNNEL_OK;
 
-    for (int i = 0; !rc && gone; i++) {
-        rc = fetch_round(q, charge, &gone, error);
+    for (int i = 0; !rc && (gone || is_reduced); i += gone) {
+        rc = fetch_round(q, charge, &gone, &is_reduced, error);
         if (!rc && gone) {
             rc = i < REROUTES_MAX
                      ? reroute(q, error)
