@@ -347,13 +347,14 @@ static void a_prefix_of_a_hierarchical_key_is_a_scope(void **state)
     runnel_container_close(c);
 }
 
-static void a_token_of_another_query_is_refused(void **state)
+static void a_token_that_is_damaged_or_of_another_query_is_refused(void **state)
 {
     runnel_query_options o = { RUNNEL_QUERY_INIT, .page_limit = 5,
                                .text = "SELECT * FROM c" };
     runnel_query *q = NULL;
     runnel_page *page = NULL;
     runnel_error error = { 0 };
+    char *damaged;
 
     (void)state;
     must(runnel_query_open(four, &o, &q, &error));
@@ -366,6 +367,18 @@ static void a_token_of_another_query_is_refused(void **state)
     must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
     o.token = "nonsense";
     must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
+    o.text = "SELECT * FROM c";
+    damaged = strdup(runnel_page_token(page));
+    o.token = damaged;
+    for (size_t i = 0; damaged[i]; i++) {
+        char was = damaged[i];
+        damaged[i] = was == 'A' ? 'B' : 'A';
+        must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
+        damaged[i] = was;
+    }
+    damaged[strlen(damaged) - 4] = '\0';
+    must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
+    free(damaged);
     runnel_page_close(page);
 }
 
@@ -533,7 +546,8 @@ int main(void)
         cmocka_unit_test(the_pieces_of_the_ranges_have_every_item_once),
         cmocka_unit_test(a_query_of_one_key_stays_with_it),
         cmocka_unit_test(a_prefix_of_a_hierarchical_key_is_a_scope),
-        cmocka_unit_test(a_token_of_another_query_is_refused),
+        cmocka_unit_test(
+            a_token_that_is_damaged_or_of_another_query_is_refused),
         cmocka_unit_test(a_query_that_needs_more_memory_is_refused),
         cmocka_unit_test(a_query_that_is_none_is_refused_by_the_server),
         cmocka_unit_test(the_catalog_is_listed),

@@ -1,6 +1,6 @@
 /* token.c -- the continuation of a query, as text:
  *
- *   rnq2. and, in base64url without padding,
+ *   rnq2.<checksum>. and, in base64url without padding,
  *   {"query":"<fingerprint>","skip":n,"take":n,"last":"...",
  *    "seen":"<base64url>","after":[{"item":v}...],
  *    "at":[{"min":"","max":"1F","from":"<continuation>","items":[...],
@@ -17,6 +17,7 @@
 #include "client/query/own.h"
 
 #include "base/base64.h"
+#include "base/hash.h"
 #include "json/print.h"
 
 #include <inttypes.h>
@@ -24,7 +25,13 @@
 
 enum { TOKEN_MAX = 16 << 20 };
 
-static const char prefix[] = "rnq2.";
+enum { HEAD_LEN = 5 + 16 + 1 };
+
+/* A token that was cut or changed on its way would lose rows. */
+static void print_head(struct rn_view json, char out[HEAD_LEN + 1])
+{
+    snprintf(out, HEAD_LEN + 1, "rnq2.%016" PRIx64 ".", rn_hash64(json, 0));
+}
 
 /* ---- out ----------------------------------------------------------------- */
 
@@ -166,12 +173,14 @@ runnel_code rn_client_query_print_token(struct rn_client_query *q,
 {
     struct rn_buf json = RN_BUF_INIT(TOKEN_MAX);
     enum rn_code rc = print_json(q, &json);
+    char head[HEAD_LEN + 1];
     struct rn_view text;
 
+    print_head(rn_buf_view(&json), head);
     if (!rc)
-        rc = rn_buf_reserve(out, sizeof(prefix) + RN_BASE64_LEN(json.len) + 1);
+        rc = rn_buf_reserve(out, HEAD_LEN + RN_BASE64_LEN(json.len) + 1);
     if (!rc)
-        rc = rn_buf_add(out, rn_view_text(prefix));
+        rc = rn_buf_add(out, rn_view_text(head));
     if (!rc) {
         text =
             rn_base64_encode(rn_buf_view(&json), RN_BASE64_URL | RN_BASE64_BARE,
@@ -322,25 +331,33 @@ static enum rn_code get_counts(struct rn_client_query *q,
     return rc ? rc : get_seen(q, j);
 }
 
+static enum rn_code decode(struct rn_view token, struct rn_buf *json)
+{
+    char head[HEAD_LEN + 1];
+    enum rn_code rc = rn_buf_reserve(json, token.len + 1);
+
+    if (rc || token.len < HEAD_LEN)
+        return rc ? rc : RN_BAD_REQUEST;
+    rc = rn_base64_decode(rn_view_of(token.at + HEAD_LEN, token.len - HEAD_LEN),
+                          RN_BASE64_URL | RN_BASE64_BARE, json->at, token.len,
+                          &json->len);
+    if (rc)
+        return rc;
+    print_head(rn_buf_view(json), head);
+    return memcmp(token.at, head, HEAD_LEN) == 0 ? RN_OK : RN_BAD_REQUEST;
+}
+
 runnel_code rn_client_query_read_token(struct rn_client_query *q,
                                        const char *token, runnel_error *error)
 {
-    size_t len = strlen(token), got = 0, head = sizeof(prefix) - 1;
     struct rn_buf json = RN_BUF_INIT(TOKEN_MAX);
-    enum rn_code code = RN_BAD_REQUEST;
+    enum rn_code code = decode(rn_view_text(token), &json);
     runnel_code rc = RUNNEL_OK;
     struct rn_json j;
 
     rn_json_init(&j, NULL);
-    if (len > head && memcmp(token, prefix, head) == 0)
-        code = rn_buf_reserve(&json, len);
-    if (!code) {
-        code = rn_base64_decode(rn_view_of(token + head, len - head),
-                                RN_BASE64_URL | RN_BASE64_BARE, json.at, len,
-                                &got);
-    }
     if (!code)
-        code = rn_json_parse(&j, rn_view_of(json.at, got), NULL);
+        code = rn_json_parse(&j, rn_buf_view(&json), NULL);
     if (!code)
         code = get_counts(q, &j);
     if (!code &&
