@@ -154,6 +154,30 @@ static bool cannot_aggregate(const struct rn_expr *e, bool is_inner)
     return false;
 }
 
+static enum rn_code unknown_function(struct rn_check *c,
+                                     const struct rn_expr *e)
+{
+    return rn_faults_add(c->faults, "SC2005", e->start, e->start + e->name.len,
+                         "'%.*s' is not a recognized built-in function name.",
+                         RN_FMT(e->name));
+}
+
+/* A score outside of ORDER BY RANK.  RRF is not known there at all, and its
+ * arguments are refused before it. */
+static enum rn_code refuse_score(struct rn_check *c, struct rn_expr *e,
+                                 const struct place *at)
+{
+    if (e->function->rank != RN_RANK_FUSION) {
+        return rn_faults_add(
+            c->faults, "SC2240", e->start, e->end,
+            "The %s function is only allowed in the ORDER BY RANK clause.",
+            e->function->name);
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        (void)!check_expr(c, e->kids[i], at);
+    return unknown_function(c, e);
+}
+
 static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
                                const struct place *at)
 {
@@ -169,18 +193,10 @@ static enum rn_code check_call(struct rn_check *c, struct rn_expr *e,
                              RN_FMT(e->name));
     }
     e->function = rn_function_find(e->name);
-    if (!e->function) {
-        return rn_faults_add(
-            c->faults, "SC2005", e->start, e->start + e->name.len,
-            "'%.*s' is not a recognized built-in function name.",
-            RN_FMT(e->name));
-    }
-    if (e->function->rank && at->where != IN_RANK) {
-        return rn_faults_add(
-            c->faults, "SC2240", e->start, e->end,
-            "The %s function is only allowed in the ORDER BY RANK clause.",
-            e->function->name);
-    }
+    if (!e->function)
+        return unknown_function(c, e);
+    if (e->function->rank && at->where != IN_RANK)
+        return refuse_score(c, e, at);
     if (!takes(e->function, e->count))
         return wrong_arity(c, e);
     if (e->function->aggregate) {
@@ -249,9 +265,9 @@ static enum rn_code check_expr(struct rn_check *c, struct rn_expr *e,
     for (uint32_t i = 0; i < e->count && !rc; i++)
         rc = check_expr(c, e->kids[i], at);
     if (!rc && e->kind == RN_EXPR_INDEX && !rn_expr_is_constant(e->kids[1])) {
-        return rn_faults_add(c->faults, "SC2990", e->kids[1]->start,
-                             e->kids[1]->end,
-                             "The member indexer must be a constant.");
+        return rn_faults_add(c->faults, "SC2990", e->start, e->end,
+                             "The specified query includes 'member indexer' "
+                             "which is currently not supported.");
     }
     return rc ? rc : check_member(c, e);
 }
@@ -432,31 +448,37 @@ static enum rn_code check_order(struct rn_check *c, struct rn_select *s,
         if (!rc)
             rn_order_set_direction(&s->order[i]);
     }
-    if (!rc && s->is_rank)
-        rc = rn_check_rank(c, s, scope->outer);
+    if (!rc && s->is_rank && !scope->outer)
+        rc = rn_check_rank(c, s);
     return rc;
 }
 
-/* The service allows ORDER BY, TOP, OFFSET and LIMIT only in the query itself.
- * In a subquery, each range would apply them to its own rows only. */
-static enum rn_code check_subquery(struct rn_check *c,
-                                   const struct rn_select *s)
+/* The service allows ORDER BY, TOP, OFFSET and LIMIT only in the query itself:
+ * in a subquery, each range would apply them to its own rows only.  It reports
+ * all of them, those of inner subqueries first, so the check goes on. */
+static void check_subquery(struct rn_check *c, const struct rn_select *s)
 {
-    if (s->order_count) {
-        return rn_faults_add(c->faults, "SC2202", s->order[0].expr->start,
-                             s->order[s->order_count - 1].expr->end,
+    if (s->is_rank) {
+        (void)!rn_faults_add(c->faults, "SC2228", s->order_at.start,
+                             s->order_at.end,
+                             "The ORDER BY RANK clause is not supported in "
+                             "subqueries.");
+    } else if (s->order_count) {
+        (void)!rn_faults_add(c->faults, "SC2202", s->order_at.start,
+                             s->order_at.end,
                              "'ORDER BY' is not supported in subqueries.");
     }
     if (s->top) {
-        return rn_faults_add(c->faults, "SC2203", s->top->start, s->top->end,
+        (void)!rn_faults_add(c->faults, "SC2203", s->top_at.start,
+                             s->top_at.end,
                              "'TOP' is not supported in subqueries.");
     }
     if (s->offset) {
-        return rn_faults_add(c->faults, "SC2204", s->offset->start,
-                             s->limit->end,
-                             "'OFFSET LIMIT' is not supported in subqueries.");
+        (void)!rn_faults_add(c->faults, "SC2204", s->offset_at.start,
+                             s->offset_at.end,
+                             "'OFFSET LIMIT' clause is not supported in "
+                             "subqueries.");
     }
-    return RN_OK;
 }
 
 /* A scalar subquery reads the documents that the query reads; without a FROM
@@ -477,10 +499,11 @@ static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
                            is_value ? has_source(outer)
                                     : !outer || outer->has_container };
     struct place at = { &scope, s, IN_ROW };
-    enum rn_code rc = outer ? check_subquery(c, s) : RN_OK;
+    enum rn_code rc;
 
-    if (!rc)
-        rc = check_from(c, s, &scope);
+    if (s->is_rank && !outer)
+        rn_check_rank_sources(c, s);
+    rc = check_from(c, s, &scope);
     if (!rc)
         rc = check_counts(c, s);
     if (!rc && s->where)
@@ -497,6 +520,8 @@ static enum rn_code check_select(struct rn_check *c, struct rn_select *s,
     s->group_slot -= s->group_count ? (int32_t)s->group_count - 1 : 0;
     if (!rc && (s->group_count || s->aggregate_count))
         rc = rn_check_groups(c, s);
+    if (!rc && outer)
+        check_subquery(c, s);
     return rc;
 }
 
@@ -518,6 +543,8 @@ enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s)
     rc = rn_parameters_read(c);
     if (!rc)
         rc = check_select(c, s, NULL, false);
+    if (!rc && c->faults->count)
+        rc = RN_BAD_REQUEST;
     if (!rc && (!s->aggregate_count || s->group_count))
         rc = rn_check_order(c, s);
     if (!rc && s->group_count)

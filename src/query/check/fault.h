@@ -9,12 +9,12 @@
 
 #include "base/mem.h"
 
-enum { RN_FAULTS_MAX = 8 };
+enum { RN_FAULTS_MAX = 16 };
 
 struct rn_fault {
     const char *code; /* "SC1001"; NULL: a plain sentence without location */
     uint32_t start, end;
-    char message[200];
+    char message[320];
 };
 
 struct rn_faults {

@@ -25,9 +25,11 @@ struct rn_rank {
 /* The parts of a checked ORDER BY RANK. */
 void rn_rank_of(const struct rn_select *s, struct rn_rank *out);
 
+/* Reports what FROM may not contain, before its names are bound. */
+void rn_check_rank_sources(struct rn_check *c, const struct rn_select *s);
 /* Rejects what cannot be ranked; names and calls are already bound. */
-enum rn_code rn_check_rank(struct rn_check *c, const struct rn_select *s,
-                           bool is_inner) RN_CHECK;
+enum rn_code rn_check_rank(struct rn_check *c,
+                           const struct rn_select *s) RN_CHECK;
 
 /* {"globalStatisticsQuery": ...} */
 void rn_hybrid_print(const struct rn_plan *p, struct rn_json_out *o);

@@ -104,7 +104,13 @@ struct rn_expr {
     };
 };
 
+/* A part of the text, in bytes. */
+struct rn_clause {
+    uint32_t start, end;
+};
+
 struct rn_from {
+    struct rn_clause at;  /* without the alias of a path or a subquery */
     struct rn_view alias; /* as written; empty if there is none */
     bool is_each;         /* alias IN ...: one row per element */
     struct rn_select *query;
@@ -136,6 +142,8 @@ struct rn_select {
     uint16_t depth; /* bound on the stack depth of its expressions */
     uint32_t star;  /* byte offset of the * */
     struct rn_expr *top, *offset, *limit; /* a number or a parameter */
+    /* FROM without its keyword, the others with theirs. */
+    struct rn_clause top_at, from_at, order_at, offset_at;
     struct rn_item *items;
     uint32_t item_count, item_room;
     struct rn_from *from;

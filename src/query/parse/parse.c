@@ -121,6 +121,12 @@ static enum rn_code take_alias(struct rn_parser *p, struct rn_view *out)
 
 /* ---- clauses ------------------------------------------------------------- */
 
+/* Up to the token that was taken last. */
+static struct rn_clause clause_from(const struct rn_parser *p, uint32_t start)
+{
+    return (struct rn_clause){ start, (uint32_t)rn_parser_end(p) };
+}
+
 /* An integer, or a parameter for one.  It takes no postfix operator: SELECT TOP
  * 10 [c.a, c.b] yields arrays. */
 static enum rn_code parse_count(struct rn_parser *p, struct rn_expr **out)
@@ -200,7 +206,8 @@ static enum rn_code parse_collection(struct rn_parser *p, struct rn_from *f)
 static enum rn_code parse_source(struct rn_parser *p, struct rn_select *s)
 {
     struct rn_from *f;
-    enum rn_code rc;
+    uint32_t start;
+    enum rn_code rc = RN_OK;
 
     s->from = rn_ast_grow(p->arena, s->from, s->from_count, &s->from_room,
                           sizeof(*s->from));
@@ -208,19 +215,22 @@ static enum rn_code parse_source(struct rn_parser *p, struct rn_select *s)
         return RN_TOO_LARGE;
     f = &s->from[s->from_count++];
     *f = (struct rn_from){ .slot = RN_SLOT_NONE };
+    start = (uint32_t)p->now.at;
     if (p->now.kind == RN_LEX_NAME && rn_parser_peek(p).word == RN_WORD_IN) {
         f->is_each = true;
         rc = take_name(p, &f->alias);
         if (!rc)
             rc = rn_parser_expect_word(p, RN_WORD_IN);
-        return rc ? rc : parse_collection(p, f);
     }
-    rc = parse_collection(p, f);
-    return rc ? rc : take_alias(p, &f->alias);
+    if (!rc)
+        rc = parse_collection(p, f);
+    f->at = clause_from(p, start);
+    return rc || f->is_each ? rc : take_alias(p, &f->alias);
 }
 
 static enum rn_code parse_from(struct rn_parser *p, struct rn_select *s)
 {
+    uint32_t start = (uint32_t)p->now.at;
     enum rn_code rc = parse_source(p, s);
 
     while (!rc && rn_parser_skip_word(p, RN_WORD_JOIN)) {
@@ -232,6 +242,7 @@ static enum rn_code parse_from(struct rn_parser *p, struct rn_select *s)
         }
         rc = parse_source(p, s);
     }
+    s->from_at = clause_from(p, start);
     return rc;
 }
 
@@ -289,8 +300,18 @@ static enum rn_code parse_order(struct rn_parser *p, struct rn_select *s)
     return rc;
 }
 
+static enum rn_code parse_offset(struct rn_parser *p, struct rn_select *s)
+{
+    enum rn_code rc = parse_count(p, &s->offset);
+
+    if (!rc)
+        rc = rn_parser_expect_word(p, RN_WORD_LIMIT);
+    return rc ? rc : parse_count(p, &s->limit);
+}
+
 static enum rn_code parse_clauses(struct rn_parser *p, struct rn_select *s)
 {
+    uint32_t start;
     enum rn_code rc = RN_OK;
 
     if (rn_parser_skip_word(p, RN_WORD_FROM))
@@ -299,27 +320,31 @@ static enum rn_code parse_clauses(struct rn_parser *p, struct rn_select *s)
         rc = rn_parse_expr(p, &s->where);
     if (!rc && rn_parser_skip_word(p, RN_WORD_GROUP))
         rc = parse_group(p, s);
-    if (!rc && rn_parser_skip_word(p, RN_WORD_ORDER))
+    start = (uint32_t)p->now.at;
+    if (!rc && rn_parser_skip_word(p, RN_WORD_ORDER)) {
         rc = parse_order(p, s);
+        s->order_at = clause_from(p, start);
+    }
+    start = (uint32_t)p->now.at;
     if (!rc && rn_parser_skip_word(p, RN_WORD_OFFSET)) {
-        rc = parse_count(p, &s->offset);
-        if (!rc)
-            rc = rn_parser_expect_word(p, RN_WORD_LIMIT);
-        if (!rc)
-            rc = parse_count(p, &s->limit);
+        rc = parse_offset(p, s);
+        s->offset_at = clause_from(p, start);
     }
     return rc;
 }
 
 static enum rn_code parse_body(struct rn_parser *p, struct rn_select *s)
 {
+    uint32_t start;
     enum rn_code rc;
 
     rc = rn_parser_expect_word(p, RN_WORD_SELECT);
     if (!rc) {
         s->is_distinct = rn_parser_skip_word(p, RN_WORD_DISTINCT);
+        start = (uint32_t)p->now.at;
         if (rn_parser_skip_word(p, RN_WORD_TOP))
             rc = parse_count(p, &s->top);
+        s->top_at = clause_from(p, start);
     }
     if (!rc)
         rc = parse_items(p, s);
