@@ -307,6 +307,9 @@ static void trace_request(void *context, const struct service_request *q,
 {
     struct hosts *h = context;
 
+    /* No host writes a document without the etag that it has seen. */
+    if (rn_view_eq(q->method, RN_LIT("PUT")))
+        assert_true(service_header(q, "If-Match").len > 0);
     if (getenv("HOSTS_TRACE"))
         fprintf(stderr, "%lld %.*s %.*s -> %d %.*s\n",
                 (long long)world_now_ms(&h->world), RN_FMT(q->method),

@@ -145,6 +145,7 @@ static void a_poison_change_is_found_and_skipped(void **state)
     hosts_run(&h, 1000);
     stats_of(0, &stats);
     assert_int_equal(stats.skips, 1);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_SKIPPED], 1);
     assert_true(h.hosts[0].events[RUNNEL_EVENT_BISECTED] >= 3);
     hosts_put(&h, 8, 20);
     hosts_until(&h, all_but_7, 60000);

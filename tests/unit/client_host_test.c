@@ -157,6 +157,55 @@ static void one_lease_that_cannot_be_taken_stops_no_other(void **state)
     hosts_check(&h);
 }
 
+static void put_foreign(const char *token)
+{
+    char json[512];
+
+    snprintf(json, sizeof(json),
+             "{\"id\":\"plocalhost_AAAAAQ==_AAAAAYAAAAE=..%s\","
+             "\"LeaseToken\":\"%s\",\"Owner\":\"net\","
+             "\"ContinuationToken\":null,\"properties\":{},"
+             "\"timestamp\":null}",
+             token, token);
+    assert_non_null(service_upsert(h.leases, json));
+}
+
+/* A host of another library renews what it still has. */
+static void run_beside_foreign(int64_t ms)
+{
+    for (int64_t i = 0; i < ms; i += 500) {
+        for (char token[] = "0"; token[0] < '6'; token[0]++)
+            if (strstr(hosts_lease(&h, token)->json, "\"Owner\":\"net\""))
+                put_foreign(token);
+        hosts_run(&h, 500);
+    }
+}
+
+static void beside_another_library_one_lease_is_stolen_a_pass(void **state)
+{
+    runnel_processor_options o = usual_options();
+    unsigned owned = 0;
+
+    (void)state;
+    hosts_open(&h, 1, 6);
+    for (char token[] = "0"; token[0] < '6'; token[0]++)
+        put_foreign(token);
+    hosts_start(&h, 0, &o);
+    run_beside_foreign(2000);
+    assert_int_equal(hosts_owned(&h, 0), 1);
+    for (int i = 0; i < 120; i++) { /* a minute */
+        run_beside_foreign(500);
+        assert_true(hosts_owned(&h, 0) <= owned + 1);
+        owned = hosts_owned(&h, 0) > owned ? hosts_owned(&h, 0) : owned;
+        assert_true(owned <= 1 + (unsigned)(i + 4) * 500 / 10400);
+    }
+    assert_int_equal(owned, 3); /* half, and no more */
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_FOREIGN], 1);
+    for (size_t i = 0; i < h.leases->entry_count; i++)
+        assert_null(strstr(h.leases->entries[i]->json, "runnel.wanted"));
+    hosts_stop(&h, 0);
+}
+
 /* Counts how long more than a quarter of the leases have no owner. */
 static void run_and_watch(int64_t ms, int64_t *longest_ms)
 {
@@ -467,6 +516,7 @@ static void a_throttled_lease_container_slows_no_change_down(void **state)
         assert_true(hosts_all_seen(&h));
     }
     h.world.wire.before = NULL;
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_THROTTLED] > 0);
     hosts_run(&h, 20000);
     assert_int_equal(state_of(0), RUNNEL_RUNNING);
     assert_int_equal(hosts_owned(&h, 0), 2);
@@ -485,6 +535,7 @@ int main(void)
         CASE(a_stop_leaves_a_stolen_lease_alone),
         CASE(a_stop_does_not_mind_that_a_lease_is_gone),
         CASE(one_lease_that_cannot_be_taken_stops_no_other),
+        CASE(beside_another_library_one_lease_is_stolen_a_pass),
         CASE(a_rolling_restart_leaves_few_leases_without_owner),
         CASE(clocks_that_are_wrong_take_no_lease_from_its_owner),
         CASE(a_wrong_clock_of_another_library_is_told),

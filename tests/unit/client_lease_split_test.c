@@ -188,6 +188,7 @@ static void a_merge_makes_interval_leases_that_a_split_cuts(void **state)
                      strstr(e->json, "\"version\":1");
     }
     assert_int_equal(intervals, 2);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_MERGED], 2);
     assert_true(service_split(h.world.box, 2, 0)); /* where they meet */
     assert_true(service_split(h.world.box, 3, 0)); /* within the first */
     hosts_put(&h, 0, 100);

@@ -72,6 +72,10 @@ static void one_host_handles_everything_and_releases_its_leases(void **state)
     assert_int_equal(h.hosts[0].opened, 4);
     assert_int_equal(h.hosts[0].closed, 4);
     assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_SHUTDOWN);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_READY], 1);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_ACQUIRED], 4);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_RELEASED], 4);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_STOPPED], 1);
     hosts_check(&h);
 }
 

@@ -283,6 +283,33 @@ static void a_read_that_hangs_is_told_and_asked_again(void **state)
     hosts_check(&h);
 }
 
+static void
+versions_that_were_purged_unread_are_told_and_not_skipped(void **state)
+{
+    static const runnel_feed_options all = { RUNNEL_FEED_INIT,
+                                             .mode = RUNNEL_FEED_ALL };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    o.feed = &all;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    hosts_put(&h, 0, 10);
+    hosts_until(&h, hosts_all_seen, 40000);
+    hosts_stop(&h, 0);
+    hosts_put(&h, 10, 20);
+    hosts_run(&h, 7200000); /* they are kept for an hour */
+    hosts_put(&h, 20, 30);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 60000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_RETENTION], 1);
+    assert_non_null(strstr(h.hosts[0].last_message, "runnel_leases_seek"));
+    assert_int_equal(h.hosts[0].batches, 0);
+    assert_true(has_position("0", "10"));
+    hosts_stop(&h, 0);
+}
+
 /* ---- handlers ------------------------------------------------------------ */
 
 static long id_at(const runnel_batch *batch, size_t i)
@@ -676,6 +703,7 @@ int main(void)
         CASE(a_throttled_read_waits_as_long_as_it_is_told),
         CASE(bursts_of_refused_reads_keep_the_lease),
         CASE(a_read_that_hangs_is_told_and_asked_again),
+        CASE(versions_that_were_purged_unread_are_told_and_not_skipped),
         CASE(a_failing_change_backs_off_and_is_dead_lettered),
         CASE(of_a_hundred_changes_the_bad_one_alone_is_a_dead_letter),
         CASE(a_handler_slower_than_the_expiry_keeps_its_lease),

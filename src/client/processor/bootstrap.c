@@ -164,8 +164,7 @@ void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
         give_up(b, code, error);
         return;
     }
-    rn_host_tell(b->host, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                 error, "not started yet, trying again: %s", error->message);
+    rn_host_tell_failure(b->host, NULL, error, "not started yet, trying again");
     b->due_ns = now_ns + rn_host_jitter(b->host, RETRY_MS, 100, 200);
     if (b->step == RN_STEP_SOURCE || b->step == RN_STEP_PREPARE)
         return; /* the same again */

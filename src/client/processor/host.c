@@ -48,6 +48,17 @@ void rn_host_tell(struct rn_host *h, runnel_event_kind kind,
     va_end(args);
 }
 
+void rn_host_tell_failure(struct rn_host *h, const char *lease,
+                          const runnel_error *error, const char *what)
+{
+    bool is_throttled = error->code == RUNNEL_THROTTLED;
+
+    rn_host_tell(h,
+                 is_throttled ? RUNNEL_EVENT_THROTTLED : RUNNEL_EVENT_TROUBLE,
+                 is_throttled ? RUNNEL_SEVERITY_WARNING : RUNNEL_SEVERITY_ERROR,
+                 lease, error, "%s: %s", what, error->message);
+}
+
 void rn_host_wake(struct rn_host *h)
 {
     h->env->ops->task_wake(h->env, &h->task);

@@ -268,9 +268,8 @@ static void retry(struct rn_worker *w, int64_t now_ns)
         pause *= 2;
     r->failures++;
     r->due_ns = now_ns + pause * 1000000;
-    rn_host_tell(w->host, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, w->token,
-                 &r->call.error, "the lease cannot be replaced yet: %s",
-                 r->call.error.message);
+    rn_host_tell_failure(w->host, w->token, &r->call.error,
+                         "the lease cannot be replaced yet");
 }
 
 /* The child is there.  Is it ours? */

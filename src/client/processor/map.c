@@ -63,8 +63,7 @@ static void retry(struct rn_host *h, int64_t now_ns, int64_t pause_ms,
     h->map_next = NULL;
     h->map_due_ns = now_ns + pause_ms * 1000000;
     if (error)
-        rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                     error, "the ranges cannot be read: %s", error->message);
+        rn_host_tell_failure(h, NULL, error, "the ranges cannot be read");
 }
 
 /* Nothing is newer: what was gathered is the map. */

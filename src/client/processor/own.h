@@ -238,6 +238,9 @@ void rn_host_tell(struct rn_host *h, runnel_event_kind kind,
     RN_PRINTF(6, 7);
 void rn_host_put(struct rn_host *h, runnel_event *event, const char *fmt, ...)
     RN_PRINTF(3, 4);
+/* A request failed and is tried again; `what` cannot be done meanwhile. */
+void rn_host_tell_failure(struct rn_host *h, const char *lease,
+                          const runnel_error *error, const char *what);
 int64_t rn_host_step(void *host);
 /* Ends a wait of its transport or its task.  Any thread. */
 void rn_host_rouse(void *host);

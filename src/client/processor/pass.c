@@ -438,9 +438,8 @@ bool rn_pass_step(struct rn_pass *p)
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, &p->call.error,
                      "the lease container was deleted");
     } else if (p->call.code) {
-        rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, NULL,
-                     &p->call.error, "the leases cannot be listed: %s",
-                     p->call.error.message);
+        rn_host_tell_failure(h, NULL, &p->call.error,
+                             "the leases cannot be listed");
     } else {
         take_listing(p);
         h->pass_ended_ns = rn_mono_ns(h->env);

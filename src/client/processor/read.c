@@ -145,18 +145,15 @@ static void tell_bad_position(struct rn_worker *w)
 static void tell_failure(struct rn_worker *w)
 {
     struct rn_reader *r = &w->reader;
-    bool is_throttled = r->code == RUNNEL_THROTTLED;
 
-    if (is_throttled)
+    if (r->code == RUNNEL_THROTTLED)
         w->host->stats.throttled++;
     if (r->code == RUNNEL_BAD_REQUEST && r->at.kind == RN_POSITION_ETAG) {
         tell_bad_position(w);
         return;
     }
-    rn_host_tell(
-        w->host, is_throttled ? RUNNEL_EVENT_THROTTLED : RUNNEL_EVENT_TROUBLE,
-        is_throttled ? RUNNEL_SEVERITY_INFO : RUNNEL_SEVERITY_ERROR, w->token,
-        &r->error, "the feed cannot be read: %s", r->error.message);
+    rn_host_tell_failure(w->host, w->token, &r->error,
+                         "the feed cannot be read");
 }
 
 static void take_failure(struct rn_worker *w, int64_t now_ns)

@@ -184,9 +184,8 @@ static void failed(struct rn_worker *w, int64_t now_ns)
         pause *= 2;
     w->write_failures++;
     w->retry_write_ns = now_ns + pause * ms_ns;
-    rn_host_tell(h, RUNNEL_EVENT_TROUBLE, RUNNEL_SEVERITY_ERROR, w->token,
-                 &w->call.error, "the lease cannot be written: %s",
-                 w->call.error.message);
+    rn_host_tell_failure(h, w->token, &w->call.error,
+                         "the lease cannot be written");
     rn_worker_end_checkpoints(w, w->call.code ? w->call.code : RUNNEL_BUSY);
     if (w->call.code == RUNNEL_UNAUTHORIZED || w->call.code == RUNNEL_FORBIDDEN)
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, w->call.code, &w->call.error,
