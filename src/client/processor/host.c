@@ -123,35 +123,6 @@ void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX])
         n += snprintf(out + n, RN_SESSION_MAX - (size_t)n, "%02x", bytes[i]);
 }
 
-/* ---- chores -------------------------------------------------------------- */
-
-void rn_host_start_chore(struct rn_host *h, struct rn_host_chore *c)
-{
-    c->host = h;
-    c->next = h->chores;
-    h->chores = c;
-    h->stats.lease_writes++;
-    h->store->ops->start(h->store, &c->call);
-}
-
-static void end_chores(struct rn_host *h, bool all)
-{
-    struct rn_host_chore **at = &h->chores;
-
-    while (*at) {
-        struct rn_host_chore *c = *at;
-        if (c->call.is_under_way && !all) {
-            at = &c->next;
-            continue;
-        }
-        if (!all)
-            rn_host_learn(h, &c->call);
-        *at = c->next;
-        rn_lease_store_call_release(&c->call);
-        rn_free(c);
-    }
-}
-
 /* ---- transitions --------------------------------------------------------- */
 
 static void drain_workers(struct rn_host *h)
@@ -379,7 +350,7 @@ static int64_t step_all(struct rn_host *h)
     next = at < next ? at : next;
     at = rn_host_step_map(h, now_ns);
     next = at < next ? at : next;
-    end_chores(h, false);
+    rn_host_end_chores(h, false);
     if (now_ns - h->trim_ns > TRIM_MS * ms_ns) {
         h->trim_ns = now_ns;
         rn_handlers_trim(h->handlers);
@@ -474,7 +445,7 @@ static void release(struct rn_host *h)
     rn_free(h->workers);
     rn_bootstrap_free(h->bootstrap);
     rn_pass_free(h->pass);
-    end_chores(h, true);
+    rn_host_end_chores(h, true);
     rn_host_forget_map(h);
     rn_host_forget_source(h);
     while (h->avoided) {

@@ -158,11 +158,6 @@ static void call_done(struct rn_lease_store_call *call)
     w->split.has_answer = true;
 }
 
-static void ignore_done(struct rn_lease_store_call *call)
-{
-    (void)call;
-}
-
 static struct rn_lease_store_call *new_call(struct rn_worker *w,
                                             enum rn_lease_store_kind kind)
 {
@@ -262,10 +257,8 @@ static runnel_code print_child(struct rn_worker *w,
 static void retry(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_lease_split *r = &w->split;
-    int64_t pause = SPLIT_RETRY_MS;
+    int64_t pause = rn_pause(SPLIT_RETRY_MS, r->failures, SPLIT_RETRY_MAX_MS);
 
-    for (uint32_t i = 0; i < r->failures && pause < SPLIT_RETRY_MAX_MS; i++)
-        pause *= 2;
     r->failures++;
     r->due_ns = now_ns + pause * 1000000;
     rn_host_tell_failure(w->host, w->token, &r->call.error,
@@ -380,15 +373,10 @@ static void undo_children(struct rn_worker *w)
 {
     for (size_t i = 0; i < w->split.count; i++) {
         const struct rn_lease_document *d = w->split.children[i].document;
-        struct rn_host_chore *c = d ? rn_new(sizeof(*c)) : NULL;
+        struct rn_host_chore *c =
+            d ? rn_host_new_chore(RN_LEASE_STORE_REMOVE, &d->lease) : NULL;
 
-        if (!c)
-            continue;
-        rn_lease_store_call_init(&c->call, RN_LEASE_STORE_REMOVE);
-        c->call.done = ignore_done;
-        if (rn_listing_address(&c->call, &d->lease))
-            rn_free(c);
-        else
+        if (c)
             rn_host_start_chore(w->host, c);
     }
 }

@@ -16,6 +16,7 @@
 #include "client/processor/balance.h"
 #include "client/processor/events.h"
 #include "client/processor/host.h"
+#include "client/processor/pause.h"
 
 #include <pthread.h>
 
@@ -152,11 +153,10 @@ struct rn_worker {
 
 /* ---- the host ---------------------------------------------------------- */
 
-/* Requests that are about no lease in particular. */
+/* A write of the lease store that no worker waits for. */
 struct rn_host_chore {
     struct rn_host_chore *next;
     struct rn_lease_store_call call;
-    struct rn_host *host;
 };
 
 /* A lease that is left to others until then. */
@@ -254,13 +254,22 @@ int64_t rn_host_store_ms(const struct rn_host *h);
 /* Learns the store's clock from an answer, counts the request. */
 void rn_host_learn(struct rn_host *h, const struct rn_lease_store_call *call);
 void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX]);
-void rn_host_start_chore(struct rn_host *h, struct rn_host_chore *c);
 /* A value of a percentage between `low` and `high` of `ms`, in nanoseconds. */
 int64_t rn_host_jitter(struct rn_host *h, uint32_t ms, unsigned low,
                        unsigned high);
 
 /* The next balance pass begins a second after the last one ended. */
 void rn_host_hasten_pass(struct rn_host *h);
+
+/* chore.c */
+/* A write of this lease's document, by its etag.  NULL without memory. */
+struct rn_host_chore *rn_host_new_chore(enum rn_lease_store_kind kind,
+                                        const struct rn_lease *lease);
+/* Of one that was not started. */
+void rn_host_free_chore(struct rn_host_chore *c);
+void rn_host_start_chore(struct rn_host *h, struct rn_host_chore *c);
+/* Those that are over; or all, when the store is closed. */
+void rn_host_end_chores(struct rn_host *h, bool all);
 
 /* table.c */
 struct rn_worker *rn_host_find(struct rn_host *h, struct rn_view id);

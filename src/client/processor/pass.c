@@ -128,25 +128,13 @@ static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
 
 /* ---- what the leases are ------------------------------------------------- */
 
-static void remove_done(struct rn_lease_store_call *call)
-{
-    (void)call; /* the next listing shows how it ended */
-}
-
 static void remove_lease(struct rn_pass *p, const struct rn_lease *lease,
                          const char *why)
 {
-    struct rn_host_chore *c = rn_new(sizeof(*c));
+    struct rn_host_chore *c = rn_host_new_chore(RN_LEASE_STORE_REMOVE, lease);
 
     if (!c)
         return;
-    rn_lease_store_call_init(&c->call, RN_LEASE_STORE_REMOVE);
-    c->call.done = remove_done;
-    if (rn_listing_address(&c->call, lease)) {
-        rn_lease_store_call_release(&c->call);
-        rn_free(c);
-        return;
-    }
     rn_host_tell(p->host, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
                  NULL, NULL, "lease %.*s is removed: %s", RN_FMT(lease->token),
                  why);
@@ -270,22 +258,17 @@ static void acquire(struct rn_pass *p, size_t place, bool is_expired)
 static void mark(struct rn_pass *p, size_t place)
 {
     struct rn_host *h = p->host;
-    struct rn_host_chore *c = rn_new(sizeof(*c));
-    struct rn_lease lease;
+    struct rn_lease lease = p->listing.leases[place]->lease;
+    struct rn_host_chore *c = rn_host_new_chore(RN_LEASE_STORE_REPLACE, &lease);
     char wanted[RN_HOST_MAX + 32];
 
     if (!c)
         return;
-    lease = p->listing.leases[place]->lease;
     snprintf(wanted, sizeof(wanted), "%s %lld", h->config.host,
              (long long)rn_host_store_ms(h));
-    rn_lease_store_call_init(&c->call, RN_LEASE_STORE_REPLACE);
-    c->call.done = remove_done;
-    if (rn_listing_address(&c->call, &lease) ||
-        !rn_lease_set(&lease, RN_LEASE_WANTED, rn_view_text(wanted)) ||
+    if (!rn_lease_set(&lease, RN_LEASE_WANTED, rn_view_text(wanted)) ||
         rn_lease_print(&lease, &c->call.json)) {
-        rn_lease_store_call_release(&c->call);
-        rn_free(c);
+        rn_host_free_chore(c);
         return;
     }
     h->has_marks = true;

@@ -160,12 +160,9 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_host *h = w->host;
     struct rn_reader *r = &w->reader;
-    int64_t pause = READ_RETRY_MS;
+    int64_t pause =
+        rn_pause(READ_RETRY_MS, w->read_failures, READ_RETRY_MAX_MS);
 
-    for (uint32_t i = 0; i < w->read_failures && pause < READ_RETRY_MAX_MS; i++)
-        pause *= 2;
-    if (pause > READ_RETRY_MAX_MS)
-        pause = READ_RETRY_MAX_MS;
     if (pause < r->error.retry_after_ms)
         pause = r->error.retry_after_ms;
     w->read_failures++;

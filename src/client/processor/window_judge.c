@@ -1,6 +1,7 @@
 /* window_judge.c -- what becomes of a delivery: done, tried again, bisected,
  * rejected; and which later changes of its keys come again with it.
  */
+#include "client/processor/pause.h"
 #include "client/processor/window_own.h"
 
 #include "client/http/bug.h"
@@ -79,18 +80,14 @@ static bool take_along(struct rn_window *w, struct rn_delivery *failed,
 static void back_off(struct rn_window *w, struct rn_delivery *d,
                      uint32_t failures, int64_t now_ns)
 {
-    uint64_t delay = w->options->retry_delay_ms;
+    int64_t delay = rn_pause(w->options->retry_delay_ms, failures - 1,
+                             w->options->retry_delay_max_ms);
     uint32_t chance;
 
-    for (uint32_t i = 1; i < failures && delay < w->options->retry_delay_max_ms;
-         i++)
-        delay *= 2;
-    if (delay > w->options->retry_delay_max_ms)
-        delay = w->options->retry_delay_max_ms;
     rn_random(w->env, &chance, sizeof(chance));
     delay = delay * 1000000 / 8 * (7 + chance % 3); /* 7/8 to 9/8 */
     d->state = RN_DELIVERY_BACKOFF;
-    d->due_ns = now_ns + (int64_t)delay;
+    d->due_ns = now_ns + delay;
 }
 
 /* Two halves, in order, in the place of one that failed too often. */

@@ -176,12 +176,10 @@ static void lost(struct rn_worker *w)
 static void failed(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_host *h = w->host;
-    int64_t pause = WRITE_RETRY_MS;
+    int64_t pause =
+        rn_pause(WRITE_RETRY_MS, w->write_failures, WRITE_RETRY_MAX_MS);
     bool is_gone = w->call.error.http_status == 404 && !w->is_calling;
 
-    for (uint32_t i = 0; i < w->write_failures && pause < WRITE_RETRY_MAX_MS;
-         i++)
-        pause *= 2;
     w->write_failures++;
     w->retry_write_ns = now_ns + pause * ms_ns;
     rn_host_tell_failure(h, w->token, &w->call.error,
