@@ -17,6 +17,7 @@ static const struct rn_background_ops *const ops_of[RN_BACKGROUND_TASKS] = {
     [RN_BACKGROUND_DROP] = &rn_drop_background,
     [RN_BACKGROUND_REHOME] = &rn_rehome_background,
     [RN_BACKGROUND_INDEX] = &rn_index_background,
+    [RN_BACKGROUND_BLOOM] = &rn_bloom_background,
 };
 
 void rn_background_start(struct rn_engine *e)

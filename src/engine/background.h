@@ -32,6 +32,7 @@ enum rn_background_id {
     RN_BACKGROUND_DROP,   /* cleanup/drop_container.c */
     RN_BACKGROUND_REHOME, /* range/rehome.c */
     RN_BACKGROUND_INDEX,  /* index/indexer.c */
+    RN_BACKGROUND_BLOOM,  /* document/bloom_fill.c */
     RN_BACKGROUND_TASKS
 };
 

@@ -135,7 +135,7 @@ void rn_engine_close(struct rn_engine *e)
     rn_purger_release(e);
     rn_expiry_release(e);
     rn_indexer_release(e);
-    rn_blooms_release(&e->sieves);
+    rn_blooms_release(&e->blooms);
     rn_fixtures_release(e);
     rn_catalog_unload(e);
     pthread_mutex_destroy(&e->lock);

@@ -9,6 +9,7 @@
 #include "engine/cleanup/delete_partition.h"
 #include "engine/cleanup/ttl.h"
 #include "engine/document/bloom.h"
+#include "engine/document/bloom_fill.h"
 #include "engine/fixture/fixture.h"
 #include "engine/index/indexer.h"
 #include "engine/key.h"
@@ -52,11 +53,12 @@ struct rn_engine {
 
     /* Slices of removal that met a row which they could not remove. */
     _Atomic uint64_t removals_failed;
-    struct rn_expiry expiry;     /* committer's thread only */
-    struct rn_purger purger;     /* committer's thread only */
-    struct rn_indexer indexer;   /* likewise, but for what indexer.h says */
-    struct rn_blooms sieves;     /* Bloom filters; committer's thread only */
-    struct rn_fixtures fixtures; /* `is_busy` is guarded by `lock` */
+    struct rn_expiry expiry;         /* committer's thread only */
+    struct rn_purger purger;         /* committer's thread only */
+    struct rn_indexer indexer;       /* likewise, but for what indexer.h says */
+    struct rn_blooms blooms;         /* committer's thread only */
+    struct rn_bloom_fill bloom_fill; /* likewise */
+    struct rn_fixtures fixtures;     /* `is_busy` is guarded by `lock` */
 };
 
 /* Notes that this stretch of a range has changed, or any range of the container

@@ -1,4 +1,4 @@
-/* engine_bloom_test.c -- a sieve never lacks what was put in, and says no to
+/* engine_bloom_test.c -- a filter never lacks what was put in, and says no to
  * most that was not; without memory, or beyond its share, it says nothing. */
 #include "engine/document/bloom.h"
 
@@ -13,7 +13,7 @@
 
 enum { CONTAINER = 7, KEY = 32 };
 
-static struct rn_blooms sieves;
+static struct rn_blooms blooms;
 
 static struct rn_view key_of(unsigned n, char out[KEY])
 {
@@ -25,7 +25,7 @@ static void add(uint32_t container, unsigned from, unsigned to)
     char key[KEY];
 
     for (unsigned i = from; i < to; i++)
-        rn_bloom_add(&sieves, container, key_of(i, key));
+        rn_bloom_add(&blooms, container, key_of(i, key));
 }
 
 /* Of `from` to `to`, how many it certainly has not. */
@@ -35,7 +35,7 @@ static unsigned lacking(uint32_t container, unsigned from, unsigned to)
     char key[KEY];
 
     for (unsigned i = from; i < to; i++)
-        count += rn_bloom_lacks(&sieves, container, key_of(i, key));
+        count += rn_bloom_lacks(&blooms, container, key_of(i, key));
     return count;
 }
 
@@ -43,7 +43,7 @@ static int begin(void **state)
 {
     (void)state;
     oom_in = 0;
-    rn_bloom_begin(&sieves, CONTAINER);
+    rn_bloom_begin(&blooms, CONTAINER);
     return 0;
 }
 
@@ -51,8 +51,8 @@ static int end(void **state)
 {
     (void)state;
     oom_in = 0;
-    rn_blooms_release(&sieves);
-    return sieves.bytes ? -1 : 0;
+    rn_blooms_release(&blooms);
+    return blooms.bytes ? -1 : 0;
 }
 
 static void what_was_put_in_is_never_lacking(void **state)
@@ -80,18 +80,18 @@ static void what_is_put_in_twice_takes_no_room(void **state)
 
     (void)state;
     add(CONTAINER, 0, 1000);
-    bytes = sieves.bytes;
+    bytes = blooms.bytes;
     for (int i = 0; i < 100; i++)
         add(CONTAINER, 0, 1000);
-    assert_true(sieves.bytes == bytes);
+    assert_true(blooms.bytes == bytes);
 }
 
 static void it_takes_ten_bits_a_key_or_nine_times_that(void **state)
 {
     (void)state;
     add(CONTAINER, 0, 1000000);
-    assert_true(sieves.bytes >= 1000000 * 10 / 8 * 9 / 10);
-    assert_true(sieves.bytes <= 1000000 * 10 / 8 * 9);
+    assert_true(blooms.bytes >= 1000000 * 10 / 8 * 9 / 10);
+    assert_true(blooms.bytes <= 1000000 * 10 / 8 * 9);
 }
 
 static void of_a_container_that_is_not_known_it_says_nothing(void **state)
@@ -99,8 +99,8 @@ static void of_a_container_that_is_not_known_it_says_nothing(void **state)
     (void)state;
     add(CONTAINER + 1, 0, 100);
     assert_int_equal(lacking(CONTAINER + 1, 0, 200), 0);
-    rn_bloom_end(&sieves, CONTAINER + 1);
-    rn_bloom_end(&sieves, CONTAINER);
+    rn_bloom_end(&blooms, CONTAINER + 1);
+    rn_bloom_end(&blooms, CONTAINER);
     assert_int_equal(lacking(CONTAINER, 0, 200), 0);
 }
 
@@ -108,11 +108,11 @@ static void containers_do_not_mix(void **state)
 {
     (void)state;
     for (uint32_t c = 1000; c > 0; c -= 10)
-        rn_bloom_begin(&sieves, c);
+        rn_bloom_begin(&blooms, c);
     for (uint32_t c = 10; c <= 1000; c += 10)
         add(c, c, c + 10);
     for (uint32_t c = 20; c <= 1000; c += 20)
-        rn_bloom_end(&sieves, c);
+        rn_bloom_end(&blooms, c);
     for (uint32_t c = 10; c <= 1000; c += 10) {
         assert_int_equal(lacking(c, c, c + 10), 0);
         assert_int_equal(lacking(c, c + 10, c + 20), c % 20 ? 10 : 0);
@@ -124,8 +124,33 @@ static void one_that_begins_again_is_empty(void **state)
 {
     (void)state;
     add(CONTAINER, 0, 100);
-    rn_bloom_begin(&sieves, CONTAINER);
+    rn_bloom_begin(&blooms, CONTAINER);
     assert_int_equal(lacking(CONTAINER, 0, 100), 100);
+}
+
+static void until_it_is_complete_it_says_nothing(void **state)
+{
+    (void)state;
+    assert_false(rn_bloom_begin_partial(&blooms, CONTAINER)); /* it has one */
+    assert_true(rn_bloom_begin_partial(&blooms, CONTAINER + 1));
+    assert_true(rn_bloom_is_partial(&blooms, CONTAINER + 1));
+    add(CONTAINER + 1, 0, 100);
+    assert_int_equal(lacking(CONTAINER + 1, 0, 200), 0);
+    rn_bloom_complete(&blooms, CONTAINER + 1);
+    assert_false(rn_bloom_is_partial(&blooms, CONTAINER + 1));
+    assert_int_equal(lacking(CONTAINER + 1, 0, 100), 0);
+    assert_true(lacking(CONTAINER + 1, 100, 1100) > 930);
+}
+
+static void one_that_was_dropped_does_not_begin_again(void **state)
+{
+    (void)state;
+    rn_bloom_drop(&blooms, CONTAINER);
+    assert_int_equal(lacking(CONTAINER, 0, 100), 0);
+    assert_false(rn_bloom_begin_partial(&blooms, CONTAINER));
+    rn_bloom_complete(&blooms, CONTAINER);
+    assert_int_equal(lacking(CONTAINER, 0, 100), 0);
+    assert_true(blooms.bytes == 0);
 }
 
 static void beyond_its_share_it_says_nothing(void **state)
@@ -133,13 +158,13 @@ static void beyond_its_share_it_says_nothing(void **state)
     uint32_t c = CONTAINER;
 
     (void)state;
-    while (sieves.bytes + (16 << 20) < RN_BLOOMS_BYTES_MAX) {
-        rn_bloom_begin(&sieves, ++c);
+    while (blooms.bytes + (16 << 20) < RN_BLOOMS_BYTES_MAX) {
+        rn_bloom_begin(&blooms, ++c);
         add(c, 0, 2500000);
     }
-    rn_bloom_begin(&sieves, ++c);
+    rn_bloom_begin(&blooms, ++c);
     add(c, 0, 2500000);
-    assert_true(sieves.bytes <= RN_BLOOMS_BYTES_MAX);
+    assert_true(blooms.bytes <= RN_BLOOMS_BYTES_MAX);
     assert_int_equal(lacking(c, 0, 5000000), 0);
     assert_true(lacking(CONTAINER + 1, 5000000, 5001000) > 900);
 }
@@ -149,7 +174,7 @@ static void without_memory_it_says_nothing(void **state)
     (void)state;
     for (unsigned n = 1;; n++) {
         oom_in = n;
-        rn_bloom_begin(&sieves, CONTAINER);
+        rn_bloom_begin(&blooms, CONTAINER);
         add(CONTAINER, 0, 10000);
         assert_int_equal(lacking(CONTAINER, 0, 10000), 0);
         if (oom_in)
@@ -172,6 +197,8 @@ int main(void)
         CASE(of_a_container_that_is_not_known_it_says_nothing),
         CASE(containers_do_not_mix),
         CASE(one_that_begins_again_is_empty),
+        CASE(until_it_is_complete_it_says_nothing),
+        CASE(one_that_was_dropped_does_not_begin_again),
         CASE(beyond_its_share_it_says_nothing),
         CASE(without_memory_it_says_nothing),
     };

@@ -496,15 +496,73 @@ static unsigned looks_of(unsigned first, unsigned count)
     return faulty_count(db.store, FAULTY_GET) - before;
 }
 
+static bool is_partial(void)
+{
+    return rn_bloom_is_partial(&db.engine->blooms, box->number);
+}
+
+/* After a restart the first one is, and the filter is filled. */
 static void a_new_id_is_not_looked_for_where_all_are_known(void **state)
 {
-    unsigned known, unknown;
+    unsigned known, again;
 
     (void)state;
     known = looks_of(0, 1000);
     box_reopen();
-    unknown = looks_of(1000, 1000);
-    assert_true(known + 900 < unknown);
+    assert_true(looks_of(1000, 1) > 0);
+    assert_true(is_partial());
+    database_settle(&db);
+    assert_false(is_partial());
+    again = looks_of(1001, 1000);
+    assert_true(again < known + 100);
+}
+
+/* Slices go along with the writes: before, between and behind them. */
+static void every_id_is_found_while_a_filter_is_filled(void **state)
+{
+    unsigned partial = 0;
+
+    (void)state;
+    (void)looks_of(0, 3000);
+    box_reopen();
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(create(i * 30), RN_CONFLICT);
+        assert_int_equal(create(3000 + i), RN_OK);
+        assert_int_equal(create(3000 + i), RN_CONFLICT);
+        partial += is_partial();
+    }
+    assert_in_range(partial, 1, 97);
+    for (unsigned i = 0; i < 3100; i++)
+        assert_int_equal(create(i), RN_CONFLICT);
+}
+
+static void keys_that_cannot_be_read_end_a_filter(void **state)
+{
+    (void)state;
+    (void)looks_of(0, 1000);
+    box_reopen();
+    assert_int_equal(create(1000), RN_OK);
+    assert_true(is_partial());
+    faulty_fail(db.store, FAULTY_NEXT, 1, 1, RN_CORRUPT);
+    database_settle(&db);
+    assert_false(is_partial());
+    assert_true(looks_of(1001, 1000) >= 1000);
+    for (unsigned i = 0; i < 2000; i += 7)
+        assert_int_equal(create(i), RN_CONFLICT);
+}
+
+static void a_container_may_go_while_its_filter_is_filled(void **state)
+{
+    (void)state;
+    (void)looks_of(0, 1000);
+    box_reopen();
+    assert_int_equal(create(1000), RN_OK);
+    assert_true(is_partial());
+    assert_int_equal(change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL),
+                     RN_OK);
+    database_settle(&db);
+    assert_int_equal(db.engine->blooms.len, 0);
+    assert_int_equal(db.engine->bloom_fill.container, 0);
 }
 
 /* And deleted between, or undone. */
@@ -570,6 +628,9 @@ int main(void)
         CASE(the_containers_default_holds_for_those_without_their_own),
         SPREAD(a_document_is_found_by_its_rid_where_it_lies),
         CASE(a_new_id_is_not_looked_for_where_all_are_known),
+        CASE(every_id_is_found_while_a_filter_is_filled),
+        CASE(keys_that_cannot_be_read_end_a_filter),
+        CASE(a_container_may_go_while_its_filter_is_filled),
         CASE(an_id_that_was_there_is_found_however_many_came_since),
         CASE(everything_is_there_after_a_restart),
     };

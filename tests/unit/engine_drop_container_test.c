@@ -55,7 +55,7 @@ static void a_deleted_container_leaves_no_key_and_no_number(void **state)
     again = make_container(&db, owner, CONTAINER(""));
     database_settle(&db);
     assert_int_equal(keys_of(box->number), 0);
-    assert_int_equal(db.engine->sieves.len, 1);
+    assert_int_equal(db.engine->blooms.len, 1);
     assert_true(again->number > box->number);
     assert_false(rn_rid_eq(again->rid, box->rid));
     assert_int_equal(read_document(&db, again, "[1]", "1", &doc), RN_NOT_FOUND);

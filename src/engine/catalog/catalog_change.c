@@ -115,7 +115,7 @@ static enum rn_code make_container(struct rn_catalog_change *c,
 {
     enum rn_code rc = make_ranges(txn, c, c->object, err);
 
-    rn_bloom_begin(&c->engine->sieves, c->object->number);
+    rn_bloom_begin(&c->engine->blooms, c->object->number);
     return rc ? rc
               : rn_container_new(txn, c->object, &c->object->container, err);
 }

@@ -141,7 +141,7 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     if (!rc && count < SLICE_KEYS)
         rc = marker_del(txn, TAG_DOOMED, number);
     rn_free(keys);
-    rn_bloom_end(&e->sieves, number);
+    rn_bloom_end(&e->blooms, number);
     return rc;
 }
 

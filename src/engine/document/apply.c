@@ -76,9 +76,12 @@ enum rn_code rn_apply_find(struct rn_apply *t, const struct rn_key *key,
     struct rn_view bytes;
     enum rn_code rc = RN_NOT_FOUND;
 
-    if (!rn_bloom_lacks(&t->engine->sieves, t->container->number,
-                        rn_key_view(key)))
+    if (!rn_bloom_lacks(&t->engine->blooms, t->container->number,
+                        rn_key_view(key))) {
         rc = rn_txn_get(t->txn, rn_key_view(key), &bytes);
+        if (rc == RN_NOT_FOUND)
+            rn_bloom_fill_want(t->engine, t->container->number);
+    }
     *out = (struct rn_found){ .series = t->container->series };
     if (rc == RN_NOT_FOUND)
         return RN_OK;
@@ -415,7 +418,7 @@ static enum rn_code add_version(struct rn_apply *t, const struct rn_version *v,
     if (!rc)
         rc = rn_txn_put(t->txn, rn_key_view(&v->key),
                         rn_view_of(bytes, rn_row_document_encode(row, bytes)));
-    rn_bloom_add(&t->engine->sieves, t->container->number,
+    rn_bloom_add(&t->engine->blooms, t->container->number,
                  rn_key_view(&v->key));
     rn_expiry_written(t->engine, t->container->number, v->ttl, ts);
     return rc;

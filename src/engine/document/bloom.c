@@ -22,6 +22,7 @@ struct layer {
 struct rn_bloom {
     uint32_t container;
     unsigned count; /* of layers; 0: the filter was dropped */
+    bool is_partial;
     struct layer layers[RN_BLOOM_LAYERS];
 };
 
@@ -161,33 +162,70 @@ static bool make_room(struct rn_blooms *s)
     return true;
 }
 
-void rn_bloom_begin(struct rn_blooms *s, uint32_t container)
+static struct rn_bloom *begin(struct rn_blooms *s, uint32_t container)
 {
-    struct rn_bloom *sieve;
+    struct rn_bloom *filter = make_room(s) ? rn_new(sizeof(*filter)) : NULL;
     size_t at;
 
-    rn_bloom_end(s, container); /* left by a creation that was undone */
-    sieve = make_room(s) ? rn_new(sizeof(*sieve)) : NULL;
-    if (!sieve)
-        return;
-    sieve->container = container;
-    grow(s, sieve);
+    if (!filter)
+        return NULL;
+    filter->container = container;
+    grow(s, filter);
     at = place_of(s, container);
     memmove(s->all + at + 1, s->all + at,
             (s->len - at) * sizeof(struct rn_bloom *));
-    s->all[at] = sieve;
+    s->all[at] = filter;
     s->len++;
+    return filter;
+}
+
+void rn_bloom_begin(struct rn_blooms *s, uint32_t container)
+{
+    rn_bloom_end(s, container); /* left by a creation that was undone */
+    (void)begin(s, container);
+}
+
+bool rn_bloom_begin_partial(struct rn_blooms *s, uint32_t container)
+{
+    struct rn_bloom *filter = find(s, container) ? NULL : begin(s, container);
+
+    if (filter)
+        filter->is_partial = true;
+    return filter;
+}
+
+bool rn_bloom_is_partial(const struct rn_blooms *s, uint32_t container)
+{
+    const struct rn_bloom *filter = find(s, container);
+
+    return filter && filter->count && filter->is_partial;
+}
+
+void rn_bloom_complete(struct rn_blooms *s, uint32_t container)
+{
+    struct rn_bloom *filter = find(s, container);
+
+    if (filter)
+        filter->is_partial = false;
+}
+
+void rn_bloom_drop(struct rn_blooms *s, uint32_t container)
+{
+    struct rn_bloom *filter = find(s, container);
+
+    if (filter)
+        give_up(s, filter);
 }
 
 void rn_bloom_end(struct rn_blooms *s, uint32_t container)
 {
-    struct rn_bloom *sieve = find(s, container);
+    struct rn_bloom *filter = find(s, container);
     size_t at = place_of(s, container);
 
-    if (!sieve)
+    if (!filter)
         return;
-    give_up(s, sieve);
-    rn_free(sieve);
+    give_up(s, filter);
+    rn_free(filter);
     s->len--;
     memmove(s->all + at, s->all + at + 1,
             (s->len - at) * sizeof(struct rn_bloom *));
@@ -203,18 +241,18 @@ void rn_blooms_release(struct rn_blooms *s)
 
 void rn_bloom_add(struct rn_blooms *s, uint32_t container, struct rn_view key)
 {
-    struct rn_bloom *sieve = find(s, container);
+    struct rn_bloom *filter = find(s, container);
     uint64_t hash = rn_hash64(key, 0);
     struct layer *top;
 
-    if (!sieve || !sieve->count || has_any(sieve, hash))
+    if (!filter || !filter->count || has_any(filter, hash))
         return;
-    top = &sieve->layers[sieve->count - 1];
+    top = &filter->layers[filter->count - 1];
     if (top->keys >= top->blocks * BLOCK_BITS / BITS_A_KEY) {
-        grow(s, sieve);
-        if (!sieve->count)
+        grow(s, filter);
+        if (!filter->count)
             return;
-        top = &sieve->layers[sieve->count - 1];
+        top = &filter->layers[filter->count - 1];
     }
     mark(top, hash);
 }
@@ -222,7 +260,8 @@ void rn_bloom_add(struct rn_blooms *s, uint32_t container, struct rn_view key)
 bool rn_bloom_lacks(const struct rn_blooms *s, uint32_t container,
                     struct rn_view key)
 {
-    const struct rn_bloom *sieve = find(s, container);
+    const struct rn_bloom *filter = find(s, container);
 
-    return sieve && sieve->count && !has_any(sieve, rn_hash64(key, 0));
+    return filter && filter->count && !filter->is_partial &&
+           !has_any(filter, rn_hash64(key, 0));
 }

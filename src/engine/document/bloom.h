@@ -3,10 +3,17 @@
  *
  * Most ids that are to be created are new, and to find that out is the most
  * expensive part of a create in a large container: a look-up without a hit.  So
- * a container that was created since the start has a filter with the key of
- * each document that was ever put.  If not all bits of a key are set, the
- * document does not exist.  Otherwise, and in other containers, a look-up is
- * needed.
+ * a container has a filter with the key of each document.  If not all bits of a
+ * key are set, the document does not exist; otherwise a look-up is needed.
+ *
+ * The filter of a new container is complete from the beginning.  After a start
+ * the first look-up without a hit begins one, which says nothing until a
+ * background task has added all keys (bloom_fill.h).
+ *
+ * What it saves, measured as CPU time of the committer for one create among
+ * 650,000 documents, medians of eleven runs in turn: 1.5 us of 6.7 when all
+ * pages have been read, and 23.7 us of 28.9 after a start, when a look-up has
+ * to verify the checksum of each page that it is the first to read.
  *
  *   - Keys are never removed.  A put that was undone, or a document that was
  *     deleted, costs an unnecessary look-up.
@@ -41,10 +48,18 @@ void rn_blooms_release(struct rn_blooms *s);
 void rn_bloom_begin(struct rn_blooms *s, uint32_t container);
 void rn_bloom_end(struct rn_blooms *s, uint32_t container);
 
+/* Starts one for a container with documents, unless it has a filter, or had one
+ * that was dropped.  It is partial: it says nothing before it is complete. */
+bool rn_bloom_begin_partial(struct rn_blooms *s, uint32_t container);
+bool rn_bloom_is_partial(const struct rn_blooms *s, uint32_t container);
+void rn_bloom_complete(struct rn_blooms *s, uint32_t container);
+/* Every key needs a look-up from now on. */
+void rn_bloom_drop(struct rn_blooms *s, uint32_t container);
+
 /* Adds the key of a document. */
 void rn_bloom_add(struct rn_blooms *s, uint32_t container, struct rn_view key);
 
-/* True: no such document was ever put.  False: unknown. */
+/* True: there is no such document.  False: unknown. */
 bool rn_bloom_lacks(const struct rn_blooms *s, uint32_t container,
                     struct rn_view key);
 
