@@ -2,7 +2,6 @@
  *
  *   lmdb.c              transactions
  *   lmdb_rows.c         keys and values, cursors
- *   lmdb_prefetch.c     software prefetch for many lookups
  *   checkpoint_state.c  opening at a checkpoint's state, and capturing one
  *   lmdb_lock.c         the table of readers
  *
