@@ -1,7 +1,7 @@
 /* store_sparse_index_test.c -- where in a list a search begins.
  *
- * Goal: the index leads to the last entry with a slot before a key, whatever the
- * keys look like and in whatever order they came, and memory that is lacking
+ * Goal: the index leads to the last entry with a slot before a key, whatever
+ * the keys look like and in whatever order they came, and a lack of memory
  * costs slots and nothing else.
  *
  * Method: entries of our own, numbered in the order of their keys, get slots in
