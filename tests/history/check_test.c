@@ -2,15 +2,15 @@
  *
  * Goal: a checker that cannot fail proves nothing.
  *
- * Method: histories of a correct server are made by a simulation (world.h).
+ * Method: histories of a correct server are made by a simulation (simulated.h).
  * They must pass.  Then one thing in each is made wrong, in every way that a
- * wrong server might (lies.h), and each must be found.  The search (search.h)
- * must find nothing that the checker does not, and of each sort of lie that can
- * be told without LSNs its share.  200 histories of each sort; with
- * RUNNEL_PROVE 5,000.
+ * wrong server might (falsify.h), and each must be found.  The search
+ * (search.h) must find nothing that the checker does not, and of each sort of
+ * falsification that is possible without LSNs its share.  200 histories of each
+ * sort; with RUNNEL_PROVE 5,000.
  */
 #include "history/check.h"
-#include "history/lies.h"
+#include "history/falsify.h"
 #include "history/search.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static uint64_t rounds(void)
     return getenv("RUNNEL_PROVE") ? PROVE_ROUNDS : ROUNDS;
 }
 
-static size_t check(struct world *w)
+static size_t check(struct simulated_history *w)
 {
     struct history_verdict v;
 
@@ -50,11 +50,12 @@ static size_t search(const struct history_entry *log, size_t count)
     return v.wrong;
 }
 
-/* A world in which one thing is wrong, or NULL: this one has nothing that the
- * lie fits. */
-static struct world *lie(const struct lie *l, uint64_t seed, bool is_restored)
+/* A history in which one thing is wrong, or NULL: this one has nothing that the
+ * falsification fits. */
+static struct simulated_history *falsify(const struct falsification *l,
+                                         uint64_t seed, bool is_restored)
 {
-    struct world *w = world_make(seed, is_restored);
+    struct simulated_history *w = simulated_make(seed, is_restored);
     size_t at = rn_prng_below(&w->chance, w->count);
 
     for (size_t i = 0; i < w->count; i++)
@@ -70,7 +71,7 @@ static void histories_of_a_correct_server_pass(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= rounds(); seed++) {
-        struct world *w = world_make(seed, true);
+        struct simulated_history *w = simulated_make(seed, true);
         struct history_verdict v;
 
         assert_int_equal(history_check(w->log, w->count, stderr, &v), 0);
@@ -96,14 +97,15 @@ static void every_wrong_thing_is_found(void **state)
         uint64_t done = 0;
 
         for (uint64_t seed = 1; done < rounds(); seed++) {
-            struct world *w = lie(&lies[m], seed, true);
+            struct simulated_history *w =
+                falsify(&falsifications[m], seed, true);
 
             assert_true(seed < 50 * rounds());
             if (!w)
                 continue;
             done++;
             if (!check(w)) {
-                print_error("%s, seed %u: not found\n", lies[m].name,
+                print_error("%s, seed %u: not found\n", falsifications[m].name,
                             (unsigned)seed);
                 missed++;
             }
@@ -117,7 +119,7 @@ static void a_search_finds_nothing_wrong_in_correct_servers(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= rounds(); seed++) {
-        struct world *w = world_make(seed, false);
+        struct simulated_history *w = simulated_make(seed, false);
 
         assert_int_equal(search(w->log, w->count), 0);
         free(w);
@@ -132,8 +134,10 @@ static void what_a_search_finds_wrong_is_found(void **state)
     for (size_t m = 0; m < lie_count; m++) {
         uint64_t done = 0, found = 0;
 
-        for (uint64_t seed = 1; lies[m].searched && done < wanted; seed++) {
-            struct world *w = lie(&lies[m], seed, false);
+        for (uint64_t seed = 1; falsifications[m].searched && done < wanted;
+             seed++) {
+            struct simulated_history *w =
+                falsify(&falsifications[m], seed, false);
             bool is_wrong;
 
             assert_true(seed < 50 * rounds());
@@ -145,8 +149,8 @@ static void what_a_search_finds_wrong_is_found(void **state)
             assert_true(!is_wrong || check(w) > 0);
             free(w);
         }
-        if (found * 100 < (uint64_t)lies[m].searched * done)
-            fail_msg("%s: %u of %u", lies[m].name, (unsigned)found,
+        if (found * 100 < (uint64_t)falsifications[m].searched * done)
+            fail_msg("%s: %u of %u", falsifications[m].name, (unsigned)found,
                      (unsigned)done);
     }
 }

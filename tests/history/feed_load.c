@@ -16,7 +16,7 @@
  * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
  * be done.
  */
-#include "history/crowd.h"
+#include "history/merged.h"
 #include "history/reader.h"
 #include "history/writer.h"
 
@@ -48,7 +48,7 @@ static struct {
     uint64_t begun, ended; /* of the backup */
     uint64_t seed;
     char dir[2][256], copy[256];
-} world;
+} load;
 
 static void *run_writer(void *arg)
 {
@@ -56,7 +56,7 @@ static void *run_writer(void *arg)
     struct rn_buf text;
 
     writer_init(&text);
-    while (!c->broken && atomic_load(&writers.done) < world.changes)
+    while (!c->broken && atomic_load(&writers.done) < load.changes)
         writer_step(c, &text);
     rn_buf_release(&text);
     return NULL;
@@ -86,7 +86,7 @@ static void *run_reader(void *arg)
                 : kind == READER_EPKS ? KEYS / 2
                                       : KEYS,
                 which >= 8);
-    while (!c->broken && !atomic_load(&world.over)) {
+    while (!c->broken && !atomic_load(&load.over)) {
         unsigned wait_s = rn_prng_percent(&c->chance, 30);
         uint64_t dice = rn_prng_below(&c->chance, 1000);
 
@@ -111,9 +111,9 @@ static void *run_shaper(void *arg)
 {
     struct client *c = arg;
 
-    for (unsigned long i = 1; i <= world.shapes && !c->broken; i++) {
-        unsigned long at = i * world.changes / (world.shapes + 1);
-        while (atomic_load(&writers.done) < at && !atomic_load(&world.over))
+    for (unsigned long i = 1; i <= load.shapes && !c->broken; i++) {
+        unsigned long at = i * load.changes / (load.shapes + 1);
+        while (atomic_load(&writers.done) < at && !atomic_load(&load.over))
             usleep(1000);
         shape_change(c);
     }
@@ -122,10 +122,10 @@ static void *run_shaper(void *arg)
 
 static bool start(struct client *c)
 {
-    int port = web_start();
+    int port = server_process_start();
 
     client_note_start(c);
-    web_announce(port);
+    server_process_announce(port);
     return port != 0;
 }
 
@@ -134,8 +134,8 @@ static void note_restore(struct client *c, const struct shape *s)
 {
     struct history_entry e = { .client = c->number,
                                .op = HISTORY_RESTORE,
-                               .t0 = world.begun,
-                               .t1 = world.ended,
+                               .t0 = load.begun,
+                               .t1 = load.ended,
                                .key = s->key,
                                .keys = s->keys };
     char more[160];
@@ -166,12 +166,12 @@ static bool restore(struct client *c)
     uint32_t last = 0;
     size_t n;
 
-    web_kill(SIGKILL);
-    if (!web_command("restore", world.copy, world.dir[1]))
+    server_process_kill(SIGKILL);
+    if (!server_process_command("restore", load.copy, load.dir[1]))
         return false;
-    web.dir = world.dir[1];
+    server_process.dir = load.dir[1];
     client_hang_up(c);
-    c->port = web_start();
+    c->port = server_process_start();
     if (!c->port)
         return false;
     n = shape_read(c, ranges);
@@ -181,7 +181,7 @@ static bool restore(struct client *c)
     }
     shape_lose(last + 1, last + 1025);
     client_note_start(c);
-    web_announce(c->port);
+    server_process_announce(c->port);
     client_hang_up(c);
     c->port = 0;
     return n > 0;
@@ -191,19 +191,19 @@ static bool back_up(void)
 {
     bool is_done;
 
-    world.begun = web_now_ns();
-    is_done = web_command("backup", web.dir, world.copy);
-    world.ended = web_now_ns();
+    load.begun = server_process_now_ns();
+    is_done = server_process_command("backup", server_process.dir, load.copy);
+    load.ended = server_process_now_ns();
     return is_done;
 }
 
 static bool kill_and_start(struct client *c, unsigned long number)
 {
-    web_kill(SIGKILL);
+    server_process_kill(SIGKILL);
     if (number % 2) {
-        if (!web_command("compact", web.dir, NULL))
+        if (!server_process_command("compact", server_process.dir, NULL))
             return false;
-        world.compactions++;
+        load.compactions++;
     }
     return start(c);
 }
@@ -214,15 +214,14 @@ static bool run_world(struct client *c)
     unsigned long kills = 0;
     bool is_backed_up = false, is_restored = false, is_good = true;
 
-    while (is_good && atomic_load(&writers.done) < world.changes) {
-        unsigned long percent =
-            atomic_load(&writers.done) * 100 / world.changes;
+    while (is_good && atomic_load(&writers.done) < load.changes) {
+        unsigned long percent = atomic_load(&writers.done) * 100 / load.changes;
 
         if (!is_backed_up && percent >= BACK_UP_AT)
             is_good = is_backed_up = back_up();
         else if (is_backed_up && !is_restored && percent >= RESTORE_AT)
             is_good = is_restored = restore(c);
-        else if (percent * (world.kills + 1) >= 100 * (kills + 1))
+        else if (percent * (load.kills + 1) >= 100 * (kills + 1))
             is_good = kill_and_start(c, ++kills);
         else
             usleep(1000);
@@ -252,7 +251,7 @@ static int judge(struct client *clients, size_t count)
     struct history_verdict v;
     struct shape_count shapes = shape_count();
 
-    if (!crowd_check(clients, count, &v, NULL, NULL))
+    if (!merged_check(clients, count, &v, NULL, NULL))
         return 2;
     printf("%zu changes, %zu of them undone by the restore, %zu unknown; %zu "
            "pages with %zu changes, %zu with 304, %zu of one with equal LSNs "
@@ -260,14 +259,14 @@ static int judge(struct client *clients, size_t count)
            v.writes, v.undone, v.unknown, v.pages, v.items, v.unmoved, v.tied,
            v.reads);
     printf("%lu kills, %u compactions, %u splits, %u merges, %u generations\n",
-           world.kills + 1, world.compactions, shapes.splits, shapes.merges,
+           load.kills + 1, load.compactions, shapes.splits, shapes.merges,
            shapes.generations);
     printf("%zu violations (order %zu, content %zu, unique %zu, phantom %zu, "
            "feed %zu, restore %zu)\n",
            history_violations(&v), v.order, v.content, v.unique, v.phantom,
            v.feed, v.restore);
     if (!v.undone || !v.tied || !v.unmoved || shapes.generations < 5 ||
-        v.writes < world.changes) {
+        v.writes < load.changes) {
         printf("not all that was to happen has happened\n");
         return 2;
     }
@@ -292,16 +291,16 @@ static int run(struct client *clients)
     is_good = run_world(last);
     if (!is_good) {
         printf("the server, its backup or its restore fails\n");
-        web_kill(SIGKILL);
+        server_process_kill(SIGKILL);
         return 2;
     }
     for (uint32_t i = 0; i < WRITERS; i++)
         pthread_join(clients[i].thread, NULL);
-    atomic_store(&world.over, true);
+    atomic_store(&load.over, true);
     for (uint32_t i = WRITERS; i < ALL - 1; i++)
         pthread_join(clients[i].thread, NULL);
     read_all(last);
-    web_kill(SIGTERM);
+    server_process_kill(SIGTERM);
     return judge(clients, ALL);
 }
 
@@ -313,29 +312,29 @@ int main(int argc, char **argv)
     if (argc != 7)
         return 2;
     signal(SIGPIPE, SIG_IGN);
-    web.program = argv[1];
-    web.loops = "3"; /* whatever the machine has: they are to get in each
-                        other's way */
-    web.keys = KEYS;
+    server_process.program = argv[1];
+    server_process.loops = "3"; /* whatever the machine has: they are to get in
+                        each other's way */
+    server_process.keys = KEYS;
     writers.count = WRITERS;
     writers.slots = SLOTS;
     writers.group = GROUP;
-    snprintf(web.ranges, sizeof(web.ranges), "1");
-    snprintf(world.dir[0], sizeof(world.dir[0]), "%s/0", argv[2]);
-    snprintf(world.dir[1], sizeof(world.dir[1]), "%s/1", argv[2]);
-    snprintf(world.copy, sizeof(world.copy), "%s/copy", argv[2]);
-    web.dir = world.dir[0];
-    world.changes = strtoul(argv[3], NULL, 10);
-    world.kills = strtoul(argv[4], NULL, 10);
-    world.shapes = strtoul(argv[5], NULL, 10);
-    world.seed = strtoull(argv[6], NULL, 10);
+    snprintf(server_process.ranges, sizeof(server_process.ranges), "1");
+    snprintf(load.dir[0], sizeof(load.dir[0]), "%s/0", argv[2]);
+    snprintf(load.dir[1], sizeof(load.dir[1]), "%s/1", argv[2]);
+    snprintf(load.copy, sizeof(load.copy), "%s/copy", argv[2]);
+    server_process.dir = load.dir[0];
+    load.changes = strtoul(argv[3], NULL, 10);
+    load.kills = strtoul(argv[4], NULL, 10);
+    load.shapes = strtoul(argv[5], NULL, 10);
+    load.seed = strtoull(argv[6], NULL, 10);
     shape_init();
     for (uint32_t i = 0; i < ALL; i++)
-        client_init(&clients[i], i, world.seed);
+        client_init(&clients[i], i, load.seed);
     rc = run(clients);
     if (rc == 2) { /* threads may be left */
-        crowd_tell(clients, ALL);
+        merged_tell(clients, ALL);
         return rc;
     }
-    return crowd_release(clients, ALL) ? rc : 1;
+    return merged_release(clients, ALL) ? rc : 1;
 }

@@ -5,17 +5,17 @@
  *
  * Starts PROGRAM on DIR, lets 64 clients read, query, write, patch and
  * compare-and-swap a few hundred documents, alone and in batches, half of them
- * with session tokens (mix.h), and 4 readers of every kind (reader.h) follow
- * the change feed.  Kills the server with SIGKILL every so many operations and
- * starts it again, and splits and merges ranges SHAPES times.  At the end
- * everything is read once more, quietly, and the history searched (search.h)
- * and checked (check.h).
+ * with session tokens (mixed_load.h), and 4 readers of every kind (reader.h)
+ * follow the change feed.  Kills the server with SIGKILL every so many
+ * operations and starts it again, and splits and merges ranges SHAPES times. At
+ * the end everything is read once more, quietly, and the history searched
+ * (search.h) and checked (check.h).
  *
  * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
  * be done.
  */
-#include "history/crowd.h"
-#include "history/mix.h"
+#include "history/merged.h"
+#include "history/mixed_load.h"
 #include "history/reader.h"
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ enum {
     READERS = 4,
     ALL =
         CLIENTS + READERS + 2, /* one splits and merges, one begins and ends */
-    KEYS = MIX_KEYS,
+    KEYS = MIXED_LOAD_KEYS,
     PAGE_MAX = 200,
     EXCUSED_MAX = 30,           /* of 1,000 refusals, by lost writes */
     SEARCH_OPERATIONS = 400000, /* with more, not of all documents */
@@ -41,19 +41,19 @@ static struct {
     atomic_bool over;
     unsigned long operations, kills, every, shapes;
     uint64_t seed;
-} world;
+} load;
 
 static void *run_client(void *arg)
 {
     struct client *c = arg;
 
-    while (!c->broken && atomic_load(&world.left)) {
-        if (atomic_fetch_sub(&world.left, 1) > (1ul << 62)) {
-            atomic_store(&world.left, 0);
+    while (!c->broken && atomic_load(&load.left)) {
+        if (atomic_fetch_sub(&load.left, 1) > (1ul << 62)) {
+            atomic_store(&load.left, 0);
             break;
         }
-        mix_step(c);
-        atomic_fetch_add(&world.done, 1);
+        mixed_load_step(c);
+        atomic_fetch_add(&load.done, 1);
     }
     return NULL;
 }
@@ -69,7 +69,7 @@ static void *run_reader(void *arg)
     enum reader_kind kind = kinds[c->number % 4];
 
     reader_init(&r, c, kind, 0, kind == READER_KEY ? 1 : KEYS, false);
-    while (!c->broken && !atomic_load(&world.over))
+    while (!c->broken && !atomic_load(&load.over))
         if (!reader_step(&r, 1 + (unsigned)rn_prng_below(&c->chance, PAGE_MAX),
                          0))
             usleep(1000);
@@ -82,11 +82,11 @@ static void *run_reader(void *arg)
 static void *run_shaper(void *arg)
 {
     struct client *c = arg;
-    unsigned long all = atomic_load(&world.left) + atomic_load(&world.done);
+    unsigned long all = atomic_load(&load.left) + atomic_load(&load.done);
 
-    for (unsigned long i = 1; i <= world.shapes && !c->broken; i++) {
-        while (atomic_load(&world.done) < i * all / (world.shapes + 1) &&
-               atomic_load(&world.left))
+    for (unsigned long i = 1; i <= load.shapes && !c->broken; i++) {
+        while (atomic_load(&load.done) < i * all / (load.shapes + 1) &&
+               atomic_load(&load.left))
             usleep(500);
         shape_change(c);
     }
@@ -98,7 +98,7 @@ static void *run_shaper(void *arg)
 /* Everything once more, when nobody writes. */
 static void read_all(struct client *c)
 {
-    mix_read_all(c);
+    mixed_load_read_all(c);
     for (uint32_t i = 0; i < KEYS + 3; i++) {
         struct reader r;
 
@@ -120,16 +120,16 @@ static bool keep_killing(struct client *c)
 {
     int port;
 
-    for (unsigned long k = 1; k <= world.kills; k++) {
-        while (atomic_load(&world.done) < k * world.every &&
-               atomic_load(&world.left))
+    for (unsigned long k = 1; k <= load.kills; k++) {
+        while (atomic_load(&load.done) < k * load.every &&
+               atomic_load(&load.left))
             usleep(500);
-        web_kill(SIGKILL);
-        port = web_start();
+        server_process_kill(SIGKILL);
+        port = server_process_start();
         if (!port)
             return false;
         client_note_start(c);
-        web_announce(port);
+        server_process_announce(port);
     }
     return true;
 }
@@ -138,13 +138,13 @@ static int judge(struct client *clients, size_t count)
 {
     struct history_verdict v;
     struct search_verdict s;
-    uint32_t one_in = 1 + (uint32_t)(world.operations / SEARCH_OPERATIONS);
+    uint32_t one_in = 1 + (uint32_t)(load.operations / SEARCH_OPERATIONS);
     struct search what = { .one_in = one_in,
-                           .from = (uint32_t)(world.seed % one_in),
+                           .from = (uint32_t)(load.seed % one_in),
                            .most = (size_t)one_in * SEARCH_MOST,
                            .out = stdout };
 
-    if (!crowd_check(clients, count, &v, &what, &s))
+    if (!merged_check(clients, count, &v, &what, &s))
         return 2;
     printf("%zu reads, %zu writes, %zu refusals, %zu pages with %zu changes, "
            "%zu requests with session tokens, %zu of them ahead: %zu "
@@ -177,25 +177,26 @@ int main(int argc, char **argv)
     if (argc != 8)
         return 2;
     signal(SIGPIPE, SIG_IGN);
-    web.program = argv[1];
-    web.loops = "3"; /* whatever the machine has: they are to get in each
-                        other's way */
-    web.dir = argv[2];
-    web.keys = KEYS;
+    server_process.program = argv[1];
+    server_process.loops = "3"; /* whatever the machine has: they are to get in
+                        each other's way */
+    server_process.dir = argv[2];
+    server_process.keys = KEYS;
     shape_init();
-    mix_init();
-    world.operations = strtoul(argv[3], NULL, 10);
-    atomic_store(&world.left, world.operations);
-    world.kills = strtoul(argv[4], NULL, 10);
-    world.every = world.operations / (world.kills + 1);
-    snprintf(web.ranges, sizeof(web.ranges), "%s", argv[5]);
-    world.shapes = strtoul(argv[6], NULL, 10);
-    world.seed = strtoull(argv[7], NULL, 10);
+    mixed_load_init();
+    load.operations = strtoul(argv[3], NULL, 10);
+    atomic_store(&load.left, load.operations);
+    load.kills = strtoul(argv[4], NULL, 10);
+    load.every = load.operations / (load.kills + 1);
+    snprintf(server_process.ranges, sizeof(server_process.ranges), "%s",
+             argv[5]);
+    load.shapes = strtoul(argv[6], NULL, 10);
+    load.seed = strtoull(argv[7], NULL, 10);
     for (uint32_t i = 0; i < ALL; i++)
-        client_init(&clients[i], i, world.seed);
+        client_init(&clients[i], i, load.seed);
     client_note_start(last);
-    web_announce(web_start());
-    if (!atomic_load(&web.port) || !shape_make(last)) {
+    server_process_announce(server_process_start());
+    if (!atomic_load(&server_process.port) || !shape_make(last)) {
         printf("the server does not start\n");
         return 2;
     }
@@ -208,7 +209,7 @@ int main(int argc, char **argv)
     alive = keep_killing(last);
     for (uint32_t i = 0; alive && i < CLIENTS; i++)
         pthread_join(clients[i].thread, NULL);
-    atomic_store(&world.over, true);
+    atomic_store(&load.over, true);
     for (uint32_t i = CLIENTS; alive && i < ALL - 1; i++)
         pthread_join(clients[i].thread, NULL);
     if (!alive) {
@@ -216,12 +217,12 @@ int main(int argc, char **argv)
         return 2;
     }
     read_all(last);
-    web_kill(SIGTERM);
+    server_process_kill(SIGTERM);
     rc = judge(clients, ALL);
-    if (!crowd_release(clients, ALL) && !rc)
+    if (!merged_release(clients, ALL) && !rc)
         rc = 1;
     counts = shape_count();
-    printf("%lu kills, %u splits, %u merges\n", world.kills, counts.splits,
+    printf("%lu kills, %u splits, %u merges\n", load.kills, counts.splits,
            counts.merges);
     return rc;
 }

@@ -195,10 +195,10 @@ static enum outcome ask(struct reader *r, const struct lease *l, size_t count,
     print_scope(r, l, more, &len);
     print_place(r, l, count, more, &len);
     client_reach(r->c);
-    page->t0 = web_now_ns();
+    page->t0 = server_process_now_ns();
     if (!client_ask(r->c, &ask, a))
         return NO_ANSWER;
-    page->t1 = web_now_ns();
+    page->t1 = server_process_now_ns();
     page->status = (uint16_t)a->status;
     if (a->status == 200 || a->status == 304)
         return ANSWERED;
@@ -259,7 +259,7 @@ static size_t note_items(struct client *c, const struct history_entry *page,
                                           .client = page->client,
                                           .op = HISTORY_ITEM,
                                           .from = place++ };
-            if (!web_read_document(&j, walk.value, &item))
+            if (!server_process_read_document(&j, walk.value, &item))
                 c->broken = "a change cannot be read";
             if (item.key < page->key || item.key >= page->key + page->keys)
                 continue;
@@ -370,7 +370,7 @@ static void note_stretches(struct reader *r, const struct history_entry *page,
         }
         if (reached.lsn < l.place)
             reached.lsn = l.place;
-        part.t0 -= web.keys - key; /* in this order */
+        part.t0 -= server_process.keys - key; /* in this order */
         note_page(r, &l, &part, a, reached, point);
     }
 }

@@ -36,7 +36,7 @@ void shape_init(void)
     memset(table, 0, table_used * sizeof(table[0]));
     table_used = 0;
     counts = (struct shape_count){ 0 };
-    for (unsigned i = 0; i < web.keys; i++) {
+    for (unsigned i = 0; i < server_process.keys; i++) {
         char text[16], hex[RN_EPK_TEXT_MAX];
         struct rn_pk_value value = { .type = RN_PK_STRING };
         struct rn_view v;
@@ -49,7 +49,7 @@ void shape_init(void)
         v = rn_epk_print(&names[i].epk, hex);
         snprintf(names[i].text, sizeof(names[i].text), "%.*s", RN_FMT(v));
     }
-    qsort(names, web.keys, sizeof(names[0]), by_epk);
+    qsort(names, server_process.keys, sizeof(names[0]), by_epk);
 }
 
 unsigned shape_name(uint32_t key)
@@ -67,7 +67,7 @@ static uint32_t key_at(const struct rn_epk *bound)
 {
     uint32_t i = 0;
 
-    while (i < web.keys && rn_epk_compare(&names[i].epk, bound) < 0)
+    while (i < server_process.keys && rn_epk_compare(&names[i].epk, bound) < 0)
         i++;
     return i;
 }

@@ -10,7 +10,7 @@
 #ifndef RN_TEST_SHAPE_H
 #define RN_TEST_SHAPE_H
 
-#include "history/web.h"
+#include "history/server_process.h"
 
 #include "cosmos/epk.h"
 
@@ -23,7 +23,8 @@ struct shape {
     struct rn_epk_range epks;
 };
 
-/* Numbers `web.keys` keys; the container has one path, a hash of version 2. */
+/* Numbers `server_process.keys` keys; the container has one path, a hash of
+ * version 2. */
 void shape_init(void);
 /* Makes dbs/h/colls/c; false if the server does not. */
 bool shape_make(struct client *c);

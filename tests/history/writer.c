@@ -13,14 +13,15 @@ struct writers writers;
 
 static uint32_t draw_document(struct client *c, uint32_t key)
 {
-    return key + web.keys * (uint32_t)rn_prng_below(&c->chance, writers.slots);
+    return key + server_process.keys *
+                     (uint32_t)rn_prng_below(&c->chance, writers.slots);
 }
 
 static uint32_t draw_key(struct client *c)
 {
     return c->number +
-           writers.count *
-               (uint32_t)rn_prng_below(&c->chance, web.keys / writers.count);
+           writers.count * (uint32_t)rn_prng_below(
+                               &c->chance, server_process.keys / writers.count);
 }
 
 static struct history_entry draw_upsert(struct client *c, uint32_t key,
@@ -52,24 +53,26 @@ static bool look(struct client *c, uint32_t document, struct history_entry *e,
     *e = (struct history_entry){ .client = c->number,
                                  .op = HISTORY_READ,
                                  .document = document,
-                                 .key = document % web.keys };
+                                 .key = document % server_process.keys };
     snprintf(link, sizeof(link), "dbs/h/colls/c/docs/d%u", document);
     snprintf(path, sizeof(path), "/%s", link);
     snprintf(more, sizeof(more), "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n",
              shape_name(e->key));
     do {
         client_reach(c);
-        e->t0 = web_now_ns();
+        e->t0 = server_process_now_ns();
         a.status = 0;
     } while (!client_ask(c, &ask, &a) || a.status == 429 || a.status >= 500);
-    e->t1 = web_now_ns();
+    e->t1 = server_process_now_ns();
     e->status = (uint16_t)a.status;
     e->point = a.lsn;
     e->range = a.range;
     rn_json_init(&j, NULL);
     if (a.status == 200 &&
-        (rn_json_parse(&j, a.body, NULL) || !web_read_document(&j, 0, e) ||
-         !web_read_etag(&j, rn_json_find(&j, 0, RN_LIT("_etag")), &etag)))
+        (rn_json_parse(&j, a.body, NULL) ||
+         !server_process_read_document(&j, 0, e) ||
+         !server_process_read_etag(&j, rn_json_find(&j, 0, RN_LIT("_etag")),
+                                   &etag)))
         c->broken = "a document cannot be read";
     if (written)
         *written = etag.range;
@@ -133,7 +136,8 @@ static bool read_results(struct client *c, const struct answer *a,
             struct history_entry *e = &group[n];
             uint32_t tag = rn_json_find(&j, walk.value, RN_LIT("eTag"));
 
-            if (e->op != HISTORY_DELETE && !web_read_etag(&j, tag, &etag))
+            if (e->op != HISTORY_DELETE &&
+                !server_process_read_etag(&j, tag, &etag))
                 break;
             e->status = 200;
             e->point = e->version = etag.lsn;
@@ -165,9 +169,9 @@ static enum outcome send_group(struct client *c, struct history_entry *group,
     bool is_answered;
 
     client_reach(c);
-    t0 = web_now_ns();
+    t0 = server_process_now_ns();
     is_answered = client_ask(c, &ask, &a);
-    t1 = web_now_ns();
+    t1 = server_process_now_ns();
     for (size_t i = 0; i < writers.group; i++) {
         group[i].t0 = t0;
         group[i].t1 = is_answered ? t1 : HISTORY_NEVER;
@@ -318,7 +322,7 @@ static void delete_one(struct client *c)
     struct history_entry e = { .client = c->number,
                                .op = HISTORY_DELETE,
                                .document = document,
-                               .key = document % web.keys,
+                               .key = document % server_process.keys,
                                .t1 = HISTORY_NEVER };
     struct history_entry before, after;
     char link[64], path[80], more[80];
@@ -336,13 +340,13 @@ static void delete_one(struct client *c)
     snprintf(more, sizeof(more), "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n",
              shape_name(e.key));
     client_reach(c);
-    e.t0 = web_now_ns();
+    e.t0 = server_process_now_ns();
     if (!client_ask(c, &ask, &a) || a.status >= 500) {
         /* If it is gone, nobody knows under which LSN: let it be in doubt. */
         if (look(c, document, &after, NULL))
             e.t1 = after.t1;
     } else if (a.status == 204 || a.status == 404) {
-        e.t1 = web_now_ns();
+        e.t1 = server_process_now_ns();
         e.status = (uint16_t)a.status;
         e.point = a.lsn;
         e.version = a.status == 204 ? a.lsn : 0;

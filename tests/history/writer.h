@@ -9,7 +9,7 @@
 #ifndef RN_TEST_WRITER_H
 #define RN_TEST_WRITER_H
 
-#include "history/web.h"
+#include "history/server_process.h"
 
 struct writers {
     uint32_t count, slots; /* documents of a key */

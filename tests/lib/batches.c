@@ -14,19 +14,19 @@ static struct rn_arena arena;
 int batches_open(uint32_t ranges)
 {
     arena = RN_ARENA_INIT(64 << 20);
-    return box_open(DEFINITION, ranges);
+    return one_container_open(DEFINITION, ranges);
 }
 
 int batches_open_real(void)
 {
     arena = RN_ARENA_INIT(64 << 20);
-    return box_open_real(DEFINITION);
+    return one_container_open_real(DEFINITION);
 }
 
 int batches_close(void **state)
 {
     rn_arena_release(&arena);
-    return box_close(state);
+    return one_container_close(state);
 }
 
 struct rn_pk *key_of(const char *text)
@@ -41,7 +41,7 @@ void batch_begin(enum rn_batch_mode mode, const char *pk)
 {
     memset(ops, 0, sizeof(ops));
     batch = (struct rn_batch){ .mode = mode,
-                               .container = box->container,
+                               .container = one_container->container,
                                .pk = pk ? key_of(pk) : NULL,
                                .operations = ops };
 }
@@ -105,7 +105,7 @@ uint64_t lsn_now(void)
     struct document probe = { 0 };
     uint64_t lsn;
 
-    (void)!read_document(&db, box, "[1]", "nobody", &probe);
+    (void)!read_document(&db, one_container, "[1]", "nobody", &probe);
     lsn = probe.place.lsn;
     document_clear(&probe);
     return lsn;
@@ -113,12 +113,13 @@ uint64_t lsn_now(void)
 
 void assert_stored(const char *id, const char *part)
 {
-    assert_int_equal(read_document(&db, box, "[1]", id, &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[1]", id, &doc), RN_OK);
     if (!strstr(doc.body, part))
         fail_msg("no %s in %.200s", part, doc.body);
 }
 
 void assert_absent(const char *id)
 {
-    assert_int_equal(read_document(&db, box, "[1]", id, &doc), RN_NOT_FOUND);
+    assert_int_equal(read_document(&db, one_container, "[1]", id, &doc),
+                     RN_NOT_FOUND);
 }

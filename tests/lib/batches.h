@@ -1,8 +1,8 @@
-/* batches.h -- a batch put together and run: over box.h. */
+/* batches.h -- a batch put together and run: over one_container.h. */
 #ifndef RN_TESTS_LIB_BATCHES_H
 #define RN_TESTS_LIB_BATCHES_H
 
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 extern struct rn_batch_operation ops[RN_BATCH_MAX];
 extern struct rn_batch batch; /* of the above */
@@ -11,7 +11,7 @@ extern struct rn_err err;     /* why a batch did not run */
 #define INCR "[{\"op\":\"incr\",\"path\":\"/n\",\"value\":1}]"
 #define DOC(id, rest) "{\"id\":\"" id "\",\"pk\":1" rest "}"
 
-/* As box_open and box_close. */
+/* As one_container_open and one_container_close. */
 int batches_open(uint32_t ranges);
 int batches_open_real(void);
 int batches_close(void **state);

@@ -12,13 +12,13 @@ static struct rn_arena arena;
 int indexes_open(const char *definition)
 {
     arena = RN_ARENA_INIT(64 << 20);
-    return box_open(definition, 1);
+    return one_container_open(definition, 1);
 }
 
 int indexes_close(void **state)
 {
     rn_arena_release(&arena);
-    return box_close(state);
+    return one_container_close(state);
 }
 
 void indexes_settle(void)
@@ -33,7 +33,8 @@ enum rn_code put_indexed(enum rn_document_verb verb, const char *id, int pk,
 
     snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}", id,
              pk, id, more);
-    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
+    return one_container_write(verb, NULL,
+                               verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
 }
 
 uint32_t read_keys(const char *paths, struct rn_index_key *out)
@@ -61,7 +62,7 @@ enum rn_code change_index(const char *paths, bool is_drop)
     struct rn_index_change like = { .keys = keys, .is_drop = is_drop };
 
     like.count = read_keys(paths, keys);
-    return run_index_change(&db, box, &like);
+    return run_index_change(&db, one_container, &like);
 }
 
 /* ---- looking ------------------------------------------------------------- */
@@ -97,7 +98,7 @@ static void expect_rows(struct rn_txn *txn, const struct rn_index *x,
     struct rn_json j;
 
     rn_json_init(&j, NULL);
-    rn_key_span_tag(box->number, RN_TAG_DOCUMENT, &from, &before);
+    rn_key_span_tag(one_container->number, RN_TAG_DOCUMENT, &from, &before);
     range = (struct rn_key_interval){ .from = rn_key_view(&from),
                                       .before = rn_key_view(&before) };
     assert_int_equal(rn_txn_scan(txn, &range, &c), RN_OK);
@@ -106,11 +107,13 @@ static void expect_rows(struct rn_txn *txn, const struct rn_index *x,
         struct rn_row_feed feed;
 
         assert_int_equal(rn_row_document_decode(value, &row), RN_OK);
-        assert_int_equal(rn_document_follow(txn, box->container, &row, &feed),
-                         RN_OK);
+        assert_int_equal(
+            rn_document_follow(txn, one_container->container, &row, &feed),
+            RN_OK);
         assert_int_equal(rn_json_parse(&j, feed.json, NULL), RN_OK);
-        assert_int_equal(rn_index_key_of(box->number, x, &j, row.rid, add(out)),
-                         RN_OK);
+        assert_int_equal(
+            rn_index_key_of(one_container->number, x, &j, row.rid, add(out)),
+            RN_OK);
     }
     rn_cursor_end(c);
     rn_json_release(&j);
@@ -127,13 +130,13 @@ static size_t check_rows(struct rn_txn *txn, const struct rn_index *x)
     enum rn_code rc;
 
     expect_rows(txn, x, &expected);
-    rc = rn_index_walk_open(&w, txn, box->number, x, &all);
+    rc = rn_index_walk_open(&w, txn, one_container->number, x, &all);
     while (!rc && !(rc = rn_index_walk_next(&w))) {
         struct rn_key key, document;
         struct rn_view value;
         struct rn_row_document row;
 
-        rn_key_index(box->number, x->number, &key);
+        rn_key_index(one_container->number, x->number, &key);
         memcpy(key.bytes + key.len, w.key.at, w.key.len);
         key.len += w.key.len;
         rn_key_add_rid(&key, w.rid);
@@ -144,7 +147,8 @@ static size_t check_rows(struct rn_txn *txn, const struct rn_index *x)
         assert_int_equal(by_key(&expected.list[at], &key), 0);
         at++;
         found++;
-        rn_key_span_tag(box->number, RN_TAG_DOCUMENT, &document, &key);
+        rn_key_span_tag(one_container->number, RN_TAG_DOCUMENT, &document,
+                        &key);
         memcpy(document.bytes + document.len, w.place.at, w.place.len);
         document.len += w.place.len;
         assert_int_equal(rn_txn_get(txn, rn_key_view(&document), &value),
@@ -168,9 +172,11 @@ const char *look(void)
     size_t rows = 0, len = 0;
 
     text[0] = '\0';
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
-    assert_int_equal(rn_indexes_read(r.txn, box->number, &arena, &all), RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
+    assert_int_equal(
+        rn_indexes_read(r.txn, one_container->number, &arena, &all), RN_OK);
     for (uint32_t i = 0; i < all.count; i++) {
         struct rn_index *x = &all.list[i];
 
@@ -182,11 +188,11 @@ const char *look(void)
     }
     rn_snapshot_end(&r);
     if (!strstr(text, "dropping"))
-        assert_int_equal(count_rows(&db, box, RN_TAG_INDEX), rows);
+        assert_int_equal(count_rows(&db, one_container, RN_TAG_INDEX), rows);
     return text;
 }
 
 size_t rows_now(void)
 {
-    return count_rows(&db, box, RN_TAG_INDEX);
+    return count_rows(&db, one_container, RN_TAG_INDEX);
 }

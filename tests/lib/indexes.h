@@ -1,5 +1,5 @@
 /* indexes.h -- indexes made and dropped, and held against the documents: over
- * box.h.
+ * one_container.h.
  *
  * Each document is read, its values are encoded anew, and what that gives must
  * be just what lies in the store; of an index that is being built, nothing that
@@ -8,9 +8,9 @@
 #ifndef RN_TESTS_LIB_INDEXES_H
 #define RN_TESTS_LIB_INDEXES_H
 
-#include "lib/box.h"
+#include "lib/one_container.h"
 
-/* As box_open and box_close. */
+/* As one_container_open and one_container_close. */
 int indexes_open(const char *definition);
 int indexes_close(void **state);
 

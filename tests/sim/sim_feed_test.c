@@ -3,7 +3,7 @@
  *
  * Goal: what the feed promises (F1 to F7), and D1 to D4 as its readers see
  * them, for rest, engine, waiters, committer and local store together. Method:
- * a seed is a world (sim_web.h) in which three writers, six readers of every
+ * a seed is a world (sim_server.h) in which three writers, six readers of every
  * kind and one who splits and merges are served, while entries are brought home
  * three at a time.  A world has several lives; each ends by a power cut at some
  * call, in recovery too, or by a stop.  In the end everything is read once
@@ -14,7 +14,7 @@
  * A seed that fails is printed; `--seed N --trace` shows all it did.
  */
 #include "seeds.h"
-#include "sim_web.h"
+#include "sim_server.h"
 
 #include "history/check.h"
 #include "history/reader.h"
@@ -71,7 +71,8 @@ static void wrong(const char *format, ...)
 
 static void pause_a_while(struct client *c, uint64_t ns)
 {
-    sim_web_sleep((int64_t)(1 + rn_prng_below(&c->chance, ns / world.haste)));
+    sim_server_sleep(
+        (int64_t)(1 + rn_prng_below(&c->chance, ns / world.haste)));
 }
 
 static void run_writer(struct client *c)
@@ -160,13 +161,13 @@ static void run_last(struct client *c)
 static bool open_somehow(struct shared *shared)
 {
     struct rn_err err = { 0 };
-    enum rn_code rc = sim_web_open(&err);
+    enum rn_code rc = sim_server_open(&err);
 
     if (rc && rn_sim_is_cut(world.sim)) {
         rn_sim_crash(world.sim);
         rn_sim_cut_after(world.sim, UINT64_MAX);
         atomic_fetch_add(&shared->cuts, 1);
-        rc = sim_web_open(&err);
+        rc = sim_server_open(&err);
     }
     if (rc)
         wrong("opening: %s", err.text);
@@ -178,7 +179,7 @@ static void end_life(struct shared *shared)
 {
     if (rn_prng_percent(world.chance, 70))
         rn_sim_cut_after(world.sim, 0);
-    sim_web_close();
+    sim_server_close();
     if (rn_sim_is_cut(world.sim)) {
         rn_sim_crash(world.sim);
         atomic_fetch_add(&shared->cuts, 1);
@@ -204,11 +205,11 @@ static bool run_to_end(const char *what)
 {
     int steps = STEPS_END;
 
-    while (!sim_web_has_ended() && steps-- && rn_sim_step(world.sim))
+    while (!sim_server_has_ended() && steps-- && rn_sim_step(world.sim))
         ;
-    if (!sim_web_has_ended())
+    if (!sim_server_has_ended())
         wrong("%s does not end", what);
-    return sim_web_has_ended();
+    return sim_server_has_ended();
 }
 
 static void run_world(struct shared *shared)
@@ -217,20 +218,20 @@ static void run_world(struct shared *shared)
 
     if (!open_somehow(shared))
         return;
-    sim_web_run(&world.clients[ALL - 1], run_first);
+    sim_server_run(&world.clients[ALL - 1], run_first);
     if (!run_to_end("the beginning"))
         return;
     for (uint32_t i = 0; i < ALL - 1; i++)
-        sim_web_run(&world.clients[i], i < WRITERS             ? run_writer
-                                       : i < WRITERS + READERS ? run_reader
-                                                               : run_shaper);
+        sim_server_run(&world.clients[i], i < WRITERS             ? run_writer
+                                          : i < WRITERS + READERS ? run_reader
+                                                                  : run_shaper);
     end_life(shared);
     for (uint64_t i = 0; i < lives && !world.wrong[0]; i++)
         live(shared);
     world.is_over = true;
     if (world.wrong[0] || !open_somehow(shared) || !run_to_end("somebody"))
         return;
-    sim_web_run(&world.clients[ALL - 1], run_last);
+    sim_server_run(&world.clients[ALL - 1], run_last);
     run_to_end("the last reader");
 }
 
@@ -292,17 +293,17 @@ static bool run_seed(uint64_t seed, void *all, bool trace)
     world.haste = rn_prng_percent(world.chance, 50) ? 1 : 200;
     if (trace)
         rn_sim_trace(world.sim, print_line, NULL);
-    web.keys = KEYS;
+    server_process.keys = KEYS;
     writers.count = WRITERS;
     writers.slots = SLOTS;
     writers.group = GROUP;
     atomic_store(&writers.tokens, 0);
     shape_init();
-    sim_web_begin(world.sim);
+    sim_server_begin(world.sim);
     for (uint32_t i = 0; i < ALL; i++)
         client_init(&world.clients[i], i, seed);
     run_world(shared);
-    sim_web_end();
+    sim_server_end();
     if (!world.wrong[0])
         judge(shared);
     for (uint32_t i = 0; i < ALL; i++)

@@ -10,8 +10,8 @@
  * sums, has been read; so each case happens in the middle of a copy, and every
  * time in the same way.  The last case does it with threads and the clock.
  */
-#include "lab.h"
 #include "lib/clock.h"
+#include "tracked_store.h"
 
 #include "store/admin/backup.h"
 #include "store/admin/compact.h"
@@ -501,8 +501,8 @@ static void copies_under_load_are_whole(void **state)
         if (rn_backup(rn_env_real(), lab.from, lab.copy, NULL, &err))
             fail_msg("%s", err.text);
         expect_whole(least);
-        lab_dir_remove(lab.copy);
-        lab_dir_remove(lab.restored);
+        tracked_dir_remove(lab.copy);
+        tracked_dir_remove(lab.restored);
     }
     __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     pthread_join(writer, NULL);
@@ -618,7 +618,7 @@ static int begin(void **state)
 {
     (void)state;
     test_clock_init(&store_clock);
-    lab_dir_new(home, sizeof(home), "backup");
+    tracked_dir_new(home, sizeof(home), "backup");
     return 0;
 }
 

@@ -8,7 +8,7 @@
  * Method: a store that is stepped by hand, in a forked child for each row of a
  * table.  Its memtables were flushed before, so that reads go to the map.
  */
-#include "lab.h"
+#include "tracked_store.h"
 
 #include "store/local/local.h"
 
@@ -31,7 +31,7 @@ struct cut {
     const char *file; /* NULL: the current segment of the WAL */
     uint64_t to;      /* its length, or one of the two above */
     bool is_harmless;
-    struct lab_report *report;
+    struct tracked_report *report;
 };
 
 static char work[256];
@@ -72,19 +72,19 @@ static bool harm(const struct cut *c, const char *path)
     return system(aside) == 0;
 }
 
-static enum rn_code commit(struct rn_store *s, struct lab_mind *m,
-                           struct lab_dice *d, struct lab_report *r,
+static enum rn_code commit(struct rn_store *s, struct tracked_mind *m,
+                           struct tracked_dice *d, struct tracked_report *r,
                            struct rn_err *err)
 {
-    struct lab_group group;
+    struct tracked_group group;
 
-    lab_group_draw(d, m, LAB_KEYS, &group);
-    return lab_commit(s, RN_TXN_WRITE, &group, m, r, err);
+    tracked_group_draw(d, m, TRACKED_KEYS, &group);
+    return tracked_commit(s, RN_TXN_WRITE, &group, m, r, err);
 }
 
 /* A store with GROUPS groups in its map and one in its log. */
-static struct rn_store *make(struct lab_mind *m, struct lab_dice *d,
-                             struct lab_report *r)
+static struct rn_store *make(struct tracked_mind *m, struct tracked_dice *d,
+                             struct tracked_report *r)
 {
     struct rn_store_opts opts = store_opts();
     struct rn_store *s = NULL;
@@ -98,13 +98,13 @@ static struct rn_store *make(struct lab_mind *m, struct lab_dice *d,
     if (!rc)
         rc = commit(s, m, d, r, &err);
     if (rc)
-        lab_lie(r, "the test itself: %s", err.text);
+        tracked_lie(r, "the test itself: %s", err.text);
     return s;
 }
 
 /* By the next checkpoint nothing is acknowledged any more. */
-static void expect_end(struct rn_store *s, struct lab_mind *m,
-                       struct lab_dice *d, struct lab_report *r)
+static void expect_end(struct rn_store *s, struct tracked_mind *m,
+                       struct tracked_dice *d, struct tracked_report *r)
 {
     struct rn_err err = { 0 };
     enum rn_code rc;
@@ -112,15 +112,15 @@ static void expect_end(struct rn_store *s, struct lab_mind *m,
     (void)!rn_local_checkpoint((struct rn_local *)s, &err);
     rc = commit(s, m, d, r, &err);
     if (rc != RN_READ_ONLY)
-        lab_lie(r, "a write after the checkpoint: %s", rn_code_name(rc));
+        tracked_lie(r, "a write after the checkpoint: %s", rn_code_name(rc));
 }
 
 static void live(void *context)
 {
     const struct cut *c = context;
-    struct lab_report *r = c->report;
-    struct lab_mind mind = { .count = 1 };
-    struct lab_dice dice = { .state = 1 };
+    struct tracked_report *r = c->report;
+    struct tracked_mind mind = { .count = 1 };
+    struct tracked_dice dice = { .state = 1 };
     struct rn_store *s = make(&mind, &dice, r);
     struct rn_store_status status;
     char path[512];
@@ -129,24 +129,24 @@ static void live(void *context)
         return;
     path_of(c, (struct rn_local *)s, path);
     if (!harm(c, path))
-        lab_lie(r, "the test itself: %s: %s", path, strerror(errno));
+        tracked_lie(r, "the test itself: %s: %s", path, strerror(errno));
     for (int i = 0; i < 3 && !r->lied; i++)
-        lab_read_all(s, &mind, &dice, r);
+        tracked_read_all(s, &mind, &dice, r);
     rn_store_status(s, &status);
     if (c->is_harmless && r->corrupt)
-        lab_lie(r, "a read fails");
+        tracked_lie(r, "a read fails");
     if (!c->is_harmless)
         expect_end(s, &mind, &dice, r);
-    lab_read_all(s, &mind, &dice, r);
+    tracked_read_all(s, &mind, &dice, r);
     rn_store_close(s);
 }
 
 static void check(struct cut c)
 {
-    lab_dir_new(work, sizeof(work), "cuts");
-    c.report = lab_report_new();
-    lab_fork(live, &c, DEADLINE_S, c.report);
-    lab_dir_remove(work);
+    tracked_dir_new(work, sizeof(work), "cuts");
+    c.report = tracked_report_new();
+    tracked_fork(live, &c, DEADLINE_S, c.report);
+    tracked_dir_remove(work);
     if (c.report->lied)
         fail_msg("%s to %" PRIu64 ": %s", c.file ? c.file : "the log", c.to,
                  c.report->lie);

@@ -21,45 +21,47 @@ static const struct {
     { "format", 5 }, { "lock", 1 },  { "backup", 1 },
 };
 
-static struct lab_file *draw_file(struct scene *s, struct lab_dice *d)
+static struct tracked_file *draw_file(struct store_fixture *s,
+                                      struct tracked_dice *d)
 {
     for (;;) {
-        uint64_t roll = lab_below(d, 92);
+        uint64_t roll = tracked_below(d, 92);
         size_t c = 0;
-        struct lab_file *f;
+        struct tracked_file *f;
 
         while (roll >= classes[c].weight)
             roll -= classes[c++].weight;
         if (strcmp(classes[c].prefix, "log-") != 0)
-            return lab_tree_find(&s->now, classes[c].prefix);
-        f = &s->now.files[lab_below(d, s->now.count)];
+            return tracked_tree_find(&s->now, classes[c].prefix);
+        f = &s->now.files[tracked_below(d, s->now.count)];
         if (strncmp(f->name, "log-", 4) == 0)
             return f;
     }
 }
 
 /* Half of the time something in use, and half of that its first bytes. */
-static uint64_t draw_offset(struct scene *s, const struct lab_file *f,
-                            struct lab_dice *d)
+static uint64_t draw_offset(struct store_fixture *s,
+                            const struct tracked_file *f,
+                            struct tracked_dice *d)
 {
-    uint64_t at = lab_below(d, f->len);
+    uint64_t at = tracked_below(d, f->len);
 
-    if (lab_below(d, 2))
+    if (tracked_below(d, 2))
         return at;
     for (int i = 0; i < 100; i++) {
-        const struct extent *e = &s->used[lab_below(d, s->uses)];
+        const struct extent *e = &s->used[tracked_below(d, s->uses)];
         uint64_t len = e->to - e->from;
         if (e->file != f)
             continue;
-        if (len > 64 && lab_below(d, 2))
+        if (len > 64 && tracked_below(d, 2))
             len = 64;
-        return e->from + lab_below(d, len);
+        return e->from + tracked_below(d, len);
     }
     return at;
 }
 
-static void put_bytes(const struct scene *s, const char *name, uint64_t at,
-                      const char *bytes, size_t len)
+static void put_bytes(const struct store_fixture *s, const char *name,
+                      uint64_t at, const char *bytes, size_t len)
 {
     char path[512];
     FILE *f;
@@ -72,97 +74,105 @@ static void put_bytes(const struct scene *s, const char *name, uint64_t at,
     assert_int_equal(fclose(f), 0);
 }
 
-static void note(struct damage *out, int which, const struct lab_file *f,
+static void note(struct damage *out, int which, const struct tracked_file *f,
                  uint64_t from, uint64_t to)
 {
-    snprintf(out->file[which], LAB_NAME, "%s", f->name);
+    snprintf(out->file[which], TRACKED_NAME, "%s", f->name);
     out->from[which] = from;
     out->to[which] = to;
 }
 
-static size_t page_at(const struct lab_file *f, uint64_t page)
+static size_t page_at(const struct tracked_file *f, uint64_t page)
 {
-    uint64_t rest = f->len - page * SCENE_PAGE;
+    uint64_t rest = f->len - page * FIXTURE_PAGE;
 
-    return rest < SCENE_PAGE ? (size_t)rest : SCENE_PAGE;
+    return rest < FIXTURE_PAGE ? (size_t)rest : FIXTURE_PAGE;
 }
 
-static bool flip_bit(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool flip_bit(struct store_fixture *s, struct tracked_dice *d,
+                     struct damage *out)
 {
-    struct lab_file *f = draw_file(s, d);
+    struct tracked_file *f = draw_file(s, d);
     uint64_t at;
     char byte;
 
     if (!f->len)
         return false;
     at = draw_offset(s, f, d);
-    byte = (char)(f->at[at] ^ 1 << lab_below(d, 8));
+    byte = (char)(f->at[at] ^ 1 << tracked_below(d, 8));
     note(out, 0, f, at, at + 1);
     put_bytes(s, f->name, at, &byte, 1);
     return true;
 }
 
-static bool zero_page(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool zero_page(struct store_fixture *s, struct tracked_dice *d,
+                      struct damage *out)
 {
-    static const char zeros[SCENE_PAGE];
-    struct lab_file *f = draw_file(s, d);
+    static const char zeros[FIXTURE_PAGE];
+    struct tracked_file *f = draw_file(s, d);
     uint64_t page;
     size_t len;
 
     if (!f->len)
         return false;
-    page = draw_offset(s, f, d) / SCENE_PAGE;
+    page = draw_offset(s, f, d) / FIXTURE_PAGE;
     len = page_at(f, page);
-    if (memcmp(f->at + page * SCENE_PAGE, zeros, len) == 0)
+    if (memcmp(f->at + page * FIXTURE_PAGE, zeros, len) == 0)
         return false;
-    note(out, 0, f, page * SCENE_PAGE, page * SCENE_PAGE + len);
-    put_bytes(s, f->name, page * SCENE_PAGE, zeros, len);
+    note(out, 0, f, page * FIXTURE_PAGE, page * FIXTURE_PAGE + len);
+    put_bytes(s, f->name, page * FIXTURE_PAGE, zeros, len);
     return true;
 }
 
-static bool swap_pages(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool swap_pages(struct store_fixture *s, struct tracked_dice *d,
+                       struct damage *out)
 {
-    struct lab_file *f = draw_file(s, d), *g = f;
+    struct tracked_file *f = draw_file(s, d), *g = f;
     uint64_t a, b;
 
-    if (lab_below(d, 3) == 0)
+    if (tracked_below(d, 3) == 0)
         g = draw_file(s, d);
-    if (f->len < SCENE_PAGE || g->len < SCENE_PAGE)
+    if (f->len < FIXTURE_PAGE || g->len < FIXTURE_PAGE)
         return false;
-    a = draw_offset(s, f, d) / SCENE_PAGE;
-    b = draw_offset(s, g, d) / SCENE_PAGE;
-    if (page_at(f, a) < SCENE_PAGE || page_at(g, b) < SCENE_PAGE ||
-        memcmp(f->at + a * SCENE_PAGE, g->at + b * SCENE_PAGE, SCENE_PAGE) == 0)
+    a = draw_offset(s, f, d) / FIXTURE_PAGE;
+    b = draw_offset(s, g, d) / FIXTURE_PAGE;
+    if (page_at(f, a) < FIXTURE_PAGE || page_at(g, b) < FIXTURE_PAGE ||
+        memcmp(f->at + a * FIXTURE_PAGE, g->at + b * FIXTURE_PAGE,
+               FIXTURE_PAGE) == 0)
         return false;
-    note(out, 0, f, a * SCENE_PAGE, a * SCENE_PAGE + SCENE_PAGE);
-    note(out, 1, g, b * SCENE_PAGE, b * SCENE_PAGE + SCENE_PAGE);
-    put_bytes(s, f->name, a * SCENE_PAGE, g->at + b * SCENE_PAGE, SCENE_PAGE);
-    put_bytes(s, g->name, b * SCENE_PAGE, f->at + a * SCENE_PAGE, SCENE_PAGE);
+    note(out, 0, f, a * FIXTURE_PAGE, a * FIXTURE_PAGE + FIXTURE_PAGE);
+    note(out, 1, g, b * FIXTURE_PAGE, b * FIXTURE_PAGE + FIXTURE_PAGE);
+    put_bytes(s, f->name, a * FIXTURE_PAGE, g->at + b * FIXTURE_PAGE,
+              FIXTURE_PAGE);
+    put_bytes(s, g->name, b * FIXTURE_PAGE, f->at + a * FIXTURE_PAGE,
+              FIXTURE_PAGE);
     return true;
 }
 
-static bool old_page(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool old_page(struct store_fixture *s, struct tracked_dice *d,
+                     struct damage *out)
 {
-    struct lab_file *f = draw_file(s, d), *old;
+    struct tracked_file *f = draw_file(s, d), *old;
     uint64_t page;
     size_t len;
 
     if (!s->olds || !f->len)
         return false;
-    old = lab_tree_find(&s->old[lab_below(d, s->olds)], f->name);
-    page = draw_offset(s, f, d) / SCENE_PAGE;
+    old = tracked_tree_find(&s->old[tracked_below(d, s->olds)], f->name);
+    page = draw_offset(s, f, d) / FIXTURE_PAGE;
     len = page_at(f, page);
-    if (!old || old->len < page * SCENE_PAGE + len ||
-        memcmp(f->at + page * SCENE_PAGE, old->at + page * SCENE_PAGE, len) ==
-            0)
+    if (!old || old->len < page * FIXTURE_PAGE + len ||
+        memcmp(f->at + page * FIXTURE_PAGE, old->at + page * FIXTURE_PAGE,
+               len) == 0)
         return false;
-    note(out, 0, f, page * SCENE_PAGE, page * SCENE_PAGE + len);
-    put_bytes(s, f->name, page * SCENE_PAGE, old->at + page * SCENE_PAGE, len);
+    note(out, 0, f, page * FIXTURE_PAGE, page * FIXTURE_PAGE + len);
+    put_bytes(s, f->name, page * FIXTURE_PAGE, old->at + page * FIXTURE_PAGE,
+              len);
     return true;
 }
 
-static void replace(const struct scene *s, const char *name, const char *bytes,
-                    size_t len)
+static void replace(const struct store_fixture *s, const char *name,
+                    const char *bytes, size_t len)
 {
     char path[512];
     FILE *f;
@@ -174,14 +184,17 @@ static void replace(const struct scene *s, const char *name, const char *bytes,
     assert_int_equal(fclose(f), 0);
 }
 
-static bool old_file(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool old_file(struct store_fixture *s, struct tracked_dice *d,
+                     struct damage *out)
 {
     static const char *const names[] = { "checkpoint", "map-1", "map-1-sums" };
-    struct lab_file *f = lab_tree_find(&s->now, names[lab_below(d, 3)]), *old;
+    struct tracked_file *f = tracked_tree_find(&s->now,
+                                               names[tracked_below(d, 3)]),
+                        *old;
 
     if (!s->olds)
         return false;
-    old = lab_tree_find(&s->old[lab_below(d, s->olds)], f->name);
+    old = tracked_tree_find(&s->old[tracked_below(d, s->olds)], f->name);
     if (!old || (old->len == f->len && !memcmp(old->at, f->at, f->len)))
         return false;
     note(out, 0, f, 0, 0); /* which of it counts is hard to say */
@@ -189,26 +202,28 @@ static bool old_file(struct scene *s, struct lab_dice *d, struct damage *out)
     return true;
 }
 
-static bool cut_file(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool cut_file(struct store_fixture *s, struct tracked_dice *d,
+                     struct damage *out)
 {
-    struct lab_file *f = draw_file(s, d);
+    struct tracked_file *f = draw_file(s, d);
     uint64_t to;
 
     if (!f->len)
         return false;
-    to = lab_below(d, f->len);
-    if (lab_below(d, 2))
-        to = to / SCENE_PAGE * SCENE_PAGE;
-    if (lab_below(d, 8) == 0)
+    to = tracked_below(d, f->len);
+    if (tracked_below(d, 2))
+        to = to / FIXTURE_PAGE * FIXTURE_PAGE;
+    if (tracked_below(d, 8) == 0)
         to = f->len - 1;
     note(out, 0, f, to, f->len);
     replace(s, f->name, f->at, (size_t)to);
     return true;
 }
 
-static bool lose_file(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool lose_file(struct store_fixture *s, struct tracked_dice *d,
+                      struct damage *out)
 {
-    struct lab_file *f = draw_file(s, d);
+    struct tracked_file *f = draw_file(s, d);
     char path[512];
 
     note(out, 0, f, 0, f->len);
@@ -217,22 +232,24 @@ static bool lose_file(struct scene *s, struct lab_dice *d, struct damage *out)
     return true;
 }
 
-static bool add_junk(struct scene *s, struct lab_dice *d, struct damage *out)
+static bool add_junk(struct store_fixture *s, struct tracked_dice *d,
+                     struct damage *out)
 {
     static const char *const names[] = {
         "checkpoint.tmp", "format.tmp",     "core",           "map-2",
         "map-2-sums",     "log-0000000000", "log-0000099999", "log-99",
         "log-+000000001", "map-1.old",      "lost+found",     "log-0000000001",
     };
-    const char *name = names[lab_below(d, sizeof(names) / sizeof(names[0]))];
+    const char *name =
+        names[tracked_below(d, sizeof(names) / sizeof(names[0]))];
     char junk[JUNK_BYTES];
 
-    if (lab_tree_find(&s->now, name))
+    if (tracked_tree_find(&s->now, name))
         return false;
     for (size_t i = 0; i < sizeof(junk); i++)
-        junk[i] = (char)lab_roll(d);
-    snprintf(out->file[0], LAB_NAME, "%s", name);
-    replace(s, name, junk, lab_below(d, JUNK_BYTES));
+        junk[i] = (char)tracked_roll(d);
+    snprintf(out->file[0], TRACKED_NAME, "%s", name);
+    replace(s, name, junk, tracked_below(d, JUNK_BYTES));
     return true;
 }
 
@@ -244,16 +261,16 @@ static bool overlaps(const struct damage *g, int i, const char *file,
 
 /* A file's place in the format line by line: its sum may change its spelling
  * and still be the same number. */
-static uint64_t format_sum_at(struct scene *s)
+static uint64_t format_sum_at(struct store_fixture *s)
 {
-    struct lab_file *f = lab_tree_find(&s->now, "format");
+    struct tracked_file *f = tracked_tree_find(&s->now, "format");
     const char *sum = memmem(f->at, f->len, "sum ", 4);
 
     assert_non_null(sum);
     return (uint64_t)(sum - f->at);
 }
 
-static void judge(struct scene *s, struct damage *g)
+static void judge(struct store_fixture *s, struct damage *g)
 {
     for (int i = 0; i < 2; i++) {
         for (unsigned k = 0; k < s->uses; k++) {
@@ -269,10 +286,11 @@ static void judge(struct scene *s, struct damage *g)
         g->in_use = false;
 }
 
-void damage_do(struct scene *s, struct lab_dice *d, struct damage *out)
+void damage_do(struct store_fixture *s, struct tracked_dice *d,
+               struct damage *out)
 {
-    static bool (*const ways[DAMAGE_KINDS])(struct scene *, struct lab_dice *,
-                                            struct damage *) = {
+    static bool (*const ways[DAMAGE_KINDS])(
+        struct store_fixture *, struct tracked_dice *, struct damage *) = {
         flip_bit, zero_page, swap_pages, old_page,
         old_file, cut_file,  lose_file,  add_junk,
     };
@@ -286,7 +304,7 @@ void damage_do(struct scene *s, struct lab_dice *d, struct damage *out)
 
     while (!done) {
         *out = (struct damage){
-            .kind = draw[lab_below(d, sizeof(draw) / sizeof(draw[0]))]
+            .kind = draw[tracked_below(d, sizeof(draw) / sizeof(draw[0]))]
         };
         done = ways[out->kind](s, d, out);
     }

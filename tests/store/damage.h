@@ -6,7 +6,7 @@
 #ifndef RN_TESTS_STORE_DAMAGE_H
 #define RN_TESTS_STORE_DAMAGE_H
 
-#include "scene.h"
+#include "store_fixture.h"
 
 enum damage_kind {
     DAMAGE_BIT,
@@ -23,13 +23,14 @@ extern const char *const damage_names[DAMAGE_KINDS];
 
 struct damage {
     enum damage_kind kind;
-    char file[2][LAB_NAME]; /* the second only of a swap */
+    char file[2][TRACKED_NAME]; /* the second only of a swap */
     uint64_t from[2], to[2];
     bool touches_last, in_use;
 };
 
-/* Draws one, does it to the files in the scene's directory, and says of it what
- * it hits. */
-void damage_do(struct scene *s, struct lab_dice *d, struct damage *out);
+/* Draws one, does it to the files in the fixture's directory, and says of it
+ * what it hits. */
+void damage_do(struct store_fixture *s, struct tracked_dice *d,
+               struct damage *out);
 
 #endif

@@ -38,14 +38,14 @@ enum { SCENES = 4, DEADLINE_S = 60 };
 enum outcome { HARMLESS, REPORTED, REFUSED, OUTCOMES };
 
 struct trial {
-    const struct scene *scene;
+    const struct store_fixture *fixture;
     const struct damage *damage;
     const char *dir;
     uint64_t seed;
-    struct lab_report *report;
+    struct tracked_report *report;
 };
 
-static struct scene scenes[SCENES];
+static struct store_fixture scenes[SCENES];
 static char work[256];
 
 /* ---- one trial ----------------------------------------------------------- */
@@ -77,30 +77,30 @@ static bool verify(const struct trial *t)
     struct verdict verdict = { .damage = t->damage };
     struct rn_verify_counts counts;
     struct rn_err err = { 0 };
-    uint64_t before = t->seed % 8 ? 0 : lab_tree_hash(t->dir);
+    uint64_t before = t->seed % 8 ? 0 : tracked_tree_hash(t->dir);
     enum rn_code rc =
         rn_verify(rn_env_real(), t->dir, note_verdict, &verdict, &counts, &err);
 
-    if (before && before != lab_tree_hash(t->dir))
-        lab_lie(t->report, "verify has changed something");
+    if (before && before != tracked_tree_hash(t->dir))
+        tracked_lie(t->report, "verify has changed something");
     if (rc && !strstr(err.text, t->dir))
-        lab_lie(t->report, "verify names no file: %s", err.text);
+        tracked_lie(t->report, "verify names no file: %s", err.text);
     if (!rc && t->damage->in_use)
-        lab_lie(t->report, "verify finds nothing");
+        tracked_lie(t->report, "verify finds nothing");
     /* A page and its sum that do not agree: either may be the old one. */
     if (rc == RN_CORRUPT && !verdict.blamed &&
         t->damage->kind != DAMAGE_OLD_FILE && t->damage->kind != DAMAGE_STALE)
-        lab_lie(t->report, "verify blames another file: %s", err.text);
+        tracked_lie(t->report, "verify blames another file: %s", err.text);
     if (rc && is_plain(t->damage) && !t->damage->in_use &&
         !t->damage->touches_last)
-        lab_lie(t->report, "verify sees damage where there is none: %s",
-                err.text);
+        tracked_lie(t->report, "verify sees damage where there is none: %s",
+                    err.text);
     return !rc;
 }
 
 static struct rn_store *open_damaged(const struct trial *t, bool clean)
 {
-    struct rn_store_opts opts = scene_opts(t->dir, t->seed % 8 != 1);
+    struct rn_store_opts opts = fixture_opts(t->dir, t->seed % 8 != 1);
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
 
@@ -109,28 +109,30 @@ static struct rn_store *open_damaged(const struct trial *t, bool clean)
     t->report->refused++;
     snprintf(t->report->refusal, sizeof(t->report->refusal), "%s", err.text);
     if (clean)
-        lab_lie(t->report, "verify is content, but open refuses: %s", err.text);
+        tracked_lie(t->report, "verify is content, but open refuses: %s",
+                    err.text);
     if (!strstr(err.text, t->dir))
-        lab_lie(t->report, "a refusal that names no file: %s", err.text);
+        tracked_lie(t->report, "a refusal that names no file: %s", err.text);
     return NULL;
 }
 
 /* True if the outcome of the last one is unknown. */
 static bool write_some(const struct trial *t, struct rn_store *s,
-                       struct lab_mind *m, struct lab_dice *d, bool clean)
+                       struct tracked_mind *m, struct tracked_dice *d,
+                       bool clean)
 {
     for (int i = 0; i < 6 && !t->report->lied; i++) {
-        struct lab_group g;
+        struct tracked_group g;
         struct rn_err err = { 0 };
         enum rn_code rc;
 
-        lab_group_draw(d, m, LAB_KEYS, &g);
-        rc = lab_commit(s, RN_TXN_WRITE, &g, m, t->report, &err);
+        tracked_group_draw(d, m, TRACKED_KEYS, &g);
+        rc = tracked_commit(s, RN_TXN_WRITE, &g, m, t->report, &err);
         if (rc == RN_CORRUPT)
             t->report->corrupt++;
         if (clean && rc)
-            lab_lie(t->report, "verify is content, but a commit fails: %s",
-                    err.text);
+            tracked_lie(t->report, "verify is content, but a commit fails: %s",
+                        err.text);
         if (rc == RN_UNKNOWN)
             return true;
         if (i == 3 && ((struct rn_local *)s)->opts.manual)
@@ -141,11 +143,11 @@ static bool write_some(const struct trial *t, struct rn_store *s,
 
 /* One life of the store.  What it shows after a commit of unknown outcome says
  * nothing about the next life. */
-static bool live(const struct trial *t, struct lab_mind *m, struct lab_dice *d,
-                 bool clean)
+static bool live(const struct trial *t, struct tracked_mind *m,
+                 struct tracked_dice *d, bool clean)
 {
-    static struct lab_mind now;
-    struct lab_report *r = t->report;
+    static struct tracked_mind now;
+    struct tracked_report *r = t->report;
     struct rn_store *s;
     bool unknown = false;
 
@@ -154,32 +156,33 @@ static bool live(const struct trial *t, struct lab_mind *m, struct lab_dice *d,
     if (!s)
         return false;
     r->phase++;
-    lab_read_all(s, m, d, r);
+    tracked_read_all(s, m, d, r);
     r->phase++;
     if (!r->lied)
         unknown = write_some(t, s, m, d, clean);
     r->phase++;
     now = *m;
     if (!r->lied)
-        lab_read_all(s, unknown ? &now : m, d, r);
+        tracked_read_all(s, unknown ? &now : m, d, r);
     r->phase++;
     if (clean && r->corrupt)
-        lab_lie(r, "verify is content, but a read is not");
+        tracked_lie(r, "verify is content, but a read is not");
     rn_store_close(s);
     return !r->lied;
 }
 
 static void run_trial(void *context)
 {
-    static struct lab_mind m;
+    static struct tracked_mind m;
     const struct trial *t = context;
-    struct lab_dice d = { .state = t->seed ^ 0xd1ce };
+    struct tracked_dice d = { .state = t->seed ^ 0xd1ce };
     bool clean;
 
-    m = (struct lab_mind){ .count = 1, .last_version = t->scene->last_version };
-    m.states[0] = t->scene->final;
+    m = (struct tracked_mind){ .count = 1,
+                               .last_version = t->fixture->last_version };
+    m.states[0] = t->fixture->final;
     if (t->damage->touches_last)
-        m.states[m.count++] = t->scene->before_last;
+        m.states[m.count++] = t->fixture->before_last;
     t->report->phase = 1;
     clean = verify(t);
     if (!t->report->lied && live(t, &m, &d, clean))
@@ -192,15 +195,15 @@ static void tell(const struct trial *t, const char *how)
 {
     const struct damage *g = t->damage;
 
-    printf("# %s: seed %" PRIu64 ", scene %s, %s in %s at %" PRIu64 "..%" PRIu64
-           " %s %" PRIu64 "%s%s: %s\n",
-           how, t->seed, t->scene->name, damage_names[g->kind], g->file[0],
+    printf("# %s: seed %" PRIu64 ", fixture %s, %s in %s at %" PRIu64
+           "..%" PRIu64 " %s %" PRIu64 "%s%s: %s\n",
+           how, t->seed, t->fixture->name, damage_names[g->kind], g->file[0],
            g->from[0], g->to[0], g->file[1], g->from[1],
            g->in_use ? ", in use" : "", g->touches_last ? ", last record" : "",
            t->report->lied ? t->report->lie : t->report->refusal);
 }
 
-static enum outcome outcome_of(const struct lab_report *r)
+static enum outcome outcome_of(const struct tracked_report *r)
 {
     if (r->refused)
         return REFUSED;
@@ -220,28 +223,28 @@ static void print_table(uint64_t counts[DAMAGE_KINDS][OUTCOMES])
 
 static void no_single_damage_is_believed(void **state)
 {
-    uint64_t count = lab_amount("RUNNEL_DAMAGE_COUNT", 1000, 100, 100000);
-    uint64_t limit = lab_amount("RUNNEL_DAMAGE_SECONDS", 60, 60, 7200);
-    uint64_t seed = lab_number("RUNNEL_DAMAGE_SEED", 1, 1), i;
+    uint64_t count = tracked_amount("RUNNEL_DAMAGE_COUNT", 1000, 100, 100000);
+    uint64_t limit = tracked_amount("RUNNEL_DAMAGE_SECONDS", 60, 60, 7200);
+    uint64_t seed = tracked_number("RUNNEL_DAMAGE_SEED", 1, 1), i;
     uint64_t counts[DAMAGE_KINDS][OUTCOMES] = { 0 }, lies = 0, aimed = 0;
-    struct lab_report *report = lab_report_new();
-    double begun = lab_seconds();
+    struct tracked_report *report = tracked_report_new();
+    double begun = tracked_seconds();
 
     (void)state;
-    for (i = 0; i < count && lab_seconds() - begun < (double)limit; i++) {
-        struct lab_dice d = { .state = seed + i };
-        struct scene *scene = &scenes[lab_below(&d, SCENES)];
+    for (i = 0; i < count && tracked_seconds() - begun < (double)limit; i++) {
+        struct tracked_dice d = { .state = seed + i };
+        struct store_fixture *fixture = &scenes[tracked_below(&d, SCENES)];
         struct damage damage;
-        struct trial t = { .scene = scene,
+        struct trial t = { .fixture = fixture,
                            .damage = &damage,
                            .dir = work,
                            .seed = seed + i,
                            .report = report };
 
-        *report = (struct lab_report){ 0 };
-        lab_tree_store(&scene->now, work);
-        damage_do(scene, &d, &damage);
-        lab_fork(run_trial, &t, DEADLINE_S, report);
+        *report = (struct tracked_report){ 0 };
+        tracked_tree_store(&fixture->now, work);
+        damage_do(fixture, &d, &damage);
+        tracked_fork(run_trial, &t, DEADLINE_S, report);
         aimed += damage.in_use;
         counts[damage.kind][outcome_of(report)]++;
         if (report->lied && ++lies <= 20)
@@ -252,7 +255,7 @@ static void no_single_damage_is_believed(void **state)
     print_table(counts);
     printf("# %" PRIu64 " damages (%" PRIu64 " of them in use) in %.0f s from "
            "seed %" PRIu64 ": %" PRIu64 " lies\n",
-           i, aimed, lab_seconds() - begun, seed, lies);
+           i, aimed, tracked_seconds() - begun, seed, lies);
     assert_int_equal(lies, 0);
 }
 
@@ -264,8 +267,8 @@ static void a_healthy_store_is_verified_as_such(void **state)
         struct rn_err err = { 0 };
         unsigned there = 0;
 
-        lab_tree_store(&scenes[i].now, work);
-        for (unsigned k = 0; k < LAB_KEYS; k++)
+        tracked_tree_store(&scenes[i].now, work);
+        for (unsigned k = 0; k < TRACKED_KEYS; k++)
             there += scenes[i].final.version[k] != 0;
         if (rn_verify(rn_env_real(), work, NULL, NULL, &counts, &err))
             fail_msg("%s: %s", scenes[i].name, err.text);
@@ -280,7 +283,7 @@ static void a_healthy_store_is_verified_as_such(void **state)
 
 static int build_all(void **state)
 {
-    static const struct scene_plan plans[SCENES] = {
+    static const struct fixture_plan plans[SCENES] = {
         { "busy", 9, 25, 7, false },
         { "closed", 3, 40, 0, true },
         { "young", 0, 0, 5, false },
@@ -288,9 +291,9 @@ static int build_all(void **state)
     };
 
     (void)state;
-    lab_dir_new(work, sizeof(work), "damage");
+    tracked_dir_new(work, sizeof(work), "damage");
     for (unsigned i = 0; i < SCENES; i++)
-        scene_build(&scenes[i], &plans[i], work, 77 + i);
+        fixture_build(&scenes[i], &plans[i], work, 77 + i);
     return 0;
 }
 
@@ -298,8 +301,8 @@ static int remove_all(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < SCENES; i++)
-        scene_release(&scenes[i]);
-    lab_dir_remove(work);
+        fixture_release(&scenes[i]);
+    tracked_dir_remove(work);
     return 0;
 }
 

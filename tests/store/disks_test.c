@@ -9,8 +9,8 @@
  * the full disk and reads again.  Copy-on-write file systems need a free block
  * to write over one that was written back, so every step begins with sync(2).
  */
-#include "lab.h"
 #include "loop.h"
+#include "tracked_store.h"
 
 #include "store/admin/verify.h"
 
@@ -38,9 +38,9 @@ enum {
 /* In shared memory: what one process acknowledged, the next must find. */
 struct disks {
     enum loop_fs fs;
-    struct lab_report *report;
-    struct lab_mind mind;
-    struct lab_dice dice;
+    struct tracked_report *report;
+    struct tracked_mind mind;
+    struct tracked_dice dice;
     char mount[256], image[256], dir[300], ballast[300];
 };
 
@@ -61,7 +61,8 @@ static void fill(struct disks *d)
             len /= 2;
     }
     if (fd < 0)
-        lab_lie(d->report, "the test itself: no ballast: %s", strerror(errno));
+        tracked_lie(d->report, "the test itself: no ballast: %s",
+                    strerror(errno));
     if (fd >= 0)
         close(fd);
     sync();
@@ -70,7 +71,7 @@ static void fill(struct disks *d)
 static void relieve(struct disks *d)
 {
     if (unlink(d->ballast) != 0)
-        lab_lie(d->report, "the test itself: %s", strerror(errno));
+        tracked_lie(d->report, "the test itself: %s", strerror(errno));
     sync();
 }
 
@@ -95,29 +96,29 @@ static struct rn_store *open_store(struct disks *d, const char *when)
     struct rn_err err = { 0 };
 
     if (rn_store_open("local", &opts, &store, &err))
-        lab_lie(d->report, "open %s: %s", when, err.text);
+        tracked_lie(d->report, "open %s: %s", when, err.text);
     return store;
 }
 
 static enum rn_code commit(struct disks *d, struct rn_store *s,
                            struct rn_err *err)
 {
-    struct lab_group group;
+    struct tracked_group group;
 
-    lab_group_draw(&d->dice, &d->mind, LAB_KEYS, &group);
-    return lab_commit(s, RN_TXN_WRITE, &group, &d->mind, d->report, err);
+    tracked_group_draw(&d->dice, &d->mind, TRACKED_KEYS, &group);
+    return tracked_commit(s, RN_TXN_WRITE, &group, &d->mind, d->report, err);
 }
 
 static void commit_some(struct disks *d, struct rn_store *s)
 {
-    double until = lab_seconds() + RELIEF_S;
+    double until = tracked_seconds() + RELIEF_S;
     struct rn_err err = { 0 };
 
     for (unsigned n = 0; n < GROUPS && !d->report->lied;) {
         enum rn_code rc = commit(d, s, &err);
         n += !rc;
-        if (rc && lab_seconds() > until)
-            lab_lie(d->report, "no writes with space: %s", err.text);
+        if (rc && tracked_seconds() > until)
+            tracked_lie(d->report, "no writes with space: %s", err.text);
     }
 }
 
@@ -126,9 +127,9 @@ static void read_all(struct disks *d, struct rn_store *s, const char *when)
 {
     unsigned before = d->report->corrupt;
 
-    lab_read_all(s, &d->mind, &d->dice, d->report);
+    tracked_read_all(s, &d->mind, &d->dice, d->report);
     if (d->report->corrupt != before)
-        lab_lie(d->report, "a read fails %s", when);
+        tracked_lie(d->report, "a read fails %s", when);
 }
 
 /* ---- lives --------------------------------------------------------------- */
@@ -143,7 +144,7 @@ static void make_old(struct disks *d)
     unlink(path);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || posix_fallocate(fd, 0, 66048) != 0)
-        lab_lie(d->report, "the test itself: %s", strerror(errno));
+        tracked_lie(d->report, "the test itself: %s", strerror(errno));
     if (fd >= 0)
         close(fd);
 }
@@ -152,13 +153,13 @@ static void make_old(struct disks *d)
  * the map is ahead of its checkpoint. */
 static void run_ahead(struct disks *d, struct rn_store *s)
 {
-    double until = lab_seconds() + RELIEF_S;
+    double until = tracked_seconds() + RELIEF_S;
     struct rn_err err = { 0 };
     char path[512];
     enum rn_code rc = RN_OK;
 
     snprintf(path, sizeof(path), "%s/checkpoint.tmp", d->dir);
-    while (mkdir(path, 0700) != 0 && lab_seconds() < until)
+    while (mkdir(path, 0700) != 0 && tracked_seconds() < until)
         sched_yield(); /* a checkpoint is being written */
     for (int i = 0; i < GROUPS && !rc; i++)
         rc = commit(d, s, &err); /* until the WAL is full */
@@ -204,7 +205,7 @@ static void write_on(void *context)
     commit_some(d, s);
     rn_store_close(s);
     if (rn_verify(rn_env_real(), d->dir, NULL, NULL, &counts, &err))
-        lab_lie(d->report, "not whole: %s", err.text);
+        tracked_lie(d->report, "not whole: %s", err.text);
 }
 
 /* In a process of its own, which ends without closing the store. */
@@ -213,7 +214,7 @@ static void live(struct disks *d, void (*life)(void *context))
     if (d->report->lied)
         return;
     sync();
-    lab_fork(life, d, DEADLINE_S, d->report);
+    tracked_fork(life, d, DEADLINE_S, d->report);
     d->report->phase++;
 }
 
@@ -242,14 +243,14 @@ static void lives_on(enum loop_fs fs, const char *name)
 
     assert_true(d != MAP_FAILED);
     d->fs = fs;
-    d->report = lab_report_new();
+    d->report = tracked_report_new();
     d->mind.count = 1;
     d->dice.state = 1;
     snprintf(d->mount, sizeof(d->mount), "%s", work);
     snprintf(d->image, sizeof(d->image), "%.200s.img", work);
     snprintf(d->dir, sizeof(d->dir), "%s/data", d->mount);
     snprintf(d->ballast, sizeof(d->ballast), "%s/ballast", d->mount);
-    lab_fork(run, d, DEADLINE_S, d->report);
+    tracked_fork(run, d, DEADLINE_S, d->report);
     remove(d->image);
     if (d->report->refused && !d->report->lied) {
         printf("# SKIPPED: %s cannot be made and mounted here\n", name);
@@ -286,14 +287,14 @@ static void a_full_btrfs_is_read_and_opened(void **state)
 static int make_work(void **state)
 {
     (void)state;
-    lab_dir_new(work, sizeof(work), "disks");
+    tracked_dir_new(work, sizeof(work), "disks");
     return 0;
 }
 
 static int remove_work(void **state)
 {
     (void)state;
-    lab_dir_remove(work);
+    tracked_dir_remove(work);
     return 0;
 }
 

@@ -18,7 +18,7 @@
  *     RUNNEL_FAULT_ROW, RUNNEL_FAULT_NTH   replay one
  */
 #include "faults.h"
-#include "lab.h"
+#include "tracked_store.h"
 
 #include "store/admin/verify.h"
 #include "store/local/local.h"
@@ -81,7 +81,7 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 struct run {
     const struct row *row;
     uint64_t nth;
-    struct lab_report *report;
+    struct tracked_report *report;
     const char *dir;
 };
 
@@ -123,40 +123,41 @@ static bool is_allowed(enum rn_code rc)
  * until the store is told, commits go on, each by a sync of its own. */
 static void await_read_only(struct rn_store *s)
 {
-    double until = lab_seconds() + 5;
+    double until = tracked_seconds() + 5;
     struct rn_store_status status;
 
     do {
         rn_store_status(s, &status);
-    } while (!status.read_only && lab_seconds() < until);
+    } while (!status.read_only && tracked_seconds() < until);
 }
 
 static enum rn_code one_group(const struct run *run, struct rn_store *s,
-                              struct lab_mind *m, struct lab_dice *d)
+                              struct tracked_mind *m, struct tracked_dice *d)
 {
     bool lost = fault_has_lost_data();
     struct rn_err err = { 0 };
-    struct lab_group g;
+    struct tracked_group g;
     enum rn_code rc;
 
     if (lost && !run->row->manual)
         await_read_only(s);
-    lab_group_draw(d, m, LAB_KEYS_SHORT, &g);
-    rc = lab_commit(s, RN_TXN_WRITE, &g, m, run->report, &err);
+    tracked_group_draw(d, m, TRACKED_KEYS_SHORT, &g);
+    rc = tracked_commit(s, RN_TXN_WRITE, &g, m, run->report, &err);
     if (rc && !err.text[0])
-        lab_lie(run->report, "a commit fails without words: %s",
-                rn_code_name(rc));
+        tracked_lie(run->report, "a commit fails without words: %s",
+                    rn_code_name(rc));
     if (!is_allowed(rc))
-        lab_lie(run->report, "a commit fails with %s: %s", rn_code_name(rc),
-                err.text);
+        tracked_lie(run->report, "a commit fails with %s: %s", rn_code_name(rc),
+                    err.text);
     if (!rc && lost)
-        lab_lie(run->report, "acknowledged after a failed sync");
+        tracked_lie(run->report, "acknowledged after a failed sync");
     return rc;
 }
 
 /* Commits groups; true if the outcome of one is unknown. */
 static bool work_on(const struct run *run, struct rn_store *s,
-                    struct lab_mind *m, struct lab_dice *d, unsigned groups)
+                    struct tracked_mind *m, struct tracked_dice *d,
+                    unsigned groups)
 {
     struct rn_err err = { 0 };
 
@@ -165,7 +166,7 @@ static bool work_on(const struct run *run, struct rn_store *s,
         if (rc == RN_UNKNOWN) {
             rc = one_group(run, s, m, d);
             if (!rc || rc == RN_UNKNOWN)
-                lab_lie(run->report, "writes go on after RN_UNKNOWN");
+                tracked_lie(run->report, "writes go on after RN_UNKNOWN");
             return true;
         }
         if (i % EVERY == 0 && run->row->manual)
@@ -176,31 +177,32 @@ static bool work_on(const struct run *run, struct rn_store *s,
 
 /* The fault has passed; who is not read-only must work. */
 static void expect_relief(const struct run *run, struct rn_store *s,
-                          struct lab_mind *m, struct lab_dice *d)
+                          struct tracked_mind *m, struct tracked_dice *d)
 {
     struct rn_store_status status;
-    double until = lab_seconds() + 5;
+    double until = tracked_seconds() + 5;
     enum rn_code rc;
 
     rn_store_status(s, &status);
     if (status.read_only && !status.reason[0])
-        lab_lie(run->report, "read-only without a reason");
+        tracked_lie(run->report, "read-only without a reason");
     if (status.read_only)
         return;
     do {
         rc = one_group(run, s, m, d);
         rn_store_status(s, &status);
     } while (rc && !status.read_only && !run->report->lied &&
-             lab_seconds() < until);
+             tracked_seconds() < until);
     if (rc && !status.read_only)
-        lab_lie(run->report, "no writes after the fault: %s", rn_code_name(rc));
+        tracked_lie(run->report, "no writes after the fault: %s",
+                    rn_code_name(rc));
 }
 
 /* One life under the fault.  `last`: it ends before the store is closed. */
-static void live(const struct run *run, struct lab_mind *m, struct lab_dice *d,
-                 unsigned groups, bool last)
+static void live(const struct run *run, struct tracked_mind *m,
+                 struct tracked_dice *d, unsigned groups, bool last)
 {
-    static struct lab_mind now;
+    static struct tracked_mind now;
     struct rn_err err = { 0 };
     struct rn_store *s = open_store(run, &err);
     bool unknown;
@@ -209,15 +211,15 @@ static void live(const struct run *run, struct lab_mind *m, struct lab_dice *d,
     if (!s) {
         run->report->refused++;
         if (!err.text[0])
-            lab_lie(run->report, "open fails without words");
+            tracked_lie(run->report, "open fails without words");
         return;
     }
-    lab_read_all(s, m, d, run->report);
+    tracked_read_all(s, m, d, run->report);
     unknown = work_on(run, s, m, d, groups);
     run->report->phase++;
     now = *m;
     if (!run->report->lied)
-        lab_read_all(s, unknown ? &now : m, d, run->report);
+        tracked_read_all(s, unknown ? &now : m, d, run->report);
     run->report->phase++;
     if (last) {
         fault_disarm();
@@ -225,15 +227,15 @@ static void live(const struct run *run, struct lab_mind *m, struct lab_dice *d,
             expect_relief(run, s, m, d);
         now = *m;
         if (!run->report->lied)
-            lab_read_all(s, &now, d, run->report);
+            tracked_read_all(s, &now, d, run->report);
     }
     run->report->phase++;
     rn_store_close(s);
 }
 
 /* Everything that was acknowledged is there, and all is whole. */
-static void look_back(const struct run *run, struct lab_mind *m,
-                      struct lab_dice *d)
+static void look_back(const struct run *run, struct tracked_mind *m,
+                      struct tracked_dice *d)
 {
     struct rn_verify_counts counts;
     struct rn_err err = { 0 };
@@ -242,19 +244,19 @@ static void look_back(const struct run *run, struct lab_mind *m,
     run->report->phase++;
     if (rn_verify(rn_env_real(), run->dir, NULL, NULL, &counts, &err) &&
         err.code != RN_NOT_FOUND)
-        lab_lie(run->report, "not whole: %s", err.text);
+        tracked_lie(run->report, "not whole: %s", err.text);
     run->report->phase++;
     s = open_store(run, &err);
     if (!s) {
-        lab_lie(run->report, "cannot be opened: %s", err.text);
+        tracked_lie(run->report, "cannot be opened: %s", err.text);
         return;
     }
     run->report->phase++;
-    lab_read_all(s, m, d, run->report);
+    tracked_read_all(s, m, d, run->report);
     if (!run->report->lied && work_on(run, s, m, d, 3))
-        lab_lie(run->report, "no writes after being opened");
+        tracked_lie(run->report, "no writes after being opened");
     if (!run->report->lied)
-        lab_read_all(s, m, d, run->report);
+        tracked_read_all(s, m, d, run->report);
     rn_store_close(s);
 }
 
@@ -276,13 +278,13 @@ int __lsan_do_recoverable_leak_check(void);
 
 static void run_one(void *context)
 {
-    static struct lab_mind m;
+    static struct tracked_mind m;
     const struct run *run = context;
-    struct lab_dice d = { .state = run->nth };
+    struct tracked_dice d = { .state = run->nth };
     unsigned files = open_files();
 
-    m = (struct lab_mind){ .count = 1 };
-    lab_in_order(0); /* makes the keys before anything can fail */
+    m = (struct tracked_mind){ .count = 1 };
+    tracked_in_order(0); /* makes the keys before anything can fail */
     fault_arm(&run->row->fault, run->nth);
     live(run, &m, &d, GROUPS, false);
     if (!run->report->lied)
@@ -291,14 +293,15 @@ static void run_one(void *context)
     run->report->fired = fault_has_fired();
     if (run->report->corrupt && run->row->fault.call != FAULT_PREAD &&
         run->row->fault.call != FAULT_MPROTECT)
-        lab_lie(run->report, "damage was reported, but there is none");
+        tracked_lie(run->report, "damage was reported, but there is none");
     if (!run->report->lied)
         look_back(run, &m, &d);
     if (!run->report->lied && open_files() != files)
-        lab_lie(run->report, "%u files are open, %u were", open_files(), files);
+        tracked_lie(run->report, "%u files are open, %u were", open_files(),
+                    files);
 #if defined(__SANITIZE_ADDRESS__)
     if (!run->report->lied && __lsan_do_recoverable_leak_check())
-        lab_lie(run->report, "memory leaks");
+        tracked_lie(run->report, "memory leaks");
 #endif
 }
 
@@ -307,16 +310,16 @@ static void run_one(void *context)
 static uint64_t run_row(const struct row *row, uint64_t from, uint64_t to,
                         double until, uint64_t *lies)
 {
-    struct lab_report *report = lab_report_new();
+    struct tracked_report *report = tracked_report_new();
     struct run run = { .row = row, .report = report, .dir = work };
     uint64_t n = from, refused = 0, runs = 0;
 
     do {
-        struct lab_tree nothing = { 0 };
-        lab_tree_store(&nothing, work);
-        *report = (struct lab_report){ 0 };
+        struct tracked_tree nothing = { 0 };
+        tracked_tree_store(&nothing, work);
+        *report = (struct tracked_report){ 0 };
         run.nth = n;
-        lab_fork(run_one, &run, DEADLINE_S, report);
+        tracked_fork(run_one, &run, DEADLINE_S, report);
         runs++;
         refused += report->refused > 0;
         if (report->lied && ++*lies <= 40) {
@@ -324,7 +327,7 @@ static uint64_t run_row(const struct row *row, uint64_t from, uint64_t to,
                    (size_t)(row - rows), fault_names[row->fault.call],
                    row->what, n, report->phase, report->lie);
         }
-    } while (report->fired && n++ < to && lab_seconds() < until);
+    } while (report->fired && n++ < to && tracked_seconds() < until);
     printf("# %-14s %-20s %5" PRIu64 " runs%s, %" PRIu64 " refused\n",
            fault_names[row->fault.call], row->what, runs,
            report->fired ? "" : " (all)", refused);
@@ -333,11 +336,11 @@ static uint64_t run_row(const struct row *row, uint64_t from, uint64_t to,
 
 static void a_failed_call_is_told_and_loses_nothing(void **state)
 {
-    uint64_t calls = lab_number("RUNNEL_FAULT_CALLS", 0, 12);
-    uint64_t limit = lab_amount("RUNNEL_FAULT_SECONDS", 120, 120, 3600);
-    uint64_t row = lab_number("RUNNEL_FAULT_ROW", ROWS, ROWS);
-    uint64_t nth = lab_number("RUNNEL_FAULT_NTH", 0, 0);
-    double begun = lab_seconds(), until = begun + (double)limit;
+    uint64_t calls = tracked_number("RUNNEL_FAULT_CALLS", 0, 12);
+    uint64_t limit = tracked_amount("RUNNEL_FAULT_SECONDS", 120, 120, 3600);
+    uint64_t row = tracked_number("RUNNEL_FAULT_ROW", ROWS, ROWS);
+    uint64_t nth = tracked_number("RUNNEL_FAULT_NTH", 0, 0);
+    double begun = tracked_seconds(), until = begun + (double)limit;
     uint64_t lies = 0, runs = 0;
 
     (void)state;
@@ -347,28 +350,28 @@ static void a_failed_call_is_told_and_loses_nothing(void **state)
         if (row < ROWS && row != i)
             continue;
         /* A sanitizer cannot start a thread without memory. */
-        if (lab_is_sanitized() && !rows[i].manual &&
+        if (tracked_is_sanitized() && !rows[i].manual &&
             rows[i].fault.call == FAULT_MALLOC)
             continue;
         runs +=
             run_row(&rows[i], nth ? nth : 1, nth ? nth : calls, until, &lies);
     }
     printf("# %" PRIu64 " runs in %.0f s: %" PRIu64 " lies\n", runs,
-           lab_seconds() - begun, lies);
+           tracked_seconds() - begun, lies);
     assert_int_equal(lies, 0);
 }
 
 static int make_work(void **state)
 {
     (void)state;
-    lab_dir_new(work, sizeof(work), "faults");
+    tracked_dir_new(work, sizeof(work), "faults");
     return 0;
 }
 
 static int remove_work(void **state)
 {
     (void)state;
-    lab_dir_remove(work);
+    tracked_dir_remove(work);
     return 0;
 }
 

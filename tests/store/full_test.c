@@ -15,8 +15,8 @@
  *
  *     RUNNEL_FULL_CYCLES, RUNNEL_FULL_SECONDS, RUNNEL_FULL_SEED
  */
-#include "lab.h"
 #include "loop.h"
+#include "tracked_store.h"
 
 #include "store/admin/verify.h"
 
@@ -52,8 +52,8 @@ struct full {
     enum disk disk;
     uint64_t cycles, seed;
     double until;
-    struct lab_report *report;
-    struct lab_dice dice;
+    struct tracked_report *report;
+    struct tracked_dice dice;
     char mount[256], image[256], dir[300], ballast[300];
     struct rn_store *store;
     uint32_t version[KEYS]; /* 0: absent */
@@ -87,7 +87,8 @@ static void take_space(struct full *f, uint64_t leave)
         (now > leave &&
          posix_fallocate(fd, st.st_size, (off_t)(now - leave)) != 0 &&
          leave > 0))
-        lab_lie(f->report, "the test itself: no ballast: %s", strerror(errno));
+        tracked_lie(f->report, "the test itself: no ballast: %s",
+                    strerror(errno));
     if (fd >= 0)
         close(fd);
 }
@@ -99,7 +100,7 @@ static void give_space(struct full *f)
         setrlimit(RLIMIT_FSIZE, &none);
     }
     if (truncate(f->ballast, 0) != 0 && errno != ENOENT)
-        lab_lie(f->report, "the test itself: %s", strerror(errno));
+        tracked_lie(f->report, "the test itself: %s", strerror(errno));
 }
 
 /* No file may become longer than the map is now and a little. */
@@ -135,9 +136,9 @@ static struct rn_view key_of(unsigned i, char out[16])
 static struct rn_view value_of(unsigned i, uint32_t version)
 {
     static uint64_t lent[VALUE_MAX / 8 + 1];
-    struct lab_dice d = { .state = (uint64_t)version << 32 | i };
-    size_t len = lab_below(&d, lab_below(&d, 4) ? 6000 : VALUE_MAX);
-    uint64_t x = lab_roll(&d) | 1;
+    struct tracked_dice d = { .state = (uint64_t)version << 32 | i };
+    size_t len = tracked_below(&d, tracked_below(&d, 4) ? 6000 : VALUE_MAX);
+    uint64_t x = tracked_roll(&d) | 1;
 
     for (size_t k = 0; k < len / 8 + 1; k++) {
         x ^= x << 13;
@@ -157,8 +158,9 @@ static void check_key(struct full *f, struct rn_txn *t, unsigned i)
     if (rc == RN_NOT_FOUND ? f->version[i] != 0
                            : rc || !f->version[i] ||
                                  !rn_view_eq(value, value_of(i, f->version[i])))
-        lab_lie(f->report, "cycle %" PRIu64 ": key %u, version %u: %s", f->done,
-                i, f->version[i], rc ? rn_txn_why(t, rc) : "another value");
+        tracked_lie(f->report, "cycle %" PRIu64 ": key %u, version %u: %s",
+                    f->done, i, f->version[i],
+                    rc ? rn_txn_why(t, rc) : "another value");
 }
 
 static void check_all(struct full *f)
@@ -167,7 +169,7 @@ static void check_all(struct full *f)
     struct rn_err err = { 0 };
 
     if (rn_txn_begin(f->store, RN_TXN_READ, (struct rn_lock){ 0 }, &t, &err)) {
-        lab_lie(f->report, "begin(READ): %s", err.text);
+        tracked_lie(f->report, "begin(READ): %s", err.text);
         return;
     }
     for (unsigned i = 0; i < KEYS && !f->report->lied; i++)
@@ -197,7 +199,7 @@ static void open_store(struct full *f)
 
     if (rn_store_open("local", &opts, &f->store, &err)) {
         f->store = NULL;
-        lab_lie(f->report, "open: %s", err.text);
+        tracked_lie(f->report, "open: %s", err.text);
     }
 }
 
@@ -208,7 +210,7 @@ static enum rn_code commit(struct full *f, enum rn_txn_mode mode,
 {
     uint32_t versions[GROUP];
     struct rn_txn *t = NULL;
-    double begun = lab_seconds(), took;
+    double begun = tracked_seconds(), took;
     char key[16];
     enum rn_code rc =
         rn_txn_begin(f->store, mode, (struct rn_lock){ 0 }, &t, err);
@@ -229,7 +231,7 @@ static enum rn_code commit(struct full *f, enum rn_txn_mode mode,
         rc = rn_txn_commit(t, err);
     for (unsigned i = 0; !rc && i < count; i++)
         f->version[(first + i) % KEYS] = versions[i];
-    took = lab_seconds() - begun;
+    took = tracked_seconds() - begun;
     if (rc == RN_FULL && took > f->slowest)
         f->slowest = took;
     return rc;
@@ -239,15 +241,15 @@ static enum rn_code commit(struct full *f, enum rn_txn_mode mode,
 static bool is_full(struct full *f, enum rn_code rc, const struct rn_err *err)
 {
     if (rc && rc != RN_FULL && rc != RN_BUSY)
-        lab_lie(f->report, "cycle %" PRIu64 ": %s: %s", f->done,
-                rn_code_name(rc), err->text);
+        tracked_lie(f->report, "cycle %" PRIu64 ": %s: %s", f->done,
+                    rn_code_name(rc), err->text);
     return rc == RN_FULL;
 }
 
 /* Mostly a group that is not there yet, so that there is always more. */
 static unsigned draw_group(struct full *f)
 {
-    unsigned first = (unsigned)lab_below(&f->dice, KEYS / GROUP) * GROUP;
+    unsigned first = (unsigned)tracked_below(&f->dice, KEYS / GROUP) * GROUP;
 
     for (unsigned i = 0; i < KEYS / GROUP && f->version[first]; i++)
         first = (first + GROUP) % KEYS;
@@ -272,8 +274,8 @@ static void fill(struct full *f)
             break;
     }
     if (!f->report->lied && f->disk != LIMIT)
-        lab_lie(f->report, "cycle %" PRIu64 ": never full: %s", f->done,
-                err.text);
+        tracked_lie(f->report, "cycle %" PRIu64 ": never full: %s", f->done,
+                    err.text);
 }
 
 static void stay_full(struct full *f)
@@ -282,12 +284,12 @@ static void stay_full(struct full *f)
 
     for (int i = 0; i < 3 && !f->report->lied; i++) {
         enum rn_code rc =
-            commit(f, RN_TXN_WRITE, (unsigned)lab_below(&f->dice, KEYS), GROUP,
-                   true, &err);
+            commit(f, RN_TXN_WRITE, (unsigned)tracked_below(&f->dice, KEYS),
+                   GROUP, true, &err);
         if (!rc)
             return; /* a checkpoint has found room meanwhile */
         if (is_full(f, rc, &err) && !err.text[0])
-            lab_lie(f->report, "full without words");
+            tracked_lie(f->report, "full without words");
     }
 }
 
@@ -298,34 +300,36 @@ static void shrink(struct full *f, unsigned keep)
 
     for (unsigned k = 0; k < KEYS && !f->report->lied; k += GROUP) {
         enum rn_code rc;
-        double until = lab_seconds() + RELIEF_S;
+        double until = tracked_seconds() + RELIEF_S;
 
         if (k / GROUP % keep == 0)
             continue;
         do
             rc = commit(f, RN_TXN_SHRINK, k, GROUP, false, &err);
-        while (rc == RN_BUSY && lab_seconds() < until);
+        while (rc == RN_BUSY && tracked_seconds() < until);
         if (rc)
-            lab_lie(f->report, "cycle %" PRIu64 ": a delete fails with %s: %s",
-                    f->done, rn_code_name(rc), err.text);
+            tracked_lie(f->report,
+                        "cycle %" PRIu64 ": a delete fails with %s: %s",
+                        f->done, rn_code_name(rc), err.text);
         f->shrinks++;
     }
 }
 
 static void expect_writes(struct full *f, const char *after)
 {
-    double until = lab_seconds() + RELIEF_S;
+    double until = tracked_seconds() + RELIEF_S;
     struct rn_err err = { 0 };
     enum rn_code rc;
 
     for (unsigned i = 0; i < 20 && !f->report->lied; i++) {
         do {
-            rc = commit(f, RN_TXN_WRITE, (unsigned)lab_below(&f->dice, KEYS),
-                        GROUP, true, &err);
-        } while (rc && lab_seconds() < until);
+            rc =
+                commit(f, RN_TXN_WRITE, (unsigned)tracked_below(&f->dice, KEYS),
+                       GROUP, true, &err);
+        } while (rc && tracked_seconds() < until);
         if (rc)
-            lab_lie(f->report, "cycle %" PRIu64 ": no writes after %s: %s",
-                    f->done, after, err.text);
+            tracked_lie(f->report, "cycle %" PRIu64 ": no writes after %s: %s",
+                        f->done, after, err.text);
     }
 }
 
@@ -345,7 +349,7 @@ static void make_full(struct full *f)
     if (f->disk == LIMIT)
         limit_files(f);
     else
-        take_space(f, RESERVE + lab_below(&f->dice, 6 << 20));
+        take_space(f, RESERVE + tracked_below(&f->dice, 6 << 20));
     fill(f);
 }
 
@@ -355,7 +359,7 @@ static void one_cycle(struct full *f)
 
     make_full(f);
     if (f->disk != LIMIT)
-        by_deletes = lab_below(&f->dice, 2);
+        by_deletes = tracked_below(&f->dice, 2);
     if (!f->report->lied)
         check_all(f);
     if (!f->report->lied)
@@ -369,7 +373,7 @@ static void one_cycle(struct full *f)
     give_space(f);
     if (!f->report->lied)
         check_all(f);
-    if (!f->report->lied && !by_deletes && lab_below(&f->dice, 2))
+    if (!f->report->lied && !by_deletes && tracked_below(&f->dice, 2))
         shrink(f, 3);
 }
 
@@ -380,8 +384,8 @@ static void reopen(struct full *f)
 
     rn_store_close(f->store);
     if (rn_verify(rn_env_real(), f->dir, NULL, NULL, &counts, &err))
-        lab_lie(f->report, "cycle %" PRIu64 ": not whole: %s", f->done,
-                err.text);
+        tracked_lie(f->report, "cycle %" PRIu64 ": not whole: %s", f->done,
+                    err.text);
     open_store(f);
     if (f->store)
         check_all(f);
@@ -392,7 +396,7 @@ static void reopen(struct full *f)
 static void start_over(struct full *f)
 {
     rn_store_close(f->store);
-    lab_dir_remove(f->dir);
+    tracked_dir_remove(f->dir);
     memset(f->version, 0, sizeof(f->version));
     open_store(f);
     if (f->store)
@@ -409,7 +413,8 @@ static void nothing_left(struct full *f)
     for (int i = 0; i < 20 && !f->report->lied; i++) {
         is_full(f,
                 commit(f, i % 2 ? RN_TXN_WRITE : RN_TXN_SHRINK,
-                       (unsigned)lab_below(&f->dice, KEYS), GROUP, i % 2, &err),
+                       (unsigned)tracked_below(&f->dice, KEYS), GROUP, i % 2,
+                       &err),
                 &err);
     }
     if (!f->report->lied)
@@ -432,7 +437,7 @@ static void run(void *context)
     if (f->store)
         expect_writes(f, "open"); /* something to delete */
     while (!f->report->lied && f->done < f->cycles &&
-           lab_seconds() < f->until) {
+           tracked_seconds() < f->until) {
         one_cycle(f);
         f->done++;
         f->report->phase = (int)f->done;
@@ -449,7 +454,7 @@ static void run(void *context)
     }
     f->report->commits = f->done;
     if (f->slowest > ANSWER_S)
-        lab_lie(f->report, "a refusal took %.1f s", f->slowest);
+        tracked_lie(f->report, "a refusal took %.1f s", f->slowest);
     printf("# %" PRIu64 " cycles, %" PRIu64 " times full, %" PRIu64
            " groups deleted, slowest refusal %.0f ms, seed %" PRIu64 "\n",
            f->done, f->refusals, f->shrinks, f->slowest * 1e3, f->seed);
@@ -460,19 +465,19 @@ static void cycles_on(enum disk disk)
 {
     struct full f = {
         .disk = disk,
-        .cycles = lab_amount("RUNNEL_FULL_CYCLES", 20, 6, 500),
-        .seed = lab_number("RUNNEL_FULL_SEED", 1, 1),
-        .report = lab_report_new(),
+        .cycles = tracked_amount("RUNNEL_FULL_CYCLES", 20, 6, 500),
+        .seed = tracked_number("RUNNEL_FULL_SEED", 1, 1),
+        .report = tracked_report_new(),
     };
 
-    f.until =
-        lab_seconds() + (double)lab_amount("RUNNEL_FULL_SECONDS", 60, 60, 1800);
+    f.until = tracked_seconds() +
+              (double)tracked_amount("RUNNEL_FULL_SECONDS", 60, 60, 1800);
     f.dice.state = f.seed;
     snprintf(f.mount, sizeof(f.mount), "%s", work);
     snprintf(f.image, sizeof(f.image), "%.200s.img", work);
     snprintf(f.dir, sizeof(f.dir), "%s/data", f.mount);
     snprintf(f.ballast, sizeof(f.ballast), "%s/ballast", f.mount);
-    lab_fork(run, &f, DEADLINE_S, f.report);
+    tracked_fork(run, &f, DEADLINE_S, f.report);
     remove(f.image);
     if (f.report->refused && !f.report->lied) {
         printf("# no right to mount it here\n");
@@ -503,7 +508,7 @@ static void a_file_that_may_not_grow_is_clean(void **state)
 static int make_work(void **state)
 {
     (void)state;
-    lab_dir_new(work, sizeof(work), "full");
+    tracked_dir_new(work, sizeof(work), "full");
     return 0;
 }
 
@@ -514,8 +519,8 @@ static int remove_work(void **state)
     (void)state;
     snprintf(data, sizeof(data), "%s/data", work);
     if (access(data, F_OK) == 0)
-        lab_dir_remove(data); /* where nothing was mounted over it */
-    lab_dir_remove(work);
+        tracked_dir_remove(data); /* where nothing was mounted over it */
+    tracked_dir_remove(work);
     return 0;
 }
 

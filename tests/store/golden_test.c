@@ -16,7 +16,7 @@
  *     tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
  *         --numeric-owner -C DIR -cf - . | gzip -9n >format-N.tar.gz
  */
-#include "lab.h"
+#include "tracked_store.h"
 
 #include "store/admin/backup.h"
 #include "store/admin/compact.h"
@@ -226,7 +226,7 @@ static int unpack(void **state)
     int status = -1;
     pid_t pid;
 
-    lab_dir_new(dir, sizeof(dir), "golden");
+    tracked_dir_new(dir, sizeof(dir), "golden");
     *state = dir;
     if (posix_spawnp(&pid, "tar", NULL, NULL, arguments, environ))
         return -1;
@@ -237,7 +237,7 @@ static int unpack(void **state)
 
 static int sweep(void **state)
 {
-    lab_dir_remove(*state);
+    tracked_dir_remove(*state);
     return 0;
 }
 
@@ -245,13 +245,13 @@ static void the_golden_directory_is_sound(void **state)
 {
     struct rn_verify_counts counts = { 0 };
     struct rn_err err = { 0 };
-    uint64_t before = lab_tree_hash(*state);
+    uint64_t before = tracked_tree_hash(*state);
 
     if (rn_verify(rn_env_real(), *state, NULL, NULL, &counts, &err))
         fail_msg("%s", err.text);
     assert_int_equal(counts.log_records, GROUPS - CHECKPOINT_2);
     assert_true(counts.records > KEYS / 2 && counts.free_pages > 0);
-    assert_true(lab_tree_hash(*state) == before);
+    assert_true(tracked_tree_hash(*state) == before);
 }
 
 /* Opens, compares everything with `c` and leaves the store open. */
@@ -341,14 +341,14 @@ static void a_later_format_is_refused_and_left_alone(void **state)
 
     snprintf(copy, sizeof(copy), "%s-copy", (char *)*state);
     set_format(*state, '2');
-    before = lab_tree_hash(*state);
+    before = tracked_tree_hash(*state);
     expect_refusal(open_store(*state, &s, &err), &err);
     expect_refusal(rn_verify(env, *state, NULL, NULL, &counts, &err), &err);
     expect_refusal(rn_compact(env, *state, &compacted, &err), &err);
     expect_refusal(rn_backup(env, *state, copy, NULL, &err), &err);
     expect_refusal(rn_restore(env, *state, copy, NULL, &err), &err);
     assert_int_equal(access(copy, F_OK), -1);
-    assert_true(lab_tree_hash(*state) == before);
+    assert_true(tracked_tree_hash(*state) == before);
 }
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@
  *     RUNNEL_KILL_SECONDS  stop after so long, on each file system
  *     RUNNEL_KILL_SEED     for what is drawn; the moments are the machine's
  */
-#include "lab.h"
+#include "tracked_store.h"
 
 #include "store/admin/verify.h"
 
@@ -81,23 +81,24 @@ struct model {
 
 static uint64_t seed;
 
-static struct lab_dice dice_of(unsigned thread, uint64_t number, unsigned key)
+static struct tracked_dice dice_of(unsigned thread, uint64_t number,
+                                   unsigned key)
 {
-    struct lab_dice d = { .state = seed ^ (uint64_t)key << 48 };
+    struct tracked_dice d = { .state = seed ^ (uint64_t)key << 48 };
 
-    d.state = lab_roll(&d) ^ (uint64_t)thread << 56;
-    d.state = lab_roll(&d) ^ number;
+    d.state = tracked_roll(&d) ^ (uint64_t)thread << 56;
+    d.state = tracked_roll(&d) ^ number;
     return d;
 }
 
 static void group_draw(unsigned thread, uint64_t number, struct group *out)
 {
-    struct lab_dice d = dice_of(thread, number, KEYS);
+    struct tracked_dice d = dice_of(thread, number, KEYS);
 
-    out->len = (unsigned)lab_below(&d, GROUP_MAX);
+    out->len = (unsigned)tracked_below(&d, GROUP_MAX);
     for (unsigned i = 0; i < out->len; i++) {
-        out->change[i].key = (unsigned)lab_below(&d, KEYS);
-        out->change[i].deletes = lab_below(&d, 4) == 0;
+        out->change[i].key = (unsigned)tracked_below(&d, KEYS);
+        out->change[i].deletes = tracked_below(&d, 4) == 0;
     }
 }
 
@@ -131,13 +132,13 @@ static struct rn_view key_name(unsigned thread, unsigned key,
 static struct rn_view value_of(unsigned thread, uint64_t number, unsigned key,
                                char room[VALUE_MAX])
 {
-    struct lab_dice d = dice_of(thread, number, key);
-    size_t len = 30 + lab_below(&d, 500);
+    struct tracked_dice d = dice_of(thread, number, key);
+    size_t len = 30 + tracked_below(&d, 500);
     int head =
         snprintf(room, VALUE_MAX, "%u:%" PRIu64 ":%u:", thread, number, key);
 
-    if (lab_below(&d, 16) == 0)
-        len += lab_below(&d, VALUE_MAX - 600);
+    if (tracked_below(&d, 16) == 0)
+        len += tracked_below(&d, VALUE_MAX - 600);
     for (size_t i = (size_t)head; i < len; i++)
         room[i] = (char)('a' + (d.state + i * i) % 26);
     return rn_view_of(room, len);
@@ -311,7 +312,7 @@ struct world {
     char dir[512];
     struct shared *shared;
     int shared_fd;
-    struct lab_report *report;
+    struct tracked_report *report;
     struct model model;
     bool close_after;
     double opening; /* seconds until the last child had opened */
@@ -328,16 +329,17 @@ static void check_lasts(struct rn_txn *t, struct world *w)
         enum rn_code rc = get_last(t, i, &last);
 
         if (rc)
-            lab_lie(w->report, "last of %u: %s", i, rn_txn_why(t, rc));
+            tracked_lie(w->report, "last of %u: %s", i, rn_txn_why(t, rc));
         if (last < acked)
             s->lost += acked - last;
         if (last < acked || last < seen || last < w->model.last[i])
-            lab_lie(w->report,
-                    "thread %u is at %" PRIu64 ", but %" PRIu64
-                    " was acknowledged, %" PRIu64 " seen, %" PRIu64 " found",
-                    i, last, acked, seen, w->model.last[i]);
+            tracked_lie(w->report,
+                        "thread %u is at %" PRIu64 ", but %" PRIu64
+                        " was acknowledged, %" PRIu64 " seen, %" PRIu64
+                        " found",
+                        i, last, acked, seen, w->model.last[i]);
         if (last > atomic_load(&s->begun[i]))
-            lab_lie(w->report, "thread %u never began %" PRIu64, i, last);
+            tracked_lie(w->report, "thread %u never began %" PRIu64, i, last);
         s->found[i] = last;
     }
 }
@@ -356,14 +358,14 @@ static void check_next(struct rn_cursor *c, unsigned thread, unsigned key,
     wanted = is_last ? number_text(number, room)
                      : value_of(thread, number, key, room);
     if (rc)
-        lab_lie(w->report, "key %u/%u of group %" PRIu64 ": %s", thread, key,
-                number, rn_code_name(rc));
+        tracked_lie(w->report, "key %u/%u of group %" PRIu64 ": %s", thread,
+                    key, number, rn_code_name(rc));
     else if (!rn_view_eq(k, key_name(thread, key, name)))
-        lab_lie(w->report, "%.*s stands where %s should", (int)k.len, k.at,
-                name);
+        tracked_lie(w->report, "%.*s stands where %s should", (int)k.len, k.at,
+                    name);
     else if (!rn_view_eq(v, wanted))
-        lab_lie(w->report, "%s is %.*s, not of group %" PRIu64, name,
-                (int)(v.len < 40 ? v.len : 40), v.at, number);
+        tracked_lie(w->report, "%s is %.*s, not of group %" PRIu64, name,
+                    (int)(v.len < 40 ? v.len : 40), v.at, number);
 }
 
 static void check_all(struct rn_txn *t, struct world *w)
@@ -374,7 +376,7 @@ static void check_all(struct rn_txn *t, struct world *w)
     enum rn_code rc = rn_txn_scan(t, &all, &c);
 
     if (rc)
-        lab_lie(w->report, "scan: %s", rn_txn_why(t, rc));
+        tracked_lie(w->report, "scan: %s", rn_txn_why(t, rc));
     for (unsigned i = 0; i < THREADS; i++) {
         model_advance(&w->model, i, w->shared->found[i]);
         for (unsigned key = 0; key < KEYS && !w->report->lied; key++) {
@@ -385,7 +387,7 @@ static void check_all(struct rn_txn *t, struct world *w)
             check_next(c, i, KEYS, w);
     }
     if (!w->report->lied && rn_cursor_next(c, &k, &v) != RN_NOT_FOUND)
-        lab_lie(w->report, "there is more than was written");
+        tracked_lie(w->report, "there is more than was written");
     rn_cursor_end(c);
 }
 
@@ -409,15 +411,15 @@ static void check(void *context)
     w->report->phase = 1;
     if (anything_acked(w->shared) &&
         rn_verify(rn_env_real(), w->dir, NULL, NULL, &counts, &err))
-        lab_lie(w->report, "verify: %s", err.text);
+        tracked_lie(w->report, "verify: %s", err.text);
     w->report->phase = 2;
     if (open_store(w->dir, true, &store, &err)) {
-        lab_lie(w->report, "open: %s", err.text);
+        tracked_lie(w->report, "open: %s", err.text);
         return;
     }
     w->report->phase = 3;
     if (rn_txn_begin(store, RN_TXN_READ, (struct rn_lock){ 0 }, &t, &err)) {
-        lab_lie(w->report, "begin: %s", err.text);
+        tracked_lie(w->report, "begin: %s", err.text);
         return;
     }
     check_lasts(t, w);
@@ -474,20 +476,20 @@ static bool wait_open(int opened)
 }
 
 /* Starts a child and kills it. */
-static void kill_once(struct world *w, struct lab_dice *d)
+static void kill_once(struct world *w, struct tracked_dice *d)
 {
-    bool early = w->kills > 0 && lab_below(d, 4) == 0, has_opened = true;
-    double begun = lab_seconds();
+    bool early = w->kills > 0 && tracked_below(d, 4) == 0, has_opened = true;
+    double begun = tracked_seconds();
     int opened = -1, status = 0;
     pid_t pid = start(w, &opened);
 
     if (early) {
-        pause_us(lab_below(d, (uint64_t)(w->opening * 1.25e6) + 1));
+        pause_us(tracked_below(d, (uint64_t)(w->opening * 1.25e6) + 1));
         w->early++;
     } else {
         has_opened = wait_open(opened);
-        w->opening = lab_seconds() - begun;
-        pause_us(lab_below(d, DELAY_US));
+        w->opening = tracked_seconds() - begun;
+        pause_us(tracked_below(d, DELAY_US));
     }
     kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0)
@@ -495,7 +497,7 @@ static void kill_once(struct world *w, struct lab_dice *d)
     close(opened);
     w->kills++;
     if (!has_opened || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-        lab_lie(w->report, "the child ended by itself, status %#x", status);
+        tracked_lie(w->report, "the child ended by itself, status %#x", status);
 }
 
 static struct shared *map_shared(int fd)
@@ -519,12 +521,12 @@ static void world_make(struct world *w, const char *base)
     assert_true(w->shared_fd >= 0);
     assert_int_equal(ftruncate(w->shared_fd, sizeof(struct shared)), 0);
     w->shared = map_shared(w->shared_fd);
-    w->report = lab_report_new();
+    w->report = tracked_report_new();
 }
 
 static void world_remove(struct world *w)
 {
-    lab_dir_remove(w->dir);
+    tracked_dir_remove(w->dir);
     munmap(w->report, sizeof(*w->report));
     munmap(w->shared, sizeof(*w->shared));
     close(w->shared_fd);
@@ -534,30 +536,32 @@ static void kill_often(const char *base)
 {
     static struct world w;
     bool prove = getenv("RUNNEL_PROVE");
-    uint64_t kills = lab_number("RUNNEL_KILLS", prove ? 5000 : 200, 40);
-    uint64_t limit = lab_number("RUNNEL_KILL_SECONDS", prove ? 7200 : 120, 120);
-    double begun = lab_seconds();
-    struct lab_dice d;
+    uint64_t kills = tracked_number("RUNNEL_KILLS", prove ? 5000 : 200, 40);
+    uint64_t limit =
+        tracked_number("RUNNEL_KILL_SECONDS", prove ? 7200 : 120, 120);
+    double begun = tracked_seconds();
+    struct tracked_dice d;
     uint64_t acked = 0;
 
-    seed = lab_number("RUNNEL_KILL_SEED", 1, 1);
+    seed = tracked_number("RUNNEL_KILL_SEED", 1, 1);
     d.state = seed;
     world_make(&w, base);
-    while (w.kills < kills && lab_seconds() - begun < (double)limit &&
+    while (w.kills < kills && tracked_seconds() - begun < (double)limit &&
            !w.report->lied) {
         kill_once(&w, &d);
-        w.close_after = lab_below(&d, 2);
+        w.close_after = tracked_below(&d, 2);
         if (!w.report->lied)
-            lab_fork(check, &w, DEADLINE_S, w.report);
+            tracked_fork(check, &w, DEADLINE_S, w.report);
         for (unsigned i = 0; i < THREADS && !w.report->lied; i++)
             model_advance(&w.model, i, w.shared->found[i]);
     }
     for (unsigned i = 0; i < THREADS; i++)
         acked += atomic_load(&w.shared->acked[i]);
-    print_message(
-        "%" PRIu64 " kills (%" PRIu64 " while opening), %" PRIu64
-        " acknowledged groups, %" PRIu64 " lost, %.1f s, seed %" PRIu64 "\n",
-        w.kills, w.early, acked, w.shared->lost, lab_seconds() - begun, seed);
+    print_message("%" PRIu64 " kills (%" PRIu64 " while opening), %" PRIu64
+                  " acknowledged groups, %" PRIu64
+                  " lost, %.1f s, seed %" PRIu64 "\n",
+                  w.kills, w.early, acked, w.shared->lost,
+                  tracked_seconds() - begun, seed);
     if (w.report->lied)
         fail_msg("after kill %" PRIu64 ", seed %" PRIu64 ": %s; kept: %s",
                  w.kills, seed, w.report->lie, w.dir);

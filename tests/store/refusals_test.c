@@ -10,7 +10,7 @@
  * the row's, and a hash over all names and bytes must be the same before and
  * after.
  */
-#include "lab.h"
+#include "tracked_store.h"
 
 #include "base/bytes.h"
 #include "store/admin/verify.h"
@@ -30,8 +30,8 @@
 
 enum { PAGE = 4096, SEGMENT = 128 << 10, GROUPS = 60, NOBODY = 65534 };
 
-static struct lab_tree healthy;
-static struct lab_mind known = { .count = 1 }; /* of what is in it */
+static struct tracked_tree healthy;
+static struct tracked_mind known = { .count = 1 }; /* of what is in it */
 static struct rn_wal_place durable, end;
 static char work[256];
 
@@ -61,21 +61,21 @@ static enum rn_code try_open(struct rn_store **out, struct rn_err *err)
 /* Three segments behind the checkpoint, and one that stands ready. */
 static int build(void **state)
 {
-    struct lab_dice d = { .state = 5 };
-    struct lab_report r = { 0 };
+    struct tracked_dice d = { .state = 5 };
+    struct tracked_report r = { 0 };
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
     struct rn_local *l;
     bool ready = false;
 
     (void)state;
-    lab_dir_new(work, sizeof(work), "refusals");
+    tracked_dir_new(work, sizeof(work), "refusals");
     assert_int_equal(try_open(&s, &err), RN_OK);
     l = (struct rn_local *)s;
     for (unsigned i = 0; i < GROUPS || end.segment < durable.segment + 2; i++) {
-        struct lab_group g;
-        lab_group_draw(&d, &known, LAB_KEYS, &g);
-        assert_int_equal(lab_commit(s, RN_TXN_WRITE, &g, &known, &r, &err),
+        struct tracked_group g;
+        tracked_group_draw(&d, &known, TRACKED_KEYS, &g);
+        assert_int_equal(tracked_commit(s, RN_TXN_WRITE, &g, &known, &r, &err),
                          RN_OK);
         if (i == GROUPS / 2)
             assert_int_equal(rn_local_checkpoint(l, &err), RN_OK);
@@ -84,7 +84,7 @@ static int build(void **state)
     }
     assert_int_equal(rn_local_prepare(l, &ready, &err), RN_OK);
     assert_true(ready);
-    lab_tree_load(&healthy, work);
+    tracked_tree_load(&healthy, work);
     rn_store_close(s);
     return 0;
 }
@@ -92,8 +92,8 @@ static int build(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    lab_tree_release(&healthy);
-    lab_dir_remove(work);
+    tracked_tree_release(&healthy);
+    tracked_dir_remove(work);
     return 0;
 }
 
@@ -142,7 +142,7 @@ static void cut(const char *name, uint64_t len)
 
 static void flip(const char *name, uint64_t at)
 {
-    struct lab_file *f = lab_tree_find(&healthy, name);
+    struct tracked_file *f = tracked_tree_find(&healthy, name);
     char path[512], byte;
     int fd;
 
@@ -157,9 +157,9 @@ static void flip(const char *name, uint64_t at)
 
 static void leave_only(const char *name, const char *text)
 {
-    struct lab_tree nothing = { 0 };
+    struct tracked_tree nothing = { 0 };
 
-    lab_tree_store(&nothing, work);
+    tracked_tree_store(&nothing, work);
     put(name, text, strlen(text));
 }
 
@@ -361,9 +361,9 @@ static void what_is_not_whole_or_not_ours_is_refused(void **state)
         enum rn_code rc;
         uint64_t hash;
 
-        lab_tree_store(&healthy, work);
+        tracked_tree_store(&healthy, work);
         row->spoil();
-        hash = lab_tree_hash(work);
+        hash = tracked_tree_hash(work);
         rc = try_open(&s, &err);
         if (rc != row->code)
             fail_msg("%s: %s: %s", row->name, rn_code_name(rc), err.text);
@@ -372,7 +372,7 @@ static void what_is_not_whole_or_not_ours_is_refused(void **state)
         if (row->verify_names_it ? rc != RN_CORRUPT || !counts.damages : !rc)
             fail_msg("%s: verify: %s: %s", row->name, rn_code_name(rc),
                      err.text);
-        if (hash != lab_tree_hash(work))
+        if (hash != tracked_tree_hash(work))
             fail_msg("%s: something was changed", row->name);
     }
 }
@@ -383,7 +383,7 @@ static void what_was_refused_opens_when_it_is_whole_again(void **state)
     struct rn_err err = { 0 };
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     if (try_open(&s, &err))
         fail_msg("%s", err.text);
     rn_store_close(s);
@@ -400,7 +400,7 @@ static void a_directory_in_use_is_refused(void **state)
 
     (void)state;
     snprintf(holder, sizeof(holder), "in use, held by process %d", getpid());
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     assert_int_equal(try_open(&first, &err), RN_OK);
     assert_int_equal(try_open(&second, &err), RN_BUSY);
     check_words("in use", &err, "lock", holder);
@@ -419,7 +419,7 @@ static void a_directory_whose_lock_was_removed_is_in_use_still(void **state)
     struct rn_err err = { 0 };
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     assert_int_equal(try_open(&first, &err), RN_OK);
     lose("lock");
     assert_int_equal(try_open(&second, &err), RN_BUSY);
@@ -438,7 +438,7 @@ static void who_only_looks_is_not_named(void **state)
     struct rn_err err = { 0 };
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     assert_int_equal(try_open(&s, &err), RN_OK);
     rn_store_close(s);
     assert_int_equal(
@@ -456,11 +456,11 @@ static void what_is_not_there_is_not_made_if_it_must_exist(void **state)
     struct rn_store_opts opts = store_opts();
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
-    struct lab_tree nothing = { 0 };
+    struct tracked_tree nothing = { 0 };
     char absent[300];
 
     (void)state;
-    lab_tree_store(&nothing, work);
+    tracked_tree_store(&nothing, work);
     snprintf(absent, sizeof(absent), "%s/absent", work);
     opts.must_exist = true;
     opts.where = absent;
@@ -469,7 +469,7 @@ static void what_is_not_there_is_not_made_if_it_must_exist(void **state)
     opts.where = work;
     assert_int_equal(rn_store_open("local", &opts, &s, &err), RN_NOT_FOUND);
     check_words("empty", &err, NULL, "no data directory");
-    assert_int_equal(lab_tree_hash(work), 0);
+    assert_int_equal(tracked_tree_hash(work), 0);
 }
 
 static void check_seed(const char *text)
@@ -526,11 +526,11 @@ static void a_file_is_no_directory(void **state)
 
 /* In a child: what it does to itself it must not do to the other tests. */
 struct visit {
-    void (*prepare)(struct lab_report *r);
+    void (*prepare)(struct tracked_report *r);
     enum rn_code code;
     const char *words;
     bool may_verify;
-    struct lab_report *report;
+    struct tracked_report *report;
 };
 
 static void visit(void *context)
@@ -547,19 +547,19 @@ static void visit(void *context)
     rc = try_open(&s, &err);
     snprintf(v->report->refusal, sizeof(v->report->refusal), "%s", err.text);
     if (rc != v->code || !strstr(err.text, v->words) || !strstr(err.text, work))
-        lab_lie(v->report, "%s: %s", rn_code_name(rc), err.text);
+        tracked_lie(v->report, "%s: %s", rn_code_name(rc), err.text);
     rc = rn_verify(rn_env_real(), work, NULL, NULL, &counts, &err);
     if (v->may_verify && rc)
-        lab_lie(v->report, "verify: %s", err.text);
+        tracked_lie(v->report, "verify: %s", err.text);
 }
 
-static void become_nobody(struct lab_report *r)
+static void become_nobody(struct tracked_report *r)
 {
     if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
         r->refused = 1;
 }
 
-static void mount_read_only(struct lab_report *r)
+static void mount_read_only(struct tracked_report *r)
 {
     if (unshare(CLONE_NEWNS) != 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -571,15 +571,15 @@ static void mount_read_only(struct lab_report *r)
 /* `mode` is the directory's during the visit. */
 static void check_visit(const char *name, struct visit *v, mode_t mode)
 {
-    uint64_t hash = lab_tree_hash(work);
+    uint64_t hash = tracked_tree_hash(work);
 
     assert_int_equal(chmod(work, mode), 0);
-    v->report = lab_report_new();
-    lab_fork(visit, v, 30, v->report);
+    v->report = tracked_report_new();
+    tracked_fork(visit, v, 30, v->report);
     assert_int_equal(chmod(work, 0700), 0);
     if (v->report->lied)
         fail_msg("%s: %s", name, v->report->lie);
-    if (hash != lab_tree_hash(work))
+    if (hash != tracked_tree_hash(work))
         fail_msg("%s: something was changed", name);
     if (v->report->refused)
         skip();
@@ -592,7 +592,7 @@ static void a_directory_out_of_reach_is_refused(void **state)
                        NULL };
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     check_visit("out of reach", &v, 0);
 }
 
@@ -602,7 +602,7 @@ static void a_directory_to_look_at_only_is_refused(void **state)
                        NULL };
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     for (unsigned i = 0; i < healthy.count; i++) {
         char path[512];
         path_to(healthy.files[i].name, path);
@@ -617,35 +617,35 @@ static void a_read_only_file_system_is_refused_but_can_be_verified(void **state)
                        true, NULL };
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     check_visit("read-only file system", &v, 0700);
 }
 
 /* ---- while it is open ---------------------------------------------------- */
 
-static enum rn_code commit_one(struct rn_store *s, struct lab_mind *m,
+static enum rn_code commit_one(struct rn_store *s, struct tracked_mind *m,
                                struct rn_err *err)
 {
-    struct lab_dice d = { .state = 7 };
-    struct lab_report r = { 0 };
-    struct lab_group g;
+    struct tracked_dice d = { .state = 7 };
+    struct tracked_report r = { 0 };
+    struct tracked_group g;
 
-    lab_group_draw(&d, m, LAB_KEYS, &g);
-    return lab_commit(s, RN_TXN_WRITE, &g, m, &r, err);
+    tracked_group_draw(&d, m, TRACKED_KEYS, &g);
+    return tracked_commit(s, RN_TXN_WRITE, &g, m, &r, err);
 }
 
-static void check_moved(char *moved, struct lab_mind *m)
+static void check_moved(char *moved, struct tracked_mind *m)
 {
     struct rn_store_opts opts = store_opts();
-    struct lab_dice d = { .state = 9 };
-    struct lab_report r = { 0 };
+    struct tracked_dice d = { .state = 9 };
+    struct tracked_report r = { 0 };
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
 
     opts.where = moved;
     if (rn_store_open("local", &opts, &s, &err))
         fail_msg("%s", err.text);
-    lab_read_all(s, m, &d, &r);
+    tracked_read_all(s, m, &d, &r);
     rn_store_close(s);
     if (r.lied)
         fail_msg("%s", r.lie);
@@ -657,31 +657,31 @@ static uint64_t put_another(char moved[300])
 {
     snprintf(moved, 300, "%s-moved", work);
     assert_int_equal(rename(work, moved), 0);
-    lab_tree_store(&healthy, work);
-    return lab_tree_hash(work);
+    tracked_tree_store(&healthy, work);
+    return tracked_tree_hash(work);
 }
 
 /* The store that was moved was refused; the other is untouched. */
-static void end_moved(struct rn_store *s, char *moved, struct lab_mind *m,
+static void end_moved(struct rn_store *s, char *moved, struct tracked_mind *m,
                       const struct rn_err *err, uint64_t hash)
 {
     check_words("moved", err, NULL, "moved, removed or replaced");
     rn_store_close(s);
-    assert_int_equal(lab_tree_hash(work), hash);
+    assert_int_equal(tracked_tree_hash(work), hash);
     check_moved(moved, m);
-    lab_dir_remove(moved);
+    tracked_dir_remove(moved);
 }
 
 static void a_directory_that_was_moved_gives_way_to_another(void **state)
 {
-    struct lab_mind m = known;
+    struct tracked_mind m = known;
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
     char moved[300];
     uint64_t hash;
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     assert_int_equal(try_open(&s, &err), RN_OK);
     assert_int_equal(commit_one(s, &m, &err), RN_OK);
     hash = put_another(moved);
@@ -700,7 +700,7 @@ static void a_checkpoint_does_not_go_to_another_directory(void **state)
     uint64_t hash;
 
     (void)state;
-    lab_tree_store(&healthy, work);
+    tracked_tree_store(&healthy, work);
     assert_int_equal(try_open(&s, &err), RN_OK);
     l = (struct rn_local *)s;
     assert_int_equal(rn_local_checkpoint_begin(l, &err), RN_OK);

@@ -128,8 +128,9 @@ static bool run_page(const struct rn_query *q, struct rn_access_ask *ask,
         ask->scope.after = rn_view_of(r->place, r->place_len);
         ask->scope.from_there = true;
     }
-    assert_int_equal(
-        rn_snapshot_begin(&r->reading, db.engine, box->container, NULL), RN_OK);
+    assert_int_equal(rn_snapshot_begin(&r->reading, db.engine,
+                                       one_container->container, NULL),
+                     RN_OK);
     assert_int_equal(rn_access_open(&r->access, &r->reading, ask, &arena),
                      RN_OK);
     if (limits.from.document_rows) {
@@ -284,7 +285,7 @@ static void write_something(void)
     snprintf(id, sizeof(id), "%d", (int)below(ids));
     snprintf(pk, sizeof(pk), "[%d]", key);
     if (below(6) == 0) {
-        (void)box_write(RN_DOCUMENT_DELETE, pk, id, NULL);
+        (void)one_container_write(RN_DOCUMENT_DELETE, pk, id, NULL);
         return;
     }
     len = (size_t)snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d", id,
@@ -305,7 +306,7 @@ static void write_something(void)
         len += (size_t)snprintf(body + len, sizeof(body) - len, ",\"ttl\":%d",
                                 (int)(1 + below(100)));
     snprintf(body + len, sizeof(body) - len, "}");
-    box_put(body);
+    one_container_put(body);
 }
 
 /* ---- queries ------------------------------------------------------------- */
@@ -434,11 +435,11 @@ static void draw_scope(struct rn_documents_scan *scan, struct rn_pk *pk)
     switch (below(5)) {
     case 0:
         scan->pk = pk;
-        rn_epk_range_of(&box->container->pkdef, pk, &scan->epks);
+        rn_epk_range_of(&one_container->container->pkdef, pk, &scan->epks);
         break;
     case 1:
         assert_true(
-            rn_epk_middle(&box->container->pkdef, &rn_epk_all,
+            rn_epk_middle(&one_container->container->pkdef, &rn_epk_all,
                           below(2) ? &scan->epks.min : &scan->epks.max));
         break;
     default:
@@ -543,7 +544,7 @@ static void create(int n, const char *more)
 
     snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d,\"n\":%d%s}", n,
              n % KEYS, n, more);
-    box_put(body);
+    one_container_put(body);
 }
 
 static void del(int n)
@@ -552,7 +553,7 @@ static void del(int n)
 
     snprintf(id, sizeof(id), "%d", n);
     snprintf(pk, sizeof(pk), "[%d]", n % KEYS);
-    (void)box_write(RN_DOCUMENT_DELETE, pk, id, NULL);
+    (void)one_container_write(RN_DOCUMENT_DELETE, pk, id, NULL);
 }
 
 /* Ids that are 0 modulo 3 stay as they are, 1 change in ways that no answer

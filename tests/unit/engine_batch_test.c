@@ -30,9 +30,9 @@ static int setup_ranges(void **state)
 static void a_batch_has_one_lsn_and_an_etag_for_each(void **state)
 {
     (void)state;
-    box_put(DOC("r", ",\"n\":1"));
-    box_put(DOC("d", ""));
-    box_put(DOC("p", ",\"n\":7"));
+    one_container_put(DOC("r", ",\"n\":1"));
+    one_container_put(DOC("d", ""));
+    one_container_put(DOC("p", ",\"n\":7"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_CREATE, NULL, DOC("c", ""));
     batch_add(RN_DOCUMENT_UPSERT, NULL, DOC("u", ""));
@@ -62,7 +62,7 @@ static void a_batch_has_one_lsn_and_an_etag_for_each(void **state)
 static void one_refusal_undoes_all(void **state)
 {
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_CREATE, NULL, DOC("b", ""));
     batch_add(RN_DOCUMENT_PATCH, "a", INCR);
@@ -111,7 +111,7 @@ static void each_refusal_has_its_own_code(void **state)
     };
 
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rn_batch_operation *op;
 
@@ -154,7 +154,7 @@ static void operations_see_those_before_them(void **state)
 static void operations_see_what_those_before_them_renamed(void **state)
 {
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_REPLACE, "a", DOC("b", ",\"n\":5"));
     batch_add(RN_DOCUMENT_PATCH, "b", INCR);
@@ -186,7 +186,7 @@ static void operations_see_what_those_before_them_renamed(void **state)
 static void a_patch_after_a_delete_finds_nothing(void **state)
 {
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_DELETE, "a", NULL);
     batch_add(RN_DOCUMENT_PATCH, "a", INCR);
@@ -201,7 +201,7 @@ static void a_batch_is_prepared_again_as_a_whole(void **state)
     struct queued other;
 
     (void)state;
-    box_put(large(",\"n\":1"));
+    one_container_put(large(",\"n\":1"));
     queue_write(&other, large(",\"n\":10"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_CREATE, NULL, DOC("b", ""));
@@ -278,7 +278,7 @@ static void nothing_of_another_writer_is_lost_between_patches(void **state)
         bool refused = false;
         struct queued other;
 
-        box_put(DOC("a", ",\"n\":1"));
+        one_container_put(DOC("a", ",\"n\":1"));
         queue_write(&other, DOC("a", ",\"n\":10,\"o\":1"));
         batch_begin(mode, "[1]");
         for (int k = 0; k < 4 && rows[i / 2].bodies[k]; k++) {
@@ -304,7 +304,7 @@ static void nothing_of_another_writer_is_lost_between_patches(void **state)
 static void patches_build_upon_what_a_refused_create_left(void **state)
 {
     (void)state;
-    box_put(DOC("a", ",\"n\":10"));
+    one_container_put(DOC("a", ",\"n\":10"));
     batch_begin(RN_BATCH_EACH, "[1]");
     batch_add(RN_DOCUMENT_CREATE, NULL, DOC("a", ",\"n\":1"));
     batch_add(RN_DOCUMENT_PATCH, "a", INCR);
@@ -325,7 +325,7 @@ static void a_batch_has_a_limit_to_what_it_writes_and_reads(void **state)
         snprintf(big, RN_DOCUMENT_MAX,
                  "{\"id\":\"%c\",\"pk\":1,\"f\":\"%0*d\"}", ids[i],
                  RN_DOCUMENT_MAX - 4000, 0);
-        box_put(big);
+        one_container_put(big);
     }
     for (int reads = 0; reads < 2; reads++) {
         batch_begin(RN_BATCH_ATOMIC, "[1]");
@@ -351,7 +351,7 @@ static void a_batch_has_a_limit_to_what_it_writes_and_reads(void **state)
 static void each_operation_of_a_bulk_has_its_own_lsn(void **state)
 {
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     batch_begin(RN_BATCH_EACH, NULL);
     batch_add_keyed(RN_DOCUMENT_CREATE, "[1]", NULL, DOC("b", ""));
     batch_add_keyed(RN_DOCUMENT_CREATE, "[1]", NULL, DOC("a", ""));
@@ -396,7 +396,7 @@ static void a_bulk_keeps_its_order_when_it_is_resumed(void **state)
     struct queued other;
 
     (void)state;
-    box_put(large(",\"n\":1"));
+    one_container_put(large(",\"n\":1"));
     queue_write(&other, large(",\"n\":10"));
     batch_begin(RN_BATCH_EACH, NULL);
     batch_add_keyed(RN_DOCUMENT_READ, "[1]", "a", NULL);
@@ -427,7 +427,7 @@ static void a_bulk_has_its_limit_however_often_it_is_resumed(void **state)
     snprintf(big, RN_DOCUMENT_MAX,
              "{\"id\":\"a\",\"pk\":1,\"n\":0,\"f\":\"%0*d\"}",
              RN_DOCUMENT_MAX - 4000, 0);
-    box_put(big);
+    one_container_put(big);
     batch_begin(RN_BATCH_EACH, NULL);
     for (int i = 0; i < PATCHES; i++)
         batch_add_keyed(RN_DOCUMENT_PATCH, "[1]", "a", INCR);
@@ -457,8 +457,9 @@ static void a_bulk_of_another_range_is_gone_and_writes_nothing(void **state)
         snprintf(pks[found], sizeof(pks[0]), "[%d]", k);
         snprintf(bodies[found], sizeof(bodies[0]), "{\"id\":\"x\",\"pk\":%d}",
                  k);
-        rn_epk_of(&box->container->pkdef, key_of(pks[found]), &epk);
-        span = rn_container_range_of(box->container, rn_epk_view(&epk));
+        rn_epk_of(&one_container->container->pkdef, key_of(pks[found]), &epk);
+        span =
+            rn_container_range_of(one_container->container, rn_epk_view(&epk));
         of[found] = span->id;
         found += found == 0 || of[0] != of[1];
     }
@@ -471,7 +472,7 @@ static void a_bulk_of_another_range_is_gone_and_writes_nothing(void **state)
             batch_add_keyed(RN_DOCUMENT_CREATE, pks[1], NULL, bodies[1]);
         assert_int_equal(batch_run(), wrong ? RN_GONE : RN_OK);
         rn_batch_release(&batch);
-        assert_int_equal(read_document(&db, box, pks[0], "x", &doc),
+        assert_int_equal(read_document(&db, one_container, pks[0], "x", &doc),
                          wrong ? RN_NOT_FOUND : RN_OK);
     }
     batch_begin(RN_BATCH_EACH, NULL);
@@ -495,11 +496,11 @@ static void is_done(struct rn_done *done, enum rn_code rc,
 static void
 a_bulk_that_has_begun_goes_on_although_its_range_splits(void **state)
 {
-    struct rn_object *old = rn_object_share(box);
+    struct rn_object *old = rn_object_share(one_container);
     struct queued other;
 
     (void)state;
-    box_put(large(",\"n\":1"));
+    one_container_put(large(",\"n\":1"));
     queue_write(&other, large(",\"n\":10"));
     batch_begin(RN_BATCH_EACH, NULL);
     batch.has_range = true;
@@ -507,8 +508,9 @@ a_bulk_that_has_begun_goes_on_although_its_range_splits(void **state)
     batch_add_keyed(RN_DOCUMENT_CREATE, "[1]", NULL, DOC("b", ""));
     batch_add_keyed(RN_DOCUMENT_PATCH, "[1]", "a", INCR);
     assert_int_equal(rn_batch_start(db.engine, &batch, &err), RN_OK);
-    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
-                     RN_OK);
+    assert_int_equal(
+        one_container_split_merge(&(struct rn_split_merge){ .range = 0 }),
+        RN_OK);
     end_write(&other);
     assert_true(batch.is_unfinished);
     /* What is done can be told, if there is no room to resume it. */

@@ -5,7 +5,7 @@
  * slices get before something else happens: a write, a restart, the end of the
  * container.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "engine/own.h"
 
@@ -18,7 +18,7 @@ static const char many_x[] =
 static int setup(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(""), 1);
+    return one_container_open(CONTAINER(""), 1);
 }
 
 static void put(const char *pk, int n)
@@ -26,7 +26,7 @@ static void put(const char *pk, int n)
     char body[300];
 
     snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":\"%s\"}", n, pk);
-    box_put(body);
+    one_container_put(body);
 }
 
 static bool is_there(const char *pk, int n)
@@ -35,7 +35,7 @@ static bool is_there(const char *pk, int n)
 
     snprintf(id, sizeof(id), "%d", n);
     snprintf(key, sizeof(key), "[\"%s\"]", pk);
-    return !read_document(&db, box, key, id, &doc);
+    return !read_document(&db, one_container, key, id, &doc);
 }
 
 /* ---- purges -------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void start(struct purge *p, const char *pk)
     p->pk.values[0] =
         (struct rn_pk_value){ .type = RN_PK_STRING, .text = rn_view_text(pk) };
     p->purge.done.call = purge_done;
-    p->purge.container = box->container;
+    p->purge.container = one_container->container;
     p->purge.pk = &p->pk;
     assert_int_equal(rn_purge_start(db.engine, &p->purge, NULL), RN_OK);
 }
@@ -88,7 +88,7 @@ static void purge(const char *pk)
 /* Steps until not more than so many documents are left. */
 static void run_until(size_t left)
 {
-    while (count_rows(&db, box, RN_TAG_DOCUMENT) > left)
+    while (count_rows(&db, one_container, RN_TAG_DOCUMENT) > left)
         assert_true(rn_sim_step(db.sim));
 }
 
@@ -106,11 +106,11 @@ static void documents_of_the_key_go_and_others_stay(void **state)
         assert_false(is_there("a", i));
         assert_true(is_there("b", i));
     }
-    assert_int_equal(lsn_of(&db, box, 0), 30); /* one each */
+    assert_int_equal(lsn_of(&db, one_container, 0), 30); /* one each */
     purge("none");
-    assert_int_equal(lsn_of(&db, box, 0), 30);
-    assert_int_equal(count_rows(&db, box, RN_TAG_FEED), 10);
-    assert_int_equal(count_rows(&db, box, RN_TAG_RID), 10);
+    assert_int_equal(lsn_of(&db, one_container, 0), 30);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_FEED), 10);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_RID), 10);
 }
 
 static void it_is_answered_when_all_have_gone(void **state)
@@ -119,7 +119,7 @@ static void it_is_answered_when_all_have_gone(void **state)
     for (int i = 0; i < 500; i++)
         put("a", i);
     purge("a");
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 0);
 }
 
 static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
@@ -133,7 +133,7 @@ static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
         put("b", i);
         put("c", i);
     }
-    box_damage("[\"b\"]", "5");
+    one_container_damage("[\"b\"]", "5");
     start(&bad, "b");
     start(&good, "a");
     finish(&good);
@@ -142,7 +142,7 @@ static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
     assert_int_equal(bad.rc, RN_CORRUPT);
     purge("c");
     database_settle(&db);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 10);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 10);
     failed = rn_engine_removals_failed(db.engine);
     assert_true(failed > 0);
     turn_clock(60); /* and is tried again */
@@ -158,7 +158,7 @@ static void of_very_many_it_is_answered_before(void **state)
     for (int i = 0; i < COUNT; i++)
         put("a", i);
     purge("a");
-    left = count_rows(&db, box, RN_TAG_DOCUMENT);
+    left = count_rows(&db, one_container, RN_TAG_DOCUMENT);
     assert_in_range(left, 1, COUNT / 2);
     database_settle(&db);
     run_until(0);
@@ -178,7 +178,7 @@ static void what_is_written_afterwards_stays(void **state)
     put("a", 1001);
     put("a", 198);
     finish(&p);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 4);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 4);
     assert_true(is_there("a", 1000) && is_there("a", 1001));
     assert_true(is_there("a", 199) && is_there("a", 198));
 }
@@ -196,7 +196,7 @@ static void a_second_order_takes_what_came_after_the_first(void **state)
     start(&second, "a");
     finish(&first);
     finish(&second);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 0);
 }
 
 static void a_restart_goes_on_with_it(void **state)
@@ -208,7 +208,7 @@ static void a_restart_goes_on_with_it(void **state)
         put("a", i);
     start(&p, "a");
     run_until(200);
-    box_reopen();
+    one_container_reopen();
     assert_true(p.is_ended);
     put("a", 1000);
     run_until(1);
@@ -228,7 +228,7 @@ static void an_order_ends_with_its_container(void **state)
                      RN_OK);
     finish(&p);
     rn_sim_run(db.sim, 1000000000);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 0);
     assert_false(rn_sim_step(db.sim)); /* nobody looks for it any more */
 }
 
@@ -237,7 +237,7 @@ static void another_key_with_the_same_epk_stays(void **state)
     char a[160], b[160];
 
     (void)state;
-    box_use(CONTAINER_V1(""));
+    one_container_use(CONTAINER_V1(""));
     memset(a, 'k', sizeof(a));
     a[150] = '\0';
     memcpy(b, a, sizeof(b));
@@ -256,13 +256,13 @@ static void another_key_with_the_same_hash_stays(void **state)
     struct purge p, q;
 
     (void)state;
-    box_use(CONTAINER_V1(""));
+    one_container_use(CONTAINER_V1(""));
     snprintf(a, sizeof(a), "%.108s9c696c5b620ee2e8", many_x);
     snprintf(b, sizeof(b), "%.108s09d8b22e9abb2b16", many_x);
     for (int i = 0; i < 200; i++)
         put(i % 2 ? a : b, i);
     purge(a);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 100);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 100);
     assert_true(is_there(b, 0));
     for (int i = 0; i < 200; i++)
         if (i % 2)
@@ -270,14 +270,15 @@ static void another_key_with_the_same_hash_stays(void **state)
     start(&p, a);
     run_until(190);
     start(&q, b); /* neither takes the other's place */
-    box_reopen();
+    one_container_reopen();
     database_settle(&db);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 0);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, setup, one_container_close)
     static const struct CMUnitTest tests[] = {
         CASE(documents_of_the_key_go_and_others_stay),
         CASE(it_is_answered_when_all_have_gone),

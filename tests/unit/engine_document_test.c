@@ -3,8 +3,8 @@
  * An engine over `mem` in the simulation: each write has ended when it returns,
  * and the test turns the clock.
  */
-#include "lib/box.h"
 #include "lib/faulty.h"
+#include "lib/one_container.h"
 
 #include "cosmos/status.h"
 #include "engine/own.h"
@@ -15,18 +15,18 @@
 static int setup_ranges(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":-1"), 5);
+    return one_container_open(CONTAINER(",\"defaultTtl\":-1"), 5);
 }
 
 static enum rn_code put(enum rn_document_verb verb, const char *body)
 {
-    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? "a" : NULL,
-                     body);
+    return one_container_write(verb, NULL,
+                               verb == RN_DOCUMENT_REPLACE ? "a" : NULL, body);
 }
 
 static enum rn_code del(const char *pk, const char *id)
 {
-    return box_write(RN_DOCUMENT_DELETE, pk, id, NULL);
+    return one_container_write(RN_DOCUMENT_DELETE, pk, id, NULL);
 }
 
 static void assert_has(const char *text)
@@ -58,8 +58,9 @@ static size_t count_of(const char *pk, bool no_bodies)
     size_t count = 0;
 
     assert_int_equal(rn_pk_parse(rn_view_text(pk), &arena, &key, NULL), RN_OK);
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
     assert_int_equal(rn_documents_open(&list, &r, &scan), RN_OK);
     while (!rn_documents_next(&list, &body))
         count++;
@@ -75,28 +76,31 @@ static void keys_with_one_hash_do_not_have_each_others_documents(void **state)
     static const char body[] = "{\"id\":\"a\",\"pk\":\"" TWO "\"}";
 
     (void)state;
-    box_use(CONTAINER_V1(",\"defaultTtl\":-1"));
-    box_put("{\"id\":\"a\",\"pk\":\"" ONE "\"}");
-    assert_int_equal(read_document(&db, box, two, "a", &doc), RN_NOT_FOUND);
-    assert_int_equal(box_write(RN_DOCUMENT_CREATE, NULL, NULL, body),
+    one_container_use(CONTAINER_V1(",\"defaultTtl\":-1"));
+    one_container_put("{\"id\":\"a\",\"pk\":\"" ONE "\"}");
+    assert_int_equal(read_document(&db, one_container, two, "a", &doc),
+                     RN_NOT_FOUND);
+    assert_int_equal(one_container_write(RN_DOCUMENT_CREATE, NULL, NULL, body),
                      RN_CONFLICT);
     assert_non_null(strstr(doc.err.text, "another partition key value"));
-    assert_int_equal(box_write(RN_DOCUMENT_UPSERT, two, NULL, body),
+    assert_int_equal(one_container_write(RN_DOCUMENT_UPSERT, two, NULL, body),
                      RN_CONFLICT);
-    assert_int_equal(box_write(RN_DOCUMENT_REPLACE, two, "a", body),
+    assert_int_equal(one_container_write(RN_DOCUMENT_REPLACE, two, "a", body),
                      RN_NOT_FOUND);
     assert_int_equal(del(two, "a"), RN_NOT_FOUND);
-    box_put("{\"id\":\"b\",\"pk\":\"" TWO "\"}");
-    assert_int_equal(box_write(RN_DOCUMENT_REPLACE, two, "b", body),
+    one_container_put("{\"id\":\"b\",\"pk\":\"" TWO "\"}");
+    assert_int_equal(one_container_write(RN_DOCUMENT_REPLACE, two, "b", body),
                      RN_CONFLICT); /* to move it there */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(count_of(one, i), 1);
         assert_int_equal(count_of(two, i), 1);
     }
-    assert_int_equal(read_document(&db, box, one, "a", &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, one, "a", &doc), RN_OK);
     assert_int_equal(del(one, "a"), RN_OK);
-    assert_int_equal(box_write(RN_DOCUMENT_CREATE, NULL, NULL, body), RN_OK);
-    assert_int_equal(read_document(&db, box, one, "a", &doc), RN_NOT_FOUND);
+    assert_int_equal(one_container_write(RN_DOCUMENT_CREATE, NULL, NULL, body),
+                     RN_OK);
+    assert_int_equal(read_document(&db, one_container, one, "a", &doc),
+                     RN_NOT_FOUND);
 }
 
 static void a_document_is_read_as_it_was_stored(void **state)
@@ -111,12 +115,13 @@ static void a_document_is_read_as_it_was_stored(void **state)
     assert_has("{\"id\":\"a\",\"pk\":\"p\",\"x\":1.50,\"_rid\":\"");
     assert_has("\"_attachments\":\"attachments/\"");
     stored = strdup(doc.body);
-    assert_int_equal(read_document(&db, box, "[\"p\"]", "a", &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[\"p\"]", "a", &doc),
+                     RN_OK);
     assert_string_equal(doc.body, stored);
     free(stored);
-    assert_int_equal(read_document(&db, box, "[\"q\"]", "a", &doc),
+    assert_int_equal(read_document(&db, one_container, "[\"q\"]", "a", &doc),
                      RN_NOT_FOUND);
-    assert_int_equal(read_document(&db, box, "[\"p\"]", "b", &doc),
+    assert_int_equal(read_document(&db, one_container, "[\"p\"]", "b", &doc),
                      RN_NOT_FOUND);
     assert_int_equal(doc.place.lsn, 1);
 }
@@ -147,7 +152,7 @@ static void each_verb_minds_whether_there_is_one(void **state)
 
 static enum rn_code replace_as(const char *id, const char *body)
 {
-    return box_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
+    return one_container_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
 }
 
 static void a_replacement_may_have_another_id_and_is_the_same_document(void **s)
@@ -163,21 +168,25 @@ static void a_replacement_may_have_another_id_and_is_the_same_document(void **s)
     assert_int_equal(replace_as("a", "{\"id\":\"b\",\"pk\":1}"), RN_CONFLICT);
     assert_int_equal(replace_as("none", "{\"id\":\"c\",\"pk\":1}"),
                      RN_NOT_FOUND);
-    assert_int_equal(lsn_of(&db, box, 0), 2);
+    assert_int_equal(lsn_of(&db, one_container, 0), 2);
     assert_int_equal(replace_as("a", "{\"id\":\"c\",\"pk\":1,\"ttl\":900}"),
                      RN_OK);
     assert_false(doc.created);
     assert_int_equal(doc.rid, rid);
     assert_int_equal(doc.place.lsn, 3);
-    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_NOT_FOUND);
-    assert_int_equal(read_document_rid(&db, box, rid, &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[1]", "a", &doc),
+                     RN_NOT_FOUND);
+    assert_int_equal(read_document_rid(&db, one_container, rid, &doc), RN_OK);
     assert_has("{\"id\":\"c\",");
-    assert_int_equal(read_document(&db, box, "[1]", "c", &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[1]", "c", &doc),
+                     RN_OK);
     for (size_t i = 0; i < sizeof(tags); i++)
-        assert_int_equal(count_rows(&db, box, tags[i]), i < 3 ? 2 : 1);
+        assert_int_equal(count_rows(&db, one_container, tags[i]),
+                         i < 3 ? 2 : 1);
     assert_int_equal(del("[1]", "c"), RN_OK);
     for (size_t i = 0; i < sizeof(tags); i++)
-        assert_int_equal(count_rows(&db, box, tags[i]), i < 3 ? 1 : 0);
+        assert_int_equal(count_rows(&db, one_container, tags[i]),
+                         i < 3 ? 1 : 0);
 }
 
 static void an_id_whose_document_has_expired_is_free_for_a_replacement(void **s)
@@ -189,9 +198,9 @@ static void an_id_whose_document_has_expired_is_free_for_a_replacement(void **s)
     rn_sim_wall_jump(db.sim, 6000);
     assert_int_equal(replace_as("a", "{\"id\":\"b\",\"pk\":1}"), RN_OK);
     assert_int_equal(doc.place.lsn, 4); /* the burial has one of its own */
-    assert_int_equal(count_rows(&db, box, 'd'), 1);
-    assert_int_equal(count_rows(&db, box, 'f'), 1);
-    assert_int_equal(count_rows(&db, box, 't'), 0);
+    assert_int_equal(count_rows(&db, one_container, 'd'), 1);
+    assert_int_equal(count_rows(&db, one_container, 'f'), 1);
+    assert_int_equal(count_rows(&db, one_container, 't'), 0);
 }
 
 static void one_id_under_two_keys_is_two_documents(void **state)
@@ -210,7 +219,8 @@ static void one_id_under_two_keys_is_two_documents(void **state)
                      RN_CONFLICT); /* undefined, too */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         snprintf(key, sizeof(key), "[%s]", keys[i]);
-        assert_int_equal(read_document(&db, box, key, "a", &doc), RN_OK);
+        assert_int_equal(read_document(&db, one_container, key, "a", &doc),
+                         RN_OK);
         snprintf(body, sizeof(body), "\"pk\":%s,", keys[i]);
         assert_has(body);
     }
@@ -265,8 +275,8 @@ static void bad_documents_are_refused_and_leave_nothing(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct asked asked = { .pk = rows[i].pk, .id = "a" };
 
-        if (write_document(&db, box, rows[i].verb, rows[i].body, &asked,
-                           &doc) != RN_BAD_REQUEST)
+        if (write_document(&db, one_container, rows[i].verb, rows[i].body,
+                           &asked, &doc) != RN_BAD_REQUEST)
             fail_msg("%s: %d", rows[i].body, doc.rc);
         assert_int_equal(doc.err.reason, rows[i].reason);
         assert_true(doc.err.text[0] != '\0');
@@ -289,7 +299,8 @@ static void a_document_may_have_two_megabytes_and_no_more(void **state)
     assert_int_equal(put(RN_DOCUMENT_CREATE, body), RN_TOO_LARGE);
     memcpy(body + RN_DOCUMENT_MAX - 2, "\"}", 3);
     assert_int_equal(put(RN_DOCUMENT_CREATE, body), RN_OK);
-    assert_int_equal(read_document(&db, box, "[{}]", "a", &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[{}]", "a", &doc),
+                     RN_OK);
     free(body);
     body = strdup(doc.body); /* with what was added to it */
     assert_int_equal(put(RN_DOCUMENT_REPLACE, body), RN_OK);
@@ -330,7 +341,7 @@ static void conditions_are_upon_what_is_there(void **state)
                                .if_match = rows[i].if_match,
                                .if_none_match = rows[i].if_none_match };
 
-        write_document(&db, box, rows[i].verb,
+        write_document(&db, one_container, rows[i].verb,
                        rows[i].verb == RN_DOCUMENT_DELETE ? NULL : body, &asked,
                        &doc);
         assert_int_equal(doc.rc, rows[i].rc);
@@ -343,10 +354,10 @@ static void a_condition_on_nothing_lets_an_upsert_create(void **state)
     struct asked asked = { .pk = "[1]", .id = "a", .if_match = "\"x\"" };
 
     (void)state;
-    assert_int_equal(write_document(&db, box, RN_DOCUMENT_REPLACE,
+    assert_int_equal(write_document(&db, one_container, RN_DOCUMENT_REPLACE,
                                     "{\"id\":\"a\",\"pk\":1}", &asked, &doc),
                      RN_NOT_FOUND);
-    assert_int_equal(write_document(&db, box, RN_DOCUMENT_UPSERT,
+    assert_int_equal(write_document(&db, one_container, RN_DOCUMENT_UPSERT,
                                     "{\"id\":\"a\",\"pk\":1}", &asked, &doc),
                      RN_OK);
     assert_true(doc.created);
@@ -396,10 +407,13 @@ static void a_document_past_its_time_is_not_there(void **state)
         put(RN_DOCUMENT_CREATE, "{\"id\":\"a\",\"pk\":1,\"ttl\":10}"), RN_OK);
     rid = doc.rid;
     rn_sim_wall_jump(db.sim, 9000);
-    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[1]", "a", &doc),
+                     RN_OK);
     rn_sim_wall_jump(db.sim, 1000);
-    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_NOT_FOUND);
-    assert_int_equal(read_document_rid(&db, box, rid, &doc), RN_NOT_FOUND);
+    assert_int_equal(read_document(&db, one_container, "[1]", "a", &doc),
+                     RN_NOT_FOUND);
+    assert_int_equal(read_document_rid(&db, one_container, rid, &doc),
+                     RN_NOT_FOUND);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "{\"id\":\"a\",\"pk\":1}"),
                      RN_NOT_FOUND);
     assert_int_equal(del("[1]", "a"), RN_NOT_FOUND);
@@ -407,7 +421,8 @@ static void a_document_past_its_time_is_not_there(void **state)
     assert_true(doc.created);
     assert_int_not_equal(doc.rid, rid);
     assert_int_equal(doc.place.lsn, 3); /* the old one's end took one */
-    assert_int_equal(read_document_rid(&db, box, rid, &doc), RN_NOT_FOUND);
+    assert_int_equal(read_document_rid(&db, one_container, rid, &doc),
+                     RN_NOT_FOUND);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "{\"id\":\"a\",\"pk\":1}"),
                      RN_OK);
 }
@@ -437,11 +452,11 @@ static void the_containers_default_holds_for_those_without_their_own(void **s)
 
         snprintf(text, sizeof(text), CONTAINER_HASHED("t%zu", "2", "%s"), i,
                  rows[i].more);
-        box_use(text);
+        one_container_use(text);
         snprintf(text, sizeof(text), "{\"id\":\"a\",\"pk\":1%s}", rows[i].ttl);
         assert_int_equal(put(RN_DOCUMENT_CREATE, text), RN_OK);
         rn_sim_wall_jump(db.sim, rows[i].after_s * 1000);
-        if (read_document(&db, box, "[1]", "a", &doc) != rows[i].rc)
+        if (read_document(&db, one_container, "[1]", "a", &doc) != rows[i].rc)
             fail_msg("%s %s after %d s: %d", rows[i].more, rows[i].ttl,
                      (int)rows[i].after_s, doc.rc);
     }
@@ -462,8 +477,10 @@ static void a_document_is_found_by_its_rid_where_it_lies(void **state)
         struct document by_rid = { 0 };
 
         snprintf(key, sizeof(key), "[%d]", i);
-        assert_int_equal(read_document(&db, box, key, "a", &doc), RN_OK);
-        assert_int_equal(read_document_rid(&db, box, rids[i], &by_rid), RN_OK);
+        assert_int_equal(read_document(&db, one_container, key, "a", &doc),
+                         RN_OK);
+        assert_int_equal(
+            read_document_rid(&db, one_container, rids[i], &by_rid), RN_OK);
         assert_string_equal(doc.body, by_rid.body);
         assert_int_equal(doc.place.range, by_rid.place.range);
         assert_int_equal(doc.place.lsn, by_rid.place.lsn);
@@ -471,8 +488,10 @@ static void a_document_is_found_by_its_rid_where_it_lies(void **state)
         document_clear(&by_rid);
     }
     assert_int_equal(del("[7]", "a"), RN_OK);
-    assert_int_equal(read_document_rid(&db, box, rids[7], &doc), RN_NOT_FOUND);
-    assert_int_equal(read_document_rid(&db, box, 0, &doc), RN_NOT_FOUND);
+    assert_int_equal(read_document_rid(&db, one_container, rids[7], &doc),
+                     RN_NOT_FOUND);
+    assert_int_equal(read_document_rid(&db, one_container, 0, &doc),
+                     RN_NOT_FOUND);
 }
 
 /* ---- ids that are new -----------------------------------------------------
@@ -508,7 +527,7 @@ static void a_new_id_is_not_looked_for_where_all_are_known(void **state)
 
     (void)state;
     known = looks_of(0, 1000);
-    box_reopen();
+    one_container_reopen();
     assert_true(looks_of(1000, 1) > 0);
     assert_true(is_partial());
     database_settle(&db);
@@ -524,7 +543,7 @@ static void every_id_is_found_while_a_filter_is_filled(void **state)
 
     (void)state;
     (void)looks_of(0, 3000);
-    box_reopen();
+    one_container_reopen();
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(create(i * 30), RN_CONFLICT);
         assert_int_equal(create(3000 + i), RN_OK);
@@ -540,7 +559,7 @@ static void keys_that_cannot_be_read_end_a_filter(void **state)
 {
     (void)state;
     (void)looks_of(0, 1000);
-    box_reopen();
+    one_container_reopen();
     assert_int_equal(create(1000), RN_OK);
     assert_true(is_partial());
     faulty_fail(db.store, FAULTY_NEXT, 1, 1, RN_CORRUPT);
@@ -555,7 +574,7 @@ static void a_container_may_go_while_its_filter_is_filled(void **state)
 {
     (void)state;
     (void)looks_of(0, 1000);
-    box_reopen();
+    one_container_reopen();
     assert_int_equal(create(1000), RN_OK);
     assert_true(is_partial());
     assert_int_equal(change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL),
@@ -580,7 +599,7 @@ static void an_id_that_was_there_is_found_however_many_came_since(void **state)
     assert_int_equal(create(6000), RN_IO);
     assert_int_equal(create(6000), RN_OK);
     assert_int_equal(create(6000), RN_CONFLICT);
-    box_reopen();
+    one_container_reopen();
     for (unsigned i = 0; i < 5000; i += 7)
         assert_int_equal(create(i), RN_CONFLICT);
 }
@@ -589,17 +608,18 @@ static void an_id_that_was_there_is_found_however_many_came_since(void **state)
 
 static void everything_is_there_after_a_restart(void **state)
 {
-    struct rn_object *old = rn_object_share(box);
+    struct rn_object *old = rn_object_share(one_container);
     char *before;
 
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "{\"id\":\"a\",\"pk\":1}"), RN_OK);
     before = strdup(doc.body);
-    box_reopen();
-    assert_true(rn_view_eq(box->body, old->body));
-    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_OK);
+    one_container_reopen();
+    assert_true(rn_view_eq(one_container->body, old->body));
+    assert_int_equal(read_document(&db, one_container, "[1]", "a", &doc),
+                     RN_OK);
     assert_string_equal(doc.body, before);
-    box_put("{\"id\":\"b\",\"pk\":1}");
+    one_container_put("{\"id\":\"b\",\"pk\":1}");
     assert_int_equal(doc.place.lsn, 2);
     free(before);
     rn_object_release(old);
@@ -607,9 +627,11 @@ static void everything_is_there_after_a_restart(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, box_setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, one_container_setup,                 \
+                                    one_container_close)
 #define SPREAD(name)                                                           \
-    cmocka_unit_test_setup_teardown(name, setup_ranges, box_close)
+    cmocka_unit_test_setup_teardown(name, setup_ranges, one_container_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_document_is_read_as_it_was_stored),
         CASE(keys_with_one_hash_do_not_have_each_others_documents),

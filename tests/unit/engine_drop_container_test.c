@@ -4,7 +4,7 @@
  * An engine over `mem` in the simulation.  All keys under the container's
  * number are counted in the store.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "cosmos/status.h"
 #include "engine/own.h"
@@ -16,7 +16,7 @@ enum { COUNT = 300 };
 static int setup(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(""), 1);
+    return one_container_open(CONTAINER(""), 1);
 }
 
 static void fill(void)
@@ -25,7 +25,7 @@ static void fill(void)
 
     for (int n = 0; n < COUNT; n++) {
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", n, n);
-        box_put(body);
+        one_container_put(body);
     }
 }
 
@@ -43,21 +43,21 @@ static void a_deleted_container_leaves_no_key_and_no_number(void **state)
 
     (void)state;
     fill();
-    assert_true(keys_of(box->number) >= 3 * COUNT);
+    assert_true(keys_of(one_container->number) >= 3 * COUNT);
     assert_int_equal(change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL),
                      RN_OK);
     assert_null(
         rn_catalog_find(db.engine, RN_KIND_CONTAINER, owner, RN_LIT("c")));
-    assert_int_equal(
-        box_write(RN_DOCUMENT_CREATE, NULL, NULL, "{\"id\":\"late\"}"),
-        RN_NOT_FOUND);
+    assert_int_equal(one_container_write(RN_DOCUMENT_CREATE, NULL, NULL,
+                                         "{\"id\":\"late\"}"),
+                     RN_NOT_FOUND);
     assert_int_equal(doc.err.reason, RN_REASON_OWNER);
     again = make_container(&db, owner, CONTAINER(""));
     database_settle(&db);
-    assert_int_equal(keys_of(box->number), 0);
+    assert_int_equal(keys_of(one_container->number), 0);
     assert_int_equal(db.engine->blooms.len, 1);
-    assert_true(again->number > box->number);
-    assert_false(rn_rid_eq(again->rid, box->rid));
+    assert_true(again->number > one_container->number);
+    assert_false(rn_rid_eq(again->rid, one_container->rid));
     assert_int_equal(read_document(&db, again, "[1]", "1", &doc), RN_NOT_FOUND);
     rn_object_release(again);
 }
@@ -71,8 +71,8 @@ static void sweeping_goes_on_after_a_restart(void **state)
         RN_OK);
     database_reopen(&db);
     database_settle(&db);
-    assert_int_equal(keys_of(box->number), 0);
-    assert_null(rn_catalog_find_rid(db.engine, box->rid));
+    assert_int_equal(keys_of(one_container->number), 0);
+    assert_null(rn_catalog_find_rid(db.engine, one_container->rid));
 }
 
 /* ---- databases ----------------------------------------------------------- */
@@ -98,16 +98,16 @@ static size_t listed(enum rn_kind kind, struct rn_rid of)
     return count;
 }
 
-/* Another database with a container, which is `box` from now on, and many
- * containers in the first; how many objects the first has. */
+/* Another database with a container, which is `one_container` from now on, and
+ * many containers in the first; how many objects the first has. */
 static size_t fill_database(void)
 {
     struct rn_rid other = make_database(&db, "other");
     char body[200];
     size_t before;
 
-    rn_object_release(box);
-    box = make_container(&db, other, CONTAINER(""));
+    rn_object_release(one_container);
+    one_container = make_container(&db, other, CONTAINER(""));
     before = objects();
     for (int n = 0; n < CONTAINERS; n++) {
         snprintf(body, sizeof(body), CONTAINER_HASHED("%d", "2", ""), n);
@@ -157,7 +157,7 @@ static void a_deleted_database_is_gone_at_once_and_goes_in_slices(void **state)
     drop();
     nothing_of_it_is_seen(gone);
     /* A write waits for no more than a slice. */
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     assert_true(objects() > all - in_it / 2);
 
     again = make_database(&db, "d"); /* its name is free */
@@ -170,7 +170,8 @@ static void a_deleted_database_is_gone_at_once_and_goes_in_slices(void **state)
     assert_int_equal(db.engine->dropped, 0);
     assert_int_equal(listed(RN_KIND_CONTAINER, again), 1);
     assert_int_equal(listed(RN_KIND_CONTAINER, (struct rn_rid){ 0 }), 2);
-    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_OK);
+    assert_int_equal(read_document(&db, one_container, "[1]", "a", &doc),
+                     RN_OK);
     rn_object_release(c);
 }
 
@@ -187,9 +188,9 @@ static void a_restart_between_two_slices_goes_on_with_them(void **state)
     drop();
     for (int i = 0; i < 3; i++) {
         assert_true(objects() > all - in_it);
-        box_reopen();
+        one_container_reopen();
         nothing_of_it_is_seen(gone);
-        box_put("{\"id\":\"a\",\"pk\":1}"); /* and a slice */
+        one_container_put("{\"id\":\"a\",\"pk\":1}"); /* and a slice */
     }
     database_settle(&db);
     assert_int_equal(objects(), all - in_it);
@@ -199,7 +200,8 @@ static void a_restart_between_two_slices_goes_on_with_them(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, setup, one_container_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_deleted_container_leaves_no_key_and_no_number),
         CASE(sweeping_goes_on_after_a_restart),

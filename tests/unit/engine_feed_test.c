@@ -4,7 +4,7 @@
  * last change of each document was; a feed must give just those, in order,
  * whatever part of the container, place and budget it is read with.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "base/prng.h"
 #include "engine/feed/feed.h"
@@ -56,7 +56,8 @@ static enum rn_code read_once(struct rn_feed_scan scan, struct read *out)
     struct rn_feed f = { 0 };
     struct rn_row_range row;
     struct rn_change change;
-    enum rn_code rc = rn_snapshot_begin(&r, db.engine, box->container, NULL);
+    enum rn_code rc =
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL);
 
     memset(out, 0, sizeof(*out));
     assert_int_equal(rc, RN_OK);
@@ -93,13 +94,13 @@ static void documents_come_in_the_order_of_their_last_change(void **state)
 
     (void)state;
     assert_ids(scan, "");
-    box_put("{\"id\":\"a\",\"pk\":1}");
-    box_put("{\"id\":\"b\",\"pk\":2}");
-    box_put("{\"id\":\"c\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"b\",\"pk\":2}");
+    one_container_put("{\"id\":\"c\",\"pk\":1}");
     assert_ids(scan, "a b c ");
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     assert_ids(scan, "b c a ");
-    box_del("[2]", "b");
+    one_container_del("[2]", "b");
     assert_ids(scan, "c a ");
     scan.after = 3;
     assert_ids(scan, "a ");
@@ -113,8 +114,8 @@ static void documents_come_in_the_order_of_their_last_change(void **state)
 static void an_expired_document_is_not_there(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"ttl\":10}");
-    box_put("{\"id\":\"b\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"ttl\":10}");
+    one_container_put("{\"id\":\"b\",\"pk\":1}");
     assert_ids(whole(), "a b ");
     rn_sim_wall_jump(db.sim, 9000);
     assert_ids(whole(), "a b ");
@@ -140,8 +141,9 @@ static uint64_t before_time(int64_t ts)
     struct rn_snapshot r = { 0 };
     uint64_t lsn = 0;
 
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
     assert_int_equal(rn_feed_find_time(&r, 0, ts, &lsn), RN_OK);
     rn_snapshot_end(&r);
     return lsn;
@@ -156,14 +158,14 @@ static void a_place_is_found_by_time(void **state)
     assert_int_equal(before_time(begin), 0);
     for (int i = 0; i < 200; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":%d}", i, i % 3);
-        box_put(body);
+        one_container_put(body);
         if (i % 2)
             rn_sim_wall_jump(db.sim, 3000);
     }
     /* Two a second at 0, 3, 6 ...; every third is deleted again. */
     for (int i = 0; i < 200; i += 3) {
         snprintf(body, sizeof(body), "d%d", i);
-        box_del(i % 3 ? "[1]" : "[0]", body);
+        one_container_del(i % 3 ? "[1]" : "[0]", body);
     }
     for (int64_t at = -2; at < 310; at++) {
         uint64_t lsn = before_time(begin + at);
@@ -183,9 +185,9 @@ static void only_what_is_late_enough_is_given(void **state)
     struct rn_feed_scan scan = whole();
 
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     rn_sim_wall_jump(db.sim, 5000);
-    box_put("{\"id\":\"b\",\"pk\":1}");
+    one_container_put("{\"id\":\"b\",\"pk\":1}");
     scan.since = rn_engine_now(db.engine);
     scan.since_upto = UINT64_MAX;
     assert_ids(scan, "b ");
@@ -201,7 +203,7 @@ static void pk_scan(struct rn_feed_scan *scan, const char *text,
                     struct rn_pk *pk, struct rn_arena *arena)
 {
     assert_int_equal(rn_pk_parse(rn_view_text(text), arena, pk, NULL), RN_OK);
-    rn_epk_range_of(&box->container->pkdef, pk, &scan->epks);
+    rn_epk_range_of(&one_container->container->pkdef, pk, &scan->epks);
     scan->pk = pk;
 }
 
@@ -214,14 +216,14 @@ static void a_key_costs_no_more_than_its_documents(void **state)
     char body[64];
 
     (void)state;
-    box_put("{\"id\":\"first\",\"pk\":\"rare\"}");
+    one_container_put("{\"id\":\"first\",\"pk\":\"rare\"}");
     for (int i = 0; i < 1000; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":\"often\"}", i);
-        box_put(body);
+        one_container_put(body);
         if (i == 500)
-            box_put("{\"id\":\"second\",\"pk\":\"rare\"}");
+            one_container_put("{\"id\":\"second\",\"pk\":\"rare\"}");
     }
-    box_put("{\"id\":\"first\",\"pk\":\"rare\"}");
+    one_container_put("{\"id\":\"first\",\"pk\":\"rare\"}");
     pk_scan(&scan, "[\"rare\"]", &pk, &arena);
     assert_int_equal(read_once(scan, out), RN_OK);
     assert_string_equal(out->ids, "second first ");
@@ -248,13 +250,13 @@ static void keys_of_one_epk_are_told_apart(void **state)
     char long_text[200], body[400], key[300];
 
     (void)state;
-    box_use(CONTAINER_V1(""));
+    one_container_use(CONTAINER_V1(""));
     memset(long_text, 'x', sizeof(long_text) - 1);
     long_text[sizeof(long_text) - 1] = 0;
     for (int i = 0; i < 6; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":\"%s%d\"}", i,
                  long_text, i % 2);
-        box_put(body);
+        one_container_put(body);
     }
     snprintf(key, sizeof(key), "[\"%s1\"]", long_text);
     pk_scan(&scan, key, &pk, &arena);
@@ -283,12 +285,12 @@ static void change_at_random(struct rn_prng *chance, struct model *m)
     if (m->lsn[k][i] && rn_prng_below(chance, 4) == 0) {
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u-%u", k, i);
-        box_del(pk, id);
+        one_container_del(pk, id);
         m->lsn[k][i] = 0;
         return;
     }
     snprintf(body, sizeof(body), "{\"id\":\"%u-%u\",\"pk\":%u}", k, i, k);
-    box_put(body);
+    one_container_put(body);
     m->lsn[k][i] = doc.place.etag.lsn;
 }
 
@@ -382,7 +384,9 @@ static void every_part_and_budget_gives_what_the_model_has(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, box_setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, one_container_setup,                 \
+                                    one_container_close)
     const struct CMUnitTest tests[] = {
         CASE(documents_come_in_the_order_of_their_last_change),
         CASE(an_expired_document_is_not_there),

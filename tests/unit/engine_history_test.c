@@ -5,7 +5,7 @@
  * short, a letter for the operation and what else it tells, and compared with
  * what was done.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "base/prng.h"
 #include "engine/feed/feed.h"
@@ -24,7 +24,7 @@ static char story[100000];
 static int setup(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(KEPT ",\"defaultTtl\":-1"), 1);
+    return one_container_open(CONTAINER(KEPT ",\"defaultTtl\":-1"), 1);
 }
 
 /* ---- what the history says ----------------------------------------------- */
@@ -75,9 +75,9 @@ static const char *history_of(uint32_t range, uint64_t after)
     struct rn_buf out = RN_BUF_INIT(sizeof(story) - 1);
     struct rn_feed_scan scan = {
         .range = range,
-        .epks = rn_container_range(box->container, range)->epks,
+        .epks = rn_container_range(one_container->container, range)->epks,
         .after = after,
-        .upto = lsn_of(&db, box, range),
+        .upto = lsn_of(&db, one_container, range),
         .since = INT64_MIN,
         .all_versions = true,
         .entries_max = 100000,
@@ -87,8 +87,9 @@ static const char *history_of(uint32_t range, uint64_t after)
     struct rn_feed feed = { 0 };
     struct rn_change c;
 
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
     assert_int_equal(rn_feed_open(&feed, &r, &scan, NULL), RN_OK);
     while (!rn_feed_next(&feed, &c))
         tell(&c, &out);
@@ -106,8 +107,9 @@ static uint64_t lost_of(uint32_t range, const struct rn_epk_range *epks)
     struct rn_snapshot r = { 0 };
     uint64_t lsn = 0;
 
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
     assert_int_equal(rn_history_lost(&r, range, epks, &lsn), RN_OK);
     rn_snapshot_end(&r);
     return lsn;
@@ -123,12 +125,13 @@ static uint64_t lost(void)
 static void each_change_leaves_an_entry(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    box_put("{\"id\":\"b\",\"pk\":2,\"x\":1}");
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}"); /* the same is a change, too */
-    box_del("[1]", "a");
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_put("{\"id\":\"b\",\"pk\":2,\"x\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    one_container_put(
+        "{\"id\":\"a\",\"pk\":1,\"x\":2}"); /* the same is a change, too */
+    one_container_del("[1]", "a");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
     assert_string_equal(history_of(0, 0), "c1:a=1 c2:b=1 r3<1:a=2 r4<3:a=2 "
                                           "d5<4:a c6:a=3");
     assert_string_equal(history_of(0, 4), "d5<4:a c6:a=3");
@@ -141,29 +144,29 @@ static void what_is_refused_leaves_none(void **state)
     struct asked asked = { .pk = "[1]", .id = "a", .if_match = "\"no\"" };
 
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    assert_int_equal(write_document(&db, box, RN_DOCUMENT_CREATE,
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    assert_int_equal(write_document(&db, one_container, RN_DOCUMENT_CREATE,
                                     "{\"id\":\"a\",\"pk\":1,\"x\":2}", NULL,
                                     &doc),
                      RN_CONFLICT);
-    assert_int_equal(
-        write_document(&db, box, RN_DOCUMENT_DELETE, NULL, &asked, &doc),
-        RN_PRECONDITION);
+    assert_int_equal(write_document(&db, one_container, RN_DOCUMENT_DELETE,
+                                    NULL, &asked, &doc),
+                     RN_PRECONDITION);
     assert_string_equal(history_of(0, 0), "c1:a=1");
 }
 
 static void an_end_by_time_is_told_from_a_delete(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1,\"ttl\":5}");
-    box_put("{\"id\":\"b\",\"pk\":1,\"x\":1,\"ttl\":5}");
-    box_del("[1]", "b");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1,\"ttl\":5}");
+    one_container_put("{\"id\":\"b\",\"pk\":1,\"x\":1,\"ttl\":5}");
+    one_container_del("[1]", "b");
     turn_clock(6);
     assert_string_equal(history_of(0, 0), "c1:a=1 c2:b=1 d3<2:b d4<1:a!");
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2,\"ttl\":5}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":2,\"ttl\":5}");
     database_settle(&db);
     rn_sim_wall_jump(db.sim, 10000);
-    box_put(
+    one_container_put(
         "{\"id\":\"a\",\"pk\":1,\"x\":3,\"ttl\":5}"); /* over the expired one */
     assert_string_equal(history_of(0, 4), "c5:a=2 d6<5:a! c7:a=3");
 }
@@ -171,10 +174,10 @@ static void an_end_by_time_is_told_from_a_delete(void **state)
 static void previous_images_are_told_if_asked_for(void **state)
 {
     (void)state;
-    box_redefine(CONTAINER(PREVIOUS));
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
-    box_del("[1]", "a");
+    one_container_redefine(CONTAINER(PREVIOUS));
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    one_container_del("[1]", "a");
     assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2(1) d3<2:a(2)");
 }
 
@@ -194,8 +197,8 @@ static void envelopes_are_as_clients_expect(void **state)
     struct rn_buf out = RN_BUF_INIT(1000);
 
     (void)state;
-    assert_int_equal(rn_history_print(&h, 9, &box->container->pkdef, &out),
-                     RN_OK);
+    assert_int_equal(
+        rn_history_print(&h, 9, &one_container->container->pkdef, &out), RN_OK);
     assert_int_equal(rn_buf_add(&out, rn_view_of("", 1)), RN_OK);
     assert_string_equal(out.at, want);
     rn_buf_clear(&out);
@@ -205,8 +208,8 @@ static void envelopes_are_as_clients_expect(void **state)
                                  .previous_lsn = 8,
                                  .current = RN_LIT("{\"x\":2}"),
                                  .previous = RN_LIT("{\"x\":1}") };
-    assert_int_equal(rn_history_print(&h, 9, &box->container->pkdef, &out),
-                     RN_OK);
+    assert_int_equal(
+        rn_history_print(&h, 9, &one_container->container->pkdef, &out), RN_OK);
     assert_int_equal(rn_buf_add(&out, rn_view_of("", 1)), RN_OK);
     assert_string_equal(out.at,
                         "{\"current\":{\"x\":2},\"previous\":{\"x\":1},"
@@ -220,19 +223,19 @@ static void envelopes_are_as_clients_expect(void **state)
 static void entries_go_when_they_are_too_old(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     turn_clock(300);
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
     turn_clock(299);
     assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2");
     turn_clock(2);
     assert_string_equal(history_of(0, 0), "r2<1:a=2");
     assert_int_equal(lost(), 1);
-    box_del("[1]", "a");
+    one_container_del("[1]", "a");
     turn_clock(1000);
-    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 0);
     assert_int_equal(lost(), 3);
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
     assert_string_equal(history_of(0, 3), "c4:a=3");
     assert_int_equal(lost(), 3);
 }
@@ -244,20 +247,21 @@ static void many_entries_go_in_slices(void **state)
     (void)state;
     for (int i = 0; i < 1000; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":1}", i);
-        box_put(body);
+        one_container_put(body);
     }
     turn_clock(601);
-    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 1000);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 1000);
     assert_int_equal(lost(), 1000);
-    assert_int_equal(lsn_of(&db, box, 0), 1000); /* nothing was written */
+    assert_int_equal(lsn_of(&db, one_container, 0),
+                     1000); /* nothing was written */
 }
 
 static void entries_kept_for_ever_stay(void **state)
 {
     (void)state;
-    box_redefine(CONTAINER(FOR_EVER));
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_redefine(CONTAINER(FOR_EVER));
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     turn_clock(100000000);
     assert_string_equal(history_of(0, 0), "c1:a=1");
     assert_int_equal(lost(), 0);
@@ -266,12 +270,12 @@ static void entries_kept_for_ever_stay(void **state)
 static void a_longer_or_shorter_time_counts_at_once(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    box_redefine(
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_redefine(
         CONTAINER(",\"changeFeedPolicy\":{\"retentionDuration\":1000}"));
     turn_clock(1000);
     assert_string_equal(history_of(0, 0), "c1:a=1");
-    box_redefine(CONTAINER(KEPT));
+    one_container_redefine(CONTAINER(KEPT));
     database_settle(&db);
     assert_string_equal(history_of(0, 0), "");
     assert_int_equal(lost(), 1);
@@ -280,10 +284,10 @@ static void a_longer_or_shorter_time_counts_at_once(void **state)
 static void a_restart_goes_on_with_it(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
     turn_clock(400);
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
-    box_reopen();
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    one_container_reopen();
     assert_string_equal(history_of(0, 0), "c1:a=1 r2<1:a=2");
     turn_clock(201);
     assert_string_equal(history_of(0, 0), "r2<1:a=2");
@@ -293,8 +297,9 @@ static void a_restart_goes_on_with_it(void **state)
 
 static void split(uint32_t range)
 {
-    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = range }),
-                     RN_OK);
+    assert_int_equal(
+        one_container_split_merge(&(struct rn_split_merge){ .range = range }),
+        RN_OK);
 }
 
 static void merge(uint32_t range, uint32_t with)
@@ -303,7 +308,7 @@ static void merge(uint32_t range, uint32_t with)
                                    .range = range,
                                    .with = with };
 
-    assert_int_equal(box_reshape(&like), RN_OK);
+    assert_int_equal(one_container_split_merge(&like), RN_OK);
 }
 
 static size_t entries_of(uint32_t range, uint64_t after)
@@ -323,7 +328,7 @@ static void descendants_tell_the_history_of_their_ancestors(void **state)
     (void)state;
     for (int i = 0; i < 20; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i, i);
-        box_put(body);
+        one_container_put(body);
     }
     split(0);
     database_settle(&db); /* documents are at home by then */
@@ -332,7 +337,7 @@ static void descendants_tell_the_history_of_their_ancestors(void **state)
     for (int i = 0; i < 20; i++) {
         snprintf(pk, sizeof(pk), "[%d]", i);
         snprintf(id, sizeof(id), "%d", i);
-        box_del(pk, id);
+        one_container_del(pk, id);
     }
     assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 40);
     merge(1, 2);
@@ -349,23 +354,24 @@ static void versions_come_home_and_are_complete_on_the_way(void **state)
     for (int i = 0; i < 200; i++) { /* more than a slice */
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i % 20,
                  i % 20);
-        box_put(body);
+        one_container_put(body);
     }
     split(0);
-    assert_int_equal(range_of(&db, box, 0).state, RN_RANGE_DEAD);
-    for (int i = 0; i < 100 && range_of(&db, box, 0).state != RN_RANGE_BARE;
+    assert_int_equal(range_of(&db, one_container, 0).state, RN_RANGE_DEAD);
+    for (int i = 0;
+         i < 100 && range_of(&db, one_container, 0).state != RN_RANGE_BARE;
          i++) {
         assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 200);
         assert_true(rn_sim_step(db.sim));
     }
-    assert_int_equal(range_of(&db, box, 0).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, one_container, 0).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(1, 0) + entries_of(2, 0), 200);
     merge(1, 2);
     database_settle(&db);
-    assert_int_equal(range_of(&db, box, 1).state, RN_RANGE_BARE);
-    assert_int_equal(range_of(&db, box, 2).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, one_container, 1).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, one_container, 2).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(3, 0), 200);
-    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 200);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 200);
 }
 
 /* ---- gaps ---------------------------------------------------------------- */
@@ -375,16 +381,16 @@ static void put_key(int pk)
     char body[60];
 
     snprintf(body, sizeof(body), "{\"id\":\"a\",\"pk\":%d}", pk);
-    box_put(body);
+    one_container_put(body);
 }
 
 /* A key that lies in the range; it and others are written to find it. */
 static int key_in(uint32_t range)
 {
-    uint64_t before = lsn_of(&db, box, range);
+    uint64_t before = lsn_of(&db, one_container, range);
     int pk = 0;
 
-    for (put_key(pk); lsn_of(&db, box, range) == before; put_key(pk))
+    for (put_key(pk); lsn_of(&db, one_container, range) == before; put_key(pk))
         pk++;
     return pk;
 }
@@ -397,25 +403,25 @@ static void what_one_of_merged_ranges_lost_the_other_has(void **state)
 
     (void)state;
     split(0);
-    low = range_of(&db, box, 1).epks;
-    high = range_of(&db, box, 2).epks;
+    low = range_of(&db, one_container, 1).epks;
+    high = range_of(&db, one_container, 2).epks;
     keys[0] = key_in(1);
     keys[1] = key_in(2);
     for (int i = 0; i < 50; i++)
         put_key(keys[1]);
-    few = lsn_of(&db, box, 1);
-    many = lsn_of(&db, box, 2);
+    few = lsn_of(&db, one_container, 1);
+    many = lsn_of(&db, one_container, 2);
     turn_clock(1000);
     put_key(keys[0]);
     put_key(keys[1]);
     merge(1, 2);
     database_settle(&db);
-    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 2);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 2);
     assert_int_equal(lost_of(3, &low), few);
     assert_int_equal(lost_of(3, &high), many);
     assert_int_equal(lost_of(3, &rn_epk_all), many);
     turn_clock(1000); /* they lie in the merged range by now */
-    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 0);
     assert_int_equal(lost_of(3, &low), few + 1);
     assert_int_equal(lost_of(3, &high), many + 1);
 }
@@ -423,27 +429,27 @@ static void what_one_of_merged_ranges_lost_the_other_has(void **state)
 static void what_happened_without_a_policy_is_told_as_lost(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    box_redefine(CONTAINER(""));
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_redefine(CONTAINER(""));
     assert_int_equal(lost(), 0); /* so far nothing is */
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":2}");
     assert_int_equal(lost(), 2);
-    box_redefine(CONTAINER(FOR_EVER));
+    one_container_redefine(CONTAINER(FOR_EVER));
     assert_int_equal(lost(), 2);
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":3}");
     assert_string_equal(history_of(0, 2), "r3<2:a=3");
     assert_int_equal(lost(), 2);
-    box_reopen();
+    one_container_reopen();
     assert_int_equal(lost(), 2);
 }
 
 static void a_policy_taken_away_takes_its_entries(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
-    box_redefine(CONTAINER(""));
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
+    one_container_redefine(CONTAINER(""));
     database_settle(&db);
-    assert_int_equal(count_rows(&db, box, RN_TAG_HISTORY), 0);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 0);
     assert_int_equal(lost(), 1);
 }
 
@@ -511,8 +517,9 @@ static void a_deletion_that_does_not_tell_of_what_is_damaged(void **state)
                                     .previous = rn_view_text(images[i]) };
         struct rn_buf out = RN_BUF_INIT(1000);
 
-        assert_int_equal(rn_history_print(&h, 9, &box->container->pkdef, &out),
-                         RN_CORRUPT);
+        assert_int_equal(
+            rn_history_print(&h, 9, &one_container->container->pkdef, &out),
+            RN_CORRUPT);
         rn_buf_release(&out);
     }
 }
@@ -544,7 +551,8 @@ static void a_policy_that_is_none_is_refused(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, setup, one_container_close)
     static const struct CMUnitTest tests[] = {
         CASE(each_change_leaves_an_entry),
         CASE(what_is_refused_leaves_none),

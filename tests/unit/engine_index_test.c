@@ -129,7 +129,7 @@ static void a_reopened_engine_goes_on_building(void **state)
     fill(1500);
     assert_int_equal(change_index("/a", false), RN_OK);
     for (int i = 0; i < 20; i++) {
-        box_reopen();
+        one_container_reopen();
         db.engine->indexer.fill_batch = 90;
         (void)rn_sim_step(db.sim);
         (void)rn_sim_step(db.sim);
@@ -143,7 +143,7 @@ static void a_reopened_engine_goes_on_building(void **state)
     assert_true(was_building);
     assert_string_equal(look(), "0:complete");
     assert_int_equal(change_index("/a", true), RN_OK);
-    box_reopen();
+    one_container_reopen();
     assert_int_equal(put_indexed(RN_DOCUMENT_UPSERT, "5", 1, ",\"a\":99"),
                      RN_OK);
     indexes_settle();
@@ -170,7 +170,7 @@ static void a_write_in_the_group_that_makes_it_is_not_missed(void **state)
     };
     struct rn_index_key keys[2];
     struct rn_index_change made = { .done.call = ignore,
-                                    .container = box->container,
+                                    .container = one_container->container,
                                     .keys = keys };
     struct queued writes[8];
 
@@ -204,13 +204,13 @@ static void a_policy_without_the_path_drops_it(void **state)
         char body[1000];
 
         print_message("%s\n", policies[i]);
-        box_redefine(DEFINITION(COMPOSITE));
+        one_container_redefine(DEFINITION(COMPOSITE));
         assert_int_equal(change_index("/a", false), RN_OK);
         assert_int_equal(change_index("/a -/b", false), RN_OK);
         indexes_settle();
         assert_string_equal(look(), "0:complete 1:complete");
         snprintf(body, sizeof(body), DEFINITION("%s"), policies[i]);
-        box_redefine(body);
+        one_container_redefine(body);
         indexes_settle();
         assert_string_equal(look(), "");
         assert_int_equal(rows_now(), 0);
@@ -219,7 +219,7 @@ static void a_policy_without_the_path_drops_it(void **state)
 
 static void a_container_takes_its_indexes_with_it(void **state)
 {
-    struct rn_object *old = box;
+    struct rn_object *old = one_container;
     struct rn_arena arena = RN_ARENA_INIT(1 << 20);
     struct rn_txn *txn = NULL;
     struct rn_indexes all;
@@ -230,7 +230,7 @@ static void a_container_takes_its_indexes_with_it(void **state)
     assert_int_equal(change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL),
                      RN_OK);
     indexes_settle();
-    box = make_container(&db, owner, DEFINITION(COMPOSITE));
+    one_container = make_container(&db, owner, DEFINITION(COMPOSITE));
     assert_int_equal(count_rows(&db, old, RN_TAG_INDEX), 0);
     assert_int_equal(
         rn_txn_begin(db.store, RN_TXN_READ, (struct rn_lock){ 0 }, &txn, NULL),
@@ -253,14 +253,14 @@ static void an_index_that_nobody_uses_goes_after_a_week(void **state)
     assert_int_equal(change_index("/b", false), RN_OK);
     indexes_settle();
     for (int day = 0; day < 6; day++) {
-        rn_index_note_used(db.engine, box->number, 1);
+        rn_index_note_used(db.engine, one_container->number, 1);
         turn_clock(DAY + 60);
         assert_string_equal(look(), "0:complete 1:complete");
         if (day == 3) { /* it is remembered */
-            box_reopen();
+            one_container_reopen();
         }
     }
-    rn_index_note_used(db.engine, box->number, 1);
+    rn_index_note_used(db.engine, one_container->number, 1);
     turn_clock(2 * DAY);
     assert_string_equal(look(), "1:complete");
     turn_clock(8 * DAY);
@@ -276,11 +276,11 @@ static void enough_misses_make_an_index(void **state)
     (void)state;
     fill(20);
     for (int i = 0; i < 3; i++)
-        rn_index_note_missed(db.engine, box, keys, count, 1999, 2000);
+        rn_index_note_missed(db.engine, one_container, keys, count, 1999, 2000);
     indexes_settle();
     assert_string_equal(look(), "");
     for (int i = 0; i < 2; i++)
-        rn_index_note_missed(db.engine, box, keys, count, 1002, 2000);
+        rn_index_note_missed(db.engine, one_container, keys, count, 1002, 2000);
     indexes_settle();
     assert_string_equal(look(), "0:complete");
 }
@@ -301,7 +301,7 @@ static void a_store_that_fails_leaves_an_index_exact(void **state)
     db.engine = NULL;
     db.store = faulty_new(db.store);
     assert_non_null(db.store);
-    box_reopen();
+    one_container_reopen();
     fill(1500);
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         bool is_drop = faults[i].call == FAULTY_DEL;

@@ -81,7 +81,7 @@ static void batch_something(struct rn_prng *c)
     char bodies[4][1400], more[1200], ids[4][12];
     struct rn_batch b = { .mode = rn_prng_percent(c, 70) ? RN_BATCH_ATOMIC
                                                          : RN_BATCH_EACH,
-                          .container = box->container,
+                          .container = one_container->container,
                           .pk = &pk,
                           .operations = list,
                           .count = 4 };
@@ -121,12 +121,12 @@ static void purge_something(struct rn_prng *c)
                                  .number = (double)rn_prng_below(c, KEYS) };
     struct rn_pk pk = { .count = 1, .values = { value } };
 
-    assert_int_equal(run_purge(&db, box, &pk), RN_OK);
+    assert_int_equal(run_purge(&db, one_container, &pk), RN_OK);
 }
 
 static void reshape_something(struct rn_prng *c)
 {
-    const struct rn_container *now = box->container;
+    const struct rn_container *now = one_container->container;
     size_t at = rn_prng_below(c, now->range_count);
     struct rn_split_merge like = { .verb = RN_SPLIT_MERGE_SPLIT,
                                    .range = now->ranges[at].id };
@@ -137,7 +137,7 @@ static void reshape_something(struct rn_prng *c)
                                         .range = now->ranges[at - 1].id,
                                         .with = now->ranges[at].id };
     }
-    assert_int_equal(box_reshape(&like), RN_OK);
+    assert_int_equal(one_container_split_merge(&like), RN_OK);
 }
 
 static void write_something(struct rn_prng *c)
@@ -162,10 +162,10 @@ static void write_something(struct rn_prng *c)
     case 3: /* under another id */
         snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"u\":\"%s\"%s}",
                  id, key, id, more);
-        (void)box_write(RN_DOCUMENT_REPLACE, pk, old, body);
+        (void)one_container_write(RN_DOCUMENT_REPLACE, pk, old, body);
         break;
     default:
-        (void)box_write(RN_DOCUMENT_DELETE, pk, id, NULL);
+        (void)one_container_write(RN_DOCUMENT_DELETE, pk, id, NULL);
         break;
     }
 }
@@ -186,7 +186,7 @@ static void do_something(struct rn_prng *c)
     else if (what < 88)
         reshape_something(c);
     else if (what < 90)
-        box_reopen();
+        one_container_reopen();
     else if (what < 95)
         assert_int_equal(change_index(indexes[rn_prng_below(c, 4)], what < 91),
                          RN_OK);

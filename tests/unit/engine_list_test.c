@@ -4,7 +4,7 @@
  * them, page by page while others are written, must have each once, whatever
  * part of the container it is of.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "base/prng.h"
 #include "engine/document/full_scan.h"
@@ -16,7 +16,7 @@
 static int setup_ranges(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":-1"), 5);
+    return one_container_open(CONTAINER(",\"defaultTtl\":-1"), 5);
 }
 
 enum { LISTED = 300, PAGE = 7 };
@@ -42,7 +42,8 @@ static bool list_page(struct listing *l)
     struct rn_documents d = { 0 };
     struct rn_snapshot r = { 0 };
     struct rn_view body;
-    enum rn_code rc = rn_snapshot_begin(&r, db.engine, box->container, NULL);
+    enum rn_code rc =
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL);
 
     assert_int_equal(rc, RN_OK);
     rc = rn_documents_open(&d, &r, &scan);
@@ -78,7 +79,7 @@ static void put_listed(enum rn_document_verb verb, int n)
     snprintf(id, sizeof(id), "i%d", n);
     snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d,\"n\":%d}", id,
              n / 4, n);
-    assert_int_equal(box_write(verb, NULL, id, body), RN_OK);
+    assert_int_equal(one_container_write(verb, NULL, id, body), RN_OK);
 }
 
 static void fill(void)
@@ -96,11 +97,11 @@ static void disturb(struct rn_prng *dice, int round)
     put_listed(RN_DOCUMENT_UPSERT, (n + 1) % LISTED);
     snprintf(id, sizeof(id), "s%d", round);
     snprintf(body, sizeof(body), "{\"id\":\"%s\",\"pk\":%d}", id, round);
-    box_put(body);
+    one_container_put(body);
     if (round % 2 == 0)
         return;
     snprintf(key, sizeof(key), "[%d]", round);
-    box_del(key, id);
+    one_container_del(key, id);
 }
 
 static void a_list_has_each_document_once_whatever_is_written(void **state)
@@ -130,8 +131,9 @@ static void all_come_as_they_lie(void **state)
     fill();
     for (int round = 0; round < 100; round++)
         disturb(rn_sim_chance(db.sim), round);
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
     assert_int_equal(rn_full_scan_open(&w, &r), RN_OK);
     while (rn_full_scan_next(&w, &body) == RN_OK) {
         const char *at = memmem(body.at, body.len, "\"n\":", 4);
@@ -154,9 +156,9 @@ static void the_ranges_share_the_documents_out(void **state)
 
     (void)state;
     fill();
-    assert_int_equal(box->container->range_count, 5);
+    assert_int_equal(one_container->container->range_count, 5);
     for (size_t i = 0; i < 5; i++) {
-        struct listing l = { .epks = box->container->ranges[i].epks };
+        struct listing l = { .epks = one_container->container->ranges[i].epks };
         int some = 0;
 
         while (list_page(&l))
@@ -177,8 +179,8 @@ static void a_list_leaves_out_what_has_expired(void **state)
     struct listing l = { .epks = rn_epk_all };
 
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1,\"n\":0,\"ttl\":3}");
-    box_put("{\"id\":\"b\",\"pk\":1,\"n\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1,\"n\":0,\"ttl\":3}");
+    one_container_put("{\"id\":\"b\",\"pk\":1,\"n\":1}");
     rn_sim_wall_jump(db.sim, 3000);
     assert_false(list_page(&l));
     assert_int_equal(l.seen[0], 0);
@@ -193,24 +195,25 @@ static void assert_apart(const char *definition, const char *const texts[2])
     struct rn_pk pks[2];
     struct rn_arena arena = RN_ARENA_INIT(1 << 16);
 
-    box_use(definition);
+    one_container_use(definition);
     for (int i = 0; i < 2; i++) {
         snprintf(key[i], sizeof(key[i]), "[%s]", texts[i]);
         assert_int_equal(
             rn_pk_parse(rn_view_text(key[i]), &arena, &pks[i], NULL), RN_OK);
-        rn_epk_of(&box->container->pkdef, &pks[i], &epks[i]);
+        rn_epk_of(&one_container->container->pkdef, &pks[i], &epks[i]);
         snprintf(body, sizeof(body), "{\"id\":\"a\",\"pk\":%s,\"n\":%d}",
                  texts[i], i);
-        box_put(body);
+        one_container_put(body);
     }
     assert_int_equal(rn_epk_compare(&epks[0], &epks[1]), 0);
     for (int i = 0; i < 2; i++) {
         struct listing l = { .pk = &pks[i] };
 
-        assert_int_equal(read_document(&db, box, key[i], "a", &doc), RN_OK);
+        assert_int_equal(read_document(&db, one_container, key[i], "a", &doc),
+                         RN_OK);
         snprintf(body, sizeof(body), "\"n\":%d", i);
         assert_non_null(strstr(doc.body, body));
-        rn_epk_range_of(&box->container->pkdef, &pks[i], &l.epks);
+        rn_epk_range_of(&one_container->container->pkdef, &pks[i], &l.epks);
         assert_false(list_page(&l));
         assert_int_equal(l.seen[i], 1);
         assert_int_equal(l.seen[1 - i], 0);
@@ -246,9 +249,11 @@ static void keys_of_version_2_made_to_hash_alike_stay_apart(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, box_setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, one_container_setup,                 \
+                                    one_container_close)
 #define SPREAD(name)                                                           \
-    cmocka_unit_test_setup_teardown(name, setup_ranges, box_close)
+    cmocka_unit_test_setup_teardown(name, setup_ranges, one_container_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_list_has_each_document_once_whatever_is_written),
         SPREAD(all_come_as_they_lie),

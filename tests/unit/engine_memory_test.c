@@ -104,8 +104,9 @@ static enum rn_code drop_index(void)
 
 static enum rn_code split(void)
 {
-    enum rn_code rc = run_reshape(
-        &db, box, &(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_SPLIT });
+    enum rn_code rc =
+        run_reshape(&db, one_container,
+                    &(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_SPLIT });
 
     indexes_settle();
     return rc;
@@ -152,9 +153,9 @@ static void look_at_all(void)
     look_at_name(RN_KIND_USER, "v");
 }
 
-static bool is_box_there(void)
+static bool container_exists(void)
 {
-    struct rn_object *o = rn_catalog_find_rid(db.engine, box->rid);
+    struct rn_object *o = rn_catalog_find_rid(db.engine, one_container->rid);
 
     rn_object_release(o);
     return o;
@@ -166,8 +167,8 @@ static void write_and_look(const char *id)
     enum rn_code rc;
 
     look_at_all();
-    if (is_box_there())
-        box_refresh();
+    if (container_exists())
+        one_container_refresh();
     rc = put_indexed(RN_DOCUMENT_CREATE, id, 1, ",\"a\":1,\"b\":2");
     assert_true(rc == RN_OK || rc == RN_NOT_FOUND || rc == RN_GONE);
     indexes_settle();

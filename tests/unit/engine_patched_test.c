@@ -31,7 +31,7 @@ static void a_patch_makes_the_next_version(void **state)
     uint64_t rid, lsn;
 
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     rid = doc.rid;
     lsn = doc.place.lsn;
     assert_int_equal(patch("a", INCR), RN_OK);
@@ -58,7 +58,7 @@ static void a_refused_patch_changes_nothing(void **state)
     };
 
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(patch("a", rows[i].patch), rows[i].rc);
         assert_true(ops[0].err.text[0] != '\0');
@@ -71,7 +71,7 @@ static void a_refused_patch_changes_nothing(void **state)
 static void a_ttl_is_patched_like_any_property(void **state)
 {
     (void)state;
-    box_put(DOC("a", ""));
+    one_container_put(DOC("a", ""));
     assert_int_equal(
         patch("a", "[{\"op\":\"set\",\"path\":\"/ttl\",\"value\":3}]"), RN_OK);
     assert_stored("a", "\"ttl\":3");
@@ -85,9 +85,9 @@ static void a_patch_minds_the_etag(void **state)
     char etag[RN_ETAG_LEN + 1];
 
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     memcpy(etag, doc.etag, sizeof(etag));
-    box_put(DOC("a", ",\"n\":5"));
+    one_container_put(DOC("a", ",\"n\":5"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_PATCH, "a", INCR)->conditions.if_match =
         rn_view_text(etag);
@@ -102,7 +102,7 @@ static void a_small_document_is_patched_as_it_is_found(void **state)
     struct queued other;
 
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     queue_write(&other, DOC("a", ",\"n\":10"));
     assert_int_equal(patch("a", INCR), RN_OK);
     end_write(&other);
@@ -126,7 +126,7 @@ static void a_large_document_is_patched_again_outside(void **state)
     struct queued other;
 
     (void)state;
-    box_put(large(",\"n\":1"));
+    one_container_put(large(",\"n\":1"));
     queue_write(&other, large(",\"n\":10"));
     assert_int_equal(patch("a", INCR), RN_OK);
     end_write(&other);
@@ -141,7 +141,7 @@ static void a_condition_holds_when_the_patch_is_made(void **state)
     struct queued other;
 
     (void)state;
-    box_put(DOC("a", ",\"n\":1"));
+    one_container_put(DOC("a", ",\"n\":1"));
     queue_write(&other, DOC("a", ",\"n\":10"));
     assert_int_equal(patch("a", text), RN_PRECONDITION);
     end_write(&other);
@@ -166,7 +166,7 @@ static void a_patch_that_is_always_late_is_told_so(void **state)
     int rounds = 0;
 
     (void)state;
-    box_put(large(",\"n\":1"));
+    one_container_put(large(",\"n\":1"));
     batch_begin(RN_BATCH_ATOMIC, "[1]");
     batch_add(RN_DOCUMENT_PATCH, "a", INCR);
     batch.done.call = round_done;
@@ -194,7 +194,7 @@ static void patched_documents_keep_the_limit(void **state)
     char *text = malloc(RN_DOCUMENT_MAX);
 
     (void)state;
-    box_put(DOC("a", ""));
+    one_container_put(DOC("a", ""));
     for (int i = 0; i < 2; i++) {
         snprintf(text, RN_DOCUMENT_MAX,
                  "[{\"op\":\"add\",\"path\":\"/%d\",\"value\":\"%0*d\"}]", i,
@@ -218,7 +218,7 @@ static void *patch_often(void *argument)
                                          .id = RN_LIT("a"),
                                          .body = RN_LIT(INCR) };
         struct rn_batch b = { .mode = RN_BATCH_ATOMIC,
-                              .container = box->container,
+                              .container = one_container->container,
                               .pk = &pk,
                               .operations = &op,
                               .count = 1 };
@@ -237,7 +237,7 @@ static void count_from_many_threads(const char *document)
     pthread_t threads[THREADS];
     char part[40];
 
-    box_put(document);
+    one_container_put(document);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, patch_often, NULL),
                          0);

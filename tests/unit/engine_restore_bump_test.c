@@ -6,7 +6,7 @@
  * test says; it is opened again as after a restore.  What real backups and
  * restores do to readers is in the suite `history`.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "engine/own.h"
 
@@ -25,7 +25,7 @@ static void tell(struct rn_store *s, struct rn_store_status *out)
 static int setup(void **state)
 {
     (void)state;
-    box_open(CONTAINER(""), 1);
+    one_container_open(CONTAINER(""), 1);
     own = db.store->ops;
     ops = *own;
     ops.status = tell;
@@ -37,25 +37,26 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     db.store->ops = own;
-    return box_close(state);
+    return one_container_close(state);
 }
 
 static void restore(void)
 {
     restores++;
-    box_reopen();
+    one_container_reopen();
 }
 
 static uint64_t put(const char *body)
 {
-    box_put(body);
+    one_container_put(body);
     return doc.place.lsn;
 }
 
 static void split(uint32_t range)
 {
-    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = range }),
-                     RN_OK);
+    assert_int_equal(
+        one_container_split_merge(&(struct rn_split_merge){ .range = range }),
+        RN_OK);
     database_settle(&db);
 }
 
@@ -64,7 +65,7 @@ static void LSNs_go_on_above_all_that_the_old_store_can_have_given(void **state)
     (void)state;
     assert_int_equal(put("{\"id\":\"a\",\"pk\":1}"), 1);
     restore();
-    assert_int_equal(lsn_of(&db, box, 0), STEP + 1);
+    assert_int_equal(lsn_of(&db, one_container, 0), STEP + 1);
     assert_int_equal(put("{\"id\":\"a\",\"pk\":1}"), STEP + 2);
     assert_int_equal(put("{\"id\":\"b\",\"pk\":1}"), STEP + 3);
 }
@@ -74,10 +75,10 @@ static void a_restore_counts_once(void **state)
     (void)state;
     put("{\"id\":\"a\",\"pk\":1}");
     restore();
-    box_reopen();
-    assert_int_equal(lsn_of(&db, box, 0), STEP + 1);
+    one_container_reopen();
+    assert_int_equal(lsn_of(&db, one_container, 0), STEP + 1);
     restore();
-    assert_int_equal(lsn_of(&db, box, 0), 2 * STEP + 1);
+    assert_int_equal(lsn_of(&db, one_container, 0), 2 * STEP + 1);
 }
 
 static void a_restore_of_a_restored_copy_counts_twice(void **state)
@@ -86,7 +87,7 @@ static void a_restore_of_a_restored_copy_counts_twice(void **state)
     put("{\"id\":\"a\",\"pk\":1}");
     restores = 1;
     restore();
-    assert_int_equal(lsn_of(&db, box, 0), 2 * STEP + 1);
+    assert_int_equal(lsn_of(&db, one_container, 0), 2 * STEP + 1);
 }
 
 static void ids_of_ranges_are_passed_over(void **state)
@@ -97,20 +98,21 @@ static void ids_of_ranges_are_passed_over(void **state)
     split(0); /* 1 and 2 */
     put("{\"id\":\"a\",\"pk\":1}");
     restore();
-    assert_int_equal(box->container->range_count, 2);
-    assert_int_equal(box->container->next_range, 3 + RN_RANGES_MAX);
+    assert_int_equal(one_container->container->range_count, 2);
+    assert_int_equal(one_container->container->next_range, 3 + RN_RANGES_MAX);
     split(1);
-    assert_int_equal(box->container->range_count, 3);
-    assert_int_equal(box->container->ranges[0].id, 3 + RN_RANGES_MAX);
+    assert_int_equal(one_container->container->range_count, 3);
+    assert_int_equal(one_container->container->ranges[0].id, 3 + RN_RANGES_MAX);
     /* What was passed over holds everything, and no writes. */
-    row = range_of(&db, box, 3);
+    row = range_of(&db, one_container, 3);
     assert_int_equal(row.state, RN_RANGE_BARE);
     assert_int_equal(rn_epk_compare(&row.epks.min, &rn_epk_all.min), 0);
     assert_int_equal(rn_epk_compare(&row.epks.max, &rn_epk_all.max), 0);
     assert_true(row.lsn >= STEP);
     put("{\"id\":\"a\",\"pk\":1}");
-    box_reopen();
-    assert_int_equal(read_document(&db, box, "[1]", "a", &doc), RN_OK);
+    one_container_reopen();
+    assert_int_equal(read_document(&db, one_container, "[1]", "a", &doc),
+                     RN_OK);
 }
 
 static void rids_are_not_given_again(void **state)
@@ -126,9 +128,9 @@ static void rids_are_not_given_again(void **state)
     put("{\"id\":\"b\",\"pk\":1}");
     assert_true(doc.rid > number + 1000000);
     rid = make_database(&db, "e");
-    assert_true(rid.database > box->rid.database + 1000);
+    assert_true(rid.database > one_container->rid.database + 1000);
     other = make_container(&db, rid, CONTAINER(""));
-    assert_true(other->rid.parent > box->rid.parent + 1000);
+    assert_true(other->rid.parent > one_container->rid.parent + 1000);
     rn_object_release(other);
 }
 

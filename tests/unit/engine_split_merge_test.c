@@ -8,7 +8,7 @@
  * been given the latest change of every document of its interval, no change
  * twice, each in order.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "base/prng.h"
 #include "engine/feed/feed.h"
@@ -24,19 +24,20 @@ static int growths; /* that have ended */
 static int setup(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(""), 1);
+    return one_container_open(CONTAINER(""), 1);
 }
 
 /* ---- reshaping ----------------------------------------------------------- */
 
 static enum rn_code split(uint32_t range)
 {
-    return box_reshape(&(struct rn_split_merge){ .range = range });
+    return one_container_split_merge(
+        &(struct rn_split_merge){ .range = range });
 }
 
 static enum rn_code merge(uint32_t range, uint32_t with)
 {
-    return box_reshape(&(struct rn_split_merge){
+    return one_container_split_merge(&(struct rn_split_merge){
         .verb = RN_SPLIT_MERGE_MERGE, .range = range, .with = with });
 }
 
@@ -44,24 +45,26 @@ static void children_take_over_where_their_parent_ended(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++)
-        box_put("{\"id\":\"a\",\"pk\":1}");
+        one_container_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_equal(split(0), RN_OK);
-    assert_int_equal(box->container->range_count, 2);
-    assert_int_equal(box->container->ranges[0].id, 1);
-    assert_int_equal(box->container->ranges[1].id, 2);
-    assert_int_equal(range_of(&db, box, 1).lsn, 5);
-    assert_int_equal(range_of(&db, box, 2).lsn, 5);
+    assert_int_equal(one_container->container->range_count, 2);
+    assert_int_equal(one_container->container->ranges[0].id, 1);
+    assert_int_equal(one_container->container->ranges[1].id, 2);
+    assert_int_equal(range_of(&db, one_container, 1).lsn, 5);
+    assert_int_equal(range_of(&db, one_container, 2).lsn, 5);
     assert_int_equal(split(0), RN_GONE);
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_equal(doc.place.lsn, 6);
-    assert_int_equal(range_of(&db, box, 1).lsn + range_of(&db, box, 2).lsn, 11);
+    assert_int_equal(range_of(&db, one_container, 1).lsn +
+                         range_of(&db, one_container, 2).lsn,
+                     11);
     assert_int_equal(merge(2, 1), RN_OK);
-    assert_int_equal(box->container->range_count, 1);
-    assert_int_equal(range_of(&db, box, 3).lsn, 7);
+    assert_int_equal(one_container->container->range_count, 1);
+    assert_int_equal(range_of(&db, one_container, 3).lsn, 7);
     assert_int_equal(split(3), RN_OK);
-    assert_int_equal(box->container->ranges[0].ancestor_count, 4);
+    assert_int_equal(one_container->container->ranges[0].ancestor_count, 4);
     for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(box->container->ranges[0].ancestors[i], i);
+        assert_int_equal(one_container->container->ranges[0].ancestors[i], i);
 }
 
 static void what_cannot_be_is_refused_and_changes_nothing(void **state)
@@ -75,29 +78,29 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
     assert_int_equal(split(2), RN_OK);
     assert_int_equal(merge(1, 4), RN_BAD_REQUEST);
     assert_int_equal(merge(1, 2), RN_GONE);
-    outside.at = box->container->ranges[0].epks.max;
-    assert_int_equal(box_reshape(&outside), RN_BAD_REQUEST);
+    outside.at = one_container->container->ranges[0].epks.max;
+    assert_int_equal(one_container_split_merge(&outside), RN_BAD_REQUEST);
     outside.at.len = 0;
-    assert_int_equal(box_reshape(&outside), RN_BAD_REQUEST);
-    assert_int_equal(box->container->range_count, 3);
-    assert_int_equal(box->container->next_range, 5);
+    assert_int_equal(one_container_split_merge(&outside), RN_BAD_REQUEST);
+    assert_int_equal(one_container->container->range_count, 3);
+    assert_int_equal(one_container->container->next_range, 5);
 }
 
 static void a_container_grows_evenly(void **state)
 {
     (void)state;
-    assert_int_equal(box_reshape(&(struct rn_split_merge){
+    assert_int_equal(one_container_split_merge(&(struct rn_split_merge){
                          .verb = RN_SPLIT_MERGE_GROW, .want = 8 }),
                      RN_OK);
-    assert_int_equal(box->container->range_count, 8);
-    assert_int_equal(box->container->next_range, 15);
+    assert_int_equal(one_container->container->range_count, 8);
+    assert_int_equal(one_container->container->next_range, 15);
     for (size_t i = 1; i < 8; i++)
-        assert_int_equal(box->container->ranges[i].epks.min.bytes[0],
+        assert_int_equal(one_container->container->ranges[i].epks.min.bytes[0],
                          8 * i - 1);
-    assert_int_equal(box_reshape(&(struct rn_split_merge){
+    assert_int_equal(one_container_split_merge(&(struct rn_split_merge){
                          .verb = RN_SPLIT_MERGE_GROW, .want = 4 }),
                      RN_OK);
-    assert_int_equal(box->container->range_count, 8);
+    assert_int_equal(one_container->container->range_count, 8);
 }
 
 static void note_growth(struct rn_done *done, enum rn_code rc,
@@ -118,23 +121,23 @@ static void a_write_comes_between_the_splits_of_one_growth(void **state)
 
     (void)state;
     growths = 0;
-    assert_true(rn_container_grow(db.engine, box, 1000, &then));
+    assert_true(rn_container_grow(db.engine, one_container, 1000, &then));
     for (size_t i = 0; i < 3; i++) {
         queue_write(&write, "{\"id\":\"a\",\"pk\":1}");
         while (!write.is_done)
             assert_true(rn_sim_step(db.sim));
         end_write(&write);
-        box_refresh();
-        after[i] = box->container->range_count;
+        one_container_refresh();
+        after[i] = one_container->container->range_count;
         assert_true(after[i] < 200);
     }
     assert_true(after[2] > after[0]);
     assert_int_equal(growths, 0);
     database_settle(&db);
     assert_int_equal(growths, 1);
-    box_refresh();
-    assert_int_equal(box->container->range_count, 1000);
-    assert_int_equal(box->container->next_range, 1999);
+    one_container_refresh();
+    assert_int_equal(one_container->container->range_count, 1000);
+    assert_int_equal(one_container->container->next_range, 1999);
 }
 
 static enum rn_code write_nothing(struct rn_operation *op, struct rn_txn *txn)
@@ -156,7 +159,7 @@ static void a_full_queue_keeps_no_container_from_growing(void **state)
 {
     static struct rn_operation writes[RN_COMMITTER_QUEUE_MAX + 1];
     struct rn_done then = { .call = note_growth };
-    struct rn_split_merge refused = { .container = box->container };
+    struct rn_split_merge refused = { .container = one_container->container };
     size_t n = 0;
 
     (void)state;
@@ -170,11 +173,11 @@ static void a_full_queue_keeps_no_container_from_growing(void **state)
     assert_int_equal(n, RN_COMMITTER_QUEUE_MAX);
     assert_int_equal(rn_split_merge_start(db.engine, &refused, NULL),
                      RN_THROTTLED);
-    assert_true(rn_container_grow(db.engine, box, 4, &then));
+    assert_true(rn_container_grow(db.engine, one_container, 4, &then));
     database_settle(&db);
     assert_int_equal(growths, 1);
-    box_refresh();
-    assert_int_equal(box->container->range_count, 4);
+    one_container_refresh();
+    assert_int_equal(one_container->container->range_count, 4);
 }
 
 /* How many entries lie under a range. */
@@ -182,8 +185,8 @@ static size_t entries_of(uint32_t range)
 {
     struct rn_key from, before;
 
-    rn_key_feed(box->number, range, 0, 0, &from);
-    rn_key_feed(box->number, range, UINT64_MAX, 0, &before);
+    rn_key_feed(one_container->number, range, 0, 0, &from);
+    rn_key_feed(one_container->number, range, UINT64_MAX, 0, &before);
     return count_between(&db, &from, &before);
 }
 
@@ -194,14 +197,14 @@ static void entries_come_home_and_keep_their_etags(void **state)
     (void)state;
     for (int i = 0; i < 300; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":%d}", i, i);
-        box_put(body);
+        one_container_put(body);
         memcpy(etags[i], doc.etag, sizeof(etags[i]));
     }
     assert_int_equal(split(0), RN_OK);
     assert_int_equal(merge(1, 2), RN_OK);
     database_settle(&db);
-    assert_int_equal(range_of(&db, box, 0).state, RN_RANGE_BARE);
-    assert_int_equal(range_of(&db, box, 1).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, one_container, 0).state, RN_RANGE_BARE);
+    assert_int_equal(range_of(&db, one_container, 1).state, RN_RANGE_BARE);
     assert_int_equal(entries_of(0) + entries_of(1) + entries_of(2), 0);
     assert_int_equal(entries_of(3), 300);
     for (int i = 0; i < 300; i++) {
@@ -209,11 +212,13 @@ static void entries_come_home_and_keep_their_etags(void **state)
 
         snprintf(pk, sizeof(pk), "[%d]", i);
         snprintf(id, sizeof(id), "d%d", i);
-        assert_int_equal(read_document(&db, box, pk, id, &doc), RN_OK);
+        assert_int_equal(read_document(&db, one_container, pk, id, &doc),
+                         RN_OK);
         assert_string_equal(doc.etag, etags[i]);
         if (i % 3 == 0)
-            assert_int_equal(write_document(&db, box, RN_DOCUMENT_DELETE, NULL,
-                                            &asked, &doc),
+            assert_int_equal(write_document(&db, one_container,
+                                            RN_DOCUMENT_DELETE, NULL, &asked,
+                                            &doc),
                              RN_OK);
     }
     assert_int_equal(entries_of(3), 200);
@@ -226,11 +231,11 @@ static void a_restart_goes_on_bringing_home(void **state)
     (void)state;
     for (int i = 0; i < 300; i++) {
         snprintf(body, sizeof(body), "{\"id\":\"d%d\",\"pk\":%d}", i, i);
-        box_put(body);
+        one_container_put(body);
     }
     assert_int_equal(split(0), RN_OK);
-    box_reopen();
-    assert_int_equal(box->container->range_count, 2);
+    one_container_reopen();
+    assert_int_equal(one_container->container->range_count, 2);
     database_settle(&db);
     assert_int_equal(entries_of(0), 0);
     assert_int_equal(entries_of(1) + entries_of(2), 300);
@@ -271,12 +276,12 @@ static void change_something(struct rn_prng *chance)
     if (model.lsn[k][i] && rn_prng_below(chance, 5) == 0) {
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u", i);
-        box_del(pk, id);
+        one_container_del(pk, id);
         model.lsn[k][i] = 0;
         return;
     }
     snprintf(body, sizeof(body), "{\"id\":\"%u\",\"pk\":%u}", i, k);
-    box_put(body);
+    one_container_put(body);
     model.lsn[k][i] = doc.place.etag.lsn;
     model.range[k][i] = doc.place.etag.range;
 }
@@ -285,16 +290,16 @@ static void change_something(struct rn_prng *chance)
 static void change_with_old_ranges(struct rn_prng *chance,
                                    struct rn_object *old)
 {
-    struct rn_object *now = box;
+    struct rn_object *now = one_container;
 
-    box = old;
+    one_container = old;
     change_something(chance);
-    box = now;
+    one_container = now;
 }
 
 static void reshape_something(struct rn_prng *chance)
 {
-    const struct rn_container *c = box->container;
+    const struct rn_container *c = one_container->container;
     size_t at = (size_t)rn_prng_below(chance, c->range_count);
 
     if (c->range_count > 1 && rn_prng_below(chance, c->range_count) >= 3) {
@@ -309,7 +314,7 @@ static void reshape_something(struct rn_prng *chance)
         ask.has_at =
             rn_epk_range_has(&c->ranges[at].epks, rn_epk_view(&model.epk[k])) &&
             rn_epk_compare(&c->ranges[at].epks.min, &ask.at) < 0;
-        assert_int_equal(box_reshape(&ask), RN_OK);
+        assert_int_equal(one_container_split_merge(&ask), RN_OK);
     }
 }
 
@@ -363,8 +368,9 @@ static void read_piece(struct reader *reader, struct piece *p, uint32_t range,
     size_t count = 0;
     enum rn_code rc;
 
-    assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+        RN_OK);
     assert_int_equal(rn_feed_range(&r, range, &row, NULL), RN_OK);
     assert_true(p->after <= row.lsn);
     scan.upto = row.lsn;
@@ -389,7 +395,7 @@ static void read_some(struct reader *reader, size_t at, size_t max,
                       uint32_t entries)
 {
     struct piece p = reader->pieces[at];
-    const struct rn_container *c = box->container;
+    const struct rn_container *c = one_container->container;
     bool first = true;
 
     for (size_t i = 0; i < c->range_count; i++) {
@@ -472,11 +478,11 @@ static void run_checker(uint64_t seed, int rounds)
         snprintf(text, sizeof(text), "[%u]", k);
         assert_int_equal(rn_pk_parse(rn_view_text(text), &arena, &pk, NULL),
                          RN_OK);
-        rn_epk_of(&box->container->pkdef, &pk, &model.epk[k]);
+        rn_epk_of(&one_container->container->pkdef, &pk, &model.epk[k]);
         rn_arena_release(&arena);
     }
     begin_readers(&chance);
-    old = rn_object_share(box);
+    old = rn_object_share(one_container);
     for (int round = 0; round < rounds; round++) {
         uint64_t dice = rn_prng_below(&chance, 100);
 
@@ -492,7 +498,7 @@ static void run_checker(uint64_t seed, int rounds)
             read_at_random(&chance);
         if (dice == 99) {
             rn_object_release(old);
-            old = rn_object_share(box);
+            old = rn_object_share(one_container);
         }
     }
     finish_readers();
@@ -507,7 +513,8 @@ static size_t read_by_budget(uint32_t range, uint32_t entries)
 {
     struct rn_feed_scan scan = { .range = range,
                                  .epks = rn_epk_all,
-                                 .upto = range_of(&db, box, range).lsn,
+                                 .upto =
+                                     range_of(&db, one_container, range).lsn,
                                  .since = INT64_MIN,
                                  .entries_max = entries,
                                  .bytes_max = SIZE_MAX };
@@ -518,8 +525,9 @@ static size_t read_by_budget(uint32_t range, uint32_t entries)
         struct rn_feed f = { 0 };
         struct rn_change change = { 0 };
 
-        assert_int_equal(rn_snapshot_begin(&r, db.engine, box->container, NULL),
-                         RN_OK);
+        assert_int_equal(
+            rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
+            RN_OK);
         assert_int_equal(rn_feed_open(&f, &r, &scan, NULL), RN_OK);
         while (!rn_feed_next(&f, &change))
             count++;
@@ -540,9 +548,10 @@ static void a_budget_ends_a_page_between_LSNs_of_all_ancestors(void **state)
     assert_int_equal(split(0), RN_OK);
     for (int i = 0; i < 20; i++) { /* the two have equal LSNs */
         snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d}", i, i);
-        box_put(body);
+        one_container_put(body);
     }
-    assert_true(range_of(&db, box, 1).lsn > 3 && range_of(&db, box, 2).lsn > 3);
+    assert_true(range_of(&db, one_container, 1).lsn > 3 &&
+                range_of(&db, one_container, 2).lsn > 3);
     assert_int_equal(merge(1, 2), RN_OK);
     for (uint32_t entries = 1; entries < 30; entries++)
         assert_int_equal(read_by_budget(3, entries), 20);
@@ -558,7 +567,7 @@ static void readers_miss_nothing_and_get_nothing_twice(void **state)
     (void)state;
     for (int seed = 1; seed <= seeds; seed++) {
         if (seed > 1) {
-            box_close(NULL);
+            one_container_close(NULL);
             setup(NULL);
         }
         run_checker((uint64_t)seed, 600);
@@ -568,7 +577,8 @@ static void readers_miss_nothing_and_get_nothing_twice(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, setup, one_container_close)
     const struct CMUnitTest tests[] = {
         CASE(children_take_over_where_their_parent_ended),
         CASE(what_cannot_be_is_refused_and_changes_nothing),

@@ -5,8 +5,8 @@
  * the LSN tells how many deletes there were; and the trace of the simulation
  * tells whether anything woke up that had nothing to do.
  */
-#include "lib/box.h"
 #include "lib/faulty.h"
+#include "lib/one_container.h"
 
 #include "base/prng.h"
 #include "engine/own.h"
@@ -17,19 +17,19 @@
 static int setup_default(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":100"), 1);
+    return one_container_open(CONTAINER(",\"defaultTtl\":100"), 1);
 }
 
 static int setup_ranges(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(",\"defaultTtl\":100"), 4);
+    return one_container_open(CONTAINER(",\"defaultTtl\":100"), 4);
 }
 
 static int setup_off(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(""), 1);
+    return one_container_open(CONTAINER(""), 1);
 }
 
 static void put(enum rn_document_verb verb, int n, int ttl)
@@ -39,7 +39,7 @@ static void put(enum rn_document_verb verb, int n, int ttl)
     if (ttl)
         snprintf(more, sizeof(more), ",\"ttl\":%d", ttl);
     snprintf(body, sizeof(body), "{\"id\":\"%d\",\"pk\":%d%s}", n, n, more);
-    assert_int_equal(box_write(verb, NULL, NULL, body), RN_OK);
+    assert_int_equal(one_container_write(verb, NULL, NULL, body), RN_OK);
 }
 
 static void create(int n, int ttl)
@@ -53,16 +53,17 @@ static bool is_there(int n)
 
     snprintf(id, sizeof(id), "%d", n);
     snprintf(pk, sizeof(pk), "[%d]", n);
-    return !read_document(&db, box, pk, id, &doc);
+    return !read_document(&db, one_container, pk, id, &doc);
 }
 
 /* Documents that have rows; of `timed` ones a time, too. */
 static void assert_rows(size_t documents, size_t timed)
 {
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), documents);
-    assert_int_equal(count_rows(&db, box, RN_TAG_FEED), documents);
-    assert_int_equal(count_rows(&db, box, RN_TAG_RID), documents);
-    assert_int_equal(count_rows(&db, box, RN_TAG_TIME), timed);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT),
+                     documents);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_FEED), documents);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_RID), documents);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_TIME), timed);
 }
 
 static void set_default(const char *more)
@@ -70,7 +71,7 @@ static void set_default(const char *more)
     char body[300];
 
     snprintf(body, sizeof(body), CONTAINER("%s"), more);
-    box_redefine(body);
+    one_container_redefine(body);
 }
 
 static void count_step(void *context, const char *line)
@@ -107,10 +108,11 @@ static void a_document_with_a_ttl_goes_when_it_ends(void **state)
     assert_rows(4, 2);
     turn_clock(2);
     assert_rows(3, 1);
-    assert_int_equal(lsn_of(&db, box, 0), 5); /* a delete like any other */
+    assert_int_equal(lsn_of(&db, one_container, 0),
+                     5); /* a delete like any other */
     turn_clock(10);
     assert_rows(2, 0);
-    assert_int_equal(lsn_of(&db, box, 0), 6);
+    assert_int_equal(lsn_of(&db, one_container, 0), 6);
     turn_clock(1000000);
     assert_rows(2, 0);
     assert_true(is_there(3));
@@ -139,10 +141,10 @@ static void a_deleted_document_leaves_no_time_behind(void **state)
 {
     (void)state;
     create(1, 10);
-    box_del("[1]", "1");
+    one_container_del("[1]", "1");
     assert_rows(0, 0);
     turn_clock(20);
-    assert_int_equal(lsn_of(&db, box, 0), 2);
+    assert_int_equal(lsn_of(&db, one_container, 0), 2);
 }
 
 static void a_create_over_an_expired_document_first_deletes_it(void **state)
@@ -196,9 +198,10 @@ static void every_range_is_swept(void **state)
         create(i, i % 4 == 0 ? -1 : 0);
     turn_clock(101);
     assert_rows(20, 0);
-    assert_int_equal(lsn_of(&db, box, 0) + lsn_of(&db, box, 1) +
-                         lsn_of(&db, box, 2) + lsn_of(&db, box, 3),
-                     80 + 60);
+    assert_int_equal(
+        lsn_of(&db, one_container, 0) + lsn_of(&db, one_container, 1) +
+            lsn_of(&db, one_container, 2) + lsn_of(&db, one_container, 3),
+        80 + 60);
 }
 
 static void a_new_default_rewrites_nothing(void **state)
@@ -208,12 +211,12 @@ static void a_new_default_rewrites_nothing(void **state)
     (void)state;
     for (int i = 0; i < 20; i++)
         create(i, 0);
-    lsn = lsn_of(&db, box, 0);
+    lsn = lsn_of(&db, one_container, 0);
     turn_clock(50);
     set_default(",\"defaultTtl\":1000");
     turn_clock(500);
     assert_rows(20, 0);
-    assert_int_equal(lsn_of(&db, box, 0), lsn);
+    assert_int_equal(lsn_of(&db, one_container, 0), lsn);
     set_default(",\"defaultTtl\":-1");
     turn_clock(10000);
     assert_rows(20, 0);
@@ -223,7 +226,7 @@ static void a_new_default_rewrites_nothing(void **state)
     set_default(",\"defaultTtl\":5");
     database_settle(&db);
     assert_rows(0, 0);
-    assert_int_equal(lsn_of(&db, box, 0), lsn + 20);
+    assert_int_equal(lsn_of(&db, one_container, 0), lsn + 20);
 }
 
 static void a_ttl_counts_from_when_the_container_has_one(void **state)
@@ -253,7 +256,7 @@ static void many_go_in_slices(void **state)
     turn_clock(101);
     rn_engine_commit_status(db.engine, &after);
     assert_rows(0, 0);
-    assert_int_equal(lsn_of(&db, box, 0), 1000);
+    assert_int_equal(lsn_of(&db, one_container, 0), 1000);
     assert_true(after.groups - before.groups >= 500 / 64);
     assert_true(after.groups - before.groups <= 2 + 500 / 60);
 }
@@ -264,7 +267,7 @@ static void a_restart_goes_on_with_what_is_due(void **state)
     for (int i = 0; i < 300; i++)
         create(i, i % 3 == 0 ? 0 : i % 3 == 1 ? 50 : -1);
     rn_sim_wall_jump(db.sim, 200000);
-    box_reopen();
+    one_container_reopen();
     create(300, 0);
     database_settle(&db);
     assert_rows(101, 0);
@@ -325,7 +328,7 @@ static void use_faulty_store(void)
     db.engine = NULL;
     db.store = faulty_new(db.store);
     assert_non_null(db.store);
-    box_reopen();
+    one_container_reopen();
 }
 
 static void a_slice_that_was_undone_is_run_again(void **state)
@@ -340,7 +343,7 @@ static void a_slice_that_was_undone_is_run_again(void **state)
     faulty_fail(db.store, FAULTY_DEL, 30, 1, RN_IO);
     turn_clock(60);
     assert_rows(25, 0);
-    assert_int_equal(lsn_of(&db, box, 0), 175);
+    assert_int_equal(lsn_of(&db, one_container, 0), 175);
 }
 
 static void a_slice_that_failed_is_tried_again_later(void **state)
@@ -351,7 +354,7 @@ static void a_slice_that_failed_is_tried_again_later(void **state)
         create(i, i % 4 == 0 ? -1 : i % 4 == 1 ? 50 : 0);
     faulty_fail(db.store, FAULTY_COMMIT, 1, 4, RN_FULL);
     turn_clock(101);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 100);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 100);
     turn_clock(61);
     assert_rows(25, 0);
 }
@@ -363,25 +366,25 @@ enum { IDS = 60, STEPS = 3000 };
 static void
 what_cannot_be_removed_keeps_nothing_of_other_containers(void **state)
 {
-    struct rn_object *good = box;
+    struct rn_object *good = one_container;
     uint64_t failed;
 
     (void)state;
     for (int i = 0; i < 5; i++)
         create(i, 10);
-    box = make_container(&db, owner,
-                         CONTAINER_HASHED("bad", "2", ",\"defaultTtl\":-1"));
+    one_container = make_container(
+        &db, owner, CONTAINER_HASHED("bad", "2", ",\"defaultTtl\":-1"));
     for (int i = 0; i < 5; i++)
         create(i, 10);
-    box_damage("[3]", "3");
+    one_container_damage("[3]", "3");
     turn_clock(30);
     failed = rn_engine_removals_failed(db.engine);
     assert_true(failed > 0);
-    assert_true(count_rows(&db, box, RN_TAG_DOCUMENT) > 0);
+    assert_true(count_rows(&db, one_container, RN_TAG_DOCUMENT) > 0);
     turn_clock(60);
     assert_int_equal(rn_engine_removals_failed(db.engine), failed + 1);
-    rn_object_release(box);
-    box = good;
+    rn_object_release(one_container);
+    one_container = good;
     assert_rows(0, 0);
 }
 
@@ -422,25 +425,26 @@ static void random_writes_leave_what_has_not_expired(void **state)
 int main(void)
 {
 #define CASE(name, begin)                                                      \
-    cmocka_unit_test_setup_teardown(name, begin, box_close)
+    cmocka_unit_test_setup_teardown(name, begin, one_container_close)
     static const struct CMUnitTest tests[] = {
-        CASE(a_document_with_a_ttl_goes_when_it_ends, box_setup),
-        CASE(a_write_begins_the_time_anew, box_setup),
-        CASE(a_deleted_document_leaves_no_time_behind, box_setup),
-        CASE(a_create_over_an_expired_document_first_deletes_it, box_setup),
+        CASE(a_document_with_a_ttl_goes_when_it_ends, one_container_setup),
+        CASE(a_write_begins_the_time_anew, one_container_setup),
+        CASE(a_deleted_document_leaves_no_time_behind, one_container_setup),
+        CASE(a_create_over_an_expired_document_first_deletes_it,
+             one_container_setup),
         CASE(documents_on_the_default_go_from_the_old_end, setup_default),
         CASE(every_range_is_swept, setup_ranges),
         CASE(a_new_default_rewrites_nothing, setup_default),
         CASE(a_ttl_counts_from_when_the_container_has_one, setup_off),
         CASE(many_go_in_slices, setup_default),
         CASE(a_restart_goes_on_with_what_is_due, setup_default),
-        CASE(a_clock_put_forward_is_noticed, box_setup),
-        CASE(nothing_wakes_when_nothing_can_expire, box_setup),
+        CASE(a_clock_put_forward_is_noticed, one_container_setup),
+        CASE(nothing_wakes_when_nothing_can_expire, one_container_setup),
         CASE(a_deleted_container_is_not_swept, setup_default),
         CASE(a_slice_that_was_undone_is_run_again, setup_default),
         CASE(a_slice_that_failed_is_tried_again_later, setup_default),
         CASE(what_cannot_be_removed_keeps_nothing_of_other_containers,
-             box_setup),
+             one_container_setup),
         CASE(random_writes_leave_what_has_not_expired, setup_default),
     };
 

@@ -7,7 +7,7 @@
  * left behind.
  */
 #include "engine/document/snapshot.h"
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "base/prng.h"
 #include "engine/own.h"
@@ -22,7 +22,7 @@
 static int setup(void **state)
 {
     (void)state;
-    return box_open(CONTAINER(ONE_KEY), 1);
+    return one_container_open(CONTAINER(ONE_KEY), 1);
 }
 
 static enum rn_code put(enum rn_document_verb verb, const char *id,
@@ -31,7 +31,8 @@ static enum rn_code put(enum rn_document_verb verb, const char *id,
     char body[1000];
 
     snprintf(body, sizeof(body), "{\"id\":\"%s\"%s}", id, more);
-    return box_write(verb, NULL, verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
+    return one_container_write(verb, NULL,
+                               verb == RN_DOCUMENT_REPLACE ? id : NULL, body);
 }
 
 /* ---- values -------------------------------------------------------------- */
@@ -49,12 +50,13 @@ static void a_value_is_taken_once_in_a_partition_key_value(void **state)
     assert_int_equal(doc.place.lsn, 1); /* nothing was written */
     assert_int_equal(put(RN_DOCUMENT_UPSERT, "b", ",\"pk\":1,\"u\":\"x\""),
                      RN_CONFLICT);
-    assert_int_equal(read_document(&db, box, "[1]", "b", &doc), RN_NOT_FOUND);
+    assert_int_equal(read_document(&db, one_container, "[1]", "b", &doc),
+                     RN_NOT_FOUND);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":2,\"u\":\"x\""),
                      RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":\"y\""),
                      RN_OK);
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 3);
 }
 
 /* What was accepted can be read again, with what is added to it: the text of a
@@ -76,19 +78,19 @@ static void the_densest_documents_are_written_again_and_deleted(void **state)
                                     names ? "\"%x\":0," : "0,", (unsigned)i);
         body[len] = names ? '}' : ']';
         memcpy(body + len + 1, "}", 2);
-        box_put(body);
-        assert_int_equal(
-            write_document(&db, box, RN_DOCUMENT_REPLACE, body, &asked, &doc),
-            RN_OK);
-        box_del("[1]", "a");
-        assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 0);
+        one_container_put(body);
+        assert_int_equal(write_document(&db, one_container, RN_DOCUMENT_REPLACE,
+                                        body, &asked, &doc),
+                         RN_OK);
+        one_container_del("[1]", "a");
+        assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 0);
     }
     free(body);
 }
 
 static enum rn_code replace_as(const char *id, const char *body)
 {
-    return box_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
+    return one_container_write(RN_DOCUMENT_REPLACE, "[1]", id, body);
 }
 
 static void a_document_keeps_its_values_under_another_id(void **state)
@@ -98,13 +100,13 @@ static void a_document_keeps_its_values_under_another_id(void **state)
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":2"), RN_OK);
     assert_int_equal(replace_as("a", "{\"id\":\"c\",\"pk\":1,\"u\":2}"),
                      RN_CONFLICT);
-    assert_int_equal(lsn_of(&db, box, 0), 2);
+    assert_int_equal(lsn_of(&db, one_container, 0), 2);
     assert_int_equal(replace_as("a", "{\"id\":\"c\",\"pk\":1,\"u\":1}"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"),
                      RN_CONFLICT);
     assert_int_equal(replace_as("c", "{\"id\":\"d\",\"pk\":1,\"u\":3}"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 3);
 }
 
 static void values_are_equal_as_a_query_finds_them(void **state)
@@ -162,7 +164,7 @@ static void several_paths_make_one_key(void **state)
     char id[8];
 
     (void)state;
-    box_use(CONTAINER_HASHED(
+    one_container_use(CONTAINER_HASHED(
         "two", "2",
         UNIQUE("{\"paths\":[\"/a\",\"/b/c\"]},{\"paths\":[\"/d\"]}")));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -170,7 +172,7 @@ static void several_paths_make_one_key(void **state)
         if (put(RN_DOCUMENT_CREATE, id, rows[i].more) != rows[i].rc)
             fail_msg("%s: %d", rows[i].more, doc.rc);
     }
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 8);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 8);
 }
 
 static void two_key_values_with_one_epk_do_not_meet(void **state)
@@ -178,7 +180,7 @@ static void two_key_values_with_one_epk_do_not_meet(void **state)
     char more[300], text[160];
 
     (void)state;
-    box_use(CONTAINER_V1(ONE_KEY));
+    one_container_use(CONTAINER_V1(ONE_KEY));
     memset(text, 'k', sizeof(text));
     text[150] = '\0';
     snprintf(more, sizeof(more), ",\"pk\":\"%s1\",\"u\":1", text);
@@ -202,15 +204,15 @@ static void a_replaced_value_is_free_and_a_new_one_taken(void **state)
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "a", ",\"pk\":1,\"u\":3"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_REPLACE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "c", ",\"pk\":1,\"u\":2"), RN_OK);
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 3);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 3);
 }
 
 static void a_deleted_value_is_free(void **state)
 {
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    box_del("[1]", "a");
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 0);
+    one_container_del("[1]", "a");
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 0);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
 }
 
@@ -218,10 +220,10 @@ static void values_are_taken_after_a_restart(void **state)
 {
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    box_reopen();
+    one_container_reopen();
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
                      RN_CONFLICT);
-    box_del("[1]", "a");
+    one_container_del("[1]", "a");
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
 }
 
@@ -237,19 +239,21 @@ static void only_the_hash_being_the_same_is_no_conflict(void **state)
 
     (void)state;
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    assert_int_equal(rn_unique_hash_stored(
-                         box->container, RN_LIT("{\"pk\":1,\"u\":2}"), &hashes),
+    assert_int_equal(rn_unique_hash_stored(one_container->container,
+                                           RN_LIT("{\"pk\":1,\"u\":2}"),
+                                           &hashes),
                      RN_OK);
     assert_int_equal(
         rn_txn_begin(db.store, RN_TXN_WRITE, (struct rn_lock){ 0 }, &txn, NULL),
         RN_OK);
-    assert_int_equal(rn_document_key_of(txn, box->container, doc.rid, &key),
-                     RN_OK);
+    assert_int_equal(
+        rn_document_key_of(txn, one_container->container, doc.rid, &key),
+        RN_OK);
     assert_int_equal(rn_txn_get(txn, rn_key_view(&key), &bytes), RN_OK);
     assert_int_equal(rn_row_document_decode(bytes, &row), RN_OK);
-    assert_int_equal(rn_document_follow(txn, box->container, &row, &feed),
-                     RN_OK);
-    rn_key_unique(box->number, feed.epk, 0, hashes.of[0], &key);
+    assert_int_equal(
+        rn_document_follow(txn, one_container->container, &row, &feed), RN_OK);
+    rn_key_unique(one_container->number, feed.epk, 0, hashes.of[0], &key);
     rn_key_add_rid(&key, doc.rid);
     assert_int_equal(rn_txn_put(txn, rn_key_view(&key), RN_LIT("")), RN_OK);
     assert_int_equal(rn_txn_commit(txn, NULL), RN_OK);
@@ -290,7 +294,8 @@ static void random_writes_never_make_two_of_a_value(void **state)
         snprintf(more, sizeof(more), ",\"pk\":%d,\"u\":%d", k, u);
         if (rn_prng_below(chance, 4) == 0) {
             want = held[k][i] ? RN_OK : RN_NOT_FOUND;
-            assert_int_equal(box_write(RN_DOCUMENT_DELETE, pk, id, NULL), want);
+            assert_int_equal(
+                one_container_write(RN_DOCUMENT_DELETE, pk, id, NULL), want);
             held[k][i] = 0;
             continue;
         }
@@ -301,7 +306,7 @@ static void random_writes_never_make_two_of_a_value(void **state)
     }
     for (int i = 0; i < KEYS * IDS; i++)
         count += held[i / IDS][i % IDS] != 0;
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), count);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), count);
 }
 
 /* ---- policies ------------------------------------------------------------ */
@@ -359,7 +364,7 @@ static void a_policy_cannot_be_replaced(void **state)
             rows[i].rc)
             fail_msg("%s", rows[i].policy);
     }
-    box_refresh();
+    one_container_refresh();
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"u\":1"), RN_OK);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"u\":1"), RN_CONFLICT);
 }
@@ -376,8 +381,8 @@ static void an_expired_document_holds_no_value(void **state)
     turn_clock(6);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"), RN_OK);
     assert_int_equal(doc.place.lsn, 3); /* the delete has one of its own */
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 1);
-    assert_int_equal(count_rows(&db, box, RN_TAG_DOCUMENT), 1);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 1);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 1);
 }
 
 static void a_create_over_an_expired_document_takes_its_value(void **state)
@@ -387,14 +392,15 @@ static void a_create_over_an_expired_document_takes_its_value(void **state)
         put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1,\"ttl\":5"), RN_OK);
     turn_clock(6);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "a", ",\"pk\":1,\"u\":1"), RN_OK);
-    assert_int_equal(count_rows(&db, box, RN_TAG_UNIQUE), 1);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_UNIQUE), 1);
     assert_int_equal(put(RN_DOCUMENT_CREATE, "b", ",\"pk\":1,\"u\":1"),
                      RN_CONFLICT);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, setup, one_container_close)
     static const struct CMUnitTest tests[] = {
         CASE(a_value_is_taken_once_in_a_partition_key_value),
         CASE(the_densest_documents_are_written_again_and_deleted),

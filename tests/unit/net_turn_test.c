@@ -157,13 +157,13 @@ static void speak(int number)
     assert_int_equal(send(users[number].peer, "x", 1, MSG_NOSIGNAL), 1);
 }
 
-static void crowd_speaks(void)
+static void merged_speaks(void)
 {
     for (int i = 0; i < CROWD; i++)
         speak(i);
 }
 
-static void crowd_is_posted(void)
+static void merged_is_posted(void)
 {
     for (int i = 0; i < CROWD; i++) {
         users[i].post.run = serve_post;
@@ -230,7 +230,7 @@ static void a_light_client_comes_before_a_crowd_of_heavy_ones(void **state)
 {
     (void)state;
     light_after = 3;
-    in_loop(nothing, crowd_speaks);
+    in_loop(nothing, merged_speaks);
     wait_served(ALL);
     assert_true(users[LIGHT].served_as >= 3);
     assert_true(users[LIGHT].served_as <= 5);
@@ -240,7 +240,7 @@ static void and_before_what_was_posted_for_them(void **state)
 {
     (void)state;
     light_after = 3;
-    in_loop(nothing, crowd_is_posted);
+    in_loop(nothing, merged_is_posted);
     wait_served(ALL);
     assert_true(users[LIGHT].served_as >= 3);
     assert_true(users[LIGHT].served_as <= 5);

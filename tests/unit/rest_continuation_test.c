@@ -8,8 +8,8 @@
  * answer.  Each change is given exactly once, those of a key in order; a 304
  * means that the reader has all, and its etag has one place for each range.
  */
-#include "lib/asker.h"
-#include "lib/box.h"
+#include "lib/one_container.h"
+#include "lib/rest_client.h"
 
 #include "base/prng.h"
 #include "json/json.h"
@@ -55,14 +55,14 @@ static struct reader {
     size_t from; /* all versions: the first change after its start */
 } readers[READERS];
 
-static struct asker asker;
+static struct rest_client rest_client;
 
 /* ---- the container ------------------------------------------------------- */
 
-static void open_box(bool is_hierarchy)
+static void open_container(bool is_hierarchy)
 {
-    box_open(is_hierarchy ? HIERARCHY : CONTAINER(POLICY), 1);
-    asker_open(&asker, db.env, db.engine);
+    one_container_open(is_hierarchy ? HIERARCHY : CONTAINER(POLICY), 1);
+    rest_client_open(&rest_client, db.env, db.engine);
     memset(&model, 0, sizeof(model));
     model.is_hierarchy = is_hierarchy;
     for (uint32_t k = 0; k < KEYS; k++) {
@@ -75,30 +75,30 @@ static void open_box(bool is_hierarchy)
                      i);
             assert_int_equal(rn_pk_parse(rn_view_text(text), &arena, &pk, NULL),
                              RN_OK);
-            rn_epk_of(&box->container->pkdef, &pk, &model.epk[k][i]);
+            rn_epk_of(&one_container->container->pkdef, &pk, &model.epk[k][i]);
             rn_arena_release(&arena);
         }
     }
 }
 
-static void close_box(void)
+static void close_container(void)
 {
-    rn_rest_quiesce(asker.rest);
-    box_close(NULL);
-    asker_close(&asker);
+    rn_rest_quiesce(rest_client.rest);
+    one_container_close(NULL);
+    rest_client_close(&rest_client);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    open_box(false);
+    open_container(false);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    close_box();
+    close_container();
     return 0;
 }
 
@@ -110,11 +110,11 @@ static void write_change(uint32_t k, uint32_t i, bool is_delete)
         snprintf(text, sizeof(text), model.is_hierarchy ? "[%u,%u]" : "[%u]", k,
                  i);
         snprintf(id, sizeof(id), "%u", i);
-        box_del(text, id);
+        one_container_del(text, id);
     } else {
         snprintf(text, sizeof(text), "{\"id\":\"%u\",\"pk\":%u,\"sub\":%u}", i,
                  k, i);
-        box_put(text);
+        one_container_put(text);
     }
     assert_true(model.change_count < CHANGES_MAX);
     model.changes[model.change_count++] =
@@ -124,24 +124,24 @@ static void write_change(uint32_t k, uint32_t i, bool is_delete)
 
 static void split(size_t at, const struct rn_epk *bound)
 {
-    const struct rn_range_span *span = &box->container->ranges[at];
+    const struct rn_range_span *span = &one_container->container->ranges[at];
     struct rn_split_merge ask = { .range = span->id };
 
     ask.has_at = rn_epk_range_has(&span->epks, rn_epk_view(bound)) &&
                  rn_epk_compare(&span->epks.min, bound) < 0;
     ask.at = *bound;
-    assert_int_equal(box_reshape(&ask), RN_OK);
+    assert_int_equal(one_container_split_merge(&ask), RN_OK);
 }
 
 static void merge(size_t at)
 {
-    const struct rn_range_span *ranges = box->container->ranges;
+    const struct rn_range_span *ranges = one_container->container->ranges;
 
-    assert_int_equal(
-        box_reshape(&(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_MERGE,
-                                              .range = ranges[at].id,
-                                              .with = ranges[at + 1].id }),
-        RN_OK);
+    assert_int_equal(one_container_split_merge(
+                         &(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_MERGE,
+                                                   .range = ranges[at].id,
+                                                   .with = ranges[at + 1].id }),
+                     RN_OK);
 }
 
 /* ---- a reader ------------------------------------------------------------ */
@@ -215,8 +215,8 @@ static void take_page(struct reader *r)
     struct rn_json j;
 
     rn_json_init(&j, NULL);
-    assert_int_equal(rn_json_parse(&j, rn_buf_view(&asker.call.body), NULL),
-                     RN_OK);
+    assert_int_equal(
+        rn_json_parse(&j, rn_buf_view(&rest_client.call.body), NULL), RN_OK);
     w = rn_json_walk_begin(&j, rn_json_find(&j, 0, RN_LIT("Documents")));
     while (rn_json_walk_next(&w))
         take(r, &j, w.value);
@@ -231,9 +231,9 @@ static void check_end(const struct reader *r)
 
     for (const char *at = r->token; *at; at++)
         places += *at == ',';
-    for (size_t i = 0; i < box->container->range_count; i++)
-        ranges +=
-            rn_epk_range_meet(&box->container->ranges[i].epks, &r->epks, &both);
+    for (size_t i = 0; i < one_container->container->range_count; i++)
+        ranges += rn_epk_range_meet(&one_container->container->ranges[i].epks,
+                                    &r->epks, &both);
     assert_true(r->prefix >= 0 || places == ranges);
     for (size_t n = r->from; r->all_versions && n < model.change_count; n++) {
         const struct change *c = &model.changes[n];
@@ -270,17 +270,18 @@ static int ask(struct reader *r, const char *token, unsigned max)
              r->all_versions ? "Full-Fidelity Feed" : "Incremental Feed", place,
              max, scope);
     assert_int_equal(
-        asker_begin(&asker, &(struct asked_for){ .verb = "GET",
-                                                 .link = "dbs/d/colls/c",
-                                                 .more = more }),
+        rest_client_begin(&rest_client,
+                          &(struct rest_request){ .verb = "GET",
+                                                  .link = "dbs/d/colls/c",
+                                                  .more = more }),
         RN_REST_DONE);
-    status = asker.call.res.status;
+    status = rest_client.call.res.status;
     if (status == 200)
         take_page(r);
     else if (status != 304)
-        print_error("%.*s\n", RN_FMT(rn_buf_view(&asker.call.body)));
-    asker_header(&asker, "etag", r->token, sizeof(r->token));
-    asker_end(&asker);
+        print_error("%.*s\n", RN_FMT(rn_buf_view(&rest_client.call.body)));
+    rest_client_header(&rest_client, "etag", r->token, sizeof(r->token));
+    rest_client_end(&rest_client);
     return status;
 }
 
@@ -336,7 +337,7 @@ static void begin_readers(struct rn_prng *chance)
 
 static void reshape_something(struct rn_prng *chance)
 {
-    size_t count = box->container->range_count;
+    size_t count = one_container->container->range_count;
     uint64_t k = rn_prng_below(chance, KEYS);
     uint64_t i = rn_prng_below(chance, IDS);
 
@@ -386,8 +387,8 @@ static void readers_get_each_change_exactly_once(void **state)
     for (int seed = 1; seed <= seeds; seed++) {
         struct rn_prng chance;
 
-        close_box();
-        open_box(seed % 3 == 0);
+        close_container();
+        open_container(seed % 3 == 0);
         rn_prng_init(&chance, (uint64_t)seed);
         begin_readers(&chance);
         for (int round = 0; round < 400; round++)
@@ -408,8 +409,9 @@ static void write_unevenly(void)
     split(0, &model.epk[0][0]);
     for (uint32_t n = 0; n < 20; n++) {
         for (uint32_t k = 0; k < KEYS; k++) {
-            bool is_first = rn_epk_range_has(&box->container->ranges[0].epks,
-                                             rn_epk_view(&model.epk[k][0]));
+            bool is_first =
+                rn_epk_range_has(&one_container->container->ranges[0].epks,
+                                 rn_epk_view(&model.epk[k][0]));
             uint32_t *count = is_first ? &in_first : &in_last;
 
             if (is_first || *count < 2) {
@@ -427,8 +429,8 @@ static void a_reader_that_has_all_is_given_nothing_by_a_merge(void **state)
 
     (void)state;
     for (int mode = 0; mode < 2; mode++) {
-        close_box();
-        open_box(false);
+        close_container();
+        open_container(false);
         begin_reader(r, mode == 1, mode == 1);
         write_unevenly();
         drain(r, 1000);

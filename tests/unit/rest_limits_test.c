@@ -6,9 +6,9 @@
  * side itself, over a store with its defaults; the test holds the transactions,
  * and a clock that jumps makes the read a long one.
  */
-#include "lib/asker.h"
 #include "lib/clock.h"
 #include "lib/database.h"
+#include "lib/rest_client.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ enum { READS_MAX = 1024, READ_MS_MAX = 30000 };
 static struct test_clock test_clock;
 static atomic_llong jump_ms; /* of the clock, whenever somebody looks at it */
 static struct database d;
-static struct asker asker;
+static struct rest_client rest_client;
 
 static int64_t jump(struct rn_env *env)
 {
@@ -38,7 +38,7 @@ static int open_all(void **state)
     assert_int_equal(rn_store_open("mem", &store, &d.store, &err), RN_OK);
     engine.store = d.store;
     assert_int_equal(rn_engine_open(&engine, &d.engine, &err), RN_OK);
-    asker_open(&asker, d.env, d.engine);
+    rest_client_open(&rest_client, d.env, d.engine);
     rn_object_release(make_container(
         &d, make_database(&d, "d"),
         "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}"));
@@ -48,9 +48,9 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    rn_rest_quiesce(asker.rest);
+    rn_rest_quiesce(rest_client.rest);
     rn_engine_close(d.engine);
-    asker_close(&asker);
+    rest_client_close(&rest_client);
     rn_store_close(d.store);
     return 0;
 }
@@ -58,7 +58,7 @@ static int close_all(void **state)
 /* The status that a read of a document which is not there is answered with. */
 static int ask(void)
 {
-    const struct asked_for what = {
+    const struct rest_request what = {
         .verb = "GET",
         .link = "dbs/d/colls/c",
         .id = "1",
@@ -66,9 +66,9 @@ static int ask(void)
     };
     int status;
 
-    assert_int_equal(asker_begin(&asker, &what), RN_REST_DONE);
-    status = asker.call.res.status;
-    asker_end(&asker);
+    assert_int_equal(rest_client_begin(&rest_client, &what), RN_REST_DONE);
+    status = rest_client.call.res.status;
+    rest_client_end(&rest_client);
     return status;
 }
 

@@ -6,33 +6,33 @@
  * which that lies now: a session token of the old one would promise less than
  * the client has seen.
  */
-#include "lib/asker.h"
-#include "lib/box.h"
+#include "lib/one_container.h"
+#include "lib/rest_client.h"
 
 #include <stdio.h>
 
-static struct asker asker;
+static struct rest_client rest_client;
 
 static int setup(void **state)
 {
     (void)state;
-    box_open(CONTAINER(""), 1);
-    asker_open(&asker, db.env, db.engine);
+    one_container_open(CONTAINER(""), 1);
+    rest_client_open(&rest_client, db.env, db.engine);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    rn_rest_quiesce(asker.rest);
-    box_close(state);
-    asker_close(&asker);
+    rn_rest_quiesce(rest_client.rest);
+    one_container_close(state);
+    rest_client_close(&rest_client);
     return 0;
 }
 
 static void begin_query(const char *scope)
 {
     char more[256];
-    const struct asked_for what = {
+    const struct rest_request what = {
         .verb = "POST",
         .link = "dbs/d/colls/c",
         .more = more,
@@ -43,7 +43,7 @@ static void begin_query(const char *scope)
              "x-ms-documentdb-isquery: True\r\n"
              "Content-Type: application/query+json\r\n%s\r\n",
              scope);
-    assert_int_equal(asker_begin(&asker, &what), RN_REST_WORK);
+    assert_int_equal(rest_client_begin(&rest_client, &what), RN_REST_WORK);
 }
 
 /* Of the range that `doc` was written to, as far as that. */
@@ -51,13 +51,14 @@ static void end_query(void)
 {
     char token[64], expected[64];
 
-    assert_int_equal(rn_rest_resume(&asker.call), RN_REST_DONE);
-    assert_int_equal(asker.call.res.status, 200);
-    asker_header(&asker, "x-ms-session-token", token, sizeof(token));
+    assert_int_equal(rn_rest_resume(&rest_client.call), RN_REST_DONE);
+    assert_int_equal(rest_client.call.res.status, 200);
+    rest_client_header(&rest_client, "x-ms-session-token", token,
+                       sizeof(token));
     snprintf(expected, sizeof(expected), "%u:-1#%llu", doc.place.range,
              (unsigned long long)doc.place.lsn);
     assert_string_equal(token, expected);
-    asker_end(&asker);
+    rest_client_end(&rest_client);
 }
 
 #define OF_ONE_KEY "x-ms-documentdb-partitionkey: [1]"
@@ -65,11 +66,12 @@ static void end_query(void)
 static void a_query_tells_of_the_range_that_a_split_left(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     begin_query(OF_ONE_KEY);
-    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
-                     RN_OK);
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    assert_int_equal(
+        one_container_split_merge(&(struct rn_split_merge){ .range = 0 }),
+        RN_OK);
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_not_equal(doc.place.range, 0);
     end_query();
 }
@@ -77,13 +79,13 @@ static void a_query_tells_of_the_range_that_a_split_left(void **state)
 static void and_of_what_several_left(void **state)
 {
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     begin_query(OF_ONE_KEY);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            box_reshape(&(struct rn_split_merge){ .range = doc.place.range }),
-            RN_OK);
-        box_put("{\"id\":\"a\",\"pk\":1}");
+        assert_int_equal(one_container_split_merge(&(struct rn_split_merge){
+                             .range = doc.place.range }),
+                         RN_OK);
+        one_container_put("{\"id\":\"a\",\"pk\":1}");
     }
     end_query();
 }
@@ -91,14 +93,15 @@ static void and_of_what_several_left(void **state)
 static void and_of_the_one_that_a_merge_left(void **state)
 {
     (void)state;
-    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
-                     RN_OK);
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    assert_int_equal(
+        one_container_split_merge(&(struct rn_split_merge){ .range = 0 }),
+        RN_OK);
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     begin_query("x-ms-documentdb-query-enablecrosspartition: True");
-    assert_int_equal(box_reshape(&(struct rn_split_merge){
+    assert_int_equal(one_container_split_merge(&(struct rn_split_merge){
                          .verb = RN_SPLIT_MERGE_MERGE, .range = 1, .with = 2 }),
                      RN_OK);
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     assert_int_equal(doc.place.range, 3);
     end_query();
 }
@@ -109,15 +112,17 @@ static void a_query_of_everything_has_no_token_after_a_split(void **state)
     char token[64];
 
     (void)state;
-    box_put("{\"id\":\"a\",\"pk\":1}");
+    one_container_put("{\"id\":\"a\",\"pk\":1}");
     begin_query("x-ms-documentdb-query-enablecrosspartition: True");
-    assert_int_equal(box_reshape(&(struct rn_split_merge){ .range = 0 }),
-                     RN_OK);
-    assert_int_equal(rn_rest_resume(&asker.call), RN_REST_DONE);
-    assert_int_equal(asker.call.res.status, 200);
-    asker_header(&asker, "x-ms-session-token", token, sizeof(token));
+    assert_int_equal(
+        one_container_split_merge(&(struct rn_split_merge){ .range = 0 }),
+        RN_OK);
+    assert_int_equal(rn_rest_resume(&rest_client.call), RN_REST_DONE);
+    assert_int_equal(rest_client.call.res.status, 200);
+    rest_client_header(&rest_client, "x-ms-session-token", token,
+                       sizeof(token));
     assert_string_equal(token, "");
-    asker_end(&asker);
+    rest_client_end(&rest_client);
 }
 
 int main(void)

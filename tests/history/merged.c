@@ -1,5 +1,5 @@
-/* crowd.c -- see crowd.h. */
-#include "history/crowd.h"
+/* merged.c -- see merged.h. */
+#include "history/merged.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +30,9 @@ static struct history_entry *gather(struct client *clients, size_t count,
     return all;
 }
 
-bool crowd_check(struct client *clients, size_t count,
-                 struct history_verdict *out, const struct search *what,
-                 struct search_verdict *searched)
+bool merged_check(struct client *clients, size_t count,
+                  struct history_verdict *out, const struct search *what,
+                  struct search_verdict *searched)
 {
     size_t entries;
     struct history_entry *all = gather(clients, count, &entries);
@@ -44,7 +44,7 @@ bool crowd_check(struct client *clients, size_t count,
     return is_checked;
 }
 
-bool crowd_tell(const struct client *clients, size_t count)
+bool merged_tell(const struct client *clients, size_t count)
 {
     bool is_whole = true;
 
@@ -57,9 +57,9 @@ bool crowd_tell(const struct client *clients, size_t count)
     return is_whole;
 }
 
-bool crowd_release(struct client *clients, size_t count)
+bool merged_release(struct client *clients, size_t count)
 {
-    bool is_whole = crowd_tell(clients, count);
+    bool is_whole = merged_tell(clients, count);
 
     for (size_t i = 0; i < count; i++)
         client_release(&clients[i]);

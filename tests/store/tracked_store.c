@@ -1,5 +1,5 @@
-/* lab.c -- see lab.h. */
-#include "lab.h"
+/* tracked_store.c -- see tracked_store.h. */
+#include "tracked_store.h"
 
 #include "base/hash.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- chance -------------------------------------------------------------- */
 
-uint64_t lab_roll(struct lab_dice *d)
+uint64_t tracked_roll(struct tracked_dice *d)
 {
     uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -27,9 +27,9 @@ uint64_t lab_roll(struct lab_dice *d)
     return z ^ z >> 31;
 }
 
-uint64_t lab_below(struct lab_dice *d, uint64_t n)
+uint64_t tracked_below(struct tracked_dice *d, uint64_t n)
 {
-    return lab_roll(d) % n;
+    return tracked_roll(d) % n;
 }
 
 /* ---- keys and values ----------------------------------------------------- */
@@ -40,8 +40,8 @@ static struct {
     struct {
         char at[RN_KEY_MAX + 1];
         size_t len;
-    } key[LAB_KEYS];
-    unsigned order[LAB_KEYS], place[LAB_KEYS];
+    } key[TRACKED_KEYS];
+    unsigned order[TRACKED_KEYS], place[TRACKED_KEYS];
 } table;
 
 static int by_key(const void *a, const void *b)
@@ -55,77 +55,77 @@ static int by_key(const void *a, const void *b)
 /* Mostly short; each 16th of a length up to the longest that is allowed. */
 static void make_keys(void)
 {
-    for (unsigned k = 0; k < LAB_KEYS; k++) {
-        struct lab_dice d = { .state = k };
+    for (unsigned k = 0; k < TRACKED_KEYS; k++) {
+        struct tracked_dice d = { .state = k };
         char *at = table.key[k].at;
-        size_t len = 14 + lab_below(&d, 20);
+        size_t len = 14 + tracked_below(&d, 20);
         int head;
 
         if (k % 16 == 0)
-            len = 40 + lab_below(&d, RN_KEY_MAX - 39);
+            len = 40 + tracked_below(&d, RN_KEY_MAX - 39);
         head = snprintf(at, RN_KEY_MAX, "%c/%04x/%04u/", 'a' + (char)(k % 5),
-                        (unsigned)lab_below(&d, 65536), k);
+                        (unsigned)tracked_below(&d, 65536), k);
         for (size_t i = (size_t)head; i < len; i++)
-            at[i] = (char)lab_roll(&d);
+            at[i] = (char)tracked_roll(&d);
         table.key[k].len = len;
         table.order[k] = k;
     }
-    qsort(table.order, LAB_KEYS, sizeof(table.order[0]), by_key);
-    for (unsigned i = 0; i < LAB_KEYS; i++)
+    qsort(table.order, TRACKED_KEYS, sizeof(table.order[0]), by_key);
+    for (unsigned i = 0; i < TRACKED_KEYS; i++)
         table.place[table.order[i]] = i;
     table.made = true;
 }
 
-struct rn_view lab_key(unsigned index)
+struct rn_view tracked_key(unsigned index)
 {
     if (!table.made)
         make_keys();
     return rn_view_of(table.key[index].at, table.key[index].len);
 }
 
-unsigned lab_in_order(unsigned i)
+unsigned tracked_in_order(unsigned i)
 {
     if (!table.made)
         make_keys();
     return table.order[i];
 }
 
-/* Where a key stands in order; LAB_KEYS if nobody made it. */
+/* Where a key stands in order; TRACKED_KEYS if nobody made it. */
 static unsigned place_of(struct rn_view key)
 {
     unsigned long index;
     char digits[5] = { 0 };
 
     if (key.len < 12)
-        return LAB_KEYS;
+        return TRACKED_KEYS;
     memcpy(digits, key.at + 7, 4);
     index = strtoul(digits, NULL, 10);
-    if (index >= LAB_KEYS || !rn_view_eq(lab_key((unsigned)index), key))
-        return LAB_KEYS;
+    if (index >= TRACKED_KEYS || !rn_view_eq(tracked_key((unsigned)index), key))
+        return TRACKED_KEYS;
     return table.place[index];
 }
 
-static size_t value_length(struct lab_dice *d)
+static size_t value_length(struct tracked_dice *d)
 {
-    uint64_t kind = lab_below(d, 100);
+    uint64_t kind = tracked_below(d, 100);
 
     if (kind < 50)
-        return lab_below(d, 120);
+        return tracked_below(d, 120);
     if (kind < 80)
-        return lab_below(d, 1500);
+        return tracked_below(d, 1500);
     if (kind < 92)
-        return lab_below(d, 4100); /* across the edge of a page */
+        return tracked_below(d, 4100); /* across the edge of a page */
     if (kind < 99)
-        return 4000 + lab_below(d, 12000);
-    return LAB_VALUE_MAX - lab_below(d, 20000);
+        return 4000 + tracked_below(d, 12000);
+    return TRACKED_VALUE_MAX - tracked_below(d, 20000);
 }
 
-struct rn_view lab_value(unsigned index, uint32_t version)
+struct rn_view tracked_value(unsigned index, uint32_t version)
 {
-    static uint64_t lent[LAB_VALUE_MAX / 8 + 1];
-    struct lab_dice d = { .state = (uint64_t)version << 32 | index };
+    static uint64_t lent[TRACKED_VALUE_MAX / 8 + 1];
+    struct tracked_dice d = { .state = (uint64_t)version << 32 | index };
     size_t len = value_length(&d);
-    uint64_t x = lab_roll(&d) | 1;
+    uint64_t x = tracked_roll(&d) | 1;
 
     for (size_t i = 0; i < len / 8 + 1; i++) {
         x ^= x << 13;
@@ -138,7 +138,7 @@ struct rn_view lab_value(unsigned index, uint32_t version)
 
 /* ---- the mind ------------------------------------------------------------ */
 
-void lab_lie(struct lab_report *r, const char *fmt, ...)
+void tracked_lie(struct tracked_report *r, const char *fmt, ...)
 {
     va_list args;
 
@@ -151,14 +151,14 @@ void lab_lie(struct lab_report *r, const char *fmt, ...)
     va_end(args);
 }
 
-void lab_group_draw(struct lab_dice *d, struct lab_mind *m, unsigned keys,
-                    struct lab_group *out)
+void tracked_group_draw(struct tracked_dice *d, struct tracked_mind *m,
+                        unsigned keys, struct tracked_group *out)
 {
     size_t bytes = 0;
 
-    out->len = 1 + (unsigned)lab_below(d, LAB_GROUP_MAX);
+    out->len = 1 + (unsigned)tracked_below(d, TRACKED_GROUP_MAX);
     for (unsigned i = 0; i < out->len; i++) {
-        unsigned index = (unsigned)lab_below(d, keys);
+        unsigned index = (unsigned)tracked_below(d, keys);
         bool there = true;
         for (unsigned j = 0; j < m->count; j++)
             there = there && m->states[j].version[index];
@@ -168,31 +168,31 @@ void lab_group_draw(struct lab_dice *d, struct lab_mind *m, unsigned keys,
         }
         out->change[i].index = index;
         out->change[i].version =
-            there && lab_below(d, 4) == 0 ? 0 : ++m->last_version;
+            there && tracked_below(d, 4) == 0 ? 0 : ++m->last_version;
         if (out->change[i].version)
-            bytes += lab_value(index, out->change[i].version).len;
-        if (bytes > LAB_VALUE_MAX)
+            bytes += tracked_value(index, out->change[i].version).len;
+        if (bytes > TRACKED_VALUE_MAX)
             out->len = i + 1; /* small segments must hold a group */
     }
 }
 
-static void state_apply(struct lab_state *s, const struct lab_group *g)
+static void state_apply(struct tracked_state *s, const struct tracked_group *g)
 {
     for (unsigned i = 0; i < g->len; i++)
         s->version[g->change[i].index] = g->change[i].version;
 }
 
-void lab_mind_apply(struct lab_mind *m, const struct lab_group *g)
+void tracked_mind_apply(struct tracked_mind *m, const struct tracked_group *g)
 {
     for (unsigned i = 0; i < m->count; i++)
         state_apply(&m->states[i], g);
 }
 
-void lab_mind_doubt(struct lab_mind *m, const struct lab_group *g)
+void tracked_mind_doubt(struct tracked_mind *m, const struct tracked_group *g)
 {
     unsigned count = m->count;
 
-    assert(2 * count <= LAB_STATES);
+    assert(2 * count <= TRACKED_STATES);
     for (unsigned i = 0; i < count; i++) {
         m->states[count + i] = m->states[i];
         state_apply(&m->states[count + i], g);
@@ -205,13 +205,13 @@ static bool fits(unsigned index, uint32_t version, const struct rn_view *value)
 {
     if (!version || !value)
         return !version && !value;
-    return rn_view_eq(lab_value(index, version), *value);
+    return rn_view_eq(tracked_value(index, version), *value);
 }
 
 /* Keeps the states that `value` (NULL: absent) does not contradict. */
-static void learn(struct lab_mind *m, unsigned index,
+static void learn(struct tracked_mind *m, unsigned index,
                   const struct rn_view *value, const char *how,
-                  struct lab_report *r)
+                  struct tracked_report *r)
 {
     unsigned kept = 0;
     uint32_t wanted = m->states[0].version[index];
@@ -221,8 +221,9 @@ static void learn(struct lab_mind *m, unsigned index,
             m->states[kept++] = m->states[i];
     }
     if (!kept) {
-        lab_lie(r, "phase %d: %s: key %u is %s, it should be at %u", r->phase,
-                how, index, value ? "another value" : "absent", wanted);
+        tracked_lie(r, "phase %d: %s: key %u is %s, it should be at %u",
+                    r->phase, how, index, value ? "another value" : "absent",
+                    wanted);
         return;
     }
     m->count = kept;
@@ -230,7 +231,7 @@ static void learn(struct lab_mind *m, unsigned index,
 }
 
 /* Faults that say so are no lies. */
-static bool is_excused(enum rn_code rc, struct lab_report *r)
+static bool is_excused(enum rn_code rc, struct tracked_report *r)
 {
     if (rc == RN_CORRUPT)
         r->corrupt++;
@@ -238,33 +239,34 @@ static bool is_excused(enum rn_code rc, struct lab_report *r)
            rc == RN_TIMEOUT;
 }
 
-static void read_gets(struct rn_txn *t, struct lab_mind *m,
-                      struct lab_report *r)
+static void read_gets(struct rn_txn *t, struct tracked_mind *m,
+                      struct tracked_report *r)
 {
-    for (unsigned i = 0; i < LAB_KEYS && !r->lied; i++) {
+    for (unsigned i = 0; i < TRACKED_KEYS && !r->lied; i++) {
         struct rn_view value;
-        enum rn_code rc = rn_txn_get(t, lab_key(i), &value);
+        enum rn_code rc = rn_txn_get(t, tracked_key(i), &value);
 
         if (!rc)
             learn(m, i, &value, "get", r);
         else if (rc == RN_NOT_FOUND)
             learn(m, i, NULL, "get", r);
         else if (!is_excused(rc, r))
-            lab_lie(r, "get: %s", rn_txn_why(t, rc));
+            tracked_lie(r, "get: %s", rn_txn_why(t, rc));
     }
 }
 
 /* The keys between two answers of a scan must be absent. */
-static void scan_gap(struct lab_mind *m, unsigned from, unsigned to,
-                     struct lab_report *r)
+static void scan_gap(struct tracked_mind *m, unsigned from, unsigned to,
+                     struct tracked_report *r)
 {
     for (unsigned i = from; i < to && !r->lied; i++)
-        learn(m, lab_in_order(i), NULL, "scan", r);
+        learn(m, tracked_in_order(i), NULL, "scan", r);
 }
 
 /* Keys in order from place `low` up to before `high`. */
 static void read_scan(struct rn_txn *t, unsigned low, unsigned high,
-                      bool backward, struct lab_mind *m, struct lab_report *r)
+                      bool backward, struct tracked_mind *m,
+                      struct tracked_report *r)
 {
     char bounds[2][RN_KEY_MAX];
     struct rn_key_interval range = { .backward = backward };
@@ -273,12 +275,12 @@ static void read_scan(struct rn_txn *t, unsigned low, unsigned high,
     enum rn_code rc;
 
     if (low > 0) {
-        struct rn_view key = lab_key(lab_in_order(low));
+        struct rn_view key = tracked_key(tracked_in_order(low));
         memcpy(bounds[0], key.at, key.len);
         range.from = rn_view_of(bounds[0], key.len);
     }
-    if (high < LAB_KEYS) {
-        struct rn_view key = lab_key(lab_in_order(high));
+    if (high < TRACKED_KEYS) {
+        struct rn_view key = tracked_key(tracked_in_order(high));
         memcpy(bounds[1], key.at, key.len);
         range.before = rn_view_of(bounds[1], key.len);
     }
@@ -292,11 +294,11 @@ static void read_scan(struct rn_txn *t, unsigned low, unsigned high,
             break;
         at = place_of(key);
         if (at < a || at >= b) {
-            lab_lie(r, "scan: a key that nobody wrote there");
+            tracked_lie(r, "scan: a key that nobody wrote there");
             break;
         }
         scan_gap(m, backward ? at + 1 : a, backward ? b : at, r);
-        learn(m, lab_in_order(at), &value, "scan", r);
+        learn(m, tracked_in_order(at), &value, "scan", r);
         if (backward)
             b = at;
         else
@@ -305,12 +307,12 @@ static void read_scan(struct rn_txn *t, unsigned low, unsigned high,
     if (rc == RN_NOT_FOUND)
         scan_gap(m, a, b, r);
     else if (rc && !is_excused(rc, r))
-        lab_lie(r, "scan: %s", rn_txn_why(t, rc));
+        tracked_lie(r, "scan: %s", rn_txn_why(t, rc));
     rn_cursor_end(c);
 }
 
-void lab_read_all(struct rn_store *s, struct lab_mind *m, struct lab_dice *d,
-                  struct lab_report *r)
+void tracked_read_all(struct rn_store *s, struct tracked_mind *m,
+                      struct tracked_dice *d, struct tracked_report *r)
 {
     struct rn_txn *t = NULL;
     struct rn_err err = { 0 };
@@ -319,22 +321,23 @@ void lab_read_all(struct rn_store *s, struct lab_mind *m, struct lab_dice *d,
 
     if (rc) {
         if (!is_excused(rc, r))
-            lab_lie(r, "begin(READ): %s", err.text);
+            tracked_lie(r, "begin(READ): %s", err.text);
         return;
     }
     read_gets(t, m, r);
-    read_scan(t, 0, LAB_KEYS, false, m, r);
-    read_scan(t, 0, LAB_KEYS, true, m, r);
+    read_scan(t, 0, TRACKED_KEYS, false, m, r);
+    read_scan(t, 0, TRACKED_KEYS, true, m, r);
     for (int i = 0; i < 4; i++) {
-        unsigned low = (unsigned)lab_below(d, LAB_KEYS);
-        unsigned high = low + (unsigned)lab_below(d, LAB_KEYS - low) + 1;
+        unsigned low = (unsigned)tracked_below(d, TRACKED_KEYS);
+        unsigned high =
+            low + (unsigned)tracked_below(d, TRACKED_KEYS - low) + 1;
         read_scan(t, low, high, i % 2, m, r);
     }
     rn_txn_abort(t);
 }
 
-static enum rn_code put_group(struct rn_txn *t, const struct lab_group *g,
-                              struct lab_report *r)
+static enum rn_code put_group(struct rn_txn *t, const struct tracked_group *g,
+                              struct tracked_report *r)
 {
     enum rn_code rc = RN_OK;
 
@@ -342,17 +345,19 @@ static enum rn_code put_group(struct rn_txn *t, const struct lab_group *g,
         unsigned index = g->change[i].index;
         uint32_t version = g->change[i].version;
 
-        rc = version ? rn_txn_put(t, lab_key(index), lab_value(index, version))
-                     : rn_txn_del(t, lab_key(index));
+        rc = version ? rn_txn_put(t, tracked_key(index),
+                                  tracked_value(index, version))
+                     : rn_txn_del(t, tracked_key(index));
         if (rc == RN_NOT_FOUND && !version)
-            lab_lie(r, "del: key %u is absent", index);
+            tracked_lie(r, "del: key %u is absent", index);
     }
     return rc;
 }
 
-enum rn_code lab_commit(struct rn_store *s, enum rn_txn_mode mode,
-                        const struct lab_group *g, struct lab_mind *m,
-                        struct lab_report *r, struct rn_err *err)
+enum rn_code tracked_commit(struct rn_store *s, enum rn_txn_mode mode,
+                            const struct tracked_group *g,
+                            struct tracked_mind *m, struct tracked_report *r,
+                            struct rn_err *err)
 {
     struct rn_txn *t = NULL;
     enum rn_code rc = rn_txn_begin(s, mode, (struct rn_lock){ 0 }, &t, err);
@@ -368,10 +373,10 @@ enum rn_code lab_commit(struct rn_store *s, enum rn_txn_mode mode,
     rc = rn_txn_commit(t, err);
     if (!rc) {
         r->commits++;
-        lab_mind_apply(m, g);
+        tracked_mind_apply(m, g);
     }
     if (rc == RN_UNKNOWN)
-        lab_mind_doubt(m, g);
+        tracked_mind_doubt(m, g);
     return rc;
 }
 
@@ -385,7 +390,7 @@ static void must(bool good, const char *what)
     abort();
 }
 
-void lab_tree_load(struct lab_tree *t, const char *dir)
+void tracked_tree_load(struct tracked_tree *t, const char *dir)
 {
     DIR *d = opendir(dir);
     struct dirent *e;
@@ -394,14 +399,14 @@ void lab_tree_load(struct lab_tree *t, const char *dir)
     must(d, dir);
     t->count = 0;
     while (e = readdir(d), e) {
-        struct lab_file *f = &t->files[t->count];
+        struct tracked_file *f = &t->files[t->count];
         struct stat st;
         int fd;
 
         if (e->d_name[0] == '.' || e->d_type == DT_LNK)
             continue;
-        must(t->count < LAB_FILES, "too many files");
-        must(strlen(e->d_name) < LAB_NAME, e->d_name);
+        must(t->count < TRACKED_FILES, "too many files");
+        must(strlen(e->d_name) < TRACKED_NAME, e->d_name);
         memcpy(f->name, e->d_name, strlen(e->d_name) + 1);
         snprintf(path, sizeof(path), "%s/%s", dir, f->name);
         fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -435,14 +440,14 @@ static void remove_files(const char *dir)
     closedir(d);
 }
 
-void lab_tree_store(const struct lab_tree *t, const char *dir)
+void tracked_tree_store(const struct tracked_tree *t, const char *dir)
 {
     char path[512];
 
     must(mkdir(dir, 0700) == 0 || errno == EEXIST, dir);
     remove_files(dir);
     for (unsigned i = 0; i < t->count; i++) {
-        const struct lab_file *f = &t->files[i];
+        const struct tracked_file *f = &t->files[i];
         int fd;
 
         snprintf(path, sizeof(path), "%s/%s", dir, f->name);
@@ -452,14 +457,14 @@ void lab_tree_store(const struct lab_tree *t, const char *dir)
     }
 }
 
-void lab_tree_release(struct lab_tree *t)
+void tracked_tree_release(struct tracked_tree *t)
 {
     for (unsigned i = 0; i < t->count; i++)
         munmap(t->files[i].at, t->files[i].len + 1);
     t->count = 0;
 }
 
-struct lab_file *lab_tree_find(struct lab_tree *t, const char *name)
+struct tracked_file *tracked_tree_find(struct tracked_tree *t, const char *name)
 {
     for (unsigned i = 0; i < t->count; i++) {
         if (strcmp(t->files[i].name, name) == 0)
@@ -469,23 +474,23 @@ struct lab_file *lab_tree_find(struct lab_tree *t, const char *name)
 }
 
 /* Order of names in the directory does not count. */
-uint64_t lab_tree_hash(const char *dir)
+uint64_t tracked_tree_hash(const char *dir)
 {
-    struct lab_tree t = { 0 };
+    struct tracked_tree t = { 0 };
     uint64_t sum = 0;
 
-    lab_tree_load(&t, dir);
+    tracked_tree_load(&t, dir);
     for (unsigned i = 0; i < t.count; i++) {
         sum += rn_hash64_two(rn_view_text(t.files[i].name),
                              rn_view_of(t.files[i].at, t.files[i].len),
                              t.files[i].len);
     }
     sum += t.count;
-    lab_tree_release(&t);
+    tracked_tree_release(&t);
     return sum;
 }
 
-void lab_dir_new(char *out, size_t room, const char *what)
+void tracked_dir_new(char *out, size_t room, const char *what)
 {
     const char *base = getenv("RUNNEL_TEST_DIR");
 
@@ -495,7 +500,7 @@ void lab_dir_new(char *out, size_t room, const char *what)
     must(mkdtemp(out), out);
 }
 
-void lab_dir_remove(const char *dir)
+void tracked_dir_remove(const char *dir)
 {
     remove_files(dir);
     must(rmdir(dir) == 0, dir);
@@ -503,17 +508,17 @@ void lab_dir_remove(const char *dir)
 
 /* ---- running ------------------------------------------------------------- */
 
-struct lab_report *lab_report_new(void)
+struct tracked_report *tracked_report_new(void)
 {
-    void *at = mmap(NULL, sizeof(struct lab_report), PROT_READ | PROT_WRITE,
+    void *at = mmap(NULL, sizeof(struct tracked_report), PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     must(at != MAP_FAILED, "mmap");
     return at;
 }
 
-void lab_fork(void (*run)(void *context), void *context, unsigned seconds,
-              struct lab_report *shared)
+void tracked_fork(void (*run)(void *context), void *context, unsigned seconds,
+                  struct tracked_report *shared)
 {
     int status = 0;
     pid_t pid;
@@ -530,15 +535,16 @@ void lab_fork(void (*run)(void *context), void *context, unsigned seconds,
     while (waitpid(pid, &status, 0) < 0)
         must(errno == EINTR, "waitpid");
     if (WIFSIGNALED(status)) {
-        lab_lie(shared, "killed by signal %d (%s) in phase %d",
-                WTERMSIG(status), strsignal(WTERMSIG(status)), shared->phase);
+        tracked_lie(shared, "killed by signal %d (%s) in phase %d",
+                    WTERMSIG(status), strsignal(WTERMSIG(status)),
+                    shared->phase);
     } else if (WEXITSTATUS(status)) {
-        lab_lie(shared, "exit code %d in phase %d", WEXITSTATUS(status),
-                shared->phase);
+        tracked_lie(shared, "exit code %d in phase %d", WEXITSTATUS(status),
+                    shared->phase);
     }
 }
 
-bool lab_is_sanitized(void)
+bool tracked_is_sanitized(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return true;
@@ -553,24 +559,24 @@ bool lab_is_sanitized(void)
 #endif
 }
 
-uint64_t lab_number(const char *variable, uint64_t otherwise,
-                    uint64_t sanitized)
+uint64_t tracked_number(const char *variable, uint64_t otherwise,
+                        uint64_t sanitized)
 {
     const char *text = getenv(variable);
 
     if (text && *text)
         return strtoull(text, NULL, 10);
-    return lab_is_sanitized() ? sanitized : otherwise;
+    return tracked_is_sanitized() ? sanitized : otherwise;
 }
 
-uint64_t lab_amount(const char *variable, uint64_t otherwise,
-                    uint64_t sanitized, uint64_t prove)
+uint64_t tracked_amount(const char *variable, uint64_t otherwise,
+                        uint64_t sanitized, uint64_t prove)
 {
-    return lab_number(variable, getenv("RUNNEL_PROVE") ? prove : otherwise,
-                      sanitized);
+    return tracked_number(variable, getenv("RUNNEL_PROVE") ? prove : otherwise,
+                          sanitized);
 }
 
-double lab_seconds(void)
+double tracked_seconds(void)
 {
     struct timespec t;
 

@@ -1,5 +1,5 @@
-/* sim_web.c -- see sim_web.h. */
-#include "sim_web.h"
+/* sim_server.c -- see sim_server.h. */
+#include "sim_server.h"
 
 #include "map_tree.h"
 
@@ -58,7 +58,7 @@ static struct {
 } world;
 
 /* Never the same twice, so that what comes later is later. */
-uint64_t web_now_ns(void)
+uint64_t server_process_now_ns(void)
 {
     uint64_t now = (uint64_t)rn_mono_ns(world.env);
 
@@ -66,7 +66,7 @@ uint64_t web_now_ns(void)
     return world.now;
 }
 
-int64_t web_wall_s(void)
+int64_t server_process_wall_s(void)
 {
     return rn_wall_ms(world.env) / 1000;
 }
@@ -135,7 +135,7 @@ static int64_t step(void *context)
 
 /* ---- clients ------------------------------------------------------------- */
 
-void sim_web_run(struct client *c, void (*run)(struct client *c))
+void sim_server_run(struct client *c, void (*run)(struct client *c))
 {
     struct fiber *f = &world.fibers[world.count++];
     char *stack = f->stack ? f->stack : malloc(STACK_BYTES);
@@ -152,7 +152,7 @@ void sim_web_run(struct client *c, void (*run)(struct client *c))
     world.env->ops->task_wake(world.env, &world.task);
 }
 
-bool sim_web_has_ended(void)
+bool sim_server_has_ended(void)
 {
     for (size_t i = 0; i < world.count; i++)
         if (world.fibers[i].state != ENDED)
@@ -160,7 +160,7 @@ bool sim_web_has_ended(void)
     return true;
 }
 
-void sim_web_sleep(int64_t ns)
+void sim_server_sleep(int64_t ns)
 {
     struct fiber *f = world.running;
 
@@ -245,7 +245,7 @@ bool client_ask(struct client *c, const struct request *r, struct answer *out)
     bool is_good;
 
     client_reach(c);
-    web_print_request(c, r);
+    server_process_print_request(c, r);
     feed(f, rn_buf_view(&c->out));
     rn_call_init(&f->call, world.rest, &f->reader.request);
     f->call.is_loopback = true;
@@ -260,7 +260,7 @@ bool client_ask(struct client *c, const struct request *r, struct answer *out)
     c->in.len = 0;
     is_good = !rn_http_response_print(&f->call.res, &c->in);
     forget_call(f);
-    if (!is_good || !web_read_answer(c, out))
+    if (!is_good || !server_process_read_answer(c, out))
         abort();
     f->state = READY; /* others may come first */
     yield(f);
@@ -269,7 +269,7 @@ bool client_ask(struct client *c, const struct request *r, struct answer *out)
 
 /* ---- the server ---------------------------------------------------------- */
 
-void sim_web_begin(struct rn_sim *sim)
+void sim_server_begin(struct rn_sim *sim)
 {
     world.sim = sim;
     world.env = rn_sim_env(sim);
@@ -278,9 +278,9 @@ void sim_web_begin(struct rn_sim *sim)
     world.task = (struct rn_task){ .name = "clients", .step = step };
 }
 
-void sim_web_end(void)
+void sim_server_end(void)
 {
-    sim_web_close();
+    sim_server_close();
     world.count = 0;
 }
 
@@ -305,7 +305,7 @@ static enum rn_code open_store(struct rn_err *err)
     return rn_local_open_with(&rn_map_tree, &opts, &world.store, err);
 }
 
-enum rn_code sim_web_open(struct rn_err *err)
+enum rn_code sim_server_open(struct rn_err *err)
 {
     enum rn_code rc = open_store(err);
 
@@ -325,12 +325,12 @@ enum rn_code sim_web_open(struct rn_err *err)
     if (!rc && world.env->ops->task_start(world.env, &world.task))
         rc = RN_IO;
     if (rc)
-        sim_web_close();
+        sim_server_close();
     return rc;
 }
 
 /* As a stop would, but nobody is answered. */
-void sim_web_close(void)
+void sim_server_close(void)
 {
     if (world.rest) {
         world.env->ops->task_stop(world.env, &world.task);

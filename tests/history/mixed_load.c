@@ -1,5 +1,5 @@
-/* mix.c -- see mix.h. */
-#include "history/mix.h"
+/* mixed_load.c -- see mixed_load.h. */
+#include "history/mixed_load.h"
 
 #include "history/chain.h"
 #include "history/shape.h"
@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    EVEN = MIX_DOCUMENTS - MIX_DOCUMENTS % MIX_KEYS, /* d, d + KEYS: one key */
+    EVEN = MIXED_LOAD_DOCUMENTS -
+           MIXED_LOAD_DOCUMENTS % MIXED_LOAD_KEYS, /* d, d + KEYS: one key */
     FEW = 8,
     CHAINS = 64,
     MORE_MAX = 512 + CHAIN_TEXT_MAX,
@@ -27,7 +28,7 @@ struct seen {
 static struct {
     atomic_ulong tokens;
     pthread_mutex_t lock;
-    struct seen seen[MIX_DOCUMENTS]; /* locked */
+    struct seen seen[MIXED_LOAD_DOCUMENTS]; /* locked */
     struct chain chains[CHAINS];
 } mix = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -42,7 +43,7 @@ struct errand {
     char *session; /* in `more` */
 };
 
-void mix_init(void)
+void mixed_load_init(void)
 {
     for (size_t i = 0; i < CHAINS; i++)
         chain_init(&mix.chains[i]);
@@ -61,7 +62,7 @@ static bool is_read(const struct history_entry *e)
 /* The other document of its key. */
 static uint32_t other_of(uint32_t document)
 {
-    return (document + MIX_KEYS) % EVEN;
+    return (document + MIXED_LOAD_KEYS) % EVEN;
 }
 
 /* ---- drawing ------------------------------------------------------------- */
@@ -97,7 +98,7 @@ static void draw(struct errand *a)
     struct rn_prng *chance = &a->c->chance;
     struct history_entry *e = &a->e[0];
 
-    e->document = (uint32_t)rn_prng_below(chance, MIX_DOCUMENTS);
+    e->document = (uint32_t)rn_prng_below(chance, MIXED_LOAD_DOCUMENTS);
     e->op = ops[rn_prng_below(chance, sizeof(ops))];
     if (rn_prng_percent(chance, 50))
         e->document %= FEW;
@@ -242,8 +243,10 @@ static void read_document(struct errand *a, const struct rn_json *j,
     struct history_entry found = *e;
     struct rn_etag etag;
 
-    if (!web_read_document(j, at, &found) || found.document != e->document ||
-        !web_read_etag(j, rn_json_find(j, at, RN_LIT("_etag")), &etag) ||
+    if (!server_process_read_document(j, at, &found) ||
+        found.document != e->document ||
+        !server_process_read_etag(j, rn_json_find(j, at, RN_LIT("_etag")),
+                                  &etag) ||
         (!is_read(e) && found.token != e->token)) {
         a->c->broken = "a document cannot be read, or is another";
         return;
@@ -266,7 +269,7 @@ static void read_rows(struct errand *a, const struct rn_json *j)
         struct history_entry row = { .op = HISTORY_QUERY };
         size_t i = 0;
 
-        if (web_read_document(j, walk.value, &row))
+        if (server_process_read_document(j, walk.value, &row))
             while (i < a->count &&
                    (a->e[i].document != row.document || a->e[i].status == 200))
                 i++;
@@ -291,8 +294,8 @@ static void read_results(struct errand *a, const struct rn_json *j)
         struct history_entry *e = &a->e[n++];
         struct rn_etag etag;
 
-        if (!web_read_etag(j, rn_json_find(j, walk.value, RN_LIT("eTag")),
-                           &etag)) {
+        if (!server_process_read_etag(
+                j, rn_json_find(j, walk.value, RN_LIT("eTag")), &etag)) {
             a->c->broken = "a batch's result has no etag";
             break;
         }
@@ -403,7 +406,7 @@ static void run(struct errand *a)
                            .more = a->more };
     struct answer got;
 
-    e->key = e->document % MIX_KEYS;
+    e->key = e->document % MIXED_LOAD_KEYS;
     a->e[1] = *e;
     a->e[1].document = other_of(e->document);
     if (a->count == 2 && e->op == HISTORY_UPSERT) {
@@ -417,9 +420,9 @@ static void run(struct errand *a)
     client_reach(a->c);
     print(a);
     ask.body = rn_view_text(a->body);
-    a->e[0].t0 = a->e[1].t0 = web_now_ns();
+    a->e[0].t0 = a->e[1].t0 = server_process_now_ns();
     if (client_ask(a->c, &ask, &got)) {
-        a->e[0].t1 = a->e[1].t1 = web_now_ns();
+        a->e[0].t1 = a->e[1].t1 = server_process_now_ns();
         settle(a, &got);
     }
     for (size_t i = 0; i < a->count; i++)
@@ -427,7 +430,7 @@ static void run(struct errand *a)
             client_note(a->c, &a->e[i]);
 }
 
-void mix_step(struct client *c)
+void mixed_load_step(struct client *c)
 {
     struct errand a;
 
@@ -436,11 +439,11 @@ void mix_step(struct client *c)
     run(&a);
 }
 
-void mix_read_all(struct client *c)
+void mixed_load_read_all(struct client *c)
 {
     struct errand a;
 
-    for (uint32_t d = 0; d < MIX_DOCUMENTS && !c->broken; d++) {
+    for (uint32_t d = 0; d < MIXED_LOAD_DOCUMENTS && !c->broken; d++) {
         begin(&a, c);
         a.e[0].document = d;
         run(&a);

@@ -1,5 +1,5 @@
-/* world.h -- a correct server and its clients, simulated, and the history they
- * leave behind.
+/* simulated.h -- a correct server and its clients, simulated, and the history
+ * they leave behind.
  *
  * Clients send, are decided and are answered at times drawn.  Some answers are
  * lost, and some requests are decided when their client has long given up.  The
@@ -7,8 +7,8 @@
  * other client sends session tokens.  Readers follow the feed, and half of the
  * way what came after a backup is undone.
  */
-#ifndef RN_TEST_WORLD_H
-#define RN_TEST_WORLD_H
+#ifndef RN_TEST_SIMULATED_H
+#define RN_TEST_SIMULATED_H
 
 #include "history/history.h"
 
@@ -31,7 +31,7 @@ struct version {
     uint32_t n, count;
 };
 
-struct world {
+struct simulated_history {
     struct rn_prng chance;
     uint64_t clock, lsn, next_token;
     struct version now[WORLD_DOCUMENTS], saved[WORLD_DOCUMENTS];
@@ -52,7 +52,7 @@ struct world {
 
 /* One that has run to its end, with a restore or without; freed by the
  * caller. */
-struct world *world_make(uint64_t seed, bool is_restored);
-void world_add(struct world *w, const struct history_entry *e);
+struct simulated_history *simulated_make(uint64_t seed, bool is_restored);
+void simulated_add(struct simulated_history *w, const struct history_entry *e);
 
 #endif

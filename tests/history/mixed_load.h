@@ -1,4 +1,5 @@
-/* mix.h -- clients that do all that can be done to a document, and note it.
+/* mixed_load.h -- clients that do all that can be done to a document, and note
+ * it.
  *
  * Each step is a request: one of a document (read, create, upsert, replace,
  * patch, delete), with a condition or without; a query for one or two; or a
@@ -8,16 +9,16 @@
  *
  * Any thread, each client in its own.
  */
-#ifndef RN_TEST_MIX_H
-#define RN_TEST_MIX_H
+#ifndef RN_TEST_MIXED_LOAD_H
+#define RN_TEST_MIXED_LOAD_H
 
-#include "history/web.h"
+#include "history/server_process.h"
 
-enum { MIX_DOCUMENTS = 300, MIX_KEYS = 40 };
+enum { MIXED_LOAD_DOCUMENTS = 300, MIXED_LOAD_KEYS = 40 };
 
-void mix_init(void);
-void mix_step(struct client *c);
+void mixed_load_init(void);
+void mixed_load_step(struct client *c);
 /* Reads every document once. */
-void mix_read_all(struct client *c);
+void mixed_load_read_all(struct client *c);
 
 #endif

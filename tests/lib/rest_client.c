@@ -1,5 +1,5 @@
-/* asker.c -- see asker.h. */
-#include "lib/asker.h"
+/* rest_client.c -- see rest_client.h. */
+#include "lib/rest_client.h"
 
 #include "base/base64.h"
 #include "base/clock.h"
@@ -17,7 +17,8 @@
 
 enum { KEY_MAX = 128, TEXT_MAX = 4096 };
 
-void asker_open(struct asker *a, struct rn_env *env, struct rn_engine *engine)
+void rest_client_open(struct rest_client *a, struct rn_env *env,
+                      struct rn_engine *engine)
 {
     struct rn_rest_opts opts = { .env = env,
                                  .engine = engine,
@@ -38,13 +39,14 @@ void asker_open(struct asker *a, struct rn_env *env, struct rn_engine *engine)
     assert_int_equal(rn_signer_new(rn_view_of(key, len), &a->signer), RN_OK);
 }
 
-void asker_close(struct asker *a)
+void rest_client_close(struct rest_client *a)
 {
     rn_rest_close(a->rest);
     rn_signer_free(a->signer);
 }
 
-static size_t print(struct asker *a, const struct asked_for *what, char *out)
+static size_t print(struct rest_client *a, const struct rest_request *what,
+                    char *out)
 {
     char date[RN_DATE_TEXT_MAX], auth[RN_AUTH_TEXT_MAX], link[256];
     unsigned char signature[RN_SIGNATURE_LEN];
@@ -75,7 +77,8 @@ static size_t print(struct asker *a, const struct asked_for *what, char *out)
     return (size_t)len;
 }
 
-enum rn_rest_step asker_begin(struct asker *a, const struct asked_for *what)
+enum rn_rest_step rest_client_begin(struct rest_client *a,
+                                    const struct rest_request *what)
 {
     char text[TEXT_MAX], *at;
     size_t len = print(a, what, text), room;
@@ -92,7 +95,8 @@ enum rn_rest_step asker_begin(struct asker *a, const struct asked_for *what)
     return rn_rest_serve(&a->call);
 }
 
-void asker_header(struct asker *a, const char *name, char *out, size_t room)
+void rest_client_header(struct rest_client *a, const char *name, char *out,
+                        size_t room)
 {
     struct rn_buf text = RN_BUF_INIT(1 << 20);
     char line[64];
@@ -110,7 +114,7 @@ void asker_header(struct asker *a, const char *name, char *out, size_t room)
     rn_buf_release(&text);
 }
 
-void asker_end(struct asker *a)
+void rest_client_end(struct rest_client *a)
 {
     rn_call_release(&a->call);
     rn_http_reader_release(&a->reader);

@@ -1,5 +1,5 @@
-/* world.c -- see world.h. */
-#include "history/world.h"
+/* simulated.c -- see simulated.h. */
+#include "history/simulated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 enum { KEYS = 3, STEPS = 1800, LIFE = 200 };
 
-void world_add(struct world *w, const struct history_entry *e)
+void simulated_add(struct simulated_history *w, const struct history_entry *e)
 {
     assert_true(w->count < WORLD_ENTRIES);
     w->log[w->count++] = *e;
@@ -21,7 +21,7 @@ static bool is_read(const struct history_entry *e)
     return e->op == HISTORY_READ || e->op == HISTORY_QUERY;
 }
 
-static void send(struct world *w, uint32_t client)
+static void send(struct simulated_history *w, uint32_t client)
 {
     struct history_entry *e = &w->at[client];
     uint32_t document = (uint32_t)rn_prng_below(&w->chance, WORLD_DOCUMENTS);
@@ -46,7 +46,7 @@ static void send(struct world *w, uint32_t client)
 }
 
 /* What a correct server does. */
-static void decide(struct world *w, struct history_entry *e)
+static void decide(struct simulated_history *w, struct history_entry *e)
 {
     struct version *v = &w->now[e->document];
 
@@ -78,7 +78,7 @@ static void decide(struct world *w, struct history_entry *e)
 }
 
 /* Its client is not told. */
-static void lose(struct world *w, const struct history_entry *e)
+static void lose(struct simulated_history *w, const struct history_entry *e)
 {
     struct history_entry lost = *e;
 
@@ -88,12 +88,12 @@ static void lose(struct world *w, const struct history_entry *e)
     lost.status = 0;
     lost.point = lost.version = 0;
     lost.count = 0;
-    world_add(w, &lost);
+    simulated_add(w, &lost);
 }
 
-static void tell(struct world *w, const struct history_entry *e)
+static void tell(struct simulated_history *w, const struct history_entry *e)
 {
-    world_add(w, e);
+    simulated_add(w, e);
     if (e->version)
         w->known[e->document] = e->version;
     if (e->point > w->told[e->client])
@@ -101,7 +101,7 @@ static void tell(struct world *w, const struct history_entry *e)
 }
 
 /* An upsert, and the other document of its key, in one transaction. */
-static void decide_both(struct world *w, struct history_entry *e)
+static void decide_both(struct simulated_history *w, struct history_entry *e)
 {
     struct history_entry other;
 
@@ -124,8 +124,8 @@ static void decide_both(struct world *w, struct history_entry *e)
 }
 
 /* Fills `items`; a transaction is not divided. */
-static size_t look(const struct world *w, struct history_entry *page,
-                   struct history_entry *items)
+static size_t look(const struct simulated_history *w,
+                   struct history_entry *page, struct history_entry *items)
 {
     size_t n = 0;
 
@@ -156,7 +156,7 @@ static size_t look(const struct world *w, struct history_entry *page,
     return n;
 }
 
-static void follow(struct world *w, uint32_t reader)
+static void follow(struct simulated_history *w, uint32_t reader)
 {
     bool of_key = reader % 2, again = rn_prng_percent(&w->chance, 10);
     struct history_entry page = { .client = WORLD_CLIENTS + reader,
@@ -175,15 +175,15 @@ static void follow(struct world *w, uint32_t reader)
     page.t1 = ++w->clock;
     page.from = again ? w->old[reader] : w->place[reader];
     n = look(w, &page, items);
-    world_add(w, &page);
+    simulated_add(w, &page);
     for (size_t i = 0; i < n; i++)
-        world_add(w, &items[i]);
+        simulated_add(w, &items[i]);
     w->place[reader] = page.to;
     if (rn_prng_percent(&w->chance, 20))
         w->old[reader] = page.to;
 }
 
-static void back_up(struct world *w)
+static void back_up(struct simulated_history *w)
 {
     w->begun = ++w->clock;
     memcpy(w->saved, w->now, sizeof(w->now));
@@ -192,18 +192,18 @@ static void back_up(struct world *w)
     w->backups = 1;
 }
 
-static void start(struct world *w)
+static void start(struct simulated_history *w)
 {
     struct history_entry e = { .op = HISTORY_START,
                                .client = WORLD_CLIENTS + WORLD_READERS };
 
     e.t0 = e.t1 = ++w->clock;
     w->given_up_count = 0;
-    world_add(w, &e);
+    simulated_add(w, &e);
 }
 
 /* Who waits for an answer gets none, and looks whether it has happened. */
-static void restore(struct world *w)
+static void restore(struct simulated_history *w)
 {
     struct history_entry r = { .op = HISTORY_RESTORE,
                                .client = WORLD_CLIENTS + WORLD_READERS,
@@ -216,7 +216,7 @@ static void restore(struct world *w)
     memcpy(w->now, w->saved, sizeof(w->now));
     w->lsn = r.to;
     w->backups = 2;
-    world_add(w, &r);
+    simulated_add(w, &r);
     w->restored = ++w->clock;
     for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
         struct history_entry *e = &w->at[i];
@@ -225,7 +225,7 @@ static void restore(struct world *w)
             e->point = e->version = 0;
             e->count = 0;
             e->t1 = w->clock;
-            world_add(w, e);
+            simulated_add(w, e);
         }
         w->phase[i] = 0;
     }
@@ -233,7 +233,7 @@ static void restore(struct world *w)
 }
 
 /* What was decided is there, what was not never will be. */
-static void kill_and_start(struct world *w)
+static void kill_and_start(struct simulated_history *w)
 {
     for (uint32_t i = 0; i < WORLD_CLIENTS; i++) {
         if (w->phase[i])
@@ -243,7 +243,7 @@ static void kill_and_start(struct world *w)
     start(w);
 }
 
-static void end(struct world *w, struct history_entry *e)
+static void end(struct simulated_history *w, struct history_entry *e)
 {
     e->t1 = ++w->clock;
     if (rn_prng_percent(&w->chance, 3))
@@ -253,7 +253,7 @@ static void end(struct world *w, struct history_entry *e)
 }
 
 /* Somebody's request is decided; or its client does not wait so long. */
-static void take(struct world *w, uint32_t client)
+static void take(struct simulated_history *w, uint32_t client)
 {
     struct history_entry *e = &w->at[client];
 
@@ -271,7 +271,7 @@ static void take(struct world *w, uint32_t client)
     }
 }
 
-static void step(struct world *w)
+static void step(struct simulated_history *w)
 {
     uint32_t client = (uint32_t)rn_prng_below(&w->chance, WORLD_CLIENTS + 2);
 
@@ -297,9 +297,9 @@ static void step(struct world *w)
     }
 }
 
-struct world *world_make(uint64_t seed, bool is_restored)
+struct simulated_history *simulated_make(uint64_t seed, bool is_restored)
 {
-    struct world *w = calloc(1, sizeof(*w));
+    struct simulated_history *w = calloc(1, sizeof(*w));
 
     assert_non_null(w);
     rn_prng_init(&w->chance, seed);

@@ -1,5 +1,5 @@
-/* scene.c -- see scene.h. */
-#include "scene.h"
+/* store_fixture.c -- see store_fixture.h. */
+#include "store_fixture.h"
 
 #include "base/bytes.h"
 #include "store/integrity/page_sums.h"
@@ -14,7 +14,7 @@
 
 enum { LOG_MARK = 24 };
 
-struct rn_store_opts scene_opts(const char *dir, bool manual)
+struct rn_store_opts fixture_opts(const char *dir, bool manual)
 {
     return (struct rn_store_opts){
         .where = dir,
@@ -30,7 +30,7 @@ struct rn_store_opts scene_opts(const char *dir, bool manual)
 
 static struct rn_store *open_or_die(const char *dir, bool manual)
 {
-    struct rn_store_opts opts = scene_opts(dir, manual);
+    struct rn_store_opts opts = fixture_opts(dir, manual);
     struct rn_store *s = NULL;
     struct rn_err err = { 0 };
 
@@ -47,54 +47,55 @@ static void checkpoint_or_die(struct rn_store *s)
         fail_msg("%s", err.text);
 }
 
-static void write_groups(struct rn_store *s, struct lab_mind *m,
-                         struct lab_dice *d, unsigned groups)
+static void write_groups(struct rn_store *s, struct tracked_mind *m,
+                         struct tracked_dice *d, unsigned groups)
 {
-    struct lab_report r = { 0 };
+    struct tracked_report r = { 0 };
     struct rn_err err = { 0 };
 
     for (unsigned i = 0; i < groups; i++) {
-        struct lab_group g;
+        struct tracked_group g;
         enum rn_code rc;
-        lab_group_draw(d, m, LAB_KEYS, &g);
-        rc = lab_commit(s, RN_TXN_WRITE, &g, m, &r, &err);
+        tracked_group_draw(d, m, TRACKED_KEYS, &g);
+        rc = tracked_commit(s, RN_TXN_WRITE, &g, m, &r, &err);
         if (rc || r.lied)
             fail_msg("%s %s", err.text, r.lie);
     }
 }
 
 /* One more group, of which it is noted where in the WAL it went. */
-static void write_last(struct scene *scene, struct rn_store *s,
-                       struct lab_mind *m, struct lab_dice *d)
+static void write_last(struct store_fixture *fixture, struct rn_store *s,
+                       struct tracked_mind *m, struct tracked_dice *d)
 {
     struct rn_wal *wal = ((struct rn_local *)s)->wal;
     struct rn_wal_place before = rn_wal_end(wal), after = before;
 
     while (after.seq == before.seq) {
-        scene->before_last = m->states[0];
+        fixture->before_last = m->states[0];
         write_groups(s, m, d, 1);
         after = rn_wal_end(wal);
     }
-    snprintf(scene->last_file, LAB_NAME, "log-%010" PRIu64, after.segment);
-    scene->last_from = after.segment == before.segment ? before.offset : 0;
-    scene->last_to = after.offset;
+    snprintf(fixture->last_file, TRACKED_NAME, "log-%010" PRIu64,
+             after.segment);
+    fixture->last_from = after.segment == before.segment ? before.offset : 0;
+    fixture->last_to = after.offset;
 }
 
-static void mark_used(struct scene *s, const char *name, uint64_t from,
+static void mark_used(struct store_fixture *s, const char *name, uint64_t from,
                       uint64_t to)
 {
-    struct lab_file *f = lab_tree_find(&s->now, name);
+    struct tracked_file *f = tracked_tree_find(&s->now, name);
 
     assert_non_null(f);
-    assert_true(s->uses < SCENE_EXTENTS);
+    assert_true(s->uses < FIXTURE_EXTENTS);
     s->used[s->uses++] = (struct extent){ .file = f,
                                           .from = from,
                                           .to = to < f->len ? to : f->len };
 }
 
 struct marker {
-    struct scene *scene;
-    const struct lab_file *map;
+    struct store_fixture *fixture;
+    const struct tracked_file *map;
 };
 
 static const char *marker_read(void *context, unsigned buffer, uint64_t number,
@@ -103,16 +104,16 @@ static const char *marker_read(void *context, unsigned buffer, uint64_t number,
     struct marker *m = context;
 
     (void)buffer;
-    assert_true((number + count) * SCENE_PAGE <= m->map->len);
-    return m->map->at + number * SCENE_PAGE;
+    assert_true((number + count) * FIXTURE_PAGE <= m->map->len);
+    return m->map->at + number * FIXTURE_PAGE;
 }
 
 static bool marker_reach(void *context, uint64_t number, uint64_t count)
 {
     struct marker *m = context;
 
-    mark_used(m->scene, m->map->name, number * SCENE_PAGE,
-              (number + count) * SCENE_PAGE);
+    mark_used(m->fixture, m->map->name, number * FIXTURE_PAGE,
+              (number + count) * FIXTURE_PAGE);
     return true;
 }
 
@@ -122,37 +123,38 @@ static void marker_bad(void *context, uint64_t number, const char *what)
     fail_msg("page %" PRIu64 " of a healthy map: %s", number, what);
 }
 
-static void mark_map(struct scene *s, const struct rn_image *image)
+static void mark_map(struct store_fixture *s, const struct rn_image *image)
 {
-    struct marker m = { .scene = s, .map = lab_tree_find(&s->now, "map-1") };
+    struct marker m = { .fixture = s,
+                        .map = tracked_tree_find(&s->now, "map-1") };
     struct rn_page_walk walk = {
         .context = &m,
-        .page_bytes = SCENE_PAGE,
+        .page_bytes = FIXTURE_PAGE,
         .last = image->meta.last,
         .read = marker_read,
         .reach = marker_reach,
         .bad = marker_bad,
     };
-    struct lab_file *sums = lab_tree_find(&s->now, "map-1-sums");
+    struct tracked_file *sums = tracked_tree_find(&s->now, "map-1-sums");
     uint64_t blocks = rn_get_u64(image->homes.at);
 
     rn_page_walk(&walk, &image->meta);
     assert_non_null(sums);
     for (uint64_t b = 0; b < blocks; b++) {
         uint64_t home = image->homes.at[8 + b / 8] >> b % 8 & 1;
-        mark_used(s, sums->name, (2 * b + home) * SCENE_PAGE,
-                  (2 * b + home + 1) * SCENE_PAGE);
+        mark_used(s, sums->name, (2 * b + home) * FIXTURE_PAGE,
+                  (2 * b + home + 1) * FIXTURE_PAGE);
     }
 }
 
-static bool is_last(const struct scene *s, const struct lab_file *f,
+static bool is_last(const struct store_fixture *s, const struct tracked_file *f,
                     uint64_t offset)
 {
     return strcmp(s->last_file, f->name) == 0 && s->last_from == offset;
 }
 
 /* True if segment `n`, which is `f`, says that the next one is there. */
-static bool announces(const struct lab_file *f, uint64_t n)
+static bool announces(const struct tracked_file *f, uint64_t n)
 {
     const char *mark = f->at + f->len - RN_WAL_MARKS;
 
@@ -160,34 +162,35 @@ static bool announces(const struct lab_file *f, uint64_t n)
 }
 
 /* The records after the checkpoint, all but the last, and the marks. */
-static void mark_log(struct scene *s, struct rn_wal_place from,
+static void mark_log(struct store_fixture *s, struct rn_wal_place from,
                      struct rn_wal_place end)
 {
-    const struct lab_file *f = NULL;
+    const struct tracked_file *f = NULL;
     uint64_t seq = from.seq;
 
     for (uint64_t n = from.segment;
          n <= end.segment || (f && announces(f, n - 1)); n++) {
         uint64_t at = n == from.segment ? from.offset : 0;
-        char name[LAB_NAME];
+        char name[TRACKED_NAME];
 
         snprintf(name, sizeof(name), "log-%010" PRIu64, n);
-        f = lab_tree_find(&s->now, name);
+        f = tracked_tree_find(&s->now, name);
         assert_non_null(f);
-        mark_used(s, name, f->len - SCENE_PAGE, f->len - SCENE_PAGE + LOG_MARK);
+        mark_used(s, name, f->len - FIXTURE_PAGE,
+                  f->len - FIXTURE_PAGE + LOG_MARK);
         while (at + RN_WAL_HEADER + RN_WAL_MARKS <= f->len &&
                rn_get_u64(f->at + at + 16) == seq + 1) {
             uint64_t len = RN_WAL_HEADER + rn_get_u32(f->at + at + 12);
             if (!is_last(s, f, at))
                 mark_used(s, name, at, at + len);
-            at += (len + SCENE_PAGE - 1) / SCENE_PAGE * SCENE_PAGE;
+            at += (len + FIXTURE_PAGE - 1) / FIXTURE_PAGE * FIXTURE_PAGE;
             seq++;
         }
     }
     assert_int_equal(seq, end.seq);
 }
 
-static void mark_all(struct scene *s, struct rn_local *l)
+static void mark_all(struct store_fixture *s, struct rn_local *l)
 {
     struct rn_image image;
 
@@ -198,41 +201,42 @@ static void mark_all(struct scene *s, struct rn_local *l)
     mark_used(s, "format", 0, UINT64_MAX);
 }
 
-void scene_build(struct scene *scene, const struct scene_plan *plan,
-                 const char *dir, uint64_t seed)
+void fixture_build(struct store_fixture *fixture,
+                   const struct fixture_plan *plan, const char *dir,
+                   uint64_t seed)
 {
-    struct lab_dice d = { .state = seed };
-    static struct lab_mind m;
+    struct tracked_dice d = { .state = seed };
+    static struct tracked_mind m;
     struct rn_store *s;
 
-    m = (struct lab_mind){ .count = 1 };
-    scene->name = plan->name;
-    scene->dir = dir;
-    lab_dir_remove(scene->dir);
-    s = open_or_die(scene->dir, true);
+    m = (struct tracked_mind){ .count = 1 };
+    fixture->name = plan->name;
+    fixture->dir = dir;
+    tracked_dir_remove(fixture->dir);
+    s = open_or_die(fixture->dir, true);
     for (unsigned i = 0; i < plan->rounds; i++) {
         write_groups(s, &m, &d, plan->groups);
         checkpoint_or_die(s);
-        if (i + SCENE_OLD_MAX >= plan->rounds)
-            lab_tree_load(&scene->old[scene->olds++], scene->dir);
+        if (i + FIXTURE_OLD_MAX >= plan->rounds)
+            tracked_tree_load(&fixture->old[fixture->olds++], fixture->dir);
     }
     write_groups(s, &m, &d, plan->tail);
     if (plan->tail)
-        write_last(scene, s, &m, &d);
+        write_last(fixture, s, &m, &d);
     if (plan->closed) {
         rn_store_close(s);
-        s = open_or_die(scene->dir, true);
+        s = open_or_die(fixture->dir, true);
     }
-    lab_tree_load(&scene->now, scene->dir);
-    scene->final = m.states[0];
-    scene->last_version = m.last_version;
-    mark_all(scene, (struct rn_local *)s);
+    tracked_tree_load(&fixture->now, fixture->dir);
+    fixture->final = m.states[0];
+    fixture->last_version = m.last_version;
+    mark_all(fixture, (struct rn_local *)s);
     rn_store_close(s);
 }
 
-void scene_release(struct scene *s)
+void fixture_release(struct store_fixture *s)
 {
-    lab_tree_release(&s->now);
+    tracked_tree_release(&s->now);
     for (unsigned k = 0; k < s->olds; k++)
-        lab_tree_release(&s->old[k]);
+        tracked_tree_release(&s->old[k]);
 }

@@ -1,5 +1,5 @@
-/* web_net.c -- the server as a process, and clients with sockets. */
-#include "history/web.h"
+/* server_process_net.c -- the server as a process, and clients with sockets. */
+#include "history/server_process.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 enum { ANSWER_S = 30 };
 
-uint64_t web_now_ns(void)
+uint64_t server_process_now_ns(void)
 {
     struct timespec t;
 
@@ -26,14 +26,14 @@ uint64_t web_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-int64_t web_wall_s(void)
+int64_t server_process_wall_s(void)
 {
     return time(NULL);
 }
 
 /* ---- the server ---------------------------------------------------------- */
 
-int web_start(void)
+int server_process_start(void)
 {
     int out[2];
     FILE *lines;
@@ -42,15 +42,17 @@ int web_start(void)
 
     if (pipe(out))
         return 0;
-    web.pid = fork();
-    if (web.pid == 0) {
+    server_process.pid = fork();
+    if (server_process.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(out[1], 1);
         close(out[0]);
         close(out[1]);
-        execl(web.program, web.program, "serve", "--listen", "127.0.0.1:0",
-              "--data", web.dir, "--log-level", "error", "--ranges", web.ranges,
-              "--loops", web.loops ? web.loops : "0", (char *)NULL);
+        execl(server_process.program, server_process.program, "serve",
+              "--listen", "127.0.0.1:0", "--data", server_process.dir,
+              "--log-level", "error", "--ranges", server_process.ranges,
+              "--loops", server_process.loops ? server_process.loops : "0",
+              (char *)NULL);
         _exit(127);
     }
     close(out[1]);
@@ -65,29 +67,30 @@ int web_start(void)
     return port;
 }
 
-void web_announce(int port)
+void server_process_announce(int port)
 {
-    atomic_store(&web.port, port);
+    atomic_store(&server_process.port, port);
 }
 
-bool web_command(const char *verb, const char *a, const char *b)
+bool server_process_command(const char *verb, const char *a, const char *b)
 {
     int status = 0;
     pid_t pid = fork();
 
     if (pid == 0) {
         dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1);
-        execl(web.program, web.program, verb, a, b, (char *)NULL);
+        execl(server_process.program, server_process.program, verb, a, b,
+              (char *)NULL);
         _exit(127);
     }
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-void web_kill(int signal)
+void server_process_kill(int signal)
 {
-    atomic_store(&web.port, 0);
-    kill(web.pid, signal);
-    waitpid(web.pid, NULL, 0);
+    atomic_store(&server_process.port, 0);
+    kill(server_process.pid, signal);
+    waitpid(server_process.pid, NULL, 0);
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -104,7 +107,7 @@ static bool dial(struct client *c)
     struct sockaddr_in to = { .sin_family = AF_INET };
     struct timeval limit = { .tv_sec = ANSWER_S };
     int one = 1;
-    int port = c->port ? c->port : atomic_load(&web.port);
+    int port = c->port ? c->port : atomic_load(&server_process.port);
 
     client_hang_up(c);
     if (!port)
@@ -160,14 +163,14 @@ static bool receive_answer(struct client *c, struct answer *out)
     do {
         if (!receive(c))
             return false;
-    } while (!web_read_answer(c, out));
+    } while (!server_process_read_answer(c, out));
     return true;
 }
 
 bool client_ask(struct client *c, const struct request *r, struct answer *out)
 {
     client_reach(c);
-    web_print_request(c, r);
+    server_process_print_request(c, r);
     if (send_all(c->fd, c->out.at, c->out.len) && receive_answer(c, out))
         return true;
     client_hang_up(c);

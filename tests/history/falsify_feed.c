@@ -1,7 +1,8 @@
-/* lies_feed.c -- lies of feeds and of restores; see lies.h. */
-#include "history/lies_own.h"
+/* falsify_feed.c -- falsified feeds and restores; see falsify.h. */
+#include "history/falsify_own.h"
 
-bool lie_a_feed_skips_a_change(struct world *w, struct history_entry *e)
+bool lie_a_feed_skips_a_change(struct simulated_history *w,
+                               struct history_entry *e)
 {
     if (e->op != HISTORY_ITEM || lie_is_doubtful(w, e) ||
         !lie_writer(w, e->document, e->version))
@@ -10,7 +11,8 @@ bool lie_a_feed_skips_a_change(struct world *w, struct history_entry *e)
     return true;
 }
 
-bool lie_a_feed_swaps_two_changes(struct world *w, struct history_entry *e)
+bool lie_a_feed_swaps_two_changes(struct simulated_history *w,
+                                  struct history_entry *e)
 {
     struct history_entry *f = e + 1, old = *e;
 
@@ -23,7 +25,8 @@ bool lie_a_feed_swaps_two_changes(struct world *w, struct history_entry *e)
     return true;
 }
 
-bool lie_a_feed_repeats_a_change(struct world *w, struct history_entry *e)
+bool lie_a_feed_repeats_a_change(struct simulated_history *w,
+                                 struct history_entry *e)
 {
     struct history_entry again = *e;
 
@@ -37,13 +40,14 @@ bool lie_a_feed_repeats_a_change(struct world *w, struct history_entry *e)
         again.t0 = p->t0;
         again.t1 = p->t1;
         again.from = 0;
-        world_add(w, &again);
+        simulated_add(w, &again);
         return true;
     }
     return false;
 }
 
-bool lie_a_304_hides_a_change(struct world *w, struct history_entry *e)
+bool lie_a_304_hides_a_change(struct simulated_history *w,
+                              struct history_entry *e)
 {
     if (e->op != HISTORY_PAGE || e->status != 200 || e->point == e->from)
         return false;
@@ -58,7 +62,8 @@ bool lie_a_304_hides_a_change(struct world *w, struct history_entry *e)
     return false;
 }
 
-bool lie_a_reader_is_moved_on(struct world *w, struct history_entry *e)
+bool lie_a_reader_is_moved_on(struct simulated_history *w,
+                              struct history_entry *e)
 {
     (void)w;
     if (e->op != HISTORY_PAGE || e->from < 2 || e->flags)
@@ -67,7 +72,8 @@ bool lie_a_reader_is_moved_on(struct world *w, struct history_entry *e)
     return true;
 }
 
-bool lie_a_page_is_of_the_past(struct world *w, struct history_entry *e)
+bool lie_a_page_is_of_the_past(struct simulated_history *w,
+                               struct history_entry *e)
 {
     /* Of a range that nobody else has met, as after a split. */
     if (e->op != HISTORY_PAGE || e->status != 304 || e->from != e->to)
@@ -85,7 +91,7 @@ bool lie_a_page_is_of_the_past(struct world *w, struct history_entry *e)
     return false;
 }
 
-bool lie_a_reader_who_goes_back_is_moved_on(struct world *w,
+bool lie_a_reader_who_goes_back_is_moved_on(struct simulated_history *w,
                                             struct history_entry *e)
 {
     if (e->op != HISTORY_PAGE || e->status != 304 || e->from + 2 > e->to)
@@ -100,8 +106,8 @@ bool lie_a_reader_who_goes_back_is_moved_on(struct world *w,
 }
 
 /* Its page, and how many items that has. */
-static struct history_entry *page_of(struct world *w, struct history_entry *e,
-                                     size_t *n)
+static struct history_entry *page_of(struct simulated_history *w,
+                                     struct history_entry *e, size_t *n)
 {
     struct history_entry *page = e;
 
@@ -115,7 +121,7 @@ static struct history_entry *page_of(struct world *w, struct history_entry *e,
     return page->op == HISTORY_PAGE ? page : NULL;
 }
 
-bool lie_a_page_is_longer_than_asked_for(struct world *w,
+bool lie_a_page_is_longer_than_asked_for(struct simulated_history *w,
                                          struct history_entry *e)
 {
     size_t n;
@@ -127,7 +133,8 @@ bool lie_a_page_is_longer_than_asked_for(struct world *w,
     return true;
 }
 
-bool lie_a_page_divides_a_transaction(struct world *w, struct history_entry *e)
+bool lie_a_page_divides_a_transaction(struct simulated_history *w,
+                                      struct history_entry *e)
 {
     size_t n;
     struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
@@ -140,7 +147,8 @@ bool lie_a_page_divides_a_transaction(struct world *w, struct history_entry *e)
     return true;
 }
 
-bool lie_a_page_is_of_another_key(struct world *w, struct history_entry *e)
+bool lie_a_page_is_of_another_key(struct simulated_history *w,
+                                  struct history_entry *e)
 {
     size_t n;
     struct history_entry *page = e->op == HISTORY_ITEM ? page_of(w, e, &n) : 0;
@@ -152,17 +160,18 @@ bool lie_a_page_is_of_another_key(struct world *w, struct history_entry *e)
     return true;
 }
 
-bool lie_a_change_is_twice_in_a_page(struct world *w, struct history_entry *e)
+bool lie_a_change_is_twice_in_a_page(struct simulated_history *w,
+                                     struct history_entry *e)
 {
     struct history_entry again = *e;
 
     if (e->op != HISTORY_ITEM)
         return false;
-    world_add(w, &again);
+    simulated_add(w, &again);
     return true;
 }
 
-bool lie_a_feed_gives_what_was_replaced(struct world *w,
+bool lie_a_feed_gives_what_was_replaced(struct simulated_history *w,
                                         struct history_entry *e)
 {
     size_t n;
@@ -184,7 +193,8 @@ bool lie_a_feed_gives_what_was_replaced(struct world *w,
     return false;
 }
 
-bool lie_what_was_undone_is_read(struct world *w, struct history_entry *e)
+bool lie_what_was_undone_is_read(struct simulated_history *w,
+                                 struct history_entry *e)
 {
     if (!lie_is_read(e) || e->point < WORLD_JUMP ||
         (e->status != 200 && e->status != 404))
@@ -203,7 +213,8 @@ bool lie_what_was_undone_is_read(struct world *w, struct history_entry *e)
     return false;
 }
 
-bool lie_what_was_undone_is_in_a_feed(struct world *w, struct history_entry *e)
+bool lie_what_was_undone_is_in_a_feed(struct simulated_history *w,
+                                      struct history_entry *e)
 {
     if (e->op != HISTORY_PAGE || e->point < WORLD_JUMP || e->from >= WORLD_JUMP)
         return false;
@@ -221,13 +232,13 @@ bool lie_what_was_undone_is_in_a_feed(struct world *w, struct history_entry *e)
         item.t1 = e->t1;
         item.from = 0;
         e->max = 0;
-        world_add(w, &item);
+        simulated_add(w, &item);
         return true;
     }
     return false;
 }
 
-bool lie_a_backup_lacks_what_was_answered(struct world *w,
+bool lie_a_backup_lacks_what_was_answered(struct simulated_history *w,
                                           struct history_entry *e)
 {
     if (!lie_acked(e) || e->t1 >= w->begun)
@@ -238,7 +249,7 @@ bool lie_a_backup_lacks_what_was_answered(struct world *w,
     return true;
 }
 
-bool lie_a_backup_has_what_was_sent_later(struct world *w,
+bool lie_a_backup_has_what_was_sent_later(struct simulated_history *w,
                                           struct history_entry *e)
 {
     if (!lie_acked(e) || e->t0 <= w->ended || e->point >= WORLD_JUMP)

@@ -1,5 +1,5 @@
-/* web.c -- see web.h. */
-#include "history/web.h"
+/* server_process.c -- see server_process.h. */
+#include "history/server_process.h"
 
 #include "base/base64.h"
 #include "base/clock.h"
@@ -18,16 +18,16 @@ static const char well_known[] =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEc"
     "aGQy67XIw/Jw==";
 
-struct web web;
+struct server_process server_process;
 
 /* ---- requests ------------------------------------------------------------ */
 
-void web_print_request(struct client *c, const struct request *r)
+void server_process_print_request(struct client *c, const struct request *r)
 {
     char date[RN_DATE_TEXT_MAX], auth[RN_AUTH_TEXT_MAX];
     unsigned char signature[RN_SIGNATURE_LEN];
     struct rn_buf string = RN_BUF_INIT(4096);
-    struct rn_view d = rn_date_print(web_wall_s(), date), a;
+    struct rn_view d = rn_date_print(server_process_wall_s(), date), a;
     struct rn_sign_parts parts = { .verb = rn_view_text(r->verb),
                                    .word = rn_view_text(r->word),
                                    .link = rn_view_text(r->link),
@@ -75,7 +75,7 @@ static struct rn_view header(struct rn_view head, const char *name)
     return (struct rn_view){ 0 };
 }
 
-bool web_read_answer(struct client *c, struct answer *out)
+bool server_process_read_answer(struct client *c, struct answer *out)
 {
     struct rn_view head, length, token, reason;
     const char *end =
@@ -123,7 +123,7 @@ struct history_entry *client_note(struct client *c,
 
 void client_note_start(struct client *c)
 {
-    uint64_t now = web_now_ns();
+    uint64_t now = server_process_now_ns();
 
     client_note(c, &(struct history_entry){ .client = c->number,
                                             .op = HISTORY_START,
@@ -131,7 +131,8 @@ void client_note_start(struct client *c)
                                             .t1 = now });
 }
 
-bool web_read_etag(const struct rn_json *j, uint32_t value, struct rn_etag *out)
+bool server_process_read_etag(const struct rn_json *j, uint32_t value,
+                              struct rn_etag *out)
 {
     struct rn_view tag = rn_json_text(j, value);
     char text[64];
@@ -143,8 +144,8 @@ bool web_read_etag(const struct rn_json *j, uint32_t value, struct rn_etag *out)
     return rn_etag_parse(rn_view_of(text, n), out);
 }
 
-bool web_read_document(const struct rn_json *j, uint32_t at,
-                       struct history_entry *e)
+bool server_process_read_document(const struct rn_json *j, uint32_t at,
+                                  struct history_entry *e)
 {
     struct rn_view id = rn_json_text(j, rn_json_find(j, at, RN_LIT("id")));
     uint32_t n = rn_json_find(j, at, RN_LIT("n"));
@@ -152,11 +153,12 @@ bool web_read_document(const struct rn_json *j, uint32_t at,
     int64_t token = 0, count = 0;
 
     if (id.len < 2 ||
-        !web_read_etag(j, rn_json_find(j, at, RN_LIT("_etag")), &etag) ||
+        !server_process_read_etag(j, rn_json_find(j, at, RN_LIT("_etag")),
+                                  &etag) ||
         !rn_json_int64(j, rn_json_find(j, at, RN_LIT("w")), &token))
         return false;
     e->document = (uint32_t)strtoul(id.at + 1, NULL, 10);
-    e->key = e->document % web.keys;
+    e->key = e->document % server_process.keys;
     e->token = (uint64_t)token;
     if (n != RN_JSON_NONE && rn_json_int64(j, n, &count)) /* not all have one */
         e->count = (uint32_t)count;

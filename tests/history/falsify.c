@@ -1,5 +1,5 @@
-/* lies.c -- see lies.h. */
-#include "history/lies_own.h"
+/* falsify.c -- see falsify.h. */
+#include "history/falsify_own.h"
 
 bool lie_acked(const struct history_entry *e)
 {
@@ -7,7 +7,7 @@ bool lie_acked(const struct history_entry *e)
            e->status == 200;
 }
 
-struct history_entry *lie_writer(struct world *w, uint32_t document,
+struct history_entry *lie_writer(struct simulated_history *w, uint32_t document,
                                  uint64_t lsn)
 {
     for (size_t i = 0; i < w->count; i++)
@@ -28,7 +28,8 @@ static bool is_lost(const struct history_entry *e)
 }
 
 /* When it has happened, if it ever will. */
-static uint64_t closed(const struct world *w, const struct history_entry *l)
+static uint64_t closed(const struct simulated_history *w,
+                       const struct history_entry *l)
 {
     uint64_t end = l->t1;
 
@@ -41,7 +42,8 @@ static uint64_t closed(const struct world *w, const struct history_entry *l)
 
 /* Has somebody been told what became of it, between its end and a request?
  * What was told after the backup says nothing after the restore. */
-static bool is_settled(const struct world *w, const struct history_entry *l,
+static bool is_settled(const struct simulated_history *w,
+                       const struct history_entry *l,
                        const struct history_entry *e)
 {
     uint64_t end = closed(w, l);
@@ -59,7 +61,8 @@ static bool is_settled(const struct world *w, const struct history_entry *l,
     return false;
 }
 
-bool lie_is_doubtful(const struct world *w, const struct history_entry *e)
+bool lie_is_doubtful(const struct simulated_history *w,
+                     const struct history_entry *e)
 {
     for (size_t i = 0; i < w->count; i++) {
         const struct history_entry *l = &w->log[i];
@@ -71,7 +74,7 @@ bool lie_is_doubtful(const struct world *w, const struct history_entry *e)
     return false;
 }
 
-static bool read_shows_an_older_version(struct world *w,
+static bool read_shows_an_older_version(struct simulated_history *w,
                                         struct history_entry *e)
 {
     if (!lie_is_read(e) || e->status != 200 || lie_is_doubtful(w, e))
@@ -87,7 +90,8 @@ static bool read_shows_an_older_version(struct world *w,
     return false;
 }
 
-static bool read_is_decided_too_early(struct world *w, struct history_entry *e)
+static bool read_is_decided_too_early(struct simulated_history *w,
+                                      struct history_entry *e)
 {
     uint64_t high = 0;
 
@@ -103,7 +107,8 @@ static bool read_is_decided_too_early(struct world *w, struct history_entry *e)
     return true;
 }
 
-static bool read_finds_nothing(struct world *w, struct history_entry *e)
+static bool read_finds_nothing(struct simulated_history *w,
+                               struct history_entry *e)
 {
     if (!lie_is_read(e) || e->status != 200 || lie_is_doubtful(w, e))
         return false;
@@ -112,7 +117,7 @@ static bool read_finds_nothing(struct world *w, struct history_entry *e)
     return true;
 }
 
-static bool read_finds_what_was_deleted(struct world *w,
+static bool read_finds_what_was_deleted(struct simulated_history *w,
                                         struct history_entry *e)
 {
     if (!lie_is_read(e) || e->status != 404 || !e->point ||
@@ -130,7 +135,8 @@ static bool read_finds_what_was_deleted(struct world *w,
     return false;
 }
 
-static bool nobody_wrote_what_is_seen(struct world *w, struct history_entry *e)
+static bool nobody_wrote_what_is_seen(struct simulated_history *w,
+                                      struct history_entry *e)
 {
     if ((!lie_is_read(e) && e->op != HISTORY_ITEM) || !e->token)
         return false;
@@ -138,7 +144,8 @@ static bool nobody_wrote_what_is_seen(struct world *w, struct history_entry *e)
     return true;
 }
 
-static bool an_lsn_is_given_twice(struct world *w, struct history_entry *e)
+static bool an_lsn_is_given_twice(struct simulated_history *w,
+                                  struct history_entry *e)
 {
     if (!lie_acked(e))
         return false;
@@ -151,7 +158,8 @@ static bool an_lsn_is_given_twice(struct world *w, struct history_entry *e)
     return false;
 }
 
-static bool two_writes_are_swapped(struct world *w, struct history_entry *e)
+static bool two_writes_are_swapped(struct simulated_history *w,
+                                   struct history_entry *e)
 {
     if (!lie_acked(e))
         return false;
@@ -167,7 +175,8 @@ static bool two_writes_are_swapped(struct world *w, struct history_entry *e)
     return false;
 }
 
-static bool a_write_is_lost(struct world *w, struct history_entry *e)
+static bool a_write_is_lost(struct simulated_history *w,
+                            struct history_entry *e)
 {
     /* Acknowledged, but what comes after never saw it. */
     if (!lie_acked(e) || e->op == HISTORY_DELETE)
@@ -188,7 +197,8 @@ static bool a_write_is_lost(struct world *w, struct history_entry *e)
     return false;
 }
 
-static bool a_condition_is_ignored(struct world *w, struct history_entry *e)
+static bool a_condition_is_ignored(struct simulated_history *w,
+                                   struct history_entry *e)
 {
     (void)w;
     if (!lie_acked(e) || !e->condition)
@@ -198,7 +208,7 @@ static bool a_condition_is_ignored(struct world *w, struct history_entry *e)
 }
 
 /* The version that a request found, if it is of an acknowledged write. */
-static const struct history_entry *current(struct world *w,
+static const struct history_entry *current(struct simulated_history *w,
                                            const struct history_entry *e)
 {
     uint64_t lsn = 0;
@@ -216,7 +226,7 @@ static const struct history_entry *current(struct world *w,
     return lsn ? lie_writer(w, e->document, lsn) : NULL;
 }
 
-static bool a_good_condition_is_refused(struct world *w,
+static bool a_good_condition_is_refused(struct simulated_history *w,
                                         struct history_entry *e)
 {
     const struct history_entry *now;
@@ -230,7 +240,8 @@ static bool a_good_condition_is_refused(struct world *w,
     return true;
 }
 
-static bool create_refused_for_nothing(struct world *w, struct history_entry *e)
+static bool create_refused_for_nothing(struct simulated_history *w,
+                                       struct history_entry *e)
 {
     if (e->status != 404 || lie_is_read(e) || !e->point ||
         lie_is_doubtful(w, e))
@@ -240,7 +251,7 @@ static bool create_refused_for_nothing(struct world *w, struct history_entry *e)
     return true;
 }
 
-static bool replace_misses_what_is_there(struct world *w,
+static bool replace_misses_what_is_there(struct simulated_history *w,
                                          struct history_entry *e)
 {
     if (e->status != 409 || lie_is_doubtful(w, e))
@@ -250,7 +261,8 @@ static bool replace_misses_what_is_there(struct world *w,
     return true;
 }
 
-static bool create_replaces(struct world *w, struct history_entry *e)
+static bool create_replaces(struct simulated_history *w,
+                            struct history_entry *e)
 {
     if (!lie_acked(e) || e->op != HISTORY_REPLACE || lie_is_doubtful(w, e))
         return false;
@@ -258,7 +270,8 @@ static bool create_replaces(struct world *w, struct history_entry *e)
     return true;
 }
 
-static bool delete_of_nothing(struct world *w, struct history_entry *e)
+static bool delete_of_nothing(struct simulated_history *w,
+                              struct history_entry *e)
 {
     if (!lie_acked(e) || e->op != HISTORY_CREATE || lie_is_doubtful(w, e))
         return false;
@@ -269,7 +282,7 @@ static bool delete_of_nothing(struct world *w, struct history_entry *e)
 /* ---- lost writes --------------------------------------------------------- */
 
 /* Gives every LSN from one on to the next, so that it is nobody's. */
-static void make_room(struct world *w, uint64_t lsn)
+static void make_room(struct simulated_history *w, uint64_t lsn)
 {
     for (size_t i = 0; i < w->count; i++) {
         struct history_entry *e = &w->log[i];
@@ -282,7 +295,8 @@ static void make_room(struct world *w, uint64_t lsn)
     }
 }
 
-static bool is_seen(const struct world *w, const struct history_entry *l)
+static bool is_seen(const struct simulated_history *w,
+                    const struct history_entry *l)
 {
     for (size_t i = 0; i < w->count; i++)
         if (&w->log[i] != l && w->log[i].token == l->token)
@@ -291,7 +305,7 @@ static bool is_seen(const struct world *w, const struct history_entry *l)
 }
 
 /* Was anything decided after a lost write's end, and before a request? */
-static bool is_closed_before(const struct world *w,
+static bool is_closed_before(const struct simulated_history *w,
                              const struct history_entry *l,
                              const struct history_entry *e)
 {
@@ -306,7 +320,7 @@ static bool is_closed_before(const struct world *w,
     return false;
 }
 
-static bool a_lost_write_comes_after_a_start(struct world *w,
+static bool a_lost_write_comes_after_a_start(struct simulated_history *w,
                                              struct history_entry *e)
 {
     if (!lie_is_read(e) || !e->point)
@@ -329,7 +343,7 @@ static bool a_lost_write_comes_after_a_start(struct world *w,
 }
 
 /* Two of one transaction, neither answered: one was seen. */
-static bool half_a_lost_transaction_is_there(struct world *w,
+static bool half_a_lost_transaction_is_there(struct simulated_history *w,
                                              struct history_entry *e)
 {
     const struct history_entry *l = NULL, *other = NULL, *old = NULL;
@@ -355,7 +369,8 @@ static bool half_a_lost_transaction_is_there(struct world *w,
     return true;
 }
 
-static bool a_patch_counts_twice(struct world *w, struct history_entry *e)
+static bool a_patch_counts_twice(struct simulated_history *w,
+                                 struct history_entry *e)
 {
     if (!lie_acked(e) || e->op != HISTORY_PATCH || lie_is_doubtful(w, e))
         return false;
@@ -372,7 +387,7 @@ static bool is_in_session(const struct history_entry *e)
            e->point;
 }
 
-static bool a_read_is_from_before_its_token(struct world *w,
+static bool a_read_is_from_before_its_token(struct simulated_history *w,
                                             struct history_entry *e)
 {
     (void)w;
@@ -382,7 +397,7 @@ static bool a_read_is_from_before_its_token(struct world *w,
     return true;
 }
 
-static bool a_write_is_not_above_its_token(struct world *w,
+static bool a_write_is_not_above_its_token(struct simulated_history *w,
                                            struct history_entry *e)
 {
     (void)w;
@@ -392,7 +407,7 @@ static bool a_write_is_not_above_its_token(struct world *w,
     return true;
 }
 
-static bool a_token_that_was_given_is_refused(struct world *w,
+static bool a_token_that_was_given_is_refused(struct simulated_history *w,
                                               struct history_entry *e)
 {
     (void)w;
@@ -404,7 +419,7 @@ static bool a_token_that_was_given_is_refused(struct world *w,
     return true;
 }
 
-static bool a_token_of_the_future_is_answered(struct world *w,
+static bool a_token_of_the_future_is_answered(struct simulated_history *w,
                                               struct history_entry *e)
 {
     (void)w;
@@ -414,7 +429,8 @@ static bool a_token_of_the_future_is_answered(struct world *w,
     return true;
 }
 
-static bool a_session_goes_back(struct world *w, struct history_entry *e)
+static bool a_session_goes_back(struct simulated_history *w,
+                                struct history_entry *e)
 {
     if (!is_in_session(e))
         return false;
@@ -430,7 +446,7 @@ static bool a_session_goes_back(struct world *w, struct history_entry *e)
     return false;
 }
 
-const struct lie lies[] = {
+const struct falsification falsifications[] = {
 #define LIE(f, share)                                                          \
     {                                                                          \
 #f, f, share                                                           \
@@ -481,4 +497,4 @@ const struct lie lies[] = {
 #undef FEED
 };
 
-const size_t lie_count = sizeof(lies) / sizeof(lies[0]);
+const size_t lie_count = sizeof(falsifications) / sizeof(falsifications[0]);
