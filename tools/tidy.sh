@@ -105,11 +105,15 @@ fi
 # Words of this project alone, for things that have a standard name; the glossary
 # of ARCHITECTURE.md has the names that replaced them.
 retired='recent|guide|settle|thin|seal|sieves?|turned|chance|keyset|moment|jail'
-retired+='|journal|peers|reshape|whole|watched|blocks|reading|home|chore'
+retired+='|journal|peers|reshape|whole|watched|blocks|reading|home|slim|chore'
+words='keeper|flusher|settling|recent_bytes|log_bytes|LOG_(SHARE|LEAST|MOST)'
+words+='|REST_MS|at_rest|is_jailed|seal_(add|bad|record)|asker|asked_for|box_open'
 phrases='what is none|is told of|are told of'
 if [ ${#c_files[@]} -gt 0 ]; then
     found 'a retired name' "$(grep -nE "\\b(rn|RN)_($retired)(_|\\b)" \
         "${c_files[@]}" /dev/null | cut -d: -f1,2)"
+    found 'a retired word' "$(grep -nwE "$words" "${c_files[@]}" /dev/null |
+        cut -d: -f1,2)"
     found 'a retired phrase' "$(grep -nE "$phrases" "${c_files[@]}" /dev/null |
         cut -d: -f1,2)"
 fi

@@ -4,7 +4,7 @@
  * An engine over `mem` in the simulation, without work of its own: the test
  * makes tasks due, asks for slices in the committer's place, and ends them.
  */
-#include "lib/box.h"
+#include "lib/one_container.h"
 
 #include "engine/background.h"
 #include "engine/own.h"
@@ -15,7 +15,7 @@
 static int setup(void **state)
 {
     (void)state;
-    if (box_open(CONTAINER(""), 1))
+    if (one_container_open(CONTAINER(""), 1))
         return -1;
     database_settle(&db);
     return 0;
@@ -150,7 +150,7 @@ static void a_paced_task_runs_with_clients_writes(void **state)
 static void a_restart_makes_every_task_look_for_work(void **state)
 {
     (void)state;
-    box_reopen();
+    one_container_reopen();
     for (unsigned i = 0; i < RN_BACKGROUND_TASKS; i++)
         assert_true(db.engine->background.tasks[i].due == 0);
     database_settle(&db);
@@ -158,7 +158,8 @@ static void a_restart_makes_every_task_look_for_work(void **state)
         assert_true(db.engine->background.tasks[i].due == RN_NEVER);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, box_close)
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, setup, one_container_close)
 
 int main(void)
 {

@@ -517,7 +517,7 @@ static unsigned looks_of(unsigned first, unsigned count)
 
 static bool is_partial(void)
 {
-    return rn_bloom_is_partial(&db.engine->blooms, box->number);
+    return rn_bloom_is_partial(&db.engine->blooms, one_container->number);
 }
 
 /* After a restart the first one is, and the filter is filled. */
