@@ -1,12 +1,12 @@
 #!/bin/bash
 # run.sh -- measures, beside the baselines, and says which goals are met.
 #
-#   bench/run.sh [quick] [PART...]      PART: json http cosmos query speed thin
+#   bench/run.sh [quick] [PART...]      PART: json http cosmos query speed defrag
 #                                       find open server feed client index
 #
 #   speed   durable inserts and updates of 1 KB records in groups of 64: the
 #           local store, LMDB with synced commits, RocksDB with synced writes
-#   thin    file and scan after ten random updates a record
+#   defrag  file and scan after ten random updates a record
 #   find    keys that are not there
 #   open    the time to open after kill -9, at a million records
 #   server  beside nginx, Redis and PostgreSQL: bench/server.sh
@@ -30,7 +30,7 @@ if [ "${1:-}" = quick ]; then
     rounds=1
     shift
 fi
-parts=${*:-json http cosmos query speed thin find open server feed client index}
+parts=${*:-json http cosmos query speed defrag find open server feed client index}
 out=$(mktemp)
 trap 'rm -rf "$out" "$data"' EXIT
 mkdir -p "$data" || exit 1
@@ -92,12 +92,12 @@ speed()
         }' "$out"
 }
 
-thin()
+defrag()
 {
     echo "== store: after ten random updates a record (0 bytes: mixed, to 2 MB)"
     echo "$heads_thin"
     while read -r bytes records; do
-        "$built/store_bench" thin "$data" $((records / scale)) "$bytes" ||
+        "$built/store_bench" defrag "$data" $((records / scale)) "$bytes" ||
             return 1
     done <<'SIZES' | tee "$out"
 400 500000
@@ -143,7 +143,7 @@ open_killed()
 for part in $parts; do
     case $part in
     speed) speed ;;
-    thin) thin ;;
+    defrag) defrag ;;
     find) find_absent ;;
     open) open_killed ;;
     server) bench/server.sh ;;

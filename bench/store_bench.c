@@ -1,7 +1,7 @@
 /* store_bench.c -- the local store beside LMDB with synced commits and RocksDB.
  *
  *   store_bench speed DIR [RECORDS [NAME]]    durable inserts and updates
- *   store_bench thin DIR [RECORDS [BYTES]]    what ten updates a record leave
+ *   store_bench defrag DIR [RECORDS [BYTES]]  what ten updates a record leave
  *   store_bench find DIR [RECORDS]            keys that are not there
  *   store_bench leave DIR [RECORDS [full]]    dies, perhaps with a full WAL
  *   store_bench reopen DIR                    opens what it left
@@ -239,14 +239,14 @@ static void speed(const char *dir, uint64_t records, const char *name)
     }
 }
 
-static void thin(const char *dir, uint64_t records, uint32_t value_bytes)
+static void defrag(const char *dir, uint64_t records, uint32_t value_bytes)
 {
     struct rn_store_status status;
     struct work w;
     char path[PATH];
     double fresh, used, live;
 
-    snprintf(path, sizeof(path), "%s/thin", dir);
+    snprintf(path, sizeof(path), "%s/defrag", dir);
     work_begin(&w, &subjects[0], path, records, value_bytes);
     run(&w, insert, w.records);
     fresh = scan_rate(w.on);
@@ -375,9 +375,9 @@ int main(int argc, char **argv)
         body[i] = (char)('a' + i % 26);
     if (*dir && strcmp(what, "speed") == 0) {
         speed(dir, records, argc > 4 ? argv[4] : NULL);
-    } else if (*dir && strcmp(what, "thin") == 0) {
-        thin(dir, records,
-             argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 1250);
+    } else if (*dir && strcmp(what, "defrag") == 0) {
+        defrag(dir, records,
+               argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 1250);
     } else if (*dir && strcmp(what, "find") == 0) {
         find(dir, records);
     } else if (*dir && strcmp(what, "leave") == 0) {
@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     } else if (*dir && strcmp(what, "reopen") == 0) {
         reopen(dir);
     } else {
-        fprintf(stderr, "usage: store_bench speed|thin|find|leave|reopen DIR "
+        fprintf(stderr, "usage: store_bench speed|defrag|find|leave|reopen DIR "
                         "[RECORDS [NAME or BYTES or full]]\n");
         return 2;
     }

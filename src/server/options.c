@@ -35,56 +35,56 @@ static const struct option table[] = {
       "Address to serve HTTP and HTTPS on; port 0 takes any and prints it. "
       "localhost is 127.0.0.1 and ::1." },
     { "data", TEXT, AT(data), "runnel-data", 0, 0, "DIR",
-      "Directory of the data; made if absent." },
+      "Directory of the data; created if absent." },
     { "store", WORD, AT(store), "local", 0, 0, "NAME",
       "local keeps data in DIR; mem keeps nothing." },
     { "seed", TEXT, AT(seed), NULL, 0, 0, "FILE|DIR",
       "Begin a new store with these databases, containers and documents: "
       "DIR/DATABASE/CONTAINER.json and .ndjson, or one FILE of JSON lines." },
     { "advertise", TEXT, AT(advertise), NULL, 0, 0, "URL",
-      "Endpoint that clients are sent to; else the one they came by." },
+      "Endpoint that clients are told to use; else the one of their request." },
     { "consistency", WORD, AT(consistency), "Session", 0, 0, "LEVEL",
       "Default consistency level of the account." },
     { "ranges", COUNT, AT(ranges), "0", 0, 1024, "N",
       "Partition key ranges of a new container; 0: by its throughput." },
     { "enforce-throughput", FLAG, AT(enforce_throughput), NULL, 0, 0, NULL,
-      "Answer 429 to what a container's throughput does not cover." },
+      "Answer 429 to requests above a container's throughput." },
     { "tls-cert", TEXT, AT(tls_cert), NULL, 0, 0, "FILE",
       "Certificate chain (PEM) for HTTPS, on the same port; else "
       "DIR/tls/cert.pem, if it is there." },
     { "tls-key", TEXT, AT(tls_key), NULL, 0, 0, "FILE",
       "Its private key (PEM), of mode 0640 at most; else DIR/tls/key.pem." },
     { "no-auto-tls", FLAG, AT(no_auto_tls), NULL, 0, 0, NULL,
-      "On loopback, make no certificate.  By default the server makes one for "
-      "localhost in DIR/tls if there is none, and renews it; with --store mem "
-      "it lives in memory." },
+      "On loopback, create no certificate.  By default the server creates one "
+      "for localhost in DIR/tls if there is none, and renews it; with --store "
+      "mem it is in memory." },
     { "metrics-token-file", TEXT, AT(metrics_token_file), NULL, 0, 0, "FILE",
-      "A line that opens /metrics off loopback, as a Bearer token; of mode "
-      "0640 at most." },
+      "A file with the Bearer token for /metrics off loopback; of mode 0640 at "
+      "most." },
     { "admin", FLAG, AT(admin), NULL, 0, 0, NULL,
       "Serve the control routes under /_runnel/ off loopback too." },
     { "any-order", FLAG, AT(any_order), NULL, 0, 0, NULL,
       "Serve ORDER BY whatever the container's indexing policy." },
     { "strict", FLAG, AT(strict), NULL, 0, 0, NULL,
-      "Be no kinder than the service: a container of more than 10,000 RU/s "
-      "begins with a range for each 6,000, the first change of a range has LSN "
-      "2, a query whose rows are to be merged is left to the client (400, "
-      "sub-status 1004), a page of any other has rows of one range and, if it "
-      "is full, a continuation, ids that are lost to the service's older "
-      "gateway are answered 401 or 400, 404 does not tell whose session token "
-      "it has, and a create must name its partition key beside the body." },
+      "Be as strict as the service.  A container of more than 10,000 RU/s "
+      "begins with a range for each 6,000.  The first change of a range has "
+      "LSN 2.  A query whose rows a client must merge is answered 400, "
+      "sub-status 1004.  A page of any other query has rows of one range and, "
+      "if it is full, a continuation.  Ids that the service's older gateway "
+      "cannot serve are answered 401 or 400.  404 does not name the owner of "
+      "its session token.  A create needs the partition key header." },
     { "latency-ms", MILLIS, AT(latency_ms), "0", 0, 60000, "MS",
-      "Answer no sooner than this after a request: for tests of time-outs, and "
-      "to feel a region that is far." },
+      "Minimum time from a request to its response, to test time-outs or to "
+      "simulate a distant region." },
     { "test-mode", FLAG, AT(test_mode), NULL, 0, 0, NULL,
-      "Serve the test routes: a clock to turn, faults to order, an LSN to put "
-      "forward." },
+      "Serve the test routes, which advance the clock or an LSN and inject "
+      "faults." },
     { "allow-well-known-key-on-network", FLAG, AT(allow_well_known_key), NULL,
       0, 0, NULL, "Accept the emulators' public key off loopback." },
     { "allow-plain-http-on-network", FLAG, AT(allow_plain_http), NULL, 0, 0,
       NULL, "Serve without TLS off loopback." },
     { "user", TEXT, AT(user), NULL, 0, 0, "NAME",
-      "Become this user, for good, once the address is bound." },
+      "Become this user once the address is bound." },
     { "allow-root", FLAG, AT(allow_root), NULL, 0, 0, NULL,
       "Serve off loopback as root." },
     { "log-format", WORD, AT(log_format), "auto", 0, 0, "json|text|auto",
@@ -101,19 +101,19 @@ static const struct option table[] = {
     { "workers", COUNT, AT(workers), "2", 1, 64, "N",
       "Queries that run at the same time, in turns of 100 ms." },
     { "queries-max", COUNT, AT(queries_max), "16", 1, 256, "N",
-      "Queries that have begun and not ended, at least as many as run at the "
-      "same time; one key or permission has half of them at most." },
+      "Queries in progress, at least as many as run at the same time; one key "
+      "or permission has half of them at most." },
     { "queries-waiting-max", COUNT, AT(queries_waiting_max), "1000", 1, 1000000,
       "N", "Queries of one key or permission that wait to begin; more are "
       "answered 429." },
     { "query-ms", MILLIS, AT(query_ms), "30000", 100, 3600000, "MS",
-      "Time that a page of a query may run, without its waiting." },
+      "Time that a page of a query may run; waiting does not count." },
     { "connections-max", COUNT, AT(connections_max), "10000", 1, 1000000, "N",
       "Connections at once; more are closed." },
     { "connections-per-address", COUNT, AT(connections_per_address), "0", 0,
       1000000, "N",
-      "Of them, from one client address; 0: 1000, and all from loopback, where "
-      "a proxy may stand for many." },
+      "Connections from one client address; 0: 1000, and no limit for loopback, "
+      "where a proxy may serve many clients." },
     { "auth-delay-ms", MILLIS, AT(auth_delay_ms), "0", 0, 3600000, "MS",
       "Time before a wrong signature or token is refused; 0: 100, and none on "
       "loopback." },
@@ -131,11 +131,11 @@ static const struct option table[] = {
     { "idle-ms", MILLIS, AT(idle_ms), "120000", 100, 86400000, "MS",
       "Time between requests." },
     { "stall-ms", MILLIS, AT(stall_ms), "30000", 100, 3600000, "MS",
-      "Time without a byte of an answer being taken." },
+      "Time that a client may take to read a response." },
     { "drain-ms", MILLIS, AT(drain_ms), "5000", 0, 3600000, "MS",
       "Time for requests to finish when stopping." },
     { "reserve-bytes", BYTES, AT(reserve_bytes), "64M", 1 << 20, UINT64_MAX,
-      "BYTES", "Disk kept free: below it writes are refused." },
+      "BYTES", "Free disk space below which writes are refused." },
     { "wal-bytes", BYTES, AT(wal_bytes), "0", 96 << 20, UINT64_MAX, "BYTES",
       "Limit of the write-ahead log.  A memtable has half of it, 256M at most, "
       "and under load three times as much.  0: 1/64 of the machine's memory, "
