@@ -25,6 +25,10 @@ bool bug_switch_on(const char *name)
         [RN_BUG_MARK_IS_A_SIGN_OF_LIFE] = "mark-is-a-sign-of-life",
         [RN_BUG_CHILDREN_UNDONE] = "children-undone",
         [RN_BUG_REDUNDANT_WITHOUT_ORDER] = "redundant-without-order",
+        [RN_BUG_POSITION_IGNORED] = "position-ignored",
+        [RN_BUG_CHILDREN_REMEMBERED] = "children-remembered",
+        [RN_BUG_VALIDITY_IGNORED] = "validity-ignored",
+        [RN_BUG_CHECKPOINT_AT_RENEWAL] = "checkpoint-at-renewal",
         [RN_BUG_TAKEOVER_IGNORED] = "takeover-ignored",
         [RN_BUG_FOREIGN_CLOCK_BELIEVED] = "foreign-clock-believed",
     };

@@ -209,12 +209,14 @@ static void check_write(struct checker *c, const struct service_entry *e,
     if (e->op == SERVICE_CREATE) {
         if (is_ours)
             session_note(c, rn_lease_property(is, RN_LEASE_SESSION), sender);
+        checker_work_written(c, NULL, is, sender);
         check_acked(c, is, !c->has_marker, sender > CHECKER_OPERATOR);
         return;
     }
     was = checker_parse(e->previous);
     if (was && is_ours)
         check_step(c, &was->lease, is, sender);
+    checker_work_written(c, was ? &was->lease : NULL, is, sender);
     c->positions += was && !rn_view_eq(was->lease.position, is->position);
     rn_lease_document_free(was);
     check_acked(c, is, false, false);
@@ -292,8 +294,14 @@ void checker_closed(struct checker *c, int host, const char *lease)
     *o = c->opens[--c->open_count];
 }
 
+bool checker_is_open(struct checker *c, int host, const char *lease)
+{
+    return find_open(c, host, lease) != NULL;
+}
+
 void checker_killed(struct checker *c, int host)
 {
+    checker_work_end(c, host);
     for (size_t i = c->open_count; i-- > 0;) {
         if (c->opens[i].host == host)
             c->opens[i] = c->opens[--c->open_count];
@@ -350,6 +358,18 @@ void checker_peer_delivered(struct checker *c, int host, const char *token,
                      (unsigned long)commits[i]);
         check_order(c, commits, i);
     }
+    checker_work_delivered(c, host, token, commits, count);
+}
+
+void checker_peer_began(struct checker *c, int host, const char *token,
+                        const char *position)
+{
+    uint64_t lsn = 0;
+
+    if (position[0] && rn_etag_parse_lsn(rn_view_text(position), &lsn, NULL))
+        abort();
+    checker_work_begin(c, host, rn_view_text(token),
+                       position[0] ? (int64_t)lsn : -1);
 }
 
 size_t checker_delivered(struct checker *c, int host, const char *lease,
@@ -382,6 +402,7 @@ size_t checker_delivered(struct checker *c, int host, const char *lease,
         commits[n] = commit;
         check_order(c, commits, n++);
     }
+    checker_work_delivered(c, host, lease, commits, n);
     return n;
 }
 
@@ -393,8 +414,10 @@ void checker_returned(struct checker *c, int host, const char *lease)
         o->calls--;
 }
 
-void checker_acked(struct checker *c, uint64_t commit)
+void checker_acked(struct checker *c, int host, const char *lease,
+                   uint64_t commit)
 {
+    checker_work_acked(c, host, lease, commit);
     checker_note(c, "commit %lu is acknowledged", (unsigned long)commit);
     c->acks++;
     c->acked[commit] = true;

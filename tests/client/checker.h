@@ -19,6 +19,27 @@
  * At all times every change is acknowledged, or lies above the position of a
  * lease that has its key: nothing is skipped.
  *
+ * Repeats are bounded:
+ *
+ *   R1  what an acquisition delivers lies above the position that the lease had
+ *       then, or was put back to by others since
+ *   R2  an acquisition delivers nothing again that its handler has
+ * acknowledged, but once for each time that others moved the position (a
+ * rejected batch whose dead letters could not all be stored comes again as a
+ * whole) R3  no call starts when the last write of the lease is longer ago than
+ * the expiry less its margin, so that only the calls of that time come twice R4
+ * what was acknowledged is stored at once: once the world has healed only the
+ * calls of the last write's flight come twice after a kill R5  a .NET host
+ * stores a page before it reads the next, so that at most one page of each of
+ * its acquisitions comes twice; R1 and R2 are theirs, too
+ *
+ * So each acquisition repeats a change once at most, and only what the owner
+ * before it could not store.  A .NET host that puts a position back by a write
+ * without condition makes the next acquisition begin there: what others did
+ * between its acquisition and that write comes again, however much it is.  The
+ * time of that is bounded by its next renewal (R5 holds on), the number of
+ * changes is not, and is only counted.
+ *
  * Hosts of the .NET library (their numbers are above CHECKER_PEER) write
  * without conditions, know no sessions and put positions back; I3 to I5, I7 and
  * I8 are not theirs.  What they store must have been acknowledged all the same
@@ -84,6 +105,19 @@ struct checker_open {
     unsigned calls; /* that have not returned */
 };
 
+/* What a host does with a lease from one acquisition to the next. */
+struct checker_work {
+    int host;
+    char lease[80];
+    int64_t floor;      /* the LSN that it began at */
+    int64_t stored;     /* the highest that it has stored */
+    int64_t written_ns; /* its last write of the lease */
+    unsigned moves;     /* by others: it may begin again so often */
+    uint16_t round;     /* + 1 each time it has done so */
+    /* By commit: the round in which it was delivered, and acknowledged. */
+    uint16_t seen[CHECKER_COMMITS_MAX], done[CHECKER_COMMITS_MAX];
+};
+
 /* A lease that no live host owns. */
 struct checker_unowned {
     char lease[80];
@@ -109,6 +143,12 @@ struct checker {
     /* Intervals of leases that .NET hosts made too large. */
     struct rn_epk_range overgrown[CHECKER_GONE_MAX];
     size_t overgrown_count;
+    struct checker_work works[CHECKER_OPEN_MAX];
+    size_t work_count;
+    int64_t acked_ns[CHECKER_COMMITS_MAX]; /* by commit: the last time */
+    int64_t valid_ms; /* R3: a lease is good so long after a write; 0: not
+                       * judged */
+    uint64_t repeats; /* deliveries of what was acknowledged before */
     struct checker_unowned unowned[CHECKER_LEASES_MAX];
     size_t unowned_count;
     uint64_t deliveries, acks, lease_writes, positions; /* for the report */
@@ -140,9 +180,16 @@ size_t checker_delivered(struct checker *c, int host, const char *lease,
                          uint64_t commits[CHECKER_BATCH_MAX]);
 /* A call ends: its verdict was given. */
 void checker_returned(struct checker *c, int host, const char *lease);
-/* The handler is done with a change, or its dead letter is stored. */
-void checker_acked(struct checker *c, uint64_t commit);
-/* The same of a host of the .NET library. */
+/* The handler is done with a change of the lease; "": its dead letter is
+ * stored. */
+void checker_acked(struct checker *c, int host, const char *lease,
+                   uint64_t commit);
+/* R4: what the host has acknowledged for longer than this is stored. */
+void checker_stored(struct checker *c, int host, int64_t ms);
+/* Of a host of the .NET library: it begins to read a lease at a position, ""
+ * without one; its delegate is called. */
+void checker_peer_began(struct checker *c, int host, const char *token,
+                        const char *position);
 void checker_peer_delivered(struct checker *c, int host, const char *token,
                             const struct dotnet_change *changes, size_t count);
 /* The commit of a change; 0: it was never written. */

@@ -30,4 +30,17 @@ void checker_cover(struct checker *c, const struct service_entry *e,
 void checker_overgrow(struct checker *c, const struct rn_epk_range *keys);
 bool checker_is_overgrown(const struct checker *c, struct rn_view epk);
 
+bool checker_is_open(struct checker *c, int host, const char *lease);
+/* What may come twice (checker_repeats.c): a lease was written, a call began,
+ * a change was acknowledged, a host is gone.  `was` NULL: it was created. */
+void checker_work_written(struct checker *c, const struct rn_lease *was,
+                          const struct rn_lease *is, int sender);
+void checker_work_delivered(struct checker *c, int host, const char *lease,
+                            const uint64_t *commits, size_t count);
+void checker_work_acked(struct checker *c, int host, const char *lease,
+                        uint64_t commit);
+void checker_work_begin(struct checker *c, int host, struct rn_view lease,
+                        int64_t lsn);
+void checker_work_end(struct checker *c, int host);
+
 #endif

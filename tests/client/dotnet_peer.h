@@ -83,6 +83,9 @@ struct dotnet_options {
     const struct dotnet_lease *running;
     size_t running_count;
 
+    /* It has acquired a lease and reads it from here; "": from its start.
+     * NULL: nobody asks. */
+    void (*position)(void *context, const char *token, const char *position);
     /* A batch is handed to the delegate; returns the milliseconds it takes. */
     int64_t (*begin)(void *context, const char *token,
                      const struct dotnet_change *changes, size_t count);

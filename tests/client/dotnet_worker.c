@@ -265,6 +265,8 @@ static void work(struct dotnet_worker *w)
     dotnet_copy(w->position, sizeof(w->position),
                 rn_view_text(w->lease.continuation));
     w->renew_ns = now_of(w) + w->peer->o.renew_ms * ms_ns / 2;
+    if (w->peer->o.position)
+        w->peer->o.position(w->peer->o.context, w->lease.token, w->position);
     route(w);
 }
 

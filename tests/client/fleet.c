@@ -8,6 +8,9 @@ enum {
     ROUNDS = 40,
     ROUND_MS = 3000, /* at most */
     KEYS = 6,
+    /* R3: the expiry less its margin of a second, by a clock that is slow by 10
+     * %. */
+    VALID_MS = (FLEET_EXPIRE_MS - 1000) * 100 / 90 + 1,
 };
 
 #define YEAR_MS (INT64_C(365) * 24 * 3600 * 1000)
@@ -153,7 +156,7 @@ static int64_t wire_step(void *context)
     return scripted_step(&f->w.wire);
 }
 
-static void write_some(struct fleet *f)
+void fleet_write_some(struct fleet *f)
 {
     for (uint64_t n = below(f, 4); n > 0; n--) {
         bool is_new = !f->is_full || f->documents < 4 || chance(f, 50);
@@ -260,7 +263,7 @@ static void run_rounds(struct fleet *f)
 {
     f->w.wire.faults = (struct scripted_faults){ 20, 50, 20, 50, 10, 30, 8000 };
     for (int i = 0; i < ROUNDS && !f->checker.failure[0]; i++) {
-        write_some(f);
+        fleet_write_some(f);
         disturb(f);
         if (f->is_mixed && chance(f, 50))
             fleet_peers_disturb(f);
@@ -303,6 +306,7 @@ static void fleet_open(struct fleet *f, uint64_t seed)
     f->can_wait = chance(f, 60);
     f->w.service.cannot_wait = chance(f, 30);
     checker_init(&f->checker, f->w.box, f->leases);
+    f->checker.valid_ms = VALID_MS;
     f->wire =
         (struct rn_task){ .name = "wire", .step = wire_step, .context = f };
     if (env->ops->task_start(env, &f->wire))
@@ -331,7 +335,7 @@ bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
     f->figures = figures;
     fleet_open(f, seed);
     f->checker.trace = trace;
-    write_some(f);
+    fleet_write_some(f);
     if (f->is_mixed)
         fleet_peer_start(f, &f->peers[0]);
     fleet_host_start(f, &f->hosts[0], "h0");
@@ -345,6 +349,7 @@ bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
     figures->changes += f->w.box->commits;
     figures->lease_writes += f->checker.lease_writes;
     figures->positions += f->checker.positions;
+    figures->repeats += f->checker.repeats;
     figures->peer_writes += f->checker.peer_writes;
     figures->simulated_s += (uint64_t)now_of(f) / 1000000000;
     fleet_close(f);

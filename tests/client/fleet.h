@@ -37,7 +37,7 @@ struct fleet_figures {
     uint64_t simulated_s;
     uint64_t peer_starts, peer_kills, peer_stops, peer_pauses, peer_deliveries;
     uint64_t peer_writes, peer_failures;
-    uint64_t tampers;
+    uint64_t tampers, repeats;
 };
 
 /* False with the first violation in `why`.  `trace`: tells everything. */

@@ -24,6 +24,11 @@ find uncertain-is-refused 500
 find mark-is-a-sign-of-life 500
 find children-undone 2000
 find redundant-without-order 500
+# What comes twice.
+find position-ignored 100
+find children-remembered 100 301
+find validity-ignored 500
+find checkpoint-at-renewal 500
 # Of fleets that .NET hosts share.
 find takeover-ignored 100
 find foreign-clock-believed 500

@@ -36,8 +36,10 @@ static runnel_verdict on_dead_letter(void *context, const char *lease,
     (void)lease;
     if (!f->is_healed && chance(f, 40))
         return RUNNEL_AGAIN;
+    /* If that of the next change fails, the whole batch comes again. */
     f->figures->dead_letters++;
-    checker_acked(&f->checker, checker_commit(&f->checker, failure->change));
+    checker_acked(&f->checker, h->number, "",
+                  checker_commit(&f->checker, failure->change));
     return RUNNEL_DONE;
 }
 
@@ -59,7 +61,8 @@ static bool is_again(const runnel_batch *batch, const runnel_verdict *marks,
 
 /* Done, but for changes that are marked: to come again, with those of their key
  * that follow, or to be rejected. */
-static runnel_verdict done_but(struct host *h, const runnel_batch *batch,
+static runnel_verdict done_but(struct host *h, const char *lease,
+                               const runnel_batch *batch,
                                const uint64_t *commits, size_t count)
 {
     struct fleet *f = h->fleet;
@@ -77,7 +80,7 @@ static runnel_verdict done_but(struct host *h, const runnel_batch *batch,
     }
     for (size_t i = 0; i < count; i++) {
         if (marks[i] != RUNNEL_REJECT && !is_again(batch, marks, i))
-            checker_acked(&f->checker, commits[i]);
+            checker_acked(&f->checker, h->number, lease, commits[i]);
     }
     return RUNNEL_DONE;
 }
@@ -128,7 +131,7 @@ static runnel_verdict on_changes(void *context, const char *lease,
         f->figures->rejects++;
         verdict = RUNNEL_REJECT;
     } else {
-        verdict = done_but(h, batch, commits, count);
+        verdict = done_but(h, lease, batch, commits, count);
     }
     checker_note(&f->checker, "host %d %s verdict %d", h->number, lease,
                  (int)verdict);
@@ -152,7 +155,7 @@ void fleet_answer(struct host *h)
         if (f->is_healed)
             p->verdict = RUNNEL_DONE;
         for (size_t i = 0; i < p->count && p->verdict == RUNNEL_DONE; i++)
-            checker_acked(&f->checker, p->commits[i]);
+            checker_acked(&f->checker, h->number, p->lease, p->commits[i]);
         checker_note(&f->checker, "host %d %s late verdict %d", h->number,
                      p->lease, (int)p->verdict);
         checker_returned(&f->checker, h->number, p->lease);

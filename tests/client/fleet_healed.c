@@ -13,6 +13,7 @@ enum {
     /* I9: the expiry, which is judged in whole seconds and a second late; two
      * passes, with their jitter of 20 % and a drift of 10 %; the requests. */
     OWNED_MS = FLEET_EXPIRE_MS + 2000 + 2 * FLEET_ACQUIRE_MS * 135 / 100 + 500,
+    STORED_MS = 500,                  /* R4: the flights of two writes */
     SHARED_MS = 8 * FLEET_ACQUIRE_MS, /* after that hosts have equal shares */
     DONE_MS = 120000, /* after that everything is acknowledged */
 };
@@ -82,6 +83,17 @@ static struct host *free_place(struct fleet *f)
     return NULL;
 }
 
+/* At any moment of its work; what it has acknowledged it has stored by then. */
+static void kill_one(struct fleet *f, struct host *h)
+{
+    if (!h->engine)
+        return;
+    fleet_write_some(f);
+    fleet_run_for(f, (int64_t)below(f, 4) * 50);
+    checker_stored(&f->checker, h->number, STORED_MS);
+    fleet_host_kill(h);
+}
+
 /* One of two hosts dies.  Others join, one after the other: each wants leases,
  * marks those of the dead one, too, and all but the last die soon. */
 static void replace_one(struct fleet *f)
@@ -100,12 +112,12 @@ static void replace_one(struct fleet *f)
     place->was_up = true;
     if (!victim->engine)
         return;
-    fleet_host_kill(victim);
+    kill_one(f, victim);
     for (uint64_t i = 0; i <= deaths; i++) {
         char name[16];
 
         snprintf(name, sizeof(name), "newcomer%d", (int)i);
-        fleet_host_kill(victim);
+        kill_one(f, victim);
         fleet_host_start(f, victim, name);
         if (i < deaths)
             fleet_run_for(f, 1500 + (int64_t)below(f, 2000));

@@ -93,6 +93,8 @@ void fleet_host_kill(struct host *h);
 runnel_processor_state fleet_host_state(const struct host *h);
 /* Does a host of this name run?  The context is a fleet. */
 bool fleet_host_is_live(void *context, const char *name);
+/* Documents are written, if any. */
+void fleet_write_some(struct fleet *f);
 /* Time passes, with what happens in it. */
 void fleet_run_for(struct fleet *f, int64_t ms);
 

@@ -8,6 +8,13 @@ enum { SLOW_MS = 8000 }; /* a delegate takes so long at most */
 
 /* ---- its delegate -------------------------------------------------------- */
 
+static void on_position(void *context, const char *token, const char *position)
+{
+    struct peer *p = context;
+
+    checker_peer_began(&p->fleet->checker, p->number, token, position);
+}
+
 static int64_t on_begin(void *context, const char *token,
                         const struct dotnet_change *changes, size_t count)
 {
@@ -25,13 +32,12 @@ static bool on_end(void *context, const char *token,
     struct peer *p = context;
     struct fleet *f = p->fleet;
 
-    (void)token;
     if (!f->is_healed && chance(f, 6)) {
         f->figures->peer_failures++;
         return false;
     }
     for (size_t i = 0; i < count; i++)
-        checker_acked(&f->checker,
+        checker_acked(&f->checker, p->number, token,
                       checker_find(&f->checker, rn_view_text(changes[i].id),
                                    changes[i].lsn));
     return true;
@@ -60,6 +66,7 @@ void fleet_peer_start(struct fleet *f, struct peer *p)
         .renew_ms = FLEET_RENEW_MS,
         .poll_ms = 500,
         .page_limit = f->page_limit,
+        .position = on_position,
         .begin = on_begin,
         .end = on_end,
         .context = p,
@@ -82,6 +89,7 @@ static void peer_kill(struct peer *p)
 {
     if (!p->dotnet)
         return;
+    checker_killed(&p->fleet->checker, p->number);
     dotnet_peer_free(p->dotnet);
     p->dotnet = NULL;
     p->network->ops->close(p->network);

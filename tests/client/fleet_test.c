@@ -49,7 +49,7 @@ static bool report(const void *shared)
         "pending",      "dead letters", "simulated seconds",
         "peer starts",  "peer kills",   "peer stops",
         "peer pauses",  "peer calls",   "peer writes",
-        "peer errors",  "tampers",
+        "peer errors",  "tampers",      "repeats",
     };
     const struct shared *sum = shared;
     bool ok = true;

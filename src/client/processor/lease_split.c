@@ -368,6 +368,23 @@ static void start_children(struct rn_worker *w)
     }
 }
 
+void rn_lease_split_forget(struct rn_host *h, const char *id)
+{
+    for (size_t i = 0; i < h->worker_count && !RN_BUG(CHILDREN_REMEMBERED);
+         i++) {
+        struct rn_lease_split *r = &h->workers[i]->split;
+
+        for (size_t k = 0; k < r->count; k++) {
+            struct rn_lease_child *c = &r->children[k];
+            if (!c->document ||
+                !rn_view_eq(c->document->lease.id, rn_view_text(id)))
+                continue;
+            rn_lease_document_free(c->document);
+            c->document = NULL;
+        }
+    }
+}
+
 /* A seeded bug: another host may rely on the children. */
 static void undo_children(struct rn_worker *w)
 {

@@ -356,6 +356,9 @@ void rn_worker_end_grant(struct rn_worker *w, bool is_done);
 /* lease_split.c */
 int64_t rn_worker_split(struct rn_worker *w, int64_t now_ns);
 void rn_lease_split_release(struct rn_lease_split *r);
+/* A lease is acquired by a pass: if a split of this host made it, what the
+ * split knows of it is out of date. */
+void rn_lease_split_forget(struct rn_host *h, const char *id);
 /* What the routing map says of a lease whose range answers 410. */
 enum rn_fate { RN_FATE_UNKNOWN, RN_FATE_SAME, RN_FATE_MOVED, RN_FATE_GONE };
 enum rn_fate rn_lease_split_fate(struct rn_worker *w);

@@ -251,6 +251,7 @@ static void acquire(struct rn_pass *p, size_t place, bool is_expired)
         rn_worker_free(w);
         return;
     }
+    rn_lease_split_forget(h, w->id);
     rn_worker_acquire(w, is_expired);
 }
 

@@ -61,7 +61,7 @@ void rn_worker_free(struct rn_worker *w)
 
 bool rn_worker_is_valid(const struct rn_worker *w, int64_t now_ns)
 {
-    return now_ns < atomic_load(&w->valid_until_ns);
+    return RN_BUG(VALIDITY_IGNORED) || now_ns < atomic_load(&w->valid_until_ns);
 }
 
 void rn_worker_acquire(struct rn_worker *w, bool is_expired)
@@ -105,7 +105,7 @@ static struct rn_position start_of(const struct rn_worker *w)
     struct rn_position at = w->host->config.start;
     char text[32] = "";
 
-    if (lease->position.at) {
+    if (lease->position.at && !(RN_BUG(POSITION_IGNORED) && w->was_expired)) {
         if (rn_position_set(&at, lease->position, NULL))
             at.kind = RN_POSITION_BEGINNING;
         return at;

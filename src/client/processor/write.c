@@ -346,7 +346,9 @@ static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
 static int64_t store_due(struct rn_worker *w)
 {
     const runnel_processor_options *o = &w->host->config.o;
-    int64_t due = w->must_checkpoint ? 0 : w->renew_due_ns;
+    int64_t due = w->must_checkpoint && !RN_BUG(CHECKPOINT_AT_RENEWAL)
+                      ? 0
+                      : w->renew_due_ns;
     struct rn_position position;
 
     if (o->checkpoint_ms && choose_position(w, &position)) {
