@@ -121,6 +121,7 @@ struct checker_work {
 /* A lease that no live host owns. */
 struct checker_unowned {
     char lease[80];
+    char session[80]; /* of the last acquisition */
     int64_t since_ns;
     bool is_there; /* in the listing of this moment */
 };
@@ -203,7 +204,8 @@ size_t checker_missing(const struct checker *c);
 size_t checker_orphans(const struct checker *c,
                        bool (*is_live)(void *context, int host), void *context);
 /* I9: called every moment from `now_ns` on.  Returns for how many nanoseconds
- * the lease that waits longest has had no owner for which `is_live`. */
+ * the lease that waits longest has had no owner for which `is_live`.  An
+ * acquisition that a host sent before it died begins anew. */
 int64_t checker_unowned(struct checker *c, int64_t now_ns,
                         bool (*is_live)(void *context, const char *host),
                         void *context);

@@ -74,21 +74,27 @@ size_t checker_orphans(const struct checker *c,
 
 /* ---- the age of leases that nobody owns ---------------------------------- */
 
-static struct checker_unowned *unowned_of(struct checker *c, const char *lease,
-                                          int64_t now_ns)
+static void note_unowned(struct checker *c, const struct rn_lease *lease,
+                         int64_t now_ns)
 {
-    struct checker_unowned *u;
+    struct rn_view session = rn_lease_property(lease, RN_LEASE_SESSION);
+    struct checker_unowned *u = NULL;
 
-    for (size_t i = 0; i < c->unowned_count; i++) {
-        if (strcmp(c->unowned[i].lease, lease) == 0)
-            return &c->unowned[i];
+    for (size_t i = 0; i < c->unowned_count && !u; i++) {
+        if (rn_view_eq(rn_view_text(c->unowned[i].lease), lease->token))
+            u = &c->unowned[i];
     }
-    if (c->unowned_count == CHECKER_LEASES_MAX)
-        abort();
-    u = &c->unowned[c->unowned_count++];
-    *u = (struct checker_unowned){ .since_ns = now_ns };
-    snprintf(u->lease, sizeof(u->lease), "%s", lease);
-    return u;
+    if (!u) {
+        if (c->unowned_count == CHECKER_LEASES_MAX)
+            abort();
+        u = &c->unowned[c->unowned_count++];
+        *u = (struct checker_unowned){ .since_ns = now_ns };
+        snprintf(u->lease, sizeof(u->lease), "%.*s", RN_FMT(lease->token));
+    }
+    if (session.at && !rn_view_eq(rn_view_text(u->session), session))
+        u->since_ns = now_ns;
+    snprintf(u->session, sizeof(u->session), "%.*s", RN_FMT(session));
+    u->is_there = true;
 }
 
 void checker_unowned_forget(struct checker *c)
@@ -115,9 +121,9 @@ int64_t checker_unowned(struct checker *c, int64_t now_ns,
         if (!d)
             continue;
         snprintf(owner, sizeof(owner), "%.*s", RN_FMT(d->lease.owner));
-        rn_lease_document_free(d);
         if (!is_live(context, owner))
-            unowned_of(c, strstr(e->id, "..") + 2, now_ns)->is_there = true;
+            note_unowned(c, &d->lease, now_ns);
+        rn_lease_document_free(d);
     }
     for (size_t i = c->unowned_count; i-- > 0;) {
         struct checker_unowned *u = &c->unowned[i];

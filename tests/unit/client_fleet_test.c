@@ -472,6 +472,105 @@ static void a_lease_container_that_was_emptied_is_terminal(void **state)
     hosts_stop(&h, 0);
 }
 
+/* ---- restarts and starts of many (processor.md 8: L18, B7) --------------- */
+
+enum { RESTARTED = 16, STEP_MS = 200 };
+
+/* How many leases no running host owns. */
+static unsigned count_unowned(void)
+{
+    unsigned owned = 0;
+
+    for (int i = 0; i < HOSTS_MAX; i++)
+        if (h.hosts[i].engine)
+            owned += hosts_owned(&h, i);
+    return hosts_leases(&h) - owned;
+}
+
+/* Time passes; returns for how long too many leases had no owner at most. */
+static int64_t watch(int64_t ms, int64_t *lasts_ms)
+{
+    int64_t longest = 0;
+
+    for (int64_t at = 0; at < ms; at += STEP_MS) {
+        hosts_run(&h, STEP_MS);
+        *lasts_ms = count_unowned() * 4 > RESTARTED ? *lasts_ms + STEP_MS : 0;
+        longest = *lasts_ms > longest ? *lasts_ms : longest;
+    }
+    return longest;
+}
+
+static void
+in_a_rolling_restart_leases_have_owners_within_20_seconds(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    int64_t lasts_ms = 0, longest = 0, at;
+
+    (void)state;
+    o.lease_acquire_ms = 13000;
+    o.lease_renew_ms = 17000;
+    o.lease_expire_ms = 60000;
+    hosts_open(&h, 3, RESTARTED);
+    for (int i = 0; i < 3; i++)
+        hosts_start(&h, i, &o);
+    hosts_run(&h, 120000);
+    assert_int_equal(count_unowned(), 0);
+    for (int i = 0; i < 6; i++) {
+        hosts_put(&h, i * 100, i * 100 + 100);
+        rn_host_drain(h.hosts[i].engine, 20000);
+        for (int k = 0; k < 100 && state_of(i) != RUNNEL_STOPPED; k++) {
+            at = watch(STEP_MS, &lasts_ms);
+            longest = at > longest ? at : longest;
+        }
+        hosts_stop(&h, i);
+        at = watch(30000, &lasts_ms); /* the machine boots */
+        longest = at > longest ? at : longest;
+        hosts_start(&h, i + 3, &o); /* under another name */
+        at = watch(60000, &lasts_ms);
+        longest = at > longest ? at : longest;
+        assert_int_equal(count_unowned(), 0);
+    }
+    if (longest > 20000)
+        fail_msg("%lld ms", (long long)longest);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_check(&h);
+}
+
+enum { STARTED = 20 };
+
+/* Each lists the leases twice, looks at the containers, the ranges, the marker
+ * and the lock; one of them makes the leases meanwhile, and the others look for
+ * the end of that once a second. */
+static void hosts_that_start_together_send_few_requests(void **state)
+{
+    enum { EACH_MAX = 16 };
+    runnel_processor_options o = hosts_options();
+    unsigned running = 0;
+    uint64_t requests;
+
+    (void)state;
+    hosts_open(&h, 5, STARTED);
+    for (int i = 0; i < STARTED; i++)
+        hosts_start(&h, i, &o);
+    for (int k = 0; k < 600 && running < STARTED; k++) {
+        hosts_run(&h, 50);
+        running = 0;
+        for (int i = 0; i < STARTED; i++)
+            running += state_of(i) == RUNNEL_RUNNING;
+    }
+    assert_int_equal(running, STARTED);
+    requests = h.world.service.requests - h.world.service.feed_reads;
+    /* The leases are created once, and taken once. */
+    assert_true(requests < STARTED * EACH_MAX + 2 * STARTED);
+    assert_int_equal(hosts_leases(&h), STARTED);
+    hosts_run(&h, 30000);
+    for (int i = 0; i < STARTED; i++)
+        assert_int_equal(hosts_owned(&h, i), 1);
+    hosts_put(&h, 0, 100);
+    hosts_until(&h, hosts_all_seen, 10000);
+    assert_int_equal(h.deliveries, 100);
+}
+
 /* ---- many cycles --------------------------------------------------------- */
 
 static void churn_splits_and_faults_lose_nothing(void **state)
@@ -530,6 +629,8 @@ int main(void)
         CASE(a_deleted_source_is_terminal),
         CASE(a_source_that_was_created_anew_is_terminal),
         CASE(a_lease_container_that_was_emptied_is_terminal),
+        CASE(in_a_rolling_restart_leases_have_owners_within_20_seconds),
+        CASE(hosts_that_start_together_send_few_requests),
         CASE(churn_splits_and_faults_lose_nothing),
     };
 
