@@ -307,23 +307,39 @@ static uint32_t next_point(struct rn_view *text)
     return point;
 }
 
+static enum rn_code print_escape(uint32_t point, struct rn_buf *out)
+{
+    if (point == '"' || point == '\\')
+        return rn_buf_printf(out, "\\%c", (char)point);
+    if (point < 0x10000)
+        return rn_buf_printf(out, "\\u%04x", point);
+    return rn_buf_printf(out, "\\u%04x\\u%04x",
+                         0xd800 + ((point - 0x10000) >> 10),
+                         0xdc00 + ((point - 0x10000) & 0x3ff));
+}
+
+/* The bytes at the beginning that stand for themselves. */
+static size_t plain_length(struct rn_view text)
+{
+    size_t n = 0;
+
+    while (n < text.len && text.at[n] >= 0x20 && text.at[n] < 0x7f &&
+           text.at[n] != '"' && text.at[n] != '\\')
+        n++;
+    return n;
+}
+
 static enum rn_code print_string(struct rn_view text, struct rn_buf *out)
 {
     enum rn_code rc = rn_buf_add(out, RN_LIT("\""));
 
     while (!rc && text.len > 0) {
-        uint32_t point = next_point(&text);
-        if (point == '"' || point == '\\')
-            rc = rn_buf_printf(out, "\\%c", (char)point);
-        else if (point >= 0x20 && point < 0x7f)
-            rc = rn_buf_printf(out, "%c", (char)point);
-        else if (point < 0x10000)
-            rc = rn_buf_printf(out, "\\u%04x", point);
-        else {
-            rc = rn_buf_printf(out, "\\u%04x\\u%04x",
-                               0xd800 + ((point - 0x10000) >> 10),
-                               0xdc00 + ((point - 0x10000) & 0x3ff));
-        }
+        size_t plain = plain_length(text);
+
+        rc = rn_buf_add(out, rn_view_of(text.at, plain));
+        text = rn_view_of(text.at + plain, text.len - plain);
+        if (!rc && text.len > 0)
+            rc = print_escape(next_point(&text), out);
     }
     return rc ? rc : rn_buf_add(out, RN_LIT("\""));
 }

@@ -20,6 +20,7 @@
 enum {
     MAX_CONNECTIONS = 256, /* kept open, idle or waiting, by one transport */
     RECEIVE_BYTES = 64 << 10,
+    RESERVE_MAX = 8 << 20, /* for an answer that only says its length */
     NS_PER_MS = 1000 * 1000,
 };
 
@@ -60,8 +61,16 @@ static struct curl_transport *of(struct rn_transport *t)
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct carrier *c = context;
+    struct rn_buf *answer = &c->x->answer;
+    curl_off_t length = 0;
 
-    c->receive_rc = rn_buf_add(&c->x->answer, rn_view_of(bytes, size * count));
+    /* Room for all at once, unless the server only says that it is much. */
+    if (answer->len == 0 &&
+        curl_easy_getinfo(c->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+                          &length) == CURLE_OK &&
+        length > 0 && length <= RESERVE_MAX)
+        (void)!rn_buf_reserve(answer, (size_t)length);
+    c->receive_rc = rn_buf_add(answer, rn_view_of(bytes, size * count));
     return c->receive_rc ? 0 : size * count;
 }
 
