@@ -46,13 +46,14 @@ static runnel_container *make_teams(struct live *l, const char *id)
 
 /* Adds a team before and one after all others, moves a member of the last team
  * to a partition of its own, and deletes another. */
-static void disturb(runnel_container *c, int page)
+static void disturb(runnel_container *c, runnel_page *read, int page)
 {
     char id[40], name[40];
     runnel_error error = { 0 };
     runnel_key key = { .id = name };
     char pk[20];
 
+    (void)read;
     for (int k = 0; k < 4; k++) {
         snprintf(id, sizeof(id), "new%d-%d", page, k);
         put(c, id, id, k % 2 ? "a-new" : "z-new", k % 2 ? -1 : 1000);
@@ -67,9 +68,10 @@ static void disturb(runnel_container *c, int page)
         assert_int_equal(error.code, RUNNEL_NOT_FOUND);
 }
 
-/* Reads on by tokens, with writes in between. */
-static void read_disturbed(runnel_container *c, runnel_query_options o,
-                           struct live_rows *out)
+/* Reads on by tokens; `then` writes between the pages. */
+static void read_on(runnel_container *c, runnel_query_options o,
+                    void (*then)(runnel_container *c, runnel_page *page, int n),
+                    struct live_rows *out)
 {
     runnel_error error = { 0 };
     char *token = NULL;
@@ -88,10 +90,10 @@ static void read_disturbed(runnel_container *c, runnel_query_options o,
             live_take_page(out, page);
             if (runnel_page_token(page))
                 token = strdup(runnel_page_token(page));
+            then(c, page, (int)out->pages);
             runnel_page_close(page);
         }
         runnel_query_close(q);
-        disturb(c, (int)out->pages);
     } while (token);
 }
 
@@ -139,7 +141,7 @@ rows_of_teams_are_returned_once_while_items_are_written(void **state)
         runnel_container *c = make_teams(*state, queries[i].id);
 
         o.text = queries[i].text;
-        read_disturbed(c, o, r);
+        read_on(c, o, disturb, r);
         assert_true(r->pages >= 10);
         assert_teams(r, queries[i].are_names, o.text);
         live_free_rows(r);
@@ -149,10 +151,11 @@ rows_of_teams_are_returned_once_while_items_are_written(void **state)
 }
 
 /* The rows of a page, by their ids, which are also their keys. */
-static void delete_all(runnel_container *c, const runnel_page *page)
+static void delete_all(runnel_container *c, runnel_page *page, int n)
 {
     runnel_error error = { 0 };
 
+    (void)n;
     for (size_t i = 0; i < runnel_page_count(page); i++) {
         runnel_bytes row = runnel_page_at(page, i);
         char key[40], id[40];
@@ -177,8 +180,6 @@ rows_of_equal_order_are_returned_once_while_they_are_deleted(void **state)
         runnel_container *c =
             live_container(*state, i ? "down" : "up", "/id", 4);
         runnel_query_options o = { RUNNEL_QUERY_INIT, .page_limit = 7 };
-        runnel_error error = { 0 };
-        char *token = NULL;
 
         for (int k = 0; k < 90; k++) {
             char id[20];
@@ -186,24 +187,7 @@ rows_of_equal_order_are_returned_once_while_they_are_deleted(void **state)
             put(c, id, "", k < 80 ? "all" : "others", k);
         }
         o.text = texts[i];
-        do {
-            runnel_query *q = NULL;
-            runnel_page *page = NULL;
-
-            o.token = token;
-            must(runnel_query_open(c, &o, &q, &error));
-            must(runnel_query_next(q, &page, &error));
-            free(token);
-            token = NULL;
-            if (page) {
-                live_take_page(r, page);
-                delete_all(c, page);
-                if (runnel_page_token(page))
-                    token = strdup(runnel_page_token(page));
-            }
-            runnel_page_close(page);
-            runnel_query_close(q);
-        } while (token);
+        read_on(c, o, delete_all, r);
         assert_int_equal(r->count, 90);
         qsort(r->of, r->count, sizeof(r->of[0]), live_by_text);
         for (size_t k = 1; k < r->count; k++)
@@ -221,11 +205,11 @@ static void a_limit_holds_across_tokens(void **state)
     struct live_rows *r = calloc(1, sizeof(*r));
 
     o.text = "SELECT DISTINCT VALUE c.team FROM c OFFSET 5 LIMIT 17";
-    read_disturbed(c, o, r);
+    read_on(c, o, disturb, r);
     assert_int_equal(r->count, 17);
     live_free_rows(r);
     o.text = "SELECT TOP 13 c.team, COUNT(1) AS n FROM c GROUP BY c.team";
-    read_disturbed(c, o, r);
+    read_on(c, o, disturb, r);
     assert_int_equal(r->count, 13);
     live_free_rows(r);
     free(r);
@@ -385,7 +369,7 @@ static void no_ranked_row_is_repeated_while_texts_are_written(void **state)
     };
     struct live_rows *r = calloc(1, sizeof(*r));
 
-    read_disturbed(c, o, r);
+    read_on(c, o, disturb, r);
     assert_int_equal(r->count, 40);
     qsort(r->of, r->count, sizeof(r->of[0]), live_by_text);
     for (size_t i = 1; i < r->count; i++)
