@@ -6,8 +6,10 @@
 static const struct rn_tool *const tools[] = {
     &rn_tool_completion,
     &rn_tool_copy,
+    &rn_tool_create,
     &rn_tool_demo,
     &rn_tool_doctor,
+    &rn_tool_drop,
     &rn_tool_explain,
     &rn_tool_export,
     &rn_tool_get,

@@ -8,8 +8,10 @@
 /* clang-format off */
 extern const struct rn_tool rn_tool_completion;
 extern const struct rn_tool rn_tool_copy;
+extern const struct rn_tool rn_tool_create;
 extern const struct rn_tool rn_tool_demo;
 extern const struct rn_tool rn_tool_doctor;
+extern const struct rn_tool rn_tool_drop;
 extern const struct rn_tool rn_tool_explain;
 extern const struct rn_tool rn_tool_export;
 extern const struct rn_tool rn_tool_get;

@@ -10,6 +10,8 @@
 #include "tools/common/out.h"
 #include "tools/common/report.h"
 #include "tools/doctor/findings.h"
+#include "tools/doctor/hosts.h"
+#include "tools/doctor/lock.h"
 #include "tools/leases/lag.h"
 
 #include <stdlib.h>
@@ -21,8 +23,12 @@ struct doctor {
     struct rn_findings findings;
     struct rn_leases leases;
     bool wants_leases;
+    struct rn_intervals wanted; /* --lease-renew and so on; 0: not given */
+    int64_t now_ms;             /* by the server's clock */
+    char source_rid[32];
     size_t ranges;
-    uint32_t lease_count, owned, foreign;
+    uint32_t lease_count;
+    struct rn_hosts hosts;
 };
 
 /* ---- the account --------------------------------------------------------- */
@@ -48,8 +54,10 @@ static void check_clock(struct doctor *d, const char *date)
     struct tm tm = { 0 };
     int64_t skew_s;
 
+    d->now_ms = rn_wall_ms(rn_env_real());
     if (!date || !strptime(date, "%a, %d %b %Y %H:%M:%S", &tm))
         return;
+    d->now_ms = (int64_t)timegm(&tm) * 1000;
     skew_s = rn_wall_ms(rn_env_real()) / 1000 - timegm(&tm);
     if (llabs(skew_s) >= SKEW_WARN_S)
         rn_findings_add(&d->findings,
@@ -147,8 +155,13 @@ static bool check_source(struct doctor *d)
 
     rn_json_init(&json, NULL);
     ok = read_definition(d, t->container, "container", t->container_name,
-                         "create it, or correct --db and --container", &reply,
-                         &json);
+                         "create it with 'runnel create', or correct --db and "
+                         "--container",
+                         &reply, &json);
+    if (ok)
+        snprintf(d->source_rid, sizeof(d->source_rid), "%.*s",
+                 RN_FMT(rn_json_text(&json,
+                                     rn_json_find(&json, 0, RN_LIT("_rid")))));
     if (ok && runnel_ranges_read(t->container, 0, &ranges, &error)) {
         rn_findings_add(&d->findings, RN_FINDING_FAULT, "container", NULL, "%s",
                         error.message);
@@ -173,38 +186,80 @@ static bool check_source(struct doctor *d)
     return ok;
 }
 
+static void check_key_path(struct doctor *d, const struct rn_json *json)
+{
+    struct rn_view path = key_path(json);
+
+    if (path.len && !rn_view_eq(path, RN_LIT("/id")) &&
+        !rn_view_eq(path, RN_LIT("/partitionKey")) &&
+        !rn_view_eq(path, RN_LIT("/_partitionKey")))
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                        "create another one with 'runnel create --pk /id'",
+                        "\"%s\" has the partition key %.*s, in which no "
+                        "library can keep leases",
+                        d->leases.place, RN_FMT(path));
+}
+
+static void check_ttl(struct doctor *d, const struct rn_json *json)
+{
+    uint32_t ttl = rn_json_find(json, 0, RN_LIT("defaultTtl"));
+
+    if (rn_json_kind(json, ttl) != RN_JSON_NUMBER)
+        rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
+                        "set its defaultTtl to -1",
+                        "\"%s\" has no defaultTtl: if a host dies at its "
+                        "start, its lock stays and others wait for it",
+                        d->leases.place);
+    else if (rn_json_double(json, ttl) > 0)
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                        "set its defaultTtl to -1",
+                        "leases in \"%s\" expire after %.0f s, and their "
+                        "positions are lost",
+                        d->leases.place, rn_json_double(json, ttl));
+}
+
+/* A deletion of nothing needs the rights that hosts need. */
+static void check_rights(struct doctor *d)
+{
+    static const char id[] = "runnel-doctor-has-no-such-lease";
+    runnel_error error = { 0 };
+
+    if (runnel_item_delete(
+            d->leases.container,
+            (runnel_key){ "\"runnel-doctor-has-no-such-lease\"", id }, NULL,
+            &error) == RUNNEL_FORBIDDEN)
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                        "use a read-write key",
+                        "the key may not write and delete leases in \"%s\"",
+                        d->leases.place);
+}
+
 static bool check_lease_container(struct doctor *d)
 {
     runnel_reply *reply = NULL;
     struct rn_json json;
-    struct rn_view path;
-    uint32_t ttl;
+    struct rn_view rid;
     uint32_t before = d->findings.faults;
     bool ok;
 
     rn_json_init(&json, NULL);
     ok = read_definition(d, d->leases.container, "leases", d->leases.place,
-                         "create it with the partition key /id, or correct "
-                         "--leases",
+                         "create it with 'runnel create --pk /id --ttl -1', "
+                         "or correct --leases",
                          &reply, &json);
     if (ok) {
-        path = key_path(&json);
-        if (path.len && !rn_view_eq(path, RN_LIT("/id")) &&
-            !rn_view_eq(path, RN_LIT("/partitionKey")) &&
-            !rn_view_eq(path, RN_LIT("/_partitionKey")))
+        rid = rn_json_text(&json, rn_json_find(&json, 0, RN_LIT("_rid")));
+        if (rn_view_eq(rid, rn_view_text(d->source_rid)))
             rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
-                            "create another one with the partition key /id",
-                            "\"%s\" has the partition key %.*s, in which no "
-                            "library can keep leases",
-                            d->leases.place, RN_FMT(path));
-        ttl = rn_json_find(&json, 0, RN_LIT("defaultTtl"));
-        if (rn_json_kind(&json, ttl) == RN_JSON_NUMBER &&
-            rn_json_double(&json, ttl) > 0)
-            rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
-                            "set its defaultTtl to -1",
-                            "leases in \"%s\" expire after %.0f s, and their "
-                            "positions are lost",
-                            d->leases.place, rn_json_double(&json, ttl));
+                            "give the leases a container of their own",
+                            "\"%s\" is the container whose changes are "
+                            "processed: each lease would be one, too",
+                            d->leases.place);
+        check_key_path(d, &json);
+        if (d->findings.faults == before)
+            check_ttl(d, &json);
+        if (d->findings.faults == before)
+            check_rights(d);
     }
     rn_json_release(&json);
     runnel_reply_close(reply);
@@ -218,9 +273,7 @@ static bool count_lease(void *context, const runnel_lease *lease)
     struct doctor *d = context;
 
     d->lease_count++;
-    d->owned += lease->host != NULL;
-    d->foreign += lease->is_foreign;
-    return true;
+    return !rn_hosts_add(&d->hosts, lease);
 }
 
 static void check_lag(struct doctor *d)
@@ -240,7 +293,7 @@ static void check_lag(struct doctor *d)
                             "leases seek' gives it a new position",
                             "lease \"%s\": %s", row->lease, row->error);
     }
-    if (!failed && lag.behind && !d->owned)
+    if (!failed && lag.behind && !d->hosts.alive)
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "lag",
                         "start a host of this processor",
                         "%lld changes wait, and no host is running",
@@ -251,24 +304,8 @@ static void check_lag(struct doctor *d)
     rn_lag_release(&lag);
 }
 
-static void check_leases(struct doctor *d)
+static void check_count(struct doctor *d)
 {
-    runnel_error error = { 0 };
-
-    if (runnel_leases_each(&d->leases.set, count_lease, d, &error)) {
-        rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
-                        "give each library a prefix of its own with "
-                        "--lease-prefix",
-                        "%s", error.message);
-        return;
-    }
-    if (!d->lease_count) {
-        rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
-                        "start the processor, or correct --lease-prefix",
-                        "no processor named \"%s\" has leases in \"%s\"",
-                        d->leases.set.name, d->leases.place);
-        return;
-    }
     if (d->lease_count < d->ranges)
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
                         "a host creates the missing ones when it starts",
@@ -276,11 +313,44 @@ static void check_leases(struct doctor *d)
     else
         rn_findings_add(&d->findings, RN_FINDING_OK, "leases", NULL,
                         "%u, of which %u are owned (%u by other libraries)",
-                        d->lease_count, d->owned, d->foreign);
+                        d->lease_count, d->hosts.alive, d->hosts.foreign);
+}
+
+static void check_leases(struct doctor *d)
+{
+    runnel_error error = { 0 };
+
+    rn_doctor_check_lock(&d->leases, rn_view_text(d->source_rid), &d->findings);
+    if (runnel_leases_each(&d->leases.set, count_lease, d, &error)) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
+                        "give each library a prefix of its own with "
+                        "--lease-prefix",
+                        "%s", error.message);
+        return;
+    }
+    rn_hosts_count(&d->hosts);
+    rn_hosts_check_intervals(&d->hosts, d->wanted.expire_ms ? &d->wanted : NULL,
+                             &d->findings);
+    if (!d->lease_count) {
+        rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
+                        "start the processor, or correct --lease-prefix",
+                        "no processor named \"%s\" has leases in \"%s\"",
+                        d->leases.set.name, d->leases.place);
+        return;
+    }
+    rn_hosts_check_names(&d->hosts, &d->findings);
+    check_count(d);
     check_lag(d);
 }
 
 /* ---- the command --------------------------------------------------------- */
+
+static bool gives_intervals(const struct rn_args *args)
+{
+    return rn_args_flag(args, "lease-renew") ||
+           rn_args_flag(args, "lease-acquire") ||
+           rn_args_flag(args, "lease-expire");
+}
 
 static int run(const struct rn_args *args)
 {
@@ -289,25 +359,48 @@ static int run(const struct rn_args *args)
                                         rn_args_flag(args, "lease-prefix") };
     int status = rn_leases_open(args, &d.leases);
 
+    if (gives_intervals(args))
+        d.wanted = (struct rn_intervals){
+            .acquire_ms = (unsigned)rn_args_count(args, "lease-acquire"),
+            .renew_ms = (unsigned)rn_args_count(args, "lease-renew"),
+            .expire_ms = (unsigned)rn_args_count(args, "lease-expire"),
+        };
+    d.wants_leases |= d.wanted.expire_ms != 0;
+    rn_hosts_init(&d.hosts, 0);
     if (!status && check_account(&d) && check_source(&d) && d.wants_leases &&
-        check_lease_container(&d))
+        check_lease_container(&d)) {
+        d.hosts.now_ms = d.now_ms;
         check_leases(&d);
+    }
     if (!status && d.findings.faults)
         status = RN_EXIT_FAILED;
+    rn_hosts_release(&d.hosts);
     rn_leases_close(&d.leases);
     return status;
 }
+
+static const struct rn_option options[] = {
+    { "lease-renew", RN_OPTION_MS, NULL, "17s", NULL,
+      "Check this interval, too, which a host shall be started with, and the "
+      "next two: against each other and those of the running hosts." },
+    { "lease-acquire", RN_OPTION_MS, NULL, "13s", NULL, "The same." },
+    { "lease-expire", RN_OPTION_MS, NULL, "60s", NULL, "The same." },
+    { 0 },
+};
 
 const struct rn_tool rn_tool_doctor = {
     .name = "doctor",
     .usage = "",
     .summary = "Find the faults of a configuration",
     .help = "Checks the account, the key, the clock and the container; with "
-            "--leases or --lease-prefix the leases of a processor, too.  Each "
-            "fault comes with its remedy.  The exit status is 1 if there is "
-            "one.",
+            "--leases, --lease-prefix or an interval the lease container, the "
+            "lock that a host may have left, the hosts and the leases of a "
+            "processor, too.  Each fault comes with its remedy.  The exit "
+            "status is 1 if there is one.",
     .example = "  runnel doctor --container shop/orders\n"
-               "  runnel doctor --container shop/orders --leases leases\n",
+               "  runnel doctor --container shop/orders --leases leases\n"
+               "  runnel doctor --container shop/orders --lease-renew 30s\n",
     .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER | RN_USES_LEASES,
+    .options = options,
     .run = run,
 };
