@@ -38,7 +38,8 @@ spin              spin
 btrfs-progs       mkfs.btrfs
 xfsprogs          mkfs.xfs
 '
-# What the published Cosmos SDKs run on, and the servers that examples use.
+# What the published Cosmos SDKs run on, the servers that examples use, and the
+# shells that complete commands.
 list_suites='
 nodejs            node
 npm               npm
@@ -48,6 +49,8 @@ golang            go
 python3-venv
 redis-server      redis-server
 postgresql        psql
+zsh               zsh
+fish              fish
 '
 list_bench='
 librocksdb-dev

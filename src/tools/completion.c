@@ -108,7 +108,7 @@ static void print_bash(void)
                   "    else\n"
                   "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
                   "    fi\n}\n"
-                  "complete -F _runnel runnel\n"));
+                  "complete -o default -F _runnel runnel\n"));
 }
 
 /* ---- zsh ----------------------------------------------------------------- */
@@ -116,7 +116,8 @@ static void print_bash(void)
 static void zsh_option(const struct rn_tool *tool, const struct rn_option *o)
 {
     (void)tool;
-    rn_outf("        '%s--%s[", o->kind == RN_OPTION_LIST ? "*" : "", o->name);
+    rn_outf("        '%s--%s%s[", o->kind == RN_OPTION_LIST ? "*" : "", o->name,
+            o->kind == RN_OPTION_FLAG ? "" : "=");
     quoted(o->help);
     rn_out(RN_LIT("]"));
     if (o->kind == RN_OPTION_CHOICE) {
@@ -156,7 +157,9 @@ static void print_zsh(void)
             words(tool->verbs);
             rn_out(RN_LIT(")' \\\n"));
         }
-        rn_out(RN_LIT("        '*:operand:' ;;\n"));
+        /* An empty action is a message, which keeps zsh from inserting. */
+        rn_outf("        '*:operand:%s' ;;\n",
+                strstr(tool->usage, "FILE") ? "_files" : "{:}");
     }
     rn_out(RN_LIT("    *) _files ;;\n    esac\n}\n"
                   "if [ \"$funcstack[1]\" = _runnel ]; then\n"

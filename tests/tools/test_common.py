@@ -1,9 +1,13 @@
 """test_common.py -- what all commands share: options, keys, help, failures."""
 import os
+import pty
 import re
+import select
+import shutil
 import socket
 import subprocess
 
+from cases import Skipped
 from harness import (EMULATOR_KEY, RUNNEL, TOOLS, account, case, container,
                      equal, eventually, fails, finish, runnel, scratch, server,
                      start, tools)
@@ -102,6 +106,93 @@ def _():
         file.write("x")
     equal(completed("runnel", "get", "--key-file", scratch("some")),
           [scratch("some.key")])
+
+
+def shell_of(name):
+    """The shell, without the user's own settings; they complete nothing."""
+    if not shutil.which(name):
+        raise Skipped(f"no {name}")
+    script = scratch(f"completion.{name}")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(runnel("completion", name).out)
+    with open(scratch("some.key"), "w", encoding="ascii") as file:
+        file.write("x")
+    return script
+
+
+@case("fish completes commands, options and their values")
+def _():
+    script = shell_of("fish")
+
+    def offered(line):
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", f"source {script}; "
+             f"complete -C '{line}'"], capture_output=True, text=True,
+            env={**os.environ, "HOME": os.path.dirname(script)}, check=True)
+        equal(done.stderr, "")
+        return [each.split("\t")[0] for each in done.stdout.splitlines()]
+
+    for line, expected in (
+            ("runnel ge", ["get"]), ("runnel serv", ["serve"]),
+            ("runnel get --conta", ["--container"]),
+            ("runnel get --color a", ["always", "auto"]),
+            ("runnel get --color=a", ["--color=always", "--color=auto"]),
+            ("runnel leases s", ["seek", "show"]),
+            ("runnel completion z", ["zsh"]),
+            (f"runnel get --key-file {scratch('some')}", [scratch("some.key")]),
+            (f"runnel import {scratch('some')}", [scratch("some.key")])):
+        equal(sorted(offered(line)), expected, line)
+
+
+@case("zsh completes commands, options and their values")
+def _():
+    script = shell_of("zsh")
+    for line, expected in (
+            ("runnel gi", "runnel gi"), ("runnel spl", "runnel split "),
+            ("runnel serv", "runnel serve "),
+            ("runnel get --conta", "runnel get --container="),
+            ("runnel get --color al", "runnel get --color always "),
+            ("runnel get --color=al", "runnel get --color=always "),
+            ("runnel leases se", "runnel leases seek "),
+            ("runnel completion z", "runnel completion zsh "),
+            (f"runnel get --key-file {scratch('some')}",
+             f"runnel get --key-file {scratch('some.key')} "),
+            (f"runnel import {scratch('some')}",
+             f"runnel import {scratch('some.key')} ")):
+        equal(line_after_tab(script, line), expected, line)
+
+
+def line_after_tab(script, line):
+    """What zsh's line editor has after TAB: Ctrl-X saves it."""
+    path = scratch("buffer")
+    open(path, "w").close()
+    setup = ("autoload -Uz compinit; compinit -u -D; "
+             f"source {script}; save() {{ print -rn -- \"$BUFFER<\" >{path} }};"
+             "zle -N save; bindkey '^X' save; PS1='rea'; PS1+='dy> '\n")
+    master, slave = pty.openpty()
+    zsh = subprocess.Popen(["zsh", "-f", "-i"], stdin=slave, stdout=slave,
+                           stderr=slave, start_new_session=True,
+                           env={**os.environ, "TERM": "dumb",
+                                "HOME": os.path.dirname(script)})
+    os.close(slave)
+    seen = ""
+
+    def read():
+        nonlocal seen
+        if select.select([master], [], [], 0.05)[0]:
+            seen += os.read(master, 65536).decode(errors="replace")
+        with open(path) as file:
+            return file.read()
+
+    try:
+        os.write(master, setup.encode())
+        eventually(lambda: read() or seen, lambda text: "ready> " in text)
+        os.write(master, f"{line}\t\x18".encode())
+        return eventually(read, lambda text: text.endswith("<"))[:-1]
+    finally:
+        zsh.kill()
+        zsh.wait()
+        os.close(master)
 
 
 @case("the key is taken from a file, the environment, stdin, --data or --key")
