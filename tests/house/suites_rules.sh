@@ -72,6 +72,23 @@ check 'each instance counts, by its last try, and one without its set-up' \
     says 1 '1 passed, 2 failed, 1 skipped, 0 local' record java java nothing
 check 'no result is a failure' says 1 '0 passed, 1 failed' \
     record java absent nothing
+record_at_once()
+{
+    local each runs=
+
+    for each in 1 2 3 4 5 6 7 8 9; do
+        python3 $suites record go strict "at-once-$each" go nothing 1 \
+            >/dev/null &
+        runs+=" $!"
+    done
+    # shellcheck disable=SC2086
+    wait $runs
+    [ "$(grep -c '^go.strict.at-once-.*-' $here/results.txt)" -eq 9 ]
+}
+
+cp $here/results.txt before
+check 'runs at the same time lose no result' record_at_once
+mv before $here/results.txt
 check 'a file that was not run is noted' \
     python3 $suites expect js file other
 check 'the control names what passed' says 0 '^needs none$' \

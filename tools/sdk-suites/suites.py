@@ -25,9 +25,12 @@ no server; the other counts do not contain them.
 """
 
 import collections
+import contextlib
 import datetime
+import fcntl
 import fnmatch
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -120,6 +123,17 @@ def server_commit():
     return commit.strip() + ("+" if changed else "")
 
 
+@contextlib.contextmanager
+def locked():
+    """Several runs may record their results at the same time."""
+    held = os.open(HERE, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
 def read_results():
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
     return [line.split("\t") for line in lines]
@@ -139,11 +153,12 @@ def write_results(rows):
 
 
 def expect(lang, *names):
-    rows = [row for row in read_results()
-            if row[0] != lang or (row[2] in names and row[1] != "none")]
-    have = {row[2] for row in rows if row[0] == lang}
-    write_results(rows + [[lang, "none", name] for name in names
-                          if name not in have])
+    with locked():
+        rows = [row for row in read_results()
+                if row[0] != lang or (row[2] in names and row[1] != "none")]
+        have = {row[2] for row in rows if row[0] == lang}
+        write_results(rows + [[lang, "none", name] for name in names
+                              if name not in have])
     return 0
 
 
@@ -158,17 +173,22 @@ def record(lang, mode, file, result, local, seconds):
     key = [lang, mode, file]
     numbers = [count["pass"], count["fail"], count["skip"],
                len(cases) - len(counted)]
-    rows = [row for row in read_results()
-            if row[:3] not in (key, [lang, "none", file])]
-    rows.append(key + [server_commit(), str(datetime.date.today())]
-                + [str(n) for n in numbers])
-    rows += [key + ["fail", str(n), name] for name, n in failed.items()]
-    write_results(rows)
+    found = [key + [server_commit(), str(datetime.date.today())]
+             + [str(n) for n in numbers]]
+    found += [key + ["fail", str(n), name] for name, n in failed.items()]
+    with locked():
+        rows = [row for row in read_results()
+                if row[:3] not in (key, [lang, "none", file])]
+        write_results(rows + found)
     print("%-8s %-44s %3d passed, %d failed, %d skipped, %d local (%s s)"
           % (mode, file, *numbers, seconds), flush=True)
+    reasons = {}
     for name, status, why in counted:
         if status == "fail":
-            print(f"    {name}: {' '.join(why.split())[:300]}", flush=True)
+            reasons.setdefault(name, []).append(" ".join(why.split())[:300])
+    for name, whys in reasons.items():
+        times = f" ({len(whys)} times)" if len(whys) > 1 else ""
+        print(f"    {name}{times}: {whys[0]}", flush=True)
     return int(count["fail"] > 0)
 
 
