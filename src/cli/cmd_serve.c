@@ -131,22 +131,28 @@ static void print_ways(const struct rn_options *o,
                        const struct rn_server *server)
 {
     const char *address = rn_server_address(server);
-    const char *port = strrchr(address, ':') + 1;
+    const char *colon = strrchr(address, ':'), *port = colon + 1;
     const char *key = rn_server_public_key(server);
-    bool is_https =
-        rn_server_has_tls(server) && !rn_server_has_automatic_tls(server);
+    bool is_automatic = rn_server_has_automatic_tls(server);
+    bool is_https = rn_server_has_tls(server) && !is_automatic;
+    /* The name does not lead to other addresses of loopback. */
+    bool is_localhost = strncmp(address, "127.0.0.1:", 10) == 0 ||
+                        strncmp(address, "[::1]:", 6) == 0;
+    struct rn_view host = is_localhost
+                              ? RN_LIT("localhost")
+                              : rn_view_of(address, (size_t)(colon - address));
 
     printf("listening on http%s://%s\n", is_https ? "s" : "", address);
     if (key) {
-        printf("connection string: AccountEndpoint=http%s://localhost:%s/;"
+        printf("connection string: AccountEndpoint=http%s://%.*s:%s/;"
                "AccountKey=%s;\n",
-               is_https ? "s" : "", port, key);
+               is_https ? "s" : "", (int)host.len, host.at, port, key);
     }
-    if (rn_server_has_automatic_tls(server) && strcmp(o->store, "mem") == 0) {
+    if (is_automatic && is_localhost && strcmp(o->store, "mem") == 0) {
         printf("https://localhost:%s/ works too; trust its certificate: "
                "curl -k https://localhost:%s/_explorer/emulator.pem\n",
                port, port);
-    } else if (rn_server_has_automatic_tls(server)) {
+    } else if (is_automatic && is_localhost) {
         printf("https://localhost:%s/ works too; trust its certificate: "
                "runnel tls export %s TO\n",
                port, o->data);

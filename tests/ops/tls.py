@@ -574,6 +574,16 @@ def _():
             server.process.wait(LIMIT_S)
 
 
+@case("on another address of loopback the connection string names it")
+def _():
+    with Server(listen="127.0.0.2:0") as server:
+        server.process.send_signal(signal.SIGTERM)
+        equal(server.process.stdout.read(),
+              "connection string: AccountEndpoint=http://127.0.0.2:"
+              f"{server.port}/;AccountKey={EMULATOR_KEY};\n")
+        server.process.wait(LIMIT_S)
+
+
 @case("keys and tls take the directory that serve takes")
 def _():
     with tempfile.TemporaryDirectory() as home:
