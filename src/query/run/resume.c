@@ -13,6 +13,8 @@
 
 #include "query/run/distinct_hash.h"
 
+enum { RID_TEXT_LEN = 24 }; /* of a document's _rid, which has 16 bytes */
+
 static enum rn_code refuse(struct rn_err *err, const char *why)
 {
     return rn_fail(err, RN_BAD_REQUEST, "Invalid resumeFilter: %s.", why);
@@ -83,7 +85,7 @@ static enum rn_code read_rid(const struct rn_json *j, uint32_t node,
     rc = rn_json_string_get(j, node, a, &text);
     if (rc)
         return rc;
-    out->has_rid = rn_value_rid_of(text, &out->rid);
+    out->has_rid = text.len == RID_TEXT_LEN && rn_value_rid_of(text, &out->rid);
     return out->has_rid ? RN_OK
                         : refuse(err, "'rid' is not the _rid of a document");
 }

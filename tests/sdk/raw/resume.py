@@ -392,6 +392,7 @@ def add_cases(server):
         c = Container(server, "q", "resumed_badly", POLICY)
         one, two = Order("c.n").text, Order("c.n", "c.m").text
         rid = c.write({"id": "i", "pk": "p", "n": 1}, ["p"])["_rid"]
+        owner = server.send("GET", c.path).json["_rid"]
         for text, resume in (
                 (one, "nonsense"), (one, 5), (one, []), (one, {}),
                 (one, {"value": 5}), (one, {"value": []}),
@@ -404,6 +405,7 @@ def add_cases(server):
                 (one, {"value": [{"type": "array", "low": 1 << 63, "high": 2}]}),
                 (one, {"value": [1], "rid": 7}),
                 (one, {"value": [1], "rid": "x"}),
+                (one, {"value": [1], "rid": owner}),
                 (one, {"value": [1], "exclude": "no"}),
                 ("SELECT * FROM c", {"value": [1]}),
                 ("SELECT VALUE COUNT(1) FROM c", {"value": [1]})):
