@@ -22,7 +22,7 @@ find successors-of-mark-done 500
 find failed-dead-letter-counts 500
 find uncertain-is-refused 500
 find mark-is-a-sign-of-life 500
-find children-undone 2000
+find children-undone 700 301
 find redundant-without-order 500
 # What comes twice.
 find position-ignored 100
