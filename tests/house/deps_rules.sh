@@ -117,7 +117,7 @@ check 'the tests of the tree do not need what single suites need' \
 stub node 'exit 0'
 stub psql 'exit 0'
 check 'what suites need is a list of its own' \
-    says 0 'installing: default-jdk-headless golang maven npm python3-venv redis-server' \
+    says 0 'installing: default-jdk-headless fish golang maven npm python3-venv redis-server zsh' \
     deps suites
 
 check 'an unknown list is refused' says 2 "no list 'tests'" deps tests
