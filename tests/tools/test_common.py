@@ -352,7 +352,10 @@ def _():
     box.put({"id": "1", "pk": "a"})
     get = ["get", "--db", "d", "--container", "tls", "--pk", "a", "1",
            "--account", f"https://localhost:{server().port}/"]
-    fails(5, "certificate", *get)
+    fails(5, "certificate problem.*; trust the server's authority with "
+             "--ca-file FILE: .* tls/ca.pem of its data directory", *get)
     equal(runnel(*get, "--insecure").code, 0)
+    fails(2, "the CA file /nowhere.pem: No such file", *get, "--ca-file", "/nowhere.pem")
+    fails(1, "certificate file: .*test_common.py", *get, "--ca-file", __file__)
     equal(runnel(*get, "--ca-file",
                  os.path.join(server().data, "tls/ca.pem")).code, 0)

@@ -223,12 +223,17 @@ def _():
         with Terminal("copy", "--container", source.name, "--to-key",
                       EMULATOR_KEY, "--to", "e/far", "--to-account", url,
                       "--create", "--verify", columns=120) as t:
-            t.wait_for(r"30 documents, \d+/s")
+            t.wait_for(r"copying documents: 30, \d+/s|30 documents, \d+/s")
             t.wait_for("30 documents copied, 0 deleted, 0 refused, "
                        "0 differences")
             equal(t.end(), 0)
         equal(len(runnel("export", "--container", "e/far", "--account",
                          url).json), 30)
+        tls = ["copy", "--container", source.name, "--to-key", EMULATOR_KEY,
+               "--to", "e/far", "--to-account", url.replace("http", "https")]
+        fails(5, "--ca-file", *tls)
+        equal(runnel(*tls, "--insecure").code, 0)
+        equal(runnel(*tls, "--ca-file", other.data + "/tls/ca.pem").code, 0)
 
 
 @case("copy names what is wrong on the command line and around it")

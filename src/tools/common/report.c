@@ -134,6 +134,16 @@ static struct rn_view sentence_of(const runnel_error *error)
     return rn_view_of(text, end ? (size_t)(end - text) : strlen(text));
 }
 
+/* What to do about a certificate that nothing on this machine vouches for. */
+static const char *remedy_of(const runnel_error *error)
+{
+    return error->code == RUNNEL_UNREACHABLE &&
+                   strstr(error->message, "certificate problem")
+               ? "; trust the server's authority with --ca-file FILE: a Runnel "
+                 "server has it in tls/ca.pem of its data directory"
+               : "";
+}
+
 int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
 {
     char where[512];
@@ -149,8 +159,9 @@ int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
                          "%s%sthe server does not accept the key", where,
                          where[0] ? ": " : "");
     }
-    return rn_report(rn_exit_of(error->code), "%s%s%.*s", where,
-                     where[0] ? ": " : "", RN_FMT(sentence_of(error)));
+    return rn_report(rn_exit_of(error->code), "%s%s%.*s%s", where,
+                     where[0] ? ": " : "", RN_FMT(sentence_of(error)),
+                     remedy_of(error));
 }
 
 int rn_report_error(const runnel_error *error)

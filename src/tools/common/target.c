@@ -143,16 +143,21 @@ int rn_target_client(const struct rn_args *args, const char *prefix,
                      runnel_client **out)
 {
     const char *account = find_text(args, prefix, "account");
+    const char *ca_file = rn_args_text(args, "ca-file");
     runnel_client_options options = { RUNNEL_CLIENT_INIT };
     runnel_error error = { 0 };
     char key[KEY_MAX];
-    int status = read_key(args, prefix, key);
+    int status;
 
+    if (ca_file && access(ca_file, R_OK))
+        return rn_report(RN_EXIT_USAGE, "the CA file %s: %s", ca_file,
+                         strerror(errno));
+    status = read_key(args, prefix, key);
     if (status)
         return status;
     options.user_agent = "runnel-tools";
-    options.ca_file = find_text(args, prefix, "ca-file");
-    options.insecure_tls = find_text(args, prefix, "insecure") != NULL;
+    options.ca_file = ca_file;
+    options.insecure_tls = rn_args_flag(args, "insecure");
     /* Somebody waits at a terminal. */
     options.connect_timeout_ms = CONNECT_MS;
     options.retry_wait_ms = RETRY_WAIT_MS;

@@ -39,7 +39,8 @@ void rn_target_close(struct rn_target *target);
 
 /* Opens the client alone, from the options "--<prefix>account",
  * "--<prefix>key-file" and so on, as far as the command has them.  The prefix
- * of the common options is "".  The caller sees to cancelling. */
+ * of the common options is "".  --ca-file and --insecure hold for each account.
+ * The caller sees to cancelling. */
 int rn_target_client(const struct rn_args *args, const char *prefix,
                      runnel_client **out) RN_CHECK;
 
