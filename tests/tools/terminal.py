@@ -6,7 +6,9 @@
         equal(t.end(), 0)
 
 The emulator knows what the tools use: cursor moves, erasing, colours, the
-alternate screen.  Anything else fails the test.
+alternate screen, and the column behind the last one: a character there leaves
+the cursor on the last column, where erasing takes it away, as in xterm.
+Anything else fails the test.
 """
 import fcntl
 import os
@@ -30,6 +32,7 @@ class Screen:
     def __init__(self, rows, columns):
         self.rows, self.columns = rows, columns
         self.is_alternate, self.has_cursor = False, True
+        self.wraps = True
         self.colors = set()  # every colour that was used
         self.rest = ""
         self.clear()
@@ -72,9 +75,10 @@ class Screen:
         elif c == "\n":
             self.newline()
         elif c != "\a":
-            if self.column == self.columns:
+            if self.column == self.columns and self.wraps:
                 self.column = 0
                 self.newline()
+            self.column = min(self.column, self.columns - 1)
             self.cells[self.row][self.column] = c
             self.column += 1
 
@@ -91,8 +95,8 @@ class Screen:
             place = [int(n or 1) for n in (numbers or "1;1").split(";")]
             self.row, self.column = place[0] - 1, place[1] - 1
         elif letter == "K":
-            row = self.cells[self.row]
-            row[self.column:] = [" "] * (self.columns - self.column)
+            first = min(self.column, self.columns - 1)
+            self.cells[self.row][first:] = [" "] * (self.columns - first)
         elif letter == "J":
             first = 0 if numbers == "2" else self.row + 1
             if numbers != "2":
@@ -102,6 +106,8 @@ class Screen:
         elif letter in "hl" and numbers == "?1049":
             self.is_alternate = letter == "h"
             self.clear()
+        elif letter in "hl" and numbers == "?7":
+            self.wraps = letter == "h"
         elif letter in "hl" and numbers == "?25":
             self.has_cursor = letter == "h"
         else:
@@ -121,7 +127,7 @@ class Terminal:
         self.slave = slave
         self.process = subprocess.Popen(
             [program, *arguments], stdin=slave, stdout=slave, stderr=slave,
-            env=environment(TERM="xterm-256color", **(env or {})),
+            env=environment(**{"TERM": "xterm-256color", **(env or {})}),
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
 
@@ -181,6 +187,7 @@ class Terminal:
             self.read(0)
         assert not self.screen.is_alternate, "the alternate screen is left on"
         assert self.screen.has_cursor, "the cursor is left off"
+        assert self.screen.wraps, "lines are left without wrapping"
         now = termios.tcgetattr(self.slave)
         assert now == self.before, f"{now} is not {self.before}"
         return self.process.returncode

@@ -185,6 +185,22 @@ def _():
     equal((result.code, result.err), (130, ""))
 
 
+@case("lag --watch --json keeps its interval when the terminal changes size")
+def _():
+    p = Processor(1)
+    p.once()
+    with Terminal("lag", *p.options(), "--watch", "--json", "--interval", "1h",
+                  columns=300) as t:
+        t.wait_for('"leases":1')
+        before = t.raw
+        t.resize(30, 300)
+        equal(p.lag().code, 0)  # as long as a reading takes
+        t.read(0)
+        equal(t.raw, before)
+        t.interrupt()
+        equal(t.end(), 130)
+
+
 # ---- leases ------------------------------------------------------------------
 
 @case("leases list and show print leases, as text and as JSON")

@@ -17,12 +17,14 @@ void rn_out_begin(const struct rn_args *args)
 {
     const char *color = rn_args_text(args, "color");
     const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
     bool is_terminal = isatty(STDOUT_FILENO);
     bool always = strcmp(color, "always") == 0;
 
     is_pretty = (is_terminal || always) && !rn_args_flag(args, "json");
     is_colored = strcmp(color, "auto") == 0
-                     ? is_terminal && !(no_color && no_color[0])
+                     ? is_terminal && !(no_color && no_color[0]) &&
+                           !(term && strcmp(term, "dumb") == 0)
                      : always;
 }
 

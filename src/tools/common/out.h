@@ -33,6 +33,12 @@ bool rn_out_is_pretty(void);
 /* The escape sequence of the colour, or "" without colours. */
 const char *rn_color(enum rn_color color);
 
+/* The end of a noun behind its number: "%llu document%s". */
+static inline const char *rn_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void rn_out(struct rn_view text);
 void rn_outf(const char *fmt, ...) RN_PRINTF(1, 2);
 /* One JSON value and a newline: indented and coloured if pretty, else on one

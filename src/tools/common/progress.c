@@ -4,6 +4,9 @@
 #include "base/env.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { BAR_CELLS = 24, DRAW_NS = 100000000 };
@@ -26,17 +29,29 @@ static void print_time(char *out, size_t room, double seconds)
         snprintf(out, room, "%u:%02u", s / 60, s % 60);
 }
 
+/* Shows the line; a longer one than the terminal would wrap, and pile up. */
+static void show(const char *line)
+{
+    struct winsize size = { 0 };
+    int columns = 80;
+
+    if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+        columns = size.ws_col;
+    fprintf(stderr, "\r\033[K%.*s", columns - 1, line);
+}
+
 static void draw(struct rn_progress *p, int64_t now)
 {
     double seconds = (double)(now - p->began_ns) / 1e9;
     double rate = seconds > 0 ? (double)(p->done - p->began_done) / seconds : 0;
-    char left[16] = "-", bar[BAR_CELLS + 1];
+    char left[16] = "-", bar[BAR_CELLS + 1], line[256];
     int cells;
 
     p->drawn_ns = now;
     if (!p->total) {
-        fprintf(stderr, "\r%s %llu %s, %.0f/s\033[K", p->label,
-                (unsigned long long)p->done, p->unit, rate);
+        snprintf(line, sizeof(line), "%s %s: %llu, %.0f/s", p->label, p->unit,
+                 (unsigned long long)p->done, rate);
+        show(line);
         return;
     }
     cells = p->done >= p->total
@@ -47,9 +62,17 @@ static void draw(struct rn_progress *p, int64_t now)
     bar[BAR_CELLS] = 0;
     if (rate > 0 && p->done <= p->total)
         print_time(left, sizeof(left), (double)(p->total - p->done) / rate);
-    fprintf(stderr, "\r%s [%s] %llu/%llu %s, %.0f/s, ETA %s\033[K", p->label,
-            bar, (unsigned long long)p->done, (unsigned long long)p->total,
-            p->unit, rate, left);
+    snprintf(line, sizeof(line), "%s [%s] %llu/%llu %s, %.0f/s, ETA %s",
+             p->label, bar, (unsigned long long)p->done,
+             (unsigned long long)p->total, p->unit, rate, left);
+    show(line);
+}
+
+static bool can_show(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 }
 
 void rn_progress_begin(struct rn_progress *p, const char *label,
@@ -61,7 +84,7 @@ void rn_progress_begin(struct rn_progress *p, const char *label,
                                .done = done,
                                .began_ns = now_ns(),
                                .began_done = done,
-                               .is_shown = isatty(STDERR_FILENO) };
+                               .is_shown = can_show() };
     if (p->is_shown)
         draw(p, p->began_ns);
 }

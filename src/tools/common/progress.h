@@ -1,7 +1,7 @@
 /* progress.h -- a progress bar on standard error: share, rate, time left.
  *
- * Silent when standard error is not a terminal.  Redrawn at most ten times a
- * second.  One thread at a time.
+ * Silent when standard error is not a terminal, or a dumb one.  Redrawn at most
+ * ten times a second.  One thread at a time.
  */
 #ifndef RN_TOOLS_COMMON_PROGRESS_H
 #define RN_TOOLS_COMMON_PROGRESS_H

@@ -6,8 +6,10 @@
 #include "tools/common/signals.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -17,7 +19,10 @@ enum { FRAME_MAX = 1 << 20, LINE_MAX_BYTES = 4096 };
 struct rn_screen {
     struct rn_buf frame;
     uint32_t rows, columns, used;
+    struct termios raw;
 };
+
+enum { CTRL_Z = 'Z' - '@' };
 
 /* The terminal as it was; `is_changed` while a screen is open. */
 static struct termios original;
@@ -38,32 +43,58 @@ void rn_screen_restore(void)
 {
     if (!atomic_exchange(&is_changed, false))
         return;
-    send(RN_LIT("\033[0m\033[?25h\033[?1049l"));
+    send(RN_LIT("\033[0m\033[?7h\033[?25h\033[?1049l"));
     (void)!tcsetattr(STDIN_FILENO, TCSAFLUSH, &original);
+}
+
+/* Lines do not wrap: characters that take two columns, and a terminal that
+ * became narrower behind the last frame, do not break the view. */
+static void enter(struct rn_screen *screen)
+{
+    atomic_store(&is_changed, true);
+    (void)!tcsetattr(STDIN_FILENO, TCSAFLUSH, &screen->raw);
+    send(RN_LIT("\033[?1049h\033[?25l\033[?7l\033[2J"));
+}
+
+/* Ctrl-Z: the shell gets the terminal as it was, until it continues us. */
+static void suspend(struct rn_screen *screen)
+{
+    rn_screen_restore();
+    raise(SIGTSTP);
+    enter(screen);
+}
+
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+
+    return term && strcmp(term, "dumb") == 0;
 }
 
 int rn_screen_open(struct rn_screen **out)
 {
     struct rn_screen *screen;
-    struct termios raw;
 
     if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &original)) {
         return rn_report(RN_EXIT_USAGE,
                          "the live view needs a terminal as standard input "
                          "and output");
     }
+    if (is_dumb()) {
+        return rn_report(RN_EXIT_USAGE,
+                         "the live view needs a terminal that can move the "
+                         "cursor, and TERM is dumb");
+    }
     screen = rn_new(sizeof(*screen));
     if (!screen)
         return rn_report(RN_EXIT_FAILED, "out of memory");
     screen->frame = RN_BUF_INIT(FRAME_MAX);
-    raw = original;
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    raw.c_cc[VMIN] = 0;
-    raw.c_cc[VTIME] = 0;
-    raw.c_cc[VSUSP] = _POSIX_VDISABLE; /* nothing restores a stopped one */
-    atomic_store(&is_changed, true);
-    (void)!tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
-    send(RN_LIT("\033[?1049h\033[?25l\033[2J"));
+    screen->raw = original;
+    screen->raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    screen->raw.c_cc[VMIN] = 0;
+    screen->raw.c_cc[VTIME] = 0;
+    screen->raw.c_cc[VSUSP] = _POSIX_VDISABLE; /* Ctrl-Z is a key: suspend */
+    enter(screen);
     *out = screen;
     return RN_EXIT_OK;
 }
@@ -138,13 +169,17 @@ void rn_screen_line(struct rn_screen *screen, const char *fmt, ...)
     va_end(args);
     if (screen->used++)
         add(screen, RN_LIT("\r\n"));
+    /* Erased first: behind a full line, the cursor stands on its last
+     * character. */
+    add(screen, RN_LIT("\033[K"));
     add(screen, rn_view_of(text, fitting(text, screen->columns)));
-    add(screen, RN_LIT("\033[0m\033[K"));
+    add(screen, RN_LIT("\033[0m"));
 }
 
 void rn_screen_end(struct rn_screen *screen)
 {
-    add(screen, RN_LIT("\033[J"));
+    if (screen->used < screen->rows)
+        add(screen, RN_LIT("\r\n\033[J"));
     send(rn_buf_view(&screen->frame));
 }
 
@@ -170,7 +205,6 @@ int rn_screen_wait(struct rn_screen *screen, uint32_t ms)
                             { .fd = rn_signals_fd(), .events = POLLIN } };
     char byte;
 
-    (void)screen;
     if (poll(fds, 2, ms > INT32_MAX ? -1 : (int)ms) <= 0)
         return rn_interrupted() ? RN_KEY_INTERRUPT : RN_KEY_NONE;
     if (fds[1].revents)
@@ -178,5 +212,9 @@ int rn_screen_wait(struct rn_screen *screen, uint32_t ms)
                                                     : RN_KEY_INTERRUPT;
     if (read(STDIN_FILENO, &byte, 1) != 1) /* the terminal is gone */
         return fds[0].revents & POLLHUP ? RN_KEY_INTERRUPT : RN_KEY_NONE;
+    if (byte == CTRL_Z) {
+        suspend(screen);
+        return RN_KEY_RESIZE;
+    }
     return byte == '\033' ? read_sequence() : (unsigned char)byte;
 }

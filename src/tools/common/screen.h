@@ -11,7 +11,8 @@
  *   rn_screen_close(screen);
  *
  * The view uses the alternate screen, so that the user's text is there again
- * when it ends.  Keys come one by one without echo; Ctrl-C stays a signal.  A
+ * when it ends.  Keys come one by one without echo; Ctrl-C stays a signal, and
+ * Ctrl-Z gives the terminal back to the shell until the command continues.  A
  * frame is cut to the size of the terminal, which is read anew for each frame.
  * There is one screen in a process; one thread at a time uses it.
  */
@@ -25,7 +26,7 @@
 /* What rn_screen_wait returns besides a character. */
 enum rn_screen_key {
     RN_KEY_NONE = 0,    /* the time is over */
-    RN_KEY_RESIZE = -1, /* the terminal has another size */
+    RN_KEY_RESIZE = -1, /* draw again: another size, or back from Ctrl-Z */
     RN_KEY_INTERRUPT = -2,
     RN_KEY_UP = -3,
     RN_KEY_DOWN = -4,
@@ -36,7 +37,7 @@ enum rn_screen_key {
 struct rn_screen;
 
 /* Returns an enum rn_exit; RN_EXIT_USAGE, after the line that says so, if
- * standard input or output is not a terminal. */
+ * standard input or output is not a terminal, or TERM is "dumb". */
 int rn_screen_open(struct rn_screen **out) RN_CHECK;
 /* Restores the terminal; NULL is fine. */
 void rn_screen_close(struct rn_screen *screen);

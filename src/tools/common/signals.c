@@ -1,10 +1,12 @@
 /* signals.c -- a thread that waits for signals. */
 #include "tools/common/signals.h"
 
+#include "base/env.h"
 #include "tools/common/screen.h"
 #include "tools/tool.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -92,6 +94,22 @@ void rn_on_interrupt(rn_interrupt_fn *fn, void *context)
 int rn_signals_fd(void)
 {
     return state.wake[0];
+}
+
+bool rn_signals_pause(uint64_t ms)
+{
+    struct pollfd fd = { .fd = state.wake[0], .events = POLLIN };
+    struct rn_env *env = rn_env_real();
+    int64_t until = rn_mono_ns(env) + (int64_t)ms * 1000000;
+    int64_t left;
+    char byte;
+
+    while (!rn_interrupted() && (left = until - rn_mono_ns(env)) > 0) {
+        left = left / 1000000 + 1;
+        if (poll(&fd, 1, left > INT32_MAX ? INT32_MAX : (int)left) > 0)
+            (void)!read(fd.fd, &byte, 1); /* a new size, or the end */
+    }
+    return !rn_interrupted();
 }
 
 void rn_signals_reset(void)

@@ -13,6 +13,7 @@
 #define RN_TOOLS_COMMON_SIGNALS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Called once, by main, before there are other threads.  False: it failed. */
 bool rn_signals_begin(void);
@@ -30,6 +31,10 @@ void rn_on_interrupt(rn_interrupt_fn *fn, void *context);
 /* A descriptor for poll: a byte to read for each SIGWINCH, end of file once
  * interrupted. */
 int rn_signals_fd(void);
+
+/* Waits that long, on the thread that has no screen open.  False: interrupted,
+ * at once. */
+bool rn_signals_pause(uint64_t ms);
 
 /* In a child, between fork and exec: the default signals again. */
 void rn_signals_reset(void);

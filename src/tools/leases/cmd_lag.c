@@ -7,7 +7,6 @@
 #include "tools/leases/lag.h"
 #include "json/print.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
 enum { LINE_MAX_BYTES = 8192, LEASE_COLUMNS = 24, HOST_COLUMNS = 24 };
@@ -177,7 +176,6 @@ static int watch_screen(struct rn_leases *leases, struct rn_lag *lag,
 static int watch_lines(struct rn_leases *leases, struct rn_lag *lag,
                        uint32_t interval_ms, bool as_json)
 {
-    struct pollfd quit = { .fd = rn_signals_fd(), .events = POLLIN };
     int status = RN_EXIT_OK;
 
     while (!status && !rn_interrupted()) {
@@ -185,7 +183,7 @@ static int watch_lines(struct rn_leases *leases, struct rn_lag *lag,
         if (!status)
             print(lag, as_json);
         if (!status)
-            (void)poll(&quit, 1, (int)interval_ms);
+            (void)rn_signals_pause(interval_ms);
     }
     return rn_interrupted() ? RN_EXIT_INTERRUPTED : status;
 }

@@ -10,8 +10,6 @@
 #include "tools/tail/filter.h"
 #include "tools/tail/show.h"
 
-#include <poll.h>
-
 enum {
     WAIT_MS = 60000,
     RETRY_MS = 1000,
@@ -100,11 +98,9 @@ static int show_batch(struct tail *t, const runnel_batch *batch)
 /* Waits before the next attempt; a signal ends the wait. */
 static void pause_before_retry(const runnel_error *error, bool is_first)
 {
-    struct pollfd fd = { .fd = rn_signals_fd(), .events = POLLIN };
-
     if (is_first)
         (void)rn_report(RN_EXIT_OK, "%s; trying again", error->message);
-    (void)!poll(&fd, 1, RETRY_MS);
+    (void)rn_signals_pause(RETRY_MS);
 }
 
 /* A server that goes away is waited for, once it has answered. */

@@ -9,7 +9,6 @@
 #include "tools/top/metrics.h"
 #include "json/print.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -282,9 +281,10 @@ static void print_view(const struct view *v, line_fn *line, void *to)
          v->commits, latency(v->commit_p99, p99), v->feed_items,
          v->feed_readers);
     if (v->has_lag) {
-        tell(line, to, "lag %lld transactions, %.1f s, of %u leases",
-             (long long)v->lag.behind, (double)v->lag.behind_ms / 1000,
-             v->lag.leases);
+        tell(line, to, "lag %lld transaction%s, %.1f s, of %u lease%s",
+             (long long)v->lag.behind, rn_plural((uint64_t)v->lag.behind),
+             (double)v->lag.behind_ms / 1000, v->lag.leases,
+             rn_plural(v->lag.leases));
     }
     line(to, "");
     print_methods(v, line, to);
@@ -389,22 +389,6 @@ static void print_json(const struct view *v)
 
 /* ---- running ------------------------------------------------------------- */
 
-/* False if a signal came meanwhile. */
-static bool pause_ms(uint64_t ms)
-{
-    struct pollfd fd = { .fd = rn_signals_fd(), .events = POLLIN };
-    struct rn_env *env = rn_env_real();
-    int64_t until = rn_mono_ns(env) + (int64_t)ms * 1000000;
-    int64_t left;
-    char byte;
-
-    while (!rn_interrupted() && (left = until - rn_mono_ns(env)) > 0) {
-        if (poll(&fd, 1, (int)(left / 1000000) + 1) > 0)
-            (void)!read(fd.fd, &byte, 1); /* a new size; or the end */
-    }
-    return !rn_interrupted();
-}
-
 /* Lines or JSON for pipes: once, or again and again. */
 static int run_plain(struct top *t, uint64_t ms)
 {
@@ -412,7 +396,7 @@ static int run_plain(struct top *t, uint64_t ms)
     int status = RN_EXIT_OK;
 
     do {
-        if (!pause_ms(ms))
+        if (!rn_signals_pause(ms))
             return RN_EXIT_INTERRUPTED;
         status = look(t);
         if (status)
