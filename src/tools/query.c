@@ -72,8 +72,8 @@ static int print_all(struct query *q)
         runnel_page_close(page);
     }
     if (rn_out_is_pretty()) {
-        rn_outf("%s%llu rows, %.2f RU%s\n", rn_color(RN_COLOR_DIM),
-                (unsigned long long)q->rows, q->charge,
+        rn_outf("%s%llu row%s, %.2f RU%s\n", rn_color(RN_COLOR_DIM),
+                (unsigned long long)q->rows, rn_plural(q->rows), q->charge,
                 rn_color(RN_COLOR_NONE));
     }
     return RN_EXIT_OK;

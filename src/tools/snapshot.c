@@ -7,7 +7,7 @@
 
 enum { BODY_MAX = 4096 };
 
-/* Prints the members of the answer that are numbers: "1 objects, 2 ...". */
+/* Prints the members of the answer that are numbers: "1 object, 2 ...". */
 static void print_counts(const char *done, struct rn_view body)
 {
     struct rn_json json;
@@ -19,11 +19,14 @@ static void print_counts(const char *done, struct rn_view body)
         rn_out(rn_view_text(done));
         walk = rn_json_walk_begin(&json, 0);
         while (rn_json_walk_next(&walk)) {
+            struct rn_view noun = rn_json_text(&json, walk.name);
+            struct rn_view count = rn_json_text(&json, walk.value);
+
             if (rn_json_kind(&json, walk.value) != RN_JSON_NUMBER)
                 continue;
-            rn_outf("%s%.*s %.*s", before,
-                    RN_FMT(rn_json_text(&json, walk.value)),
-                    RN_FMT(rn_json_text(&json, walk.name)));
+            if (rn_view_eq(count, RN_LIT("1")) && noun.at[noun.len - 1] == 's')
+                noun.len--;
+            rn_outf("%s%.*s %.*s", before, RN_FMT(count), RN_FMT(noun));
             before = ", ";
         }
         rn_out(RN_LIT("\n"));

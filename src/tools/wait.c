@@ -105,8 +105,8 @@ static int wait_until(struct wait *w)
     if (status || w->is_over)
         return status;
     return rn_report(RN_EXIT_LAGGING,
-                     w->leases ? "after %llu ms not all of %llu leases have "
-                                 "caught up"
+                     w->leases ? "after %llu ms not every lease has caught up; "
+                                 "leases: %llu"
                                : "after %llu ms there are no leases of that "
                                  "prefix for the container",
                      (unsigned long long)timeout,

@@ -69,7 +69,12 @@ def _():
         t.ready()
         equal(t.hosts(), {"host-1", "host-2", "host-3"})
         equal(set(t.leases()), {"0", "1", "2", "3"})
+        t.wait_for(r"process \d+, 1 lease\n")
         t.wait_for(r"writes [1-9]\d*/s +feed [1-9]\d*/s")
+        for rows, columns in (1, 1), (3, 20), (100, 300):
+            t.resize(rows, columns)
+            t.wait(lambda s: len(s.text) >= columns, f"{columns} columns")
+        t.resize(40, 90)
         t.send("k")
         t.wait(lambda s: t.hosts() == {"host-2", "host-3"} and t.owned(),
                "lease without host-1")

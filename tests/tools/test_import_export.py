@@ -328,6 +328,21 @@ def _():
     assert "not finished" in result.out, result.out
 
 
+@case("a noun behind the number 1 is singular")
+def _():
+    on = ["--container", container("one").name]
+    equal(runnel("import", *on, input='{"id":"1","pk":"a"}\n').out,
+          "1 document imported, 0 rejected\n")
+    out = scratch("one.out")
+    equal(runnel("export", *on, "--output", out).out,
+          f"1 document written to {out}\n")
+    said = runnel("query", *on, "--color", "always", "SELECT * FROM c")
+    assert "m1 row, " in said.out, said.out
+    copy = runnel("copy", *on, "--to", "d/one2", "--create", "--verify")
+    equal(copy.out, "1 document copied, 0 deleted, 0 refused, "
+                    "0 differences\n")
+
+
 @case("import and export show their progress on a terminal")
 def _():
     box = container("bar")

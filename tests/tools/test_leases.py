@@ -436,7 +436,7 @@ def _():
         eventually(lambda: p.lag("--json").json[-1]["behind"], lambda n: n == 0)
         status, found = doctor(*p.options())
         equal((status, found[4:]), (0, [
-            ("ok", "leases", "2, of which 2 are owned (0 by other libraries)"),
+            ("ok", "leases", "2, owned: 2 (0 by other libraries)"),
             ("ok", "lag", "0 changes behind")]))
     kept = container("kept", changeFeedPolicy={"retentionDuration": 10})
     finds(0, "ok", "feed", "all versions and deletes", "--container", kept.name)
@@ -488,13 +488,13 @@ def _():
           *p.options())
     p.once()
     p.write(5)
-    finds(0, "warning", "lag", "1 changes wait, and no host is running",
+    finds(0, "warning", "lag", "1 change behind, and no host is running",
           *p.options())
     first = p.leases("export").json[0][:1]
     p.done("import", "-", prefix="half", input=json.dumps(first))
     status, found = doctor(*p.options("half"))
     equal(status, 0, found)
-    assert ("warning", "leases", "1 leases for 2 ranges") in found, found
+    assert ("warning", "leases", "1 lease for 2 ranges") in found, found
 
 
 def put_lease(leases, box, number, owner, age_s=0, **properties):

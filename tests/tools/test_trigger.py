@@ -601,7 +601,7 @@ def _():
     result = runnel(*job.arguments("--max-lag-exit", "5", "--exec", "sleep 100",
                                    "--drain-timeout", "100"))
     equal(result.code, 10, result.err)
-    assert "runnel trigger: 20 changes are waiting" in result.err, result.err
+    assert "runnel trigger: the lag is 20 changes" in result.err, result.err
 
 
 # ---- metrics and health ------------------------------------------------------

@@ -195,10 +195,10 @@ static int summarize(const struct rn_copy *c, int status)
             rn_outf(",\"differences\":%llu", differences);
         rn_outf("}\n");
     } else {
-        rn_outf("%llu documents copied, %llu deleted, %llu refused", copied,
-                deleted, refused);
+        rn_outf("%llu document%s copied, %llu deleted, %llu refused", copied,
+                rn_plural(copied), deleted, refused);
         if (verifies)
-            rn_outf(", %llu differences", differences);
+            rn_outf(", %llu difference%s", differences, rn_plural(differences));
         rn_outf("%s\n", status ? ", not finished" : "");
     }
     if (status)

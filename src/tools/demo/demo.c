@@ -212,10 +212,11 @@ static void show_hosts(struct demo *d)
     rn_screen_line(d->screen, "%s", "");
     for (uint32_t i = 0; i < d->fleet.host_count; i++) {
         const struct rn_demo_host *host = &d->fleet.hosts[i];
+        uint32_t leases = leases_of(d, host->name);
 
         if (host->pid)
-            rn_screen_line(d->screen, "%-8s process %d, %u leases", host->name,
-                           (int)host->pid, leases_of(d, host->name));
+            rn_screen_line(d->screen, "%-8s process %d, %u lease%s", host->name,
+                           (int)host->pid, leases, rn_plural(leases));
     }
     rn_screen_line(d->screen, "%s", "");
     for (size_t i = 0; i < NEWS; i++) {

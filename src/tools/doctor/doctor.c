@@ -296,11 +296,12 @@ static void check_lag(struct doctor *d)
     if (!failed && lag.behind && !d->hosts.alive)
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "lag",
                         "start a host of this processor",
-                        "%lld changes wait, and no host is running",
-                        (long long)lag.behind);
+                        "%lld change%s behind, and no host is running",
+                        (long long)lag.behind, rn_plural((uint64_t)lag.behind));
     else if (!failed)
         rn_findings_add(&d->findings, RN_FINDING_OK, "lag", NULL,
-                        "%lld changes behind", (long long)lag.behind);
+                        "%lld change%s behind", (long long)lag.behind,
+                        rn_plural((uint64_t)lag.behind));
     rn_lag_release(&lag);
 }
 
@@ -309,11 +310,13 @@ static void check_count(struct doctor *d)
     if (d->lease_count < d->ranges)
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
                         "a host creates the missing ones when it starts",
-                        "%u leases for %zu ranges", d->lease_count, d->ranges);
+                        "%u lease%s for %zu range%s", d->lease_count,
+                        rn_plural(d->lease_count), d->ranges,
+                        rn_plural(d->ranges));
     else
         rn_findings_add(&d->findings, RN_FINDING_OK, "leases", NULL,
-                        "%u, of which %u are owned (%u by other libraries)",
-                        d->lease_count, d->hosts.alive, d->hosts.foreign);
+                        "%u, owned: %u (%u by other libraries)", d->lease_count,
+                        d->hosts.alive, d->hosts.foreign);
 }
 
 static void check_leases(struct doctor *d)

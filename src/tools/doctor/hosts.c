@@ -1,6 +1,7 @@
 /* hosts.c -- see hosts.h. */
 #include "tools/doctor/hosts.h"
 
+#include "tools/common/out.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -235,9 +236,9 @@ void rn_hosts_check_names(const struct rn_hosts *hosts,
             rn_findings_add(findings, RN_FINDING_WARNING, "hosts",
                             "start a host, which takes them over; 'runnel "
                             "leases release' frees them at once",
-                            "%s has not renewed its %u leases for %lld s: it "
+                            "%s has not renewed its %u lease%s for %lld s: it "
                             "is dead",
-                            who, h->leases,
+                            who, h->leases, rn_plural(h->leases),
                             (long long)(hosts->now_ms - h->written_ms) / 1000);
         else if (shares_name(hosts, h))
             rn_findings_add(findings, RN_FINDING_WARNING, "hosts",

@@ -348,8 +348,9 @@ static void summarize(const struct export *e)
                 (unsigned long long)e->sink.rows,
                 (unsigned long long)e->sink.file.length);
     } else {
-        rn_outf("%llu documents written to %s\n",
-                (unsigned long long)e->sink.rows, e->sink.file.path);
+        rn_outf("%llu document%s written to %s\n",
+                (unsigned long long)e->sink.rows, rn_plural(e->sink.rows),
+                e->sink.file.path);
     }
 }
 

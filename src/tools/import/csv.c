@@ -158,8 +158,8 @@ enum rn_code rn_csv_print(const struct rn_csv *csv, struct rn_view row,
     rn_json_out_object_end(&o);
     rn_buf_release(&scratch);
     if (!rc && column != csv->columns)
-        rc = rn_fail(err, RN_BAD_REQUEST, "%u cells, but the header has %u",
-                     column, csv->columns);
+        rc = rn_fail(err, RN_BAD_REQUEST, "%u cell%s, but the header has %u",
+                     column, column == 1 ? "" : "s", csv->columns);
     if (!rc && rn_json_out_finish(&o))
         rc = rn_fail(err, RN_NOMEM, "out of memory");
     return rc;

@@ -260,8 +260,8 @@ static int summarize(struct import *m, int status)
     if (rn_args_flag(m->args, "json"))
         rn_outf("{\"imported\":%llu,\"rejected\":%llu}\n", imported, rejected);
     else
-        rn_outf("%llu documents imported, %llu rejected%s\n", imported,
-                rejected, status ? ", not finished" : "");
+        rn_outf("%llu document%s imported, %llu rejected%s\n", imported,
+                rn_plural(imported), rejected, status ? ", not finished" : "");
     return status ? status : rejected ? RN_EXIT_PARTIAL : RN_EXIT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/secret.h"
 #include "tools/commands.h"
+#include "tools/common/out.h"
 #include "tools/common/report.h"
 #include "tools/common/signals.h"
 #include "tools/trigger/body.h"
@@ -115,8 +116,9 @@ static bool note_lag(void *context, const runnel_lag *lag)
               (uint64_t)lag->behind > t->plan.lag_limit;
     is_done = t->plan.is_once && lag->leases > 0 && lag->behind == 0;
     if (is_over)
-        (void)!rn_report(RN_EXIT_LAGGING, "%lld changes are waiting",
-                         (long long)lag->behind);
+        (void)!rn_report(RN_EXIT_LAGGING, "the lag is %lld change%s",
+                         (long long)lag->behind,
+                         rn_plural((uint64_t)lag->behind));
     if (is_over || is_done)
         rn_trigger_stop(t, is_over ? RN_EXIT_LAGGING : RN_EXIT_OK);
     return true;
