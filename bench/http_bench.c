@@ -85,9 +85,9 @@ static void read_request(struct bench *b)
     size_t len;
     char *at;
 
-    must(rn_http_reader_space(&b->reader, &at, &len) == RN_OK);
+    must(rn_http_reader_buffer(&b->reader, &at, &len) == RN_OK);
     memcpy(at, request, sizeof(request) - 1);
-    step = rn_http_reader_fed(&b->reader, sizeof(request) - 1);
+    step = rn_http_reader_received(&b->reader, sizeof(request) - 1);
     must(step == RN_HTTP_DONE);
     b->sum += b->reader.request.body.len;
 }

@@ -174,8 +174,8 @@ static void compact(struct rn_http_reader *r)
     r->at = r->kept;
 }
 
-enum rn_code rn_http_reader_space(struct rn_http_reader *r, char **at,
-                                  size_t *len)
+enum rn_code rn_http_reader_buffer(struct rn_http_reader *r, char **at,
+                                   size_t *len)
 {
     size_t left = direct(r);
 
@@ -441,7 +441,7 @@ static enum rn_http_step advance(struct rn_http_reader *r)
     return step == RN_HTTP_DONE ? read_body(r) : step;
 }
 
-enum rn_http_step rn_http_reader_fed(struct rn_http_reader *r, size_t n)
+enum rn_http_step rn_http_reader_received(struct rn_http_reader *r, size_t n)
 {
     size_t left = direct(r);
     struct rn_buf *into = left ? &r->body : &r->in;

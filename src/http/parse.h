@@ -3,8 +3,8 @@
  * A reader belongs to one connection and does not know the socket.  Its owner
  * asks for buffer space, fills some of it, and reports how much:
  *
- *   rn_http_reader_space(r, &at, &len);
- *   step = rn_http_reader_fed(r, (size_t)read(fd, at, len));
+ *   rn_http_reader_buffer(r, &at, &len);
+ *   step = rn_http_reader_received(r, (size_t)read(fd, at, len));
  *   while (step == RN_HTTP_DONE) {
  *       ... answer r->request ...
  *       step = rn_http_reader_next(r);         pipelined requests come here
@@ -90,12 +90,12 @@ void rn_http_reader_release(struct rn_http_reader *r);
 
 /* The buffer for the next bytes, at least one.  Only while more bytes are
  * wanted.  Fails with RN_NOMEM. */
-enum rn_code rn_http_reader_space(struct rn_http_reader *r, char **at,
-                                  size_t *len) RN_CHECK;
+enum rn_code rn_http_reader_buffer(struct rn_http_reader *r, char **at,
+                                   size_t *len) RN_CHECK;
 
 /* Reports that `n` bytes were written there. */
-enum rn_http_step rn_http_reader_fed(struct rn_http_reader *r,
-                                     size_t n) RN_CHECK;
+enum rn_http_step rn_http_reader_received(struct rn_http_reader *r,
+                                          size_t n) RN_CHECK;
 
 /* Drops the request, whose views become invalid, and continues with the
  * remaining bytes. */

@@ -51,7 +51,7 @@ struct rn_conn {
     bool has_ended; /* the peer sent its end; data before it may be unread */
     bool tls_wants_write, in_callback, dropped;
     bool is_sending; /* counted in sending_all */
-    bool yields;     /* used up its share: `sent` comes in the next turn */
+    bool yields;     /* used up its share: `flushed` comes in the next turn */
     size_t moved;    /* bytes since its last event */
     size_t weight;   /* recent average of bytes per event */
     char address[RN_CONN_ADDRESS_MAX];
@@ -122,7 +122,7 @@ void rn_conn_drop(struct rn_conn *c)
     conn_free(c);
 }
 
-static void on_ended(struct rn_socket *socket)
+static void on_loop_ended(struct rn_socket *socket)
 {
     conn_free((struct rn_conn *)socket);
 }
@@ -144,7 +144,7 @@ void rn_conn_deadline(struct rn_conn *c, uint32_t ms)
     set_deadline(c);
 }
 
-static void on_late(struct rn_socket *socket)
+static void on_timed_out(struct rn_socket *socket)
 {
     struct rn_conn *c = (struct rn_conn *)socket;
 
@@ -156,7 +156,7 @@ static void on_late(struct rn_socket *socket)
     c->user_deadline_ns = 0;
     set_deadline(c);
     c->in_callback = true;
-    c->ops->late(c->user);
+    c->ops->timed_out(c->user);
     c->in_callback = false;
     if (c->dropped)
         rn_conn_drop(c);
@@ -396,7 +396,7 @@ static bool read_all(struct rn_conn *c)
         ptrdiff_t n = -1;
         enum rn_conn_next next;
 
-        if (!c->ops->space(c->user, &at, &len))
+        if (!c->ops->buffer(c->user, &at, &len))
             n = read_some(c, at, len);
         if (n < 0 && c->out.len > c->out_at) {
             c->closing = true; /* half-closed; the peer may still read */
@@ -410,7 +410,7 @@ static bool read_all(struct rn_conn *c)
             break;
         spend(c, (size_t)n);
         c->in_callback = true;
-        next = c->ops->fed(c->user, (size_t)n);
+        next = c->ops->received(c->user, (size_t)n);
         c->in_callback = false;
         if (!obey(c, next))
             return false;
@@ -436,7 +436,7 @@ static bool go_on(struct rn_conn *c, enum rn_conn_next next)
  * being served now.  False if the connection has ended with it. */
 static bool heed_end(struct rn_conn *c)
 {
-    if (!c->waiting || !c->has_ended || !c->ops->ended(c->user))
+    if (!c->waiting || !c->has_ended || !c->ops->peer_ended(c->user))
         return true;
     rn_conn_drop(c);
     return false;
@@ -464,7 +464,7 @@ static bool on_writable(struct rn_conn *c)
         return false;
     }
     c->in_callback = true;
-    next = c->ops->sent(c->user);
+    next = c->ops->flushed(c->user);
     c->in_callback = false;
     return go_on(c, next);
 }
@@ -513,8 +513,8 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts, struct rn_conn **out)
                             .events = EPOLLIN | EPOLLRDHUP,
                             .is_heavy = true, /* until its traffic is known */
                             .ready = on_ready,
-                            .late = on_late,
-                            .ended = on_ended };
+                            .timed_out = on_timed_out,
+                            .loop_ended = on_loop_ended };
     c->loop = opts->loop;
     c->tls = opts->tls ? rn_tls_share(opts->tls) : NULL;
     c->ops = opts->ops;

@@ -4,16 +4,16 @@
  * A connection belongs to its loop and to that loop's thread.  Its user
  * interprets the bytes, through callbacks:
  *
- *   space, fed   where bytes should be read to, and that some were.  `fed`
- *                returns what to do next: MORE, WAIT (for rn_conn_resume: a
- *                response is being made, read nothing), CLOSE (after what is
- *                queued has been sent)
- *   sent         everything queued has been handed to the kernel; returns
- *                like `fed`, WAIT as long as a response is being made
- *   ended        the peer half-closed while a response is being made; true
- *                to treat it as gone, since it may still read
- *   late         the deadline has passed
- *   closed       the connection is gone; the last call
+ *   buffer       names the memory that bytes are to be read into
+ *   received     some bytes were read; returns what to do next: MORE, WAIT (for
+ *                rn_conn_resume: a response is being made, read nothing), CLOSE
+ *                (after what is queued has been sent)
+ *   flushed      everything queued has been handed to the kernel; returns like
+ *                `received`, WAIT as long as a response is being made
+ *   peer_ended   the peer half-closed while a response is being made; true to
+ *                close, false if the response is sent in case the peer reads
+ *   timed_out    the deadline has passed
+ *   closed       the connection is closed and is freed; the last call
  *
  * The user sets deadlines: rn_conn_deadline.  The write deadline, for a peer
  * that reads nothing, is the connection's own.  The bytes queued for such peers
@@ -30,11 +30,11 @@ struct rn_conn;
 enum rn_conn_next { RN_CONN_MORE, RN_CONN_WAIT, RN_CONN_CLOSE };
 
 struct rn_conn_user {
-    enum rn_code (*space)(void *user, char **at, size_t *len);
-    enum rn_conn_next (*fed)(void *user, size_t len);
-    enum rn_conn_next (*sent)(void *user);
-    bool (*ended)(void *user);
-    void (*late)(void *user);
+    enum rn_code (*buffer)(void *user, char **at, size_t *len);
+    enum rn_conn_next (*received)(void *user, size_t len);
+    enum rn_conn_next (*flushed)(void *user);
+    bool (*peer_ended)(void *user);
+    void (*timed_out)(void *user);
     void (*closed)(void *user);
 };
 
@@ -57,13 +57,13 @@ enum rn_code rn_conn_new(const struct rn_conn_opts *opts,
 
 /* Queues bytes behind those queued already: `head` is copied, `body` only as
  * far as it cannot be sent at once.  RN_TOO_LARGE at a limit: then close.  A
- * user that waits for `sent` while rn_conn_is_sending queues one response at
+ * user that waits for `flushed` while rn_conn_is_sending queues one response at
  * most. */
 enum rn_code rn_conn_send(struct rn_conn *c, struct rn_view head,
                           struct rn_view body) RN_CHECK;
 
-/* After WAIT: `next` is what `fed` would have returned.  With MORE reading goes
- * on. */
+/* After WAIT: `next` is what `received` would have returned.  MORE continues to
+ * read. */
 void rn_conn_resume(struct rn_conn *c, enum rn_conn_next next);
 
 /* Milliseconds from now; 0: none. */
@@ -76,7 +76,7 @@ bool rn_conn_is_tls(const struct rn_conn *c);
 /* True if the client began a TLS handshake, but there is no certificate. */
 bool rn_conn_wants_tls(const struct rn_conn *c);
 /* True if bytes are queued, or if the connection has used up its share of the
- * loop's turn: `sent` will be called in a later turn. */
+ * loop's turn: `flushed` will be called in a later turn. */
 bool rn_conn_is_sending(const struct rn_conn *c);
 
 /* Memory of the queued bytes of all connections of the process.  Any thread. */

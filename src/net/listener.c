@@ -241,7 +241,7 @@ static void pause_accepting(struct rn_listener *l, int error)
                      rn_loop_now_ns(l->loop) + PAUSE_MS * INT64_C(1000000));
 }
 
-static void on_late(struct rn_socket *socket)
+static void on_timed_out(struct rn_socket *socket)
 {
     struct rn_listener *l = (struct rn_listener *)socket;
 
@@ -294,7 +294,7 @@ static void on_ready(struct rn_socket *socket, uint32_t events)
     }
 }
 
-static void on_ended(struct rn_socket *socket)
+static void on_loop_ended(struct rn_socket *socket)
 {
     rn_listener_close((struct rn_listener *)socket);
 }
@@ -310,8 +310,8 @@ enum rn_code rn_listener_start(struct rn_listener *l, struct rn_loop *loop,
     l->context = context;
     l->socket.events = EPOLLIN;
     l->socket.ready = on_ready;
-    l->socket.late = on_late;
-    l->socket.ended = on_ended;
+    l->socket.timed_out = on_timed_out;
+    l->socket.loop_ended = on_loop_ended;
     error = rn_loop_add(loop, &l->socket);
     return error ? rn_fail_errno(err, error, "listening on %s", l->address)
                  : RN_OK;

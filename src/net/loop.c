@@ -98,10 +98,10 @@ static void tick(struct rn_loop *loop)
     loop->ticked_ns = loop->now_ns;
     loop->due_ns = INT64_MAX;
     while (w) {
-        struct rn_socket *after = w->after; /* late may remove w */
+        struct rn_socket *after = w->after; /* timed_out may remove w */
         if (w->deadline_ns && w->deadline_ns <= loop->now_ns) {
             w->deadline_ns = 0;
-            w->late(w);
+            w->timed_out(w);
         } else {
             expect(loop, w->deadline_ns);
         }
@@ -281,7 +281,7 @@ void rn_loop_free(struct rn_loop *loop)
     while (loop->sockets) {
         struct rn_socket *w = loop->sockets;
         rn_loop_remove(loop, w);
-        w->ended(w);
+        w->loop_ended(w);
     }
     assert(!loop->first);
     if (loop->epoll_fd >= 0)

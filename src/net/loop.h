@@ -67,12 +67,12 @@ struct rn_socket {
     uint32_t events; /* EPOLL* wanted now */
     bool is_heavy;   /* moves many bytes: comes last, within the budget */
     void (*ready)(struct rn_socket *socket, uint32_t events);
-    /* When it has passed, by up to a second, it is cleared and `late` is
+    /* When it has passed, by up to a second, it is cleared and `timed_out` is
      * called. 0: none.  Set it by rn_loop_deadline. */
     int64_t deadline_ns;
-    void (*late)(struct rn_socket *socket);
+    void (*timed_out)(struct rn_socket *socket);
     /* The loop ends: close, free. */
-    void (*ended)(struct rn_socket *socket);
+    void (*loop_ended)(struct rn_socket *socket);
     struct rn_socket *before, *after; /* used by the loop */
 };
 

@@ -86,13 +86,12 @@ struct rn_call {
     enum rn_rest_step (*next)(struct rn_call *call);
     void *state;                        /* in the arena */
     void (*undo)(struct rn_call *call); /* releases what `state` holds */
-    /* Both are set before the first step has ended.  Thread: loop.  `gone`: the
-     * client disconnected while the call is pending, so waiting for its sake
-     * can end. */
-    void (*gone)(struct rn_call *call);
-    /* `quiet`: the client has shut down its sending side and may be gone, so
-     * long work for its sake can be abandoned. */
-    void (*quiet)(struct rn_call *call);
+    /* Both are set before the first step has ended.  Thread: loop.  The client
+     * disconnected while the call is pending, so it need not wait longer. */
+    void (*on_disconnect)(struct rn_call *call);
+    /* The client has shut down its sending side and may have disconnected, so
+     * long work can be abandoned. */
+    void (*on_half_close)(struct rn_call *call);
 };
 
 void rn_call_init(struct rn_call *call, struct rn_rest *rest,

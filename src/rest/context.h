@@ -116,8 +116,9 @@ struct rn_context {
     void *control;             /* state of a control route, in the arena too */
     struct rn_usage
         *usage; /* container_stats.c, in the arena; NULL if not requested */
-    bool keeps_links;     /* the answer is a document with its link members */
-    atomic_bool is_quiet; /* the client of a query shut down its sending side */
+    bool keeps_links; /* the answer is a document with its link members */
+    atomic_bool
+        is_half_closed; /* the client of a query shut down its sending side */
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;

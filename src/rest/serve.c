@@ -50,8 +50,8 @@ static void end(struct rn_call *call)
     if (call->undo)
         call->undo(call);
     call->undo = NULL;
-    call->gone = NULL;
-    call->quiet = NULL;
+    call->on_disconnect = NULL;
+    call->on_half_close = NULL;
     call->next = NULL;
     call->state = NULL;
     call->is_lost = false;

@@ -2,14 +2,14 @@
  *
  * The states of an exchange, in addition to those of its connection:
  *
- *   reading   bytes go to the reader                       [fed]
+ *   reading   bytes go to the reader                       [received]
  *   serving   a call is in progress; nothing is read       [serve]
  *   held      the call is done, but its answer is delayed; nothing is read
  *                                                        [hold, let_go]
  *   blocked   the client accepts its answer slowly; nothing is read, so that
- *             at most one answer is buffered               [proceed, on_sent]
- *   orphaned  the connection is closed while a call is in progress: freed when
- *             the call comes back                          [closed, come_back]
+ *             at most one answer is buffered               [proceed,
+ * on_flushed] orphaned  the connection is closed while a call is in progress:
+ * freed when the call comes back                          [closed, come_back]
  */
 #include "server/exchange.h"
 
@@ -331,19 +331,19 @@ static bool to_worker(struct exchange *x)
 
 /* ---- the connection's user ----------------------------------------------- */
 
-static enum rn_code on_space(void *user, char **at, size_t *len)
+static enum rn_code on_buffer(void *user, char **at, size_t *len)
 {
     struct exchange *x = user;
 
-    return rn_http_reader_space(&x->reader, at, len);
+    return rn_http_reader_buffer(&x->reader, at, len);
 }
 
-static enum rn_conn_next on_fed(void *user, size_t len)
+static enum rn_conn_next on_received(void *user, size_t len)
 {
     struct exchange *x = user;
     bool was_idle = rn_http_reader_is_idle(&x->reader);
 
-    switch (rn_http_reader_fed(&x->reader, len)) {
+    switch (rn_http_reader_received(&x->reader, len)) {
     case RN_HTTP_DONE:
         return serve(x);
     case RN_HTTP_REFUSED:
@@ -357,7 +357,7 @@ static enum rn_conn_next on_fed(void *user, size_t len)
     return invite(x);
 }
 
-static enum rn_conn_next on_sent(void *user)
+static enum rn_conn_next on_flushed(void *user)
 {
     struct exchange *x = user;
 
@@ -370,16 +370,16 @@ static enum rn_conn_next on_sent(void *user)
 /* A write is finished even if its client has left, and the answer is sent in
  * case the client still reads.  A call parked for a change is ended: otherwise
  * it would be kept for minutes for no reader. */
-static bool on_ended(void *user)
+static bool on_peer_ended(void *user)
 {
     struct exchange *x = user;
 
-    if (x->serving && x->call.quiet)
-        x->call.quiet(&x->call);
-    return x->serving && !x->held && x->call.gone;
+    if (x->serving && x->call.on_half_close)
+        x->call.on_half_close(&x->call);
+    return x->serving && !x->held && x->call.on_disconnect;
 }
 
-static void on_late(void *user)
+static void on_timed_out(void *user)
 {
     struct exchange *x = user;
     bool is_idle = rn_http_reader_is_idle(&x->reader);
@@ -411,18 +411,18 @@ static void on_closed(void *user)
         rn_loop_remove_timer(x->loop, &x->timer);
     if (!x->serving || x->held)
         exchange_free(x);
-    else if (x->call.gone)
-        x->call.gone(&x->call);
-    else if (x->call.quiet)
-        x->call.quiet(&x->call);
+    else if (x->call.on_disconnect)
+        x->call.on_disconnect(&x->call);
+    else if (x->call.on_half_close)
+        x->call.on_half_close(&x->call);
 }
 
 static const struct rn_conn_user conn_user = {
-    .space = on_space,
-    .fed = on_fed,
-    .sent = on_sent,
-    .ended = on_ended,
-    .late = on_late,
+    .buffer = on_buffer,
+    .received = on_received,
+    .flushed = on_flushed,
+    .peer_ended = on_peer_ended,
+    .timed_out = on_timed_out,
     .closed = on_closed,
 };
 

@@ -102,7 +102,7 @@ static enum rn_http_step put_some(struct rn_http_reader *r,
     size_t room;
     char *at;
 
-    must(rn_http_reader_space(r, &at, &room));
+    must(rn_http_reader_buffer(r, &at, &room));
     assert(room > 0);
     if (is_exact && at == r->in.at + r->in.len) {
         put_exactly(&r->in, *piece);
@@ -114,7 +114,7 @@ static enum rn_http_step put_some(struct rn_http_reader *r,
     }
     piece->at += room;
     piece->len -= room;
-    return rn_http_reader_fed(r, room);
+    return rn_http_reader_received(r, room);
 }
 
 /* False once the connection is to be closed. */

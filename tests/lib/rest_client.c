@@ -84,10 +84,10 @@ enum rn_rest_step rest_client_begin(struct rest_client *a,
     size_t len = print(a, what, text), room;
 
     rn_http_reader_init(&a->reader, &rn_http_limits_default);
-    assert_int_equal(rn_http_reader_space(&a->reader, &at, &room), RN_OK);
+    assert_int_equal(rn_http_reader_buffer(&a->reader, &at, &room), RN_OK);
     assert_true(room >= len);
     memcpy(at, text, len);
-    assert_int_equal(rn_http_reader_fed(&a->reader, len), RN_HTTP_DONE);
+    assert_int_equal(rn_http_reader_received(&a->reader, len), RN_HTTP_DONE);
     rn_call_init(&a->call, a->rest, &a->reader.request);
     a->call.is_loopback = true;
     a->call.begun_ns = rn_mono_ns(a->env);

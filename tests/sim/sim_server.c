@@ -203,13 +203,13 @@ static void feed(struct fiber *f, struct rn_view text)
         char *at;
         size_t len;
 
-        if (rn_http_reader_space(&f->reader, &at, &len))
+        if (rn_http_reader_buffer(&f->reader, &at, &len))
             abort();
         len = len < text.len ? len : text.len;
         memcpy(at, text.at, len);
         text.at += len;
         text.len -= len;
-        got = rn_http_reader_fed(&f->reader, len);
+        got = rn_http_reader_received(&f->reader, len);
     }
     if (got != RN_HTTP_DONE)
         abort();

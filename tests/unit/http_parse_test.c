@@ -23,10 +23,10 @@ static void put(struct rn_http_reader *r, const char *text,
     size_t len = strlen(text), room;
     char *at;
 
-    assert_int_equal(rn_http_reader_space(r, &at, &room), RN_OK);
+    assert_int_equal(rn_http_reader_buffer(r, &at, &room), RN_OK);
     assert_true(room >= len);
     memcpy(at, text, len);
-    assert_int_equal(rn_http_reader_fed(r, len), step);
+    assert_int_equal(rn_http_reader_received(r, len), step);
 }
 
 static void assert_view(struct rn_view v, const char *text)
@@ -235,12 +235,12 @@ static void a_long_body_is_read_where_it_stays(void **state)
     for (sent = 2; step == RN_HTTP_MORE; reads++) {
         size_t len;
         char *at;
-        assert_int_equal(rn_http_reader_space(&r, &at, &len), RN_OK);
+        assert_int_equal(rn_http_reader_buffer(&r, &at, &len), RN_OK);
         assert_ptr_equal(at, r.body.at + sent);
         assert_true(len <= LEN - sent);
         memset(at, 'c', len);
         sent += len;
-        step = rn_http_reader_fed(&r, len);
+        step = rn_http_reader_received(&r, len);
     }
     assert_int_equal(step, RN_HTTP_DONE);
     assert_int_equal(sent, LEN);
@@ -262,11 +262,11 @@ static void a_long_chunk_is_read_where_it_stays(void **state)
     put(&r, "PUT /a HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n",
         RN_HTTP_MORE);
     put(&r, "2000\r\nab", RN_HTTP_MORE);
-    assert_int_equal(rn_http_reader_space(&r, &at, &len), RN_OK);
+    assert_int_equal(rn_http_reader_buffer(&r, &at, &len), RN_OK);
     assert_ptr_equal(at, r.body.at + 2);
     assert_int_equal(len, 0x2000 - 2);
     memset(at, 'c', len);
-    assert_int_equal(rn_http_reader_fed(&r, len), RN_HTTP_MORE);
+    assert_int_equal(rn_http_reader_received(&r, len), RN_HTTP_MORE);
     put(&r, "\r\n1\r\nd\r\n0\r\nTrailer: x\r\n\r\n", RN_HTTP_DONE);
     assert_int_equal(r.request.body.len, 0x2001);
     assert_int_equal(r.request.body.at[0x1fff], 'c');
@@ -300,7 +300,7 @@ static void a_claimed_length_costs_no_memory(void **state)
     rn_http_reader_init(&r, &rn_http_limits_default);
     put(&r, "PUT /a HTTP/1.1\r\n" HOST "Content-Length: 4194304\r\n\r\n",
         RN_HTTP_MORE);
-    assert_int_equal(rn_http_reader_space(&r, &at, &len), RN_OK);
+    assert_int_equal(rn_http_reader_buffer(&r, &at, &len), RN_OK);
     assert_true(r.in.room + r.body.room <= 65536);
     rn_http_reader_release(&r);
 }
@@ -313,12 +313,12 @@ static enum rn_http_step fill(struct rn_http_reader *r, char byte, size_t total)
     while (total > 0 && step == RN_HTTP_MORE) {
         size_t len;
         char *at;
-        assert_int_equal(rn_http_reader_space(r, &at, &len), RN_OK);
+        assert_int_equal(rn_http_reader_buffer(r, &at, &len), RN_OK);
         if (len > total)
             len = total;
         memset(at, byte, len);
         total -= len;
-        step = rn_http_reader_fed(r, len);
+        step = rn_http_reader_received(r, len);
     }
     assert_int_equal(total, 0);
     return step;

@@ -33,7 +33,7 @@ static struct user {
     enum manner manner;
     char space[4096], *big;
     atomic_int bytes, closed, late;
-    sem_t event; /* posted at fed, late, closed */
+    sem_t event; /* posted at received, timed_out, closed */
 } user;
 static int peer = -1;
 
@@ -85,7 +85,7 @@ static void push_clock(int64_t ms)
     in_loop(nothing);
 }
 
-static enum rn_code on_space(void *context, char **at, size_t *len)
+static enum rn_code on_buffer(void *context, char **at, size_t *len)
 {
     struct user *u = context;
 
@@ -94,7 +94,7 @@ static enum rn_code on_space(void *context, char **at, size_t *len)
     return RN_OK;
 }
 
-static enum rn_conn_next on_fed(void *context, size_t len)
+static enum rn_conn_next on_received(void *context, size_t len)
 {
     struct user *u = context;
     enum rn_conn_next next = RN_CONN_MORE;
@@ -112,21 +112,21 @@ static enum rn_conn_next on_fed(void *context, size_t len)
     return next;
 }
 
-static enum rn_conn_next on_sent(void *context)
+static enum rn_conn_next on_flushed(void *context)
 {
     struct user *u = context;
 
     return u->manner == HOLD ? RN_CONN_WAIT : RN_CONN_MORE;
 }
 
-static bool on_ended(void *context)
+static bool on_peer_ended(void *context)
 {
     struct user *u = context;
 
     return u->manner == HOLD_UNTIL_END;
 }
 
-static void on_late(void *context)
+static void on_timed_out(void *context)
 {
     struct user *u = context;
 
@@ -143,8 +143,9 @@ static void on_closed(void *context)
     sem_post(&u->event);
 }
 
-static const struct rn_conn_user ops = { on_space, on_fed,  on_sent,
-                                         on_ended, on_late, on_closed };
+static const struct rn_conn_user ops = { on_buffer,    on_received,
+                                         on_flushed,   on_peer_ended,
+                                         on_timed_out, on_closed };
 static int given; /* the server's end */
 
 static void make_conn(void)

@@ -50,7 +50,7 @@ static void serve(struct user *u)
     sem_post(&done);
 }
 
-static enum rn_code on_space(void *context, char **at, size_t *len)
+static enum rn_code on_buffer(void *context, char **at, size_t *len)
 {
     struct user *u = context;
 
@@ -59,14 +59,14 @@ static enum rn_code on_space(void *context, char **at, size_t *len)
     return RN_OK;
 }
 
-static enum rn_conn_next on_fed(void *context, size_t len)
+static enum rn_conn_next on_received(void *context, size_t len)
 {
     (void)len;
     serve(context);
     return RN_CONN_MORE;
 }
 
-static enum rn_conn_next on_sent(void *context)
+static enum rn_conn_next on_flushed(void *context)
 {
     struct user *u = context;
 
@@ -74,13 +74,13 @@ static enum rn_conn_next on_sent(void *context)
     return RN_CONN_MORE;
 }
 
-static bool on_ended(void *context)
+static bool on_peer_ended(void *context)
 {
     (void)context;
     return false;
 }
 
-static void on_late(void *context)
+static void on_timed_out(void *context)
 {
     (void)context;
 }
@@ -90,8 +90,9 @@ static void on_closed(void *context)
     ((struct user *)context)->conn = NULL;
 }
 
-static const struct rn_conn_user ops = { on_space, on_fed,  on_sent,
-                                         on_ended, on_late, on_closed };
+static const struct rn_conn_user ops = { on_buffer,    on_received,
+                                         on_flushed,   on_peer_ended,
+                                         on_timed_out, on_closed };
 
 static void serve_post(struct rn_post *post)
 {

@@ -348,7 +348,7 @@ static void wake(struct rn_waiter *waiter)
 }
 
 /* The client disconnected.  Thread: loop. */
-static void gone(struct rn_call *call)
+static void on_disconnect(struct rn_call *call)
 {
     struct wait_call *w = ((struct rn_context *)call->state)->control;
 
@@ -484,7 +484,7 @@ enum rn_rest_step rn_rest_wait(struct rn_context *x)
         .deadline_ns = x->call->begun_ns + ms * 1000000,
         .wake = wake,
     };
-    x->call->gone = gone;
+    x->call->on_disconnect = on_disconnect;
     x->call->next = check;
     return RN_REST_WORK;
 }

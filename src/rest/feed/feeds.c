@@ -45,7 +45,7 @@ static struct rn_waiters *waiters_of(const struct rn_feed_page *f)
 }
 
 /* The client disconnected.  Thread: loop. */
-static void gone(struct rn_call *call)
+static void on_disconnect(struct rn_call *call)
 {
     struct rn_feed_page *f = ((struct rn_context *)call->state)->feed;
 
@@ -76,7 +76,7 @@ static void arm(struct rn_feed_page *f)
         .wake = wake,
     };
     set_waited(f);
-    call->gone = gone;
+    call->on_disconnect = on_disconnect;
 }
 
 /* ---- the answer ---------------------------------------------------------- */

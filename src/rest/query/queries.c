@@ -154,7 +154,7 @@ static bool is_late(void *page)
 static bool is_deserted(const struct rn_query_page *p)
 {
     return age_ms(p) >= LEFT_MS &&
-           atomic_load_explicit(&p->x->is_quiet, memory_order_relaxed);
+           atomic_load_explicit(&p->x->is_half_closed, memory_order_relaxed);
 }
 
 /* The query polls this often, so it is also the point at which it yields to
@@ -363,11 +363,11 @@ static enum rn_rest_step run(struct rn_call *call)
 }
 
 /* Thread: loop. */
-static void quiet(struct rn_call *call)
+static void on_half_close(struct rn_call *call)
 {
     struct rn_context *x = call->state;
 
-    atomic_store_explicit(&x->is_quiet, true, memory_order_relaxed);
+    atomic_store_explicit(&x->is_half_closed, true, memory_order_relaxed);
 }
 
 enum rn_rest_step rn_rest_query(struct rn_context *x)
@@ -379,6 +379,6 @@ enum rn_rest_step rn_rest_query(struct rn_context *x)
     if (rc)
         return rn_reply_fail(x, rc);
     x->call->next = run;
-    x->call->quiet = quiet;
+    x->call->on_half_close = on_half_close;
     return RN_REST_WORK;
 }
