@@ -78,7 +78,7 @@ static void sim_random(struct rn_env *env, void *out, size_t len)
 {
     struct rn_sim *sim = rn_sim_of(env);
 
-    rn_prng_fill(&sim->chance, out, len);
+    rn_prng_fill(&sim->prng, out, len);
     rn_sim_note(sim, "random %zu %016llx", len,
                 (unsigned long long)rn_hash64(rn_view_of(out, len), 0));
 }
@@ -141,7 +141,7 @@ static struct rn_sim_task *draw_due(struct rn_sim *sim)
         if (!t->woken && t->due_ns > sim->now_ns)
             continue;
         due++;
-        if (rn_prng_below(&sim->chance, due) == 0)
+        if (rn_prng_below(&sim->prng, due) == 0)
             drawn = t;
     }
     return drawn;
@@ -235,8 +235,8 @@ struct rn_sim *rn_sim_new(uint64_t seed)
     };
     rn_sim_fill_disk_ops(&sim->ops);
     sim->env.ops = &sim->ops;
-    rn_prng_init(&sim->chance, seed);
-    rn_disk_init(&sim->disk, &sim->chance);
+    rn_prng_init(&sim->prng, seed);
+    rn_disk_init(&sim->disk, &sim->prng);
     return sim;
 }
 
@@ -261,9 +261,9 @@ struct rn_env *rn_sim_env(struct rn_sim *sim)
     return &sim->env;
 }
 
-struct rn_prng *rn_sim_chance(struct rn_sim *sim)
+struct rn_prng *rn_sim_prng(struct rn_sim *sim)
 {
-    return &sim->chance;
+    return &sim->prng;
 }
 
 void rn_sim_fail(struct rn_sim *sim, enum rn_sim_call call, uint64_t nth,

@@ -35,7 +35,7 @@ void rn_sim_free(struct rn_sim *sim);
 struct rn_env *rn_sim_env(struct rn_sim *sim);
 /* The simulation's own generator, for tests whose choices should be replayed
  * too. */
-struct rn_prng *rn_sim_chance(struct rn_sim *sim);
+struct rn_prng *rn_sim_prng(struct rn_sim *sim);
 
 /* ---- time and tasks ------------------------------------------------------ */
 

@@ -196,7 +196,7 @@ static struct rn_view part_written(struct rn_sim *sim, struct pass pass,
                                    struct rn_view bytes)
 {
     if (pass.verdict == FAIL)
-        bytes.len = (size_t)rn_prng_below(&sim->chance, bytes.len + 1);
+        bytes.len = (size_t)rn_prng_below(&sim->prng, bytes.len + 1);
     return bytes;
 }
 

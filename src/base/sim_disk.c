@@ -23,7 +23,7 @@ unsigned rn_disk_keep_percent(struct rn_disk *disk)
     static const unsigned percents[] = { 0, 5, 30, 50, 70, 95, 100 };
     size_t n = sizeof(percents) / sizeof(percents[0]);
 
-    return percents[rn_prng_below(disk->chance, n)];
+    return percents[rn_prng_below(disk->prng, n)];
 }
 
 /* ---- nodes --------------------------------------------------------------- */
@@ -60,9 +60,9 @@ static void node_free(struct rn_node *node)
     rn_free(node);
 }
 
-void rn_disk_init(struct rn_disk *disk, struct rn_prng *chance)
+void rn_disk_init(struct rn_disk *disk, struct rn_prng *prng)
 {
-    *disk = (struct rn_disk){ .chance = chance, .limit = UINT64_MAX };
+    *disk = (struct rn_disk){ .prng = prng, .limit = UINT64_MAX };
     disk->root = rn_node_new(disk, true);
     disk->root->names = 1;
 }
@@ -184,7 +184,7 @@ int rn_disk_write(struct rn_disk *disk, struct rn_node *node,
     fits = allocated(node) +
            rn_disk_free_bytes(disk) / RN_DISK_BLOCK * RN_DISK_BLOCK;
     if (fits > offset) {
-        uint64_t len = rn_prng_below(disk->chance, fits - offset + 1);
+        uint64_t len = rn_prng_below(disk->prng, fits - offset + 1);
         write_all(node, rn_view_of(bytes.at, (size_t)len), offset);
     }
     return ENOSPC;
@@ -253,8 +253,8 @@ static void spoil_block(struct rn_disk *disk, struct rn_buf *b, uint64_t at)
          s += RN_DISK_SECTOR) {
         uint64_t end =
             s + RN_DISK_SECTOR < b->len ? s + RN_DISK_SECTOR : b->len;
-        if (rn_prng_percent(disk->chance, 50))
-            rn_prng_fill(disk->chance, b->at + s, (size_t)(end - s));
+        if (rn_prng_percent(disk->prng, 50))
+            rn_prng_fill(disk->prng, b->at + s, (size_t)(end - s));
     }
 }
 
@@ -262,17 +262,17 @@ static void spoil_block(struct rn_disk *disk, struct rn_buf *b, uint64_t at)
 static void tear(struct rn_disk *disk, struct rn_buf *b, struct part p)
 {
     const uint64_t sectors = RN_DISK_BLOCK / RN_DISK_SECTOR;
-    uint64_t shape = rn_prng_below(disk->chance, 3);
-    uint64_t border = rn_prng_below(disk->chance, sectors + 1);
+    uint64_t shape = rn_prng_below(disk->prng, 3);
+    uint64_t border = rn_prng_below(disk->prng, sectors + 1);
 
-    if (rn_prng_percent(disk->chance, disk->spoil_percent))
+    if (rn_prng_percent(disk->prng, disk->spoil_percent))
         spoil_block(disk, b, p.from);
     while (p.from < p.to) {
         uint64_t sector = p.from % RN_DISK_BLOCK / RN_DISK_SECTOR;
         uint64_t end = next_multiple(p.from, RN_DISK_SECTOR);
         bool keep = shape == 0   ? sector < border
                     : shape == 1 ? sector >= border
-                                 : rn_prng_percent(disk->chance, 50);
+                                 : rn_prng_percent(disk->prng, 50);
         if (end > p.to)
             end = p.to;
         if (keep)
@@ -293,9 +293,9 @@ static void keep_some(struct rn_disk *disk, struct rn_buf *b,
         struct part p = { c->bytes + (at - c->offset), at, end };
         if (p.to > stop)
             p.to = stop;
-        if (rn_prng_percent(disk->chance, keep_percent))
+        if (rn_prng_percent(disk->prng, keep_percent))
             put_bytes(b, p.bytes, p.to - p.from, p.from);
-        else if (rn_prng_percent(disk->chance, 50))
+        else if (rn_prng_percent(disk->prng, 50))
             tear(disk, b, p);
         at = p.to;
     }
@@ -325,9 +325,9 @@ static size_t draw_lengths(struct rn_disk *disk, const struct rn_node *node,
 
     for (size_t i = 0; i < node->change_count; i++)
         lengths += !node->changes[i].bytes;
-    if (rn_prng_percent(disk->chance, keep_percent))
+    if (rn_prng_percent(disk->prng, keep_percent))
         return lengths;
-    return (size_t)rn_prng_below(disk->chance, lengths + 1);
+    return (size_t)rn_prng_below(disk->prng, lengths + 1);
 }
 
 /* A write after a truncation goes to new blocks, so it survives only if the

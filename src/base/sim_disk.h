@@ -68,7 +68,7 @@ struct rn_disk_file {
 };
 
 struct rn_disk {
-    struct rn_prng *chance;
+    struct rn_prng *prng;
     struct rn_node *nodes, *root;
     struct rn_disk_file *files;
     struct rn_names now, synced;
@@ -78,7 +78,7 @@ struct rn_disk {
     unsigned spoil_percent;
 };
 
-void rn_disk_init(struct rn_disk *disk, struct rn_prng *chance);
+void rn_disk_init(struct rn_disk *disk, struct rn_prng *prng);
 void rn_disk_release(struct rn_disk *disk);
 void rn_disk_crash(struct rn_disk *disk);
 uint64_t rn_disk_free_bytes(const struct rn_disk *disk);

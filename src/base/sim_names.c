@@ -234,7 +234,7 @@ int rn_disk_list(struct rn_disk *disk, const char *path, rn_env_list_fn *each,
             apply(&copy, &op);
     }
     while (copy.count > 0) {
-        size_t i = (size_t)rn_prng_below(disk->chance, copy.count);
+        size_t i = (size_t)rn_prng_below(disk->prng, copy.count);
         each(context, copy.entries[i].name);
         copy.entries[i] = copy.entries[--copy.count];
     }
@@ -319,7 +319,7 @@ static void draw_saved(struct rn_disk *disk, bool *saved)
     unsigned keep_percent = rn_disk_keep_percent(disk);
 
     for (size_t i = 0; i < disk->naming_count; i++) {
-        saved[i] = rn_prng_percent(disk->chance, keep_percent);
+        saved[i] = rn_prng_percent(disk->prng, keep_percent);
         for (size_t k = 0; k < i; k++) {
             if (!saved[k] && needs(&disk->namings[i], &disk->namings[k]))
                 saved[i] = false;

@@ -14,7 +14,7 @@ struct rn_sim_fault {
 struct rn_sim {
     struct rn_env env; /* first: rn_sim_of */
     struct rn_env_ops ops;
-    struct rn_prng chance;
+    struct rn_prng prng;
     struct rn_disk disk;
     int64_t now_ns, wall_ms_ahead;
     struct rn_sim_task *tasks, *stepping;

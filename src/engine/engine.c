@@ -17,9 +17,10 @@ static uint64_t head_of(struct rn_view epk)
 }
 
 /* The first bytes distinguish nearly all EPKs, and keep their order. */
-struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max)
+struct rn_epk_prefixes rn_epk_prefixes_of(struct rn_view min,
+                                          struct rn_view max)
 {
-    return (struct rn_stretch){ head_of(min), head_of(max) };
+    return (struct rn_epk_prefixes){ head_of(min), head_of(max) };
 }
 
 /* Merges the noted moves: one entry for each range. */
@@ -37,23 +38,23 @@ static void join_moves(struct rn_engine *e)
             e->moved[count++] = e->moved[i];
             continue;
         }
-        if (e->moved[i].stretch.low < e->moved[k].stretch.low)
-            e->moved[k].stretch.low = e->moved[i].stretch.low;
-        if (e->moved[i].stretch.high > e->moved[k].stretch.high)
-            e->moved[k].stretch.high = e->moved[i].stretch.high;
+        if (e->moved[i].prefixes.low < e->moved[k].prefixes.low)
+            e->moved[k].prefixes.low = e->moved[i].prefixes.low;
+        if (e->moved[i].prefixes.high > e->moved[k].prefixes.high)
+            e->moved[k].prefixes.high = e->moved[i].prefixes.high;
     }
     e->moved_count = count;
 }
 
 void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
-                         struct rn_stretch stretch)
+                         struct rn_epk_prefixes prefixes)
 {
     size_t n = e->moved_count;
 
     if (n && e->moved[n - 1].container == container &&
         e->moved[n - 1].range == range &&
-        e->moved[n - 1].stretch.low == stretch.low &&
-        e->moved[n - 1].stretch.high == stretch.high)
+        e->moved[n - 1].prefixes.low == prefixes.low &&
+        e->moved[n - 1].prefixes.high == prefixes.high)
         return;
     if (n == RN_MOVED_MAX) {
         join_moves(e);
@@ -66,7 +67,7 @@ void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
     }
     e->moved[n].container = container;
     e->moved[n].range = range;
-    e->moved[n].stretch = stretch;
+    e->moved[n].prefixes = prefixes;
     e->moved_count = n + 1;
 }
 
@@ -79,7 +80,7 @@ static void publish(void *context, const struct rn_operation *group)
         e->moved_count--;
     for (size_t i = 0; i < e->moved_count; i++)
         rn_waiters_move(e->waiters, e->moved[i].container, e->moved[i].range,
-                        e->moved[i].stretch);
+                        e->moved[i].prefixes);
     e->moved_count = 0;
 }
 

@@ -41,7 +41,7 @@ struct rn_engine {
     struct {
         uint32_t container;
         int64_t range;
-        struct rn_stretch stretch;
+        struct rn_epk_prefixes prefixes;
     } moved[RN_MOVED_MAX];
     size_t moved_count;
     struct rn_waiters *waiters;
@@ -61,12 +61,13 @@ struct rn_engine {
     struct rn_fixtures fixtures;     /* `is_busy` is guarded by `lock` */
 };
 
-/* Notes that this stretch of a range has changed, or any range of the container
+/* Notes that this part of a range has changed, or any range of the container
  * (RN_RANGE_ANY).  Its waiters are woken after the commit.  Thread: committer.
  */
 void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
-                         struct rn_stretch stretch);
-/* An interval of EPKs, or a single EPK, as numbers. */
-struct rn_stretch rn_stretch_of(struct rn_view min, struct rn_view max);
+                         struct rn_epk_prefixes prefixes);
+/* The prefixes of an interval of EPKs, or of a single EPK. */
+struct rn_epk_prefixes rn_epk_prefixes_of(struct rn_view min,
+                                          struct rn_view max);
 
 #endif

@@ -202,7 +202,7 @@ static enum rn_code run(struct rn_run *r)
     if (!r->frame)
         return RN_TOO_LARGE;
     memset(r->frame, 0, frame);
-    rn_prng_init(&r->chance, r->limits.seed);
+    rn_prng_init(&r->prng, r->limits.seed);
     r->gatherer = find_gatherer(r->query);
     if (r->gatherer && r->limits.from.rows && !r->limits.from.after.len)
         return rn_fail(r->err, RN_BAD_REQUEST, "Invalid Continuation Token");

@@ -22,7 +22,7 @@ void rn_request_log_init(struct rn_request_log *j, struct rn_log *log, bool all,
         .failed = RN_LOG_LIMIT_INIT(REST_EVERY_MS),
         .foreign = RN_LOG_LIMIT_INIT(REST_EVERY_MS),
     };
-    for (size_t i = 0; i < RN_JOURNAL_PEERS; i++)
+    for (size_t i = 0; i < RN_REQUEST_LOG_PEERS; i++)
         j->refused[i] = (struct rn_log_limit)RN_LOG_LIMIT_INIT(REST_EVERY_MS);
 }
 
@@ -85,7 +85,7 @@ static struct rn_log_limit *refused_of(struct rn_request_log *j,
     struct rn_view host =
         rn_view_of(peer, port ? (size_t)(port - peer) : strlen(peer));
 
-    return &j->refused[rn_hash64(host, 0) % RN_JOURNAL_PEERS];
+    return &j->refused[rn_hash64(host, 0) % RN_REQUEST_LOG_PEERS];
 }
 
 void rn_request_log_call(struct rn_request_log *j, const struct rn_call *call)

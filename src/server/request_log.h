@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "rest/call.h"
 
-enum { RN_JOURNAL_PEERS = 16 };
+enum { RN_REQUEST_LOG_PEERS = 16 };
 
 struct rn_request_log {
     struct rn_log *log;
@@ -24,7 +24,7 @@ struct rn_request_log {
     struct rn_log_limit slow, failed, foreign;
     /* Rate limits by hashed client address, so that one client does not hide
      * the others. */
-    struct rn_log_limit refused[RN_JOURNAL_PEERS];
+    struct rn_log_limit refused[RN_REQUEST_LOG_PEERS];
 };
 
 void rn_request_log_init(struct rn_request_log *j, struct rn_log *log, bool all,

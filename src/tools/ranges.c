@@ -114,8 +114,8 @@ static void print_new_ranges(const struct rn_args *args, struct rn_view body)
 }
 
 /* Both requests: `second` is the name of the second operand, or NULL. */
-static int reshape(const struct rn_args *args, const char *route,
-                   const char *second, const char *at)
+static int split_or_merge(const struct rn_args *args, const char *route,
+                          const char *second, const char *at)
 {
     struct rn_buf body = RN_BUF_INIT(BODY_MAX);
     struct rn_json_out o = RN_JSON_OUT_INIT(&body);
@@ -145,12 +145,12 @@ static int reshape(const struct rn_args *args, const char *route,
 
 static int run_split(const struct rn_args *args)
 {
-    return reshape(args, "split", NULL, rn_args_text(args, "at"));
+    return split_or_merge(args, "split", NULL, rn_args_text(args, "at"));
 }
 
 static int run_merge(const struct rn_args *args)
 {
-    return reshape(args, "merge", "with", NULL);
+    return split_or_merge(args, "merge", "with", NULL);
 }
 
 static const struct rn_option split_options[] = {

@@ -287,13 +287,13 @@ bool rn_waiters_dismiss(struct rn_waiters *ws, struct rn_waiter *w)
     return was_parked;
 }
 
-static bool is_touched(const struct rn_waiter *w, struct rn_stretch s)
+static bool is_touched(const struct rn_waiter *w, struct rn_epk_prefixes s)
 {
-    return w->stretch.low <= s.high && s.low <= w->stretch.high;
+    return w->prefixes.low <= s.high && s.low <= w->prefixes.high;
 }
 
 static void move_bucket(struct rn_waiters *ws, uint32_t container,
-                        int64_t range, struct rn_stretch stretch,
+                        int64_t range, struct rn_epk_prefixes prefixes,
                         struct rn_waiter ***end)
 {
     struct bucket *b = bucket_of(ws, container, range);
@@ -303,7 +303,7 @@ static void move_bucket(struct rn_waiters *ws, uint32_t container,
     while (w) {
         struct rn_waiter *after = w->after;
         if (w->container == container && w->range == range &&
-            is_touched(w, stretch))
+            is_touched(w, prefixes))
             take(ws, w, end);
         w = after;
     }
@@ -327,7 +327,7 @@ static void move_all(struct rn_waiters *ws, uint32_t container,
 }
 
 void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range,
-                     struct rn_stretch stretch)
+                     struct rn_epk_prefixes prefixes)
 {
     struct rn_waiter *moved = NULL, **end = &moved;
 
@@ -337,8 +337,8 @@ void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range,
     if (range == RN_RANGE_ANY) {
         move_all(ws, container, &end);
     } else {
-        move_bucket(ws, container, range, stretch, &end);
-        move_bucket(ws, container, RN_RANGE_ANY, stretch, &end);
+        move_bucket(ws, container, range, prefixes, &end);
+        move_bucket(ws, container, RN_RANGE_ANY, prefixes, &end);
     }
     pthread_mutex_unlock(&ws->lock);
     wake_list(moved);

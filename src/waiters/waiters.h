@@ -34,18 +34,19 @@ struct rn_waiters;
 #define RN_CONTAINER_ANY UINT32_MAX
 enum { RN_RANGE_ANY = -1 };
 
-/* A part of a range: a closed interval of numbers that rise along the range.  A
- * stretch may be reported larger than it is, never smaller. */
-struct rn_stretch {
+/* A part of a range: a closed interval of EPK prefixes of 64 bits, which order
+ * the range's documents.  It may be reported larger than it is, never smaller.
+ */
+struct rn_epk_prefixes {
     uint64_t low, high;
 };
-#define RN_STRETCH_ALL ((struct rn_stretch){ 0, UINT64_MAX })
+#define RN_EPK_PREFIXES_ALL ((struct rn_epk_prefixes){ 0, UINT64_MAX })
 
 struct rn_waiter {
     /* Set by its owner before begin. */
     uint32_t container;
-    int64_t range;             /* or RN_RANGE_ANY */
-    struct rn_stretch stretch; /* the part of the range to wait for */
+    int64_t range;                   /* or RN_RANGE_ANY */
+    struct rn_epk_prefixes prefixes; /* the part of the range to wait for */
     int64_t deadline_ns;
     /* Called once for each park that returned RN_PARKED.  From then on the
      * waiter belongs to its owner again, which may have freed it.  Thread: any;
@@ -81,11 +82,11 @@ enum rn_parked rn_waiters_park(struct rn_waiters *ws, struct rn_waiter *w);
  * is not woken.  Otherwise it can no longer park. */
 bool rn_waiters_dismiss(struct rn_waiters *ws, struct rn_waiter *w);
 
-/* Reports that a stretch of a range has changed.  With RN_RANGE_ANY any range
- * of the container may have changed, and every waiter of the container is woken
- * whatever its stretch.  With RN_CONTAINER_ANY too, every waiter is woken. */
+/* Reports that a part of a range has changed.  With RN_RANGE_ANY any range of
+ * the container may have changed, and every waiter of the container is woken
+ * whatever its part.  With RN_CONTAINER_ANY too, every waiter is woken. */
 void rn_waiters_move(struct rn_waiters *ws, uint32_t container, int64_t range,
-                     struct rn_stretch stretch);
+                     struct rn_epk_prefixes prefixes);
 
 /* The number of parked waiters. */
 size_t rn_waiters_count(struct rn_waiters *ws);

@@ -72,7 +72,7 @@ void fleet_host_start(struct fleet *f, struct host *h, const char *name)
     observer.context = h;
     snprintf(h->name, sizeof(h->name), "%s", name);
     skewed_init(&h->env, rn_sim_env(f->w.sim));
-    if (chance(f, 50)) {
+    if (roll(f, 50)) {
         h->env.ahead_ms = (int64_t)below(f, 2 * YEAR_MS) - YEAR_MS;
         h->env.drift = (int)below(f, 21) - 10;
     }
@@ -159,7 +159,7 @@ static int64_t wire_step(void *context)
 void fleet_write_some(struct fleet *f)
 {
     for (uint64_t n = below(f, 4); n > 0; n--) {
-        bool is_new = !f->is_full || f->documents < 4 || chance(f, 50);
+        bool is_new = !f->is_full || f->documents < 4 || roll(f, 50);
         unsigned id =
             is_new ? f->documents++ : (unsigned)below(f, f->documents);
         char json[80], name[16], pk[16];
@@ -168,14 +168,14 @@ void fleet_write_some(struct fleet *f)
         snprintf(pk, sizeof(pk), "[%u]", id % KEYS);
         snprintf(json, sizeof(json), "{\"id\":\"%u\",\"pk\":%u}", id,
                  id % KEYS);
-        if (!is_new && chance(f, 30))
+        if (!is_new && roll(f, 30))
             (void)service_delete(f->w.box, name, pk);
         else
             (void)service_upsert(f->w.box, json);
     }
 }
 
-static void reshape(struct fleet *f)
+static void split_or_merge(struct fleet *f)
 {
     struct service_box *box = f->w.box;
     struct service_range *range = &box->ranges[below(f, box->range_count)];
@@ -183,7 +183,7 @@ static void reshape(struct fleet *f)
 
     while (range->gone)
         range = &box->ranges[below(f, box->range_count)];
-    if (chance(f, 60) || rn_epk_compare(&range->keys.max, &rn_epk_all.max) == 0)
+    if (roll(f, 60) || rn_epk_compare(&range->keys.max, &rn_epk_all.max) == 0)
         f->figures->splits += service_split(box, range->id, closing);
     else
         f->figures->merges += service_merge(
@@ -211,7 +211,7 @@ static void disturb(struct fleet *f)
     case 3:
     case 4:
         /* Perhaps with the name of a neighbour, which may be paused. */
-        if (chance(f, 15))
+        if (roll(f, 15))
             snprintf(name, sizeof(name), "h%d", (int)below(f, FLEET_HOSTS));
         if (!h->engine)
             fleet_host_start(f, h, name);
@@ -229,7 +229,7 @@ static void disturb(struct fleet *f)
         break;
     case 7:
         if (h->engine)
-            scripted_cut(h->network, chance(f, 40));
+            scripted_cut(h->network, roll(f, 40));
         f->figures->cuts++;
         break;
     case 8:
@@ -237,7 +237,7 @@ static void disturb(struct fleet *f)
         break;
     case 9:
     case 10:
-        reshape(f);
+        split_or_merge(f);
         break;
     default:
         break;
@@ -265,11 +265,11 @@ static void run_rounds(struct fleet *f)
     for (int i = 0; i < ROUNDS && !f->checker.failure[0]; i++) {
         fleet_write_some(f);
         disturb(f);
-        if (f->is_mixed && chance(f, 50))
+        if (f->is_mixed && roll(f, 50))
             fleet_peers_disturb(f);
-        if (f->has_operator && chance(f, 20))
+        if (f->has_operator && roll(f, 20))
             fleet_tamper(f);
-        if (f->has_operator && chance(f, 20))
+        if (f->has_operator && roll(f, 20))
             fleet_repair(f);
         fleet_run_for(f, (int64_t)below(f, ROUND_MS));
     }
@@ -289,22 +289,22 @@ static void fleet_open(struct fleet *f, uint64_t seed)
     world_open(&f->w, seed, &source);
     env = rn_sim_env(f->w.sim);
     f->w.wire.pass = NULL; /* a step must not step others */
-    f->dice = rn_sim_chance(f->w.sim);
+    f->dice = rn_sim_prng(f->w.sim);
     f->leases = service_add(&f->w.service, &leases);
     f->w.service.committed = on_commit;
     f->w.service.context = f;
     /* All versions: the .NET library itself skips what it has not stored. */
     f->is_mixed = seed % FLEET_MIXED == 0;
     f->has_operator = seed % FLEET_TAMPERED == 0 && !f->is_mixed;
-    f->is_full = chance(f, 40) && !f->is_mixed;
-    f->may_yield = chance(f, 50);
-    f->has_dead_letters = chance(f, 50);
-    f->batch_limit = chance(f, 30) ? 2 : 0;
+    f->is_full = roll(f, 40) && !f->is_mixed;
+    f->may_yield = roll(f, 50);
+    f->has_dead_letters = roll(f, 50);
+    f->batch_limit = roll(f, 30) ? 2 : 0;
     f->page_limit = (uint32_t)below(f, 5);
-    f->leases_per_range = chance(f, 20) ? 2 : 0;
-    f->min_leases = chance(f, 20) ? 16 : 0; /* every host wants more */
-    f->can_wait = chance(f, 60);
-    f->w.service.cannot_wait = chance(f, 30);
+    f->leases_per_range = roll(f, 20) ? 2 : 0;
+    f->min_leases = roll(f, 20) ? 16 : 0; /* every host wants more */
+    f->can_wait = roll(f, 60);
+    f->w.service.cannot_wait = roll(f, 30);
     checker_init(&f->checker, f->w.box, f->leases);
     f->checker.valid_ms = VALID_MS;
     f->wire =
@@ -339,7 +339,7 @@ bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
     if (f->is_mixed)
         fleet_peer_start(f, &f->peers[0]);
     fleet_host_start(f, &f->hosts[0], "h0");
-    if (chance(f, 70))
+    if (roll(f, 70))
         fleet_host_start(f, &f->hosts[1], "h1");
     run_rounds(f);
     if (!f->checker.failure[0])

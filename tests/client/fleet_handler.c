@@ -11,7 +11,7 @@ static runnel_code on_open(void *context, const char *lease)
     struct host *h = context;
 
     checker_tried(&h->fleet->checker, h->number, lease);
-    if (!h->fleet->is_healed && chance(h->fleet, 3))
+    if (!h->fleet->is_healed && roll(h->fleet, 3))
         return RUNNEL_BUSY;
     checker_opened(&h->fleet->checker, h->number, lease);
     return RUNNEL_OK;
@@ -34,7 +34,7 @@ static runnel_verdict on_dead_letter(void *context, const char *lease,
     struct fleet *f = h->fleet;
 
     (void)lease;
-    if (!f->is_healed && chance(f, 40))
+    if (!f->is_healed && roll(f, 40))
         return RUNNEL_AGAIN;
     /* If that of the next change fails, the whole batch comes again. */
     f->figures->dead_letters++;
@@ -69,10 +69,10 @@ static runnel_verdict done_but(struct host *h, const char *lease,
     runnel_verdict marks[CHECKER_BATCH_MAX] = { RUNNEL_DONE };
 
     for (size_t i = 0; i < count && !f->is_healed; i++) {
-        if (!chance(f, 3))
+        if (!roll(f, 3))
             continue;
         marks[i] =
-            f->has_dead_letters && chance(f, 30) ? RUNNEL_REJECT : RUNNEL_AGAIN;
+            f->has_dead_letters && roll(f, 30) ? RUNNEL_REJECT : RUNNEL_AGAIN;
         checker_note(&f->checker, "commit %lu is marked %d",
                      (unsigned long)commits[i], (int)marks[i]);
         f->figures->marks++;
@@ -98,9 +98,9 @@ static runnel_verdict answer_later(struct host *h, const char *lease,
     p->batch = batch;
     p->count = count;
     memcpy(p->commits, commits, count * sizeof(*commits));
-    p->verdict = chance(f, 70) ? RUNNEL_DONE : RUNNEL_AGAIN;
-    p->due_ns = chance(f, 20) ? INT64_MAX
-                              : now_of(f) + (int64_t)below(f, 15000) * 1000000;
+    p->verdict = roll(f, 70) ? RUNNEL_DONE : RUNNEL_AGAIN;
+    p->due_ns = roll(f, 20) ? INT64_MAX
+                            : now_of(f) + (int64_t)below(f, 15000) * 1000000;
     p->next = h->pending;
     h->pending = p;
     f->figures->pending++;

@@ -150,7 +150,7 @@ void fleet_run_healed(struct fleet *f)
 
     heal(f);
     check_opened(f);
-    if (chance(f, 50))
+    if (roll(f, 50))
         replace_one(f);
     fleet_run_for(f, OWNED_MS + 500);
     /* Hosts of one name may have made each other stop. */

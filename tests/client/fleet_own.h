@@ -70,7 +70,7 @@ struct fleet {
     bool can_wait;
 };
 
-static inline bool chance(struct fleet *f, unsigned percent)
+static inline bool roll(struct fleet *f, unsigned percent)
 {
     return rn_prng_percent(f->dice, percent);
 }

@@ -23,7 +23,7 @@ static int64_t on_begin(void *context, const char *token,
 
     f->figures->peer_deliveries++;
     checker_peer_delivered(&f->checker, p->number, token, changes, count);
-    return !f->is_healed && chance(f, 15) ? (int64_t)below(f, SLOW_MS) : 0;
+    return !f->is_healed && roll(f, 15) ? (int64_t)below(f, SLOW_MS) : 0;
 }
 
 static bool on_end(void *context, const char *token,
@@ -32,7 +32,7 @@ static bool on_end(void *context, const char *token,
     struct peer *p = context;
     struct fleet *f = p->fleet;
 
-    if (!f->is_healed && chance(f, 6)) {
+    if (!f->is_healed && roll(f, 6)) {
         f->figures->peer_failures++;
         return false;
     }
@@ -76,8 +76,8 @@ void fleet_peer_start(struct fleet *f, struct peer *p)
     snprintf(p->name, sizeof(p->name), "p%d", (int)(p - f->peers));
     skewed_init(&p->env, rn_sim_env(f->w.sim));
     if (!f->is_healed)
-        p->env.ahead_ms = chance(f, 30) ? (int64_t)below(f, 7200000) - 3600000
-                                        : (int64_t)below(f, 1000) - 500;
+        p->env.ahead_ms = roll(f, 30) ? (int64_t)below(f, 7200000) - 3600000
+                                      : (int64_t)below(f, 1000) - 500;
     p->network = scripted_network(&f->w.wire, &p->env.env);
     scripted_name(p->network, p->number);
     scripted_on_wake(p->network, on_wake, p);
@@ -131,7 +131,7 @@ void fleet_peers_disturb(struct fleet *f)
         f->figures->peer_stops++;
         dotnet_peer_stop(p->dotnet);
     } else if (what < 8) {
-        scripted_cut(p->network, chance(f, 40));
+        scripted_cut(p->network, roll(f, 40));
     }
 }
 

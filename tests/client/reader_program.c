@@ -91,7 +91,8 @@ static void put_many(struct scene *s, int from, int to)
 }
 
 /* POST /_runnel/split or merge. */
-static void reshape(struct scene *s, const char *how, const char *members)
+static void split_or_merge(struct scene *s, const char *how,
+                           const char *members)
 {
     const runnel_header json = { "content-type", "application/json" };
     char path[64], body[200];
@@ -160,7 +161,7 @@ static void every_start_and_scope(void)
     size_t sum = 0;
 
     scene_open(&s, "/pk", 0);
-    reshape(&s, "split", "\"range\":0");
+    split_or_merge(&s, "split", "\"range\":0");
     put_many(&s, 0, 40);
     expect(whole(&s, NULL) == 40, "the beginning");
     o.start = RUNNEL_START_NOW;
@@ -226,7 +227,7 @@ static void a_token_through_a_split_and_a_merge(void)
         runnel_batch *batch = NULL;
 
         if (i == 2)
-            reshape(&s, "split", "\"range\":0");
+            split_or_merge(&s, "split", "\"range\":0");
         if (!must(runnel_feed_next(feed, 0, &batch, &error), "next"))
             break;
         seen += runnel_batch_count(batch);
@@ -235,7 +236,7 @@ static void a_token_through_a_split_and_a_merge(void)
     token = strdup(runnel_feed_token(feed));
     runnel_feed_close(feed);
     put_many(&s, 30, 35);
-    reshape(&s, "merge", "\"range\":1,\"with\":2");
+    split_or_merge(&s, "merge", "\"range\":1,\"with\":2");
     o.token = token;
     expect(whole(&s, &o) == 35 - seen, "what the token left");
     free(token);
@@ -327,7 +328,7 @@ static void another_thread_writes_or_cancels(void)
     runnel_feed *feed;
 
     scene_open(&s, "/pk", 0);
-    reshape(&s, "split", "\"range\":0");
+    split_or_merge(&s, "split", "\"range\":0");
     feed = feed_open(&s, &options);
     o.scene = &s;
     expect(pthread_create(&o.thread, NULL, other_run, &o) == 0, "a thread");

@@ -66,12 +66,12 @@ static int64_t now_of(const struct scripted *w)
 
 static int64_t latency(struct scripted *w)
 {
-    return 1 + (int64_t)rn_prng_below(&w->chance, (uint64_t)w->latency_ns);
+    return 1 + (int64_t)rn_prng_below(&w->prng, (uint64_t)w->latency_ns);
 }
 
 static bool happens(struct scripted *w, unsigned per_mille)
 {
-    return per_mille && rn_prng_below(&w->chance, 1000) < per_mille;
+    return per_mille && rn_prng_below(&w->prng, 1000) < per_mille;
 }
 
 /* ---- flights ------------------------------------------------------------- */
@@ -152,25 +152,24 @@ static void fate_draw(struct scripted *w, struct scripted_flight *f)
     const struct scripted_faults *faults = &w->faults;
 
     if (happens(w, faults->lose_request))
-        f->fate =
-            rn_prng_percent(&w->chance, 50) ? FATE_UNREACHABLE : FATE_LOST;
+        f->fate = rn_prng_percent(&w->prng, 50) ? FATE_UNREACHABLE : FATE_LOST;
     else if (happens(w, faults->lose_answer))
         f->fate = FATE_UNANSWERED;
     else if (happens(w, faults->truncate))
         f->fate = FATE_TRUNCATED;
     else if (happens(w, faults->refuse)) {
         f->fate = FATE_REFUSED;
-        f->refusal = statuses[rn_prng_below(&w->chance, 5)];
+        f->refusal = statuses[rn_prng_below(&w->prng, 5)];
     }
     if (happens(w, faults->delay))
         f->due_ns +=
-            (int64_t)rn_prng_below(&w->chance, faults->delay_ms + 1) * 1000000;
+            (int64_t)rn_prng_below(&w->prng, faults->delay_ms + 1) * 1000000;
 }
 
 /* What a gateway says of itself.  A 408 may hide that the service did it. */
 static void refuse(struct scripted *w, struct scripted_flight *f)
 {
-    if (f->refusal == 408 && rn_prng_percent(&w->chance, 50))
+    if (f->refusal == 408 && rn_prng_percent(&w->prng, 50))
         service_handle(w->service, &f->q, false, &f->a);
     f->a.header_count = 0;
     service_refuse(&f->a, f->refusal,
@@ -180,7 +179,7 @@ static void refuse(struct scripted *w, struct scripted_flight *f)
                    "Not now.");
     if (f->refusal == 429)
         service_say(&f->a, RN_HEADER_RETRY_AFTER_MS, "%lu",
-                    (unsigned long)rn_prng_below(&w->chance, 100));
+                    (unsigned long)rn_prng_below(&w->prng, 100));
 }
 
 static void wake(struct scripted_flight *f)
@@ -507,7 +506,7 @@ static const struct rn_network_ops end_ops = { .open = end_open,
 void scripted_init(struct scripted *w, struct service *service, uint64_t seed)
 {
     *w = (struct scripted){ .service = service, .latency_ns = 2000000 };
-    rn_prng_init(&w->chance, seed);
+    rn_prng_init(&w->prng, seed);
 }
 
 void scripted_release(struct scripted *w)

@@ -38,7 +38,7 @@ struct scripted_faults {
 
 struct scripted {
     struct service *service;
-    struct rn_prng chance;
+    struct rn_prng prng;
     struct scripted_faults faults;
     int64_t latency_ns;              /* of one way, at most; drawn */
     struct scripted_flight *flights; /* in the order of their start */

@@ -13,7 +13,7 @@
  *            A token of what has not been yet is refused, and no other
  *   unique   no two writes have one LSN
  *   phantom  nothing is seen that nobody wrote, nor under another LSN
- *   feed     a page is of a stretch of keys.  Its items do not fall, lie in
+ *   feed     a page is of an interval of keys.  Its items do not fall, lie in
  *            its interval, are of its keys, are what was written and what is
  *            there, each once; what is missing in it was replaced or deleted,
  *            so that no transaction is divided; there are no more of them than

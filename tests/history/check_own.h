@@ -42,10 +42,10 @@ static inline bool check_succeeded(const entry *e)
     return e->status >= 200 && e->status < 300;
 }
 
-/* Is a key in the stretch of a page or a restore? */
-static inline bool check_has_key(const entry *stretch, uint32_t key)
+/* Is a key in the interval of a page or a restore? */
+static inline bool check_has_key(const entry *interval, uint32_t key)
 {
-    return key >= stretch->key && key - stretch->key < stretch->keys;
+    return key >= interval->key && key - interval->key < interval->keys;
 }
 
 void check_tell(const struct check *c, size_t *counter, const char *kind,

@@ -56,7 +56,7 @@ static struct simulated_history *falsify(const struct falsification *l,
                                          uint64_t seed, bool is_restored)
 {
     struct simulated_history *w = simulated_make(seed, is_restored);
-    size_t at = rn_prng_below(&w->chance, w->count);
+    size_t at = rn_prng_below(&w->prng, w->count);
 
     for (size_t i = 0; i < w->count; i++)
         if (l->apply(w, &w->log[(at + i) % w->count]))

@@ -29,7 +29,8 @@
 enum {
     WRITERS = 8,
     READERS = 12,
-    ALL = WRITERS + READERS + 2, /* one reshapes, one begins and ends */
+    ALL =
+        WRITERS + READERS + 2, /* one splits and merges, one begins and ends */
     KEYS = 256,
     SLOTS = 80, /* documents of a key */
     GROUP = 100,
@@ -66,9 +67,9 @@ static void *run_writer(void *arg)
 
 static unsigned draw_max(struct client *c)
 {
-    if (rn_prng_percent(&c->chance, 40))
+    if (rn_prng_percent(&c->prng, 40))
         return 1;
-    return 1 + (unsigned)rn_prng_below(&c->chance, PAGE_MAX);
+    return 1 + (unsigned)rn_prng_below(&c->prng, PAGE_MAX);
 }
 
 static void *run_reader(void *arg)
@@ -76,7 +77,7 @@ static void *run_reader(void *arg)
     struct client *c = arg;
     uint32_t which = c->number - WRITERS;
     enum reader_kind kind = (enum reader_kind)(which % 4);
-    uint32_t key = (uint32_t)rn_prng_below(&c->chance, KEYS / 2);
+    uint32_t key = (uint32_t)rn_prng_below(&c->prng, KEYS / 2);
     struct reader r;
 
     if (kind != READER_KEY && kind != READER_EPKS)
@@ -87,8 +88,8 @@ static void *run_reader(void *arg)
                                       : KEYS,
                 which >= 8);
     while (!c->broken && !atomic_load(&load.over)) {
-        unsigned wait_s = rn_prng_percent(&c->chance, 30);
-        uint64_t dice = rn_prng_below(&c->chance, 1000);
+        unsigned wait_s = rn_prng_percent(&c->prng, 30);
+        uint64_t dice = rn_prng_below(&c->prng, 1000);
 
         if (!reader_step(&r, draw_max(c), wait_s))
             usleep(2000);

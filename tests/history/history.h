@@ -6,7 +6,7 @@
  * monotonic clock.
  *
  * Keys are numbered in the order of their EPKs, so that a range, an interval, a
- * key and a whole container are all a stretch of keys.
+ * key and a whole container are all an interval of keys.
  */
 #ifndef RN_TEST_HISTORY_H
 #define RN_TEST_HISTORY_H

@@ -70,7 +70,7 @@ static void *run_reader(void *arg)
 
     reader_init(&r, c, kind, 0, kind == READER_KEY ? 1 : KEYS, false);
     while (!c->broken && !atomic_load(&load.over))
-        if (!reader_step(&r, 1 + (unsigned)rn_prng_below(&c->chance, PAGE_MAX),
+        if (!reader_step(&r, 1 + (unsigned)rn_prng_below(&c->prng, PAGE_MAX),
                          0))
             usleep(1000);
     return NULL;

@@ -95,25 +95,25 @@ static void draw(struct errand *a)
         HISTORY_UPSERT, HISTORY_REPLACE, HISTORY_REPLACE, HISTORY_PATCH,
         HISTORY_PATCH,  HISTORY_CREATE,  HISTORY_CREATE,  HISTORY_DELETE,
     };
-    struct rn_prng *chance = &a->c->chance;
+    struct rn_prng *prng = &a->c->prng;
     struct history_entry *e = &a->e[0];
 
-    e->document = (uint32_t)rn_prng_below(chance, MIXED_LOAD_DOCUMENTS);
-    e->op = ops[rn_prng_below(chance, sizeof(ops))];
-    if (rn_prng_percent(chance, 50))
+    e->document = (uint32_t)rn_prng_below(prng, MIXED_LOAD_DOCUMENTS);
+    e->op = ops[rn_prng_below(prng, sizeof(ops))];
+    if (rn_prng_percent(prng, 50))
         e->document %= FEW;
     if (!is_read(e) && e->op != HISTORY_DELETE)
         e->token = next_token();
-    if (e->op >= HISTORY_REPLACE && rn_prng_percent(chance, 70))
+    if (e->op >= HISTORY_REPLACE && rn_prng_percent(prng, 70))
         draw_condition(a);
     if (e->document < EVEN &&
         (e->op == HISTORY_UPSERT || e->op == HISTORY_QUERY) &&
-        rn_prng_percent(chance, e->op == HISTORY_QUERY ? 50 : 25))
+        rn_prng_percent(prng, e->op == HISTORY_QUERY ? 50 : 25))
         a->count = 2;
     a->chain = chain_of(a->c);
     if (a->chain) {
         e->flags = HISTORY_SESSION;
-        if (is_read(e) && rn_prng_percent(chance, 1))
+        if (is_read(e) && rn_prng_percent(prng, 1))
             e->flags |= HISTORY_AHEAD;
     }
 }
@@ -145,7 +145,7 @@ static void print_whole(const struct errand *a, size_t i, char out[128])
 /* Its condition is one of the header or one of the patch. */
 static void print_patch(struct errand *a)
 {
-    bool in_body = a->condition.token && rn_prng_percent(&a->c->chance, 50);
+    bool in_body = a->condition.token && rn_prng_percent(&a->c->prng, 50);
     int n = 0;
 
     if (in_body) {

@@ -53,7 +53,7 @@ static bool meets(const struct lease *l, uint32_t key, uint32_t keys)
     return l->key < key + keys && key < l->key + l->keys;
 }
 
-/* The earliest place of all that have something of a stretch of keys. */
+/* The earliest place of all that have something of an interval of keys. */
 static struct lease inherit(const struct places *from, uint32_t range,
                             uint32_t key, uint32_t keys)
 {
@@ -349,8 +349,8 @@ static struct lease place_of_key(const struct places *token, uint32_t key)
     return out;
 }
 
-/* A page of one range is one of each stretch of keys that was at one place. */
-static void note_stretches(struct reader *r, const struct history_entry *page,
+/* A page of one range is one of each interval of keys that was at one place. */
+static void note_intervals(struct reader *r, const struct history_entry *page,
                            const struct answer *a, struct part to,
                            uint64_t point)
 {
@@ -411,7 +411,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
     page.max = n > 1 || r->before.count > 1 ? 0 : max;
     for (size_t i = 0; i < n; i++) {
         if (i < alive && !r->c->broken)
-            note_stretches(r, &page, &a, to[i], points[i].lsn);
+            note_intervals(r, &page, &a, to[i], points[i].lsn);
         add(r, (struct lease){ .range = to[i].range, .place = to[i].lsn });
     }
     rn_buf_release(&body);
@@ -420,7 +420,7 @@ static bool read_all(struct reader *r, unsigned max, unsigned wait_s)
 
 bool reader_step(struct reader *r, unsigned max, unsigned wait_s)
 {
-    size_t first = rn_prng_below(&r->c->chance, r->now.count);
+    size_t first = rn_prng_below(&r->c->prng, r->now.count);
 
     if (r->kind == READER_ALL)
         return read_all(r, max, wait_s);

@@ -1,7 +1,7 @@
 /* reader.h -- a reader of a change feed that notes every page it is given.
  *
- * It keeps its places as clients do: a place belongs to a stretch of keys, and
- * is used in whatever ranges hold these keys by then.
+ * It keeps its places as clients do: a place belongs to an interval of keys,
+ * and is used in whatever ranges hold these keys by then.
  *
  *   ranges  by range id.  When one is gone it reads the ranges again and goes
  *           on in each that has taken over, from the earliest place

@@ -180,7 +180,7 @@ void client_init(struct client *c, uint32_t number, uint64_t seed)
                           .fd = -1,
                           .in = RN_BUF_INIT(ANSWER_MAX),
                           .out = RN_BUF_INIT(ANSWER_MAX) };
-    rn_prng_init(&c->chance, seed * 1000 + number);
+    rn_prng_init(&c->prng, seed * 1000 + number);
     if (rn_base64_decode(rn_view_text(well_known), RN_BASE64_STANDARD, key,
                          sizeof(key), &len) ||
         rn_signer_new(rn_view_of(key, len), &c->signer))

@@ -36,7 +36,7 @@ struct client {
     uint32_t number;
     int fd;
     int port; /* its own; 0: the server's, once that is told */
-    struct rn_prng chance;
+    struct rn_prng prng;
     struct rn_signer *signer;
     struct rn_buf in, out;
     struct history_entry *log;

@@ -196,7 +196,7 @@ void shape_change(struct client *c)
 {
     struct shape ranges[SHAPE_RANGES_MAX];
     size_t n = shape_read(c, ranges), at;
-    bool splits = n < 3 || (n < SPLIT_MAX && rn_prng_percent(&c->chance, 50));
+    bool splits = n < 3 || (n < SPLIT_MAX && rn_prng_percent(&c->prng, 50));
     struct request r = { .verb = "POST",
                          .word = "",
                          .link = splits ? "_runnel/split" : "_runnel/merge",
@@ -206,7 +206,7 @@ void shape_change(struct client *c)
 
     if (!n)
         return;
-    at = rn_prng_below(&c->chance, splits ? n : n - 1);
+    at = rn_prng_below(&c->prng, splits ? n : n - 1);
     if (splits)
         snprintf(body, sizeof(body),
                  "{\"container\":\"dbs/h/colls/c\",\"range\":%u}",

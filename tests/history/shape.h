@@ -2,8 +2,8 @@
  * hold them.
  *
  * Ids of ranges are never given twice, so what is learnt of one stays true.
- * Whoever reshapes reads the ranges before each change: no range comes and goes
- * unseen.
+ * The thread that splits and merges reads the ranges before each change: no
+ * range comes and goes unseen.
  *
  * Any thread.
  */

@@ -24,23 +24,23 @@ static bool is_read(const struct history_entry *e)
 static void send(struct simulated_history *w, uint32_t client)
 {
     struct history_entry *e = &w->at[client];
-    uint32_t document = (uint32_t)rn_prng_below(&w->chance, WORLD_DOCUMENTS);
+    uint32_t document = (uint32_t)rn_prng_below(&w->prng, WORLD_DOCUMENTS);
 
     *e = (struct history_entry){ .t0 = ++w->clock,
                                  .t1 = HISTORY_NEVER,
                                  .client = client,
                                  .document = document,
                                  .key = document % KEYS };
-    e->op = (uint16_t)rn_prng_below(&w->chance, HISTORY_PAGE);
+    e->op = (uint16_t)rn_prng_below(&w->prng, HISTORY_PAGE);
     if (!is_read(e) && e->op != HISTORY_DELETE)
         e->token = ++w->next_token;
     if ((e->op == HISTORY_REPLACE || e->op == HISTORY_PATCH) &&
-        rn_prng_percent(&w->chance, 70))
+        rn_prng_percent(&w->prng, 70))
         e->condition = w->known[document];
     if (client % 2) {
         e->flags = HISTORY_SESSION;
         e->demand = w->told[client];
-        if (is_read(e) && rn_prng_percent(&w->chance, 5))
+        if (is_read(e) && rn_prng_percent(&w->prng, 5))
             e->flags |= HISTORY_AHEAD;
     }
 }
@@ -113,7 +113,7 @@ static void decide_both(struct simulated_history *w, struct history_entry *e)
     other.n = 1;
     w->now[other.document] =
         (struct version){ .lsn = e->point, .token = other.token, .n = 1 };
-    if (rn_prng_percent(&w->chance, 10)) {
+    if (rn_prng_percent(&w->prng, 10)) {
         other.n = 0;
         lose(w, &other);
         lose(w, e);
@@ -158,7 +158,7 @@ static size_t look(const struct simulated_history *w,
 
 static void follow(struct simulated_history *w, uint32_t reader)
 {
-    bool of_key = reader % 2, again = rn_prng_percent(&w->chance, 10);
+    bool of_key = reader % 2, again = rn_prng_percent(&w->prng, 10);
     struct history_entry page = { .client = WORLD_CLIENTS + reader,
                                   .keys = of_key ? 1 : KEYS,
                                   .key = of_key,
@@ -179,7 +179,7 @@ static void follow(struct simulated_history *w, uint32_t reader)
     for (size_t i = 0; i < n; i++)
         simulated_add(w, &items[i]);
     w->place[reader] = page.to;
-    if (rn_prng_percent(&w->chance, 20))
+    if (rn_prng_percent(&w->prng, 20))
         w->old[reader] = page.to;
 }
 
@@ -246,7 +246,7 @@ static void kill_and_start(struct simulated_history *w)
 static void end(struct simulated_history *w, struct history_entry *e)
 {
     e->t1 = ++w->clock;
-    if (rn_prng_percent(&w->chance, 3))
+    if (rn_prng_percent(&w->prng, 3))
         lose(w, e);
     else
         tell(w, e);
@@ -258,14 +258,14 @@ static void take(struct simulated_history *w, uint32_t client)
     struct history_entry *e = &w->at[client];
 
     if (!is_read(e) && w->given_up_count < WORLD_GIVEN_UP &&
-        rn_prng_percent(&w->chance, 3)) {
+        rn_prng_percent(&w->prng, 3)) {
         lose(w, e);
         w->given_up[w->given_up_count++] = *e;
         w->phase[client] = 0;
         return;
     }
     decide(w, e);
-    if (e->op == HISTORY_UPSERT && rn_prng_percent(&w->chance, 30)) {
+    if (e->op == HISTORY_UPSERT && rn_prng_percent(&w->prng, 30)) {
         decide_both(w, e);
         w->phase[client] = 0;
     }
@@ -273,10 +273,10 @@ static void take(struct simulated_history *w, uint32_t client)
 
 static void step(struct simulated_history *w)
 {
-    uint32_t client = (uint32_t)rn_prng_below(&w->chance, WORLD_CLIENTS + 2);
+    uint32_t client = (uint32_t)rn_prng_below(&w->prng, WORLD_CLIENTS + 2);
 
     if (client == WORLD_CLIENTS) {
-        follow(w, (uint32_t)rn_prng_below(&w->chance, WORLD_READERS));
+        follow(w, (uint32_t)rn_prng_below(&w->prng, WORLD_READERS));
         return;
     }
     if (client > WORLD_CLIENTS) {
@@ -302,7 +302,7 @@ struct simulated_history *simulated_make(uint64_t seed, bool is_restored)
     struct simulated_history *w = calloc(1, sizeof(*w));
 
     assert_non_null(w);
-    rn_prng_init(&w->chance, seed);
+    rn_prng_init(&w->prng, seed);
     for (int i = 0; i < STEPS; i++) {
         if (i == STEPS / 3 && is_restored)
             back_up(w);

@@ -32,7 +32,7 @@ struct version {
 };
 
 struct simulated_history {
-    struct rn_prng chance;
+    struct rn_prng prng;
     uint64_t clock, lsn, next_token;
     struct version now[WORLD_DOCUMENTS], saved[WORLD_DOCUMENTS];
     uint64_t saved_lsn, begun, ended; /* of the backup */

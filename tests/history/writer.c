@@ -14,14 +14,14 @@ struct writers writers;
 static uint32_t draw_document(struct client *c, uint32_t key)
 {
     return key + server_process.keys *
-                     (uint32_t)rn_prng_below(&c->chance, writers.slots);
+                     (uint32_t)rn_prng_below(&c->prng, writers.slots);
 }
 
 static uint32_t draw_key(struct client *c)
 {
     return c->number +
            writers.count * (uint32_t)rn_prng_below(
-                               &c->chance, server_process.keys / writers.count);
+                               &c->prng, server_process.keys / writers.count);
 }
 
 static struct history_entry draw_upsert(struct client *c, uint32_t key,
@@ -236,7 +236,7 @@ static void transact(struct client *c, struct rn_buf *text)
     rn_buf_clear(text);
     for (uint32_t i = 0; i < writers.group; i++) {
         group[i] = draw_upsert(c, key, i);
-        if (i > 1 && i < writers.group - 1 && rn_prng_percent(&c->chance, 5) &&
+        if (i > 1 && i < writers.group - 1 && rn_prng_percent(&c->prng, 5) &&
             group[i - 1].op == HISTORY_UPSERT) {
             group[i].op = HISTORY_DELETE;
             group[i].token = 0;
@@ -255,7 +255,7 @@ static void transact(struct client *c, struct rn_buf *text)
         note_group(c, group);
 }
 
-/* One of its keys in a stretch of them; false if it has none there. */
+/* One of its keys in an interval of them; false if it has none there. */
 static bool draw_key_of(struct client *c, const struct shape *s, uint32_t *out)
 {
     uint32_t first =
@@ -265,10 +265,10 @@ static bool draw_key_of(struct client *c, const struct shape *s, uint32_t *out)
 
     if (first >= end)
         return false;
-    *out = first + writers.count *
-                       (uint32_t)rn_prng_below(
-                           &c->chance,
-                           (end - first + writers.count - 1) / writers.count);
+    *out = first +
+           writers.count *
+               (uint32_t)rn_prng_below(
+                   &c->prng, (end - first + writers.count - 1) / writers.count);
     return true;
 }
 
@@ -291,7 +291,7 @@ static void write_bulk(struct client *c, struct rn_buf *text)
     uint32_t key;
     char more[256];
 
-    s = n ? &ranges[rn_prng_below(&c->chance, n)] : NULL;
+    s = n ? &ranges[rn_prng_below(&c->prng, n)] : NULL;
     if (!s || s->keys / writers.count * writers.slots < 2 * writers.group)
         return; /* too few documents of its own */
     rn_buf_clear(text);
@@ -365,7 +365,7 @@ void writer_init(struct rn_buf *text)
 
 void writer_step(struct client *c, struct rn_buf *text)
 {
-    uint64_t dice = rn_prng_below(&c->chance, 100);
+    uint64_t dice = rn_prng_below(&c->prng, 100);
 
     if (dice < 60)
         transact(c, text);

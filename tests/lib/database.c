@@ -104,7 +104,7 @@ struct order {
         struct rn_document_write write;
         struct rn_index_change index;
         struct rn_purge purge;
-        struct rn_split_merge reshape;
+        struct rn_split_merge split_merge;
     } of;
 };
 
@@ -331,17 +331,17 @@ enum rn_code run_purge(struct database *d, const struct rn_object *c,
     return wait_end(d, &o.wait, rn_purge_start(d->engine, &o.of.purge, NULL));
 }
 
-enum rn_code run_reshape(struct database *d, const struct rn_object *c,
-                         const struct rn_split_merge *like)
+enum rn_code run_split_merge(struct database *d, const struct rn_object *c,
+                             const struct rn_split_merge *like)
 {
-    struct order o = { .of.reshape = *like };
+    struct order o = { .of.split_merge = *like };
     enum rn_code rc;
 
     order_begin(&o);
-    o.of.reshape.container = c->container;
-    rc = rn_split_merge_start(d->engine, &o.of.reshape, NULL);
+    o.of.split_merge.container = c->container;
+    rc = rn_split_merge_start(d->engine, &o.of.split_merge, NULL);
     rc = wait_end(d, &o.wait, rc);
-    rn_split_merge_release(&o.of.reshape);
+    rn_split_merge_release(&o.of.split_merge);
     return rc;
 }
 

@@ -96,8 +96,8 @@ enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
  * asked; its container is the one given. */
 enum rn_code run_purge(struct database *d, const struct rn_object *c,
                        const struct rn_pk *pk);
-enum rn_code run_reshape(struct database *d, const struct rn_object *c,
-                         const struct rn_split_merge *like);
+enum rn_code run_split_merge(struct database *d, const struct rn_object *c,
+                             const struct rn_split_merge *like);
 enum rn_code run_index_change(struct database *d, const struct rn_object *c,
                               const struct rn_index_change *like);
 

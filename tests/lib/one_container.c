@@ -74,7 +74,7 @@ void one_container_redefine(const char *definition)
 
 enum rn_code one_container_split_merge(const struct rn_split_merge *like)
 {
-    enum rn_code rc = run_reshape(&db, one_container, like);
+    enum rn_code rc = run_split_merge(&db, one_container, like);
 
     one_container_refresh();
     return rc;

@@ -218,7 +218,7 @@ static void done(struct rn_operation *op, enum rn_code rc,
 /* Different keys, so that an operation does not see its own writes. */
 static void draw_keys(struct client *c)
 {
-    uint64_t first = rn_prng_below(c->all->chance, CLIENT_KEYS);
+    uint64_t first = rn_prng_below(c->all->prng, CLIENT_KEYS);
 
     for (unsigned i = 0; i < c->writes; i++)
         c->key[i] = (int)((first + i * 7) % CLIENT_KEYS);
@@ -232,8 +232,8 @@ static void draw_operation(struct client *c)
         [BATCH_FAILS] = RN_OPERATION_MULTI,
         [SLICE] = RN_OPERATION_MULTI | RN_OPERATION_BACKGROUND,
     };
-    struct rn_prng *chance = c->all->chance;
-    unsigned kind = (unsigned)rn_prng_below(chance, KINDS + 2);
+    struct rn_prng *prng = c->all->prng;
+    unsigned kind = (unsigned)rn_prng_below(prng, KINDS + 2);
 
     if (kind >= KINDS)
         kind = PUT;
@@ -242,13 +242,12 @@ static void draw_operation(struct client *c)
     };
     c->seen_len = c->effect_len = 0; /* it may never run */
     c->id = ++c->all->next_id;
-    c->writes =
-        kind == PUT || kind == DEL
-            ? 1
-            : 2 + (unsigned)rn_prng_below(chance, CLIENT_WRITES_MAX - 1);
+    c->writes = kind == PUT || kind == DEL
+                    ? 1
+                    : 2 + (unsigned)rn_prng_below(prng, CLIENT_WRITES_MAX - 1);
     c->fail_at = CLIENT_WRITES_MAX;
     if (kind == BATCH_FAILS || kind == SLOPPY)
-        c->fail_at = (unsigned)rn_prng_below(chance, c->writes);
+        c->fail_at = (unsigned)rn_prng_below(prng, c->writes);
     draw_keys(c);
     for (unsigned i = 0; i < c->writes; i++)
         c->del[i] = kind == DEL || (kind != PUT && i % 3 == 2);
@@ -260,14 +259,14 @@ static int64_t think(void *context)
 
     for (int i = 0; i < CLIENTS; i++) {
         struct client *one = &c->client[i];
-        if (one->busy || rn_prng_percent(c->chance, 40))
+        if (one->busy || rn_prng_percent(c->prng, 40))
             continue;
         draw_operation(one);
         one->busy = true;
         if (rn_committer_queue(c->committer, &one->op))
             clients_wrong(c, "an operation is not taken");
     }
-    return (int64_t)rn_prng_below(c->chance, THINK_NS_MAX);
+    return (int64_t)rn_prng_below(c->prng, THINK_NS_MAX);
 }
 
 static int64_t look(void *context)
@@ -280,13 +279,12 @@ static int64_t look(void *context)
         clients_wrong(c, "a reader sees what was not answered, or misses what "
                          "was");
     c->reads++;
-    return (int64_t)rn_prng_below(c->chance, 4 * THINK_NS_MAX);
+    return (int64_t)rn_prng_below(c->prng, 4 * THINK_NS_MAX);
 }
 
 void clients_init(struct clients *c, struct rn_sim *sim)
 {
-    *c = (struct clients){ .env = rn_sim_env(sim),
-                           .chance = rn_sim_chance(sim) };
+    *c = (struct clients){ .env = rn_sim_env(sim), .prng = rn_sim_prng(sim) };
     for (int i = 0; i < CLIENTS; i++)
         c->client[i].all = c;
 }

@@ -45,7 +45,7 @@ struct client {
 
 struct clients {
     struct rn_env *env;
-    struct rn_prng *chance;
+    struct rn_prng *prng;
     struct rn_store *store;
     struct rn_committer *committer;
     struct rn_task task, reader;

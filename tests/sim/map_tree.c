@@ -22,7 +22,7 @@ enum {
     COPY_MAX = 1 << 24,
 };
 
-/* The stretch of the file that a pinned copy has. */
+/* The extent of the file that a pinned copy has. */
 struct rn_map_pin {
     struct rn_map_pin *next;
     uint64_t offset, len;
@@ -111,7 +111,7 @@ static uint64_t blocks(uint64_t len)
     return (len + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* The first stretch of `len` bytes, behind the first block, that no pin has. */
+/* The first extent of `len` bytes, behind the first block, that no pin has. */
 static uint64_t find_free(const struct tree_map *m, uint64_t len)
 {
     uint64_t at = BLOCK;

@@ -4,7 +4,7 @@
  * instead: the tree of store/tree.h, and a file of the env that holds copies of
  * it.  It keeps the promises of map.h in the plainest way:
  *
- *   capture   encodes the tree; a stretch of the file that no pin needs is
+ *   capture   encodes the tree; an extent of the file that no pin needs is
  *             chosen for the copy
  *   flush     writes the copy there, a slice a call, and syncs
  *   open      reads the copy that the image names, and checks its sum

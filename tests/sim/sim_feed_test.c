@@ -29,7 +29,8 @@
 enum {
     WRITERS = 3,
     READERS = 6,
-    ALL = WRITERS + READERS + 2, /* one reshapes, one begins and ends */
+    ALL =
+        WRITERS + READERS + 2, /* one splits and merges, one begins and ends */
     KEYS = 12,
     SLOTS = 3,
     GROUP = 3,
@@ -47,7 +48,7 @@ struct shared {
 
 static struct {
     struct rn_sim *sim;
-    struct rn_prng *chance;
+    struct rn_prng *prng;
     struct client clients[ALL];
     struct reader readers[ALL];
     uint64_t haste; /* of all; where it is large nobody waits in vain */
@@ -71,8 +72,7 @@ static void wrong(const char *format, ...)
 
 static void pause_a_while(struct client *c, uint64_t ns)
 {
-    sim_server_sleep(
-        (int64_t)(1 + rn_prng_below(&c->chance, ns / world.haste)));
+    sim_server_sleep((int64_t)(1 + rn_prng_below(&c->prng, ns / world.haste)));
 }
 
 static void run_writer(struct client *c)
@@ -89,16 +89,16 @@ static void run_writer(struct client *c)
 
 static unsigned draw_max(struct client *c)
 {
-    return rn_prng_percent(&c->chance, 40)
+    return rn_prng_percent(&c->prng, 40)
                ? 1
-               : 1 + (unsigned)rn_prng_below(&c->chance, PAGE_MAX);
+               : 1 + (unsigned)rn_prng_below(&c->prng, PAGE_MAX);
 }
 
 static void run_reader(struct client *c)
 {
     struct reader *r = &world.readers[c->number];
     enum reader_kind kind = (enum reader_kind)(c->number % 4);
-    uint32_t key = (uint32_t)rn_prng_below(&c->chance, KEYS / 2);
+    uint32_t key = (uint32_t)rn_prng_below(&c->prng, KEYS / 2);
 
     if (kind != READER_KEY && kind != READER_EPKS)
         key = 0;
@@ -106,15 +106,15 @@ static void run_reader(struct client *c)
                 kind == READER_KEY    ? 1
                 : kind == READER_EPKS ? KEYS / 2
                                       : KEYS,
-                rn_prng_percent(&c->chance, 20));
+                rn_prng_percent(&c->prng, 20));
     while (!c->broken && !world.is_over) {
-        unsigned wait_s = rn_prng_percent(&c->chance, 60) ? WAIT_S : 0;
+        unsigned wait_s = rn_prng_percent(&c->prng, 60) ? WAIT_S : 0;
 
         if (!reader_step(r, draw_max(c), wait_s))
             pause_a_while(c, 200 * MS);
-        if (rn_prng_percent(&c->chance, 10))
+        if (rn_prng_percent(&c->prng, 10))
             reader_save(r);
-        if (rn_prng_percent(&c->chance, 5))
+        if (rn_prng_percent(&c->prng, 5))
             reader_go_back(r);
     }
     while (!c->broken && reader_step(r, PAGE_MAX, 0))
@@ -124,7 +124,7 @@ static void run_reader(struct client *c)
 static void run_shaper(struct client *c)
 {
     while (!c->broken && !world.is_over) {
-        uint64_t times = 1 + rn_prng_below(&c->chance, 4);
+        uint64_t times = 1 + rn_prng_below(&c->prng, 4);
 
         pause_a_while(c, 1000 * MS);
         while (times--) /* faster than entries come home */
@@ -177,7 +177,7 @@ static bool open_somehow(struct shared *shared)
 
 static void end_life(struct shared *shared)
 {
-    if (rn_prng_percent(world.chance, 70))
+    if (rn_prng_percent(world.prng, 70))
         rn_sim_cut_after(world.sim, 0);
     sim_server_close();
     if (rn_sim_is_cut(world.sim)) {
@@ -190,10 +190,10 @@ static void end_life(struct shared *shared)
 
 static void live(struct shared *shared)
 {
-    uint64_t steps = rn_prng_below(world.chance, STEPS_MAX);
+    uint64_t steps = rn_prng_below(world.prng, STEPS_MAX);
 
-    if (rn_prng_percent(world.chance, 60))
-        rn_sim_cut_after(world.sim, 1 + rn_prng_below(world.chance, 400));
+    if (rn_prng_percent(world.prng, 60))
+        rn_sim_cut_after(world.sim, 1 + rn_prng_below(world.prng, 400));
     if (!open_somehow(shared))
         return;
     while (steps-- && rn_sim_step(world.sim))
@@ -214,7 +214,7 @@ static bool run_to_end(const char *what)
 
 static void run_world(struct shared *shared)
 {
-    uint64_t lives = 2 + rn_prng_below(world.chance, 3);
+    uint64_t lives = 2 + rn_prng_below(world.prng, 3);
 
     if (!open_somehow(shared))
         return;
@@ -288,9 +288,9 @@ static bool run_seed(uint64_t seed, void *all, bool trace)
 
     memset(&world, 0, sizeof(world));
     world.sim = rn_sim_new(seed);
-    world.chance = rn_sim_chance(world.sim);
+    world.prng = rn_sim_prng(world.sim);
     world.is_trace = trace;
-    world.haste = rn_prng_percent(world.chance, 50) ? 1 : 200;
+    world.haste = rn_prng_percent(world.prng, 50) ? 1 : 200;
     if (trace)
         rn_sim_trace(world.sim, print_line, NULL);
     server_process.keys = KEYS;

@@ -121,7 +121,7 @@ static int64_t step(void *context)
         if (is_ready(&world.fibers[i]))
             ready[n++] = &world.fibers[i];
     if (n)
-        enter(ready[rn_prng_below(rn_sim_chance(world.sim), n)]);
+        enter(ready[rn_prng_below(rn_sim_prng(world.sim), n)]);
     now = rn_mono_ns(world.env);
     for (size_t i = 0; i < world.count; i++) {
         struct fiber *f = &world.fibers[i];

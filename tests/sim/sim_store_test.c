@@ -31,7 +31,7 @@ struct shared {
 
 struct world {
     struct rn_sim *sim;
-    struct rn_prng *chance;
+    struct rn_prng *prng;
     struct clients clients;
     struct rn_store *store;
     bool faulty; /* calls fail in this life */
@@ -48,13 +48,13 @@ static void draw_fault(struct world *w)
         RN_SIM_SPACE, RN_SIM_PREAD,   RN_SIM_SIZE,   RN_SIM_SYNC_DIR,
     };
     enum rn_sim_call call =
-        calls[rn_prng_below(w->chance, sizeof(calls) / sizeof(calls[0]))];
+        calls[rn_prng_below(w->prng, sizeof(calls) / sizeof(calls[0]))];
     bool common = call == RN_SIM_PWRITE || call == RN_SIM_SYNC ||
                   call == RN_SIM_PREAD || call == RN_SIM_SIZE;
 
-    rn_sim_fail(w->sim, call, 1 + rn_prng_below(w->chance, common ? 80 : 8),
-                rn_prng_percent(w->chance, 50) ? EIO : ENOSPC,
-                rn_prng_percent(w->chance, 70) ? RN_SIM_ONCE : RN_SIM_FOR_EVER);
+    rn_sim_fail(w->sim, call, 1 + rn_prng_below(w->prng, common ? 80 : 8),
+                rn_prng_percent(w->prng, 50) ? EIO : ENOSPC,
+                rn_prng_percent(w->prng, 70) ? RN_SIM_ONCE : RN_SIM_FOR_EVER);
     w->faulty = true;
     atomic_fetch_add(&w->shared->faults, 1);
 }
@@ -63,13 +63,13 @@ static void draw_trouble(struct world *w)
 {
     /* Often soon: what opening made of the last life's trouble is not yet
      * buried under new records then. */
-    uint64_t calls = rn_prng_percent(w->chance, 50) ? 60 : 250;
+    uint64_t calls = rn_prng_percent(w->prng, 50) ? 60 : 250;
 
-    if (rn_prng_percent(w->chance, 60))
-        rn_sim_cut_after(w->sim, 1 + rn_prng_below(w->chance, calls));
-    if (rn_prng_percent(w->chance, 40))
+    if (rn_prng_percent(w->prng, 60))
+        rn_sim_cut_after(w->sim, 1 + rn_prng_below(w->prng, calls));
+    if (rn_prng_percent(w->prng, 40))
         draw_fault(w);
-    rn_sim_spoil(w->sim, rn_prng_percent(w->chance, 30) ? 40 : 0);
+    rn_sim_spoil(w->sim, rn_prng_percent(w->prng, 30) ? 40 : 0);
 }
 
 static void end_trouble(struct world *w)
@@ -116,7 +116,7 @@ static bool open_somehow(struct world *w)
     enum rn_code rc = open_store(w, &err);
 
     if (rc && (w->faulty || rn_sim_is_cut(w->sim))) {
-        if (rn_sim_is_cut(w->sim) || rn_prng_percent(w->chance, 30)) {
+        if (rn_sim_is_cut(w->sim) || rn_prng_percent(w->prng, 30)) {
             rn_sim_cut_after(w->sim, 0);
             lose_power(w);
         }
@@ -133,7 +133,7 @@ static bool open_somehow(struct world *w)
 static void fill_up(struct world *w)
 {
     struct rn_env *env = rn_sim_env(w->sim);
-    uint64_t limit = rn_prng_below(w->chance, 1 << 20), before;
+    uint64_t limit = rn_prng_below(w->prng, 1 << 20), before;
     int64_t until;
 
     rn_sim_disk_limit(w->sim, limit);
@@ -160,13 +160,13 @@ static void live(struct world *w)
         clients_wrong(&w->clients, "%s", err.text);
         return;
     }
-    if (rn_prng_percent(w->chance, 25))
+    if (rn_prng_percent(w->prng, 25))
         fill_up(w);
     for (int i = 0; i < STEPS_MAX && !w->clients.wrong[0]; i++) {
         if (!rn_sim_step(w->sim))
             break;
     }
-    if (rn_prng_percent(w->chance, 30))
+    if (rn_prng_percent(w->prng, 30))
         rn_sim_cut_after(w->sim, 0);
     clients_stop(&w->clients);
     rn_store_close(w->store);
@@ -178,7 +178,7 @@ static void one_life(struct world *w)
     draw_trouble(w);
     if (open_somehow(w))
         live(w);
-    if (rn_sim_is_cut(w->sim) || rn_prng_percent(w->chance, 50)) {
+    if (rn_sim_is_cut(w->sim) || rn_prng_percent(w->prng, 50)) {
         rn_sim_cut_after(w->sim, 0);
         lose_power(w);
     }
@@ -199,11 +199,11 @@ static bool run_seed(uint64_t seed, void *all, bool trace)
     struct world w = { .sim = rn_sim_new(seed), .shared = shared };
     uint64_t lives;
 
-    w.chance = rn_sim_chance(w.sim);
+    w.prng = rn_sim_prng(w.sim);
     if (trace)
         rn_sim_trace(w.sim, print_line, NULL);
     clients_init(&w.clients, w.sim);
-    lives = 3 + rn_prng_below(w.chance, 5);
+    lives = 3 + rn_prng_below(w.prng, 5);
     for (uint64_t i = 0; i < lives && !w.clients.wrong[0]; i++)
         one_life(&w);
     if (!w.clients.wrong[0] && rn_sim_open_files(w.sim))

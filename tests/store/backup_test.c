@@ -39,7 +39,7 @@ static struct {
     struct rn_store *store;
     uint64_t groups;  /* acknowledged */
     uint32_t busy_ms; /* 0: the usual */
-} lab;
+} fixture;
 
 /* ---- content ------------------------------------------------------------- */
 
@@ -66,11 +66,11 @@ static struct rn_view value_text(uint64_t group, uint64_t key, char out[8192])
 static enum rn_code write_next(struct rn_err *err)
 {
     static char value[8192];
-    uint64_t group = lab.groups + 1;
+    uint64_t group = fixture.groups + 1;
     struct rn_txn *t = NULL;
     char key[16];
-    enum rn_code rc =
-        rn_txn_begin(lab.store, RN_TXN_WRITE, (struct rn_lock){ 0 }, &t, err);
+    enum rn_code rc = rn_txn_begin(fixture.store, RN_TXN_WRITE,
+                                   (struct rn_lock){ 0 }, &t, err);
 
     if (rc)
         return rc;
@@ -84,7 +84,7 @@ static enum rn_code write_next(struct rn_err *err)
         rn_txn_put(t, RN_LIT("n"), rn_view_of(&group, sizeof(group))), RN_OK);
     rc = rn_txn_commit(t, err);
     if (!rc)
-        __atomic_store_n(&lab.groups, group, __ATOMIC_RELEASE);
+        __atomic_store_n(&fixture.groups, group, __ATOMIC_RELEASE);
     return rc;
 }
 
@@ -144,7 +144,7 @@ static void open_store(bool manual)
 {
     struct rn_store_opts opts = {
         .env = &store_clock.env,
-        .where = lab.from,
+        .where = fixture.from,
         .manual = manual,
         .segment_bytes = 512 << 10,
         .wal_bytes = LOG,
@@ -152,11 +152,11 @@ static void open_store(bool manual)
         .checkpoint_ms = 50,
         .reserve_bytes = 1 << 20,
         .ahead_bytes = 1 << 20, /* small: many transactions of the map */
-        .busy_ms = lab.busy_ms,
+        .busy_ms = fixture.busy_ms,
     };
     struct rn_err err = { 0 };
 
-    if (rn_store_open("local", &opts, &lab.store, &err))
+    if (rn_store_open("local", &opts, &fixture.store, &err))
         fail_msg("%s", err.text);
 }
 
@@ -164,7 +164,7 @@ static void checkpoint(void)
 {
     struct rn_err err = { 0 };
 
-    if (rn_local_checkpoint((struct rn_local *)lab.store, &err))
+    if (rn_local_checkpoint((struct rn_local *)fixture.store, &err))
         fail_msg("%s", err.text);
 }
 
@@ -174,13 +174,13 @@ static int setup(void **state)
 
     (void)state;
     number++;
-    snprintf(lab.from, PATH, "%s/%d", home, number);
-    snprintf(lab.copy, PATH, "%s/%d.copy", home, number);
-    snprintf(lab.restored, PATH, "%s/%d.restored", home, number);
-    lab.groups = 0;
-    lab.busy_ms = 0;
+    snprintf(fixture.from, PATH, "%s/%d", home, number);
+    snprintf(fixture.copy, PATH, "%s/%d.copy", home, number);
+    snprintf(fixture.restored, PATH, "%s/%d.restored", home, number);
+    fixture.groups = 0;
+    fixture.busy_ms = 0;
     open_store(true);
-    while (lab.groups < FIRST_GROUPS)
+    while (fixture.groups < FIRST_GROUPS)
         write_group();
     checkpoint();
     write_group();
@@ -192,8 +192,8 @@ static int teardown(void **state)
     (void)state;
     rn_fault_guard_install(); /* cmocka has taken the signals for itself again
                                */
-    rn_store_close(lab.store);
-    lab.store = NULL;
+    rn_store_close(fixture.store);
+    fixture.store = NULL;
     return 0;
 }
 
@@ -275,7 +275,7 @@ static void write_and_checkpoint(void)
 static void restart(void)
 {
     write_and_checkpoint();
-    rn_store_close(lab.store);
+    rn_store_close(fixture.store);
     open_store(true);
     for (int i = 0; i < 4; i++)
         write_and_checkpoint();
@@ -287,8 +287,8 @@ static void compact(void)
     struct rn_err err = { 0 };
 
     write_some();
-    rn_store_close(lab.store);
-    if (rn_compact(rn_env_real(), lab.from, &done, &err))
+    rn_store_close(fixture.store);
+    if (rn_compact(rn_env_real(), fixture.from, &done, &err))
         fail_msg("%s", err.text);
     open_store(true);
     write_and_checkpoint();
@@ -301,21 +301,21 @@ static void expect_whole(uint64_t least)
     struct rn_verify_counts counts;
     struct rn_err err = { 0 };
 
-    if (rn_verify(rn_env_real(), lab.copy, NULL, NULL, &counts, &err))
+    if (rn_verify(rn_env_real(), fixture.copy, NULL, NULL, &counts, &err))
         fail_msg("%s", err.text);
-    if (rn_restore(rn_env_real(), lab.copy, lab.restored, NULL, &err))
+    if (rn_restore(rn_env_real(), fixture.copy, fixture.restored, NULL, &err))
         fail_msg("%s", err.text);
-    expect_groups(lab.restored, least);
+    expect_groups(fixture.restored, least);
 }
 
 static void copied_while(void (*happens)(void), unsigned times, unsigned skip)
 {
     struct rn_env *env = env_where(happens, times);
-    uint64_t least = lab.groups;
+    uint64_t least = fixture.groups;
     struct rn_err err = { 0 };
 
     watcher.skip = skip;
-    if (rn_backup(env, lab.from, lab.copy, NULL, &err))
+    if (rn_backup(env, fixture.from, fixture.copy, NULL, &err))
         fail_msg("%s", err.text);
     assert_int_equal(watcher.left, 0);
     expect_whole(least);
@@ -337,11 +337,11 @@ static void a_copy_beside_checkpoints_is_whole(void **state)
 static void write_a_log_full(void)
 {
     struct rn_store_status status;
-    uint64_t least = lab.groups + LOG / (WRITES * 1000);
+    uint64_t least = fixture.groups + LOG / (WRITES * 1000);
 
-    while (lab.groups < least)
+    while (fixture.groups < least)
         write_group();
-    rn_store_status(lab.store, &status);
+    rn_store_status(fixture.store, &status);
     assert_true(status.wal_bytes <= LOG);
 }
 
@@ -369,7 +369,7 @@ static void a_copy_that_stands_still_does_not_hold_up_writers(void **state)
 
 static void nor_does_one_that_does_so_later(void **state)
 {
-    struct rn_local *l = (struct rn_local *)lab.store;
+    struct rn_local *l = (struct rn_local *)fixture.store;
 
     (void)state;
     copied_while(stall, 1, 1);
@@ -408,10 +408,11 @@ static void a_copy_that_cannot_be_whole_is_refused(void **state)
     enum rn_code rc;
 
     (void)state;
-    rc = rn_backup(env_where(restart, 1000), lab.from, lab.copy, NULL, &err);
+    rc = rn_backup(env_where(restart, 1000), fixture.from, fixture.copy, NULL,
+                   &err);
     assert_true(rc == RN_CORRUPT || rc == RN_BUSY);
-    assert_non_null(strstr(err.text, lab.from));
-    snprintf(format, sizeof(format), "%s/format", lab.copy);
+    assert_non_null(strstr(err.text, fixture.from));
+    snprintf(format, sizeof(format), "%s/format", fixture.copy);
     assert_int_equal(access(format, F_OK), -1);
 }
 
@@ -424,11 +425,11 @@ static void the_keys_are_copied_for_their_owner_only(void **state)
     struct stat st;
 
     (void)state;
-    assert_int_equal(
-        rn_file_replace(rn_env_real(), lab.from, "keys", RN_LIT(keys), &err),
-        RN_OK);
+    assert_int_equal(rn_file_replace(rn_env_real(), fixture.from, "keys",
+                                     RN_LIT(keys), &err),
+                     RN_OK);
     copied_while(write_some, 1, 0);
-    snprintf(path, sizeof(path), "%s/keys", lab.restored);
+    snprintf(path, sizeof(path), "%s/keys", fixture.restored);
     assert_int_equal(rn_file_slurp(rn_env_real(), path, &copied, &err), RN_OK);
     assert_true(rn_view_eq(rn_buf_view(&copied), RN_LIT(keys)));
     rn_buf_release(&copied);
@@ -447,14 +448,14 @@ static void write_many(void)
  * checkpoint in hands; that one, and those behind it, must not suffer. */
 static void a_copy_may_end_beside_a_checkpoint(void **state)
 {
-    struct rn_local *l = (struct rn_local *)lab.store;
+    struct rn_local *l = (struct rn_local *)fixture.store;
     struct rn_verify_counts counts;
     struct rn_file *copying = NULL;
     struct rn_err err = { 0 };
     char path[PATH + 16];
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/backup", lab.from);
+    snprintf(path, sizeof(path), "%s/backup", fixture.from);
     assert_int_equal(rn_file_open(rn_env_real(), path, RN_OPEN_READ, &copying),
                      0);
     assert_int_equal(rn_env_real()->ops->lock(copying, RN_LOCK_SHARED), 0);
@@ -469,11 +470,11 @@ static void a_copy_may_end_beside_a_checkpoint(void **state)
     checkpoint();
     write_many();
     checkpoint();
-    rn_store_close(lab.store);
-    lab.store = NULL;
-    if (rn_verify(rn_env_real(), lab.from, NULL, NULL, &counts, &err))
+    rn_store_close(fixture.store);
+    fixture.store = NULL;
+    if (rn_verify(rn_env_real(), fixture.from, NULL, NULL, &counts, &err))
         fail_msg("%s", err.text);
-    expect_groups(lab.from, lab.groups);
+    expect_groups(fixture.from, fixture.groups);
 }
 
 static void *write_on(void *stop)
@@ -491,22 +492,22 @@ static void copies_under_load_are_whole(void **state)
     pthread_t writer;
 
     (void)state;
-    rn_store_close(lab.store);
+    rn_store_close(fixture.store);
     open_store(false);
     assert_int_equal(pthread_create(&writer, NULL, write_on, &stop), 0);
     for (int i = 0; i < 3; i++) {
-        uint64_t least = __atomic_load_n(&lab.groups, __ATOMIC_ACQUIRE);
+        uint64_t least = __atomic_load_n(&fixture.groups, __ATOMIC_ACQUIRE);
         struct rn_err err = { 0 };
 
-        if (rn_backup(rn_env_real(), lab.from, lab.copy, NULL, &err))
+        if (rn_backup(rn_env_real(), fixture.from, fixture.copy, NULL, &err))
             fail_msg("%s", err.text);
         expect_whole(least);
-        tracked_dir_remove(lab.copy);
-        tracked_dir_remove(lab.restored);
+        tracked_dir_remove(fixture.copy);
+        tracked_dir_remove(fixture.restored);
     }
     __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     pthread_join(writer, NULL);
-    assert_true(lab.groups > FIRST_GROUPS + 1);
+    assert_true(fixture.groups > FIRST_GROUPS + 1);
 }
 
 static void back_up(struct rn_env *env, const char *from, const char *to)
@@ -522,7 +523,7 @@ static void find_it_held(void)
     struct rn_file *file = NULL;
     char path[PATH + 16];
 
-    snprintf(path, sizeof(path), "%s/backup", lab.from);
+    snprintf(path, sizeof(path), "%s/backup", fixture.from);
     assert_int_equal(rn_file_open(rn_env_real(), path, RN_OPEN_READ, &file), 0);
     assert_int_equal(rn_env_real()->ops->lock(file, RN_LOCK_EXCLUSIVE), EAGAIN);
     rn_file_close(file);
@@ -534,10 +535,10 @@ static void a_store_in_use_is_held_where_one_may_only_read(void **state)
     struct rn_env *env = env_where(find_it_held, 1);
 
     (void)state;
-    watcher.fixed = lab.from;
-    back_up(env, lab.from, lab.copy);
+    watcher.fixed = fixture.from;
+    back_up(env, fixture.from, fixture.copy);
     assert_int_equal(watcher.left, 0);
-    expect_whole(lab.groups);
+    expect_whole(fixture.groups);
 }
 
 static void
@@ -548,14 +549,14 @@ a_copy_that_may_only_be_read_can_be_copied_and_restored(void **state)
     char again[PATH + 16];
 
     (void)state;
-    back_up(env, lab.from, lab.copy);
-    watcher.fixed = lab.copy;
-    snprintf(again, sizeof(again), "%s.again", lab.copy);
-    back_up(env, lab.copy, again);
-    expect_groups(again, lab.groups);
-    if (rn_restore(env, lab.copy, lab.restored, NULL, &err))
+    back_up(env, fixture.from, fixture.copy);
+    watcher.fixed = fixture.copy;
+    snprintf(again, sizeof(again), "%s.again", fixture.copy);
+    back_up(env, fixture.copy, again);
+    expect_groups(again, fixture.groups);
+    if (rn_restore(env, fixture.copy, fixture.restored, NULL, &err))
         fail_msg("%s", err.text);
-    expect_groups(lab.restored, lab.groups);
+    expect_groups(fixture.restored, fixture.groups);
 }
 
 static void a_restore_adds_nothing_to_the_copy(void **state)
@@ -563,9 +564,9 @@ static void a_restore_adds_nothing_to_the_copy(void **state)
     char path[PATH + 16];
 
     (void)state;
-    back_up(rn_env_real(), lab.from, lab.copy);
-    expect_whole(lab.groups);
-    snprintf(path, sizeof(path), "%s/backup", lab.copy);
+    back_up(rn_env_real(), fixture.from, fixture.copy);
+    expect_whole(fixture.groups);
+    snprintf(path, sizeof(path), "%s/backup", fixture.copy);
     assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -576,7 +577,7 @@ static struct rn_file *hold(const char *name)
     struct rn_file *file = NULL;
     char path[PATH + 16];
 
-    snprintf(path, sizeof(path), "%s/%s", lab.from, name);
+    snprintf(path, sizeof(path), "%s/%s", fixture.from, name);
     assert_int_equal(rn_file_open(env, path, RN_OPEN_READ, &file), 0);
     while (env->ops->lock(file, RN_LOCK_SHARED))
         ; /* the maintenance thread has it for moments */
@@ -585,7 +586,7 @@ static struct rn_file *hold(const char *name)
 
 static bool nothing_is_new(void)
 {
-    struct rn_local *l = (struct rn_local *)lab.store;
+    struct rn_local *l = (struct rn_local *)fixture.store;
     bool news;
 
     pthread_mutex_lock(&l->state);
@@ -602,8 +603,8 @@ static void a_log_that_a_copy_has_let_fill_up_is_emptied_behind_it(void **state)
     bool written = true;
 
     (void)state;
-    rn_store_close(lab.store);
-    lab.busy_ms = 50;
+    rn_store_close(fixture.store);
+    fixture.busy_ms = 50;
     open_store(false);
     wal = hold("format");
     while (written || !nothing_is_new())

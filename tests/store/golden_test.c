@@ -95,7 +95,8 @@ static unsigned changes_of(unsigned group)
     return 1 + group % CHANGES_MAX;
 }
 
-/* The j-th change of a group; deletes if the key is there and chance wants. */
+/* The j-th change of a group; deletes if the key is there and the generator
+ * says so. */
 static unsigned change_of(unsigned group, unsigned j, bool *wants_delete)
 {
     *wants_delete = (group + j) % 4 == 0;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- chance -------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------ */
 
 uint64_t tracked_roll(struct tracked_dice *d)
 {

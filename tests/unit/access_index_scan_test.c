@@ -209,11 +209,11 @@ static void compare(const char *text, const struct rn_documents_scan *scope,
 
 /* ---- documents ----------------------------------------------------------- */
 
-static struct rn_prng chance;
+static struct rn_prng prng;
 
 static size_t below(size_t n)
 {
-    return (size_t)rn_prng_below(&chance, n);
+    return (size_t)rn_prng_below(&prng, n);
 }
 
 static const char *one_of(const char *const *list, size_t n)
@@ -458,7 +458,7 @@ static void generated_queries_have_one_answer(void **state)
     clock_t begun = clock();
 
     (void)state;
-    rn_prng_init(&chance, 5);
+    rn_prng_init(&prng, 5);
     for (int k = 0; k < 150; k++)
         write_something();
     make_index("/a");
@@ -506,7 +506,7 @@ static void generated_extremes_have_one_answer(void **state)
     size_t before[] = { ways[RN_ACCESS_EXTREMES], given_up };
 
     (void)state;
-    rn_prng_init(&chance, 6);
+    rn_prng_init(&prng, 6);
     ids = 400;
     for (int k = 0; k < 2500; k++)
         write_something();
@@ -610,7 +610,7 @@ static void assert_each_once(const char *query, size_t page,
 static void a_document_that_stays_is_there_once(void **state)
 {
     (void)state;
-    rn_prng_init(&chance, 9);
+    rn_prng_init(&prng, 9);
     make_index("/a");
     make_index("/n");
     for (int i = 300; i < 2000; i++)

@@ -158,16 +158,16 @@ static void every_length_goes_there_and_back(void **state)
     static const unsigned hows[] = { RN_BASE64_STANDARD, RN_BASE64_URL,
                                      RN_BASE64_RID,
                                      RN_BASE64_URL | RN_BASE64_BARE };
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 3);
+    rn_prng_init(&prng, 3);
     for (size_t len = 0; len <= 300; len++) {
         char in[300], text[RN_BASE64_LEN(300)], out[300];
         size_t out_len = 0;
         unsigned how = hows[len % 4];
         struct rn_view v;
-        rn_prng_fill(&chance, in, len);
+        rn_prng_fill(&prng, in, len);
         v = rn_base64_encode(rn_view_of(in, len), how, text);
         assert_true(v.len <= RN_BASE64_LEN(len));
         assert_true((how & RN_BASE64_BARE) || v.len == RN_BASE64_LEN(len));

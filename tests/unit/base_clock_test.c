@@ -46,13 +46,13 @@ static void every_day_of_two_cycles_is_right(void **state)
 static void instants_far_away_are_right(void **state)
 {
     const uint64_t span = UINT64_C(67000000000000000); /* libc's years end */
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 5);
+    rn_prng_init(&prng, 5);
     for (int i = 0; i < 20000; i++) {
         uint64_t range = i % 2 ? span : UINT64_C(600000000000);
-        int64_t t = (int64_t)rn_prng_below(&chance, range);
+        int64_t t = (int64_t)rn_prng_below(&prng, range);
         assert_same_as_libc(t - (int64_t)(range / 2));
     }
 }

@@ -218,15 +218,15 @@ static void remember_names(struct names_past *past)
         past->held[i][holder(i)] = true;
 }
 
-static void change_a_name(struct rn_prng *chance, int file,
+static void change_a_name(struct rn_prng *prng, int file,
                           struct names_past *past)
 {
-    char from[2] = { (char)('a' + rn_prng_below(chance, NAMES)), '\0' };
-    char to[2] = { (char)('a' + rn_prng_below(chance, NAMES)), '\0' };
+    char from[2] = { (char)('a' + rn_prng_below(prng, NAMES)), '\0' };
+    char to[2] = { (char)('a' + rn_prng_below(prng, NAMES)), '\0' };
     char byte = (char)file;
     struct rn_file *f;
 
-    switch (rn_prng_below(chance, 3)) {
+    switch (rn_prng_below(prng, 3)) {
     case 0:
         env->ops->remove(env, to);
         remember_names(past);
@@ -249,19 +249,19 @@ static void no_name_is_invented(void **state)
     (void)state;
     EACH_SEED (seed, seeds) {
         struct names_past past = { 0 };
-        struct rn_prng *chance;
+        struct rn_prng *prng;
         int files[NAMES];
-        chance = rn_sim_chance(sim);
+        prng = rn_sim_prng(sim);
         remember_names(&past);
         for (int i = 1; i < 40; i++) {
-            change_a_name(chance, i, &past);
+            change_a_name(prng, i, &past);
             remember_names(&past);
-            if (rn_prng_percent(chance, 15)) {
+            if (rn_prng_percent(prng, 15)) {
                 assert_int_equal(env->ops->sync_dir(env, "."), 0);
                 past = (struct names_past){ 0 };
                 remember_names(&past);
             }
-            if (rn_prng_percent(chance, 5)) {
+            if (rn_prng_percent(prng, 5)) {
                 rn_sim_crash(sim);
                 for (int k = 0; k < NAMES; k++)
                     assert_true(past.held[k][holder(k)]);

@@ -238,22 +238,22 @@ static void no_byte_is_invented(void **state)
     (void)state;
     assert_non_null(past);
     EACH_SEED (seed, seeds / 5) {
-        struct rn_prng *chance;
+        struct rn_prng *prng;
         struct rn_file *f;
-        chance = rn_sim_chance(sim);
+        prng = rn_sim_prng(sim);
         f = synced_file("f", 'a', 3000);
         past->count = 0;
         remember(past);
-        for (uint64_t i = rn_prng_below(chance, 40); i-- > 0;) {
-            uint64_t offset = rn_prng_below(chance, 6000);
-            if (rn_prng_percent(chance, 10)) {
+        for (uint64_t i = rn_prng_below(prng, 40); i-- > 0;) {
+            uint64_t offset = rn_prng_below(prng, 6000);
+            if (rn_prng_percent(prng, 10)) {
                 assert_int_equal(rn_file_sync(f), 0);
                 past->count = 0;
-            } else if (rn_prng_percent(chance, 20)) {
+            } else if (rn_prng_percent(prng, 20)) {
                 assert_int_equal(env->ops->truncate(f, offset), 0);
             } else {
                 write_fill(f, (char)('b' + i % 20),
-                           (size_t)rn_prng_below(chance, 6000), offset);
+                           (size_t)rn_prng_below(prng, 6000), offset);
             }
             remember(past);
         }

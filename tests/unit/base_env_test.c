@@ -469,7 +469,7 @@ static void locks_refuse_without_waiting(void **state)
     rn_file_close(a);
 }
 
-/* ---- names, time, chance ------------------------------------------------- */
+/* ---- names, time, random numbers ----------------------------------------- */
 
 static void count_entry(void *context, const char *name)
 {

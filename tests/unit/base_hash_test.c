@@ -27,11 +27,11 @@ static char bytes[LONGEST];
 
 static int fill_bytes(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 7);
-    rn_prng_fill(&chance, bytes, sizeof(bytes));
+    rn_prng_init(&prng, 7);
+    rn_prng_fill(&prng, bytes, sizeof(bytes));
     return 0;
 }
 

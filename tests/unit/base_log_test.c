@@ -281,14 +281,14 @@ static void any_bytes_make_a_whole_line(void **state)
 {
     static char value[12000];
     struct rn_log *log = new_log(RN_LOG_JSON, RN_LOG_INFO);
-    struct rn_prng *chance = rn_sim_chance(sim);
+    struct rn_prng *prng = rn_sim_prng(sim);
 
     (void)state;
     for (int i = 0; i < 300; i++) {
-        size_t len = (size_t)rn_prng_below(chance, sizeof(value));
+        size_t len = (size_t)rn_prng_below(prng, sizeof(value));
         struct rn_view v = rn_view_of(value, len);
         const char *line;
-        rn_prng_fill(chance, value, len);
+        rn_prng_fill(prng, value, len);
         if (i % 3 == 1)
             memset(value, i % 2 ? '\x01' : 'a', len);
         rn_log_info(log, "m", RN_STR("v", v), RN_U64("n", 7),

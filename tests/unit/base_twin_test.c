@@ -150,16 +150,16 @@ static void perform(struct side *s, const struct call *c, struct answer *a)
         call_on_file(s->files[c->file], c, a);
 }
 
-static void draw_call(struct rn_prng *chance, struct call *c)
+static void draw_call(struct rn_prng *prng, struct call *c)
 {
-    c->kind = (int)rn_prng_below(chance, 19);
-    c->file = (int)rn_prng_below(chance, FILES);
-    c->how = (int)rn_prng_below(chance, 12);
-    c->name = names[rn_prng_below(chance, NAMES)];
-    c->other = names[rn_prng_below(chance, NAMES)];
-    c->offset = rn_prng_below(chance, 9000);
-    c->len = (size_t)rn_prng_below(chance, MAX);
-    rn_prng_fill(chance, c->bytes, c->len);
+    c->kind = (int)rn_prng_below(prng, 19);
+    c->file = (int)rn_prng_below(prng, FILES);
+    c->how = (int)rn_prng_below(prng, 12);
+    c->name = names[rn_prng_below(prng, NAMES)];
+    c->other = names[rn_prng_below(prng, NAMES)];
+    c->offset = rn_prng_below(prng, 9000);
+    c->len = (size_t)rn_prng_below(prng, MAX);
+    rn_prng_fill(prng, c->bytes, c->len);
 }
 
 static void compare(uint64_t seed, int i, const struct call *c,
@@ -193,11 +193,11 @@ static void run_both(uint64_t seed, struct side sides[2])
 {
     static struct call call;
     static struct answer answers[2];
-    struct rn_prng chance;
+    struct rn_prng prng;
 
-    rn_prng_init(&chance, seed);
+    rn_prng_init(&prng, seed);
     for (int i = 0; i < CALLS; i++) {
-        draw_call(&chance, &call);
+        draw_call(&prng, &call);
         perform(&sides[0], &call, &answers[0]);
         perform(&sides[1], &call, &answers[1]);
         compare(seed, i, &call, answers);

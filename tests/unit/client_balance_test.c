@@ -237,24 +237,24 @@ static void spares_take_nothing_and_nothing_moves(void **state)
 
 static void a_fleet_that_changes_comes_to_rest_in_balance(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 7);
+    rn_prng_init(&prng, 7);
     for (int round = 0; round < 300; round++) {
-        struct fleet f = fleet_of(1 + rn_prng_below(&chance, 60), 1);
+        struct fleet f = fleet_of(1 + rn_prng_below(&prng, 60), 1);
         size_t hosts = 0;
         size_t most = 0;
         size_t least = SIZE_MAX;
         size_t all = 0;
         for (int change = 0; change < 6; change++) {
-            size_t h = rn_prng_below(&chance, 8);
+            size_t h = rn_prng_below(&prng, 8);
             f.lives[h] = !f.lives[h];
             for (size_t i = 0; !f.lives[h] && i < f.count; i++)
                 if (!f.leases[i].is_available &&
                     f.leases[i].owner.at[0] == names[h])
                     f.leases[i].is_available = true; /* it has expired */
-            run(&f, (unsigned)rn_prng_below(&chance, 4));
+            run(&f, (unsigned)rn_prng_below(&prng, 4));
         }
         f.lives[0] = true;
         run(&f, 12);

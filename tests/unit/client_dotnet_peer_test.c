@@ -329,7 +329,7 @@ static void leases_are_shared_equally(void **state)
 }
 
 /* A host on a service, whose answers a case may change. */
-struct lab {
+struct fixture {
     struct world w;
     struct service_box *leases;
     struct rn_network *network;
@@ -339,10 +339,10 @@ struct lab {
     bool wants_marker; /* ... shall be */
 };
 
-static bool lab_before(void *context, const struct service_request *q,
-                       struct service_answer *a)
+static bool fixture_before(void *context, const struct service_request *q,
+                           struct service_answer *a)
 {
-    struct lab *l = context;
+    struct fixture *l = context;
 
     if (service_header(q, RN_HEADER_A_IM).at && l->gone > 0 &&
         q->path.at[q->path.len - 1] == 's' &&
@@ -365,9 +365,9 @@ static bool lab_before(void *context, const struct service_request *q,
     return false;
 }
 
-static const struct recording lab_recording = { .db = NULL };
+static const struct recording fixture_recording = { .db = NULL };
 
-static void lab_open(struct lab *l)
+static void fixture_open(struct fixture *l)
 {
     const struct service_definition source = { .db = "d",
                                                .name = "c",
@@ -375,11 +375,11 @@ static void lab_open(struct lab *l)
     const struct service_definition leases = {
         .db = "d", .name = "leases", .key = "/id", .default_ttl = -1
     };
-    struct dotnet_options o = options_of(&lab_recording);
+    struct dotnet_options o = options_of(&fixture_recording);
 
     world_open(&l->w, 1, &source);
     l->leases = service_add(&l->w.service, &leases);
-    l->w.wire.before = lab_before;
+    l->w.wire.before = fixture_before;
     l->w.wire.context = l;
     l->network = scripted_network(&l->w.wire, rn_sim_env(l->w.sim));
     o.db = "d";
@@ -392,7 +392,7 @@ static void lab_open(struct lab *l)
     rn_sim_run(l->w.sim, 1000000000);
 }
 
-static void lab_close(struct lab *l)
+static void fixture_close(struct fixture *l)
 {
     dotnet_peer_free(l->peer);
     l->network->ops->close(l->network);
@@ -400,7 +400,7 @@ static void lab_close(struct lab *l)
 }
 
 /* The lease of a token, or NULL. */
-static const char *lab_lease(const struct lab *l, const char *token)
+static const char *fixture_lease(const struct fixture *l, const char *token)
 {
     char end[DOTNET_TOKEN_MAX];
 
@@ -417,39 +417,42 @@ static const char *lab_lease(const struct lab *l, const char *token)
 
 static void a_stray_410_makes_an_epk_lease(void **state)
 {
-    struct lab l = { 0 };
+    struct fixture l = { 0 };
     struct dotnet_lease lease;
 
     (void)state;
-    lab_open(&l);
-    assert_non_null(lab_lease(&l, "0"));
+    fixture_open(&l);
+    assert_non_null(fixture_lease(&l, "0"));
     l.gone = 1;
     rn_sim_run(l.w.sim, 1000000000);
-    assert_null(lab_lease(&l, "0"));
-    assert_true(dotnet_lease_parse(rn_view_text(lab_lease(&l, "-FF")), &lease));
+    assert_null(fixture_lease(&l, "0"));
+    assert_true(
+        dotnet_lease_parse(rn_view_text(fixture_lease(&l, "-FF")), &lease));
     assert_int_equal(lease.version, 1);
     assert_string_equal(lease.owner, "m");
     l.gone = 1; /* the next one: it is released, and taken again */
     rn_sim_run(l.w.sim, 600000000);
-    assert_true(dotnet_lease_parse(rn_view_text(lab_lease(&l, "-FF")), &lease));
+    assert_true(
+        dotnet_lease_parse(rn_view_text(fixture_lease(&l, "-FF")), &lease));
     assert_string_equal(lease.owner, "");
     rn_sim_run(l.w.sim, 2500000000);
-    assert_true(dotnet_lease_parse(rn_view_text(lab_lease(&l, "-FF")), &lease));
+    assert_true(
+        dotnet_lease_parse(rn_view_text(fixture_lease(&l, "-FF")), &lease));
     assert_string_equal(lease.owner, "m");
-    lab_close(&l);
+    fixture_close(&l);
 }
 
 static void
 a_marker_that_came_before_the_lock_makes_the_start_fail(void **state)
 {
-    struct lab l = { .wants_marker = true };
+    struct fixture l = { .wants_marker = true };
 
     (void)state;
-    lab_open(&l);
+    fixture_open(&l);
     assert_true(l.has_marked);
     assert_int_equal(dotnet_peer_state(l.peer), DOTNET_FAILED);
-    assert_null(lab_lease(&l, "lock"));
-    lab_close(&l);
+    assert_null(fixture_lease(&l, "lock"));
+    fixture_close(&l);
 }
 
 int main(void)

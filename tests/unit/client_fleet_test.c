@@ -578,9 +578,9 @@ static void churn_splits_and_faults_lose_nothing(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         runnel_processor_options o = hosts_options();
-        struct rn_prng chance;
+        struct rn_prng prng;
         bool runs[4] = { false };
-        rn_prng_init(&chance, seed);
+        rn_prng_init(&prng, seed);
         hosts_open(&h, seed, 3);
         hosts_start(&h, 4, &o);
         hosts_run(&h, 1000);
@@ -588,16 +588,16 @@ static void churn_splits_and_faults_lose_nothing(void **state)
                                                         .lose_answer = 10,
                                                         .refuse = 10 };
         for (int round = 0; round < 80; round++) {
-            int i = (int)rn_prng_below(&chance, 4);
+            int i = (int)rn_prng_below(&prng, 4);
             hosts_put(&h, round, round + 40);
-            hosts_run(&h, 300 + (int64_t)rn_prng_below(&chance, 3000));
+            hosts_run(&h, 300 + (int64_t)rn_prng_below(&prng, 3000));
             if (!runs[i])
                 hosts_start(&h, i, &o);
             else
                 hosts_kill(&h, i);
             runs[i] = !runs[i];
             if (round % 10 == 5)
-                service_split(h.world.box, (uint32_t)rn_prng_below(&chance, 6),
+                service_split(h.world.box, (uint32_t)rn_prng_below(&prng, 6),
                               200);
         }
         h.world.wire.faults = (struct scripted_faults){ 0 };

@@ -74,7 +74,7 @@ static void write_some(struct run *r)
     }
 }
 
-static void reshape(struct run *r)
+static void split_or_merge(struct run *r)
 {
     struct service_box *box = r->w.box;
     uint32_t id = (uint32_t)rn_prng_below(r->dice, box->range_count);
@@ -226,7 +226,7 @@ static void run_rounds(struct run *r)
     r->w.wire.faults = faults;
     for (int i = 0; i < ROUNDS; i++) {
         write_some(r);
-        reshape(r);
+        split_or_merge(r);
         for (uint64_t n = rn_prng_below(r->dice, 4); n > 0; n--)
             (void)read_one(r, (uint32_t)rn_prng_below(r->dice, 3000));
         if (rn_prng_percent(r->dice, 10))
@@ -249,7 +249,7 @@ static void run(uint64_t seed)
     r->seed = seed;
     d.ranges = 1 + (unsigned)(seed % 4);
     world_open(&r->w, seed, &d);
-    r->dice = rn_sim_chance(r->w.sim);
+    r->dice = rn_sim_prng(r->w.sim);
     r->w.service.cannot_wait = rn_prng_percent(r->dice, 30);
     write_some(r);
     options_draw(r);

@@ -236,15 +236,15 @@ static void a_header_has_a_ceiling(void **state)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 4711);
+    rn_prng_init(&prng, 4711);
     for (int i = 0; i < 5000; i++) {
         unsigned char signature[RN_SIGNATURE_LEN];
         char text[RN_AUTH_TEXT_MAX];
         struct rn_auth auth;
-        rn_prng_fill(&chance, signature, sizeof(signature));
+        rn_prng_fill(&prng, signature, sizeof(signature));
         if (i == 0)
             memset(signature, 0xff, sizeof(signature)); /* the longest text */
         assert_int_equal(parse(rn_auth_print(signature, text), &auth), RN_OK);

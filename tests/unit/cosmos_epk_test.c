@@ -555,10 +555,10 @@ static void halving_ends_without_leaving_the_range(void **state)
 {
     static const struct rn_pkdef *const defs[] = { &hash_1, &hash_2, &multi };
     static const int least[] = { 25, 120, 360 };
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 5);
+    rn_prng_init(&prng, 5);
     for (size_t d = 0; d < sizeof(defs) / sizeof(defs[0]); d++) {
         for (int run = 0; run < 50; run++) {
             struct rn_epk_range range = rn_epk_all;
@@ -567,7 +567,7 @@ static void halving_ends_without_leaving_the_range(void **state)
             while (rn_epk_middle(defs[d], &range, &e)) {
                 assert_true(rn_epk_compare(&range.min, &e) < 0);
                 assert_true(rn_epk_compare(&e, &range.max) < 0);
-                *(rn_prng_percent(&chance, 50) ? &range.min : &range.max) = e;
+                *(rn_prng_percent(&prng, 50) ? &range.min : &range.max) = e;
                 assert_true(++cuts < 500);
             }
             assert_true(cuts >= least[d]);

@@ -384,24 +384,24 @@ static struct rn_view random_id(struct rn_prng *c, enum rn_kind kind)
 
 static void what_a_client_asks_for_a_server_reads(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 99);
+    rn_prng_init(&prng, 99);
     for (int i = 0; i < 2000; i++) {
-        enum rn_kind kind = (enum rn_kind)(rn_prng_below(&chance, RN_KINDS));
+        enum rn_kind kind = (enum rn_kind)(rn_prng_below(&prng, RN_KINDS));
         struct rn_link l = { .kind = kind }, back;
         struct rn_buf target = RN_BUF_INIT(16 << 10);
         enum rn_kind k;
-        l.is_list = kind != RN_KIND_ACCOUNT && rn_prng_percent(&chance, 40);
+        l.is_list = kind != RN_KIND_ACCOUNT && rn_prng_percent(&prng, 40);
         l.is_key_delete = kind == RN_KIND_CONTAINER && !l.is_list &&
-                          rn_prng_percent(&chance, 30);
+                          rn_prng_percent(&prng, 30);
         l.is_attachments = kind == RN_KIND_DOCUMENT && !l.is_list &&
-                           rn_prng_percent(&chance, 30);
+                           rn_prng_percent(&prng, 30);
         l.depth = rn_kind_depth(kind) - l.is_list;
         k = l.is_list ? rn_kind_owner(kind) : kind;
         for (size_t d = l.depth; d-- > 0; k = rn_kind_owner(k))
-            l.ids[d] = random_id(&chance, k);
+            l.ids[d] = random_id(&prng, k);
         assert_int_equal(rn_link_print_target(&l, &target), RN_OK);
         assert_int_equal(parse(rn_buf_view(&target), &back), RN_OK);
         assert_int_equal(back.kind, l.kind);

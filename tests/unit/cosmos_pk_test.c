@@ -324,12 +324,12 @@ static struct rn_pk random_key(struct rn_prng *c)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 21);
+    rn_prng_init(&prng, 21);
     for (int i = 0; i < 5000; i++) {
-        struct rn_pk pk = random_key(&chance), back;
+        struct rn_pk pk = random_key(&prng), back;
         struct rn_buf text = RN_BUF_INIT(4096);
         assert_int_equal(rn_pk_print(&pk, &text), RN_OK);
         for (size_t b = 0; b < text.len; b++)
@@ -363,12 +363,12 @@ static void printing_is_as_the_sdks_print(void **state)
 
 static void encode_then_decode_is_identity(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 22);
+    rn_prng_init(&prng, 22);
     for (int i = 0; i < 5000; i++) {
-        struct rn_pk pk = random_key(&chance), back;
+        struct rn_pk pk = random_key(&prng), back;
         char bytes[RN_PK_BYTES_MAX];
         size_t len = rn_pk_encode(&pk, bytes);
         assert_true(rn_pk_decode(rn_view_of(bytes, len), &back));

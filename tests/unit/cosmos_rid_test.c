@@ -105,13 +105,13 @@ static struct rn_rid random_rid(struct rn_prng *c, enum rn_kind kind)
 
 static void print_then_parse_is_identity(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 12);
+    rn_prng_init(&prng, 12);
     for (unsigned kind = RN_KIND_DATABASE; kind < RN_KINDS; kind++) {
         for (int i = 0; i < 2000; i++) {
-            struct rn_rid rid = random_rid(&chance, (enum rn_kind)kind), back;
+            struct rn_rid rid = random_rid(&prng, (enum rn_kind)kind), back;
             char text[RN_RID_TEXT_MAX];
             assert_true(rn_rid_parse(rn_rid_print(rid, text), &back));
             assert_true(rn_rid_eq(rid, back));
@@ -125,17 +125,17 @@ static void print_then_parse_is_identity(void **state)
 static void bytes_that_decode_encode_to_themselves(void **state)
 {
     static const size_t lengths[] = { 3, 4, 8, 16 };
-    struct rn_prng chance;
+    struct rn_prng prng;
     unsigned taken = 0;
 
     (void)state;
-    rn_prng_init(&chance, 13);
+    rn_prng_init(&prng, 13);
     for (int i = 0; i < 40000; i++) {
         unsigned char bytes[RN_RID_BYTES_MAX], back[RN_RID_BYTES_MAX];
-        size_t len = lengths[rn_prng_below(&chance, 4)];
+        size_t len = lengths[rn_prng_below(&prng, 4)];
         struct rn_rid rid;
-        rn_prng_fill(&chance, bytes, sizeof(bytes));
-        if (rn_prng_percent(&chance, 20))
+        rn_prng_fill(&prng, bytes, sizeof(bytes));
+        if (rn_prng_percent(&prng, 20))
             memset(bytes + 4, 0, 4);
         if (!rn_rid_decode(rn_view_of(bytes, len), &rid))
             continue;
@@ -211,13 +211,13 @@ static void the_owner_is_what_it_lies_in(void **state)
 /* Clients compare the last eight bytes as a little-endian number. */
 static void later_documents_of_a_range_compare_higher(void **state)
 {
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     (void)state;
-    rn_prng_init(&chance, 14);
+    rn_prng_init(&prng, 14);
     for (int i = 0; i < 2000; i++) {
-        uint32_t range = (uint32_t)rn_prng_below(&chance, 1u << 20);
-        uint64_t counter = rn_prng_below(&chance, ((uint64_t)1 << 40) - 1);
+        uint32_t range = (uint32_t)rn_prng_below(&prng, 1u << 20);
+        uint64_t counter = rn_prng_below(&prng, ((uint64_t)1 << 40) - 1);
         uint64_t number = rn_rid_number(range, counter), last = 0;
         struct rn_rid rid =
             rn_rid_child(rn_rid_container(1, 2), RN_KIND_DOCUMENT, number);

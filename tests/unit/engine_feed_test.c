@@ -273,16 +273,16 @@ struct model {
     uint64_t lsn[KEYS][IDS]; /* of the last change; 0: not there */
 };
 
-static void change_at_random(struct rn_prng *chance, struct model *m)
+static void change_at_random(struct rn_prng *prng, struct model *m)
 {
-    uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
-    uint32_t i = (uint32_t)rn_prng_below(chance, IDS);
+    uint32_t k = (uint32_t)rn_prng_below(prng, KEYS);
+    uint32_t i = (uint32_t)rn_prng_below(prng, IDS);
     char body[64], pk[16], id[16];
 
     /* Half of all goes to one key. */
-    if (rn_prng_below(chance, 2))
+    if (rn_prng_below(prng, 2))
         k = 0;
-    if (m->lsn[k][i] && rn_prng_below(chance, 4) == 0) {
+    if (m->lsn[k][i] && rn_prng_below(prng, 4) == 0) {
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u-%u", k, i);
         one_container_del(pk, id);
@@ -350,29 +350,29 @@ static void every_part_and_budget_gives_what_the_model_has(void **state)
 {
     struct rn_arena arena = RN_ARENA_INIT(LARGE);
     struct read *out = calloc(1, sizeof(*out));
-    struct rn_prng chance;
+    struct rn_prng prng;
     struct model m = { 0 };
     char want[2000], text[16];
     struct rn_pk pk;
 
     (void)state;
-    rn_prng_init(&chance, 4);
+    rn_prng_init(&prng, 4);
     for (int round = 0; round < 400; round++) {
         struct rn_feed_scan scan = whole();
-        int key = (int)rn_prng_below(&chance, KEYS + 1) - 1;
+        int key = (int)rn_prng_below(&prng, KEYS + 1) - 1;
 
-        change_at_random(&chance, &m);
+        change_at_random(&prng, &m);
         if (key >= 0) {
             snprintf(text, sizeof(text), "[%d]", key);
             pk_scan(&scan, text, &pk, &arena);
         }
-        scan.after = rn_prng_below(&chance, (uint64_t)round + 2);
+        scan.after = rn_prng_below(&prng, (uint64_t)round + 2);
         if (scan.after > doc.place.lsn)
             scan.after = doc.place.lsn;
-        if (rn_prng_below(&chance, 2)) /* by the feed, not by keys */
+        if (rn_prng_below(&prng, 2)) /* by the feed, not by keys */
             scan.pk = NULL;
-        scan.entries_max = 1 + (uint32_t)rn_prng_below(&chance, 20);
-        if (rn_prng_below(&chance, 3) == 0)
+        scan.entries_max = 1 + (uint32_t)rn_prng_below(&prng, 20);
+        if (rn_prng_below(&prng, 3) == 0)
             scan.entries_max = LARGE;
         expect(&m, key, scan.after, want, sizeof(want));
         read_slices(scan, out);

@@ -124,7 +124,7 @@ static void purge_something(struct rn_prng *c)
     assert_int_equal(run_purge(&db, one_container, &pk), RN_OK);
 }
 
-static void reshape_something(struct rn_prng *c)
+static void split_or_merge_something(struct rn_prng *c)
 {
     const struct rn_container *now = one_container->container;
     size_t at = rn_prng_below(c, now->range_count);
@@ -184,7 +184,7 @@ static void do_something(struct rn_prng *c)
     else if (what < 86)
         turn_clock((int64_t)rn_prng_below(c, 20));
     else if (what < 88)
-        reshape_something(c);
+        split_or_merge_something(c);
     else if (what < 90)
         one_container_reopen();
     else if (what < 95)

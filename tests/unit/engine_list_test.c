@@ -112,7 +112,7 @@ static void a_list_has_each_document_once_whatever_is_written(void **state)
     (void)state;
     fill();
     while (list_page(&l)) {
-        disturb(rn_sim_chance(db.sim), round++);
+        disturb(rn_sim_prng(db.sim), round++);
         assert_true(round < LISTED);
     }
     for (int n = 0; n < LISTED; n++)
@@ -130,7 +130,7 @@ static void all_come_as_they_lie(void **state)
     (void)state;
     fill();
     for (int round = 0; round < 100; round++)
-        disturb(rn_sim_chance(db.sim), round);
+        disturb(rn_sim_prng(db.sim), round);
     assert_int_equal(
         rn_snapshot_begin(&r, db.engine, one_container->container, NULL),
         RN_OK);

@@ -104,9 +104,9 @@ static enum rn_code drop_index(void)
 
 static enum rn_code split(void)
 {
-    enum rn_code rc =
-        run_reshape(&db, one_container,
-                    &(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_SPLIT });
+    enum rn_code rc = run_split_merge(
+        &db, one_container,
+        &(struct rn_split_merge){ .verb = RN_SPLIT_MERGE_SPLIT });
 
     indexes_settle();
     return rc;

@@ -267,13 +267,13 @@ struct reader {
 static struct model model;
 static struct reader readers[READERS];
 
-static void change_something(struct rn_prng *chance)
+static void change_something(struct rn_prng *prng)
 {
-    uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
-    uint32_t i = (uint32_t)rn_prng_below(chance, IDS);
+    uint32_t k = (uint32_t)rn_prng_below(prng, KEYS);
+    uint32_t i = (uint32_t)rn_prng_below(prng, IDS);
     char body[64], pk[16], id[16];
 
-    if (model.lsn[k][i] && rn_prng_below(chance, 5) == 0) {
+    if (model.lsn[k][i] && rn_prng_below(prng, 5) == 0) {
         snprintf(pk, sizeof(pk), "[%u]", k);
         snprintf(id, sizeof(id), "%u", i);
         one_container_del(pk, id);
@@ -287,27 +287,26 @@ static void change_something(struct rn_prng *chance)
 }
 
 /* The caller may hold a container as it was before: writers find their way. */
-static void change_with_old_ranges(struct rn_prng *chance,
-                                   struct rn_object *old)
+static void change_with_old_ranges(struct rn_prng *prng, struct rn_object *old)
 {
     struct rn_object *now = one_container;
 
     one_container = old;
-    change_something(chance);
+    change_something(prng);
     one_container = now;
 }
 
-static void reshape_something(struct rn_prng *chance)
+static void split_or_merge_something(struct rn_prng *prng)
 {
     const struct rn_container *c = one_container->container;
-    size_t at = (size_t)rn_prng_below(chance, c->range_count);
+    size_t at = (size_t)rn_prng_below(prng, c->range_count);
 
-    if (c->range_count > 1 && rn_prng_below(chance, c->range_count) >= 3) {
+    if (c->range_count > 1 && rn_prng_below(prng, c->range_count) >= 3) {
         at = at ? at : 1;
         assert_int_equal(merge(c->ranges[at].id, c->ranges[at - 1].id), RN_OK);
     } else {
         struct rn_split_merge ask = { .range = c->ranges[at].id };
-        uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
+        uint32_t k = (uint32_t)rn_prng_below(prng, KEYS);
 
         /* At a key, so that the bound is met, or in the middle. */
         ask.at = model.epk[k];
@@ -415,20 +414,20 @@ static void read_some(struct reader *reader, size_t at, size_t max,
     assert_false(first);
 }
 
-static void read_at_random(struct rn_prng *chance)
+static void read_at_random(struct rn_prng *prng)
 {
-    struct reader *r = &readers[rn_prng_below(chance, READERS)];
-    size_t at = (size_t)rn_prng_below(chance, r->piece_count);
-    size_t max = 1 + (size_t)rn_prng_below(chance, 4);
+    struct reader *r = &readers[rn_prng_below(prng, READERS)];
+    size_t at = (size_t)rn_prng_below(prng, r->piece_count);
+    size_t max = 1 + (size_t)rn_prng_below(prng, 4);
 
-    read_some(r, at, max, 1 + (uint32_t)rn_prng_below(chance, 30));
+    read_some(r, at, max, 1 + (uint32_t)rn_prng_below(prng, 30));
 }
 
-static void begin_readers(struct rn_prng *chance)
+static void begin_readers(struct rn_prng *prng)
 {
     for (uint32_t i = 0; i < READERS; i++) {
         struct reader *r = &readers[i];
-        struct rn_epk *a = &model.epk[rn_prng_below(chance, KEYS)];
+        struct rn_epk *a = &model.epk[rn_prng_below(prng, KEYS)];
 
         memset(r, 0, sizeof(*r));
         r->epks = rn_epk_all;
@@ -466,10 +465,10 @@ static void finish_readers(void)
 static void run_checker(uint64_t seed, int rounds)
 {
     struct rn_object *old;
-    struct rn_prng chance;
+    struct rn_prng prng;
 
     memset(&model, 0, sizeof(model));
-    rn_prng_init(&chance, seed);
+    rn_prng_init(&prng, seed);
     for (uint32_t k = 0; k < KEYS; k++) {
         struct rn_arena arena = RN_ARENA_INIT(1 << 16);
         struct rn_pk pk;
@@ -481,21 +480,21 @@ static void run_checker(uint64_t seed, int rounds)
         rn_epk_of(&one_container->container->pkdef, &pk, &model.epk[k]);
         rn_arena_release(&arena);
     }
-    begin_readers(&chance);
+    begin_readers(&prng);
     old = rn_object_share(one_container);
     for (int round = 0; round < rounds; round++) {
-        uint64_t dice = rn_prng_below(&chance, 100);
+        uint64_t dice = rn_prng_below(&prng, 100);
 
         if (dice < 50)
-            change_something(&chance);
+            change_something(&prng);
         else if (dice < 55)
-            change_with_old_ranges(&chance, old);
+            change_with_old_ranges(&prng, old);
         else if (dice < 58)
-            reshape_something(&chance);
+            split_or_merge_something(&prng);
         else if (dice < 65)
             (void)rn_sim_step(db.sim); /* perhaps a slice comes home */
         else
-            read_at_random(&chance);
+            read_at_random(&prng);
         if (dice == 99) {
             rn_object_release(old);
             old = rn_object_share(one_container);

@@ -391,18 +391,18 @@ what_cannot_be_removed_keeps_nothing_of_other_containers(void **state)
 static void random_writes_leave_what_has_not_expired(void **state)
 {
     static const int ttls[] = { 0, 0, -1, 5, 40, 150, 1000 };
-    struct rn_prng *chance = rn_sim_chance(db.sim);
+    struct rn_prng *prng = rn_sim_prng(db.sim);
     int64_t now = 0, end[IDS] = { 0 }; /* 0: not there */
     bool timed[IDS] = { false };
     size_t live = 0, times = 0;
 
     (void)state;
     for (int step = 0; step < STEPS; step++) {
-        int i = (int)rn_prng_below(chance, IDS);
-        int ttl = ttls[rn_prng_below(chance, 7)];
+        int i = (int)rn_prng_below(prng, IDS);
+        int ttl = ttls[rn_prng_below(prng, 7)];
 
-        if (rn_prng_percent(chance, 30)) {
-            int64_t seconds = (int64_t)rn_prng_below(chance, 30);
+        if (rn_prng_percent(prng, 30)) {
+            int64_t seconds = (int64_t)rn_prng_below(prng, 30);
 
             turn_clock(seconds);
             now += seconds;

@@ -277,22 +277,22 @@ static bool is_taken(int held[KEYS][IDS], int pk, int id, int value)
 
 static void random_writes_never_make_two_of_a_value(void **state)
 {
-    struct rn_prng *chance = rn_sim_chance(db.sim);
+    struct rn_prng *prng = rn_sim_prng(db.sim);
     int held[KEYS][IDS] = { 0 }; /* 0: no document */
     size_t count = 0;
     char id[8], pk[8], more[60];
 
     (void)state;
     for (int step = 0; step < STEPS; step++) {
-        int k = (int)rn_prng_below(chance, KEYS);
-        int i = (int)rn_prng_below(chance, IDS);
-        int u = 1 + (int)rn_prng_below(chance, VALUES);
+        int k = (int)rn_prng_below(prng, KEYS);
+        int i = (int)rn_prng_below(prng, IDS);
+        int u = 1 + (int)rn_prng_below(prng, VALUES);
         enum rn_code want;
 
         snprintf(id, sizeof(id), "%d", i);
         snprintf(pk, sizeof(pk), "[%d]", k);
         snprintf(more, sizeof(more), ",\"pk\":%d,\"u\":%d", k, u);
-        if (rn_prng_below(chance, 4) == 0) {
+        if (rn_prng_below(prng, 4) == 0) {
             want = held[k][i] ? RN_OK : RN_NOT_FOUND;
             assert_int_equal(
                 one_container_write(RN_DOCUMENT_DELETE, pk, id, NULL), want);

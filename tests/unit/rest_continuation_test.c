@@ -318,11 +318,11 @@ static void begin_reader(struct reader *r, bool all_versions, bool is_now)
 
 /* ---- the generator ------------------------------------------------------- */
 
-static void begin_readers(struct rn_prng *chance)
+static void begin_readers(struct rn_prng *prng)
 {
     for (int n = 0; n < READERS; n++) {
         struct reader *r = &readers[n];
-        uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
+        uint32_t k = (uint32_t)rn_prng_below(prng, KEYS);
 
         begin_reader(r, n % 2, false);
         if (n % 4 >= 2 && model.is_hierarchy)
@@ -335,48 +335,48 @@ static void begin_readers(struct rn_prng *chance)
     }
 }
 
-static void reshape_something(struct rn_prng *chance)
+static void split_or_merge_something(struct rn_prng *prng)
 {
     size_t count = one_container->container->range_count;
-    uint64_t k = rn_prng_below(chance, KEYS);
-    uint64_t i = rn_prng_below(chance, IDS);
+    uint64_t k = rn_prng_below(prng, KEYS);
+    uint64_t i = rn_prng_below(prng, IDS);
 
-    if (count > 1 && rn_prng_below(chance, count) >= 2)
-        merge((size_t)rn_prng_below(chance, count - 1));
+    if (count > 1 && rn_prng_below(prng, count) >= 2)
+        merge((size_t)rn_prng_below(prng, count - 1));
     else
-        split((size_t)rn_prng_below(chance, count), &model.epk[k][i]);
+        split((size_t)rn_prng_below(prng, count), &model.epk[k][i]);
 }
 
 /* All versions are kept for a while.  Who has all when it is over goes on,
  * whatever becomes of the ranges meanwhile. */
-static void let_history_end(struct rn_prng *chance)
+static void let_history_end(struct rn_prng *prng)
 {
     for (int n = 0; n < READERS; n++)
         drain(&readers[n], 5);
-    if (rn_prng_below(chance, 2))
-        reshape_something(chance);
+    if (rn_prng_below(prng, 2))
+        split_or_merge_something(prng);
     turn_clock(2 * RETENTION_S);
-    if (rn_prng_below(chance, 2))
-        reshape_something(chance);
+    if (rn_prng_below(prng, 2))
+        split_or_merge_something(prng);
 }
 
-static void run_round(struct rn_prng *chance)
+static void run_round(struct rn_prng *prng)
 {
-    uint64_t dice = rn_prng_below(chance, 100);
-    uint32_t k = (uint32_t)rn_prng_below(chance, KEYS);
-    uint32_t i = (uint32_t)rn_prng_below(chance, IDS);
+    uint64_t dice = rn_prng_below(prng, 100);
+    uint32_t k = (uint32_t)rn_prng_below(prng, KEYS);
+    uint32_t i = (uint32_t)rn_prng_below(prng, IDS);
 
     if (dice < 50)
-        write_change(k, i, model.lsn[k][i] && rn_prng_below(chance, 4) == 0);
+        write_change(k, i, model.lsn[k][i] && rn_prng_below(prng, 4) == 0);
     else if (dice < 56)
-        reshape_something(chance);
+        split_or_merge_something(prng);
     else if (dice < 60)
         rn_sim_run(db.sim, 1000000); /* a slice comes home */
     else if (dice == 60)
-        let_history_end(chance);
+        let_history_end(prng);
     else
-        (void)read_page(&readers[rn_prng_below(chance, READERS)],
-                        1 + (unsigned)rn_prng_below(chance, 4));
+        (void)read_page(&readers[rn_prng_below(prng, READERS)],
+                        1 + (unsigned)rn_prng_below(prng, 4));
 }
 
 static void readers_get_each_change_exactly_once(void **state)
@@ -385,14 +385,14 @@ static void readers_get_each_change_exactly_once(void **state)
 
     (void)state;
     for (int seed = 1; seed <= seeds; seed++) {
-        struct rn_prng chance;
+        struct rn_prng prng;
 
         close_container();
         open_container(seed % 3 == 0);
-        rn_prng_init(&chance, (uint64_t)seed);
-        begin_readers(&chance);
+        rn_prng_init(&prng, (uint64_t)seed);
+        begin_readers(&prng);
         for (int round = 0; round < 400; round++)
-            run_round(&chance);
+            run_round(&prng);
         for (int n = 0; n < READERS; n++)
             drain(&readers[n], 3);
     }

@@ -39,7 +39,7 @@ struct record {
 
 struct content {
     struct record records[RECORDS_MAX];
-    uint64_t count, next_place, chance;
+    uint64_t count, next_place, prng;
     uint32_t bytes; /* of a body; 0: of every size up to overflow pages */
     bool close_keys;
 };
@@ -55,7 +55,7 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t draw(struct content *c)
 {
-    return mix(c->chance += 0x9e3779b97f4a7c15u);
+    return mix(c->prng += 0x9e3779b97f4a7c15u);
 }
 
 /* With close keys, every other one is the one before it and a zero byte. */

@@ -65,18 +65,18 @@ static struct rn_view value_of(const uint32_t *value)
     return rn_view_of((const char *)value, sizeof(*value));
 }
 
-static void write_one(struct rn_memtable *r, struct rn_prng *chance,
-                      uint64_t seq, struct model *m)
+static void write_one(struct rn_memtable *r, struct rn_prng *prng, uint64_t seq,
+                      struct model *m)
 {
     static unsigned last;
-    unsigned i = (unsigned)rn_prng_below(chance, KEYS);
-    uint32_t value = (uint32_t)rn_prng_below(chance, UINT32_MAX);
+    unsigned i = (unsigned)rn_prng_below(prng, KEYS);
+    uint32_t value = (uint32_t)rn_prng_below(prng, UINT32_MAX);
     char key[KEY_BYTES];
 
-    if (rn_prng_percent(chance, 50)) /* a run of rising keys */
+    if (rn_prng_percent(prng, 50)) /* a run of rising keys */
         i = (last + 1) % KEYS;
     last = i;
-    if (rn_prng_percent(chance, 30)) {
+    if (rn_prng_percent(prng, 30)) {
         assert_int_equal(rn_memtable_delete(r, seq, key_of(i, key)), RN_OK);
         m->said[i] = GONE;
         return;
@@ -148,18 +148,18 @@ static void each_group_stays_as_it_was(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         /* One that is full at once, too. */
         struct rn_memtable *r = rn_memtable_new(seed % 2 ? FULL_BYTES : 0);
-        struct rn_prng chance;
+        struct rn_prng prng;
 
         assert_non_null(r);
-        rn_prng_init(&chance, seed);
+        rn_prng_init(&prng, seed);
         memset(models, 0, sizeof(models));
         for (uint64_t seq = 1; seq <= GROUPS; seq++) {
             struct model *m = &models[seq];
-            bool stays = rn_prng_percent(&chance, 80);
+            bool stays = rn_prng_percent(&prng, 80);
 
             *m = models[seq - 1];
-            for (int i = (int)rn_prng_below(&chance, 8); i >= 0; i--)
-                write_one(r, &chance, seq, m);
+            for (int i = (int)rn_prng_below(&prng, 8); i >= 0; i--)
+                write_one(r, &prng, seq, m);
             rn_memtable_end(r, stays);
             if (!stays)
                 *m = models[seq - 1];
@@ -481,9 +481,9 @@ static unsigned mixed(unsigned n)
 static void *look_on(void *context)
 {
     struct shared *s = context;
-    struct rn_prng chance;
+    struct rn_prng prng;
 
-    rn_prng_init(&chance, 1);
+    rn_prng_init(&prng, 1);
     while (!__atomic_load_n(&s->done, __ATOMIC_ACQUIRE)) {
         uint64_t seq = __atomic_load_n(&s->visible, __ATOMIC_ACQUIRE);
         const struct rn_memtable_entry *e;
@@ -492,7 +492,7 @@ static void *look_on(void *context)
         unsigned n;
         if (!seq)
             continue;
-        n = mixed((unsigned)rn_prng_below(&chance, seq * GROUP_ROWS));
+        n = mixed((unsigned)rn_prng_below(&prng, seq * GROUP_ROWS));
         range.from = many_key("", n, key);
         e = rn_memtable_next(s->table, seq, &range, NULL);
         if (!e || !rn_view_eq(e->key, range.from))

@@ -23,7 +23,7 @@
 enum { KEYS = 400, KEY_BYTES = 40, VALUE_MAX = 9000, PATH = 64 };
 
 struct model {
-    uint64_t chance;
+    uint64_t prng;
     uint32_t value[KEYS]; /* 1 + its length and place in `bytes`; 0: absent */
 };
 
@@ -38,7 +38,7 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t draw(struct model *m, uint64_t below)
 {
-    return mix(m->chance += 0x9e3779b97f4a7c15u) % below;
+    return mix(m->prng += 0x9e3779b97f4a7c15u) % below;
 }
 
 /* Key i: i / 20 zero bytes, or letters, behind one of 20 beginnings that differ
@@ -156,7 +156,7 @@ static void write_and_die(const char *dir, struct model *m, unsigned groups)
 static void what_was_committed_is_there_after_a_death(void **state)
 {
     char dir[PATH] = "/tmp/runnel-replay-XXXXXX", command[PATH + 16];
-    struct model m = { .chance = 1 };
+    struct model m = { .prng = 1 };
 
     (void)state;
     for (size_t i = 0; i < sizeof(bytes); i++)

@@ -66,7 +66,7 @@ static struct reader reader_of(uint32_t container, int64_t range,
     return (
         struct reader){ .waiter = { .container = container,
                                     .range = range,
-                                    .stretch = RN_STRETCH_ALL,
+                                    .prefixes = RN_EPK_PREFIXES_ALL,
                                     .deadline_ns = rn_mono_ns(rn_sim_env(sim)) +
                                                    seconds * SECOND,
                                     .wake = on_wake } };
@@ -86,15 +86,15 @@ static void a_waiter_is_woken_once_by_its_own_range(void **state)
 
     (void)state;
     park(&r);
-    rn_waiters_move(ws, 7, 1, RN_STRETCH_ALL);
-    rn_waiters_move(ws, 8, 2, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, 1, RN_EPK_PREFIXES_ALL);
+    rn_waiters_move(ws, 8, 2, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 0);
-    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, 2, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 1);
-    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, 2, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 1);
     park(&r);
-    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, 2, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 2);
     assert_int_equal(rn_waiters_count(ws), 0);
 }
@@ -107,24 +107,24 @@ static void who_reads_several_ranges_is_woken_by_any(void **state)
     (void)state;
     park(&r);
     park(&one);
-    rn_waiters_move(ws, 8, 3, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 8, 3, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 0);
-    rn_waiters_move(ws, 7, 4, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, 4, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 1);
     assert_int_equal(one.woken, 0);
     park(&r);
-    rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_EPK_PREFIXES_ALL);
     assert_int_equal(r.woken, 2);
     assert_int_equal(one.woken, 1);
     park(&one);
-    rn_waiters_move(ws, RN_CONTAINER_ANY, RN_RANGE_ANY, RN_STRETCH_ALL);
+    rn_waiters_move(ws, RN_CONTAINER_ANY, RN_RANGE_ANY, RN_EPK_PREFIXES_ALL);
     assert_int_equal(one.woken, 2);
 }
 
 static void who_waits_for_a_part_is_woken_by_that_part(void **state)
 {
     static const struct {
-        struct rn_stretch moved;
+        struct rn_epk_prefixes moved;
         int woken;
     } cases[] = {
         { { 0, 9 }, 0 },   { { 21, UINT64_MAX }, 0 }, { { 10, 10 }, 1 },
@@ -137,13 +137,13 @@ static void who_waits_for_a_part_is_woken_by_that_part(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct reader r = reader_of(7, 2, 10);
 
-        r.waiter.stretch = (struct rn_stretch){ 10, 20 };
+        r.waiter.prefixes = (struct rn_epk_prefixes){ 10, 20 };
         park(&r);
         park(&all);
         rn_waiters_move(ws, 7, 2, cases[i].moved);
         assert_int_equal(r.woken, cases[i].woken);
         assert_int_equal(all.woken, i + 1);
-        rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_STRETCH_ALL);
+        rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_EPK_PREFIXES_ALL);
         assert_int_equal(r.woken, 1); /* its range may be gone */
     }
 }
@@ -155,11 +155,11 @@ static void what_moves_after_begin_keeps_from_parking(void **state)
     (void)state;
     rn_waiters_begin(ws, &r.waiter);
     rn_waiters_begin(ws, &any.waiter);
-    rn_waiters_move(ws, 7, 2, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, 2, RN_EPK_PREFIXES_ALL);
     assert_int_equal(rn_waiters_park(ws, &r.waiter), RN_PARK_MOVED);
     assert_int_equal(rn_waiters_park(ws, &any.waiter), RN_PARK_MOVED);
     rn_waiters_begin(ws, &r.waiter);
-    rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 7, RN_RANGE_ANY, RN_EPK_PREFIXES_ALL);
     assert_int_equal(rn_waiters_park(ws, &r.waiter), RN_PARK_MOVED);
     rn_waiters_begin(ws, &r.waiter);
     rn_waiters_end(ws, &r.waiter);
@@ -169,17 +169,16 @@ static void what_moves_after_begin_keeps_from_parking(void **state)
 static void deadlines_wake_in_their_order_and_not_before(void **state)
 {
     struct reader readers[50];
-    struct rn_prng chance;
+    struct rn_prng prng;
     int64_t begun = rn_mono_ns(rn_sim_env(sim));
 
     (void)state;
-    rn_prng_init(&chance, 5);
+    rn_prng_init(&prng, 5);
     for (int i = 0; i < 50; i++) {
-        readers[i] =
-            reader_of(1, i % 7, 1 + (int64_t)rn_prng_below(&chance, 30));
+        readers[i] = reader_of(1, i % 7, 1 + (int64_t)rn_prng_below(&prng, 30));
         park(&readers[i]);
     }
-    rn_waiters_move(ws, 1, 3, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 1, 3, RN_EPK_PREFIXES_ALL);
     rn_sim_run(sim, 40 * SECOND);
     for (int i = 0; i < 50; i++) {
         assert_int_equal(readers[i].woken, 1);
@@ -216,7 +215,7 @@ static void those_of_one_range_are_woken_as_they_came(void **state)
         readers[i].id = i;
         park(&readers[i]);
     }
-    rn_waiters_move(ws, 5, 1, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 5, 1, RN_EPK_PREFIXES_ALL);
     for (int i = 0; i < 20; i++)
         assert_int_equal(order[i], i);
     assert_int_equal(turn, 20);
@@ -233,7 +232,7 @@ static void a_dismissed_one_is_neither_woken_nor_parked(void **state)
     rn_waiters_begin(ws, &looking.waiter);
     assert_false(rn_waiters_dismiss(ws, &looking.waiter));
     assert_int_equal(rn_waiters_park(ws, &looking.waiter), RN_PARK_OVER);
-    rn_waiters_move(ws, 1, 1, RN_STRETCH_ALL);
+    rn_waiters_move(ws, 1, 1, RN_EPK_PREFIXES_ALL);
     rn_sim_run(sim, 200 * SECOND);
     assert_int_equal(r.woken + looking.woken, 0);
 }
@@ -302,7 +301,7 @@ static void *change(void *context)
 
     for (unsigned i = 0; i < CHANGES; i++) {
         atomic_fetch_add(&values[range], 1);
-        rn_waiters_move(ws, 9, range, RN_STRETCH_ALL);
+        rn_waiters_move(ws, 9, range, RN_EPK_PREFIXES_ALL);
     }
     return NULL;
 }

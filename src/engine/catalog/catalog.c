@@ -325,7 +325,7 @@ enum rn_code rn_catalog_load(struct rn_engine *e, struct rn_err *err)
     }
     rn_cursor_end(c);
     if (rc == RN_NOT_FOUND)
-        rc = rn_dropped_count(txn, &e->dropped);
+        rc = rn_drop_count_databases(txn, &e->dropped);
     rn_txn_abort(txn);
     return rc;
 }

@@ -275,7 +275,7 @@ static enum rn_code run_delete(struct rn_catalog_change *c, struct rn_txn *txn,
     if (rc)
         return rc;
     rn_engine_note_move(c->engine, RN_CONTAINER_ANY, RN_RANGE_ANY,
-                        RN_STRETCH_ALL);
+                        RN_EPK_PREFIXES_ALL);
     return rn_object_remove(txn, c->object, err);
 }
 

@@ -53,7 +53,7 @@ static enum rn_code remove_one(struct rn_txn *txn, const struct rn_object *o,
     }
     if (!rc)
         rc = rn_indexes_remove(txn, o->number);
-    return rc ? rc : rn_doomed_put(txn, o->number);
+    return rc ? rc : rn_drop_mark_container(txn, o->number);
 }
 
 /* The first object at or after `from`, which is moved just past it. */
@@ -124,7 +124,7 @@ enum rn_code rn_object_remove(struct rn_txn *txn, const struct rn_object *o,
     enum rn_code rc = remove_one(txn, o, err);
 
     if (!rc && o->kind == RN_KIND_DATABASE)
-        rc = rn_dropped_put(txn, o->rid.database);
+        rc = rn_drop_mark_database(txn, o->rid.database);
     if (!rc && o->kind == RN_KIND_USER)
         rc = remove_permissions(txn, o->rid, err);
     return rc;

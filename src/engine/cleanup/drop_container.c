@@ -20,8 +20,8 @@
 enum {
     SLICE_KEYS = 256,
     SLICE_BYTES = 64 << 10, /* about what their removal takes in the WAL */
-    TAG_DOOMED = 'x',
-    TAG_DROPPED = 'y',
+    TAG_CONTAINER = 'x',
+    TAG_DATABASE = 'y',
 };
 
 /* ---- markers ------------------------------------------------------------- */
@@ -68,33 +68,33 @@ static enum rn_code marker_find(struct rn_txn *txn, char tag, uint32_t *number)
     return RN_OK;
 }
 
-enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number)
+enum rn_code rn_drop_mark_container(struct rn_txn *txn, uint32_t number)
 {
-    return marker_put(txn, TAG_DOOMED, number);
+    return marker_put(txn, TAG_CONTAINER, number);
 }
 
-enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database)
+enum rn_code rn_drop_mark_database(struct rn_txn *txn, uint32_t database)
 {
-    return marker_put(txn, TAG_DROPPED, database);
+    return marker_put(txn, TAG_DATABASE, database);
 }
 
-enum rn_code rn_dropped_find(struct rn_txn *txn, uint32_t database)
+enum rn_code rn_drop_find_database(struct rn_txn *txn, uint32_t database)
 {
     struct rn_key key;
     struct rn_view value;
 
-    marker_key(TAG_DROPPED, database, &key);
+    marker_key(TAG_DATABASE, database, &key);
     return rn_txn_get(txn, rn_key_view(&key), &value);
 }
 
-enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out)
+enum rn_code rn_drop_count_databases(struct rn_txn *txn, uint32_t *out)
 {
     struct rn_key from, before, found;
     size_t count = 1;
     enum rn_code rc = RN_OK;
 
     *out = 0;
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_DROPPED, &from, &before);
+    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_DATABASE, &from, &before);
     while (!rc && count) {
         rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
         if (rc || !count)
@@ -112,14 +112,14 @@ static enum rn_code sweep_database(struct rn_engine *e, struct rn_txn *txn)
 {
     struct rn_removal from = e->removal;
     uint32_t number = 0;
-    enum rn_code rc = marker_find(txn, TAG_DROPPED, &number);
+    enum rn_code rc = marker_find(txn, TAG_DATABASE, &number);
 
     if (from.database != number)
         from = (struct rn_removal){ .database = number };
     if (!rc)
         rc = rn_objects_remove(txn, &from, &e->removed);
     return rc || !e->removed.is_last ? rc
-                                     : marker_del(txn, TAG_DROPPED, number);
+                                     : marker_del(txn, TAG_DATABASE, number);
 }
 
 static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
@@ -127,7 +127,7 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     struct rn_key *keys, from, before;
     uint32_t number = 0;
     size_t count = 0;
-    enum rn_code rc = marker_find(txn, TAG_DOOMED, &number);
+    enum rn_code rc = marker_find(txn, TAG_CONTAINER, &number);
 
     if (rc)
         return rc;
@@ -139,7 +139,7 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     for (size_t i = 0; !rc && i < count; i++)
         rc = rn_txn_del(txn, rn_key_view(&keys[i]));
     if (!rc && count < SLICE_KEYS)
-        rc = marker_del(txn, TAG_DOOMED, number);
+        rc = marker_del(txn, TAG_CONTAINER, number);
     rn_free(keys);
     rn_bloom_end(&e->blooms, number);
     return rc;

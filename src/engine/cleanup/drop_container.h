@@ -7,13 +7,17 @@
 #include "engine/engine.h"
 #include "store/store.h"
 
-/* Marks a deleted container, or a deleted database, for removal. */
-enum rn_code rn_doomed_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
-enum rn_code rn_dropped_put(struct rn_txn *txn, uint32_t database) RN_CHECK;
+/* Mark a deleted container, or a deleted database, for removal. */
+enum rn_code rn_drop_mark_container(struct rn_txn *txn,
+                                    uint32_t number) RN_CHECK;
+enum rn_code rn_drop_mark_database(struct rn_txn *txn,
+                                   uint32_t database) RN_CHECK;
 /* RN_NOT_FOUND if the database was not deleted, or no object of it remains. */
-enum rn_code rn_dropped_find(struct rn_txn *txn, uint32_t database) RN_CHECK;
+enum rn_code rn_drop_find_database(struct rn_txn *txn,
+                                   uint32_t database) RN_CHECK;
 /* The number of deleted databases whose objects remain. */
-enum rn_code rn_dropped_count(struct rn_txn *txn, uint32_t *out) RN_CHECK;
+enum rn_code rn_drop_count_databases(struct rn_txn *txn,
+                                     uint32_t *out) RN_CHECK;
 
 /* Due while there may be markers. */
 extern const struct rn_background_ops rn_drop_background;

@@ -22,7 +22,7 @@ enum rn_code rn_apply_begin(struct rn_apply *t, struct rn_engine *e,
         .container = c,
         .err = err,
         .now = rn_engine_now(e),
-        .stretch = rn_stretch_of(epk, epk),
+        .prefixes = rn_epk_prefixes_of(epk, epk),
     };
     e->background.writes++;
     rc = rn_range_find(txn, c, epk, &t->range, &t->row);
@@ -42,7 +42,7 @@ enum rn_code rn_apply_end(struct rn_apply *t)
 {
     if (!t->wrote)
         return RN_OK;
-    rn_engine_note_move(t->engine, t->container->number, t->range, t->stretch);
+    rn_engine_note_move(t->engine, t->container->number, t->range, t->prefixes);
     return rn_range_write(t->txn, t->container, t->range, &t->row);
 }
 

@@ -29,11 +29,11 @@ struct rn_apply {
     struct rn_err *err; /* the message of a refusal */
     const struct rn_container *container;
     int64_t now;
-    struct rn_stretch stretch; /* of its EPK */
-    uint32_t range;            /* its id */
-    struct rn_row_range row;   /* written back by rn_apply_end */
-    uint64_t lsn;              /* assigned; 0: not yet */
-    uint32_t n;                /* of the next write under that LSN */
+    struct rn_epk_prefixes prefixes; /* of its EPK */
+    uint32_t range;                  /* its id */
+    struct rn_row_range row;         /* written back by rn_apply_end */
+    uint64_t lsn;                    /* assigned; 0: not yet */
+    uint32_t n;                      /* of the next write under that LSN */
     bool wrote;
 };
 

@@ -53,16 +53,16 @@ enum rn_code rn_feed_range(struct rn_snapshot *r, uint32_t range,
 
 enum rn_code rn_feed_check_database(struct rn_snapshot *r, struct rn_err *err)
 {
-    enum rn_code rc = rn_dropped_find(r->txn, r->container->rid.database);
+    enum rn_code rc = rn_drop_find_database(r->txn, r->container->rid.database);
 
     if (rc)
         return rc == RN_NOT_FOUND ? RN_OK : rc;
     return rn_fail(err, RN_GONE, "the database has been deleted");
 }
 
-struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks)
+struct rn_epk_prefixes rn_feed_epk_prefixes(const struct rn_epk_range *epks)
 {
-    return rn_stretch_of(rn_epk_view(&epks->min), rn_epk_view(&epks->max));
+    return rn_epk_prefixes_of(rn_epk_view(&epks->min), rn_epk_view(&epks->max));
 }
 
 /* ---- one entry ----------------------------------------------------------- */

@@ -97,8 +97,8 @@ enum rn_code rn_feed_range(struct rn_snapshot *r, uint32_t range,
 enum rn_code rn_feed_check_database(struct rn_snapshot *r,
                                     struct rn_err *err) RN_CHECK;
 
-/* The stretch of its range that wakes a waiter for this interval. */
-struct rn_stretch rn_feed_stretch(const struct rn_epk_range *epks);
+/* The EPK prefixes whose changes wake a waiter for this interval of EPKs. */
+struct rn_epk_prefixes rn_feed_epk_prefixes(const struct rn_epk_range *epks);
 
 /* The highest LSN before all changes of the range with this _ts or a later one;
  * `upto` if there are none. */

@@ -18,7 +18,8 @@ struct rn_rehome {
     uint64_t writes;    /* whether clients wrote since: their count of writes */
 };
 
-enum rn_code rn_homeless_put(struct rn_txn *txn, uint32_t number) RN_CHECK;
+/* Marks a container whose dead ranges still own entries. */
+enum rn_code rn_rehome_mark(struct rn_txn *txn, uint32_t number) RN_CHECK;
 
 /* Due while there may be dead ranges. */
 extern const struct rn_background_ops rn_rehome_background;

@@ -303,10 +303,10 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     if (!rc)
         rc = check_room(r, &op->err);
     if (!rc && r->object->container->next_range > first_new)
-        rc = rn_homeless_put(txn, r->container->number);
+        rc = rn_rehome_mark(txn, r->container->number);
     if (!rc)
         rn_engine_note_move(r->engine, r->container->number, RN_RANGE_ANY,
-                            RN_STRETCH_ALL);
+                            RN_EPK_PREFIXES_ALL);
     return rc;
 }
 

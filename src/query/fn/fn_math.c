@@ -230,7 +230,7 @@ static enum rn_code fn_pi(const struct rn_fn_args *a, struct rn_value *out)
 
 static enum rn_code fn_rand(const struct rn_fn_args *a, struct rn_value *out)
 {
-    uint64_t bits = rn_prng_next(&a->run->chance) >> 11;
+    uint64_t bits = rn_prng_next(&a->run->prng) >> 11;
 
     return give(out, (double)bits / 9007199254740992.0);
 }

@@ -4,8 +4,8 @@
 #include "query/fn/text.h"
 #include "query/run/run.h"
 
-/* Deduplicates values. */
-struct sieve {
+/* The distinct values of arrays. */
+struct distinct {
     const struct rn_fn_args *args;
     struct rn_hash_set set;
     struct rn_value *items; /* NULL: only membership matters */
@@ -21,7 +21,8 @@ static enum rn_code key_of(const struct rn_fn_args *a, const struct rn_value *v)
     return rc ? rc : rn_value_encode(v, a->arena, bytes);
 }
 
-static enum rn_code sift(struct sieve *s, const struct rn_value *from)
+static enum rn_code add_distinct(struct distinct *s,
+                                 const struct rn_value *from)
 {
     struct rn_value_walk w = rn_value_walk_begin(from, s->args->arena);
     enum rn_code rc = RN_OK;
@@ -52,7 +53,7 @@ static struct rn_value *room_for(const struct rn_fn_args *a, uint64_t n)
 
 static enum rn_code fn_union(const struct rn_fn_args *a, struct rn_value *out)
 {
-    struct sieve s = { .args = a };
+    struct distinct s = { .args = a };
     enum rn_code rc;
 
     if (!are_arrays(a))
@@ -60,9 +61,9 @@ static enum rn_code fn_union(const struct rn_fn_args *a, struct rn_value *out)
     s.items = room_for(a, (uint64_t)a->at[0].count + a->at[1].count);
     if (!s.items)
         return RN_TOO_LARGE;
-    rc = sift(&s, &a->at[0]);
+    rc = add_distinct(&s, &a->at[0]);
     if (!rc)
-        rc = sift(&s, &a->at[1]);
+        rc = add_distinct(&s, &a->at[1]);
     *out = rn_value_array(s.items, s.count);
     return rc;
 }
@@ -72,16 +73,16 @@ static enum rn_code pick(const struct rn_fn_args *a, const struct rn_value *of,
                          const struct rn_value *in, bool is_in,
                          struct rn_value *out)
 {
-    struct sieve other = { .args = a }, once = { .args = a };
+    struct distinct other = { .args = a }, once = { .args = a };
     struct rn_value *items = room_for(a, of->count);
     uint32_t n = 0;
-    enum rn_code rc = sift(&other, in);
+    enum rn_code rc = add_distinct(&other, in);
 
     once.items = room_for(a, of->count);
     if (!items || !once.items)
         return RN_TOO_LARGE;
     if (!rc)
-        rc = sift(&once, of);
+        rc = add_distinct(&once, of);
     for (uint32_t i = 0; i < once.count && !rc; i++) {
         uint32_t place;
         bool is_new;

@@ -40,7 +40,7 @@ struct rn_run {
     bool is_filtered; /* the document has passed WHERE */
     struct rn_query_limits limits;
     struct rn_query_stats *stats;
-    struct rn_prng chance;
+    struct rn_prng prng;
     struct rn_buf encoded; /* encoding of the value being looked up */
     uint32_t document_rows;
     uint32_t skip_rows; /* of the first document: already sent */

@@ -480,7 +480,7 @@ enum rn_rest_step rn_rest_wait(struct rn_context *x)
     w->waiter = (struct rn_waiter){
         .container = w->leases->number,
         .range = RN_RANGE_ANY,
-        .stretch = RN_STRETCH_ALL,
+        .prefixes = RN_EPK_PREFIXES_ALL,
         .deadline_ns = x->call->begun_ns + ms * 1000000,
         .wake = wake,
     };

@@ -60,8 +60,8 @@ static void set_waited(struct rn_feed_page *f)
     const struct rn_feed_piece *p = &f->pieces[0];
 
     f->waiter.range = f->piece_count > 1 ? RN_RANGE_ANY : (int64_t)p->range;
-    f->waiter.stretch =
-        f->piece_count > 1 ? RN_STRETCH_ALL : rn_feed_stretch(&p->epks);
+    f->waiter.prefixes = f->piece_count > 1 ? RN_EPK_PREFIXES_ALL
+                                            : rn_feed_epk_prefixes(&p->epks);
 }
 
 static void arm(struct rn_feed_page *f)

@@ -136,7 +136,7 @@ static enum rn_code find_seq(struct lmdb *m, const struct rn_page_meta *meta,
 
     if (error)
         return rn_fail_errno(err, error, "%s: reading", m->path);
-    if (got == meta->page_bytes && rn_verify_on_touch_check(&m->watch, root) &&
+    if (got == meta->page_bytes && rn_verify_on_touch_check(&m->verify, root) &&
         !rn_page_check(rn_view_of(bytes, got), root, RN_PAGE_BYTES, &page)) {
         for (unsigned i = 0; i < page.nodes; i++) {
             struct rn_page_node node = rn_page_node(&page, i);
@@ -173,7 +173,7 @@ static enum rn_code watch_begin(struct lmdb *m, uint64_t seq_offset,
     if (rc)
         return rn_lmdb_fail(m, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc,
                             "opening", err);
-    return rn_verify_on_touch_begin(&m->watch, base, m->path, err);
+    return rn_verify_on_touch_begin(&m->verify, base, m->path, err);
 }
 
 /* Opens the tables and takes the pin, in this order and before any write. */
@@ -257,7 +257,7 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
     m->sums_txnid = image->txnid;
     rc = open_sums(m, image->homes, image->meta.last + 1, err);
     return rc ? rc
-              : rn_verify_on_touch_open(&m->watch, m->path, m->sums,
+              : rn_verify_on_touch_open(&m->verify, m->path, m->sums,
                                         m->page_bytes, image->length, err);
 }
 
@@ -340,9 +340,9 @@ static enum rn_code open_at(struct lmdb *m, const struct rn_map_opts *opts,
                        m->path);
     if (sigsetjmp(guard.back, 0)) {
         rn_fault_guard_caught(&guard);
-        return rn_verify_on_touch_fail(&m->watch, m->path, err);
+        return rn_verify_on_touch_fail(&m->verify, m->path, err);
     }
-    rn_fault_guard_enter(&guard, &m->watch.remedy);
+    rn_fault_guard_enter(&guard, &m->verify.remedy);
     rc = open_image(m, opts, &image, pin, err);
     rn_fault_guard_leave(&guard);
     if (!rc &&
@@ -363,8 +363,8 @@ static enum rn_code new_watch(struct lmdb *m, struct rn_err *err)
     int error;
 
     if (!rc)
-        rc = rn_verify_on_touch_open(&m->watch, m->path, m->sums, m->page_bytes,
-                                     0, err);
+        rc = rn_verify_on_touch_open(&m->verify, m->path, m->sums,
+                                     m->page_bytes, 0, err);
     if (rc)
         return rc;
     error =
@@ -463,7 +463,7 @@ void rn_lmdb_close(struct rn_map *base)
     mdb_txn_abort(m->opening); /* NULL is fine */
     if (m->mdb)
         mdb_env_close(m->mdb);
-    rn_verify_on_touch_close(&m->watch);
+    rn_verify_on_touch_close(&m->verify);
     rn_page_sums_close(m->sums);
     rn_buf_release(&m->changes);
     rn_file_close(m->file);
@@ -558,7 +558,7 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
 {
     struct rn_fault_guard guard;
     struct rn_image image;
-    struct rn_page_diff_opts opts = { .base = m->watch.base,
+    struct rn_page_diff_opts opts = { .base = m->verify.base,
                                       .sums = m->sums,
                                       .since = m->sums_txnid,
                                       .meta = &image.meta,
@@ -570,10 +570,10 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
         return rn_fail(err, RN_CORRUPT, "%s: damaged at offset 0", m->path);
     if (sigsetjmp(guard.back, 0)) {
         rn_fault_guard_caught(&guard);
-        return rn_verify_on_touch_fail(&m->watch, m->path, err);
+        return rn_verify_on_touch_fail(&m->verify, m->path, err);
     }
     rn_buf_clear(&m->changes);
-    rn_fault_guard_enter(&guard, &m->watch.remedy);
+    rn_fault_guard_enter(&guard, &m->verify.remedy);
     rc = rn_page_diff(&opts, &m->changes, err);
     if (rc)
         rn_err_during(err, "%s", m->path);

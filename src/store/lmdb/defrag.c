@@ -188,12 +188,12 @@ static bool row_next(struct rn_view *rows, struct row *out)
 
 /* Copies the rows of the key interval out, as they are now. */
 static enum rn_code collect(struct rn_local *l, struct rn_map_txn *txn,
-                            const struct rn_key_interval *stretch)
+                            const struct rn_key_interval *interval)
 {
     struct rn_defrag *t = &l->defrag;
     struct rn_map_cursor *c = NULL;
     struct row row;
-    enum rn_code rc = l->map->ops->scan(txn, stretch, &c);
+    enum rn_code rc = l->map->ops->scan(txn, interval, &c);
 
     if (rc)
         return rc;
@@ -237,7 +237,7 @@ static enum rn_code commit(struct rn_local *l, struct rn_map_txn *txn)
 }
 
 static enum rn_code rewrite(struct rn_local *l,
-                            const struct rn_key_interval *stretch)
+                            const struct rn_key_interval *interval)
 {
     struct rn_map_txn *txn = NULL;
     struct rn_err err;
@@ -247,7 +247,7 @@ static enum rn_code rewrite(struct rn_local *l,
         rc = l->map->ops->begin(l->map, RN_TXN_WRITE, &txn, &err);
     if (rc)
         return rc;
-    rc = collect(l, txn, stretch);
+    rc = collect(l, txn, interval);
     if (!rc)
         rc = put_again(l, txn);
     if (rc) {
@@ -258,13 +258,13 @@ static enum rn_code rewrite(struct rn_local *l,
 }
 
 enum rn_code rn_defrag_rewrite(struct rn_local *l,
-                               const struct rn_key_interval *stretch)
+                               const struct rn_key_interval *interval)
 {
     struct rn_map_stat before, after;
     enum rn_code rc;
 
     l->map->ops->stat(l->map, &before);
-    rc = rn_local_is_poisoned(l) ? RN_READ_ONLY : rewrite(l, stretch);
+    rc = rn_local_is_poisoned(l) ? RN_READ_ONLY : rewrite(l, interval);
     l->map->ops->stat(l->map, &after);
     if (rc || before.live_bytes < after.live_bytes)
         return rc;
@@ -280,14 +280,14 @@ enum rn_code rn_defrag_rewrite(struct rn_local *l,
 void rn_defrag_slice(struct rn_local *l)
 {
     struct rn_defrag *t = &l->defrag;
-    struct rn_key_interval stretch;
+    struct rn_key_interval interval;
     struct rn_err err;
 
     if (!find_window(l))
         return;
-    stretch = (struct rn_key_interval){ .from = rn_buf_view(&t->first),
-                                        .before = rn_buf_view(&t->at) };
+    interval = (struct rn_key_interval){ .from = rn_buf_view(&t->first),
+                                         .before = rn_buf_view(&t->at) };
     if (rn_local_check_space(l, RN_TXN_WRITE, &err) ||
-        rn_defrag_rewrite(l, &stretch))
+        rn_defrag_rewrite(l, &interval))
         t->retry_ns = rn_mono_ns(l->env) + RETRY_NS;
 }

@@ -57,6 +57,6 @@ void rn_defrag_slice(struct rn_local *l);
 /* What a slice does to a sparse interval: deletes its rows, up to some hundred,
  * and puts them back.  For callers that choose the interval. */
 enum rn_code rn_defrag_rewrite(struct rn_local *l,
-                               const struct rn_key_interval *stretch) RN_CHECK;
+                               const struct rn_key_interval *interval) RN_CHECK;
 
 #endif

@@ -100,7 +100,7 @@ int rn_lmdb_txn_begin(struct lmdb *m, unsigned flags, MDB_txn **out)
         return MDB_CORRUPTED;
     if (sigsetjmp(guard.back, 0))
         return went_blind(m, &guard);
-    rn_fault_guard_enter(&guard, &m->watch.remedy);
+    rn_fault_guard_enter(&guard, &m->verify.remedy);
     rc = mdb_txn_begin(m->mdb, NULL, flags, out);
     rn_fault_guard_leave(&guard);
     return rc;
@@ -115,7 +115,7 @@ int rn_lmdb_txn_renew(struct lmdb *m, MDB_txn *txn)
         return MDB_CORRUPTED;
     if (sigsetjmp(guard.back, 0))
         return went_blind(m, &guard);
-    rn_fault_guard_enter(&guard, &m->watch.remedy);
+    rn_fault_guard_enter(&guard, &m->verify.remedy);
     rc = mdb_txn_renew(txn);
     rn_fault_guard_leave(&guard);
     return rc;
@@ -128,7 +128,7 @@ int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out)
 
     if (sigsetjmp(guard.back, 0))
         return went_blind(m, &guard);
-    rn_fault_guard_enter(&guard, &m->watch.remedy);
+    rn_fault_guard_enter(&guard, &m->verify.remedy);
     rc = mdb_env_info(m->mdb, out);
     rn_fault_guard_leave(&guard);
     return rc;
@@ -169,7 +169,7 @@ static void meter(struct lmdb *m, size_t txnid)
     if (rn_lmdb_txn_renew(m, m->meter_txn))
         return;
     if (!sigsetjmp(guard.back, 0)) {
-        rn_fault_guard_enter(&guard, &m->watch.remedy);
+        rn_fault_guard_enter(&guard, &m->verify.remedy);
         __atomic_add_fetch(&m->written, dirtied_pages(m, txnid) * m->page_bytes,
                            __ATOMIC_RELAXED);
     }
@@ -202,9 +202,9 @@ static void lmdb_stat(struct rn_map *base, struct rn_map_stat *out)
         .is_lost = __atomic_load_n(&m->lost, __ATOMIC_RELAXED),
         .is_nearly_flushed =
             __atomic_load_n(&m->flushed_once, __ATOMIC_RELAXED),
-        .damaged_at = __atomic_load_n(&m->watch.damaged_at, __ATOMIC_RELAXED),
+        .damaged_at = __atomic_load_n(&m->verify.damaged_at, __ATOMIC_RELAXED),
         .damaged_suffix =
-            __atomic_load_n(&m->watch.damaged_is_a_sum, __ATOMIC_RELAXED)
+            __atomic_load_n(&m->verify.damaged_is_a_sum, __ATOMIC_RELAXED)
                 ? "-sums"
                 : "",
     };
@@ -460,7 +460,7 @@ static enum rn_code lmdb_commit(struct rn_map_txn *t, struct rn_err *err)
         rn_free(t);
         return rn_fail(err, RN_CORRUPT, "%s: damaged", m->path);
     }
-    rn_fault_guard_enter(&guard, &m->watch.remedy);
+    rn_fault_guard_enter(&guard, &m->verify.remedy);
     rc = mdb_txn_commit(t->txn);
     rn_fault_guard_leave(&guard);
     rn_free(t);
@@ -478,7 +478,7 @@ static enum rn_code lmdb_seq(struct rn_map_txn *t, uint64_t *out)
 
     if (sigsetjmp(guard.back, 0))
         return rn_fault_guard_caught(&guard);
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = mdb_get(t->txn, t->m->main, &key, &value);
     if (!rc && value.mv_size == 8)
         *out = rn_get_u64(value.mv_data);
@@ -498,7 +498,7 @@ static enum rn_code lmdb_set_seq(struct rn_map_txn *t, uint64_t seq)
     rn_put_u64(bytes, seq);
     if (sigsetjmp(guard.back, 0))
         return rn_lmdb_write_caught(t, &guard);
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = mdb_put(t->txn, t->m->main, &key, &value, 0);
     rn_fault_guard_leave(&guard);
     return rn_lmdb_put_code(rc);

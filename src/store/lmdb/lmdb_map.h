@@ -54,7 +54,7 @@ struct lmdb {
     uint64_t sums_txnid;   /* of that state; 0: none yet; atomic */
     uint64_t free_bytes;   /* of pages that it does not use; atomic */
     uint64_t free_written; /* `written` when it was captured; atomic */
-    struct rn_verify_on_touch watch;
+    struct rn_verify_on_touch verify;
     MDB_txn *opening;  /* in open, where a guard may leave it behind */
     MDB_txn *captured; /* the pin; NULL: none in progress */
     bool captured_sums;

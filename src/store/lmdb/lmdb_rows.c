@@ -46,7 +46,7 @@ enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
 
     if (sigsetjmp(guard.back, 0))
         return rn_fault_guard_caught(&guard);
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = mdb_get(t->txn, t->m->kv, &k, &v);
     code = rc ? rn_lmdb_code(rc) : rn_record_open(key, view_of(v), out);
     rn_fault_guard_leave(&guard);
@@ -162,7 +162,7 @@ enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,
 
     if (sigsetjmp(guard.back, 0))
         return rn_lmdb_write_caught(t, &guard);
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = small ? put_row(t, key, value, 0) : put_packed(t, key, value);
     rn_fault_guard_leave(&guard);
     return rn_lmdb_put_code(rc);
@@ -176,7 +176,7 @@ enum rn_code rn_lmdb_append(struct rn_map_txn *t, struct rn_view key,
 
     if (sigsetjmp(guard.back, 0))
         return rn_lmdb_write_caught(t, &guard);
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = put_row(t, key, value, MDB_APPEND);
     rn_fault_guard_leave(&guard);
     return rn_lmdb_put_code(rc);
@@ -190,7 +190,7 @@ enum rn_code rn_lmdb_del(struct rn_map_txn *t, struct rn_view key)
 
     if (sigsetjmp(guard.back, 0))
         return rn_lmdb_write_caught(t, &guard);
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = mdb_del(t->txn, t->m->kv, &k, NULL);
     rn_fault_guard_leave(&guard);
     return rn_lmdb_code(rc);
@@ -223,7 +223,7 @@ enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_key_interval *r,
     /* The first access to a table in a transaction reads its root.  It happens
      * here, where a fault costs LMDB nothing, and not after a cursor was made.
      */
-    rn_fault_guard_enter(&guard, &t->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &t->m->verify.remedy);
     rc = mdb_stat(t->txn, t->m->kv, &stat);
     rn_fault_guard_leave(&guard);
     if (!rc)
@@ -315,7 +315,7 @@ enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
 
     if (sigsetjmp(guard.back, 0))
         return rn_fault_guard_caught(&guard);
-    rn_fault_guard_enter(&guard, &c->txn->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &c->txn->m->verify.remedy);
     code = cursor_step(c, key, value);
     rn_fault_guard_leave(&guard);
     return code;
@@ -377,7 +377,7 @@ enum rn_code rn_lmdb_leaf(struct rn_map_cursor *c, struct rn_map_leaf *out)
     assert(c->txn->mode == RN_TXN_READ); /* a writer's pages are elsewhere */
     if (sigsetjmp(guard.back, 0))
         return rn_fault_guard_caught(&guard);
-    rn_fault_guard_enter(&guard, &c->txn->m->watch.remedy);
+    rn_fault_guard_enter(&guard, &c->txn->m->verify.remedy);
     code = leaf_step(c, out);
     rn_fault_guard_leave(&guard);
     return code;

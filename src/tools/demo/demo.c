@@ -258,7 +258,7 @@ static long id_at(const runnel_ranges *ranges, size_t i)
 }
 
 /* Asks for a split or a merge; `with` negative: a split. */
-static void reshape(struct demo *d, long range, long with)
+static void split_or_merge(struct demo *d, long range, long with)
 {
     char body[160];
     int len = snprintf(body, sizeof(body),
@@ -303,9 +303,9 @@ static void change_ranges(struct demo *d, bool is_split)
             best = i;
     }
     if (is_split && count < RANGES_MAX)
-        reshape(d, id_at(ranges, best), -1);
+        split_or_merge(d, id_at(ranges, best), -1);
     else if (!is_split && count > 1)
-        reshape(d, id_at(ranges, best), id_at(ranges, best + 1));
+        split_or_merge(d, id_at(ranges, best), id_at(ranges, best + 1));
     else
         tell(d,
              is_split ? "there are ranges enough" : "there is one range only");

@@ -284,7 +284,7 @@ static void report(const struct options *o, const struct tally *t,
         all += n[i] = atomic_load(&t->states[i]);
     printf("%llu states, %llu violations, %.0f s, seed %llu\n"
            "  after one cut %llu, two in a row %llu, three %llu; %llu of them "
-           "kills; %llu rounds, %llu WAL segments reused, %llu stretches "
+           "kills; %llu rounds, %llu WAL segments reused, %llu intervals "
            "rewritten\n",
            all, (unsigned long long)atomic_load(&t->violations),
            (double)(round_now_ns() - begun) / 1e9,

@@ -2,7 +2,7 @@
  *
  * Keys: "g" holds number and generation of the last group; 'k' and a number,
  * with a tail of its own length, the rest.  A value starts with where it comes
- * from and goes on with a stretch of a fixed pool of noise, so that comparing
+ * from and goes on with a part of a fixed pool of noise, so that comparing
  * costs no more than memcmp.
  */
 #include "work.h"
@@ -68,7 +68,7 @@ static void no_sleep(struct rn_env *env, int64_t ns)
     (void)ns;
 }
 
-static void no_chance(struct rn_env *env, void *out, size_t len)
+static void fixed_random(struct rn_env *env, void *out, size_t len)
 {
     (void)env;
     memset(out, 0x5a, len);
@@ -84,7 +84,7 @@ struct rn_env *work_env(void)
         ops.wall_ms = still_ms;
         ops.mono_ns = still_ns;
         ops.sleep = no_sleep;
-        ops.random = no_chance;
+        ops.random = fixed_random;
         env.ops = &ops;
     }
     return &env;
@@ -286,14 +286,14 @@ static bool abort_one(struct work *w)
     return rc ? work_fail(w, "a write: %s", rn_code_name(rc)) : true;
 }
 
-/* Any stretch of rows: there is not enough here for a thin one. */
+/* Any interval of rows: there is not enough here for a thin one. */
 static void thin_some(struct work *w)
 {
     char key[RN_KEY_MAX];
     uint32_t first = (uint32_t)dice_below(&w->dice, w->plan->keys);
-    struct rn_key_interval stretch = { .from = make_key(first, key) };
+    struct rn_key_interval interval = { .from = make_key(first, key) };
 
-    w->rewritten += !rn_defrag_rewrite((struct rn_local *)w->store, &stretch);
+    w->rewritten += !rn_defrag_rewrite((struct rn_local *)w->store, &interval);
 }
 
 void work_keep(struct work *w)

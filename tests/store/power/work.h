@@ -23,7 +23,7 @@ struct work_plan {
     uint32_t keys, groups;
     uint64_t segment_bytes, wal_bytes, memtable_bytes, checkpoint_bytes;
     unsigned keep_percent; /* maintenance thread's steps after a commit */
-    unsigned thin_percent; /* stretches rewritten beside them */
+    unsigned thin_percent; /* key intervals rewritten beside them */
     struct disk_style style;
 };
 
@@ -33,12 +33,12 @@ struct work {
     struct rn_store *store;
     uint64_t number; /* of the last group that must be there */
     uint16_t generation;
-    uint64_t rewritten;       /* stretches of rows */
+    uint64_t rewritten;       /* intervals of rows */
     enum rn_code code;        /* of an open that failed */
     char text[WORK_TEXT_MAX]; /* what is wrong, once something is */
 };
 
-/* An env whose clock stands still and whose chance repeats. */
+/* An env whose clock stands still and whose random bytes repeat. */
 struct rn_env *work_env(void);
 
 /* Opens `dir`; the number of the last group is read from its contents. */
