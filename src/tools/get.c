@@ -11,10 +11,8 @@ static int run(const struct rn_args *args)
     struct rn_target target = { 0 };
     runnel_reply *reply = NULL;
     runnel_error error = { 0 };
-    int status = rn_target_open(args, &target);
+    int status = rn_partition_open(args, id, &target, &pk);
 
-    if (!status)
-        status = rn_partition_of(args, &target, id, &pk);
     if (!status && runnel_item_read(target.container, (runnel_key){ pk.at, id },
                                     NULL, &reply, &error))
         status = rn_report_request(&error, &target, id);

@@ -21,9 +21,7 @@ static int run(const struct rn_args *args)
     status =
         rn_input_read(rn_args_operand(args, 1), RN_JSON_ARRAY, &text, &json);
     if (!status)
-        status = rn_target_open(args, &target);
-    if (!status)
-        status = rn_partition_of(args, &target, id, &pk);
+        status = rn_partition_open(args, id, &target, &pk);
     options.if_match = rn_args_text(args, "if-match");
     options.condition = rn_args_text(args, "if");
     if (!status &&

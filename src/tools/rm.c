@@ -10,10 +10,8 @@ static int run(const struct rn_args *args)
     struct rn_buf pk = RN_BUF_INIT(RN_KEY_MAX);
     struct rn_target target = { 0 };
     runnel_error error = { 0 };
-    int status = rn_target_open(args, &target);
+    int status = rn_partition_open(args, id, &target, &pk);
 
-    if (!status)
-        status = rn_partition_of(args, &target, id, &pk);
     options.if_match = rn_args_text(args, "if-match");
     if (!status &&
         runnel_item_delete(target.container, (runnel_key){ pk.at, id },

@@ -45,7 +45,7 @@ static int is_keyed_by_id(const struct rn_target *target, bool *out,
     return RN_EXIT_OK;
 }
 
-int rn_partition_of(const struct rn_args *args, const struct rn_target *target,
+static int find_key(const struct rn_args *args, const struct rn_target *target,
                     const char *id, struct rn_buf *out)
 {
     const char *text = rn_args_text(args, "pk");
@@ -71,4 +71,12 @@ int rn_partition_of(const struct rn_args *args, const struct rn_target *target,
     return o.rc || rn_buf_add(out, rn_view_of("", 1))
                ? rn_report(RN_EXIT_USAGE, "the id is too long")
                : RN_EXIT_OK;
+}
+
+int rn_partition_open(const struct rn_args *args, const char *id,
+                      struct rn_target *target, struct rn_buf *pk)
+{
+    int status = rn_target_open(args, target);
+
+    return status ? status : find_key(args, target, id, pk);
 }

@@ -18,9 +18,10 @@ enum { RN_KEY_MAX = 8192 };
 /* Adds the key and a NUL: JSON stays as it is, other text becomes a string. */
 enum rn_code rn_partition_print(const char *text, struct rn_buf *out) RN_CHECK;
 
-/* The key of the document `id`: --pk, or the id if the container is keyed by
- * /id, which its definition tells.  Returns an enum rn_exit. */
-int rn_partition_of(const struct rn_args *args, const struct rn_target *target,
-                    const char *id, struct rn_buf *out) RN_CHECK;
+/* Opens the account and the container, and finds the key of the document `id`:
+ * --pk, or the id if the container is keyed by /id, which its definition tells.
+ * Returns an enum rn_exit. */
+int rn_partition_open(const struct rn_args *args, const char *id,
+                      struct rn_target *target, struct rn_buf *pk) RN_CHECK;
 
 #endif

@@ -4,13 +4,9 @@
 #include "tools/common/report.h"
 #include "tools/copy/own.h"
 
-#include "base/env.h"
-
 #include <unistd.h>
 
 enum { TOKEN_MAX = 1 << 20, ARENA_MAX = 4 << 20 };
-
-#define SAVE_NS INT64_C(1000000000)
 
 /* ---- state --------------------------------------------------------------- */
 
@@ -21,14 +17,8 @@ static void print_lane(const struct rn_copy_lane *lane, struct rn_json_out *o)
     rn_json_out_string(o, rn_view_text(lane->interval));
     rn_json_out_key(o, RN_LIT("is_following"));
     rn_json_out_bool(o, lane->is_following);
-    if (lane->token.len) {
-        rn_json_out_key(o, RN_LIT("token"));
-        rn_json_out_string(o, rn_view_text(lane->token.at));
-    }
-    if (lane->all_token.len) {
-        rn_json_out_key(o, RN_LIT("all_token"));
-        rn_json_out_string(o, rn_view_text(lane->all_token.at));
-    }
+    rn_state_print_token(o, "token", &lane->token);
+    rn_state_print_token(o, "all_token", &lane->all_token);
     rn_json_out_object_end(o);
 }
 
@@ -58,7 +48,6 @@ static int save(struct rn_copy *c)
 static int tick(void *context)
 {
     struct rn_copy *c = context;
-    int64_t now = rn_mono_ns(rn_env_real());
     uint64_t done;
     bool is_following = true;
 
@@ -72,10 +61,7 @@ static int tick(void *context)
         c->progress.total = 0;
     }
     rn_progress_set(&c->progress, done);
-    if (now - c->saved_ns < SAVE_NS)
-        return RN_EXIT_OK;
-    c->saved_ns = now;
-    return save(c);
+    return rn_state_is_due(&c->state) ? save(c) : RN_EXIT_OK;
 }
 
 static enum rn_code resume_lane(struct rn_copy *c, uint32_t value,
@@ -83,21 +69,14 @@ static enum rn_code resume_lane(struct rn_copy *c, uint32_t value,
 {
     const struct rn_json *j = &c->state.json;
     uint32_t is_following = rn_json_find(j, value, RN_LIT("is_following"));
-    const char *token, *all_token = NULL;
     enum rn_code rc =
         rn_state_text(&c->state, value, "interval", &c->arena, &lane->interval);
 
     lane->is_following = rn_json_kind(j, is_following) == RN_JSON_TRUE;
     if (!rc)
-        rc = rn_state_text(&c->state, value, "token", &c->arena, &token);
+        rc = rn_state_token(&c->state, value, "token", &lane->token);
     if (!rc)
-        rc =
-            rn_state_text(&c->state, value, "all_token", &c->arena, &all_token);
-    if (!rc && token)
-        rc = rn_buf_add(&lane->token, rn_view_of(token, strlen(token) + 1));
-    if (!rc && all_token)
-        rc = rn_buf_add(&lane->all_token,
-                        rn_view_of(all_token, strlen(all_token) + 1));
+        rc = rn_state_token(&c->state, value, "all_token", &lane->all_token);
     return rc;
 }
 
@@ -121,20 +100,18 @@ static int resume_lanes(struct rn_copy *c)
 static int begin_lanes(struct rn_copy *c)
 {
     const char *intervals[RN_LANES_MAX] = { NULL };
-    uint64_t parallel = rn_args_count(c->args, "parallel");
-    int status;
+    int status = rn_lanes_count(c->args, RN_LANES_MAX, &c->lane_count);
 
-    if (!parallel || parallel > RN_LANES_MAX)
-        return rn_report(RN_EXIT_USAGE, "--parallel takes 1 to %d",
-                         RN_LANES_MAX);
+    if (status)
+        return status;
     for (size_t i = 0; i < RN_LANES_MAX; i++) {
         c->lanes[i].token = RN_BUF_INIT(TOKEN_MAX);
         c->lanes[i].all_token = RN_BUF_INIT(TOKEN_MAX);
     }
     if (c->state.is_resumed)
         return resume_lanes(c);
-    c->lane_count = parallel;
-    status = rn_lanes_cut(c->source.container, parallel, intervals, &c->arena);
+    status =
+        rn_lanes_cut(c->source.container, c->lane_count, intervals, &c->arena);
     for (size_t i = 0; i < c->lane_count; i++)
         c->lanes[i].interval = intervals[i];
     return status;
@@ -270,11 +247,8 @@ static const struct rn_option options[] = {
     { "verify", RN_OPTION_FLAG, NULL, NULL, NULL,
       "Once caught up, compare both containers document by document and name "
       "the differences.  Documents that are written meanwhile may differ." },
-    { "parallel", RN_OPTION_COUNT, "N", "4", NULL,
-      "How many intervals of the source are copied at once." },
-    { "state", RN_OPTION_FILE, NULL, NULL, NULL,
-      "Keep the position in this file every second.  The same command goes on "
-      "from there after it was interrupted or killed, without loss." },
+    RN_OPTION_PARALLEL,
+    RN_OPTION_STATE,
     { 0 },
 };
 

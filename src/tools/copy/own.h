@@ -39,7 +39,6 @@ struct rn_copy {
     struct rn_arena arena;
     struct rn_state state;
     struct rn_progress progress;
-    int64_t saved_ns;
     struct rn_copy_lane lanes[RN_LANES_MAX];
     size_t lane_count;
 

@@ -19,8 +19,6 @@
 #include "tools/transfer/schema.h"
 #include "tools/transfer/state.h"
 
-#include "base/env.h"
-
 #include <pthread.h>
 #include <unistd.h>
 
@@ -29,7 +27,6 @@ enum {
     CHUNK_MAX = 256 << 20, /* of one page; servers send 4 MiB */
     TOKEN_MAX = 1 << 20,
     ARENA_MAX = 1 << 20,
-    SAVE_NS = 1000000000,
 };
 
 struct lane {
@@ -47,7 +44,6 @@ struct export
     struct rn_arena arena;
     struct rn_state state;
     struct rn_progress progress;
-    int64_t saved_ns;
     bool keeps_system;
     struct lane lanes[RN_LANES_MAX];
     size_t lane_count;
@@ -195,10 +191,7 @@ static int save(struct export *e)
             rn_json_out_key(&o, RN_LIT("interval"));
             rn_json_out_string(&o, rn_view_text(lane->interval));
         }
-        if (lane->token.len) {
-            rn_json_out_key(&o, RN_LIT("token"));
-            rn_json_out_string(&o, rn_view_text(lane->token.at));
-        }
+        rn_state_print_token(&o, "token", &lane->token);
         rn_json_out_key(&o, RN_LIT("is_over"));
         rn_json_out_bool(&o, lane->is_over);
         rn_json_out_object_end(&o);
@@ -212,17 +205,13 @@ static int save(struct export *e)
 static int tick(void *context)
 {
     struct export *e = context;
-    int64_t now = rn_mono_ns(rn_env_real());
     uint64_t rows;
 
     pthread_mutex_lock(&e->lock);
     rows = e->sink.rows;
     pthread_mutex_unlock(&e->lock);
     rn_progress_set(&e->progress, rows);
-    if (now - e->saved_ns < SAVE_NS)
-        return RN_EXIT_OK;
-    e->saved_ns = now;
-    return save(e);
+    return rn_state_is_due(&e->state) ? save(e) : RN_EXIT_OK;
 }
 
 /* The lanes as an earlier run left them. */
@@ -236,16 +225,13 @@ static int resume_lanes(struct export *e)
     while (!rc && rn_json_walk_next(&w) && e->lane_count < RN_LANES_MAX) {
         struct lane *lane = &e->lanes[e->lane_count++];
         uint32_t is_over = rn_json_find(j, w.value, RN_LIT("is_over"));
-        const char *token = NULL;
 
         lane->token = RN_BUF_INIT(TOKEN_MAX);
         lane->is_over = rn_json_kind(j, is_over) == RN_JSON_TRUE;
         rc = rn_state_text(&e->state, w.value, "interval", &e->arena,
                            &lane->interval);
         if (!rc)
-            rc = rn_state_text(&e->state, w.value, "token", &e->arena, &token);
-        if (!rc && token)
-            rc = rn_buf_add(&lane->token, rn_view_of(token, strlen(token) + 1));
+            rc = rn_state_token(&e->state, w.value, "token", &lane->token);
     }
     return rc ? rn_report(RN_EXIT_FAILED, "out of memory") : RN_EXIT_OK;
 }
@@ -254,14 +240,13 @@ static int begin_lanes(struct export *e)
 {
     bool is_one = rn_args_text(e->args, "query") || e->key.len;
     const char *intervals[RN_LANES_MAX] = { NULL };
-    uint64_t parallel = rn_args_count(e->args, "parallel");
-    int status = RN_EXIT_OK;
+    size_t parallel;
+    int status = rn_lanes_count(e->args, RN_LANES_MAX, &parallel);
 
+    if (status)
+        return status;
     if (e->state.is_resumed)
         return resume_lanes(e);
-    if (!parallel || parallel > RN_LANES_MAX)
-        return rn_report(RN_EXIT_USAGE, "--parallel takes 1 to %d",
-                         RN_LANES_MAX);
     e->lane_count = is_one ? 1 : parallel;
     if (!is_one)
         status = rn_lanes_cut(e->target.container, e->lane_count, intervals,
@@ -400,11 +385,8 @@ static const struct rn_option options[] = {
     { "system", RN_OPTION_FLAG, NULL, NULL, NULL,
       "Keep the system properties (_rid, _self, _etag, _ts, _attachments).  "
       "The rows of a query are always written as the server sent them." },
-    { "parallel", RN_OPTION_COUNT, "N", "4", NULL,
-      "How many intervals of the container are read at once." },
-    { "state", RN_OPTION_FILE, NULL, NULL, NULL,
-      "Keep the position in this file every second.  The same command goes on "
-      "from there after it was interrupted or killed." },
+    RN_OPTION_PARALLEL,
+    RN_OPTION_STATE,
     { 0 },
 };
 

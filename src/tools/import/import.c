@@ -13,13 +13,9 @@
 #include "tools/transfer/document.h"
 #include "tools/transfer/state.h"
 
-#include "base/env.h"
-
 #include <stdatomic.h>
 
 enum { ID_MAX = 2 * RN_DOCUMENT_MAX, RUN_MAX = 64 << 10 };
-
-#define SAVE_NS INT64_C(1000000000)
 
 struct import {
     const struct rn_args *args;
@@ -32,7 +28,6 @@ struct import {
     struct rn_buf run, id;
     struct rn_json json;
     struct rn_place done; /* everything before it is written or rejected */
-    int64_t saved_ns;
 
     struct rn_progress progress;
     atomic_uint_fast64_t bytes_read; /* for the progress bar */
@@ -63,18 +58,14 @@ static int save(struct import *m)
 /* Now and then, makes sure that the next run need not begin anew. */
 static int checkpoint(struct import *m)
 {
-    int64_t now = rn_mono_ns(rn_env_real());
     int status;
 
-    if (!m->state.path || now - m->saved_ns < SAVE_NS)
+    if (!rn_state_is_due(&m->state))
         return RN_EXIT_OK;
     status = rn_writers_drain(&m->writers);
     if (!status)
         status = rn_append_sync(&m->rejects.file);
-    if (!status)
-        status = save(m);
-    m->saved_ns = rn_mono_ns(rn_env_real());
-    return status;
+    return status ? status : save(m);
 }
 
 /* Checks a record and hands it over; what is wrong with it goes to `err`. */
@@ -206,13 +197,11 @@ static int resume(struct import *m)
 
 static int open_all(struct import *m)
 {
-    uint64_t parallel = rn_args_count(m->args, "parallel");
-    int status;
+    size_t parallel;
+    int status = rn_lanes_count(m->args, RN_LANES_MAX - 1, &parallel);
 
-    if (!parallel || parallel >= RN_LANES_MAX)
-        return rn_report(RN_EXIT_USAGE, "--parallel takes 1 to %d",
-                         RN_LANES_MAX - 1);
-    status = open_records(m);
+    if (!status)
+        status = open_records(m);
     if (!status)
         status = rn_target_open(m->args, &m->target);
     if (!status)
@@ -307,9 +296,7 @@ static const struct rn_option options[] = {
       "What separates the cells of a CSV file; tab: a tab." },
     { "parallel", RN_OPTION_COUNT, "N", "4", NULL,
       "How many bulk calls are made at once." },
-    { "state", RN_OPTION_FILE, NULL, NULL, NULL,
-      "Keep the position in this file.  The same command goes on from there "
-      "after it was interrupted or killed." },
+    RN_OPTION_STATE,
     { 0 },
 };
 

@@ -28,6 +28,16 @@ static const char *print_interval(const runnel_ranges *ranges, size_t first,
     return text;
 }
 
+int rn_lanes_count(const struct rn_args *args, size_t max, size_t *out)
+{
+    uint64_t count = rn_args_count(args, "parallel");
+
+    *out = (size_t)count;
+    return count && count <= max
+               ? RN_EXIT_OK
+               : rn_report(RN_EXIT_USAGE, "--parallel takes 1 to %zu", max);
+}
+
 int rn_lanes_cut(runnel_container *container, size_t count,
                  const char *intervals[], struct rn_arena *arena)
 {

@@ -9,10 +9,22 @@
 #define RN_TOOLS_TRANSFER_LANES_H
 
 #include "base/mem.h"
+#include "tools/common/option.h"
 
 #include <runnel/runnel.h>
 
 enum { RN_LANES_MAX = 64 };
+
+/* The row of --parallel for the readers of a container. */
+#define RN_OPTION_PARALLEL                                                     \
+    {                                                                          \
+        "parallel", RN_OPTION_COUNT, "N", "4", NULL,                           \
+            "How many intervals of the container are read at once."            \
+    }
+
+/* The value of --parallel, from 1 to `max`. */
+int rn_lanes_count(const struct rn_args *args, size_t max,
+                   size_t *out) RN_CHECK;
 
 /* Cuts the container into `count` intervals "MIN-MAX", in the arena.  Returns
  * an enum rn_exit after the line on standard error. */

@@ -1,6 +1,7 @@
 /* state.c -- reads and replaces a state file. */
 #include "tools/transfer/state.h"
 
+#include "base/env.h"
 #include "base/file.h"
 #include "tools/common/report.h"
 
@@ -8,6 +9,8 @@
 #include <stdio.h>
 
 enum { STATE_MAX = 16 << 20, DIR_MAX = 4096 };
+
+#define SAVE_NS INT64_C(1000000000)
 
 static int read_file(struct rn_state *s)
 {
@@ -103,6 +106,37 @@ enum rn_code rn_state_text(const struct rn_state *s, uint32_t object,
     return RN_OK;
 }
 
+enum rn_code rn_state_token(const struct rn_state *s, uint32_t object,
+                            const char *name, struct rn_buf *out)
+{
+    uint32_t value = rn_json_find(&s->json, object, rn_view_text(name));
+    struct rn_view raw = rn_json_text(&s->json, value);
+    enum rn_code rc;
+
+    rn_buf_clear(out);
+    if (rn_json_kind(&s->json, value) != RN_JSON_STRING)
+        return RN_OK;
+    rc = rn_buf_reserve(out, raw.len + 1);
+    if (rc)
+        return rc;
+    out->len = rn_json_unescape(raw, out->at);
+    return rn_buf_add(out, rn_view_of("", 1));
+}
+
+void rn_state_print_token(struct rn_json_out *o, const char *name,
+                          const struct rn_buf *token)
+{
+    if (!token->len)
+        return;
+    rn_json_out_key(o, rn_view_text(name));
+    rn_json_out_string(o, rn_view_text(token->at));
+}
+
+bool rn_state_is_due(const struct rn_state *s)
+{
+    return s->path && rn_mono_ns(rn_env_real()) - s->saved_ns >= SAVE_NS;
+}
+
 struct rn_json_out rn_state_begin(struct rn_state *s)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&s->next);
@@ -142,5 +176,6 @@ int rn_state_end(struct rn_state *s, struct rn_json_out *out)
         return rn_report(RN_EXIT_FAILED, "state file %s: %s", s->path,
                          err.text);
     s->has_failed = false;
+    s->saved_ns = rn_mono_ns(rn_env_real());
     return RN_EXIT_OK;
 }

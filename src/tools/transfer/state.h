@@ -10,7 +10,17 @@
 #ifndef RN_TOOLS_TRANSFER_STATE_H
 #define RN_TOOLS_TRANSFER_STATE_H
 
+#include "tools/common/option.h"
 #include "json/print.h"
+
+/* The row of --state, for the tables of commands. */
+#define RN_OPTION_STATE                                                        \
+    {                                                                          \
+        "state", RN_OPTION_FILE, NULL, NULL, NULL,                             \
+            "Keep the position in this file every second.  The same command "  \
+            "goes on from there after it was interrupted or killed, without "  \
+            "loss."                                                            \
+    }
 
 struct rn_state {
     const char *path;    /* NULL: no state is kept */
@@ -20,6 +30,7 @@ struct rn_state {
 
     /* private */
     struct rn_buf text, next;
+    int64_t saved_ns;
     bool has_failed; /* a failure to write is reported once */
 };
 
@@ -37,7 +48,17 @@ uint64_t rn_state_number(const struct rn_state *state, uint32_t object,
 enum rn_code rn_state_text(const struct rn_state *state, uint32_t object,
                            const char *name, struct rn_arena *arena,
                            const char **out) RN_CHECK;
+/* A continuation: the string with its NUL replaces `out`, which becomes empty
+ * if the object has none. */
+enum rn_code rn_state_token(const struct rn_state *state, uint32_t object,
+                            const char *name, struct rn_buf *out) RN_CHECK;
+/* Adds the token to the object, unless it is empty. */
+void rn_state_print_token(struct rn_json_out *out, const char *name,
+                          const struct rn_buf *token);
 
+/* Is it time to write a new state: is one kept, and a second over since the
+ * last was written? */
+bool rn_state_is_due(const struct rn_state *state);
 /* Writes a new state: begin, add members to the object, end.  A command does so
  * before its work, too: a file that cannot be written is noticed then. */
 struct rn_json_out rn_state_begin(struct rn_state *state);
