@@ -658,6 +658,28 @@ def _():
     equal([each["Owner"] for each in leases_of(job)], [None])
 
 
+@case("trigger tells the lag and keeps its lease while the handler is slow (R3)")
+def _():
+    job, gate = Job(6, keys=1), scratch("slow")
+    served = Served(job, "--batch-max", "1", "--instance", "only", "--exec",
+                    f"T={job.trace}; cat >>$T; "
+                    f"until [ -e {gate}$(wc -l <$T) ]; do sleep 0.01; done")
+    for i in 1, 2:
+        open(f"{gate}{i}", "w").close()
+    eventually(job.lines, lambda lines: len(lines) == 3)
+    job.box.put({"id": "6", "pk": "k0"})
+    # What the handler is working on counts as well.
+    eventually(lambda: served.metric("lag_changes"), lambda n: n == 5)
+    assert served.metric("lag_seconds") > 0
+    equal([each["Owner"] for each in leases_of(job)], ["only"])
+    for i in 3, 4, 5, 6, 7:
+        open(f"{gate}{i}", "w").close()
+    eventually(lambda: served.metric("lag_changes"), lambda n: n == 0)
+    equal(served.metric("lag_seconds"), 0)
+    equal(served.end().code, 0)
+    equal(job.ids(), [str(i) for i in range(7)])
+
+
 @case("trigger is not ready while it drains")
 def _():
     job = Job(1)
