@@ -235,12 +235,13 @@ static const struct rn_option create_options[] = {
       "The path of the partition key, which a container must have: /pk.  "
       "\"/a,/b\" is a hierarchical key." },
     { "ttl", RN_OPTION_TEXT, "SECONDS", "off", NULL,
-      "How long documents live; -1: as long as they say themselves, which a "
-      "lease container needs; off: for ever." },
+      "Documents are deleted so long after their last change, unless their "
+      "own ttl says otherwise; -1: only documents with a ttl of their own, as "
+      "a lease container needs it; off: none." },
     { "throughput", RN_OPTION_COUNT, "RU", "0", NULL,
       "Request units a second, of the container, or of the database if DB "
-      "stands alone; 0: the server decides.  10000 for each partition key "
-      "range." },
+      "stands alone; 0: the server decides.  A container gets a partition key "
+      "range for each 10000." },
     { "autoscale", RN_OPTION_FLAG, NULL, NULL, NULL,
       "--throughput is the maximum." },
     { "all-versions", RN_OPTION_MS, "TIME", "0", NULL,
@@ -248,7 +249,8 @@ static const struct rn_option create_options[] = {
     { "definition", RN_OPTION_TEXT, "JSON", NULL, NULL,
       "An object with further members of the definition: uniqueKeyPolicy, "
       "indexingPolicy, computedProperties and so on." },
-    { "new", RN_OPTION_FLAG, NULL, NULL, NULL, "Fail (6) if it exists." },
+    { "new", RN_OPTION_FLAG, NULL, NULL, NULL,
+      "Fail with status 6 if it exists." },
     { 0 },
 };
 
@@ -317,7 +319,7 @@ static int run_drop(const struct rn_args *args)
 
 static const struct rn_option drop_options[] = {
     { "yes", RN_OPTION_FLAG, NULL, NULL, NULL,
-      "All documents shall be deleted." },
+      "Confirm that all documents are to be deleted." },
     { 0 },
 };
 

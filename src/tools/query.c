@@ -129,9 +129,12 @@ static int run_query(const struct rn_args *args)
 }
 
 static const struct rn_option query_options[] = {
-    RN_OPTION_PK,
+    { "pk", RN_OPTION_TEXT, "KEY", NULL, NULL,
+      "Ask this partition key only: JSON; what is not JSON is a string.  An "
+      "array is a hierarchical key or a prefix of one." },
     { "range", RN_OPTION_TEXT, "RANGE", NULL, NULL,
-      "Ask this partition key range only: MIN-MAX." },
+      "Ask this partition key range only: MIN-MAX, as 'runnel ranges' prints "
+      "them." },
     { "max-items", RN_OPTION_COUNT, NULL, "0", NULL,
       "Stop after so many rows; 0: print all." },
     { "page", RN_OPTION_COUNT, NULL, "0", NULL,
@@ -194,8 +197,8 @@ const struct rn_tool rn_tool_explain = {
     .help = "Runs the first page of the query and prints, instead of its rows, "
             "how the documents are found, the index that is used, how many "
             "documents and index rows are read, and the index that is missed. "
-            " Only a Runnel server can be asked to, on loopback or with "
-            "--admin.",
+            " Only a Runnel server does so, for clients on loopback or "
+            "with --admin.",
     .example = "  runnel explain --container shop/orders \\\n      "
                "'SELECT * FROM c WHERE c.total > 10'\n",
     .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER,

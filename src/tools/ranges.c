@@ -166,7 +166,7 @@ const struct rn_tool rn_tool_split = {
     .summary = "Split a partition key range in two",
     .help = "Splits a range by its id and prints the ids of its children.  "
             "Readers of the change feed and processors follow.  Only a Runnel "
-            "server can be asked to, on loopback or with --admin.",
+            "server does so, for clients on loopback or with --admin.",
     .example = "  runnel split --container shop/orders 0\n",
     .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER,
     .operands_min = 1,
@@ -181,7 +181,7 @@ const struct rn_tool rn_tool_merge = {
     .summary = "Merge two neighbouring partition key ranges",
     .help = "Merges two ranges by their ids and prints the id of the new one.  "
             "Readers of the change feed and processors follow.  Only a Runnel "
-            "server can be asked to, on loopback or with --admin.",
+            "server does so, for clients on loopback or with --admin.",
     .example = "  runnel merge --container shop/orders 1 2\n",
     .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER,
     .operands_min = 2,

@@ -138,10 +138,10 @@ const struct rn_tool rn_tool_wait = {
     .name = "wait",
     .usage = "",
     .summary = "Wait until processors have caught up",
-    .help = "Ends when every lease of a processor has come to what had been "
+    .help = "Ends when every lease of a processor has reached what had been "
             "written to the container when the command began.  The leases are "
             "those of librunnel or of the .NET libraries.  Only a Runnel "
-            "server can be asked to, on loopback or with --admin.",
+            "server does so, for clients on loopback or with --admin.",
     .example = "  runnel wait --container shop/orders --leases leases \\\n"
                "      --lease-prefix billing\n",
     .uses = RN_USES_ACCOUNT | RN_USES_CONTAINER | RN_USES_LEASES,

@@ -438,8 +438,8 @@ static int run(const struct rn_args *args)
 
 static const struct rn_option options[] = {
     { "join", RN_OPTION_TEXT, "URL", NULL, NULL,
-      "Be one more host of the demo whose server is there, without a view, "
-      "until a signal comes." },
+      "Run one more host of the demo whose server has this URL, without a "
+      "view, until a signal ends it." },
     { "instance", RN_OPTION_TEXT, "NAME", NULL, NULL,
       "The name of the host; by default it is made up." },
     { 0 },

@@ -384,10 +384,10 @@ static int run(const struct rn_args *args)
 
 static const struct rn_option options[] = {
     { "lease-renew", RN_OPTION_MS, NULL, "17s", NULL,
-      "Check this interval, too, which a host shall be started with, and the "
-      "next two: against each other and those of the running hosts." },
-    { "lease-acquire", RN_OPTION_MS, NULL, "13s", NULL, "The same." },
-    { "lease-expire", RN_OPTION_MS, NULL, "60s", NULL, "The same." },
+      "Check the intervals of a host that is to be started: this one and the "
+      "next two, against each other and those of the running hosts." },
+    { "lease-acquire", RN_OPTION_MS, NULL, "13s", NULL, "See --lease-renew." },
+    { "lease-expire", RN_OPTION_MS, NULL, "60s", NULL, "See --lease-renew." },
     { 0 },
 };
 

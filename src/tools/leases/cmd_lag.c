@@ -233,7 +233,7 @@ const struct rn_tool rn_tool_lag = {
     .help = "Prints for each lease its owner, how many changes were not "
             "processed yet, the age of the oldest of them, and the age of the "
             "last checkpoint.  A count with <= is an upper bound: the lease "
-            "has a part of a range.",
+            "covers only a part of a range.",
     .example = "  runnel lag --container shop/orders --leases leases\n"
                "  runnel lag --container shop/orders --watch\n"
                "  runnel lag --container shop/orders --exit-code --limit 100\n",

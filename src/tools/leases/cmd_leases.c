@@ -247,7 +247,7 @@ static int run(const struct rn_args *args)
 static const struct rn_option options[] = {
     { "to", RN_OPTION_TEXT, "POSITION", NULL, NULL,
       "For seek: beginning, now, a time such as 2026-11-18T08:30:00Z, or the "
-      "LSN of the last change that is done." },
+      "LSN of the last change that counts as handled." },
     { 0 },
 };
 

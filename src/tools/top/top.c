@@ -502,7 +502,8 @@ const struct rn_tool rn_tool_top = {
     .summary = "Show what a server does, live",
     .help = "Shows requests, latencies, commits and the writes of each "
             "container from the server's /metrics, which it serves to clients "
-            "on loopback.  Latencies are bounds of a histogram.  On a terminal "
+            "on loopback.  A latency is an upper bound, from a histogram.  On "
+            "a terminal "
             "the view is live, and q quits; in a pipe one view follows the "
             "other, as text or with --json as lines of JSON.",
     .example = "  runnel top\n  runnel top --once --json\n",
