@@ -280,6 +280,41 @@ static void long_keys_are_resumed_behind_their_row(void **state)
     }
 }
 
+static void a_place_that_memory_does_not_hold_is_an_error(void **state)
+{
+    struct rn_arena a = RN_ARENA_INIT(1 << 20);
+    struct rn_query_input in = { .text = RN_LIT(
+                                     "SELECT VALUE c.n FROM c ORDER BY c.n") };
+    struct page page = { .text = RN_BUF_INIT(1 << 20), .most = 1 };
+    struct rn_sink sink = { &page, take_row };
+    struct rn_query_limits limits = { 0 };
+    struct rn_query_stats stats = { 0 };
+    struct rn_faults faults;
+    struct rn_query *q;
+    uint32_t failures = 0;
+
+    (void)state;
+    assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
+    for (size_t bytes = 1 << 14; bytes > 0; bytes = bytes * 15 / 16) {
+        struct maker m = { .count = 3 };
+        struct rn_source source = { &m, make_next };
+        enum rn_code rc;
+
+        rc = rn_query_run(q, &source, &sink, &limits, &stats, NULL);
+        assert_true(rc == RN_OK ||
+                    (rc == RN_TOO_LARGE && limits.from.after.len));
+        failures += rc != RN_OK;
+        if (!limits.from.after.len) {
+            limits.from = stats.place;
+            limits.from.after = page.after;
+        }
+        limits.memory_bytes = bytes;
+    }
+    assert_true(failures > 0);
+    rn_buf_release(&page.text);
+    rn_arena_release(&a);
+}
+
 /* Many rows of few values, through less memory than they take. */
 static void equal_rows_stand_where_the_first_of_them_does(void **state)
 {
@@ -651,6 +686,7 @@ int main(void)
         cmocka_unit_test(pages_of_any_size_add_up),
         cmocka_unit_test(a_value_comes_once_though_its_document_went),
         cmocka_unit_test(long_keys_are_resumed_behind_their_row),
+        cmocka_unit_test(a_place_that_memory_does_not_hold_is_an_error),
         cmocka_unit_test(equal_rows_stand_where_the_first_of_them_does),
         cmocka_unit_test(a_full_page_that_is_the_last_says_so),
         cmocka_unit_test(texts_that_clients_make_run),

@@ -14,6 +14,8 @@
 #include "base/bytes.h"
 #include "query/run/distinct_hash.h"
 
+#include <assert.h>
+
 enum { CUT = 0x80 };
 
 /* ---- writing ------------------------------------------------------------- */
@@ -216,10 +218,10 @@ enum rn_code rn_sorter_resume(struct rn_sorter *s, struct rn_view after)
     struct rn_value *keys =
         rn_arena_alloc(&s->run->keep, (n + 1) * sizeof(*keys));
     struct rn_view in = after;
-    enum rn_code rc = to && keys ? RN_OK : RN_TOO_LARGE;
+    enum rn_code rc = in.len < 12 ? RN_BAD_REQUEST : RN_OK;
 
-    if (!rc && in.len < 12)
-        rc = RN_BAD_REQUEST;
+    if (!to || !keys)
+        return RN_TOO_LARGE;
     if (!rc) {
         *to = (struct rn_sorted){ .keys = keys,
                                   .rid = rn_get_u64_be(in.at),
@@ -234,9 +236,11 @@ enum rn_code rn_sorter_resume(struct rn_sorter *s, struct rn_view after)
         rc = RN_BAD_REQUEST;
     if (rc == RN_BAD_REQUEST)
         return rn_fail(s->run->err, rc, "Invalid Continuation Token");
+    if (rc)
+        return rc;
     to->value_key = in;
     s->after = to;
-    return rc;
+    return RN_OK;
 }
 
 /* ---- seeking ------------------------------------------------------------- */
@@ -281,6 +285,7 @@ enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
     enum rn_code rc = rn_sorter_resume(&s, after);
 
     if (!rc) {
+        assert(s.after);
         seek->len = 0;
         seek->is_cut = s.was_cut;
         seek_keys(q, s.after->keys, seek);
