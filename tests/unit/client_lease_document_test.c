@@ -204,6 +204,65 @@ static void values_bound_to_another_token_or_position_do_not_count(void **state)
     rn_lease_document_free(d);
 }
 
+static void a_start_that_is_no_second_until_9999_is_no_time(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t second; /* -1: none */
+    } rows[] = {
+        { "time:0", 0 },
+        { "time:1794970232", 1794970232 },
+        { "time:253402300799", 253402300799 },
+        { "time:253402300800", -1 },
+        { "time:9223372036854775807", -1 },
+        { "time:99999999999999999999", -1 },
+        { "time:-1", -1 },
+        { "time:", -1 },
+        { "time:1x", -1 },
+        { "now", -1 },
+    };
+    struct rn_lease_document *d = read(version3, RUNNEL_OK);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t second = -1;
+
+        assert_true(rn_lease_set(&d->lease, RN_LEASE_START,
+                                 rn_view_text(rows[i].text)));
+        assert_int_equal(rn_lease_start_second(&d->lease, &second),
+                         rows[i].second >= 0);
+        assert_true(second == rows[i].second);
+    }
+    rn_lease_document_free(d);
+}
+
+static void intervals_that_are_not_three_numbers_are_unknown(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t expire_ms;
+    } rows[] = {
+        { "13000 17000 60000", 60000 },
+        { "1 2 4294967295", UINT32_MAX },
+        { "1 2 4294967296", 0 },
+        { "1 2", 0 },
+        { "1 2 3 4", 0 },
+        { "1  2 3", 0 },
+        { "1 2 99999999999999999999", 0 },
+        { "", 0 },
+    };
+    struct rn_lease_document *d = read(version3, RUNNEL_OK);
+
+    (void)state;
+    assert_int_equal(rn_lease_expire_ms(&d->lease), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_true(rn_lease_set(&d->lease, RN_LEASE_INTERVALS,
+                                 rn_view_text(rows[i].text)));
+        assert_int_equal(rn_lease_expire_ms(&d->lease), rows[i].expire_ms);
+    }
+    rn_lease_document_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +275,8 @@ int main(void)
         cmocka_unit_test(times_are_read_in_all_forms_and_printed_without_zeros),
         cmocka_unit_test(
             values_bound_to_another_token_or_position_do_not_count),
+        cmocka_unit_test(a_start_that_is_no_second_until_9999_is_no_time),
+        cmocka_unit_test(intervals_that_are_not_three_numbers_are_unknown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

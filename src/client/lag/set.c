@@ -3,7 +3,6 @@
 
 #include "client/lease/expiry.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 enum {
@@ -125,15 +124,13 @@ bool rn_lease_set_is_held(const struct rn_lease *lease, int64_t now_ms)
 {
     struct rn_lease_expiry expiry = { .expire_ms = EXPIRE_MS,
                                       .now_ms = now_ms };
-    struct rn_view intervals = rn_lease_property(lease, RN_LEASE_INTERVALS);
-    char text[64];
+    uint32_t expire_ms = rn_lease_expire_ms(lease);
     bool is_over;
 
     if (!lease->owner.at)
         return false;
-    snprintf(text, sizeof(text), "%.*s", RN_FMT(intervals));
-    if (rn_lease_is_native(lease))
-        (void)sscanf(text, "%*u %*u %" SCNu32, &expiry.expire_ms);
+    if (expire_ms && rn_lease_is_native(lease))
+        expiry.expire_ms = expire_ms;
     is_over = now_ms != 0 && rn_lease_expiry_is_over(&expiry, lease);
     rn_lease_expiry_release(&expiry);
     return !is_over;

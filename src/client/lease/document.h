@@ -124,6 +124,12 @@ uint32_t rn_lease_attempts(const struct rn_lease *lease);
 /* The host that wants the lease and the server time of its mark. */
 bool rn_lease_wanted(const struct rn_lease *lease, struct rn_view *host,
                      int64_t *at_ms);
+/* The time after which an owner that uses this library loses the lease; 0 if
+ * it is unknown. */
+uint32_t rn_lease_expire_ms(const struct rn_lease *lease);
+/* Is the lease to begin at a time?  It is one of this library's: a whole number
+ * of seconds, and not before 1970 nor after 9999. */
+bool rn_lease_start_second(const struct rn_lease *lease, int64_t *second);
 /* Server time at which the owner's processor started; 0 if unknown. */
 int64_t rn_lease_session_start(const struct rn_lease *lease);
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 static const struct rn_view nothing;
+/* The end of 9999. */
+#define SECOND_MAX UINT64_C(253402300799)
 
 struct rn_view rn_lease_property(const struct rn_lease *lease, const char *name)
 {
@@ -61,6 +63,14 @@ static bool take_number(struct rn_view *text, uint64_t *out)
         return false;
     *out = n;
     *text = rn_view_of(text->at + i, text->len - i);
+    return true;
+}
+
+static bool take_text(struct rn_view *text, struct rn_view what)
+{
+    if (!rn_view_starts(*text, what))
+        return false;
+    *text = rn_view_of(text->at + what.len, text->len - what.len);
     return true;
 }
 
@@ -127,6 +137,32 @@ bool rn_lease_wanted(const struct rn_lease *lease, struct rn_view *host,
         return false;
     *host = rn_view_of(text.at, i - 1);
     *at_ms = (int64_t)n;
+    return true;
+}
+
+uint32_t rn_lease_expire_ms(const struct rn_lease *lease)
+{
+    struct rn_view text = rn_lease_property(lease, RN_LEASE_INTERVALS);
+    uint64_t n = 0;
+
+    for (int i = 0; i < 3; i++) {
+        if (i && !take_text(&text, RN_LIT(" ")))
+            return 0;
+        if (!take_number(&text, &n) || n > UINT32_MAX)
+            return 0;
+    }
+    return text.len == 0 ? (uint32_t)n : 0;
+}
+
+bool rn_lease_start_second(const struct rn_lease *lease, int64_t *second)
+{
+    struct rn_view text = rn_lease_property(lease, RN_LEASE_START);
+    uint64_t n;
+
+    if (!take_text(&text, RN_LIT("time:")) || !take_number(&text, &n) ||
+        text.len > 0 || n > SECOND_MAX)
+        return false;
+    *second = (int64_t)n;
     return true;
 }
 

@@ -103,7 +103,7 @@ static struct rn_position start_of(const struct rn_worker *w)
     const struct rn_lease *lease = &w->document->lease;
     struct rn_view start = rn_lease_property(lease, RN_LEASE_START);
     struct rn_position at = w->host->config.start;
-    char text[32] = "";
+    int64_t second;
 
     if (lease->position.at && !(RN_BUG(POSITION_IGNORED) && w->was_expired)) {
         if (rn_position_set(&at, lease->position, NULL))
@@ -115,14 +115,9 @@ static struct rn_position start_of(const struct rn_worker *w)
     at = (struct rn_position){ .kind = RN_POSITION_BEGINNING };
     if (rn_view_eq(start, RN_LIT("now")))
         at.kind = RN_POSITION_NOW;
-    if (rn_view_starts(start, RN_LIT("time:")) &&
-        start.len - 5 < sizeof(text)) {
-        int64_t seconds = 0;
-        memcpy(text, start.at + 5, start.len - 5);
-        if (sscanf(text, "%lld", (long long *)&seconds) == 1) {
-            at.kind = RN_POSITION_TIME;
-            at.time_ms = seconds * 1000;
-        }
+    if (rn_lease_start_second(lease, &second)) {
+        at.kind = RN_POSITION_TIME;
+        at.time_ms = second * 1000;
     }
     return at;
 }
