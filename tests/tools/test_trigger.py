@@ -1013,6 +1013,7 @@ def _():
             ("--start is now, beginning or a time.* not 'later'", *exec,
              "--start", "later"),
             ("--start is", *exec, "--start", "2026-02-30T00:00:00Z"),
+            ("--start is", *exec, "--start", "2026-02-28T-1:30:00Z"),
             ("--checkpoint is batch.* not 'never'", *exec, "--checkpoint",
              "never"),
             ("--once stores its position", *exec, "--once", "--checkpoint",

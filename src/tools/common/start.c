@@ -3,7 +3,23 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
+#include <string.h>
+
+/* Takes so many digits and, unless it is 0, what follows them. */
+static bool take_number(const char **at, int digits, char after, int *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < digits; i++, ++*at) {
+        if (**at < '0' || **at > '9')
+            return false;
+        n = n * 10 + (**at - '0');
+    }
+    if (after && *(*at)++ != after)
+        return false;
+    *out = n;
+    return true;
+}
 
 /* ".25" is 250 ms; further digits are dropped. */
 static int64_t take_fraction(const char **at)
@@ -20,21 +36,22 @@ static int64_t take_fraction(const char **at)
 bool rn_start_parse_time(const char *text, int64_t *ms)
 {
     struct rn_civil c = { 0 };
-    int year = 0, used = 0;
-    const char *rest;
+    int year = 0;
 
-    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &c.month, &c.day,
-               &c.hour, &c.minute, &c.second, &used) != 6 ||
-        used != 19 || strspn(text, "0123456789-T:") < 19)
+    if (!take_number(&text, 4, '-', &year) ||
+        !take_number(&text, 2, '-', &c.month) ||
+        !take_number(&text, 2, 'T', &c.day) ||
+        !take_number(&text, 2, ':', &c.hour) ||
+        !take_number(&text, 2, ':', &c.minute) ||
+        !take_number(&text, 2, 0, &c.second))
         return false;
     c.year = year;
     if (c.month < 1 || c.month > 12 || c.day < 1 ||
         c.day > rn_days_in_month(c.year, c.month) || c.hour > 23 ||
         c.minute > 59 || c.second > 59)
         return false;
-    rest = text + used;
-    *ms = rn_civil_seconds(&c) * 1000 + take_fraction(&rest);
-    return strcmp(rest, "Z") == 0 && *ms > 0;
+    *ms = rn_civil_seconds(&c) * 1000 + take_fraction(&text);
+    return strcmp(text, "Z") == 0 && *ms > 0;
 }
 
 bool rn_start_parse(const char *text, runnel_feed_options *out)
