@@ -59,7 +59,7 @@ static void check_clock(struct doctor *d, const char *date)
         return;
     d->now_ms = (int64_t)timegm(&tm) * 1000;
     skew_s = rn_wall_ms(rn_env_real()) / 1000 - timegm(&tm);
-    if (llabs(skew_s) >= SKEW_WARN_S)
+    if (llabs(skew_s) >= SKEW_WARN_S) {
         rn_findings_add(&d->findings,
                         llabs(skew_s) >= SKEW_FAULT_S ? RN_FINDING_FAULT
                                                       : RN_FINDING_WARNING,
@@ -67,9 +67,10 @@ static void check_clock(struct doctor *d, const char *date)
                         "this machine is %lld s %s the server",
                         (long long)llabs(skew_s),
                         skew_s > 0 ? "ahead of" : "behind");
-    else
+    } else {
         rn_findings_add(&d->findings, RN_FINDING_OK, "clock", NULL,
                         "agrees with the server's");
+    }
 }
 
 static bool check_account(struct doctor *d)
@@ -97,23 +98,57 @@ static bool check_account(struct doctor *d)
 
 /* ---- containers ---------------------------------------------------------- */
 
-/* Reads the definition into `json`; false after a finding. */
-static bool read_definition(struct doctor *d, runnel_container *container,
-                            const char *check, const char *name,
-                            const char *remedy, runnel_reply **reply,
-                            struct rn_json *json)
+/* A container that must exist. */
+struct subject {
+    runnel_container *container;
+    const char *check, *name, *remedy;
+};
+
+struct definition {
+    runnel_reply *reply; /* what `json` is read from */
+    struct rn_json json;
+};
+
+/* False after a finding.  The caller releases `out` in any case. */
+static bool read_definition(struct doctor *d, const struct subject *s,
+                            struct definition *out)
 {
     runnel_error error = { 0 };
-    runnel_code code = runnel_container_read(container, reply, &error);
+    runnel_code code;
+    struct rn_err why;
 
-    if (code == RUNNEL_NOT_FOUND)
-        rn_findings_add(&d->findings, RN_FINDING_FAULT, check, remedy,
-                        "container \"%s\" does not exist", name);
-    else if (code)
-        rn_findings_add(&d->findings, RN_FINDING_FAULT, check, NULL, "%s",
+    out->reply = NULL;
+    rn_json_init(&out->json, NULL);
+    code = runnel_container_read(s->container, &out->reply, &error);
+    if (code == RUNNEL_NOT_FOUND) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, s->check, s->remedy,
+                        "container \"%s\" does not exist", s->name);
+        return false;
+    }
+    if (code) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, s->check, NULL, "%s",
                         error.message);
-    return !code &&
-           !rn_json_parse(json, rn_view_lent(runnel_reply_body(*reply)), NULL);
+        return false;
+    }
+    if (rn_json_parse(&out->json, rn_view_lent(runnel_reply_body(out->reply)),
+                      &why)) {
+        rn_findings_add(&d->findings, RN_FINDING_FAULT, s->check, NULL,
+                        "the definition of \"%s\" is unreadable: %s", s->name,
+                        why.text);
+        return false;
+    }
+    return true;
+}
+
+static void release_definition(struct definition *def)
+{
+    rn_json_release(&def->json);
+    runnel_reply_close(def->reply);
+}
+
+static struct rn_view get_rid(const struct rn_json *json)
+{
+    return rn_json_text(json, rn_json_find(json, 0, RN_LIT("_rid")));
 }
 
 /* The path of the partition key, or words for several; empty if there is
@@ -144,45 +179,55 @@ static bool keeps_all_versions(const struct rn_json *json)
            rn_json_double(json, retention) != 0;
 }
 
-static bool check_source(struct doctor *d)
+static void tell_feed(struct doctor *d, const struct rn_json *json)
+{
+    rn_findings_add(
+        &d->findings, RN_FINDING_OK, "feed", NULL,
+        keeps_all_versions(json)
+            ? "latest versions, and all versions and deletes"
+            : "latest versions; no deletes, since the container has no "
+              "changeFeedPolicy");
+}
+
+static bool check_ranges(struct doctor *d)
 {
     struct rn_target *t = &d->leases.target;
     runnel_ranges *ranges = NULL;
-    runnel_reply *reply = NULL;
     runnel_error error = { 0 };
-    struct rn_json json;
-    bool ok;
+    runnel_code code = runnel_ranges_read(t->container, 0, &ranges, &error);
 
-    rn_json_init(&json, NULL);
-    ok = read_definition(d, t->container, "container", t->container_name,
-                         "create it with 'runnel create', or correct --db and "
-                         "--container",
-                         &reply, &json);
-    if (ok)
-        snprintf(d->source_rid, sizeof(d->source_rid), "%.*s",
-                 RN_FMT(rn_json_text(&json,
-                                     rn_json_find(&json, 0, RN_LIT("_rid")))));
-    if (ok && runnel_ranges_read(t->container, 0, &ranges, &error)) {
+    if (code) {
         rn_findings_add(&d->findings, RN_FINDING_FAULT, "container", NULL, "%s",
                         error.message);
-        ok = false;
-    }
-    if (ok) {
+    } else {
         d->ranges = runnel_ranges_count(ranges);
         rn_findings_add(&d->findings, RN_FINDING_OK, "container", NULL,
                         "\"%s/%s\" has %zu partition key %s", t->database_name,
                         t->container_name, d->ranges,
                         d->ranges == 1 ? "range" : "ranges");
-        rn_findings_add(
-            &d->findings, RN_FINDING_OK, "feed", NULL,
-            keeps_all_versions(&json)
-                ? "latest versions, and all versions and deletes"
-                : "latest versions; no deletes, since the container has no "
-                  "changeFeedPolicy");
     }
     runnel_ranges_close(ranges);
-    rn_json_release(&json);
-    runnel_reply_close(reply);
+    return !code;
+}
+
+static bool check_source(struct doctor *d)
+{
+    const struct subject source = {
+        d->leases.target.container, "container",
+        d->leases.target.container_name,
+        "create it with 'runnel create', or correct --db and --container"
+    };
+    struct definition def;
+    bool ok = read_definition(d, &source, &def);
+
+    if (ok) {
+        snprintf(d->source_rid, sizeof(d->source_rid), "%.*s",
+                 RN_FMT(get_rid(&def.json)));
+        ok = check_ranges(d);
+    }
+    if (ok)
+        tell_feed(d, &def.json);
+    release_definition(&def);
     return ok;
 }
 
@@ -192,30 +237,32 @@ static void check_key_path(struct doctor *d, const struct rn_json *json)
 
     if (path.len && !rn_view_eq(path, RN_LIT("/id")) &&
         !rn_view_eq(path, RN_LIT("/partitionKey")) &&
-        !rn_view_eq(path, RN_LIT("/_partitionKey")))
+        !rn_view_eq(path, RN_LIT("/_partitionKey"))) {
         rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
                         "create another one with 'runnel create --pk /id'",
                         "\"%s\" has the partition key %.*s, in which no "
                         "library can keep leases",
                         d->leases.place, RN_FMT(path));
+    }
 }
 
 static void check_ttl(struct doctor *d, const struct rn_json *json)
 {
     uint32_t ttl = rn_json_find(json, 0, RN_LIT("defaultTtl"));
 
-    if (rn_json_kind(json, ttl) != RN_JSON_NUMBER)
+    if (rn_json_kind(json, ttl) != RN_JSON_NUMBER) {
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
                         "set its defaultTtl to -1",
                         "\"%s\" has no defaultTtl: if a host dies at its "
                         "start, its lock stays and others wait for it",
                         d->leases.place);
-    else if (rn_json_double(json, ttl) > 0)
+    } else if (rn_json_double(json, ttl) > 0) {
         rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
                         "set its defaultTtl to -1",
                         "leases in \"%s\" expire after %.0f s, and their "
                         "positions are lost",
                         d->leases.place, rn_json_double(json, ttl));
+    }
 }
 
 /* A deletion of nothing needs the rights that hosts need. */
@@ -227,43 +274,39 @@ static void check_rights(struct doctor *d)
     if (runnel_item_delete(
             d->leases.container,
             (runnel_key){ "\"runnel-doctor-has-no-such-lease\"", id }, NULL,
-            &error) == RUNNEL_FORBIDDEN)
+            &error) == RUNNEL_FORBIDDEN) {
         rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
                         "use a read-write key",
                         "the key may not write and delete leases in \"%s\"",
                         d->leases.place);
+    }
 }
 
 static bool check_lease_container(struct doctor *d)
 {
-    runnel_reply *reply = NULL;
-    struct rn_json json;
-    struct rn_view rid;
+    const struct subject leases = {
+        d->leases.container, "leases", d->leases.place,
+        "create it with 'runnel create --pk /id --ttl -1', or correct --leases"
+    };
+    struct definition def;
     uint32_t before = d->findings.faults;
-    bool ok;
 
-    rn_json_init(&json, NULL);
-    ok = read_definition(d, d->leases.container, "leases", d->leases.place,
-                         "create it with 'runnel create --pk /id --ttl -1', "
-                         "or correct --leases",
-                         &reply, &json);
-    if (ok) {
-        rid = rn_json_text(&json, rn_json_find(&json, 0, RN_LIT("_rid")));
-        if (rn_view_eq(rid, rn_view_text(d->source_rid)))
+    if (read_definition(d, &leases, &def)) {
+        if (rn_view_eq(get_rid(&def.json), rn_view_text(d->source_rid))) {
             rn_findings_add(&d->findings, RN_FINDING_FAULT, "leases",
                             "give the leases a container of their own",
                             "\"%s\" is the container whose changes are "
                             "processed: each lease would be one, too",
                             d->leases.place);
-        check_key_path(d, &json);
+        }
+        check_key_path(d, &def.json);
         if (d->findings.faults == before)
-            check_ttl(d, &json);
+            check_ttl(d, &def.json);
         if (d->findings.faults == before)
             check_rights(d);
     }
-    rn_json_release(&json);
-    runnel_reply_close(reply);
-    return ok && d->findings.faults == before;
+    release_definition(&def);
+    return d->findings.faults == before;
 }
 
 /* ---- leases -------------------------------------------------------------- */
@@ -287,36 +330,39 @@ static void check_lag(struct doctor *d)
         return;
     }
     for (const struct rn_lag_row *row = lag.first; row; row = row->next) {
-        if (row->state == RUNNEL_LAG_FAILED && !failed++)
+        if (row->state == RUNNEL_LAG_FAILED && !failed++) {
             rn_findings_add(&d->findings, RN_FINDING_FAULT, "lag",
                             "'runnel leases show' prints the lease; 'runnel "
                             "leases seek' gives it a new position",
                             "lease \"%s\": %s", row->lease, row->error);
+        }
     }
-    if (!failed && lag.behind && !d->hosts.alive)
+    if (!failed && lag.behind && !d->hosts.alive) {
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "lag",
                         "start a host of this processor",
                         "%lld change%s behind, and no host is running",
                         (long long)lag.behind, rn_plural((uint64_t)lag.behind));
-    else if (!failed)
+    } else if (!failed) {
         rn_findings_add(&d->findings, RN_FINDING_OK, "lag", NULL,
                         "%lld change%s behind", (long long)lag.behind,
                         rn_plural((uint64_t)lag.behind));
+    }
     rn_lag_release(&lag);
 }
 
 static void check_count(struct doctor *d)
 {
-    if (d->lease_count < d->ranges)
+    if (d->lease_count < d->ranges) {
         rn_findings_add(&d->findings, RN_FINDING_WARNING, "leases",
                         "a host creates the missing ones when it starts",
                         "%u lease%s for %zu range%s", d->lease_count,
                         rn_plural(d->lease_count), d->ranges,
                         rn_plural(d->ranges));
-    else
+    } else {
         rn_findings_add(&d->findings, RN_FINDING_OK, "leases", NULL,
                         "%u, owned: %u (%u by other libraries)", d->lease_count,
                         d->hosts.alive, d->hosts.foreign);
+    }
 }
 
 static void check_leases(struct doctor *d)
@@ -362,12 +408,13 @@ static int run(const struct rn_args *args)
                                         rn_args_flag(args, "lease-prefix") };
     int status = rn_leases_open(args, &d.leases);
 
-    if (gives_intervals(args))
+    if (gives_intervals(args)) {
         d.wanted = (struct rn_intervals){
             .acquire_ms = (unsigned)rn_args_count(args, "lease-acquire"),
             .renew_ms = (unsigned)rn_args_count(args, "lease-renew"),
             .expire_ms = (unsigned)rn_args_count(args, "lease-expire"),
         };
+    }
     d.wants_leases |= d.wanted.expire_ms != 0;
     rn_hosts_init(&d.hosts, 0);
     if (!status && check_account(&d) && check_source(&d) && d.wants_leases &&

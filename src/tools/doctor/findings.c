@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { TEXT_MAX = 2048 };
+enum { TEXT_MAX = 2048, LINE_MAX_BYTES = 8 * TEXT_MAX };
 
 static void add_text(struct rn_json_out *o, const char *name, const char *text)
 {
@@ -18,7 +18,7 @@ static void add_text(struct rn_json_out *o, const char *name, const char *text)
 static void print_json(const char *result, const char *check,
                        const char *remedy, const char *text)
 {
-    struct rn_buf line = RN_BUF_INIT(TEXT_MAX * 8);
+    struct rn_buf line = RN_BUF_INIT(LINE_MAX_BYTES);
     struct rn_json_out o = RN_JSON_OUT_INIT(&line);
 
     rn_json_out_object_begin(&o);

@@ -145,23 +145,25 @@ static void check_one(const struct rn_intervals *i, const char *who,
 
     if (!i->expire_ms)
         return;
-    if (i->renew_ms >= i->expire_ms)
+    if (i->renew_ms >= i->expire_ms) {
         rn_findings_add(findings, RN_FINDING_FAULT, "intervals", remedy,
                         "%s renews its leases every %u ms, but they expire "
                         "after %u ms: it loses them all the time",
                         who, i->renew_ms, i->expire_ms);
-    else if (i->expire_ms / 3 < i->renew_ms)
+    } else if (i->expire_ms / 3 < i->renew_ms) {
         rn_findings_add(findings, RN_FINDING_WARNING, "intervals", remedy,
                         "%s renews its leases every %u ms, and they expire "
                         "after %u ms: one slow request loses them",
                         who, i->renew_ms, i->expire_ms);
-    if (i->acquire_ms >= i->expire_ms)
+    }
+    if (i->acquire_ms >= i->expire_ms) {
         rn_findings_add(findings, RN_FINDING_WARNING, "intervals",
                         "look more often than leases expire: --lease-acquire "
                         "13s",
                         "%s looks for free leases every %u ms, and they expire "
                         "after %u ms",
                         who, i->acquire_ms, i->expire_ms);
+    }
 }
 
 static bool differ(const struct rn_intervals *a, const struct rn_intervals *b)
@@ -232,7 +234,7 @@ void rn_hosts_check_names(const struct rn_hosts *hosts,
 
     for (const struct rn_doctor_host *h = hosts->first; h; h = h->next) {
         name_host(h, who);
-        if (is_dead(hosts, h))
+        if (is_dead(hosts, h)) {
             rn_findings_add(findings, RN_FINDING_WARNING, "hosts",
                             "start a host, which takes them over; 'runnel "
                             "leases release' frees them at once",
@@ -240,11 +242,12 @@ void rn_hosts_check_names(const struct rn_hosts *hosts,
                             "is dead",
                             who, h->leases, rn_plural(h->leases),
                             (long long)(hosts->now_ms - h->written_ms) / 1000);
-        else if (shares_name(hosts, h))
+        } else if (shares_name(hosts, h)) {
             rn_findings_add(findings, RN_FINDING_WARNING, "hosts",
                             "give each host an --instance of its own",
                             "two processes are %s: they take the leases from "
                             "each other",
                             who);
+        }
     }
 }

@@ -54,7 +54,7 @@ static void check_row(const struct rn_leases *leases, runnel_bytes row,
         age_s = rn_json_double(&json, rn_json_find(&json, 0, RN_LIT("age")));
         ttl_s = rn_json_double(&json, rn_json_find(&json, 0, RN_LIT("ttl")));
     }
-    if (age_s > ttl_s + SLACK_S)
+    if (age_s > ttl_s + SLACK_S) {
         rn_findings_add(
             findings, RN_FINDING_FAULT, "lock",
             "delete it with 'runnel rm', and set the container's defaultTtl "
@@ -63,6 +63,7 @@ static void check_row(const struct rn_leases *leases, runnel_bytes row,
             "%.0f s ago: .NET's and Java's hosts wait for it for ever",
             RN_FMT(rn_json_text(&json, rn_json_find(&json, 0, RN_LIT("id")))),
             leases->place, age_s);
+    }
     rn_json_release(&json);
 }
 
