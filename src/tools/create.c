@@ -5,6 +5,7 @@
 #include "tools/common/target.h"
 #include "json/print.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,10 +72,11 @@ static int read_ttl(const struct rn_args *args, int32_t *out)
     if (!text || strcmp(text, "off") == 0)
         return RN_EXIT_OK;
     value = strtol(text, &end, 10);
-    if (*end || end == text || value < -1 || !value || value > INT32_MAX)
+    if (*end || end == text || value < -1 || !value || value > INT32_MAX) {
         return rn_report(RN_EXIT_USAGE,
                          "--ttl is off, -1 or a number of seconds, not '%s'",
                          text);
+    }
     *out = (int32_t)value;
     return RN_EXIT_OK;
 }
@@ -106,15 +108,18 @@ static int read_definition(const struct rn_args *args, const struct place *p,
     uint64_t kept_ms = rn_args_count(args, "all-versions");
     int status;
 
-    for (size_t i = 0; !p->container && i < 4; i++)
-        if (rn_args_flag(args, of_containers[i]))
+    for (size_t i = 0; !p->container && i < 4; i++) {
+        if (rn_args_flag(args, of_containers[i])) {
             return rn_report(RN_EXIT_USAGE,
                              "--%s is of a container: give DB/CONTAINER",
                              of_containers[i]);
-    if (p->container && !rn_args_text(args, "pk"))
+        }
+    }
+    if (p->container && !rn_args_text(args, "pk")) {
         return rn_report(RN_EXIT_USAGE,
                          "--pk is missing: the path of the partition key, "
                          "such as /id");
+    }
     if (rn_args_flag(args, "autoscale") && !rn_args_count(args, "throughput"))
         return rn_report(RN_EXIT_USAGE, "--autoscale needs --throughput");
     if (rn_args_count(args, "throughput") > UINT32_MAX)
@@ -148,10 +153,11 @@ static void print_paths(struct rn_view definition, struct rn_buf *out)
                          RN_LIT("paths"));
         if (rn_json_kind(&json, paths) == RN_JSON_ARRAY) {
             walk = rn_json_walk_begin(&json, paths);
-            while (rn_json_walk_next(&walk))
+            while (rn_json_walk_next(&walk)) {
                 if (rn_buf_printf(out, "%s%.*s", out->len ? "," : "",
                                   RN_FMT(rn_json_text(&json, walk.value))))
                     break;
+            }
         }
     }
     rn_json_release(&json);
@@ -167,16 +173,18 @@ static int check_existing(runnel_client *client, const struct place *p,
     runnel_error error = { 0 };
     int status = RN_EXIT_OK;
 
+    assert(key);
     if (runnel_container_open(client, p->database, p->container, &container,
                               &error) ||
         runnel_container_read(container, &reply, &error))
         status = rn_report_error_at(&error, "%s", p->whole);
     else {
         print_paths(rn_view_lent(runnel_reply_body(reply)), &paths);
-        if (!rn_view_eq(rn_buf_view(&paths), rn_view_text(key)))
+        if (!rn_view_eq(rn_buf_view(&paths), rn_view_text(key))) {
             status = rn_report(RN_EXIT_CONFLICT,
                                "%s exists with the partition key %.*s",
                                p->whole, RN_FMT(rn_buf_view(&paths)));
+        }
     }
     runnel_reply_close(reply);
     runnel_container_close(container);
@@ -298,10 +306,11 @@ static int run_drop(const struct rn_args *args)
     runnel_code code;
     int status = read_place(args, &p);
 
-    if (!status && !rn_args_flag(args, "yes"))
+    if (!status && !rn_args_flag(args, "yes")) {
         status = rn_report(RN_EXIT_USAGE,
                            "this deletes %s with all its documents; say --yes",
                            p.whole);
+    }
     if (!status)
         status = rn_target_open(args, &target);
     if (!status) {

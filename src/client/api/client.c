@@ -44,12 +44,13 @@ runnel_code rn_headers_add_list(struct rn_headers *h,
     runnel_code rc = RUNNEL_OK;
 
     for (size_t i = 0; !rc && i < count; i++) {
-        if (!headers[i].name || !headers[i].value)
+        if (!headers[i].name || !headers[i].value) {
             rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                               "header %zu has no name or no value", i);
-        else
+        } else {
             rc = rn_headers_add(h, headers[i].name,
                                 rn_view_text(headers[i].value), error);
+        }
     }
     return rc;
 }
@@ -126,7 +127,8 @@ static enum rn_effect effect_of(const runnel_request *r, const char *method)
 
     for (size_t i = 0; i < r->header_count; i++) {
         const char *name = r->headers[i].name;
-        struct rn_view value = RN_LIT("");
+        struct rn_view value;
+
         if (!name || !r->headers[i].value)
             continue; /* refused with the list */
         value = rn_view_text(r->headers[i].value);

@@ -17,10 +17,10 @@ bool rn_update_is_ours(const struct rn_update_host *host,
             rn_view_eq(session, rn_view_text(host->session)));
 }
 
-static bool owner_is(const struct rn_lease *lease, struct rn_view owner)
+/* Are they the same, or is neither there? */
+static bool same(struct rn_view a, struct rn_view b)
 {
-    return (lease->owner.at != NULL) == (owner.at != NULL) &&
-           rn_view_eq(lease->owner, owner);
+    return a.at && b.at ? rn_view_eq(a, b) : a.at == b.at;
 }
 
 static enum rn_update_next lose(struct rn_update *u,
@@ -134,7 +134,7 @@ static enum rn_update_next apply(struct rn_update *u)
 enum rn_update_next rn_update_begin(struct rn_update *u)
 {
     const struct rn_lease *lease = &u->base->lease;
-    bool may = u->kind == RN_UPDATE_ACQUIRE ? owner_is(lease, u->owner_seen)
+    bool may = u->kind == RN_UPDATE_ACQUIRE ? same(lease->owner, u->owner_seen)
                                             : rn_update_is_ours(u->host, lease);
 
     return may ? apply(u) : lose(u, lease);
@@ -179,11 +179,6 @@ enum rn_update_next rn_update_written(struct rn_update *u, runnel_code code,
     default:
         return RN_UPDATE_FAILED;
     }
-}
-
-static bool same(struct rn_view a, struct rn_view b)
-{
-    return (a.at != NULL) == (b.at != NULL) && rn_view_eq(a, b);
 }
 
 /* Has the store all that was sent? */
@@ -234,7 +229,7 @@ static enum rn_update_next judge(struct rn_update *u,
     const struct rn_lease *lease = &fresh->lease;
 
     if (u->kind == RN_UPDATE_ACQUIRE) {
-        if (u->was_expired || !owner_is(lease, u->owner_seen))
+        if (u->was_expired || !same(lease->owner, u->owner_seen))
             return lose(u, lease);
     } else if (!rn_update_is_ours(u->host, lease)) {
         return lose(u, lease);

@@ -3,6 +3,8 @@
 
 #include "base/hash.h"
 
+#include <assert.h>
+
 /* An owner and how many live leases it has. */
 struct worker {
     struct rn_view name;
@@ -53,6 +55,8 @@ static void count_leases(struct work *w, bool with_marks)
     for (size_t i = 0; i < b->count; i++) {
         const struct rn_balance_lease *l = &b->leases[i];
         bool is_ours = l->owner.at && rn_view_eq(l->owner, b->host);
+
+        assert(l->is_available || l->owner.at);
         if (with_marks && l->is_available && is_reserved(b, l)) {
             find_worker(w, l->wanted)->count++;
         } else if (l->is_available) {

@@ -330,7 +330,7 @@ static void do_lock(struct rn_bootstrap *b)
     const struct rn_listing *l = &b->listing;
 
     if (l->has_lock && l->now_ms && l->lock_written_ms &&
-        l->now_ms - l->lock_written_ms > (LOCK_S + 1) * 1000) {
+        l->now_ms - l->lock_written_ms > (LOCK_S + 1) * INT64_C(1000)) {
         b->step = RN_STEP_BREAK_LOCK;
         start_own(b, RN_LEASE_STORE_REMOVE, ".lock", 0, l->lock_etag);
         return;

@@ -214,10 +214,11 @@ static void skip(struct rn_worker *w, struct rn_delivery *d)
 
 static void block(struct rn_worker *w, struct rn_delivery *d)
 {
-    if (!d->is_reported)
+    if (!d->is_reported) {
         tell(w, RUNNEL_EVENT_BLOCKED, RUNNEL_SEVERITY_CRITICAL, d,
              "holds up its lease; mend the handler, or choose a policy with "
              "`exhausted`");
+    }
     d->is_reported = true;
     rn_window_block(&w->window, d, rn_mono_ns(w->host->env));
 }

@@ -111,16 +111,18 @@ static runnel_code check_stores(const struct rn_config *c,
 static runnel_code check_numbers(const runnel_processor_options *o,
                                  runnel_error *error)
 {
-    if (o->lease_renew_ms >= o->lease_expire_ms)
+    if (o->lease_renew_ms >= o->lease_expire_ms) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "lease_renew_ms (%u) must be below lease_expire_ms "
                             "(%u), or leases expire while their owner lives",
                             o->lease_renew_ms, o->lease_expire_ms);
+    }
     if (o->manual_checkpoint &&
-        (o->batch_limit || o->parallel > 1 || o->single_key))
+        (o->batch_limit || o->parallel > 1 || o->single_key)) {
         return refuse(error, "manual_checkpoint excludes batch_limit, parallel "
                              "and single_key: a part of a page has no "
                              "position");
+    }
     if (o->leases_per_range > 64)
         return refuse(error, "leases_per_range is at most 64");
     if (o->parallel > 1024 || o->threads > 4096 || o->pending_limit > 4096)

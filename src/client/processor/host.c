@@ -22,7 +22,8 @@ static void put(struct rn_host *h, runnel_event *event, const char *fmt,
     vsnprintf(message, sizeof(message), fmt, args);
     event->size = sizeof(*event);
     event->message = message;
-    rn_events_put(h->events, event);
+    rn_events_put(h->events, event); /* copies it */
+    event->message = NULL;
 }
 
 void rn_host_put(struct rn_host *h, runnel_event *event, const char *fmt, ...)

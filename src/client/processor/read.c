@@ -6,6 +6,8 @@
 #include "client/http/bug.h"
 #include "client/processor/own.h"
 
+#include <assert.h>
+
 enum {
     READ_RETRY_MS = 200,
     READ_RETRY_MAX_MS = 15000,
@@ -101,6 +103,7 @@ static void take_page(struct rn_worker *w, int64_t now_ns)
     struct rn_reader *r = &w->reader;
     struct rn_change_page *page = r->page;
 
+    assert(page);
     r->page = NULL;
     rn_change_page_meter_add(w->host->meter, page);
     w->last_bytes = page->bytes;
@@ -202,8 +205,11 @@ static bool is_replaced(const struct rn_worker *w)
     if (!page)
         return false;
     theirs = rn_headers_find(&page->reply->headers, RN_HEADER_CONTENT_PATH);
-    if (!theirs.at && page->rid)
+    if (!theirs.at) {
+        if (!page->rid)
+            return false;
         theirs = rn_view_text(page->rid);
+    }
     return theirs.len > 0 && !rn_view_eq(theirs, rn_view_text(ours));
 }
 

@@ -46,7 +46,8 @@ runnel_code rn_host_add(struct rn_host *h, struct rn_worker *w)
         if (!more)
             return RUNNEL_NO_MEMORY;
         if (h->worker_count)
-            memcpy(more, h->workers, h->worker_count * sizeof(*more));
+            memcpy(more, h->workers,
+                   h->worker_count * sizeof(struct rn_worker *));
         rn_free(h->workers);
         h->workers = more;
         h->worker_room = room;

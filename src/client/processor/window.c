@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 runnel_code rn_window_init(struct rn_window *w,
@@ -28,8 +29,12 @@ static void free_delivery(struct rn_delivery *d)
 
 static void unlink_delivery(struct rn_window *w, struct rn_delivery *d)
 {
-    struct rn_lane *lane = d->slot ? &w->lanes[d->lane] : &w->cut;
+    struct rn_lane *lane = &w->cut;
 
+    if (d->slot) {
+        assert(w->lanes);
+        lane = &w->lanes[d->lane];
+    }
     if (d->before)
         d->before->after = d->after;
     else

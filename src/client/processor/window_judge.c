@@ -15,10 +15,11 @@ static uint32_t pick_at(const struct rn_delivery *d, size_t i)
 static bool has_key(const struct rn_delivery *failed,
                     const unsigned char *chosen, const runnel_change *c)
 {
-    for (size_t i = 0; i < failed->count; i++)
+    for (size_t i = 0; i < failed->count; i++) {
         if ((!chosen || chosen[i]) &&
             rn_window_same_key(rn_batch_at(failed->batch, i), c))
             return true;
+    }
     return false;
 }
 
@@ -144,10 +145,11 @@ static size_t choose_again(struct rn_delivery *d, unsigned char *again)
     for (size_t i = 0; i < d->count; i++) {
         again[i] =
             d->marks[i] == RN_MARK_AGAIN || (d->tainted && d->tainted[i]);
-        for (size_t k = 0; count > 0 && !again[i] && k < i; k++)
+        for (size_t k = 0; count > 0 && !again[i] && k < i; k++) {
             again[i] = !RN_BUG(SUCCESSORS_OF_MARK_DONE) && again[k] &&
                        rn_window_same_key(rn_batch_at(d->batch, k),
                                           rn_batch_at(d->batch, i));
+        }
         count += again[i];
     }
     return count;

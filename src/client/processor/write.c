@@ -294,10 +294,9 @@ static bool choose_position(struct rn_worker *w, struct rn_position *out)
     bool is_manual = w->host->config.o.manual_checkpoint;
     const struct rn_position *done;
 
-    if (RN_BUG(CHECKPOINT_AT_DELIVERY) && w->window.last)
-        done = &w->window.last->token;
-    else if (RN_BUG(NOTHING_STORED_WHILE_OPEN) && w->window.last &&
-             !w->window.last->page)
+    if (w->window.last &&
+        (RN_BUG(CHECKPOINT_AT_DELIVERY) ||
+         (RN_BUG(NOTHING_STORED_WHILE_OPEN) && !w->window.last->page)))
         done = &w->window.last->token;
     else if (is_manual && w->has_manual)
         done = &w->manual;

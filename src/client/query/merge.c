@@ -152,10 +152,11 @@ static runnel_code find_least(struct rn_client_query *q,
         int order = -1;
         if (!rn_merge_source_has_row(s))
             continue;
-        if (best)
+        if (best) {
             rc = rn_client_query_compare(q, rn_merge_source_row(s),
                                          rn_merge_source_row(best), &order,
                                          error);
+        }
         if (order < 0)
             best = s;
     }

@@ -165,10 +165,11 @@ static void keep_best(struct rn_client_query *q)
     struct rn_ranked *rows = (struct rn_ranked *)(void *)w->rows.at;
     size_t count = w->rows.len / sizeof(*rows) - w->kept;
 
-    if (count)
+    if (count) {
         w->kept += rn_fusion_best(rows + w->kept, count, w->component,
                                   c->way.is_descending,
                                   c->most < 0 ? SIZE_MAX : (size_t)c->most);
+    }
     w->rows.len = w->kept * sizeof(*rows);
 }
 
@@ -213,11 +214,12 @@ static runnel_code ask(struct rn_client_query *q, runnel_error *error)
     if (!is_first(q))
         rc = rn_client_query_explain(fill_in(q), error);
     q->is_broken = rc != RUNNEL_OK;
-    if (!rc)
+    if (!rc) {
         rc = rn_client_query_set_text(
             q,
             is_first(q) ? q->plan.statistics : rn_buf_view(&q->ranking.filled),
             error);
+    }
     if (!rc)
         rc = rn_client_query_open_ranges(q, is_first(q), error);
     q->ranking.is_asked = !rc;

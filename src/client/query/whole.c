@@ -209,10 +209,11 @@ static enum rn_code keep_sorted(struct rn_client_query *q,
         return RN_OK;
     rn_buf_clear(&q->scratch);
     rc = rn_merge_item_print(payload, &q->scratch);
-    if (!rc)
+    if (!rc) {
         rc = print_keys(rn_merge_item_member(row, RN_LIT("orderByItems")),
                         (struct rn_merge_item){ row.j, RN_JSON_NONE },
                         rn_json_text(rid.j, rid.at), &keys);
+    }
     if (!rc)
         rc = rn_client_query_add_result(q, rn_buf_view(&q->scratch),
                                         rn_buf_view(&keys));
@@ -232,10 +233,11 @@ static int by_keys(const void *a, const void *b, void *context)
     const struct rn_json *j = &s->q->result_keys;
     int order = 0;
 
-    if (!s->rc)
+    if (!s->rc) {
         s->rc = rn_client_query_compare_keys(
             s->q, (struct rn_merge_item){ j, x->keys },
             (struct rn_merge_item){ j, y->keys }, &order);
+    }
     return order;
 }
 

@@ -26,10 +26,11 @@ enum { BODY_MAX = 2 << 20 };
 /* The sub-status of a database differs from that of other objects. */
 static enum rn_code refuse_taken(enum rn_kind kind, struct rn_err *err)
 {
-    if (kind == RN_KIND_DATABASE)
+    if (kind == RN_KIND_DATABASE) {
         return rn_fail_reason(
             err, RN_REASON_DATABASE_EXISTS, "%s",
             rn_status_of(RN_OK, RN_REASON_DATABASE_EXISTS)->text);
+    }
     return rn_fail_usual(err, RN_CONFLICT);
 }
 

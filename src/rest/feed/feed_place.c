@@ -163,7 +163,7 @@ static void cut_floors(struct rn_feed_piece *p, const struct told *told,
         add_bound(p, &told->parts[i].epks.min, bounds, &bound_count);
         add_bound(p, &told->parts[i].epks.max, bounds, &bound_count);
     }
-    qsort(bounds, bound_count, sizeof(*bounds), order_of_bounds);
+    qsort(bounds, bound_count, sizeof(const struct rn_epk *), order_of_bounds);
     p->after = UINT64_MAX;
     for (size_t i = 0; i < bound_count; i++) {
         struct rn_feed_floor *last = p->floors + p->floor_count - 1;
@@ -195,7 +195,8 @@ static enum rn_code place_floors(struct rn_feed_page *f,
             rn_epk_compare(&p->epks.min, &part->epks.max) < 0)
             met->parts[met->count++] = *part;
     }
-    bounds = rn_arena_alloc(arena, (2 * met->count + 1) * sizeof(*bounds));
+    bounds = rn_arena_alloc(arena, (2 * met->count + 1) *
+                                       sizeof(const struct rn_epk *));
     p->floors =
         rn_arena_alloc(arena, (2 * met->count + 1) * sizeof(*p->floors));
     if (!bounds || !p->floors)

@@ -25,13 +25,14 @@ static int report(const struct rn_target *target, const char *route,
 
     if (error->code != RUNNEL_NOT_FOUND)
         return rn_report_error(error);
-    if (strstr(error->message, "control route"))
+    if (strstr(error->message, "control route")) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "this server has no /_runnel/%s, or not for this "
                          "client: a Runnel server has it on loopback, or for "
                          "all with --admin%s",
                          route,
                          target->container ? "" : ", and with --test-mode");
+    }
     if (target->container &&
         runnel_container_read(target->container, &reply, &second))
         return rn_report_request(&second, target, NULL);

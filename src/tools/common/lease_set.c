@@ -17,10 +17,11 @@ int rn_leases_open(const struct rn_args *args, struct rn_leases *out)
     int status = rn_target_open(args, &out->target);
 
     out->place = rn_args_text(args, "leases");
-    if (!status)
+    if (!status) {
         status = rn_target_container(out->target.client, "--leases",
                                      out->target.database_name, out->place,
                                      &out->container);
+    }
     out->set = (runnel_lease_set){ RUNNEL_LEASE_SET_INIT,
                                    .source = out->target.container,
                                    .name = rn_args_text(args, "lease-prefix"),
@@ -48,9 +49,10 @@ int rn_leases_report(const runnel_error *error, struct rn_leases *leases)
 {
     if (error->code != RUNNEL_NOT_FOUND || is_missing(leases->target.container))
         return rn_report_request(error, &leases->target, NULL);
-    if (is_missing(leases->container))
+    if (is_missing(leases->container)) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "the lease container \"%s\" does not exist",
                          leases->place);
+    }
     return rn_report_error_at(error, "processor \"%s\"", leases->set.name);
 }

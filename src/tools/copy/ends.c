@@ -60,7 +60,7 @@ static enum rn_code print_definition(const struct rn_json *from,
 
     rn_json_out_object_begin(&o);
     while (rn_json_walk_next(&w)) {
-        if (rn_json_text(from, w.name).at[0] != '_' &&
+        if (!rn_view_starts(rn_json_text(from, w.name), RN_LIT("_")) &&
             !rn_json_string_is(from, w.name, RN_LIT("id")) &&
             !rn_json_string_is(from, w.name, RN_LIT("partitionKey")))
             rn_json_out_member(&o, from, w.name, w.value);

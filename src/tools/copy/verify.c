@@ -110,14 +110,15 @@ static int look_up(struct side *s, runnel_bytes left, const runnel_key *key)
 
 /* The lookups of a page's documents in the other container. */
 static enum rn_code print_reads(const struct side *s, const runnel_page *page,
-                                runnel_operation *out, struct rn_arena *arena)
+                                size_t count, runnel_operation *out,
+                                struct rn_arena *arena)
 {
     struct rn_buf key = RN_BUF_INIT(1 << 20), id = RN_BUF_INIT(1 << 20);
     enum rn_code rc = RN_OK;
     struct rn_json json;
 
     rn_json_init(&json, NULL);
-    for (size_t i = 0; !rc && i < runnel_page_count(page); i++) {
+    for (size_t i = 0; !rc && i < count; i++) {
         runnel_bytes row = runnel_page_at(page, i);
 
         rn_buf_clear(&key);
@@ -151,7 +152,7 @@ static int compare_page(struct side *s, const runnel_page *page,
     int status = RN_EXIT_OK;
 
     rn_arena_clear(arena);
-    if (count > PAGE_ROWS || print_reads(s, page, reads, arena))
+    if (count > PAGE_ROWS || print_reads(s, page, count, reads, arena))
         return rn_report(RN_EXIT_FAILED, "a document cannot be read");
     if (runnel_items_bulk(s->right, reads, count, &results, &error) && !results)
         return failed(s->right_schema, &error);

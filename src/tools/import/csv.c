@@ -74,9 +74,9 @@ enum rn_code rn_csv_init(struct rn_csv *csv, char delimiter,
         rn_arena_alloc(&csv->arena, RN_CSV_COLUMNS_MAX * sizeof(*csv->names));
     csv->header = rn_arena_copy(&csv->arena, header);
     if (!csv->names || !csv->header.at)
-        rc = rn_fail(err, RN_NOMEM, "out of memory");
+        return rn_fail(err, RN_NOMEM, "out of memory");
     while (!rc && at <= header.len) {
-        struct cell cell;
+        struct cell cell = { 0 };
 
         rc = take_cell(csv, header, &at, &scratch, &cell, err);
         if (rc)
@@ -148,7 +148,7 @@ enum rn_code rn_csv_print(const struct rn_csv *csv, struct rn_view row,
 
     rn_json_out_object_begin(&o);
     while (!rc && at <= row.len) {
-        struct cell cell;
+        struct cell cell = { 0 };
 
         rc = take_cell(csv, row, &at, &scratch, &cell, err);
         if (!rc && column < csv->columns)

@@ -66,11 +66,12 @@ static const char *seconds(int64_t ms, char out[24])
 
 static const char *changes(const struct rn_lag_row *row, char out[32])
 {
-    if (row->state == RUNNEL_LAG_KNOWN)
+    if (row->state == RUNNEL_LAG_KNOWN) {
         snprintf(out, 32, "%s%lld", row->is_upper_bound ? "<=" : "",
                  (long long)row->behind);
-    else
+    } else {
         snprintf(out, 32, "%s", rn_lag_state_name(row->state));
+    }
     return out;
 }
 
@@ -196,11 +197,11 @@ static int run(const struct rn_args *args)
     uint32_t interval_ms = (uint32_t)rn_args_count(args, "interval");
     int status = rn_leases_open(args, &leases);
 
-    if (!status && rn_args_flag(args, "watch"))
+    if (!status && rn_args_flag(args, "watch")) {
         status = rn_out_is_pretty()
                      ? watch_screen(&leases, &lag, interval_ms)
                      : watch_lines(&leases, &lag, interval_ms, as_json);
-    else if (!status) {
+    } else if (!status) {
         status = rn_lag_read(&lag, &leases);
         if (!status)
             print(&lag, as_json);

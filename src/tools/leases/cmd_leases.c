@@ -37,10 +37,11 @@ static bool list_one(void *context, const runnel_lease *lease)
 
     if (l->wanted && strcmp(l->wanted, lease->lease) != 0)
         return true;
-    if (!l->wanted && !l->as_json && !l->count)
+    if (!l->wanted && !l->as_json && !l->count) {
         rn_outf("%s%-20s %-24s %-13s %-13s %-14s %6s  %s%s\n",
                 rn_color(RN_COLOR_BOLD), "LEASE", "HOST", "MIN", "MAX",
                 "POSITION", "SEEKS", "LIBRARY", rn_color(RN_COLOR_NONE));
+    }
     l->count++;
     if (l->wanted || l->as_json)
         rn_out_json(rn_view_lent(lease->json));
@@ -66,10 +67,11 @@ static int list(const struct rn_args *args, struct rn_leases *leases,
 
     if (runnel_leases_each(&leases->set, list_one, &l, &error))
         return rn_leases_report(&error, leases);
-    if (!l.count && wanted)
+    if (!l.count && wanted) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "processor \"%s\" has no lease \"%s\"",
                          leases->set.name, wanted);
+    }
     return l.count ? RN_EXIT_OK : report_none(leases);
 }
 
@@ -95,11 +97,12 @@ static int seek(const struct rn_args *args, struct rn_leases *leases,
     if (!rn_start_parse(to, &at)) {
         errno = 0;
         (void)strtoll(to, &end, 10);
-        if (*to < '0' || *to > '9' || *end || errno)
+        if (*to < '0' || *to > '9' || *end || errno) {
             return rn_report(RN_EXIT_USAGE,
                              "--to is beginning, now, a time such as "
                              "2026-11-18T08:30:00Z, or an LSN, not '%s'",
                              to);
+        }
         at.token = to;
     }
     return check(runnel_leases_seek(&leases->set, lease, &at, &error), &error,
@@ -155,10 +158,11 @@ static int export(const struct rn_args *args, struct rn_leases *leases,
 static int check_created(runnel_code code, const runnel_error *error,
                          struct rn_leases *leases, const char *source)
 {
-    if (code == RUNNEL_CONFLICT)
+    if (code == RUNNEL_CONFLICT) {
         return rn_report(RN_EXIT_CONFLICT,
                          "processor \"%s\" has leases in \"%s\" already",
                          leases->set.name, leases->place);
+    }
     if (code == RUNNEL_BAD_REQUEST)
         return rn_report_error_at(error, "%s", source);
     return check(code, error, leases);

@@ -97,10 +97,11 @@ int rn_lag_read(struct rn_lag *lag, struct rn_leases *leases)
     if (lag->is_out_of_memory)
         return rn_report(RN_EXIT_FAILED, "out of memory");
     drop_unseen(lag);
-    if (!lag->count)
+    if (!lag->count) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "no processor named \"%s\" has leases in \"%s\"",
                          leases->set.name, leases->place);
+    }
     return RN_EXIT_OK;
 }
 

@@ -138,12 +138,13 @@ static void judge_status(long status, struct rn_handler_answer *answer)
 {
     bool is_poison = status / 100 == 4 && status != 408 && status != 429;
 
-    if (status / 100 == 2)
+    if (status / 100 == 2) {
         *answer = (struct rn_handler_answer){ .kind = RN_ANSWER_DONE };
-    else
+    } else {
         rn_handler_answer_set(answer,
                               is_poison ? RN_ANSWER_POISON : RN_ANSWER_RETRY,
                               "the handler answered %ld", status);
+    }
 }
 
 /* Waits as the handler asked for.  False: the call is given up. */
