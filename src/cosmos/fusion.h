@@ -1,10 +1,10 @@
-/* fusion.h -- ORDER BY RANK, as whoever carries out its plan does it.
+/* fusion.h -- reciprocal rank fusion: ORDER BY RANK from its query plan.
  *
  * A plan has a query for the statistics of all documents, and a component
  * query for each score, whose text has placeholders for these statistics.  The
  * rows of the component queries are fused: a row's place in the order by each
  * score counts weight / (60 + place), and the rows with the greatest sums come
- * first (reciprocal rank fusion).
+ * first.
  *
  * Pure functions; any thread.
  */

@@ -113,7 +113,7 @@ static unsigned lane_of(const struct rn_operation *op)
 static void answer(struct rn_committer *c, struct list *l)
 {
     uint32_t answered[LANES] = { 0 };
-    struct list told = { 0 };
+    struct list done = { 0 };
 
     for (struct rn_operation *op = l->head; op; op = op->next)
         answered[lane_of(op)]++;
@@ -123,9 +123,9 @@ static void answer(struct rn_committer *c, struct list *l)
     c->status.operations += l->count;
     pthread_mutex_unlock(&c->lock);
 
-    list_move(&told, l);
-    while (told.head) {
-        struct rn_operation *op = list_take(&told);
+    list_move(&done, l);
+    while (done.head) {
+        struct rn_operation *op = list_take(&done);
         op->done(op, op->code, &op->err);
     }
 }

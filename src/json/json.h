@@ -222,8 +222,8 @@ enum rn_code rn_json_string_copy(const struct rn_json *j, uint32_t value,
 size_t rn_json_unescape(struct rn_view raw, char *out);
 
 /* The text with raw control characters in its strings escaped, since the parser
- * refuses them; in the arena, unless there are none.  RN_TOO_LARGE if it does
- * not fit there. */
+ * refuses them; a copy in the arena if it has such characters.  RN_TOO_LARGE if
+ * the copy does not fit. */
 enum rn_code rn_json_escape_raw(struct rn_view text, struct rn_arena *a,
                                 struct rn_view *out) RN_CHECK;
 

@@ -208,7 +208,7 @@ static const char *skip_spaces(struct parser *p, const char *at)
     return at;
 }
 
-/* Usually there is none. */
+/* Usually no white space follows. */
 static inline const char *skip_space(struct parser *p, const char *at)
 {
     if (at < p->end && (unsigned char)*at > ' ')

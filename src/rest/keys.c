@@ -19,7 +19,7 @@ enum {
     TEXT_BYTES = RN_KEYS * RN_KEY_TEXT_MAX * 2, /* of all keys, with names */
     PATH_BYTES = 4096,
     TOKEN_MIN = 16,
-    SUM_TEXT = 17, /* digits of a u64, and a NUL */
+    CHECKSUM_TEXT = 17, /* digits of a u64, and a NUL */
 };
 
 static const char *const names[RN_KEYS] = {
@@ -73,26 +73,27 @@ static enum rn_code read_key(const struct rn_json *j, size_t i,
 /* The checksum of all four keys in order, in hexadecimal.  They are hashed one
  * by one, each seeded by the hash of those before it: concatenating them would
  * leave a copy in memory. */
-static void print_sum(const struct rn_keys *keys, char out[SUM_TEXT])
+static void print_checksum(const struct rn_keys *keys, char out[CHECKSUM_TEXT])
 {
-    uint64_t sum = 0;
+    uint64_t checksum = 0;
 
     for (size_t i = 0; i < RN_KEY_WELL_KNOWN; i++)
-        sum = rn_hash64(rn_view_text(keys->text[i]), sum);
-    snprintf(out, SUM_TEXT, "%016" PRIx64, sum);
+        checksum = rn_hash64(rn_view_text(keys->text[i]), checksum);
+    snprintf(out, CHECKSUM_TEXT, "%016" PRIx64, checksum);
 }
 
 /* Without a checksum, a key with a flipped bit would pass for a valid one.
  * Files written by hand or by earlier versions have no checksum. */
-static enum rn_code check_sum(const struct rn_json *j,
-                              const struct rn_keys *keys, struct rn_err *err)
+static enum rn_code verify_checksum(const struct rn_json *j,
+                                    const struct rn_keys *keys,
+                                    struct rn_err *err)
 {
     uint32_t value = rn_json_find(j, 0, RN_LIT("sum"));
-    char want[SUM_TEXT];
+    char want[CHECKSUM_TEXT];
 
     if (value == RN_JSON_NONE)
         return RN_OK;
-    print_sum(keys, want);
+    print_checksum(keys, want);
     if (rn_json_string_is(j, value, rn_view_text(want)))
         return RN_OK;
     return rn_fail(err, RN_CORRUPT,
@@ -111,7 +112,7 @@ static enum rn_code parse(struct rn_view text, struct rn_keys *out,
     for (size_t i = 0; !rc && i < RN_KEY_WELL_KNOWN; i++)
         rc = read_key(&j, i, out, err);
     if (!rc)
-        rc = check_sum(&j, out, err);
+        rc = verify_checksum(&j, out, err);
     rn_json_release(&j);
     return rc;
 }
@@ -137,7 +138,7 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(text);
     enum rn_code rc = rn_buf_reserve(text, TEXT_BYTES);
-    char sum[SUM_TEXT];
+    char checksum[CHECKSUM_TEXT];
 
     if (rc) /* growing the buffer would leave a copy of the keys */
         return rn_fail(err, rc, "out of memory");
@@ -146,9 +147,9 @@ static enum rn_code print(const struct rn_keys *keys, struct rn_buf *text,
         rn_json_out_key(&o, rn_view_text(names[i]));
         rn_json_out_string(&o, rn_view_text(keys->text[i]));
     }
-    print_sum(keys, sum);
+    print_checksum(keys, checksum);
     rn_json_out_key(&o, RN_LIT("sum"));
-    rn_json_out_string(&o, rn_view_text(sum));
+    rn_json_out_string(&o, rn_view_text(checksum));
     rn_json_out_object_end(&o);
     rc = rn_json_out_finish(&o);
     return rc ? rn_fail(err, rc, "out of memory") : RN_OK;

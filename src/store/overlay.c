@@ -34,8 +34,8 @@ static struct overlay *overlay_of(struct rn_txn *t)
     return (struct overlay *)t;
 }
 
-/* Copies the error text of `below`, for our caller. */
-static enum rn_code told(struct overlay *o, enum rn_code rc)
+/* Copies the error text of `below` for the caller. */
+static enum rn_code copy_error(struct overlay *o, enum rn_code rc)
 {
     if (rc >= RN_BUSY)
         o->base.fault = o->below->fault;
@@ -92,7 +92,7 @@ static enum rn_code overlay_get(struct rn_txn *t, struct rn_view key,
     const struct rn_tree_entry *e = rn_tree_find(&o->writes, key);
 
     if (!e)
-        return told(o, rn_txn_get(o->below, key, out));
+        return copy_error(o, rn_txn_get(o->below, key, out));
     if (e->gone)
         return RN_NOT_FOUND;
     *out = e->value;
@@ -125,7 +125,7 @@ static enum rn_code move_on(struct overlay_cursor *c)
         c->write = rn_tree_next(&o->writes, &c->base.range, c->write);
     c->write_due = false;
     if (c->below_due && c->below)
-        rc = told(o, rn_cursor_next(c->below, &c->key, &c->value));
+        rc = copy_error(o, rn_cursor_next(c->below, &c->key, &c->value));
     if (rc == RN_NOT_FOUND) {
         rn_cursor_end(c->below);
         c->below = NULL;
@@ -145,7 +145,7 @@ static enum rn_code overlay_scan(struct rn_txn *t,
 
     if (!c)
         return RN_NOMEM;
-    rc = told(o, rn_txn_scan(o->below, range, &c->below));
+    rc = copy_error(o, rn_txn_scan(o->below, range, &c->below));
     if (rc) {
         rn_free(c);
         return rc;

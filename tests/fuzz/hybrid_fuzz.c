@@ -1,6 +1,6 @@
 /* hybrid_fuzz.c -- any bytes as a batch in HybridRow.
  *
- * The sum of a record would keep nearly all inputs out, so it is put right
+ * The checksum of a record would keep nearly all inputs out, so it is put right
  * before the bytes are read.  Whatever is read lies within them; a result made
  * of it is written and its frame is whole.
  */

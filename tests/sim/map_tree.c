@@ -3,7 +3,7 @@
  * A copy, little endian:     seq u64, then for each entry
  *                            key length u16, value length u32, key, value
  * An image, little endian:   version u32, zero u32, then as u64 each the copy's
- *                            offset, length, sum and seq
+ *                            offset, length, checksum, seq
  */
 #include "map_tree.h"
 
@@ -141,7 +141,8 @@ static struct rn_map_pin *pin_new(struct tree_map *m, uint64_t offset,
     return p;
 }
 
-/* There are no sums here, nor anything else that goes by the durable state. */
+/* There are no checksums here, nor anything else that goes by the durable
+ * state. */
 static void tree_adopt(struct rn_map *base)
 {
     (void)base;

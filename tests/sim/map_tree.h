@@ -7,7 +7,7 @@
  *   capture   encodes the tree; an extent of the file that no pin needs is
  *             chosen for the copy
  *   flush     writes the copy there, a slice a call, and syncs
- *   open      reads the copy that the image names, and checks its sum
+ *   open      reads the copy that the image names, and checks its checksum
  *
  * The first block of the file is written by every commit and never read: so a
  * commit can fail here as LMDB's can.

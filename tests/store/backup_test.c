@@ -333,7 +333,7 @@ static void a_copy_beside_checkpoints_is_whole(void **state)
     copied_while(write_and_checkpoint, 3, 0);
 }
 
-/* More than the WAL may hold, once the sums and the WAL have been read. */
+/* More than the WAL may hold, once the checksums and the WAL have been read. */
 static void write_a_log_full(void)
 {
     struct rn_store_status status;
@@ -376,7 +376,8 @@ static void nor_does_one_that_does_so_later(void **state)
     assert_null(l->held);
 }
 
-/* In the middle of the sums, with the WAL to come; in the middle of the map. */
+/* In the middle of the checksums, with the WAL to come; in the middle of the
+ * map. */
 static void a_copy_begins_again_if_the_store_is_restarted(void **state)
 {
     (void)state;

@@ -87,7 +87,7 @@ static bool verify(const struct trial *t)
         tracked_lie(t->report, "verify names no file: %s", err.text);
     if (!rc && t->damage->in_use)
         tracked_lie(t->report, "verify finds nothing");
-    /* A page and its sum that do not agree: either may be the old one. */
+    /* A page and its checksum that do not agree: either may be the old one. */
     if (rc == RN_CORRUPT && !verdict.blamed &&
         t->damage->kind != DAMAGE_OLD_FILE && t->damage->kind != DAMAGE_STALE)
         tracked_lie(t->report, "verify blames another file: %s", err.text);

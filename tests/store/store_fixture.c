@@ -2,7 +2,7 @@
 #include "store_fixture.h"
 
 #include "base/bytes.h"
-#include "store/integrity/page_sums.h"
+#include "store/integrity/page_checksums.h"
 #include "store/lmdb/image.h"
 #include "store/local/local.h"
 
@@ -135,14 +135,14 @@ static void mark_map(struct store_fixture *s, const struct rn_image *image)
         .reach = marker_reach,
         .bad = marker_bad,
     };
-    struct tracked_file *sums = tracked_tree_find(&s->now, "map-1-sums");
+    struct tracked_file *checksums = tracked_tree_find(&s->now, "map-1-sums");
     uint64_t blocks = rn_get_u64(image->homes.at);
 
     rn_page_walk(&walk, &image->meta);
-    assert_non_null(sums);
+    assert_non_null(checksums);
     for (uint64_t b = 0; b < blocks; b++) {
         uint64_t home = image->homes.at[8 + b / 8] >> b % 8 & 1;
-        mark_used(s, sums->name, (2 * b + home) * FIXTURE_PAGE,
+        mark_used(s, checksums->name, (2 * b + home) * FIXTURE_PAGE,
                   (2 * b + home + 1) * FIXTURE_PAGE);
     }
 }

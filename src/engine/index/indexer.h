@@ -1,7 +1,7 @@
 /* indexer.h -- index maintenance: keeps indexes up to date with document
  * writes, and builds and drops them in background slices.
  *
- * Each container with indexes has a set in memory, which tells writes what to
+ * Each container with indexes has a set in memory, which lists what writes
  * maintain.  An operation that changes the rows of the catalog reads the set
  * anew from them, and installs it when the change is durable.  Writes that ran
  * before are in the store before the first slice reads, so none is missed; and

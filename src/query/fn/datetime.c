@@ -93,16 +93,18 @@ int64_t rn_datetime_ticks(const struct rn_datetime *m)
     return rn_civil_seconds(&m->civil) * RN_TICKS_PER_SECOND + m->fraction;
 }
 
-bool rn_datetime_print(int64_t ticks, char out[RN_MOMENT_TEXT_MAX], size_t *len)
+bool rn_datetime_print(int64_t ticks, char out[RN_DATETIME_TEXT_MAX],
+                       size_t *len)
 {
     struct rn_datetime m = rn_datetime_of(ticks);
     int n;
 
     if (m.civil.year < 1 || m.civil.year > 9999)
         return false;
-    n = snprintf(out, RN_MOMENT_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%07dZ",
-                 (int)m.civil.year, m.civil.month, m.civil.day, m.civil.hour,
-                 m.civil.minute, m.civil.second, (int)m.fraction);
+    n = snprintf(out, RN_DATETIME_TEXT_MAX,
+                 "%04d-%02d-%02dT%02d:%02d:%02d.%07dZ", (int)m.civil.year,
+                 m.civil.month, m.civil.day, m.civil.hour, m.civil.minute,
+                 m.civil.second, (int)m.fraction);
     *len = (size_t)n;
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-enum { RN_MOMENT_TEXT_MAX = 32 };
+enum { RN_DATETIME_TEXT_MAX = 32 };
 
 enum { RN_TICKS_PER_SECOND = 10000000 };
 
@@ -15,7 +15,7 @@ enum { RN_TICKS_PER_SECOND = 10000000 };
  * digits of a second; Z is optional. */
 bool rn_datetime_parse(struct rn_view text, int64_t *ticks);
 /* False if the year does not have four digits. */
-bool rn_datetime_print(int64_t ticks, char out[RN_MOMENT_TEXT_MAX],
+bool rn_datetime_print(int64_t ticks, char out[RN_DATETIME_TEXT_MAX],
                        size_t *len);
 
 struct rn_datetime {

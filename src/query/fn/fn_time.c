@@ -54,7 +54,7 @@ static bool moment_of(const struct rn_fn_args *a, uint32_t i, int64_t *ticks)
 static enum rn_code give(const struct rn_fn_args *a, int64_t ticks,
                          struct rn_value *out)
 {
-    char text[RN_MOMENT_TEXT_MAX];
+    char text[RN_DATETIME_TEXT_MAX];
     struct rn_view kept;
     size_t len;
 

@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "store/integrity/fault_guard.h"
-#include "store/integrity/page_sums.h"
+#include "store/integrity/page_checksums.h"
 #include "store/lmdb/image.h"
 #include "store/local/checkpoint.h"
 #include "store/local/format.h"
@@ -124,7 +124,7 @@ struct copy {
     struct rn_file *in, *out;
     const char *path; /* of `in` */
     char *chunk;
-    struct rn_page_sums *sums; /* NULL: no checks */
+    struct rn_page_checksums *checksums; /* NULL: no checks */
     size_t page_bytes;
 };
 
@@ -133,7 +133,7 @@ struct copy {
 static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
                                 struct rn_err *err)
 {
-    uint64_t first = at / c->page_bytes, count = len / c->page_bytes, sum;
+    uint64_t first = at / c->page_bytes, count = len / c->page_bytes, checksum;
     uint64_t place;
     struct rn_fault_guard guard;
     volatile uint64_t i = 0;
@@ -146,8 +146,8 @@ static enum rn_code check_pages(struct copy *c, uint64_t at, size_t len,
     for (; i < count; i++) {
         struct rn_view page =
             rn_view_of(c->chunk + i * c->page_bytes, c->page_bytes);
-        if (!rn_page_sums_get(c->sums, first + i, &sum) ||
-            (sum && sum != rn_page_sums_of(page, first + i)))
+        if (!rn_page_checksums_get(c->checksums, first + i, &checksum) ||
+            (checksum && checksum != rn_page_checksums_of(page, first + i)))
             break;
     }
     rn_fault_guard_leave(&guard);
@@ -169,7 +169,7 @@ static enum rn_code copy_bytes(struct copy *c, uint64_t *total,
     for (*total = 0; !rc && !error && got == CHUNK; *total += got) {
         on_progress(c->of);
         error = rn_file_read(c->in, c->chunk, CHUNK, *total, &got);
-        if (!error && c->sums)
+        if (!error && c->checksums)
             rc = check_pages(c, *total, got, err);
         if (!error && !rc && got)
             error = rn_file_write(c->out, rn_view_of(c->chunk, got), *total);
@@ -184,13 +184,13 @@ static enum rn_code copy_bytes(struct copy *c, uint64_t *total,
 
 /* Copies the map's file, or with `suffix` a file that belongs to it. */
 static enum rn_code copy_file(struct copying *b, const char *suffix,
-                              struct rn_page_sums *sums, uint64_t *total,
-                              struct rn_err *err)
+                              struct rn_page_checksums *checksums,
+                              uint64_t *total, struct rn_err *err)
 {
     char source[RN_PATH_MAX], target[RN_PATH_MAX];
     struct copy c = { .of = b,
                       .path = source,
-                      .sums = sums,
+                      .checksums = checksums,
                       .page_bytes = b->image.page_bytes,
                       .chunk = rn_new(CHUNK) };
     enum rn_code rc = RN_OK;
@@ -227,9 +227,9 @@ static enum rn_code read_checkpoint(struct copying *b, struct rn_err *err)
 }
 
 /* Each checkpoint writes the page checksums to the slots that the last one did
- * not use (page_sums.h).  So they are good for this checkpoint if it was still
+ * not use (page_checksums.h).  So they are valid if this checkpoint was still
  * the durable one after they were copied. */
-static enum rn_code copy_sums(struct copying *b, struct rn_err *err)
+static enum rn_code copy_checksums(struct copying *b, struct rn_err *err)
 {
     enum rn_code rc = read_checkpoint(b, err);
 
@@ -249,23 +249,23 @@ static enum rn_code copy_sums(struct copying *b, struct rn_err *err)
 static enum rn_code copy_map(struct copying *b, struct rn_err *err)
 {
     char path[RN_PATH_MAX];
-    struct rn_page_sums_opts opts = {
+    struct rn_page_checksums_opts opts = {
         .env = b->env,
         .path = path,
         .pages_max = b->image.meta.last + 1,
         .homes = b->image.homes,
         .read_only = true,
     };
-    struct rn_page_sums *sums = NULL;
+    struct rn_page_checksums *checksums = NULL;
     uint64_t total = 0;
     enum rn_code rc;
 
     rn_local_map_path(b->to, b->checkpoint.generation, path);
     strncat(path, "-sums", RN_PATH_MAX - strlen(path) - 1);
-    rc = rn_page_sums_open(&opts, &sums, err);
+    rc = rn_page_checksums_open(&opts, &checksums, err);
     if (!rc)
-        rc = copy_file(b, "", sums, &total, err);
-    rn_page_sums_close(sums);
+        rc = copy_file(b, "", checksums, &total, err);
+    rn_page_checksums_close(checksums);
     b->copied.map_bytes += total;
     if (rc || total >= b->image.length)
         return rc;
@@ -286,7 +286,7 @@ static enum rn_code copy_state(struct copying *b, struct rn_err *err)
     enum rn_code rc = hold_log(b->env, b->from, &held, err);
 
     if (!rc)
-        rc = copy_sums(b, err);
+        rc = copy_checksums(b, err);
     if (!rc)
         rc = rn_wal_copy(&wal, b->checkpoint.place, b->to, &b->copied.wal_bytes,
                          err);

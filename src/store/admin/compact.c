@@ -8,7 +8,7 @@ enum { BATCH_BYTES = 16 << 20 }; /* copied in one transaction */
 
 /* Copies records from `c` until the batch is full; `*more` if it was. */
 static enum rn_code copy_batch(struct rn_cursor *c, struct rn_map *to,
-                               uint64_t seq, struct rn_compacted *sum,
+                               uint64_t seq, struct rn_compacted *totals,
                                bool *more, struct rn_err *err)
 {
     struct rn_map_txn *txn = NULL;
@@ -25,7 +25,7 @@ static enum rn_code copy_batch(struct rn_cursor *c, struct rn_map *to,
         if (rc)
             break;
         bytes += key.len + value.len;
-        sum->records++;
+        totals->records++;
     }
     *more = !rc;
     if (rc == RN_NOT_FOUND)
@@ -40,7 +40,7 @@ static enum rn_code copy_batch(struct rn_cursor *c, struct rn_map *to,
 }
 
 static enum rn_code copy_all(struct rn_local *l, struct rn_map *to,
-                             struct rn_compacted *sum, struct rn_err *err)
+                             struct rn_compacted *totals, struct rn_err *err)
 {
     struct rn_key_interval all = { 0 };
     struct rn_cursor *c = NULL;
@@ -52,7 +52,7 @@ static enum rn_code copy_all(struct rn_local *l, struct rn_map *to,
     if (!rc)
         rc = rn_txn_scan(txn, &all, &c);
     while (!rc && more)
-        rc = copy_batch(c, to, l->durable.seq, sum, &more, err);
+        rc = copy_batch(c, to, l->durable.seq, totals, &more, err);
     rn_cursor_end(c);
     rn_txn_abort(txn);
     return rc;

@@ -2,7 +2,7 @@
 #include "store/admin/verify.h"
 
 #include "store/integrity/fault_guard.h"
-#include "store/integrity/page_sums.h"
+#include "store/integrity/page_checksums.h"
 #include "store/lmdb/image.h"
 #include "store/lmdb/record.h"
 #include "store/local/checkpoint.h"
@@ -24,14 +24,14 @@ struct verify {
 
     struct rn_checkpoint checkpoint;
     struct rn_image image;
-    char map_name[NAME_BYTES], sums_name[NAME_BYTES + 8];
+    char map_name[NAME_BYTES], checksums_name[NAME_BYTES + 8];
     struct rn_file *map;
-    struct rn_page_sums *sums;
+    struct rn_page_checksums *checksums;
     struct rn_buf buffers[RN_PAGE_BUFFERS];
-    struct rn_buf page;      /* buffer for the page that is checked */
-    unsigned char *reached;  /* a byte for each page: enum mark */
-    uint64_t sums_bad_block; /* reported already, + 1 */
-    bool incomplete;         /* some pages could not be followed */
+    struct rn_buf page;          /* buffer for the page that is checked */
+    unsigned char *reached;      /* a byte for each page: enum mark */
+    uint64_t bad_checksum_block; /* reported already, + 1 */
+    bool incomplete;             /* some pages could not be followed */
     bool seq_seen;
 };
 
@@ -82,7 +82,7 @@ static const char *walk_read(void *context, unsigned buffer, uint64_t number,
     return read_into(v, &v->buffers[buffer], number, count);
 }
 
-static bool sum_read(struct verify *v, uint64_t number, uint64_t *sum)
+static bool checksum_read(struct verify *v, uint64_t number, uint64_t *checksum)
 {
     struct rn_fault_guard guard;
     bool good;
@@ -92,47 +92,49 @@ static bool sum_read(struct verify *v, uint64_t number, uint64_t *sum)
         return false;
     }
     rn_fault_guard_enter(&guard, NULL);
-    good = rn_page_sums_get(v->sums, number, sum);
+    good = rn_page_checksums_get(v->checksums, number, checksum);
     rn_fault_guard_leave(&guard);
     return good;
 }
 
 /* Gets the checksum of a page.  False if it cannot be read, which is reported
  * once. */
-static bool sum_get(struct verify *v, uint64_t number, uint64_t *sum)
+static bool checksum_get(struct verify *v, uint64_t number, uint64_t *checksum)
 {
-    uint64_t block = number / RN_SUMS_PER_BLOCK + 1;
+    uint64_t block = number / RN_CHECKSUMS_PER_BLOCK + 1;
 
-    if (sum_read(v, number, sum))
+    if (checksum_read(v, number, checksum))
         return true;
-    if (block != v->sums_bad_block) {
-        v->sums_bad_block = block;
-        damage(v, v->sums_name, rn_page_sums_place(v->sums, number),
+    if (block != v->bad_checksum_block) {
+        v->bad_checksum_block = block;
+        damage(v, v->checksums_name,
+               rn_page_checksums_place(v->checksums, number),
                "checksum mismatch");
     }
     return false;
 }
 
-static bool check_sum(struct verify *v, uint64_t number)
+static bool verify_checksum(struct verify *v, uint64_t number)
 {
-    uint64_t sum = 0;
+    uint64_t checksum = 0;
     const char *at;
 
-    if (!sum_get(v, number, &sum))
+    if (!checksum_get(v, number, &checksum))
         return true; /* the damage is in the checksum itself */
     at = read_into(v, &v->page, number, 1);
     if (!at) {
         page_damage(v, number, "it cannot be read");
         return false;
     }
-    if (sum == rn_page_sums_of(rn_view_of(at, v->image.page_bytes), number))
+    if (checksum ==
+        rn_page_checksums_of(rn_view_of(at, v->image.page_bytes), number))
         return true;
-    if (sum) {
+    if (checksum) {
         page_damage(v, number, "checksum mismatch");
         return false;
     }
-    damage(v, v->sums_name, rn_page_sums_place(v->sums, number),
-           "it has no sum for a page in use");
+    damage(v, v->checksums_name, rn_page_checksums_place(v->checksums, number),
+           "it has no checksum for a page in use");
     return true;
 }
 
@@ -148,7 +150,7 @@ static bool walk_reach(void *context, uint64_t number, uint64_t count)
         }
         v->reached[n] = REACHED;
         v->counts->pages++;
-        good = check_sum(v, n) && good;
+        good = verify_checksum(v, n) && good;
     }
     return good;
 }
@@ -210,7 +212,7 @@ static void walk_record(void *context, enum rn_page_table table, uint64_t page,
  * in use. */
 static void check_rest(struct verify *v)
 {
-    uint64_t sum = 0;
+    uint64_t checksum = 0;
 
     if (v->incomplete)
         return;
@@ -219,9 +221,11 @@ static void check_rest(struct verify *v)
     for (uint64_t n = RN_PAGE_METAS; n <= v->image.meta.last; n++) {
         if (v->reached[n] == UNSEEN)
             page_damage(v, n, "it is neither in use nor free");
-        else if (v->reached[n] == FREE && sum_get(v, n, &sum) && sum)
-            damage(v, v->sums_name, rn_page_sums_place(v->sums, n),
-                   "it has a sum for a free page");
+        else if (v->reached[n] == FREE && checksum_get(v, n, &checksum) &&
+                 checksum)
+            damage(v, v->checksums_name,
+                   rn_page_checksums_place(v->checksums, n),
+                   "it has a checksum for a free page");
     }
 }
 
@@ -233,7 +237,8 @@ static enum rn_code open_map(struct verify *v, struct rn_err *err)
 
     snprintf(v->map_name, sizeof(v->map_name), "map-%" PRIu64,
              v->checkpoint.generation);
-    snprintf(v->sums_name, sizeof(v->sums_name), "%s-sums", v->map_name);
+    snprintf(v->checksums_name, sizeof(v->checksums_name), "%s-sums",
+             v->map_name);
     snprintf(path, sizeof(path), "%s/%s", v->dir, v->map_name);
     error = rn_file_open(v->env, path, RN_OPEN_READ, &v->map);
     if (!error)
@@ -247,10 +252,10 @@ static enum rn_code open_map(struct verify *v, struct rn_err *err)
     return RN_OK;
 }
 
-static enum rn_code open_sums(struct verify *v, struct rn_err *err)
+static enum rn_code open_checksums(struct verify *v, struct rn_err *err)
 {
     char path[RN_PATH_MAX];
-    struct rn_page_sums_opts opts = {
+    struct rn_page_checksums_opts opts = {
         .env = v->env,
         .path = path,
         .pages_max = v->image.meta.last + 1,
@@ -259,11 +264,11 @@ static enum rn_code open_sums(struct verify *v, struct rn_err *err)
     };
     enum rn_code rc;
 
-    snprintf(path, sizeof(path), "%s/%s", v->dir, v->sums_name);
-    rc = rn_page_sums_open(&opts, &v->sums, err);
+    snprintf(path, sizeof(path), "%s/%s", v->dir, v->checksums_name);
+    rc = rn_page_checksums_open(&opts, &v->checksums, err);
     if (rc != RN_CORRUPT)
         return rc;
-    damage(v, v->sums_name, 0, "missing or cut short");
+    damage(v, v->checksums_name, 0, "missing or cut short");
     return RN_OK;
 }
 
@@ -281,8 +286,8 @@ static enum rn_code verify_map(struct verify *v, struct rn_err *err)
     enum rn_code rc = open_map(v, err);
 
     if (!rc)
-        rc = open_sums(v, err);
-    if (rc || !v->map || !v->sums)
+        rc = open_checksums(v, err);
+    if (rc || !v->map || !v->checksums)
         return rc;
     v->reached = rn_new((size_t)v->image.meta.last + 1);
     if (!v->reached)
@@ -375,7 +380,7 @@ static void verify_release(struct verify *v)
         rn_buf_release(&v->buffers[i]);
     rn_buf_release(&v->page);
     rn_free(v->reached);
-    rn_page_sums_close(v->sums);
+    rn_page_checksums_close(v->checksums);
     rn_file_close(v->map);
     rn_checkpoint_release(&v->checkpoint);
 }

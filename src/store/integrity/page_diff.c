@@ -11,9 +11,10 @@ struct diff {
     uint64_t visited; /* pages */
 };
 
-static void diff_add(struct diff *s, uint64_t page, uint64_t sum)
+static void diff_add(struct diff *s, uint64_t page, uint64_t checksum)
 {
-    struct rn_page_sums_change change = { .page = page, .sum = sum };
+    struct rn_page_checksums_change change = { .page = page,
+                                               .checksum = checksum };
 
     if (!s->rc)
         s->rc = rn_buf_add(s->out, rn_view_of(&change, sizeof(change)));
@@ -48,8 +49,8 @@ static bool diff_reach(void *context, uint64_t number, uint64_t count)
 
     if (s->rc)
         return false;
-    if (!rn_page_sums_get(s->opts->sums, number, &known))
-        diff_bad(s, number, "its sum is damaged");
+    if (!rn_page_checksums_get(s->opts->checksums, number, &known))
+        diff_bad(s, number, "its checksum is damaged");
     if (s->rc || known)
         return false;
     if (s->opts->pause && ++s->visited % PAGES_A_PAUSE == 0)
@@ -57,7 +58,7 @@ static bool diff_reach(void *context, uint64_t number, uint64_t count)
     for (uint64_t n = number; n < number + count; n++) {
         diff_add(
             s, n,
-            rn_page_sums_of(
+            rn_page_checksums_of(
                 rn_view_of(s->opts->base + n * page_bytes, page_bytes), n));
     }
     return true;
@@ -84,8 +85,8 @@ static void diff_record(void *context, enum rn_page_table table, uint64_t page,
     }
     for (uint64_t i = 1; i <= count && !s->rc; i++) {
         memcpy(&number, value.at + i * sizeof(number), sizeof(number));
-        if (!rn_page_sums_get(s->opts->sums, number, &known))
-            diff_bad(s, number, "its sum is damaged");
+        if (!rn_page_checksums_get(s->opts->checksums, number, &known))
+            diff_bad(s, number, "its checksum is damaged");
         else if (known)
             diff_add(s, number, 0);
     }

@@ -12,19 +12,19 @@
 #ifndef RN_STORE_INTEGRITY_PAGE_DIFF_H
 #define RN_STORE_INTEGRITY_PAGE_DIFF_H
 
-#include "store/integrity/page_sums.h"
+#include "store/integrity/page_checksums.h"
 #include "store/lmdb/page.h"
 
 struct rn_page_diff_opts {
-    const char *base;                /* the mapping of the file */
-    struct rn_page_sums *sums;       /* of T1 */
-    uint64_t since;                  /* T1's transaction; 0: nothing */
-    const struct rn_page_meta *meta; /* T2's */
-    void (*pause)(void *context);    /* called now and then; may be NULL */
+    const char *base;                    /* the mapping of the file */
+    struct rn_page_checksums *checksums; /* of T1 */
+    uint64_t since;                      /* T1's transaction; 0: nothing */
+    const struct rn_page_meta *meta;     /* T2's */
+    void (*pause)(void *context);        /* called now and then; may be NULL */
     void *context;
 };
 
-/* Adds a struct rn_page_sums_change to `out` for each page.  Touches the
+/* Adds a struct rn_page_checksums_change to `out` for each page.  Touches the
  * mapping and the checksums: a guard must be set, and the caller releases
  * `out`. */
 enum rn_code rn_page_diff(const struct rn_page_diff_opts *opts,

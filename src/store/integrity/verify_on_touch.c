@@ -39,25 +39,25 @@ static bool read_pages(const struct rn_verify_on_touch *w, size_t len,
 }
 
 static bool note_damage(struct rn_verify_on_touch *w, uint64_t at,
-                        bool is_a_sum)
+                        bool is_checksum)
 {
     __atomic_store_n(&w->damaged_at, at, __ATOMIC_RELAXED);
-    __atomic_store_n(&w->damaged_is_a_sum, is_a_sum, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->damaged_is_checksum, is_checksum, __ATOMIC_RELAXED);
     return false;
 }
 
 /* The checksums of the pages from `offset` on; `*any`: at least one is in use.
  */
-static bool read_sums(struct rn_verify_on_touch *w, uint64_t offset,
-                      size_t count, uint64_t *out, bool *any)
+static bool read_checksums(struct rn_verify_on_touch *w, uint64_t offset,
+                           size_t count, uint64_t *out, bool *any)
 {
     uint64_t number = offset / w->page_bytes;
 
     *any = false;
     for (size_t i = 0; i < count; i++) {
-        if (!rn_page_sums_get(w->sums, number + i, &out[i]))
-            return note_damage(w, rn_page_sums_place(w->sums, number + i),
-                               true);
+        if (!rn_page_checksums_get(w->checksums, number + i, &out[i]))
+            return note_damage(
+                w, rn_page_checksums_place(w->checksums, number + i), true);
         *any = *any || out[i];
     }
     return true;
@@ -68,21 +68,21 @@ static bool read_sums(struct rn_verify_on_touch *w, uint64_t offset,
 static bool check_batch(struct rn_verify_on_touch *w, size_t len,
                         uint64_t offset)
 {
-    uint64_t sums[BATCH / PAGE_BYTES_MIN];
+    uint64_t checksums[BATCH / PAGE_BYTES_MIN];
     size_t page = w->page_bytes;
     bool any = false, readable;
 
-    if (!read_sums(w, offset, len / page, sums, &any))
+    if (!read_checksums(w, offset, len / page, checksums, &any))
         return false;
     if (!any)
         return true;
     readable = read_pages(w, len, offset);
     for (size_t i = 0; i < len / page; i++) {
         uint64_t number = offset / page + i;
-        if (sums[i] &&
+        if (checksums[i] &&
             (!readable ||
-             sums[i] !=
-                 rn_page_sums_of(rn_view_of(pages + i * page, page), number)))
+             checksums[i] != rn_page_checksums_of(
+                                 rn_view_of(pages + i * page, page), number)))
             return note_damage(w, offset + i * page, false);
     }
     return true;
@@ -109,9 +109,9 @@ static bool check_range(struct rn_verify_on_touch *w, uint64_t from,
     bool good;
 
     do {
-        version = rn_page_sums_version(w->sums);
+        version = rn_page_checksums_version(w->checksums);
         good = check_span(w, from, to);
-    } while (version != rn_page_sums_version(w->sums));
+    } while (version != rn_page_checksums_version(w->checksums));
     return good;
 }
 
@@ -147,7 +147,7 @@ enum rn_code rn_verify_on_touch_fail(const struct rn_verify_on_touch *w,
                                      const char *path, struct rn_err *err)
 {
     return rn_fail(err, RN_CORRUPT, "%s%s: damaged at offset %llu", path,
-                   w->damaged_is_a_sum ? "-sums" : "",
+                   w->damaged_is_checksum ? "-sums" : "",
                    (unsigned long long)w->damaged_at);
 }
 
@@ -158,7 +158,7 @@ static uint64_t first_step(const struct rn_verify_on_touch *w)
 
 enum rn_code rn_verify_on_touch_open(struct rn_verify_on_touch *w,
                                      const char *path,
-                                     struct rn_page_sums *sums,
+                                     struct rn_page_checksums *checksums,
                                      size_t page_bytes, uint64_t bytes,
                                      struct rn_err *err)
 {
@@ -169,7 +169,7 @@ enum rn_code rn_verify_on_touch_open(struct rn_verify_on_touch *w,
         return rn_fail_errno(err, errno, "%s", path);
     *w = (struct rn_verify_on_touch){
         .remedy.mend = watch_mend,
-        .sums = sums,
+        .checksums = checksums,
         .fd = fd,
         .page_bytes = page_bytes,
         .bytes = bytes / page_bytes * page_bytes,

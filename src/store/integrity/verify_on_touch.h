@@ -4,7 +4,7 @@
  * LMDB reads its file through a mapping.  At open, the part of the mapping that
  * holds the checkpoint's state is made unreadable.  The first touch of any of
  * it faults; the handler (fault_guard.h) compares the pages around that place
- * with their checksums (page_sums.h), makes them readable, and the read
+ * with their checksums (page_checksums.h), makes them readable, and the read
  * continues.  If a checksum is wrong, the call is left with RN_CORRUPT instead.
  *
  *   - No lookup, no scan, nor LMDB itself when it merges pages or looks for
@@ -23,11 +23,11 @@
 #define RN_STORE_INTEGRITY_VERIFY_ON_TOUCH_H
 
 #include "store/integrity/fault_guard.h"
-#include "store/integrity/page_sums.h"
+#include "store/integrity/page_checksums.h"
 
 struct rn_verify_on_touch {
     struct rn_fault_guard_remedy remedy; /* to enter guards with */
-    struct rn_page_sums *sums;           /* borrowed */
+    struct rn_page_checksums *checksums; /* borrowed */
     int fd;                              /* of the map's file */
     size_t page_bytes;
     uint64_t bytes; /* verified, from the start of the file */
@@ -35,8 +35,8 @@ struct rn_verify_on_touch {
     size_t step;    /* bytes checked and made readable at once */
     /* Where damage was last found: an offset in the map's file, or in that of
      * the checksums; 0 in neither: not yet. */
-    uint64_t damaged_at;   /* atomic */
-    bool damaged_is_a_sum; /* atomic */
+    uint64_t damaged_at;      /* atomic */
+    bool damaged_is_checksum; /* atomic */
 };
 
 /* For the first `bytes` of the file at `path`.  Checks the very first pages at
@@ -44,7 +44,7 @@ struct rn_verify_on_touch {
  * guard is set.  The caller must have set a guard. */
 enum rn_code rn_verify_on_touch_open(struct rn_verify_on_touch *w,
                                      const char *path,
-                                     struct rn_page_sums *sums,
+                                     struct rn_page_checksums *checksums,
                                      size_t page_bytes, uint64_t bytes,
                                      struct rn_err *err) RN_CHECK;
 void rn_verify_on_touch_close(

@@ -210,11 +210,11 @@ static enum rn_code lock_map(struct lmdb *m, struct rn_err *err)
 }
 
 /* If `homes` is empty, creates a new file of checksums. */
-static enum rn_code open_sums(struct lmdb *m, struct rn_view homes,
-                              uint64_t pages, struct rn_err *err)
+static enum rn_code open_checksums(struct lmdb *m, struct rn_view homes,
+                                   uint64_t pages, struct rn_err *err)
 {
     char path[RN_LMDB_PATH_MAX + 8];
-    struct rn_page_sums_opts opts = {
+    struct rn_page_checksums_opts opts = {
         .env = m->env,
         .path = path,
         .pages_max = m->map_bytes / m->page_bytes,
@@ -224,7 +224,7 @@ static enum rn_code open_sums(struct lmdb *m, struct rn_view homes,
     if (opts.pages_max < pages)
         opts.pages_max = pages;
     snprintf(path, sizeof(path), "%s-sums", m->path);
-    return rn_page_sums_open(&opts, &m->sums, err);
+    return rn_page_checksums_open(&opts, &m->checksums, err);
 }
 
 /* Checks everything that the image needs from the map's file and its checksums
@@ -254,10 +254,10 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
     }
     m->page_bytes = image->page_bytes;
     m->length = size;
-    m->sums_txnid = image->txnid;
-    rc = open_sums(m, image->homes, image->meta.last + 1, err);
+    m->checksums_txnid = image->txnid;
+    rc = open_checksums(m, image->homes, image->meta.last + 1, err);
     return rc ? rc
-              : rn_verify_on_touch_open(&m->verify, m->path, m->sums,
+              : rn_verify_on_touch_open(&m->verify, m->path, m->checksums,
                                         m->page_bytes, image->length, err);
 }
 
@@ -359,11 +359,11 @@ static enum rn_code new_watch(struct lmdb *m, struct rn_err *err)
     struct rn_page_meta meta;
     uint64_t seq_offset = 0;
     size_t got = 0;
-    enum rn_code rc = open_sums(m, (struct rn_view){ 0 }, 0, err);
+    enum rn_code rc = open_checksums(m, (struct rn_view){ 0 }, 0, err);
     int error;
 
     if (!rc)
-        rc = rn_verify_on_touch_open(&m->verify, m->path, m->sums,
+        rc = rn_verify_on_touch_open(&m->verify, m->path, m->checksums,
                                      m->page_bytes, 0, err);
     if (rc)
         return rc;
@@ -464,7 +464,7 @@ void rn_lmdb_close(struct rn_map *base)
     if (m->mdb)
         mdb_env_close(m->mdb);
     rn_verify_on_touch_close(&m->verify);
-    rn_page_sums_close(m->sums);
+    rn_page_checksums_close(m->checksums);
     rn_buf_release(&m->changes);
     rn_file_close(m->file);
     pthread_mutex_destroy(&m->growing);
@@ -478,14 +478,14 @@ void rn_lmdb_adopt(struct rn_map *base)
 {
     struct lmdb *m = (struct lmdb *)base;
 
-    if (m->captured && m->captured_sums) {
-        __atomic_store_n(&m->sums_txnid, mdb_txn_id(m->captured),
+    if (m->captured && m->captured_checksums) {
+        __atomic_store_n(&m->checksums_txnid, mdb_txn_id(m->captured),
                          __ATOMIC_RELAXED);
-        rn_page_sums_adopt(m->sums);
+        rn_page_checksums_adopt(m->checksums);
         note_free(m, m->captured, m->captured_written);
     }
     m->captured = NULL;
-    m->captured_sums = false;
+    m->captured_checksums = false;
 }
 
 bool rn_lmdb_is_whole(struct rn_map *base)
@@ -493,7 +493,7 @@ bool rn_lmdb_is_whole(struct rn_map *base)
     struct lmdb *m = (struct lmdb *)base;
 
     return rn_file_is_whole(m->file, m->path, m->length) &&
-           rn_page_sums_is_whole(m->sums);
+           rn_page_checksums_is_whole(m->checksums);
 }
 
 /* Reads the meta pages that describe the state which `pin` keeps. */
@@ -554,13 +554,13 @@ enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
 
 /* Saves the checksums of the captured state's pages in their file, and the
  * slots they have there in the image. */
-static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
+static enum rn_code write_checksums(struct lmdb *m, struct rn_err *err)
 {
     struct rn_fault_guard guard;
     struct rn_image image;
     struct rn_page_diff_opts opts = { .base = m->verify.base,
-                                      .sums = m->sums,
-                                      .since = m->sums_txnid,
+                                      .checksums = m->checksums,
+                                      .since = m->checksums_txnid,
                                       .meta = &image.meta,
                                       .pause = m->pause,
                                       .context = m->context };
@@ -578,13 +578,14 @@ static enum rn_code write_sums(struct lmdb *m, struct rn_err *err)
     if (rc)
         rn_err_during(err, "%s", m->path);
     else {
-        rc = rn_page_sums_save(
-            m->sums, image.txnid,
-            (struct rn_page_sums_change *)(void *)m->changes.at,
-            m->changes.len / sizeof(struct rn_page_sums_change), m->image, err);
+        rc = rn_page_checksums_save(
+            m->checksums, image.txnid,
+            (struct rn_page_checksums_change *)(void *)m->changes.at,
+            m->changes.len / sizeof(struct rn_page_checksums_change), m->image,
+            err);
     }
     rn_fault_guard_leave(&guard);
-    m->captured_sums = !rc;
+    m->captured_checksums = !rc;
     return rc;
 }
 
@@ -600,15 +601,15 @@ enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err)
 
     if (slice < SLICE_BYTES)
         slice = SLICE_BYTES;
-    if (!m->captured_sums)
-        rc = write_sums(m, err);
+    if (!m->captured_checksums)
+        rc = write_checksums(m, err);
     if (m->flush_at >= m->flush_to && !m->flushed_once) {
         __atomic_store_n(&m->flushed_once, true, __ATOMIC_RELAXED);
         m->flush_at = 0;
     }
     *done = m->flush_at >= m->flush_to;
     if (!rc && *done)
-        rc = rn_page_sums_sync(m->sums, err);
+        rc = rn_page_checksums_sync(m->checksums, err);
     if (rc)
         return rc;
     error = *done ? rn_file_sync(m->file)
@@ -629,7 +630,7 @@ void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin)
         return;
     if ((MDB_txn *)pin == m->captured) {
         m->captured = NULL;
-        m->captured_sums = false;
+        m->captured_checksums = false;
     }
     mdb_txn_abort((MDB_txn *)pin);
 }

@@ -7,7 +7,7 @@
  *      8  txnid       u64  the state's transaction in LMDB
  *     16  length      u64  of the map's file when it was captured
  *     24  metas            LMDB's two meta pages
- *      -  homes            slots of the page checksums (page_sums.h)
+ *      -  homes            slots of the page checksums (page_checksums.h)
  */
 #ifndef RN_STORE_LMDB_IMAGE_H
 #define RN_STORE_LMDB_IMAGE_H

@@ -204,7 +204,7 @@ static void lmdb_stat(struct rn_map *base, struct rn_map_stat *out)
             __atomic_load_n(&m->flushed_once, __ATOMIC_RELAXED),
         .damaged_at = __atomic_load_n(&m->verify.damaged_at, __ATOMIC_RELAXED),
         .damaged_suffix =
-            __atomic_load_n(&m->verify.damaged_is_a_sum, __ATOMIC_RELAXED)
+            __atomic_load_n(&m->verify.damaged_is_checksum, __ATOMIC_RELAXED)
                 ? "-sums"
                 : "",
     };
@@ -242,7 +242,7 @@ static uint64_t room_within(struct lmdb *m)
     if (room <= used)
         return 0;
     mdb_reader_list(m->mdb, note_oldest, &oldest);
-    if (oldest < __atomic_load_n(&m->sums_txnid, __ATOMIC_RELAXED))
+    if (oldest < __atomic_load_n(&m->checksums_txnid, __ATOMIC_RELAXED))
         return 0;
     return room - used;
 }

@@ -50,14 +50,14 @@ struct lmdb {
     /* The checksums of the last durable state's pages.  A captured state has
      * its own once it is on disk; they count from the moment that it is
      * adopted. */
-    struct rn_page_sums *sums;
-    uint64_t sums_txnid;   /* of that state; 0: none yet; atomic */
-    uint64_t free_bytes;   /* of pages that it does not use; atomic */
-    uint64_t free_written; /* `written` when it was captured; atomic */
+    struct rn_page_checksums *checksums;
+    uint64_t checksums_txnid; /* of that state; 0: none yet; atomic */
+    uint64_t free_bytes;      /* of pages that it does not use; atomic */
+    uint64_t free_written;    /* `written` when it was captured; atomic */
     struct rn_verify_on_touch verify;
     MDB_txn *opening;  /* in open, where a guard may leave it behind */
     MDB_txn *captured; /* the pin; NULL: none in progress */
-    bool captured_sums;
+    bool captured_checksums;
     uint64_t captured_written;
     struct rn_buf *image;  /* the caller's, until the state is on disk */
     struct rn_buf changes; /* scratch */

@@ -61,7 +61,7 @@ static int put_row(struct rn_map_txn *t, struct rn_view key,
 
     if (rc)
         return rc;
-    rn_put_u64(v.mv_data, rn_record_sum(key, value));
+    rn_put_u64(v.mv_data, rn_record_checksum(key, value));
     if (value.len)
         memcpy((char *)v.mv_data + RN_RECORD_HEADER, value.at, value.len);
     return 0;

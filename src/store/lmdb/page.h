@@ -1,9 +1,9 @@
 /* page.h -- a validating reader of LMDB's page format: pages, nodes, trees.
  *
  * LMDB 0.9 does not say which pages a state consists of, and trusts whatever it
- * finds in them.  The page checksums and verify need the first (page_sums.h,
- * verify.h) and must not do the second, so this is a second, distrustful reader
- * of the same format:
+ * finds in them.  The page checksums and verify need the first
+ * (page_checksums.h, verify.h) and must not do the second, so this is a second,
+ * distrustful reader of the same format:
  *
  *   page    header, 16 bytes: number u64, pad u16, flags u16, then for branch
  *           and leaf `lower` u16 and `upper` u16, for overflow the count u32.

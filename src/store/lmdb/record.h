@@ -14,7 +14,8 @@
 
 enum { RN_RECORD_HEADER = 8 };
 
-static inline uint64_t rn_record_sum(struct rn_view key, struct rn_view value)
+static inline uint64_t rn_record_checksum(struct rn_view key,
+                                          struct rn_view value)
 {
     return rn_hash64(value, rn_hash64(key, 0));
 }
@@ -30,7 +31,7 @@ rn_record_open(struct rn_view key, struct rn_view stored, struct rn_view *out)
         return RN_CORRUPT;
     value =
         rn_view_of(stored.at + RN_RECORD_HEADER, stored.len - RN_RECORD_HEADER);
-    if (rn_get_u64(stored.at) != rn_record_sum(key, value))
+    if (rn_get_u64(stored.at) != rn_record_checksum(key, value))
         return RN_CORRUPT;
     *out = value;
     return RN_OK;

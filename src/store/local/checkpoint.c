@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { HEADER = 64, SUM = 8 };
+enum { HEADER = 64, CHECKSUM = 8 };
 
 static const char magic[8] = { 'R', 'N', 'L', 'C', 'K', 'P', 'T', '1' };
 
@@ -31,13 +31,13 @@ static bool decode(struct rn_view bytes, struct rn_checkpoint *out)
 {
     uint64_t length;
 
-    if (bytes.len < HEADER + SUM || memcmp(bytes.at, magic, 8) != 0)
+    if (bytes.len < HEADER + CHECKSUM || memcmp(bytes.at, magic, 8) != 0)
         return false;
-    if (rn_hash64(rn_view_of(bytes.at, bytes.len - SUM), 0) !=
-        rn_get_u64(bytes.at + bytes.len - SUM))
+    if (rn_hash64(rn_view_of(bytes.at, bytes.len - CHECKSUM), 0) !=
+        rn_get_u64(bytes.at + bytes.len - CHECKSUM))
         return false;
     length = rn_get_u64(bytes.at + 56);
-    if (length != bytes.len - HEADER - SUM)
+    if (length != bytes.len - HEADER - CHECKSUM)
         return false;
     out->number = rn_get_u64(bytes.at + 8);
     out->generation = rn_get_u64(bytes.at + 16);
@@ -53,7 +53,7 @@ static bool decode(struct rn_view bytes, struct rn_checkpoint *out)
 enum rn_code rn_checkpoint_read(struct rn_env *env, const char *dir,
                                 struct rn_checkpoint *out, struct rn_err *err)
 {
-    struct rn_buf bytes = RN_BUF_INIT(RN_MAP_IMAGE_MAX + HEADER + SUM + 1);
+    struct rn_buf bytes = RN_BUF_INIT(RN_MAP_IMAGE_MAX + HEADER + CHECKSUM + 1);
     char path[RN_PATH_MAX];
     enum rn_code rc;
 
@@ -64,8 +64,8 @@ enum rn_code rn_checkpoint_read(struct rn_env *env, const char *dir,
     if (rc)
         goto out;
     rn_buf_clear(&out->image);
-    rc = rn_buf_add(&out->image,
-                    rn_view_of(bytes.at + HEADER, bytes.len - HEADER - SUM));
+    rc = rn_buf_add(&out->image, rn_view_of(bytes.at + HEADER,
+                                            bytes.len - HEADER - CHECKSUM));
     if (rc)
         rn_fail(err, rc, "%s: %s", path, rn_code_name(rc));
 out:
@@ -77,7 +77,7 @@ out:
 
 static enum rn_code encode(const struct rn_checkpoint *c, struct rn_buf *out)
 {
-    char header[HEADER], sum[SUM];
+    char header[HEADER], checksum[CHECKSUM];
     enum rn_code rc;
 
     memcpy(header, magic, 8);
@@ -93,15 +93,15 @@ static enum rn_code encode(const struct rn_checkpoint *c, struct rn_buf *out)
         rc = rn_buf_add(out, rn_buf_view(&c->image));
     if (rc)
         return rc;
-    rn_put_u64(sum, rn_hash64(rn_buf_view(out), 0));
-    return rn_buf_add(out, rn_view_of(sum, SUM));
+    rn_put_u64(checksum, rn_hash64(rn_buf_view(out), 0));
+    return rn_buf_add(out, rn_view_of(checksum, CHECKSUM));
 }
 
 enum rn_code rn_checkpoint_write(const struct rn_checkpoint *c,
                                  struct rn_env *env, const char *dir,
                                  struct rn_err *err)
 {
-    struct rn_buf bytes = RN_BUF_INIT(RN_MAP_IMAGE_MAX + HEADER + SUM);
+    struct rn_buf bytes = RN_BUF_INIT(RN_MAP_IMAGE_MAX + HEADER + CHECKSUM);
     enum rn_code rc = encode(c, &bytes);
 
     if (rc)
@@ -115,7 +115,7 @@ enum rn_code rn_checkpoint_write(const struct rn_checkpoint *c,
 static enum rn_code write_temporary(struct rn_checkpoint *c, struct rn_env *env,
                                     const char *path, struct rn_err *err)
 {
-    struct rn_buf bytes = RN_BUF_INIT(RN_MAP_IMAGE_MAX + HEADER + SUM);
+    struct rn_buf bytes = RN_BUF_INIT(RN_MAP_IMAGE_MAX + HEADER + CHECKSUM);
     enum rn_code rc = encode(c, &bytes);
     int error = 0;
 

@@ -137,11 +137,11 @@ static char *take_line(char **at, const char *word)
 }
 
 /* Modifies the text while parsing; the caller computed the checksum before. */
-static bool format_parse(char *text, uint64_t sum_before, uint64_t *version,
-                         struct rn_format *out)
+static bool format_parse(char *text, uint64_t checksum_before,
+                         uint64_t *version, struct rn_format *out)
 {
     char *at = text + strlen(first_line);
-    char *number, *id, *restored, *sum;
+    char *number, *id, *restored, *checksum;
 
     if (strncmp(text, first_line, strlen(first_line)) != 0)
         return false;
@@ -153,9 +153,9 @@ static bool format_parse(char *text, uint64_t sum_before, uint64_t *version,
         return true; /* only the format number must stay readable */
     id = take_line(&at, "store");
     restored = id ? take_line(&at, "restored") : NULL;
-    sum = restored ? take_line(&at, "sum") : NULL;
-    if (!sum || strlen(id) != RN_STORE_ID_BYTES - 1 || *at != '\0' ||
-        strtoull(sum, NULL, 16) != sum_before)
+    checksum = restored ? take_line(&at, "sum") : NULL;
+    if (!checksum || strlen(id) != RN_STORE_ID_BYTES - 1 || *at != '\0' ||
+        strtoull(checksum, NULL, 16) != checksum_before)
         return false;
     out->version = (uint32_t)*version;
     memcpy(out->store_id, id, RN_STORE_ID_BYTES);
@@ -163,10 +163,10 @@ static bool format_parse(char *text, uint64_t sum_before, uint64_t *version,
     return true;
 }
 
-static uint64_t sum_of_lines(const char *text)
+static uint64_t checksum_of_lines(const char *text)
 {
-    const char *sum = strstr(text, "\nsum ");
-    size_t len = sum ? (size_t)(sum + 1 - text) : 0;
+    const char *checksum = strstr(text, "\nsum ");
+    size_t len = checksum ? (size_t)(checksum + 1 - text) : 0;
 
     return rn_hash64(rn_view_of(text, len), 0);
 }
@@ -186,7 +186,7 @@ static enum rn_code format_load(struct rn_env *env, const char *dir,
     if (rc)
         goto out;
     text.at[text.len] = '\0';
-    if (!format_parse(text.at, sum_of_lines(text.at), &version, out)) {
+    if (!format_parse(text.at, checksum_of_lines(text.at), &version, out)) {
         rc = rn_fail(err, RN_CORRUPT, "%s: damaged", path);
     } else if (version > RN_FORMAT_VERSION) {
         rc = rn_fail(err, RN_FORBIDDEN,
@@ -223,10 +223,10 @@ enum rn_code rn_format_write(struct rn_env *env, const char *dir,
                        "%sformat %" PRIu32 "\nstore %s\nrestored %" PRIu64 "\n",
                        first_line, format->version, format->store_id,
                        format->restored);
-    uint64_t sum = rn_hash64(rn_view_of(text, (size_t)len), 0);
+    uint64_t checksum = rn_hash64(rn_view_of(text, (size_t)len), 0);
 
     len += snprintf(text + len, sizeof(text) - (size_t)len,
-                    "sum %016" PRIx64 "\n", sum);
+                    "sum %016" PRIx64 "\n", checksum);
     return rn_file_replace(env, dir, "format", rn_view_of(text, (size_t)len),
                            err);
 }

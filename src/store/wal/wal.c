@@ -417,7 +417,7 @@ enum rn_code rn_wal_append(struct rn_wal *wal, struct rn_buf *record,
     rn_put_u32(record->at + 12, length);
     rn_put_u64(record->at + 16, wal->end.seq + 1);
     rn_put_u64(record->at + 24, wal->end.chain);
-    rn_put_u64(record->at, rn_wal_sum(record->at, length));
+    rn_put_u64(record->at, rn_wal_checksum(record->at, length));
 
     error =
         rn_file_write(s.file, rn_view_of(record->at, (size_t)bytes), offset);

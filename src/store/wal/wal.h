@@ -1,7 +1,7 @@
 /* wal.h -- the write-ahead log (WAL): one checksummed record for each group
  * commit.
  *
- * The WAL is a row of segments, files named log-NNNNNNNNNN by an ascending
+ * The WAL is a sequence of segments, files named log-NNNNNNNNNN by an ascending
  * number.  The first is small, so that an empty store is small; the others are
  * of one size.  A segment whose records all precede the checkpoint is
  * renamed to the next number and overwritten: its blocks are allocated and were

@@ -52,7 +52,7 @@ enum rn_code rn_wal_segment_open(struct rn_wal *wal, uint64_t number,
 /* wal_read.c */
 
 /* The checksum of a record covers everything behind the checksum itself. */
-uint64_t rn_wal_sum(const char *record, uint32_t length);
+uint64_t rn_wal_checksum(const char *record, uint32_t length);
 /* Opens every segment file of the directory into the row, from the number
  * `least` on. */
 enum rn_code rn_wal_open_all(struct rn_wal *wal, uint64_t least,

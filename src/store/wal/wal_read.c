@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct header {
-    uint64_t sum;
+    uint64_t checksum;
     uint32_t magic, length;
     uint64_t seq, prev;
 };
@@ -18,7 +18,7 @@ struct header {
 static struct header header_decode(const char *at)
 {
     return (struct header){
-        .sum = rn_get_u64(at),
+        .checksum = rn_get_u64(at),
         .magic = rn_get_u32(at + 8),
         .length = rn_get_u32(at + 12),
         .seq = rn_get_u64(at + 16),
@@ -26,7 +26,7 @@ static struct header header_decode(const char *at)
     };
 }
 
-uint64_t rn_wal_sum(const char *record, uint32_t length)
+uint64_t rn_wal_checksum(const char *record, uint32_t length)
 {
     return rn_hash64(rn_view_of(record + 8, RN_WAL_HEADER - 8 + length), 0);
 }
@@ -76,8 +76,9 @@ static enum rn_code record_read(const struct rn_segment *s, uint64_t offset,
     if (record->len < len)
         return RN_NOT_FOUND;
     record->len = len;
-    return rn_wal_sum(record->at, out->length) == out->sum ? RN_OK
-                                                           : RN_NOT_FOUND;
+    return rn_wal_checksum(record->at, out->length) == out->checksum
+               ? RN_OK
+               : RN_NOT_FOUND;
 }
 
 struct rn_segment *rn_wal_row_find(struct rn_wal *wal, uint64_t number)
@@ -117,7 +118,7 @@ enum rn_code rn_wal_chain_next(struct rn_wal *wal, struct rn_wal_place *at,
             .segment = s->number,
             .offset = offset + rn_segment_align(record->len),
             .seq = h.seq,
-            .chain = h.sum,
+            .chain = h.checksum,
         };
         return RN_OK;
     }
@@ -236,7 +237,7 @@ static enum rn_code fail_beyond(struct rn_wal *wal, const struct rn_segment *s,
  * records that would be next if they were good.  Each of the two places where
  * the next record is written may have one. */
 struct behind {
-    uint64_t sums[2];
+    uint64_t checksums[2];
     size_t len;
     struct rn_buf *scratch; /* for records */
 };
@@ -252,7 +253,7 @@ static enum rn_code look_behind(struct rn_wal *wal, struct behind *out,
         if (s)
             rc = header_read(s, i ? 0 : wal->end.offset, &h, err);
         if (!rc && h.magic && continues(&h, &wal->end))
-            out->sums[out->len++] = h.sum;
+            out->checksums[out->len++] = h.checksum;
     }
     return rc;
 }
@@ -281,7 +282,7 @@ static enum rn_code look_beyond(const struct rn_wal *wal,
         return !here && h.prev == end->chain ? RN_OK : RN_NOT_FOUND;
     }
     for (size_t i = 0; h.seq == end->seq + 2 && i < behind->len; i++) {
-        if (h.prev == behind->sums[i])
+        if (h.prev == behind->checksums[i])
             return RN_OK;
     }
     return record_read(s, offset, behind->scratch, &h, err);

@@ -1,11 +1,11 @@
-/* page_sums.c -- see page_sums.h.
+/* page_checksums.c -- see page_checksums.h.
  *
  * Blocks are written through the env's file and read through a mapping of it,
  * because a signal handler reads them too.  `homes` has a bit for each block:
  * the slot to read.  There are two such rows; save prepares the one that is not
  * current, and adopt makes it current.
  */
-#include "store/integrity/page_sums.h"
+#include "store/integrity/page_checksums.h"
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -27,7 +27,7 @@ struct row {
     unsigned char *trusted; /* a byte each: its checksum was verified */
 };
 
-struct rn_page_sums {
+struct rn_page_checksums {
     struct rn_env *env;
     struct rn_file *file;
     char *map;
@@ -39,11 +39,11 @@ struct rn_page_sums {
     char path[PATH_BYTES];
 };
 
-uint64_t rn_page_sums_of(struct rn_view page, uint64_t number)
+uint64_t rn_page_checksums_of(struct rn_view page, uint64_t number)
 {
-    uint64_t sum = rn_hash64(page, number);
+    uint64_t checksum = rn_hash64(page, number);
 
-    return sum ? sum : 1;
+    return checksum ? checksum : 1;
 }
 
 static bool home_of(const struct row *r, uint64_t block)
@@ -63,17 +63,17 @@ static void set_home(struct row *r, uint64_t block, bool home)
 
 static uint64_t offset_of(uint64_t block, bool home)
 {
-    return (2 * block + home) * RN_SUMS_BLOCK;
+    return (2 * block + home) * RN_CHECKSUMS_BLOCK;
 }
 
-static uint64_t block_sum(const char *at, uint64_t block)
+static uint64_t block_checksum(const char *at, uint64_t block)
 {
-    return rn_hash64(rn_view_of(at + 8, RN_SUMS_BLOCK - 8), block);
+    return rn_hash64(rn_view_of(at + 8, RN_CHECKSUMS_BLOCK - 8), block);
 }
 
 /* ---- opening ------------------------------------------------------------- */
 
-static enum rn_code rows_init(struct rn_page_sums *s, struct rn_view homes)
+static enum rn_code rows_init(struct rn_page_checksums *s, struct rn_view homes)
 {
     struct row *first = &s->rows[0];
 
@@ -97,21 +97,22 @@ static enum rn_code rows_init(struct rn_page_sums *s, struct rn_view homes)
 }
 
 /* The current slot of the last block is within the file. */
-static uint64_t least_length(const struct rn_page_sums *s)
+static uint64_t least_length(const struct rn_page_checksums *s)
 {
     uint64_t blocks = s->current->blocks;
 
     return blocks ? offset_of(blocks - 1, home_of(s->current, blocks - 1)) +
-                        RN_SUMS_BLOCK
+                        RN_CHECKSUMS_BLOCK
                   : 0;
 }
 
-bool rn_page_sums_is_whole(struct rn_page_sums *s)
+bool rn_page_checksums_is_whole(struct rn_page_checksums *s)
 {
     return rn_file_is_whole(s->file, s->path, least_length(s));
 }
 
-static enum rn_code check_length(struct rn_page_sums *s, struct rn_err *err)
+static enum rn_code check_length(struct rn_page_checksums *s,
+                                 struct rn_err *err)
 {
     uint64_t size = 0, want = least_length(s);
     int error = rn_file_size(s->file, &size);
@@ -126,7 +127,7 @@ static enum rn_code check_length(struct rn_page_sums *s, struct rn_err *err)
     return RN_OK;
 }
 
-static int map_file(struct rn_page_sums *s)
+static int map_file(struct rn_page_checksums *s)
 {
     int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     void *map;
@@ -142,8 +143,8 @@ static int map_file(struct rn_page_sums *s)
     return error;
 }
 
-static enum rn_code open_file(struct rn_page_sums *s,
-                              const struct rn_page_sums_opts *opts,
+static enum rn_code open_file(struct rn_page_checksums *s,
+                              const struct rn_page_checksums_opts *opts,
                               struct rn_err *err)
 {
     enum rn_open how = opts->homes.len ? RN_OPEN_WRITE : RN_OPEN_IN_PLACE;
@@ -164,16 +165,17 @@ static enum rn_code open_file(struct rn_page_sums *s,
     return error ? rn_fail_errno(err, error, "%s: mapping", s->path) : RN_OK;
 }
 
-enum rn_code rn_page_sums_open(const struct rn_page_sums_opts *opts,
-                               struct rn_page_sums **out, struct rn_err *err)
+enum rn_code rn_page_checksums_open(const struct rn_page_checksums_opts *opts,
+                                    struct rn_page_checksums **out,
+                                    struct rn_err *err)
 {
-    struct rn_page_sums *s = rn_new(sizeof(*s));
+    struct rn_page_checksums *s = rn_new(sizeof(*s));
     enum rn_code rc;
 
     if (!s)
         return rn_fail(err, RN_NOMEM, "%s: out of memory", opts->path);
     s->env = opts->env;
-    s->blocks_max = opts->pages_max / RN_SUMS_PER_BLOCK + 1;
+    s->blocks_max = opts->pages_max / RN_CHECKSUMS_PER_BLOCK + 1;
     s->map_bytes = (size_t)offset_of(s->blocks_max, false);
     snprintf(s->path, sizeof(s->path), "%s", opts->path);
     rc = rows_init(s, opts->homes);
@@ -185,14 +187,14 @@ enum rn_code rn_page_sums_open(const struct rn_page_sums_opts *opts,
         rc = open_file(s, opts, err);
     }
     if (rc) {
-        rn_page_sums_close(s);
+        rn_page_checksums_close(s);
         return rc;
     }
     *out = s;
     return RN_OK;
 }
 
-void rn_page_sums_close(struct rn_page_sums *s)
+void rn_page_checksums_close(struct rn_page_checksums *s)
 {
     if (!s)
         return;
@@ -208,41 +210,42 @@ void rn_page_sums_close(struct rn_page_sums *s)
 
 /* ---- reading ------------------------------------------------------------- */
 
-static struct row *current_of(struct rn_page_sums *s)
+static struct row *current_of(struct rn_page_checksums *s)
 {
     return __atomic_load_n(&s->current, __ATOMIC_ACQUIRE);
 }
 
-uint64_t rn_page_sums_version(struct rn_page_sums *s)
+uint64_t rn_page_checksums_version(struct rn_page_checksums *s)
 {
     return __atomic_load_n(&s->version, __ATOMIC_ACQUIRE);
 }
 
-uint64_t rn_page_sums_place(struct rn_page_sums *s, uint64_t number)
+uint64_t rn_page_checksums_place(struct rn_page_checksums *s, uint64_t number)
 {
     const struct row *r = current_of(s);
-    uint64_t block = number / RN_SUMS_PER_BLOCK;
+    uint64_t block = number / RN_CHECKSUMS_PER_BLOCK;
 
     return offset_of(block, block < r->blocks && home_of(r, block));
 }
 
 /* The block in its current slot, or NULL if it is damaged. */
-static const char *block_get(struct rn_page_sums *s, struct row *r,
+static const char *block_get(struct rn_page_checksums *s, struct row *r,
                              uint64_t block)
 {
     const char *at = s->map + offset_of(block, home_of(r, block));
 
     if (__atomic_load_n(&r->trusted[block], __ATOMIC_RELAXED))
         return at;
-    if (rn_get_u64(at) != block_sum(at, block))
+    if (rn_get_u64(at) != block_checksum(at, block))
         return NULL;
     __atomic_store_n(&r->trusted[block], 1, __ATOMIC_RELAXED);
     return at;
 }
 
-bool rn_page_sums_get(struct rn_page_sums *s, uint64_t number, uint64_t *out)
+bool rn_page_checksums_get(struct rn_page_checksums *s, uint64_t number,
+                           uint64_t *out)
 {
-    uint64_t block = number / RN_SUMS_PER_BLOCK;
+    uint64_t block = number / RN_CHECKSUMS_PER_BLOCK;
     struct row *r = current_of(s);
     const char *at;
 
@@ -251,7 +254,7 @@ bool rn_page_sums_get(struct rn_page_sums *s, uint64_t number, uint64_t *out)
         return true;
     at = block_get(s, r, block);
     if (at)
-        *out = rn_get_u64(at + HEADER + number % RN_SUMS_PER_BLOCK * 8);
+        *out = rn_get_u64(at + HEADER + number % RN_CHECKSUMS_PER_BLOCK * 8);
     return at;
 }
 
@@ -259,17 +262,17 @@ bool rn_page_sums_get(struct rn_page_sums *s, uint64_t number, uint64_t *out)
 
 static int by_page(const void *a, const void *b)
 {
-    const struct rn_page_sums_change *x = a, *y = b;
+    const struct rn_page_checksums_change *x = a, *y = b;
 
     return (x->page > y->page) - (x->page < y->page);
 }
 
 /* A save in progress. */
 struct save {
-    struct rn_page_sums *sums;
+    struct rn_page_checksums *checksums;
     struct row *next;
     uint64_t txnid;
-    const struct rn_page_sums_change *at,
+    const struct rn_page_checksums_change *at,
         *end; /* the changes still to be made */
 };
 
@@ -278,8 +281,8 @@ struct save {
 static enum rn_code save_block(struct save *v, uint64_t block,
                                struct rn_err *err)
 {
-    struct rn_page_sums *s = v->sums;
-    char bytes[RN_SUMS_BLOCK] = { 0 };
+    struct rn_page_checksums *s = v->checksums;
+    char bytes[RN_CHECKSUMS_BLOCK] = { 0 };
     bool known = block < s->current->blocks;
     bool home = known && !home_of(s->current, block);
     int error;
@@ -292,11 +295,12 @@ static enum rn_code save_block(struct save *v, uint64_t block,
                            s->path, (unsigned long long)place);
         memcpy(bytes, at, sizeof(bytes));
     }
-    for (; v->at < v->end && v->at->page / RN_SUMS_PER_BLOCK == block; v->at++)
-        rn_put_u64(bytes + HEADER + v->at->page % RN_SUMS_PER_BLOCK * 8,
-                   v->at->sum);
+    for (; v->at < v->end && v->at->page / RN_CHECKSUMS_PER_BLOCK == block;
+         v->at++)
+        rn_put_u64(bytes + HEADER + v->at->page % RN_CHECKSUMS_PER_BLOCK * 8,
+                   v->at->checksum);
     rn_put_u64(bytes + 8, v->txnid);
-    rn_put_u64(bytes, block_sum(bytes, block));
+    rn_put_u64(bytes, block_checksum(bytes, block));
     set_home(v->next, block, home);
     error = rn_file_write(s->file, rn_view_of(bytes, sizeof(bytes)),
                           offset_of(block, home));
@@ -319,19 +323,21 @@ static enum rn_code add_homes(const struct row *r, struct rn_buf *out)
  * file has no holes. */
 static enum rn_code save_blocks(struct save *v, struct rn_err *err)
 {
-    uint64_t known = v->sums->current->blocks;
+    uint64_t known = v->checksums->current->blocks;
     enum rn_code rc = RN_OK;
 
-    while (!rc && v->at < v->end && v->at->page / RN_SUMS_PER_BLOCK < known)
-        rc = save_block(v, v->at->page / RN_SUMS_PER_BLOCK, err);
+    while (!rc && v->at < v->end &&
+           v->at->page / RN_CHECKSUMS_PER_BLOCK < known)
+        rc = save_block(v, v->at->page / RN_CHECKSUMS_PER_BLOCK, err);
     for (uint64_t b = known; !rc && b < v->next->blocks; b++)
         rc = save_block(v, b, err);
     return rc;
 }
 
-enum rn_code rn_page_sums_save(struct rn_page_sums *s, uint64_t txnid,
-                               struct rn_page_sums_change *changes, size_t len,
-                               struct rn_buf *homes, struct rn_err *err)
+enum rn_code rn_page_checksums_save(struct rn_page_checksums *s, uint64_t txnid,
+                                    struct rn_page_checksums_change *changes,
+                                    size_t len, struct rn_buf *homes,
+                                    struct rn_err *err)
 {
     struct row *now = s->current, *next = &s->rows[now == s->rows];
     struct save v = { s, next, txnid, changes, changes + len };
@@ -340,7 +346,7 @@ enum rn_code rn_page_sums_save(struct rn_page_sums *s, uint64_t txnid,
 
     if (len) {
         qsort(changes, len, sizeof(*changes), by_page);
-        blocks = changes[len - 1].page / RN_SUMS_PER_BLOCK + 1;
+        blocks = changes[len - 1].page / RN_CHECKSUMS_PER_BLOCK + 1;
     }
     next->blocks = blocks > now->blocks ? blocks : now->blocks;
     assert(next->blocks <= s->blocks_max);
@@ -353,7 +359,8 @@ enum rn_code rn_page_sums_save(struct rn_page_sums *s, uint64_t txnid,
     return rc ? rn_fail(err, rc, "%s: %s", s->path, rn_code_name(rc)) : RN_OK;
 }
 
-enum rn_code rn_page_sums_sync(struct rn_page_sums *s, struct rn_err *err)
+enum rn_code rn_page_checksums_sync(struct rn_page_checksums *s,
+                                    struct rn_err *err)
 {
     int error = rn_file_sync(s->file);
 
@@ -363,7 +370,7 @@ enum rn_code rn_page_sums_sync(struct rn_page_sums *s, struct rn_err *err)
                  : RN_OK;
 }
 
-void rn_page_sums_adopt(struct rn_page_sums *s)
+void rn_page_checksums_adopt(struct rn_page_checksums *s)
 {
     struct row *next = &s->rows[s->current == s->rows];
 
