@@ -96,6 +96,29 @@ static void a_busy_host_hands_leases_over_within_seconds(void **state)
     hosts_check(&h);
 }
 
+/* Shorter than what hosts know of the store's clock, in which marks age. */
+static void leases_are_handed_over_by_hosts_that_balance_often(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        runnel_processor_options o = hosts_options();
+        hosts_open(&h, seed, 8);
+        o.lease_acquire_ms = 20;
+        o.lease_renew_ms = 17000;
+        o.lease_expire_ms = 60000;
+        hosts_start(&h, 0, &o);
+        hosts_until(&h, has_all, 5000);
+        hosts_start(&h, 1, &o);
+        hosts_until(&h, is_half, 5000);
+        hosts_stop(&h, 1);
+        hosts_until(&h, has_all, 5000);
+        hosts_stop(&h, 0);
+        hosts_check(&h);
+        hosts_close(&h);
+    }
+    hosts_open(&h, 1, 1); /* for the tear-down */
+}
+
 static void four_ranges_and_two_hosts_make_two_leases_each(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -615,6 +638,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_second_host_gets_half_and_nothing_comes_twice),
         CASE(a_busy_host_hands_leases_over_within_seconds),
+        CASE(leases_are_handed_over_by_hosts_that_balance_often),
         CASE(four_ranges_and_two_hosts_make_two_leases_each),
         CASE(leases_of_a_crashed_host_are_taken_after_they_expire),
         CASE(a_restart_with_the_same_name_adopts_its_leases),

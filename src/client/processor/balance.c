@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+enum { MARK_MIN_MS = 1000 };
+
 /* An owner and how many live leases it has. */
 struct worker {
     struct rn_view name;
@@ -20,14 +22,20 @@ struct work {
     size_t available;
 };
 
+/* Hosts know the store's clock by its whole seconds: one may take a mark of
+ * this moment for half a second old, or more. */
+static int64_t mark_ms(const struct rn_balance *b)
+{
+    return b->acquire_ms > MARK_MIN_MS ? b->acquire_ms : MARK_MIN_MS;
+}
+
 /* A mark of another host counts until it is stale; ours until we steal. */
 static bool is_marked(const struct rn_balance *b,
                       const struct rn_balance_lease *l)
 {
     if (!l->wanted.at)
         return false;
-    return rn_view_eq(l->wanted, b->host) ||
-           l->wanted_age_ms < 2 * (int64_t)b->acquire_ms;
+    return rn_view_eq(l->wanted, b->host) || l->wanted_age_ms < 2 * mark_ms(b);
 }
 
 /* A free lease is left to the host that marked it for one interval. */
@@ -35,7 +43,7 @@ static bool is_reserved(const struct rn_balance *b,
                         const struct rn_balance_lease *l)
 {
     return l->wanted.at && !rn_view_eq(l->wanted, b->host) &&
-           l->wanted_age_ms < (int64_t)b->acquire_ms;
+           l->wanted_age_ms < mark_ms(b);
 }
 
 static struct worker *find_worker(struct work *w, struct rn_view name)
