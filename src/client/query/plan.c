@@ -309,13 +309,11 @@ runnel_code rn_merge_plan_parse(struct rn_merge_plan *p, struct rn_view body,
     rc = rn_json_parse(&j, body, NULL);
     info = rn_json_find(&j, 0, RN_LIT("queryInfo"));
     ranking = rn_json_find(&j, 0, RN_LIT("hybridSearchQueryInfo"));
-    if (rc == RN_BAD_REQUEST)
-        rc = RN_CORRUPT;
-    else if (!rc && rn_json_kind(&j, ranking) == RN_JSON_OBJECT)
+    if (!rc && rn_json_kind(&j, ranking) == RN_JSON_OBJECT)
         rc = get_ranking(p, &j, ranking);
     else if (!rc && rn_json_kind(&j, info) == RN_JSON_OBJECT)
         rc = get_info(p, &j, info);
-    else if (!rc)
+    else if (!rc || rc == RN_BAD_REQUEST)
         rc = RN_CORRUPT;
     if (!rc)
         rc = get_ranges(p, &j, rn_json_find(&j, 0, RN_LIT("queryRanges")));
