@@ -14,8 +14,8 @@ static const int64_t ms_ns = 1000000;
 
 /* ---- small services ------------------------------------------------------ */
 
-static void put(struct rn_host *h, runnel_event *event, const char *fmt,
-                va_list args)
+static RN_PRINTF(3, 0) void put(struct rn_host *h, runnel_event *event,
+                                const char *fmt, va_list args)
 {
     char message[RN_EVENT_MESSAGE_MAX];
 
