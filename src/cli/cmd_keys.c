@@ -13,7 +13,7 @@ static bool find_key(const char *name, size_t *which)
             return true;
     }
     fprintf(stderr,
-            "runnel: '%s' is no key; there are primary, secondary, "
+            "runnel: there is no key '%s'; the keys are primary, secondary, "
             "primaryReadOnly and secondaryReadOnly\n",
             name);
     return false;

@@ -120,7 +120,7 @@ static void tell_strays(struct rn_log *log)
 {
     for (char **each = environ; *each; each++) {
         if (rn_options_is_stray(*each))
-            rn_log_warn(log, "a variable of the environment sets no option",
+            rn_log_warn(log, "an environment variable names no option",
                         RN_STR("name", rn_view_of(*each, strcspn(*each, "="))));
     }
 }
@@ -181,8 +181,7 @@ static int run(int argc, char **argv)
     if (!rc)
         tell_strays(log);
     if (!rc && !is_sandboxed)
-        rn_log_warn(log,
-                    "the kernel lets the server keep rights it never needs");
+        rn_log_warn(log, "the kernel does not support the sandbox; it is off");
     if (!rc)
         rc = rn_server_start(&options, log, &server, &err);
     if (!rc) {

@@ -27,11 +27,12 @@ static void print_trust(const char *pem, const char *p12)
     } else {
         printf("  Java         see 'runnel tls export'\n");
     }
-    printf("  .NET         SSL_CERT_FILE=%s on Linux, or system-wide\n"
-           "  system-wide  cp %s /usr/local/share/ca-certificates/runnel.crt\n"
-           "               update-ca-certificates\n"
-           "Do not turn verification off: then anybody can be the server.\n",
-           pem, pem);
+    printf(
+        "  .NET         SSL_CERT_FILE=%s on Linux, or system-wide\n"
+        "  system-wide  cp %s /usr/local/share/ca-certificates/runnel.crt\n"
+        "               update-ca-certificates\n"
+        "Do not turn verification off: then anyone can pose as the server.\n",
+        pem, pem);
 }
 
 static int init(const char *data, char **names, int count)
@@ -75,7 +76,8 @@ static int export(const char *data, const char *to)
     rc = rn_authority_export(rn_env_real(), dir, to, &err);
     if (rc)
         return rn_command_fail(rc, &err);
-    printf("%s and %s hold the authority, and nothing secret\n", pem, p12);
+    printf("%s and %s hold the certificate of the authority, no secrets\n", pem,
+           p12);
     print_trust(pem, p12);
     return RN_EXIT_OK;
 }

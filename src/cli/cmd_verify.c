@@ -42,7 +42,7 @@ static int run(int argc, char **argv)
     keys = has_good_keys(argv[1]);
     if (rc || !keys)
         return RN_EXIT_REFUSED; /* each damage was printed */
-    printf("sound: %llu records in %llu pages, %llu records in the log\n",
+    printf("sound: %llu records in %llu pages, %llu records in the WAL\n",
            (unsigned long long)counts.records, (unsigned long long)counts.pages,
            (unsigned long long)counts.log_records);
     return RN_EXIT_OK;

@@ -247,7 +247,7 @@ int main(int argc, char **argv)
     status = run(argc, argv);
     if (status == RN_EXIT_OK && (fflush(stdout) || ferror(stdout)) &&
         find(argv[1]) != &rn_command_serve) {
-        fprintf(stderr, "runnel: what was to be printed could not be\n");
+        fprintf(stderr, "runnel: cannot write to standard output\n");
         status = RN_EXIT_FAILED;
     }
     return status;

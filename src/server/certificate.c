@@ -53,8 +53,8 @@ static bool find(const struct rn_certificate *c, const struct rn_options *o,
         errno != ENOTDIR) /* it may exist but be unreadable */
         rn_fail_errno(err, errno, "%s", files->cert);
     else if (rn_certificate_is_there(c) && !c->ca.len)
-        rn_fail(err, RN_NOT_FOUND, "%s: gone; the old one stays in use",
-                files->cert);
+        rn_fail(err, RN_NOT_FOUND,
+                "%s: missing; the old certificate stays in use", files->cert);
     return false;
 }
 
@@ -82,7 +82,7 @@ static void take(struct rn_certificate *c, struct rn_tls *tls,
 static void warn_of_end(struct rn_log *log, const char *file, int64_t left_s)
 {
     if (left_s / DAY_S < WARN_DAYS)
-        rn_log_warn(log, "the certificate ends soon, or has ended",
+        rn_log_warn(log, "the certificate expires soon, or has expired",
                     RN_TEXT("file", file), RN_I64("days", left_s / DAY_S));
 }
 
@@ -161,7 +161,7 @@ void rn_certificate_ensure(struct rn_certificate *c, const struct rn_options *o,
             rc = rn_certificate_load(c, o, env, log, &err);
     }
     if (rc)
-        rn_log_warn(log, "no certificate could be made: HTTPS is not available",
+        rn_log_warn(log, "cannot make a certificate: HTTPS is not available",
                     RN_TEXT("err", err.text));
 }
 

@@ -319,7 +319,7 @@ static enum rn_code from_json(const struct rn_json *j, struct rn_arena *arena,
                          RN_FMT(name));
         } else if (rn_view_eq(name, RN_LIT("config"))) {
             rc = rn_fail(err, RN_BAD_REQUEST,
-                         "config cannot be in a file of options");
+                         "config is not allowed in a configuration file");
         } else {
             rc = set_json(j, w.value, o, arena, out, err);
         }

@@ -108,8 +108,9 @@ void rn_request_log_call(struct rn_request_log *j, const struct rn_call *call)
 
 void rn_request_log_foreign(struct rn_request_log *j, const char *peer)
 {
-    rn_log_seldom(j->log, &j->foreign, RN_LOG_WARN,
-                  "a client began in TLS, and there is no certificate; see "
-                  "'runnel tls init'",
-                  RN_TEXT("client", peer));
+    rn_log_seldom(
+        j->log, &j->foreign, RN_LOG_WARN,
+        "a client started TLS, but the server has no certificate; see "
+        "'runnel tls init'",
+        RN_TEXT("client", peer));
 }

@@ -2,8 +2,8 @@
  *
  * It logs every request, if that is enabled, and slow requests with what they
  * waited for.  Failed requests, requests with a wrong signature, and clients
- * that start TLS where there is none are rate-limited: a line now and then,
- * with a count.
+ * that start TLS at a server without a certificate are rate-limited: a line now
+ * and then, with a count.
  *
  * Fields are a fixed list: headers, bodies, keys and tokens are never logged.
  *

@@ -155,32 +155,32 @@ bool rn_sandbox(void)
 
 #endif
 
-static enum rn_code change(const struct passwd *who, struct rn_err *err)
+static enum rn_code change(const struct passwd *account, struct rn_err *err)
 {
-    if (initgroups(who->pw_name, who->pw_gid) || setgid(who->pw_gid) ||
-        setuid(who->pw_uid))
-        return rn_fail_errno(err, errno, "--user %s", who->pw_name);
-    if (who->pw_uid != 0 && (setuid(0) == 0 || seteuid(0) == 0)) {
+    if (initgroups(account->pw_name, account->pw_gid) ||
+        setgid(account->pw_gid) || setuid(account->pw_uid))
+        return rn_fail_errno(err, errno, "--user %s", account->pw_name);
+    if (account->pw_uid != 0 && (setuid(0) == 0 || seteuid(0) == 0)) {
         return rn_fail(err, RN_FORBIDDEN,
-                       "--user %s: root's rights could be had again",
-                       who->pw_name);
+                       "--user %s: the process could regain root's rights",
+                       account->pw_name);
     }
     return RN_OK;
 }
 
 enum rn_code rn_become(const char *user, struct rn_err *err)
 {
-    const struct passwd *who;
+    const struct passwd *account;
 
     errno = 0;
-    who = getpwnam(user);
-    if (!who)
+    account = getpwnam(user);
+    if (!account)
         return rn_fail(err, RN_BAD_REQUEST, "--user %s: %s", user,
                        errno ? strerror(errno) : "there is no such user");
     if (geteuid() == 0)
-        return change(who, err);
-    if (geteuid() == who->pw_uid)
+        return change(account, err);
+    if (geteuid() == account->pw_uid)
         return RN_OK;
-    return rn_fail(err, RN_FORBIDDEN, "--user %s: only root may become another",
-                   user);
+    return rn_fail(err, RN_FORBIDDEN,
+                   "--user %s: only root can change to another", user);
 }

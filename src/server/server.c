@@ -111,7 +111,8 @@ static void tell_starved(struct rn_server *s, const char *why)
 
     rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
     rn_log_seldom(s->log, &limit, RN_LOG_WARN,
-                  "no connection can be accepted for now", RN_TEXT("err", why));
+                  "cannot accept connections at the moment",
+                  RN_TEXT("err", why));
 }
 
 static void turn_away(struct rn_server *s, int fd, const char *address,
@@ -192,7 +193,7 @@ static enum rn_code check_directory(const struct rn_options *o,
     if (st.st_mode & (S_IWGRP | S_IWOTH)) {
         return rn_fail(
             err, RN_FORBIDDEN,
-            "%s: has mode %04o; let nobody but its owner write there", o->data,
+            "%s: has mode %04o; only its owner may have write access", o->data,
             (unsigned)(st.st_mode & 07777));
     }
     return RN_OK;
@@ -219,7 +220,7 @@ static void tell_checkpoints(void *of, const char *why)
 
     if (why) {
         rn_log_warn(s->log,
-                    "no checkpoint could be written; it is tried again every "
+                    "cannot write a checkpoint; the server tries again every "
                     "second",
                     RN_TEXT("err", why));
     } else {
@@ -234,8 +235,8 @@ static void tell_lost(void *of, const char *why)
     struct rn_server *s = of;
 
     rn_log_error(s->log,
-                 "the data can be neither written nor read; the server ends, "
-                 "and a start recovers them",
+                 "the data can be neither written nor read; the server stops, "
+                 "and recovers the data when it is started again",
                  RN_TEXT("err", why));
     atomic_store(&s->lost, true);
     (void)kill(getpid(), SIGTERM);
@@ -309,7 +310,8 @@ static enum rn_code seed_data(struct rn_server *s, struct rn_err *err)
     if (rc || !o->seed)
         return rc;
     if (counts.is_skipped) {
-        rn_log_info(s->log, "there are databases already: nothing is seeded");
+        rn_log_info(s->log,
+                    "the store has databases already: nothing is seeded");
     } else {
         rn_log_info(s->log, "seeded", RN_U64("databases", counts.databases),
                     RN_U64("containers", counts.containers),
@@ -561,24 +563,25 @@ static void tell_start(struct rn_server *s)
                 RN_U64("recovered_records", store.recovered_records),
                 RN_I64("recovery_ms", store.recovery_ms));
     if (store.full) {
-        rn_log_warn(s->log, "writes are refused for want of space",
+        rn_log_warn(s->log, "writes are refused because disk space is low",
                     RN_TEXT("err", store.reason),
                     RN_U64("free_bytes", store.disk_free_bytes),
                     RN_U64("reserve_bytes", store.reserve_bytes));
     }
     if (exposed && o->allow_well_known_key) {
-        rn_log_warn(s->log,
-                    "everybody on the network knows the emulators' key, which "
-                    "is valid");
+        rn_log_warn(
+            s->log,
+            "everyone on the network can use the emulator's well-known key, "
+            "which is valid");
     }
     if (exposed && o->allow_plain_http)
-        rn_log_warn(s->log, "requests may come over the network in plain text");
+        rn_log_warn(s->log, "plain HTTP is open to the network");
     if (exposed && geteuid() == 0)
-        rn_log_warn(s->log, "root serves a network");
+        rn_log_warn(s->log, "the server runs as root and serves a network");
     if (exposed && o->admin)
         rn_log_warn(s->log, "the control routes are open to the network");
     if (o->test_mode)
-        rn_log_warn(s->log, "the test mode is on: faults may be ordered");
+        rn_log_warn(s->log, "test mode is on: clients can inject faults");
 }
 
 /* Logs where the keys are, not the keys: more people read the server log than
@@ -711,8 +714,8 @@ void rn_server_reload(struct rn_server *s)
     if (keys && token && certificate) {
         rn_log_info(s->log, "certificates and keys reloaded");
     } else {
-        rn_log_info(s->log, "reloaded, but for what failed",
-                    RN_BOOL("keys", keys), RN_BOOL("metrics_token", token),
+        rn_log_info(s->log, "reloaded in part", RN_BOOL("keys", keys),
+                    RN_BOOL("metrics_token", token),
                     RN_BOOL("certificate", certificate));
     }
 }

@@ -364,7 +364,7 @@ def _():
         os.rmdir(in_its_place)
         server.wait_for_line("checkpoints are written again")
         assert server.metrics()["runnel_checkpoints_total"] > written
-        line, = told("no checkpoint could be written")
+        line, = told("cannot write a checkpoint")
         equal((line["level"], "checkpoint.tmp: " in line["err"]),
               ("warn", True), line)
         equal(len(told("written again")), 1)

@@ -332,7 +332,7 @@ def _():
                     os.chmod(token, 0o644)
                 server.lines.clear()
                 server.process.send_signal(signal.SIGHUP)
-                server.wait_for_line("but for what failed")
+                server.wait_for_line("reloaded in part")
                 line = json.loads(server.wait_for_line("reload failed"))
                 equal(line["what"], what)
                 equal(works(server, old), "")

@@ -77,7 +77,7 @@ def _():
         with Server() as server:
             server.wait_for_line('"started"')
             told = [json.loads(line) for line in server.lines
-                    if "sets no option" in line]
+                    if "names no option" in line]
             equal([(each["level"], each["name"]) for each in told],
                   [("warn", "RUNNEL_LISTN")])
             assert not any("secret" in line for line in server.lines)

@@ -280,7 +280,7 @@ def _():
     finally:
         os.environ["ASAN_OPTIONS"] = sanitizer
     with Server("--allow-root", plain, listen="0.0.0.0:0") as server:
-        server.wait_for_line("root serves a network")
+        server.wait_for_line("runs as root and serves a network")
         equal(server.metrics()['runnel_insecure_config{reason="root"}'], 1)
 
 

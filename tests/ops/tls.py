@@ -252,7 +252,7 @@ def _():
             os.rename(data + "/tls", home + "/tls")
             server.process.send_signal(signal.SIGHUP)
             server.wait_for_line("reload failed.*cert.pem: gone")
-            server.wait_for_line('but for what failed.*"certificate":false')
+            server.wait_for_line('reloaded in part.*"certificate":false')
             equal(peer_serial(server, home + "/tls/ca.pem"), first)
             server.lines.clear()
             os.rename(home + "/tls", data + "/tls")
@@ -659,7 +659,7 @@ def _():
                 raise AssertionError("a handshake without a certificate")
             except ssl.SSLError:
                 pass
-        line = json.loads(server.wait_for_line("began in TLS"))
+        line = json.loads(server.wait_for_line("a client started TLS"))
         assert "runnel tls init" in line["msg"], line
         equal(server.ask("GET", "/dbs")[0], 200)
 

@@ -130,11 +130,11 @@ check 'help is told wherever it is asked for' \
 check 'version takes no operand' refused_so 'usage: runnel version' "$dev" version 1
 for command in help version 'help serve'; do
     check "$command fails if it cannot print" \
-        bash -c '"$@" >/dev/full 2>err; [ $? -eq 1 ] && grep -q printed err' \
+        bash -c '"$@" >/dev/full 2>err; [ $? -eq 1 ] && grep -q "cannot write" err' \
         - "$dev" $command
 done
 check 'version fails if standard output is closed' \
-    bash -c '"$@" >&- 2>err; [ $? -eq 1 ] && grep -q printed err' - "$dev" version
+    bash -c '"$@" >&- 2>err; [ $? -eq 1 ] && grep -q "cannot write" err' - "$dev" version
 check 'help on an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" help frobnicate
 listed=$("$dev" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
@@ -278,7 +278,7 @@ END
 chmod 600 sound/keys
 before=$(sum_of sound)
 check 'verify finds the golden directory sound' \
-    says 0 '^sound: [0-9]+ records in [0-9]+ pages, 14 records in the log$' \
+    says 0 '^sound: [0-9]+ records in [0-9]+ pages, 14 records in the WAL$' \
     "$dev" verify sound
 check 'backup copies it, and tells how much' \
     says 0 '^copy: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of WAL$' \
