@@ -106,11 +106,16 @@ fi
 # of ARCHITECTURE.md has the names that replaced them.
 retired='recent|guide|settle|thin|seal|sieves?|turned|chance|keyset|moment|jail'
 retired+='|journal|peers|reshape|whole|watched|blocks|reading|home|slim|chore'
+retired+='|stretch|homeless|doomed|page_sums|record_sum|wal_sum|sim_chance'
+retired+='|http_reader_(space|fed)'
 words='keeper|flusher|settling|recent_bytes|log_bytes|LOG_(SHARE|LEAST|MOST)'
 words+='|REST_MS|at_rest|is_jailed|seal_(add|bad|record)|asker|asked_for|box_open'
+words+='|reshape|homeless_key|no_chance|on_(fed|late)|call->(gone|quiet)|m->watch'
+words+='|struct (sieve|lab)'
+words+='|(block|print)_sum|captured_sums|sums_txnid|damaged_is_a_sum'
 phrases='what is none|is told of|are told of'
 if [ ${#c_files[@]} -gt 0 ]; then
-    found 'a retired name' "$(grep -nE "\\b(rn|RN)_($retired)(_|\\b)" \
+    found 'a retired name' "$(grep -niE "\\brn_($retired)(_|\\b)" \
         "${c_files[@]}" /dev/null | cut -d: -f1,2)"
     found 'a retired word' "$(grep -nwE "$words" "${c_files[@]}" /dev/null |
         cut -d: -f1,2)"

@@ -157,12 +157,20 @@ refused 'a struct tag exists once' src/base/b.h:4 'the tag rn_a exists in' \
     src/base/b.h '/* b.h -- a sample. */\n#ifndef RN_BASE_B_H\n#define RN_BASE_B_H\nstruct rn_a {\n    int y;\n};\n#endif\n'
 refused 'a retired name stays retired' src/base/a.c:2 'a retired name' \
     src/base/a.c "${a}int rn_sieve_add(void);\n"
+refused 'a retired constant stays retired' src/base/a.c:2 'a retired name' \
+    src/base/a.c "${a}int x = RN_STRETCH_ALL;\n"
 refused 'a retired word stays retired' src/base/a.c:2 'a retired word' \
     src/base/a.c '/* a.c -- a. */\nstruct rn_task *keeper;\n'
+refused 'a retired callback stays retired' src/base/a.c:2 'a retired word' \
+    src/base/a.c "${a}static void on_fed(void *user);\n"
+refused 'a retired member stays retired' src/base/a.c:2 'a retired word' \
+    src/base/a.c "${a}int x = call->gone(call);\n"
+refused 'a retired tag stays retired' src/base/a.c:2 'a retired word' \
+    src/base/a.c "${a}struct sieve {\n};\n"
 refused 'a retired phrase stays retired' src/base/a.c:2 'a retired phrase' \
     src/base/a.c "${a}/* Nobody is told of it. */\n"
 accepted 'an ordinary word is not a retired name' \
-    src/base/a.c "${a}int rn_homes(void); /* the whole journal */\n"
+    src/base/a.c "${a}int rn_homes(void); /* a whole journal, a quiet lab */\n"
 
 many=$(printf 'int x;\\n%.0s' {1..1000})
 refused 'no file over 1,000 lines' src/base/a.c:1001 'more than 1,000' \
