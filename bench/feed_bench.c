@@ -1,5 +1,5 @@
-/* feed_bench.c -- how fast a change feed is read, and how soon who waits is
- * told.
+/* feed_bench.c -- how fast a change feed is read, and how soon a waiter is
+ * woken.
  *
  *   feed_bench fill PORT DOCUMENTS [RANGES]
  *       a container with that many documents of a kilobyte; RANGES splits it

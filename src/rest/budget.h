@@ -1,5 +1,5 @@
-/* budget.h -- provisioned throughput, enforced if the operator asks for it
- * (--enforce-throughput). */
+/* budget.h -- rate limiting: provisioned throughput in request units, if it is
+ * enforced (--enforce-throughput), and queued calls per principal. */
 #ifndef RN_REST_BUDGET_H
 #define RN_REST_BUDGET_H
 

@@ -1,5 +1,5 @@
-/* lists.h -- lists of documents by the page: in rid order if they are few, else
- * in key order. */
+/* lists.h -- paged lists of documents: in rid order if they are few, else in
+ * key order. */
 #ifndef RN_REST_LISTS_H
 #define RN_REST_LISTS_H
 

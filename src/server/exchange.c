@@ -7,9 +7,9 @@
  *   held      the call is done, but its answer is delayed; nothing is read
  *                                                        [hold, let_go]
  *   blocked   the client accepts its answer slowly; nothing is read, so that
- *             at most one answer is buffered               [proceed,
- * on_flushed] orphaned  the connection is closed while a call is in progress:
- * freed when the call comes back                          [closed, come_back]
+ *             at most one answer is buffered     [proceed, on_flushed]
+ *   orphaned  the connection is closed while a call is in progress: freed when
+ *             the call comes back                          [closed, come_back]
  */
 #include "server/exchange.h"
 

@@ -361,7 +361,7 @@ static int64_t carrier_step(struct rn_transport *t, int64_t wait_ns)
         if (f->carrier == c && due - now < next)
             next = due - now;
     }
-    /* Whoever was told of an end has something to do. */
+    /* A caller whose request has ended has something to do. */
     return next < 0 || any ? 0 : next;
 }
 

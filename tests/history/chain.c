@@ -15,8 +15,8 @@ void chain_init(struct chain *c)
     pthread_mutex_init(&c->lock, NULL);
 }
 
-/* Ranges that are gone are never told of again: of the oldest id we may let go
- * when there is no more room. */
+/* Answers never name a dead range again, so the oldest id may be dropped when
+ * there is no more room. */
 static void fold(struct chain *c, uint32_t range, uint64_t lsn)
 {
     struct chain_part *part = NULL;

@@ -8,8 +8,8 @@
  *   content  a request saw the latest version not after its point, and its
  *            success or refusal (404, 409, 412) follows from that version; a
  *            patch counts one more than it found
- *   session  who sends the session token of all it was told is answered: a read
- *            not from before it, a write above it; and is told more each time.
+ *   session  a request with the session token of all earlier answers succeeds,
+ *            a read not from before it, a write above it, and the token rises.
  *            A token of what has not been yet is refused, and no other
  *   unique   no two writes have one LSN
  *   phantom  nothing is seen that nobody wrote, nor under another LSN
@@ -22,7 +22,7 @@
  *            read whose point is its token
  *   restore  a backup has what was answered before it began and nothing that
  *            was sent after its end; what came between it and the restore is
- *            not there any more, for whoever is above the restore's LSN
+ *            not there any more, for readers above the restore's LSN
  *
  * Ranges may be split and merged meanwhile: along the ranges that a key has
  * been in LSNs rise, so what is said of keys holds.

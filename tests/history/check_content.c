@@ -284,7 +284,7 @@ static void check_document(struct check *c, entry *const *list, size_t count)
         step(&k, list[i]);
 }
 
-/* Who finds what a write left comes after it. */
+/* A request that finds what a write left comes after it. */
 static int by_place(const void *x, const void *y)
 {
     const entry *a = *(entry *const *)x, *b = *(entry *const *)y;

@@ -9,7 +9,7 @@ bool lie_acked(const struct history_entry *e);
 /* The acknowledged write of a document's version, or NULL. */
 struct history_entry *lie_writer(struct simulated_history *w, uint32_t document,
                                  uint64_t lsn);
-/* May a write that nobody was told of have changed what it found? */
+/* May a write without an answer have changed what it found? */
 bool lie_is_doubtful(const struct simulated_history *w,
                      const struct history_entry *e);
 

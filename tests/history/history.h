@@ -2,8 +2,8 @@
  *
  * A history is an array of entries, in memory and, byte for byte, in a file.
  * Each write puts a token into its document that no other write has, so that
- * whoever sees a version knows whose it is.  Times are of one machine's
- * monotonic clock.
+ * a version that is read names the write it came from.  Times are of one
+ * machine's monotonic clock.
  *
  * Keys are numbered in the order of their EPKs, so that a range, an interval, a
  * key and a whole container are all an interval of keys.

@@ -8,14 +8,14 @@
 #include "history/search.h"
 #include "history/server_process.h"
 
-/* Checks it, and tells of violations on stdout; false without memory.  First
+/* Checks it, and prints violations on stdout; false without memory.  First
  * it is searched, unless `what` is NULL. */
 bool merged_check(struct client *clients, size_t count,
                   struct history_verdict *out, const struct search *what,
                   struct search_verdict *searched);
 
-/* Tells on stdout of those to whom happened what never should; false if there
- * are any. */
+/* Prints the clients that met an error which must not occur; false if there are
+ * any. */
 bool merged_tell(const struct client *clients, size_t count);
 /* The same, and releases them all. */
 bool merged_release(struct client *clients, size_t count);

@@ -208,7 +208,7 @@ static uint64_t next_start(const struct work *w, uint64_t time)
     return next;
 }
 
-/* Whoever saw what was written knows its etag. */
+/* Any answer that shows what was written has its etag. */
 static uint64_t find_version(const struct history_entry *const *of, size_t n,
                              const struct history_entry *w)
 {

@@ -202,7 +202,7 @@ static void start(struct simulated_history *w)
     simulated_add(w, &e);
 }
 
-/* Who waits for an answer gets none, and looks whether it has happened. */
+/* Pending requests get no answer; their clients look whether they happened. */
 static void restore(struct simulated_history *w)
 {
     struct history_entry r = { .op = HISTORY_RESTORE,

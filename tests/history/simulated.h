@@ -3,7 +3,7 @@
  *
  * Clients send, are decided and are answered at times drawn.  Some answers are
  * lost, and some requests are decided when their client has long given up.  The
- * server is killed now and then, so that whoever waits gets no answer.  Every
+ * server is killed now and then, so that waiting requests get no answer.  Every
  * other client sends session tokens.  Readers follow the feed, and half of the
  * way what came after a backup is undone.
  */

@@ -50,8 +50,8 @@ void one_container_del(const char *pk, const char *id);
  * damaged from then on. */
 void one_container_damage(const char *pk, const char *id);
 
-/* An upsert that is queued and not yet run, by one who knows of the container
- * as it is now; it must succeed, and have been run when it is ended. */
+/* An upsert that is queued and not yet run, prepared with the container as
+ * it is now; it must succeed, and have been run when it is ended. */
 struct queued {
     struct rn_document_write write;
     enum rn_code rc;

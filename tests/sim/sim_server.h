@@ -23,7 +23,7 @@ void sim_server_end(void);
 
 /* Opens what is on the disk.  On failure all is closed again. */
 enum rn_code sim_server_open(struct rn_err *err);
-/* Whoever waits for an answer gets none. */
+/* Pending requests get no answer. */
 void sim_server_close(void);
 
 void sim_server_run(struct client *c, void (*run)(struct client *c));

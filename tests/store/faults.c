@@ -106,8 +106,8 @@ REPLACES ssize_t pread(int fd, void *out, size_t len, off_t offset)
     return syscall(SYS_pread64, fd, out, len, offset);
 }
 
-/* The map, its sums, and segments of the WAL that are in the row; not what is
- * still in the making and can be made again. */
+/* The map, its checksums, and segments of the WAL that are in the row; not what
+ * is still in the making and can be made again. */
 static bool holds_data(int fd)
 {
     char link[64], path[512];
@@ -224,7 +224,7 @@ REPLACES int posix_memalign(void **out, size_t alignment, size_t size)
     return 0;
 }
 
-/* env_real is the only one who starts threads; it reports what it is told.  The
+/* Only env_real starts threads; it reports the error that it gets.  The
  * names are the linker's.  NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);

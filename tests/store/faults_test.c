@@ -175,7 +175,7 @@ static bool work_on(const struct run *run, struct rn_store *s,
     return false;
 }
 
-/* The fault has passed; who is not read-only must work. */
+/* The fault has passed; a store that is not read-only must work. */
 static void expect_relief(const struct run *run, struct rn_store *s,
                           struct tracked_mind *m, struct tracked_dice *d)
 {

@@ -1,7 +1,7 @@
 /* golden_test.c -- a data directory of format 1, as it once was, still opens.
  *
- * Goal: whoever changes what lies on disk finds out here, and not from a user
- * whose directory no longer opens.  And a program that meets a later format
+ * Goal: a change of the on-disk format is found here, and not by a user whose
+ * directory no longer opens.  And a program that meets a later format
  * than it knows says so and leaves it alone.
  *
  * Method: tests/golden/format-1.tar.gz was written by the first Runnel of this

@@ -251,7 +251,7 @@ static void map_is_a_link(void)
     assert_int_equal(symlink("/dev/zero", path), 0);
 }
 
-/* Of its pages near the start, each that has a sum. */
+/* Of its pages near the start, each that has a checksum. */
 static void map_flipped(void)
 {
     for (uint64_t page = 2; page < 16; page++)
@@ -429,8 +429,8 @@ static void a_directory_whose_lock_was_removed_is_in_use_still(void **state)
     rn_store_close(first);
 }
 
-/* Those who share the lock leave no id; that of who went before is not theirs.
- */
+/* Holders of the shared lock leave no id; the id in the file is of an earlier
+ * exclusive holder. */
 static void who_only_looks_is_not_named(void **state)
 {
     struct rn_file *file = NULL;

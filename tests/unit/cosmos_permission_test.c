@@ -1,8 +1,8 @@
 /* cosmos_permission_test.c -- permissions and the tokens that name them.
  *
- * Goal: what is no permission is refused; a token says what was put into it, to
- * whoever has the key, and no byte of it can be changed.  Method: tables of
- * JSON; of a token every letter is changed in turn.
+ * Goal: what is no permission is refused; a holder of the key reads from a
+ * token what was put into it, and no byte of it can be changed.  Method: tables
+ * of JSON; of a token every letter is changed in turn.
  */
 #include "cosmos/permission.h"
 

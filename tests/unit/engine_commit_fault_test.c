@@ -1,8 +1,8 @@
 /* engine_commit_fault_test.c -- what the committer makes of a store that fails.
  *
  * Promises P5 to P7 of commit.h: each kind of fault at each place where a store
- * can have it, told to whom it concerns, once, with words.  Method as in
- * engine_commit_test.c; threads and random faults are in
+ * can have it, reported once to each operation it fails, with a message. Method
+ * as in engine_commit_test.c; threads and random faults are in
  * engine_commit_load_test.c.
  */
 #include "lib/committing.h"

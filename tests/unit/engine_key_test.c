@@ -144,7 +144,7 @@ static void long_ids_differ_wherever_they_do(void **state)
     }
 }
 
-/* Whoever knows the hash could choose an id that looks like it. */
+/* A client that knows the hash could choose an id that looks like it. */
 static void a_short_id_cannot_pass_for_a_long_one(void **state)
 {
     struct rn_epk e = epk_of("e", 1);

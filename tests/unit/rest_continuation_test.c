@@ -347,8 +347,8 @@ static void split_or_merge_something(struct rn_prng *prng)
         split((size_t)rn_prng_below(prng, count), &model.epk[k][i]);
 }
 
-/* All versions are kept for a while.  Who has all when it is over goes on,
- * whatever becomes of the ranges meanwhile. */
+/* All versions are kept for a while.  A reader that has all of them
+ * then continues, whatever becomes of the ranges meanwhile. */
 static void let_history_end(struct rn_prng *prng)
 {
     for (int n = 0; n < READERS; n++)

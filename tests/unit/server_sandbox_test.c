@@ -2,8 +2,8 @@
  *
  * Goal: it starts no program, looks into no process, changes nothing of the
  * machine and has no sockets but its own; and it still does what it is there
- * for.  Method: a child goes to jail and tries; its exit status tells which of
- * the rows was wrong.
+ * for.  Method: a child enters the sandbox and tries; its exit status says
+ * which of the rows was wrong.
  */
 #include "server/sandbox.h"
 

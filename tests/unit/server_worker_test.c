@@ -1,4 +1,4 @@
-/* server_worker_test.c -- work is done by whoever has nothing to do.
+/* server_worker_test.c -- idle workers take the work of the queue.
  *
  * Goal: nothing waits for a worker that is busy while another one rests.
  * Method: real threads; work that blocks until other work, added later, has

@@ -1,6 +1,6 @@
 /* store_memtable_test.c -- a table of recent writes, at every state it has had.
  *
- * Goal: whoever reads at group n finds what a plain model had after group n,
+ * Goal: a read at group n finds what a plain model had after group n,
  * whatever was written since, taken back, or is just being written.
  *
  * Method: groups drawn from a seed, over few keys, go into a table and into
@@ -377,8 +377,8 @@ struct shared {
     uint64_t wrong;   /* atomic */
 };
 
-/* Each group puts its number under every key: whoever reads at it finds the
- * same everywhere. */
+/* Each group puts its number under every key: a read at that group finds
+ * the same everywhere. */
 static void *read_on(void *context)
 {
     struct shared *s = context;

@@ -38,7 +38,7 @@ struct round {
     struct tally *tally;
     char parent[ROUND_PATH_MAX], dir[ROUND_PATH_MAX];
     uint64_t number, state; /* what is being tried */
-    atomic_ullong *now;     /* the same, for whoever finds us dead */
+    atomic_ullong *now;     /* the same, for the parent if this process dies */
 
     struct work_plan plan;
     enum round_aim aim;
