@@ -16,7 +16,8 @@ const char *rn_access_name(enum rn_access_kind kind)
 }
 
 /* Does the query's result depend on the order of its documents? */
-static bool is_order_told(const struct rn_access *a, const struct rn_query *q)
+static bool does_order_matter(const struct rn_access *a,
+                              const struct rn_query *q)
 {
     return a->kind != RN_ACCESS_ORDER && a->kind != RN_ACCESS_EXTREMES &&
            (!q || (!rn_query_is_orderless(q) && !rn_query_is_ordered(q)));
@@ -48,7 +49,7 @@ enum rn_code rn_access_open(struct rn_access *a, struct rn_snapshot *r,
     rc = rn_access_begin_natural(a, ask);
     if (!rc)
         rc = choose(a, ask, arena);
-    if (!rc && ask->order != RN_ORDER_KEYS && is_order_told(a, ask->query))
+    if (!rc && ask->order != RN_ORDER_KEYS && does_order_matter(a, ask->query))
         rc = rn_access_open_natural(a, ask, arena);
     if (rc || a->ops)
         return rc;

@@ -373,7 +373,7 @@ static void put_out(struct rn_log *log, struct rn_view line)
 }
 
 /* Called with the lock held, as soon as there is room for lines again. */
-static void tell_lost(struct rn_log *log)
+static void log_lost_lines(struct rn_log *log)
 {
     uint64_t lost = atomic_load(&log->lost);
     const struct rn_field count = RN_U64("lines", lost - log->lost_told);
@@ -397,7 +397,7 @@ static int64_t drain_step(void *context)
     (void)poll(&out, 1, POLL_MS);
     pthread_mutex_lock(&log->lock);
     drain(log);
-    tell_lost(log);
+    log_lost_lines(log);
     is_done = !has_waiting(log);
     pthread_mutex_unlock(&log->lock);
     return is_done ? RN_TASK_IDLE : 0;
@@ -407,7 +407,7 @@ static void write_line(struct rn_log *log, const struct line *l)
 {
     pthread_mutex_lock(&log->lock);
     drain(log);
-    tell_lost(log);
+    log_lost_lines(log);
     put_out(log, rn_view_of(l->at, l->len));
     pthread_mutex_unlock(&log->lock);
 }
@@ -510,7 +510,7 @@ void rn_log_free(struct rn_log *log)
     for (int i = 0; i < LAST_POLLS && has_waiting(log); i++) {
         (void)poll(&out, 1, POLL_MS);
         drain(log);
-        tell_lost(log);
+        log_lost_lines(log);
     }
     rn_buf_release(&log->waiting);
     if (log->own_fd >= 0)

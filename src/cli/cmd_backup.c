@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static int tell_copied(const char *where, const struct rn_copied *copied)
+static int print_copied(const char *where, const struct rn_copied *copied)
 {
     printf("%s: %llu bytes of data, %llu bytes of WAL\n", where,
            (unsigned long long)copied->map_bytes,
@@ -21,7 +21,7 @@ static int run_backup(int argc, char **argv)
     if (!rn_command_operands(&rn_command_backup, argc, argv, 2))
         return RN_EXIT_REFUSED;
     rc = rn_backup(rn_env_real(), argv[1], argv[2], &copied, &err);
-    return rc ? rn_command_fail(rc, &err) : tell_copied(argv[2], &copied);
+    return rc ? rn_command_fail(rc, &err) : print_copied(argv[2], &copied);
 }
 
 static int run_restore(int argc, char **argv)
@@ -33,7 +33,7 @@ static int run_restore(int argc, char **argv)
     if (!rn_command_operands(&rn_command_restore, argc, argv, 2))
         return RN_EXIT_REFUSED;
     rc = rn_restore(rn_env_real(), argv[1], argv[2], &copied, &err);
-    return rc ? rn_command_fail(rc, &err) : tell_copied(argv[2], &copied);
+    return rc ? rn_command_fail(rc, &err) : print_copied(argv[2], &copied);
 }
 
 const struct rn_command rn_command_backup = {

@@ -116,7 +116,7 @@ static enum rn_code open_log(const struct rn_options *o, struct rn_log **log,
 }
 
 /* Logs the name, but not the value, which may be a secret. */
-static void tell_strays(struct rn_log *log)
+static void warn_unknown_variables(struct rn_log *log)
 {
     for (char **each = environ; *each; each++) {
         if (rn_options_is_stray(*each))
@@ -179,7 +179,7 @@ static int run(int argc, char **argv)
     if (!rc)
         rc = open_log(&options, &log, &err);
     if (!rc)
-        tell_strays(log);
+        warn_unknown_variables(log);
     if (!rc && !is_sandboxed)
         rn_log_warn(log, "the kernel does not support the sandbox; it is off");
     if (!rc)

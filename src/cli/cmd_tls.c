@@ -57,9 +57,10 @@ static int init(const char *data, char **names, int count)
         close(held);
     if (rc)
         return rn_command_fail(rc, &err);
-    printf("%s/cert.pem is new, by %s authority; 'runnel serve --data %s' "
-           "uses it,\na running server within a second\n",
-           dir, made ? "a new" : "the same", data);
+    printf(
+        "%s/cert.pem is new, signed by %s authority;\n'runnel serve --data %s' "
+        "uses it, a running server within a second\n",
+        dir, made ? "a new" : "the same", data);
     print_trust(pem, NULL);
     return RN_EXIT_OK;
 }

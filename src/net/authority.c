@@ -366,8 +366,8 @@ static enum rn_code check_leaf(const struct pair *authority,
         rc = rn_fail(
             err, RN_FORBIDDEN,
             "the authority in ca.pem cannot vouch for this: %s; "
-            "remove ca.pem and ca-key.pem to make another, which "
-            "clients must then be told to trust",
+            "to make another authority, remove ca.pem and ca-key.pem; "
+            "each client must then trust the new one",
             X509_verify_cert_error_string(X509_STORE_CTX_get_error(ctx)));
     }
     ERR_clear_error();

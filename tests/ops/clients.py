@@ -170,7 +170,7 @@ def _():
         few = 128
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (few, hard))
         held = [open_socket(server) for _ in range(few + 20)]
-        line = json.loads(server.wait_for_line("no connection can be accepted"))
+        line = json.loads(server.wait_for_line("cannot accept connections"))
         assert "open files" in line["err"], line
         left = few - len(os.listdir(f"/proc/{pid}/fd"))
         assert left > 8, left

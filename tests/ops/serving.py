@@ -578,7 +578,7 @@ def _():
             text = file.read()
         assert "\nNoNewPrivs:\t1\n" in text, text
         if "\nSeccomp:\t2\n" not in text:  # a kernel without it
-            server.wait_for_line("keep rights it never needs")
+            server.wait_for_line("does not support the sandbox")
 
 
 @case("no secret is in the process list, in an error or in a core")

@@ -251,7 +251,7 @@ def _():
             first = peer_serial(server, data + "/tls/ca.pem")
             os.rename(data + "/tls", home + "/tls")
             server.process.send_signal(signal.SIGHUP)
-            server.wait_for_line("reload failed.*cert.pem: gone")
+            server.wait_for_line("reload failed.*cert.pem: missing")
             server.wait_for_line('reloaded in part.*"certificate":false')
             equal(peer_serial(server, home + "/tls/ca.pem"), first)
             server.lines.clear()
@@ -521,7 +521,7 @@ def _():
         shorten(data)
         before = serial(data + "/tls/cert.pem")
         with Server(data=data) as server:
-            server.wait_for_line("the certificate ends soon")
+            server.wait_for_line("the certificate expires soon")
         equal(serial(data + "/tls/cert.pem"), before)
 
 

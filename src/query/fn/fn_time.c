@@ -45,7 +45,7 @@ static enum part part_of(const struct rn_fn_args *a, uint32_t i)
     return NO_PART;
 }
 
-static bool moment_of(const struct rn_fn_args *a, uint32_t i, int64_t *ticks)
+static bool datetime_of(const struct rn_fn_args *a, uint32_t i, int64_t *ticks)
 {
     return rn_arg_is(a, i, RN_VALUE_STRING) &&
            rn_datetime_parse(a->at[i].text, ticks);
@@ -133,7 +133,7 @@ static enum rn_code fn_add(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t n, ticks;
 
-    if (!rn_arg_int(a, 1, &n) || !moment_of(a, 2, &ticks) ||
+    if (!rn_arg_int(a, 1, &n) || !datetime_of(a, 2, &ticks) ||
         !add(ticks, part_of(a, 0), n, &ticks))
         return RN_OK;
     return give(a, ticks, out);
@@ -187,29 +187,29 @@ static enum rn_code fn_part(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
-    return moment_of(a, 1, &ticks) ? part_value(ticks, part_of(a, 0), out)
-                                   : RN_OK;
+    return datetime_of(a, 1, &ticks) ? part_value(ticks, part_of(a, 0), out)
+                                     : RN_OK;
 }
 
 static enum rn_code fn_year(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
-    return moment_of(a, 0, &ticks) ? part_value(ticks, YEAR, out) : RN_OK;
+    return datetime_of(a, 0, &ticks) ? part_value(ticks, YEAR, out) : RN_OK;
 }
 
 static enum rn_code fn_month(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
-    return moment_of(a, 0, &ticks) ? part_value(ticks, MONTH, out) : RN_OK;
+    return datetime_of(a, 0, &ticks) ? part_value(ticks, MONTH, out) : RN_OK;
 }
 
 static enum rn_code fn_day(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
-    return moment_of(a, 0, &ticks) ? part_value(ticks, DAY, out) : RN_OK;
+    return datetime_of(a, 0, &ticks) ? part_value(ticks, DAY, out) : RN_OK;
 }
 
 /* The number of boundaries of the part between the two timestamps. */
@@ -219,7 +219,7 @@ static enum rn_code fn_diff(const struct rn_fn_args *a, struct rn_value *out)
     struct rn_datetime x, y;
     int64_t from, to, ns;
 
-    if (part == NO_PART || !moment_of(a, 1, &from) || !moment_of(a, 2, &to))
+    if (part == NO_PART || !datetime_of(a, 1, &from) || !datetime_of(a, 2, &to))
         return RN_OK;
     x = rn_datetime_of(from);
     y = rn_datetime_of(to);
@@ -244,9 +244,9 @@ static enum rn_code fn_bin(const struct rn_fn_args *a, struct rn_value *out)
     enum part part = part_of(a, 1);
     int64_t ticks, size = 1, origin = 0, width;
 
-    if (!moment_of(a, 0, &ticks) || part < DAY || part == NO_PART ||
+    if (!datetime_of(a, 0, &ticks) || part < DAY || part == NO_PART ||
         (a->count > 2 && (!rn_arg_int(a, 2, &size) || size <= 0)) ||
-        (a->count > 3 && (!moment_of(a, 3, &origin) ||
+        (a->count > 3 && (!datetime_of(a, 3, &origin) ||
                           rn_datetime_of(origin).civil.year < 1601)))
         return RN_OK;
     if (part == NS)
@@ -299,7 +299,7 @@ static enum rn_code fn_format(const struct rn_fn_args *a, struct rn_value *out)
     size_t n = 0, run;
     char *to;
 
-    if (!moment_of(a, 0, &ticks) || !rn_arg_is(a, 1, RN_VALUE_STRING))
+    if (!datetime_of(a, 0, &ticks) || !rn_arg_is(a, 1, RN_VALUE_STRING))
         return RN_OK;
     m = rn_datetime_of(ticks);
     format = a->at[1].text;
@@ -360,7 +360,7 @@ static enum rn_code to_ticks(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
-    if (moment_of(a, 0, &ticks))
+    if (datetime_of(a, 0, &ticks))
         *out = rn_value_int(ticks);
     return RN_OK;
 }
@@ -369,7 +369,7 @@ static enum rn_code to_ms(const struct rn_fn_args *a, struct rn_value *out)
 {
     int64_t ticks;
 
-    if (moment_of(a, 0, &ticks))
+    if (datetime_of(a, 0, &ticks))
         *out = rn_value_int(floor_div(ticks, ticks_in[MS]));
     return RN_OK;
 }

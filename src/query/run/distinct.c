@@ -4,7 +4,7 @@
 #include "query/run/run.h"
 
 /* True if the row determines the value: the value is an item, or within one. */
-static bool is_told(const struct rn_select *s, const struct rn_expr *e)
+static bool is_determined(const struct rn_select *s, const struct rn_expr *e)
 {
     if (s->kind == RN_SELECT_STAR)
         return true; /* every key is a path of * */
@@ -14,7 +14,7 @@ static bool is_told(const struct rn_select *s, const struct rn_expr *e)
     }
     if (e->kind == RN_EXPR_MEMBER ||
         (e->kind == RN_EXPR_INDEX && e->kids[1]->kind == RN_EXPR_LITERAL))
-        return is_told(s, e->kids[0]);
+        return is_determined(s, e->kids[0]);
     return false;
 }
 
@@ -23,7 +23,7 @@ enum rn_distinct rn_distinct_of(const struct rn_select *s)
     if (!s->is_distinct)
         return RN_DISTINCT_NOT;
     for (uint32_t i = 0; i < s->order_count; i++) {
-        if (!is_told(s, s->order[i].expr))
+        if (!is_determined(s, s->order[i].expr))
             return RN_DISTINCT_SORTED;
     }
     return RN_DISTINCT_FIRST;

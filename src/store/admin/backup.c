@@ -243,7 +243,9 @@ static enum rn_code copy_checksums(struct copying *b, struct rn_err *err)
             return RN_OK;
     }
     return rc ? rc
-              : rn_fail(err, RN_BUSY, "%s: checkpoints come too fast", b->from);
+              : rn_fail(err, RN_BUSY,
+                        "%s: checkpoints come faster than they can be copied",
+                        b->from);
 }
 
 static enum rn_code copy_map(struct copying *b, struct rn_err *err)
