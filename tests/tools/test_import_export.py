@@ -55,6 +55,12 @@ def _():
           [{"id": "1", "pk": "p1"}, {"id": "3", "pk": "p1"}])
     equal(sorted(runnel(*export, "--system").json, key=lambda d: d["id"]),
           stored)
+    spread = container("spread")  # written on several lines
+    equal(runnel("put", "--container", spread.name,
+                 '{\n  "id": "1",\r\n  "pk": ["a",\n 1]\n}').code, 0)
+    for more in [], ["--system"]:
+        said = runnel("export", "--container", spread.name, *more)
+        equal([(d["id"], d["pk"]) for d in said.json], [("1", ["a", 1])])
     query = "SELECT VALUE c._etag FROM c ORDER BY c.id DESC"
     equal(runnel(*export, "--query", query).json,
           [document["_etag"] for document in reversed(stored)])

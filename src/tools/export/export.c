@@ -54,13 +54,18 @@ struct export
 
 /* ---- a lane -------------------------------------------------------------- */
 
+/* A row as one line.  The page was parsed already: a row that is on one line
+ * and keeps all members is written as it came. */
 static enum rn_code print_row(const struct export *e, struct rn_json *json,
-                              runnel_bytes row, struct rn_buf *text,
+                              struct rn_view row, struct rn_buf *text,
                               struct rn_buf *chunk)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(text);
-    enum rn_code rc = rn_json_parse(json, rn_view_of(row.at, row.len), NULL);
+    enum rn_code rc;
 
+    if (e->keeps_system && !memchr(row.at, '\n', row.len))
+        return rn_export_sink_print(&e->sink, row, chunk);
+    rc = rn_json_parse(json, row, NULL);
     rn_buf_clear(text);
     if (!rc && e->keeps_system) {
         rn_json_out_value(&o, json, 0);
@@ -105,7 +110,8 @@ static int take_page(struct export *e, struct lane *lane,
     rn_json_init(&json, NULL);
     rn_buf_clear(chunk);
     for (size_t i = 0; !rc && i < rows; i++)
-        rc = print_row(e, &json, runnel_page_at(page, i), &text, chunk);
+        rc = print_row(e, &json, rn_view_lent(runnel_page_at(page, i)), &text,
+                       chunk);
     rn_json_release(&json);
     rn_buf_release(&text);
     if (rc)
