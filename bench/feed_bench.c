@@ -156,21 +156,21 @@ static void *run_scan(void *arg)
     struct client *c = arg;
     struct scan s = { 0 };
 
-    while (web_now_ns() < bench.until)
+    while (server_process_now_ns() < bench.until)
         read_page(c, &s);
     return NULL;
 }
 
 static void scan(struct client *clients, size_t count, double seconds)
 {
-    uint64_t begun = web_now_ns();
+    uint64_t begun = server_process_now_ns();
 
     bench.until = begun + (uint64_t)(seconds * 1e9);
     for (size_t i = 0; i < count; i++)
         pthread_create(&clients[i].thread, NULL, run_scan, &clients[i]);
     for (size_t i = 0; i < count; i++)
         pthread_join(clients[i].thread, NULL);
-    seconds = (double)(web_now_ns() - begun) / 1e9;
+    seconds = (double)(server_process_now_ns() - begun) / 1e9;
     printf("%s %zu %.0f %.0f\n", bench.is_static ? "static" : "scan", count,
            (double)bench.documents / seconds,
            (double)bench.bytes / seconds / 1e6);
@@ -220,7 +220,8 @@ static void follow(struct client *c, uint32_t range, bool is_measured)
         while (is_measured && sent) {
             size_t n = atomic_fetch_add(&bench.wait_count, 1);
             if (n < SAMPLES_MAX)
-                bench.waits[n] = web_now_ns() - strtoull(sent + 7, NULL, 10);
+                bench.waits[n] =
+                    server_process_now_ns() - strtoull(sent + 7, NULL, 10);
             sent = memmem(sent + 7, (size_t)(a.body.at + a.body.len - sent) - 7,
                           "\"sent\":", 7);
         }
@@ -245,12 +246,12 @@ static void *run_commits(void *arg)
     char more[128], body[1200];
     struct request r = { "POST", "docs", DOCS, "/" DOCS "/docs", more, { 0 } };
     struct answer a;
-    uint64_t next = web_now_ns();
+    uint64_t next = server_process_now_ns();
 
-    for (size_t i = 0; web_now_ns() < bench.until; i++) {
+    for (size_t i = 0; server_process_now_ns() < bench.until; i++) {
         unsigned key = shape_name((uint32_t)(i % bench.ranges[0].keys) +
                                   bench.ranges[0].key);
-        uint64_t sent = web_now_ns();
+        uint64_t sent = server_process_now_ns();
 
         snprintf(more, sizeof(more),
                  "x-ms-documentdb-partitionkey: [\"k%u\"]\r\n"
@@ -262,9 +263,9 @@ static void *run_commits(void *arg)
         r.body = rn_view_text(body);
         if (!client_ask(c, &r, &a) || a.status >= 300)
             die("a write fails");
-        bench.commits[i % SAMPLES_MAX] = web_now_ns() - sent;
+        bench.commits[i % SAMPLES_MAX] = server_process_now_ns() - sent;
         atomic_store(&bench.commit_count, i + 1);
-        for (next += 1000000; web_now_ns() < next;)
+        for (next += 1000000; server_process_now_ns() < next;)
             usleep(100);
     }
     return NULL;
@@ -301,7 +302,7 @@ static void wake(struct client *clients, size_t readers, double seconds)
         pthread_create(&clients[i + 2].thread, &attr, run_parked,
                        &clients[i + 2]);
     usleep(2000000); /* until they are parked */
-    bench.until = web_now_ns() + (uint64_t)(seconds * 1e9);
+    bench.until = server_process_now_ns() + (uint64_t)(seconds * 1e9);
     pthread_create(&clients[0].thread, NULL, run_measured, &clients[0]);
     usleep(200000);
     pthread_create(&clients[1].thread, NULL, run_commits, &clients[1]);
@@ -326,9 +327,9 @@ int main(int argc, char **argv)
         die("see its first lines");
     signal(SIGPIPE, SIG_IGN);
     memset(bench.filler, 'x', FILLER);
-    web.keys = KEYS;
+    server_process.keys = KEYS;
     shape_init();
-    web_announce((int)strtol(argv[2], NULL, 10));
+    server_process_announce((int)strtol(argv[2], NULL, 10));
     for (uint32_t i = 0;
          i < PARKED_MAX + 2 && (i < THREADS_MAX || i < count + 2); i++)
         client_init(&clients[i], i, 1);

@@ -39,7 +39,7 @@ enum {
 
 struct work {
     const struct subject *on;
-    uint64_t records, next_place, chance;
+    uint64_t records, next_place, prng;
     uint32_t value_bytes; /* 0: mixed */
     uint32_t *size_of;    /* of each record's body */
     uint64_t live_bytes;
@@ -50,7 +50,7 @@ static char *body;
 
 static uint64_t draw(struct work *w)
 {
-    uint64_t x = w->chance += 0x9e3779b97f4a7c15u;
+    uint64_t x = w->prng += 0x9e3779b97f4a7c15u;
 
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -195,7 +195,7 @@ static void work_begin(struct work *w, const struct subject *on,
         .on = on,
         .records = records / GROUP * GROUP,
         .value_bytes = value_bytes,
-        .chance = 1,
+        .prng = 1,
     };
     w->size_of = calloc(w->records, sizeof(*w->size_of));
     if (!w->size_of)
