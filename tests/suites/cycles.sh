@@ -75,9 +75,9 @@ run "$cycles"
 tell $? 'descriptors, threads and memory stay constant while leases are acquired and released (R6)'
 run 2500 bytes
 finds $? bytes
-tell $? '64 bytes that each cycle leaks are found'
+tell $? 'a leak of 64 bytes in each cycle is found'
 ulimit -n "$(ulimit -Hn)"
 run 300 descriptor
 finds $? descriptors
-tell $? 'a descriptor that each cycle leaks is found'
+tell $? 'a leak of a descriptor in each cycle is found'
 exit $status
