@@ -63,7 +63,7 @@ static int run_tool(const struct rn_tool *tool, int argc, char **argv)
         rn_usage_print(tool);
         status = RN_EXIT_OK;
     } else if (!rn_signals_begin()) {
-        status = rn_report(RN_EXIT_FAILED, "no thread for signals");
+        status = rn_report(RN_EXIT_FAILED, "a thread cannot be started");
     } else {
         rn_out_begin(&args);
         status = tool->run(&args);

@@ -1001,7 +1001,7 @@ def _():
              "http://x/", "--signing-key-file", "/dev/null"),
             ("--concurrency is from 1 to 1024", *exec, "--concurrency", "0"),
             ("--concurrency is from 1 to 1024", *exec, "--concurrency", "2000"),
-            ("--timeout is not 0", *exec, "--timeout", "0"),
+            ("--timeout must not be 0", *exec, "--timeout", "0"),
             ("--per is one of batch.doc.partition-key, not 'x'", *exec, "--per",
              "x"),
             ("--retry is fixed:N:DELAY.* not 'often'", *exec, "--retry",

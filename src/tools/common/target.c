@@ -119,7 +119,8 @@ static int read_key(const struct rn_args *args, const char *prefix, char *out)
 
     out[0] = 0;
     if (file && data)
-        return rn_report(RN_EXIT_USAGE, "give --%skey-file or --%sdata", prefix,
+        return rn_report(RN_EXIT_USAGE,
+                         "give --%skey-file or --%sdata, not both", prefix,
                          prefix);
     if (data)
         return read_data_key(data, out);

@@ -383,7 +383,7 @@ static int begin(struct demo *d)
             status = rn_report(RN_EXIT_FAILED, "no host can be started");
     }
     if (!status && !rn_demo_writer_start(&d->writer))
-        status = rn_report(RN_EXIT_FAILED, "no thread can be started");
+        status = rn_report(RN_EXIT_FAILED, "a thread cannot be started");
     d->begun_ns = rn_mono_ns(rn_env_real());
     return status;
 }

@@ -176,7 +176,7 @@ static int open_tail(const struct rn_args *args, struct tail *t)
     t->checkpoint.all_versions = t->all_versions;
     t->checkpoint.scope = range ? range : pk ? pk : "";
     if (range && pk)
-        return rn_report(RN_EXIT_USAGE, "give --range or --pk");
+        return rn_report(RN_EXIT_USAGE, "give --range or --pk, not both");
     status = rn_filters_parse(args, &t->arena, &t->filters);
     if (!status)
         status = rn_tail_checkpoint_read(&t->checkpoint);

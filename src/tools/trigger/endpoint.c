@@ -215,7 +215,8 @@ int rn_endpoint_open(struct rn_trigger *trigger, const char *option,
     if (pipe2(e->wake, O_CLOEXEC) || pthread_create(&e->thread, NULL, run, e)) {
         close(e->listener);
         rn_free(e);
-        return rn_report(RN_EXIT_FAILED, "%s: no thread", option);
+        return rn_report(RN_EXIT_FAILED, "%s: a thread cannot be started",
+                         option);
     }
     *out = e;
     return RN_EXIT_OK;

@@ -45,7 +45,7 @@ static void call_exec(struct rn_handler *handler,
 
     if (error) {
         rn_handler_answer_set(answer, RN_ANSWER_RETRY,
-                              "no process for the handler: %s",
+                              "the handler cannot be started: %s",
                               strerror(error));
         return;
     }

@@ -256,7 +256,7 @@ static int read_handler(const struct rn_args *args,
         return rn_report(RN_EXIT_USAGE, "--concurrency is from 1 to %d",
                          RN_SLOTS_MAX);
     if (plan->timeout_ms == 0)
-        return rn_report(RN_EXIT_USAGE, "--timeout is not 0");
+        return rn_report(RN_EXIT_USAGE, "--timeout must not be 0");
     plan->concurrency = (uint32_t)concurrency;
     return RN_EXIT_OK;
 }

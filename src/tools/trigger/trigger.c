@@ -153,7 +153,8 @@ static int open_handler(struct rn_trigger *t)
     const struct rn_trigger_plan *p = &t->plan;
 
     if (!rn_guard_start(&t->guard))
-        return rn_report(RN_EXIT_FAILED, "no process: %s", strerror(errno));
+        return rn_report(RN_EXIT_FAILED, "a process cannot be started: %s",
+                         strerror(errno));
     if (p->url)
         t->handler = new_http(p, p->url, p->timeout_ms);
     else if (p->is_coprocess)
