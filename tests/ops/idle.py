@@ -10,7 +10,6 @@ import os
 import re
 import time
 
-import lib
 from lib import Server, case, equal, eventually, open_socket, run_cases
 
 STILL_S, TRIES = 2, 15
@@ -58,8 +57,7 @@ def _():
     if not os.access(program, os.X_OK):
         print("# no release build, and sanitizers take more")
         return
-    lib.RUNNEL = program
-    with Server("--loops", "2") as server:
+    with Server("--loops", "2", program=program) as server:
         equal(server.ask("GET", "/healthz", key=None)[0], 200)
         held, own = held_kb(server)
         assert held < 6000 and own < 3072, (held, own)
@@ -71,10 +69,9 @@ def _():
     if not os.access(program, os.X_OK):
         print("# no release build, and sanitizers keep what is freed")
         return
-    lib.RUNNEL = program
     head = (b"POST /dbs HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Length: 210000\r\n\r\n")
-    with Server() as server:
+    with Server(program=program) as server:
         before = held_kb(server)[1]
         for _ in range(2):  # the allocator changes its ways after the first
             held = [open_socket(server) for _ in range(600)]
