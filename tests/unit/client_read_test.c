@@ -19,6 +19,7 @@ enum { SMALL_PAGE = 7, BATCH = 300 };
 
 static struct hosts h;
 static unsigned refused;
+static long last_limit; /* that a read of the feed asked for; 0: none */
 static size_t largest; /* batch */
 
 static int tear_down(void **state)
@@ -81,6 +82,18 @@ static bool refuse_large(void *context, const struct service_request *q,
     return true;
 }
 
+static bool note_limit(void *context, const struct service_request *q,
+                       struct service_answer *a)
+{
+    struct rn_view limit = service_header(q, "x-ms-max-item-count");
+
+    (void)context;
+    (void)a;
+    if (is_feed(q))
+        last_limit = limit.at ? strtol(limit.at, NULL, 10) : 0;
+    return false;
+}
+
 static void pages_become_smaller_when_the_service_says_so(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -95,6 +108,15 @@ static void pages_become_smaller_when_the_service_says_so(void **state)
     assert_true(refused >= 4);
     assert_int_equal(h.deliveries, 500);
     assert_int_equal(h.hosts[0].closed, 0);
+    /* And larger again, when enough of them were good. */
+    h.world.wire.before = note_limit;
+    hosts_put(&h, 500, 600);
+    hosts_until(&h, hosts_all_seen, 60000);
+    assert_in_range(last_limit, 1, 12);
+    hosts_put(&h, 600, 4000);
+    hosts_until(&h, hosts_all_seen, 60000);
+    assert_int_equal(last_limit, 0);
+    assert_int_equal(h.deliveries, 4000);
     h.world.wire.before = NULL;
     hosts_stop(&h, 0);
     hosts_check(&h);
@@ -110,11 +132,11 @@ static runnel_verdict note_size(struct hosts_host *host, const char *lease,
     return RUNNEL_DONE;
 }
 
-/* 300 documents of 20 KB with one LSN. */
+/* 300 documents of 170 KB with one LSN: a page of 51 MB. */
 static void put_transaction(void)
 {
     static char *json[BATCH];
-    static char padding[20000];
+    static char padding[170000];
 
     memset(padding, 'x', sizeof(padding) - 1);
     for (int i = 0; i < BATCH; i++) {
@@ -141,7 +163,7 @@ static void a_transaction_beyond_all_limits_is_handled_in_parts(void **state)
     h.judge = note_size;
     o.feed = &feed;
     o.batch_limit = 50;
-    o.buffer_bytes = 1 << 20; /* the page has 6 MB */
+    o.buffer_bytes = 1 << 20; /* the page has 51 MB */
     put_transaction();
     hosts_start(&h, 0, &o);
     hosts_until(&h, hosts_all_seen, 30000);
