@@ -219,13 +219,14 @@ static void check_rest(struct verify *v)
     if (!v->seq_seen)
         page_damage(v, v->image.meta.main.root, "the seq row is missing");
     for (uint64_t n = RN_PAGE_METAS; n <= v->image.meta.last; n++) {
-        if (v->reached[n] == UNSEEN)
+        if (v->reached[n] == UNSEEN) {
             page_damage(v, n, "it is neither in use nor free");
-        else if (v->reached[n] == FREE && checksum_get(v, n, &checksum) &&
-                 checksum)
+        } else if (v->reached[n] == FREE && checksum_get(v, n, &checksum) &&
+                   checksum) {
             damage(v, v->checksums_name,
                    rn_page_checksums_place(v->checksums, n),
                    "it has a checksum for a free page");
+        }
     }
 }
 

@@ -118,10 +118,11 @@ static int read_key(const struct rn_args *args, const char *prefix, char *out)
     int status = RN_EXIT_OK;
 
     out[0] = 0;
-    if (file && data)
+    if (file && data) {
         return rn_report(RN_EXIT_USAGE,
                          "give --%skey-file or --%sdata, not both", prefix,
                          prefix);
+    }
     if (data)
         return read_data_key(data, out);
     if (file)

@@ -115,10 +115,11 @@ static bool note_lag(void *context, const runnel_lag *lag)
     is_over = t->plan.has_lag_limit && lag->behind > 0 &&
               (uint64_t)lag->behind > t->plan.lag_limit;
     is_done = t->plan.is_once && lag->leases > 0 && lag->behind == 0;
-    if (is_over)
+    if (is_over) {
         (void)!rn_report(RN_EXIT_LAGGING, "the lag is %lld change%s",
                          (long long)lag->behind,
                          rn_plural((uint64_t)lag->behind));
+    }
     if (is_over || is_done)
         rn_trigger_stop(t, is_over ? RN_EXIT_LAGGING : RN_EXIT_OK);
     return true;
