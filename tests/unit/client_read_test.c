@@ -20,7 +20,7 @@ enum { SMALL_PAGE = 7, BATCH = 300 };
 static struct hosts h;
 static unsigned refused;
 static long last_limit; /* that a read of the feed asked for; 0: none */
-static size_t largest; /* batch */
+static size_t largest;  /* batch */
 
 static int tear_down(void **state)
 {
