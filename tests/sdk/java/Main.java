@@ -83,7 +83,8 @@ public final class Main {
         Harness.test("a database is created once, read, listed and deleted",
             () -> {
                 CosmosDatabase life = database(client, "java-life");
-                Harness.fails(409, 0, () -> client.createDatabase("java-life"));
+                Harness.fails(409, 3206,
+                    () -> client.createDatabase("java-life"));
                 Harness.equal(client.createDatabaseIfNotExists("java-life")
                     .getStatusCode(), 200);
                 Harness.equal(life.read().getProperties().getId(), "java-life");
