@@ -16,7 +16,7 @@
 #include "client/processor/host.h"
 #include "client/world.h"
 
-enum { HOSTS_MAX = 24, HOSTS_DOCUMENTS_MAX = 20000, HOSTS_EVENTS_MAX = 32 };
+enum { HOSTS_MAX = 200, HOSTS_DOCUMENTS_MAX = 20000, HOSTS_EVENTS_MAX = 32 };
 
 /* What is delivered, and how handlers answer. */
 struct hosts;

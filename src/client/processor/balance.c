@@ -38,12 +38,16 @@ static bool is_marked(const struct rn_balance *b,
     return rn_view_eq(l->wanted, b->host) || l->wanted_age_ms < 2 * mark_ms(b);
 }
 
-/* A free lease is left to the host that marked it for one interval. */
+/* A free lease is left to the host that marked it for one interval.  That host
+ * waits for it until it would steal it. */
 static bool is_reserved(const struct rn_balance *b,
                         const struct rn_balance_lease *l)
 {
-    return l->wanted.at && !rn_view_eq(l->wanted, b->host) &&
-           l->wanted_age_ms < mark_ms(b);
+    if (!l->wanted.at || rn_view_eq(l->wanted, b->host))
+        return false;
+    return l->wanted_age_ms < mark_ms(b) ||
+           (!l->owner.at && l->free_age_ms < mark_ms(b) &&
+            l->wanted_age_ms < (int64_t)b->expire_ms / 2 + mark_ms(b));
 }
 
 static struct worker *find_worker(struct work *w, struct rn_view name)
@@ -142,6 +146,20 @@ static struct worker *largest(struct work *w)
     return found;
 }
 
+/* The same; of equals a random one, so that not all hosts mark the leases of
+ * one owner. */
+static struct worker *any_largest(struct work *w)
+{
+    struct worker *found = NULL;
+
+    for (size_t k = 0; k < w->count; k++) {
+        struct worker *at = &w->workers[(w->b->seed + k) % w->count];
+        if (!found || at->count > found->count)
+            found = at;
+    }
+    return found;
+}
+
 /* May one more lease of the largest owner move, if `need` are missing? */
 static bool may_move(const struct work *w, const struct worker *from,
                      size_t need)
@@ -227,7 +245,8 @@ static bool mark_one(struct work *w, const struct worker *from)
     const struct rn_balance *b = w->b;
     struct rn_balance_plan *plan = w->plan;
 
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t n = 0; n < b->count; n++) {
+        size_t i = (b->seed + n) % b->count;
         const struct rn_balance_lease *l = &b->leases[i];
         bool is_new = true;
         if (l->is_available || is_marked(b, l) ||
@@ -245,9 +264,11 @@ static bool mark_one(struct work *w, const struct worker *from)
 
 static void mark_leases(struct work *w, size_t need)
 {
+    bool is_seen = w->me->count > 0;
+
     while (need > 0) {
-        struct worker *from = largest(w);
-        if (!may_move(w, from, need) || !mark_one(w, from))
+        struct worker *from = any_largest(w);
+        if (!may_move(w, from, need) || !mark_one(w, from) || !is_seen)
             return;
         from->count--;
         need--;

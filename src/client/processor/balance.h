@@ -9,7 +9,10 @@
  *             Used while a host of another library has a live lease.
  *   native    marks: a host that needs leases writes its name into them, and
  *             their owners finish a batch and release them.  All moves take
- *             place in one pass, and no two hosts work on one lease.
+ *             place in one pass, and no two hosts work on one lease.  Hosts
+ *             without leases are seen by their marks only, so such a host
+ *             marks one lease first, and the rest in its next pass, when all
+ *             that start with it can be counted.
  *
  * A host that died counts until all its leases have expired, so that the target
  * of the others may be too small for all leases; and hosts of other libraries
@@ -29,6 +32,7 @@
 struct rn_balance_lease {
     struct rn_view owner;  /* null: none */
     bool is_available;     /* no owner, or an expired one */
+    int64_t free_age_ms;   /* ... for so long; or since its owner was seen */
     bool is_left;          /* ... and every host had the time to take it */
     bool is_native;        /* its owner uses this library */
     struct rn_view wanted; /* the host that marked it; null: none */
@@ -41,6 +45,7 @@ struct rn_balance {
     struct rn_view host; /* this one */
     uint32_t min, max;   /* 0: no such limit */
     uint32_t acquire_ms, expire_ms;
+    uint64_t seed; /* random: where this pass begins to look for leases */
 };
 
 /* What to do.  The arrays hold indices into the leases, and live in the arena.

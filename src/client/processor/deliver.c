@@ -112,6 +112,7 @@ void rn_worker_opened(struct rn_worker *w)
     rn_host_put(h, &event, "acquired%s%s", w->owner_seen ? " from " : "",
                 w->owner_seen ? w->owner_seen : "");
     w->state = RN_WORKER_ACTIVE;
+    w->host->moved_ns = rn_mono_ns(w->host->env);
     rn_worker_begin_reading(w);
     if (asked || h->state != RUNNEL_RUNNING)
         rn_worker_drain(w, asked ? asked : RUNNEL_CLOSE_SHUTDOWN);

@@ -83,7 +83,8 @@ void rn_host_post(struct rn_host *h, struct rn_message *m)
 
 int64_t rn_host_store_ms(const struct rn_host *h)
 {
-    return rn_wall_ms(h->env) + h->offset_ms;
+    return h->has_offset ? rn_mono_ns(h->env) / ms_ns + h->offset_ms
+                         : rn_wall_ms(h->env);
 }
 
 void rn_host_learn(struct rn_host *h, const struct rn_lease_store_call *call)
@@ -97,7 +98,7 @@ void rn_host_learn(struct rn_host *h, const struct rn_lease_store_call *call)
         return;
     /* The store's clock may have whole seconds: half of one is added, and the
      * offset stays until it is wrong by more. */
-    offset = call->now_ms + 500 - rn_wall_ms(h->env);
+    offset = call->now_ms + 500 - rn_mono_ns(h->env) / ms_ns;
     if (h->has_offset && offset - h->offset_ms < 1500 &&
         h->offset_ms - offset < 1500)
         return;
@@ -208,6 +209,7 @@ static void ready(struct rn_host *h)
     } else {
         h->is_ready = true;
         h->state = RUNNEL_RUNNING;
+        h->moved_ns = rn_mono_ns(h->env);
         rn_host_tell(h, RUNNEL_EVENT_READY, RUNNEL_SEVERITY_INFO, NULL, NULL,
                      "the lease store is initialised");
         if (h->config.o.lease_expire_ms / 3 < h->config.o.lease_renew_ms) {
@@ -269,19 +271,30 @@ void rn_host_hasten_pass(struct rn_host *h)
         h->pass_due_ns = due_ns;
 }
 
+/* Until the next pass.  A lease that this host marked is about to be free.  And
+ * after a move there are more: hosts that start together see each other only
+ * when each has a lease or a mark, and the owner of all leases sees marks only
+ * in a pass. */
+static int64_t pass_pause(struct rn_host *h, int64_t now_ns)
+{
+    uint32_t usual = h->config.o.lease_acquire_ms;
+    uint32_t pause = usual;
+
+    if (!h->is_official && now_ns - h->moved_ns < (int64_t)usual * ms_ns)
+        pause = usual / 4;
+    if (h->has_marks || pause < MARKED_PASS_MS)
+        pause = MARKED_PASS_MS;
+    return rn_host_jitter(h, pause < usual ? pause : usual, 80, 120);
+}
+
 static int64_t step_pass(struct rn_host *h, int64_t now_ns)
 {
-    const runnel_processor_options *o = &h->config.o;
-
     if (h->pass) {
         if (!rn_pass_step(h->pass))
             return RN_TASK_IDLE;
         rn_pass_free(h->pass);
         h->pass = NULL;
-        h->pass_due_ns =
-            now_ns + (h->has_marks && o->lease_acquire_ms > MARKED_PASS_MS
-                          ? MARKED_PASS_MS * ms_ns
-                          : rn_host_jitter(h, o->lease_acquire_ms, 80, 120));
+        h->pass_due_ns = now_ns + pass_pause(h, now_ns);
         return RN_TASK_NOW;
     }
     if (h->state != RUNNEL_RUNNING)

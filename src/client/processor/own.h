@@ -199,7 +199,7 @@ struct rn_host {
     char intervals[48];
     int64_t start_ms; /* of the processor, the store's time */
     bool has_offset;
-    int64_t offset_ms; /* the store's clock minus ours */
+    int64_t offset_ms; /* the store's clock minus the steady clock */
     char base[RN_LEASE_STORE_ID_MAX];
 
     struct rn_definition *definition;
@@ -217,7 +217,9 @@ struct rn_host {
     struct rn_lease_expiry expiry;
     bool has_told_foreign, has_told_double, has_told_intervals, has_told_clock;
     uint32_t damaged_told;
-    bool has_marks;             /* look often: a lease is about to be free */
+    bool has_marks;   /* look often: a lease is about to be free */
+    bool is_official; /* leases are balanced in .NET's way */
+    int64_t moved_ns; /* it started, or took, marked or gave a lease */
     struct rn_avoided *avoided; /* leases that a handler yielded */
 
     struct rn_worker **workers; /* by rising id */

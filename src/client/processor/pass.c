@@ -186,10 +186,10 @@ static struct rn_balance_lease describe(struct rn_pass *p,
         !lease->owner.at || rn_lease_expiry_is_over(&h->expiry, lease);
     free_ms = lease->owner.at ? rn_lease_expiry_sign_of_life(lease)
                               : lease->ts_s * 1000;
-    out.is_left = free_ms && rn_host_store_ms(h) - free_ms >
-                                 (int64_t)o->lease_expire_ms +
-                                     RN_LEASE_EXPIRY_MARGIN_MS +
-                                     (int64_t)o->lease_acquire_ms;
+    out.free_age_ms = free_ms ? rn_host_store_ms(h) - free_ms : 0;
+    out.is_left = out.free_age_ms > (int64_t)o->lease_expire_ms +
+                                        RN_LEASE_EXPIRY_MARGIN_MS +
+                                        (int64_t)o->lease_acquire_ms;
     if (is_ours) { /* the listing may be older than what we know */
         out.is_available = false;
         out.is_native = true;
@@ -273,6 +273,7 @@ static void mark(struct rn_pass *p, size_t place)
         return;
     }
     h->has_marks = true;
+    h->moved_ns = rn_mono_ns(h->env);
     rn_host_start_chore(h, c);
 }
 
@@ -281,8 +282,10 @@ static void give(struct rn_pass *p, size_t place)
     struct rn_lease_document *d = p->listing.leases[place];
     struct rn_worker *w = d ? rn_host_find(p->host, d->lease.id) : NULL;
 
-    if (w && w->state == RN_WORKER_ACTIVE)
-        rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
+    if (!w || w->state != RN_WORKER_ACTIVE)
+        return;
+    rn_worker_drain(w, RUNNEL_CLOSE_HANDED_OVER);
+    p->host->moved_ns = rn_mono_ns(p->host->env);
 }
 
 /* Leases with our name that no worker of this process has: of an earlier
@@ -343,6 +346,8 @@ static void balance(struct rn_pass *p)
                        (o->fleet == RUNNEL_FLEET_AUTO && is_foreign);
     struct rn_balance_plan plan;
 
+    rn_random(h->env, &b.seed, sizeof(b.seed));
+    h->is_official = is_official;
     if (is_foreign)
         note_foreign(h);
     if (is_official ? rn_balance_official(&b, &p->arena, &plan)
