@@ -4,6 +4,7 @@
 #include "client/api/own.h"
 #include "client/http/options.h"
 #include "client/lease/store_memory.h"
+#include "client/processor/handlers.h"
 
 #include <assert.h>
 

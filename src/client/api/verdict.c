@@ -5,6 +5,7 @@
  * delivery, which belong to the handler until its verdict.
  */
 #include "client/processor/host.h"
+#include "client/processor/window.h"
 
 #include <stdio.h>
 #include <unistd.h>

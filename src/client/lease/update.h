@@ -22,7 +22,10 @@
 
 #include "client/lease/document.h"
 
-enum { RN_UPDATE_ROUNDS_MAX = 6 };
+enum {
+    RN_UPDATE_ROUNDS_MAX = 6,
+    RN_SESSION_MAX = 64, /* of a session, with the NUL */
+};
 
 enum rn_update_kind {
     RN_UPDATE_ACQUIRE, /* become the owner */

@@ -16,8 +16,12 @@
  * MAP and LIST are repeated under the lock.  Every step may be repeated after a
  * crash.  The same steps fill a hole that a running processor finds.
  */
-#include "client/processor/bootstrap_own.h"
+#include "client/processor/bootstrap.h"
 
+#include "client/processor/bootstrap_plan.h"
+#include "client/processor/host.h"
+#include "client/processor/map.h"
+#include "client/processor/state.h"
 #include "json/print.h"
 
 #include <stdio.h>

@@ -1,7 +1,10 @@
 /* bootstrap_plan.c -- what a listing of the lease store says: whether it may be
  * shared, and which leases are missing.
  */
-#include "client/processor/bootstrap_own.h"
+#include "client/processor/bootstrap_plan.h"
+
+#include "client/processor/host.h"
+#include "client/processor/state.h"
 
 #include <stdio.h>
 

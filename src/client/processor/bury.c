@@ -3,9 +3,15 @@
  * A dead letter in the container has the id RID-LSN, so storing it twice leaves
  * one.  The feed continues only after it is stored.
  */
-#include "client/http/bug.h"
-#include "client/processor/own.h"
+#include "client/processor/bury.h"
 
+#include "client/account/call.h"
+#include "client/account/container.h"
+#include "client/http/bug.h"
+#include "client/http/exchange.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
+#include "client/processor/worker.h"
 #include "cosmos/pk.h"
 #include "json/print.h"
 

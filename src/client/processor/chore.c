@@ -1,7 +1,11 @@
 /* chore.c -- writes of the lease store that no worker waits for: the removal of
  * a lease, a mark on another host's.  The next listing shows how they ended.
  */
-#include "client/processor/own.h"
+#include "client/processor/chore.h"
+
+#include "client/lease/listing.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
 
 static void chore_done(struct rn_lease_store_call *call)
 {

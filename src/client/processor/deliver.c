@@ -1,5 +1,12 @@
 /* deliver.c -- the handler's calls of one lease, and what they return. */
-#include "client/processor/own.h"
+#include "client/processor/deliver.h"
+
+#include "client/processor/bury.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
+#include "client/processor/table.h"
+#include "client/processor/worker.h"
+#include "client/processor/write.h"
 
 #include <stdio.h>
 

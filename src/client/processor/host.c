@@ -1,5 +1,18 @@
 /* host.c -- the step of a host: messages, requests, leases, transitions. */
-#include "client/processor/own.h"
+#include "client/processor/host.h"
+
+#include "client/feed/page.h"
+#include "client/processor/bootstrap.h"
+#include "client/processor/bury.h"
+#include "client/processor/chore.h"
+#include "client/processor/deliver.h"
+#include "client/processor/map.h"
+#include "client/processor/pass.h"
+#include "client/processor/source.h"
+#include "client/processor/state.h"
+#include "client/processor/table.h"
+#include "client/processor/worker.h"
+#include "client/processor/write.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -13,10 +13,15 @@
 #ifndef RN_CLIENT_PROCESSOR_HOST_H
 #define RN_CLIENT_PROCESSOR_HOST_H
 
+#include "client/lease/update.h"
 #include "client/processor/config.h"
-#include "client/processor/window.h"
 
+struct rn_delivery;
 struct rn_host;
+struct rn_lease_store_call;
+struct rn_message;
+
+/* ---- for the threads of the program -------------------------------------- */
 
 /* Takes the config, also if it fails.  Starts the task. */
 runnel_code rn_host_start(struct rn_config *config, struct rn_host **out,
@@ -47,5 +52,36 @@ void rn_host_each_lease(struct rn_host *h,
 void rn_host_ack(struct rn_delivery *d, runnel_verdict verdict);
 runnel_code rn_host_checkpoint(struct rn_delivery *d, void *transaction,
                                runnel_error *error);
+
+/* ---- for the files of this folder, under the host's lock ----------------- */
+
+void rn_host_tell(struct rn_host *h, runnel_event_kind kind,
+                  runnel_severity severity, const char *lease,
+                  const runnel_error *error, const char *fmt, ...)
+    RN_PRINTF(6, 7);
+void rn_host_put(struct rn_host *h, runnel_event *event, const char *fmt, ...)
+    RN_PRINTF(3, 4);
+/* A request failed and is tried again; `what` cannot be done meanwhile. */
+void rn_host_tell_failure(struct rn_host *h, const char *lease,
+                          const runnel_error *error, const char *what);
+int64_t rn_host_step(void *host);
+/* Ends a wait of its transport or its task.  Any thread. */
+void rn_host_rouse(void *host);
+void rn_host_post(struct rn_host *h, struct rn_message *m);
+void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
+                  const runnel_error *error, const char *what);
+/* Another host that started later has our name: the newest wins. */
+void rn_host_clash(struct rn_host *h);
+/* The store's clock now. */
+int64_t rn_host_store_ms(const struct rn_host *h);
+/* Learns the store's clock from an answer, counts the request. */
+void rn_host_learn(struct rn_host *h, const struct rn_lease_store_call *call);
+void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX]);
+/* A value of a percentage between `low` and `high` of `ms`, in nanoseconds. */
+int64_t rn_host_jitter(struct rn_host *h, uint32_t ms, unsigned low,
+                       unsigned high);
+
+/* The next balance pass begins a second after the last one ended. */
+void rn_host_hasten_pass(struct rn_host *h);
 
 #endif

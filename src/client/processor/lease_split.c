@@ -5,8 +5,17 @@
  * nothing is undone: if the parent turns out to be another host's, the children
  * stay, because that host relies on them.
  */
+#include "client/processor/lease_split.h"
+
 #include "client/http/bug.h"
-#include "client/processor/own.h"
+#include "client/lease/listing.h"
+#include "client/processor/chore.h"
+#include "client/processor/host.h"
+#include "client/processor/map.h"
+#include "client/processor/pause.h"
+#include "client/processor/state.h"
+#include "client/processor/table.h"
+#include "client/processor/worker.h"
 
 #include <stdio.h>
 

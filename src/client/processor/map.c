@@ -1,5 +1,12 @@
 /* map.c -- the routing map of the source, read without blocking. */
-#include "client/processor/own.h"
+#include "client/processor/map.h"
+
+#include "client/account/call.h"
+#include "client/account/container.h"
+#include "client/account/routing.h"
+#include "client/http/exchange.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
 
 enum { MAP_RETRY_MS = 500, MAP_INCOMPLETE_MS = 50 };
 

@@ -1,6 +1,17 @@
 /* pass.c -- one balance pass: list the leases, compare, take, mark, give. */
+#include "client/processor/pass.h"
+
 #include "client/http/bug.h"
-#include "client/processor/own.h"
+#include "client/lease/coverage.h"
+#include "client/lease/document.h"
+#include "client/lease/listing.h"
+#include "client/processor/balance.h"
+#include "client/processor/bootstrap.h"
+#include "client/processor/chore.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
+#include "client/processor/table.h"
+#include "client/processor/worker.h"
 
 #include <stdio.h>
 #include <strings.h>

@@ -3,8 +3,19 @@
  * Reads that fail are tried again in place; the lease is kept.  Only after
  * give_up_ms is it released: another host may have a better network.
  */
+#include "client/processor/read.h"
+
+#include "client/feed/page.h"
 #include "client/http/bug.h"
-#include "client/processor/own.h"
+#include "client/http/exchange.h"
+#include "client/processor/deliver.h"
+#include "client/processor/host.h"
+#include "client/processor/map.h"
+#include "client/processor/pause.h"
+#include "client/processor/source.h"
+#include "client/processor/state.h"
+#include "client/processor/table.h"
+#include "client/processor/worker.h"
 
 #include <assert.h>
 

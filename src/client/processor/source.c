@@ -3,7 +3,12 @@
  * The check runs when reads of the feed fail as they do after the container was
  * deleted, or deleted and created anew under the same name.  The rid decides.
  */
-#include "client/processor/own.h"
+#include "client/processor/source.h"
+
+#include "client/account/call.h"
+#include "client/account/container.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
 
 enum { SOURCE_CHECK_MS = 3000 }; /* between two checks */
 

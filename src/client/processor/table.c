@@ -1,7 +1,9 @@
 /* table.c -- the workers of a host by the id of their lease, and the leases
  * that the host leaves to others for a while.
  */
-#include "client/processor/own.h"
+#include "client/processor/table.h"
+
+#include "client/processor/state.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* window.c -- slots, lanes, and the position behind what is done. */
-#include "client/processor/window_own.h"
+#include "client/processor/window.h"
 
 #include "base/hash.h"
 

@@ -1,10 +1,10 @@
 /* window_judge.c -- what becomes of a delivery: done, tried again, bisected,
  * rejected; and which later changes of its keys come again with it.
  */
-#include "client/processor/pause.h"
-#include "client/processor/window_own.h"
-
+#include "client/feed/batch.h"
 #include "client/http/bug.h"
+#include "client/processor/pause.h"
+#include "client/processor/window.h"
 
 static uint32_t pick_at(const struct rn_delivery *d, size_t i)
 {

@@ -3,8 +3,17 @@
  * Answers only store what they bring; every decision is taken in
  * rn_worker_step, so nothing is entered twice.
  */
+#include "client/processor/worker.h"
+
+#include "client/account/call.h"
+#include "client/feed/position.h"
 #include "client/http/bug.h"
-#include "client/processor/own.h"
+#include "client/processor/bury.h"
+#include "client/processor/deliver.h"
+#include "client/processor/host.h"
+#include "client/processor/read.h"
+#include "client/processor/state.h"
+#include "client/processor/write.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,15 @@
  * and timestamp.  So a checkpoint renews the lease, and while checkpoints flow
  * there is no other write.
  */
+#include "client/processor/write.h"
+
 #include "client/http/bug.h"
-#include "client/processor/own.h"
+#include "client/lease/listing.h"
+#include "client/processor/deliver.h"
+#include "client/processor/host.h"
+#include "client/processor/pause.h"
+#include "client/processor/state.h"
+#include "client/processor/worker.h"
 
 #include <stdio.h>
 

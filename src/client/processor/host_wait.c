@@ -1,6 +1,8 @@
-/* wait.c -- calls of other threads that block on the host: start, stop, and the
- * checkpoints of handlers. */
-#include "client/processor/own.h"
+/* host_wait.c -- calls of other threads that block on the host: start, stop,
+ * and the checkpoints of handlers. */
+#include "client/processor/host.h"
+#include "client/processor/state.h"
+#include "client/processor/write.h"
 
 #include <time.h>
 

@@ -1,5 +1,7 @@
-/* health.c -- counters, and the state of each lease, for the program. */
-#include "client/processor/own.h"
+/* host_health.c -- counters, and the state of each lease, for the program. */
+#include "client/feed/position.h"
+#include "client/processor/host.h"
+#include "client/processor/state.h"
 
 static const int64_t ms_ns = 1000000;
 

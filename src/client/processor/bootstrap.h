@@ -1,8 +1,17 @@
-/* bootstrap_own.h -- the state of a bootstrap, shared by its two files. */
-#ifndef RN_CLIENT_PROCESSOR_BOOTSTRAP_OWN_H
-#define RN_CLIENT_PROCESSOR_BOOTSTRAP_OWN_H
+/* bootstrap.h -- initialises the lease store of a processor: checks it and
+ * creates the leases that are missing.
+ *
+ * Threads: the host's.
+ */
+#ifndef RN_CLIENT_PROCESSOR_BOOTSTRAP_H
+#define RN_CLIENT_PROCESSOR_BOOTSTRAP_H
 
-#include "client/processor/own.h"
+#include "client/feed/reader.h"
+#include "client/lease/listing.h"
+#include "client/lease/store.h"
+#include "client/processor/lease_split.h"
+
+struct rn_host;
 
 enum rn_bootstrap_step {
     RN_STEP_SOURCE,
@@ -47,17 +56,21 @@ struct rn_bootstrap {
     runnel_error error;
 };
 
-void rn_bootstrap_forget(struct rn_bootstrap *b); /* the new leases */
+runnel_code rn_bootstrap_new(struct rn_host *h,
+                             struct rn_bootstrap **out) RN_CHECK;
+void rn_bootstrap_free(struct rn_bootstrap *b); /* NULL is fine */
+/* Returns nanoseconds to its next step.  `*is_over` with h->failure. */
+int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over);
+
+/* ---- for bootstrap_plan.c ---- */
+
+/* Drops the new leases. */
+void rn_bootstrap_forget(struct rn_bootstrap *b);
 /* Gives up, after the lock was released. */
 void rn_bootstrap_refuse(struct rn_bootstrap *b, runnel_code code,
                          const char *why);
 /* A step failed: again from the ranges on, or not at all. */
 void rn_bootstrap_retry(struct rn_bootstrap *b, runnel_code code,
                         const runnel_error *error, int64_t now_ns);
-
-/* bootstrap_plan.c: what the listing says, and what is missing */
-const char *rn_bootstrap_mode(const struct rn_host *h);
-void rn_bootstrap_complete(struct rn_bootstrap *b);
-void rn_bootstrap_listed(struct rn_bootstrap *b, int64_t now_ns);
 
 #endif

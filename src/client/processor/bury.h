@@ -1,0 +1,18 @@
+/* bury.h -- what becomes of changes that failed too often: they block their
+ * key, are skipped, or are stored as dead letters.
+ *
+ * Threads: the host's.
+ */
+#ifndef RN_CLIENT_PROCESSOR_BURY_H
+#define RN_CLIENT_PROCESSOR_BURY_H
+
+#include <stdint.h>
+
+struct rn_worker;
+
+/* Returns nanoseconds to the next step. */
+int64_t rn_worker_bury(struct rn_worker *w, int64_t now_ns);
+/* The program's dead_letter has returned. */
+void rn_worker_buried(struct rn_worker *w);
+
+#endif
