@@ -2,6 +2,7 @@
 #include "client/checker_own.h"
 
 #include "client/feed/batch.h"
+#include "client/lease/property.h"
 #include "cosmos/etag.h"
 
 #include <stdarg.h>

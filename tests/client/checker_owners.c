@@ -1,6 +1,7 @@
 /* checker_owners.c -- which leases have live owners, and since when not; see
  * checker.h. */
 #include "client/checker_own.h"
+#include "client/lease/property.h"
 
 #include <stdio.h>
 #include <stdlib.h>

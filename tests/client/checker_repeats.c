@@ -1,5 +1,6 @@
 /* checker_repeats.c -- what may be delivered twice; see checker.h. */
 #include "client/checker_own.h"
+#include "client/lease/property.h"
 
 #include <stdio.h>
 #include <stdlib.h>

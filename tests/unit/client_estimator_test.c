@@ -4,7 +4,7 @@
  * that the .NET libraries give without leases and after a failure.  Method: a
  * network whose answers are written here, leases in memory.
  */
-#include "client/api/own.h"
+#include "client/api/container.h"
 #include "client/canned.h"
 
 #include <runnel/processor.h>

@@ -4,7 +4,7 @@
  * cannot be read.  Method: a host works and stops; then documents are written
  * and deleted, and the lag is compared with that.
  */
-#include "client/api/own.h"
+#include "client/api/container.h"
 #include "client/hosts.h"
 
 #include <setjmp.h>

@@ -6,7 +6,8 @@
  * items of which an answer carries three at most, or none; and once a real
  * answer of 65 MiB.
  */
-#include "client/api/own.h"
+#include "client/api/client.h"
+#include "client/api/container.h"
 #include "client/canned.h"
 #include "client/peer.h"
 

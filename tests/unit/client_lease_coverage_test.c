@@ -1,6 +1,7 @@
 /* client_lease_coverage_test.c -- holes, doubles and expired leases: tables. */
 #include "client/lease/coverage.h"
 #include "client/lease/expiry.h"
+#include "client/lease/property.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Single documents, and tables of what a damaged store may hold.  Those that
  * were recorded from other libraries are in client_lease_samples_test.c.
  */
-#include "client/lease/document.h"
+#include "client/lease/property.h"
 
 #include "base/env.h"
 #include "json/json.h"

@@ -10,6 +10,7 @@
  * library must find its lease again.
  */
 #include "client/dotnet_lease.h"
+#include "client/lease/property.h"
 #include "client/lease/update.h"
 #include "json/print.h"
 

@@ -3,6 +3,7 @@
  * Both pass the same cases: records are compared and swapped by etag.  The file
  * must survive, and two stores of one file must see each other's writes.
  */
+#include "client/lease/store_file.h"
 #include "client/lease/store_memory.h"
 
 #include <setjmp.h>

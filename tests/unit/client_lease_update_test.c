@@ -3,6 +3,7 @@
  * A store of one document answers; between the rounds the test plays the other
  * hosts: a checkpoint of our own that was lost on the way, a thief, a seek.
  */
+#include "client/lease/property.h"
 #include "client/lease/update.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * While hosts run, leases are moved, released, cut, exported and imported.  The
  * lag is compared with what was written and not yet checkpointed.
  */
-#include "client/api/own.h"
+#include "client/api/container.h"
 #include "client/hosts.h"
 
 #include <setjmp.h>

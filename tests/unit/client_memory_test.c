@@ -7,7 +7,8 @@
  * day meets no failure.  Each call must then fail with RUNNEL_NO_MEMORY; a
  * write whose answer could not be kept, with RUNNEL_UNCERTAIN.
  */
-#include "client/api/own.h"
+#include "client/api/client.h"
+#include "client/api/container.h"
 #include "client/canned.h"
 #include "lib/fault.h"
 

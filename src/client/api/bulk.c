@@ -5,8 +5,14 @@
  * have at most 100 operations and about 220 kB, the service's limit.  All
  * groups are in flight on one transport, on the caller's thread.
  */
+#include "client/account/account.h"
+#include "client/account/call.h"
+#include "client/account/routing.h"
+#include "client/api/container.h"
+#include "client/api/key.h"
 #include "client/api/operations.h"
-
+#include "client/http/exchange.h"
+#include "client/http/pool.h"
 #include "cosmos/status.h"
 
 #include <stdio.h>

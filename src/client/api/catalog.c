@@ -1,5 +1,9 @@
 /* catalog.c -- databases, new containers, and throughput. */
-#include "client/api/own.h"
+#include "client/account/call.h"
+#include "client/account/container.h"
+#include "client/api/client.h"
+#include "client/api/reply.h"
+#include "client/http/exchange.h"
 #include "client/http/options.h"
 #include "json/print.h"
 

@@ -1,7 +1,8 @@
 /* client.c -- the client's handle, and requests of any kind. */
-#include "client/api/own.h"
+#include "client/api/client.h"
 
 #include "base/hex.h"
+#include "client/api/reply.h"
 
 #include <strings.h>
 

@@ -1,5 +1,9 @@
 /* container.c -- a container's handle, and its definition on the server. */
-#include "client/api/own.h"
+#include "client/api/container.h"
+
+#include "client/account/call.h"
+#include "client/api/client.h"
+#include "client/api/reply.h"
 
 runnel_code runnel_container_open(runnel_client *client, const char *database,
                                   const char *container, runnel_container **out,

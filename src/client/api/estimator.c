@@ -1,7 +1,10 @@
 /* estimator.c -- how far behind a processor is; see runnel/processor.h. */
-#include "client/api/own.h"
+#include "client/account/account.h"
+#include "client/api/container.h"
 #include "client/http/options.h"
 #include "client/lag/lag.h"
+#include "client/lag/set.h"
+#include "client/lease/property.h"
 
 enum { PERIOD_MS = 5000 };
 

@@ -1,5 +1,5 @@
 /* feed.c -- the change feed, pulled; see runnel/client.h. */
-#include "client/api/own.h"
+#include "client/api/container.h"
 #include "client/feed/cursor.h"
 #include "client/http/options.h"
 

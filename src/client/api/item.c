@@ -1,5 +1,9 @@
 /* item.c -- single items: create, upsert, replace, read, patch, delete. */
-#include "client/api/own.h"
+#include "client/api/client.h"
+#include "client/api/container.h"
+#include "client/api/key.h"
+#include "client/api/reply.h"
+#include "client/http/exchange.h"
 #include "client/http/options.h"
 #include "cosmos/status.h"
 #include "json/print.h"

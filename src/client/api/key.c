@@ -1,5 +1,5 @@
 /* key.c -- partition keys, from a caller's JSON or from an item. */
-#include "client/api/own.h"
+#include "client/api/key.h"
 
 enum { KEY_ARENA_MAX = 64 << 10 };
 

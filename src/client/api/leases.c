@@ -3,10 +3,17 @@
  *
  * lag/set.h has the conditional writes, lag/seek.h the seek.
  */
-#include "client/api/own.h"
+#include "client/account/routing.h"
+#include "client/api/container.h"
 #include "client/feed/reader.h"
+#include "client/http/exchange.h"
 #include "client/http/options.h"
 #include "client/lag/seek.h"
+#include "client/lag/set.h"
+#include "client/lease/document.h"
+#include "client/lease/listing.h"
+#include "client/lease/property.h"
+#include "client/lease/store.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #ifndef RN_CLIENT_API_OPERATIONS_H
 #define RN_CLIENT_API_OPERATIONS_H
 
-#include "client/api/own.h"
+#include "client/http/error.h"
 #include "json/print.h"
 
 enum {

@@ -1,10 +1,12 @@
 /* processor.c -- the change feed, pushed; see runnel/processor.h. */
-#include "client/processor/host.h"
-
-#include "client/api/own.h"
+#include "client/account/account.h"
+#include "client/api/container.h"
 #include "client/http/options.h"
+#include "client/lease/store_file.h"
 #include "client/lease/store_memory.h"
+#include "client/processor/config.h"
 #include "client/processor/handlers.h"
+#include "client/processor/host.h"
 
 #include <assert.h>
 

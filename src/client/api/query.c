@@ -1,7 +1,9 @@
 /* query.c -- queries and read feed: the handle, its scope, and pages. */
 #include "client/query/query.h"
-
-#include "client/api/own.h"
+#include "client/api/client.h"
+#include "client/api/container.h"
+#include "client/api/key.h"
+#include "client/http/exchange.h"
 #include "client/http/options.h"
 
 struct runnel_query {

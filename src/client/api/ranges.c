@@ -4,7 +4,8 @@
  * those of version 1 are encoded numbers, so that halving "" to FF as text
  * would leave one half empty.
  */
-#include "client/api/own.h"
+#include "client/account/routing.h"
+#include "client/api/container.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* reply.c -- an answer in the caller's hands. */
-#include "client/api/own.h"
+#include "client/api/reply.h"
 
 runnel_code rn_client_call_finish(struct rn_client_call *c, runnel_code rc,
                                   runnel_reply **out, runnel_error *error)

@@ -2,7 +2,10 @@
  *
  * An offer is a resource beside what it is for, and is found by that one's rid.
  */
-#include "client/api/own.h"
+#include "client/account/container.h"
+#include "client/api/client.h"
+#include "client/api/reply.h"
+#include "client/http/exchange.h"
 #include "json/print.h"
 
 #include <stdio.h>

@@ -1,5 +1,9 @@
 /* transact.c -- all or none of several operations on one partition key. */
+#include "client/account/call.h"
+#include "client/api/container.h"
+#include "client/api/key.h"
 #include "client/api/operations.h"
+#include "client/http/exchange.h"
 
 static runnel_code print_body(const runnel_operation *operations, size_t count,
                               struct rn_buf *out, bool *only_reads,

@@ -1,5 +1,10 @@
 /* cursor.c -- the pull model of the change feed; see cursor.h. */
-#include "client/feed/cursor_own.h"
+#include "client/feed/cursor.h"
+
+#include "client/feed/cursor_parts.h"
+#include "client/feed/position.h"
+#include "client/feed/reader.h"
+#include "client/feed/scope.h"
 
 enum {
     OPTIONS_MAX = 64 << 10, /* bytes of all strings but the token */

@@ -1,6 +1,6 @@
 /* cursor_parts.c -- the parts of a cursor: from token or scope, through splits
  * and merges, into a token; see cursor.h. */
-#include "client/feed/cursor_own.h"
+#include "client/feed/cursor_parts.h"
 
 enum {
     GONE_PAUSE_MS = 10, /* doubled */

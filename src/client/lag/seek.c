@@ -2,6 +2,7 @@
 #include "client/lag/seek.h"
 
 #include "client/feed/reader.h"
+#include "client/lease/property.h"
 
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
 #include "client/lag/set.h"
 
 #include "client/lease/expiry.h"
+#include "client/lease/property.h"
 
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
 #include "client/lease/coverage.h"
 
 #include "client/http/bug.h"
+#include "client/lease/property.h"
 
 static bool is_made(const struct rn_lease *lease)
 {

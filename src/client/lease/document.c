@@ -1,6 +1,7 @@
 /* document.c -- leases: JSON to struct and back. */
 #include "client/lease/document.h"
 
+#include "client/lease/property.h"
 #include "json/print.h"
 
 /* ---- reading ------------------------------------------------------------- */

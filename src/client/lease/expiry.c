@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "client/http/bug.h"
+#include "client/lease/property.h"
 
 void rn_lease_expiry_release(struct rn_lease_expiry *expiry)
 {

@@ -1,7 +1,8 @@
 /* property.c -- what leases say in their properties, tokens and times. */
-#include "client/lease/document.h"
+#include "client/lease/property.h"
 
 #include "base/clock.h"
+#include "client/lease/document.h"
 #include "cosmos/etag.h"
 
 #include <stdio.h>

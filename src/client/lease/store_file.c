@@ -4,7 +4,7 @@
  * writes, replaces the file by rename after fsync: a crash leaves the old
  * records or the new ones.
  */
-#include "client/lease/store_memory.h"
+#include "client/lease/store_file.h"
 
 #include "base/file.h"
 

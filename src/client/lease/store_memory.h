@@ -1,7 +1,8 @@
-/* store_memory.h -- our own lease stores: in memory, and in a file.
+/* store_memory.h -- our lease store in memory, and the records that it shares
+ * with the one in a file (store_file.h).
  *
- * Both are tables of functions as a user's store is.  They share the records:
- * an array by rising id, whose etags are the numbers of their last writes.
+ * Both are tables of functions as a user's store is.  The records are an array
+ * by rising id, whose etags are the numbers of their last writes.
  *
  * Threads: any, for a store; one at a time, for records.
  */
@@ -23,10 +24,6 @@ struct rn_own_store {
 runnel_code rn_lease_store_memory_open(struct rn_env *env, struct rn_view json,
                                        runnel_lease_store **out,
                                        runnel_error *error) RN_CHECK;
-/* The file is made at the first write. */
-runnel_code rn_lease_store_file_open(struct rn_env *env, const char *path,
-                                     runnel_lease_store **out,
-                                     runnel_error *error) RN_CHECK;
 
 struct rn_memory_records {
     struct rn_memory_record *all; /* by rising id */

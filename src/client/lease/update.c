@@ -2,6 +2,7 @@
 #include "client/lease/update.h"
 
 #include "client/http/bug.h"
+#include "client/lease/property.h"
 
 #include <stdio.h>
 

@@ -18,6 +18,7 @@
  */
 #include "client/processor/bootstrap.h"
 
+#include "client/lease/property.h"
 #include "client/processor/bootstrap_plan.h"
 #include "client/processor/host.h"
 #include "client/processor/map.h"

@@ -3,6 +3,7 @@
  */
 #include "client/processor/bootstrap_plan.h"
 
+#include "client/lease/property.h"
 #include "client/processor/host.h"
 #include "client/processor/state.h"
 

@@ -9,6 +9,7 @@
 
 #include "client/http/bug.h"
 #include "client/lease/listing.h"
+#include "client/lease/property.h"
 #include "client/processor/chore.h"
 #include "client/processor/host.h"
 #include "client/processor/map.h"

@@ -5,6 +5,7 @@
 #include "client/lease/coverage.h"
 #include "client/lease/document.h"
 #include "client/lease/listing.h"
+#include "client/lease/property.h"
 #include "client/processor/balance.h"
 #include "client/processor/bootstrap.h"
 #include "client/processor/chore.h"

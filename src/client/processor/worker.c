@@ -8,6 +8,7 @@
 #include "client/account/call.h"
 #include "client/feed/position.h"
 #include "client/http/bug.h"
+#include "client/lease/property.h"
 #include "client/processor/bury.h"
 #include "client/processor/deliver.h"
 #include "client/processor/host.h"

@@ -8,6 +8,7 @@
 
 #include "client/http/bug.h"
 #include "client/lease/listing.h"
+#include "client/lease/property.h"
 #include "client/processor/deliver.h"
 #include "client/processor/host.h"
 #include "client/processor/pause.h"

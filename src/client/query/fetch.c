@@ -1,6 +1,14 @@
 /* fetch.c -- the sources of a query: finding them and fetching their pages. */
-#include "client/query/own.h"
+#include "client/query/fetch.h"
 
+#include "client/account/account.h"
+#include "client/account/call.h"
+#include "client/account/container.h"
+#include "client/account/routing.h"
+#include "client/http/exchange.h"
+#include "client/http/pool.h"
+#include "client/query/query.h"
+#include "client/query/state.h"
 #include "json/print.h"
 
 #include <stdio.h>

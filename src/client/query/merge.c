@@ -1,6 +1,9 @@
 /* merge.c -- ORDER BY over several ranges. */
-#include "client/query/own.h"
+#include "client/query/merge.h"
 
+#include "client/query/fetch.h"
+#include "client/query/query.h"
+#include "client/query/state.h"
 #include "cosmos/rid.h"
 
 enum { PAGE_ROWS = 100 };
@@ -32,10 +35,10 @@ enum rn_code rn_client_query_compare_keys(const struct rn_client_query *q,
     return rc;
 }
 
-runnel_code rn_client_query_compare(const struct rn_client_query *q,
-                                    struct rn_merge_item a,
-                                    struct rn_merge_item b, int *order,
-                                    runnel_error *error)
+/* Compares two rows by their ORDER BY items. */
+static runnel_code compare(const struct rn_client_query *q,
+                           struct rn_merge_item a, struct rn_merge_item b,
+                           int *order, runnel_error *error)
 {
     return rn_error_take(
         error, rn_client_query_compare_keys(q, items_of(a), items_of(b), order),
@@ -80,9 +83,10 @@ static bool was_taken(const struct rn_client_query *q,
     return comes_before(q, rid_of(row), rid);
 }
 
-runnel_code rn_client_query_skip_taken(struct rn_client_query *q,
-                                       struct rn_merge_source *s,
-                                       runnel_error *error)
+/* Drops the rows that an earlier query took, from a page that was read again.
+ */
+static runnel_code skip_taken(struct rn_client_query *q,
+                              struct rn_merge_source *s, runnel_error *error)
 {
     struct rn_json_walk at = s->rows;
     uint32_t row = s->row;
@@ -135,7 +139,7 @@ static runnel_code fill(struct rn_client_query *q, double *charge,
         if (some)
             rc = rn_client_query_fetch(q, charge, error);
         for (size_t i = 0; !rc && i < q->count; i++)
-            rc = rn_client_query_skip_taken(q, q->sources[i], error);
+            rc = skip_taken(q, q->sources[i], error);
     }
     return rc;
 }
@@ -153,9 +157,8 @@ static runnel_code find_least(struct rn_client_query *q,
         if (!rn_merge_source_has_row(s))
             continue;
         if (best) {
-            rc = rn_client_query_compare(q, rn_merge_source_row(s),
-                                         rn_merge_source_row(best), &order,
-                                         error);
+            rc = compare(q, rn_merge_source_row(s), rn_merge_source_row(best),
+                         &order, error);
         }
         if (order < 0)
             best = s;

@@ -1,8 +1,13 @@
 /* query.c -- a query over several ranges; see query.h. */
-#include "client/query/own.h"
+#include "client/query/query.h"
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "client/query/fetch.h"
+#include "client/query/merge.h"
+#include "client/query/state.h"
+#include "client/query/token.h"
+#include "client/query/whole.h"
 
 enum {
     TEXT_MAX = 2 << 20,
@@ -173,8 +178,9 @@ void rn_rows_release(struct rn_rows *rows)
 
 /* ---- rows out ------------------------------------------------------------ */
 
-enum rn_code rn_client_query_see(struct rn_client_query *q, struct rn_view text,
-                                 bool *is_new)
+/* Adds to the seen set. */
+static enum rn_code see(struct rn_client_query *q, struct rn_view text,
+                        bool *is_new)
 {
     struct rn_hash128 h = rn_hash128(text, q->fingerprint);
     struct rn_row_mark mark;
@@ -200,7 +206,7 @@ static enum rn_code is_distinct(struct rn_client_query *q,
     if (rc)
         return rc;
     if (q->plan.distinct == RN_DISTINCT_ALL)
-        return rn_client_query_see(q, rn_buf_view(&q->scratch), out);
+        return see(q, rn_buf_view(&q->scratch), out);
     *out = !rn_view_eq(rn_buf_view(&q->scratch), rn_buf_view(&q->last_row));
     if (!*out)
         return RN_OK;
@@ -264,7 +270,7 @@ static enum rn_code note(struct rn_client_query *q,
 
     *is_new = true;
     if (q->plan.is_ranked)
-        return rn_client_query_see(q, rn_json_text(keys.j, keys.at), is_new);
+        return see(q, rn_json_text(keys.j, keys.at), is_new);
     rn_buf_clear(&q->after);
     return rn_merge_item_print(keys, &q->after);
 }

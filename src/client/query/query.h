@@ -74,4 +74,15 @@ runnel_code rn_client_query_next(struct rn_client_query *q,
                                  struct rn_rows *rows, bool *over,
                                  runnel_error *error) RUNNEL_CHECK;
 
+/* ---- for the files of this folder ---------------------------------------- */
+
+/* Passes a row through DISTINCT, OFFSET, TOP and LIMIT, and prints it if it
+ * comes out. */
+runnel_code rn_client_query_emit(struct rn_client_query *q,
+                                 struct rn_merge_item row, struct rn_rows *out,
+                                 runnel_error *error) RUNNEL_CHECK;
+
+/* Frees all sources. */
+void rn_client_query_drop_sources(struct rn_client_query *q);
+
 #endif

@@ -4,8 +4,12 @@
  * query is limited to: that is the scope that the official SDKs use unless told
  * otherwise.  Then the best rows by each score are fetched, and fused.
  */
-#include "client/query/own.h"
+#include "client/query/rank.h"
 
+#include "client/query/fetch.h"
+#include "client/query/query.h"
+#include "client/query/state.h"
+#include "client/query/whole.h"
 #include "json/print.h"
 
 #include <stdlib.h>

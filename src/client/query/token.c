@@ -1,23 +1,11 @@
-/* token.c -- the continuation of a query, as text:
- *
- *   rnq2.<checksum>. and, in base64url without padding,
- *   {"query":"<fingerprint>","skip":n,"take":n,"last":"...",
- *    "seen":"<base64url>","after":[{"item":v}...],
- *    "at":[{"min":"","max":"1F","from":"<continuation>","items":[...],
- *           "rid":"...","rows":n}]}
- *
- * `last` is the row last returned of an ordered DISTINCT.  `seen` has 16 bytes
- * for each row that must not be returned again; null: there are too many.
- * `after` has the keys of the result last returned, of a query that is computed
- * again; the others have `at`: the sources that are not over, in order.  `from`
- * fetches the page that a source is in, and `items` and `rid` are of the row
- * last taken from it, which was the `rows`-th with that rid; or, if rows behind
- * that one were taken from other sources, only `items`, of the last of these.
- */
-#include "client/query/own.h"
+/* token.c -- the continuation of a query; see token.h. */
+#include "client/query/token.h"
 
 #include "base/base64.h"
 #include "base/hash.h"
+#include "client/query/fetch.h"
+#include "client/query/query.h"
+#include "client/query/state.h"
 #include "json/print.h"
 
 #include <inttypes.h>

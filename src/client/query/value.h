@@ -17,6 +17,13 @@ struct rn_merge_item {
     uint32_t at;
 };
 
+/* The member of an object with that name, or undefined. */
+static inline struct rn_merge_item rn_merge_item_member(struct rn_merge_item of,
+                                                        struct rn_view name)
+{
+    return (struct rn_merge_item){ of.j, rn_json_find(of.j, of.at, name) };
+}
+
 /* Appends a text that is equal for equal values and differs for others: members
  * sorted by name, numbers by value, no unnecessary escapes.  Nothing for
  * undefined. */

@@ -1,7 +1,11 @@
 /* whole.c -- queries that need all rows before the first result: groups,
  * aggregates, counts of distinct values, and orders without an index. */
-#include "client/query/own.h"
+#include "client/query/whole.h"
 
+#include "client/query/fetch.h"
+#include "client/query/merge.h"
+#include "client/query/rank.h"
+#include "client/query/state.h"
 #include "json/print.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
-/* cursor_own.h -- between the files of the cursor. */
-#ifndef RN_CLIENT_FEED_CURSOR_OWN_H
-#define RN_CLIENT_FEED_CURSOR_OWN_H
+/* cursor_parts.h -- the state of a cursor, and its parts: made from a token or
+ * a scope, replaced after splits and merges, printed as a token. */
+#ifndef RN_CLIENT_FEED_CURSOR_PARTS_H
+#define RN_CLIENT_FEED_CURSOR_PARTS_H
 
 #include "client/feed/cursor.h"
 #include "client/feed/reader.h"
@@ -45,8 +46,6 @@ struct rn_feed_cursor {
     struct rn_buf token;
 };
 
-/* ---- cursor_parts.c ------------------------------------------------------ */
-
 /* Parts as the token or the scope has them. */
 runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
                                    runnel_error *error);
@@ -60,6 +59,7 @@ runnel_code rn_feed_cursor_print(struct rn_feed_cursor *c, runnel_error *error);
  * RUNNEL_NOT_FOUND, for good, if it was deleted and created anew. */
 runnel_code rn_feed_cursor_check_rid(struct rn_feed_cursor *c, const char *rid,
                                      runnel_error *error);
+/* Frees all parts. */
 void rn_feed_cursor_drop(struct rn_feed_cursor *c);
 
 #endif
