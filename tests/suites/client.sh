@@ -75,6 +75,10 @@ done
 
 DESTDIR=$work cmake --install "$release" --prefix /opt/rn >"$work/installed" 2>&1
 sdk_report $? 'the library is installed'
+find "$work" -path "$work/opt/rn" -prune -o -name '*runnel*' -print >"$work/out"
+[ ! -s "$work/out" ] && grep -q ^ExecStart=/opt/rn/bin/runnel \
+    "$work/opt/rn/lib/systemd/system/runnel.service"
+sdk_report $? 'a prefix given at the installation holds for all of it'
 PKG_CONFIG_PATH=$(dirname "$(find "$work/opt" -name runnel.pc)")
 export PKG_CONFIG_PATH
 libdir=$(dirname "$PKG_CONFIG_PATH")
@@ -82,8 +86,7 @@ link_shared()
 {
     local flags
 
-    flags=$(pkg-config --define-variable=prefix="$work/opt/rn" --cflags \
-        --libs runnel) &&
+    flags=$(pkg-config --cflags --libs runnel) &&
         # shellcheck disable=SC2086
         cc -std=c17 -Wall -Wextra -Werror "$root/examples/crud.c" $flags \
             -o "$work/shared"
@@ -91,12 +94,9 @@ link_shared()
 link_shared
 sdk_report $? 'a program compiles with what pkg-config says'
 cp "$root/examples/first.c" "$work"
-sed "s|^prefix=.*|prefix=$work/opt/rn|" "$PKG_CONFIG_PATH/runnel.pc" \
-    >"$work/runnel.pc"
 (
     cd "$work" &&
-        PKG_CONFIG_PATH=$work \
-            sh -c "$(sed -n '/^cc -o printer/p' "$root/docs/processor.md")" &&
+        sh -c "$(sed -n '/^cc -o printer/p' "$root/docs/processor.md")" &&
         LD_LIBRARY_PATH=$libdir ldd printer | grep -q "librunnel.*$libdir"
 )
 sdk_report $? 'the command of docs/processor.md compiles the first program'
