@@ -102,23 +102,32 @@ static void narrow(struct rn_epk_range *epks, const struct rn_epk_range *to)
         epks->max = epks->min; /* the intersection is empty */
 }
 
-static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
+enum rn_code rn_context_epks(struct rn_context *x, struct rn_epk_range *out,
+                             bool *found)
 {
     struct rn_view start = rn_context_header(x, RN_HEADER_START_EPK);
     struct rn_view end = rn_context_header(x, RN_HEADER_END_EPK);
-    struct rn_epk_range given = rn_epk_all;
     enum rn_code rc = RN_OK;
 
-    if (!start.at && !end.at)
-        return RN_OK;
+    *found = start.at || end.at;
+    *out = rn_epk_all;
     if (start.at)
-        rc = rn_epk_parse(start, &given.min, &x->err);
+        rc = rn_epk_parse(start, &out->min, &x->err);
     if (!rc && end.len)
-        rc = rn_epk_parse(end, &given.max, &x->err);
-    if (!rc && rn_epk_compare(&given.max, &given.min) < 0)
+        rc = rn_epk_parse(end, &out->max, &x->err);
+    if (!rc && rn_epk_compare(&out->max, &out->min) < 0)
         rc = rn_fail(&x->err, RN_BAD_REQUEST,
                      "x-ms-end-epk lies before x-ms-start-epk");
-    if (!rc)
+    return rc;
+}
+
+static enum rn_code read_epks(struct rn_context *x, struct rn_epk_range *epks)
+{
+    struct rn_epk_range given;
+    bool found;
+    enum rn_code rc = rn_context_epks(x, &given, &found);
+
+    if (!rc && found)
         narrow(epks, &given);
     return rc;
 }

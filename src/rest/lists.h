@@ -10,6 +10,10 @@
 enum rn_code rn_context_scope(struct rn_context *x,
                               struct rn_documents_scan *scan) RN_CHECK;
 enum rn_code rn_context_count(struct rn_context *x, size_t *out) RN_CHECK;
+/* The interval of EPKs that the headers name; *found is false if they name
+ * none. */
+enum rn_code rn_context_epks(struct rn_context *x, struct rn_epk_range *out,
+                             bool *found) RN_CHECK;
 /* The number of the container, user or database whose documents or objects are
  * listed; 0: the account.  Continuations contain it, because a position in one
  * is invalid in another. */

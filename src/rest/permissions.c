@@ -13,6 +13,7 @@
  *
  * With a partition key it allows the same for documents of that key, and
  * reading the container and its ranges, which clients need, and nothing else.
+ * A query or feed may name the key by the interval of its EPKs.
  * A permission for a document or a script allows nothing on any other.  The
  * account may be read with any token.
  */
@@ -21,6 +22,7 @@
 #include "rest/auth.h"
 #include "rest/context.h"
 #include "rest/handlers.h"
+#include "rest/lists.h"
 #include "rest/objects.h"
 #include "rest/route.h"
 
@@ -184,8 +186,47 @@ static bool is_its_key(const struct rn_context *x)
     return rn_pk_eq(&head, mine);
 }
 
+/* The Python SDK ends the interval of a key at the EPK plus one, as a big
+ * number. */
+static void add_one(struct rn_epk *e)
+{
+    size_t i = e->len;
+
+    while (i > 0 && ++e->bytes[i - 1] == 0)
+        i--;
+}
+
+/* Does a query or a feed name the permission's key by an interval of EPKs?
+ * Then the key itself takes effect, because different keys may share an EPK. */
+static bool takes_its_interval(struct rn_context *x,
+                               const struct rn_container *c)
+{
+    struct rn_epk_range asked, mine;
+    struct rn_pk pk = x->permission.pk;
+    struct rn_epk after;
+    bool found = false;
+
+    if (x->has_pk || x->link.kind != RN_KIND_DOCUMENT || !x->link.is_list ||
+        x->route->traits & RN_ROUTE_WRITES)
+        return false;
+    if (rn_pkdef_fit_prefix(&c->pkdef, &pk, NULL) ||
+        rn_context_epks(x, &asked, &found) || !found)
+        return false;
+    rn_epk_range_of(&c->pkdef, &pk, &mine);
+    after = mine.min;
+    add_one(&after);
+    if (pk.count == c->pkdef.count && rn_epk_compare(&mine.max, &after) < 0)
+        mine.max = after;
+    if (rn_epk_compare(&asked.min, &mine.min) < 0 ||
+        rn_epk_compare(&asked.max, &mine.max) > 0)
+        return false;
+    x->pk = pk;
+    x->has_pk = true;
+    return true;
+}
+
 /* Does the request stay within the permission's key, if it has one? */
-static bool is_in_key(const struct rn_context *x)
+static bool is_in_key(struct rn_context *x, const struct rn_container *c)
 {
     bool writes = x->route->traits & RN_ROUTE_WRITES;
 
@@ -194,7 +235,8 @@ static bool is_in_key(const struct rn_context *x)
     if (x->link.kind == RN_KIND_RANGE ||
         (x->link.kind == RN_KIND_CONTAINER && !x->link.is_key_delete))
         return !writes;
-    return is_its_key(x) || x->route->run == rn_rest_query_plan;
+    return is_its_key(x) || x->route->run == rn_rest_query_plan ||
+           takes_its_interval(x, c);
 }
 
 /* The requested document, by its id and its rid.  False if it does not
@@ -272,12 +314,11 @@ enum rn_code rn_permission_check(struct rn_context *x)
         return RN_OK;
     allowed = x->permission.mode >= need &&
               (rn_kind_owner(x->link.kind) == RN_KIND_CONTAINER ||
-               (x->link.kind == RN_KIND_CONTAINER && !x->link.is_list)) &&
-              is_in_key(x);
+               (x->link.kind == RN_KIND_CONTAINER && !x->link.is_list));
     if (allowed)
         container = rn_rest_find_container(x->rest, &x->link);
     allowed = container && rn_rid_eq(container->rid, x->grant.container) &&
-              is_same(x, container);
+              is_in_key(x, container->container) && is_same(x, container);
     rn_object_release(container);
     return allowed ? RN_OK : refuse(x);
 }

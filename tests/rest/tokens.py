@@ -320,3 +320,64 @@ def _():
         assert "not supported" in refused.json["message"] and \
             why in refused.json["message"], refused.body
     server.end()
+
+
+@case("a token for a partition key reads what names it by the interval of its "
+      "EPKs, and no other interval")
+def _():
+    """The Python SDK reads a key's feed, and the queries of a prefix, so."""
+    server = Server()
+    client, _token = prepare(server)
+    client.must(201, "POST", "/dbs/d/colls", {"id": "h", "partitionKey": {
+        "paths": ["/a", "/b"], "kind": "MultiHash", "version": 2}})
+    client.must(201, "POST", "/dbs/d/colls", {"id": "s", "partitionKey": {
+        "paths": ["/pk"], "kind": "Hash", "version": 2}})
+    for pk in ("1", "x"):
+        client.must(201, "POST", "/dbs/d/colls/s/docs", {"id": "1", "pk": pk},
+                    pk=[pk])
+        for a in ("Redmond", "y"):
+            client.must(201, "POST", "/dbs/d/colls/h/docs",
+                        {"id": "1", "a": a, "b": pk}, pk=[a, pk])
+    one = "3C80B1B7310BB39F29CC4EA05BDD461"  # and E: the EPK of "1"
+    town = "01620B162169497AFD85FA66E99F7376"
+
+    def grant(id, key):
+        return Client(server, token=client.must(201, "POST", P, {
+            "id": id + str(len(key)), "permissionMode": "Read",
+            "resource": "dbs/d/colls/" + id,
+            "resourcePartitionKey": key}).json["_token"])
+
+    def check(holder, id, start, end, count):
+        """count is None: it is refused."""
+        epks = {"x_ms_start_epk": start, "x_ms_end_epk": end,
+                "x_ms_documentdb_partitionkeyrangeid": "0",
+                "x_ms_read_key_type": "EffectivePartitionKeyRange"}
+        docs = f"/dbs/d/colls/{id}/docs"
+        for got in (holder.ask("GET", docs, **epks),
+                    holder.ask("GET", docs, a_im="Incremental feed", **epks),
+                    holder.ask("POST", docs, "SELECT * FROM c", query=True,
+                               **epks)):
+            equal((got.status, (got.json or {}).get("_count")),
+                  (403, None) if count is None else (200, count))
+
+    mine = grant("s", ["1"])
+    check(mine, "s", one + "E", one + "F", 1)
+    check(mine, "s", one.lower() + "e", one + "F", 1)
+    check(mine, "s", one + "E", one + "E00", 1)
+    for start, end in ((one + "D", one + "F"), (one + "E", one + "F00"),
+                       (one + "F", one + "G"), ("", one + "F"),
+                       (one + "E", ""), (one + "E", "FF"), ("", ""), ("x", "y"),
+                       (one + "F", one + "E")):
+        check(mine, "s", start, end, None)
+    mine.must(403, "POST", "/dbs/d/colls/s/docs", {"id": "2", "pk": "1"},
+              x_ms_start_epk=one + "E", x_ms_end_epk=one + "F")
+    mine.must(403, "GET", "/dbs/d/colls/s/docs/1", x_ms_start_epk=one + "E",
+              x_ms_end_epk=one + "F")
+    mine = grant("h", ["Redmond"])
+    check(mine, "h", town, town + "FF", 2)
+    check(mine, "h", town + one + "E", town + one + "F", 1)
+    check(mine, "h", town, town[:-1] + "7", None)
+    mine = grant("h", ["Redmond", "1"])
+    check(mine, "h", town + one + "E", town + one + "F", 1)
+    check(mine, "h", town, town + "FF", None)
+    server.end()
