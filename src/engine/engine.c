@@ -178,3 +178,8 @@ int64_t rn_engine_now(struct rn_engine *e)
 {
     return rn_wall_ms(e->env) / 1000;
 }
+
+int64_t rn_engine_now_us(struct rn_engine *e)
+{
+    return rn_wall_ms(e->env) * 1000;
+}

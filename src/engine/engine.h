@@ -53,6 +53,8 @@ void rn_engine_clock_turned(struct rn_engine *e);
 
 /* Seconds since 1970, for _ts and expiry. */
 int64_t rn_engine_now(struct rn_engine *e);
+/* The same clock in microseconds, for queries. */
+int64_t rn_engine_now_us(struct rn_engine *e);
 
 /* The completion of a write.  Embedded in the caller's own struct; `call` may
  * release it.  Thread: committer; must not block. */

@@ -296,6 +296,25 @@ def _():
     server.end()
 
 
+@case("queries and patch conditions take the time from the clock of _ts")
+def _():
+    server, client, _made = prepare()
+    client.must(200, "POST", "/_runnel/clock", {"advanceMs": 86400 * 1000})
+    made = client.must(201, "POST", D, {"id": "t", "pk": "p"}, pk=["p"]).json
+    [now] = client.must(200, "POST", D, "SELECT VALUE GetCurrentTimestamp()",
+                        query=True).json["Documents"]
+    assert 0 <= now / 1000 - made["_ts"] < 600, (now, made)
+    [seconds] = client.must(
+        200, "POST", D, "SELECT VALUE DateTimeDiff('s', TimestampToDateTime("
+        "c._ts * 1000), GetCurrentDateTime()) FROM c WHERE c.id = 't'",
+        query=True).json["Documents"]
+    assert 0 <= seconds < 600, seconds
+    young = "FROM c WHERE c._ts * 1000 > GetCurrentTimestamp() - 600000"
+    client.must(200, "PATCH", D + "/t", {"condition": young, "operations": [
+        {"op": "set", "path": "/n", "value": 1}]}, pk=["p"])
+    server.end()
+
+
 # What .NET's LINQ, EF Core and Spring Data make of programs.
 LINQ, NET, SPRING = "SELECT VALUE root FROM root", "root c", "FROM ROOT r"
 WRAPPED = [(D, "Documents", text, wanted, values) for text, wanted, values in (

@@ -80,7 +80,7 @@ static enum rn_code run_once(struct explained *e, bool no_order)
     struct rn_sink sink = { e, count_row };
     struct rn_query_limits limits = {
         .steps = STEPS_MAX,
-        .now_us = rn_wall_ms(x->rest->opts.env) * 1000,
+        .now_us = rn_engine_now_us(x->rest->engine),
         .resume = e->asked.resume,
         .is_late = is_late,
         .clock = e,

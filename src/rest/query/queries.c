@@ -221,7 +221,7 @@ static enum rn_code compute_page(struct rn_query_page *p)
     enum rn_code rc;
 
     p->held = 0;
-    p->limits.now_us = rn_wall_ms(x->rest->opts.env) * 1000;
+    p->limits.now_us = rn_engine_now_us(x->rest->engine);
     p->limits.resume = p->asked.resume;
     p->limits.steps = STEPS_MAX;
     p->limits.memory_bytes = MEMORY_MAX;
