@@ -32,11 +32,13 @@ static void fail(struct dotnet_peer *p)
 
 /* ---- containers ---------------------------------------------------------- */
 
+/* "": the database. */
 static void container_ask(struct dotnet_peer *p, const char *name)
 {
     char path[DOTNET_PATH_MAX];
 
-    snprintf(path, sizeof(path), "/dbs/%s/colls/%s", p->o.db, name);
+    snprintf(path, sizeof(path), "/dbs/%s%s%s", p->o.db,
+             name[0] ? "/colls/" : "", name);
     dotnet_call_begin(&p->call, "GET", path);
     dotnet_call_send(&p->call);
 }
@@ -68,8 +70,12 @@ void dotnet_boot_names(struct dotnet_peer *p)
                 rn_rid_print(rn_rid_database(rid.database), text));
     snprintf(p->base, sizeof(p->base), "%s%s_%s_%s", p->o.processor,
              p->o.account, p->db_rid, p->source_rid);
-    snprintf(p->source_map.path, DOTNET_PATH_MAX, "/dbs/%s/colls/%s/pkranges",
-             p->db_rid, p->source_rid);
+    if (dotnet_is_v2(p))
+        snprintf(p->source_map.path, DOTNET_PATH_MAX,
+                 "/dbs/%s/colls/%s/pkranges", p->o.db, p->o.source);
+    else
+        snprintf(p->source_map.path, DOTNET_PATH_MAX,
+                 "/dbs/%s/colls/%s/pkranges", p->db_rid, p->source_rid);
     snprintf(p->lease_map.path, DOTNET_PATH_MAX, "/dbs/%s/colls/%s/pkranges",
              p->db_rid, p->leases_rid);
 }
@@ -100,8 +106,26 @@ static bool container_step(struct dotnet_peer *p)
         p->at = MAIN_LEASES;
     } else {
         dotnet_boot_names(p);
-        p->at = MAIN_MODE;
+        p->at = dotnet_is_v2(p) ? MAIN_CACHE : MAIN_MODE;
     }
+    return true;
+}
+
+/* What version 2 asks besides: the database, and the lease container again. */
+static bool more_step(struct dotnet_peer *p)
+{
+    bool is_first = p->at == MAIN_DATABASE;
+    int status;
+
+    if (p->call.state == CALL_IDLE) {
+        container_ask(p, is_first ? "" : p->o.leases);
+        return true;
+    }
+    if (!dotnet_call_take(&p->call, &status))
+        return false;
+    p->at = is_first ? MAIN_SOURCE : MAIN_MARKER;
+    if (status != 200)
+        fail(p);
     return true;
 }
 
@@ -156,8 +180,10 @@ static void mark_start(struct dotnet_peer *p)
 
 static void mark_answered(struct dotnet_peer *p, int status)
 {
-    if (p->at == MAIN_MARKER) {
-        /* Whatever is not 200 counts as "not initialised". */
+    bool is_v2 = dotnet_is_v2(p);
+
+    if (p->at == MAIN_MARKER && (!is_v2 || status == 200 || status == 404)) {
+        /* Version 3: whatever is not 200 counts as "not initialised". */
         p->at = status == 200 ? MAIN_OWN : MAIN_LOCK;
     } else if (p->at == MAIN_LOCK && status == 201) {
         dotnet_copy(p->lock_etag, sizeof(p->lock_etag),
@@ -169,7 +195,8 @@ static void mark_answered(struct dotnet_peer *p, int status)
     } else if (p->at == MAIN_LOCK && status == 409) {
         p->due_ns = rn_mono_ns(p->env) + LOCK_WAIT_MS * INT64_C(1000000);
         p->at = MAIN_LOCK_HELD;
-    } else if (p->at == MAIN_MARK && status == 201) {
+    } else if (p->at == MAIN_MARK &&
+               (status == 201 || (is_v2 && status == 409))) {
         p->at = MAIN_UNLOCK;
     } else if (p->at == MAIN_UNLOCK) {
         p->has_lock = false;
@@ -178,7 +205,7 @@ static void mark_answered(struct dotnet_peer *p, int status)
         else
             p->at = MAIN_OWN;
     } else {
-        fail(p); /* also 409 for the marker */
+        fail(p); /* version 3: also 409 for the marker */
     }
 }
 
@@ -198,28 +225,18 @@ static bool mark_step(struct dotnet_peer *p)
 
 /* ---- leases that are missing --------------------------------------------- */
 
-static bool is_parent(const char *parents, const char *id)
-{
-    char part[32];
-
-    snprintf(part, sizeof(part), "%s,", id);
-    for (const char *at = parents; (at = strstr(at, part)) != NULL; at++) {
-        if (at == parents || at[-1] == ',')
-            return true;
-    }
-    return false;
-}
-
 static bool is_covered(const struct dotnet_peer *p,
                        const struct dotnet_range *r)
 {
+    bool is_v2 = dotnet_is_v2(p);
+
     for (size_t i = 0; i < p->lease_count; i++) {
         const struct dotnet_lease *l = &p->leases[i];
 
-        if (l->version == 0 &&
-            (strcmp(l->token, r->id) == 0 || is_parent(r->parents, l->token)))
+        if (l->version == 0 && (strcmp(l->token, r->id) == 0 ||
+                                (!is_v2 && dotnet_map_is_parent(r, l->token))))
             return true;
-        if (l->version == 1 &&
+        if (l->version == 1 && !is_v2 &&
             (strcmp(l->min, r->min) == 0 || strcmp(l->max, r->max) == 0))
             return true;
     }
@@ -249,7 +266,7 @@ static bool create_next(struct dotnet_peer *p)
     dotnet_copy(lease.mode, sizeof(lease.mode),
                 rn_view_text(p->o.mode ? p->o.mode : "Incremental Feed"));
     dotnet_call_create(&p->call, lease.id, true);
-    dotnet_lease_print(&lease, &p->call.body);
+    dotnet_print(p, &lease, &p->call.body);
     dotnet_call_send(&p->call);
     return true;
 }
@@ -309,6 +326,9 @@ bool dotnet_boot_step(struct dotnet_peer *p)
     case MAIN_SOURCE:
     case MAIN_LEASES:
         return container_step(p);
+    case MAIN_DATABASE:
+    case MAIN_CACHE:
+        return more_step(p);
     case MAIN_MODE:
         return list_step(p, MAIN_MARKER);
     case MAIN_MARKER:

@@ -110,7 +110,8 @@ static int64_t retry_ms(const struct dotnet_call *c)
                                                                            : -1;
     if (c->x.status == 429 && c->tries <= THROTTLED_MAX)
         return after.at ? strtol(after.at, NULL, 10) : 100;
-    if (c->x.status == 449 && c->tries <= RETRY_WITH_MAX)
+    if (c->x.status == 449 && c->tries <= RETRY_WITH_MAX &&
+        !dotnet_is_v2(c->peer))
         return 10 * (int64_t)c->tries;
     if (c->x.status == 410 && !c->is_feed && c->tries < UNANSWERED_MAX)
         return 100;
@@ -159,14 +160,21 @@ void dotnet_call_lease(struct dotnet_call *c, const char *method,
     key_header(c, key);
 }
 
+void dotnet_leases_path(const struct dotnet_peer *p, char *out)
+{
+    bool is_v2 = dotnet_is_v2(p);
+
+    snprintf(out, DOTNET_PATH_MAX, "/dbs/%s/colls/%s/docs",
+             is_v2 ? p->db_rid : p->o.db, is_v2 ? p->leases_rid : p->o.leases);
+}
+
 void dotnet_call_create(struct dotnet_call *c, const char *key, bool is_minimal)
 {
-    const struct dotnet_options *o = &c->peer->o;
     char path[DOTNET_PATH_MAX];
 
-    snprintf(path, sizeof(path), "/dbs/%s/colls/%s/docs", o->db, o->leases);
+    dotnet_leases_path(c->peer, path);
     dotnet_call_begin(c, "POST", path);
     key_header(c, key);
-    if (is_minimal)
+    if (is_minimal && !dotnet_is_v2(c->peer))
         dotnet_call_header(c, RN_HEADER_PREFER, "return=minimal");
 }

@@ -26,19 +26,26 @@ static void ask(struct dotnet_map *m)
     struct dotnet_call *c = &m->call;
 
     dotnet_call_begin(c, "GET", m->path);
+    m->is_busy = true;
+    if (dotnet_is_v2(c->peer)) {
+        dotnet_call_header(c, RN_HEADER_MAX_ITEM_COUNT, "100");
+        dotnet_call_header(c, RN_HEADER_IS_QUERY, "True");
+        dotnet_call_header(c, RN_HEADER_CROSS_PARTITION, "False");
+        dotnet_call_send(c);
+        return;
+    }
     dotnet_call_header(c, RN_HEADER_A_IM, "Incremental Feed");
     dotnet_call_header(c, RN_HEADER_MAX_ITEM_COUNT, "-1");
     if (m->etag[0])
         dotnet_call_header(c, RN_HEADER_IF_NONE_MATCH, m->etag);
     dotnet_call_send(c);
-    m->is_busy = true;
 }
 
 uint64_t dotnet_map_refresh(struct dotnet_map *m)
 {
     if (!m->is_busy) {
-        memcpy(m->fresh, m->ranges, m->count * sizeof(m->ranges[0]));
-        m->fresh_count = m->count;
+        m->fresh_count = dotnet_is_v2(m->call.peer) ? 0 : m->count;
+        memcpy(m->fresh, m->ranges, m->fresh_count * sizeof(m->ranges[0]));
         ask(m);
     }
     return m->rounds;
@@ -112,17 +119,19 @@ static void answer_read(struct dotnet_map *m)
 
 bool dotnet_map_step(struct dotnet_map *m)
 {
+    bool is_v2 = dotnet_is_v2(m->call.peer);
     int status;
 
     if (!m->is_busy || !dotnet_call_take(&m->call, &status))
         return false;
-    if (status == 200) {
+    if (status == 200)
         answer_read(m);
+    if (status == 200 && !is_v2) {
         ask(m);
         return true;
     }
-    m->has_failed = status != 304;
-    if (status == 304) {
+    m->has_failed = status != (is_v2 ? 200 : 304);
+    if (!m->has_failed) {
         memcpy(m->ranges, m->fresh, m->fresh_count * sizeof(m->ranges[0]));
         m->count = m->fresh_count;
         m->is_loaded = true;
@@ -132,6 +141,18 @@ bool dotnet_map_step(struct dotnet_map *m)
     m->is_busy = false;
     m->rounds++;
     return true;
+}
+
+bool dotnet_map_is_parent(const struct dotnet_range *range, const char *id)
+{
+    char part[DOTNET_TOKEN_MAX + 2];
+
+    snprintf(part, sizeof(part), "%s,", id);
+    for (const char *at = range->parents; (at = strstr(at, part)); at++) {
+        if (at == range->parents || at[-1] == ',')
+            return true;
+    }
+    return false;
 }
 
 const struct dotnet_range *dotnet_map_find(const struct dotnet_map *m,

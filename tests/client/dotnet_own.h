@@ -45,6 +45,8 @@ bool dotnet_call_take(struct dotnet_call *c, int *status);
 /* The etag of the answer, or "". */
 const char *dotnet_call_etag(const struct dotnet_call *c);
 
+/* Where leases are listed and created; version 2 names it by its rid. */
+void dotnet_leases_path(const struct dotnet_peer *p, char *out);
 /* A request for one document of the lease container. */
 void dotnet_call_lease(struct dotnet_call *c, const char *method,
                        const char *id, const char *key);
@@ -74,6 +76,8 @@ uint64_t dotnet_map_refresh(struct dotnet_map *m);
 bool dotnet_map_step(struct dotnet_map *m);
 const struct dotnet_range *dotnet_map_find(const struct dotnet_map *m,
                                            const char *id);
+/* Did the range come of that one? */
+bool dotnet_map_is_parent(const struct dotnet_range *range, const char *id);
 /* The ranges that overlap an interval: the first, and how many follow each
  * other. */
 size_t dotnet_map_overlap(const struct dotnet_map *m, const char *min,
@@ -107,6 +111,7 @@ struct dotnet_update {
     char continuation[DOTNET_TEXT_MAX];
     char properties[DOTNET_PROPERTIES_MAX];
     unsigned tries;
+    bool is_expired; /* the owner seems to be dead */
 };
 
 /* `lease` is the copy in memory; `continuation` of a checkpoint. */
@@ -194,6 +199,8 @@ enum dotnet_main_state {
     MAIN_TAKE,
     MAIN_SLEEP,
     MAIN_OVER,
+    MAIN_DATABASE, /* version 2 begins here */
+    MAIN_CACHE,    /* ... and reads the lease container twice */
 };
 
 enum dotnet_listing_state { LIST_IDLE, LIST_PLAN, LIST_RANGES, LIST_QUERY };
@@ -227,6 +234,14 @@ struct dotnet_peer {
     struct dotnet_update touch;    /* of a lease that it works on already */
 };
 
+static inline bool dotnet_is_v2(const struct dotnet_peer *p)
+{
+    return p->o.version == 2;
+}
+
+/* Prints a lease in the form of the host's version. */
+void dotnet_print(const struct dotnet_peer *p, const struct dotnet_lease *lease,
+                  struct rn_buf *out);
 /* Names what is derived from the rids of the containers. */
 void dotnet_boot_names(struct dotnet_peer *p);
 /* start, until it runs; then pass by pass.  True if it moved. */

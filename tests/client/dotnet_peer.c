@@ -12,17 +12,48 @@ static const int64_t ms_ns = 1000000;
 
 /* ---- listing ------------------------------------------------------------- */
 
-/* The library puts the prefix into the text of the query. */
+void dotnet_print(const struct dotnet_peer *p, const struct dotnet_lease *lease,
+                  struct rn_buf *out)
+{
+    if (dotnet_is_v2(p))
+        dotnet_lease_print_v2(lease, out);
+    else
+        dotnet_lease_print(lease, out);
+}
+
+static void prefix_print(const struct dotnet_peer *p, struct rn_json_out *o)
+{
+    char text[DOTNET_ID_MAX + 2];
+
+    snprintf(text, sizeof(text), "%s..", p->base);
+    rn_json_out_key(o, RN_LIT("parameters"));
+    rn_json_out_array_begin(o);
+    rn_json_out_object_begin(o);
+    rn_json_out_key(o, RN_LIT("name"));
+    rn_json_out_string(o, RN_LIT("@PartitionLeasePrefix"));
+    rn_json_out_key(o, RN_LIT("value"));
+    rn_json_out_string(o, rn_view_text(text));
+    rn_json_out_object_end(o);
+    rn_json_out_array_end(o);
+}
+
+/* Version 3 puts the prefix into the text of the query. */
 static void query_print(struct dotnet_peer *p)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&p->call.body);
     char text[DOTNET_ID_MAX + 80];
 
-    snprintf(text, sizeof(text),
-             "SELECT * FROM c WHERE STARTSWITH(c.id, '%s..')", p->base);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("query"));
-    rn_json_out_string(&o, rn_view_text(text));
+    if (dotnet_is_v2(p)) {
+        rn_json_out_string(&o, RN_LIT("SELECT * FROM c WHERE STARTSWITH(c.id, "
+                                      "@PartitionLeasePrefix)"));
+        prefix_print(p, &o);
+    } else {
+        snprintf(text, sizeof(text),
+                 "SELECT * FROM c WHERE STARTSWITH(c.id, '%s..')", p->base);
+        rn_json_out_string(&o, rn_view_text(text));
+    }
     rn_json_out_object_end(&o);
     if (rn_json_out_finish(&o))
         abort();
@@ -32,7 +63,7 @@ static void query_begin(struct dotnet_peer *p)
 {
     char path[DOTNET_PATH_MAX];
 
-    snprintf(path, sizeof(path), "/dbs/%s/colls/%s/docs", p->o.db, p->o.leases);
+    dotnet_leases_path(p, path);
     dotnet_call_begin(&p->call, "POST", path);
     p->call.is_read = true;
     query_print(p);
@@ -49,9 +80,11 @@ static void plan_send(struct dotnet_peer *p)
 static void query_send(struct dotnet_peer *p)
 {
     query_begin(p);
-    dotnet_call_header(&p->call, RN_HEADER_MAX_ITEM_COUNT, "1000");
-    dotnet_call_header(&p->call, RN_HEADER_RANGE_ID,
-                       p->lease_map.ranges[p->list_at].id);
+    if (!dotnet_is_v2(p)) {
+        dotnet_call_header(&p->call, RN_HEADER_MAX_ITEM_COUNT, "1000");
+        dotnet_call_header(&p->call, RN_HEADER_RANGE_ID,
+                           p->lease_map.ranges[p->list_at].id);
+    }
     dotnet_call_header(&p->call, RN_HEADER_IS_QUERY, "True");
     dotnet_call_header(&p->call, RN_HEADER_CROSS_PARTITION, "True");
     dotnet_call_send(&p->call);
@@ -103,13 +136,17 @@ bool dotnet_list_step(struct dotnet_peer *p, bool *ok)
         return false;
     if (status != 200)
         return listed(p, false, ok);
+    if (p->listing == LIST_PLAN && dotnet_is_v2(p)) {
+        query_send(p); /* the gateway asks all ranges */
+        return false;
+    }
     if (p->listing == LIST_PLAN) {
         p->listing = LIST_RANGES;
         p->round = m->is_loaded ? 0 : dotnet_map_refresh(m);
         return dotnet_list_step(p, ok);
     }
     leases_read(p);
-    if (++p->list_at == m->count)
+    if (dotnet_is_v2(p) || ++p->list_at == m->count)
         return listed(p, true, ok);
     query_send(p);
     return false;
@@ -159,6 +196,22 @@ static bool take_step(struct dotnet_peer *p)
     return true;
 }
 
+/* The order in which version 2 takes leases. */
+static void unowned_first(struct dotnet_peer *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->lease_count; i++) {
+        struct dotnet_lease l = p->leases[i];
+
+        if (l.owner[0])
+            continue;
+        memmove(&p->leases[n + 1], &p->leases[n],
+                (i - n) * sizeof(p->leases[0]));
+        p->leases[n++] = l;
+    }
+}
+
 bool dotnet_pass_step(struct dotnet_peer *p)
 {
     bool ok;
@@ -177,6 +230,8 @@ bool dotnet_pass_step(struct dotnet_peer *p)
         sleep_until_next(p);
         return true;
     }
+    if (dotnet_is_v2(p))
+        unowned_first(p);
     p->pick_at = 0;
     p->pick_count =
         dotnet_balance(p->leases, p->lease_count, p->o.instance,
@@ -203,6 +258,16 @@ static bool workers_step(struct dotnet_peer *p)
     return moved;
 }
 
+/* Version 2 does not wait for the releases. */
+static bool is_working(const struct dotnet_peer *p)
+{
+    const struct dotnet_worker *w = p->workers;
+
+    while (w && dotnet_is_v2(p) && w->state >= WORKER_RELEASING)
+        w = w->next;
+    return w != NULL;
+}
+
 static bool main_step(struct dotnet_peer *p)
 {
     switch (p->state) {
@@ -211,7 +276,7 @@ static bool main_step(struct dotnet_peer *p)
     case DOTNET_RUNNING:
         return dotnet_pass_step(p);
     case DOTNET_STOPPING:
-        if (!p->workers)
+        if (!is_working(p))
             p->state = DOTNET_STOPPED;
         return false;
     default:
@@ -293,6 +358,7 @@ struct dotnet_peer *dotnet_peer_start(const struct dotnet_options *options,
     if (!p)
         abort();
     p->o = *options;
+    p->at = dotnet_is_v2(p) ? MAIN_DATABASE : MAIN_SOURCE;
     p->env = env;
     if (network->ops->open(network, &p->transport, NULL))
         abort();

@@ -1,7 +1,8 @@
-/* dotnet_peer.h -- a host of the .NET change feed processor, version 3.
+/* dotnet_peer.h -- a host of the .NET change feed processor, version 3 or 2.
  *
- * A state machine made from recorded requests (golden/v3-trace-*): it sends
- * what the library sends, in the library's order, also where that is unwise:
+ * A state machine made from recorded requests (golden/v3-trace-*,
+ * golden/v2-trace-*): it sends what the library sends, in the library's order,
+ * also where that is unwise.  Version 3:
  *
  *   - after a write it keeps the etag of the document that it wrote over, so
  *     that every checkpoint of a lease from a listing is PUT (412), GET, PUT
@@ -15,10 +16,26 @@
  *   - ownership is the name; a lease expires by this host's own clock, and one
  *     whose owner came back is taken all the same
  *
- * What the SDK below it does: 429, 449 and reads without an answer are tried
- * again; a failed write, 408 and 503 end the operation.  A failed operation of
- * a lease ends its worker, which releases the lease; the next pass takes it
- * again.
+ * Version 2:
+ *
+ *   - it writes no more than its class has (dotnet_lease.h), and leases of
+ *     other forms lose the rest at the first write, the acquire
+ *   - it keeps the etag of its last write, so that a checkpoint is one PUT; the
+ *     renewals have a copy of their own, so that the first checkpoint after
+ *     each is PUT (412), GET, PUT
+ *   - the children of a split are created without properties and acquired with
+ *     those of the parent, with an empty If-Match, which is none; its other
+ *     writes are conditional
+ *   - it knows ranges by their ids only: children are the ranges whose parents
+ *     have the id, and at a start a range is covered by a lease of its id alone
+ *   - an expired lease whose owner came back is left to it
+ *   - 429 and 500 and above are no end of its work on a lease
+ *   - it has stopped before its leases are released
+ *
+ * What the SDK below it does: 429, 449 (version 3 alone) and reads without an
+ * answer are tried again; a failed write, 408 and 503 end the operation.  A
+ * failed operation of a lease ends its worker, which releases the lease; the
+ * next pass takes it again.
  *
  *   peer = dotnet_peer_start(&options, network, env);
  *   ...
@@ -69,6 +86,7 @@ struct dotnet_known {
 };
 
 struct dotnet_options {
+    int version;                      /* 2; 0: 3 */
     const char *db, *source, *leases; /* names */
     const char *account;              /* DNS host of the account */
     const char *processor, *instance;

@@ -29,8 +29,9 @@ static void child_add(struct dotnet_worker *w, int version, const char *id,
                     rn_view_text(child->id));
     dotnet_copy(child->continuation, sizeof(child->continuation),
                 rn_view_text(w->position));
-    dotnet_copy(child->properties, sizeof(child->properties),
-                rn_view_text(parent->properties));
+    if (!dotnet_is_v2(w->peer))
+        dotnet_copy(child->properties, sizeof(child->properties),
+                    rn_view_text(parent->properties));
     dotnet_copy(child->mode, sizeof(child->mode), rn_view_text(parent->mode));
     w->child_count++;
 }
@@ -40,9 +41,26 @@ static void create_next(struct dotnet_worker *w)
     const struct dotnet_lease *child = &w->children[w->child_at];
 
     dotnet_call_create(&w->call, child->id, true);
-    dotnet_lease_print(child, &w->call.body);
+    dotnet_print(w->peer, child, &w->call.body);
     dotnet_call_send(&w->call);
     w->state = WORKER_CREATING;
+}
+
+/* Version 2: a lease of each range that came of its own. */
+static void plan_v2(struct dotnet_worker *w)
+{
+    const struct dotnet_map *m = &w->peer->source_map;
+
+    for (size_t i = 0; i < m->count; i++) {
+        const struct dotnet_range *r = &m->ranges[i];
+
+        if (dotnet_map_is_parent(r, w->lease.token))
+            child_add(w, 0, r->id, r->min, r->max);
+    }
+    if (w->child_count > 0)
+        create_next(w);
+    else
+        dotnet_worker_end(w);
 }
 
 /* The leases that replace it; none: it is an EPK lease that goes on. */
@@ -53,6 +71,10 @@ static void plan(struct dotnet_worker *w)
     size_t n = dotnet_map_overlap(&w->peer->source_map, l->min, l->max, &r);
 
     w->child_count = w->child_at = 0;
+    if (dotnet_is_v2(w->peer)) {
+        plan_v2(w);
+        return;
+    }
     if (n == 0) {
         dotnet_worker_end(w);
         return;
@@ -95,6 +117,8 @@ static bool gone_step(struct dotnet_worker *w)
 static void created(struct dotnet_worker *w)
 {
     for (size_t i = 0; i < w->child_count; i++) {
+        dotnet_copy(w->children[i].properties, DOTNET_PROPERTIES_MAX,
+                    rn_view_text(w->lease.properties));
         if (w->is_mine[i])
             (void)dotnet_worker_add(w->peer, &w->children[i]);
     }

@@ -45,17 +45,29 @@ static bool mutate(struct dotnet_update *u)
 
 static void write_document(struct dotnet_update *u)
 {
+    bool is_v2 = dotnet_is_v2(u->call.peer);
+
     if (u->tries++ == TRIES_MAX || !mutate(u)) {
         u->state = UPDATE_LOST;
         return;
     }
     dotnet_call_lease(&u->call, "PUT", u->lease.id, key_of(&u->lease));
-    if (u->lease.etag[0])
+    if (u->lease.etag[0] || is_v2)
         dotnet_call_header(&u->call, RN_HEADER_IF_MATCH, u->lease.etag);
-    dotnet_call_header(&u->call, RN_HEADER_PREFER, "return=minimal");
-    dotnet_lease_print(&u->lease, &u->call.body);
+    if (!is_v2)
+        dotnet_call_header(&u->call, RN_HEADER_PREFER, "return=minimal");
+    dotnet_print(u->call.peer, &u->lease, &u->call.body);
     dotnet_call_send(&u->call);
     u->state = UPDATE_WRITING;
+}
+
+static bool is_expired(const struct dotnet_update *u)
+{
+    const struct dotnet_peer *p = u->call.peer;
+
+    return u->lease.owner[0] && p->state == DOTNET_RUNNING &&
+           dotnet_lease_time_ms(&u->lease) + p->o.expire_ms <
+               rn_wall_ms(p->env);
 }
 
 void dotnet_update_begin(struct dotnet_update *u, enum dotnet_update_kind kind,
@@ -65,6 +77,7 @@ void dotnet_update_begin(struct dotnet_update *u, enum dotnet_update_kind kind,
     u->kind = kind;
     u->lease = *lease;
     u->tries = 0;
+    u->is_expired = is_expired(u);
     dotnet_copy(u->owner, sizeof(u->owner), rn_view_text(lease->owner));
     dotnet_copy(u->properties, sizeof(u->properties),
                 rn_view_text(lease->properties));
@@ -91,8 +104,16 @@ static void was_read(struct dotnet_update *u, int status)
 
 static void was_written(struct dotnet_update *u, int status)
 {
-    if (status == 200)
+    bool is_v2 = dotnet_is_v2(u->call.peer);
+
+    if (status == 200 && is_v2 &&
+        !dotnet_lease_parse(rn_buf_view(&u->call.x.answer), &u->lease))
+        u->state = UPDATE_FAILED;
+    else if (status == 200)
         u->state = UPDATE_DONE;
+    else if (status == 412 && is_v2 && u->kind == UPDATE_ACQUIRE &&
+             u->is_expired)
+        u->state = UPDATE_LOST;
     else if (status == 412)
         read_document(u);
     else if (status == 404 || status == 409)

@@ -61,7 +61,7 @@ struct dotnet_worker *dotnet_worker_add(struct dotnet_peer *p,
     if (w)
         return w;
     w = worker_new(p, lease);
-    if (lease->has_range || lease->version == 1) {
+    if (lease->has_range || lease->version == 1 || dotnet_is_v2(p)) {
         acquire(w);
         return w;
     }
@@ -155,7 +155,9 @@ static void route(struct dotnet_worker *w)
     char path[DOTNET_PATH_MAX];
 
     w->state = WORKER_ROUTING;
-    if (!m->is_loaded) {
+    if (dotnet_is_v2(w->peer)) {
+        read_feed(w, NULL);
+    } else if (!m->is_loaded) {
         w->round = dotnet_map_refresh(m);
     } else if (w->lease.version == 1) {
         if (dotnet_map_overlap(m, w->lease.min, w->lease.max, &range) == 1)
@@ -237,6 +239,12 @@ static void page_arrived(struct dotnet_worker *w)
     w->state = WORKER_HANDLING;
 }
 
+static void sleep_on(struct dotnet_worker *w)
+{
+    w->due_ns = now_of(w) + w->peer->o.poll_ms * ms_ns;
+    w->state = WORKER_SLEEPING;
+}
+
 static void feed_answered(struct dotnet_worker *w, int status)
 {
     struct dotnet_call *c = &w->call;
@@ -246,8 +254,9 @@ static void feed_answered(struct dotnet_worker *w, int status)
     } else if (status == 304) {
         dotnet_copy(w->position, sizeof(w->position),
                     rn_view_text(dotnet_call_etag(c)));
-        w->due_ns = now_of(w) + w->peer->o.poll_ms * ms_ns;
-        w->state = WORKER_SLEEPING;
+        sleep_on(w);
+    } else if (dotnet_is_v2(w->peer) && (status == 429 || status >= 500)) {
+        sleep_on(w);
     } else if (status == 410 &&
                (c->x.sub_status == 1002 || c->x.sub_status == 1007)) {
         gone(w);

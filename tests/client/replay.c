@@ -26,15 +26,28 @@ static uint32_t part(const struct replay_entry *e, const char *name)
     return rn_json_find(e->json, e->at, rn_view_text(name));
 }
 
-/* A request of the processor, not of the account below it. */
-static bool is_counted(const struct rn_json *j, uint32_t at)
+static bool is_in_phase(struct rn_view phase, const char *phases)
 {
-    struct rn_view path = rn_json_text(j, rn_json_find(j, at, RN_LIT("path")));
-
-    return path.len > 1;
+    for (const char *at = phases; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strcspn(at, " ") == phase.len &&
+            memcmp(at, phase.at, phase.len) == 0)
+            return true;
+    }
+    return !phases;
 }
 
-void replay_add(struct replay *r, const char *path)
+/* A request of the processor, not of the account below it. */
+static bool is_counted(const struct rn_json *j, uint32_t at, const char *phases)
+{
+    struct rn_view path = rn_json_text(j, rn_json_find(j, at, RN_LIT("path")));
+    struct rn_view phase =
+        rn_json_text(j, rn_json_find(j, at, RN_LIT("phase")));
+
+    return path.len > 1 && is_in_phase(phase, phases);
+}
+
+void replay_add(struct replay *r, const char *path, const char *phases)
 {
     struct rn_buf *text = &r->texts[r->file_count];
     struct rn_json *j = &r->jsons[r->file_count++];
@@ -55,7 +68,7 @@ void replay_add(struct replay *r, const char *path)
     while (rn_json_walk_next(&w)) {
         struct replay_entry *e = &r->entries[r->count];
 
-        if (!is_counted(j, w.value))
+        if (!is_counted(j, w.value, phases))
             continue;
         if (++r->count == REPLAY_ENTRIES_MAX)
             abort();
@@ -190,7 +203,8 @@ static bool path_ends(const struct replay_entry *e, const char *end)
  * asks next, so that its map changes exactly in its turn. */
 static bool is_in_turn(const struct replay *r, size_t i)
 {
-    bool is_map = path_ends(&r->entries[i], "/pkranges");
+    const struct replay_entry *e = &r->entries[i];
+    bool is_map = path_ends(e, "/pkranges") || status_of(e) == 410;
 
     return i <= r->first + (is_map ? 0 : AHEAD_MAX);
 }

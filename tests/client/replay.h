@@ -38,8 +38,9 @@ struct replay {
     char strange[400];   /* "": no such write */
 };
 
-/* Reads a file of tests/client/golden; aborts if it is none. */
-void replay_add(struct replay *r, const char *path);
+/* Reads a file of tests/client/golden; aborts if it is none.  `phases`: of its
+ * entries, "bootstrap checkpoint"; NULL: all. */
+void replay_add(struct replay *r, const char *path, const char *phases);
 /* Takes the wire's place of the service. */
 void replay_begin(struct replay *r, struct scripted *wire);
 bool replay_is_over(const struct replay *r);

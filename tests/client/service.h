@@ -8,6 +8,7 @@
  * Supported:
  *
  *   account      GET /
+ *   databases    GET, by name
  *   containers   POST, GET, DELETE; by name and by rid
  *   documents    POST (create, upsert), GET, PUT, DELETE with If-Match
  *   read feed    GET docs, paged

@@ -114,6 +114,25 @@ static void account_read(struct service_answer *a)
     a->status = 200;
 }
 
+/* It is there if it has a container. */
+static void database_read(const struct service *s, const char *name,
+                          struct service_answer *a)
+{
+    a->status = 404;
+    for (size_t i = 0; i < s->box_count && a->status == 404; i++) {
+        const struct service_box *box = s->boxes[i];
+        char rid[RN_RID_TEXT_MAX];
+
+        if (strcmp(box->db, name) != 0)
+            continue;
+        a->status = 200;
+        if (rn_buf_printf(
+                &a->body, "{\"id\":\"%s\",\"_rid\":\"%.*s\"}", name,
+                RN_FMT(rn_rid_print(rn_rid_database(box->rid.database), rid))))
+            abort();
+    }
+}
+
 static void box_print(const struct service_box *box, struct service_answer *a)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(&a->body);
@@ -431,6 +450,8 @@ void service_handle(struct service *s, const struct service_request *q,
         service_refuse(a, 404, 0, "There is no such path.");
     else if (p.count == 0)
         account_read(a);
+    else if (p.count == 2 && rn_view_eq(q->method, RN_LIT("GET")))
+        database_read(s, p.at[1], a);
     else if (p.count == 3 && rn_view_eq(q->method, RN_LIT("POST")))
         box_create(s, p.at[1], q, a);
     else if (p.count >= 4)

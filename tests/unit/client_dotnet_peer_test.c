@@ -1,10 +1,10 @@
 /* client_dotnet_peer_test.c -- the .NET host of the simulation sends what the
  * real one sent.
  *
- * Traces recorded from version 3 of the .NET library are replayed: the state
- * machine (client/dotnet_peer.h) gets the recorded answers and must ask every
- * recorded request, with its conditions and its bodies, and write nothing else.
- * What no trace shows is in the cases below.
+ * Traces recorded from versions 3 and 2 of the .NET library are replayed: the
+ * state machine (client/dotnet_peer.h) gets the recorded answers and must ask
+ * every recorded request, with its conditions and its bodies, and write nothing
+ * else.  What no trace shows is in the cases below.
  */
 #include "client/dotnet_own.h"
 #include "client/replay.h"
@@ -44,11 +44,13 @@ static const struct dotnet_range later[] = {
 
 struct recording {
     const char *files[REPLAY_FILES_MAX];
+    const char *phases; /* of a trace of version 2; NULL: of version 3 */
     const char *db, *source, *leases, *processor, *instance;
     enum dotnet_start start;
     bool fails_first;       /* the first call of the delegate throws */
     const char *running[4]; /* leases that it has when the trace begins */
     size_t stopping; /* so many requests at the end are those of StopAsync */
+    size_t strange;  /* so many behind them are another program's */
     bool has_no_limit;
     const char *mode;
     struct dotnet_known known_source, known_leases;
@@ -127,6 +129,26 @@ static const struct recording recordings[] = {
       .stopping = 4,
       .known_source = KNOWN("M2V2Zbs9Vsc=", "\"2\"", halves),
       .known_leases = LEASES },
+    { .files = { "v1host" },
+      .phases = "bootstrap started checkpoint renew release",
+      HOST("v1db", "monitored", "leases", "", "host1"),
+      .has_no_limit = true,
+      .stopping = 2 },
+    { .files = { "v1host" },
+      .phases = "restart",
+      HOST("v1db", "monitored", "leases", "", "host2"),
+      .has_no_limit = true,
+      .stopping = 2 },
+    { .files = { "builder" },
+      .phases = "build bootstrap started checkpoint renew split",
+      HOST("v2db", "monitored", "leases", "MyPrefix.", "hostA"),
+      .has_no_limit = true },
+    { .files = { "builder" },
+      .phases = "split-stopped",
+      HOST("v2db", "monitored", "leases", "MyPrefix.", "hostA"),
+      .has_no_limit = true,
+      .strange = 6,
+      .stopping = 8 },
 };
 
 enum { RECORDINGS = sizeof(recordings) / sizeof(recordings[0]) };
@@ -157,6 +179,7 @@ static bool end(void *context, const char *token,
 static struct dotnet_options options_of(const struct recording *rec)
 {
     return (struct dotnet_options){
+        .version = rec->phases ? 2 : 3,
         .db = rec->db,
         .source = rec->source,
         .leases = rec->leases,
@@ -255,10 +278,11 @@ static void replay(const struct recording *rec)
     for (size_t i = 0; i < REPLAY_FILES_MAX && rec->files[i]; i++) {
         char path[512];
 
-        snprintf(path, sizeof(path), "%s/v3-trace-%s.json", GOLDEN_DIR,
-                 rec->files[i]);
-        replay_add(r, path);
+        snprintf(path, sizeof(path), "%s/v%d-trace-%s.json", GOLDEN_DIR,
+                 rec->phases ? 2 : 3, rec->files[i]);
+        replay_add(r, path, rec->phases);
     }
+    r->count -= rec->strange;
     world_open(&w, 1, &d);
     replay_begin(r, &w.wire);
     set_clock(&w, r);

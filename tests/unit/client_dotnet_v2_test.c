@@ -276,7 +276,7 @@ static void the_script_writes_what_version_2_wrote(void **state)
         unsigned writes = 0;
         snprintf(path, sizeof(path), GOLDEN_DIR "/v2-trace-%s.json",
                  recordings[i]);
-        replay_add(&r, path);
+        replay_add(&r, path, NULL);
         for (size_t k = 0; k < r.count; k++)
             writes += check_write(r.entries[k].json, r.entries[k].at);
         assert_true(writes >= 7);
