@@ -1,5 +1,11 @@
 /* access_path.c -- chooses an access path, and reads along it. */
-#include "access/own.h"
+#include "access/access_path.h"
+
+#include "access/access_ops.h"
+#include "access/index_scan.h"
+#include "access/natural.h"
+#include "access/pinned_keys.h"
+#include "access/places.h"
 
 static const struct rn_access_ops *const paths[RN_ACCESS_KINDS] = {
     [RN_ACCESS_SCAN] = &rn_access_scan,

@@ -18,11 +18,12 @@
  * of the documents they read are wanted: then they give up, and the query must
  * be run again without them.
  *
- * Each kind of access path is a file with a table of operations (own.h).
+ * Each kind of access path is a file with a table of operations (access_ops.h).
  */
 #ifndef RN_ACCESS_PATH_H
 #define RN_ACCESS_PATH_H
 
+#include "access/places.h"
 #include "engine/document/full_scan.h"
 #include "engine/index/index.h"
 #include "query/query.h"
@@ -67,15 +68,8 @@ struct rn_access_ask {
 
 /* For KEYS and POINTS: sorted, without duplicates. */
 struct rn_access_keys {
-    struct rn_access_key *list;
+    struct rn_access_key *list; /* pinned_keys.h */
     uint32_t count, next;
-};
-
-/* The places of documents, in the order in which they are read. */
-struct rn_access_places {
-    struct rn_buf list;   /* of struct rn_access_place, own.h */
-    struct rn_arena held; /* their bytes */
-    size_t next;
 };
 
 /* For ORDER and EXTREMES: a scan along an index. */
@@ -129,7 +123,7 @@ struct rn_access_natural {
     bool is_cut;    /* there may be more after the last place */
 };
 
-struct rn_access_ops; /* own.h */
+struct rn_access_ops; /* access_ops.h */
 
 struct rn_access {
     enum rn_access_kind kind;
@@ -171,32 +165,7 @@ enum rn_code rn_access_next(struct rn_access *a, struct rn_view *body) RN_CHECK;
 void rn_access_close(struct rn_access *a); /* zeroed is fine */
 
 /* True if documents come in the order of their rids: then `at` is a position
- * (natural.c), not a place. */
+ * (natural.h), not a place. */
 bool rn_access_is_natural(const struct rn_access *a);
-/* A position: an interval whose documents up to a rid were returned.  False if
- * the bytes are not a position. */
-size_t rn_access_position_put(const struct rn_epk_range *epks, uint64_t rid,
-                              char out[RN_PLACE_MAX]);
-bool rn_access_position_get(struct rn_view in, struct rn_epk_range *epks,
-                            uint64_t *rid);
-
-/* index_advisor.c: finds an index that would have saved documents that were
- * read, so that the engine may create it. */
-struct rn_missed {
-    const struct rn_access *access;
-    const struct rn_query *query;
-    const struct rn_policy *policy;
-    const struct rn_query_stats *stats;
-};
-/* `count` is 0 if none exists. */
-enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
-                            struct rn_index_key keys[RN_INDEX_KEYS_MAX],
-                            uint32_t *count) RN_CHECK;
-/* Reports the missing index, and the one that was used, to the engine. */
-void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
-                    struct rn_arena *arena);
-
-/* A partition key value from a query's value; `*is_key` if it can be one. */
-struct rn_pk_value rn_access_key_of(const struct rn_value *v, bool *is_key);
 
 #endif

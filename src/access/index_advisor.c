@@ -7,7 +7,9 @@
  * indexes that do not exist yet: an index that was not worth using is not
  * created again.
  */
-#include "access/own.h"
+#include "access/index_advisor.h"
+
+#include "access/index_order.h"
 
 enum {
     FEWEST = 256, /* least documents read that are worth a note */

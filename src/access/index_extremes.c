@@ -3,7 +3,10 @@
  *
  * MIN and MAX need the first and the last documents that pass WHERE.
  */
-#include "access/own.h"
+#include "access/index_extremes.h"
+
+#include "access/access_ops.h"
+#include "access/index_scan.h"
 
 /* Checks that the path orders the index: it is the first, or all paths before
  * it are pinned by WHERE to one value.  Their sort keys are added to `prefix`.

@@ -1,5 +1,8 @@
 /* index_order.c -- access path: follows an index in the order of ORDER BY. */
-#include "access/own.h"
+#include "access/index_order.h"
+
+#include "access/access_ops.h"
+#include "access/index_scan.h"
 
 enum rn_code rn_access_order_keys(const struct rn_query *q,
                                   struct rn_arena *arena,

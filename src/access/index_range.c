@@ -5,7 +5,10 @@
  * any other path.  Each page does that anew, so it is only done while it costs
  * less than scanning the documents.
  */
-#include "access/own.h"
+#include "access/index_range.h"
+
+#include "access/access_ops.h"
+#include "access/places.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,11 @@
  * (index_range.c).  ORDER BY follows an index in its order (index_order.c).
  * MIN and MAX read its first and its last documents (index_extremes.c).
  */
-#include "access/own.h"
+#include "access/index_scan.h"
 
+#include "access/index_extremes.h"
+#include "access/index_order.h"
+#include "access/index_range.h"
 #include "base/hash.h"
 
 enum {

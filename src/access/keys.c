@@ -1,5 +1,6 @@
 /* keys.c -- access path: the documents of some partition keys. */
-#include "access/own.h"
+#include "access/access_ops.h"
+#include "access/pinned_keys.h"
 
 static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
                          struct rn_arena *arena)

@@ -9,8 +9,11 @@
  *
  *   min length 1 | min | max length 1 | max | rid 8
  */
-#include "access/own.h"
+#include "access/natural.h"
 
+#include "access/access_ops.h"
+#include "access/pinned_keys.h"
+#include "access/places.h"
 #include "base/bytes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* pinned_keys.c -- the partition keys and ids to which WHERE limits a query. */
-#include "access/own.h"
+#include "access/pinned_keys.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* places.c -- a list of places of documents, collected to be sorted. */
-#include "access/own.h"
+#include "access/places.h"
 
 enum rn_code rn_access_places_add(struct rn_access_places *p,
                                   const struct rn_access_place *place)

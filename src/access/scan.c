@@ -3,7 +3,8 @@
  * If all documents of the container are wanted and the query does not depend on
  * their order, they come in the order of the feed, without a look-up for each.
  */
-#include "access/own.h"
+#include "access/access_ops.h"
+#include "access/index_scan.h"
 
 static bool is_everything(const struct rn_documents_scan *scope)
 {

@@ -17,6 +17,7 @@
 #include "rest/query/request.h"
 #include "rest/reply.h"
 
+#include "access/index_advisor.h"
 #include "json/print.h"
 
 #include <stdio.h>

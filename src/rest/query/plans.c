@@ -1,11 +1,11 @@
 /* plans.c -- query plans for clients that run a query over several ranges. */
 
-#include "access/access_path.h"
 #include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/query/request.h"
 #include "rest/reply.h"
 
+#include "access/pinned_keys.h"
 #include "json/print.h"
 
 static enum rn_code place(void *context, const struct rn_value *values,

@@ -10,6 +10,7 @@
 #include "rest/reply.h"
 #include "rest/sessions.h"
 
+#include "access/index_advisor.h"
 #include "rest/query/hybrid_rank.h"
 #include "rest/query/query_metrics.h"
 

@@ -5,6 +5,7 @@
 #include "rest/ranges.h"
 #include "rest/sessions.h"
 
+#include "access/natural.h"
 #include "base/bytes.h"
 #include "engine/feed/feed.h"
 
