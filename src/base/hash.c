@@ -4,7 +4,9 @@
  * compiled in here: that saves loading a shared library at start, and lets the
  * streaming state live on the stack, whose layout the library does not promise.
  */
-#include "base/hash_own.h"
+#include "base/hash.h"
+
+#include "base/hash_avx2.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

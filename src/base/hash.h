@@ -33,4 +33,7 @@ uint32_t rn_murmur32(struct rn_view bytes, uint32_t seed);
 /* `low` is what the algorithm calls h1, `high` its h2. */
 struct rn_hash128 rn_murmur128(struct rn_view bytes, struct rn_hash128 seed);
 
+/* rn_hash64 without vector instructions: on every processor the same number. */
+uint64_t rn_hash64_plain(struct rn_view bytes, uint64_t seed);
+
 #endif

@@ -3,7 +3,8 @@
 #include "base/sim.h"
 
 #include "base/hash.h"
-#include "base/sim_own.h"
+#include "base/sim_calls.h"
+#include "base/sim_state.h"
 
 #include <assert.h>
 #include <errno.h>

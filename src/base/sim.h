@@ -111,4 +111,7 @@ unsigned rn_sim_open_files(const struct rn_sim *sim);
 typedef void rn_sim_trace_fn(void *context, const char *line);
 void rn_sim_trace(struct rn_sim *sim, rn_sim_trace_fn *each, void *context);
 
+/* Writes a line of the trace. */
+void rn_sim_note(struct rn_sim *sim, const char *fmt, ...) RN_PRINTF(2, 3);
+
 #endif

@@ -4,8 +4,11 @@
  * happens (injected faults and power cuts are decided there and nowhere else),
  * sim_disk does it, leave() writes the trace.
  */
+#include "base/sim_calls.h"
+
 #include "base/hash.h"
-#include "base/sim_own.h"
+#include "base/sim_names.h"
+#include "base/sim_state.h"
 
 #include <assert.h>
 #include <errno.h>

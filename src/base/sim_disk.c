@@ -1,6 +1,8 @@
 /* sim_disk.c -- the contents of simulated files, and what survives a crash. */
 #include "base/sim_disk.h"
 
+#include "base/sim_names.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

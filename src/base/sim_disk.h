@@ -5,7 +5,7 @@
  * and holds its contents twice: as read now, and as last synced; the difference
  * is a list of changes.  Names likewise: a current table, a synced table and a
  * list of operations.  A crash takes the synced side and draws from the list;
- * sync applies the list to it. sim_disk.c has the contents, sim_names.c the
+ * sync applies the list to it.  sim_disk.c has the contents, sim_names.c the
  * names.
  *
  * Calls return errno values as env.h says.  Running out of memory aborts: in a
@@ -83,7 +83,6 @@ void rn_disk_release(struct rn_disk *disk);
 void rn_disk_crash(struct rn_disk *disk);
 uint64_t rn_disk_free_bytes(const struct rn_disk *disk);
 
-/* sim_disk.c: contents */
 struct rn_node *rn_node_new(struct rn_disk *disk, bool is_dir);
 int rn_disk_write(struct rn_disk *disk, struct rn_node *node,
                   struct rn_view bytes, uint64_t offset);
@@ -96,18 +95,6 @@ void rn_disk_sync_lose(struct rn_disk *disk, struct rn_node *node);
 void rn_node_crash(struct rn_disk *disk, struct rn_node *node);
 /* Frees the nodes that nothing refers to any more. */
 void rn_disk_sweep(struct rn_disk *disk);
-
-/* sim_names.c: names */
-int rn_disk_find(struct rn_disk *disk, const char *path, struct rn_node **out);
-int rn_disk_create(struct rn_disk *disk, const char *path, bool is_dir,
-                   struct rn_node **out);
-int rn_disk_rename(struct rn_disk *disk, const char *from, const char *to);
-int rn_disk_remove(struct rn_disk *disk, const char *path);
-int rn_disk_sync_dir(struct rn_disk *disk, const char *path);
-int rn_disk_list(struct rn_disk *disk, const char *path, rn_env_list_fn *each,
-                 void *context);
-void rn_names_crash(struct rn_disk *disk);
-void rn_names_release(struct rn_disk *disk);
 
 /* Room for one more element of `size` bytes; never NULL. */
 void *rn_disk_grow(void *array, size_t *room, size_t count, size_t size);

@@ -1,5 +1,5 @@
 /* sim_names.c -- the names of the simulated disk, and which survive a crash. */
-#include "base/sim_disk.h"
+#include "base/sim_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -44,6 +44,9 @@ const char *rn_command_data(int *argc, char **argv);
 /* An operand that names a directory: it contains a slash, or is a directory. */
 bool rn_command_is_directory(const char *operand);
 
+/* Prints "WORD: runnel NAME ARGUMENTS". */
+void rn_command_print_usage(FILE *to, const char *word,
+                            const struct rn_command *c);
 /* Checks that exactly `count` operands follow the command and that none looks
  * like an option; prints an error and returns false otherwise. */
 int rn_command_operands(const struct rn_command *c, int argc, char **argv,

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,15 +61,9 @@ static void print_overview(FILE *to)
                 "data directory.\n");
 }
 
-static void print_usage(FILE *to, const char *word, const struct rn_command *c)
-{
-    fprintf(to, "%s: runnel %s%s%s\n", word, c->name, c->usage[0] ? " " : "",
-            c->usage);
-}
-
 static void print_help(const struct rn_command *c)
 {
-    print_usage(stdout, "Usage", c);
+    rn_command_print_usage(stdout, "Usage", c);
     printf("\n%s.\n\n%s", c->summary, c->help);
     if (c->more_help)
         c->more_help(stdout);
@@ -136,55 +129,6 @@ static int help(int argc, char **argv)
 static int is_one_of(const char *word, const char *a, const char *b)
 {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
-}
-
-int rn_command_fail(enum rn_code rc, const struct rn_err *err)
-{
-    fprintf(stderr, "runnel: %s\n",
-            err->text[0] ? err->text : rn_code_name(rc));
-    return rc == RN_NOMEM || rc == RN_FULL ? RN_EXIT_FAILED : RN_EXIT_REFUSED;
-}
-
-const char *rn_command_data(int *argc, char **argv)
-{
-    const char *found = getenv("RUNNEL_DATA");
-    int kept = 1;
-
-    found = found && found[0] ? found : RN_COMMAND_DATA;
-    for (int i = 1; i < *argc; i++) {
-        if (strncmp(argv[i], "--data=", 7) == 0)
-            found = argv[i] + 7;
-        else if (strcmp(argv[i], "--data") == 0 && i + 1 < *argc)
-            found = argv[++i];
-        else
-            argv[kept++] = argv[i];
-    }
-    *argc = kept;
-    return found;
-}
-
-bool rn_command_is_directory(const char *operand)
-{
-    struct stat st;
-
-    return strchr(operand, '/') || strcmp(operand, ".") == 0 ||
-           (stat(operand, &st) == 0 && S_ISDIR(st.st_mode));
-}
-
-int rn_command_operands(const struct rn_command *c, int argc, char **argv,
-                        int count)
-{
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            fprintf(stderr, "runnel: %s has no option '%s'\n", c->name,
-                    argv[i]);
-            return 0;
-        }
-    }
-    if (argc - 1 == count)
-        return 1;
-    print_usage(stderr, "runnel: usage", c);
-    return 0;
 }
 
 static int version(int argc, char **argv)

@@ -4,7 +4,7 @@
  */
 #include "cosmos/binary.h"
 
-#include "cosmos/binary_own.h"
+#include "cosmos/binary_text.h"
 #include "json/print.h"
 
 #include <math.h>

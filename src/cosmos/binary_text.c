@@ -1,5 +1,5 @@
 /* binary_text.c -- decodes the strings of CosmosBinary; see binary.h. */
-#include "cosmos/binary_own.h"
+#include "cosmos/binary_text.h"
 
 #include "base/base64.h"
 #include "json/utf8.h"

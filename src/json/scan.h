@@ -121,7 +121,7 @@ static inline const char *rn_scan_past_string(const char *at, const char *end)
 }
 
 /* The position after the array or object that starts at `at`, or NULL if it
- * does not end.  The text must be valid JSON.  In pass.c. */
+ * does not end.  The text must be valid JSON. */
 const char *rn_scan_past_container(const char *at, const char *end);
 
 /* The value of the four hexadecimal digits at `at`, or -1 if they are

@@ -8,7 +8,7 @@
  * published vectors: hash and length tests of its users, and effective
  * partition keys of the service.
  */
-#include "base/hash_own.h"
+#include "base/hash_avx2.h"
 
 #include "base/prng.h"
 

@@ -1,16 +1,13 @@
-/* hash_own.h -- the two implementations of rn_hash64, portable and AVX2.
+/* hash_avx2.h -- rn_hash64 for processors with AVX2.
  *
  * For hash.c, which chooses, and its test.
  */
-#ifndef RN_BASE_HASH_OWN_H
-#define RN_BASE_HASH_OWN_H
+#ifndef RN_BASE_HASH_AVX2_H
+#define RN_BASE_HASH_AVX2_H
 
 #include "base/hash.h"
 
 #include <stdbool.h>
-
-/* On every processor. */
-uint64_t rn_hash64_plain(struct rn_view bytes, uint64_t seed);
 
 /* Twice as fast on a kilobyte; only where the processor has AVX2. */
 uint64_t rn_hash64_avx2(struct rn_view bytes, uint64_t seed);

@@ -1,4 +1,4 @@
-/* pass.c -- skips an array or object without parsing it.
+/* scan.c -- skips an array or object without parsing it.
  *
  * Blocks of sixty-four bytes become bit masks, one bit per byte: quotes,
  * backslashes, opening and closing brackets.  A quote that is not escaped

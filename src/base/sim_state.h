@@ -1,6 +1,7 @@
-/* sim_own.h -- the internals of the simulation, for sim.c and sim_calls.c. */
-#ifndef RN_BASE_SIM_OWN_H
-#define RN_BASE_SIM_OWN_H
+/* sim_state.h -- struct rn_sim: the state of a simulation, for sim.c and
+ * sim_calls.c. */
+#ifndef RN_BASE_SIM_STATE_H
+#define RN_BASE_SIM_STATE_H
 
 #include "base/sim.h"
 #include "base/sim_disk.h"
@@ -30,11 +31,5 @@ static inline struct rn_sim *rn_sim_of(struct rn_env *env)
 {
     return (struct rn_sim *)env;
 }
-
-/* Writes a line of the trace. */
-void rn_sim_note(struct rn_sim *sim, const char *fmt, ...) RN_PRINTF(2, 3);
-
-/* Fills in the slots of the disk (sim_calls.c). */
-void rn_sim_fill_disk_ops(struct rn_env_ops *ops);
 
 #endif

@@ -1,11 +1,7 @@
-/* binary_own.h -- internals of the CosmosBinary decoder: markers, the input
- * cursor, and strings.
- *
- *   binary.c       values: numbers, arrays and objects
- *   binary_text.c  strings, in all their forms
- */
-#ifndef RN_COSMOS_BINARY_OWN_H
-#define RN_COSMOS_BINARY_OWN_H
+/* binary_text.h -- decodes the strings of CosmosBinary; its markers and the
+ * input cursor, which binary.c uses too. */
+#ifndef RN_COSMOS_BINARY_TEXT_H
+#define RN_COSMOS_BINARY_TEXT_H
 
 #include "base/mem.h"
 
