@@ -25,6 +25,7 @@
 
 #include "access/places.h"
 #include "engine/document/full_scan.h"
+#include "engine/document/rid_scan.h"
 #include "engine/index/index.h"
 #include "query/query.h"
 

@@ -10,6 +10,8 @@
 #include "access/index_advisor.h"
 
 #include "access/index_order.h"
+#include "engine/document/snapshot.h"
+#include "engine/index/index_use.h"
 
 enum {
     FEWEST = 256, /* least documents read that are worth a note */

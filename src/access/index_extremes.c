@@ -7,6 +7,7 @@
 
 #include "access/access_ops.h"
 #include "access/index_scan.h"
+#include "engine/document/snapshot.h"
 
 /* Checks that the path orders the index: it is the first, or all paths before
  * it are pinned by WHERE to one value.  Their sort keys are added to `prefix`.

@@ -9,6 +9,8 @@
 
 #include "access/access_ops.h"
 #include "access/places.h"
+#include "engine/document/snapshot.h"
+#include "engine/index/index_use.h"
 
 #include <stdlib.h>
 

@@ -10,6 +10,7 @@
 #include "access/index_order.h"
 #include "access/index_range.h"
 #include "base/hash.h"
+#include "engine/document/snapshot.h"
 
 enum {
     BUDGET_SHARE = 8, /* of all documents, that may be read in vain */

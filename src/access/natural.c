@@ -15,6 +15,8 @@
 #include "access/pinned_keys.h"
 #include "access/places.h"
 #include "base/bytes.h"
+#include "engine/document/rid_scan.h"
+#include "engine/document/snapshot.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  */
 #include "access/access_ops.h"
 #include "access/index_scan.h"
+#include "engine/document/snapshot.h"
 
 static bool is_everything(const struct rn_documents_scan *scope)
 {

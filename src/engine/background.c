@@ -2,7 +2,8 @@
 #include "engine/background.h"
 
 #include "engine/cleanup/drop_container.h"
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 /* The longest wait between two looks at the clock, so that a clock that was put
  * forward is noticed. */

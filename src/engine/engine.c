@@ -4,24 +4,11 @@
 
 #include "base/bytes.h"
 #include "engine/bug.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
+#include "engine/index/index_set.h"
+#include "waiters/waiters.h"
 
 /* ---- changed ranges ------------------------------------------------------ */
-
-static uint64_t head_of(struct rn_view epk)
-{
-    char bytes[8] = { 0 };
-
-    memcpy(bytes, epk.at, epk.len < sizeof(bytes) ? epk.len : sizeof(bytes));
-    return rn_get_u64_be(bytes);
-}
-
-/* The first bytes distinguish nearly all EPKs, and keep their order. */
-struct rn_epk_prefixes rn_epk_prefixes_of(struct rn_view min,
-                                          struct rn_view max)
-{
-    return (struct rn_epk_prefixes){ head_of(min), head_of(max) };
-}
 
 /* Merges the noted moves: one entry for each range. */
 static void join_moves(struct rn_engine *e)

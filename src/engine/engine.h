@@ -5,7 +5,7 @@
  *
  *   catalog.h    databases, containers ...: named objects
  *   container.h  a container's definition and its partition key ranges
- *   document.h   documents, one at a time and in lists
+ *   document.h   writes of documents; snapshot.h reads them
  *
  * Reads are answered at once, by any thread, from a snapshot.  Writes are
  * prepared by any thread and decided in the committer, one after another; they
@@ -18,7 +18,8 @@
 #include "store/store.h"
 
 struct rn_engine;
-struct rn_waiters; /* waiters/waiters.h */
+struct rn_epk_prefixes; /* waiters/waiters.h */
+struct rn_waiters;
 
 struct rn_engine_opts {
     struct rn_env *env;      /* NULL: the real one */
@@ -62,5 +63,11 @@ struct rn_done {
     void (*call)(struct rn_done *done, enum rn_code rc,
                  const struct rn_err *err);
 };
+
+/* Notes that this part of a range has changed, or any range of the container
+ * (RN_RANGE_ANY).  Its waiters are woken after the commit.  Thread: committer.
+ */
+void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
+                         struct rn_epk_prefixes prefixes);
 
 #endif

@@ -14,6 +14,7 @@
 #include "rest/reply.h"
 #include "rest/sessions.h"
 
+#include "engine/document/snapshot.h"
 #include "json/print.h"
 
 #include <inttypes.h>

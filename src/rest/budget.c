@@ -11,6 +11,7 @@
  */
 #include "rest/budget.h"
 
+#include "engine/catalog/object.h"
 #include "rest/context.h"
 #include "rest/objects.h"
 

@@ -9,6 +9,7 @@
  */
 #include "rest/container_stats.h"
 
+#include "engine/document/snapshot.h"
 #include "rest/context.h"
 #include "rest/handlers.h"
 #include "rest/reply.h"

@@ -9,6 +9,7 @@
 #include "rest/sessions.h"
 
 #include "cosmos/prefer.h"
+#include "engine/document/snapshot.h"
 #include "json/json.h"
 
 #include <strings.h>

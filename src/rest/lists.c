@@ -16,6 +16,7 @@
 #include "access/access_path.h"
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "engine/document/snapshot.h"
 #include "json/print.h"
 
 #include <stdlib.h>

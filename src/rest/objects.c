@@ -14,6 +14,8 @@
 #include "rest/permissions.h"
 #include "rest/reply.h"
 
+#include "engine/catalog/object.h"
+#include "engine/catalog/offer.h"
 #include "json/json.h"
 #include "json/print.h"
 

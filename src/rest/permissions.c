@@ -28,6 +28,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "engine/catalog/object.h"
+#include "engine/document/snapshot.h"
 #include "json/json.h"
 #include "json/print.h"
 

@@ -21,6 +21,7 @@
 #include "rest/objects.h"
 #include "rest/reply.h"
 
+#include "engine/document/snapshot.h"
 #include "engine/feed/feed.h"
 #include "json/print.h"
 

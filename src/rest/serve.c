@@ -25,6 +25,7 @@
 #include "rest/sessions.h"
 
 #include "base/clock.h"
+#include "engine/catalog/object.h"
 #include "waiters/waiters.h"
 
 #include <assert.h>

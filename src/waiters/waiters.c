@@ -5,7 +5,7 @@
  */
 #include "waiters/waiters.h"
 
-#include "base/mem.h"
+#include "base/bytes.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -285,6 +285,21 @@ bool rn_waiters_dismiss(struct rn_waiters *ws, struct rn_waiter *w)
         take(ws, w, NULL);
     pthread_mutex_unlock(&ws->lock);
     return was_parked;
+}
+
+static uint64_t head_of(struct rn_view epk)
+{
+    char bytes[8] = { 0 };
+
+    memcpy(bytes, epk.at, epk.len < sizeof(bytes) ? epk.len : sizeof(bytes));
+    return rn_get_u64_be(bytes);
+}
+
+/* The first bytes distinguish nearly all EPKs, and keep their order. */
+struct rn_epk_prefixes rn_epk_prefixes_of(struct rn_view min,
+                                          struct rn_view max)
+{
+    return (struct rn_epk_prefixes){ head_of(min), head_of(max) };
 }
 
 static bool is_touched(const struct rn_waiter *w, struct rn_epk_prefixes s)

@@ -24,6 +24,7 @@
 
 #include "base/env.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,9 @@ struct rn_epk_prefixes {
     uint64_t low, high;
 };
 #define RN_EPK_PREFIXES_ALL ((struct rn_epk_prefixes){ 0, UINT64_MAX })
+/* The prefixes of an interval of EPKs, or of a single EPK. */
+struct rn_epk_prefixes rn_epk_prefixes_of(struct rn_view min,
+                                          struct rn_view max);
 
 struct rn_waiter {
     /* Set by its owner before begin. */

@@ -2,6 +2,8 @@
 #include "lib/database.h"
 
 #include "base/queue.h"
+#include "engine/catalog/object.h"
+#include "engine/document/snapshot.h"
 #include "lib/faulty.h"
 #include "json/json.h"
 

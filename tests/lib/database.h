@@ -12,6 +12,7 @@
 #include "engine/cleanup/delete_partition.h"
 #include "engine/document/batch.h"
 #include "engine/document/document.h"
+#include "engine/document/snapshot.h"
 #include "engine/index/index.h"
 #include "engine/key.h"
 #include "engine/range/split_merge.h"

@@ -2,7 +2,7 @@
 #include "lib/indexes.h"
 #include "engine/document/snapshot.h"
 
-#include "engine/own.h"
+#include "engine/index/index.h"
 
 #include <stdio.h>
 #include <stdlib.h>

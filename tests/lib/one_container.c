@@ -2,6 +2,7 @@
 #include "lib/one_container.h"
 
 #include "base/queue.h"
+#include "engine/catalog/object.h"
 
 struct database db;
 struct rn_rid owner;

@@ -13,7 +13,7 @@
 
 #include "access/access_path.h"
 #include "base/prng.h"
-#include "engine/own.h"
+#include "engine/document/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

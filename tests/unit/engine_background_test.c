@@ -7,7 +7,8 @@
 #include "lib/one_container.h"
 
 #include "engine/background.h"
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)

@@ -8,6 +8,7 @@
 #include "lib/batches.h"
 
 #include "cosmos/status.h"
+#include "engine/catalog/object.h"
 #include "lib/faulty.h"
 
 #include <stdio.h>

@@ -7,6 +7,8 @@
 #include "lib/database.h"
 
 #include "base/bytes.h"
+#include "engine/catalog/object.h"
+#include "engine/catalog/offer.h"
 #include "engine/key.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * with ' for ".
  */
 #include "engine/catalog/definition_search.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "json/json.h"
 

@@ -5,7 +5,7 @@
  * What stands in every answer is written once.
  */
 #include "engine/catalog/definition.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "json/json.h"
 

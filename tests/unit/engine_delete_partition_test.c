@@ -7,7 +7,8 @@
  */
 #include "lib/one_container.h"
 
-#include "engine/own.h"
+#include "base/queue.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,10 @@
 #include "lib/one_container.h"
 
 #include "cosmos/status.h"
-#include "engine/own.h"
+#include "engine/catalog/object.h"
+#include "engine/document/bloom.h"
+#include "engine/document/snapshot.h"
+#include "engine/engine_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,9 @@
 #include "lib/one_container.h"
 
 #include "base/prng.h"
+#include "engine/document/snapshot.h"
+#include "engine/engine.h"
 #include "engine/feed/feed.h"
-#include "engine/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,10 @@
 #include "lib/faulty.h"
 #include "lib/indexes.h"
 
-#include "engine/own.h"
+#include "engine/catalog/object.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
+#include "engine/index/index_use.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "lib/indexes.h"
 
 #include "base/prng.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include <stdio.h>
 

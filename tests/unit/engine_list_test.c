@@ -8,7 +8,7 @@
 
 #include "base/prng.h"
 #include "engine/document/full_scan.h"
-#include "engine/own.h"
+#include "engine/document/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

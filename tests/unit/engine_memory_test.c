@@ -7,6 +7,7 @@
  * catalog is looked at, documents are written, indexes are held against them,
  * and the engine is opened anew.  The sanitizers look on.
  */
+#include "engine/catalog/object.h"
 #include "lib/indexes.h"
 #include "lib/oom.h"
 

@@ -3,6 +3,7 @@
  * All begin together; what they were told is counted, and compared with what is
  * there afterwards.
  */
+#include "engine/catalog/object.h"
 #include "lib/database.h"
 
 #include <pthread.h>

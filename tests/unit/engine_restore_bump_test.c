@@ -8,7 +8,7 @@
  */
 #include "lib/one_container.h"
 
-#include "engine/own.h"
+#include "engine/catalog/object.h"
 
 #define STEP (UINT64_C(1) << 32)
 

@@ -11,8 +11,11 @@
 #include "lib/one_container.h"
 
 #include "base/prng.h"
+#include "engine/catalog/object.h"
+#include "engine/document/snapshot.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 #include "engine/feed/feed.h"
-#include "engine/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,8 @@
 #include "lib/one_container.h"
 
 #include "base/prng.h"
-#include "engine/own.h"
+#include "engine/catalog/object.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

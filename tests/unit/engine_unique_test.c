@@ -10,7 +10,7 @@
 #include "lib/one_container.h"
 
 #include "base/prng.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  * side itself, over a store with its defaults; the test holds the transactions,
  * and a clock that jumps makes the read a long one.
  */
+#include "engine/catalog/object.h"
 #include "lib/clock.h"
 #include "lib/database.h"
 #include "lib/rest_client.h"

@@ -3,7 +3,8 @@
 #include "engine/catalog/object.h"
 #include "engine/cleanup/drop_container.h"
 
-#include "engine/own.h"
+#include "engine/engine_state.h"
+#include "engine/index/index_set.h"
 
 /* Keys of the two trees: kind, owner, then the id or the rid. */
 static void tree_key(enum rn_kind kind, struct rn_rid owner, struct rn_key *out)

@@ -44,8 +44,6 @@ struct rn_object *rn_catalog_find(struct rn_engine *e, enum rn_kind kind,
 struct rn_object *rn_catalog_find_rid(struct rn_engine *e, struct rn_rid rid);
 /* The offer of a database or container; NULL if it has none of its own. */
 struct rn_object *rn_catalog_find_offer(struct rn_engine *e, struct rn_rid of);
-struct rn_object *rn_object_share(struct rn_object *o);
-void rn_object_release(struct rn_object *o); /* NULL is fine */
 
 /* Lists the objects of a kind under an owner (the account: under any) in the
  * order of their rids, after the rid `after` (NULL: from the first).  Returns
@@ -60,21 +58,6 @@ struct rn_terms {
     struct rn_view upgrade;     /* the autoUpgradePolicy, JSON; at NULL: none */
     const char *type;           /* legacy performance level; NULL: none */
 };
-
-/* Parses the value of x-ms-offer-throughput, and of
- * x-ms-cosmos-offer-autopilot-settings, whose text `out` borrows.
- * RN_BAD_REQUEST. */
-enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
-                                   struct rn_err *err) RN_CHECK;
-enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
-                                      struct rn_err *err) RN_CHECK;
-
-/* Parses x-ms-offer-type, and sets the RU/s that it stands for. */
-enum rn_code rn_terms_parse_type(struct rn_view text, struct rn_terms *out,
-                                 struct rn_err *err) RN_CHECK;
-
-/* The least RU/s that an offer can be replaced with. */
-uint32_t rn_offer_minimum(const struct rn_object *offer);
 
 /* A change from manual to autoscale or back.  The service requires a header for
  * it in addition to the terms. */

@@ -12,11 +12,14 @@
 #include "engine/catalog/object_json.h"
 #include "engine/catalog/offer.h"
 #include "engine/cleanup/drop_container.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "cosmos/link.h"
 #include "cosmos/status.h"
+#include "engine/catalog/object.h"
+#include "engine/engine.h"
 #include "engine/range/split_merge.h"
+#include "waiters/waiters.h"
 #include "json/print.h"
 
 enum { BODY_MAX = 2 << 20 };

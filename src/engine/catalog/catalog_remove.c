@@ -12,9 +12,10 @@
 #include "engine/catalog/catalog_rows.h"
 #include "engine/catalog/object.h"
 #include "engine/cleanup/drop_container.h"
-#include "engine/own.h"
 
 #include "cosmos/rid.h"
+#include "engine/index/index.h"
+#include "engine/range/container.h"
 
 static enum rn_code remove_offer(struct rn_txn *txn, struct rn_rid of,
                                  struct rn_err *err)

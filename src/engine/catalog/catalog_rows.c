@@ -10,7 +10,7 @@
 #include "engine/catalog/catalog_rows.h"
 
 #include "engine/catalog/object.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "base/bytes.h"
 #include "cosmos/permission.h"

@@ -16,9 +16,10 @@
 
 #include "engine/catalog/definition_check.h"
 #include "engine/catalog/definition_search.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "cosmos/link.h"
+#include "engine/document/version.h"
 #include "query/query.h"
 #include "json/print.h"
 

@@ -7,7 +7,7 @@
 #include "engine/catalog/definition_check.h"
 
 #include "engine/catalog/catalog_rows.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include <strings.h>
 

@@ -14,7 +14,7 @@
  */
 #include "engine/catalog/definition_search.h"
 
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "query/check/policy.h"
 

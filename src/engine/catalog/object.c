@@ -5,9 +5,8 @@
  */
 #include "engine/catalog/object.h"
 
-#include "engine/own.h"
-
 #include "base/bytes.h"
+#include "engine/range/container.h"
 
 enum { VERSION = 1, HEADER = 32, ROW_MAX = 4 << 20, FLAG_SERIES = 1 };
 

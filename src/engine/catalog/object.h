@@ -17,4 +17,7 @@ enum rn_code rn_object_decode(struct rn_txn *txn, enum rn_kind kind,
                               struct rn_object **out,
                               struct rn_err *err) RN_CHECK;
 
+struct rn_object *rn_object_share(struct rn_object *o);
+void rn_object_release(struct rn_object *o); /* NULL is fine */
+
 #endif

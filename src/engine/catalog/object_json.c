@@ -4,7 +4,7 @@
 #include "engine/catalog/object_json.h"
 
 #include "engine/catalog/object.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "cosmos/permission.h"
 #include "json/print.h"

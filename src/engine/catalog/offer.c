@@ -9,8 +9,9 @@
 
 #include "engine/catalog/catalog_rows.h"
 #include "engine/catalog/object_json.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
+#include "engine/catalog/object.h"
 #include "json/print.h"
 
 #include <errno.h>

@@ -16,8 +16,10 @@
 #include "engine/cleanup/delete_partition.h"
 
 #include "base/bytes.h"
+#include "engine/catalog/object.h"
 #include "engine/document/apply.h"
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 #include <assert.h>
 

@@ -13,7 +13,7 @@
 #define RN_ENGINE_CLEANUP_DELETE_PARTITION_H
 
 #include "engine/background.h"
-#include "engine/document/document.h"
+#include "engine/document/snapshot.h"
 
 enum { RN_PURGE_SLICES = 256 }; /* some 13,000 documents */
 

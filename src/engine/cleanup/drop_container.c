@@ -10,7 +10,7 @@
 #include "engine/cleanup/drop_container.h"
 
 #include "engine/catalog/catalog_remove.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "base/bytes.h"
 #include "engine/keys.h"

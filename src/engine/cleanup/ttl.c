@@ -3,8 +3,10 @@
 #include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
+#include "engine/catalog/object.h"
 #include "engine/document/apply.h"
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 #include <assert.h>
 

@@ -3,8 +3,11 @@
 #include "engine/document/snapshot.h"
 
 #include "cosmos/status.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 #include "engine/feed/history.h"
-#include "engine/own.h"
+#include "engine/index/index.h"
+#include "waiters/waiters.h"
 
 #include <assert.h>
 

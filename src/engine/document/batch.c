@@ -4,7 +4,8 @@
 
 #include "cosmos/status.h"
 #include "engine/document/apply.h"
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 #include <assert.h>
 

@@ -17,6 +17,7 @@
 
 #include "engine/document/document.h"
 #include "engine/document/patch.h"
+#include "engine/document/snapshot.h"
 
 enum {
     RN_BATCH_MAX = 100,           /* operations */

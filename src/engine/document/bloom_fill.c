@@ -1,7 +1,7 @@
 /* bloom_fill.c -- see bloom_fill.h. */
 #include "engine/document/bloom_fill.h"
 
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 enum {
     SLICE_KEYS = 1024,

@@ -8,7 +8,7 @@
 
 #include "cosmos/status.h"
 #include "engine/document/apply.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 enum { WRITE_ARENA_MAX = RN_DOCUMENT_MAX + (64 << 10) };
 

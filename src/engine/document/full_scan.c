@@ -2,7 +2,7 @@
 #include "engine/document/full_scan.h"
 #include "engine/document/snapshot.h"
 
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 enum rn_code rn_full_scan_open(struct rn_full_scan *w, struct rn_snapshot *r)
 {

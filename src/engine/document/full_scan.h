@@ -10,7 +10,7 @@
 #ifndef RN_ENGINE_DOCUMENT_FULL_SCAN_H
 #define RN_ENGINE_DOCUMENT_FULL_SCAN_H
 
-#include "engine/document/document.h"
+#include "engine/document/snapshot.h"
 
 struct rn_full_scan {
     struct rn_snapshot *reading;

@@ -1,5 +1,6 @@
 /* patch.c -- parses a patch; see patch.h. */
-#include "engine/document/patch_own.h"
+#include "engine/document/patch.h"
+
 #include "engine/document/version.h"
 #include "json/print.h"
 

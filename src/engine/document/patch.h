@@ -62,4 +62,18 @@ enum rn_code rn_patch_apply(const struct rn_patch *p, struct rn_view document,
                             int64_t now, struct rn_buf *out,
                             struct rn_err *err) RN_CHECK;
 
+/* ---- for patch_apply.c --------------------------------------------------- */
+
+enum { RN_PATCH_SHOWN = 60 }; /* bytes of a path, in a message */
+
+/* RN_BAD_REQUEST, with a message in the service's form. */
+enum rn_code rn_patch_refuse(struct rn_err *err, const char *fmt, ...)
+    RN_PRINTF(2, 3);
+
+/* The text of a value, a string's quotes included. */
+struct rn_view rn_patch_value(const struct rn_json *j, uint32_t value);
+
+bool rn_patch_path_begins(const struct rn_json_path *path,
+                          const struct rn_json_path *prefix);
+
 #endif

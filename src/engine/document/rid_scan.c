@@ -1,16 +1,14 @@
-/* rid_scan.c -- iterates over documents in the order of their rids; see
- * document.h.
+/* rid_scan.c -- iterates over documents in the order of their rids.
  *
  * A rid begins with the range in which its document was created, so that the
  * 'i' rows of a range, and of each of its ancestors, are contiguous.  Ranges
  * that do not overlap the interval are skipped; rows of an ancestor that lie
  * outside the interval are read and dropped.
  */
-#include "engine/document/document.h"
-
-#include "engine/own.h"
+#include "engine/document/rid_scan.h"
 
 #include "base/bytes.h"
+#include "engine/document/snapshot.h"
 
 /* ---- ranges -------------------------------------------------------------- */
 

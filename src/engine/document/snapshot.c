@@ -1,9 +1,8 @@
 /* snapshot.c -- snapshot reads of documents; see document.h. */
 #include "engine/document/snapshot.h"
 
-#include "engine/document/document.h"
-
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 enum rn_code rn_snapshot_begin(struct rn_snapshot *r, struct rn_engine *e,
                                const struct rn_container *c, struct rn_err *err)

@@ -3,7 +3,7 @@
 #include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 #include "query/run/value.h"
 
 enum { ARENA_MAX = 64 << 20, VALUES_MAX = 8 << 20 };

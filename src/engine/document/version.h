@@ -74,4 +74,8 @@ struct rn_view rn_version_json(const struct rn_version *v);
 uint64_t rn_version_rid(const struct rn_version *v);
 void rn_version_release(struct rn_version *v); /* zeroed is fine */
 
+/* Makes the template of the system properties of a container's documents. */
+enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
+                           struct rn_frame *out) RN_CHECK;
+
 #endif

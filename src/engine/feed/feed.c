@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "engine/bug.h"
-#include "engine/own.h"
+#include "waiters/waiters.h"
 
 #include <stdlib.h>
 

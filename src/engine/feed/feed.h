@@ -25,7 +25,7 @@
 #ifndef RN_ENGINE_FEED_FEED_H
 #define RN_ENGINE_FEED_FEED_H
 
-#include "engine/document/document.h"
+#include "engine/document/snapshot.h"
 #include "engine/feed/history.h"
 #include "waiters/waiters.h"
 

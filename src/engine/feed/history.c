@@ -2,8 +2,7 @@
 #include "engine/feed/history.h"
 
 #include "base/bytes.h"
-#include "engine/document/document.h"
-#include "engine/own.h"
+#include "engine/document/snapshot.h"
 #include "json/print.h"
 
 #include <assert.h>

@@ -15,8 +15,10 @@
 #include "engine/document/snapshot.h"
 
 #include "base/bytes.h"
+#include "engine/engine_state.h"
+#include "engine/index/index_fill.h"
+#include "engine/index/index_set.h"
 #include "engine/index/indexer.h"
-#include "engine/own.h"
 #include "query/run/sortkey.h"
 
 #include <assert.h>

@@ -33,6 +33,10 @@
 #include "engine/key.h"
 #include "json/path.h"
 
+struct rn_index_set;
+struct rn_json;
+struct rn_row_document;
+
 enum {
     RN_INDEXES_MAX = 32, /* of a container */
     RN_INDEX_KEYS_MAX = 8,
@@ -130,21 +134,43 @@ enum rn_code rn_index_change_start(struct rn_engine *e,
                                    struct rn_index_change *c,
                                    struct rn_err *err) RN_CHECK;
 
-/* ---- use ----------------------------------------------------------------- */
+/* ---- demand -------------------------------------------------------------- */
 
-/* Notes the use of an index. */
-void rn_index_note_used(struct rn_engine *e, uint32_t container,
-                        uint8_t number);
-/* How many index entries queries with a text (by its hash) examine before they
- * read documents instead: 0 is few, RN_INDEX_PATIENCE_MAX is many. */
-enum { RN_INDEX_PATIENCE_MAX = 2 };
-unsigned rn_index_patience(struct rn_engine *e, uint64_t query);
-void rn_index_set_patience(struct rn_engine *e, uint64_t query, unsigned level);
 /* Notes that a scan read `documents` which this index would have saved, of a
  * container that has about `of`.  When that has cost more than building the
  * index, it is created. */
 void rn_index_note_missed(struct rn_engine *e, const struct rn_object *o,
                           const struct rn_index_key *keys, uint32_t count,
                           uint64_t documents, uint64_t of);
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* Maintains the index rows while a version replaces another, or none. */
+struct rn_index_rows {
+    const struct rn_index_set *set; /* NULL: nothing to do */
+    bool had_rows;                  /* the indexer's `was` has them */
+};
+
+/* Called before `old`, unless NULL, is removed.  No other document may be
+ * removed before rn_index_rows_end. */
+enum rn_code rn_index_rows_begin(struct rn_index_rows *r, struct rn_engine *e,
+                                 struct rn_txn *txn,
+                                 const struct rn_container *c,
+                                 const struct rn_row_document *old) RN_CHECK;
+/* Called after the new version was put: its JSON, empty after a delete, and its
+ * 'd' key. */
+enum rn_code rn_index_rows_end(struct rn_index_rows *r, struct rn_engine *e,
+                               struct rn_txn *txn, struct rn_view json,
+                               uint64_t rid, const struct rn_key *at) RN_CHECK;
+
+void rn_index_row_key(uint32_t container, uint8_t number, struct rn_key *out);
+enum rn_code rn_index_put(struct rn_txn *txn, uint32_t container,
+                          const struct rn_index *x) RN_CHECK;
+/* Removes the catalog's rows of a container's indexes, when it is deleted. */
+enum rn_code rn_indexes_remove(struct rn_txn *txn, uint32_t container) RN_CHECK;
+/* The key of a document's row in an index. */
+enum rn_code rn_index_key_of(uint32_t container, const struct rn_index *x,
+                             const struct rn_json *j, uint64_t rid,
+                             struct rn_key *out) RN_CHECK;
 
 #endif

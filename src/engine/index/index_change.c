@@ -1,7 +1,9 @@
 /* index_change.c -- creates or drops an index on request. */
-#include "engine/index/indexer.h"
 
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
+#include "engine/index/index.h"
+#include "engine/index/index_set.h"
 
 static enum rn_code check_container(struct rn_index_change *c,
                                     struct rn_txn *txn, struct rn_err *err)

@@ -3,7 +3,10 @@
 #include "engine/index/indexer.h"
 
 #include "base/hash.h"
-#include "engine/own.h"
+#include "engine/catalog/object.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
+#include "engine/index/index.h"
 
 enum {
     ARENA_MAX = 1 << 20,

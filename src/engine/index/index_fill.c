@@ -10,10 +10,14 @@
  *
  * An entry: key length 2 | place length 2 | rid 8 | lsn 8 | key | place
  */
+#include "engine/index/index_fill.h"
+
 #include "engine/index/indexer.h"
 
 #include "base/bytes.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
+#include "engine/index/index.h"
+#include "engine/index/index_set.h"
 
 #include <assert.h>
 #include <stdlib.h>

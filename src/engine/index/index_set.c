@@ -1,9 +1,13 @@
 /* index_set.c -- the in-memory sets of indexes that writes maintain. */
+#include "engine/index/index_set.h"
+
 #include "engine/index/indexer.h"
 
 #include "base/bytes.h"
+#include "engine/engine_state.h"
+#include "engine/index/index.h"
+#include "engine/index/index_fill.h"
 #include "engine/keys.h"
-#include "engine/own.h"
 
 enum {
     ARENA_MAX = 1 << 20,

@@ -1,8 +1,13 @@
 /* index_use.c -- usage tracking of indexes, and how far queries read along
  * them. */
+#include "engine/index/index_use.h"
+
 #include "engine/index/indexer.h"
 
-#include "engine/own.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
+#include "engine/index/index.h"
+#include "engine/index/index_set.h"
 
 enum { DAY_S = 86400 };
 

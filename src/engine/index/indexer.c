@@ -1,8 +1,14 @@
 /* indexer.c -- builds and drops indexes in background slices; see indexer.h. */
 #include "engine/index/indexer.h"
 
+#include "engine/catalog/object.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
+#include "engine/index/index.h"
+#include "engine/index/index_fill.h"
+#include "engine/index/index_set.h"
+#include "engine/index/index_use.h"
 #include "engine/keys.h"
-#include "engine/own.h"
 #include "query/check/policy.h"
 
 enum {

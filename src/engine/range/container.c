@@ -2,8 +2,8 @@
 #include "engine/range/container.h"
 
 #include "base/bytes.h"
+#include "engine/catalog/catalog.h"
 #include "engine/document/version.h"
-#include "engine/own.h"
 
 #include <assert.h>
 

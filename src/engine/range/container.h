@@ -34,8 +34,6 @@ struct rn_frame {
     struct rn_view text;
     size_t rid_slot, self_slot, etag_slot, ts_slot; /* in it */
 };
-enum rn_code rn_frame_make(struct rn_rid container, struct rn_arena *arena,
-                           struct rn_frame *out) RN_CHECK;
 
 struct rn_container {
     uint32_t number; /* in keys; never used again */

@@ -1,7 +1,7 @@
 /* lsn_bump.c -- see lsn_bump.h. */
 #include "engine/range/lsn_bump.h"
 
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include <inttypes.h>
 

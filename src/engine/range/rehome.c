@@ -15,7 +15,7 @@
 
 #include "engine/bug.h"
 #include "engine/document/snapshot.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "base/bytes.h"
 

@@ -22,9 +22,10 @@
 #include "engine/range/restore_bump.h"
 
 #include "engine/catalog/catalog_rows.h"
-#include "engine/own.h"
+#include "engine/engine_state.h"
 
 #include "base/bytes.h"
+#include "engine/catalog/object.h"
 
 enum {
     TAG_RESTORED = 'e',

@@ -5,7 +5,10 @@
 
 #include "base/bytes.h"
 #include "engine/bug.h"
-#include "engine/own.h"
+#include "engine/catalog/object.h"
+#include "engine/engine.h"
+#include "engine/engine_state.h"
+#include "waiters/waiters.h"
 
 enum {
     RANGE_IDS_MAX = 1 << 20, /* a rid has 20 bits for its birth range */

@@ -24,6 +24,8 @@
 #include "base/clock.h"
 #include "base/queue.h"
 #include "cosmos/feed_token.h"
+#include "engine/catalog/object.h"
+#include "engine/document/snapshot.h"
 #include "engine/feed/feed.h"
 #include "json/print.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/decimal.h"
 #include "engine/bug.h"
+#include "engine/document/snapshot.h"
 
 enum {
     PAGE_BYTES = 4 << 20,

@@ -16,6 +16,8 @@
 
 #include "rest/context.h"
 
+#include "engine/catalog/object.h"
+#include "engine/document/snapshot.h"
 #include "rest/metrics/catalog.h"
 
 enum { RANGES_MAX = 256 };

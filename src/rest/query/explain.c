@@ -18,6 +18,7 @@
 #include "rest/reply.h"
 
 #include "access/index_advisor.h"
+#include "engine/document/snapshot.h"
 #include "json/print.h"
 
 #include <stdio.h>

@@ -11,6 +11,7 @@
 #include "rest/sessions.h"
 
 #include "access/index_advisor.h"
+#include "engine/document/snapshot.h"
 #include "rest/query/hybrid_rank.h"
 #include "rest/query/query_metrics.h"
 

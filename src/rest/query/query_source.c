@@ -7,6 +7,8 @@
 
 #include "access/natural.h"
 #include "base/bytes.h"
+#include "engine/catalog/object.h"
+#include "engine/document/snapshot.h"
 #include "engine/feed/feed.h"
 
 /* Loads the next document, and measures the time if requested. */

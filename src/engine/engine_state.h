@@ -1,6 +1,7 @@
-/* own.h -- struct rn_engine: the state of an engine, private to this module. */
-#ifndef RN_ENGINE_OWN_H
-#define RN_ENGINE_OWN_H
+/* engine_state.h -- struct rn_engine: the state of an engine, private to this
+ * module. */
+#ifndef RN_ENGINE_ENGINE_STATE_H
+#define RN_ENGINE_ENGINE_STATE_H
 
 #include "base/queue.h"
 #include "engine/background.h"
@@ -60,14 +61,5 @@ struct rn_engine {
     struct rn_bloom_fill bloom_fill; /* likewise */
     struct rn_fixtures fixtures;     /* `is_busy` is guarded by `lock` */
 };
-
-/* Notes that this part of a range has changed, or any range of the container
- * (RN_RANGE_ANY).  Its waiters are woken after the commit.  Thread: committer.
- */
-void rn_engine_note_move(struct rn_engine *e, uint32_t container, int64_t range,
-                         struct rn_epk_prefixes prefixes);
-/* The prefixes of an interval of EPKs, or of a single EPK. */
-struct rn_epk_prefixes rn_epk_prefixes_of(struct rn_view min,
-                                          struct rn_view max);
 
 #endif
