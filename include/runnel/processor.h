@@ -305,6 +305,9 @@ typedef struct runnel_processor_options {
     runnel_event_fn event; /**< NULL: runnel_event_print */
     void *event_context;
     bool single_key; /**< a call has changes of one partition key only */
+    /** Balance by the changes that leases have, not by their number only, so
+     * that busy leases are on different hosts.  Set it on all hosts. */
+    bool weigh_leases;
 } runnel_processor_options;
 
 #define RUNNEL_PROCESSOR_INIT .size = sizeof(runnel_processor_options)

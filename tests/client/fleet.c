@@ -37,6 +37,7 @@ static void host_options(struct fleet *f, struct host *h,
         .lease_acquire_ms = FLEET_ACQUIRE_MS,
         .lease_expire_ms = FLEET_EXPIRE_MS,
         .leases_per_range = f->leases_per_range,
+        .weigh_leases = f->is_weighed,
         .min_leases = f->min_leases,
         .batch_limit = f->batch_limit,
         .threads = 4,
@@ -295,13 +296,14 @@ static void fleet_open(struct fleet *f, uint64_t seed)
     f->w.service.context = f;
     /* All versions: the .NET library itself skips what it has not stored. */
     f->is_mixed = seed % FLEET_MIXED == 0;
+    f->is_weighed = seed % FLEET_WEIGHED == 0;
     f->has_operator = seed % FLEET_TAMPERED == 0 && !f->is_mixed;
     f->is_full = roll(f, 40) && !f->is_mixed;
     f->may_yield = roll(f, 50);
     f->has_dead_letters = roll(f, 50);
     f->batch_limit = roll(f, 30) ? 2 : 0;
     f->page_limit = (uint32_t)below(f, 5);
-    f->leases_per_range = roll(f, 20) ? 2 : 0;
+    f->leases_per_range = roll(f, 20) ? 2 : f->is_weighed ? 4 : 0;
     f->min_leases = roll(f, 20) ? 16 : 0; /* every host wants more */
     f->can_wait = roll(f, 60);
     f->w.service.cannot_wait = roll(f, 30);

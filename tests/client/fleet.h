@@ -15,6 +15,8 @@
  * them, writes another owner or an older position, erases the position (and
  * later seeks to it, in all versions mode), or drops the properties.
  *
+ * In every FLEET_WEIGHED-th the leases are weighed.
+ *
  * Then the world heals: with one live host every lease must have a live owner
  * in time, and every change must have been acknowledged.
  *
@@ -27,7 +29,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FLEET_HOSTS = 4, FLEET_PEERS = 2, FLEET_MIXED = 3, FLEET_TAMPERED = 5 };
+enum {
+    FLEET_HOSTS = 4,
+    FLEET_PEERS = 2,
+    FLEET_MIXED = 3,
+    FLEET_TAMPERED = 5,
+    FLEET_WEIGHED = 4,
+};
 
 /* What a run has done, added up. */
 struct fleet_figures {

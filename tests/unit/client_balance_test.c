@@ -7,6 +7,7 @@
 #include "client/processor/balance.h"
 
 #include "base/prng.h"
+#include "client/processor/weight.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -144,6 +145,7 @@ struct fleet {
     struct rn_balance_lease leases[LEASES_MAX];
     size_t count;
     bool lives[8];
+    bool is_weighed;
     int64_t now_ms;
     int64_t marked_ms[LEASES_MAX];
     size_t moves;
@@ -158,7 +160,8 @@ static void pass(struct fleet *f, size_t h)
                             .count = f->count,
                             .host = rn_view_of(&names[h], 1),
                             .acquire_ms = 13000,
-                            .expire_ms = 60000 };
+                            .expire_ms = 60000,
+                            .is_weighed = f->is_weighed };
     struct rn_balance_plan plan;
 
     for (size_t i = 0; i < f->count; i++)
@@ -171,7 +174,9 @@ static void pass(struct fleet *f, size_t h)
     for (size_t i = 0; i < plan.take_count; i++) {
         struct rn_balance_lease *l = &f->leases[plan.take[i]];
         assert_true(plan.is_steal || l->is_available);
-        *l = (struct rn_balance_lease){ .owner = b.host, .is_native = true };
+        *l = (struct rn_balance_lease){ .owner = b.host,
+                                        .is_native = true,
+                                        .weight = l->weight };
         f->moves++;
     }
     for (size_t i = 0; i < plan.mark_count; i++) {
@@ -280,6 +285,113 @@ static void a_fleet_that_changes_comes_to_rest_in_balance(void **state)
     }
 }
 
+/* ---- weights ------------------------------------------------------------- */
+
+static uint64_t load(const struct fleet *f, size_t h)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < f->count; i++)
+        if (!f->leases[i].is_available && f->leases[i].owner.at[0] == names[h])
+            sum += f->leases[i].weight;
+    return sum;
+}
+
+static void busy_leases_come_to_be_on_different_hosts(void **state)
+{
+    static const struct {
+        const char *leases; /* and the weight of each */
+        uint32_t weights[8];
+        size_t hosts;
+        uint64_t most; /* that a host has in the end */
+        size_t moves;
+    } cases[] = {
+        { "AABB", { 1000, 1000, 0, 0 }, 2, 1000, 2 },
+        { "AABB", { 1000, 800, 90, 10 }, 2, 1010, 2 },
+        { "AAAB", { 500, 500, 500, 0 }, 2, 1000, 1 }, /* by number */
+        { "AAABBBCC", { 900, 900, 900, 9, 8, 7, 6, 5 }, 3, 918, 4 },
+        { "AABB", { 1000, 1000, 900, 900 }, 2, 2000, 0 }, /* not worth it */
+        { "AABB", { 30, 20, 0, 0 }, 2, 50, 0 },           /* nor this */
+        { "AABB", { 5000, 0, 0, 0 }, 2, 5000, 0 },
+        { "AABB", { 0, 0, 0, 0 }, 2, 0, 0 },
+        { "AB", { 5000, 0 }, 2, 5000, 0 },
+        { "A", { 5000 }, 2, 5000, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fleet f = fleet_of(1, cases[i].hosts);
+        f.is_weighed = true;
+        f.count = read_leases(cases[i].leases, f.leases);
+        for (size_t k = 0; k < f.count; k++)
+            f.leases[k].weight = cases[i].weights[k];
+        run(&f, 12);
+        if (f.moves > cases[i].moves)
+            fail_msg("%s: %zu moves", cases[i].leases, f.moves);
+        for (size_t h = 0; h < cases[i].hosts; h++)
+            if (load(&f, h) > cases[i].most)
+                fail_msg("%s: %c has %llu", cases[i].leases, names[h],
+                         (unsigned long long)load(&f, h));
+    }
+}
+
+/* Whatever the weights, the moves end, each host has its number of leases, and
+ * no host has twice the load that it could have. */
+static void weighed_fleets_come_to_rest(void **state)
+{
+    struct rn_prng prng;
+
+    (void)state;
+    rn_prng_init(&prng, 9);
+    for (int round = 0; round < 400; round++) {
+        size_t hosts = 1 + rn_prng_below(&prng, 8);
+        struct fleet f = fleet_of(1 + rn_prng_below(&prng, 40), hosts);
+        uint64_t all = 0;
+        uint64_t largest = 0;
+        f.is_weighed = true;
+        for (size_t i = 0; i < f.count; i++) {
+            uint64_t busy = rn_prng_below(&prng, 4) == 0 ? 10000 : 100;
+            f.leases[i].weight = (uint32_t)rn_prng_below(&prng, busy);
+            all += f.leases[i].weight;
+            if (f.leases[i].weight > largest)
+                largest = f.leases[i].weight;
+        }
+        run(&f, 200);
+        f.moves = 0;
+        run(&f, 12);
+        assert_int_equal(f.moves, 0);
+        for (size_t h = 0; h < hosts; h++) {
+            assert_true(owned(&f, h) <= (f.count + hosts - 1) / hosts);
+            if (load(&f, h) > 2 * (all / hosts + largest))
+                fail_msg("round %d: %c has %llu of %llu", round, names[h],
+                         (unsigned long long)load(&f, h),
+                         (unsigned long long)all);
+        }
+    }
+}
+
+static void a_weight_follows_the_changes(void **state)
+{
+    static const int64_t s_ns = 1000000000;
+    struct rn_weight w;
+
+    (void)state;
+    rn_weight_init(&w, 0, 0);
+    rn_weight_add(&w, 300);
+    assert_int_equal(rn_weight_read(&w, 10000, 5 * s_ns), 0); /* too early */
+    assert_int_equal(rn_weight_read(&w, 10000, 10 * s_ns), 1800);
+    assert_int_equal(rn_weight_read(&w, 10000, 20 * s_ns), 900);
+    assert_int_equal(rn_weight_read(&w, 10000, 50 * s_ns), 450);
+    rn_weight_add(&w, UINT64_MAX / 2);
+    assert_int_equal(rn_weight_read(&w, 10000, 51 * s_ns), 450);
+    assert_true(rn_weight_read(&w, 1, 51 * s_ns + s_ns / 100) <= RN_WEIGHT_MAX);
+    rn_weight_init(&w, UINT64_MAX, 0); /* of a damaged lease */
+    assert_int_equal(rn_weight_read(&w, 10000, s_ns), RN_WEIGHT_MAX);
+    rn_weight_init(&w, 700, 0); /* the next owner goes on from the stored one */
+    assert_int_equal(rn_weight_read(&w, 10000, s_ns), 700);
+    assert_int_equal(rn_weight_read(&w, 10000, 20 * s_ns), 350);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +401,9 @@ int main(void)
         cmocka_unit_test(a_second_host_has_half_of_100_leases_after_3_passes),
         cmocka_unit_test(spares_take_nothing_and_nothing_moves),
         cmocka_unit_test(a_fleet_that_changes_comes_to_rest_in_balance),
+        cmocka_unit_test(busy_leases_come_to_be_on_different_hosts),
+        cmocka_unit_test(weighed_fleets_come_to_rest),
+        cmocka_unit_test(a_weight_follows_the_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -162,12 +163,86 @@ static void hosts_that_join_or_die_at_once_are_balanced_soon(void **state)
     open_herd(1, 1); /* for tear_down */
 }
 
+/* ---- weights ------------------------------------------------------------- */
+
+enum { BUSY_DOCUMENTS = 400, BUSY_RANGES = 4, PERIOD_MS = 5000 };
+
+static unsigned range_of[BUSY_DOCUMENTS]; /* the lease a document is of */
+static unsigned handler_of[BUSY_RANGES];  /* the host that has the lease */
+static bool is_busy[BUSY_RANGES];
+
+static runnel_verdict note_range(struct hosts_host *host, const char *lease,
+                                 const runnel_batch *batch)
+{
+    unsigned range = (unsigned)strtoul(lease, NULL, 10);
+
+    assert_true(range < BUSY_RANGES);
+    handler_of[range] = (unsigned)host->number;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++) {
+        runnel_bytes json = runnel_batch_at(batch, i)->json;
+        const char *id = memmem(json.at, json.len, "\"id\":\"", 6);
+        assert_non_null(id);
+        range_of[strtoul(id + 6, NULL, 10)] = range;
+    }
+    return RUNNEL_DONE;
+}
+
+/* Writes to the busy ranges only. */
+static void write_busily(int64_t ms)
+{
+    for (; ms > 0; ms -= PERIOD_MS) {
+        for (int i = 0; i < BUSY_DOCUMENTS; i++)
+            if (is_busy[range_of[i]])
+                hosts_put(&h, i, i + 1);
+        hosts_run(&h, PERIOD_MS);
+    }
+}
+
+/* Two hosts with two leases each: all writes go to the two leases of one. */
+static void busy_leases_move_to_hosts_of_their_own(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    unsigned closed = 0;
+    unsigned other = UINT32_MAX;
+
+    (void)state;
+    open_herd(3, BUSY_RANGES);
+    h.judge = note_range;
+    o.weigh_leases = true;
+    hosts_start(&h, 0, &o);
+    hosts_start(&h, 1, &o);
+    end = 2;
+    hosts_put(&h, 0, BUSY_DOCUMENTS);
+    balance(BUSY_RANGES, 10000);
+    hosts_run(&h, 10000);
+    hosts_put(&h, 0, BUSY_DOCUMENTS); /* every range has a handler by now */
+    hosts_run(&h, 10000);
+    for (unsigned i = 0; i < BUSY_RANGES; i++)
+        is_busy[i] = handler_of[i] == 0;
+    write_busily(120000);
+    for (unsigned i = 0; i < BUSY_RANGES; i++) {
+        if (!is_busy[i])
+            continue;
+        if (other == UINT32_MAX)
+            other = handler_of[i];
+        else
+            assert_int_not_equal(handler_of[i], other);
+    }
+    assert_true(is_balanced(BUSY_RANGES));
+    closed = h.hosts[0].closed + h.hosts[1].closed;
+    write_busily(120000); /* and nothing moves any more */
+    assert_int_equal(h.hosts[0].closed + h.hosts[1].closed, closed);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_check(&h);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_teardown(f, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(hosts_that_start_at_once_are_balanced_soon),
         CASE(hosts_that_join_or_die_at_once_are_balanced_soon),
+        CASE(busy_leases_move_to_hosts_of_their_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,6 +377,11 @@ static void options_that_contradict_are_refused(void **state)
     o.exhausted = RUNNEL_DEAD_LETTER;
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
     o = hosts_options();
+    o.weigh_leases = true;
+    o.fleet = RUNNEL_FLEET_COMPATIBLE;
+    assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    assert_non_null(strstr(error.message, "weigh_leases"));
+    o = hosts_options();
     o.feed = &all_from_beginning;
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
     o.feed = &all_from_a_time;

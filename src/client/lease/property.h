@@ -19,6 +19,7 @@
 #define RN_LEASE_GENERATION "runnel.generation" /* decimal */
 #define RN_LEASE_WANTED "runnel.wanted"         /* HOST SERVERMS */
 #define RN_LEASE_INTERVALS "runnel.intervals"   /* ACQUIRE RENEW EXPIRE */
+#define RN_LEASE_WEIGHT "runnel.weight"         /* changes a minute, decimal */
 #define RN_LEASE_SPLIT "runnel.split"           /* TOKEN BOUND,BOUND,... */
 
 /* The value, or a view whose `at` is NULL. */

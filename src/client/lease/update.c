@@ -48,6 +48,7 @@ struct applied {
     char epoch[24];
     char range[2 * RN_LEASE_TOKEN_MAX];
     char attempts[1100];
+    char weight[16];
 };
 
 static bool apply_range(struct rn_update *u, struct applied *a)
@@ -87,6 +88,14 @@ static bool apply_acquire(struct rn_update *u, struct applied *a)
            rn_lease_set(lease, RN_LEASE_WANTED, none) && apply_range(u, a);
 }
 
+static bool apply_weight(struct rn_update *u, struct applied *a)
+{
+    if (!u->has_weight)
+        return true;
+    snprintf(a->weight, sizeof(a->weight), "%u", (unsigned)u->weight);
+    return rn_lease_set(&a->lease, RN_LEASE_WEIGHT, rn_view_text(a->weight));
+}
+
 static bool apply_store(struct rn_update *u, struct applied *a)
 {
     struct rn_lease *lease = &a->lease;
@@ -103,7 +112,8 @@ static bool apply_store(struct rn_update *u, struct applied *a)
         if ((size_t)n < sizeof(a->attempts))
             text = rn_view_of(a->attempts, (size_t)n);
     }
-    if (u->split.at && !rn_lease_set(lease, RN_LEASE_SPLIT, u->split))
+    if (!apply_weight(u, a) ||
+        (u->split.at && !rn_lease_set(lease, RN_LEASE_SPLIT, u->split)))
         return false;
     if (u->kind == RN_UPDATE_RELEASE) {
         /* A mark stays: it reserves the free lease for the host that wrote

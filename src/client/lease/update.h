@@ -64,6 +64,8 @@ struct rn_update {
     struct rn_view position; /* null: as it is */
     uint32_t attempts;       /* of the batch after the position */
     struct rn_view split;    /* value of runnel.split; null: none */
+    bool has_weight;         /* else the stored one stays */
+    uint32_t weight;         /* changes a minute */
 
     /* ---- outcome ---- */
     struct rn_buf text;     /* the JSON to write */

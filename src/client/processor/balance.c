@@ -5,12 +5,16 @@
 
 #include <assert.h>
 
-enum { MARK_MIN_MS = 1000 };
+enum {
+    MARK_MIN_MS = 1000,
+    WEIGHT_MIN = 60, /* a host with less load needs no help */
+};
 
-/* An owner and how many live leases it has. */
+/* An owner, and the number and the weight of its live leases. */
 struct worker {
     struct rn_view name;
     size_t count;
+    uint64_t weight;
 };
 
 struct work {
@@ -40,14 +44,18 @@ static bool is_marked(const struct rn_balance *b,
 
 /* A free lease is left to the host that marked it for one interval.  That host
  * waits for it until it would steal it. */
-static bool is_reserved(const struct rn_balance *b,
-                        const struct rn_balance_lease *l)
+static bool is_kept(const struct rn_balance *b,
+                    const struct rn_balance_lease *l)
 {
-    if (!l->wanted.at || rn_view_eq(l->wanted, b->host))
-        return false;
     return l->wanted_age_ms < mark_ms(b) ||
            (!l->owner.at && l->free_age_ms < mark_ms(b) &&
             l->wanted_age_ms < (int64_t)b->expire_ms / 2 + mark_ms(b));
+}
+
+static bool is_reserved(const struct rn_balance *b,
+                        const struct rn_balance_lease *l)
+{
+    return l->wanted.at && !rn_view_eq(l->wanted, b->host) && is_kept(b, l);
 }
 
 static struct worker *find_worker(struct work *w, struct rn_view name)
@@ -59,26 +67,38 @@ static struct worker *find_worker(struct work *w, struct rn_view name)
     return &w->workers[w->count++];
 }
 
-/* With marks a lease counts for the host that wants it. */
+/* The host that the lease counts for; null: none, it is available.  With marks
+ * that is the host that wants it. */
+static struct rn_view holder(const struct rn_balance *b,
+                             const struct rn_balance_lease *l, bool with_marks)
+{
+    if (l->is_available)
+        return with_marks && is_reserved(b, l) ? l->wanted
+                                               : (struct rn_view){ 0 };
+    return with_marks && is_marked(b, l) ? l->wanted : l->owner;
+}
+
 static void count_leases(struct work *w, bool with_marks)
 {
     const struct rn_balance *b = w->b;
 
     for (size_t i = 0; i < b->count; i++) {
         const struct rn_balance_lease *l = &b->leases[i];
-        bool is_ours = l->owner.at && rn_view_eq(l->owner, b->host);
+        struct rn_view host = holder(b, l, with_marks);
+        struct worker *at;
 
         assert(l->is_available || l->owner.at);
-        if (with_marks && l->is_available && is_reserved(b, l)) {
-            find_worker(w, l->wanted)->count++;
-        } else if (l->is_available) {
+        if (!host.at) {
             w->available++;
-        } else {
-            find_worker(w, l->owner); /* an owner of marked leases only */
-            find_worker(w, with_marks && is_marked(b, l) ? l->wanted : l->owner)
-                ->count++;
-            w->plan->mine += is_ours;
+            continue;
         }
+        if (!l->is_available) {
+            find_worker(w, l->owner); /* an owner of marked leases only */
+            w->plan->mine += rn_view_eq(l->owner, b->host);
+        }
+        at = find_worker(w, host);
+        at->count++;
+        at->weight += l->weight;
     }
     w->me = find_worker(w, b->host);
 }
@@ -239,27 +259,38 @@ static size_t take_available(struct work *w, size_t need)
     return need;
 }
 
-/* Marks a live lease of `from` that is not marked yet. */
-static bool mark_one(struct work *w, const struct worker *from)
+/* A live lease of `from` that is not marked yet? */
+static bool may_mark(const struct work *w, size_t i, const struct worker *from)
+{
+    const struct rn_balance_lease *l = &w->b->leases[i];
+
+    for (size_t k = 0; k < w->plan->mark_count; k++)
+        if (w->plan->mark[k] == i)
+            return false;
+    return !l->is_available && !is_marked(w->b, l) &&
+           rn_view_eq(l->owner, from->name);
+}
+
+/* Marks one of them; in a weighed fleet the lightest. */
+static bool mark_one(struct work *w, struct worker *from)
 {
     const struct rn_balance *b = w->b;
-    struct rn_balance_plan *plan = w->plan;
+    size_t best = b->count;
 
     for (size_t n = 0; n < b->count; n++) {
         size_t i = (b->seed + n) % b->count;
-        const struct rn_balance_lease *l = &b->leases[i];
-        bool is_new = true;
-        if (l->is_available || is_marked(b, l) ||
-            !rn_view_eq(l->owner, from->name))
+        if (!may_mark(w, i, from))
             continue;
-        for (size_t k = 0; k < plan->mark_count; k++)
-            is_new = is_new && plan->mark[k] != i;
-        if (is_new) {
-            plan->mark[plan->mark_count++] = i;
-            return true;
-        }
+        if (best == b->count || b->leases[i].weight < b->leases[best].weight)
+            best = i;
+        if (!b->is_weighed)
+            break;
     }
-    return false;
+    if (best == b->count)
+        return false;
+    w->plan->mark[w->plan->mark_count++] = best;
+    from->count--;
+    return true;
 }
 
 static void mark_leases(struct work *w, size_t need)
@@ -270,16 +301,16 @@ static void mark_leases(struct work *w, size_t need)
         struct worker *from = any_largest(w);
         if (!may_move(w, from, need) || !mark_one(w, from) || !is_seen)
             return;
-        from->count--;
         need--;
     }
 }
 
-/* Releases own leases that others want, as long as about the target is kept. */
+/* Releases own leases that others want, as long as about the target is kept.
+ * For a heavy lease that it gives, a host gets a light one. */
 static void give_leases(struct work *w)
 {
     const struct rn_balance *b = w->b;
-    size_t left = w->plan->mine;
+    size_t left = w->plan->mine + (b->is_weighed ? 1 : 0);
 
     for (size_t i = 0; i < b->count; i++) {
         const struct rn_balance_lease *l = &b->leases[i];
@@ -311,6 +342,106 @@ static void steal_marked(struct work *w)
     }
 }
 
+/* ---- weights ------------------------------------------------------------- */
+
+/* Leases that their owners gave to this host are taken above the target. */
+static void take_given(struct work *w)
+{
+    const struct rn_balance *b = w->b;
+
+    for (size_t i = 0; i < b->count; i++) {
+        const struct rn_balance_lease *l = &b->leases[i];
+        if (b->max && w->me->count + w->plan->take_count >= b->max)
+            return;
+        if (l->is_available && l->wanted.at && is_kept(b, l) &&
+            rn_view_eq(l->wanted, b->host))
+            take(w, i);
+    }
+}
+
+/* Is every lease where it is to stay, if it is only counted? */
+static bool is_at_rest(const struct work *w)
+{
+    const struct rn_balance *b = w->b;
+    const struct rn_balance_plan *plan = w->plan;
+
+    for (size_t i = 0; i < b->count; i++)
+        if (b->leases[i].is_available || is_marked(b, &b->leases[i]))
+            return false;
+    return plan->take_count + plan->mark_count + plan->give_count == 0;
+}
+
+static int compare_names(struct rn_view a, struct rn_view b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = memcmp(a.at, b.at, len);
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* One host marks at a time: of equals the first by name. */
+static bool is_lightest(const struct work *w)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct worker *at = &w->workers[i];
+        if (at->weight < w->me->weight ||
+            (at->weight == w->me->weight &&
+             compare_names(at->name, w->me->name) < 0))
+            return false;
+    }
+    return true;
+}
+
+static const struct worker *heaviest(const struct work *w)
+{
+    const struct worker *found = w->me;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (w->workers[i].weight > found->weight)
+            found = &w->workers[i];
+    return found;
+}
+
+static uint64_t lightest_lease(const struct work *w, const struct worker *of)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (size_t i = 0; i < w->b->count; i++)
+        if (may_mark(w, i, of) && w->b->leases[i].weight < least)
+            least = w->b->leases[i].weight;
+    return least == UINT64_MAX ? 0 : least;
+}
+
+/* Marks the lease whose move makes the heavier of the two hosts lightest, if
+ * that is worth a move.  A lease above the target means that a light one goes
+ * back. */
+static void mark_by_weight(struct work *w)
+{
+    const struct rn_balance *b = w->b;
+    const struct worker *from = heaviest(w);
+    uint64_t back = 0;
+    uint64_t best = from->weight - from->weight / 8;
+    size_t found = b->count;
+
+    if (from->weight < WEIGHT_MIN || (b->max && w->me->count >= b->max))
+        return;
+    if (w->me->count >= w->plan->target)
+        back = lightest_lease(w, w->me);
+    for (size_t i = 0; i < b->count; i++) {
+        uint64_t weight = b->leases[i].weight;
+        uint64_t theirs = from->weight - weight + back;
+        uint64_t ours = w->me->weight + weight - back;
+        uint64_t after = ours > theirs ? ours : theirs;
+        if (!may_mark(w, i, from) || after > best ||
+            (after == best && found < b->count))
+            continue;
+        best = after;
+        found = i;
+    }
+    if (found < b->count)
+        w->plan->mark[w->plan->mark_count++] = found;
+}
+
 enum rn_code rn_balance_native(const struct rn_balance *b,
                                struct rn_arena *arena,
                                struct rn_balance_plan *out)
@@ -328,8 +459,12 @@ enum rn_code rn_balance_native(const struct rn_balance *b,
             mark_leases(&w, need);
     } else {
         take_left(&w, b->count);
+        if (b->is_weighed && out->take_count == 0)
+            take_given(&w);
     }
     if (out->take_count == 0)
         steal_marked(&w);
+    if (b->is_weighed && is_at_rest(&w) && is_lightest(&w))
+        mark_by_weight(&w);
     return RN_OK;
 }

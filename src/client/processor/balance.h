@@ -14,6 +14,11 @@
  *             marks one lease first, and the rest in its next pass, when all
  *             that start with it can be counted.
  *
+ * A weighed fleet goes on from there: once each host has its number of leases,
+ * the one with the least load marks a lease of the one with the most, if that
+ * makes the heavier of the two lighter by an eighth.  The owner then lacks a
+ * lease, and gets the lightest one of a host that has too many.
+ *
  * A host that died counts until all its leases have expired, so that the target
  * of the others may be too small for all leases; and hosts of other libraries
  * judge expiry by their own clock.  So a lease that is left over is taken above
@@ -37,6 +42,7 @@ struct rn_balance_lease {
     bool is_native;        /* its owner uses this library */
     struct rn_view wanted; /* the host that marked it; null: none */
     int64_t wanted_age_ms;
+    uint32_t weight; /* changes a minute */
 };
 
 struct rn_balance {
@@ -45,7 +51,8 @@ struct rn_balance {
     struct rn_view host; /* this one */
     uint32_t min, max;   /* 0: no such limit */
     uint32_t acquire_ms, expire_ms;
-    uint64_t seed; /* random: where this pass begins to look for leases */
+    bool is_weighed; /* balance the weights, too: native way only */
+    uint64_t seed;   /* random: where this pass begins to look for leases */
 };
 
 /* What to do.  The arrays hold indices into the leases, and live in the arena.

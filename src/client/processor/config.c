@@ -123,6 +123,9 @@ static runnel_code check_numbers(const runnel_processor_options *o,
                              "and single_key: a part of a page has no "
                              "position");
     }
+    if (o->weigh_leases && o->fleet == RUNNEL_FLEET_COMPATIBLE)
+        return refuse(error, "weigh_leases excludes RUNNEL_FLEET_COMPATIBLE: "
+                             "the official libraries know no weights");
     if (o->leases_per_range > 64)
         return refuse(error, "leases_per_range is at most 64");
     if (o->parallel > 1024 || o->threads > 4096 || o->pending_limit > 4096)

@@ -196,6 +196,7 @@ static void judge(struct rn_worker *w, struct rn_delivery *d,
     case RN_OUTCOME_DONE:
         h->stats.changes += count;
         h->stats.batches++;
+        rn_weight_add(&w->weight, count);
         break;
     case RN_OUTCOME_PARTLY:
         h->stats.batches++;

@@ -199,6 +199,7 @@ static struct rn_balance_lease describe(struct rn_pass *p,
     free_ms = lease->owner.at ? rn_lease_expiry_sign_of_life(lease)
                               : lease->ts_s * 1000;
     out.free_age_ms = free_ms ? rn_host_store_ms(h) - free_ms : 0;
+    out.weight = rn_weight_clamp(rn_lease_number(lease, RN_LEASE_WEIGHT));
     out.is_left = out.free_age_ms > (int64_t)o->lease_expire_ms +
                                         RN_LEASE_EXPIRY_MARGIN_MS +
                                         (int64_t)o->lease_acquire_ms;
@@ -206,6 +207,7 @@ static struct rn_balance_lease describe(struct rn_pass *p,
         out.is_available = false;
         out.is_native = true;
         out.owner = rn_view_text(h->config.host);
+        out.weight = w->weight.average;
     }
     if (rn_lease_wanted(lease, &out.wanted, &at_ms)) {
         out.wanted_age_ms = rn_host_store_ms(h) - at_ms;
@@ -352,7 +354,8 @@ static void balance(struct rn_pass *p)
                             .min = o->min_leases,
                             .max = o->max_leases,
                             .acquire_ms = o->lease_acquire_ms,
-                            .expire_ms = o->lease_expire_ms };
+                            .expire_ms = o->lease_expire_ms,
+                            .is_weighed = o->weigh_leases };
     bool is_foreign = rn_balance_has_foreign(&b);
     bool is_official = o->fleet == RUNNEL_FLEET_COMPATIBLE ||
                        (o->fleet == RUNNEL_FLEET_AUTO && is_foreign);

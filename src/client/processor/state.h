@@ -16,6 +16,7 @@
 #include "client/processor/events.h"
 #include "client/processor/handlers.h"
 #include "client/processor/lease_split.h"
+#include "client/processor/weight.h"
 #include "client/processor/window.h"
 
 #include <pthread.h>
@@ -108,6 +109,7 @@ struct rn_worker {
     bool must_reread; /* after a transaction of unknown end */
     int64_t checkpointed_ns, acked_ns;
     bool is_given; /* DRAINING because another host wants it */
+    struct rn_weight weight;
     bool is_deadline_over;
 
     /* ---- dead letters ---- */

@@ -88,6 +88,8 @@ static void acquired(struct rn_worker *w)
     w->range = lease->has_range ? lease->range : w->range;
     w->attempts_stored = rn_lease_attempts(lease);
     w->checkpointed_ns = rn_mono_ns(w->host->env);
+    rn_weight_init(&w->weight, rn_lease_number(lease, RN_LEASE_WEIGHT),
+                   w->checkpointed_ns);
     if (rn_lease_bound(lease, RN_LEASE_SPLIT).at) {
         w->reason = RUNNEL_CLOSE_LEASE_GONE;
         w->state = RN_WORKER_SPLITTING;
@@ -341,6 +343,9 @@ static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
             w->update.position = rn_view_text(w->manual.etag);
         w->update.attempts = rn_window_attempts(&w->window);
         w->attempts_ns = now_ns;
+        w->update.has_weight = h->config.o.weigh_leases;
+        w->update.weight =
+            rn_weight_read(&w->weight, h->config.o.lease_renew_ms, now_ns);
         if (kind == RN_UPDATE_RELEASE && w->split.bounds)
             w->update.split = rn_view_text(w->split.bounds);
     }
