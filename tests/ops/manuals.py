@@ -5,9 +5,11 @@ What a page shows is run as it stands there; only directories and the port are
 the test's own.  docs/tools.md has its test in tests/tools, README.md in
 tests/docs.
 """
+import glob
 import json
 import os
 import re
+import shlex
 import subprocess
 import tempfile
 
@@ -17,7 +19,11 @@ PROGRAMS = os.path.dirname(RUNNEL)
 
 
 def read_page(name):
-    with open(f"docs/{name}", encoding="utf-8") as file:
+    return read(f"docs/{name}")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
         return file.read()
 
 
@@ -168,6 +174,72 @@ def _():
                               text=True, timeout=LIMIT_S, check=False)
         equal(done.returncode, 0, done.stdout[-500:])
         assert "1 seeds, 0 failures" in done.stdout, done.stdout[-500:]
+
+
+def exists(command):
+    """Make's dry run, or whether ctest or a suite has such a test or case."""
+    words = shlex.split(command)
+    if words[0] == "make":
+        return run_quietly(["make", "-n", *words[1:]])
+    if words[0] == "ctest":
+        words[words.index("build/dev")] = PROGRAMS
+        return "Test #" in run_quietly([*words, "-N"])
+    if words[0] == "cmake":
+        presets = run_quietly(["cmake", "--list-presets"])
+        return f'"{words[words.index("--preset") + 1]}"' in presets
+    if words[0] == "tools/lint.sh":
+        return words[1].startswith("--") or os.path.exists(words[1])
+    equal(words[0], "tools/test.sh")
+    name, pattern = words[1], "".join(words[2:])
+    if os.path.exists(f"tests/suites/{name}.sh"):
+        sources = glob.glob(f"tests/{name}/**/*.py", recursive=True)
+        return not pattern or any(
+            re.search(rf'^@case\(.*{re.escape(pattern)}', read(path), re.M)
+            for path in sources)
+    shown = run_quietly(["ctest", "--test-dir", PROGRAMS, "-N", "-V", "-R",
+                         name])
+    program = re.search(r"Test command: (\S+)", shown)[1]
+    done = subprocess.run([program.strip('"')], text=True, check=True,
+                          capture_output=True, timeout=LIMIT_S,
+                          env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP",
+                               "RUNNEL_TEST_CASE": pattern or "*"})
+    return re.search("^ok ", done.stdout, re.M) is not None
+
+
+def run_quietly(words):
+    return subprocess.run(words, text=True, check=True, capture_output=True,
+                          timeout=LIMIT_S).stdout
+
+
+@case("the commands of docs/hacking.md name what exists")
+def _():
+    page = read_page("hacking.md")
+    rows = re.findall(r"^\| [^|]* \| (`.*) \|$", page, re.M)
+    named = [command for row in rows for command in re.findall("`([^`]+)`", row)
+             if " " in command]
+    assert len(named) > 12, named
+    for command in named:
+        assert exists(command.split(" && ")[0]), command
+
+
+@case("the server that docs/hacking.md shows in a debugger starts")
+def _():
+    shown = next(text for text in blocks(read_page("hacking.md"))
+                 if text.startswith("gdb --args"))
+    words = shlex.split(shown)[2:]
+    equal(words[:2], ["build/dev/runnel", "serve"])
+    words[0] = RUNNEL
+    with tempfile.TemporaryDirectory() as home:
+        words[words.index("/tmp/d")] = os.path.join(home, "d")
+        words += ["--listen", "127.0.0.1:0"]
+        server = subprocess.Popen(words, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        try:
+            line = next(line for line in server.stdout if "listening" in line)
+            assert "http://127.0.0.1:" in line, line
+        finally:
+            server.terminate()
+            server.communicate(timeout=LIMIT_S)
 
 
 run_cases()
