@@ -54,13 +54,6 @@ static bool find_name(const struct scope *scope, struct rn_expr *e)
     return false;
 }
 
-const struct rn_expr *rn_expr_root(const struct rn_expr *e)
-{
-    while (e->kind == RN_EXPR_MEMBER || e->kind == RN_EXPR_INDEX)
-        e = e->kids[0];
-    return e->kind == RN_EXPR_NAME ? e : NULL;
-}
-
 static enum rn_code check_name(struct rn_check *c, struct rn_expr *e,
                                const struct place *at)
 {

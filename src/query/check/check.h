@@ -56,16 +56,4 @@ enum rn_code rn_check_computed(struct rn_check *c, struct rn_view name,
  * 0. */
 enum rn_code rn_check_item(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
-/* The path of the document, if the expression is nothing but a path; otherwise
- * empty. */
-enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
-                          struct rn_arena *a,
-                          struct rn_json_path *out) RN_CHECK;
-
-/* True if both are the same expression, with the same bindings. */
-bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b);
-
-/* The name that a path of members and indexes starts with, or NULL. */
-const struct rn_expr *rn_expr_root(const struct rn_expr *e);
-
 #endif

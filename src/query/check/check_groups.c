@@ -9,34 +9,6 @@
 #include "query/fn/function.h"
 #include "query/parse/print.h"
 
-bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b)
-{
-    if (a->kind != b->kind || a->op != b->op || a->count != b->count ||
-        a->is_negated != b->is_negated)
-        return false;
-    /* Function names are case-insensitive. */
-    if (a->kind == RN_EXPR_CALL ? a->function != b->function
-                                : !rn_view_eq(a->name, b->name))
-        return false;
-    if (a->kind == RN_EXPR_NAME)
-        return a->slot == b->slot;
-    if (a->kind == RN_EXPR_QUERY)
-        return false;
-    if (a->kind == RN_EXPR_LITERAL) {
-        struct rn_arena none = RN_ARENA_INIT(1); /* literals are scalars */
-        bool same = false;
-        return rn_value_equals(&a->value, &b->value, &none, &same) == RN_OK &&
-               same;
-    }
-    for (uint32_t i = 0; i < a->count; i++) {
-        if (a->kind == RN_EXPR_OBJECT && !rn_view_eq(a->names[i], b->names[i]))
-            return false;
-        if (!rn_expr_equals(a->kids[i], b->kids[i]))
-            return false;
-    }
-    return true;
-}
-
 static enum rn_code look_select(struct rn_check *c, struct rn_select *s,
                                 const struct rn_select *inner);
 

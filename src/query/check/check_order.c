@@ -4,33 +4,6 @@
 
 #include "query/fn/function.h"
 
-enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
-                          struct rn_arena *a, struct rn_json_path *out)
-{
-    const struct rn_expr *from = s->from_count ? s->from[0].path : NULL;
-    const struct rn_expr *at[2] = { e, from };
-    uint32_t n = 0, room;
-    struct rn_view *names;
-
-    *out = (struct rn_json_path){ 0 };
-    if (!from || s->from[0].is_each)
-        return RN_OK;
-    room = (uint32_t)e->depth + from->depth;
-    names = rn_arena_alloc(a, room * sizeof(*names));
-    if (!names)
-        return RN_TOO_LARGE;
-    for (int i = 0; i < 2; i++) {
-        for (; at[i]->kind == RN_EXPR_MEMBER && !at[i]->computed;
-             at[i] = at[i]->kids[0])
-            names[room - ++n] = at[i]->name;
-        if (at[i]->kind != RN_EXPR_NAME ||
-            at[i]->slot != (i == 0 ? s->from[0].slot : 0))
-            return RN_OK;
-    }
-    *out = (struct rn_json_path){ names + room - n, n };
-    return RN_OK;
-}
-
 /* Vector distances are sorted most similar first. */
 void rn_order_set_direction(struct rn_order *order)
 {

@@ -170,4 +170,23 @@ struct rn_query {
 void *rn_ast_grow(struct rn_arena *a, void *list, uint32_t count,
                   uint32_t *room, size_t size) RN_CHECK;
 
+/* The name that a path of members and indexes starts with, or NULL. */
+const struct rn_expr *rn_expr_root(const struct rn_expr *e);
+
+/* True if both are the same expression, with the same bindings. */
+bool rn_expr_equals(const struct rn_expr *a, const struct rn_expr *b);
+
+/* True if it needs no document and is the same on every call. */
+bool rn_expr_is_constant(const struct rn_expr *e);
+
+/* The path of the document, if the expression is nothing but a path; otherwise
+ * empty. */
+enum rn_code rn_expr_path(const struct rn_select *s, const struct rn_expr *e,
+                          struct rn_arena *a,
+                          struct rn_json_path *out) RN_CHECK;
+
+/* True if it reads exactly this path of the document that `from` binds. */
+bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
+                     const struct rn_json_path *path);
+
 #endif

@@ -1,6 +1,7 @@
 /* parse_expr.c -- the parser of expressions. */
-#include "query/parse/parse.h"
+#include "query/parse/parse_expr.h"
 
+#include "query/parse/parse_primary.h"
 #include "json/utf8.h"
 
 /* Binary operators, tightest first.  An operand of BETWEEN, IN and LIKE needs
@@ -33,13 +34,6 @@ enum {
 static enum rn_code parse_binary(struct rn_parser *p, int level,
                                  struct rn_expr **out);
 
-enum rn_code rn_parser_too_deep(struct rn_parser *p)
-{
-    rn_faults_add(p->faults, NULL, 0, 0, "The query is nested deeper than %d.",
-                  RN_QUERY_DEPTH_MAX);
-    return RN_BAD_REQUEST;
-}
-
 struct rn_expr *rn_expr_new(struct rn_parser *p, enum rn_expr_kind kind,
                             size_t start)
 {
@@ -53,11 +47,6 @@ struct rn_expr *rn_expr_new(struct rn_parser *p, enum rn_expr_kind kind,
                                .slot = RN_SLOT_NONE };
     }
     return e;
-}
-
-size_t rn_parser_end(const struct rn_parser *p)
-{
-    return p->before.at + p->before.text.len;
 }
 
 enum rn_code rn_expr_add(struct rn_parser *p, struct rn_expr *to,

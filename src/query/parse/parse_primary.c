@@ -1,7 +1,9 @@
 /* parse_primary.c -- the parser of operands: literals, names, calls,
  * constructors and subqueries, and the paths that follow them. */
-#include "query/parse/parse.h"
+#include "query/parse/parse_primary.h"
 
+#include "query/parse/parse.h"
+#include "query/parse/parse_expr.h"
 #include "json/number.h"
 
 #include <math.h>

@@ -83,12 +83,6 @@ enum rn_code rn_like(struct rn_run *r, struct rn_view text,
 bool rn_like_is_plain(struct rn_view pattern, struct rn_view escape,
                       struct rn_arena *a, struct rn_view *out);
 
-/* True if it needs no document and is the same on every call. */
-bool rn_expr_is_constant(const struct rn_expr *e);
-/* True if it reads exactly this path of the document that `from` binds. */
-bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
-                     const struct rn_json_path *path);
-
 /* Consumes a row; sets `*stop` when it accepts no more. */
 typedef enum rn_code rn_row_fn(void *context, const struct rn_value *row,
                                bool *stop);

@@ -109,44 +109,6 @@ static enum rn_code unite(struct pinner *p, struct rn_query_pins *into,
 
 /* ---- expressions --------------------------------------------------------- */
 
-bool rn_expr_is_constant(const struct rn_expr *e)
-{
-    if (e->kind == RN_EXPR_NAME || e->kind == RN_EXPR_QUERY)
-        return false;
-    if (e->kind == RN_EXPR_CALL &&
-        (e->function->is_volatile || e->function->aggregate))
-        return false;
-    for (uint32_t i = 0; i < e->count; i++) {
-        if (!rn_expr_is_constant(e->kids[i]))
-            return false;
-    }
-    return true;
-}
-
-bool rn_expr_is_path(const struct rn_from *from, const struct rn_expr *e,
-                     const struct rn_json_path *path)
-{
-    uint32_t left = path->count;
-    const struct rn_expr *in = e;
-    bool in_from = false;
-
-    for (;;) {
-        if (in->kind == RN_EXPR_NAME && !in_from) {
-            if (in->slot != from->slot)
-                return false;
-            in = from->path; /* FROM c.a: continue from that path */
-            in_from = true;
-        } else if (in->kind == RN_EXPR_NAME) {
-            return left == 0 && in->slot == 0;
-        } else if (in->kind != RN_EXPR_MEMBER || in->computed || left == 0 ||
-                   !rn_view_eq(in->name, path->names[--left])) {
-            return false;
-        } else {
-            in = in->kids[0];
-        }
-    }
-}
-
 static bool is_path(const struct pinner *p, const struct rn_expr *e)
 {
     return rn_expr_is_path(p->from, e, p->path);
