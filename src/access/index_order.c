@@ -4,6 +4,7 @@
 #include "access/access_ops.h"
 #include "access/index_scan.h"
 #include "engine/document/snapshot.h"
+#include "query/run/seek.h"
 
 enum rn_code rn_access_order_keys(const struct rn_query *q,
                                   struct rn_arena *arena,

@@ -6,6 +6,8 @@
 #include "query/fn/function.h"
 #include "query/parse/parse.h"
 #include "query/run/run.h"
+#include "query/run/select.h"
+#include "query/where/needed_paths.h"
 
 enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
                             struct rn_query **out, struct rn_faults *faults,

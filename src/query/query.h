@@ -91,27 +91,6 @@ struct rn_sink {
                         struct rn_err *err);
 };
 
-/* The position from which a client resumes an ordered query.  No row before
- * these keys is returned.  Of the rows with exactly these keys, it returns
- *
- *   is_exclusive   none, or with a rid only those after that document
- *   else           all, or with a rid those from that document on
- *
- * "Before" is in the order of the query; documents with equal keys are in the
- * order of their rids (sorter.c). */
-struct rn_query_resume {
-    const struct rn_value *keys; /* one per key of ORDER BY */
-    uint64_t rid;
-    bool has_rid, is_exclusive;
-};
-/* Reads the `resumeFilter` of a request into the arena; it borrows the tape.
- * RN_BAD_REQUEST says what is wrong with it. */
-enum rn_code rn_query_resume_read(const struct rn_query *q,
-                                  const struct rn_json *j, uint32_t node,
-                                  struct rn_arena *a,
-                                  struct rn_query_resume *out,
-                                  struct rn_err *err) RN_CHECK;
-
 struct rn_query_limits {
     uint64_t steps;      /* 0: 100,000,000 */
     size_t memory_bytes; /* 0: 64 MiB */
@@ -228,37 +207,12 @@ enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,
                                    const struct rn_json_path **out,
                                    uint32_t *count) RN_CHECK;
 
-/* True if the continuation holds its keys only in truncated form.  The run must
- * then read all documents to find the position: no index can seek to it. */
-bool rn_query_place_is_cut(const struct rn_query *q, struct rn_view after);
-
 /* The keys of ORDER BY: how many, and each as a path of the document.  The path
  * is empty if the key is another expression. */
 uint32_t rn_query_order_count(const struct rn_query *q);
 enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
                                 struct rn_arena *a, struct rn_json_path *path,
                                 bool *is_descending) RN_CHECK;
-
-/* True if rows can be emitted as documents come, provided these come in key
- * order, and a page can start with the documents after its continuation. */
-bool rn_query_can_follow_order(const struct rn_query *q);
-/* The sort keys, in these forms, of the row after which a page of such a query
- * starts, up to the first truncated key; `out` has room for all.
- * RN_BAD_REQUEST if `after` is not a continuation. */
-struct rn_query_seek {
-    const struct rn_sortkey_form *forms; /* one per key of ORDER BY */
-    char *out;
-    size_t len;
-    bool is_cut;
-    uint64_t rid; /* of its document */
-    bool has_rid;
-};
-enum rn_code rn_query_seek(const struct rn_query *q, struct rn_view after,
-                           struct rn_query_seek *seek) RN_CHECK;
-/* The same for the position that a client resumes from. */
-void rn_query_seek_resume(const struct rn_query *q,
-                          const struct rn_query_resume *resume,
-                          struct rn_query_seek *seek);
 
 /* The path whose minimum or maximum (or both), over all documents that pass
  * WHERE, is the whole result; otherwise empty. */

@@ -6,6 +6,7 @@
  * cases.
  */
 #include "query/query.h"
+#include "query/run/seek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

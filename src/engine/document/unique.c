@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "engine/engine_state.h"
+#include "query/run/encode.h"
 #include "query/run/value.h"
 
 enum { ARENA_MAX = 64 << 20, VALUES_MAX = 8 << 20 };

@@ -3,7 +3,7 @@
 
 #include "query/client_plan/rank.h"
 #include "query/fn/function.h"
-#include "query/run/run.h"
+#include "query/run/hash_set.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* fn_number.c -- built-in functions: 64-bit integers, and bins. */
 #include "query/fn/function.h"
+#include "query/run/value_rid.h"
 
 #include <math.h>
 

@@ -2,6 +2,8 @@
 #include "query/fn/function.h"
 
 #include "query/fn/text.h"
+#include "query/run/encode.h"
+#include "query/run/hash_set.h"
 #include "query/run/run.h"
 
 /* The distinct values of arrays. */

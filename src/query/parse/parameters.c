@@ -4,7 +4,7 @@
  * service; so is a parameter without a value.
  */
 #include "query/check/check.h"
-#include "query/run/run.h"
+#include "query/run/hash_set.h"
 
 struct rn_parameters {
     struct rn_hash_set names;

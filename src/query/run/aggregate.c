@@ -1,6 +1,8 @@
 /* aggregate.c -- the accumulators of the aggregate functions. */
+#include "query/run/aggregate.h"
+
 #include "query/fn/function.h"
-#include "query/run/run.h"
+#include "query/run/encode.h"
 
 static enum rn_code not_called(const struct rn_fn_args *a, struct rn_value *out)
 {

@@ -1,7 +1,6 @@
 /* distinct.c -- decides whether DISTINCT is applied before or after ORDER
  * BY. */
-#include "query/check/check.h"
-#include "query/run/run.h"
+#include "query/run/distinct.h"
 
 /* True if the row determines the value: the value is an item, or within one. */
 static bool is_determined(const struct rn_select *s, const struct rn_expr *e)

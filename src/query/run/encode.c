@@ -14,9 +14,7 @@
  * little-endian machines.  Stores keep hashes of these bytes
  * (engine/document/unique.h), so the encoding does not change.
  */
-#include "query/run/value.h"
-
-#include "base/base64.h"
+#include "query/run/encode.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,29 +122,4 @@ enum rn_code rn_value_encode(const struct rn_value *v, struct rn_arena *arena,
         return encode_object(v, arena, out);
     }
     return RN_OK;
-}
-
-bool rn_value_rid_of(struct rn_view text, uint64_t *out)
-{
-    unsigned char bytes[32];
-    size_t len = 0;
-
-    if (rn_base64_decode(text, RN_BASE64_RID, bytes, sizeof(bytes), &len) ||
-        len < 8)
-        return false;
-    *out = 0;
-    for (size_t i = len; i-- > len - 8;)
-        *out = *out << 8 | bytes[i];
-    return true;
-}
-
-enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
-                          uint64_t *out, bool *found)
-{
-    struct rn_value rid;
-    enum rn_code rc = rn_value_member(v, RN_LIT("_rid"), a, &rid);
-
-    *found =
-        !rc && rid.kind == RN_VALUE_STRING && rn_value_rid_of(rid.text, out);
-    return rc;
 }

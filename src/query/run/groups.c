@@ -1,6 +1,11 @@
 /* groups.c -- hash aggregation: GROUP BY, or all rows in one group. */
+#include "query/run/groups.h"
+
 #include "query/fn/function.h"
-#include "query/run/run.h"
+#include "query/run/aggregate.h"
+#include "query/run/encode.h"
+#include "query/run/eval.h"
+#include "query/run/select.h"
 
 struct rn_group {
     struct rn_value *keys;

@@ -1,6 +1,6 @@
 /* hash_set.c -- a hash set of byte strings that numbers them in insertion
  * order.  Open addressing; at most half full. */
-#include "query/run/run.h"
+#include "query/run/hash_set.h"
 
 #include "base/hash.h"
 

@@ -9,9 +9,11 @@
  * undefined, and an array or an object is the two halves of its hash
  * (distinct_hash.h).
  */
-#include "query/run/run.h"
+#include "query/run/resume.h"
 
+#include "query/parse/ast.h"
 #include "query/run/distinct_hash.h"
+#include "query/run/value_rid.h"
 
 enum { RID_TEXT_LEN = 24 }; /* of a document's _rid, which has 16 bytes */
 

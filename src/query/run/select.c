@@ -6,7 +6,15 @@
  * SELECT blocks the pipeline (`gatherer` in run.h).  Without a sorter, DISTINCT
  * drops repeated rows as they pass.
  */
-#include "query/run/run.h"
+#include "query/run/select.h"
+
+#include "query/run/distinct.h"
+#include "query/run/encode.h"
+#include "query/run/eval.h"
+#include "query/run/groups.h"
+#include "query/run/hash_set.h"
+#include "query/run/sorter_place.h"
+#include "query/run/valuekey.h"
 
 /* The number of documents read ahead for a row beyond a full page, so that the
  * last page is marked as the last one; clients rely on that in small

@@ -24,9 +24,13 @@
  * of all keys.  Rows that match the prefix are buffered until a row with that
  * hash arrives, which has the full keys; if none arrives, all of them are sent.
  */
-#include "query/run/run.h"
+#include "query/run/sorter.h"
 
 #include "query/run/distinct_hash.h"
+#include "query/run/eval.h"
+#include "query/run/resume.h"
+#include "query/run/sorter_place.h"
+#include "query/run/value_rid.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* subquery.c -- evaluates EXISTS, ALL, ARRAY and scalar subqueries. */
-#include "query/run/run.h"
+#include "query/run/subquery.h"
+
+#include "query/run/select.h"
 
 struct gather {
     struct rn_run *run;

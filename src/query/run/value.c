@@ -2,6 +2,7 @@
 #include "query/run/value.h"
 
 #include "query/run/distinct_hash.h"
+#include "query/run/encode.h"
 #include "json/number.h"
 
 #include <math.h>

@@ -179,28 +179,12 @@ enum rn_code rn_value_compare(const struct rn_value *a,
                               int *out) RN_CHECK;
 int rn_value_compare_text(struct rn_view a, struct rn_view b);
 
-/* An encoding that is the same exactly for equal values. */
-enum rn_code rn_value_encode(const struct rn_value *v, struct rn_arena *arena,
-                             struct rn_buf *out) RN_CHECK;
-
-/* The members of an object sorted by name, in the arena. */
-enum rn_code rn_value_sort_members(const struct rn_value *v,
-                                   struct rn_arena *arena,
-                                   struct rn_member **out,
-                                   uint32_t *count) RN_CHECK;
-
 /* A copy that depends only on the arena.  `copy` can be read like the original;
  * `keep` can only be printed, and is smaller. */
 enum rn_code rn_value_copy(const struct rn_value *v, struct rn_arena *a,
                            struct rn_value *out) RN_CHECK;
 enum rn_code rn_value_keep(const struct rn_value *v, struct rn_arena *a,
                            struct rn_value *out) RN_CHECK;
-
-/* The number at the end of a document's _rid, as clients compare it; false if
- * the text is not a _rid, or `v` has none. */
-bool rn_value_rid_of(struct rn_view text, uint64_t *out);
-enum rn_code rn_value_rid(const struct rn_value *v, struct rn_arena *a,
-                          uint64_t *out, bool *found) RN_CHECK;
 
 /* Omits NaN, infinities and undefined within containers; at the top level they
  * are a bug. */

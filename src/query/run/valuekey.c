@@ -8,10 +8,12 @@
  * A key that exceeds the prefix, or whose string the sort key truncates, ends
  * there and is followed by a 128-bit hash of the whole values.
  */
-#include "query/run/run.h"
+#include "query/run/valuekey.h"
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "query/run/encode.h"
+#include "query/run/run.h"
 
 enum { PREFIX_MAX = RN_VALUEKEY_MAX - RN_VALUES_HASH_LEN };
 

@@ -1,6 +1,6 @@
 /* needed_paths.c -- projection pushdown: the members of a document that a query
  * reads. */
-#include "query/run/run.h"
+#include "query/where/needed_paths.h"
 
 /* Each member of each document is compared with each wanted name; beyond this
  * number, parsing all members is cheaper. */

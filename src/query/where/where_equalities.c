@@ -10,6 +10,9 @@
 #include "query/query.h"
 
 #include "query/fn/function.h"
+#include "query/run/encode.h"
+#include "query/run/eval.h"
+#include "query/run/hash_set.h"
 #include "query/run/run.h"
 
 enum { STEPS_MAX = 10000000 };

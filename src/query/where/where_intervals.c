@@ -11,6 +11,7 @@
 
 #include "query/check/check.h"
 #include "query/fn/function.h"
+#include "query/run/eval.h"
 #include "query/run/run.h"
 
 #include <math.h>

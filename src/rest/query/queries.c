@@ -12,6 +12,7 @@
 
 #include "access/index_advisor.h"
 #include "engine/document/snapshot.h"
+#include "query/run/seek.h"
 #include "rest/query/hybrid_rank.h"
 #include "rest/query/query_metrics.h"
 

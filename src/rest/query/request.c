@@ -2,6 +2,7 @@
 #include "rest/query/request.h"
 #include "rest/reply.h"
 
+#include "query/run/resume.h"
 #include "json/print.h"
 
 static enum rn_code read_policy(struct rn_asked *a, struct rn_context *x)
