@@ -28,6 +28,7 @@
 #include "engine/document/rid_scan.h"
 #include "engine/index/index.h"
 #include "query/query.h"
+#include "query/where/where_intervals.h"
 
 enum rn_access_kind {
     RN_ACCESS_SCAN,

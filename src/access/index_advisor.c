@@ -12,6 +12,8 @@
 #include "access/index_order.h"
 #include "engine/document/snapshot.h"
 #include "engine/index/index_use.h"
+#include "query/where/filters.h"
+#include "query/where/where_intervals.h"
 
 enum {
     FEWEST = 256, /* least documents read that are worth a note */

@@ -8,6 +8,9 @@
 #include "access/access_ops.h"
 #include "access/index_scan.h"
 #include "engine/document/snapshot.h"
+#include "query/where/filters.h"
+#include "query/where/where_equalities.h"
+#include "query/where/where_intervals.h"
 
 /* Checks that the path orders the index: it is the first, or all paths before
  * it are pinned by WHERE to one value.  Their sort keys are added to `prefix`.

@@ -5,6 +5,8 @@
 #include "access/index_scan.h"
 #include "engine/document/snapshot.h"
 #include "query/run/seek.h"
+#include "query/where/filters.h"
+#include "query/where/where_intervals.h"
 
 enum rn_code rn_access_order_keys(const struct rn_query *q,
                                   struct rn_arena *arena,

@@ -11,6 +11,7 @@
 #include "access/places.h"
 #include "engine/document/snapshot.h"
 #include "engine/index/index_use.h"
+#include "query/where/where_intervals.h"
 
 #include <stdlib.h>
 

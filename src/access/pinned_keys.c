@@ -1,6 +1,8 @@
 /* pinned_keys.c -- the partition keys and ids to which WHERE limits a query. */
 #include "access/pinned_keys.h"
 
+#include "query/where/where_equalities.h"
+
 #include <stdlib.h>
 
 enum {

@@ -3,6 +3,7 @@
 #include "query/query.h"
 
 #include "query/check/check.h"
+#include "query/fn/fn_regex.h"
 #include "query/fn/function.h"
 #include "query/parse/parse.h"
 #include "query/run/run.h"

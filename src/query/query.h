@@ -168,45 +168,6 @@ bool rn_query_reads_documents(const struct rn_query *q);
 
 /* ---- analysis for the access path ---------------------------------------- */
 
-/* The values that WHERE allows for a path, from equality predicates. */
-struct rn_query_pins {
-    const struct rn_value *values;
-    uint32_t count; /* 0: no document can match */
-    bool is_pinned; /* false: any value is possible */
-};
-
-/* If the id and the partition key are pinned, a point read answers the
- * query. */
-enum rn_code rn_query_pin(const struct rn_query *q,
-                          const struct rn_json_path *path, struct rn_arena *a,
-                          struct rn_query_pins *out) RN_CHECK;
-
-/* An interval of sort keys (sortkey.h). */
-struct rn_span {
-    struct rn_view from, before;
-    bool is_point; /* WHERE demands one value */
-};
-
-/* The key intervals that WHERE allows for a path of the document.  They are
- * conservative: WHERE may exclude more. */
-struct rn_query_spans {
-    bool is_bounded; /* false: any value is possible */
-    const struct rn_span *list;
-    uint32_t count; /* 0: no document can match */
-};
-
-/* Intervals of sort keys whose strings are cut at `text_max` bytes. */
-enum rn_code rn_query_span(const struct rn_query *q,
-                           const struct rn_json_path *path, size_t text_max,
-                           struct rn_arena *a,
-                           struct rn_query_spans *out) RN_CHECK;
-
-/* The paths of the document that WHERE reads, each once; at most 256 of
- * them. */
-enum rn_code rn_query_filter_paths(const struct rn_query *q, struct rn_arena *a,
-                                   const struct rn_json_path **out,
-                                   uint32_t *count) RN_CHECK;
-
 /* The keys of ORDER BY: how many, and each as a path of the document.  The path
  * is empty if the key is another expression. */
 uint32_t rn_query_order_count(const struct rn_query *q);

@@ -20,6 +20,7 @@
 #include "query/parse/parse.h"
 #include "query/parse/print.h"
 #include "query/query.h"
+#include "query/where/where_equalities.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

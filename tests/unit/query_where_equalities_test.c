@@ -5,6 +5,7 @@
  * query_generated_test.c.
  */
 #include "query/query.h"
+#include "query/where/where_equalities.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

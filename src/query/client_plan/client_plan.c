@@ -5,6 +5,7 @@
 #include "query/client_plan/rank.h"
 #include "query/fn/function.h"
 #include "query/parse/print.h"
+#include "query/where/where_equalities.h"
 
 #include <stdlib.h>
 

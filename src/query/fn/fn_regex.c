@@ -8,8 +8,9 @@
  * that exceeds them yields undefined, as an invalid pattern does.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "query/fn/function.h"
+#include "query/fn/fn_regex.h"
 
+#include "query/fn/function.h"
 #include "query/fn/text.h"
 #include "query/run/run.h"
 

@@ -1,6 +1,9 @@
 /* geo.c -- reads GeoJSON shapes, and computes their relations and measures. */
 #include "query/fn/geo.h"
 
+#include "query/fn/geo_earth.h"
+#include "query/fn/geo_ring.h"
+
 #include <math.h>
 
 enum { POSITIONS_MAX = 4096 }; /* validating a ring takes quadratic time */

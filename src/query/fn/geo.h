@@ -50,29 +50,4 @@ bool rn_geo_intersects(const struct rn_geo *a, const struct rn_geo *b);
 /* True if no point of `a` lies outside `b`. */
 bool rn_geo_within(const struct rn_geo *a, const struct rn_geo *b);
 
-/* ---- the earth (geo_earth.c) --------------------------------------------- */
-
-#define RN_EARTH_WHOLE 510065621724089.0 /* square metres */
-
-double rn_earth_distance(struct rn_geo_point a, struct rn_geo_point b);
-/* The area to the left of the ring. */
-double rn_earth_area(const struct rn_geo_ring *ring);
-
-/* ---- lines and rings (geo_ring.c) ---------------------------------------- */
-
-enum rn_geo_side { RN_GEO_OUT, RN_GEO_ON, RN_GEO_IN };
-
-/* True if the two segments meet; `*is_crossing` if each passes from one side of
- * the other to the opposite one. */
-bool rn_geo_segments_meet(const struct rn_geo_point a[2],
-                          const struct rn_geo_point b[2], bool is_planar,
-                          bool *is_crossing);
-/* The distance from a point to a segment.  Beyond `most` the result may be
- * infinity instead. */
-double rn_geo_segment_distance(struct rn_geo_point p,
-                               const struct rn_geo_point s[2], bool is_planar,
-                               double most);
-enum rn_geo_side rn_geo_side_of(const struct rn_geo_part *polygon,
-                                struct rn_geo_point p, bool is_planar);
-
 #endif

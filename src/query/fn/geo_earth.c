@@ -10,7 +10,7 @@
  * which differ from the ellipsoid's geodesics by less than the sample values
  * can show.
  */
-#include "query/fn/geo.h"
+#include "query/fn/geo_earth.h"
 
 #include <math.h>
 

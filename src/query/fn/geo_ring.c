@@ -4,7 +4,9 @@
  * plane is the vector (x, y, 1).  In both cases the sign of a determinant says
  * on which side of a line a point lies.
  */
-#include "query/fn/geo.h"
+#include "query/fn/geo_ring.h"
+
+#include "query/fn/geo_earth.h"
 
 #include <math.h>
 

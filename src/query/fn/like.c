@@ -7,7 +7,7 @@
  * characters are searched by their bytes; the others cost at most the length of
  * the text times their own.
  */
-#include "query/run/run.h"
+#include "query/fn/like.h"
 
 #include "query/fn/text.h"
 

@@ -5,6 +5,7 @@
 #include "query/run/eval.h"
 
 #include "query/fn/function.h"
+#include "query/fn/like.h"
 #include "query/run/subquery.h"
 
 #include <math.h>

@@ -67,14 +67,4 @@ enum rn_code rn_run_step(struct rn_run *r, uint64_t n) RN_CHECK;
 /* Checks the clock, after work that steps do not measure. */
 void rn_run_look(struct rn_run *r);
 
-/* Frees the compiled patterns; NULL is allowed. */
-void rn_regexes_free(struct rn_regexes *all);
-/* LIKE; `escape` is empty or one character. */
-enum rn_code rn_like(struct rn_run *r, struct rn_view text,
-                     struct rn_view pattern, struct rn_view escape,
-                     bool *out) RN_CHECK;
-/* True, with the literal text, if the pattern has no wildcard. */
-bool rn_like_is_plain(struct rn_view pattern, struct rn_view escape,
-                      struct rn_arena *a, struct rn_view *out);
-
 #endif

@@ -1,6 +1,7 @@
 /* filters.c -- collects the paths of the document that WHERE reads. */
-#include "query/check/check.h"
-#include "query/query.h"
+#include "query/where/filters.h"
+
+#include "query/parse/ast.h"
 
 enum { PATHS_MAX = 256 }; /* beyond that, no index is worth suggesting */
 

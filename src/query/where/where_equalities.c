@@ -7,9 +7,11 @@
  * constant; a constant expression is evaluated.  Any other expression allows
  * every value, which is always correct.
  */
-#include "query/query.h"
+#include "query/where/where_equalities.h"
 
+#include "query/fn/fn_regex.h"
 #include "query/fn/function.h"
+#include "query/fn/like.h"
 #include "query/run/encode.h"
 #include "query/run/eval.h"
 #include "query/run/hash_set.h"

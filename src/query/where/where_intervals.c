@@ -7,10 +7,11 @@
  * which is always correct.  Intervals may be too wide, since WHERE is evaluated
  * again on each document.
  */
-#include "query/query.h"
+#include "query/where/where_intervals.h"
 
-#include "query/check/check.h"
+#include "query/fn/fn_regex.h"
 #include "query/fn/function.h"
+#include "query/fn/like.h"
 #include "query/run/eval.h"
 #include "query/run/run.h"
 

@@ -14,6 +14,9 @@
 #include "rest/reply.h"
 
 #include "base/base64.h"
+#include "query/where/filters.h"
+#include "query/where/where_equalities.h"
+#include "query/where/where_intervals.h"
 #include "json/print.h"
 
 /* The V2 header may be three times as long, and all headers together 64 KB. */

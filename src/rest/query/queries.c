@@ -13,6 +13,7 @@
 #include "access/index_advisor.h"
 #include "engine/document/snapshot.h"
 #include "query/run/seek.h"
+#include "query/where/where_equalities.h"
 #include "rest/query/hybrid_rank.h"
 #include "rest/query/query_metrics.h"
 
