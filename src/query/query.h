@@ -51,12 +51,6 @@ enum rn_code rn_query_parse(const struct rn_query_input *in, struct rn_arena *a,
                             struct rn_query **out, struct rn_faults *faults,
                             struct rn_err *err) RN_CHECK;
 
-/* Validates the expressions of computed properties.  RN_BAD_REQUEST says which
- * expression is wrong, and why. */
-enum rn_code rn_query_check_policy(const struct rn_policy *p,
-                                   struct rn_arena *a,
-                                   struct rn_err *err) RN_CHECK;
-
 /* ---- running ------------------------------------------------------------- */
 
 /* Yields the next document, valid until the next call; RN_NOT_FOUND after the

@@ -3,6 +3,7 @@
  * Method: a definition and a few documents as JSON; tables of queries with the
  * rows they give, or the words they are refused with.
  */
+#include "query/check/check_computed.h"
 #include "query/query.h"
 
 #include <setjmp.h>

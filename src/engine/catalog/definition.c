@@ -20,6 +20,7 @@
 
 #include "cosmos/link.h"
 #include "engine/document/version.h"
+#include "query/check/check_computed.h"
 #include "query/query.h"
 #include "json/print.h"
 

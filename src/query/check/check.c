@@ -1,6 +1,11 @@
 /* check.c -- semantic analysis: binds names, parameters and calls. */
 #include "query/check/check.h"
 
+#include "query/check/check_computed.h"
+#include "query/check/check_groups.h"
+#include "query/check/check_order.h"
+#include "query/check/check_vector.h"
+#include "query/check/parameters.h"
 #include "query/client_plan/rank.h"
 #include "query/fn/function.h"
 #include "query/run/hash_set.h"

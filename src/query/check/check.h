@@ -24,34 +24,6 @@ struct rn_check {
  * faults recorded, or RN_TOO_LARGE. */
 enum rn_code rn_check_query(struct rn_check *c, struct rn_select *s) RN_CHECK;
 
-/* Indexes the parameters of the request, and binds a parameter to its value;
- * private to the checker. */
-enum rn_code rn_parameters_read(struct rn_check *c) RN_CHECK;
-enum rn_code rn_parameters_bind(struct rn_check *c, struct rn_expr *e) RN_CHECK;
-
-/* Checks SELECT and GROUP BY against each other; private to the checker. */
-enum rn_code rn_check_groups(struct rn_check *c, struct rn_select *s) RN_CHECK;
-
-/* Selects the distance function of a VectorDistance call, and checks its
- * option; private to the checker. */
-enum rn_code rn_check_vector(struct rn_check *c, struct rn_expr *e,
-                             const struct rn_select *s) RN_CHECK;
-
-/* Checks that ORDER BY sorts groups by their keys; private to the checker. */
-enum rn_code rn_check_group_order(struct rn_check *c,
-                                  struct rn_select *s) RN_CHECK;
-
-/* Rejects an ORDER BY that no index of the container serves; private to the
- * checker. */
-enum rn_code rn_check_order(struct rn_check *c, struct rn_select *s) RN_CHECK;
-
-/* Sets the default direction of a checked key that has neither ASC nor DESC. */
-void rn_order_set_direction(struct rn_order *order);
-
-/* The expression of the computed property of that name; NULL if the policy has
- * none. */
-enum rn_code rn_check_computed(struct rn_check *c, struct rn_view name,
-                               struct rn_expr **out) RN_CHECK;
 /* Binds the single item of SELECT VALUE over one whole document, whose slot is
  * 0. */
 enum rn_code rn_check_item(struct rn_check *c, struct rn_select *s) RN_CHECK;

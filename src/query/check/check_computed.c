@@ -4,11 +4,11 @@
  * Each is a query of one form, SELECT VALUE expression FROM root, over one
  * document, so that its expression can replace the name wherever it is used.
  */
+#include "query/check/check_computed.h"
+
 #include "query/check/check.h"
 #include "query/fn/function.h"
 #include "query/parse/parse.h"
-#include "query/query.h"
-
 #include "json/print.h"
 
 /* The message quotes a name and a query, which are part of the request. */

@@ -4,7 +4,7 @@
  * select list is a group key (whose stored value it then reads), an aggregate,
  * or an expression over such parts and constants.
  */
-#include "query/check/check.h"
+#include "query/check/check_groups.h"
 
 #include "query/fn/function.h"
 #include "query/parse/print.h"

@@ -1,6 +1,6 @@
 /* check_order.c -- checks ORDER BY against the indexing policy: only paths of
  * the document that an index could serve are allowed. */
-#include "query/check/check.h"
+#include "query/check/check_order.h"
 
 #include "query/fn/function.h"
 

@@ -1,6 +1,6 @@
 /* check_vector.c -- selects the distance function of a call: from its option,
  * else from the vector policy of the path. */
-#include "query/check/check.h"
+#include "query/check/check_vector.h"
 
 /* The value of a member of the call's option; undefined if it is absent or not
  * a constant. */

@@ -3,7 +3,8 @@
  * A parameter that the query uses and the request omits is undefined, as in the
  * service; so is a parameter without a value.
  */
-#include "query/check/check.h"
+#include "query/check/parameters.h"
+
 #include "query/run/hash_set.h"
 
 struct rn_parameters {
