@@ -27,7 +27,7 @@ cli/ server/ tools/ base/log.c | puts putchar perror
 # A foreign library enters in one place (ARCHITECTURE.md).
 export FOREIGN='
 openssl/         net/tls.c net/authority.c cosmos/sign.c base/ tools/trigger/signature.c
-lmdb.h           store/lmdb/lmdb.c store/lmdb/lmdb_map.h
+lmdb.h           store/lmdb/lmdb_map.c store/lmdb/lmdb_map.h
 libpq-fe.h       store/pg.c
 pcre2.h          query/
 xxhash.h         base/hash.c base/hash_avx2.c

@@ -15,6 +15,7 @@
 #include "engine/commit.h"
 
 #include "store/bug.h"
+#include "store/overlay.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* overlay.c -- nested transactions (store.h).
+/* overlay.c -- nested transactions; see overlay.h.
  *
  * Writes lie in a tree of their own, deletes as tombstones; reads look there
  * first.  The tree is small (a batch, a script) and lives in memory, so its
@@ -9,6 +9,8 @@
  * `below` holds half of the writes and is marked as failed: it can only be
  * aborted.
  */
+#include "store/overlay.h"
+
 #include "store/tree.h"
 
 #include <assert.h>

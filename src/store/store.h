@@ -84,7 +84,7 @@ struct rn_store_opts {
      * opened again; in the same way. */
     void (*tell_lost)(void *of, const char *why);
     void *tell_of;
-    bool manual;     /* no background task: the test steps it (local.h) */
+    bool manual;     /* no background task: the test steps it (maintenance.h) */
     bool must_exist; /* do not create */
 };
 
@@ -218,14 +218,5 @@ enum rn_code rn_txn_scan(struct rn_txn *t, const struct rn_key_interval *range,
 enum rn_code rn_cursor_next(struct rn_cursor *c, struct rn_view *key,
                             struct rn_view *value) RN_CHECK;
 void rn_cursor_end(struct rn_cursor *c); /* NULL is fine */
-
-/* ---- overlay ------------------------------------------------------------- */
-
-/* Begins a nested transaction: reads look through it to `below`, writes stay in
- * it until commit applies them to `below`, abort discards them.  For operations
- * of several writes that must be atomic beside other operations in the same
- * transaction.  `below` must not be written to meanwhile. */
-enum rn_code rn_overlay_begin(struct rn_txn *below,
-                              struct rn_txn **out) RN_CHECK;
 
 #endif

@@ -145,9 +145,10 @@ refused 'pcre2 is for queries' src/base/a.c:2 pcre2.h \
 refused 'libpq is for one file' src/base/a.c:2 libpq-fe.h \
     src/base/a.c "${a}#include <libpq-fe.h>\n"
 accepted 'foreign headers at home, and any in tests' \
-    CMakeLists.txt 'runnel_module(store SOURCES lmdb/lmdb.c)
+    CMakeLists.txt 'runnel_module(store SOURCES lmdb/lmdb_map.c)
         runnel_module(base SOURCES a.c)' \
-    src/store/lmdb/lmdb.c '/* lmdb.c -- a sample. */\n#include <lmdb.h>\n' \
+    src/store/lmdb/lmdb_map.c \
+    '/* lmdb_map.c -- a sample. */\n#include <lmdb.h>\n' \
     tests/t.c '/* t.c -- a sample. */\n#include <jansson.h>\n'
 accepted 'tests may print, allocate and wait' \
     tests/t.c '/* t.c -- a sample. */\nint x = printf(malloc(time(0)));\n'

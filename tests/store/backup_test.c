@@ -18,6 +18,7 @@
 #include "store/admin/verify.h"
 #include "store/integrity/fault_guard.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <errno.h>
 #include <inttypes.h>

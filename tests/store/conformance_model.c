@@ -7,6 +7,7 @@
  * a model of its own.  The seed is fixed, so that a failure repeats.
  */
 #include "store/conformance.h"
+#include "store/overlay.h"
 
 #include "base/prng.h"
 

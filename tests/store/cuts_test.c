@@ -11,6 +11,7 @@
 #include "tracked_store.h"
 
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <errno.h>
 #include <inttypes.h>

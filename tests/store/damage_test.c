@@ -26,6 +26,7 @@
 
 #include "store/admin/verify.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -22,6 +22,7 @@
 
 #include "store/admin/verify.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "store/admin/verify.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

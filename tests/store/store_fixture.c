@@ -5,6 +5,7 @@
 #include "store/integrity/page_checksums.h"
 #include "store/lmdb/image.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -9,6 +9,7 @@
  * must run beside writers and readers.
  */
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <inttypes.h>
 #include <pthread.h>

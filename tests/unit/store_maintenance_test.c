@@ -4,6 +4,7 @@
  * without tasks, so that nothing changes meanwhile, and then told it has them.
  */
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,6 +6,7 @@
  */
 #include "lib/faulty.h"
 #include "lib/oom.h"
+#include "store/overlay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
  * sorted into matters.
  */
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 #include "store/wal/redo.h"
 
 #include <errno.h>

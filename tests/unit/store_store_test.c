@@ -5,6 +5,7 @@
  * by stores made to err: faulty.h, and a liar that scans out of order.
  */
 #include "lib/faulty.h"
+#include "store/overlay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
 #include "store/local/checkpoint.h"
 #include "store/local/format.h"
 #include "store/local/local.h"
+#include "store/wal/wal_copy.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
 
 #include "store/bug.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
+#include "store/local/recover.h"
 
 enum { BATCH_BYTES = 16 << 20 }; /* copied in one transaction */
 

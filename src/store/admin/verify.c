@@ -7,6 +7,7 @@
 #include "store/lmdb/record.h"
 #include "store/local/checkpoint.h"
 #include "store/local/format.h"
+#include "store/wal/wal_read.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,13 +1,15 @@
 /* checkpoint_state.c -- opens LMDB's map at a checkpoint's state, and captures
  * one.
  *
- * It relies on M1 to M5 in lmdb.c.
+ * It relies on M1 to M5 in lmdb_map.c.
  */
-#include "store/lmdb/lmdb_map.h"
+#include "store/lmdb/checkpoint_state.h"
 
 #include "base/file.h"
 #include "store/integrity/page_diff.h"
 #include "store/lmdb/image.h"
+#include "store/lmdb/lmdb_lock.h"
+#include "store/lmdb/lmdb_map.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
  * The link stays in the directory and nearly always has the same number: then
  * the next open writes nothing, and needs no free block.
  */
-#include "store/lmdb/lmdb_map.h"
+#include "store/lmdb/lmdb_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,9 @@
-/* lmdb_map.h -- the internals of the map over LMDB, shared by its files.
+/* lmdb_map.h -- the ordered map in an LMDB file: its state, its transactions,
+ * and LMDB's errors as codes.
  *
- *   lmdb.c              transactions
- *   lmdb_rows.c         keys and values, cursors
- *   checkpoint_state.c  opening at a checkpoint's state, and capturing one
- *   lmdb_lock.c         the table of readers
- *
- * The only place that includes <lmdb.h>.
+ * What else implements the operations of map.h: lmdb_rows.h,
+ * checkpoint_state.h, and lmdb_lock.h for the readers.  The only place that
+ * includes <lmdb.h>. Internal to store/lmdb.
  */
 #ifndef RN_STORE_LMDB_LMDB_MAP_H
 #define RN_STORE_LMDB_LMDB_MAP_H
@@ -100,34 +98,5 @@ int rn_lmdb_info(struct lmdb *m, MDB_envinfo *out);
 enum rn_code rn_lmdb_fail(const struct lmdb *m, int rc, const char *doing,
                           struct rn_err *err);
 int rn_lmdb_meter_open(struct lmdb *m);
-/* Puts an empty table of readers where mdb_env_open looks for one.
- * rn_lmdb_lock_end, after that call, leaves it to LMDB. */
-enum rn_code rn_lmdb_lock_begin(struct lmdb *m, uint64_t bytes, int *fd,
-                                struct rn_err *err) RN_CHECK;
-void rn_lmdb_lock_end(int fd);
-
-/* Entries of rn_map_ops (map.h). */
-enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,
-                          struct rn_map_pin **pin, struct rn_err *err);
-void rn_lmdb_close(struct rn_map *base);
-enum rn_code rn_lmdb_capture(struct rn_map *base, struct rn_buf *image,
-                             struct rn_map_pin **pin, struct rn_err *err);
-enum rn_code rn_lmdb_flush(struct rn_map *base, bool *done, struct rn_err *err);
-void rn_lmdb_adopt(struct rn_map *base);
-void rn_lmdb_release(struct rn_map *base, struct rn_map_pin *pin);
-bool rn_lmdb_is_whole(struct rn_map *base);
-enum rn_code rn_lmdb_get(struct rn_map_txn *t, struct rn_view key,
-                         struct rn_view *out);
-enum rn_code rn_lmdb_put(struct rn_map_txn *t, struct rn_view key,
-                         struct rn_view value);
-enum rn_code rn_lmdb_append(struct rn_map_txn *t, struct rn_view key,
-                            struct rn_view value);
-enum rn_code rn_lmdb_del(struct rn_map_txn *t, struct rn_view key);
-enum rn_code rn_lmdb_scan(struct rn_map_txn *t, const struct rn_key_interval *r,
-                          struct rn_map_cursor **out);
-enum rn_code rn_lmdb_next(struct rn_map_cursor *c, struct rn_view *key,
-                          struct rn_view *value);
-enum rn_code rn_lmdb_leaf(struct rn_map_cursor *c, struct rn_map_leaf *out);
-void rn_lmdb_end(struct rn_map_cursor *c);
 
 #endif

@@ -3,8 +3,9 @@
  * Every access to the mapping is under a guard: LMDB, or the check of a value's
  * checksum, may touch a page for the first time here (verify_on_touch.h).
  */
-#include "store/lmdb/lmdb_map.h"
+#include "store/lmdb/lmdb_rows.h"
 
+#include "store/lmdb/lmdb_map.h"
 #include "store/lmdb/page.h"
 #include "store/lmdb/record.h"
 

@@ -6,7 +6,7 @@
  * keep the pages of T untouched while T is pinned, and be opened again at T
  * after any crash, whatever was written since.
  *
- *   rn_map_lmdb   LMDB without syncs (lmdb.c)
+ *   rn_map_lmdb   LMDB without syncs (lmdb_map.c)
  *   rn_map_tree   a tree in memory over an env's files, for the simulation
  *                 (tests/sim)
  *

@@ -12,9 +12,10 @@
  * starts over.  A backup with read-only access cannot write there: it keeps the
  * pages, and the WAL for PATIENCE_NS.
  */
+#include "store/local/held.h"
+
 #include "base/bytes.h"
 #include "store/admin/backup.h"
-#include "store/local/local.h"
 
 enum { HELD_NS = 20000000 }; /* between checks whether a backup is over */
 #define PATIENCE_NS INT64_C(60000000000)

@@ -18,6 +18,9 @@
 
 #include "store/admin/backup.h"
 #include "store/bug.h"
+#include "store/local/local_rows.h"
+#include "store/local/maintenance.h"
+#include "store/local/recover.h"
 #include "store/wal/redo.h"
 
 #include <assert.h>

@@ -1,6 +1,5 @@
-/* local.h -- the internals of the embedded store: a WAL for durability, a
- * memtable for new rows, a map (LMDB's B+tree) for the rest (wal.h, memtable.h,
- * map.h).
+/* local.h -- the embedded store: a WAL for durability, a memtable for new rows,
+ * a map (LMDB's B+tree) for the rest (wal.h, memtable.h, map.h).
  *
  * Readers look into the memtables first, then into the map.  The files:
  *
@@ -108,8 +107,6 @@ struct rn_local {
     struct rn_defrag defrag;
 };
 
-/* local.c */
-
 /* Opens the store with another map under it; for the simulation. */
 enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
                                 const struct rn_store_opts *opts,
@@ -131,75 +128,5 @@ void rn_local_path(const struct rn_local *l, const char *name,
                    char out[RN_PATH_MAX]);
 void rn_local_map_path(const char *dir, uint64_t generation,
                        char out[RN_PATH_MAX]);
-
-/* local_rows.c: entries of rn_store_ops */
-enum rn_code rn_local_get(struct rn_txn *base, struct rn_view key,
-                          struct rn_view *out);
-enum rn_code rn_local_put(struct rn_txn *base, struct rn_view key,
-                          struct rn_view value);
-enum rn_code rn_local_del(struct rn_txn *base, struct rn_view key);
-enum rn_code rn_local_scan(struct rn_txn *base,
-                           const struct rn_key_interval *range,
-                           struct rn_cursor **out);
-enum rn_code rn_local_next(struct rn_cursor *base, struct rn_view *key,
-                           struct rn_view *value);
-void rn_local_end(struct rn_cursor *base);
-
-/* recover.c */
-
-/* Opens the WAL and the map at the newest durable state; creates them in an
- * empty directory.  Damage is found before anything is changed. */
-enum rn_code rn_local_recover(struct rn_local *l, struct rn_err *err) RN_CHECK;
-
-/* Removes maps that the checkpoint does not name: leftovers of a compaction. */
-enum rn_code rn_local_sweep(struct rn_env *env, const char *dir,
-                            struct rn_err *err) RN_CHECK;
-
-/* maintenance.c */
-
-/* A step of the maintenance thread; run as the env's task, or by the test if
- * opts.manual.
- */
-int64_t rn_local_keep(void *local);
-/* A step of the checkpoint thread; run only as a task. */
-int64_t rn_local_flush(void *local);
-/* rn_wal_prepare; poisons the store if a sync failed. */
-enum rn_code rn_local_prepare(struct rn_local *l, bool *ready,
-                              struct rn_err *err) RN_CHECK;
-/* Starts a checkpoint and advances it up to the rename that makes it count. */
-enum rn_code rn_local_checkpoint_begin(struct rn_local *l,
-                                       struct rn_err *err) RN_CHECK;
-/* Starts a checkpoint if none is in progress and completes it. */
-enum rn_code rn_local_checkpoint(struct rn_local *l,
-                                 struct rn_err *err) RN_CHECK;
-/* Waits until another checkpoint is durable.  False if there is none by
- * `until`, if it failed, or if it would bring nothing new. */
-bool rn_local_await_checkpoint(struct rn_local *l,
-                               const struct timespec *until);
-/* True if there are commits after the durable checkpoint.  Called with the
- * state lock held, or without a maintenance thread. */
-bool rn_local_has_news(struct rn_local *l);
-/* `limit`, or in a small store a share of its size, but at least `least`. */
-uint64_t rn_local_limit(struct rn_local *l, uint64_t limit, uint64_t share,
-                        uint64_t least);
-/* Called now and then by the maintenance thread and the checkpoint thread, with
- * a store for context: yields the processor unless writers would soon have to
- * wait for them. */
-void rn_local_give_way(void *local);
-/* Called after a commit: wakes the maintenance thread if there is work. */
-void rn_local_nudge(struct rn_local *l);
-/* Backpressure: how long a writer must wait for the maintenance thread; 0: not
- * at all. */
-int64_t rn_local_throttle_ns(struct rn_local *l);
-
-/* held.c */
-
-/* Called when a checkpoint is durable; `old` is the pin of the previous one.
- * Returns `old`, to be released, unless a backup reads that state. */
-struct rn_map_pin *rn_held_keep(struct rn_local *l, struct rn_map_pin *old);
-/* Releases what was kept for a backup once that is over.  The next checkpoint
- * would be too late: with a full WAL, or disk, there would never be one.
- * Returns when to check again. */
-int64_t rn_held_let_go(struct rn_local *l);
 
 #endif

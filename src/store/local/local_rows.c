@@ -3,8 +3,9 @@
  * A lookup reads the memtables first, the newer before the older, and then the
  * map; a scan merges all of them.
  */
-#include "store/local/local.h"
+#include "store/local/local_rows.h"
 
+#include "store/local/local.h"
 #include "store/wal/redo.h"
 
 enum { TABLES = 2, SOURCES = TABLES + 1, MAP = TABLES };

@@ -19,9 +19,10 @@
  * of `throttle_bytes` was written since the last durable checkpoint, and
  * backpressure slows writers in proportion to the rows that are not flushed.
  */
-#include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 #include "store/bug.h"
+#include "store/local/held.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -22,10 +22,12 @@
  * creation starts over.  A first start waits mostly for syncs, so syncs whose
  * order does not matter run in parallel.
  */
-#include "store/local/local.h"
+#include "store/local/recover.h"
 
 #include "store/bug.h"
+#include "store/local/maintenance.h"
 #include "store/wal/replay.h"
+#include "store/wal/wal_read.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "store/bug.h"
 #include "store/local/local.h"
+#include "store/local/maintenance.h"
 
 enum {
     /* LMDB keeps the dirty pages of a transaction in a sorted array, whose

@@ -7,6 +7,7 @@
 
 #include "store/local/local.h"
 #include "store/wal/redo.h"
+#include "store/wal/wal_read.h"
 
 struct replay {
     struct rn_local *local;

@@ -1,9 +1,12 @@
 /* wal.c -- the WAL's segments, append and sync; see wal.h. */
+#include "store/wal/wal.h"
+
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "store/bug.h"
-#include "store/wal/wal_own.h"
+#include "store/wal/wal_read.h"
+#include "store/wal/wal_state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,50 +14,6 @@
 #include <stdio.h>
 
 enum { IN_THE_MAKING = 0 }; /* number of a segment without a footer yet */
-
-void rn_wal_segment_path(const struct rn_wal *wal, uint64_t number,
-                         char out[RN_WAL_PATH])
-{
-    snprintf(out, RN_WAL_PATH, "%s/log-%010" PRIu64, wal->dir, number);
-}
-
-enum rn_code rn_wal_segment_open(struct rn_wal *wal, uint64_t number,
-                                 enum rn_open how, struct rn_segment *out,
-                                 struct rn_err *err)
-{
-    char path[RN_WAL_PATH];
-    int error;
-
-    rn_wal_segment_path(wal, number, path);
-    *out = (struct rn_segment){ .number = number };
-    error = rn_file_open(wal->opts.env, path, how, &out->file);
-    if (!error)
-        error = rn_file_size(out->file, &out->bytes);
-    if (error) {
-        rn_file_close(out->file);
-        out->file = NULL;
-        return rn_fail_errno(err, error, "%s", path);
-    }
-    return RN_OK;
-}
-
-enum rn_code rn_wal_new(const struct rn_wal_opts *opts, struct rn_wal **out)
-{
-    struct rn_wal *wal = rn_new(sizeof(*wal));
-
-    if (!wal)
-        return RN_NOMEM;
-    wal->opts = *opts;
-    wal->dir = rn_new_text(opts->dir);
-    if (!wal->dir) {
-        rn_free(wal);
-        return RN_NOMEM;
-    }
-    wal->opts.dir = wal->dir;
-    pthread_mutex_init(&wal->lock, NULL);
-    *out = wal;
-    return RN_OK;
-}
 
 enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
                            struct rn_err *err)

@@ -40,6 +40,8 @@
  *   L4  A segment's name, its length footer, and the footer that announces it
  *       are durable before a record in it is.
  *
+ * Opening and replaying are in wal_read.h, copying in wal_copy.h.
+ *
  * Threads: append, sync and has_room belong to the writer; prepare, forget,
  * is_whole and bytes to the maintenance thread; both may run at once.
  */
@@ -87,38 +89,7 @@ enum rn_code rn_wal_create(const struct rn_wal_opts *opts, struct rn_wal **out,
 /* That segment, for its sync. */
 struct rn_file *rn_wal_created(const struct rn_wal *wal);
 
-/* True if a directory holds any good record, or any segment but the first: then
- * a new store must not be created there. */
-enum rn_code rn_wal_find(const struct rn_wal_opts *opts, bool *found,
-                         struct rn_err *err) RN_CHECK;
-
-/* Opens the WAL at `from`, the position in a checkpoint, and follows the chain
- * to its end without changing anything.  RN_CORRUPT, naming file and offset, if
- * a segment is missing or a good record follows a bad one. */
-enum rn_code rn_wal_open(const struct rn_wal_opts *opts,
-                         struct rn_wal_place from, struct rn_wal **out,
-                         struct rn_err *err) RN_CHECK;
 void rn_wal_close(struct rn_wal *wal); /* NULL is fine */
-
-/* Calls `each` for each record after `from`, in order, up to the end found by
- * open.  Stops at the first failure of `each`. */
-typedef enum rn_code rn_wal_each_fn(void *context, uint64_t seq,
-                                    struct rn_view payload);
-enum rn_code rn_wal_replay(struct rn_wal *wal, struct rn_wal_place from,
-                           rn_wal_each_fn *each, void *context,
-                           struct rn_err *err) RN_CHECK;
-
-/* Copies the records after `from` into the directory `to`, at the same
- * positions, up to the end of the chain, and syncs them.  The WAL may be in
- * use: a record that is being written is behind the end.  `*bytes`: of records.
- */
-enum rn_code rn_wal_copy(const struct rn_wal_opts *opts,
-                         struct rn_wal_place from, const char *to,
-                         uint64_t *bytes, struct rn_err *err) RN_CHECK;
-
-/* Makes the last records durable, which a dead process may have left in the
- * page cache only, and drops a record that a failed sync has lost. */
-enum rn_code rn_wal_secure_end(struct rn_wal *wal, struct rn_err *err) RN_CHECK;
 
 /* Where the next record goes. */
 struct rn_wal_place rn_wal_end(struct rn_wal *wal);

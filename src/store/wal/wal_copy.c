@@ -1,5 +1,8 @@
 /* wal_copy.c -- copies a WAL that may be in use; see wal.h. */
-#include "store/wal/wal_own.h"
+#include "store/wal/wal_copy.h"
+
+#include "store/wal/wal_read.h"
+#include "store/wal/wal_state.h"
 
 #include <inttypes.h>
 

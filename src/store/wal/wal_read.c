@@ -1,8 +1,10 @@
 /* wal_read.c -- the WAL's records and the chain through them; see wal.h. */
+#include "store/wal/wal_read.h"
+
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "store/bug.h"
-#include "store/wal/wal_own.h"
+#include "store/wal/wal_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  * costs no more than memcmp.
  */
 #include "work.h"
+#include "store/local/maintenance.h"
 
 #include "base/bytes.h"
 

@@ -1,4 +1,5 @@
-/* lmdb.c -- the local store's map: LMDB without syncs, opened at a checkpoint.
+/* lmdb_map.c -- the local store's map: LMDB without syncs, opened at a
+ * checkpoint.
  *
  * The rest of the store relies on the following (each line was shown by
  * experiment against LMDB 0.9.24; prove it again before a new major version):
@@ -28,6 +29,8 @@
  */
 #include "store/lmdb/lmdb_map.h"
 
+#include "store/lmdb/checkpoint_state.h"
+#include "store/lmdb/lmdb_rows.h"
 #include "store/lmdb/record.h"
 
 #include <errno.h>
