@@ -2,7 +2,6 @@
 #include "rest/account.h"
 
 #include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/reply.h"
 
 #include "json/print.h"

@@ -9,4 +9,6 @@
 enum { RN_ENDPOINT_MAX = 1024 };
 size_t rn_endpoint_print(const struct rn_context *x, char out[RN_ENDPOINT_MAX]);
 
+rn_handler_fn rn_rest_account_read;
+
 #endif

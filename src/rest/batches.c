@@ -4,10 +4,10 @@
  * answered in the format of the request.  Headers say whether the batch is
  * atomic or each operation stands alone.
  */
+#include "rest/batches.h"
+
 #include "rest/budget.h"
-#include "rest/context.h"
 #include "rest/documents.h"
-#include "rest/handlers.h"
 #include "rest/lists.h"
 #include "rest/objects.h"
 #include "rest/patches.h"

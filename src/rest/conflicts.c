@@ -3,8 +3,8 @@
  *
  * Clients list and read them like any other resource.
  */
-#include "rest/context.h"
-#include "rest/handlers.h"
+#include "rest/conflicts.h"
+
 #include "rest/lists.h"
 #include "rest/objects.h"
 #include "rest/reply.h"

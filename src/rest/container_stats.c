@@ -11,7 +11,7 @@
 
 #include "engine/document/snapshot.h"
 #include "rest/context.h"
-#include "rest/handlers.h"
+#include "rest/objects.h"
 #include "rest/reply.h"
 
 enum { SLICE_DOCUMENTS = 16 << 10, SLICE_BYTES = 64 << 20 };

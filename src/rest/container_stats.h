@@ -7,4 +7,7 @@
 
 enum rn_code rn_usage_tell(struct rn_context *x) RN_CHECK;
 
+/* Reads a container; first counts the statistics that the request wants. */
+rn_handler_fn rn_rest_container_read;
+
 #endif

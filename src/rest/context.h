@@ -2,7 +2,7 @@
  * all requests of a server share.
  *
  * serve.c takes a request through authorization (auth.h), the route table
- * (route.h) and its handler (handlers.h), and completes the answer (reply.h).
+ * (route.h) and its handler, and completes the answer (reply.h).
  */
 #ifndef RN_REST_CONTEXT_H
 #define RN_REST_CONTEXT_H

@@ -3,7 +3,6 @@
 #include "rest/documents.h"
 
 #include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/reply.h"
 #include "rest/sessions.h"

@@ -39,4 +39,9 @@ enum rn_code rn_context_missing_key(struct rn_context *x,
 enum rn_code rn_context_refuse_triggers(struct rn_context *x) RN_CHECK;
 bool rn_context_wants_minimal(const struct rn_context *x);
 
+rn_handler_fn rn_rest_document_create, rn_rest_document_upsert,
+    rn_rest_document_read, rn_rest_document_replace, rn_rest_document_delete;
+/* The attachments of a document: there are none. */
+rn_handler_fn rn_rest_attachment_list;
+
 #endif

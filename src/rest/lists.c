@@ -8,7 +8,6 @@
 #include "rest/lists.h"
 
 #include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/reply.h"
 #include "rest/sessions.h"

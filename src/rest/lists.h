@@ -22,4 +22,6 @@ uint64_t rn_context_whose(const struct rn_context *x);
 enum rn_code rn_context_range(struct rn_context *x,
                               const struct rn_range_span **out) RN_CHECK;
 
+rn_handler_fn rn_rest_document_list;
+
 #endif

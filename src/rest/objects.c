@@ -9,7 +9,6 @@
 #include "rest/container_stats.h"
 #include "rest/context.h"
 #include "rest/definitions.h"
-#include "rest/handlers.h"
 #include "rest/lists.h"
 #include "rest/permissions.h"
 #include "rest/reply.h"

@@ -28,4 +28,10 @@ enum rn_code rn_object_show(struct rn_context *x, const struct rn_object *o,
 struct rn_object *rn_rest_find_container(struct rn_rest *r,
                                          const struct rn_link *l);
 
+rn_handler_fn rn_rest_object_create, rn_rest_object_upsert, rn_rest_object_read,
+    rn_rest_object_replace, rn_rest_object_delete, rn_rest_object_list;
+/* Sends the answer of rn_rest_container_read (container_stats.h), with its
+ * statistics. */
+rn_handler_fn rn_rest_container_tell;
+
 #endif

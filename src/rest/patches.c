@@ -8,7 +8,6 @@
 
 #include "rest/context.h"
 #include "rest/documents.h"
-#include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/reply.h"
 

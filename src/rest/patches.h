@@ -10,4 +10,6 @@
 enum rn_rest_step rn_context_run_batch(struct rn_context *x,
                                        rn_handler_fn *answer);
 
+rn_handler_fn rn_rest_document_patch;
+
 #endif

@@ -21,9 +21,9 @@
 
 #include "rest/auth.h"
 #include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/lists.h"
 #include "rest/objects.h"
+#include "rest/query/plans.h"
 #include "rest/route.h"
 
 #include "base/clock.h"

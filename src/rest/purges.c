@@ -1,8 +1,8 @@
 /* purges.c -- POST .../operations/partitionkeydelete: deletes all documents of
  * one partition key value. */
-#include "rest/context.h"
+#include "rest/purges.h"
+
 #include "rest/documents.h"
-#include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/reply.h"
 

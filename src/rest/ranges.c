@@ -16,7 +16,6 @@
 #include "rest/ranges.h"
 
 #include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/lists.h"
 #include "rest/objects.h"
 #include "rest/reply.h"

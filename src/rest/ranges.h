@@ -8,4 +8,6 @@
 void rn_range_print(struct rn_json_out *o, const struct rn_object *object,
                     const struct rn_range_span *span, uint64_t lsn);
 
+rn_handler_fn rn_rest_range_list;
+
 #endif

@@ -6,8 +6,19 @@
  */
 #include "rest/route.h"
 
+#include "rest/account.h"
+#include "rest/batches.h"
+#include "rest/conflicts.h"
 #include "rest/context.h"
-#include "rest/handlers.h"
+#include "rest/documents.h"
+#include "rest/feed/feeds.h"
+#include "rest/lists.h"
+#include "rest/objects.h"
+#include "rest/patches.h"
+#include "rest/purges.h"
+#include "rest/query/plans.h"
+#include "rest/query/queries.h"
+#include "rest/ranges.h"
 
 #include <strings.h>
 

@@ -11,10 +11,13 @@
 #include "rest/admin/control.h"
 
 #include "rest/admin/fault_injection.h"
+#include "rest/admin/fixture.h"
+#include "rest/admin/split_merge.h"
+#include "rest/admin/wait.h"
 #include "rest/auth.h"
 #include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/objects.h"
+#include "rest/query/explain.h"
 #include "rest/reply.h"
 
 #include "base/shifted_clock.h"

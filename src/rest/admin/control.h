@@ -6,6 +6,7 @@
 
 /* Is the path a control route?  Then rn_rest_control handles the request. */
 bool rn_control_is(const struct rn_context *x);
+rn_handler_fn rn_rest_control;
 
 /* For the handlers, which send the error answer themselves.  `j` has been
  * initialised, and the caller releases it; `known` are the allowed members,

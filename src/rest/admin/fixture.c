@@ -7,9 +7,9 @@
  *
  * The answers have the number of rows copied, or changed.
  */
+#include "rest/admin/fixture.h"
+
 #include "rest/admin/control.h"
-#include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/reply.h"
 
 #include "base/queue.h"

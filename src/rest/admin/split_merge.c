@@ -6,9 +6,9 @@
  *
  * The answer has the ids of the new ranges.
  */
+#include "rest/admin/split_merge.h"
+
 #include "rest/admin/control.h"
-#include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/reply.h"
 
 #include "json/json.h"

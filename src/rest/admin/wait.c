@@ -15,9 +15,9 @@
  * A lease is a document of the .NET libraries or librunnel: its id begins with
  * the prefix and contains the container's rid; its continuation is an LSN.
  */
+#include "rest/admin/wait.h"
+
 #include "rest/admin/control.h"
-#include "rest/context.h"
-#include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/reply.h"
 

@@ -4,6 +4,7 @@
  * is full or all pieces are read; a slice ends when its budget is spent.
  */
 #include "rest/feed/feed_page.h"
+#include "rest/feed/feed_place.h"
 #include "rest/reply.h"
 
 #include "base/decimal.h"

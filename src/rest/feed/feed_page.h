@@ -55,34 +55,6 @@ struct rn_feed_page {
     struct rn_waiter waiter;
 };
 
-/* ---- feed_request.c ------------------------------------------------------ */
-
-/* Reads all headers, including how long to wait. */
-enum rn_code rn_feed_page_ask(struct rn_feed_page *f) RN_CHECK;
-/* Only sets up the pieces, from the ranges in the catalog now. */
-enum rn_code rn_feed_page_scope(struct rn_feed_page *f) RN_CHECK;
-
-/* ---- feed_place.c -------------------------------------------------------- */
-
-enum rn_code rn_feed_page_begin(struct rn_feed_page *f,
-                                struct rn_snapshot *r) RN_CHECK;
-/* In a later snapshot: continues where reading stopped, up to the ranges'
- * current LSNs. */
-enum rn_code rn_feed_page_extend(struct rn_feed_page *f,
-                                 struct rn_snapshot *r) RN_CHECK;
-/* The continuation after this page: the LSN of each range that is read, and the
- * other parts of the token that are still needed.  In the arena. */
-enum rn_code rn_feed_page_parts(struct rn_feed_page *f,
-                                struct rn_feed_part **parts,
-                                size_t *count) RN_CHECK;
-/* All versions are retained from some LSN on.  Fails if the reader would skip a
- * version that is no longer retained. */
-enum rn_code rn_feed_page_check_history(struct rn_feed_page *f,
-                                        struct rn_snapshot *r,
-                                        const struct rn_feed_piece *p) RN_CHECK;
-
-/* ---- feed_page.c --------------------------------------------------------- */
-
 enum rn_feed_end { RN_FEED_PAGE_FULL, RN_FEED_BUDGET_SPENT, RN_FEED_ALL_READ };
 
 /* Reads on in one snapshot, examining at most so many entries and bytes. */

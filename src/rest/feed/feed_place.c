@@ -5,6 +5,8 @@
  * is the range's.  A continuation that is not of this feed, or no longer valid,
  * is refused: the reader would otherwise skip changes without notice.
  */
+#include "rest/feed/feed_place.h"
+
 #include "rest/feed/feed_page.h"
 #include "rest/sessions.h"
 

@@ -4,6 +4,8 @@
  * container, from where on, and whether to wait.  Nothing is read from the
  * store here.
  */
+#include "rest/feed/feed_request.h"
+
 #include "rest/feed/feed_page.h"
 #include "rest/lists.h"
 #include "rest/objects.h"

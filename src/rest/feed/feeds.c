@@ -11,9 +11,12 @@
  *
  * The answer is 200 with the last document's LSN, or 304 with the range's.
  */
+#include "rest/feed/feeds.h"
+
 #include "rest/auth.h"
 #include "rest/feed/feed_page.h"
-#include "rest/handlers.h"
+#include "rest/feed/feed_place.h"
+#include "rest/feed/feed_request.h"
 #include "rest/objects.h"
 #include "rest/reply.h"
 #include "rest/sessions.h"

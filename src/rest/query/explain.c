@@ -10,10 +10,12 @@
  * The second builds or drops an index now.  A path may have a direction
  * appended: "/b DESC".
  */
+#include "rest/query/explain.h"
+
 #include "access/access_path.h"
 #include "rest/admin/control.h"
-#include "rest/handlers.h"
 #include "rest/lists.h"
+#include "rest/query/plans.h"
 #include "rest/query/request.h"
 #include "rest/reply.h"
 

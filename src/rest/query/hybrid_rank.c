@@ -2,6 +2,7 @@
 #include "rest/query/hybrid_rank.h"
 
 #include "cosmos/fusion.h"
+#include "rest/query/plans.h"
 
 enum {
     PLAN_MAX = 16 << 20,

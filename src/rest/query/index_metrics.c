@@ -10,6 +10,8 @@
  *
  * Clients read JSON.  Older ones want other member names, and base64.
  */
+#include "rest/query/index_metrics.h"
+
 #include "rest/query/query_metrics.h"
 #include "rest/reply.h"
 

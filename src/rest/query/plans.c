@@ -1,6 +1,6 @@
 /* plans.c -- query plans for clients that run a query over several ranges. */
+#include "rest/query/plans.h"
 
-#include "rest/handlers.h"
 #include "rest/objects.h"
 #include "rest/query/request.h"
 #include "rest/reply.h"

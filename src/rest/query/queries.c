@@ -2,11 +2,16 @@
  *
  * It runs in a worker, because it would block a loop.  See query_page.h.
  */
+#include "rest/query/queries.h"
+
 #include "rest/documents.h"
-#include "rest/handlers.h"
 #include "rest/lists.h"
 #include "rest/objects.h"
+#include "rest/query/plans.h"
 #include "rest/query/query_page.h"
+#include "rest/query/query_source.h"
+#include "rest/query/query_token.h"
+#include "rest/query/request.h"
 #include "rest/reply.h"
 #include "rest/sessions.h"
 

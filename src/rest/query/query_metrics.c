@@ -4,6 +4,7 @@
  * Clients parse the text of the header by its names.
  */
 #include "rest/query/query_metrics.h"
+#include "rest/query/index_metrics.h"
 #include "rest/reply.h"
 
 #include <stdio.h>

@@ -17,8 +17,5 @@ struct rn_query_cost {
 
 /* Records the cost, and adds the headers that were requested. */
 void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost);
-/* index_metrics.c: the indexes that it uses, and those that it could use. */
-void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *cost,
-                        bool is_old);
 
 #endif

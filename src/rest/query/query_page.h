@@ -3,7 +3,7 @@
  *   queries.c       runs the page
  *   query_token.c   parses and prints the continuation
  *   query_source.c  the documents, or the catalog objects, that it reads
- *   page_rows.c     rows of the page into the body, rows behind it into the
+ *   query_page.c    rows of the page into the body, rows behind it into the
  *                   result cache
  *
  * A page ends when it has its rows or bytes, or its time is over.  Documents
@@ -72,28 +72,6 @@ static inline bool rn_query_page_is_whole(const struct rn_query_page *p)
 {
     return !rn_query_is_streaming(p->asked.query);
 }
-
-/* ---- query_token.c ------------------------------------------------------- */
-
-/* Reads the request's continuation, if there is one.  RN_BAD_REQUEST if it is
- * malformed. */
-enum rn_code rn_query_token_read(struct rn_query_page *p) RN_CHECK;
-/* Adds the continuation to the reply. */
-void rn_query_token_add(struct rn_query_page *p);
-
-/* ---- query_source.c ------------------------------------------------------ */
-
-/* `no_order`: do not use an index for the order; see struct rn_access_ask. */
-enum rn_code rn_query_source_open(struct rn_query_page *p,
-                                  struct rn_source *source,
-                                  bool no_order) RN_CHECK;
-void rn_query_source_close(struct rn_query_page *p); /* unopened is allowed */
-/* Restricts the page to the range in which it begins. */
-void rn_query_source_narrow(struct rn_query_page *p);
-/* The page was read up to its border: the next page begins there. */
-void rn_query_source_cross(struct rn_query_page *p);
-
-/* ---- page_rows.c -------------------------------------------------------- */
 
 void rn_query_page_begin(struct rn_query_page *p);
 /* A sink for rows: fills the page, then the result cache entry. */

@@ -1,5 +1,7 @@
 /* query_source.c -- the input of a query: documents, catalog objects, or the
  * ranges of a container. */
+#include "rest/query/query_source.h"
+
 #include "rest/objects.h"
 #include "rest/query/query_page.h"
 #include "rest/ranges.h"

@@ -15,6 +15,8 @@
  * and all that in {"token":"..."}: clients want JSON of a gateway.  So it has
  * at most 864 characters.
  */
+#include "rest/query/query_token.h"
+
 #include "rest/lists.h"
 #include "rest/query/query_page.h"
 #include "rest/reply.h"

@@ -23,10 +23,4 @@ void rn_asked_release(struct rn_asked *a);
 enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
                                   enum rn_code rc);
 
-/* Prints the plan for several ranges as JSON; plans.c. */
-enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
-                           struct rn_buf *out) RN_CHECK;
-/* Answers that the client must execute a plan itself, and releases. */
-enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x);
-
 #endif

@@ -1,4 +1,4 @@
-/* page_rows.c -- writes rows of a query into the body, and the rows behind the
+/* query_page.c -- writes rows of a query into the body, and the rows behind the
  * page into the result cache. */
 #include "rest/query/query_page.h"
 
