@@ -1,7 +1,7 @@
 /* call.h -- one request from its arrival to its answer.
  *
- * The server's loop makes a call for each request and asks rn_rest_serve to
- * answer it.  The answer may come at once or later:
+ * The server's loop makes a call for each request and asks rn_rest_serve
+ * (serve.h) to answer it.  The answer may come at once or later:
  *
  *   RN_REST_DONE      call->res is complete
  *   RN_REST_PENDING   the call waits, for example for a commit.  Another thread
@@ -99,14 +99,5 @@ void rn_call_init(struct rn_call *call, struct rn_rest *rest,
 /* Makes it ready for another request; keeps the memory. */
 void rn_call_clear(struct rn_call *call);
 void rn_call_release(struct rn_call *call);
-
-/* rest/serve.c: the steps that all requests share, around the handler. */
-enum rn_rest_step rn_rest_serve(struct rn_call *call);
-enum rn_rest_step rn_rest_resume(struct rn_call *call);
-/* Answers 429 instead of working: too many calls of this principal are
- * queued. */
-enum rn_rest_step rn_rest_shed(struct rn_call *call);
-/* Answers bytes that were not a valid request, then closes. */
-void rn_rest_refuse(struct rn_call *call, int status, const char *why);
 
 #endif

@@ -5,18 +5,17 @@
  */
 #include "rest/serve.h"
 
-#include "access/result_cache.h"
 #include "rest/admin/control.h"
 #include "rest/admin/fault_injection.h"
 #include "rest/auth.h"
 #include "rest/auth_delay.h"
 #include "rest/auth_unknown_path.h"
 #include "rest/budget.h"
+#include "rest/context.h"
 #include "rest/documents.h"
 #include "rest/feed/feed_page.h"
 #include "rest/headers.h"
 #include "rest/health.h"
-#include "rest/keys.h"
 #include "rest/metrics/by_container.h"
 #include "rest/permissions.h"
 #include "rest/query/queries.h"
@@ -26,64 +25,11 @@
 
 #include "base/clock.h"
 #include "engine/catalog/object.h"
-#include "waiters/waiters.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
-
-/* ---- calls --------------------------------------------------------------- */
-
-void rn_call_init(struct rn_call *call, struct rn_rest *rest,
-                  const struct rn_http_request *req)
-{
-    *call = (struct rn_call){
-        .req = req,
-        .rest = rest,
-        .body = RN_BUF_INIT(RN_CALL_BODY_MAX),
-        .arena = RN_ARENA_INIT(RN_CALL_ARENA_MAX),
-    };
-}
-
-static void end(struct rn_call *call)
-{
-    if (call->undo)
-        call->undo(call);
-    call->undo = NULL;
-    call->on_disconnect = NULL;
-    call->on_half_close = NULL;
-    call->next = NULL;
-    call->state = NULL;
-    call->is_lost = false;
-    call->held_until_ns = 0;
-    call->note = (struct rn_call_note){ 0 };
-}
-
-enum {
-    HEAD_KEPT = 4 << 10,  /* memory a connection may keep for the next */
-    BODY_KEPT = 64 << 10, /* request */
-    AUTHORITY_MAX = 16 << 10,
-};
-
-void rn_call_clear(struct rn_call *call)
-{
-    end(call);
-    if (call->res.head.room > HEAD_KEPT)
-        rn_http_response_release(&call->res);
-    if (call->body.room > BODY_KEPT)
-        rn_buf_release(&call->body);
-    rn_buf_clear(&call->body);
-    rn_arena_clear(&call->arena);
-}
-
-void rn_call_release(struct rn_call *call)
-{
-    end(call);
-    rn_http_response_release(&call->res);
-    rn_buf_release(&call->body);
-    rn_arena_release(&call->arena);
-}
 
 /* ---- context ------------------------------------------------------------- */
 
@@ -445,11 +391,6 @@ enum rn_rest_step rn_rest_shed(struct rn_call *call)
                   rn_reply_fail(call->state, rn_budget_shed(call->state)));
 }
 
-void rn_rest_reject(struct rn_rest *r, enum rn_reject why)
-{
-    rn_tally_reject(r->tally, why);
-}
-
 void rn_rest_refuse(struct rn_call *call, int status, const char *why)
 {
     const struct rn_status *row = rn_status_read(status, 0);
@@ -474,149 +415,4 @@ void rn_rest_refuse(struct rn_call *call, int status, const char *why)
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_ACTIVITY_ID), id);
     rn_http_response_add(&call->res, RN_LIT(RN_HEADER_DATE),
                          rn_date_print(rn_wall_ms(env) / 1000, date));
-}
-
-/* ---- the whole ----------------------------------------------------------- */
-
-void rn_rest_reload_authority(struct rn_rest *r)
-{
-    const struct rn_buf *given = r->opts.authority;
-    struct rn_buf text = RN_BUF_INIT(AUTHORITY_MAX), old;
-    struct rn_file *file = NULL;
-
-    if (given && given->len)
-        (void)!rn_buf_add(&text, rn_buf_view(given));
-    else if (r->opts.authority_file &&
-             !rn_file_open(r->opts.env, r->opts.authority_file, RN_OPEN_READ,
-                           &file) &&
-             !rn_buf_reserve(&text, AUTHORITY_MAX))
-        (void)!rn_file_read(file, text.at, AUTHORITY_MAX, 0, &text.len);
-    rn_file_close(file);
-    pthread_mutex_lock(&r->lock);
-    old = r->authority;
-    r->authority = text;
-    pthread_mutex_unlock(&r->lock);
-    rn_buf_release(&old);
-}
-
-static enum rn_code open_keys(const struct rn_rest_opts *opts,
-                              struct rn_keys **out, struct rn_err *err)
-{
-    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
-    enum rn_code rc = keys ? rn_keys_load(opts, keys, err)
-                           : rn_fail(err, RN_NOMEM, "out of memory");
-
-    if (!rc)
-        rc = rn_keys_load_token(opts, keys, err);
-    if (rc)
-        rn_secret_free(keys, sizeof(*keys));
-    else
-        *out = keys;
-    return rc;
-}
-
-enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
-                          struct rn_err *err)
-{
-    static atomic_ullong lives;
-    struct rn_rest *r = rn_new(sizeof(*r));
-    enum rn_code rc;
-
-    if (!r)
-        return rn_fail(err, RN_NOMEM, "out of memory");
-    r->life = atomic_fetch_add(&lives, 1) + 1;
-    r->opts = *opts;
-    r->engine = opts->engine;
-    r->started_s = rn_wall_ms(opts->env) / 1000;
-    r->tally = rn_tally_new();
-    pthread_mutex_init(&r->lock, NULL);
-    rc = r->tally ? RN_OK : rn_fail(err, RN_NOMEM, "out of memory");
-    if (!rc)
-        rc = rn_consistency_parse(rn_view_text(opts->consistency),
-                                  &r->consistency, err);
-    if (!rc)
-        rc = open_keys(opts, &r->keys, err);
-    rn_rest_reload_authority(r);
-    r->answers = rn_answers_new();
-    if (!rc && !r->answers)
-        rc = rn_fail(err, RN_NOMEM, "out of memory");
-    if (rc) {
-        rn_rest_close(r);
-        return rc;
-    }
-    *out = r;
-    return RN_OK;
-}
-
-/* Replaces the current keys, and frees the memory of the old ones. */
-static void replace_keys(struct rn_rest *r, struct rn_keys *keys)
-{
-    struct rn_signers *stale;
-    struct rn_keys *old;
-
-    pthread_mutex_lock(&r->lock);
-    old = r->keys;
-    r->keys = keys;
-    r->keys_version++;
-    stale = r->idle;
-    r->idle = NULL;
-    pthread_mutex_unlock(&r->lock);
-    rn_secret_free(old, sizeof(*old));
-    rn_signers_free_all(stale);
-}
-
-enum rn_code rn_rest_reload_keys(struct rn_rest *r, struct rn_err *err)
-{
-    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
-    enum rn_code rc = keys ? rn_keys_load(&r->opts, keys, err)
-                           : rn_fail(err, RN_NOMEM, "out of memory");
-
-    if (rc || !keys) {
-        rn_secret_free(keys, sizeof(*keys));
-        return rc;
-    }
-    memcpy(keys->metrics_token, r->keys->metrics_token,
-           sizeof(keys->metrics_token));
-    replace_keys(r, keys);
-    return RN_OK;
-}
-
-enum rn_code rn_rest_reload_token(struct rn_rest *r, struct rn_err *err)
-{
-    struct rn_keys *keys = rn_secret_new(sizeof(*keys));
-    enum rn_code rc;
-
-    if (!keys)
-        return rn_fail(err, RN_NOMEM, "out of memory");
-    memcpy(keys, r->keys, sizeof(*keys));
-    rc = rn_keys_load_token(&r->opts, keys, err);
-    if (rc)
-        rn_secret_free(keys, sizeof(*keys));
-    else
-        replace_keys(r, keys);
-    return rc;
-}
-
-void rn_rest_close(struct rn_rest *r)
-{
-    if (!r)
-        return;
-    rn_signers_free_all(r->idle);
-    rn_secret_free(r->keys, sizeof(*r->keys));
-    rn_buf_release(&r->authority);
-    rn_tally_free(r->tally);
-    rn_answers_free(r->answers);
-    pthread_mutex_destroy(&r->lock);
-    rn_free(r);
-}
-
-uint32_t rn_rest_calls(struct rn_rest *r)
-{
-    return atomic_load(&r->calls);
-}
-
-void rn_rest_quiesce(struct rn_rest *r)
-{
-    atomic_store(&r->stopping, true);
-    rn_waiters_close(rn_engine_waiters(r->engine));
 }

@@ -14,6 +14,7 @@
 #include "server/exchange.h"
 
 #include "rest/rest.h"
+#include "rest/serve.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* rest_client.c -- see rest_client.h. */
 #include "lib/rest_client.h"
+#include "rest/serve.h"
 
 #include "base/base64.h"
 #include "base/clock.h"

@@ -6,6 +6,7 @@
 #include "base/prng.h"
 #include "http/parse.h"
 #include "rest/rest.h"
+#include "rest/serve.h"
 #include "store/local/local.h"
 
 #include <stdlib.h>

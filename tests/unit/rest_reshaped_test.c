@@ -8,6 +8,7 @@
  */
 #include "lib/one_container.h"
 #include "lib/rest_client.h"
+#include "rest/serve.h"
 
 #include <stdio.h>
 
