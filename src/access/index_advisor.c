@@ -11,6 +11,7 @@
 
 #include "access/index_order.h"
 #include "engine/document/snapshot.h"
+#include "engine/index/index_demand.h"
 #include "engine/index/index_use.h"
 #include "query/where/filters.h"
 #include "query/where/where_intervals.h"

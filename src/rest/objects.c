@@ -13,6 +13,7 @@
 #include "rest/permissions.h"
 #include "rest/reply.h"
 
+#include "engine/catalog/catalog_change.h"
 #include "engine/catalog/object.h"
 #include "engine/catalog/offer.h"
 #include "json/json.h"

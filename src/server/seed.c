@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "engine/catalog/catalog.h"
+#include "engine/catalog/catalog_change.h"
 #include "engine/catalog/object.h"
 #include "engine/document/batch.h"
 #include "server/seed_files.h"

@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.h"
 
 #include "engine/document/patch.h"
+#include "engine/document/patch_apply.h"
 
 static const char shapes[] =
     "{\"id\":\"i\",\"pk\":{\"k\":1},\"n\":1,\"s\":\"x\\u0041\",\"l\":[1,[2],{}]"

@@ -2,8 +2,10 @@
 #include "lib/database.h"
 
 #include "base/queue.h"
+#include "engine/catalog/catalog_change.h"
 #include "engine/catalog/object.h"
 #include "engine/document/snapshot.h"
+#include "engine/index/index_change.h"
 #include "lib/faulty.h"
 #include "json/json.h"
 

@@ -8,12 +8,12 @@
 #define RN_TESTS_LIB_DATABASE_H
 
 #include "base/sim.h"
-#include "engine/catalog/catalog.h"
+#include "engine/catalog/catalog_change.h"
 #include "engine/cleanup/delete_partition.h"
 #include "engine/document/batch.h"
 #include "engine/document/document.h"
 #include "engine/document/snapshot.h"
-#include "engine/index/index.h"
+#include "engine/index/index_change.h"
 #include "engine/key.h"
 #include "engine/range/split_merge.h"
 #include "engine/row.h"

@@ -10,6 +10,8 @@
 #include "engine/catalog/object.h"
 #include "engine/engine.h"
 #include "engine/engine_state.h"
+#include "engine/index/index_change.h"
+#include "engine/index/index_demand.h"
 #include "engine/index/index_use.h"
 
 #include <stdio.h>

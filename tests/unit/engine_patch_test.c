@@ -6,6 +6,7 @@
  * committer are in engine_batch_test.c.
  */
 #include "engine/document/patch.h"
+#include "engine/document/patch_apply.h"
 
 #include "engine/document/version.h"
 

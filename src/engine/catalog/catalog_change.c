@@ -5,6 +5,8 @@
  * name row says whether an id is taken, the counters row gives the next number.
  * Memory is updated when the change is durable.
  */
+#include "engine/catalog/catalog_change.h"
+
 #include "engine/catalog/catalog_remove.h"
 #include "engine/catalog/catalog_rows.h"
 #include "engine/catalog/definition.h"

@@ -3,6 +3,7 @@
 #ifndef RN_ENGINE_CATALOG_OFFER_H
 #define RN_ENGINE_CATALOG_OFFER_H
 
+#include "engine/catalog/catalog_change.h"
 #include "engine/catalog/catalog_rows.h"
 
 enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,

@@ -1,5 +1,6 @@
 /* batch.c -- see batch.h. */
 #include "engine/document/batch.h"
+#include "engine/document/patch_apply.h"
 #include "engine/document/snapshot.h"
 
 #include "cosmos/status.h"

@@ -55,13 +55,6 @@ enum rn_code rn_patch_read(struct rn_view body, const struct rn_pkdef *def,
                            struct rn_arena *arena, struct rn_patch *out,
                            struct rn_err *err) RN_CHECK;
 
-/* Appends the patched document to `out`, without the system properties.
- * RN_PRECONDITION if the condition is false, RN_BAD_REQUEST if an operation is
- * impossible, RN_TOO_LARGE. */
-enum rn_code rn_patch_apply(const struct rn_patch *p, struct rn_view document,
-                            int64_t now, struct rn_buf *out,
-                            struct rn_err *err) RN_CHECK;
-
 /* ---- for patch_apply.c --------------------------------------------------- */
 
 enum { RN_PATCH_SHOWN = 60 }; /* bytes of a path, in a message */

@@ -4,9 +4,9 @@
  * before it, finds the affected bytes by the tape, and splices.  So all other
  * bytes stay as they were.
  */
+#include "engine/document/patch_apply.h"
 
 #include "cosmos/status.h"
-#include "engine/document/patch.h"
 #include "engine/document/version.h"
 #include "json/number.h"
 #include "json/print.h"

@@ -108,41 +108,6 @@ enum rn_code rn_index_walk_open(struct rn_index_walk *w, struct rn_txn *txn,
 enum rn_code rn_index_walk_next(struct rn_index_walk *w) RN_CHECK;
 void rn_index_walk_close(struct rn_index_walk *w); /* zeroed is fine */
 
-/* ---- changes ------------------------------------------------------------- */
-
-struct rn_index_change {
-    struct rn_done done; /* set by the caller */
-
-    /* In; borrowed until done. */
-    const struct rn_container *container;
-    const struct rn_index_key *keys;
-    uint32_t count;
-    bool is_drop;
-
-    /* Private. */
-    struct rn_operation operation;
-    struct rn_engine *engine;
-    struct rn_index_set *set; /* the new set */
-    bool is_there;            /* nothing to do */
-};
-
-/* Creating an index that exists, or dropping one that does not, does nothing.
- * RN_BAD_REQUEST if there are too many or it is invalid, RN_NOT_FOUND if the
- * container was deleted, RN_THROTTLED at once, and then `done` is not called.
- */
-enum rn_code rn_index_change_start(struct rn_engine *e,
-                                   struct rn_index_change *c,
-                                   struct rn_err *err) RN_CHECK;
-
-/* ---- demand -------------------------------------------------------------- */
-
-/* Notes that a scan read `documents` which this index would have saved, of a
- * container that has about `of`.  When that has cost more than building the
- * index, it is created. */
-void rn_index_note_missed(struct rn_engine *e, const struct rn_object *o,
-                          const struct rn_index_key *keys, uint32_t count,
-                          uint64_t documents, uint64_t of);
-
 /* ---- rows ---------------------------------------------------------------- */
 
 /* Maintains the index rows while a version replaces another, or none. */

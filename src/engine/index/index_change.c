@@ -1,8 +1,8 @@
 /* index_change.c -- creates or drops an index on request. */
+#include "engine/index/index_change.h"
 
 #include "engine/engine.h"
 #include "engine/engine_state.h"
-#include "engine/index/index.h"
 #include "engine/index/index_set.h"
 
 static enum rn_code check_container(struct rn_index_change *c,

@@ -1,12 +1,14 @@
 /* index_demand.c -- index advisor, engine side: creates an index when missing
  * it has cost more than building it. */
+#include "engine/index/index_demand.h"
+
+#include "engine/index/index_change.h"
 #include "engine/index/indexer.h"
 
 #include "base/hash.h"
 #include "engine/catalog/object.h"
 #include "engine/engine.h"
 #include "engine/engine_state.h"
-#include "engine/index/index.h"
 
 enum {
     ARENA_MAX = 1 << 20,

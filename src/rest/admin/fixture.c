@@ -14,6 +14,7 @@
 
 #include "base/queue.h"
 #include "engine/fixture/fixture.h"
+#include "engine/fixture/fixture_reset.h"
 #include "json/print.h"
 
 struct fixture_call {

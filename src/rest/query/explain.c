@@ -21,6 +21,7 @@
 
 #include "access/index_advisor.h"
 #include "engine/document/snapshot.h"
+#include "engine/index/index_change.h"
 #include "json/print.h"
 
 #include <stdio.h>
