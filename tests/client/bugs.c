@@ -31,6 +31,7 @@ bool bug_switch_on(const char *name)
         [RN_BUG_CHECKPOINT_AT_RENEWAL] = "checkpoint-at-renewal",
         [RN_BUG_TAKEOVER_IGNORED] = "takeover-ignored",
         [RN_BUG_FOREIGN_CLOCK_BELIEVED] = "foreign-clock-believed",
+        [RN_BUG_ANCESTORS_UNKNOWN] = "ancestors-unknown",
     };
 
     for (int i = RN_BUG_NONE; i < RN_BUGS_END; i++) {

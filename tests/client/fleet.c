@@ -184,7 +184,8 @@ static void split_or_merge(struct fleet *f)
 
     while (range->gone)
         range = &box->ranges[below(f, box->range_count)];
-    if (roll(f, 60) || rn_epk_compare(&range->keys.max, &rn_epk_all.max) == 0)
+    if (roll(f, 60) || f->is_version_2 ||
+        rn_epk_compare(&range->keys.max, &rn_epk_all.max) == 0)
         f->figures->splits += service_split(box, range->id, closing);
     else
         f->figures->merges += service_merge(
@@ -296,14 +297,17 @@ static void fleet_open(struct fleet *f, uint64_t seed)
     f->w.service.context = f;
     /* All versions: the .NET library itself skips what it has not stored. */
     f->is_mixed = seed % FLEET_MIXED == 0;
-    f->is_weighed = seed % FLEET_WEIGHED == 0;
+    f->is_version_2 = seed % FLEET_VERSION_2 == 0;
+    f->is_weighed = seed % FLEET_WEIGHED == 0 && !f->is_version_2;
     f->has_operator = seed % FLEET_TAMPERED == 0 && !f->is_mixed;
     f->is_full = roll(f, 40) && !f->is_mixed;
     f->may_yield = roll(f, 50);
     f->has_dead_letters = roll(f, 50);
     f->batch_limit = roll(f, 30) ? 2 : 0;
     f->page_limit = (uint32_t)below(f, 5);
-    f->leases_per_range = roll(f, 20) ? 2 : f->is_weighed ? 4 : 0;
+    f->leases_per_range = roll(f, 20) && !f->is_version_2 ? 2 : 0;
+    if (f->is_weighed && !f->leases_per_range)
+        f->leases_per_range = 4;
     f->min_leases = roll(f, 20) ? 16 : 0; /* every host wants more */
     f->can_wait = roll(f, 60);
     f->w.service.cannot_wait = roll(f, 30);

@@ -9,7 +9,10 @@
  * Every FLEET_MIXED-th seed is a mixed fleet: up to FLEET_PEERS hosts of the
  * .NET library (dotnet_peer.h) share the leases, start, are killed, paused,
  * stopped and cut off, and their clocks may be off by an hour until the world
- * heals.
+ * heals.  In every FLEET_VERSION_2-th seed they are of version 2, which can be
+ * no part of a fleet that has leases of intervals: there no ranges are merged,
+ * no range has two leases, and no host is of version 3, which makes an interval
+ * of a range when the network says 410.
  *
  * In every FLEET_TAMPERED-th an operator deletes leases, damages them, doubles
  * them, writes another owner or an older position, erases the position (and
@@ -33,6 +36,7 @@ enum {
     FLEET_HOSTS = 4,
     FLEET_PEERS = 2,
     FLEET_MIXED = 3,
+    FLEET_VERSION_2 = 2 * FLEET_MIXED,
     FLEET_TAMPERED = 5,
     FLEET_WEIGHED = 4,
 };
@@ -46,6 +50,7 @@ struct fleet_figures {
     uint64_t peer_starts, peer_kills, peer_stops, peer_pauses, peer_deliveries;
     uint64_t peer_writes, peer_failures;
     uint64_t tampers, repeats;
+    uint64_t v2_starts, v2_deliveries;
 };
 
 /* False with the first violation in `why`.  `trace`: tells everything. */

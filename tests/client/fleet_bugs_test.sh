@@ -32,5 +32,7 @@ find checkpoint-at-renewal 500
 # Of fleets that .NET hosts share.
 find takeover-ignored 100
 find foreign-clock-believed 500
+# Of version 2.
+find ancestors-unknown 500
 echo "1..$number"
 exit $failed

@@ -64,8 +64,8 @@ struct fleet {
     struct rn_task wire;
     int numbers;
     unsigned documents;
-    bool is_mixed, is_weighed, has_operator, is_full, is_healed, may_yield,
-        has_dead_letters;
+    bool is_mixed, is_version_2, is_weighed, has_operator, is_full, is_healed,
+        may_yield, has_dead_letters;
     uint32_t batch_limit, page_limit, leases_per_range, min_leases;
     bool can_wait;
 };

@@ -22,6 +22,7 @@ static int64_t on_begin(void *context, const char *token,
     struct fleet *f = p->fleet;
 
     f->figures->peer_deliveries++;
+    f->figures->v2_deliveries += f->is_version_2;
     checker_peer_delivered(&f->checker, p->number, token, changes, count);
     return !f->is_healed && roll(f, 15) ? (int64_t)below(f, SLOW_MS) : 0;
 }
@@ -55,6 +56,7 @@ static void on_wake(void *context)
 void fleet_peer_start(struct fleet *f, struct peer *p)
 {
     struct dotnet_options o = {
+        .version = f->is_version_2 ? 2 : 0,
         .db = "d",
         .source = "c",
         .leases = "leases",
@@ -83,6 +85,7 @@ void fleet_peer_start(struct fleet *f, struct peer *p)
     scripted_on_wake(p->network, on_wake, p);
     p->dotnet = dotnet_peer_start(&o, p->network, &p->env.env);
     f->figures->peer_starts++;
+    f->figures->v2_starts += f->is_version_2;
 }
 
 static void peer_kill(struct peer *p)

@@ -50,6 +50,7 @@ static bool report(const void *shared)
         "peer starts",  "peer kills",   "peer stops",
         "peer pauses",  "peer calls",   "peer writes",
         "peer errors",  "tampers",      "repeats",
+        "v2 starts",    "v2 calls",
     };
     const struct shared *sum = shared;
     bool ok = true;

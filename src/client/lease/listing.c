@@ -1,6 +1,7 @@
 /* listing.c -- leases, marker and lock out of one answer. */
 #include "client/lease/listing.h"
 
+#include "client/http/bug.h"
 #include "cosmos/rid.h"
 
 #include <stdio.h>
@@ -100,7 +101,7 @@ static bool find_ancestor(const struct rn_routing *map, struct rn_view id,
 {
     bool is_found = false;
 
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < map->count && !RN_BUG(ANCESTORS_UNKNOWN); i++) {
         for (size_t k = 0; k < map->routes[i].parent_count; k++) {
             const struct rn_epk_range *r = &map->routes[i].range;
             if (!rn_view_eq(rn_view_text(map->routes[i].parents[k]), id))
