@@ -146,6 +146,47 @@ bool rn_query_reads_documents(const struct rn_query *q)
     return s->from_count > 0;
 }
 
+/* ---- analysis for the access path ---------------------------------------- */
+
+uint32_t rn_query_order_count(const struct rn_query *q)
+{
+    return q->select->aggregate_count || q->select->group_count
+               ? 0
+               : q->select->order_count;
+}
+
+enum rn_code rn_query_order_key(const struct rn_query *q, uint32_t i,
+                                struct rn_arena *a, struct rn_json_path *path,
+                                bool *is_descending)
+{
+    *is_descending = q->select->order[i].is_descending;
+    return rn_expr_path(q->select, q->select->order[i].expr, a, path);
+}
+
+enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
+                              struct rn_query_extreme *out)
+{
+    const struct rn_select *s = q->select;
+    const struct rn_expr *first;
+
+    *out = (struct rn_query_extreme){ 0 };
+    if (!s->aggregate_count || s->group_count || s->from_count != 1 ||
+        s->from[0].query || s->from[0].is_each)
+        return RN_OK;
+    first = s->aggregates[0]->kids[0];
+    for (uint32_t i = 0; i < s->aggregate_count; i++) {
+        const struct rn_expr *e = s->aggregates[i];
+        enum rn_aggregate_kind kind = e->function->aggregate;
+
+        if ((kind != RN_AGGREGATE_MIN && kind != RN_AGGREGATE_MAX) ||
+            !rn_expr_equals(e->kids[0], first))
+            return RN_OK;
+        out->has_min = out->has_min || kind == RN_AGGREGATE_MIN;
+        out->has_max = out->has_max || kind == RN_AGGREGATE_MAX;
+    }
+    return rn_expr_path(s, first, a, &out->path);
+}
+
 /* ---- running ------------------------------------------------------------- */
 
 static enum rn_code send_row(void *context, const struct rn_value *row,

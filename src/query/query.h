@@ -1,9 +1,15 @@
 /* query.h -- the query engine: parser and executor for the SQL dialect of
  * Cosmos DB over JSON documents.
  *
- *   rn_query_parse        text and parameters -> a checked query
- *   rn_query_run          documents in, rows out
- *   rn_query_plan_print   the plan that SDKs request before a fan-out query
+ *   rn_query_parse   text and parameters -> a checked query
+ *   rn_query_run     documents in, rows out
+ *
+ *   where/where_equalities.h, where/where_intervals.h, where/filters.h
+ *                    what WHERE demands, for the choice of an access path
+ *   run/seek.h       where in an index a page starts
+ *   run/resume.h     the same as clients say it
+ *   client_plan/client_plan.h
+ *                    the plan that SDKs request before a fan-out query
  *
  * A source yields documents one by one, as JSON texts.  Rows leave as JSON
  * texts into a sink.  Everything has a limit: the text, the nesting, the
@@ -177,28 +183,5 @@ struct rn_query_extreme {
 };
 enum rn_code rn_query_extreme(const struct rn_query *q, struct rn_arena *a,
                               struct rn_query_extreme *out) RN_CHECK;
-
-/* ---- plans --------------------------------------------------------------- */
-
-/* How the values of a partition key map to ranges. */
-struct rn_plan_keys {
-    const struct rn_json_path *paths;
-    uint32_t count;
-    bool is_hierarchical; /* a prefix of the values already selects a range */
-    struct rn_view features; /* supported by the client; empty: all */
-    void *context;
-    /* Writes the effective partition key of `count` values; for a prefix, also
-     * the end of its interval. */
-    enum rn_code (*place)(void *context, const struct rn_value *values,
-                          uint32_t count, struct rn_buf *min,
-                          struct rn_buf *max);
-};
-
-/* The body of the answer to a plan request.  RN_BAD_REQUEST with a fault if the
- * results of several ranges cannot be merged. */
-enum rn_code rn_query_plan_print(const struct rn_query *q,
-                                 const struct rn_plan_keys *keys,
-                                 struct rn_faults *faults, struct rn_buf *out,
-                                 struct rn_err *err) RN_CHECK;
 
 #endif

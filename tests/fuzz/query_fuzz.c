@@ -6,6 +6,7 @@
  *
  * Seeds: the query texts of tests/vectors/query-cases.json, one file each.
  */
+#include "query/client_plan/client_plan.h"
 #include "query/parse/parse.h"
 #include "query/parse/print.h"
 #include "query/query.h"

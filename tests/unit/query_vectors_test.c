@@ -11,6 +11,7 @@
  * hand from the rules.
  */
 #include "lib/query_vectors.h"
+#include "query/client_plan/client_plan.h"
 #include "query/parse/parse.h"
 #include "query/parse/print.h"
 

@@ -1,5 +1,5 @@
 /* client_plan.h -- the query plan for SDKs: how to execute a query over several
- * ranges; internal to the module.
+ * ranges.
  *
  * An SDK sends the rewritten text to each range and merges the rows as the plan
  * says: it sorts by orderByItems, adds up aggregates, groups by groupByItems,
@@ -8,47 +8,27 @@
 #ifndef RN_QUERY_CLIENT_PLAN_CLIENT_PLAN_H
 #define RN_QUERY_CLIENT_PLAN_CLIENT_PLAN_H
 
-#include "query/parse/ast.h"
-#include "query/parse/print.h"
 #include "query/query.h"
 
-struct rn_plan {
-    const struct rn_query *query;
-    const struct rn_select *select; /* of a DCOUNT: the inner one */
-    bool is_whole;                  /* one partition holds the whole result */
-    bool is_ordered, is_grouped, is_vector;
-    /* SELECT COUNT(1) FROM (SELECT DISTINCT ...): the name of the count. */
-    bool is_dcount;
-    struct rn_view dcount_alias;
-    bool has_top, has_offset;
-    uint64_t top, offset, limit;
+/* How the values of a partition key map to ranges. */
+struct rn_plan_keys {
+    const struct rn_json_path *paths;
+    uint32_t count;
+    bool is_hierarchical; /* a prefix of the values already selects a range */
+    struct rn_view features; /* supported by the client; empty: all */
+    void *context;
+    /* Writes the effective partition key of `count` values; for a prefix, also
+     * the end of its interval. */
+    enum rn_code (*place)(void *context, const struct rn_value *values,
+                          uint32_t count, struct rn_buf *min,
+                          struct rn_buf *max);
 };
 
-/* RN_BAD_REQUEST with a fault if the rows cannot be merged. */
-enum rn_code rn_plan_make(const struct rn_query *q, bool is_one_partition,
-                          struct rn_faults *faults,
-                          struct rn_plan *out) RN_CHECK;
-
-/* RN_BAD_REQUEST with a fault if the plan needs a feature that is not in the
- * client's list.  A client that sends no list is assumed to support all. */
-enum rn_code rn_plan_check_features(const struct rn_plan *p,
-                                    struct rn_view supported,
-                                    struct rn_faults *faults) RN_CHECK;
-
-/* The text for each range; empty if the original text is used. */
-enum rn_code rn_plan_rewrite(const struct rn_plan *p,
-                             struct rn_buf *out) RN_CHECK;
-
-/* Parts of such texts: the payload that becomes the client's row, and WHERE
- * with a placeholder for the client's own filter. */
-void rn_plan_payload(struct rn_printer *p, const struct rn_select *s);
-void rn_plan_filter(struct rn_printer *p, const struct rn_select *s);
-
-/* Prints a number of the plan, or null. */
-void rn_plan_out_count(struct rn_json_out *o, const char *name, bool is_there,
-                       uint64_t count);
-
-/* The call, if the expression is exactly one aggregate call; else NULL. */
-const struct rn_expr *rn_plan_aggregate(const struct rn_expr *e);
+/* The body of the answer to a plan request.  RN_BAD_REQUEST with a fault if the
+ * results of several ranges cannot be merged. */
+enum rn_code rn_query_plan_print(const struct rn_query *q,
+                                 const struct rn_plan_keys *keys,
+                                 struct rn_faults *faults, struct rn_buf *out,
+                                 struct rn_err *err) RN_CHECK;
 
 #endif

@@ -4,6 +4,8 @@
  * is rejected, so that the client does not compute a wrong result.  Counting
  * distinct values is not checked: older clients support it without listing it.
  */
+#include "query/client_plan/features.h"
+
 #include "query/client_plan/rank.h"
 #include "query/fn/function.h"
 

@@ -4,7 +4,10 @@
  * {documentdb-formattablehybridsearchquery-...}: these statistics are known
  * only after all ranges have returned theirs.
  */
+#include "query/client_plan/hybrid.h"
+
 #include "query/client_plan/rank.h"
+#include "query/client_plan/rewrite.h"
 #include "query/fn/function.h"
 #include "query/parse/print.h"
 

@@ -12,7 +12,6 @@
 #define RN_QUERY_CLIENT_PLAN_RANK_H
 
 #include "query/check/check.h"
-#include "query/client_plan/client_plan.h"
 
 enum { RN_RANK_PARTS_MAX = 32 };
 
@@ -30,8 +29,5 @@ void rn_check_rank_sources(struct rn_check *c, const struct rn_select *s);
 /* Rejects what cannot be ranked; names and calls are already bound. */
 enum rn_code rn_check_rank(struct rn_check *c,
                            const struct rn_select *s) RN_CHECK;
-
-/* {"globalStatisticsQuery": ...} */
-void rn_hybrid_print(const struct rn_plan *p, struct rn_json_out *o);
 
 #endif

@@ -13,7 +13,8 @@
  * AVG is sent as sum and count.  MIN and MAX are sent twice, the second time
  * with a count that distinguishes "none" from "undefined".
  */
-#include "query/client_plan/client_plan.h"
+#include "query/client_plan/rewrite.h"
+
 #include "query/fn/function.h"
 #include "query/parse/print.h"
 

@@ -6,6 +6,7 @@
 #include "rest/reply.h"
 
 #include "access/pinned_keys.h"
+#include "query/client_plan/client_plan.h"
 #include "json/print.h"
 
 static enum rn_code place(void *context, const struct rn_value *values,
