@@ -1,5 +1,5 @@
-# tidy.awk -- the part of tidy.sh that reads C.  BANNED, KEPT and FOREIGN come
-# from there, in the environment.
+# tidy.awk -- the part of tidy.sh that reads C.  BANNED, KEPT, FOREIGN and
+# ELSEWHERE come from there, in the environment.
 
 # "place place | word word" on every line -> where[word] = "place place"
 function read_words(text, where,    line, half, word, i, j, n, m) {
@@ -12,6 +12,16 @@ function read_words(text, where,    line, half, word, i, j, n, m) {
         for (j = 1; j <= m; j++)
             where[word[j]] = half[1]
     }
+}
+
+# "path   reason" on every line -> elsewhere[path]
+function read_elsewhere(text,    line, i, n) {
+    n = split(text, line, "\n")
+    for (i = 1; i <= n; i++)
+        if (line[i] ~ /[^ ]/) {
+            sub(/ .*/, "", line[i])
+            elsewhere["src/" line[i]] = 1
+        }
 }
 
 function read_foreign(text,    line, i, n, header) {
@@ -100,6 +110,78 @@ function check_include(line,    header, prefix) {
                 (home[prefix] == "-" ? "no file of src" : home[prefix]))
 }
 
+# The function that a head names; "" if it is not the head of a function that
+# other files see.
+function function_of(head) {
+    if (head !~ /\(/ || head ~ /(^| )(static|typedef) / || head ~ /=/)
+        return ""
+    sub(/ *\(.*/, "", head)
+    if (head !~ /[ *][A-Za-z_0-9]+$/)
+        return ""
+    sub(/.*[ *]/, "", head)
+    return head
+}
+
+# What stands outside of braces: declarations in a header, definitions in a
+# source.  A brace of a body, of a struct or of a table is the first character
+# of its line or the last one.
+function outline(code,    end, name) {
+    if (in_directive || code ~ /^ *#/) {
+        in_directive = code ~ /\\$/
+        return
+    }
+    if (code ~ /^\}/) {
+        in_braces = code ~ /\{ *$/
+        head = ""
+        return
+    }
+    if (!in_braces && code ~ /\{ *$/) {
+        in_braces = 1
+        name = code ~ /^\{/ ? function_of(head) : ""
+        if (name != "" && FILENAME ~ /\.c$/) {
+            defined[++definitions] = name
+            defined_in[definitions] = FILENAME
+            defines[FILENAME] = 1
+            defined_at[definitions] = head_at
+        }
+        head = ""
+    }
+    if (in_braces)
+        return
+    if (head !~ /[^ ]/)
+        head_at = FNR
+    head = head " " code
+    while ((end = index(head, ";"))) {
+        name = function_of(substr(head, 1, end - 1))
+        if (name != "" && FILENAME ~ /\.h$/)
+            declared[name] = declared[name] " " FILENAME
+        head = substr(head, end + 1)
+    }
+}
+
+# A function is declared in the header of its own .c file.
+function check_headers(    i, own, in_headers, file) {
+    for (i = 1; i <= definitions; i++) {
+        own = defined_in[i]
+        sub(/c$/, "h", own)
+        in_headers = declared[defined[i]]
+        if (in_headers == "" || index(in_headers " ", " " own " "))
+            continue
+        if (defined_in[i] in elsewhere) {
+            needed[defined_in[i]] = 1
+            continue
+        }
+        print defined_in[i] ":" defined_at[i] ": " defined[i] \
+            " is declared in" in_headers ", not in " own
+        bad = 1
+    }
+    for (file in elsewhere)
+        if (file in defines && !(file in needed)) {
+            print file ":1: its functions are in its header; tidy.sh lists it"
+            bad = 1
+        }
+}
+
 function leave() {
     if (lines > 1000) {
         print last_file ":" lines ": " lines " lines, more than 1,000"
@@ -111,6 +193,7 @@ BEGIN {
     read_words(ENVIRON["BANNED"], banned)
     read_words(ENVIRON["KEPT"], kept)
     read_foreign(ENVIRON["FOREIGN"])
+    read_elsewhere(ENVIRON["ELSEWHERE"])
 }
 
 FNR == 1 {
@@ -118,6 +201,8 @@ FNR == 1 {
     last_file = FILENAME
     in_src = FILENAME ~ /^(src|include)\//
     in_comment = in_table = in_body = excused = 0
+    in_directive = in_braces = 0
+    head = ""
     base = FILENAME
     sub(/.*\//, "", base)
     if (index($0, "/* " base " -- ") != 1)
@@ -154,11 +239,16 @@ in_src && /(^|[^A-Za-z_])(TODO|FIXME|XXX|HACK)([^A-Za-z_]|$)/ {
 {
     if (!in_comment && in_src && $0 ~ /^[ ]*#[ ]*include/)
         check_include($0)
-    else
-        check_calls(code_of($0))
+    else {
+        code = code_of($0)
+        check_calls(code)
+        if (FILENAME ~ /^src\//)
+            outline(code)
+    }
 }
 
 END {
     leave()
+    check_headers()
     exit bad
 }

@@ -156,6 +156,38 @@ accepted 'tests may print, allocate and wait' \
 refused 'a struct tag exists once' src/base/b.h:4 'the tag rn_a exists in' \
     src/base/a.c '/* a.c -- a sample. */\nstruct rn_a {\n    int x;\n};\n' \
     src/base/b.h '/* b.h -- a sample. */\n#ifndef RN_BASE_B_H\n#define RN_BASE_B_H\nstruct rn_a {\n    int y;\n};\n#endif\n'
+own='/* a.h -- a sample. */\nenum x rn_x(int (*f)(void),\n            int y) RN_CHECK;\n'
+foreign=${own/a.h/b.h}
+x="${a}enum x rn_x(int (*f)(void),\n            int y)\n{\n    f();\n}\n"
+accepted 'a function is declared in the header of its file' \
+    src/base/a.h "$own" src/base/a.c "$x"
+refused 'a function is not declared in the header of another file' \
+    src/base/a.c:2 'rn_x is declared in src/base/b.h, not in src/base/a.h' \
+    src/base/b.h "$foreign" src/base/a.c "$x"
+refused 'nor in a header of that name in another directory' \
+    src/base/a.c:2 'rn_x is declared in src/json/a.h, not in src/base/a.h' \
+    src/json/a.h "$own" src/base/a.c "$x"
+table='static const struct {\n    int x;\n} list[] = {\n    { 1 },\n};\n'
+refused 'nor does it hide behind a table and a function' \
+    src/base/a.c:10 'rn_x is declared in src/base/b.h' \
+    src/base/b.h "$foreign" \
+    src/base/a.c "$a${table}void f(void)\n{\n}\n${x#"$a"}"
+accepted 'two modules may each have a function of one name' \
+    src/base/a.h "$own" src/base/a.c "$x" src/json/b.h "$foreign"
+accepted 'a static function may be called like one of another header' \
+    src/base/b.h "$foreign" src/base/a.c "${a}static ${x#"$a"}"
+accepted 'a public header is implemented by many files' \
+    include/runnel/b.h "$foreign" src/base/a.c "$x"
+listed_elsewhere='runnel_module(base SOURCES a.c env_real.c)\n'
+accepted 'a file that tidy.sh lists may implement another header' \
+    CMakeLists.txt "$listed_elsewhere" \
+    src/base/env.h "${own/a.h/env.h}" src/base/env_real.c "${x/a.c/env_real.c}"
+refused 'a file that tidy.sh lists without need is named' \
+    src/base/env_real.c:1 'its functions are in its header' \
+    CMakeLists.txt "$listed_elsewhere" \
+    src/base/env_real.h "${own/a.h/env_real.h}" \
+    src/base/env_real.c "${x/a.c/env_real.c}"
+
 refused 'a retired name stays retired' src/base/a.c:2 'a retired name' \
     src/base/a.c "${a}int rn_sieve_add(void);\n"
 refused 'a retired constant stays retired' src/base/a.c:2 'a retired name' \
