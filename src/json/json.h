@@ -221,12 +221,6 @@ enum rn_code rn_json_string_copy(const struct rn_json *j, uint32_t value,
  * raw.len bytes; returns the length. */
 size_t rn_json_unescape(struct rn_view raw, char *out);
 
-/* The text with raw control characters in its strings escaped, since the parser
- * refuses them; a copy in the arena if it has such characters.  RN_TOO_LARGE if
- * the copy does not fit. */
-enum rn_code rn_json_escape_raw(struct rn_view text, struct rn_arena *a,
-                                struct rn_view *out) RN_CHECK;
-
 /* `value` must be a number.  The double is the nearest one; the integer is
  * given only if the number is integral and fits (also 1.0 and 1e3). */
 double rn_json_double(const struct rn_json *j, uint32_t value);

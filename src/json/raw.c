@@ -4,7 +4,7 @@
  * are escaped before any other code reads the text, so that valid JSON is
  * stored and sent.
  */
-#include "json/json.h"
+#include "json/raw.h"
 
 #include <string.h>
 

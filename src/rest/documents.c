@@ -10,6 +10,7 @@
 #include "cosmos/prefer.h"
 #include "engine/document/snapshot.h"
 #include "json/json.h"
+#include "json/raw.h"
 
 #include <strings.h>
 
