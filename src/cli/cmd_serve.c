@@ -1,6 +1,7 @@
 /* cmd_serve.c -- `runnel serve`: runs the server until a signal ends it. */
 #include "cli/command.h"
 #include "server/notify.h"
+#include "server/reload.h"
 #include "server/sandbox.h"
 #include "server/server.h"
 

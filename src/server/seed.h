@@ -40,4 +40,20 @@ struct rn_seed_counts {
 enum rn_code rn_seed(const struct rn_seed_opts *opts,
                      struct rn_seed_counts *out, struct rn_err *err) RN_CHECK;
 
+/* ---- for seed_files.c ---------------------------------------------------- */
+
+struct rn_seeding;
+
+/* A document may be written later: its text must stay
+ * valid until the flush, and `line` is the line of the document that failed. */
+enum rn_code rn_seeding_database(struct rn_seeding *s,
+                                 struct rn_view id) RN_CHECK;
+enum rn_code rn_seeding_container(struct rn_seeding *s,
+                                  struct rn_view json) RN_CHECK;
+enum rn_code rn_seeding_document(struct rn_seeding *s, struct rn_view json,
+                                 unsigned long *line) RN_CHECK;
+enum rn_code rn_seeding_flush(struct rn_seeding *s,
+                              unsigned long *line) RN_CHECK;
+struct rn_err *rn_seeding_err(struct rn_seeding *s);
+
 #endif

@@ -2,6 +2,7 @@
 #include "server/seed_files.h"
 
 #include "base/env.h"
+#include "server/seed.h"
 #include "json/json.h"
 #include "json/print.h"
 

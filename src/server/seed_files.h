@@ -14,16 +14,4 @@ enum rn_code rn_seed_read(struct rn_seeding *s, const char *from) RN_CHECK;
 enum rn_code rn_seed_print_id(struct rn_view id, struct rn_view object,
                               struct rn_buf *out) RN_CHECK;
 
-/* Implemented by seed.c.  A document may be written later: its text must stay
- * valid until the flush, and `line` is the line of the document that failed. */
-enum rn_code rn_seeding_database(struct rn_seeding *s,
-                                 struct rn_view id) RN_CHECK;
-enum rn_code rn_seeding_container(struct rn_seeding *s,
-                                  struct rn_view json) RN_CHECK;
-enum rn_code rn_seeding_document(struct rn_seeding *s, struct rn_view json,
-                                 unsigned long *line) RN_CHECK;
-enum rn_code rn_seeding_flush(struct rn_seeding *s,
-                              unsigned long *line) RN_CHECK;
-struct rn_err *rn_seeding_err(struct rn_seeding *s);
-
 #endif

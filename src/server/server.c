@@ -6,198 +6,26 @@
  */
 #include "server/server.h"
 
-#include "base/machine.h"
-#include "base/secret.h"
 #include "cosmos/account.h"
-#include "engine/engine.h"
-#include "net/listener.h"
-#include "rest/keys.h"
-#include "rest/rest.h"
-#include "server/certificate.h"
-#include "server/exchange.h"
-#include "server/file_watch.h"
+#include "server/connections.h"
+#include "server/data.h"
+#include "server/reload.h"
 #include "server/sandbox.h"
-#include "server/seed.h"
+#include "server/server_state.h"
 #include "server/trim_memory.h"
 #include "json/json.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-    LOOPS_MAX = 64,
     SLICE_MS = 100, /* time slice of a query while others wait */
     DRAIN_STEP_NS = 5000000,
-    PATH_BYTES = 4096,
-    KEYS_BYTES = 4096,
     CONFIG_BYTES = 4096,
-    PEER_CONNECTIONS = 1000,
-    FILES = 4,      /* files that a reload reads; the keys last */
-    LOOK_MS = 5000, /* between two looks at files without inotify */
-    WAL_SHARE = 64, /* limit of the WAL: this fraction of the memory */
-    WAL_LEAST = 96 << 20,
-    WAL_MOST = 320 << 20,
 };
-
-struct rn_server {
-    const struct rn_options *options;
-    struct rn_log *log;
-    struct rn_env *env;
-    struct rn_shifted_clock turned; /* the engine's clock in test mode */
-    struct rn_store *store;
-    struct rn_engine *engine;
-    struct rn_rest *rest;
-    struct rn_workers *workers;
-    struct rn_loop *loops[LOOPS_MAX];
-    unsigned loop_count;
-    struct rn_listener *listeners[2]; /* the second may be NULL */
-    unsigned listening; /* listeners that their loops have taken over */
-    bool serving;
-    struct rn_http_limits limits;
-    struct rn_request_log request_log;
-    struct rn_exchange_opts exchange;
-    struct rn_client_limits *client_limits;
-    struct rn_buf config; /* the options, for the metrics */
-    atomic_uint open, turn;
-    atomic_size_t bodies_bytes; /* see http/parse.h */
-    atomic_bool draining;
-    atomic_bool lost; /* the store has failed */
-
-    struct rn_file_watch watched;
-    struct rn_certificate certificate;
-};
-
-/* ---- connections --------------------------------------------------------- */
-
-/* A new socket to be posted to its loop. */
-struct arrival {
-    struct rn_post post;
-    struct rn_server *server;
-    struct rn_loop *loop;
-    struct rn_peer *peer;
-    int fd;
-    char address[RN_ADDRESS_TEXT_MAX];
-};
-
-static bool is_loopback_peer(const char *address)
-{
-    return strncmp(address, "127.", 4) == 0 ||
-           strncmp(address, "[::1]", 5) == 0;
-}
-
-static void arrive(struct rn_post *post)
-{
-    struct arrival *a = (struct arrival *)post;
-    struct rn_tls *tls = rn_certificate_share(&a->server->certificate);
-    struct rn_exchange_client client = {
-        .fd = a->fd,
-        .address = a->address,
-        .peer = a->peer,
-        .is_loopback = is_loopback_peer(a->address),
-    };
-
-    rn_exchange_begin(&a->server->exchange, a->loop, tls, &client);
-    rn_tls_close(tls);
-    rn_free(a);
-}
-
-/* Accepting fails for lack of descriptors or memory; clients wait meanwhile. */
-static void tell_starved(struct rn_server *s, const char *why)
-{
-    static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
-
-    rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
-    rn_log_seldom(s->log, &limit, RN_LOG_WARN,
-                  "cannot accept connections at the moment",
-                  RN_TEXT("err", why));
-}
-
-static void turn_away(struct rn_server *s, int fd, const char *address,
-                      const char *why)
-{
-    static struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
-
-    rn_rest_reject(s->rest, RN_REJECT_CONNECTIONS);
-    rn_log_seldom(s->log, &limit, RN_LOG_WARN, why, RN_TEXT("client", address));
-    close(fd);
-}
-
-/* The limit of connections of an address. */
-static uint64_t share_of(const struct rn_server *s, const char *address)
-{
-    if (s->options->connections_per_address)
-        return s->options->connections_per_address;
-    return is_loopback_peer(address) ? UINT64_MAX : PEER_CONNECTIONS;
-}
-
-static void on_accepted(void *context, int fd, const char *address)
-{
-    struct rn_server *s = context;
-    struct arrival *a = NULL;
-    struct rn_peer *peer;
-
-    if (fd < 0) {
-        tell_starved(s, address);
-        return;
-    }
-    peer =
-        rn_client_limits_enter(s->client_limits, address, share_of(s, address));
-    if (!peer) {
-        turn_away(s, fd, address,
-                  "a connection is refused: --connections-per-address are "
-                  "open from there");
-        return;
-    }
-    if (atomic_load(&s->open) < s->options->connections_max)
-        a = rn_new(sizeof(*a));
-    if (!a) {
-        rn_client_limits_leave(s->client_limits, peer);
-        turn_away(s, fd, address,
-                  "a connection is refused: --connections-max are open");
-        return;
-    }
-    /* Counted here: connections not yet taken by their loops are open too. */
-    atomic_fetch_add(&s->open, 1);
-    a->post.run = arrive;
-    a->server = s;
-    a->peer = peer;
-    a->loop = s->loops[atomic_fetch_add(&s->turn, 1) % s->loop_count];
-    a->fd = fd;
-    snprintf(a->address, sizeof(a->address), "%s", address);
-    rn_loop_post(a->loop, &a->post);
-}
 
 /* ---- starting ------------------------------------------------------------ */
-
-static bool is_in_memory(const struct rn_options *o)
-{
-    return strcmp(o->store, "mem") == 0;
-}
-
-/* A user who can write there can replace the keys. */
-static enum rn_code check_directory(const struct rn_options *o,
-                                    struct rn_err *err)
-{
-    struct stat st;
-
-    if (is_in_memory(o) || stat(o->data, &st))
-        return RN_OK; /* it will be created */
-    if (st.st_uid != geteuid()) {
-        return rn_fail(err, RN_FORBIDDEN,
-                       "%s: belongs to user %u; start the server as that user",
-                       o->data, (unsigned)st.st_uid);
-    }
-    if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-        return rn_fail(
-            err, RN_FORBIDDEN,
-            "%s: has mode %04o; only its owner may have write access", o->data,
-            (unsigned)(st.st_mode & 07777));
-    }
-    return RN_OK;
-}
 
 /* `localhost` means both loopback addresses, whatever /etc/hosts says. */
 static enum rn_code open_listeners(struct rn_server *s, struct rn_err *err)
@@ -212,171 +40,6 @@ static enum rn_code open_listeners(struct rn_server *s, struct rn_err *err)
     if (!rc && !s->listeners[1])
         rn_log_info(s->log, "there is no IPv6: ::1 is not served");
     return rc;
-}
-
-static void tell_checkpoints(void *of, const char *why)
-{
-    struct rn_server *s = of;
-
-    if (why) {
-        rn_log_warn(s->log,
-                    "cannot write a checkpoint; the server tries again every "
-                    "second",
-                    RN_TEXT("err", why));
-    } else {
-        rn_log_info(s->log, "checkpoints are written again");
-    }
-}
-
-/* The WAL has everything, and a restart takes less than a second: better than
- * answering every request with 500. */
-static void tell_lost(void *of, const char *why)
-{
-    struct rn_server *s = of;
-
-    rn_log_error(s->log,
-                 "the data can be neither written nor read; the server stops, "
-                 "and recovers the data when it is started again",
-                 RN_TEXT("err", why));
-    atomic_store(&s->lost, true);
-    (void)kill(getpid(), SIGTERM);
-}
-
-/* The larger the WAL and the memtable, the fewer pages of the map are written
- * under load: up to some point, and up to 1/42 of the memory. */
-static uint64_t wal_wanted(struct rn_server *s)
-{
-    uint64_t bytes;
-
-    if (s->options->wal_bytes)
-        return s->options->wal_bytes;
-    bytes = rn_machine_memory(s->env) / WAL_SHARE;
-    if (bytes < WAL_LEAST)
-        return WAL_LEAST;
-    return bytes < WAL_MOST ? bytes : WAL_MOST;
-}
-
-/* A new directory gets its keys together with its other files: writing them
- * later would cost the syncs of one more file. */
-static enum rn_code open_store(struct rn_server *s, struct rn_err *err)
-{
-    const struct rn_options *o = s->options;
-    struct rn_buf keys = RN_BUF_INIT(KEYS_BYTES);
-    struct rn_store_opts opts = {
-        .env = s->env,
-        .where = o->data,
-        .reserve_bytes = o->reserve_bytes,
-        .wal_bytes = wal_wanted(s),
-        .checkpoint_ms = (uint32_t)o->checkpoint_ms,
-        .seed_name = "keys",
-        .tell_checkpoints = tell_checkpoints,
-        .tell_lost = tell_lost,
-        .tell_of = s,
-    };
-    enum rn_code rc = rn_keys_draw(s->env, &keys, err);
-
-    opts.seed = rn_buf_view(&keys);
-    if (!rc)
-        rc = rn_store_open(o->store, &opts, &s->store, err);
-    rn_wipe_secret(keys.at, keys.len);
-    rn_buf_release(&keys);
-    return rc;
-}
-
-static enum rn_code open_data(struct rn_server *s, struct rn_err *err)
-{
-    const struct rn_options *o = s->options;
-    struct rn_engine_opts engine = { .env =
-                                         o->test_mode ? &s->turned.env : s->env,
-                                     .ranges_default = (uint32_t)o->ranges,
-                                     .is_strict = o->strict };
-    enum rn_code rc = open_store(s, err);
-
-    if (rc)
-        return rc;
-    engine.store = s->store;
-    return rn_engine_open(&engine, &s->engine, err);
-}
-
-static enum rn_code seed_data(struct rn_server *s, struct rn_err *err)
-{
-    const struct rn_options *o = s->options;
-    struct rn_seed_opts opts = { .engine = s->engine,
-                                 .from = o->seed,
-                                 .data_dir = is_in_memory(o) ? NULL : o->data };
-    struct rn_seed_counts counts;
-    enum rn_code rc = rn_seed(&opts, &counts, err);
-
-    if (rc || !o->seed)
-        return rc;
-    if (counts.is_skipped) {
-        rn_log_info(s->log,
-                    "the store has databases already: nothing is seeded");
-    } else {
-        rn_log_info(s->log, "seeded", RN_U64("databases", counts.databases),
-                    RN_U64("containers", counts.containers),
-                    RN_U64("documents", counts.documents));
-    }
-    return RN_OK;
-}
-
-struct file_names {
-    struct rn_certificate_files tls;
-    char keys[PATH_BYTES];
-    const char *paths[FILES];
-};
-
-/* The paths of all files that a reload reads. */
-static const char *const *name_files(const struct rn_options *o,
-                                     struct file_names *names)
-{
-    rn_certificate_name(o, &names->tls);
-    snprintf(names->keys, PATH_BYTES, "%s/keys", o->data);
-    names->paths[0] = names->tls.cert;
-    names->paths[1] = names->tls.key;
-    names->paths[2] = o->metrics_token_file;
-    names->paths[3] = is_in_memory(o) ? NULL : names->keys;
-    return names->paths;
-}
-
-static void note_files(struct rn_server *s, size_t first)
-{
-    struct file_names names;
-
-    rn_file_watch_note(&s->watched, name_files(s->options, &names), first,
-                       FILES);
-}
-
-int rn_server_look(struct rn_server *s, bool *is_outdated)
-{
-    struct file_names names;
-    enum rn_file_watch_state state =
-        rn_file_watch_look(&s->watched, name_files(s->options, &names), FILES);
-
-    *is_outdated = state == RN_FILE_WATCH_CHANGED;
-    if (rn_certificate_is_due(&s->certificate, s->env))
-        *is_outdated = true;
-    if (state == RN_FILE_WATCH_MOVING)
-        return RN_SERVER_QUIET_MS;
-    return s->watched.is_blind ? LOOK_MS : -1;
-}
-
-int rn_server_watch_fd(const struct rn_server *s)
-{
-    return s->watched.fd;
-}
-
-static enum rn_code load_tls(struct rn_server *s, struct rn_err *err)
-{
-    return rn_certificate_load(&s->certificate, s->options, s->env, s->log,
-                               err);
-}
-
-/* Creates or renews the automatic certificate, which only loopback needs. */
-static void ensure_tls(struct rn_server *s)
-{
-    if (rn_listener_is_loopback(s->listeners[0]))
-        rn_certificate_ensure(&s->certificate, s->options, s->env, s->log);
 }
 
 /* For the metrics.  It is not called before the loops exist. */
@@ -398,7 +61,7 @@ static enum rn_code open_rest(struct rn_server *s, struct rn_err *err)
         .env = s->env,
         .engine = s->engine,
         .log = s->log,
-        .data_dir = is_in_memory(o) ? NULL : o->data,
+        .data_dir = rn_data_is_in_memory(o) ? NULL : o->data,
         .authority_file = s->certificate.ca_file,
         .authority = &s->certificate.ca,
         .metrics_token_file = o->metrics_token_file,
@@ -463,7 +126,7 @@ static enum rn_code start_loops(struct rn_server *s, struct rn_err *err)
     };
     enum rn_code rc = rn_workers_new(&opts, &s->workers, err);
 
-    for (; !rc && s->loop_count < want && s->loop_count < LOOPS_MAX;
+    for (; !rc && s->loop_count < want && s->loop_count < RN_SERVER_LOOPS_MAX;
          s->loop_count += !rc)
         rc = rn_loop_new(s->env, "loop", &s->loops[s->loop_count], err);
     return rc;
@@ -508,7 +171,7 @@ static enum rn_code start_listening(struct rn_server *s, struct rn_err *err)
     describe_exchanges(s);
     for (; s->listening < 2 && s->listeners[s->listening]; s->listening++) {
         rc = rn_listener_start(s->listeners[s->listening], s->loops[0],
-                               on_accepted, s, err);
+                               rn_connections_accept, s, err);
         if (rc)
             return rc;
     }
@@ -584,32 +247,12 @@ static void tell_start(struct rn_server *s)
         rn_log_warn(s->log, "test mode is on: clients can inject faults");
 }
 
-/* Logs where the keys are, not the keys: more people read the server log than
- * that file. */
-static void tell_keys(struct rn_server *s, bool were_there)
-{
-    struct file_names names;
-
-    (void)name_files(s->options, &names);
-    if (!were_there && !is_in_memory(s->options))
-        rn_log_info(s->log, "new keys of the account",
-                    RN_TEXT("file", names.keys));
-}
-
-static bool has_keys(const struct rn_options *o)
-{
-    struct file_names names;
-
-    (void)name_files(o, &names);
-    return access(names.keys, F_OK) == 0;
-}
-
 enum rn_code rn_server_start(const struct rn_options *options,
                              struct rn_log *log, struct rn_server **out,
                              struct rn_err *err)
 {
     struct rn_server *s = rn_new(sizeof(*s));
-    bool had_keys = has_keys(options);
+    bool had_keys = rn_reload_has_keys(options);
     uint64_t seed = 0;
     enum rn_code rc;
 
@@ -627,19 +270,20 @@ enum rn_code rn_server_start(const struct rn_options *options,
     if (!rc && options->user)
         rc = rn_become(options->user, err);
     if (!rc)
-        rc = check_directory(options, err);
-    note_files(s, 0);
+        rc = rn_data_check_directory(options, err);
+    rn_reload_note_files(s, 0);
     if (!rc)
-        rc = load_tls(s, err);
+        rc = rn_reload_certificate(s, err);
     if (!rc)
         rc = check_exposure(s, err);
     if (!rc)
-        rc = open_data(s, err);
+        rc = rn_data_open(s, err);
     if (!rc)
-        rc = seed_data(s, err);
+        rc = rn_data_seed(s, err);
     if (!rc)
-        ensure_tls(s);
-    note_files(s, rn_server_has_automatic_tls(s) ? 0 : FILES - 1);
+        rn_reload_ensure_certificate(s);
+    rn_reload_note_files(
+        s, rn_server_has_automatic_tls(s) ? 0 : RN_RELOAD_FILES - 1);
     if (!rc)
         rc = describe_config(s, err);
     if (!rc)
@@ -653,7 +297,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
         return rc;
     }
     tell_start(s);
-    tell_keys(s, had_keys);
+    rn_reload_log_keys(s, had_keys);
     rn_trim_memory();
     *out = s;
     return RN_OK;
@@ -683,41 +327,6 @@ const char *rn_server_public_key(const struct rn_server *s)
 bool rn_server_has_automatic_tls(const struct rn_server *s)
 {
     return s->certificate.is_automatic;
-}
-
-static bool tell_reload(struct rn_server *s, const char *what, enum rn_code rc,
-                        const struct rn_err *err)
-{
-    if (!rc)
-        return true;
-    rn_log_warn(s->log, "reload failed", RN_TEXT("what", what),
-                RN_TEXT("err", err->text));
-    return false;
-}
-
-void rn_server_reload(struct rn_server *s)
-{
-    bool had_keys = has_keys(s->options), keys, token, certificate;
-    struct rn_err err = { 0 };
-
-    /* A revoked key must not stay valid because another file fails to load. */
-    note_files(s, 0);
-    keys = tell_reload(s, "keys", rn_rest_reload_keys(s->rest, &err), &err);
-    if (keys)
-        tell_keys(s, had_keys);
-    token = tell_reload(s, "metrics token", rn_rest_reload_token(s->rest, &err),
-                        &err);
-    err = (struct rn_err){ 0 };
-    certificate = tell_reload(s, "certificate", load_tls(s, &err), &err);
-    ensure_tls(s);
-    rn_rest_reload_authority(s->rest);
-    if (keys && token && certificate) {
-        rn_log_info(s->log, "certificates and keys reloaded");
-    } else {
-        rn_log_info(s->log, "reloaded in part", RN_BOOL("keys", keys),
-                    RN_BOOL("metrics_token", token),
-                    RN_BOOL("certificate", certificate));
-    }
 }
 
 /* ---- stopping ------------------------------------------------------------ */
