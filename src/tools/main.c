@@ -6,6 +6,7 @@
  */
 #include "base/nearest.h"
 #include "tools/commands.h"
+#include "tools/common/manual.h"
 #include "tools/common/out.h"
 #include "tools/common/report.h"
 #include "tools/common/signals.h"

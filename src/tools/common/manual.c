@@ -1,5 +1,5 @@
 /* manual.c -- runnel-NAME(1), from the tables of the command. */
-#include "tools/common/usage.h"
+#include "tools/common/manual.h"
 
 #include "tools/common/out.h"
 #include "tools/common/report.h"

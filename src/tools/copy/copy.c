@@ -2,7 +2,10 @@
 #include "tools/commands.h"
 #include "tools/common/out.h"
 #include "tools/common/report.h"
-#include "tools/copy/own.h"
+#include "tools/copy/copy_state.h"
+#include "tools/copy/ends.h"
+#include "tools/copy/follower.h"
+#include "tools/copy/verify.h"
 
 #include <unistd.h>
 

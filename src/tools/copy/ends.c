@@ -1,5 +1,5 @@
 /* ends.c -- the source and the target of a copy: opened, compared, created. */
-#include "tools/copy/own.h"
+#include "tools/copy/ends.h"
 
 #include "tools/common/report.h"
 #include "tools/common/signals.h"

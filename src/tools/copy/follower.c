@@ -1,5 +1,7 @@
 /* follower.c -- a lane of a copy: reads an interval of the feed and repeats its
- * changes in the target.  own.h has the steps. */
+ * changes in the target.  copy_state.h has the steps. */
+#include "tools/copy/follower.h"
+
 #include "tools/common/report.h"
 #include "tools/common/signals.h"
 #include "tools/copy/replay.h"

@@ -11,7 +11,7 @@
 #ifndef RN_TOOLS_COPY_REPLAY_H
 #define RN_TOOLS_COPY_REPLAY_H
 
-#include "tools/copy/own.h"
+#include "tools/copy/copy_state.h"
 
 struct rn_replay_entry;
 

@@ -5,10 +5,11 @@
  * every document of the target is looked up in the source.  Pages are read by
  * key and looked up in bulk, so that memory does not grow with the containers.
  */
+#include "tools/copy/verify.h"
+
 #include "tools/common/out.h"
 #include "tools/common/report.h"
 #include "tools/common/signals.h"
-#include "tools/copy/own.h"
 #include "tools/transfer/document.h"
 #include "tools/transfer/patience.h"
 

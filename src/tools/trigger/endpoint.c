@@ -2,6 +2,7 @@
 #include "tools/trigger/endpoint.h"
 
 #include "tools/common/report.h"
+#include "tools/trigger/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>

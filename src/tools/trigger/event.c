@@ -1,7 +1,8 @@
 /* event.c -- the events of the processor: a line each. */
+#include "tools/trigger/event.h"
+
 #include "tools/common/out.h"
 #include "tools/common/report.h"
-#include "tools/trigger/trigger.h"
 #include "json/print.h"
 
 static const char *const names[] = {

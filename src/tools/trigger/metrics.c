@@ -1,5 +1,6 @@
 /* metrics.c -- a trigger in numbers, and its health. */
-#include "tools/trigger/trigger.h"
+#include "tools/trigger/metrics.h"
+
 #include "json/print.h"
 
 struct figures {

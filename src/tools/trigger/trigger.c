@@ -11,6 +11,7 @@
 #include "tools/trigger/body.h"
 #include "tools/trigger/coprocess.h"
 #include "tools/trigger/endpoint.h"
+#include "tools/trigger/event.h"
 #include "tools/trigger/exec.h"
 #include "tools/trigger/http.h"
 

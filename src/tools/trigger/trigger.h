@@ -41,16 +41,4 @@ struct rn_trigger {
  * the first call.  Any thread. */
 void rn_trigger_stop(struct rn_trigger *trigger, int status);
 
-/* The callback for runnel_processor_options.event: prints the event, and ends
- * the trigger if the processor cannot go on. */
-void rn_trigger_event(void *trigger, const runnel_event *event);
-
-/* For the endpoints.  The metrics are in the text format of Prometheus, the
- * health is a JSON object. */
-enum rn_code rn_trigger_print_metrics(struct rn_trigger *trigger,
-                                      struct rn_buf *out) RN_CHECK;
-enum rn_code rn_trigger_print_health(struct rn_trigger *trigger, bool *is_live,
-                                     bool *is_ready,
-                                     struct rn_buf *out) RN_CHECK;
-
 #endif

@@ -1,4 +1,5 @@
-/* own.h -- a copy under way, for the files that work on it.
+/* copy_state.h -- a running copy of a container to another: both containers,
+ * the lanes, and what they have written.
  *
  * Every lane copies one interval of the source:
  *
@@ -13,8 +14,8 @@
  * its last change left it.  For the same reason a lane may begin again at any
  * earlier continuation, such as that of the state file.
  */
-#ifndef RN_TOOLS_COPY_OWN_H
-#define RN_TOOLS_COPY_OWN_H
+#ifndef RN_TOOLS_COPY_COPY_STATE_H
+#define RN_TOOLS_COPY_COPY_STATE_H
 
 #include "tools/common/progress.h"
 #include "tools/transfer/bulk.h"
@@ -49,16 +50,5 @@ struct rn_copy {
     uint64_t copied, deleted, refused;
     uint64_t compared, differences; /* --verify */
 };
-
-/* Opens the containers, and creates the target if it is wanted.  These return
- * an enum rn_exit after the line on standard error. */
-int rn_copy_open_ends(struct rn_copy *copy) RN_CHECK;
-void rn_copy_close_ends(struct rn_copy *copy);
-
-/* What lane `number` does, until it has caught up or is stopped. */
-rn_lane_fn rn_copy_run_lane;
-
-/* Compares both containers and names the differences on standard output. */
-int rn_copy_verify(struct rn_copy *copy) RN_CHECK;
 
 #endif
