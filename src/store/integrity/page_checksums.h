@@ -13,11 +13,10 @@
  * checksums of the last durable state stay whole until the next one is durable.
  * Block, little endian:
  *
- *      0  sum    u64   checksum: xxh3 of the rest, seeded with the block's
- *                      number
- *      8  txnid  u64   of the state for which it was written
- *     16  sums   u64 each: xxh3 of the page seeded with its number, never 0;
- *                0: no page of this state
+ *      0  checksum   u64   xxh3 of the rest, seeded with the block's number
+ *      8  txnid      u64   of the state for which it was written
+ *     16  checksums  u64 each: xxh3 of the page seeded with its number, never
+ *                    0; 0: no page of this state
  *
  * A copy of a running store must take this file first, and start over if the
  * file `checkpoint` has changed meanwhile.

@@ -1,6 +1,6 @@
 /* record.h -- a value as stored in the map: its checksum, then its bytes.
  *
- *      0  sum    u64   checksum: xxh3 of the value, seeded with xxh3 of the key
+ *      0  checksum  u64   xxh3 of the value, seeded with xxh3 of the key
  *      8  value
  *
  * So every read finds a damaged key, value or pairing.

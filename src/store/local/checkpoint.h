@@ -12,7 +12,7 @@
  *     48  chain       u64  /
  *     56  length      u64  of the image
  *     64  image            what the map needs to open at that state (image.h)
- *      -  sum         u64  checksum: xxh3 of everything before it
+ *      -  checksum    u64  xxh3 of everything before it
  *
  * It is written beside commits, in steps, so that the proofs can interleave
  * each step with commits and with a crash:

@@ -10,12 +10,12 @@
  * Record, little endian, starting on a 4 KiB boundary, never split over two
  * segments:
  *
- *      0  sum     u64   checksum: xxh3 of the rest, to the end of the payload
- *      8  magic   u32   "RNL1"
- *     12  length  u32   of the payload
- *     16  seq     u64   one more than the record before
- *     24  prev    u64   `sum` of the record before: the chain
- *     32  payload       then zeros to the next boundary
+ *      0  checksum  u64   xxh3 of the rest, to the end of the payload
+ *      8  magic     u32   "RNL1"
+ *     12  length    u32   of the payload
+ *     16  seq       u64   one more than the record before
+ *     24  prev      u64   checksum of the record before: the chain
+ *     32  payload         then zeros to the next boundary
  *
  * The last two blocks of a segment hold footers (checksum, magic, a number)
  * instead of records, because a file that was cut short or is missing looks
